@@ -1,0 +1,27 @@
+"""combred: chemistry surrogates for flames, trained, made small, and proved against CVODE.
+
+    python -m combred.pipeline stage=2
+
+The stages are functions of data: mechanism -> sampling -> states -> training -> reduction ->
+ignition -> export -> report. See the README for the tour.
+"""
+
+__version__ = "0.1.0"
+__all__ = ["CVODE", "Mechanism", "Surrogate", "load_mechanism", "load_surrogate"]
+
+_HOMES = {
+    "CVODE": "reactor",
+    "Mechanism": "mechanism",
+    "load_mechanism": "mechanism",
+    "Surrogate": "network",
+    "load_surrogate": "export",
+}
+
+
+def __getattr__(name: str):
+    # Nothing is loaded before it is asked for: torch and Cantera take seconds.
+    if name in _HOMES:
+        import importlib
+
+        return getattr(importlib.import_module(f"combred.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'combred' has no attribute {name!r}")

@@ -1,0 +1,398 @@
+"""Settings: one frozen dataclass per stage, and how `key=value` becomes one.
+
+A leaf: imports nothing else of combred. Nothing else reads the command line.
+"""
+
+import difflib
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any
+
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+
+def setting(default: Any, help: str, unit: str = "") -> Any:
+    """A dataclass field with its unit and one line of help."""
+    metadata = {"help": help, "unit": unit}
+    if isinstance(default, (list, dict)):
+        return field(default_factory=lambda: type(default)(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def require(condition: bool, message: str) -> None:
+    """ValueError(message) unless the condition holds."""
+    if not condition:
+        raise ValueError(message)
+
+
+@dataclass(frozen=True)
+class ChemistrySettings:
+    """CVODE, as it labels states and serves as the reference."""
+
+    rtol: float = setting(1e-8, "relative tolerance of CVODE")
+    atol: float = setting(1e-16, "absolute tolerance of CVODE")
+
+    def __post_init__(self):
+        require(0 < self.rtol < 1, f"chemistry.rtol={self.rtol} must lie in (0, 1)")
+        require(self.atol > 0, f"chemistry.atol={self.atol} must be positive")
+
+
+@dataclass(frozen=True)
+class SamplingSettings:
+    """Which states the network is trained on."""
+
+    states: int = setting(300_000, "rows of the state file")
+    fuel: str = setting(
+        "auto", "fuel, moles, as in CH4:1; auto: the first of CH4, H2, ... there is"
+    )
+    oxidizer: str = setting("O2:1, N2:3.76", "oxidizer, moles")
+    ignitions: int = setting(600, "0D ignition trajectories")
+    T0: list[float] = setting([1150.0, 2100.0], "initial temperature of ignitions", "K")
+    p: list[float] = setting([91192.5, 111457.5], "pressure, log-uniform", "Pa")
+    phi: list[float] = setting([0.4, 1.8], "equivalence ratio of ignitions")
+    longest: float = setting(1.0, "longest time an ignition is followed", "s")
+    burnt_time: float = setting(5e-3, "time followed past ignition", "s")
+    flames: int = setting(16, "1D premixed flames")
+    flame_phi: list[float] = setting([0.5, 1.6], "equivalence ratio of flames")
+    flame_T: list[float] = setting([300.0, 700.0], "unburnt temperatures of flames", "K")
+    flame_share: float = setting(0.33, "share of the rows that come from flames")
+    exact: float = setting(1.0, "weight of unperturbed states in the mix")
+    perturbed: float = setting(1.0, "weight of perturbed states in the mix")
+    relaxed: float = setting(1.0, "weight of perturbed and relaxed states in the mix")
+    perturbation: list[float] = setting([1e-3, 0.1], "width s of perturbed states, log-uniform")
+    relaxed_perturbation: list[float] = setting([1e-2, 0.16], "width s before relaxation")
+    relaxation: list[float] = setting([1e-7, 1e-4], "relaxation time, log-uniform", "s")
+    keep_elements: bool = setting(True, "perturbed states keep the mass of every element")
+
+    def __post_init__(self):
+        for name in (
+            "T0",
+            "p",
+            "phi",
+            "flame_phi",
+            "perturbation",
+            "relaxed_perturbation",
+            "relaxation",
+        ):
+            low_high = getattr(self, name)
+            require(
+                len(low_high) == 2 and 0 < low_high[0] <= low_high[1],
+                f"sampling.{name}={low_high} must be [low, high] with 0 < low <= high",
+            )
+        require(self.ignitions > 0, "sampling.ignitions must be at least 1")
+        require(self.flames >= 0, "sampling.flames must not be negative")
+        require(len(self.flame_T) > 0, "sampling.flame_T needs at least one temperature")
+        require(0 <= self.flame_share < 1, "sampling.flame_share must lie in [0, 1)")
+        require(
+            min(self.exact, self.perturbed, self.relaxed) >= 0 and self.exact > 0,
+            "the mix needs sampling.exact > 0 and no negative weight",
+        )
+        trajectories = self.ignitions + self.flames
+        require(
+            self.states >= 10 * trajectories,
+            f"sampling.states={self.states} are fewer than ten for each of {trajectories} "
+            "trajectories: ask for more states, or fewer sampling.ignitions",
+        )
+
+
+@dataclass(frozen=True)
+class NetworkSettings:
+    """The network of stage 0 and the transforms around it."""
+
+    hidden: list[int] = setting([800, 256, 256], "widths of the hidden layers")
+    scales: list[str] = setting(
+        ["condense", "0.5", "0.5", "0.5"],
+        "per layer: times He's standard deviation, or 'condense' (Chen & Xu 2024, eq. 19); "
+        "one value serves all layers",
+    )
+    boxcox: float = setting(0.1, "exponent lambda of the Box-Cox transform of Y")
+    floor: float = setting(1e-13, "mass fractions below are taken as this")
+    power: float = setting(1 / 3, "exponent of the signed power of the target; 1 is plain")
+
+    def __post_init__(self):
+        require(
+            len(self.hidden) > 0 and min(self.hidden) > 0,
+            f"network.hidden={self.hidden} needs positive widths",
+        )
+        require(
+            len(self.scales) in (1, len(self.hidden) + 1),
+            f"network.scales={self.scales} needs one value, or {len(self.hidden) + 1}: "
+            f"one for each layer",
+        )
+        for scale in self.scales:
+            require(
+                scale == "condense" or _is_positive(scale),
+                f"network.scales: {scale!r} is neither a positive number nor 'condense'",
+            )
+        require(0 < self.boxcox <= 1, f"network.boxcox={self.boxcox} must lie in (0, 1]")
+        require(0 < self.floor < 1e-3, f"network.floor={self.floor} must lie in (0, 1e-3)")
+        require(0 < self.power <= 1, f"network.power={self.power} must lie in (0, 1]")
+
+    @property
+    def layer_scales(self) -> list[str]:
+        """One scale for each layer."""
+        return self.scales * (len(self.hidden) + 1) if len(self.scales) == 1 else self.scales
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """One training run: optimiser, schedules, precision."""
+
+    steps: int = setting(9000, "optimiser steps")
+    lr: float = setting(1.5e-3, "initial learning rate of Adam")
+    schedule: str = setting(
+        "cosine", "'cosine' to lr_final, or 'step': times decay every decay_every"
+    )
+    lr_final: float = setting(1e-6, "learning rate at the end of a cosine")
+    warmup: float = setting(0.02, "share of the steps over which the rate rises from 0")
+    decay: float = setting(0.5, "factor of the step schedule")
+    decay_every: int = setting(1000, "interval of the step schedule", "steps")
+    batch: int = setting(512, "initial batch size")
+    batch_final: int = setting(2048, "final batch size")
+    batch_phases: int = setting(3, "phases of equal length over which the batch grows")
+    loss: str = setting("l1", "'l1' or 'mse'")
+    precision: str = setting("auto", "'float32', 'bf16' (hidden layers), or 'auto'")
+    held_out: float = setting(0.05, "share of the rows, whole trajectories, held out")
+    evaluate_every: int = setting(200, "interval of a line of metrics", "steps")
+    checkpoint_seconds: float = setting(20.0, "interval of checkpoints", "s")
+    memory_rows: int = setting(4_000_000, "rows held in memory; more are streamed in buffers")
+
+    def __post_init__(self):
+        require(self.steps >= 0, f"steps={self.steps} must not be negative")
+        require(self.lr > 0 and self.lr_final >= 0, f"lr={self.lr}, lr_final={self.lr_final}")
+        require(self.schedule in ("cosine", "step"), f"schedule={self.schedule!r}: cosine or step")
+        require(self.loss in ("l1", "mse"), f"loss={self.loss!r}: l1 or mse")
+        require(
+            self.precision in ("auto", "float32", "bf16"),
+            f"precision={self.precision!r}: auto, float32 or bf16",
+        )
+        require(0 < self.batch <= self.batch_final, f"batch={self.batch} to {self.batch_final}")
+        require(
+            self.batch_phases > 0 and self.decay_every > 0 and self.evaluate_every > 0,
+            "batch_phases, decay_every and evaluate_every must be positive",
+        )
+        require(0 <= self.warmup < 1, f"warmup={self.warmup} must lie in [0, 1)")
+        require(0 < self.held_out < 1, f"held_out={self.held_out} must lie in (0, 1)")
+        require(self.memory_rows >= self.batch_final, "memory_rows must hold the largest batch")
+
+
+def _is_positive(text: str) -> bool:
+    try:
+        return float(text) > 0
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True)
+class ValidationSettings:
+    """The ignitions that a network is judged by."""
+
+    T0: list[float] = setting([1400.0, 1500.0, 1600.0, 1700.0, 1800.0], "initial temperatures", "K")
+    phi: list[float] = setting([0.6, 1.0, 1.4], "equivalence ratios")
+    p: list[float] = setting([101325.0], "pressures", "Pa")
+    burnt_time: float = setting(2e-3, "time marched past ignition", "s")
+    longest: float = setting(0.1, "longest ignition delay waited for", "s")
+
+    def __post_init__(self):
+        for name in ("T0", "phi", "p"):
+            values = getattr(self, name)
+            require(
+                len(values) > 0 and min(values) > 0, f"validation.{name}={values} must be positive"
+            )
+        require(self.burnt_time > 0, "validation.burnt_time must be positive")
+
+
+@dataclass(frozen=True)
+class ReductionSettings:
+    """The stage table: stage i condenses hidden layer layers[i-1] at thresholds[i-1]."""
+
+    layers: list[int] = setting([1, 1, 2], "hidden layer reduced in each stage (1 is the first)")
+    thresholds: list[float] = setting([0.9, 0.8, 0.999], "cosine threshold of each stage")
+    compensation: str = setting("least_squares", "'norm' (the paper's ratios) or 'least_squares'")
+    ridge: float = setting(1e-6, "relative ridge of the least squares")
+    calibration: int = setting(20_000, "training states that least squares and errors use")
+    min_width: int = setting(16, "a stage that would leave fewer units is refused")
+    rates: list[float] = setting([], "retraining rate of each stage; empty: retraining.lr for all")
+
+    def __post_init__(self):
+        require(
+            len(self.layers) == len(self.thresholds) > 0,
+            f"reduction.layers={self.layers} and reduction.thresholds={self.thresholds} need one "
+            "entry each for every stage",
+        )
+        require(min(self.layers) > 0, f"reduction.layers={self.layers}: hidden layers count from 1")
+        require(
+            all(-1 <= t <= 1 for t in self.thresholds),
+            f"reduction.thresholds={self.thresholds} must lie in [-1, 1]",
+        )
+        require(
+            self.compensation in ("norm", "least_squares"),
+            f"reduction.compensation={self.compensation!r}: norm or least_squares",
+        )
+        require(
+            not self.rates or (len(self.rates) == len(self.layers) and min(self.rates) > 0),
+            f"reduction.rates={self.rates} needs one positive rate for each of {len(self.layers)} "
+            "stages, or none",
+        )
+        require(
+            self.calibration > 0 and self.min_width > 0 and self.ridge >= 0,
+            "reduction.calibration and min_width must be positive, ridge not negative",
+        )
+
+
+STEPS = ("sample", "train", "reduce", "validate", "export", "report")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything `python -m combred.pipeline` can be told."""
+
+    stage: int = setting(2, "reductions wanted; 0 is the full network")
+    profile: str = setting(
+        "default", "starting point of all other settings: default, paper or smoke"
+    )
+    run: str = setting("", "name of the run folder, runs/NAME; empty: mechanism and profile")
+    only: str = setting("", f"do one step and no other: {', '.join(STEPS)}")
+    mechanism: str = setting("drm19.yaml", "combred's, Cantera's, or a path")
+    dt: float = setting(1e-6, "time step of the surrogate", "s")
+    seed: int = setting(0, "seed of sampling, initialisation and training")
+    workers: int = setting(0, "processes for CVODE; 0: one per core")
+    chemistry: ChemistrySettings = field(default_factory=ChemistrySettings)
+    sampling: SamplingSettings = field(default_factory=SamplingSettings)
+    network: NetworkSettings = field(default_factory=NetworkSettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    retraining: TrainingSettings = field(default_factory=lambda: TrainingSettings(**RETRAINING))
+    reduction: ReductionSettings = field(default_factory=ReductionSettings)
+    validation: ValidationSettings = field(default_factory=ValidationSettings)
+
+    def __post_init__(self):
+        require(self.only in ("", *STEPS), f"only={self.only!r} is none of {', '.join(STEPS)}")
+        require(self.dt > 0, f"dt={self.dt} must be positive")
+        require(self.workers >= 0, f"workers={self.workers} must not be negative")
+        stages = len(self.reduction.layers)
+        require(
+            0 <= self.stage <= stages,
+            f"stage={self.stage}: the stage table of this profile has stages 0 to {stages}",
+        )
+        hidden = len(self.network.hidden)
+        require(
+            max(self.reduction.layers) <= hidden,
+            f"reduction.layers={self.reduction.layers}: the network has {hidden} hidden layers",
+        )
+        require(
+            "/" not in self.run and self.run not in (".", ".."),
+            f"run={self.run!r} names a folder inside runs/",
+        )
+
+    @property
+    def run_name(self) -> str:
+        """The run folder's name."""
+        stem = self.mechanism.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+        return self.run or f"{stem}-{self.profile}"
+
+
+RETRAINING = {"steps": 3000, "lr": 1e-3, "batch": 1024, "batch_final": 2048, "batch_phases": 2}
+
+PROFILES: dict[str, dict] = {
+    "default": {},
+    # Chen & Xu 2024, sections 3.1.2 and 3.1.3; their target is plain (network.power=1), which in
+    # rollouts here did not ignite: the signed power stays.
+    "paper": {
+        "network": {"hidden": [3200, 1600, 800, 400], "scales": ["condense"]},
+        "training": {
+            "steps": 5000,
+            "lr": 1e-4,
+            "schedule": "step",
+            "decay": 0.5,
+            "decay_every": 1000,
+            "warmup": 0.0,
+            "batch": 1024,
+            "batch_final": 90_960,
+            "batch_phases": 5,
+        },
+        "retraining": {
+            "steps": 5000,
+            "lr": 1e-4,
+            "schedule": "step",
+            "decay": 0.1,
+            "decay_every": 2500,
+            "warmup": 0.0,
+            "batch": 1024,
+            "batch_final": 131_072,
+            "batch_phases": 2,
+        },
+        "reduction": {
+            "layers": [1, 1, 2],
+            "thresholds": [0.9, 0.8, 0.999],
+            "compensation": "norm",
+            "rates": [1e-4, 1e-4, 4e-5],
+        },
+    },
+    # Everything real and far too small: minutes of CI, not a usable network.
+    "smoke": {
+        "sampling": {
+            "states": 3000,
+            "ignitions": 40,
+            "flames": 1,
+            "flame_T": [300.0],
+            "flame_phi": [1.0, 1.0],
+            "flame_share": 0.1,
+        },
+        "network": {"hidden": [64, 32], "scales": ["condense", "0.5", "0.5"]},
+        "training": {"steps": 600, "batch": 256, "batch_final": 256, "evaluate_every": 100},
+        "retraining": {"steps": 100, "batch": 256, "batch_final": 256, "evaluate_every": 50},
+        "reduction": {
+            "layers": [1, 1],
+            "thresholds": [0.99, 0.9],
+            "min_width": 2,
+            "calibration": 1000,
+        },
+        "validation": {"T0": [1700.0, 1800.0], "phi": [1.0], "burnt_time": 2e-4},
+    },
+}
+
+
+def keys(kind: type = Settings, prefix: str = "") -> dict[str, Any]:
+    """Every dotted key of the settings and its dataclass field."""
+    found: dict[str, Any] = {}
+    for item in fields(kind):
+        if is_dataclass(item.type):
+            found |= keys(item.type, f"{prefix}{item.name}.")
+        else:
+            found[prefix + item.name] = item
+    return found
+
+
+def resolve(arguments: list[str]) -> Settings:
+    """Settings from `key=value` arguments, on top of a profile.
+
+    Raises ValueError for an argument that is not key=value, an unknown key (naming the nearest), a
+    value of the wrong type, and values that a settings class refuses.
+    """
+    given: dict[str, str] = {}
+    for argument in arguments:
+        key, equals, value = argument.partition("=")
+        if not equals:
+            raise ValueError(
+                f"{argument!r} is not key=value (as in stage=2, or training.steps=9000)"
+            )
+        if key not in keys():
+            near = difflib.get_close_matches(key, keys(), n=1, cutoff=0.4)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise ValueError(
+                f"there is no setting {key!r}{hint} "
+                "`python -m combred.pipeline` without arguments prints all of them."
+            )
+        given[key] = value
+    profile = given.get("profile", "default")
+    require(profile in PROFILES, f"profile={profile!r} is none of {', '.join(PROFILES)}")
+    try:
+        merged = OmegaConf.merge(
+            OmegaConf.structured(Settings),
+            PROFILES[profile],
+            OmegaConf.from_dotlist([f"{key}={value}" for key, value in given.items()]),
+        )
+        return OmegaConf.to_object(merged)
+    except OmegaConfBaseException as error:
+        told = str(error).strip().splitlines()
+        raise ValueError(f"{error.full_key or 'settings'}: {told[0]}") from error

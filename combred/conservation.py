@@ -1,0 +1,68 @@
+"""Elements kept: mass fractions are moved, as little as their size allows, until the mass of
+every element is what it should be.
+
+Used where states are perturbed (sampling) and where a network's answer is closed (network).
+"""
+
+import torch
+from torch import Tensor, nn
+
+from combred.mechanism import Mechanism
+
+
+class ElementProjection(nn.Module):
+    """Y_i' = Y_i exp(r_i), r = clip(w (E^T lam), -limit, limit), w_i = Y_i + 1e-8, with lam such
+    that E Y' = E Y_target over the reactive species; inert species are copied from the target.
+
+    To first order dY_i = (Y_i^2 + 1e-8 Y_i) (E^T lam)_i: abundant species carry the correction,
+    traces keep their relative value. The exponential keeps Y' > 0. Newton's method on lam.
+    """
+
+    ITERATIONS = 6
+
+    def __init__(self, mechanism: Mechanism):
+        super().__init__()
+        reactive = ~mechanism.inert
+        E = mechanism.elements[:, reactive]
+        E = E[E.any(axis=1)]
+        self.register_buffer("elements", torch.tensor(E, dtype=torch.float64))
+        self.register_buffer("reactive", torch.tensor(reactive.nonzero()[0]))
+        self.n_elements: int = len(E)
+
+    def forward(self, Y: Tensor, target: Tensor) -> Tensor:
+        """Y (n, n_species) >= 0 moved to the element masses of target (n, n_species); float64."""
+        y = Y.index_select(1, self.reactive)
+        b = target.index_select(1, self.reactive) @ self.elements.T
+        weight = y + 1e-8
+        lam = torch.zeros_like(b)
+        moved = y
+        for _ in range(6):
+            residual = b - moved @ self.elements.T
+            # Jacobian of E Y'(lam), scaled to a unit diagonal; an absent element gives a zero row.
+            slope = moved * weight
+            jacobian = torch.einsum("nk,ek,fk->nef", slope, self.elements, self.elements)
+            scale = torch.rsqrt(torch.diagonal(jacobian, dim1=1, dim2=2) + 1e-60)
+            scaled = jacobian * scale[:, :, None] * scale[:, None, :]
+            step = scale * solve_small(scaled, scale * residual, self.n_elements)
+            lam = lam + step
+            moved = y * torch.exp((weight * (lam @ self.elements)).clamp(-3.0, 3.0))
+        return target.index_copy(1, self.reactive, moved)
+
+
+def solve_small(A: Tensor, b: Tensor, size: int) -> Tensor:
+    """x (n, size) of A x = b for n symmetric positive (semi)definite matrices (n, size, size) with
+    unit diagonal, by Gaussian elimination unrolled over `size` and vectorised over n; directions
+    of vanishing pivot (an element that is absent) get x = 0.
+    """
+    rows = [torch.cat([A[:, i], b[:, i : i + 1]], dim=1) for i in range(size)]
+    for i in range(size):
+        pivot = rows[i][:, i]
+        good = pivot > 1e-12
+        inverse = torch.where(
+            good, 1.0 / torch.where(good, pivot, torch.ones_like(pivot)), torch.zeros_like(pivot)
+        )
+        for j in range(size):
+            if j != i:
+                rows[j] = rows[j] - (rows[j][:, i] * inverse)[:, None] * rows[i]
+        rows[i] = rows[i] * inverse[:, None]
+    return torch.stack([row[:, size] for row in rows], dim=1)

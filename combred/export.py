@@ -1,0 +1,178 @@
+"""Networks on disk: safetensors for combred, one TorchScript file for a CFD code.
+
+Takes a `Surrogate`; gives `stageN.safetensors`, from which combred loads it back, or
+`surrogate.pt`, which needs nothing but LibTorch: weights, transforms, thermodynamics and closure
+are inside, and a card that says what it is.
+"""
+
+import json
+import os
+import platform
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+from combred.mechanism import Mechanism
+from combred.network import Network, Surrogate
+from combred.transform import StateTransform
+
+
+def save_surrogate(path: Path, surrogate: Surrogate, mechanism: Mechanism) -> None:
+    """Write a surrogate as safetensors, whole or not at all."""
+    boxcox = surrogate.transform.boxcox
+    identity = {
+        "mechanism": mechanism.name,
+        "mechanism_sha256": mechanism.sha256,
+        "species": list(mechanism.species_names),
+        "dt": surrogate.dt,
+        "widths": surrogate.network.widths,
+        "boxcox": boxcox.lam,
+        "floor": boxcox.floor,
+        "power": surrogate.transform.power,
+    }
+    tensors = {k: v.detach().cpu().contiguous() for k, v in surrogate.state_dict().items()}
+    new = Path(path).with_suffix(".new")
+    save_file(tensors, new, metadata={"combred": json.dumps(identity)})
+    os.replace(new, path)
+
+
+def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:
+    """Read a surrogate that `save_surrogate` wrote for this mechanism.
+
+    Raises FileNotFoundError where there is none, ValueError where the file is damaged or belongs
+    to another mechanism.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"no network at {path}: run `python -m combred.pipeline stage=N`, which makes it"
+        )
+    try:
+        with safe_open(path, "pt") as file:
+            identity = json.loads(file.metadata()["combred"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{path} is not a whole combred network ({error}). Delete it; the pipeline makes it again."
+        ) from error
+    if identity["mechanism_sha256"] != mechanism.sha256:
+        raise ValueError(
+            f"{path} was trained for {identity['mechanism']} "
+            f"(sha256 {identity['mechanism_sha256'][:12]}), but the mechanism asked for is "
+            f"{mechanism.name} ({mechanism.sha256[:12]}). Give mechanism={identity['mechanism']}."
+        )
+    transform = StateTransform(
+        mechanism.n_species, identity["boxcox"], identity["floor"], identity["power"]
+    )
+    surrogate = Surrogate(mechanism, identity["dt"], transform, Network(identity["widths"]))
+    surrogate.load_state_dict(tensors)
+    return surrogate.eval()
+
+
+def make_card(surrogate: Surrogate, mechanism: Mechanism, accuracy: dict, training: dict) -> dict:
+    """What a user of the exported file has to know, as plain JSON.
+
+    `accuracy`: the 0D errors measured, with what they were measured on; `training`: how the network
+    was made (states, tolerances, stages).
+    """
+    import combred
+
+    transform = surrogate.transform
+    low, high = transform.low.numpy().copy(), transform.high.numpy().copy()
+    inverse = transform.boxcox.inverse
+    Y_range = {
+        name: [float(inverse(transform.low[2 + k])), float(inverse(transform.high[2 + k]))]
+        for k, name in enumerate(mechanism.species_names)
+    }
+    return {
+        "format": 1,
+        "what": "state dt later of an adiabatic constant-pressure reactor",
+        "mechanism": mechanism.name,
+        "mechanism_sha256": mechanism.sha256,
+        "species": list(mechanism.species_names),
+        "molecular_weights": mechanism.molecular_weights.tolist(),
+        "input": ["T", "p", *(f"Y_{name}" for name in mechanism.species_names)],
+        "units": {
+            "T": "K",
+            "p": "Pa",
+            "Y": "1",
+            "dt": "s",
+            "source": "1/s",
+            "molecular_weights": "kg/kmol",
+        },
+        "dtype": "float64",
+        "dt": surrogate.dt,
+        "methods": {
+            "forward(state)": "(n, 2 + n_species) [T, p, Y] -> the same, dt later",
+            "source(state)": "(n, n_species) mean dY/dt over dt",
+            "trust(state)": "(n,) bool: the state lies where the training data were",
+        },
+        "range": {
+            "T": [float(low[0]), float(high[0])],
+            "p": [float(low[1]), float(high[1])],
+            "Y": Y_range,
+        },
+        "network": {"widths": surrogate.network.widths, "weights": surrogate.network.n_weights},
+        "training": training,
+        "accuracy": accuracy,
+        "versions": {
+            "combred": combred.__version__,
+            "torch": torch.__version__,
+            "python": platform.python_version(),
+        },
+    }
+
+
+def export_torchscript(path: Path, surrogate: Surrogate, card: dict, states: np.ndarray) -> dict:
+    """Write surrogate.pt and, beside it, its card; check that it agrees with the surrogate.
+
+    `states` (n, 2 + n_species): states to check on, and for batches of 0, 1 and n. Returns the
+    largest relative difference between the eager and the loaded model's outputs, and the file's
+    size in bytes. Raises RuntimeError where they differ by more than 1e-6.
+    """
+    path = Path(path)
+    surrogate = surrogate.cpu().eval()
+    scripted = torch.jit.script(surrogate)
+    new = path.with_suffix(".new")
+    scripted.save(str(new), _extra_files={"card.json": json.dumps(card)})
+    loaded, stored = load_torchscript(new)
+    state = torch.as_tensor(states, dtype=torch.float64)
+    difference = 0.0
+    with torch.no_grad():
+        for n in {0, 1, len(state)}:
+            for call in ("forward", "source", "trust"):
+                eager = getattr(surrogate, call)(state[:n]).double()
+                other = getattr(loaded, call)(state[:n]).double()
+                scale = eager.abs().amax(0).clamp(min=1e-300) if n else torch.ones(())
+                if n:
+                    difference = max(difference, float(((eager - other).abs() / scale).max()))
+    if difference > 1e-6 or stored != card:
+        raise RuntimeError(f"the exported {path} does not agree with the surrogate: {difference}")
+    os.replace(new, path)
+    write_json(path.with_suffix(".json"), card)
+    return {"largest_difference": difference, "bytes": path.stat().st_size}
+
+
+def load_torchscript(path: Path) -> tuple[torch.jit.ScriptModule, dict]:
+    """An exported surrogate and its card, as a CFD code would load them."""
+    extra = {"card.json": ""}
+    module = torch.jit.load(str(path), map_location="cpu", _extra_files=extra)
+    return module.eval(), json.loads(extra["card.json"])
+
+
+def write_json(path: Path, numbers: dict) -> None:
+    """Write JSON whole or not at all."""
+    new = Path(path).with_suffix(".json.new")
+    new.write_text(json.dumps(numbers, indent=1, allow_nan=True, default=_plain) + "\n")
+    os.replace(new, path)
+
+
+def _plain(value):
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    raise TypeError(f"{type(value)} is not JSON")

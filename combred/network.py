@@ -1,0 +1,157 @@
+"""The fully connected network, and the surrogate: everything between a state and the state dt later.
+
+Takes [T, p, Y] in SI and float64; gives the same, dt later. The network runs in float32, what
+surrounds it in float64; T, p and Y are transformed in here and nowhere else.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from combred.conservation import ElementProjection
+from combred.mechanism import Mechanism
+from combred.thermo import Thermo
+from combred.transform import StateTransform
+
+
+class Network(nn.Module):
+    """A fully connected ReLU network of given `widths`, input and output included.
+
+    Without biases it has sum_l m_l m_{l+1} weights; that is the size the papers count.
+    """
+
+    def __init__(self, widths: Sequence[int]):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(m, n) for m, n in zip(widths, widths[1:]))
+
+    @property
+    def widths(self) -> list[int]:
+        return [self.layers[0].in_features] + [layer.out_features for layer in self.layers]
+
+    @property
+    def n_weights(self) -> int:
+        return sum(layer.weight.numel() for layer in self.layers)
+
+    def forward(self, x: Tensor) -> Tensor:
+        last = len(self.layers) - 1
+        for i, layer in enumerate(self.layers):
+            x = layer(x)
+            if i < last:
+                x = torch.relu(x)
+        return x
+
+
+def initialize(network: Network, scales: Sequence[float | str], generator: torch.Generator) -> None:
+    """Draw the weights of each layer; biases are zero.
+
+    A number g means g times He's standard deviation sqrt(2 / m_in) (He et al., ICCV 2015);
+    "condense" means the standard deviation 2 / (m_in + m_out) of Chen & Xu 2024, equation 19,
+    small enough that neurons align in direction while training.
+    """
+    for layer, scale in zip(network.layers, scales, strict=True):
+        m_out, m_in = layer.weight.shape
+        std = 2.0 / (m_in + m_out) if scale == "condense" else float(scale) * (2.0 / m_in) ** 0.5
+        with torch.no_grad():
+            layer.weight.normal_(0.0, std, generator=generator)
+            layer.bias.zero_()
+
+
+class Surrogate(nn.Module):
+    """Transform, network, inverse transform and closure: a drop-in for CVODE over one step `dt` [s].
+
+    The closure is part of the model: inert species are copied, elements projected back, Y >= 0 and
+    sum Y = 1, and T follows from constant enthalpy.
+    """
+
+    def __init__(
+        self, mechanism: Mechanism, dt: float, transform: StateTransform, network: Network
+    ):
+        super().__init__()
+        n = 2 + mechanism.n_species
+        if network.widths[0] != n or network.widths[-1] != n:
+            raise ValueError(
+                f"a network for {mechanism.name} maps {n} variables (T, p, {n - 2} species) to "
+                f"{n}; this one has widths {network.widths}"
+            )
+        self.dt = dt
+        self.transform = transform
+        self.network = network
+        self.thermo = Thermo(mechanism)
+        self.projection = ElementProjection(mechanism)
+        self.register_buffer("inert", torch.tensor(mechanism.inert))
+        self.register_buffer("precision", torch.zeros(n, n, dtype=torch.float64))
+        self.register_buffer("farthest", torch.tensor(torch.inf, dtype=torch.float64))
+
+    def forward(self, state: Tensor) -> Tensor:
+        """States [T, p, Y] (n, 2 + n_species) [K, Pa, -], float64, dt later."""
+        Y = self.normalized(state[:, 2:])
+        T, p = state[:, 0], state[:, 1]
+        variables = self.transform.variables(torch.cat([state[:, :2], Y], dim=1))
+        change = self.predicted_change(variables)
+        Y_raw = self.transform.boxcox.inverse(variables[:, 2:] + change[:, 2:])
+        Y_next = self.projection(Y_raw, Y)
+        h = self.thermo.enthalpy(T, Y)
+        T_next = self.thermo.temperature(h, Y_next, T + change[:, 0])
+        return torch.cat([T_next[:, None], p[:, None], Y_next], dim=1)
+
+    def predicted_change(self, variables: Tensor) -> Tensor:
+        """Change of [T, p, F(Y)] over dt as the network says it, before closure."""
+        x = self.transform.features(variables).to(torch.float32)
+        return self.transform.change(self.network(x).to(torch.float64))
+
+    def normalized(self, Y: Tensor) -> Tensor:
+        """Y clipped at zero and scaled to sum 1: what a transport step leaves is not exact."""
+        Y = Y.clamp(min=0.0)
+        return Y / Y.sum(dim=1, keepdim=True)
+
+    @torch.jit.export
+    def source(self, state: Tensor) -> Tensor:
+        """Mean rate of change of Y over dt, (n, n_species) [1/s]."""
+        return (self.forward(state)[:, 2:] - self.normalized(state[:, 2:])) / self.dt
+
+    @torch.jit.export
+    def trust(self, state: Tensor) -> Tensor:
+        """(n,) bool: the state lies where the training data were.
+
+        Inside the range of every variable, and no farther from their mean, in Mahalanobis distance,
+        than the farthest training state. Non-finite states are not trusted.
+        """
+        variables = self.transform.variables(state)
+        x = self.transform.features(variables)
+        margin = 1e-3 * (  # of the range: rounding and transport errors
+            self.transform.high - self.transform.low
+        )
+        inside = (
+            (variables >= self.transform.low - margin) & (variables <= self.transform.high + margin)
+        ).all(dim=1)
+        distance = ((x @ self.precision) * x).sum(dim=1)
+        sound = torch.isfinite(state).all(dim=1) & (state[:, 2:] >= -1e-9).all(dim=1)
+        sound = sound & ((state[:, 2:].sum(dim=1) - 1.0).abs() < 1e-3)
+        return inside & (distance <= self.farthest) & sound
+
+    @torch.jit.ignore
+    def fit_trust(self, chunks: Iterable[Tensor]) -> None:
+        """Set the limits of `trust` from the training states, (n, 2 + n_species) each, streamed.
+
+        The transform must have been fitted. The covariance is damped by 1e-4 of a standardised
+        variance, which keeps combinations that hardly vary from ruling alone.
+        """
+        n = len(self.transform.mean)
+        damped = self.transform.covariance + 1e-4 * torch.eye(n, dtype=torch.float64)
+        self.precision.copy_(torch.linalg.inv(damped))
+        farthest = torch.zeros((), dtype=torch.float64)
+        for state in chunks:
+            x = self.transform.features(self.transform.variables(state))
+            farthest = torch.maximum(farthest, ((x @ self.precision) * x).sum(dim=1).max())
+        self.farthest.copy_(farthest)
+
+    @torch.jit.ignore
+    def advance(self, T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The surrogate as an `Advance` (see `combred.reactor`)."""
+        device = self.farthest.device
+        state = np.column_stack([T, p, Y])
+        with torch.no_grad():
+            out = self.forward(torch.as_tensor(state, device=device)).cpu().numpy()
+        return out[:, 0], out[:, 2:]

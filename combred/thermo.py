@@ -1,0 +1,57 @@
+"""Ideal-gas thermodynamics in torch: enthalpy, cp, and T from enthalpy. Scriptable, float64."""
+
+import torch
+from torch import Tensor, nn
+
+from combred.mechanism import Mechanism
+
+GAS_CONSTANT = 8314.46261815324  # J/(kmol K), CODATA 2018, as in Cantera
+
+
+class Thermo(nn.Module):
+    """NASA-7 polynomials of a mechanism (McBride, Gordon & Reno, NASA TM-4513, 1993).
+
+    cp/R = a1 + a2 T + a3 T^2 + a4 T^3 + a5 T^4
+    h/R  = a1 T + a2 T^2/2 + a3 T^3/3 + a4 T^4/4 + a5 T^5/5 + a6
+    """
+
+    def __init__(self, mechanism: Mechanism):
+        super().__init__()
+        specific = GAS_CONSTANT / mechanism.molecular_weights[:, None]
+        self.register_buffer("low", torch.tensor(mechanism.nasa_low[:, :6] * specific))
+        self.register_buffer("high", torch.tensor(mechanism.nasa_high[:, :6] * specific))
+        self.register_buffer("T_mid", torch.tensor(mechanism.T_mid))
+        self.T_min: float = float(mechanism.T_min)
+        self.T_max: float = float(mechanism.T_max)
+
+    def species_enthalpy(self, T: Tensor) -> Tensor:
+        """h_k (n, n_species) [J/kg] at T (n,) [K]."""
+        powers = torch.stack([T, T**2 / 2, T**3 / 3, T**4 / 4, T**5 / 5, torch.ones_like(T)], 1)
+        above = T[:, None] > self.T_mid
+        return torch.where(above, powers @ self.high.T, powers @ self.low.T)
+
+    def species_cp(self, T: Tensor) -> Tensor:
+        """cp_k (n, n_species) [J/(kg K)] at T (n,) [K]."""
+        powers = torch.stack([torch.ones_like(T), T, T**2, T**3, T**4], 1)
+        above = T[:, None] > self.T_mid
+        return torch.where(above, powers @ self.high[:, :5].T, powers @ self.low[:, :5].T)
+
+    def enthalpy(self, T: Tensor, Y: Tensor) -> Tensor:
+        """h (n,) [J/kg] of the mixture T (n,) [K], Y (n, n_species)."""
+        return (Y * self.species_enthalpy(T)).sum(1)
+
+    def cp(self, T: Tensor, Y: Tensor) -> Tensor:
+        """cp (n,) [J/(kg K)] of the mixture T (n,) [K], Y (n, n_species)."""
+        return (Y * self.species_cp(T)).sum(1)
+
+    def temperature(self, h: Tensor, Y: Tensor, guess: Tensor, iterations: int = 4) -> Tensor:
+        """T (n,) [K] with enthalpy(T, Y) = h [J/kg], by Newton's method from guess (n,) [K].
+
+        From a guess within 500 K, four iterations leave less than 1e-6 K. The result is kept
+        within [T_min / 2, T_max + 1000 K]: outside, the polynomials say nothing.
+        """
+        T = guess
+        for _ in range(iterations):
+            T = T - (self.enthalpy(T, Y) - h) / self.cp(T, Y)
+            T = T.clamp(self.T_min / 2, self.T_max + 1000.0)
+        return T

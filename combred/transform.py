@@ -1,0 +1,104 @@
+"""What the network sees and says: Box-Cox, standardisation and the signed power, invertible.
+
+Takes states; gives float64 features and targets. Everything needed to undo a transform is a
+buffer of the module, so that it travels inside the exported file.
+"""
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+
+
+class BoxCox(nn.Module):
+    """F(Y) = (max(Y, floor)^lam - 1) / lam and its inverse (Box & Cox, J. R. Stat. Soc. B 26, 1964).
+
+    `lam` in (0, 1]; `floor`: mass fractions below it are integrator noise.
+    """
+
+    def __init__(self, lam: float, floor: float):
+        super().__init__()
+        self.lam, self.floor = lam, floor
+
+    def forward(self, Y: Tensor) -> Tensor:
+        return (Y.clamp(min=self.floor) ** self.lam - 1.0) / self.lam
+
+    def inverse(self, F: Tensor) -> Tensor:
+        return (1.0 + self.lam * F).clamp(min=0.0) ** (1.0 / self.lam)
+
+
+class StateTransform(nn.Module):
+    """Features x = ([T, p, F(Y)] - mean) / std of a state, (n, 2 + n_species), and of their change
+    over dt the target z = sign(d) |d|^power, d = change / scale.
+
+    The mean of the change is not subtracted: zero change stays zero. With power < 1 this is the
+    generalised Box-Cox transform of Yi et al. (arXiv 2512.05685): small changes stay visible;
+    power 1 is the plain target. Columns that never change have scale 1. The features' mean,
+    covariance and range are kept, to tell where the training data were.
+    """
+
+    def __init__(self, n_species: int, lam: float, floor: float, power: float):
+        super().__init__()
+        n = 2 + n_species
+        self.boxcox = BoxCox(lam, floor)
+        self.power = power
+        for name in ("mean", "low", "high"):
+            self.register_buffer(name, torch.zeros(n, dtype=torch.float64))
+        for name in ("std", "scale"):
+            self.register_buffer(name, torch.ones(n, dtype=torch.float64))
+        self.register_buffer("covariance", torch.eye(n, dtype=torch.float64))
+
+    def variables(self, state: Tensor) -> Tensor:
+        """[T, p, F(Y)] (n, 2 + n_species) of states [T, p, Y]."""
+        return torch.cat([state[:, :2], self.boxcox(state[:, 2:])], dim=1)
+
+    def features(self, variables: Tensor) -> Tensor:
+        """Standardised network input of `variables`."""
+        return (variables - self.mean) / self.std
+
+    def target(self, change: Tensor) -> Tensor:
+        """What the network learns, of a change of `variables` over dt."""
+        d = change / self.scale
+        return torch.sign(d) * d.abs() ** self.power
+
+    def change(self, target: Tensor) -> Tensor:
+        """Inverse of `target`."""
+        return torch.sign(target) * target.abs() ** (1.0 / self.power) * self.scale
+
+    def fit(self, pairs: Iterable[tuple[Tensor, Tensor]]) -> "StateTransform":
+        """Set mean, std, covariance, range and scale from pairs (state, state dt later), streamed.
+
+        The moments are summed in float64 about the first chunk's mean. Returns self.
+        """
+        n, total, outer, shift = 0, None, None, None
+        changed = torch.zeros_like(self.mean)
+        squared = torch.zeros_like(self.mean)
+        low, high = torch.full_like(self.mean, torch.inf), torch.full_like(self.mean, -torch.inf)
+        for state, later in pairs:
+            v, w = self.variables(state), self.variables(later)
+            if shift is None:
+                shift = v.mean(0)
+                total, outer = torch.zeros_like(shift), torch.zeros_like(self.covariance)
+            n += len(v)
+            total += (v - shift).sum(0)
+            outer += (v - shift).T @ (v - shift)
+            changed += (w - v).sum(0)
+            squared += ((w - v) ** 2).sum(0)
+            low, high = torch.minimum(low, v.amin(0)), torch.maximum(high, v.amax(0))
+        if n < 2:
+            raise ValueError(f"a transform cannot be fitted to {n} states")
+        delta = total / n
+        covariance = outer / n - torch.outer(delta, delta)
+        self.mean.copy_(shift + delta)
+        self.std.copy_(_positive(torch.diagonal(covariance).clamp(min=0.0).sqrt(), self.mean.abs()))
+        self.covariance.copy_(covariance / torch.outer(self.std, self.std))
+        variance = squared / n - (changed / n) ** 2
+        self.scale.copy_(_positive(variance.clamp(min=0.0).sqrt(), torch.zeros_like(self.scale)))
+        self.low.copy_(low)
+        self.high.copy_(high)
+        return self
+
+
+def _positive(spread: Tensor, size: Tensor) -> Tensor:
+    """Spread, or 1 where it is nothing but rounding."""
+    return torch.where(spread > 1e-12 * size + 1e-300, spread, torch.ones_like(spread))

@@ -4,7 +4,7 @@ A leaf: imports nothing else of combred. Nothing else reads the command line.
 """
 
 import difflib
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from omegaconf import OmegaConf
@@ -99,7 +99,7 @@ class SamplingSettings:
 class NetworkSettings:
     """The network of stage 0 and the transforms around it."""
 
-    hidden: list[int] = setting([800, 256, 256], "widths of the hidden layers")
+    hidden: list[int] = setting([800, 208, 208], "widths of the hidden layers")
     scales: list[str] = setting(
         ["condense", "0.5", "0.5", "0.5"],
         "per layer: times He's standard deviation, or 'condense' (Chen & Xu 2024, eq. 19); "
@@ -206,8 +206,8 @@ class ValidationSettings:
 class ReductionSettings:
     """The stage table: stage i condenses hidden layer layers[i-1] at thresholds[i-1]."""
 
-    layers: list[int] = setting([1, 1, 2], "hidden layer reduced in each stage (1 is the first)")
-    thresholds: list[float] = setting([0.9, 0.8, 0.999], "cosine threshold of each stage")
+    layers: list[int] = setting([1, 1, 1], "hidden layer reduced in each stage (1 is the first)")
+    thresholds: list[float] = setting([0.9, 0.8, 0.7], "cosine threshold of each stage")
     compensation: str = setting("least_squares", "'norm' (the paper's ratios) or 'least_squares'")
     ridge: float = setting(1e-6, "relative ridge of the least squares")
     calibration: int = setting(20_000, "training states that least squares and errors use")
@@ -238,6 +238,10 @@ class ReductionSettings:
             self.calibration > 0 and self.min_width > 0 and self.ridge >= 0,
             "reduction.calibration and min_width must be positive, ridge not negative",
         )
+
+    def retraining_of(self, stage: int, settings: TrainingSettings) -> TrainingSettings:
+        """The training settings after the reduction of a stage (1 is the first)."""
+        return replace(settings, lr=self.rates[stage - 1]) if self.rates else settings
 
 
 STEPS = ("sample", "train", "reduce", "validate", "export", "report")
@@ -291,7 +295,7 @@ class Settings:
         return self.run or f"{stem}-{self.profile}"
 
 
-RETRAINING = {"steps": 3000, "lr": 1e-3, "batch": 1024, "batch_final": 2048, "batch_phases": 2}
+RETRAINING = {"steps": 4000, "lr": 1e-3, "batch": 1024, "batch_final": 2048, "batch_phases": 2}
 
 PROFILES: dict[str, dict] = {
     "default": {},
@@ -343,7 +347,7 @@ PROFILES: dict[str, dict] = {
         "retraining": {"steps": 100, "batch": 256, "batch_final": 256, "evaluate_every": 50},
         "reduction": {
             "layers": [1, 1],
-            "thresholds": [0.99, 0.9],
+            "thresholds": [0.9, 0.8],
             "min_width": 2,
             "calibration": 1000,
         },

@@ -30,6 +30,6 @@ def relative_error(value: float, reference: float) -> float:
 
 
 def summarize(errors: list[float]) -> dict[str, float]:
-    """Median, mean and worst of errors; a NaN (a case that failed) makes mean and worst infinite."""
+    """Median, mean and worst of errors; a NaN (a failed case) makes mean and worst infinite."""
     e = np.where(np.isfinite(errors), errors, np.inf)
     return {"median": float(np.median(e)), "mean": float(np.mean(e)), "worst": float(np.max(e))}

@@ -1,4 +1,4 @@
-"""The fully connected network, and the surrogate: everything between a state and the state dt later.
+"""The fully connected network, and the surrogate: all between a state and the state dt later.
 
 Takes [T, p, Y] in SI and float64; gives the same, dt later. The network runs in float32, what
 surrounds it in float64; T, p and Y are transformed in here and nowhere else.
@@ -24,7 +24,9 @@ class Network(nn.Module):
 
     def __init__(self, widths: Sequence[int]):
         super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(m, n) for m, n in zip(widths, widths[1:]))
+        self.layers = nn.ModuleList(
+            nn.Linear(m, n) for m, n in zip(widths[:-1], widths[1:], strict=True)
+        )
 
     @property
     def widths(self) -> list[int]:
@@ -61,7 +63,7 @@ def initialize(network: Network, scales: Sequence[float | str], generator: torch
 class Surrogate(nn.Module):
     """Transform, network, inverse transform and closure: a drop-in for CVODE over one step `dt` [s].
 
-    The closure is part of the model: inert species are copied, elements projected back, Y >= 0 and
+    The closure is part of the model: inert species are copied, elements projected back, Y >= 0,
     sum Y = 1, and T follows from constant enthalpy.
     """
 

@@ -51,7 +51,7 @@ class Trajectory:
 
 def plan_trajectories(settings: SamplingSettings, seed: int) -> list[Trajectory]:
     """The trajectories of a run: ignitions from a scrambled Sobol sequence over T0, phi and ln p,
-    flames on an even spread of phi at each unburnt temperature. Flames come first: they take longest.
+    flames on an even spread of phi at each unburnt temperature. Flames come first, being longest.
     """
     flame_rows = int(settings.states * settings.flame_share) if settings.flames else 0
     shares = {
@@ -222,9 +222,10 @@ class Sampler:
         count: int,
         width: tuple[float, float],
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """`count` states around random ones of `states`: with s log-uniform in `width` and u uniform
-        in [-1, 1], Y^(1 + s u) for every species, T + 400 K s N(0, 1), p (1 + s u / 2). Inert species
-        and the mass of every element are kept; a state that cannot keep them is drawn again.
+        """`count` states around random ones of `states`: with s log-uniform in `width` and u
+        uniform in [-1, 1], Y^(1 + s u) for every species, T + 400 K s N(0, 1), p (1 + s u / 2).
+        Inert species and the mass of every element are kept; a state that cannot keep them is
+        drawn again.
         """
         T, p, Y = states
         out_T, out_p, out_Y = np.empty(count), np.empty(count), np.empty((count, Y.shape[1]))

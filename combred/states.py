@@ -54,6 +54,18 @@ class Block:
     def columns(self) -> dict[str, np.ndarray]:
         return {name: getattr(self, name) for name in UNITS}
 
+    def rows(self, chosen: np.ndarray) -> "Block":
+        """The chosen rows, by mask or index."""
+        return Block(**{name: column[chosen] for name, column in self.columns().items()})
+
+    def state(self) -> np.ndarray:
+        """[T, p, Y] (n, 2 + n_species)."""
+        return np.column_stack([self.T, self.p, self.Y])
+
+    def next_state(self) -> np.ndarray:
+        """[T, p, Y] dt later, (n, 2 + n_species)."""
+        return np.column_stack([self.T_next, self.p, self.Y_next])
+
 
 def state_attributes(mechanism: Mechanism, provenance: dict) -> dict:
     """The attributes of a state file; `provenance` holds dt, tolerances, seed and settings."""
@@ -208,10 +220,22 @@ class StateTable:
                 )
         return block
 
-    def chunks(self, rows: int = CHUNK) -> Iterator[Block]:
-        """All rows, in order, at most `rows` at a time."""
+    def chunks(self, rows: int = CHUNK, keep: np.ndarray | None = None) -> Iterator[Block]:
+        """All rows, or those of the mask `keep` (n,), in order, at most `rows` at a time."""
         for start in range(0, self.rows, rows):
-            yield self.read(start, min(start + rows, self.rows))
+            stop = min(start + rows, self.rows)
+            if keep is None:
+                yield self.read(start, stop)
+            elif keep[start:stop].any():
+                yield self.read(start, stop).rows(keep[start:stop])
+
+    def draw(self, keep: np.ndarray, count: int, seed: int) -> np.ndarray:
+        """`count` states [T, p, Y] (or all there are) drawn from the rows of `keep`, in row order."""
+        rows = np.flatnonzero(keep)
+        rng = np.random.default_rng([seed, 5])
+        drawn = np.zeros(self.rows, dtype=bool)
+        drawn[rng.choice(rows, min(count, len(rows)), replace=False)] = True
+        return np.concatenate([block.state() for block in self.chunks(keep=drawn)])
 
     def held_out(self, fraction: float, seed: int) -> np.ndarray:
         """(n,) bool: rows of the trajectories kept for validation, `fraction` of the ignitions and

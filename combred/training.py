@@ -65,33 +65,18 @@ def resolve_precision(precision: str, device: torch.device) -> tuple[str, str]:
 # -- data ----------------------------------------------------------------------------------------
 
 
-def as_states(block: Block) -> tuple[Tensor, Tensor]:
-    """(state, state dt later), (n, 2 + n_species) float64, of the rows of a block."""
-    now = np.column_stack([block.T, block.p, block.Y])
-    later = np.column_stack([block.T_next, block.p, block.Y_next])
-    return torch.from_numpy(now), torch.from_numpy(later)
-
-
 def fit_transform(transform: StateTransform, table: StateTable, held_out: np.ndarray) -> None:
     """Fit a transform to the training rows, streamed."""
-
-    def pairs():
-        start = 0
-        for block in table.chunks():
-            keep = torch.from_numpy(~held_out[start : start + len(block)])
-            start += len(block)
-            if keep.any():
-                now, later = as_states(block)
-                yield now[keep], later[keep]
-
-    transform.fit(pairs())
+    transform.fit(
+        (torch.from_numpy(block.state()), torch.from_numpy(block.next_state()))
+        for block in table.chunks(keep=~held_out)
+    )
 
 
 def encode(transform: StateTransform, block: Block) -> tuple[Tensor, Tensor]:
     """Network input and target, float32, of the rows of a block."""
-    now, later = as_states(block)
-    v = transform.variables(now)
-    change = transform.variables(later) - v
+    v = transform.variables(torch.from_numpy(block.state()))
+    change = transform.variables(torch.from_numpy(block.next_state())) - v
     return transform.features(v).float(), transform.target(change).float()
 
 
@@ -127,9 +112,9 @@ class Rows:
             self._loaded = None
             parts = []
             for start in chunks:
-                block = self.table.read(start, min(start + CHUNK, self.table.rows))
-                keep = torch.from_numpy(self.keep[start : start + len(block)])
-                parts.append([t[keep] for t in encode(self.transform, block)])
+                stop = min(start + CHUNK, self.table.rows)
+                block = self.table.read(start, stop).rows(self.keep[start:stop])
+                parts.append(encode(self.transform, block))
             x, z = (torch.cat(side).to(self.device) for side in zip(*parts, strict=True))
             self._loaded = key, x, z
         return self._loaded[1:]
@@ -318,21 +303,13 @@ class ValidationLoss:
         device: torch.device,
     ):
         self.loss = LOSSES[loss]
-        chosen = np.flatnonzero(held_out)
-        chosen = chosen[:: max(1, len(chosen) // 20_000)]
-        inputs, targets, samplers = [], [], []
-        start = 0
-        for block in table.chunks():
-            inside = chosen[(chosen >= start) & (chosen < start + len(block))] - start
-            start += len(block)
-            if len(inside):
-                x, z = encode(transform, block)
-                inputs.append(x[inside])
-                targets.append(z[inside])
-                samplers.append(block.sampler[inside])
-        self.x = torch.cat(inputs).to(device)
-        self.z = torch.cat(targets).to(device)
-        self.samplers = np.concatenate(samplers)
+        rows = np.flatnonzero(held_out)
+        chosen = np.zeros(table.rows, dtype=bool)
+        chosen[rows[:: max(1, len(rows) // 20_000)]] = True
+        blocks = list(table.chunks(keep=chosen))
+        encoded = [encode(transform, block) for block in blocks]
+        self.x, self.z = (torch.cat(side).to(device) for side in zip(*encoded, strict=True))
+        self.samplers = np.concatenate([block.sampler for block in blocks])
         self.names = [str(name) for name in table.attributes["samplers"]]
 
     def __call__(self, network: Network) -> dict:
@@ -370,8 +347,9 @@ class _Checkpoint:
                 ) from error
             if stored["signature"] != self.signature:
                 raise ValueError(
-                    f"{self.path} belongs to a training with other settings:\n  then {stored['signature']}"
-                    f"\n  now  {self.signature}\nDelete it, or name another run with run=NAME."
+                    f"{self.path} belongs to a training with other settings:\n"
+                    f"  then {stored['signature']}\n  now  {self.signature}\n"
+                    "Delete it, or name another run with run=NAME."
                 )
             self.network.load_state_dict(stored["network"])
             self.optimizer.load_state_dict(stored["optimizer"])

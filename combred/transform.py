@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 
 class BoxCox(nn.Module):
-    """F(Y) = (max(Y, floor)^lam - 1) / lam and its inverse (Box & Cox, J. R. Stat. Soc. B 26, 1964).
+    """F(Y) = (max(Y, floor)^lam - 1) / lam, and its inverse (Box & Cox, JRSS B 26, 1964).
 
     `lam` in (0, 1]; `floor`: mass fractions below it are integrator noise.
     """

@@ -1,4 +1,4 @@
-"""Compensation by least squares: the kept units read so that the next layer's input changes least."""
+"""Least squares: the kept units read so that the next layer's input changes least."""
 
 from collections.abc import Iterable
 
@@ -23,8 +23,8 @@ def refit(merge: Merge, pairs: Iterable[tuple[Tensor, Tensor]], ridge: float = 1
         |A - (B[:, kept] Z + o)|^2 + ridge * trace(G) / k * |Z - Z0|^2
 
     `pairs` streams (A, B), both (n, m): the layer's activations in the original network and in the
-    one whose earlier layers are already reduced (the same, if none is). Z0 is the mixing given: where
-    the calibration says nothing, nothing moves. Since the next layer is linear in A, these Z and o
+    one whose earlier layers are already reduced (the same, if none is). Z0 is the mixing given:
+    where the calibration says nothing, nothing moves. Since the next layer is linear in A, these Z and o
     also minimise the error of its pre-activations, whatever its weights. Normal equations, float64;
     G is the covariance of B[:, kept].
     """

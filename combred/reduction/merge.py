@@ -17,8 +17,8 @@ from combred.network import Network
 class Merge:
     """What becomes of the m units of a hidden layer.
 
-    kept (k,): indices of the units that stay, ascending. mixing (k, m), offset (m,): the activations
-    a (m,) of all units are taken as a = mixing^T a[kept] + offset.
+    kept (k,): indices of the units that stay, ascending. mixing (k, m), offset (m,): the
+    activations a (m,) of all units are taken as a = mixing^T a[kept] + offset.
     """
 
     kept: Tensor
@@ -40,8 +40,8 @@ class Merge:
 
 
 def apply_merge(network: Network, layer: int, merge: Merge) -> Network:
-    """A copy of `network` in which hidden layer `layer` (1 is the first) keeps the units of `merge`,
-    and the next layer reads the others through them:
+    """A copy of `network` in which hidden layer `layer` (1 is the first) keeps the units of
+    `merge`, and the next layer reads the others through them:
 
     W_next' = W_next mixing^T,  b_next' = b_next + W_next offset.   (in float64)
     """

@@ -1,0 +1,123 @@
+"""What the pipeline shows a person: progress bars, tables, the settings, one clear error."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from combred import config
+from combred.network import Network
+from combred.reduction import stage_table
+from combred.run import Run
+from combred.training import resolve_precision
+
+# Lines are left to the terminal to break: in a file or a log they stay whole.
+console = Console(highlight=False, soft_wrap=True)
+
+
+def say(run: Run, message: str) -> None:
+    """Print a line, once for all processes of torchrun."""
+    if run.device.leads:
+        console.print(message)
+
+
+def complain(message: str) -> None:
+    """Print an error."""
+    console.print(f"[bold red]error:[/] {escape(message)}")
+
+
+@contextmanager
+def progress(title: str, show: bool = True) -> Iterator[Callable[..., None]]:
+    """A progress bar as a callback (done, total, note)."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    show = show and console.is_terminal
+    with Progress(*columns, console=console, disable=not show, transient=True) as bar:
+        task = bar.add_task(title, total=None, note="")
+
+        def update(done: int, total: int, note: str = "") -> None:
+            bar.update(task, completed=done, total=total, **({"note": note} if note else {}))
+
+        yield update
+
+
+def shape(network: Network) -> str:
+    """Widths and size of a network, for people."""
+    return f"{'-'.join(map(str, network.widths))} ({network.n_weights:,} weights)"
+
+
+def print_resolved(run: Run) -> None:
+    """The settings that depend on mechanism and machine, as resolved, with the reason."""
+    s, m = run.settings, run.mechanism
+    precision, reason = resolve_precision(s.training.precision, run.device.device)
+    widths = "-".join(map(str, [2 + m.n_species, *s.network.hidden, 2 + m.n_species]))
+    console.print(f"[bold]combred[/] run {run.folder}, profile {s.profile}, stage {s.stage}")
+    console.print(
+        f"  {m.name}: {m.n_species} species, fuel {s.sampling.fuel}, oxidizer "
+        f"{s.sampling.oxidizer}, dt {s.dt:g} s, CVODE rtol {s.chemistry.rtol:g} "
+        f"atol {s.chemistry.atol:g}"
+    )
+    console.print(
+        f"  network {widths} on {run.device.device}, {torch.get_num_threads()} threads, "
+        f"precision {precision}: {reason}"
+    )
+    console.print(f"  {run.workers} processes run CVODE, seed {s.seed}")
+
+
+def print_validation(numbers: dict) -> None:
+    """The table of stages of validation.json."""
+    table = Table(title="ignition delay against CVODE", title_justify="left", box=None)
+    left = ("", "worst case")
+    for name in ("", "weights", "median", "worst", "worst case", "burnt T", "time per state"):
+        table.add_column(name, justify="left" if name in left else "right", no_wrap=True)
+    times = numbers["timing"]["times"]
+    for name, took in times.items():
+        if name.startswith("CVODE"):
+            table.add_row(name, "", "", "", "", "", f"{1e6 * took['median']:.1f} us")
+    for name, result in numbers["stages"].items():
+        took = times[name.replace("stage", "stage ")]["median"]
+        delay = result["delay_error"]
+        table.add_row(
+            "-".join(map(str, result["widths"])),
+            f"{result['weights']:,}",
+            f"{100 * delay['median']:.2f} %",
+            f"{100 * delay['worst']:.2f} %",
+            result["worst_case"],
+            f"{result['burnt_T_error']['worst']:.1f} K",
+            f"{1e6 * took:.1f} us",
+        )
+    console.print(table)
+
+
+def print_help() -> None:
+    """Stages and settings with defaults and units."""
+    console.print("[bold]python -m combred.pipeline stage=N key=value ...[/]\n")
+    console.print("Gives the network after the N-th condensation, validated and exported.\n")
+    s = config.Settings()
+    console.print(f"  stage 0  a network with hidden layers {s.network.hidden}, trained")
+    for stage in stage_table(s.reduction):
+        console.print(
+            f"  stage {stage.index}  hidden layer {stage.layer} condensed at {stage.threshold}, "
+            "retrained"
+        )
+    console.print(f"\n  profiles: {', '.join(config.PROFILES)}\n")
+    table = Table(title="settings", title_justify="left", box=None)
+    for name in ("key", "default", "unit", "what"):
+        table.add_column(name, overflow="fold", no_wrap=name == "key")
+    for key, item in config.keys().items():
+        value = s
+        for part in key.split("."):
+            value = getattr(value, part)
+        told = "(none)" if value == "" else escape(str(value))
+        table.add_row(key, told, item.metadata["unit"], escape(item.metadata["help"]))
+    console.print(table)

@@ -1,0 +1,149 @@
+"""What a report is made of: blocks that both templates know, and how numbers are written.
+
+A leaf. A block is content without form; `report.html.j2` and `report.md.j2` give it one each. Text
+may hold `code` and **strong** words.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+NO_IGNITION = "**no ignition**"
+NBSP = "\u00a0"
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph."""
+
+    kind: ClassVar[str] = "text"
+    body: str
+
+
+@dataclass(frozen=True)
+class Note:
+    """A paragraph that stands out: what is missing, or, with `alarm`, what is wrong."""
+
+    kind: ClassVar[str] = "note"
+    body: str
+    alarm: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of written numbers under column heads; a row of one cell is a heading inside the table.
+
+    `source`: the files that the numbers came from. The first `left` columns are words.
+    """
+
+    kind: ClassVar[str] = "table"
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    source: str
+    caption: str = ""
+    left: int = 1
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure, figures/<name>.png, what to see on it, and the file of its numbers."""
+
+    kind: ClassVar[str] = "picture"
+    name: str
+    alt: str
+    caption: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Code:
+    """Lines to copy."""
+
+    kind: ClassVar[str] = "code"
+    language: str
+    body: str
+
+
+Block = Text | Note | Table | Picture | Code
+
+
+@dataclass
+class Section:
+    """A heading and its blocks."""
+
+    title: str
+    blocks: list[Block] = field(default_factory=list)
+
+    @property
+    def anchor(self) -> str:
+        return self.title.lower().replace(" ", "-")
+
+
+# -- numbers ---------------------------------------------------------------------------------------
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """A number with so many significant digits, never in powers of ten: 617.7 -> 618."""
+    if not math.isfinite(value):
+        return "–"
+    if value == 0:
+        return "0"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:.{decimals}f}"
+
+
+def percent(fraction: float | None, sign: str = "") -> str:
+    """A fraction in percent: 0.4051 -> 40.5 %; – where there is none; inf: a case did not ignite."""
+    if fraction is None or math.isnan(fraction):
+        return "–"
+    if math.isinf(fraction):
+        return NO_IGNITION
+    value = 100 * fraction
+    decimals = 1 if abs(value) >= 9.95 else 2
+    written = significant(value, 1) if 0 < abs(value) < 0.01 else f"{value:.{decimals}f}"
+    return f"{sign}{written}{NBSP}%"
+
+
+def quantity(value: float | None, unit: str, digits: int = 3) -> str:
+    """A value with its unit; – where there is none."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    return f"{significant(value, digits)}{NBSP}{unit}"
+
+
+def kelvin(value: float | None) -> str:
+    """A temperature difference, to a tenth of a kelvin."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    return f"{value:.1f}{NBSP}K"
+
+
+def microseconds(seconds: float | None) -> str:
+    return "–" if seconds is None else quantity(1e6 * seconds, "µs")
+
+
+def duration(seconds: float | None) -> str:
+    """A stretch of computing, in the unit that suits it."""
+    if seconds is None:
+        return "–"
+    if seconds < 120:
+        return quantity(seconds, "s", 2 if seconds < 10 else 3)
+    return quantity(seconds / 60, "min") if seconds < 7200 else quantity(seconds / 3600, "h")
+
+
+def power(value: float | None) -> str:
+    """A small number as it was set: 1e-08."""
+    return "–" if value is None else f"{value:.2g}"
+
+
+def shape(widths: Sequence[int]) -> str:
+    """Widths as the papers write them: 23-800-23."""
+    return "-".join(map(str, widths))
+
+
+def several(values: Sequence[float], unit: str = "") -> str:
+    """A list in words: 1400, 1500 and 1600 K."""
+    words = [f"{value:g}" for value in values]
+    joined = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    return f"{joined}{NBSP}{unit}" if unit else joined

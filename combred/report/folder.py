@@ -1,0 +1,143 @@
+"""A run folder, read once for its report.
+
+Takes the folder's files of numbers; gives a `Folder`. Only validation.json has to be there: a
+report is about what was measured. What else is missing is empty here, and the report says so.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import h5py
+
+from combred.export import load_surrogate
+from combred.ignition import Rollout
+from combred.mechanism import Mechanism
+from combred.network import Network
+from combred.rollouts import read_rollouts
+from combred.run import digest, read_json
+
+PAPER_WEIGHTS = 6_802_800  # 23-3200-1600-800-400-23: Chen & Xu 2024, section 3.1.3
+PAPER_VARIABLES = 23
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The artefacts of a run: the JSON files as they are, losses by stage, rollouts by network.
+
+    `reductions`: the records of reduce.json by stage, from 1.
+    """
+
+    path: Path
+    mechanism: Mechanism
+    settings: dict
+    sample: dict
+    train: dict
+    reductions: dict[int, dict]
+    validation: dict
+    export: dict
+    card: dict
+    losses: dict[int, list[dict]]
+    rollouts: dict[str, list[Rollout]]
+
+    @property
+    def stages(self) -> list[int]:
+        """The stages that were validated: 0 is the trained network, the last is the result."""
+        return sorted(int(name.removeprefix("stage")) for name in self.validation["stages"])
+
+    @property
+    def last(self) -> int:
+        return self.stages[-1]
+
+    def measured(self, stage: int) -> dict:
+        """What validation.json says of a stage."""
+        return self.validation["stages"][f"stage{stage}"]
+
+    @property
+    def inputs(self) -> dict:
+        """What the validation was made with: its cases, CVODE's tolerances, dt, the mixture."""
+        return self.validation.get("inputs", {})
+
+    @property
+    def times(self) -> dict[str, dict]:
+        """Time per state [s] by name: median, fastest, slowest."""
+        return self.validation.get("timing", {}).get("times", {})
+
+    def seconds(self, stage: int, alone: bool = False) -> float | None:
+        """Median time per state [s] of a stage's surrogate, or of its network alone."""
+        name = f"stage {stage}, network alone" if alone else f"stage {stage}"
+        return self.times.get(name, {}).get("median")
+
+    @property
+    def cvode_seconds(self) -> dict[str, float]:
+        """Median time per state [s] of CVODE at each tolerance, the labels' first."""
+        return {name: t["median"] for name, t in self.times.items() if name.startswith("CVODE")}
+
+    def loss(self, stage: int) -> float | None:
+        """The validation loss of a stage as it is used: after training, or after retraining."""
+        record = self.reductions.get(stage, {}).get("retraining", {}) if stage else self.train
+        return record.get("validation")
+
+    def weights(self, stage: int) -> Path:
+        return self.path / f"stage{stage}.safetensors"
+
+    @cached_property
+    def networks(self) -> dict[int, Network]:
+        """The networks of the stages whose weights are in the folder."""
+        there = [stage for stage in self.stages if self.weights(stage).is_file()]
+        return {stage: load_surrogate(self.weights(stage), self.mechanism).network for stage in there}
+
+    @cached_property
+    def outdated(self) -> list[int]:
+        """Stages whose weights in the folder are not those that validation.json measured."""
+        known = self.validation.get("networks", {})
+        return [
+            stage
+            for stage in self.stages
+            if self.weights(stage).is_file()
+            and known.get(f"stage{stage}") not in (None, digest(self.weights(stage)))
+        ]
+
+    @cached_property
+    def versions(self) -> dict[str, str]:
+        """Versions of what made the folder, as far as the card and states.h5 tell."""
+        found = dict(self.card.get("versions", {}))
+        states = self.path / "states.h5"
+        if states.is_file():
+            with h5py.File(states, "r") as file:
+                found |= json.loads(file.attrs.get("versions", "{}"))
+        return found
+
+
+def read_folder(path: Path, mechanism: Mechanism) -> Folder:
+    """Read a run folder. FileNotFoundError, with the command to type, where it is not validated."""
+    path = Path(path)
+    validation = read_json(path / "validation.json")
+    if not validation.get("stages"):
+        raise FileNotFoundError(
+            f"no measurements in {path / 'validation.json'}: run `python -m combred.pipeline "
+            "only=validate` with this run's settings; a report is drawn from what was measured"
+        )
+    reductions = {r["stage"]: r for r in read_json(path / "reduce.json").get("stages", [])}
+    stages = [int(name.removeprefix("stage")) for name in validation["stages"]]
+    losses = {stage: _lines(path / f"stage{stage}.jsonl") for stage in sorted(stages)}
+    return Folder(
+        path=path,
+        mechanism=mechanism,
+        settings=read_json(path / "settings.json"),
+        sample=read_json(path / "sample.json"),
+        train=read_json(path / "train.json"),
+        reductions=reductions,
+        validation=validation,
+        export=read_json(path / "export.json"),
+        card=read_json(path / "surrogate.json"),
+        losses={stage: lines for stage, lines in losses.items() if lines},
+        rollouts=read_rollouts(path / "validation.h5", mechanism),
+    )
+
+
+def _lines(path: Path) -> list[dict]:
+    """The lines of a file of metrics; a line that a kill cut short is left out."""
+    text = path.read_text().splitlines() if path.is_file() else []
+    return [json.loads(line) for line in text if line.endswith("}")]

@@ -1,0 +1,99 @@
+"""How far the layers have condensed: numbers for the report, written before anything is drawn.
+
+Takes the networks of a run folder's stages; gives condensation.json (groups against threshold, and
+for each reduction the groups of the reduced layer before and after) and condensation.npz (the
+cosine-similarity matrices of these layers, units ordered by group; figure 3 of Chen & Xu 2024).
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from combred.export import write_json
+from combred.network import Network
+from combred.reduction.condensation import condense, cosine_similarity, directions
+from combred import kernels
+
+THRESHOLDS = (0.999, 0.99, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5)
+PIXELS = 400  # of a stored matrix's side: more than a printed panel can show
+
+
+def condensation_numbers(
+    folder: Path, networks: dict[int, Network], reductions: dict[int, dict]
+) -> dict:
+    """Write condensation.json and condensation.npz into the folder; returns the former.
+
+    `networks` by stage; `reductions` by stage, with `layer` and `threshold` as in reduce.json. A
+    reduction is left out where one of the two networks is missing.
+    """
+    stages, matrices = [], {}
+    for stage, record in sorted(reductions.items()):
+        if stage not in networks or stage - 1 not in networks:
+            continue
+        layer, threshold = record["layer"], record["threshold"]
+        entry = {"stage": stage, "layer": layer, "threshold": threshold}
+        for when, network in (("before", networks[stage - 1]), ("after", networks[stage])):
+            numbers, matrix = ordered_similarity(network.layers[layer - 1], threshold)
+            entry[when] = numbers
+            matrices[f"stage{stage}_{when}"] = matrix.astype(np.float16)
+        stages.append(entry)
+    numbers = {
+        "thresholds": THRESHOLDS,
+        "groups": {
+            f"stage{stage}": {
+                str(i): [count_groups(layer, threshold) for threshold in THRESHOLDS]
+                for i, layer in enumerate(network.layers[:-1], start=1)
+            }
+            for stage, network in networks.items()
+        },
+        "reductions": stages,
+    }
+    new = folder / "condensation.new.npz"
+    np.savez_compressed(new, **matrices)
+    os.replace(new, folder / "condensation.npz")
+    write_json(folder / "condensation.json", numbers)
+    return numbers
+
+
+def ordered_similarity(layer: nn.Linear, threshold: float) -> tuple[dict, np.ndarray]:
+    """The groups of a layer at a threshold, and its similarity matrix, units ordered by group.
+
+    Largest group first, units without input weights last. A matrix of more than `PIXELS` units is
+    averaged over square blocks: `units_per_pixel` units on a side.
+    """
+    _, labels = condense(layer, threshold)
+    sizes = torch.bincount(labels[labels >= 0])
+    size_of = torch.where(labels >= 0, sizes[labels.clamp(min=0)], 0)
+    order = torch.from_numpy(np.lexsort((labels.numpy(), -size_of.numpy())))
+    side = -(-len(labels) // PIXELS)
+    numbers = {
+        "units": len(labels),
+        "groups": len(sizes),
+        "largest_group": int(sizes.max()) if len(sizes) else 0,
+        "units_in_groups": int(sizes[sizes > 1].sum()),
+        "dead_units": int((labels < 0).sum()),
+        "units_per_pixel": side,
+    }
+    return numbers, block_means(cosine_similarity(layer)[order][:, order], side).numpy()
+
+
+def block_means(matrix: Tensor, side: int) -> Tensor:
+    """Means of a square matrix over blocks of side x side; those at the edge may be smaller."""
+    if side == 1:
+        return matrix
+    m = len(matrix)
+    count = -(-m // side)
+    pixel = torch.arange(m) // side
+    summed = torch.zeros(count, m, dtype=matrix.dtype).index_add_(0, pixel, matrix)
+    summed = torch.zeros(count, count, dtype=matrix.dtype).index_add_(1, pixel, summed)
+    units = torch.bincount(pixel).to(matrix.dtype)
+    return summed / (units[:, None] * units[None, :])
+
+
+def count_groups(layer: nn.Linear, threshold: float) -> int:
+    """Groups of a layer's units at a cosine threshold, units without input weights not counted."""
+    alive = layer.weight.detach().any(dim=1)
+    return len(kernels.group(directions(layer)[alive], threshold)[1])

@@ -1,0 +1,152 @@
+"""A run and its folder: which file is which, and whether it was made with the settings of now.
+
+The paths of a run stand here and nowhere else; only `pipeline` uses them.
+"""
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+
+from combred.config import Settings, TrainingSettings
+from combred.export import load_surrogate
+from combred.mechanism import Mechanism
+from combred.network import Surrogate
+from combred.states import StateTable, open_states
+from combred.training import Device
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run: its settings, its mechanism, its folder, and the device it trains on."""
+
+    settings: Settings
+    mechanism: Mechanism
+    folder: Path
+    device: Device
+
+    def path(self, name: str) -> Path:
+        return self.folder / name
+
+    def weights(self, stage: int) -> Path:
+        """The trained network of a stage."""
+        return self.path(f"stage{stage}.safetensors")
+
+    def merged(self, stage: int) -> Path:
+        """The network of a stage right after the merge; gone once it is retrained."""
+        return self.path(f"stage{stage}.merged.safetensors")
+
+    def metrics(self, stage: int) -> Path:
+        """The training metrics of a stage; its checkpoint lies beside."""
+        return self.path(f"stage{stage}.jsonl")
+
+    def states(self) -> StateTable:
+        return open_states(self.path("states.h5"), self.mechanism, self.settings.dt)
+
+    def surrogate(self, stage: int) -> Surrogate:
+        return load_surrogate(self.weights(stage), self.mechanism)
+
+    @property
+    def workers(self) -> int:
+        return self.settings.workers or len(os.sched_getaffinity(0))
+
+    def barrier(self) -> None:
+        """Wait for the other processes of torchrun, if there are any."""
+        if self.device.world > 1:
+            torch.distributed.barrier()
+
+    # -- what an artefact depends on: stored beside it, compared before it is reused --------------
+
+    def sample_inputs(self) -> dict:
+        s = self.settings
+        return plain(
+            {
+                "mechanism": self.mechanism.sha256,
+                "dt": s.dt,
+                "seed": s.seed,
+                "chemistry": asdict(s.chemistry),
+                "sampling": asdict(s.sampling),
+            }
+        )
+
+    def train_inputs(self) -> dict:
+        s = self.settings
+        return plain({"network": asdict(s.network), "training": asdict(s.training)})
+
+    def reduce_inputs(self, stage: int) -> dict:
+        r = self.settings.reduction
+        return plain(
+            {
+                "layer": r.layers[stage - 1],
+                "threshold": r.thresholds[stage - 1],
+                "compensation": r.compensation,
+                "ridge": r.ridge,
+                "calibration": r.calibration,
+                "retraining": asdict(self.retraining(stage)),
+            }
+        )
+
+    def validate_inputs(self) -> dict:
+        s = self.settings
+        return plain(
+            {
+                "validation": asdict(s.validation),
+                "chemistry": asdict(s.chemistry),
+                "dt": s.dt,
+                "fuel": s.sampling.fuel,
+                "oxidizer": s.sampling.oxidizer,
+            }
+        )
+
+    def retraining(self, stage: int) -> TrainingSettings:
+        """The training settings after the reduction of a stage."""
+        return self.settings.reduction.retraining_of(stage, self.settings.retraining)
+
+    def refuse_difference(self, artefact: str, stored: dict | None, wanted: dict) -> None:
+        """ValueError if what the artefact was made with is known and is not what is wanted."""
+        differing = (
+            []
+            if stored is None
+            else [
+                f"{path}: {then!r} then, {now!r} now"
+                for path, then, now in differences(stored, wanted)
+            ]
+        )
+        if differing:
+            raise ValueError(
+                f"{self.folder}/{artefact} was made with other settings "
+                f"({'; '.join(differing[:4])}). Give those again, delete {self.folder}, or name "
+                "another run with run=NAME."
+            )
+
+
+def plain(settings: dict) -> dict:
+    """Settings as JSON gives them back."""
+    return json.loads(json.dumps(settings))
+
+
+def differences(a, b, path: str = ""):
+    """(key, value in a, value in b) wherever two nested dicts differ."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in sorted(a.keys() | b.keys()):
+            yield from differences(a.get(key), b.get(key), f"{path}.{key}".lstrip("."))
+    elif a != b:
+        yield path, a, b
+
+
+def read_json(path: Path) -> dict:
+    """A JSON file, {} if there is none; ValueError if it is damaged."""
+    if not path.exists():
+        return {}
+    try:
+        return json.loads(path.read_text())
+    except ValueError as error:
+        raise ValueError(f"{path} is not JSON ({error}): delete it and run again") from error
+
+
+def digest(path: Path) -> str:
+    """A short hash of a file's content."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]

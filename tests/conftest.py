@@ -1,0 +1,166 @@
+"""What several test files share: two mechanisms, a real reactor path of each, a sampled state file.
+
+The path is integrated with Cantera alone, not with combred, so that it can serve as truth.
+"""
+
+from dataclasses import dataclass
+
+import cantera as ct
+import numpy as np
+import pytest
+import torch
+
+from combred.config import ChemistrySettings, SamplingSettings
+from combred.mechanism import load_mechanism
+from combred.network import Network, Surrogate, initialize
+from combred.sampling import sample
+from combred.states import Block, StateWriter, open_states, state_attributes
+from combred.transform import StateTransform
+
+DT = 1e-6
+AIR = "O2:1, N2:3.76"
+IGNITIONS = {"drm19.yaml": ("CH4:1", 1500.0), "h2o2.yaml": ("H2:1", 1100.0)}
+
+
+@dataclass(frozen=True)
+class Path:
+    """States (n,) along an ignition up to equilibrium, and the same states `dt` later."""
+
+    T: np.ndarray
+    p: np.ndarray
+    Y: np.ndarray
+    T_next: np.ndarray
+    Y_next: np.ndarray
+    dt: float = DT
+
+    @property
+    def state(self) -> torch.Tensor:
+        return torch.tensor(np.column_stack([self.T, self.p, self.Y]))
+
+    @property
+    def later(self) -> torch.Tensor:
+        return torch.tensor(np.column_stack([self.T_next, self.p, self.Y_next]))
+
+
+def integrate(gas: ct.Solution, rtol: float = 1e-10, atol: float = 1e-20):
+    """A fresh Cantera reactor network around `gas` as it stands."""
+    reactor = ct.IdealGasConstPressureReactor(gas, clone=False)
+    net = ct.ReactorNet([reactor])
+    net.rtol, net.atol, net.max_time_step = rtol, atol, 1e-4
+    return reactor, net
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread():
+    """The same sums in the same order, whatever the machine."""
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session", params=list(IGNITIONS))
+def mechanism(request):
+    return load_mechanism(request.param)
+
+
+@pytest.fixture(scope="session")
+def drm19():
+    return load_mechanism("drm19.yaml")
+
+
+@pytest.fixture(scope="session")
+def h2o2():
+    return load_mechanism("h2o2.yaml")
+
+
+@pytest.fixture(scope="session")
+def path(mechanism) -> Path:
+    """60 states of a stoichiometric ignition in air, from the unburnt gas to equilibrium."""
+    fuel, T0 = IGNITIONS[mechanism.name]
+    gas = mechanism.solution()
+    gas.set_equivalence_ratio(1.0, fuel, AIR)
+    gas.TP = T0, ct.one_atm
+    T, Y = [T0], [gas.Y]
+    reactor, net = integrate(gas)
+    while net.time < 5e-3:
+        net.step()
+        T.append(reactor.T)
+        Y.append(gas.Y)
+    pick = np.linspace(0, len(T) - 1, 60).astype(int)
+    T, Y = np.array(T)[pick], np.array(Y)[pick].clip(0.0)
+    T_next, Y_next = np.empty_like(T), np.empty_like(Y)
+    for i in range(len(T)):
+        gas.set_unnormalized_mass_fractions(Y[i])  # so that inert species do not move by a rounding
+        gas.TP = T[i], ct.one_atm
+        reactor, net = integrate(gas)
+        net.advance(DT)
+        T_next[i], Y_next[i] = reactor.T, gas.Y
+    return Path(T, np.full(len(T), ct.one_atm), Y, T_next, Y_next.clip(0.0))
+
+
+@pytest.fixture(scope="session")
+def make_network():
+    """A factory: a network of given widths with seeded weights and biases of order one."""
+
+    def make(widths: list[int], seed: int = 0, output: float = 1.0) -> Network:
+        generator = torch.Generator().manual_seed(seed)
+        network = Network(widths)
+        initialize(network, [1.0] * (len(widths) - 2) + [output], generator)
+        for layer in network.layers[:-1]:
+            torch.nn.init.normal_(layer.bias, 0.0, 0.1, generator=generator)
+        return network
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def transform(mechanism, path) -> StateTransform:
+    """Fitted to the path."""
+    fitted = StateTransform(mechanism.n_species, lam=0.1, floor=1e-13, power=1 / 3)
+    return fitted.fit([(path.state, path.later)])
+
+
+@pytest.fixture(scope="session")
+def surrogate(mechanism, transform, make_network) -> Surrogate:
+    """Untrained, but its changes over dt are as large as those of the chemistry."""
+    n = 2 + mechanism.n_species
+    return Surrogate(mechanism, DT, transform, make_network([n, 24, 16, n], output=0.2))
+
+
+SAMPLING = {
+    "states": 480, "ignitions": 8, "flames": 0, "fuel": "CH4:1", "oxidizer": AIR,
+    "T0": [1400.0, 1900.0],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def sampling_settings() -> SamplingSettings:
+    return SamplingSettings(**SAMPLING)
+
+
+@pytest.fixture(scope="session")
+def sampled(tmp_path_factory, drm19, sampling_settings):
+    """Path and record of a small state file of DRM19, made by `sample` with two processes."""
+    file = tmp_path_factory.mktemp("sampled") / "states.h5"
+    record = sample(file, drm19, sampling_settings, ChemistrySettings(), DT, seed=0, workers=2)
+    return file, record
+
+
+@pytest.fixture(scope="session")
+def table(sampled, drm19):
+    return open_states(sampled[0], drm19, DT)
+
+
+@pytest.fixture(scope="session")
+def write_states():
+    """A factory: a finished state file of given rows, all of one sampler."""
+
+    def write(file, mechanism, T, p, Y, T_next, Y_next, source=None):
+        n = len(T)
+        source = np.zeros(n, "i4") if source is None else source
+        block = Block(T, p, Y, T_next, Y_next, source, np.zeros(n, "u1"))
+        attributes = state_attributes(mechanism, {"dt": DT, "seed": 0})
+        writer = StateWriter(file, attributes, [n], mechanism.n_species)
+        writer.write(0, block)
+        writer.finish()
+        return file
+
+    return write

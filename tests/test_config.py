@@ -1,0 +1,83 @@
+"""Settings: key=value, profiles, and what is refused."""
+
+from dataclasses import FrozenInstanceError
+
+import pytest
+
+from combred import config
+from combred.config import PROFILES, ReductionSettings, Settings, keys, resolve
+
+
+def test_values_take_the_type_of_their_field():
+    s = resolve(["stage=1", "training.lr=1e-3", "sampling.T0=[1200,1500]", "run=lean"])
+    assert (s.stage, s.training.lr, s.sampling.T0, s.run_name) == (
+        1,
+        1e-3,
+        [1200.0, 1500.0],
+        "lean",
+    )
+
+
+def test_settings_cannot_be_changed_once_made():
+    with pytest.raises(FrozenInstanceError):
+        resolve(["stage=1"]).stage = 2
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_profile_resolves(profile):
+    assert resolve([f"profile={profile}"]).profile == profile
+
+
+def test_an_argument_wins_over_the_profile():
+    assert resolve(["profile=paper", "network.hidden=[8,4]"]).network.hidden == [8, 4]
+
+
+def test_paper_profile_is_the_papers():
+    # Chen & Xu 2024, 3.1.2: batch times 3.07 each 1000 steps; 3.1.3: times 128 after 2500.
+    s = resolve(["profile=paper", "stage=3"])
+    assert s.network.hidden == [3200, 1600, 800, 400]
+    assert s.training.batch_final == pytest.approx(1024 * 3.07**4, rel=1e-4)
+    assert s.retraining.batch_final == 1024 * 128
+    assert [s.reduction.retraining_of(i, s.retraining).lr for i in (1, 2, 3)] == [1e-4, 1e-4, 4e-5]
+
+
+@pytest.mark.parametrize(
+    ("argument", "told"),
+    [
+        ("stge=2", "did you mean stage"),
+        ("reduction.threshold=0.85", "did you mean reduction.thresholds"),
+        ("stage", "not key=value"),
+        ("training.steps=many", "training.steps"),
+        ("training.lr=-1", "lr=-1"),
+        ("training.schedule=linear", "cosine or step"),
+        ("stage=9", "stages 0 to"),
+        ("only=everything", "sample, train"),
+        ("profile=huge", "default, paper, smoke"),
+        ("sampling.phi=[2,1]", "low <= high"),
+        ("sampling.states=100", "ask for more states"),
+        ("network.scales=[1,2]", "one for each layer"),
+        ("network.scales=[tiny]", "condense"),
+        ("network.power=0", r"\(0, 1\]"),
+        ("reduction.layers=[1]", "one entry each"),
+        ("reduction.layers=[1,1,9]", "hidden layers"),
+        ("reduction.compensation=none", "norm or least_squares"),
+        ("chemistry.rtol=0", "chemistry.rtol"),
+        ("validation.T0=[]", "validation.T0"),
+        ("run=../elsewhere", "inside runs"),
+        ("dt=0", "positive"),
+    ],
+)
+def test_nonsense_is_refused_with_a_reason(argument, told):
+    with pytest.raises(ValueError, match=told):
+        resolve([argument])
+
+
+def test_every_key_has_help_and_the_default_settings_make_sense():
+    assert all(item.metadata["help"] for item in keys().values())
+    assert Settings().reduction == ReductionSettings()
+
+
+def test_the_keys_are_exactly_those_that_resolve_knows():
+    assert "training.lr" in keys() and "chemistry" not in keys()
+    assert len(keys()) == len(set(keys()))
+    assert set(config.STEPS) == {"sample", "train", "reduce", "validate", "export", "report"}

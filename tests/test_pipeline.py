@@ -1,0 +1,275 @@
+"""The way through: a tiny run to the end, the same run killed at every long step, and bad input."""
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from combred import pipeline
+from combred.export import load_torchscript
+from combred.mechanism import load_mechanism
+from combred.sampling import Sampler
+
+# Real in every part and far too small to be accurate.
+TINY = """profile=smoke stage=2 run=tiny sampling.states=400 sampling.ignitions=6 sampling.flames=0
+network.hidden=[24,12] training.steps=150 training.batch=64 training.batch_final=64
+training.checkpoint_seconds=0 training.evaluate_every=50 training.held_out=0.2 retraining.steps=150
+retraining.batch=64 retraining.batch_final=64 retraining.checkpoint_seconds=0 retraining.held_out=0.2
+reduction.thresholds=[0.4,0.2] reduction.min_width=2 validation.T0=[1800] validation.burnt_time=5e-5
+workers=2""".split()
+PACKAGE = str(Path(pipeline.__file__).parents[1])
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "combred.pipeline", *TINY, *arguments]
+
+
+def environment() -> dict:
+    return os.environ | {"PYTHONPATH": PACKAGE, "COLUMNS": "200"}
+
+
+def run(folder: Path, *arguments: str, **kwargs) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        command(*arguments), cwd=folder, env=environment(), capture_output=True, text=True, **kwargs
+    )
+
+
+def kill_when(folder: Path, seen, *arguments: str) -> None:
+    """Start the pipeline and SIGKILL it as soon as `seen` (in the run folder) is true."""
+    process = subprocess.Popen(
+        command(*arguments),
+        cwd=folder,
+        env=environment(),
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    deadline = time.monotonic() + 120
+    while not seen(folder / "runs/tiny"):
+        assert process.poll() is None, process.stdout.read().decode()
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Path:
+    """A tiny run, done in one go."""
+    folder = tmp_path_factory.mktemp("finished")
+    done = run(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.fixture
+def copy(finished, tmp_path) -> Path:
+    """A copy of the finished run, to break."""
+    shutil.copytree(finished / "runs", tmp_path / "runs")
+    return tmp_path
+
+
+def test_a_run_leaves_every_artefact_and_no_scraps(finished):
+    names = {path.name for path in (finished / "runs/tiny").iterdir()}
+    assert names == {
+        "settings.json",
+        "states.h5",
+        "sample.json",
+        "train.json",
+        "reduce.json",
+        "export.json",
+        *(f"stage{i}.{kind}" for i in range(3) for kind in ("safetensors", "jsonl")),
+        "validation.h5",
+        "validation.json",
+        "surrogate.pt",
+        "surrogate.json",
+        "report.html",
+        "report.md",
+        "figures",
+        "condensation.json",
+        "condensation.npz",
+    }
+
+
+def test_reduce_json_tells_what_each_stage_did(finished):
+    stages = json.loads((finished / "runs/tiny/reduce.json").read_text())["stages"]
+    widths = [stage["widths_after"][1] for stage in stages]
+    assert 24 > widths[0] > widths[1]
+    for stage in stages:
+        assert stage["groups"] + 0 == stage["widths_after"][1]
+        assert stage["merge_errors"]["least_squares"]["next_layer"] > 0
+        assert {"validation_before", "validation_merged", "retraining"} <= stage.keys()
+        assert np.isfinite(stage["retraining"]["validation"])
+
+
+def test_the_exported_file_stands_alone(finished):
+    module, card = load_torchscript(finished / "runs/tiny/surrogate.pt")
+    mechanism = load_mechanism("drm19.yaml")
+    Y = mechanism.mixture("CH4:1", "O2:1, N2:3.76", 1.0)
+    state = torch.tensor([[1500.0, 101325.0, *Y]], dtype=torch.float64)
+    assert module(state).shape == (1, 23) and module.source(state).shape == (1, 21)
+    assert card["species"] == list(mechanism.species_names) and card["accuracy"]["delay_error"]
+    assert card == json.loads((finished / "runs/tiny/surrogate.json").read_text())
+
+
+def test_a_second_run_reuses_everything(copy):
+    before = {p: p.stat().st_mtime_ns for p in (copy / "runs/tiny").glob("*.safetensors")}
+    done = run(copy)
+    assert done.returncode == 0 and done.stdout.count("reused") == 5
+    assert before == {p: p.stat().st_mtime_ns for p in before}
+
+
+def test_killed_at_every_long_step_it_resumes_to_the_same_result(finished, tmp_path):
+    def labelling(folder):
+        partial = folder / "states.partial.h5"
+        if not partial.exists():
+            return False
+        try:
+            with h5py.File(partial, "r", locking=False) as file:
+                return 0 < file["done"][...].sum() < 6
+        except OSError:
+            return False
+
+    kill_when(tmp_path, labelling)
+    assert not (tmp_path / "runs/tiny/states.h5").exists()
+    kill_when(tmp_path, lambda folder: (folder / "stage0.checkpoint").exists())
+    assert not (tmp_path / "runs/tiny/stage0.safetensors").exists()
+    kill_when(tmp_path, lambda folder: (folder / "stage1.checkpoint").exists())
+    assert not (tmp_path / "runs/tiny/stage1.safetensors").exists()
+    done = run(tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    with h5py.File(tmp_path / "runs/tiny/states.h5") as a:
+        with h5py.File(finished / "runs/tiny/states.h5") as b:
+            for name in ("T", "p", "Y", "T_next", "Y_next", "source", "sampler"):
+                assert np.array_equal(a[name][...], b[name][...]), name
+    for stage in range(3):
+        name = f"runs/tiny/stage{stage}.safetensors"
+        ours, theirs = load_file(tmp_path / name), load_file(finished / name)
+        assert all(torch.equal(ours[key], theirs[key]) for key in theirs), name
+        lines = (tmp_path / f"runs/tiny/stage{stage}.jsonl").read_text().splitlines()
+        assert [json.loads(line)["step"] for line in lines] == [50, 100, 150]
+
+
+def test_other_settings_are_refused_not_mixed(copy):
+    done = run(copy, "network.hidden=[24,10]")
+    assert done.returncode == 2 and "[24, 12][1]" not in done.stdout
+    assert "network.hidden: [24, 12] then, [24, 10] now" in done.stdout
+    assert "run=NAME" in done.stdout
+
+
+def test_states_of_another_mechanism_are_refused(copy):
+    done = run(copy, "mechanism=h2o2.yaml", "run=tiny")
+    assert done.returncode == 2 and "mechanism=drm19.yaml" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_truncated_state_file_is_one_clear_error(copy):
+    path = copy / "runs/tiny/states.h5"
+    path.write_bytes(path.read_bytes()[:5000])
+    done = run(copy)
+    assert done.returncode == 2 and "truncated" in done.stdout and "Delete it" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_missing_stage_names_the_command(copy):
+    (copy / "runs/tiny/stage1.safetensors").unlink()
+    done = run(copy, "only=validate")
+    assert done.returncode == 2 and "stage1.safetensors" in done.stdout
+    assert "python -m combred.pipeline stage=N" in done.stdout
+
+
+def test_an_unvalidated_network_is_not_exported(copy):
+    (copy / "runs/tiny/validation.json").unlink()
+    done = run(copy, "only=export")
+    assert done.returncode == 2 and "only=validate" in done.stdout
+
+
+def test_a_damaged_network_is_refused(copy):
+    path = copy / "runs/tiny/stage1.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+    done = run(copy, "only=validate")
+    assert done.returncode == 2 and "stage1.safetensors is not a whole" in done.stdout
+
+
+def test_a_full_disk_is_one_clear_error_and_nothing_half_written(tmp_path):
+    def small_files():  # the kernel then refuses to write, as it does on a full disk
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
+
+    done = run(tmp_path, "only=sample", preexec_fn=small_files)
+    assert done.returncode == 2 and "GB free" in done.stdout
+    assert "Traceback" not in done.stdout
+    assert not (tmp_path / "runs/tiny/states.h5").exists()
+
+
+def test_what_cvode_cannot_do_is_counted(tmp_path, monkeypatch, capsys):
+    # In this process and with one worker's function called directly: a third of the labels fail.
+    monkeypatch.chdir(tmp_path)
+    whole = Sampler.label
+
+    def broken(self, T, p, Y):
+        block = whole(self, T, p, Y)
+        block.T_next[::3] = np.nan
+        return block
+
+    monkeypatch.setattr(Sampler, "label", broken)
+    from combred import sampling
+
+    class Here:  # an executor that runs at once, so that the broken method is used
+        def __init__(self, workers, context, initializer, arguments):
+            initializer(*arguments)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            return False
+
+        def submit(self, function, *arguments):
+            from concurrent.futures import Future
+
+            future = Future()
+            future.set_result(function(*arguments))
+            return future
+
+    monkeypatch.setattr(sampling, "ProcessPoolExecutor", Here)
+    assert pipeline.main([*TINY, "only=sample"]) == 0
+    numbers = json.loads((tmp_path / "runs/tiny/sample.json").read_text())
+    assert numbers["failed_rows"] > 20 and "more than 2 % failed" in capsys.readouterr().out
+    with h5py.File(tmp_path / "runs/tiny/states.h5") as file:
+        assert len(file["failed"]) == numbers["failed_rows"]
+        assert np.isfinite(file["T_next"][...]).all()
+
+
+def test_no_argument_prints_stages_settings_and_units(capsys):
+    assert pipeline.main([]) == 0
+    told = capsys.readouterr().out
+    assert "stage 2" in told and "sampling.states" in told and "K" in told
+
+
+@pytest.mark.parametrize(
+    ("fuel", "mechanism", "resolved"),
+    [
+        ("auto", "drm19.yaml", "CH4:1"),
+        ("auto", "h2o2.yaml", "H2:1"),
+        ("H2:1, CO:1", "drm19.yaml", "H2:1, CO:1"),
+    ],
+)
+def test_the_fuel_is_resolved(fuel, mechanism, resolved):
+    assert pipeline.resolve_fuel(fuel, load_mechanism(mechanism)) == resolved
+
+
+def test_an_unknown_fuel_is_refused():
+    with pytest.raises(ValueError, match="has no species 'C3H8'"):
+        pipeline.resolve_fuel("C3H8:1", load_mechanism("drm19.yaml"))

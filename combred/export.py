@@ -56,7 +56,8 @@ def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:
             tensors = {name: file.get_tensor(name) for name in file.keys()}
     except (SafetensorError, KeyError, TypeError, ValueError) as error:
         raise ValueError(
-            f"{path} is not a whole combred network ({error}). Delete it; the pipeline makes it again."
+            f"{path} is not a whole combred network ({error}). Delete it; the pipeline makes it "
+            "again."
         ) from error
     if identity["mechanism_sha256"] != mechanism.sha256:
         raise ValueError(

@@ -15,6 +15,7 @@ import cantera as ct
 import numpy as np
 
 DATA = Path(__file__).parent / "data"
+COMMON_FUELS = ("CH4", "H2", "C2H4", "C2H6", "C3H8", "NH3")
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +61,23 @@ class Mechanism:
                 f"{' '.join(self.species_names)}"
             )
         return self.species_names.index(species)
+
+    def resolve_fuel(self, fuel: str) -> str:
+        """The fuel that "auto" stands for here, as a composition in moles; any other is checked.
+
+        Raises ValueError where a species is unknown, or where "auto" finds no common fuel.
+        """
+        if fuel != "auto":
+            for part in fuel.split(","):
+                self.index(part.split(":")[0].strip())
+            return fuel
+        for name in COMMON_FUELS:
+            if name in self.species_names:
+                return f"{name}:1"
+        raise ValueError(
+            f"{self.name} has none of {', '.join(COMMON_FUELS)}: name the fuel, as in "
+            "sampling.fuel=CH3OH:1"
+        )
 
     def mixture(self, fuel: str, oxidizer: str, phi: float) -> np.ndarray:
         """Mass fractions (n_species,) of a fuel-oxidizer mixture at equivalence ratio `phi`.

@@ -61,7 +61,7 @@ def initialize(network: Network, scales: Sequence[float | str], generator: torch
 
 
 class Surrogate(nn.Module):
-    """Transform, network, inverse transform and closure: a drop-in for CVODE over one step `dt` [s].
+    """Transform, network, inverse transform and closure: CVODE's stand-in over one step `dt` [s].
 
     The closure is part of the model: inert species are copied, elements projected back, Y >= 0,
     sum Y = 1, and T follows from constant enthalpy.

@@ -28,7 +28,7 @@ from combred.console import (
     shape,
 )
 from combred.export import export_torchscript, load_surrogate, make_card, save_surrogate, write_json
-from combred.mechanism import Mechanism, load_mechanism
+from combred.mechanism import load_mechanism
 from combred.network import Network, Surrogate, initialize
 from combred.reactor import IntegrationError
 from combred.reduction import Stage, reduce_layer, stage_table
@@ -36,8 +36,6 @@ from combred.rollouts import read_rollouts, write_rollouts
 from combred.run import Run, digest, read_json
 from combred.sampling import sample
 from combred.transform import StateTransform
-
-FUELS = ("CH4", "H2", "C2H4", "C2H6", "C3H8", "NH3")
 
 
 def main(arguments: list[str]) -> int:
@@ -67,7 +65,7 @@ def main(arguments: list[str]) -> int:
 def prepare(settings: Settings) -> Run:
     """Resolve what depends on mechanism and machine, and open the run folder."""
     mechanism = load_mechanism(settings.mechanism)
-    fuel = resolve_fuel(settings.sampling.fuel, mechanism)
+    fuel = mechanism.resolve_fuel(settings.sampling.fuel)
     settings = replace(settings, sampling=replace(settings.sampling, fuel=fuel))
     run = Run(settings, mechanism, Path("runs") / settings.run_name, training.open_device())
     if run.device.leads:
@@ -75,21 +73,6 @@ def prepare(settings: Settings) -> Run:
         write_json(run.path("settings.json"), asdict(settings))
         print_resolved(run)
     return run
-
-
-def resolve_fuel(fuel: str, mechanism: Mechanism) -> str:
-    """The fuel that "auto" stands for; a given one is checked against the mechanism."""
-    if fuel != "auto":
-        for part in fuel.split(","):
-            mechanism.index(part.split(":")[0].strip())
-        return fuel
-    for name in FUELS:
-        if name in mechanism.species_names:
-            return f"{name}:1"
-    raise ValueError(
-        f"{mechanism.name} has none of {', '.join(FUELS)}: name the fuel, as in "
-        "sampling.fuel=CH3OH:1"
-    )
 
 
 def execute(run: Run, only: str = "") -> None:

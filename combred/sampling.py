@@ -13,7 +13,7 @@ computed, its states are picked, perturbed and relaxed, and all of them labelled
 import multiprocessing
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import cantera as ct
@@ -350,6 +350,7 @@ def sample(
     Returns the numbers of the stage: rows, failed rows, failed trajectories, rows per sampler.
     `on_progress` is told rows done and rows planned.
     """
+    settings = replace(settings, fuel=mechanism.resolve_fuel(settings.fuel))
     plan = plan_trajectories(settings, seed)
     provenance = {
         "dt": dt,

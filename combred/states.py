@@ -106,8 +106,8 @@ class StateWriter:
         rows = int(self._starts[-1])
         with h5py.File(new, "w") as file:
             for name, (shape, dtype) in _layout(rows, n_species).items():
-                file.create_dataset(name, shape, dtype)[...] = 0
-            file.create_dataset("done", (len(self._starts) - 1,), "u1")[...] = 0
+                file.create_dataset(name, shape, dtype)[-1:] = 0  # allocates all of it
+            file.create_dataset("done", data=np.zeros(len(self._starts) - 1, "u1"))
             file.attrs["attributes"] = json.dumps(self.attributes, default=str)
         os.replace(new, self.partial)
 
@@ -149,23 +149,40 @@ class StateWriter:
         with h5py.File(self.partial, "r") as source, h5py.File(new, "w") as file:
             good = np.isfinite(source["T_next"][...])
             for name, unit in UNITS.items():
-                column = source[name][...][good]
-                chunks = (min(CHUNK, len(column)), *column.shape[1:])
-                file.create_dataset(
-                    name,
-                    data=column,
-                    chunks=chunks,
-                    compression="gzip",
-                    compression_opts=1,
-                    shuffle=True,
-                ).attrs["units"] = unit
-            state = [source["T"][...][~good, None], source["p"][...][~good, None]]
-            failed = np.hstack([*state, source["Y"][...][~good]])
-            file.create_dataset("failed", data=failed).attrs["units"] = "K, Pa, 1 (T, p, Y)"
+                _copy_rows(source[name], good, file, name).attrs["units"] = unit
+            failed = [np.empty((0, 2 + source["Y"].shape[1]))]
+            for start in range(0, len(good), CHUNK):
+                at = slice(start, start + CHUNK)
+                if not good[at].all():
+                    state = [source["T"][at], source["p"][at], source["Y"][at]]
+                    failed.append(np.column_stack(state)[~good[at]])
+            file.create_dataset("failed", data=np.concatenate(failed)).attrs["units"] = "K, Pa, 1"
             file.attrs.update(self.attributes)
             file.attrs["rows"] = int(good.sum())  # last: a file without it is not finished
         os.replace(new, self.path)
         self.partial.unlink()
+
+
+def _copy_rows(source: h5py.Dataset, good: np.ndarray, file: h5py.File, name: str) -> h5py.Dataset:
+    """The good rows of a dataset, chunk by chunk, into a new compressed one."""
+    rows, width = int(good.sum()), source.shape[1:]
+    # An open end lets a chunk be longer than the data, and the data be none.
+    target = file.create_dataset(
+        name,
+        (rows, *width),
+        source.dtype,
+        maxshape=(None, *width),
+        chunks=(CHUNK, *width),
+        compression="gzip",
+        compression_opts=1,
+        shuffle=True,
+    )
+    written = 0
+    for start in range(0, len(good), CHUNK):
+        rows = source[start : start + CHUNK][good[start : start + CHUNK]]
+        target[written : written + len(rows)] = rows
+        written += len(rows)
+    return target
 
 
 def _layout(rows: int, n_species: int) -> dict[str, tuple[tuple[int, ...], str]]:
@@ -230,7 +247,7 @@ class StateTable:
                 yield self.read(start, stop).rows(keep[start:stop])
 
     def draw(self, keep: np.ndarray, count: int, seed: int) -> np.ndarray:
-        """`count` states [T, p, Y] (or all there are) drawn from the rows of `keep`, in row order."""
+        """`count` states [T, p, Y] (or all there are) drawn from the rows `keep`, in row order."""
         rows = np.flatnonzero(keep)
         rng = np.random.default_rng([seed, 5])
         drawn = np.zeros(self.rows, dtype=bool)
@@ -251,8 +268,8 @@ class StateTable:
         for kind in np.unique(kinds):
             members = rng.permutation(trajectories[kinds == kind])
             chosen += members[: round(fraction * len(members))].tolist()
-        if not chosen and len(trajectories) > 1:
-            chosen = [int(rng.choice(trajectories))]
+        if len(trajectories) > 1:
+            chosen = chosen[: len(trajectories) - 1] or [int(rng.choice(trajectories))]
         return np.isin(self.sources, chosen)
 
 

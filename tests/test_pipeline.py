@@ -24,8 +24,9 @@ from combred.sampling import Sampler
 # Real in every part and far too small to be accurate.
 TINY = """profile=smoke stage=2 run=tiny sampling.states=400 sampling.ignitions=6 sampling.flames=0
 network.hidden=[24,12] training.steps=150 training.batch=64 training.batch_final=64
-training.checkpoint_seconds=0 training.evaluate_every=50 training.held_out=0.2 retraining.steps=150
-retraining.batch=64 retraining.batch_final=64 retraining.checkpoint_seconds=0 retraining.held_out=0.2
+training.checkpoint_seconds=0 training.evaluate_every=50 training.held_out=0.2
+retraining.steps=150 retraining.batch=64 retraining.batch_final=64
+retraining.checkpoint_seconds=0 retraining.evaluate_every=50 retraining.held_out=0.2
 reduction.thresholds=[0.4,0.2] reduction.min_width=2 validation.T0=[1800] validation.burnt_time=5e-5
 workers=2""".split()
 PACKAGE = str(Path(pipeline.__file__).parents[1])
@@ -267,9 +268,9 @@ def test_no_argument_prints_stages_settings_and_units(capsys):
     ],
 )
 def test_the_fuel_is_resolved(fuel, mechanism, resolved):
-    assert pipeline.resolve_fuel(fuel, load_mechanism(mechanism)) == resolved
+    assert load_mechanism(mechanism).resolve_fuel(fuel) == resolved
 
 
 def test_an_unknown_fuel_is_refused():
     with pytest.raises(ValueError, match="has no species 'C3H8'"):
-        pipeline.resolve_fuel("C3H8:1", load_mechanism("drm19.yaml"))
+        load_mechanism("drm19.yaml").resolve_fuel("C3H8:1")

@@ -194,9 +194,8 @@ def test_states_of_another_step_are_refused(file, h2o2):
 
 
 def test_a_file_in_which_every_row_failed_is_refused(tmp_path, attributes, h2o2):
-    file = written(tmp_path / "states.h5", attributes, failed=ROWS)
-    with pytest.raises(StateFileError, match=r"no rows.*Delete it"):
-        open_states(file, h2o2, DT)
+    with pytest.raises(StateFileError, match="[Dd]elete|sampling"):
+        open_states(written(tmp_path / "states.h5", attributes, failed=ROWS), h2o2, DT)
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,9 @@ def test_the_comparison_names_everything_it_timed(mechanism, surrogate, path):
     states = path.state.numpy()[:8]
     result = compare_times(mechanism, {0: surrogate}, ChemistrySettings(), states, repeats=1)
     assert list(result["times"]) == [
-        "CVODE rtol 1e-08 atol 1e-16", "CVODE rtol 1e-06 atol 1e-10",
-        "stage 0", "stage 0, network alone",
+        "CVODE rtol 1e-08 atol 1e-16",
+        "CVODE rtol 1e-06 atol 1e-10",
+        "stage 0",
+        "stage 0, network alone",
     ]
     assert result["cores"] == 1 and result["machine"]

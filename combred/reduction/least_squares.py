@@ -24,9 +24,9 @@ def refit(merge: Merge, pairs: Iterable[tuple[Tensor, Tensor]], ridge: float = 1
 
     `pairs` streams (A, B), both (n, m): the layer's activations in the original network and in the
     one whose earlier layers are already reduced (the same, if none is). Z0 is the mixing given:
-    where the calibration says nothing, nothing moves. Since the next layer is linear in A, these Z and o
-    also minimise the error of its pre-activations, whatever its weights. Normal equations, float64;
-    G is the covariance of B[:, kept].
+    where the calibration says nothing, nothing moves. Since the next layer is linear in A, these Z
+    and o also minimise the error of its pre-activations, whatever its weights. Normal equations,
+    float64; G is the covariance of B[:, kept].
     """
     n, sums = 0, None
     for original, reduced in pairs:

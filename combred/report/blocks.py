@@ -94,7 +94,7 @@ def significant(value: float, digits: int = 3) -> str:
 
 
 def percent(fraction: float | None, sign: str = "") -> str:
-    """A fraction in percent: 0.4051 -> 40.5 %; – where there is none; inf: a case did not ignite."""
+    """A fraction in percent, 0.4051 -> 40.5 %; – where there is none; inf: no ignition."""
     if fraction is None or math.isnan(fraction):
         return "–"
     if math.isinf(fraction):
@@ -105,13 +105,6 @@ def percent(fraction: float | None, sign: str = "") -> str:
     return f"{sign}{written}{NBSP}%"
 
 
-def quantity(value: float | None, unit: str, digits: int = 3) -> str:
-    """A value with its unit; – where there is none."""
-    if value is None or not math.isfinite(value):
-        return "–"
-    return f"{significant(value, digits)}{NBSP}{unit}"
-
-
 def kelvin(value: float | None) -> str:
     """A temperature difference, to a tenth of a kelvin."""
     if value is None or not math.isfinite(value):
@@ -120,7 +113,8 @@ def kelvin(value: float | None) -> str:
 
 
 def microseconds(seconds: float | None) -> str:
-    return "–" if seconds is None else quantity(1e6 * seconds, "µs")
+    """A time per state."""
+    return "–" if seconds is None else f"{significant(1e6 * seconds)}{NBSP}µs"
 
 
 def duration(seconds: float | None) -> str:
@@ -128,8 +122,10 @@ def duration(seconds: float | None) -> str:
     if seconds is None:
         return "–"
     if seconds < 120:
-        return quantity(seconds, "s", 2 if seconds < 10 else 3)
-    return quantity(seconds / 60, "min") if seconds < 7200 else quantity(seconds / 3600, "h")
+        return f"{significant(seconds, 2 if seconds < 100 else 3)}{NBSP}s"
+    if seconds < 7200:
+        return f"{significant(seconds / 60)}{NBSP}min"
+    return f"{significant(seconds / 3600)}{NBSP}h"
 
 
 def power(value: float | None) -> str:

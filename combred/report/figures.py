@@ -1,123 +1,53 @@
-"""Figures of training, condensation, time and delays, and the style of all figures.
+"""Figures of training, condensation and time.
 
-Takes numbers that lie in files; gives matplotlib figures. With `ignitions` the only module that
-imports matplotlib. A figure never computes: what is drawn was written first.
+Takes numbers that lie in files; gives matplotlib figures. A figure never computes: what is drawn
+was written first.
 """
 
 import math
-from pathlib import Path
 
-import matplotlib
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-STYLE = {
-    "figure.constrained_layout.use": True,
-    "figure.dpi": 150,
-    "savefig.dpi": 150,
-    "font.family": "DejaVu Sans",  # comes with matplotlib
-    "font.size": 10,
-    "axes.titlesize": 10,
-    "axes.titlelocation": "left",
-    "axes.labelsize": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#e4e4e4",
-    "grid.linewidth": 0.6,
-    "xtick.labelsize": 9,
-    "ytick.labelsize": 9,
-    "legend.frameon": False,
-    "legend.fontsize": 9,
-}
-WIDTH = 10.0  # inches; shown at 1000 pixels
-# Okabe & Ito's colours, which the colour-blind can tell apart.
-CVODE, FIRST, LAST = "#000000", "#0072B2", "#D55E00"
-BETWEEN = ("#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-SAMPLERS = (FIRST, "#56B4E9", "#009E73", LAST, "#E69F00", "#CC79A7")
-MARKERS = "osD^vP"
-DASHES = ("-", "--", ":", "-.")
-
-
-def colour(stage: int, last: int) -> str:
-    """The colour of a stage, the same in every figure."""
-    if stage == 0:
-        return FIRST
-    return LAST if stage == last else BETWEEN[(stage - 1) % len(BETWEEN)]
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Write a PNG that depends on nothing but what is drawn."""
-    figure.savefig(path, metadata={"Software": None})
-
-
-def styled(draw):
-    """A drawing function that runs in the style of the report."""
-
-    def drawn(*arguments, **named) -> Figure:
-        with matplotlib.rc_context({**matplotlib.rcParamsDefault, **STYLE}):
-            figure = draw(*arguments, **named)
-            figure.canvas.draw()  # the layout is made while the style holds
-            return figure
-
-    return drawn
+from combred.report.style import CVODE, SAMPLERS, WIDTH, colour, plain_log_ticks, styled
 
 
 @styled
 def draw_losses(losses: dict[int, list[dict]], reductions: dict[int, dict]) -> Figure:
     """Training and validation loss of all stages end to end, and the latter by sampler."""
-    figure = Figure(figsize=(WIDTH, 6.4))
+    figure = Figure(figsize=(WIDTH, 6.2))
     total, split = figure.subplots(2, 1, sharex=True)
     start, last = 0, max(losses)
     samplers = list(dict.fromkeys(n for s in losses for n in losses[s][0]["validation_by_sampler"]))
+    hues = dict(zip(samplers, SAMPLERS * len(samplers), strict=False))
     for stage, lines in losses.items():
         steps = start + np.array([line["step"] for line in lines])
-        own = colour(stage, last)
+        own, record = colour(stage, last), reductions.get(stage, {})
+        name = f"stage {stage}"
+        if record:
+            name += f": layer {record['layer']} at {record['threshold']:g}"
         total.plot(steps, [x["train"] for x in lines], color=own, alpha=0.55, lw=1, ls="--")
-        total.plot(steps, [x["validation"] for x in lines], color=own, lw=1.8)
-        for name, hue in zip(samplers, SAMPLERS, strict=False):
-            loss = [x["validation_by_sampler"].get(name, math.nan) for x in lines]
-            split.plot(steps, loss, color=hue, lw=1.5, label=name if start == 0 else None)
-        record = reductions.get(stage, {})
-        if start:
-            for axes in (total, split):
-                axes.axvline(start, color="#666666", lw=0.8)
+        total.plot(steps, [x["validation"] for x in lines], color=own, lw=1.8, label=name)
+        for sampler, hue in hues.items():
+            loss = [x["validation_by_sampler"].get(sampler, math.nan) for x in lines]
+            split.plot(steps, loss, color=hue, lw=1.5, label=None if start else sampler)
+        for axes in (total, split) if start else ():
+            axes.axvline(start, color="#666666", lw=0.8)
         if "validation_merged" in record:
-            total.plot(start, record["validation_merged"], "v", color=own, ms=7, clip_on=False)
-        total.annotate(
-            f" stage {stage}" + (f": layer {record['layer']} at {record['threshold']:g}" if record else ""),
-            (start, 1.0),
-            xycoords=("data", "axes fraction"),
-            va="bottom",
-            color=own,
-            weight="bold",
-            fontsize=9,
-        )
+            total.plot(start, record["validation_merged"], "v", color=own, ms=7)
         start = steps[-1]
     for axes in (total, split):
         axes.set(yscale="log", ylabel="loss [-]")
-        _plain_log_ticks(axes)
-    total.plot([], [], color="#444444", lw=1.8, label="validation")
-    total.plot([], [], color="#444444", lw=1, ls="--", alpha=0.7, label="training")
+        plain_log_ticks(axes)
+    total.plot([], [], color="#666666", lw=1, ls="--", label="dashed: training")
     if any("validation_merged" in r for r in reductions.values()):
-        total.plot([], [], "v", color="#444444", ls="", label="validation, right after the merge")
-    total.legend(loc="upper right", ncols=3)
-    split.legend(loc="upper right", ncols=3, title="validation, by sampler", title_fontsize=9)
+        total.plot([], [], "v", color="#666666", label="right after the merge")
+    beside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "alignment": "left"}
+    total.legend(**beside, title="validation", title_fontsize=9)
+    split.legend(**beside, title="validation, by sampler", title_fontsize=9)
     split.set_xlabel("optimiser step, stages laid end to end")
-    split.set_xlim(0, start * 1.01)
+    split.set_xlim(0, start)
     return figure
-
-
-def _plain_log_ticks(axes: Axes) -> None:
-    """Numbers like 0.05 on a logarithmic axis, also where it spans less than a decade."""
-    low, high = axes.get_ylim()
-    decades = math.log10(high / low)
-    subs = (1, 2, 5) if decades > 0.7 else (1, 1.5, 2, 3, 4, 5, 6, 8)
-    axes.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=subs))
-    axes.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda y, _: f"{y:.3g}"))
-    axes.yaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
 
 
 @styled
@@ -150,7 +80,12 @@ def draw_similarity(reductions: list[dict], matrices: dict[str, np.ndarray]) -> 
             axes.grid(False)
             axes.set_xlabel("unit, ordered by group")
     figure.colorbar(
-        image, ax=list(panels), label="cosine similarity [-]", shrink=0.8 / rows, aspect=25
+        image,
+        ax=list(panels),
+        label="cosine similarity [-]",
+        shrink=0.9 / rows,
+        aspect=25,
+        ticks=(-1, -0.5, 0, 0.5, 1),
     )
     return figure
 
@@ -177,7 +112,7 @@ def draw_groups(numbers: dict) -> Figure:
         axes.set(title=f"layer {layer}", xlabel="cosine threshold [-]")
         axes.set_ylim(bottom=0)
     panels[0].set_ylabel("groups (units left by a merge)")
-    panels[0].legend()
+    panels[-1].legend(loc="lower left")
     return figure
 
 

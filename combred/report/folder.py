@@ -86,7 +86,9 @@ class Folder:
     def networks(self) -> dict[int, Network]:
         """The networks of the stages whose weights are in the folder."""
         there = [stage for stage in self.stages if self.weights(stage).is_file()]
-        return {stage: load_surrogate(self.weights(stage), self.mechanism).network for stage in there}
+        return {
+            stage: load_surrogate(self.weights(stage), self.mechanism).network for stage in there
+        }
 
     @cached_property
     def outdated(self) -> list[int]:

@@ -4,89 +4,23 @@ Takes the rollouts of validation.h5 and the errors of validation.json; gives mat
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+from matplotlib.ticker import MaxNLocator
 
 from combred.ignition import Rollout
-from combred.report.figures import CVODE, DASHES, MARKERS, WIDTH, colour, styled
-
-PANELS = 24  # ignitions on the overview; of more, those of the largest error
-
-
-@dataclass(frozen=True)
-class Trace:
-    """One case: CVODE's rollout, that of each stage drawn, and their rows of validation.json."""
-
-    reference: Rollout
-    rollouts: dict[int, Rollout]
-    rows: dict[int, dict]
-    last: int
-
-    @property
-    def row(self) -> dict:
-        """The row of the last stage."""
-        return self.rows[self.last]
-
-    @property
-    def error(self) -> float:
-        """The delay error of the last stage; inf where it does not ignite."""
-        return self.row["delay_error"] if self.row["ignited"] else np.inf
-
-    def curves(self) -> list[tuple[Rollout, dict]]:
-        """Each rollout and how it is drawn, CVODE first."""
-        style = {"color": CVODE, "lw": 2.6, "alpha": 0.85}
-        curves = [(self.reference, style)]
-        for stage, rollout in self.rollouts.items():
-            final = stage == self.last
-            style = {
-                "color": colour(stage, self.last),
-                "lw": 1.5,
-                "ls": "-" if final else (0, (4, 2)),
-            }
-            curves.append((rollout, style))
-        return curves
-
-    def window(self) -> tuple[float, float]:
-        """Times [s] between which the ignition is seen: around all delays, a few rise times wide."""
-        t, T = self.reference.t, self.reference.T
-        rise = (T.max() - T[0]) / (np.diff(T).max() / (t[1] - t[0]))
-        delays = [row["delay"] for row in self.rows.values() if row["ignited"]]
-        delays.append(self.row["reference_delay"])
-        gap = max(delays) - min(delays)
-        low, high = min(delays) - 8 * rise - 0.3 * gap, max(delays) + 8 * rise + 0.3 * gap
-        return max(low, 0.0), min(high, t[-1])
-
-
-def overview(traces: Sequence[Trace]) -> list[Trace]:
-    """The traces that the overview shows: all, or the `PANELS` of largest delay error."""
-    if len(traces) <= PANELS:
-        return list(traces)
-    worst = sorted(range(len(traces)), key=lambda i: -traces[i].error)[:PANELS]
-    return [traces[i] for i in sorted(worst)]
-
-
-def typical_columns(traces: Sequence[Trace], most: int = 4) -> list[Trace]:
-    """For each equivalence ratio (of only one: each T0) the case of the largest delay error."""
-    by = "phi" if len({t.reference.case.phi for t in traces}) > 1 else "T0"
-    worst: dict[float, Trace] = {}
-    for trace in traces:
-        key = getattr(trace.reference.case, by)
-        if key not in worst or trace.error > worst[key].error:
-            worst[key] = trace
-    chosen = sorted(worst, key=lambda key: -worst[key].error)[:most]
-    return [worst[key] for key in sorted(chosen)]
+from combred.report.style import CVODE, DASHES, MARKERS, WIDTH, colour, plain_log_ticks, styled
+from combred.report.traces import Trace
 
 
 @styled
 def draw_temperatures(traces: Sequence[Trace]) -> Figure:
     """T around the ignition of every case, a panel each."""
-    mixtures = {(t.reference.case.p, t.reference.case.phi) for t in traces}
-    regular = 2 <= len(mixtures) <= 5 and len(traces) % len(mixtures) == 0
-    columns = len(mixtures) if regular else min(4, len(traces))
+    cases = [trace.reference.case for trace in traces]
+    mixtures = len({(case.p, case.phi) for case in cases})
+    regular = 2 <= mixtures <= 5 and mixtures * len({case.T0 for case in cases}) == len(cases)
+    columns = mixtures if regular else min(4, len(traces))
     rows = -(-len(traces) // columns)
     figure = Figure(figsize=(WIDTH, 1.85 * rows + 0.8))
     panels = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
@@ -129,7 +63,7 @@ def draw_case(trace: Trace, species: Sequence[tuple[str, int]]) -> Figure:
     panels = figure.subplots(rows, 2, squeeze=False).ravel()
     for spare in panels[2 + len(species) :]:
         spare.axis("off")
-    for rollout, style in trace.curves():
+    for rollout, style in _curves(trace):
         panels[0].plot(1e3 * rollout.t, rollout.T, **style)
     panels[0].axvspan(*(1e3 * t for t in trace.window()), color="#f0e442", alpha=0.35, lw=0)
     panels[0].set(title="the whole rollout; shaded: the window of the other panels")
@@ -146,11 +80,20 @@ def draw_case(trace: Trace, species: Sequence[tuple[str, int]]) -> Figure:
     return figure
 
 
+def _curves(trace: Trace) -> list[tuple[Rollout, dict]]:
+    """Each rollout and how it is drawn, CVODE first and thick, the last stage on top."""
+    curves = [(trace.reference, {"color": CVODE, "lw": 2.6, "alpha": 0.85})]
+    for stage, rollout in trace.rollouts.items():
+        dashes = "-" if stage == trace.last else (0, (4, 2))
+        curves.append((rollout, {"color": colour(stage, trace.last), "lw": 1.5, "ls": dashes}))
+    return curves
+
+
 def _draw_window(axes: Axes, trace: Trace, index: int | None) -> None:
     """T (index None) or a species around the ignition, over time after CVODE's delay."""
     low, high = trace.window()
     zero = trace.row["reference_delay"]
-    for rollout, style in trace.curves():
+    for rollout, style in _curves(trace):
         inside = (rollout.t >= low) & (rollout.t <= high)
         y = rollout.T if index is None else rollout.Y[:, index]
         axes.plot(1e6 * (rollout.t[inside] - zero), y[inside], **style)
@@ -177,7 +120,7 @@ def _write_error(axes: Axes, trace: Trace) -> None:
 
 def _legend(figure: Figure, trace: Trace) -> None:
     names = ["CVODE", *(f"stage {stage}" for stage in trace.rollouts)]
-    lines = [Figure().add_subplot().plot([], [], **style)[0] for _, style in trace.curves()]
+    lines = [Figure().add_subplot().plot([], [], **style)[0] for _, style in _curves(trace)]
     figure.legend(lines, names, loc="outside upper center", ncols=len(names))
 
 
@@ -187,33 +130,38 @@ def draw_delays(results: dict[int, dict]) -> Figure:
     figure = Figure(figsize=(WIDTH, 6.2))
     top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
     last = max(results)
-    mixtures = list(dict.fromkeys((r["p"], r["phi"]) for r in results[last]["cases"]))
-    many_p = len({p for p, _ in mixtures}) > 1
-    for i, (p, phi) in enumerate(mixtures):
-        dashes, marker = DASHES[i % len(DASHES)], MARKERS[i % len(MARKERS)]
-        name = f"phi {phi:g}" + (f", {p / 101325:g} atm" if many_p else "")
+    cases = results[last]["cases"]
+    mixtures = list(dict.fromkeys((row["p"], row["phi"]) for row in cases))
+    for i, mixture in enumerate(mixtures):
+        name = _name(mixture, mixtures)
+        rows = [row for row in cases if (row["p"], row["phi"]) == mixture]
+        look = {"color": CVODE, "ls": DASHES[i % len(DASHES)], "marker": ".", "ms": 4, "lw": 1.3}
+        x = [1000 / row["T0"] for row in rows]
+        top.plot(x, [1e3 * row["reference_delay"] for row in rows], **look, label=f"CVODE, {name}")
         for stage, result in results.items():
-            rows = [r for r in result["cases"] if (r["p"], r["phi"]) == (p, phi)]
-            x = [1000 / r["T0"] for r in rows]
-            final = stage == last
-            look = {"color": colour(stage, last), "marker": marker, "ls": "", "ms": 6}
-            look |= {} if final else {"mfc": "none", "ms": 9}
-            if final:
-                reference = [1e3 * r["reference_delay"] for r in rows]
-                top.plot(x, reference, color=CVODE, ls=dashes, lw=1.3, label=f"CVODE, {name}")
-            top.plot(x, [1e3 * r["delay"] for r in rows], **look, label=f"stage {stage}, {name}")
-            bottom.plot(x, [100 * r["delay_error"] for r in rows], **look)
-    _mark_failures(bottom, results[last]["cases"], colour(last, last))
+            rows = [row for row in result["cases"] if (row["p"], row["phi"]) == mixture]
+            look = {"color": colour(stage, last), "marker": MARKERS[i % len(MARKERS)], "ls": ""}
+            look |= {"ms": 6} if stage == last else {"ms": 9, "mfc": "none"}
+            top.plot(
+                x, [1e3 * row["delay"] for row in rows], **look, label=f"stage {stage}, {name}"
+            )
+            bottom.plot(x, [100 * row["delay_error"] for row in rows], **look)
+    _mark_failures(bottom, cases, colour(last, last))
     top.set(yscale="log", ylabel="ignition delay [ms]")
-    top.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
-    top.yaxis.set_minor_formatter(NullFormatter())
-    top.legend(loc="upper left", ncols=len(mixtures) if len(mixtures) < 4 else 3)
-    bottom.set(ylabel="|error| [%]", xlabel="1000 / T0 [1/K]")
-    bottom.set_ylim(bottom=0)
-    temperatures = sorted({r["T0"] for r in results[last]["cases"]})
+    plain_log_ticks(top)
+    top.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
+    bottom.set(ylabel="|error| [%]", xlabel="1000 / T0 [1/K]", ylim=(0, None))
+    temperatures = sorted({row["T0"] for row in cases})
     upper = top.secondary_xaxis("top")
     upper.set_xticks([1000 / T for T in temperatures], [f"{T:g} K" for T in temperatures])
     return figure
+
+
+def _name(mixture: tuple[float, float], mixtures: list[tuple[float, float]]) -> str:
+    """Equivalence ratio, and the pressure where there are several."""
+    p, phi = mixture
+    several = len({p for p, _ in mixtures}) > 1
+    return f"phi {phi:g}" + (f", {p / 101325:g} atm" if several else "")
 
 
 def _mark_failures(axes: Axes, rows: list[dict], hue: str) -> None:

@@ -12,13 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from combred import kernels
 from combred.export import write_json
 from combred.network import Network
 from combred.reduction.condensation import condense, cosine_similarity, directions
-from combred import kernels
 
 THRESHOLDS = (0.999, 0.99, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5)
-PIXELS = 400  # of a stored matrix's side: more than a printed panel can show
+PIXELS = 320  # of a stored matrix's side: more than a printed panel can show
 
 
 def condensation_numbers(

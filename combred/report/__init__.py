@@ -1,0 +1,114 @@
+"""The report of a run: report.html (one file), report.md and figures/, drawn from files of numbers.
+
+Last in the flow. Takes a run folder; reads what the other steps wrote and measures nothing. The one
+thing it adds are numbers of the weights themselves (`similarity`), written to condensation.json and
+condensation.npz before they are drawn. Nothing else in combred imports matplotlib.
+"""
+
+import base64
+import os
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import jinja2
+import numpy as np
+from markupsafe import Markup, escape
+from matplotlib.figure import Figure
+
+from combred.mechanism import Mechanism
+from combred.report import figures, ignitions, verdict
+from combred.report.folder import Folder, read_folder
+from combred.report.sections import make_sections
+from combred.report.similarity import condensation_numbers
+from combred.report.style import save
+from combred.report.traces import make_traces, overview, worst_of_each
+
+# After the fuel, what is shown of the species; the first six that the mechanism has.
+SPECIES = ("O2", "OH", "H", "CO", "CH2O", "H2O", "HO2", "CO2", "NO")
+
+
+def write_report(folder: Path, mechanism: Mechanism) -> None:
+    """Write report.html, report.md and figures/ into a run folder that has been validated.
+
+    Raises FileNotFoundError where validation.json is missing, ValueError where a file is damaged or
+    belongs to another mechanism.
+    """
+    run = read_folder(folder, mechanism)
+    condensed = condensation_numbers(run.path, run.networks, run.reductions)
+    drawn = draw(run, condensed)
+    (run.path / "figures").mkdir(exist_ok=True)
+    for name, figure in drawn.items():
+        save(figure, run.path / "figures" / f"{name}.png")
+    content = {
+        "title": verdict.title(run),
+        "run": run.path.resolve().name,
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "sentence": verdict.sentence(run),
+        "further": verdict.further(run),
+        "alarms": verdict.alarms(run),
+        "keys": verdict.key_figures(run),
+        "sections": make_sections(run, condensed, set(drawn)),
+    }
+    for name in ("report.html", "report.md"):
+        new = run.path / f"{name}.new"
+        new.write_text(render(f"{name}.j2", content, run.path), encoding="utf-8")
+        os.replace(new, run.path / name)
+
+
+def draw(run: Folder, condensed: dict) -> dict[str, Figure]:
+    """Every figure that the folder has the numbers for, by name."""
+    ends = {stage: run.measured(stage) for stage in (run.stages[0], run.last)}
+    drawn = {"delays": ignitions.draw_delays(ends)}
+    traces = make_traces(run)
+    if traces:
+        species = [(name, run.mechanism.index(name)) for name in shown_species(run)]
+        worst = [t for t in traces if t.row["case"] == run.measured(run.last)["worst_case"]]
+        drawn["temperatures"] = ignitions.draw_temperatures(overview(traces))
+        drawn["species"] = ignitions.draw_species(worst_of_each(traces), species)
+        drawn["worst"] = ignitions.draw_case(worst[0], species)
+    if run.losses:
+        drawn["losses"] = figures.draw_losses(run.losses, run.reductions)
+    if condensed["reductions"]:
+        with np.load(run.path / "condensation.npz") as matrices:
+            drawn["similarity"] = figures.draw_similarity(condensed["reductions"], dict(matrices))
+    if condensed["groups"]:
+        drawn["groups"] = figures.draw_groups(condensed)
+    if run.times:
+        drawn["times"] = figures.draw_times(run.times)
+    return drawn
+
+
+def shown_species(run: Folder) -> list[str]:
+    """Up to six species: the fuel's, then the usual ones that the mechanism has."""
+    wanted = dict.fromkeys([*verdict.fuel_names(run), *SPECIES])
+    return [name for name in wanted if name in run.mechanism.species_names][:6]
+
+
+# -- rendering -------------------------------------------------------------------------------------
+
+
+def render(template: str, content: dict, folder: Path) -> str:
+    """A template of combred/templates filled with the content of a report."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("combred", "templates"),
+        autoescape=template.endswith(".html.j2"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["inline"] = inline
+    environment.filters["cell"] = lambda text: text.replace("|", "\\|")
+    environment.globals["data_uri"] = lambda name: data_uri(folder / "figures" / f"{name}.png")
+    return environment.get_template(template).render(content)
+
+
+def inline(text: str) -> Markup:
+    """Escaped HTML of a line in which `code` and **strong** words are marked."""
+    marked = re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text)))
+    return Markup(re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", marked))
+
+
+def data_uri(path: Path) -> str:
+    """A PNG as the text that puts it inside the page."""
+    return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode("ascii")

@@ -1,0 +1,193 @@
+"""How a network was made, where it may be used, and what has not been shown of it.
+
+Takes a `Folder`; gives the last sections of a report.
+"""
+
+import math
+
+from combred.report.blocks import (
+    NBSP,
+    Block,
+    Code,
+    Note,
+    Section,
+    Table,
+    Text,
+    duration,
+    percent,
+    power,
+    several,
+    significant,
+)
+from combred.report.folder import Folder
+
+PYTHON = """\
+import json, torch
+
+extra = {"card.json": ""}
+model = torch.jit.load("surrogate.pt", _extra_files=extra).eval()
+card = json.loads(extra["card.json"])       # species and their order, units, dt, range
+
+state = torch.tensor([[T, p, *Y]], dtype=torch.float64)   # [K, Pa, -], Y as in card["species"]
+with torch.no_grad():
+    known = model.trust(state)              # bool: inside the training data
+    later = model(state)                    # [T, p, Y] after dt, at the same p and enthalpy
+    rate = model.source(state)              # mean dY/dt over dt [1/s]
+"""
+
+CPP = """\
+#include <torch/script.h>
+
+torch::jit::Module model = torch::jit::load("surrogate.pt");
+model.eval();
+torch::NoGradGuard no_grad;
+auto state = torch::empty({n_cells, %d}, torch::kFloat64);   // rows [T, p, Y...] in SI
+// ... fill state.data_ptr<double>(), row by row ...
+auto known = model.run_method("trust", state).toTensor();    // where false, call CVODE
+auto later = model.forward({state}).toTensor();
+"""
+
+
+def cases_in_words(folder: Folder) -> str:
+    """The validation's cases: T0, phi and p, every combination."""
+    rows = folder.measured(folder.last)["cases"]
+    T0, phi, p = (list(dict.fromkeys(row[key] for row in rows)) for key in ("T0", "phi", "p"))
+    return f"T0 {several(T0, 'K')}, phi {several(phi)}, p {several(p, 'Pa')}"
+
+
+def made_section(folder: Folder) -> Section:
+    """Settings, states, times of the steps."""
+    blocks: list[Block] = [made_table(folder)]
+    if folder.sample:
+        blocks.append(state_table(folder))
+    else:
+        blocks.append(Note("Of the states nothing is known: there is no sample.json."))
+    times = duration_table(folder)
+    return Section("How it was made", [*blocks, times] if times.rows else blocks)
+
+
+def made_table(folder: Folder) -> Table:
+    """Settings, precision, seed, versions: what is needed to make it again."""
+    s, inputs = folder.settings, folder.inputs
+    cvode = inputs.get("chemistry", {})
+    rows = [
+        ["mechanism", f"{folder.mechanism.name}, {folder.mechanism.n_species} species"],
+        ["its sha256", f"`{folder.mechanism.sha256[:16]}`"],
+        ["mixture", f"{inputs.get('fuel', '–')} in {inputs.get('oxidizer', '–')} (moles)"],
+        ["step dt", f"{inputs['dt']:g}{NBSP}s" if "dt" in inputs else "–"],
+        ["CVODE, rtol and atol", f"{power(cvode.get('rtol'))} and {power(cvode.get('atol'))}"],
+    ]
+    rows += _setting_rows(s) if s else []
+    rows += [
+        ["precision of the training", str(folder.train.get("precision", "–"))],
+        ["seed", str(s.get("seed", "–"))],
+        ["profile", str(s.get("profile", "–"))],
+        ["versions", ", ".join(f"{k} {v}" for k, v in folder.versions.items()) or "–"],
+    ]
+    source = "settings.json, train.json, validation.json, surrogate.json, states.h5 (attributes)"
+    return Table(["", "value"], rows, source, left=2)
+
+
+def _setting_rows(s: dict) -> list[list[str]]:
+    """What settings.json says of states and training."""
+    sampling, training, again = s["sampling"], s["training"], s["retraining"]
+
+    def span(key: str) -> str:
+        low, high = sampling[key]
+        return f"{low:g} to {high:g}" if low != high else f"{low:g}"
+
+    return [
+        [
+            "ignitions sampled",
+            f"{sampling['ignitions']}: T0 {span('T0')} K, phi {span('phi')}, p {span('p')} Pa",
+        ],
+        [
+            "flames sampled",
+            f"{sampling['flames']}: phi {span('flame_phi')}, unburnt at "
+            f"{several(sampling['flame_T'], 'K')}",
+        ],
+        ["initial scale of each layer", ", ".join(map(str, s["network"]["scales"]))],
+        ["training", _training(training)],
+        ["retraining of each stage", _training(again)],
+        ["held out", f"{percent(training['held_out'])} of the trajectories"],
+    ]
+
+
+def _training(t: dict) -> str:
+    sizes = dict.fromkeys((t["batch"], t["batch_final"]))
+    return (
+        f"{t['steps']:,} steps of Adam on {t['loss'].upper()}, rate {t['lr']:g} ({t['schedule']}), "
+        f"batch {' to '.join(f'{size:,}' for size in sizes)}"
+    )
+
+
+def state_table(folder: Folder) -> Table:
+    """The states that the network was trained on, by sampler."""
+    rows = [[name, f"{n:,}"] for name, n in folder.sample.get("rows_per_sampler", {}).items()]
+    rows.append(["all", f"{folder.sample['rows']:,}"])
+    rows.append(["could not be labelled by CVODE", f"{folder.sample['failed_rows']:,}"])
+    rows.append(["trajectories lost", f"{len(folder.sample.get('lost_trajectories', []))}"])
+    return Table(["states", "number"], rows, "sample.json")
+
+
+def duration_table(folder: Folder) -> Table:
+    """How long each step took, as far as the files tell."""
+    rows = [["labelling the states", duration(folder.sample.get("seconds"))]]
+    rows.append(["training stage 0", duration(folder.train.get("seconds"))])
+    for stage, record in folder.reductions.items():
+        seconds = record.get("retraining", {}).get("seconds")
+        rows.append([f"retraining stage {stage}", duration(seconds)])
+    known = [row for row in rows if row[1] != "–"]
+    return Table(["step", "time"], known, "sample.json, train.json, reduce.json")
+
+
+def use_section(folder: Folder) -> Section:
+    """Where the network may be used, how it is loaded, and what has not been shown."""
+    inputs = folder.inputs
+    blocks: list[Block] = [
+        Text(
+            "**What was validated:** adiabatic ignitions in 0D at constant pressure, of "
+            f"{inputs.get('fuel', 'the fuel')} in {inputs.get('oxidizer', 'its oxidizer')}, at "
+            f"{cases_in_words(folder)}, marched to the burnt state with the network's own step."
+        ),
+        Text(
+            "**Nothing else was:** no flame and no transport, no other pressure, mixture or step, "
+            "no coupling to a flow. One training with one seed was judged; another seed gives "
+            "other errors. That a state lies inside the ranges below does not make its answer "
+            "right."
+        ),
+    ]
+    if not folder.card:
+        blocks.append(Note("No file was exported: there is no surrogate.json."))
+        return Section("Use and limits", blocks)
+    size = folder.export.get("bytes")
+    told = f" ({significant(size / 1e6, 2)} MB)" if size else ""
+    blocks += [
+        Text(
+            f"The exported file, `surrogate.pt`{told}, holds weights, transforms, thermodynamics "
+            "and the closure (elements, enthalpy, Y between 0 and 1); it needs nothing but LibTorch. "
+            "`trust` says of each state whether it lies where the training data were. "
+            "Outside, call CVODE. From Python:"
+        ),
+        Code("python", PYTHON),
+        Text("From C++:"),
+        Code("cpp", CPP % (2 + folder.mechanism.n_species)),
+        range_table(folder.card),
+    ]
+    return Section("Use and limits", blocks)
+
+
+def range_table(card: dict) -> Table:
+    """The range of the training states."""
+    ranges = card["range"]
+    rows = [["T [K]", *(f"{value:.0f}" for value in ranges["T"])]]
+    rows.append(["p [Pa]", *(f"{value:.0f}" for value in ranges["p"])])
+    rows += [[f"Y({name}) [-]", *map(_fraction, pair)] for name, pair in ranges["Y"].items()]
+    caption = "The range of the training states, in which alone the network can be right:"
+    return Table(["", "least", "largest"], rows, "surrogate.json", caption)
+
+
+def _fraction(value: float) -> str:
+    if not math.isfinite(value):
+        return "–"
+    return significant(value, 3) if value >= 1e-4 or value == 0 else f"{value:.1e}"

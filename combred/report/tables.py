@@ -1,0 +1,149 @@
+"""The tables of what was measured: stages, cases, times.
+
+Takes a `Folder`; gives `Table`s of numbers as they are written, each with the files it is from.
+"""
+
+from combred.report.blocks import (
+    NO_IGNITION,
+    Table,
+    kelvin,
+    microseconds,
+    percent,
+    power,
+    shape,
+    significant,
+)
+from combred.report.folder import Folder
+from combred.report.verdict import failures, of_paper
+
+
+def stage_table(folder: Folder) -> Table:
+    """All that was measured of each stage: a column for each, quantities below one another.
+
+    A quantity that no stage has, as the thresholds of a run without reductions, is left out.
+    """
+    stages = folder.stages
+    parts = {
+        "Reduction": reduction_rows,
+        "Size": size_rows,
+        "Validation loss": loss_rows,
+        "Ignition against CVODE": ignition_rows,
+        "Time per state, one core": time_rows,
+    }
+    rows: list[list[str]] = []
+    for heading, columns_of in parts.items():
+        columns = [columns_of(folder, stage) for stage in stages]
+        known = [
+            [name, *(column.get(name, "–") for column in columns)]
+            for name in dict.fromkeys(name for column in reversed(columns) for name in column)
+        ]
+        rows += [[heading], *known] if known else []
+    heads = ["", *(f"stage {s}" + (", trained" if s == 0 else "") for s in stages)]
+    return Table(heads, rows, "validation.json, reduce.json, train.json")
+
+
+def reduction_rows(folder: Folder, stage: int) -> dict[str, str]:
+    record = folder.reductions.get(stage)
+    if record is None:
+        return {}
+    errors = record.get("merge_errors", {})
+    rows = {
+        "hidden layer": str(record["layer"]),
+        "cosine threshold": f"{record['threshold']:g}",
+        "groups (units of the largest)": f"{record['groups']} ({record['largest_group']})",
+        "compensation": record["compensation"].replace("_", " "),
+    }
+    for key, name in (("norm", "norm ratios"), ("least_squares", "least squares")):
+        if key in errors:
+            rows[f"merge error of the output, {name}"] = percent(errors[key]["output"])
+    return rows
+
+
+def size_rows(folder: Folder, stage: int) -> dict[str, str]:
+    result, first = folder.measured(stage), folder.measured(folder.stages[0])
+    rows = {"widths": shape(result["widths"]), "weights": f"{result['weights']:,}"}
+    if folder.last:
+        rows["of stage 0"] = percent(result["weights"] / first["weights"])
+    if of_paper(result):
+        rows["of the paper's full network"] = of_paper(result)
+    return rows
+
+
+def loss_rows(folder: Folder, stage: int) -> dict[str, str]:
+    record = folder.reductions.get(stage, {})
+    losses = {
+        "before the merge": record.get("validation_before"),
+        "right after the merge": record.get("validation_merged"),
+        "after training": folder.loss(stage),
+    }
+    return {name: significant(loss, 3) for name, loss in losses.items() if loss is not None}
+
+
+def ignition_rows(folder: Folder, stage: int) -> dict[str, str]:
+    result = folder.measured(stage)
+    cases, failed = len(result["cases"]), len(failures(result))
+    ignited = f"{cases - failed} of {cases}"
+    rows = {
+        "cases that ignite": f"**{ignited}**" if failed else ignited,
+        "delay error, median": percent(result["delay_error"]["median"]),
+        "delay error, worst": percent(result["delay_error"]["worst"]),
+        "worst case": result["worst_case"],
+        "burnt T error, worst": kelvin(result["burnt_T_error"]["worst"]),
+    }
+    for name, errors in result["peak_errors"].items():
+        rows[f"peak of {name}, worst"] = percent(errors["worst"])
+    drift = max(row["element_drift"] for row in result["cases"])
+    return rows | {"drift of an element's mass fraction, worst": power(drift)}
+
+
+def time_rows(folder: Folder, stage: int) -> dict[str, str]:
+    own, alone = folder.seconds(stage), folder.seconds(stage, alone=True)
+    if own is None:
+        return {}
+    rows = {"surrogate": microseconds(own), "its network alone": microseconds(alone)}
+    for name, cvode in folder.cvode_seconds.items():
+        rows[f"{name} ÷ surrogate"] = f"{significant(cvode / own, 2)} ×"
+    return rows
+
+
+def case_table(folder: Folder) -> Table:
+    """Every case of the last stage, and the delay error of stage 0 beside it."""
+    last, first = folder.last, folder.stages[0]
+    result = folder.measured(last)
+    species = list(result["peak_errors"])
+    pressures = len({row["p"] for row in result["cases"]}) > 1
+    heads = ["T0 [K]", "phi", *(["p [Pa]"] if pressures else [])]
+    heads += ["delay, CVODE [ms]", "network [ms]", "error", *(["error, stage 0"] if last else [])]
+    heads += ["burnt T error", "largest T error, burnt", *(f"peak {name}" for name in species)]
+    rows = []
+    for row, old in zip(result["cases"], folder.measured(first)["cases"], strict=True):
+        cells = [f"{row['T0']:g}", f"{row['phi']:g}", *([f"{row['p']:g}"] if pressures else [])]
+        delay = significant(1e3 * row["delay"], 4) if row["ignited"] else NO_IGNITION
+        cells += [significant(1e3 * row["reference_delay"], 4), delay, signed_error(row)]
+        cells += [signed_error(old)] if last else []
+        cells += [kelvin(row["burnt_T_error"]), kelvin(row["largest_T_error"])]
+        rows.append(cells + [percent(row["peak_errors"][name]) for name in species])
+    caption = (
+        f"Every case with the network of stage {last}. Errors of delays and peaks are relative; "
+        "+ is late, − is early. Burnt T is compared at the last step; its largest error is that "
+        "from 1.1 delays on."
+    )
+    return Table(heads, rows, "validation.json", caption, left=0)
+
+
+def signed_error(row: dict) -> str:
+    """A case's delay error with its sign: + where the network is late."""
+    if not row["ignited"]:
+        return NO_IGNITION
+    return percent(row["delay_error"], "+" if row["delay"] >= row["reference_delay"] else "−")
+
+
+def time_table(folder: Folder) -> Table:
+    """Median and spread of every timing, and the ratio to CVODE."""
+    rows = [
+        [name, *(microseconds(time[key]) for key in ("median", "fastest", "slowest"))]
+        + [f"{significant(cvode / time['median'], 2)} ×" for cvode in folder.cvode_seconds.values()]
+        for name, time in folder.times.items()
+    ]
+    ratios = [f"{name} ÷ this" for name in folder.cvode_seconds]
+    return Table(["", "median", "fastest", "slowest", *ratios], rows, "validation.json")

@@ -1,0 +1,150 @@
+"""The verdict of a run: one sentence, what is wrong said first, and a row of key figures.
+
+Takes a `Folder`; gives words. Everything stands in validation.json.
+"""
+
+from combred.report.blocks import (
+    Note,
+    kelvin,
+    microseconds,
+    percent,
+    several,
+    shape,
+    significant,
+)
+from combred.report.folder import PAPER_VARIABLES, PAPER_WEIGHTS, Folder
+
+
+def title(folder: Folder) -> str:
+    """What was made, in a line."""
+    kind = "reduced" if folder.last else "trained"
+    fuel = " and ".join(fuel_names(folder))
+    return f"A {kind} network for {fuel + ', ' if fuel else ''}{folder.mechanism.name}"
+
+
+def fuel_names(folder: Folder) -> list[str]:
+    """The species of the fuel, of those that the mechanism has."""
+    parts = str(folder.inputs.get("fuel", "")).split(",")
+    names = [part.split(":")[0].strip() for part in parts]
+    return [name for name in names if name in folder.mechanism.species_names]
+
+
+def sentence(folder: Folder) -> str:
+    """The verdict: how small, and how far from CVODE."""
+    result = folder.measured(folder.last)
+    cases, failed, error = len(result["cases"]), failures(result), result["delay_error"]
+    if len(failed) == cases:
+        return f"{_size(folder)}, and **with it none of the {cases} cases ignites**."
+    if failed:
+        ignited = [row for row in result["cases"] if row["ignited"]]
+        worst = max(ignited, key=lambda row: row["delay_error"])
+        return (
+            f"{_size(folder)}, and **with it {len(failed)} of {cases} cases "
+            f"{'does' if len(failed) == 1 else 'do'} not ignite**; the other ignition delays "
+            f"differ from CVODE's by up to {percent(worst['delay_error'])} (at {worst['case']})."
+        )
+    return (
+        f"{_size(folder)}, and its ignition delays over {cases} cases differ from CVODE's by "
+        f"{percent(error['median'])} (median) and {percent(error['worst'])} (worst, at "
+        f"{result['worst_case']})."
+    )
+
+
+def _size(folder: Folder) -> str:
+    """The first half of the verdict: what network, and how small."""
+    result, first = folder.measured(folder.last), folder.measured(folder.stages[0])
+    paper = of_paper(result)
+    full = f" ({paper} of the paper's full network of {PAPER_WEIGHTS:,})" if paper else ""
+    widths = shape(result["widths"])
+    if not folder.last:
+        return f"The trained network, {widths}, has {result['weights']:,} weights{full}"
+    share = percent(result["weights"] / first["weights"])
+    return f"The reduced network, {widths}, has {share} of the weights of the trained one{full}"
+
+
+def further(folder: Folder) -> str:
+    """What the reductions cost, and the time per state: the sentences after the verdict."""
+    told = []
+    first = folder.measured(folder.stages[0])
+    if folder.last and not failures(first):
+        error = first["delay_error"]
+        told.append(
+            f"Before the reductions these errors were {percent(error['median'])} and "
+            f"{percent(error['worst'])}."
+        )
+    own = folder.seconds(folder.last)
+    if own is not None:
+        ratios = [ratio(own, time, name) for name, time in folder.cvode_seconds.items()]
+        told.append(
+            f"To advance one state by dt takes it {microseconds(own)} on one core"
+            + (f": {', and '.join(ratios)}." if ratios else ".")
+        )
+    return " ".join(told)
+
+
+def ratio(own: float, other: float, name: str) -> str:
+    """How many times faster or slower than CVODE."""
+    less = own <= other
+    times = significant(other / own if less else own / other, 2)
+    return f"{times} times {'less' if less else 'more'} than {name} ({microseconds(other)})"
+
+
+def alarms(folder: Folder) -> list[Note]:
+    """What has to be known before any number is believed."""
+    notes = []
+    for stage in dict.fromkeys((folder.last, folder.stages[0])):
+        result = folder.measured(stage)
+        if failed := failures(result):
+            notes.append(
+                f"**With the network of stage {stage}, {len(failed)} of {len(result['cases'])} "
+                f"cases that ignite with CVODE do not ignite:** {'; '.join(failed)}. Their errors "
+                "count as infinite in every median and worst value."
+            )
+    if folder.outdated:
+        notes.append(
+            f"**The weights of stage {several(folder.outdated)} in this folder are not those that "
+            "validation.json measured.** Run `python -m combred.pipeline only=validate` again."
+        )
+    exported = folder.export.get("stage", folder.last)
+    if exported != folder.last:
+        notes.append(
+            f"**The exported file holds stage {exported}; this report judges stage "
+            f"{folder.last}.** Run `python -m combred.pipeline stage={folder.last} only=export`."
+        )
+    smoke = "This run has the smoke profile: a test of the machinery, not a network for use."
+    mild = [Note(smoke)] if folder.settings.get("profile") == "smoke" else []
+    return [*(Note(note, alarm=True) for note in notes), *mild]
+
+
+def key_figures(folder: Folder) -> list[tuple[str, str, str]]:
+    """(number, what it is, what to compare it with), a handful."""
+    result, first = folder.measured(folder.last), folder.measured(folder.stages[0])
+    error, cases, failed = result["delay_error"], len(result["cases"]), len(failures(result))
+    share = [f"{percent(result['weights'] / first['weights'])} of stage 0"] if folder.last else []
+    share += [f"{of_paper(result)} of the paper's"] if of_paper(result) else []
+    ignited = f"{cases - failed} of {cases}"
+    figures = [
+        (f"{result['weights']:,}", "weights", ", ".join(share)),
+        (f"**{ignited}**" if failed else ignited, "cases ignite", "all do with CVODE"),
+        (percent(error["median"]), "delay error, median", "against CVODE"),
+        (percent(error["worst"]), "delay error, worst", f"at {result['worst_case']}"),
+        (kelvin(result["burnt_T_error"]["worst"]), "burnt T error, worst", "at the last step"),
+    ]
+    own = folder.seconds(folder.last)
+    if own is not None:
+        others = [microseconds(seconds) for seconds in folder.cvode_seconds.values()]
+        compared = f"CVODE {' or '.join(others)}" if others else ""
+        figures.append((microseconds(own), "per state, one core", compared))
+    return figures
+
+
+def failures(result: dict) -> list[str]:
+    """The cases of a stage that do not ignite."""
+    return [row["case"] for row in result["cases"] if not row["ignited"]]
+
+
+def of_paper(result: dict) -> str:
+    """The share of the paper's full network's weights, "" for a network of other variables."""
+    if result["widths"][0] != PAPER_VARIABLES:
+        return ""
+    return percent(result["weights"] / PAPER_WEIGHTS)

@@ -1,0 +1,130 @@
+"""A stage of reduction: its record tells what happened, and what makes no sense is refused."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from combred.config import ReductionSettings
+from combred.reduction import Stage, reduce_layer, stage_table
+
+WIDTHS = [6, 40, 30, 5]
+SETTINGS = ReductionSettings(min_width=2)
+STAGE = Stage(1, layer=1, threshold=0.5)
+
+
+@pytest.fixture
+def network(make_network):
+    return make_network(WIDTHS)
+
+
+@pytest.fixture
+def calibration():
+    return torch.randn(300, WIDTHS[0], generator=torch.Generator().manual_seed(5))
+
+
+def condensed(network, layer: int, originals: int):
+    """Every unit from `originals` on is made twice one of the first."""
+    linear = network.layers[layer - 1]
+    with torch.no_grad():
+        of = torch.arange(originals, linear.out_features) % originals
+        linear.weight[originals:], linear.bias[originals:] = (
+            2 * linear.weight[of],
+            2 * linear.bias[of],
+        )
+    return network
+
+
+def test_the_stage_table_is_that_of_the_settings():
+    settings = ReductionSettings(layers=[1, 1, 2], thresholds=[0.9, 0.8, 0.999])
+    assert stage_table(settings) == [Stage(1, 1, 0.9), Stage(2, 1, 0.8), Stage(3, 2, 0.999)]
+
+
+@pytest.mark.parametrize("compensation", ["norm", "least_squares"])
+@pytest.mark.parametrize("layer", [1, 2])
+def test_the_record_tells_what_was_done(network, calibration, compensation, layer):
+    condensed(network, layer, 10)
+    with torch.no_grad():
+        network.layers[layer - 1].weight[1] = 0.0  # one dead unit
+    settings = replace(SETTINGS, compensation=compensation)
+    reduced, record = reduce_layer(network, Stage(2, layer, 0.9999), settings, calibration)
+    after = [10 if i == layer else m for i, m in enumerate(WIDTHS)]
+    assert reduced.widths == record["widths_after"] == after
+    assert record["widths_before"] == WIDTHS
+    assert record["weights_before"] == 6 * 40 + 40 * 30 + 30 * 5
+    assert record["weights_after"] == sum(m * n for m, n in zip(after, after[1:], strict=False))
+    # Nine living originals; the copies of the dead one are alone together.
+    assert record["groups"] == 10 and record["dead_units"] == 1
+    assert record["largest_group"] == WIDTHS[layer] // 10
+    assert (record["stage"], record["layer"], record["threshold"]) == (2, layer, 0.9999)
+    assert record["compensation"] == compensation
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("layer", [1, 2])
+def test_errors_are_those_of_the_networks(network, calibration, layer):
+    settings = replace(SETTINGS, compensation="norm")
+    reduced, record = reduce_layer(network, Stage(1, layer, 0.3), settings, calibration)
+    out, out_reduced = network(calibration), reduced(calibration)
+    expected = (out_reduced - out).norm() / out.norm()
+    errors = record["merge_errors"]["norm"]
+    assert errors["output"] == pytest.approx(expected.item(), rel=1e-6)  # float32
+    a, b = calibration, calibration
+    for old, new in zip(network.layers[:layer], reduced.layers[:layer], strict=True):
+        a, b = torch.relu(old(a)), torch.relu(new(b))
+    a, b = network.layers[layer](a), reduced.layers[layer](b)
+    assert errors["next_layer"] == pytest.approx(((b - a).norm() / a.norm()).item(), rel=1e-6)
+    assert errors["output"] > 1e-3  # this merge is not exact
+
+
+@pytest.mark.parametrize("compensation", ["norm", "least_squares"])
+def test_exact_multiples_cost_nothing(network, calibration, compensation):
+    condensed(network, 1, 10)
+    settings = replace(SETTINGS, compensation=compensation)
+    _, record = reduce_layer(network, Stage(1, 1, 0.9999), settings, calibration)
+    # float32 rounding over 40 units; least squares: a ridge of 1e-6 pulls to the exact mixing.
+    assert record["merge_errors"][compensation]["output"] < 1e-5
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.2, 0.4])
+@pytest.mark.parametrize("layer", [1, 2])
+def test_least_squares_is_closer_than_norm_mixing(network, calibration, layer, threshold):
+    _, record = reduce_layer(network, Stage(1, layer, threshold), SETTINGS, calibration)
+    errors = record["merge_errors"]
+    assert errors["least_squares"]["next_layer"] < errors["norm"]["next_layer"]
+
+
+def test_the_given_network_is_untouched(network, calibration):
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    reduced, _ = reduce_layer(network, STAGE, SETTINGS, calibration)
+    with torch.no_grad():
+        for parameter in reduced.parameters():
+            parameter += 1.0
+    assert all(torch.equal(network.state_dict()[name], value) for name, value in before.items())
+
+
+def test_the_same_stage_gives_the_same_network(network, calibration):
+    first, _ = reduce_layer(network, STAGE, SETTINGS, calibration)
+    second, _ = reduce_layer(network, STAGE, SETTINGS, calibration)
+    for name, value in first.state_dict().items():
+        assert torch.equal(second.state_dict()[name], value)
+
+
+def test_a_threshold_that_merges_nothing_is_refused(network, calibration):
+    with pytest.raises(ValueError, match=r"merges none of 40 units.*Lower reduction.thresholds"):
+        reduce_layer(network, Stage(1, 1, 0.9999), SETTINGS, calibration)
+
+
+def test_a_layer_is_not_made_narrower_than_asked(network, calibration):
+    condensed(network, 1, 10)
+    enough, too_few = replace(SETTINGS, min_width=10), replace(SETTINGS, min_width=11)
+    reduced, _ = reduce_layer(network, Stage(1, 1, 0.9999), enough, calibration)
+    assert reduced.widths[1] == 10
+    with pytest.raises(ValueError, match=r"leave 10 of 40 units.*min_width = 11.*Raise"):
+        reduce_layer(network, Stage(1, 1, 0.9999), too_few, calibration)
+
+
+@pytest.mark.parametrize("layer", [0, 3])
+def test_the_output_layer_is_never_reduced(network, calibration, layer):
+    with pytest.raises(ValueError, match=r"hidden layers 1 to 2.*output layer is never reduced"):
+        reduce_layer(network, Stage(1, layer, 0.5), SETTINGS, calibration)

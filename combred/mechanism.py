@@ -105,7 +105,7 @@ def _load(file: str) -> Mechanism:
     try:
         gas = ct.Solution(path)
     except ct.CanteraError as error:
-        if "not found" in str(error):
+        if not Path(path).is_file() and "not found" in str(error):
             ours = sorted(p.name for p in DATA.glob("*.yaml"))
             raise FileNotFoundError(
                 f"no mechanism {file!r}: give a path, one of combred's ({', '.join(ours)}) or "
@@ -148,7 +148,11 @@ def _content_hash(gas: ct.Solution) -> str:
     """sha256 of what the chemistry depends on; comments and file layout do not count."""
 
     def plain(entry: dict) -> dict:
-        return {k: v for k, v in entry.items() if k not in ("note", "transport")}
+        return {
+            k: plain(v) if isinstance(v, dict) else v
+            for k, v in entry.items()
+            if k not in ("note", "transport")
+        }
 
     content = {
         "species": [plain(s.input_data) for s in gas.species()],

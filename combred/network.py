@@ -93,7 +93,11 @@ class Surrogate(nn.Module):
         variables = self.transform.variables(torch.cat([state[:, :2], Y], dim=1))
         change = self.predicted_change(variables)
         Y_raw = self.transform.boxcox.inverse(variables[:, 2:] + change[:, 2:])
-        Y_next = self.projection(Y_raw, Y)
+        Y_closed = self.projection(Y_raw, Y)
+        # A prediction that no small correction makes conserve elements is no prediction: the
+        # composition stays. States inside the training range do not come near this.
+        conserves = self.projection.error(Y_closed, Y) < 1e-9
+        Y_next = torch.where(conserves[:, None], Y_closed, Y)
         h = self.thermo.enthalpy(T, Y)
         T_next = self.thermo.temperature(h, Y_next, T + change[:, 0])
         return torch.cat([T_next[:, None], p[:, None], Y_next], dim=1)
@@ -131,7 +135,7 @@ class Surrogate(nn.Module):
         distance = ((x @ self.precision) * x).sum(dim=1)
         sound = torch.isfinite(state).all(dim=1) & (state[:, 2:] >= -1e-9).all(dim=1)
         sound = sound & ((state[:, 2:].sum(dim=1) - 1.0).abs() < 1e-3)
-        return inside & (distance <= self.farthest) & sound
+        return inside & (distance <= self.farthest * (1.0 + 1e-9)) & sound
 
     @torch.jit.ignore
     def fit_trust(self, chunks: Iterable[Tensor]) -> None:

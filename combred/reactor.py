@@ -56,9 +56,17 @@ class Reactor:
         return IntegrationError("; ".join(told[:2]))
 
     def start(self, T: float, p: float, Y: np.ndarray) -> None:
-        """Put the reactor at t = 0 in the state T [K], p [Pa], Y (n_species,)."""
-        self.gas.set_unnormalized_mass_fractions(Y)
-        self.gas.TP = T, p
+        """Put the reactor at t = 0 in the state T [K], p [Pa], Y (n_species,).
+
+        Raises IntegrationError where this is no state of the gas (NaN, for one).
+        """
+        try:
+            self.gas.set_unnormalized_mass_fractions(Y)
+            self.gas.TP = T, p
+        except ct.CanteraError as error:
+            raise self._fail(error) from error
+        # The mass is a variable of CVODE: with the volume that the last state left, it would drift.
+        self._reactor.volume = 1.0
         self._reactor.syncState()
         self.net.initial_time = 0.0
         self.net.reinitialize()
@@ -99,8 +107,8 @@ class CVODE:
     ) -> tuple[np.ndarray, np.ndarray]:
         T_next, Y_next = np.full(len(T), np.nan), np.full(Y.shape, np.nan)
         for i in range(len(T)):
-            self._reactor.start(T[i], p[i], Y[i])
             try:
+                self._reactor.start(T[i], p[i], Y[i])
                 T_next[i], Y_next[i] = self._reactor.advance(self.dt)
             except IntegrationError:
                 self.failed += 1

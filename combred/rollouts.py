@@ -11,11 +11,16 @@ import numpy as np
 
 from combred.ignition import Case, Rollout
 from combred.mechanism import Mechanism
+from combred.states import require_space
 
 
 def write_rollouts(path: Path, groups: dict[str, list[Rollout]], mechanism: Mechanism) -> None:
     """Write the rollouts of each group, whole or not at all."""
     new = Path(path).with_suffix(".new")
+    values = sum(
+        rollout.Y.size + 2 * len(rollout.t) for group in groups.values() for rollout in group
+    )
+    require_space(new.parent, 8 * values)
     with h5py.File(new, "w") as file:
         file.attrs["species"] = list(mechanism.species_names)
         for name, rollouts in groups.items():

@@ -170,10 +170,10 @@ class Sampler:
         times = np.sort(times)
         at = np.unique(np.concatenate([times, times + self.dt]))
         T0, p, Y0 = state
-        self.reactor.start(T0, p, Y0)
         T, Y = np.full(len(at), np.nan), np.full((len(at), len(Y0)), np.nan)
         T[0], Y[0] = T0, Y0
         try:
+            self.reactor.start(T0, p, Y0)
             for i, t in enumerate(at):
                 if t > 0.0:
                     T[i], Y[i] = self.reactor.advance(t)
@@ -239,8 +239,9 @@ class Sampler:
             u = rng.uniform(-1, 1, (n, Y.shape[1]))
             raw = np.where(Y[base] > 0, Y[base], 1.0) ** (1 + s[:, None] * u) * (Y[base] > 0)
             if self.settings.keep_elements:
-                moved = self.projection(torch.tensor(raw), torch.tensor(Y[base])).numpy()
-                error = np.abs((moved - Y[base]) @ self.mechanism.elements.T).max(axis=1)
+                around = torch.tensor(Y[base])
+                closed = self.projection(torch.tensor(raw), around)
+                moved, error = closed.numpy(), self.projection.error(closed, around).numpy()
             else:
                 inert = self.mechanism.inert
                 moved = np.where(inert, Y[base], raw)
@@ -278,8 +279,8 @@ class Sampler:
         T_next, Y_next = np.full(len(T), np.nan), np.full(Y.shape, np.nan)
         Y = _clean(Y)
         for i in range(len(T)):
-            self.reactor.start(T[i], p[i], Y[i])
             try:
+                self.reactor.start(T[i], p[i], Y[i])
                 T_next[i], Y_next[i] = self.reactor.advance(self.dt)
             except IntegrationError:
                 pass  # NaN: a failed row, counted by the writer

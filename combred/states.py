@@ -10,6 +10,7 @@ A row is in the file once, labelled; what CVODE could not integrate lies beside,
 
 import json
 import os
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -103,6 +104,8 @@ class StateWriter:
 
     def _allocate(self, n_species: int) -> None:
         new = self.partial.with_suffix(".new")
+        # Twice: the working file, and the final one beside it.
+        require_space(self.path.parent, 2 * 8 * int(self._starts[-1]) * (5 + 2 * n_species))
         rows = int(self._starts[-1])
         with h5py.File(new, "w") as file:
             for name, (shape, dtype) in _layout(rows, n_species).items():
@@ -161,6 +164,16 @@ class StateWriter:
             file.attrs["rows"] = int(good.sum())  # last: a file without it is not finished
         os.replace(new, self.path)
         self.partial.unlink()
+
+
+def require_space(folder: Path, size: int) -> None:
+    """OSError unless `size` bytes can be written into `folder`, asked of the file system itself.
+
+    Asked beforehand because HDF5, where the disk fills up under it, can take the process along.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder) as file:
+        os.posix_fallocate(file.fileno(), 0, size)
 
 
 def _copy_rows(source: h5py.Dataset, good: np.ndarray, file: h5py.File, name: str) -> h5py.Dataset:

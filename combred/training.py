@@ -229,6 +229,11 @@ def train(
     result and calls `forget_checkpoint`. `on_progress` is told step, steps and the latest loss.
     """
     held_out = table.held_out(settings.held_out, seed)
+    if not held_out.any():
+        raise ValueError(
+            "these states are of one trajectory, and none can be held out: sample more than one "
+            "(sampling.ignitions)"
+        )
     precision, _ = resolve_precision(settings.precision, device.device)
     network.to(device.device)
     transform.to("cpu")
@@ -239,11 +244,11 @@ def train(
         model = nn.parallel.DistributedDataParallel(model)
     optimizer = torch.optim.Adam(network.parameters(), lr=settings.lr, fused=True)
     loss_of = LOSSES[settings.loss]
-    store = _Checkpoint(metrics, network, optimizer, settings, device)
-    first = store.resume()
+    store = _Checkpoint(metrics, network, optimizer, settings, seed, device)
+    first, total, count = store.resume()
     sizes = batch_sizes(settings)
     started = saved = time.monotonic()
-    running, count, seen = torch.zeros((), device=device.device), 0, 0
+    running, seen = torch.tensor(total, device=device.device), 0
     batches = rows.batches(sizes, first)
     for step, (x, z) in enumerate(batches, start=first):
         rate = learning_rate(settings, step)
@@ -278,7 +283,9 @@ def train(
         elif step % 20 == 0:
             on_progress(step + 1, settings.steps, "")
         if time.monotonic() - saved > settings.checkpoint_seconds or last:
-            store.save(step + 1)
+            if not torch.isfinite(running):
+                continue  # diverged: the evaluation says so, from the last sound checkpoint
+            store.save(step + 1, float(running), count)
             saved = time.monotonic()
     seconds = time.monotonic() - started
     final = check(network)
@@ -330,14 +337,14 @@ class ValidationLoss:
 class _Checkpoint:
     """Weights, optimiser and step beside the metrics; the first process writes, all read."""
 
-    def __init__(self, metrics: Path, network, optimizer, settings, device: Device):
+    def __init__(self, metrics: Path, network, optimizer, settings, seed, device: Device):
         self.metrics, self.path = metrics, checkpoint_of(metrics)
         self.network, self.optimizer, self.device = network, optimizer, device
-        self.signature = repr((network.widths, settings))
+        self.signature = repr((network.widths, settings, seed))
 
     def resume(self) -> int:
         """Load the checkpoint if there is one; returns the step to go on from."""
-        step = 0
+        step, running, count = 0, 0.0, 0
         if self.path.exists():
             try:
                 stored = torch.load(self.path, map_location=self.device.device, weights_only=True)
@@ -353,10 +360,10 @@ class _Checkpoint:
                 )
             self.network.load_state_dict(stored["network"])
             self.optimizer.load_state_dict(stored["optimizer"])
-            step = stored["step"]
+            step, running, count = stored["step"], stored["running"], stored["count"]
         if self.device.leads:
             self._keep_lines(step)
-        return step
+        return step, running, count
 
     def _keep_lines(self, step: int) -> None:
         lines = self.metrics.read_text().splitlines() if self.metrics.exists() else []
@@ -368,13 +375,15 @@ class _Checkpoint:
             with self.metrics.open("a") as file:
                 file.write(json.dumps(line) + "\n")
 
-    def save(self, step: int) -> None:
+    def save(self, step: int, running: float, count: int) -> None:
         if self.device.leads:
             new = self.path.with_suffix(".new")
             torch.save(
                 {
                     "network": self.network.state_dict(),
                     "step": step,
+                    "running": running,
+                    "count": count,
                     "optimizer": self.optimizer.state_dict(),
                     "signature": self.signature,
                 },

@@ -208,6 +208,20 @@ def test_states_outside_the_range_are_not_trusted(path, trusting, column, value)
     assert not trusting.trust(state).any()
 
 
+@pytest.mark.parametrize("column", [0, 2])
+@pytest.mark.parametrize("beyond, trusted", [(0.0, True), (5e-4, True), (2e-3, False)])
+def test_the_range_has_a_margin_of_a_thousandth(path, silent, column, beyond, trusted):
+    # `silent` knows no distances (fit_trust was not called): the range of T and F(H2) alone.
+    transform = silent.transform
+    v = transform.variables(path.state)
+    state = path.state[v[:, column].argmax()][None].clone()
+    v = transform.variables(state)
+    v[0, column] += beyond * (transform.high - transform.low)[column]
+    state[:, 0] = v[:, 0]
+    state[:, 2:] = torch.where(state[:, 2:] > 0, transform.boxcox.inverse(v[:, 2:]), 0.0)
+    assert silent.trust(state).item() is trusted
+
+
 def test_other_mixtures_are_not_trusted(mechanism, path, trusting):
     gas = mechanism.solution()
     gas.TPX = 1500.0, ct.one_atm, "O2:1, N2:3.76"

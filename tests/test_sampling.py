@@ -319,6 +319,16 @@ def test_a_block_does_not_depend_on_what_was_sampled_before(drm19, sampling_sett
         assert np.array_equal(first[name], second[name])
 
 
+def test_every_trajectory_has_random_numbers_of_its_own(drm19, sampling_settings, sampler):
+    first = plan_trajectories(sampling_settings, seed=0)[0]
+    twin = sampler.block(replace(first, index=1))
+    block = sampler.block(first)
+    perturbed = block.sampler == 1
+    assert not np.isin(twin.p[perturbed], block.p[perturbed]).any()
+    other = Sampler(drm19, sampling_settings, ChemistrySettings(), DT, seed=1).block(first)
+    assert not np.isin(other.p[perturbed], block.p[perturbed]).any()
+
+
 def test_a_killed_sampling_goes_on_to_the_same_file(
     tmp_path, drm19, sampling_settings, sampled, here
 ):

@@ -39,7 +39,7 @@ def refit(merge: Merge, pairs: Iterable[tuple[Tensor, Tensor]], ridge: float = 1
     mean_A, mean_B = sums[0] / n, sums[1] / n
     G = sums[2] / n - torch.outer(mean_B, mean_B)
     R = sums[3] / n - torch.outer(mean_B, mean_A)
-    weight = ridge * torch.diagonal(G).mean().clamp(min=1e-300)
+    weight = max(ridge, 1e-12) * torch.diagonal(G).mean().clamp(min=1e-300)
     damped = G + weight * torch.eye(len(G), dtype=G.dtype, device=G.device)
     Z = torch.linalg.solve(damped, R + weight * merge.mixing)
     return Merge(merge.kept, Z, mean_A - Z.T @ mean_B)

@@ -21,7 +21,7 @@ from combred.report import figures, ignitions, verdict
 from combred.report.folder import Folder, read_folder
 from combred.report.sections import make_sections
 from combred.report.similarity import condensation_numbers
-from combred.report.style import save
+from combred.report.style import save, style
 from combred.report.traces import make_traces, overview, worst_of_each
 
 # After the fuel, what is shown of the species; the first six that the mechanism has.
@@ -36,10 +36,11 @@ def write_report(folder: Path, mechanism: Mechanism) -> None:
     """
     run = read_folder(folder, mechanism)
     condensed = condensation_numbers(run.path, run.networks, run.reductions)
-    drawn = draw(run, condensed)
     (run.path / "figures").mkdir(exist_ok=True)
-    for name, figure in drawn.items():
-        save(figure, run.path / "figures" / f"{name}.png")
+    with style():
+        drawn = draw(run, condensed)
+        for name, figure in drawn.items():
+            save(figure, run.path / "figures" / f"{name}.png")
     content = {
         "title": verdict.title(run),
         "run": run.path.resolve().name,
@@ -104,8 +105,9 @@ def render(template: str, content: dict, folder: Path) -> str:
 
 
 def inline(text: str) -> Markup:
-    """Escaped HTML of a line in which `code` and **strong** words are marked."""
+    """Escaped HTML of a line with `code` and **strong** words; 1e-08 stays in one piece."""
     marked = re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text)))
+    marked = re.sub(r"\b\d[\d.]*e-\d+", r'<span class="whole">\g<0></span>', marked)
     return Markup(re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", marked))
 
 

@@ -117,6 +117,12 @@ def microseconds(seconds: float | None) -> str:
     return "–" if seconds is None else f"{significant(1e6 * seconds)}{NBSP}µs"
 
 
+def delay_unit(rows: Sequence[dict]) -> tuple[str, float]:
+    """The unit that suits the delays of these cases, and how many of it a second has."""
+    longest = max(row["reference_delay"] for row in rows)
+    return ("ms", 1e3) if longest >= 1e-4 else ("µs", 1e6)
+
+
 def duration(seconds: float | None) -> str:
     """A stretch of computing, in the unit that suits it."""
     if seconds is None:

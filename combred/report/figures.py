@@ -6,13 +6,15 @@ was written first.
 
 import math
 
+import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from combred.report.style import CVODE, SAMPLERS, WIDTH, colour, plain_log_ticks, styled
+from combred.report.style import CVODE, SAMPLERS, WIDTH, colour, plain_log_ticks
+
+SHADES = matplotlib.colormaps["RdBu_r"].resampled(41)  # steps of 0.05: a PNG of few colours
 
 
-@styled
 def draw_losses(losses: dict[int, list[dict]], reductions: dict[int, dict]) -> Figure:
     """Training and validation loss of all stages end to end, and the latter by sampler."""
     figure = Figure(figsize=(WIDTH, 6.2))
@@ -27,14 +29,20 @@ def draw_losses(losses: dict[int, list[dict]], reductions: dict[int, dict]) -> F
         if record:
             name += f": layer {record['layer']} at {record['threshold']:g}"
         total.plot(steps, [x["train"] for x in lines], color=own, alpha=0.55, lw=1, ls="--")
-        total.plot(steps, [x["validation"] for x in lines], color=own, lw=1.8, label=name)
+        merged = record.get("validation_merged", math.nan)
+        total.plot(
+            [start, *steps],
+            [merged, *(x["validation"] for x in lines)],
+            color=own,
+            lw=1.8,
+            label=name,
+        )
+        total.plot(start, merged, "v", color=own, ms=7)
         for sampler, hue in hues.items():
             loss = [x["validation_by_sampler"].get(sampler, math.nan) for x in lines]
             split.plot(steps, loss, color=hue, lw=1.5, label=None if start else sampler)
         for axes in (total, split) if start else ():
             axes.axvline(start, color="#666666", lw=0.8)
-        if "validation_merged" in record:
-            total.plot(start, record["validation_merged"], "v", color=own, ms=7)
         start = steps[-1]
     for axes in (total, split):
         axes.set(yscale="log", ylabel="loss [-]")
@@ -50,7 +58,6 @@ def draw_losses(losses: dict[int, list[dict]], reductions: dict[int, dict]) -> F
     return figure
 
 
-@styled
 def draw_similarity(reductions: list[dict], matrices: dict[str, np.ndarray]) -> Figure:
     """Similarity matrices of the reduced layers, before and after each reduction."""
     columns = 2 if len(reductions) < 3 else 4
@@ -66,16 +73,15 @@ def draw_similarity(reductions: list[dict], matrices: dict[str, np.ndarray]) -> 
             units = numbers["units"]
             image = axes.imshow(
                 matrices[f"stage{record['stage']}_{when}"].astype(float),
-                cmap="RdBu_r",
+                cmap=SHADES,
                 vmin=-1,
                 vmax=1,
                 extent=(0, units, units, 0),
                 interpolation="nearest",
             )
-            state = "before" if when == "before" else "after, retrained"
             axes.set_title(
-                f"stage {record['stage']}, layer {record['layer']}, {state}\n"
-                f"{units} units in {numbers['groups']} groups"
+                f"stage {record['stage']}, layer {record['layer']}, {when}\n"
+                f"{units} units, {numbers['groups']} groups"
             )
             axes.grid(False)
             axes.set_xlabel("unit, ordered by group")
@@ -90,7 +96,6 @@ def draw_similarity(reductions: list[dict], matrices: dict[str, np.ndarray]) -> 
     return figure
 
 
-@styled
 def draw_groups(numbers: dict) -> Figure:
     """Groups against threshold, a panel for each hidden layer, a line for each stage."""
     stages = {int(name.removeprefix("stage")): g for name, g in numbers["groups"].items()}
@@ -112,11 +117,10 @@ def draw_groups(numbers: dict) -> Figure:
         axes.set(title=f"layer {layer}", xlabel="cosine threshold [-]")
         axes.set_ylim(bottom=0)
     panels[0].set_ylabel("groups (units left by a merge)")
-    panels[-1].legend(loc="lower left")
+    panels[-1].legend()
     return figure
 
 
-@styled
 def draw_times(times: dict[str, dict]) -> Figure:
     """Time per state: everything on one scale, and the surrogates alone on their own."""
     stages = [int(name.split()[1].rstrip(",")) for name in times if name.startswith("stage")]
@@ -133,17 +137,18 @@ def draw_times(times: dict[str, dict]) -> Figure:
             axes.plot([low, high], [row, row], color="#777777", lw=1.4, marker="|", ms=6)
             axes.annotate(
                 f"{middle:.3g} µs",
-                (max(middle, high), row),
-                xytext=(5, 0),
+                (middle, row),
+                xytext=(5, 1),
                 textcoords="offset points",
-                va="center",
+                va="bottom",  # above the line of the spread
                 fontsize=9,
             )
         axes.set_yticks(range(len(chosen)), [_two_lines(name) for name in chosen])
         axes.invert_yaxis()
         axes.grid(axis="y", visible=False)
         axes.set(xlabel="time per state, one core [µs]")
-        axes.set_xlim(0, 1.28 * max(1e6 * t["slowest"] for t in chosen.values()))
+        longest = [max(1e6 * t[key] for t in chosen.values()) for key in ("median", "slowest")]
+        axes.set_xlim(0, max(1.25 * longest[0], min(1.05 * longest[1], 2 * longest[0])))
     whole.set_title("CVODE and the networks")
     enlarged.set_title("the networks, enlarged")
     return figure

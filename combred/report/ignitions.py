@@ -10,11 +10,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from combred.ignition import Rollout
-from combred.report.style import CVODE, DASHES, MARKERS, WIDTH, colour, plain_log_ticks, styled
+from combred.report.blocks import delay_unit
+from combred.report.style import CVODE, DASHES, MARKERS, WIDTH, colour, plain_log_ticks
 from combred.report.traces import Trace
 
 
-@styled
 def draw_temperatures(traces: Sequence[Trace]) -> Figure:
     """T around the ignition of every case, a panel each."""
     cases = [trace.reference.case for trace in traces]
@@ -38,7 +38,6 @@ def draw_temperatures(traces: Sequence[Trace]) -> Figure:
     return figure
 
 
-@styled
 def draw_species(traces: Sequence[Trace], species: Sequence[tuple[str, int]]) -> Figure:
     """Species (rows: name and index) around the ignitions (columns)."""
     figure = Figure(figsize=(WIDTH, 1.6 * len(species) + 0.9))
@@ -55,7 +54,6 @@ def draw_species(traces: Sequence[Trace], species: Sequence[tuple[str, int]]) ->
     return figure
 
 
-@styled
 def draw_case(trace: Trace, species: Sequence[tuple[str, int]]) -> Figure:
     """One case in detail: T over the whole rollout, then T and species around the ignition."""
     rows = -(-(2 + len(species)) // 2)
@@ -124,30 +122,32 @@ def _legend(figure: Figure, trace: Trace) -> None:
     figure.legend(lines, names, loc="outside upper center", ncols=len(names))
 
 
-@styled
 def draw_delays(results: dict[int, dict]) -> Figure:
     """Delay against 1000/T0 of CVODE (lines) and stages (markers), and the errors below."""
     figure = Figure(figsize=(WIDTH, 6.2))
     top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
     last = max(results)
     cases = results[last]["cases"]
+    unit, factor = delay_unit(cases)
     mixtures = list(dict.fromkeys((row["p"], row["phi"]) for row in cases))
     for i, mixture in enumerate(mixtures):
         name = _name(mixture, mixtures)
         rows = [row for row in cases if (row["p"], row["phi"]) == mixture]
         look = {"color": CVODE, "ls": DASHES[i % len(DASHES)], "marker": ".", "ms": 4, "lw": 1.3}
         x = [1000 / row["T0"] for row in rows]
-        top.plot(x, [1e3 * row["reference_delay"] for row in rows], **look, label=f"CVODE, {name}")
+        top.plot(
+            x, [factor * row["reference_delay"] for row in rows], **look, label=f"CVODE, {name}"
+        )
         for stage, result in results.items():
             rows = [row for row in result["cases"] if (row["p"], row["phi"]) == mixture]
             look = {"color": colour(stage, last), "marker": MARKERS[i % len(MARKERS)], "ls": ""}
             look |= {"ms": 6} if stage == last else {"ms": 9, "mfc": "none"}
             top.plot(
-                x, [1e3 * row["delay"] for row in rows], **look, label=f"stage {stage}, {name}"
+                x, [factor * row["delay"] for row in rows], **look, label=f"stage {stage}, {name}"
             )
             bottom.plot(x, [100 * row["delay_error"] for row in rows], **look)
-    _mark_failures(bottom, cases, colour(last, last))
-    top.set(yscale="log", ylabel="ignition delay [ms]")
+    _mark_failures(top, results, factor)
+    top.set(yscale="log", ylabel=f"ignition delay [{unit}]")
     plain_log_ticks(top)
     top.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
     bottom.set(ylabel="|error| [%]", xlabel="1000 / T0 [1/K]", ylim=(0, None))
@@ -164,10 +164,16 @@ def _name(mixture: tuple[float, float], mixtures: list[tuple[float, float]]) -> 
     return f"phi {phi:g}" + (f", {p / 101325:g} atm" if several else "")
 
 
-def _mark_failures(axes: Axes, rows: list[dict], hue: str) -> None:
-    failed = [1000 / r["T0"] for r in rows if not r["ignited"]]
-    if failed:
-        top = [0.9] * len(failed)
-        where = axes.get_xaxis_transform()
-        axes.plot(failed, top, "X", color=hue, ms=10, transform=where, label="no ignition")
-        axes.legend(loc="center left")
+def _mark_failures(axes: Axes, results: dict[int, dict], factor: float) -> None:
+    """A cross on CVODE's delay where the network of a stage does not ignite."""
+    for stage, result in results.items():
+        failed = [row for row in result["cases"] if not row["ignited"]]
+        if failed:
+            axes.plot(
+                [1000 / row["T0"] for row in failed],
+                [factor * row["reference_delay"] for row in failed],
+                "X" if stage == max(results) else "x",
+                color=colour(stage, max(results)),
+                ms=11,
+                label=f"stage {stage}: no ignition",
+            )

@@ -165,8 +165,8 @@ def use_section(folder: Folder) -> Section:
     blocks += [
         Text(
             f"The exported file, `surrogate.pt`{told}, holds weights, transforms, thermodynamics "
-            "and the closure (elements, enthalpy, Y between 0 and 1); it needs nothing but LibTorch. "
-            "`trust` says of each state whether it lies where the training data were. "
+            "and the closure (elements, enthalpy, Y between 0 and 1); it needs LibTorch and no "
+            "more. `trust` says of each state whether it lies where the training data were. "
             "Outside, call CVODE. From Python:"
         ),
         Code("python", PYTHON),
@@ -183,7 +183,10 @@ def range_table(card: dict) -> Table:
     rows = [["T [K]", *(f"{value:.0f}" for value in ranges["T"])]]
     rows.append(["p [Pa]", *(f"{value:.0f}" for value in ranges["p"])])
     rows += [[f"Y({name}) [-]", *map(_fraction, pair)] for name, pair in ranges["Y"].items()]
-    caption = "The range of the training states, in which alone the network can be right:"
+    caption = (
+        "The range of the training states; outside it the network cannot be right. Mass fractions "
+        "below the floor of the transform are taken as the floor."
+    )
     return Table(["", "least", "largest"], rows, "surrogate.json", caption)
 
 

@@ -8,6 +8,7 @@ from combred.report.blocks import Block, Note, Picture, Section, Text
 from combred.report.folder import Folder
 from combred.report.provenance import cases_in_words, made_section, use_section
 from combred.report.tables import case_table, stage_table, time_table
+from combred.report.traces import PANELS
 
 
 def make_sections(folder: Folder, condensed: dict, drawn: set[str]) -> list[Section]:
@@ -29,7 +30,7 @@ def stages_section(folder: Folder) -> Section:
         "Each stage condenses one hidden layer of the network before it: units whose rows [W | b] "
         "are more alike than the threshold become one, and the network is retrained. The merge "
         "errors are those of the network's output right after the merge, relative, in the 2-norm "
-        "over training states."
+        "over training states; the drift is that of an element's mass fraction along a rollout."
     )
     if not folder.last:
         told = Text("Nothing was reduced in this run: stage 0 is the trained network.")
@@ -41,14 +42,24 @@ def stages_section(folder: Folder) -> Section:
 def ignition_section(folder: Folder, drawn: set[str]) -> Section:
     """Rollouts against CVODE: delays, temperatures, species, the worst case, every case."""
     result = folder.measured(folder.last)
+    count = len(result["cases"])
     blocks: list[Block] = [
         Text(
-            f"{len(result['cases'])} ignitions at constant pressure and enthalpy: "
+            f"{count} ignition{'s' if count > 1 else ''} at constant pressure and enthalpy: "
             f"{cases_in_words(folder)}. Network and CVODE start from the same mixture and are "
             "marched over the same steps dt, past ignition to the burnt state; the network is fed "
             "nothing but its own output. The delay is the time of the steepest rise of T."
         )
     ]
+    shortest = min(row["reference_delay"] for row in result["cases"])
+    dt = folder.inputs.get("dt", 0.0)
+    if shortest < 20 * dt:
+        blocks.append(
+            Note(
+                f"The shortest delay is {shortest / dt:.1f} steps dt long: its error is a matter "
+                "of fractions of a step."
+            )
+        )
     blocks += [p for p in ignition_pictures(folder, result["worst_case"]) if p.name in drawn]
     if "temperatures" not in drawn:
         blocks.append(
@@ -66,12 +77,15 @@ def ignition_pictures(folder: Folder, worst: str) -> list[Picture]:
             "reductions."
         )
     rollouts = "validation.h5, validation.json"
+    cases = len(folder.measured(folder.last)["cases"])
+    left_out = f" Shown: the {PANELS} of {cases} cases of largest error." if cases > PANELS else ""
     return [
         Picture(
             "delays",
             "Ignition delay against 1000/T0",
             "Ignition delay against initial temperature, and its error. A marker on the black line "
-            "of its equivalence ratio: the network ignites when CVODE does.",
+            "of its equivalence ratio: the network ignites when CVODE does. A cross: it does not "
+            "ignite.",
             "validation.json",
         ),
         Picture(
@@ -79,7 +93,7 @@ def ignition_pictures(folder: Folder, worst: str) -> list[Picture]:
             "Temperature around the ignition of each case",
             f"Temperature around the ignition. {lines} Time runs from CVODE's ignition; a window "
             "is a few rise times wide, so that a small shift is seen. The number in a panel is the "
-            f"delay error of stage {folder.last}.",
+            f"delay error of stage {folder.last}.{left_out}",
             rollouts,
         ),
         Picture(

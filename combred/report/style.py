@@ -1,13 +1,14 @@
 """The look of all figures: sizes, colours, ticks, and how they are saved."""
 
-import functools
-import io
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from PIL import Image  # which matplotlib needs anyway
@@ -48,23 +49,18 @@ def colour(stage: int, last: int) -> str:
 
 def save(figure: Figure, path: Path) -> None:
     """Write a PNG of at most 256 colours, which are plenty here: a third of the size."""
-    pixels = io.BytesIO()
-    figure.savefig(pixels, dpi=150)
-    image = Image.open(pixels).convert("RGB")
+    figure.set_dpi(150)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    image = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
     image.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
-def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
-    """A drawing function that runs in the style of the report."""
-
-    @functools.wraps(draw)
-    def drawn(*arguments, **named) -> Figure:
-        with matplotlib.rc_context(STYLE):
-            figure = draw(*arguments, **named)
-            figure.canvas.draw()  # the layout is made while the style holds
-            return figure
-
-    return drawn
+@contextmanager
+def style() -> Iterator[None]:
+    """The report's style, for as long as its figures are drawn and saved."""
+    with matplotlib.rc_context(STYLE):
+        yield
 
 
 def plain_log_ticks(axes: Axes) -> None:

@@ -4,8 +4,10 @@ Takes a `Folder`; gives `Table`s of numbers as they are written, each with the f
 """
 
 from combred.report.blocks import (
+    NBSP,
     NO_IGNITION,
     Table,
+    delay_unit,
     kelvin,
     microseconds,
     percent,
@@ -55,7 +57,7 @@ def reduction_rows(folder: Folder, stage: int) -> dict[str, str]:
     }
     for key, name in (("norm", "norm ratios"), ("least_squares", "least squares")):
         if key in errors:
-            rows[f"merge error of the output, {name}"] = percent(errors[key]["output"])
+            rows[f"merge error, {name}"] = percent(errors[key]["output"])
     return rows
 
 
@@ -93,7 +95,7 @@ def ignition_rows(folder: Folder, stage: int) -> dict[str, str]:
     for name, errors in result["peak_errors"].items():
         rows[f"peak of {name}, worst"] = percent(errors["worst"])
     drift = max(row["element_drift"] for row in result["cases"])
-    return rows | {"drift of an element's mass fraction, worst": power(drift)}
+    return rows | {"drift of an element, worst": power(drift)}
 
 
 def time_rows(folder: Folder, stage: int) -> dict[str, str]:
@@ -113,13 +115,19 @@ def case_table(folder: Folder) -> Table:
     species = list(result["peak_errors"])
     pressures = len({row["p"] for row in result["cases"]}) > 1
     heads = ["T0 [K]", "phi", *(["p [Pa]"] if pressures else [])]
-    heads += ["delay, CVODE [ms]", "network [ms]", "error", *(["error, stage 0"] if last else [])]
+    unit, factor = delay_unit(result["cases"])
+    heads += [
+        f"delay, CVODE [{unit}]",
+        f"network [{unit}]",
+        "error",
+        *([f"error, stage{NBSP}0"] if last else []),
+    ]
     heads += ["burnt T error", "largest T error, burnt", *(f"peak {name}" for name in species)]
     rows = []
     for row, old in zip(result["cases"], folder.measured(first)["cases"], strict=True):
         cells = [f"{row['T0']:g}", f"{row['phi']:g}", *([f"{row['p']:g}"] if pressures else [])]
-        delay = significant(1e3 * row["delay"], 4) if row["ignited"] else NO_IGNITION
-        cells += [significant(1e3 * row["reference_delay"], 4), delay, signed_error(row)]
+        delay = significant(factor * row["delay"], 4) if row["ignited"] else NO_IGNITION
+        cells += [significant(factor * row["reference_delay"], 4), delay, signed_error(row)]
         cells += [signed_error(old)] if last else []
         cells += [kelvin(row["burnt_T_error"]), kelvin(row["largest_T_error"])]
         rows.append(cells + [percent(row["peak_errors"][name]) for name in species])

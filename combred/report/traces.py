@@ -40,7 +40,7 @@ class Trace:
         delays = [row["delay"] for row in self.rows.values() if row["ignited"]]
         delays.append(self.row["reference_delay"])
         gap = max(delays) - min(delays)
-        low, high = min(delays) - 8 * rise - 0.3 * gap, max(delays) + 8 * rise + 0.3 * gap
+        low, high = min(delays) - 5 * rise - 0.3 * gap, max(delays) + 5 * rise + 0.3 * gap
         return max(low, 0.0), min(high, t[-1])
 
 

@@ -44,9 +44,10 @@ def sentence(folder: Folder) -> str:
             f"differ from CVODE's by up to {percent(worst['delay_error'])} (at {worst['case']})."
         )
     return (
-        f"{_size(folder)}, and its ignition delays over {cases} cases differ from CVODE's by "
-        f"{percent(error['median'])} (median) and {percent(error['worst'])} (worst, at "
-        f"{result['worst_case']})."
+        f"{_size(folder)}, and its ignition delays over {cases} case{'s' if cases > 1 else ''} "
+        f"differ from CVODE's by {percent(error['median'])} (median) and "
+        f"{percent(error['worst'])} (worst, at {result['worst_case']}), its burnt temperatures by "
+        f"up to {kelvin(result['burnt_T_error']['worst'])}."
     )
 
 
@@ -69,7 +70,7 @@ def further(folder: Folder) -> str:
     if folder.last and not failures(first):
         error = first["delay_error"]
         told.append(
-            f"Before the reductions these errors were {percent(error['median'])} and "
+            f"Before the reductions the errors of the delay were {percent(error['median'])} and "
             f"{percent(error['worst'])}."
         )
     own = folder.seconds(folder.last)

@@ -25,7 +25,8 @@ from combred.reduction import Stage, reduce_layer
 from combred.report import blocks, write_report
 from combred.report.folder import read_folder
 from combred.report.provenance import PYTHON
-from combred.report.similarity import block_means, condensation_numbers
+from combred.report.similarity import block_means, condensation_numbers, ordered_similarity
+from combred.report.traces import PANELS, Trace, overview, worst_of_each
 from combred.report.verdict import alarms, sentence
 from combred.rollouts import write_rollouts
 from combred.run import digest
@@ -350,6 +351,43 @@ def test_condensation_numbers_find_the_planted_pairs(whole, drm19, tmp_path):
     pairs = np.abs(matrix - 1.0) < 1e-2
     assert pairs.sum() == 24 + 24 and all(pairs[i, i + 1] for i in range(0, 24, 2))
     assert json.loads((tmp_path / "condensation.json").read_text())["groups"]["stage2"]
+
+
+def test_similarity_is_ordered_by_group_and_dead_units_come_last():
+    layer = torch.nn.Linear(3, 7)
+    axes = torch.eye(3)
+    rows = [axes[0], axes[1], 2 * axes[1], 0 * axes[0], axes[2], 3 * axes[2], 0.5 * axes[2]]
+    with torch.no_grad():
+        layer.weight.copy_(torch.stack(rows))
+        layer.bias.zero_()
+    numbers, matrix = ordered_similarity(layer, 0.99)
+    blocks_of_ones = np.zeros((7, 7))
+    for start, size in ((0, 3), (3, 2), (5, 1)):
+        blocks_of_ones[start : start + size, start : start + size] = 1.0
+    np.testing.assert_allclose(matrix, blocks_of_ones, atol=1e-7)
+    assert (numbers["groups"], numbers["largest_group"], numbers["dead_units"]) == (3, 3, 1)
+
+
+def test_shown_cases_are_the_worst():
+    """Of more cases than panels the worst are shown, in order; of each phi the worst."""
+    rng = np.random.default_rng(0)
+    errors = rng.permutation(PANELS + 6) / 100
+    flat = np.zeros(3)
+    traces = [
+        Trace(
+            Rollout(Case(1000.0 + i, 1e5, (0.6, 1.0)[i % 2]), flat, flat, flat),
+            {},
+            {0: {"delay_error": error, "ignited": i != 3}},
+            last=0,
+        )
+        for i, error in enumerate(errors)
+    ]
+    shown = overview(traces)
+    assert len(shown) == PANELS and traces[3] in shown and overview(shown) == shown
+    assert min(t.error for t in shown) >= sorted(t.error for t in traces)[6]
+    assert [t.reference.case.T0 for t in shown] == sorted(t.reference.case.T0 for t in shown)
+    lean, rich = worst_of_each(traces)
+    assert lean.error == max(t.error for t in traces[::2]) and rich is traces[3]
 
 
 def test_block_means_against_loops():

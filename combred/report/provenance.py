@@ -138,7 +138,8 @@ def duration_table(folder: Folder) -> Table:
         seconds = record.get("retraining", {}).get("seconds")
         rows.append([f"retraining stage {stage}", duration(seconds)])
     known = [row for row in rows if row[1] != "–"]
-    return Table(["step", "time"], known, "sample.json, train.json, reduce.json")
+    records = "train.json, reduce.json" if folder.reductions else "train.json"
+    return Table(["step", "time"], known, f"sample.json, {records}")
 
 
 def use_section(folder: Folder) -> Section:

@@ -10,6 +10,12 @@ from combred.report.provenance import cases_in_words, made_section, use_section
 from combred.report.tables import case_table, stage_table, time_table
 from combred.report.traces import PANELS
 
+PAPER = (
+    "The paper is Chen & Xu, Efficient and flexible method for reducing moderate-size deep neural "
+    "networks with condensation (2024); its full network, for DRM19, is "
+    "23-3200-1600-800-400-23."
+)
+
 
 def make_sections(folder: Folder, condensed: dict, drawn: set[str]) -> list[Section]:
     """All sections. `condensed`: what `condensation_numbers` gave."""
@@ -30,7 +36,8 @@ def stages_section(folder: Folder) -> Section:
         "Each stage condenses one hidden layer of the network before it: units whose rows [W | b] "
         "are more alike than the threshold become one, and the network is retrained. The merge "
         "errors are those of the network's output right after the merge, relative, in the 2-norm "
-        "over training states; the drift is that of an element's mass fraction along a rollout."
+        "over training states; the drift is that of an element's mass fraction along a rollout. "
+        f"{PAPER}"
     )
     if not folder.last:
         told = Text("Nothing was reduced in this run: stage 0 is the trained network.")
@@ -123,7 +130,7 @@ def loss_section(folder: Folder, drawn: set[str]) -> Section:
         "validation loss right after the merge. It is the mean over held-out trajectories, in the "
         "network's transformed units. Perturbed states make up most of it: it says whether the "
         "training has converged, not whether the network ignites in time.",
-        ", ".join([*files, "reduce.json"]),
+        ", ".join([*files, *(["reduce.json"] if folder.reductions else [])]),
     )
     blocks: list[Block] = [picture] if "losses" in drawn else []
     if missing:
@@ -190,8 +197,9 @@ def time_section(folder: Folder, drawn: set[str]) -> Section:
         "Time per state of CVODE and of each stage",
         f"Time to advance one state by dt on {cores} core{'s' if cores != 1 else ''}; machine: "
         f"{timing.get('machine', 'unknown')}. Bars: medians; grey lines: fastest to slowest of the "
-        "repeats. Pale: the network's products alone, which is what papers tend to report; full "
-        "colour: what a CFD code waits for, with transforms, element projection and temperature.",
+        "repeats, cut where they leave a panel. Pale: the network's products alone, which is what "
+        "papers tend to report; full colour: what a CFD code waits for, with transforms, element "
+        "projection and temperature.",
         "validation.json",
     )
     told = Text(

@@ -41,7 +41,8 @@ def stage_table(folder: Folder) -> Table:
         ]
         rows += [[heading], *known] if known else []
     heads = ["", *(f"stage {s}" + (", trained" if s == 0 else "") for s in stages)]
-    return Table(heads, rows, "validation.json, reduce.json, train.json")
+    records = "reduce.json, train.json" if folder.reductions else "train.json"
+    return Table(heads, rows, f"validation.json, {records}")
 
 
 def reduction_rows(folder: Folder, stage: int) -> dict[str, str]:

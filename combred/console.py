@@ -17,6 +17,8 @@ from combred.training import resolve_precision
 
 # Lines are left to the terminal to break: in a file or a log they stay whole.
 console = Console(highlight=False, soft_wrap=True)
+if not console.is_terminal:
+    console.width = 160  # tables in a log are not cut at 80 columns
 
 
 def say(run: Run, message: str) -> None:

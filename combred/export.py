@@ -17,6 +17,7 @@ from safetensors.torch import save_file
 
 from combred.mechanism import Mechanism
 from combred.network import Network, Surrogate
+from combred.records import write_json
 from combred.transform import StateTransform
 
 
@@ -63,7 +64,8 @@ def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:
         raise ValueError(
             f"{path} was trained for {identity['mechanism']} "
             f"(sha256 {identity['mechanism_sha256'][:12]}), but the mechanism asked for is "
-            f"{mechanism.name} ({mechanism.sha256[:12]}). Give mechanism={identity['mechanism']}."
+            f"{mechanism.name} ({mechanism.sha256[:12]}). "
+            + mechanism.mend_mismatch(identity["mechanism"])
         )
     transform = StateTransform(
         mechanism.n_species, identity["boxcox"], identity["floor"], identity["power"]
@@ -84,10 +86,12 @@ def make_card(surrogate: Surrogate, mechanism: Mechanism, accuracy: dict, traini
     transform = surrogate.transform
     low, high = transform.low.numpy().copy(), transform.high.numpy().copy()
     inverse = transform.boxcox.inverse
-    Y_range = {
-        name: [float(inverse(transform.low[2 + k])), float(inverse(transform.high[2 + k]))]
-        for k, name in enumerate(mechanism.species_names)
-    }
+    Y_low, Y_high = inverse(transform.low[2:]), inverse(transform.high[2:])
+    # What the floor stands for is none at all.
+    Y_low = torch.where(Y_low <= 1.001 * transform.boxcox.floor, 0.0, Y_low).tolist()
+    Y_high = torch.where(Y_high <= 1.001 * transform.boxcox.floor, 0.0, Y_high).tolist()
+    names = mechanism.species_names
+    Y_range = {name: [a, b] for name, a, b in zip(names, Y_low, Y_high, strict=True)}
     return {
         "format": 1,
         "what": "state dt later of an adiabatic constant-pressure reactor",
@@ -162,18 +166,3 @@ def load_torchscript(path: Path) -> tuple[torch.jit.ScriptModule, dict]:
     extra = {"card.json": ""}
     module = torch.jit.load(str(path), map_location="cpu", _extra_files=extra)
     return module.eval(), json.loads(extra["card.json"])
-
-
-def write_json(path: Path, numbers: dict) -> None:
-    """Write JSON whole or not at all."""
-    new = Path(path).with_suffix(".json.new")
-    new.write_text(json.dumps(numbers, indent=1, allow_nan=True, default=_plain) + "\n")
-    os.replace(new, path)
-
-
-def _plain(value):
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    raise TypeError(f"{type(value)} is not JSON")

@@ -62,6 +62,15 @@ class Mechanism:
             )
         return self.species_names.index(species)
 
+    def mend_mismatch(self, other: str) -> str:
+        """What a user does about a file made for the mechanism named `other`, not for this one."""
+        if other == self.name:
+            return (
+                f"Both are called {other}: its species or rates have changed since. Bring the old "
+                "file back, or start a new run=NAME."
+            )
+        return f"Give mechanism={other}, or another run=NAME."
+
     def resolve_fuel(self, fuel: str) -> str:
         """The fuel that "auto" stands for here, as a composition in moles; any other is checked.
 

@@ -27,13 +27,14 @@ from combred.console import (
     say,
     shape,
 )
-from combred.export import export_torchscript, load_surrogate, make_card, save_surrogate, write_json
+from combred.export import export_torchscript, load_surrogate, make_card, save_surrogate
 from combred.mechanism import load_mechanism
 from combred.network import Network, Surrogate, initialize
 from combred.reactor import IntegrationError
+from combred.records import digest, read_json, write_json
 from combred.reduction import Stage, reduce_layer, stage_table
 from combred.rollouts import read_rollouts, write_rollouts
-from combred.run import Run, digest, read_json
+from combred.run import Run
 from combred.sampling import sample
 from combred.transform import StateTransform
 

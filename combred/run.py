@@ -3,7 +3,6 @@
 The paths of a run stand here and nowhere else; only `pipeline` uses them.
 """
 
-import hashlib
 import json
 import os
 from dataclasses import asdict, dataclass
@@ -135,18 +134,3 @@ def differences(a, b, path: str = ""):
             yield from differences(a.get(key), b.get(key), f"{path}.{key}".lstrip("."))
     elif a != b:
         yield path, a, b
-
-
-def read_json(path: Path) -> dict:
-    """A JSON file, {} if there is none; ValueError if it is damaged."""
-    if not path.exists():
-        return {}
-    try:
-        return json.loads(path.read_text())
-    except ValueError as error:
-        raise ValueError(f"{path} is not JSON ({error}): delete it and run again") from error
-
-
-def digest(path: Path) -> str:
-    """A short hash of a file's content."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]

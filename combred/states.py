@@ -323,8 +323,8 @@ def open_states(path: Path, mechanism: Mechanism, dt: float) -> StateTable:
         raise StateFileError(
             f"{path} holds states of {attributes['mechanism']} "
             f"(sha256 {str(attributes['mechanism_sha256'])[:12]}), but the mechanism asked for is "
-            f"{mechanism.name} ({mechanism.sha256[:12]}). Give mechanism="
-            f"{attributes['mechanism']}, or another run=NAME."
+            f"{mechanism.name} ({mechanism.sha256[:12]}). "
+            + mechanism.mend_mismatch(str(attributes["mechanism"]))
         )
     if float(attributes["dt"]) != dt:
         raise StateFileError(

@@ -16,6 +16,7 @@ from combred.network import Surrogate
 from combred.reactor import CVODE, Advance
 
 CFD_TOLERANCE = ChemistrySettings(rtol=1e-6, atol=1e-10)  # what a CFD run would rather choose
+WARM_UP = 3  # rounds that do not count: TorchScript compiles in its first two calls
 CVODE_STATES = 256  # CVODE is timed on fewer states: it is slow, and has no batches
 
 
@@ -46,6 +47,7 @@ def compare_times(
         "cores": 1,
         "machine": machine(),
         "batch": len(states),
+        "cvode_states": CVODE_STATES,
         "times": times,
         "states": "unperturbed states of states.h5",
     }
@@ -64,14 +66,14 @@ def time_per_state(
     """
     T, p, Y = states[:, 0], states[:, 1], states[:, 2:]
     seconds: dict[str, list[float]] = {name: [] for name in advances}
-    for repeat in range(repeats + 1):
+    for repeat in range(WARM_UP + repeats):
         for name, (advance, n) in advances.items():
             n = min(n, len(states))
             started = time.perf_counter()
             advance(T[:n], p[:n], Y[:n])
-            if repeat > 0:  # the first round warms up
+            if repeat >= WARM_UP:
                 seconds[name].append((time.perf_counter() - started) / n)
-        on_progress(repeat + 1, repeats + 1)
+        on_progress(repeat + 1, WARM_UP + repeats)
     return {
         name: {
             "median": float(np.median(values)),

@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pytest
 import torch
 
@@ -12,7 +11,6 @@ from combred.export import (
     load_torchscript,
     make_card,
     save_surrogate,
-    write_json,
 )
 from combred.mechanism import load_mechanism
 
@@ -115,11 +113,3 @@ def test_an_export_that_disagrees_with_the_surrogate_is_not_left_behind(
     with pytest.raises(RuntimeError, match="does not agree"):
         export_torchscript(tmp_path / "surrogate.pt", trusting, card, path.state.numpy())
     assert not (tmp_path / "surrogate.pt").exists()
-
-
-def test_json_is_written_whole_or_not_at_all(tmp_path):
-    file = tmp_path / "a.json"
-    write_json(file, {"x": np.float64(1.5), "y": np.arange(2)})
-    with pytest.raises(TypeError):
-        write_json(file, {"x": object()})
-    assert json.loads(file.read_text()) == {"x": 1.5, "y": [0, 1]}

@@ -17,10 +17,11 @@ import torch
 
 from combred import ignition
 from combred.config import ReductionSettings, Settings
-from combred.export import export_torchscript, make_card, save_surrogate, write_json
+from combred.export import export_torchscript, make_card, save_surrogate
 from combred.ignition import Case, Rollout
 from combred.mechanism import Mechanism
 from combred.network import Network, Surrogate
+from combred.records import digest, write_json
 from combred.reduction import Stage, reduce_layer
 from combred.report import blocks, write_report
 from combred.report.folder import read_folder
@@ -29,7 +30,6 @@ from combred.report.similarity import block_means, condensation_numbers, ordered
 from combred.report.traces import PANELS, Trace, overview, worst_of_each
 from combred.report.verdict import alarms, sentence
 from combred.rollouts import write_rollouts
-from combred.run import digest
 from combred.transform import StateTransform
 
 DT, STEPS = 1e-6, 400

@@ -4,7 +4,14 @@ import numpy as np
 import torch
 
 from combred.config import ChemistrySettings
-from combred.timing import compare_times, network_alone, one_thread, scripted, time_per_state
+from combred.timing import (
+    WARM_UP,
+    compare_times,
+    network_alone,
+    one_thread,
+    scripted,
+    time_per_state,
+)
 
 
 def test_every_advance_is_called_on_its_number_of_states():
@@ -15,7 +22,7 @@ def test_every_advance_is_called_on_its_number_of_states():
 
     states = np.ones((10, 5))
     times = time_per_state({"a": (advance("a"), 3), "b": (advance("b"), 99)}, states, repeats=2)
-    assert seen == {"a": [3, 3, 3], "b": [10, 10, 10]}  # one to warm up, two that count
+    assert seen == {"a": [3] * (WARM_UP + 2), "b": [10] * (WARM_UP + 2)}
     assert all(t["fastest"] <= t["median"] <= t["slowest"] for t in times.values())
 
 

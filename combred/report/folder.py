@@ -15,8 +15,8 @@ from combred.export import load_surrogate
 from combred.ignition import Rollout
 from combred.mechanism import Mechanism
 from combred.network import Network
+from combred.records import digest, read_json
 from combred.rollouts import read_rollouts
-from combred.run import digest, read_json
 
 PAPER_WEIGHTS = 6_802_800  # 23-3200-1600-800-400-23: Chen & Xu 2024, section 3.1.3
 PAPER_VARIABLES = 23

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from combred import kernels
-from combred.export import write_json
 from combred.network import Network
+from combred.records import write_json
 from combred.reduction.condensation import condense, cosine_similarity, directions
 
 THRESHOLDS = (0.999, 0.99, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5)

@@ -1,0 +1,30 @@
+"""JSON records come back, damaged ones are refused, and a hash follows the content."""
+
+import json
+
+import numpy as np
+import pytest
+
+from combred.records import digest, read_json, write_json
+
+
+def test_json_is_written_whole_or_not_at_all(tmp_path):
+    file = tmp_path / "a.json"
+    write_json(file, {"x": np.float64(1.5), "y": np.arange(2)})
+    with pytest.raises(TypeError):
+        write_json(file, {"x": object()})
+    assert json.loads(file.read_text()) == {"x": 1.5, "y": [0, 1]}
+
+
+def test_no_file_is_an_empty_record_and_a_damaged_one_is_refused(tmp_path):
+    assert read_json(tmp_path / "a.json") == {}
+    (tmp_path / "a.json").write_text('{"x": 1')
+    with pytest.raises(ValueError, match="delete it"):
+        read_json(tmp_path / "a.json")
+
+
+def test_a_digest_follows_the_content(tmp_path):
+    (tmp_path / "a").write_bytes(b"1")
+    (tmp_path / "b").write_bytes(b"1")
+    (tmp_path / "c").write_bytes(b"2")
+    assert digest(tmp_path / "a") == digest(tmp_path / "b") != digest(tmp_path / "c")

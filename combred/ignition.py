@@ -5,6 +5,7 @@ through the same march. With CVODE as its own surrogate every error is zero.
 """
 
 import multiprocessing
+import signal
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -143,7 +144,8 @@ def reference(
     todo = cases(settings)
     Y0 = mixtures(mechanism, todo, fuel, oxidizer)
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context) as pool:
+    ignore_interrupt = (signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
+    with ProcessPoolExecutor(workers, context, signal.signal, ignore_interrupt) as pool:
         futures = [
             pool.submit(_march_cvode, mechanism.file, case, Y0[i], dt, settings, chemistry)
             for i, case in enumerate(todo)

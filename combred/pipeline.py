@@ -10,6 +10,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -54,6 +55,11 @@ def main(arguments: list[str]) -> int:
         return 130
     except (ValueError, FileNotFoundError, FloatingPointError, IntegrationError) as error:
         complain(str(error))
+    except BrokenProcessPool:
+        complain(
+            "a process that runs CVODE was killed, for want of memory perhaps. What was finished "
+            "is kept: run the same command again, with fewer workers=N if it happens again."
+        )
     except OSError as error:
         free = shutil.disk_usage(Path.cwd()).free / 1e9
         complain(

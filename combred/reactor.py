@@ -34,7 +34,7 @@ class Reactor:
     IdealGasConstPressureReactor). `rtol` [-] and `atol` (of the reactor's variables) are CVODE's.
     """
 
-    MAX_STEP = 1e-3  # s; at equilibrium CVODE's steps would grow until the rates overflow
+    MAX_STEP = 1e-3  # s; near equilibrium CVODE's steps would otherwise grow past all use
 
     def __init__(self, mechanism: Mechanism, rtol: float, atol: float):
         self._mechanism, self._tolerances = mechanism, (rtol, atol)
@@ -49,7 +49,7 @@ class Reactor:
         self.net.max_time_step = self.MAX_STEP
 
     def _fail(self, error: ct.CanteraError) -> IntegrationError:
-        # Non-finite rates stay in the phase's caches: it cannot be used again.
+        # A new phase and integrator: nothing of the failure is carried into the next state.
         self._build()
         lines = [line.strip() for line in str(error).splitlines()]
         told = [line for line in lines if line and not line.startswith("*")]

@@ -11,12 +11,14 @@ computed, its states are picked, perturbed and relaxed, and all of them labelled
 """
 
 import multiprocessing
+import signal
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import cantera as ct
+import h5py
 import numpy as np
 import torch
 from scipy.stats import qmc
@@ -321,6 +323,7 @@ _sampler: Sampler  # one per worker process
 
 def _start_worker(file, settings, chemistry, dt, seed) -> None:
     global _sampler
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which stops us
     torch.set_num_threads(1)
     ct.suppress_thermo_warnings()
     _sampler = Sampler(load_mechanism(file), settings, chemistry, dt, seed)
@@ -328,7 +331,7 @@ def _start_worker(file, settings, chemistry, dt, seed) -> None:
 
 def _work(trajectory: Trajectory) -> tuple[Trajectory, Block | None, str]:
     error = ""
-    for _ in range(2):  # rarely, CVODE fails on what a fresh integrator does without trouble
+    for _ in range(2):  # after a failure the reactor is a new one: the same states, once more
         try:
             return trajectory, _sampler.block(trajectory), ""
         except IntegrationError as failure:
@@ -405,8 +408,6 @@ def _unlabelled(trajectory: Trajectory, mechanism: Mechanism, settings: Sampling
 
 
 def _finish(writer: StateWriter) -> dict:
-    import h5py
-
     writer.finish()
     with h5py.File(writer.path, "r") as file:
         samplers = file["sampler"][...]

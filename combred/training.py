@@ -337,13 +337,22 @@ class ValidationLoss:
 class _Checkpoint:
     """Weights, optimiser and step beside the metrics; the first process writes, all read."""
 
-    def __init__(self, metrics: Path, network, optimizer, settings, seed, device: Device):
+    def __init__(
+        self,
+        metrics: Path,
+        network: Network,
+        optimizer: torch.optim.Optimizer,
+        settings: TrainingSettings,
+        seed: int,
+        device: Device,
+    ):
         self.metrics, self.path = metrics, checkpoint_of(metrics)
         self.network, self.optimizer, self.device = network, optimizer, device
         self.signature = repr((network.widths, settings, seed))
 
-    def resume(self) -> int:
-        """Load the checkpoint if there is one; returns the step to go on from."""
+    def resume(self) -> tuple[int, float, int]:
+        """Load the checkpoint if there is one; returns the step to go on from, and the sum and
+        number of the losses since the last line of metrics."""
         step, running, count = 0, 0.0, 0
         if self.path.exists():
             try:

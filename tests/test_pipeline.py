@@ -162,6 +162,40 @@ def test_killed_at_every_long_step_it_resumes_to_the_same_result(finished, tmp_p
         assert [json.loads(line)["step"] for line in lines] == [50, 100, 150]
 
 
+def test_two_processes_of_torchrun_train_the_same_network(finished, copy):
+    folder = copy / "runs/tiny"
+    for name in ("stage0.safetensors", "train.json"):
+        (folder / name).unlink()
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
+    done = subprocess.run(
+        [*torchrun, "-m", "combred.pipeline", *TINY, "only=train"],
+        cwd=copy,
+        env=environment() | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    two = json.loads((folder / "train.json").read_text())
+    one = json.loads((finished / "runs/tiny/train.json").read_text())
+    # Halves of each batch, gradients averaged: the same step but for rounding, which 150 steps
+    # of training amplify; losses of different seeds differ by more than 3 %.
+    assert two["validation"] == pytest.approx(one["validation"], rel=0.03)
+    assert done.stdout.count("stage 0:") == 1  # one process speaks
+
+
+def test_an_interrupt_says_how_to_go_on(tmp_path):
+    process = subprocess.Popen(
+        command(), cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "runs/tiny/states.partial.h5").exists():
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    told = process.communicate(timeout=60)[0]
+    assert process.returncode == 130 and "goes on from here" in told
+
+
 def test_other_settings_are_refused_not_mixed(copy):
     done = run(copy, "network.hidden=[24,10]")
     assert done.returncode == 2 and "[24, 12][1]" not in done.stdout

@@ -99,7 +99,7 @@ class SamplingSettings:
 class NetworkSettings:
     """The network of stage 0 and the transforms around it."""
 
-    hidden: list[int] = setting([800, 216, 216], "widths of the hidden layers")
+    hidden: list[int] = setting([800, 200, 200], "widths of the hidden layers")
     scales: list[str] = setting(
         ["condense", "0.5", "0.5", "0.5"],
         "per layer: times He's standard deviation, or 'condense' (Chen & Xu 2024, eq. 19); "
@@ -138,7 +138,7 @@ class NetworkSettings:
 class TrainingSettings:
     """One training run: optimiser, schedules, precision."""
 
-    steps: int = setting(10_000, "optimiser steps")
+    steps: int = setting(13_000, "optimiser steps")
     lr: float = setting(1.5e-3, "initial learning rate of Adam")
     schedule: str = setting(
         "cosine", "'cosine' to lr_final, or 'step': times decay every decay_every"

@@ -108,10 +108,10 @@ def execute(run: Run, only: str = "") -> None:
 
 def step_sample(run: Run) -> None:
     """states.h5 and sample.json."""
-    s, inputs = run.settings, run.sample_inputs()
+    s = run.settings
     if run.path("states.h5").exists():
         table = run.states()
-        run.refuse_difference("states.h5", read_json(run.path("sample.json")).get("inputs"), inputs)
+        run.refuse_difference("states.h5", table.provenance, run.sample_inputs())
         say(run, f"states: {table.rows:,} rows, reused")
         return
     begun = time.monotonic()
@@ -127,7 +127,7 @@ def step_sample(run: Run) -> None:
             bar,
         )
     numbers["seconds"] = time.monotonic() - begun
-    write_json(run.path("sample.json"), {"inputs": inputs, **numbers})
+    write_json(run.path("sample.json"), numbers)
     say(run, f"states: {numbers['rows']:,} rows; {numbers['failed_rows']} could not be labelled")
     for lost in numbers["lost_trajectories"][:5]:
         say(run, f"  [yellow]lost:[/] {lost}")
@@ -153,15 +153,27 @@ def step_train(run: Run) -> None:
     initialize(network, s.network.layer_scales, torch.Generator().manual_seed(s.seed))
     surrogate = Surrogate(run.mechanism, s.dt, transform, network)
     surrogate.fit_trust(torch.from_numpy(b.state()) for b in table.chunks(keep=~held_out))
-    numbers = train_stage(run, 0, surrogate, s.training)
-    if run.device.leads:
-        write_json(record, {"inputs": inputs, **numbers})
+    train_stage(
+        run,
+        0,
+        surrogate,
+        s.training,
+        lambda numbers: write_json(record, {"inputs": inputs, **numbers}),
+    )
 
 
 def train_stage(
-    run: Run, stage: int, surrogate: Surrogate, settings: config.TrainingSettings
-) -> dict:
-    """Train a surrogate's network on the run's states and save it as the network of a stage."""
+    run: Run,
+    stage: int,
+    surrogate: Surrogate,
+    settings: config.TrainingSettings,
+    record: Callable[[dict], None],
+) -> None:
+    """Train a surrogate's network on the run's states and save it as the network of a stage.
+
+    `record` stores the numbers of the training, before the network is saved: where there is a
+    network, there are its numbers.
+    """
     metrics = run.metrics(stage)
     with progress(f"training stage {stage}", show=run.device.leads) as bar:
         numbers = training.train(
@@ -175,6 +187,7 @@ def train_stage(
             bar,
         )
     if run.device.leads:
+        record(numbers)
         save_surrogate(run.weights(stage), surrogate, run.mechanism)
         training.forget_checkpoint(metrics)
     run.barrier()
@@ -183,33 +196,52 @@ def train_stage(
         f"stage {stage}: {shape(surrogate.network)}, validation loss "
         f"{numbers['validation']:.4f}, {numbers['samples_per_second']:,.0f} samples/s",
     )
-    return numbers
 
 
 def step_reduce(run: Run) -> None:
     """stageN.safetensors for every stage up to the one asked for, and reduce.json."""
-    record = run.path("reduce.json")
     for stage in stage_table(run.settings.reduction)[: run.settings.stage]:
-        i, inputs = stage.index, run.reduce_inputs(stage.index)
-        done = read_json(record).get("stages", [])
-        if len(done) >= i:
-            run.refuse_difference(run.weights(i).name, done[i - 1]["inputs"], inputs)
+        i = stage.index
+        entry = reduction_entry(run, i)
+        if entry:
+            run.refuse_difference(run.weights(i).name, entry["inputs"], run.reduce_inputs(i))
         if run.weights(i).exists():
+            if "retraining" not in entry:
+                raise ValueError(
+                    f"{run.path('reduce.json')} does not know stage {i}, but {run.weights(i)} is "
+                    "there: delete it, and the pipeline makes it again"
+                )
+            if run.device.leads:
+                run.merged(i).unlink(missing_ok=True)
             say(run, f"stage {i}: {shape(run.surrogate(i).network)}, reused")
             continue
-        if run.device.leads and not run.merged(i).exists():
-            merge_stage(run, stage, done[: i - 1])
+        if run.device.leads and not (entry and run.merged(i).exists()):
+            merge_stage(run, stage)
         run.barrier()
         surrogate = load_surrogate(run.merged(i), run.mechanism)
-        numbers = train_stage(run, i, surrogate, run.retraining(i))
+
+        def record(numbers: dict, i: int = i) -> None:
+            write_entry(run, i, {**reduction_entry(run, i), "retraining": numbers})
+
+        train_stage(run, i, surrogate, run.retraining(i), record)
         if run.device.leads:
-            done = read_json(record)["stages"]
-            done[i - 1]["retraining"] = numbers
-            write_json(record, {"stages": done})
             run.merged(i).unlink()
 
 
-def merge_stage(run: Run, stage: Stage, done: list[dict]) -> None:
+def reduction_entry(run: Run, stage: int) -> dict:
+    """What reduce.json knows of a stage, {} if nothing."""
+    entries = read_json(run.path("reduce.json")).get("stages", [])
+    return entries[stage - 1] if len(entries) >= stage else {}
+
+
+def write_entry(run: Run, stage: int, entry: dict) -> None:
+    """Put a stage's record into reduce.json; those of later stages stay."""
+    entries = read_json(run.path("reduce.json")).get("stages", [])
+    entries[stage - 1 : stage] = [entry]
+    write_json(run.path("reduce.json"), {"stages": entries})
+
+
+def merge_stage(run: Run, stage: Stage) -> None:
     """Condense one layer of the previous stage's network; record what that did to the losses."""
     s, table = run.settings, run.states()
     surrogate = run.surrogate(stage.index - 1)
@@ -224,9 +256,8 @@ def merge_stage(run: Run, stage: Stage, done: list[dict]) -> None:
     record["validation_before"] = loss(surrogate.network)["validation"]
     record["validation_merged"] = loss(network)["validation"]
     surrogate.network = network
+    write_entry(run, stage.index, {"inputs": run.reduce_inputs(stage.index), **record})
     save_surrogate(run.merged(stage.index), surrogate, run.mechanism)
-    entry = {"inputs": run.reduce_inputs(stage.index), **record}
-    write_json(run.path("reduce.json"), {"stages": [*done, entry]})
     say(
         run,
         f"stage {stage.index}: layer {stage.layer} condensed at {stage.threshold}: "

@@ -14,6 +14,8 @@ from combred.config import Settings, TrainingSettings
 from combred.export import load_surrogate
 from combred.mechanism import Mechanism
 from combred.network import Surrogate
+from combred.records import digest
+from combred.sampling import provenance
 from combred.states import StateTable, open_states
 from combred.training import Device
 
@@ -61,24 +63,23 @@ class Run:
 
     def sample_inputs(self) -> dict:
         s = self.settings
-        return plain(
-            {
-                "mechanism": self.mechanism.sha256,
-                "dt": s.dt,
-                "seed": s.seed,
-                "chemistry": asdict(s.chemistry),
-                "sampling": asdict(s.sampling),
-            }
-        )
+        return plain(provenance(s.sampling, s.chemistry, s.dt, s.seed))
 
     def train_inputs(self) -> dict:
         s = self.settings
-        return plain({"network": asdict(s.network), "training": asdict(s.training)})
+        return plain(
+            {
+                "states": self.sample_inputs(),
+                "network": asdict(s.network),
+                "training": asdict(s.training),
+            }
+        )
 
     def reduce_inputs(self, stage: int) -> dict:
         r = self.settings.reduction
         return plain(
             {
+                "parent": digest(self.weights(stage - 1)),
                 "layer": r.layers[stage - 1],
                 "threshold": r.thresholds[stage - 1],
                 "compensation": r.compensation,

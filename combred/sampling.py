@@ -339,6 +339,19 @@ def _work(trajectory: Trajectory) -> tuple[Trajectory, Block | None, str]:
     return trajectory, None, error
 
 
+def provenance(
+    settings: SamplingSettings, chemistry: ChemistrySettings, dt: float, seed: int
+) -> dict:
+    """Everything besides the mechanism that the rows of a state file depend on."""
+    return {
+        "dt": dt,
+        "rtol": chemistry.rtol,
+        "atol": chemistry.atol,
+        "seed": seed,
+        "sampling": asdict(settings),
+    }
+
+
 def sample(
     path: Path,
     mechanism: Mechanism,
@@ -356,14 +369,7 @@ def sample(
     """
     settings = replace(settings, fuel=mechanism.resolve_fuel(settings.fuel))
     plan = plan_trajectories(settings, seed)
-    provenance = {
-        "dt": dt,
-        "rtol": chemistry.rtol,
-        "atol": chemistry.atol,
-        "seed": seed,
-        "settings": repr(sorted(asdict(settings).items())),
-    }
-    attributes = state_attributes(mechanism, provenance)
+    attributes = state_attributes(mechanism, provenance(settings, chemistry, dt, seed))
     writer = StateWriter(path, attributes, [t.rows for t in plan], mechanism.n_species)
     done = writer.done()
     finished, total = sum(t.rows for t in plan if done[t.index]), sum(t.rows for t in plan)

@@ -69,7 +69,8 @@ class Block:
 
 
 def state_attributes(mechanism: Mechanism, provenance: dict) -> dict:
-    """The attributes of a state file; `provenance` holds dt, tolerances, seed and settings."""
+    """The attributes of a state file; `provenance` holds dt and whatever else the rows were made
+    with (`sampling.provenance`); what is no plain value in it is kept as JSON text."""
     import cantera
 
     return {
@@ -80,7 +81,7 @@ def state_attributes(mechanism: Mechanism, provenance: dict) -> dict:
         "reactor": "adiabatic, constant pressure",
         "samplers": list(SAMPLERS),
         "versions": json.dumps({"cantera": cantera.__version__, "h5py": h5py.__version__}),
-        **provenance,
+        **{k: json.dumps(v) if isinstance(v, dict) else v for k, v in provenance.items()},
     }
 
 
@@ -224,6 +225,14 @@ class StateTable:
     attributes: dict
     sources: np.ndarray = field(repr=False)
     samplers: np.ndarray = field(repr=False)
+
+    @property
+    def provenance(self) -> dict | None:
+        """What the rows were made with; None for states that did not come from `sampling`."""
+        if "sampling" not in self.attributes:
+            return None
+        plain = {name: self.attributes[name].item() for name in ("dt", "rtol", "atol", "seed")}
+        return {**plain, "sampling": json.loads(self.attributes["sampling"])}
 
     def read(self, start: int, stop: int) -> Block:
         """Rows start to stop, checked for what no CVODE run writes."""

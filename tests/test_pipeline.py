@@ -203,6 +203,36 @@ def test_other_settings_are_refused_not_mixed(copy):
     assert "run=NAME" in done.stdout
 
 
+def test_a_network_trained_on_other_states_is_refused(copy):
+    (copy / "runs/tiny/states.h5").unlink()
+    done = run(copy, "sampling.states=420")
+    assert done.returncode == 2 and "stage0.safetensors was made with other settings" in done.stdout
+    assert "states.sampling.states: 400 then, 420 now" in done.stdout
+
+
+def test_a_stage_reduced_from_another_network_is_refused(copy):
+    shutil.copy(copy / "runs/tiny/stage0.safetensors", copy / "runs/tiny/stage1.safetensors")
+    done = run(copy, "only=reduce")
+    assert done.returncode == 2
+    assert "stage2.safetensors was made with other settings (parent" in done.stdout
+
+
+def test_a_kill_after_the_merge_loses_nothing(finished, copy):
+    # Between the record and the merged network, and between the retrained network and clearing up.
+    folder = copy / "runs/tiny"
+    entries = json.loads((folder / "reduce.json").read_text())["stages"]
+    del entries[1]["retraining"]
+    (folder / "reduce.json").write_text(json.dumps({"stages": entries}))
+    (folder / "stage2.safetensors").unlink()
+    shutil.copy(folder / "stage1.safetensors", folder / "stage1.merged.safetensors")
+    done = run(copy, "only=reduce")
+    assert done.returncode == 0, done.stdout
+    again = (folder / "stage2.safetensors").read_bytes()
+    assert again == (finished / "runs/tiny/stage2.safetensors").read_bytes()
+    assert not list(folder.glob("*.merged.*"))
+    assert "retraining" in json.loads((folder / "reduce.json").read_text())["stages"][1]
+
+
 def test_states_of_another_mechanism_are_refused(copy):
     done = run(copy, "mechanism=h2o2.yaml", "run=tiny")
     assert done.returncode == 2 and "mechanism=drm19.yaml" in done.stdout

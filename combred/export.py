@@ -5,19 +5,20 @@ Takes a `Surrogate`; gives `stageN.safetensors`, from which combred loads it bac
 are inside, and a card that says what it is.
 """
 
+import io
 import json
-import os
 import platform
 from pathlib import Path
 
 import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save as serialize
+from torch import nn
 
 from combred.mechanism import Mechanism
 from combred.network import Network, Surrogate
-from combred.records import write_json
+from combred.records import strict, write_bytes, write_json
 from combred.transform import StateTransform
 
 
@@ -35,9 +36,7 @@ def save_surrogate(path: Path, surrogate: Surrogate, mechanism: Mechanism) -> No
         "power": surrogate.transform.power,
     }
     tensors = {k: v.detach().cpu().contiguous() for k, v in surrogate.state_dict().items()}
-    new = Path(path).with_suffix(".new")
-    save_file(tensors, new, metadata={"combred": json.dumps(identity)})
-    os.replace(new, path)
+    write_bytes(Path(path), serialize(tensors, metadata={"combred": json.dumps(identity)}))
 
 
 def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:
@@ -138,31 +137,39 @@ def export_torchscript(path: Path, surrogate: Surrogate, card: dict, states: np.
     largest relative difference between the eager and the loaded model's outputs, and the file's
     size in bytes. Raises RuntimeError where they differ by more than 1e-6.
     """
-    path = Path(path)
-    surrogate = surrogate.cpu().eval()
-    scripted = torch.jit.script(surrogate)
-    new = path.with_suffix(".new")
-    scripted.save(str(new), _extra_files={"card.json": json.dumps(card)})
-    loaded, stored = load_torchscript(new)
-    state = torch.as_tensor(states, dtype=torch.float64)
-    difference = 0.0
-    with torch.no_grad():
-        for n in {0, 1, len(state)}:
-            for call in ("forward", "source", "trust"):
-                eager = getattr(surrogate, call)(state[:n]).double()
-                other = getattr(loaded, call)(state[:n]).double()
-                scale = eager.abs().amax(0).clamp(min=1e-300) if n else torch.ones(())
-                if n:
-                    difference = max(difference, float(((eager - other).abs() / scale).max()))
-    if difference > 1e-6 or stored != card:
+    path, card = Path(path), strict(card)
+    surrogate = surrogate.cpu().eval().requires_grad_(False)
+    buffer = io.BytesIO()  # so that a full disk is an OSError, which is told
+    torch.jit.save(
+        torch.jit.script(surrogate), buffer, _extra_files={"card.json": json.dumps(card)}
+    )
+    buffer.seek(0)
+    loaded, stored = load_torchscript(buffer)
+    difference = largest_difference(surrogate, loaded, torch.as_tensor(states, dtype=torch.float64))
+    if not difference <= 1e-6 or stored != card:
         raise RuntimeError(f"the exported {path} does not agree with the surrogate: {difference}")
-    os.replace(new, path)
+    write_bytes(path, buffer.getvalue())
     write_json(path.with_suffix(".json"), card)
     return {"largest_difference": difference, "bytes": path.stat().st_size}
 
 
-def load_torchscript(path: Path) -> tuple[torch.jit.ScriptModule, dict]:
+def largest_difference(one: nn.Module, other: nn.Module, state: torch.Tensor) -> float:
+    """Largest relative difference between two surrogates' forward, source and trust on batches of
+    0, 1 and all of `state`; NaN where an answer is not finite."""
+    differences = [torch.zeros(())]
+    for n in {0, 1, len(state)}:
+        for call in ("forward", "source", "trust"):
+            a = getattr(one, call)(state[:n]).double()
+            b = getattr(other, call)(state[:n]).double()
+            if n:
+                scale = a.abs().amax(0).clamp(min=1e-300)
+                differences.append(((a - b).abs() / scale).max().float())
+    return float(torch.stack(differences).max())
+
+
+def load_torchscript(file: Path | io.BytesIO) -> tuple[torch.jit.ScriptModule, dict]:
     """An exported surrogate and its card, as a CFD code would load them."""
     extra = {"card.json": ""}
-    module = torch.jit.load(str(path), map_location="cpu", _extra_files=extra)
+    source = str(file) if isinstance(file, Path) else file
+    module = torch.jit.load(source, map_location="cpu", _extra_files=extra)
     return module.eval(), json.loads(extra["card.json"])

@@ -4,10 +4,7 @@ Takes an `Advance`; gives rollouts and their errors against the rollouts of CVOD
 through the same march. With CVODE as its own surrogate every error is zero.
 """
 
-import multiprocessing
-import signal
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 import cantera as ct
@@ -17,6 +14,7 @@ from combred.config import ChemistrySettings, ValidationSettings
 from combred.mechanism import Mechanism, load_mechanism
 from combred.metrics import IGNITED, ignition_delay, relative_error, summarize
 from combred.reactor import CVODE, Advance, IntegrationError, Reactor
+from combred.workers import open_pool
 
 TRACKED = (
     "OH",
@@ -143,17 +141,19 @@ def reference(
     """CVODE's rollouts of the cases of `settings`, one process per case at a time."""
     todo = cases(settings)
     Y0 = mixtures(mechanism, todo, fuel, oxidizer)
-    context = multiprocessing.get_context("spawn")
-    ignore_interrupt = (signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
-    with ProcessPoolExecutor(workers, context, signal.signal, ignore_interrupt) as pool:
+    with open_pool(workers, ct.suppress_thermo_warnings) as pool:
         futures = [
             pool.submit(_march_cvode, mechanism.file, case, Y0[i], dt, settings, chemistry)
             for i, case in enumerate(todo)
         ]
         rollouts = []
-        for i, future in enumerate(futures):
-            rollouts.append(future.result())
-            on_progress(i + 1, len(todo))
+        try:
+            for i, future in enumerate(futures):
+                rollouts.append(future.result())
+                on_progress(i + 1, len(todo))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     return rollouts
 
 
@@ -174,6 +174,14 @@ def follow(
     )
 
 
+def _appears(name: str, mechanism: Mechanism, references: list[Rollout]) -> bool:
+    """Whether every reference makes some of a species, so that its peak can be compared."""
+    if name not in mechanism.species_names:
+        return False
+    k = mechanism.index(name)
+    return all(ref.Y[:, k].max() > 1e-12 for ref in references)
+
+
 def compare(mechanism: Mechanism, rollouts: list[Rollout], references: list[Rollout]) -> dict:
     """The errors of rollouts against the references: each case, and median, mean and worst.
 
@@ -181,7 +189,7 @@ def compare(mechanism: Mechanism, rollouts: list[Rollout], references: list[Roll
     after ignition [K] from 1.1 delays on; `element_drift` is the largest change of an element's
     mass fraction along the rollout; `equilibrium_T_error` [K] against Cantera's HP equilibrium.
     """
-    tracked = [name for name in TRACKED if name in mechanism.species_names]
+    tracked = [name for name in TRACKED if _appears(name, mechanism, references)]
     gas = mechanism.solution()
     rows = []
     for rollout, ref in zip(rollouts, references, strict=True):

@@ -92,9 +92,17 @@ class Mechanism:
         """Mass fractions (n_species,) of a fuel-oxidizer mixture at equivalence ratio `phi`.
 
         `fuel` and `oxidizer` are Cantera compositions in moles, as in "CH4:1" and "O2:1, N2:3.76".
+        Raises ValueError where they are not.
         """
         gas = self.solution()
-        gas.set_equivalence_ratio(phi, fuel, oxidizer)
+        try:
+            gas.set_equivalence_ratio(phi, fuel, oxidizer)
+        except ct.CanteraError as error:
+            told = [line for line in str(error).splitlines() if line.strip(" *")]
+            raise ValueError(
+                f"fuel {fuel!r} in oxidizer {oxidizer!r} is no mixture of {self.name}: {told[-1]} "
+                "Compositions are in moles, as in sampling.oxidizer='O2:1, N2:3.76'."
+            ) from error
         return gas.Y
 
 
@@ -110,7 +118,8 @@ def load_mechanism(file: str) -> Mechanism:
 @functools.lru_cache
 def _load(file: str) -> Mechanism:
     own = DATA / file
-    path = str(own) if own.is_file() else file
+    bare = Path(file).name == file and not Path(file).is_file()
+    path = str(own) if bare and own.is_file() else file
     try:
         gas = ct.Solution(path)
     except ct.CanteraError as error:

@@ -77,7 +77,7 @@ class Surrogate(nn.Module):
                 f"a network for {mechanism.name} maps {n} variables (T, p, {n - 2} species) to "
                 f"{n}; this one has widths {network.widths}"
             )
-        self.dt = dt
+        self.dt, self.n = dt, n
         self.transform = transform
         self.network = network
         self.thermo = Thermo(mechanism)
@@ -88,6 +88,7 @@ class Surrogate(nn.Module):
 
     def forward(self, state: Tensor) -> Tensor:
         """States [T, p, Y] (n, 2 + n_species) [K, Pa, -], float64, dt later."""
+        self.require_states(state)
         Y = self.normalized(state[:, 2:])
         T, p = state[:, 0], state[:, 1]
         variables = self.transform.variables(torch.cat([state[:, :2], Y], dim=1))
@@ -101,6 +102,14 @@ class Surrogate(nn.Module):
         h = self.thermo.enthalpy(T, Y)
         T_next = self.thermo.temperature(h, Y_next, T + change[:, 0])
         return torch.cat([T_next[:, None], p[:, None], Y_next], dim=1)
+
+    def require_states(self, state: Tensor) -> None:
+        """ValueError unless `state` is float64 of shape (n, 2 + n_species)."""
+        if state.dim() != 2 or state.size(1) != self.n or state.dtype != torch.float64:
+            raise ValueError(
+                f"states are float64 of shape (n, {self.n}): T [K], p [Pa] and mass fractions Y; "
+                f"these have shape {state.size()}"
+            )
 
     def predicted_change(self, variables: Tensor) -> Tensor:
         """Change of [T, p, F(Y)] over dt as the network says it, before closure."""
@@ -124,6 +133,7 @@ class Surrogate(nn.Module):
         Inside the range of every variable, and no farther from their mean, in Mahalanobis distance,
         than the farthest training state. Non-finite states are not trusted.
         """
+        self.require_states(state)
         variables = self.transform.variables(state)
         x = self.transform.features(variables)
         margin = 1e-3 * (  # of the range: rounding and transport errors

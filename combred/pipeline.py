@@ -15,6 +15,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import torch
+from rich.markup import escape
 
 from combred import config, ignition, timing, training
 from combred.config import Settings
@@ -75,9 +76,9 @@ def prepare(settings: Settings) -> Run:
     fuel = mechanism.resolve_fuel(settings.sampling.fuel)
     settings = replace(settings, sampling=replace(settings.sampling, fuel=fuel))
     run = Run(settings, mechanism, Path("runs") / settings.run_name, training.open_device())
+    mechanism.mixture(fuel, settings.sampling.oxidizer, 1.0)  # refuses what is no mixture
     if run.device.leads:
         run.folder.mkdir(parents=True, exist_ok=True)
-        write_json(run.path("settings.json"), asdict(settings))
         print_resolved(run)
     return run
 
@@ -100,6 +101,9 @@ def execute(run: Run, only: str = "") -> None:
                 step(run)
             run.barrier()
             say(run, f"  [dim]{name}: {time.monotonic() - begun:.1f} s[/]")
+    unlit = not read_json(run.path("export.json")).get("all_ignite", True)
+    if unlit and only in ("", "export"):
+        say(run, "  [bold yellow]with the exported network some cases do not ignite[/]")
     say(run, f"[bold]done[/] in {time.monotonic() - started:.0f} s")
     for name in ("surrogate.pt", "report.html"):
         if run.path(name).exists():
@@ -111,7 +115,9 @@ def step_sample(run: Run) -> None:
     s = run.settings
     if run.path("states.h5").exists():
         table = run.states()
-        run.refuse_difference("states.h5", table.provenance, run.sample_inputs())
+        if not run.path("sample.json").exists():
+            write_json(run.path("sample.json"), {"lost_trajectories": [], **table.numbers()})
+        run.path("states.partial.h5").unlink(missing_ok=True)
         say(run, f"states: {table.rows:,} rows, reused")
         return
     begun = time.monotonic()
@@ -130,7 +136,7 @@ def step_sample(run: Run) -> None:
     write_json(run.path("sample.json"), numbers)
     say(run, f"states: {numbers['rows']:,} rows; {numbers['failed_rows']} could not be labelled")
     for lost in numbers["lost_trajectories"][:5]:
-        say(run, f"  [yellow]lost:[/] {lost}")
+        say(run, f"  [yellow]lost:[/] {escape(lost)}")
     if numbers["failed_rows"] > 0.02 * numbers["rows"]:
         say(run, f"  [yellow]more than 2 % failed: see {run.path('sample.json')}[/]")
 
@@ -138,13 +144,10 @@ def step_sample(run: Run) -> None:
 def step_train(run: Run) -> None:
     """stage0.safetensors, stage0.jsonl and train.json."""
     s, inputs, record = run.settings, run.train_inputs(), run.path("train.json")
-    run.refuse_difference(run.weights(0).name, read_json(record).get("inputs"), inputs)
     if run.weights(0).exists():
         say(run, f"stage 0: {shape(run.surrogate(0).network)}, reused")
         return
     table = run.states()
-    if run.device.leads:
-        write_json(record, {"inputs": inputs})
     held_out = table.held_out(s.training.held_out, s.seed)
     n = run.mechanism.n_species
     transform = StateTransform(n, s.network.boxcox, s.network.floor, s.network.power)
@@ -202,36 +205,26 @@ def step_reduce(run: Run) -> None:
     """stageN.safetensors for every stage up to the one asked for, and reduce.json."""
     for stage in stage_table(run.settings.reduction)[: run.settings.stage]:
         i = stage.index
-        entry = reduction_entry(run, i)
-        if entry:
-            run.refuse_difference(run.weights(i).name, entry["inputs"], run.reduce_inputs(i))
+        run.surrogate(i - 1)  # the stage before is there, and of these settings
         if run.weights(i).exists():
-            if "retraining" not in entry:
-                raise ValueError(
-                    f"{run.path('reduce.json')} does not know stage {i}, but {run.weights(i)} is "
-                    "there: delete it, and the pipeline makes it again"
-                )
+            shown = shape(run.surrogate(i).network)
             if run.device.leads:
                 run.merged(i).unlink(missing_ok=True)
-            say(run, f"stage {i}: {shape(run.surrogate(i).network)}, reused")
+            say(run, f"stage {i}: {shown}, reused")
             continue
-        if run.device.leads and not (entry and run.merged(i).exists()):
+        known = run.reduction_entry(i).get("inputs") == run.reduce_inputs(i)
+        if run.device.leads and not (known and run.merged(i).exists()):
+            training.forget_checkpoint(run.metrics(i))
             merge_stage(run, stage)
         run.barrier()
         surrogate = load_surrogate(run.merged(i), run.mechanism)
 
         def record(numbers: dict, i: int = i) -> None:
-            write_entry(run, i, {**reduction_entry(run, i), "retraining": numbers})
+            write_entry(run, i, {**run.reduction_entry(i), "retraining": numbers})
 
         train_stage(run, i, surrogate, run.retraining(i), record)
         if run.device.leads:
             run.merged(i).unlink()
-
-
-def reduction_entry(run: Run, stage: int) -> dict:
-    """What reduce.json knows of a stage, {} if nothing."""
-    entries = read_json(run.path("reduce.json")).get("stages", [])
-    return entries[stage - 1] if len(entries) >= stage else {}
 
 
 def write_entry(run: Run, stage: int, entry: dict) -> None:
@@ -270,12 +263,17 @@ def step_validate(run: Run) -> None:
     s, mechanism, inputs = run.settings, run.mechanism, run.validate_inputs()
     surrogates = {stage: run.surrogate(stage) for stage in range(s.stage + 1)}
     networks = {f"stage{stage}": digest(run.weights(stage)) for stage in surrogates}
+    stored, stored_inputs = read_rollouts(run.path("validation.h5"), mechanism)
     old = read_json(run.path("validation.json"))
-    if old.get("inputs") == inputs and old.get("networks") == networks:
+    if old.get("inputs") == stored_inputs == inputs and old.get("networks") == networks:
         say(run, "validation: reused")
         print_validation(old)
         return
-    references = reference_rollouts(run, old.get("inputs") == inputs)
+    states = run.states().draw(run.states().samplers % 3 == 0, 4096, s.seed)
+    if stored_inputs == inputs:
+        references = stored["cvode"]
+    else:
+        references = reference_rollouts(run)
     rollouts, results = {"cvode": references}, {}
     for stage, surrogate in surrogates.items():
         name = f"stage{stage}"
@@ -285,9 +283,7 @@ def step_validate(run: Run) -> None:
         results[name] = ignition.compare(mechanism, rollouts[name], references)
         results[name]["weights"] = surrogate.network.n_weights
         results[name]["widths"] = surrogate.network.widths
-    write_rollouts(run.path("validation.h5"), rollouts, mechanism)
-    table = run.states()
-    states = table.draw(table.samplers % 3 == 0, 4096, s.seed)
+    write_rollouts(run.path("validation.h5"), rollouts, mechanism, inputs)
     with progress("time per state") as bar:
         times = timing.compare_times(mechanism, surrogates, s.chemistry, states, on_progress=bar)
     numbers = {"inputs": inputs, "networks": networks, "stages": results, "timing": times}
@@ -295,12 +291,9 @@ def step_validate(run: Run) -> None:
     print_validation(numbers)
 
 
-def reference_rollouts(run: Run, reuse: bool) -> list[ignition.Rollout]:
-    """CVODE's rollouts: those of validation.h5 if they may be reused, else new ones."""
+def reference_rollouts(run: Run) -> list[ignition.Rollout]:
+    """CVODE's rollouts of the cases of the settings."""
     s = run.settings
-    stored = read_rollouts(run.path("validation.h5"), run.mechanism) if reuse else {}
-    if "cvode" in stored:
-        return stored["cvode"]
     with progress("CVODE rollouts") as bar:
         return ignition.reference(
             run.mechanism,
@@ -331,11 +324,7 @@ def step_export(run: Run) -> None:
     table = run.states()
     made = {
         "states": table.rows,
-        "cvode_rtol": s.chemistry.rtol,
-        "cvode_atol": s.chemistry.atol,
-        "fuel": s.sampling.fuel,
-        "oxidizer": s.sampling.oxidizer,
-        "seed": s.seed,
+        "made_with": table.provenance,
         "stage": s.stage,
         "profile": s.profile,
     }
@@ -343,6 +332,7 @@ def step_export(run: Run) -> None:
     check = table.draw(table.held_out(s.training.held_out, s.seed), 512, s.seed)
     numbers = export_torchscript(run.path("surrogate.pt"), surrogate, card, check)
     network = {"widths": surrogate.network.widths, "weights": surrogate.network.n_weights}
+    network["all_ignite"] = measured["all_ignite"]
     write_json(run.path("export.json"), {"stage": s.stage, **network, **numbers})
     say(
         run,
@@ -355,6 +345,9 @@ def step_report(run: Run) -> None:
     """report.html, report.md and figures/."""
     from combred.report import write_report  # matplotlib is slow to import
 
+    for stage in range(run.settings.stage + 1):
+        run.surrogate(stage)  # of these settings, which the report tells
+    write_json(run.path("settings.json"), asdict(run.settings))
     write_report(run.folder, run.mechanism)
 
 

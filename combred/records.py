@@ -24,10 +24,30 @@ def digest(path: Path) -> str:
 
 
 def write_json(path: Path, numbers: dict) -> None:
-    """Write JSON whole or not at all."""
-    new = Path(path).with_suffix(".json.new")
-    new.write_text(json.dumps(numbers, indent=1, allow_nan=True, default=_plain) + "\n")
-    os.replace(new, path)
+    """Write JSON whole or not at all. NaN and infinity are written as Python reads them."""
+    text = json.dumps(numbers, indent=1, default=_plain)
+    write_bytes(Path(path), (text + "\n").encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all; a disk that is full is an OSError."""
+    new = path.with_name(path.name + ".new")
+    try:
+        new.write_bytes(data)
+        os.replace(new, path)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def strict(value):
+    """The same numbers with null for NaN and infinity: JSON that every parser reads."""
+    if isinstance(value, dict):
+        return {key: strict(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [strict(item) for item in value]
+    if isinstance(value, (float, np.floating)) and not np.isfinite(value):
+        return None
+    return value
 
 
 def _plain(value):

@@ -3,6 +3,7 @@
 <group>/<i>: t (n,) [s], T (n,) [K], Y (n, n_species) in float32, attributes T0, p, phi
 """
 
+import json
 import os
 from pathlib import Path
 
@@ -14,8 +15,10 @@ from combred.mechanism import Mechanism
 from combred.states import require_space
 
 
-def write_rollouts(path: Path, groups: dict[str, list[Rollout]], mechanism: Mechanism) -> None:
-    """Write the rollouts of each group, whole or not at all."""
+def write_rollouts(
+    path: Path, groups: dict[str, list[Rollout]], mechanism: Mechanism, inputs: dict
+) -> None:
+    """Write the rollouts of each group and the `inputs` they depend on, whole or not at all."""
     new = Path(path).with_suffix(".new")
     values = sum(
         rollout.Y.size + 2 * len(rollout.t) for group in groups.values() for rollout in group
@@ -23,6 +26,7 @@ def write_rollouts(path: Path, groups: dict[str, list[Rollout]], mechanism: Mech
     require_space(new.parent, 8 * values)
     with h5py.File(new, "w") as file:
         file.attrs["species"] = list(mechanism.species_names)
+        file.attrs["inputs"] = json.dumps(inputs)
         for name, rollouts in groups.items():
             for i, rollout in enumerate(rollouts):
                 group = file.create_group(f"{name}/{i:03d}")
@@ -44,18 +48,20 @@ def write_rollouts(path: Path, groups: dict[str, list[Rollout]], mechanism: Mech
     os.replace(new, path)
 
 
-def read_rollouts(path: Path, mechanism: Mechanism) -> dict[str, list[Rollout]]:
-    """The groups of a file, {} if there is no file. ValueError if it is damaged."""
+def read_rollouts(path: Path, mechanism: Mechanism) -> tuple[dict[str, list[Rollout]], dict]:
+    """The groups of a file and their inputs; both {} if there is no file.
+
+    Raises ValueError where the file is damaged, or of another mechanism.
+    """
     path = Path(path)
     if not path.exists():
-        return {}
+        return {}, {}
     try:
         with h5py.File(path, "r") as file:
             if list(file.attrs["species"]) != list(mechanism.species_names):
                 raise ValueError("it holds the species of another mechanism")
-            return {
-                name: [_rollout(group[i]) for i in sorted(group)] for name, group in file.items()
-            }
+            groups = {n: [_rollout(group[i]) for i in sorted(group)] for n, group in file.items()}
+            return groups, json.loads(file.attrs["inputs"])
     except (OSError, KeyError, ValueError) as error:
         raise ValueError(
             f"{path} cannot be used ({error}). Delete it and run "

@@ -14,10 +14,10 @@ from combred.config import Settings, TrainingSettings
 from combred.export import load_surrogate
 from combred.mechanism import Mechanism
 from combred.network import Surrogate
-from combred.records import digest
+from combred.records import digest, read_json
 from combred.sampling import provenance
 from combred.states import StateTable, open_states
-from combred.training import Device
+from combred.training import Device, outcome_settings
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,35 @@ class Run:
         return self.path(f"stage{stage}.jsonl")
 
     def states(self) -> StateTable:
-        return open_states(self.path("states.h5"), self.mechanism, self.settings.dt)
+        """The states, if they were made with these settings."""
+        table = open_states(self.path("states.h5"), self.mechanism, self.settings.dt)
+        self.refuse_difference(self.path("states.h5"), table.provenance, self.sample_inputs())
+        return table
 
     def surrogate(self, stage: int) -> Surrogate:
-        return load_surrogate(self.weights(stage), self.mechanism)
+        """The trained surrogate of a stage, if it was made with these settings."""
+        surrogate = load_surrogate(self.weights(stage), self.mechanism)
+        if surrogate.dt != self.settings.dt:
+            raise ValueError(
+                f"{self.weights(stage)} advances by dt = {surrogate.dt} s, but dt = "
+                f"{self.settings.dt} s is asked for. Give dt={surrogate.dt}, or another run=NAME."
+            )
+        if stage == 0:
+            made_with, inputs = read_json(self.path("train.json")), self.train_inputs()
+        else:
+            made_with, inputs = self.reduction_entry(stage), self.reduce_inputs(stage)
+        if "inputs" not in made_with:
+            raise ValueError(
+                f"nothing tells how {self.weights(stage)} was made: delete it, and the pipeline "
+                "makes it again"
+            )
+        self.refuse_difference(self.weights(stage), made_with["inputs"], inputs)
+        return surrogate
+
+    def reduction_entry(self, stage: int) -> dict:
+        """What reduce.json knows of a stage, {} if nothing."""
+        entries = read_json(self.path("reduce.json")).get("stages", [])
+        return entries[stage - 1] if len(entries) >= stage else {}
 
     @property
     def workers(self) -> int:
@@ -71,7 +96,7 @@ class Run:
             {
                 "states": self.sample_inputs(),
                 "network": asdict(s.network),
-                "training": asdict(s.training),
+                "training": outcome_settings(s.training),
             }
         )
 
@@ -85,7 +110,7 @@ class Run:
                 "compensation": r.compensation,
                 "ridge": r.ridge,
                 "calibration": r.calibration,
-                "retraining": asdict(self.retraining(stage)),
+                "retraining": outcome_settings(self.retraining(stage)),
             }
         )
 
@@ -105,7 +130,7 @@ class Run:
         """The training settings after the reduction of a stage."""
         return self.settings.reduction.retraining_of(stage, self.settings.retraining)
 
-    def refuse_difference(self, artefact: str, stored: dict | None, wanted: dict) -> None:
+    def refuse_difference(self, artefact: Path, stored: dict | None, wanted: dict) -> None:
         """ValueError if what the artefact was made with is known and is not what is wanted."""
         differing = (
             []
@@ -117,9 +142,9 @@ class Run:
         )
         if differing:
             raise ValueError(
-                f"{self.folder}/{artefact} was made with other settings "
-                f"({'; '.join(differing[:4])}). Give those again, delete {self.folder}, or name "
-                "another run with run=NAME."
+                f"{artefact} was made with other settings ({'; '.join(differing[:4])}). Give those "
+                f"again, name another run with run=NAME, or delete {artefact.name} and what was "
+                "made from it."
             )
 
 

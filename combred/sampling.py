@@ -10,15 +10,12 @@ computed, its states are picked, perturbed and relaxed, and all of them labelled
   evolutionary Monte Carlo, after Yao et al., Comput. Phys. Commun. 316 (2025) 109802.
 """
 
-import multiprocessing
-import signal
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import cantera as ct
-import h5py
 import numpy as np
 import torch
 from scipy.stats import qmc
@@ -26,8 +23,10 @@ from scipy.stats import qmc
 from combred.config import ChemistrySettings, SamplingSettings
 from combred.conservation import ElementProjection
 from combred.mechanism import Mechanism, load_mechanism
+from combred.metrics import IGNITED
 from combred.reactor import IntegrationError, Reactor
-from combred.states import SAMPLERS, Block, StateWriter, state_attributes
+from combred.states import SAMPLERS, Block, StateWriter, open_states, state_attributes
+from combred.workers import open_pool
 
 RELAXED_PER_RUN = 3  # states taken from one relaxation: further ones cost next to nothing
 T_FLOOR, T_CEILING = 250.0, 3300.0  # K: a perturbation does not leave this
@@ -148,7 +147,7 @@ class Sampler:
             rng.uniform(0.0, 1.1 * tau, quarter),
             np.exp(rng.uniform(np.log(1e-9), np.log(t[-1]), quarter)),
             np.abs(tau + 2.0 * width * rng.standard_normal(quarter)),
-            np.interp(rng.uniform(T.min(), T.max(), n - 3 * quarter - 1), rise_T, t[rise_at]),
+            np.interp(rng.uniform(T0, T.max(), n - 3 * quarter - 1), rise_T, t[rise_at]),
             [0.0],
         ]
         return self._follow((T0, p, Y0), np.concatenate(times))
@@ -160,7 +159,7 @@ class Sampler:
         history, ignited_at = [(0.0, T0), (1e-9, self.reactor.advance(1e-9)[0])], None
         while history[-1][0] < self.settings.longest:
             history.append(self.reactor.step())
-            if ignited_at is None and history[-1][1] > T0 + 400.0:
+            if ignited_at is None and history[-1][1] > T0 + IGNITED:
                 ignited_at = history[-1][0]
             if ignited_at is not None and history[-1][0] > ignited_at + self.settings.burnt_time:
                 break
@@ -323,7 +322,6 @@ _sampler: Sampler  # one per worker process
 
 def _start_worker(file, settings, chemistry, dt, seed) -> None:
     global _sampler
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which stops us
     torch.set_num_threads(1)
     ct.suppress_thermo_warnings()
     _sampler = Sampler(load_mechanism(file), settings, chemistry, dt, seed)
@@ -375,9 +373,7 @@ def sample(
     finished, total = sum(t.rows for t in plan if done[t.index]), sum(t.rows for t in plan)
     on_progress(finished, total)
     lost = []
-    context = multiprocessing.get_context("spawn")
-    arguments = (mechanism.file, settings, chemistry, dt, seed)
-    with ProcessPoolExecutor(workers, context, _start_worker, arguments) as pool:
+    with open_pool(workers, _start_worker, mechanism.file, settings, chemistry, dt, seed) as pool:
         waiting = {pool.submit(_work, t) for t in plan if not done[t.index]}
         try:
             for future in as_completed(waiting):
@@ -394,7 +390,8 @@ def sample(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return {"lost_trajectories": lost} | _finish(writer)
+    writer.finish()
+    return {"lost_trajectories": lost, **open_states(path, mechanism, dt).numbers()}
 
 
 def _unlabelled(trajectory: Trajectory, mechanism: Mechanism, settings: SamplingSettings) -> Block:
@@ -411,12 +408,3 @@ def _unlabelled(trajectory: Trajectory, mechanism: Mechanism, settings: Sampling
     block.source[:] = trajectory.index
     block.sampler[:] = SAMPLERS.index(trajectory.kind)
     return block
-
-
-def _finish(writer: StateWriter) -> dict:
-    writer.finish()
-    with h5py.File(writer.path, "r") as file:
-        samplers = file["sampler"][...]
-        failed = len(file["failed"])
-    counts = {name: int((samplers == i).sum()) for i, name in enumerate(SAMPLERS)}
-    return {"rows": int(len(samplers)), "failed_rows": failed, "rows_per_sampler": counts}

@@ -234,6 +234,14 @@ class StateTable:
         plain = {name: self.attributes[name].item() for name in ("dt", "rtol", "atol", "seed")}
         return {**plain, "sampling": json.loads(self.attributes["sampling"])}
 
+    def numbers(self) -> dict:
+        """Rows, rows that failed, and rows of each sampler."""
+        with h5py.File(self.path, "r") as file:
+            failed = len(file["failed"]) if "failed" in file else 0
+        names = [str(name) for name in self.attributes["samplers"]]
+        counts = {name: int((self.samplers == i).sum()) for i, name in enumerate(names)}
+        return {"rows": self.rows, "failed_rows": failed, "rows_per_sampler": counts}
+
     def read(self, start: int, stop: int) -> Block:
         """Rows start to stop, checked for what no CVODE run writes."""
         try:

@@ -50,7 +50,7 @@ class Thermo(nn.Module):
         From a guess within 500 K, four iterations leave less than 1e-6 K. The result is kept
         within [T_min / 2, T_max + 1000 K]: outside, the polynomials say nothing.
         """
-        T = guess
+        T = guess.clamp(self.T_min / 2, self.T_max + 1000.0)
         for _ in range(iterations):
             T = T - (self.enthalpy(T, Y) - h) / self.cp(T, Y)
             T = T.clamp(self.T_min / 2, self.T_max + 1000.0)

@@ -61,18 +61,19 @@ def time_per_state(
 ) -> dict[str, dict[str, float]]:
     """Median and spread of the time per state [s] of each `Advance`.
 
-    advances: name -> (advance, how many of the `states` (n, 2 + n_species) it is given each time).
+    advances: name -> (advance, how many of the `states` (n, 2 + n_species) it is given each time,
+    evenly spread over all of them, since neighbours in a state file are alike).
     The repeats are interleaved, so that a slow moment of the machine falls on all of them.
     """
-    T, p, Y = states[:, 0], states[:, 1], states[:, 2:]
     seconds: dict[str, list[float]] = {name: [] for name in advances}
     for repeat in range(WARM_UP + repeats):
         for name, (advance, n) in advances.items():
-            n = min(n, len(states))
+            part = spread(states, n)
+            T, p, Y = part[:, 0].copy(), part[:, 1].copy(), part[:, 2:].copy()
             started = time.perf_counter()
-            advance(T[:n], p[:n], Y[:n])
+            advance(T, p, Y)
             if repeat >= WARM_UP:
-                seconds[name].append((time.perf_counter() - started) / n)
+                seconds[name].append((time.perf_counter() - started) / len(part))
         on_progress(repeat + 1, WARM_UP + repeats)
     return {
         name: {
@@ -83,6 +84,11 @@ def time_per_state(
         }
         for name, values in seconds.items()
     }
+
+
+def spread(states: np.ndarray, count: int) -> np.ndarray:
+    """`count` rows at even distances, or all rows if there are fewer."""
+    return states[np.linspace(0, len(states) - 1, min(count, len(states))).astype(int)]
 
 
 @contextmanager

@@ -5,11 +5,13 @@ file of metrics (JSON lines) and, while it runs, a checkpoint from which it resu
 Runs on CPU and CUDA, and under torchrun on several of either.
 """
 
+import io
 import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,7 @@ from torch import Tensor, nn
 from combred.config import TrainingSettings
 from combred.losses import LOSSES
 from combred.network import Network
+from combred.records import write_bytes
 from combred.states import CHUNK, Block, StateTable
 from combred.transform import StateTransform
 
@@ -43,8 +46,12 @@ def open_device() -> Device:
     if world == 1:
         return Device(torch.device("cuda" if cuda else "cpu"))
     rank, local = int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"])
+    if cuda:
+        torch.cuda.set_device(local)
     if not torch.distributed.is_initialized():
-        torch.distributed.init_process_group("nccl" if cuda else "gloo")
+        # The others wait while the first process samples and validates: long.
+        backend, patience = "nccl" if cuda else "gloo", timedelta(days=7)
+        torch.distributed.init_process_group(backend, timeout=patience)
     return Device(torch.device(f"cuda:{local}" if cuda else "cpu"), rank, world)
 
 
@@ -245,10 +252,12 @@ def train(
     optimizer = torch.optim.Adam(network.parameters(), lr=settings.lr, fused=True)
     loss_of = LOSSES[settings.loss]
     store = _Checkpoint(metrics, network, optimizer, settings, seed, device)
-    first, total, count = store.resume()
+    progress = store.resume()
+    first, count, seen = progress.step, progress.count, progress.seen
     sizes = batch_sizes(settings)
-    started = saved = time.monotonic()
-    running, seen = torch.tensor(total, device=device.device), 0
+    saved = time.monotonic()
+    started = saved - progress.seconds
+    running = torch.tensor(progress.running, device=device.device)
     batches = rows.batches(sizes, first)
     for step, (x, z) in enumerate(batches, start=first):
         rate = learning_rate(settings, step)
@@ -285,8 +294,8 @@ def train(
         if time.monotonic() - saved > settings.checkpoint_seconds or last:
             if not torch.isfinite(running):
                 continue  # diverged: the evaluation says so, from the last sound checkpoint
-            store.save(step + 1, float(running), count)
             saved = time.monotonic()
+            store.save(Progress(step + 1, float(running), count, seen, saved - started))
     seconds = time.monotonic() - started
     final = check(network)
     return {
@@ -348,12 +357,11 @@ class _Checkpoint:
     ):
         self.metrics, self.path = metrics, checkpoint_of(metrics)
         self.network, self.optimizer, self.device = network, optimizer, device
-        self.signature = repr((network.widths, settings, seed))
+        self.signature = repr((network.widths, outcome_settings(settings), seed))
 
-    def resume(self) -> tuple[int, float, int]:
-        """Load the checkpoint if there is one; returns the step to go on from, and the sum and
-        number of the losses since the last line of metrics."""
-        step, running, count = 0, 0.0, 0
+    def resume(self) -> "Progress":
+        """Load the checkpoint if there is one; returns how far it is."""
+        progress = Progress()
         if self.path.exists():
             try:
                 stored = torch.load(self.path, map_location=self.device.device, weights_only=True)
@@ -369,10 +377,10 @@ class _Checkpoint:
                 )
             self.network.load_state_dict(stored["network"])
             self.optimizer.load_state_dict(stored["optimizer"])
-            step, running, count = stored["step"], stored["running"], stored["count"]
+            progress = Progress(**stored["progress"])
         if self.device.leads:
-            self._keep_lines(step)
-        return step, running, count
+            self._keep_lines(progress.step)
+        return progress
 
     def _keep_lines(self, step: int) -> None:
         lines = self.metrics.read_text().splitlines() if self.metrics.exists() else []
@@ -384,21 +392,35 @@ class _Checkpoint:
             with self.metrics.open("a") as file:
                 file.write(json.dumps(line) + "\n")
 
-    def save(self, step: int, running: float, count: int) -> None:
+    def save(self, progress: "Progress") -> None:
         if self.device.leads:
-            new = self.path.with_suffix(".new")
-            torch.save(
-                {
-                    "network": self.network.state_dict(),
-                    "step": step,
-                    "running": running,
-                    "count": count,
-                    "optimizer": self.optimizer.state_dict(),
-                    "signature": self.signature,
-                },
-                new,
-            )
-            os.replace(new, self.path)
+            content = {
+                "network": self.network.state_dict(),
+                "optimizer": self.optimizer.state_dict(),
+                "progress": asdict(progress),
+                "signature": self.signature,
+            }
+            buffer = io.BytesIO()  # so that a full disk is an OSError, which is told
+            torch.save(content, buffer)
+            write_bytes(self.path, buffer.getvalue())
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a training is: steps done, sum and number of the losses since the last line of
+    metrics, samples seen, seconds taken."""
+
+    step: int = 0
+    running: float = 0.0
+    count: int = 0
+    seen: int = 0
+    seconds: float = 0.0
+
+
+def outcome_settings(settings: TrainingSettings) -> dict:
+    """The settings that decide the outcome of a training, as opposed to how it is watched."""
+    watching = ("checkpoint_seconds", "evaluate_every")
+    return {k: v for k, v in asdict(settings).items() if k not in watching}
 
 
 def checkpoint_of(metrics: Path) -> Path:

@@ -108,8 +108,17 @@ def test_an_export_that_disagrees_with_the_surrogate_is_not_left_behind(
 ):
     card = make_card(trusting, mechanism, ACCURACY, {})
     monkeypatch.setattr(
-        "combred.export.load_torchscript", lambda file: (torch.jit.load(str(file)), {"other": 1})
+        "combred.export.load_torchscript", lambda file: (torch.jit.load(file), {"other": 1})
     )
     with pytest.raises(RuntimeError, match="does not agree"):
         export_torchscript(tmp_path / "surrogate.pt", trusting, card, path.state.numpy())
     assert not (tmp_path / "surrogate.pt").exists()
+
+
+def test_an_exported_surrogate_needs_no_gradients_and_refuses_what_is_no_state(exported, path):
+    loaded = exported[1]
+    assert not loaded(path.state).requires_grad
+    for wrong in (path.state.float(), path.state[:, :-1], path.state[0]):
+        for call in (loaded.forward, loaded.source, loaded.trust):
+            with pytest.raises(torch.jit.Error, match="states are float64 of shape"):
+                call(wrong)

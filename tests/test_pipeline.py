@@ -47,7 +47,8 @@ def run(folder: Path, *arguments: str, **kwargs) -> subprocess.CompletedProcess:
 
 
 def kill_when(folder: Path, seen, *arguments: str) -> None:
-    """Start the pipeline and SIGKILL it as soon as `seen` (in the run folder) is true."""
+    """Start the pipeline and SIGKILL it, and it alone, as soon as `seen` (in the run folder) is
+    true; its worker processes must end by themselves."""
     process = subprocess.Popen(
         command(*arguments),
         cwd=folder,
@@ -61,8 +62,15 @@ def kill_when(folder: Path, seen, *arguments: str) -> None:
         assert process.poll() is None, process.stdout.read().decode()
         assert time.monotonic() < deadline
         time.sleep(0.002)
-    os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
     process.wait()
+    while True:
+        try:
+            os.killpg(process.pid, 0)  # someone of its group is left
+        except ProcessLookupError:
+            break
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 @pytest.fixture(scope="module")
@@ -218,12 +226,13 @@ def test_a_stage_reduced_from_another_network_is_refused(copy):
 
 
 def test_a_kill_after_the_merge_loses_nothing(finished, copy):
-    # Between the record and the merged network, and between the retrained network and clearing up.
+    # Killed between the record and the merged network.
     folder = copy / "runs/tiny"
     entries = json.loads((folder / "reduce.json").read_text())["stages"]
     del entries[1]["retraining"]
     (folder / "reduce.json").write_text(json.dumps({"stages": entries}))
     (folder / "stage2.safetensors").unlink()
+    # Killed between the retrained network and clearing up.
     shutil.copy(folder / "stage1.safetensors", folder / "stage1.merged.safetensors")
     done = run(copy, "only=reduce")
     assert done.returncode == 0, done.stdout
@@ -267,15 +276,50 @@ def test_a_damaged_network_is_refused(copy):
     assert done.returncode == 2 and "stage1.safetensors is not a whole" in done.stdout
 
 
-def test_a_full_disk_is_one_clear_error_and_nothing_half_written(tmp_path):
+@pytest.mark.parametrize("step", ["sample", "train", "reduce", "export"])
+def test_a_full_disk_is_one_clear_error_and_nothing_half_written(copy, step):
+    made = {"sample": "states.h5", "train": "stage0.safetensors", "reduce": "stage2.safetensors",
+            "export": "surrogate.pt"}[step]  # fmt: skip
+    (copy / "runs/tiny" / made).unlink()
+
     def small_files():  # the kernel then refuses to write, as it does on a full disk
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4_000, 4_000))
 
-    done = run(tmp_path, "only=sample", preexec_fn=small_files)
-    assert done.returncode == 2 and "GB free" in done.stdout
+    done = run(copy, f"only={step}", preexec_fn=small_files)
+    assert done.returncode == 2 and "GB free" in done.stdout, done.stdout + done.stderr
     assert "Traceback" not in done.stdout
-    assert not (tmp_path / "runs/tiny/states.h5").exists()
+    assert not (copy / "runs/tiny" / made).exists()
+    assert not list((copy / "runs/tiny").glob("*.new"))
+
+
+def test_nothing_is_exported_or_reported_under_other_settings(copy):
+    before = {p: p.read_bytes() for p in (copy / "runs/tiny").glob("*.*")}
+    for arguments in (
+        ["only=export", "seed=7"],
+        ["only=report", "training.steps=99999"],
+        ["only=validate", "dt=2e-6"],
+        ["only=train", "chemistry.rtol=1e-3"],
+    ):
+        done = run(copy, *arguments)
+        assert done.returncode == 2 and "error:" in done.stdout, done.stdout
+    assert before == {p: p.read_bytes() for p in (copy / "runs/tiny").glob("*.*")}
+
+
+def test_a_fuel_without_carbon_validates(copy):
+    done = run(copy, "run=hydrogen", "sampling.fuel=H2:1", "only=sample")
+    assert done.returncode == 0
+    for step in ("train", "reduce", "validate"):
+        done = run(copy, "run=hydrogen", "sampling.fuel=H2:1", f"only={step}")
+        assert done.returncode == 0, done.stdout + done.stderr
+    validation = json.loads((copy / "runs/hydrogen/validation.json").read_text())
+    assert set(validation["stages"]["stage0"]["peak_errors"]) == {"OH", "H"}
+
+
+@pytest.mark.parametrize("bad", ["sampling.oxidizer=Air:1", "sampling.fuel=CH4:x"])
+def test_a_composition_that_is_none_is_refused(tmp_path, bad):
+    done = run(tmp_path, bad)
+    assert done.returncode == 2 and "error:" in done.stdout and "Traceback" not in done.stdout
 
 
 def test_what_cvode_cannot_do_is_counted(tmp_path, monkeypatch, capsys):
@@ -308,7 +352,7 @@ def test_what_cvode_cannot_do_is_counted(tmp_path, monkeypatch, capsys):
             future.set_result(function(*arguments))
             return future
 
-    monkeypatch.setattr(sampling, "ProcessPoolExecutor", Here)
+    monkeypatch.setattr(sampling, "open_pool", lambda n, start, *args: Here(n, None, start, args))
     assert pipeline.main([*TINY, "only=sample"]) == 0
     numbers = json.loads((tmp_path / "runs/tiny/sample.json").read_text())
     assert numbers["failed_rows"] > 20 and "more than 2 % failed" in capsys.readouterr().out

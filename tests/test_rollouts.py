@@ -16,8 +16,9 @@ def rollout(seed, n):
 def test_round_trip(tmp_path):
     mechanism = load_mechanism("h2o2.yaml")
     groups = {"cvode": [rollout(0, 5), rollout(1, 9)], "stage0": [rollout(2, 5)]}
-    write_rollouts(tmp_path / "v.h5", groups, mechanism)
-    again = read_rollouts(tmp_path / "v.h5", mechanism)
+    write_rollouts(tmp_path / "v.h5", groups, mechanism, {"dt": 1e-6})
+    again, inputs = read_rollouts(tmp_path / "v.h5", mechanism)
+    assert inputs == {"dt": 1e-6}
     assert again.keys() == groups.keys()
     assert again["cvode"][1].case == groups["cvode"][1].case
     # The reference is kept exactly: later comparisons must not depend on being read from a file.
@@ -26,11 +27,11 @@ def test_round_trip(tmp_path):
 
 
 def test_no_file_is_no_rollouts(tmp_path):
-    assert read_rollouts(tmp_path / "v.h5", load_mechanism("h2o2.yaml")) == {}
+    assert read_rollouts(tmp_path / "v.h5", load_mechanism("h2o2.yaml")) == ({}, {})
 
 
 def test_damaged_or_foreign_is_refused(tmp_path):
-    write_rollouts(tmp_path / "v.h5", {"cvode": [rollout(0, 5)]}, load_mechanism("h2o2.yaml"))
+    write_rollouts(tmp_path / "v.h5", {"cvode": [rollout(0, 5)]}, load_mechanism("h2o2.yaml"), {})
     with pytest.raises(ValueError, match="another mechanism"):
         read_rollouts(tmp_path / "v.h5", load_mechanism("drm19.yaml"))
     (tmp_path / "v.h5").write_bytes(b"not HDF5")

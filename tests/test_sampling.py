@@ -61,7 +61,9 @@ class OneProcess:
 @pytest.fixture
 def here(monkeypatch):
     """Workers run in this process."""
-    monkeypatch.setattr(sampling, "ProcessPoolExecutor", OneProcess)
+    monkeypatch.setattr(
+        sampling, "open_pool", lambda n, start, *args: OneProcess(n, None, start, args)
+    )
     return monkeypatch
 
 

@@ -362,7 +362,7 @@ def interrupted(table, fitted, start, tmp_path):
 
 def test_a_checkpoint_of_other_settings_is_refused(table, fitted, start, interrupted):
     other = replace(SETTINGS, lr=1e-4)
-    with pytest.raises(ValueError, match=r"(?s)lr=0.002.*lr=0.0001.*Delete it.*run=NAME"):
+    with pytest.raises(ValueError, match=r"(?s)'lr': 0.002.*'lr': 0.0001.*Delete it.*run=NAME"):
         train(start(), table, fitted, other, interrupted, 0, CPU)
 
 

@@ -37,6 +37,8 @@ def write_report(folder: Path, mechanism: Mechanism) -> None:
     run = read_folder(folder, mechanism)
     condensed = condensation_numbers(run.path, run.networks, run.reductions)
     (run.path / "figures").mkdir(exist_ok=True)
+    for old in (run.path / "figures").glob("*.png"):
+        old.unlink()
     with style():
         drawn = draw(run, condensed)
         for name, figure in drawn.items():

@@ -19,7 +19,7 @@ from combred.records import digest, read_json
 from combred.rollouts import read_rollouts
 
 PAPER_WEIGHTS = 6_802_800  # 23-3200-1600-800-400-23: Chen & Xu 2024, section 3.1.3
-PAPER_VARIABLES = 23
+PAPER_MECHANISM = "drm19.yaml"
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,15 @@ def read_folder(path: Path, mechanism: Mechanism) -> Folder:
             f"no measurements in {path / 'validation.json'}: run `python -m combred.pipeline "
             "only=validate` with this run's settings; a report is drawn from what was measured"
         )
-    reductions = {r["stage"]: r for r in read_json(path / "reduce.json").get("stages", [])}
+    rollouts, inputs = read_rollouts(path / "validation.h5", mechanism)
+    if rollouts and inputs != validation.get("inputs"):
+        raise ValueError(
+            f"{path}: validation.h5 and validation.json are of different cases or settings. Delete "
+            "validation.h5 and run the same command with only=validate."
+        )
     stages = [int(name.removeprefix("stage")) for name in validation["stages"]]
+    entries = read_json(path / "reduce.json").get("stages", [])
+    reductions = {entry["stage"]: entry for entry in entries if entry["stage"] in stages}
     losses = {stage: _lines(path / f"stage{stage}.jsonl") for stage in sorted(stages)}
     return Folder(
         path=path,
@@ -135,7 +142,7 @@ def read_folder(path: Path, mechanism: Mechanism) -> Folder:
         export=read_json(path / "export.json"),
         card=read_json(path / "surrogate.json"),
         losses={stage: lines for stage, lines in losses.items() if lines},
-        rollouts=read_rollouts(path / "validation.h5", mechanism),
+        rollouts=rollouts,
     )
 
 

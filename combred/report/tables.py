@@ -67,8 +67,8 @@ def size_rows(folder: Folder, stage: int) -> dict[str, str]:
     rows = {"widths": shape(result["widths"]), "weights": f"{result['weights']:,}"}
     if folder.last:
         rows["of stage 0"] = percent(result["weights"] / first["weights"])
-    if of_paper(result):
-        rows["of the paper's full network"] = of_paper(result)
+    if of_paper(folder, result):
+        rows["of the paper's full network"] = of_paper(folder, result)
     return rows
 
 

@@ -12,7 +12,7 @@ from combred.report.blocks import (
     shape,
     significant,
 )
-from combred.report.folder import PAPER_VARIABLES, PAPER_WEIGHTS, Folder
+from combred.report.folder import PAPER_MECHANISM, PAPER_WEIGHTS, Folder
 
 
 def title(folder: Folder) -> str:
@@ -54,7 +54,7 @@ def sentence(folder: Folder) -> str:
 def _size(folder: Folder) -> str:
     """The first half of the verdict: what network, and how small."""
     result, first = folder.measured(folder.last), folder.measured(folder.stages[0])
-    paper = of_paper(result)
+    paper = of_paper(folder, result)
     full = f" ({paper} of the paper's full network of {PAPER_WEIGHTS:,})" if paper else ""
     widths = shape(result["widths"])
     if not folder.last:
@@ -122,7 +122,7 @@ def key_figures(folder: Folder) -> list[tuple[str, str, str]]:
     result, first = folder.measured(folder.last), folder.measured(folder.stages[0])
     error, cases, failed = result["delay_error"], len(result["cases"]), len(failures(result))
     share = [f"{percent(result['weights'] / first['weights'])} of stage 0"] if folder.last else []
-    share += [f"{of_paper(result)} of the paper's"] if of_paper(result) else []
+    share += [f"{of_paper(folder, result)} of the paper's"] if of_paper(folder, result) else []
     ignited = f"{cases - failed} of {cases}"
     figures = [
         (f"{result['weights']:,}", "weights", ", ".join(share)),
@@ -144,8 +144,8 @@ def failures(result: dict) -> list[str]:
     return [row["case"] for row in result["cases"] if not row["ignited"]]
 
 
-def of_paper(result: dict) -> str:
-    """The share of the paper's full network's weights, "" for a network of other variables."""
-    if result["widths"][0] != PAPER_VARIABLES:
+def of_paper(folder: Folder, result: dict) -> str:
+    """The share of the paper's full network's weights, "" for another mechanism's."""
+    if folder.mechanism.name != PAPER_MECHANISM:
         return ""
     return percent(result["weights"] / PAPER_WEIGHTS)

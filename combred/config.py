@@ -199,7 +199,10 @@ class ValidationSettings:
             require(
                 len(values) > 0 and min(values) > 0, f"validation.{name}={values} must be positive"
             )
-        require(self.burnt_time > 0, "validation.burnt_time must be positive")
+        require(
+            min(self.burnt_time, self.longest) > 0,
+            "validation.burnt_time and validation.longest must be positive",
+        )
 
 
 @dataclass(frozen=True)
@@ -255,7 +258,7 @@ class Settings:
     profile: str = setting(
         "default", "starting point of all other settings: default, paper or smoke"
     )
-    run: str = setting("", "name of the run folder, runs/NAME; empty: mechanism and profile")
+    run: str = setting("", "name of the run folder, runs/NAME; if not given: mechanism and profile")
     only: str = setting("", f"do one step and no other: {', '.join(STEPS)}")
     mechanism: str = setting("drm19.yaml", "combred's, Cantera's, or a path")
     dt: float = setting(1e-6, "time step of the surrogate", "s")
@@ -299,8 +302,8 @@ RETRAINING = {"steps": 5000, "lr": 1.5e-3, "batch": 1024, "batch_final": 2048, "
 
 PROFILES: dict[str, dict] = {
     "default": {},
-    # Chen & Xu 2024, sections 3.1.2 and 3.1.3; their target is plain (network.power=1), which in
-    # rollouts here did not ignite: the signed power stays.
+    # Chen & Xu 2024, sections 3.1.2 and 3.1.3. Their target is plain (network.power=1); with it a
+    # case did not ignite here (docs/findings.md), so the signed power stays.
     "paper": {
         "network": {"hidden": [3200, 1600, 800, 400], "scales": ["condense"]},
         "training": {

@@ -225,3 +225,13 @@ def test_a_mixture_that_stays_cold_has_not_ignited(h2o2, references):
     assert not row["ignited"] and np.isnan(row["delay_error"])
     assert row["reference_delay"] == ref.delay
     assert row["burnt_T_error"] > 1000.0
+
+
+def test_a_species_that_the_flame_does_not_make_is_not_compared(drm19):
+    # Hydrogen in a methane mechanism: CVODE's CO and CH2O are exactly zero.
+    case = Case(1500.0, 101325.0, 1.0)
+    Y = np.tile(drm19.mixture("H2:1", "O2:1, N2:3.76", 1.0), (4, 1))
+    for name in ("OH", "H"):
+        Y[2, drm19.index(name)] = 1e-3
+    rollout = Rollout(case, np.arange(4) * 1e-6, np.array([1500.0, 1510.0, 2500.0, 2510.0]), Y)
+    assert set(compare(drm19, [rollout], [rollout])["peak_errors"]) == {"OH", "H"}

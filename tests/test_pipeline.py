@@ -306,16 +306,6 @@ def test_nothing_is_exported_or_reported_under_other_settings(copy):
     assert before == {p: p.read_bytes() for p in (copy / "runs/tiny").glob("*.*")}
 
 
-def test_a_fuel_without_carbon_validates(copy):
-    done = run(copy, "run=hydrogen", "sampling.fuel=H2:1", "only=sample")
-    assert done.returncode == 0
-    for step in ("train", "reduce", "validate"):
-        done = run(copy, "run=hydrogen", "sampling.fuel=H2:1", f"only={step}")
-        assert done.returncode == 0, done.stdout + done.stderr
-    validation = json.loads((copy / "runs/hydrogen/validation.json").read_text())
-    assert set(validation["stages"]["stage0"]["peak_errors"]) == {"OH", "H"}
-
-
 @pytest.mark.parametrize("bad", ["sampling.oxidizer=Air:1", "sampling.fuel=CH4:x"])
 def test_a_composition_that_is_none_is_refused(tmp_path, bad):
     done = run(tmp_path, bad)

@@ -269,7 +269,8 @@ def step_validate(run: Run) -> None:
         say(run, "validation: reused")
         print_validation(old)
         return
-    states = run.states().draw(run.states().samplers % 3 == 0, 4096, s.seed)
+    table = run.states()
+    states = table.draw(table.samplers % 3 == 0, 4096, s.seed)
     if stored_inputs == inputs:
         references = stored["cvode"]
     else:

@@ -7,7 +7,7 @@ ignition -> export -> report. See the README for the tour.
 """
 
 __version__ = "0.1.0"
-__all__ = ["CVODE", "Mechanism", "Surrogate", "load_mechanism", "load_surrogate"]
+__all__ = ["CVODE", "Mechanism", "Surrogate", "load_mechanism", "load_surrogate", "reduce"]
 
 _HOMES = {
     "CVODE": "reactor",
@@ -15,6 +15,7 @@ _HOMES = {
     "load_mechanism": "mechanism",
     "Surrogate": "network",
     "load_surrogate": "export",
+    "reduce": "reduction",
 }
 
 

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor
 
+EXACT = 1e-12  # rounding must not separate a row from its own multiple at a threshold of 1
+
 
 def group(weights: Tensor, threshold: float) -> tuple[Tensor, Tensor]:
     """Greedy grouping of rows by cosine similarity (Chen & Xu 2024, section 2.2.3).
@@ -15,22 +17,15 @@ def group(weights: Tensor, threshold: float) -> tuple[Tensor, Tensor]:
     (n_groups,) int64, each group's main row, groups in the order in which they are made. A row of
     zero norm is like nothing but itself. Similarities are taken in float64.
     """
-    if weights.ndim != 2:
-        raise ValueError(f"group wants rows (m, d), not shape {tuple(weights.shape)}")
-    if not -1.0 <= threshold <= 1.0:
-        raise ValueError(f"a cosine threshold lies in [-1, 1]; {threshold} was given")
-    rows = weights.detach().to(torch.float64)
-    norm = rows.norm(dim=1)
-    unit = torch.where(norm[:, None] > 0, rows / norm.clamp(min=1e-300)[:, None], 0.0)
-    # Rounding must not separate a row from its own multiple at a threshold of 1.
-    similar = (unit @ unit.T) >= threshold - 1e-12
-    dead = norm == 0
+    require_rows(weights, threshold)
+    unit, dead = unit_rows(weights)
+    similar = (unit @ unit.T) >= threshold - EXACT
     similar[dead] = False
     similar[:, dead] = False
     similar.fill_diagonal_(True)
     degree = similar.sum(dim=1)
-    open_rows = torch.ones(len(rows), dtype=torch.bool, device=rows.device)
-    labels = torch.full((len(rows),), -1, dtype=torch.int64, device=rows.device)
+    open_rows = torch.ones(len(unit), dtype=torch.bool, device=unit.device)
+    labels = torch.full((len(unit),), -1, dtype=torch.int64, device=unit.device)
     mains: list[int] = []
     while bool(open_rows.any()):
         # argmax may return any of several maxima: the lowest index is asked for explicitly.
@@ -41,4 +36,20 @@ def group(weights: Tensor, threshold: float) -> tuple[Tensor, Tensor]:
         mains.append(main)
         open_rows[members] = False
         degree = degree - similar[:, members].sum(dim=1)
-    return labels, torch.tensor(mains, dtype=torch.int64, device=rows.device)
+    return labels, torch.tensor(mains, dtype=torch.int64, device=unit.device)
+
+
+def require_rows(weights: Tensor, threshold: float) -> None:
+    """ValueError unless `weights` is (m, d) and `threshold` a cosine."""
+    if weights.ndim != 2:
+        raise ValueError(f"group wants rows (m, d), not shape {tuple(weights.shape)}")
+    if not -1.0 <= threshold <= 1.0:
+        raise ValueError(f"a cosine threshold lies in [-1, 1]; {threshold} was given")
+
+
+def unit_rows(weights: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows over their norms (m, d), float64, and which rows have none (m,)."""
+    rows = weights.detach().to(torch.float64)
+    norm = rows.norm(dim=1)
+    dead = norm == 0
+    return torch.where(dead[:, None], 0.0, rows / norm.clamp(min=1e-300)[:, None]), dead

@@ -1,7 +1,43 @@
 """Making trained networks smaller. A method answers `Merge`; `apply_merge` performs it."""
 
+from combred.reduction.brain_surgeon import brain_surgeon
+from combred.reduction.calibration import gaussian_inputs
+from combred.reduction.channel_similarity import channel_similarity
 from combred.reduction.condensation import condense
+from combred.reduction.folding import folding
+from combred.reduction.interpolative import interpolative
+from combred.reduction.layers import ChannelSelection, HiddenLayer, Survey, find_layers
+from combred.reduction.least_squares import refit
 from combred.reduction.merge import Merge, apply_merge
+from combred.reduction.neuron_merging import magnitude, neuron_merging, ware
+from combred.reduction.reduce import METHODS, Cut, Reduced, reduce
 from combred.reduction.schedule import Stage, reduce_layer, stage_table
+from combred.reduction.units import Units, look
 
-__all__ = ["Merge", "Stage", "apply_merge", "condense", "reduce_layer", "stage_table"]
+__all__ = [
+    "METHODS",
+    "ChannelSelection",
+    "Cut",
+    "HiddenLayer",
+    "Merge",
+    "Reduced",
+    "Stage",
+    "Survey",
+    "Units",
+    "apply_merge",
+    "brain_surgeon",
+    "channel_similarity",
+    "condense",
+    "find_layers",
+    "folding",
+    "gaussian_inputs",
+    "interpolative",
+    "look",
+    "magnitude",
+    "neuron_merging",
+    "reduce",
+    "reduce_layer",
+    "refit",
+    "stage_table",
+    "ware",
+]

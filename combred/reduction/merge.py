@@ -1,29 +1,32 @@
-"""A reduction as a choice: which units stay, and how the others are expressed through them.
+"""A reduction as a choice, and the one piece of surgery that performs it.
 
-Every method answers `Merge(kept, mixing, offset)` for one hidden layer; `apply_merge` is the one
-piece of surgery.
+Every method answers `Merge(kept, mixing, offset)` for one hidden layer (`layers.HiddenLayer`);
+`apply_merge` applies it to linear, convolutional, batch-normalised and depthwise layers.
 """
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from combred.network import Network
+from combred.reduction.layers import ChannelSelection, HiddenLayer
 
 
 @dataclass(frozen=True)
 class Merge:
     """What becomes of the m units of a hidden layer.
 
-    kept (k,): indices of the units that stay, ascending. mixing (k, m), offset (m,): the
-    activations a (m,) of all units are taken as a = mixing^T a[kept] + offset.
+    kept (k,): indices of the units that stay, ascending. mixing (k, m), offset (m,): what the next
+    layers read of all units, a (m,), is taken as a = mixing^T a[kept] + offset. carriers: new
+    tensors for the kept units, by parameter name, as in {"layers.0.weight": (k, ...)}, for methods
+    that move the units they keep (centroids, depthwise blocks); else they stay as they are.
     """
 
     kept: Tensor
     mixing: Tensor
     offset: Tensor
+    carriers: dict[str, Tensor] = field(default_factory=dict)
 
     def __post_init__(self):
         k, m = self.mixing.shape
@@ -38,37 +41,104 @@ class Merge:
         """False where every unit stays."""
         return self.mixing.shape[0] < self.mixing.shape[1]
 
+    @staticmethod
+    def prune(kept: Tensor, m: int) -> "Merge":
+        """The units `kept` (k,) of m stay; what the others gave is lost: a mixing of zeros."""
+        kept = kept.sort().values
+        mixing = torch.zeros(len(kept), m, dtype=torch.float64, device=kept.device)
+        mixing[torch.arange(len(kept), device=kept.device), kept] = 1.0
+        return Merge(kept, mixing, mixing.new_zeros(m))
 
-def apply_merge(network: Network, layer: int, merge: Merge) -> Network:
-    """A copy of `network` in which hidden layer `layer` (1 is the first) keeps the units of
-    `merge`, and the next layer reads the others through them:
+
+def apply_merge(network: nn.Module, layer: HiddenLayer, merge: Merge) -> nn.Module:
+    """A copy of `network` in which `layer` keeps the units of `merge`, and the layers that read it
+    read the others through them:
 
     W_next' = W_next mixing^T,  b_next' = b_next + W_next offset.   (in float64)
+
+    For a convolution that reads the layer, W_next is its kernel, input channels being units; for a
+    linear layer behind a flatten, each unit stands for all its positions. Raises ValueError where
+    an offset meets a reader that pads with zeros: there it is no constant.
     """
-    check_layer(network, layer)
-    old, following = network.layers[layer - 1], network.layers[layer]
-    widths = network.widths
-    widths[layer] = len(merge.kept)
-    reduced = Network(widths).to(old.weight.device, old.weight.dtype)
-    with torch.no_grad():
-        for new, source in zip(reduced.layers, network.layers, strict=True):
-            if source is old:
-                new.weight.copy_(old.weight[merge.kept])
-                new.bias.copy_(old.bias[merge.kept])
-            elif source is following:
-                U = following.weight.double()
-                new.weight.copy_(U @ merge.mixing.T)
-                new.bias.copy_(following.bias.double() + U @ merge.offset)
-            else:
-                new.load_state_dict(copy.deepcopy(source.state_dict()))
+    reduced = copy.deepcopy(network)
+    perform(reduced, layer, merge)
     return reduced
 
 
-def check_layer(network: Network, layer: int) -> None:
-    """ValueError unless `layer` is a hidden layer of `network`."""
-    hidden = len(network.layers) - 1
-    if not 1 <= layer <= hidden:
+@torch.no_grad()
+def perform(network: nn.Module, layer: HiddenLayer, merge: Merge) -> None:
+    """`apply_merge` on the network itself."""
+    shifts = bool((merge.offset != 0).any())
+    if shifts and not layer.takes_offset:
         raise ValueError(
-            f"layer {layer} cannot be reduced: this network has hidden layers 1 to {hidden}; "
-            "the output layer is never reduced"
+            f"layer {layer.name} is read by a layer that pads with zeros, where a constant offset "
+            "is not constant; its merge must have offset 0"
         )
+    for name in layer.carriers:
+        _keep_outputs(network.get_submodule(name), merge.kept, f"{name}.", merge.carriers)
+    if layer.selects:
+        _select_channels(network, layer.name, merge.kept)
+    for name, positions in layer.readers:
+        _mix_inputs(network.get_submodule(name), merge, positions, shifts)
+
+
+def _keep_outputs(module: nn.Module, kept: Tensor, name: str, new: dict[str, Tensor]) -> None:
+    """Units (dimension 0) `kept` of every tensor of a producer, batch norm or depthwise layer."""
+    tensors = dict(module.named_parameters(recurse=False))
+    tensors |= {k: v for k, v in module.named_buffers(recurse=False) if v.dim() > 0}
+    for key, tensor in tensors.items():
+        value = new.get(name + key, tensor.detach()[kept.to(tensor.device)])
+        _set(module, key, value)
+    for attribute in ("out_features", "out_channels", "num_features"):
+        if hasattr(module, attribute):
+            setattr(module, attribute, len(kept))
+    if getattr(module, "groups", 1) > 1:
+        module.groups = module.in_channels = len(kept)
+
+
+def _mix_inputs(module: nn.Module, merge: Merge, positions: int, shifts: bool) -> None:
+    """Let a linear or convolutional layer read the kept units alone."""
+    U = module.weight.detach().double()
+    n, m = U.shape[0], merge.mixing.shape[1]
+    # (n, m, positions): positions are those of a flattened map, or of a kernel.
+    U = U.reshape(n, m, positions) if isinstance(module, nn.Linear) else U.flatten(2)
+    mixing, offset = merge.mixing.to(U.device), merge.offset.to(U.device)
+    mixed = torch.einsum("nmp,km->nkp", U, mixing)
+    shape = (n, -1) if isinstance(module, nn.Linear) else (n, -1, *module.weight.shape[2:])
+    if shifts:
+        shift = torch.einsum("nmp,m->n", U, offset)
+        bias = module.bias.detach().double() if module.bias is not None else 0.0
+        if module.bias is None:
+            module.bias = nn.Parameter(shift.to(module.weight.dtype))
+        _set(module, "bias", bias + shift)
+    _set(module, "weight", mixed.reshape(shape))
+    if isinstance(module, nn.Linear):
+        module.in_features = module.weight.shape[1]
+    else:
+        module.in_channels = module.weight.shape[1]
+
+
+def _set(module: nn.Module, key: str, value: Tensor) -> None:
+    """Exchange a parameter or buffer, keeping dtype, device and requires_grad."""
+    old = getattr(module, key)
+    value = value.to(old.device, old.dtype).clone(memory_format=torch.contiguous_format)
+    if isinstance(old, nn.Parameter):
+        setattr(module, key, nn.Parameter(value, requires_grad=old.requires_grad))
+    else:
+        setattr(module, key, value)
+
+
+def _select_channels(network: nn.Module, name: str, kept: Tensor) -> None:
+    """Put a `ChannelSelection` before the batch norm `name`, or narrow the one that is there."""
+    parent, _, last = name.rpartition(".")
+    holder = network.get_submodule(parent)
+    if (
+        isinstance(holder, nn.Sequential)
+        and last == "1"
+        and isinstance(holder[0], ChannelSelection)
+    ):
+        holder[0].channels = holder[0].channels[kept.to(holder[0].channels.device)]
+        return
+    norm = network.get_submodule(name)
+    selection = ChannelSelection(kept.to(norm.weight.device))
+    network.set_submodule(name, nn.Sequential(selection, norm))

@@ -1,4 +1,4 @@
-"""Staged reduction: which layer, at which threshold, and what it did to the network.
+"""Staged reduction: which layer, how far, and what it did to the network.
 
 Takes the network of one stage and calibration states; gives the network of the next and a record
 of numbers. Retraining is the caller's (`pipeline`).
@@ -6,14 +6,16 @@ of numbers. Retraining is the caller's (`pipeline`).
 
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from combred.config import ReductionSettings
 from combred.network import Network
+from combred.reduction.calibration import layer_moments, relative_error
 from combred.reduction.condensation import condense
-from combred.reduction.least_squares import activations, refit
-from combred.reduction.merge import apply_merge, check_layer
+from combred.reduction.layers import HiddenLayer, find_layers
+from combred.reduction.least_squares import refit
+from combred.reduction.merge import apply_merge
+from combred.reduction.units import look
 
 
 @dataclass(frozen=True)
@@ -40,10 +42,10 @@ def reduce_layer(
     pre-activations and of the output are measured and, if asked for, the mixing is fitted.
     Raises ValueError where the threshold merges nothing, or leaves fewer than `min_width` units.
     """
-    check_layer(network, stage.layer)
-    source = network.layers[stage.layer - 1]
-    merge, labels = condense(source, stage.threshold)
-    before, after = source.out_features, len(merge.kept)
+    survey = find_layers(network, calibration[:1])
+    layer = survey[stage.layer]
+    merge = condense(look(network, layer), threshold=stage.threshold)
+    before, after = layer.units, len(merge.kept)
     where = f"stage {stage.index} (layer {stage.layer}, threshold {stage.threshold})"
     if not merge.changes:
         raise ValueError(
@@ -55,14 +57,13 @@ def reduce_layer(
             f"{where} would leave {after} of {before} units, fewer than reduction.min_width = "
             f"{settings.min_width}. Raise reduction.thresholds, or lower reduction.min_width."
         )
-    merged = apply_merge(network, stage.layer, merge)
-    errors = {"norm": merge_errors(network, merged, stage.layer, calibration)}
+    merged = apply_merge(network, layer, merge)
+    errors = {"norm": merge_errors(network, merged, layer, calibration)}
     if settings.compensation == "least_squares":
-        A = activations(network, stage.layer, calibration)
-        merge = refit(merge, [(a, a) for a in A.split(4096)], settings.ridge)
-        merged = apply_merge(network, stage.layer, merge)
-        errors["least_squares"] = merge_errors(network, merged, stage.layer, calibration)
-    sizes = torch.bincount(labels[labels >= 0])
+        refitted = refit(merge, layer_moments(network, None, layer, calibration), settings.ridge)
+        merged = apply_merge(network, layer, refitted)
+        errors["least_squares"] = merge_errors(network, merged, layer, calibration)
+    sizes = (merge.mixing != 0).sum(dim=1)
     record = {
         "stage": stage.index,
         "layer": stage.layer,
@@ -72,23 +73,20 @@ def reduce_layer(
         "widths_after": merged.widths,
         "weights_before": network.n_weights,
         "weights_after": merged.n_weights,
-        "groups": len(sizes),
-        "largest_group": int(sizes.max()) if len(sizes) else 0,
-        "dead_units": int((labels < 0).sum()),
+        "groups": after,
+        "largest_group": int(sizes.max()),
+        "dead_units": int((~merge.mixing.any(dim=0)).sum()),
         "merge_errors": errors,
     }
     return merged, record
 
 
-@torch.no_grad()
-def merge_errors(network: Network, merged: Network, layer: int, x: Tensor) -> dict[str, float]:
+def merge_errors(
+    network: Network, merged: Network, layer: HiddenLayer, x: Tensor
+) -> dict[str, float]:
     """|reduced - original| / |original| (Frobenius) of the next layer's pre-activations and of the
     output, over inputs x."""
-    following, following_merged = network.layers[layer], merged.layers[layer]
-    pre = following(activations(network, layer, x))
-    pre_merged = following_merged(activations(merged, layer, x))
-    out, out_merged = network(x), merged(x)
     return {
-        "next_layer": float((pre_merged - pre).norm() / pre.norm()),
-        "output": float((out_merged - out).norm() / out.norm()),
+        "next_layer": relative_error(network, merged, layer, x),
+        "output": relative_error(network, merged, None, x),
     }

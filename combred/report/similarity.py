@@ -15,7 +15,8 @@ from torch import Tensor, nn
 from combred import kernels
 from combred.network import Network
 from combred.records import write_json
-from combred.reduction.condensation import condense, cosine_similarity, directions
+from combred.reduction.condensation import cosine_similarity, directions
+from combred.reduction.grouping import group_rows
 
 THRESHOLDS = (0.999, 0.99, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5)
 PIXELS = 320  # of a stored matrix's side: more than a printed panel can show
@@ -64,7 +65,9 @@ def ordered_similarity(layer: nn.Linear, threshold: float) -> tuple[dict, np.nda
     Largest group first, units without input weights last. A matrix of more than `PIXELS` units is
     averaged over square blocks: `units_per_pixel` units on a side.
     """
-    _, labels = condense(layer, threshold)
+    rows, dead = directions(layer), ~layer.weight.detach().any(dim=1)
+    main_of = group_rows(rows, dead, threshold)
+    labels = torch.where(main_of >= 0, main_of.unique(return_inverse=True)[1] - int(dead.any()), -1)
     sizes = torch.bincount(labels[labels >= 0])
     size_of = torch.where(labels >= 0, sizes[labels.clamp(min=0)], 0)
     order = torch.from_numpy(np.lexsort((labels.numpy(), -size_of.numpy())))
@@ -77,7 +80,7 @@ def ordered_similarity(layer: nn.Linear, threshold: float) -> tuple[dict, np.nda
         "dead_units": int((labels < 0).sum()),
         "units_per_pixel": side,
     }
-    return numbers, block_means(cosine_similarity(layer)[order][:, order], side).numpy()
+    return numbers, block_means(cosine_similarity(rows)[order][:, order], side).numpy()
 
 
 def block_means(matrix: Tensor, side: int) -> Tensor:

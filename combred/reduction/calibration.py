@@ -1,0 +1,158 @@
+"""What calibration states say of a hidden layer: the second moments of what its readers read.
+
+Takes the original network, the one whose earlier layers are already reduced, and inputs; gives
+`Moments`, which is all that least squares, brain surgeon and pivoted QR need. Streamed.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from combred.reduction.layers import HiddenLayer
+from combred.transform import StateTransform
+
+Calibration = Tensor | Iterable[Tensor]
+ROWS = 4096  # inputs run at once; fewer where an input is a whole image
+IMAGES = 128
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Moments of the activations A (n, m) of the original network and B (n, m) of the reduced one.
+
+    mean_A, mean_B (m,); BB, BA, AA (m, m): means of B^T B, B^T A, A^T A, float64. Where no earlier
+    layer has been reduced A is B, and the three are one tensor.
+    """
+
+    n: int
+    mean_A: Tensor
+    mean_B: Tensor
+    BB: Tensor
+    BA: Tensor
+    AA: Tensor
+
+    def about(self, intercept: bool) -> tuple[Tensor, Tensor, Tensor]:
+        """BB, BA, AA about the means (with an intercept), or about zero."""
+        if not intercept:
+            return self.BB, self.BA, self.AA
+        a, b = self.mean_A, self.mean_B
+        BB = self.BB - torch.outer(b, b)
+        if self.BA is self.BB:
+            return BB, BB, BB
+        return BB, self.BA - torch.outer(b, a), self.AA - torch.outer(a, a)
+
+
+def moments(pairs: Iterable[tuple[Tensor, Tensor]]) -> Moments:
+    """`Moments` of streamed pairs (A, B) of activations, (n, m) each; A is B is recognised."""
+    n, sums, same = 0, None, True
+    for original, reduced in pairs:
+        same = same and original is reduced
+        A = original.detach().double()
+        B = A if same else reduced.detach().double()
+        parts = [A.sum(0), A.T @ A] if same else [A.sum(0), A.T @ A, B.sum(0), B.T @ B, B.T @ A]
+        sums = parts if sums is None else [s + q for s, q in zip(sums, parts, strict=True)]
+        n += len(A)
+    if not n:
+        raise ValueError("least-squares compensation needs calibration states; none were given")
+    means = [s / n for s in sums]
+    if same:
+        return Moments(n, means[0], means[0], means[1], means[1], means[1])
+    return Moments(n, means[0], means[2], means[3], means[4], means[1])
+
+
+def layer_moments(
+    original: nn.Module, reduced: nn.Module | None, layer: HiddenLayer, calibration: Calibration
+) -> Moments:
+    """`Moments` of what the readers of `layer` read, over calibration inputs.
+
+    `reduced`: the network whose earlier layers are reduced already, or None if none is. Every
+    position of a map, and every reader, counts as a row.
+    """
+    return moments(
+        (A, A if reduced is None else read_units(reduced, layer, x))
+        for x in batches(calibration)
+        for A in [read_units(original, layer, x)]
+    )
+
+
+def batches(calibration: Calibration) -> Iterator[Tensor]:
+    """Calibration inputs in batches that fit in memory."""
+    if not isinstance(calibration, Tensor):
+        yield from calibration
+    else:
+        yield from calibration.split(ROWS if calibration.dim() <= 2 else IMAGES)
+
+
+@torch.no_grad()
+def read_units(network: nn.Module, layer: HiddenLayer, x: Tensor) -> Tensor:
+    """What the readers of a layer read for inputs x, (rows, units): a row per position, reader."""
+    return torch.cat(list(_reader_traffic(network, layer, x)[0].values()))
+
+
+@torch.no_grad()
+def reader_outputs(network: nn.Module, layer: HiddenLayer, x: Tensor) -> Tensor:
+    """Pre-activations of the layers that read `layer`, for inputs x, flattened and concatenated."""
+    outputs = _reader_traffic(network, layer, x)[1]
+    return torch.cat([out.flatten(1) for out in outputs.values()], dim=1)
+
+
+def _reader_traffic(
+    network: nn.Module, layer: HiddenLayer, x: Tensor
+) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Inputs, as (rows, units), and outputs of the readers of a layer, by name."""
+    inputs, outputs, hooks = {}, {}, []
+    for name, positions in layer.readers:
+
+        def keep(module, args, output, name=name, positions=positions):
+            value = args[0].detach()
+            if not isinstance(module, nn.Linear):
+                value = value.flatten(2).transpose(1, 2)
+            elif positions > 1:
+                value = value.unflatten(1, (-1, positions)).transpose(1, 2)
+            inputs[name] = value.reshape(-1, value.shape[-1])
+            outputs[name] = output.detach()
+
+        hooks.append(network.get_submodule(name).register_forward_hook(keep))
+    was_training = network.training
+    network.eval()
+    try:
+        network(x)
+    finally:
+        network.train(was_training)
+        for hook in hooks:
+            hook.remove()
+    return inputs, outputs
+
+
+@torch.no_grad()
+def relative_error(
+    original: nn.Module, reduced: nn.Module, layer: HiddenLayer | None, calibration: Calibration
+) -> float:
+    """|reduced - original| / |original| (Frobenius) over calibration inputs: of the pre-activations
+    of the layers that read `layer`, or of the output where `layer` is None."""
+    difference = size = 0.0
+    for x in batches(calibration):
+        if layer is None:
+            was = original.training, reduced.training
+            one, other = original.eval()(x), reduced.eval()(x)
+            original.train(was[0]), reduced.train(was[1])
+        else:
+            one, other = reader_outputs(original, layer, x), reader_outputs(reduced, layer, x)
+        difference += float((other.double() - one.double()).square().sum())
+        size += float(one.double().square().sum())
+    return (difference / max(size, 1e-300)) ** 0.5
+
+
+def gaussian_inputs(transform: StateTransform, n: int = 4096, seed: int = 0) -> Tensor:
+    """Inputs (n, 2 + n_species), float32, for calibration where there are no states.
+
+    Gaussian, with the mean (zero) and the covariance of the training inputs that the transform of a
+    surrogate keeps.
+    """
+    values, vectors = torch.linalg.eigh(transform.covariance.double().cpu())
+    root = vectors * values.clamp(min=0.0).sqrt()
+    generator = torch.Generator().manual_seed(seed)
+    draws = torch.randn(n, len(values), generator=generator, dtype=torch.float64)
+    return (draws @ root.T).float().to(transform.mean.device)

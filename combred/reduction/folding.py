@@ -1,0 +1,61 @@
+"""Folding: units are clustered by k-means, and each cluster becomes its centroid. Needs no data.
+
+Wang et al., Forget the data and fine-tuning! Just fold the network to compress (ICLR 2025).
+"""
+
+import numpy as np
+import torch
+from scipy.cluster.vq import kmeans2
+
+from combred.reduction.merge import Merge
+from combred.reduction.units import Units
+
+
+def folding(units: Units, *, keep: int, seed: int = 0, iterations: int = 30) -> Merge:
+    """`keep` clusters of rows [W | b]; the member nearest to the centroid takes its place.
+
+    The rows have the batch norm behind the layer folded in; the centroid's row is written back as
+    weights through it. The next layers read every member of a cluster as its centroid: a mixing of
+    ones. Clusters that k-means leaves empty are not filled: fewer units may stay.
+    """
+    rows = units.rows
+    if torch.unique(rows, dim=0).shape[0] <= keep:
+        labels = torch.unique(rows, dim=0, return_inverse=True)[1].cpu().numpy()
+    else:
+        rng = np.random.default_rng(seed)
+        points = rows.cpu().numpy()
+        _, labels = kmeans2(points, keep, iter=iterations, minit="++", seed=rng, missing="warn")
+    found = torch.from_numpy(np.unique(labels, return_inverse=True)[1]).to(rows.device)
+    k = int(found.max()) + 1
+    member = torch.nn.functional.one_hot(found, k).double().T  # (k, m)
+    centroids = (member @ rows) / member.sum(dim=1, keepdim=True)
+    distance = torch.where(member > 0, torch.cdist(centroids, rows), torch.inf)
+    nearest = distance.argmin(dim=1)
+    order = nearest.argsort()
+    kept, member, centroids = nearest[order], member[order], centroids[order]
+    offset = rows.new_zeros(units.m)
+    return Merge(kept, member, offset, _written_back(units, kept, centroids))
+
+
+def _written_back(units: Units, kept: torch.Tensor, centroids: torch.Tensor) -> dict:
+    """Producer and batch norm of the kept units such that their folded rows are the centroids.
+
+    The kept unit's running statistics stay; gamma keeps its scale (1 where it is zero), and beta
+    takes the rest of the bias.
+    """
+    name, norm = units.layer.name, units.norm
+    producer = units.network.get_submodule(name)
+    shape = (-1, *producer.weight.shape[1:])
+    weights, bias = centroids[:, :-1], centroids[:, -1]
+    if norm is None:
+        new = {f"{name}.weight": weights.reshape(shape)}
+        return new | ({f"{name}.bias": bias} if producer.bias is not None else {})
+    scale = norm.scale[kept]
+    scale = torch.where(scale == 0, 1.0 / norm.std[kept], scale)
+    own = units.bias[kept]
+    new = {
+        f"{name}.weight": (weights / scale[:, None]).reshape(shape),
+        f"{units.layer.norm}.weight": scale * norm.std[kept],
+        f"{units.layer.norm}.bias": bias - (own - norm.mean[kept]) * scale,
+    }
+    return new

@@ -1,0 +1,39 @@
+"""Interpolative decomposition: the units whose activations span those of all others.
+
+Chee et al., Model preserving compression for neural networks (NeurIPS 2022): pivoted QR of the
+activations.
+"""
+
+import torch
+from scipy.linalg.lapack import dpstrf
+
+from combred.reduction.merge import Merge
+from combred.reduction.units import Units
+
+
+def interpolative(units: Units, *, keep: int) -> Merge:
+    """The first `keep` pivots of B = Q R, with the mixing that R gives: [I, R11^-1 R12].
+
+    R is read off the pivoted Cholesky factor of B^T B = P R^T R P^T: the same pivots, the
+    same R, without the rows of B. Columns are weighted by the norm of what the next layers make of
+    them.
+    """
+    moments = units.require_moments("interpolative")
+    BB, _, _ = moments.about(units.layer.takes_offset)
+    weight = units.reading.norm(dim=1).to(BB.device).clamp(min=1e-300)
+    G = (BB * weight * weight[:, None]).cpu().numpy()
+    factor, pivots, rank, _ = dpstrf(G, tol=0.0, lower=0)
+    keep = min(keep, max(int(rank), 1))
+    R = torch.from_numpy(factor).triu().to(BB.device)
+    order = torch.from_numpy(pivots.astype("int64") - 1).to(BB.device)
+    mixing = torch.zeros(keep, units.m, dtype=torch.float64, device=BB.device)
+    mixing[torch.arange(keep), order[:keep]] = 1.0
+    solved = torch.linalg.solve_triangular(R[:keep, :keep], R[:keep, keep:], upper=True)
+    mixing[:, order[keep:]] = solved * weight[order[:keep], None] / weight[order[keep:]]
+    by_index = order[:keep].sort()
+    kept, mixing = by_index.values, mixing[by_index.indices]
+    offset = torch.zeros(units.m, dtype=torch.float64, device=BB.device)
+    if units.layer.takes_offset:
+        offset = moments.mean_A - mixing.T @ moments.mean_B[kept]
+        offset[kept] = 0.0
+    return Merge(kept, mixing, offset)

@@ -1,0 +1,411 @@
+"""What feeds what: the hidden layers of a network, found by tracing it with torch.fx.
+
+Takes any traceable `nn.Module` and one example input; gives, for each layer whose units may be
+merged, its carriers (the modules that hold one row per unit) and its readers, and for every other
+layer the reason why it is left alone. Nothing here changes the network.
+"""
+
+import math
+import operator
+from dataclasses import dataclass, field
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, fx, nn
+from torch.fx.passes.shape_prop import ShapeProp
+
+CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+POOLS = (
+    *(nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d, nn.AvgPool1d, nn.AvgPool2d, nn.AvgPool3d),
+    *(nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool2d, nn.AdaptiveAvgPool3d),
+    *(nn.AdaptiveMaxPool1d, nn.AdaptiveMaxPool2d, nn.AdaptiveMaxPool3d),
+)
+POOL_FUNCTIONS = {
+    *(F.max_pool1d, F.max_pool2d, F.max_pool3d, F.avg_pool1d, F.avg_pool2d, F.avg_pool3d),
+    *(F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d),
+    *(F.adaptive_max_pool1d, F.adaptive_max_pool2d, F.adaptive_max_pool3d),
+    torch.mean,
+}
+# sigma(c x) = c sigma(x) for c > 0 (Chen & Xu 2024, equation 5)
+HOMOGENEOUS = (nn.ReLU, nn.LeakyReLU)
+HOMOGENEOUS_FUNCTIONS = {torch.relu, F.relu, F.leaky_relu}
+# ReLU6 is homogeneous below its bound alone; Chen & Xu apply their method to it all the same.
+BOUNDED = (nn.ReLU6,)
+BOUNDED_FUNCTIONS = {F.relu6}
+LINEAR = (nn.Identity, nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)
+LINEAR_FUNCTIONS = {F.dropout}
+OTHER = (
+    *(nn.GELU, nn.SiLU, nn.Tanh, nn.Sigmoid, nn.ELU, nn.CELU, nn.SELU, nn.Softplus),
+    *(nn.Hardswish, nn.Hardsigmoid, nn.Hardtanh, nn.Mish, nn.LogSigmoid, nn.Softsign),
+)
+OTHER_FUNCTIONS = {
+    *(F.gelu, F.silu, F.tanh, F.sigmoid, F.elu, F.celu, F.selu, F.softplus, F.hardswish),
+    *(F.hardsigmoid, F.hardtanh, F.mish, F.logsigmoid, F.softsign, torch.tanh, torch.sigmoid),
+}
+JOINS = {operator.add, operator.iadd, torch.add, torch.cat, torch.concat}
+
+
+class ChannelSelection(nn.Module):
+    """Passes on the channels `channels` (k,) of an input (n, m, ...).
+
+    Put before the batch norm of a pre-activation residual block, it lets the block read fewer
+    channels of the residual stream than the stream has (Zhang et al., section 4).
+    """
+
+    def __init__(self, channels: Tensor):
+        super().__init__()
+        self.register_buffer("channels", channels.long())
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.index_select(1, self.channels)
+
+
+@dataclass(frozen=True)
+class HiddenLayer:
+    """One set of units that may be merged.
+
+    name: its producer, the linear or convolutional layer that makes the units (for `selects`: the
+    batch norm that reads a residual stream). units: how many it had when it was found. carriers:
+    the modules with one row per unit, producer first, then batch norms and depthwise layers in the
+    order of the data. readers: (name, positions): the linear and convolutional layers that read it;
+    `positions` entries per unit of a linear reader's input.
+    """
+
+    name: str
+    units: int
+    carriers: tuple[str, ...]
+    readers: tuple[tuple[str, int], ...]
+    norm: str = ""  # the batch norm right behind the producer, "" if none
+    depthwise: str = ""  # the depthwise convolution on the way, "" if none
+    homogeneous: bool = True  # sigma(c x) = c sigma(x) from the producer's output to the readers
+    bounded: bool = False  # ReLU6 on the way: homogeneous below 6 alone
+    activation: str = ""  # the first on the way: "" (none), "relu" (or ReLU6), "leaky", "other"
+    takes_offset: bool = True  # no reader or pooling pads with zeros
+    selects: bool = False  # units of a residual stream, to be chosen by a `ChannelSelection`
+    last_axis: bool = False  # units lie on the last axis (linear layers), not on axis 1
+
+
+@dataclass(frozen=True)
+class Survey:
+    """The hidden layers of a network, in the order of the data, and why others are left alone."""
+
+    layers: list[HiddenLayer]
+    untouched: dict[str, str]  # layer name -> reason
+
+    def __getitem__(self, name: str | int) -> HiddenLayer:
+        """A layer by name, or by number: 1 is the first. ValueError says why it is none."""
+        by_name = {layer.name: layer for layer in self.layers}
+        if isinstance(name, int):
+            hidden = [layer for layer in self.layers if not layer.selects]
+            if 1 <= name <= len(hidden):
+                return hidden[name - 1]
+            raise ValueError(
+                f"layer {name} cannot be reduced: this network has hidden layers 1 to "
+                f"{len(hidden)} ({', '.join(layer.name for layer in hidden)}); the output layer is "
+                "never reduced"
+            )
+        if name in by_name:
+            return by_name[name]
+        if name in self.untouched:
+            raise ValueError(f"layer {name} cannot be reduced: {self.untouched[name]}")
+        raise ValueError(f"there is no layer {name!r}; hidden layers are {', '.join(by_name)}")
+
+
+class _Tracer(fx.Tracer):
+    def is_leaf_module(self, module: nn.Module, name: str) -> bool:
+        return isinstance(module, ChannelSelection) or super().is_leaf_module(module, name)
+
+
+class _Untouchable(Exception):
+    """Why a layer is left alone."""
+
+
+@dataclass
+class _Path:
+    """What was met between a producer and its readers."""
+
+    shape: tuple[int, ...]
+    last_axis: bool
+    carriers: list[str] = field(default_factory=list)
+    readers: list[tuple[str, int]] = field(default_factory=list)
+    norm: str = ""
+    depthwise: str = ""
+    homogeneous: bool = True
+    bounded: bool = False
+    activation: str = ""
+    takes_offset: bool = True
+    branches: int = 1
+
+    @property
+    def units(self) -> int:
+        return self.shape[-1] if self.last_axis else self.shape[1]
+
+
+def find_layers(network: nn.Module, example_input: Tensor) -> Survey:
+    """The hidden layers of `network`, by tracing it and running it once on an input (n, ...).
+
+    Raises ValueError where torch.fx cannot trace it, or where it does not run on the example.
+    """
+    was_training = network.training
+    network.eval()
+    try:
+        try:
+            traced = fx.GraphModule(network, _Tracer().trace(network))
+        except Exception as error:
+            raise ValueError(
+                f"{type(network).__name__} cannot be traced by torch.fx ({error}). Its forward "
+                "must not branch on values of tensors; reduce the traceable part of it instead."
+            ) from error
+        with torch.no_grad():
+            ShapeProp(traced).propagate(example_input)
+    finally:
+        network.train(was_training)
+    modules = dict(traced.named_modules())
+    graph = _Graph(traced, modules)
+    layers, untouched = [], {}
+    for node in traced.graph.nodes:
+        if node.op != "call_module":
+            continue
+        module = modules[node.target]
+        produces = isinstance(module, (nn.Linear, *CONVOLUTIONS))
+        selects = isinstance(module, NORMS) and graph.reads_residual_stream(node)
+        if (produces and not graph.is_depthwise(node)) or selects:
+            try:
+                layers.append(graph.hidden_layer(node, selects))
+            except _Untouchable as reason:
+                if produces:
+                    untouched[node.target] = str(reason)
+        elif isinstance(module, tuple(_PARAMETRIC)):
+            untouched[node.target] = f"{type(module).__name__} is not supported"
+    carried = {name for layer in layers for name in layer.carriers}
+    for node in traced.graph.nodes:
+        if graph.is_depthwise(node) and node.target not in carried:
+            untouched[node.target] = "depthwise convolution of units that are left alone"
+    return Survey(layers, untouched)
+
+
+_PARAMETRIC = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d, nn.Bilinear, nn.RNNBase)
+
+
+class _Graph:
+    """A traced network with shapes, and the questions asked of it."""
+
+    def __init__(self, traced: fx.GraphModule, modules: dict[str, nn.Module]):
+        self.modules = modules
+        calls = [n.target for n in traced.graph.nodes if n.op == "call_module"]
+        self.called_twice = {name for name in calls if calls.count(name) > 1}
+        owners: dict[int, int] = {}
+        for module in {id(m): m for m in modules.values()}.values():
+            for parameter in module.parameters(recurse=False):
+                owners[id(parameter)] = owners.get(id(parameter), 0) + 1
+        self.shared = {key for key, count in owners.items() if count > 1}
+        self.read_directly = {
+            n.target.rpartition(".")[0] for n in traced.graph.nodes if n.op == "get_attr"
+        }
+
+    def shape(self, node: fx.Node) -> tuple[int, ...]:
+        meta = node.meta.get("tensor_meta")
+        if meta is None or not hasattr(meta, "shape"):
+            raise _Untouchable(f"{node.name} gives no single tensor")
+        return tuple(meta.shape)
+
+    def is_depthwise(self, node: fx.Node) -> bool:
+        module = self.modules.get(node.target) if node.op == "call_module" else None
+        return (
+            isinstance(module, CONVOLUTIONS)
+            and module.groups == module.in_channels == module.out_channels
+            and module.groups > 1
+        )
+
+    def reads_residual_stream(self, node: fx.Node) -> bool:
+        """A batch norm on a sum, or on a value that others read too: a pre-activation block's."""
+        source = node.args[0] if node.args else None
+        if not isinstance(source, fx.Node):
+            return False
+        if source.op == "call_module" and isinstance(self.modules[source.target], ChannelSelection):
+            return True
+        joined = source.op == "call_function" and source.target in JOINS
+        return joined or sum(not _reads_shape(user) for user in source.users) > 1
+
+    def require_plain(self, name: str) -> nn.Module:
+        """The module, if it is called once, shares no weights, and has plain parameters."""
+        module = self.modules[name]
+        if name in self.called_twice:
+            raise _Untouchable(f"{name} is used more than once")
+        if name in self.read_directly:
+            raise _Untouchable(f"the weights of {name} are read outside of it")
+        if any(id(p) in self.shared for p in module.parameters(recurse=False)):
+            raise _Untouchable(f"{name} shares its weights with another layer")
+        if hasattr(module, "parametrizations"):
+            raise _Untouchable(f"the weights of {name} are parametrised")
+        return module
+
+    def hidden_layer(self, node: fx.Node, selects: bool) -> HiddenLayer:
+        module = self.require_plain(node.target)
+        if getattr(module, "groups", 1) > 1:
+            raise _Untouchable("grouped convolution")
+        shape = self.shape(node)
+        linear = isinstance(module, nn.Linear)
+        path = _Path(shape, linear and len(shape) != 2, [node.target])
+        if selects:
+            if not module.affine:
+                raise _Untouchable(f"{node.target} has no gamma and beta")
+            path.norm = node.target
+        self.follow(node, path)
+        if not path.readers:
+            raise _Untouchable("nothing reads it")
+        if selects and not path.activation:
+            raise _Untouchable("no activation behind the batch norm")
+        return HiddenLayer(
+            node.target,
+            path.units,
+            tuple(path.carriers),
+            tuple(path.readers),
+            path.norm,
+            path.depthwise,
+            path.homogeneous,
+            path.bounded,
+            path.activation,
+            path.takes_offset,
+            selects,
+            path.last_axis,
+        )
+
+    def follow(self, node: fx.Node, path: _Path) -> None:
+        """Walk from a value to all that read it; `path` collects what is met."""
+        users = [user for user in node.users if not _reads_shape(user)]
+        path.branches = max(path.branches, len(users))
+        for user in users:
+            if user.op == "output":
+                raise _Untouchable("its units are the network's output")
+            if user.op == "call_module":
+                self.pass_module(node, user, path)
+            else:
+                self.pass_function(node, user, path)
+
+    def pass_module(self, node: fx.Node, user: fx.Node, path: _Path) -> None:
+        module, name = self.modules[user.target], user.target
+        if isinstance(module, (nn.Linear, *CONVOLUTIONS)) and not self.is_depthwise(user):
+            self.read(node, user, path)
+            return
+        if isinstance(module, NORMS) or self.is_depthwise(user):
+            self.require_plain(name)
+            if isinstance(module, NORMS) and path.last_axis:
+                raise _Untouchable(f"{name} normalises another axis")
+            if len(self.shape(node)) != len(path.shape):
+                raise _Untouchable(f"{name} follows a flatten")
+            if path.branches > 1:
+                raise _Untouchable(f"{name} is on one of several branches")
+            if self.is_depthwise(user):
+                if path.depthwise:
+                    raise _Untouchable("two depthwise convolutions in a row")
+                path.depthwise = name
+            elif not path.norm and not path.activation and not path.depthwise:
+                path.norm = name
+            elif not path.depthwise:
+                path.homogeneous = False  # affine behind the activation
+            path.carriers.append(name)
+        elif isinstance(module, POOLS):
+            self.pool(user, path, getattr(module, "padding", 0), module)
+        elif isinstance(module, nn.Flatten):
+            self.flatten(node, user, path)
+        elif not self.activate(path, module, (HOMOGENEOUS, BOUNDED, LINEAR, OTHER), isinstance):
+            if isinstance(module, nn.PReLU) and module.num_parameters == 1:
+                path.activation = path.activation or "leaky"
+            else:
+                raise _Untouchable(f"{type(module).__name__} ({name}) is not supported")
+        self.follow(user, path)
+
+    def pass_function(self, node: fx.Node, user: fx.Node, path: _Path) -> None:
+        name = user.target if user.op == "call_method" else getattr(user.target, "__name__", "")
+        kinds = (HOMOGENEOUS_FUNCTIONS, BOUNDED_FUNCTIONS, LINEAR_FUNCTIONS, OTHER_FUNCTIONS)
+        if name in ("add", "iadd", "add_", "sub"):
+            raise _Untouchable("its units are added to others: a residual sum")
+        if name in ("cat", "concat", "stack"):
+            raise _Untouchable("its units are concatenated with others")
+        if name in ("mul", "imul", "mul_", "truediv", "matmul"):
+            raise _Untouchable("its units are multiplied with others")
+        if user.op == "call_method":
+            found = {"relu": torch.relu, "relu_": torch.relu, "tanh": torch.tanh}
+            found |= {"sigmoid": torch.sigmoid}
+            if name in found:
+                self.activate(path, found[name], kinds, _is_in)
+            elif name in ("flatten", "view", "reshape", "squeeze"):
+                self.flatten(node, user, path)
+            elif name == "mean":
+                self.pool(user, path, 0, None)
+            elif name != "contiguous":
+                raise _Untouchable(f"the operation {name} is not supported")
+        elif user.target in (torch.flatten, torch.reshape, torch.squeeze):
+            self.flatten(node, user, path)
+        elif user.target in POOL_FUNCTIONS:
+            self.pool(user, path, user.kwargs.get("padding", _argument(user, 3, 0)), None)
+        elif not self.activate(path, user.target, kinds, _is_in):
+            raise _Untouchable(f"the operation {name} is not supported")
+        self.follow(user, path)
+
+    def activate(self, path: _Path, what, kinds, matches) -> bool:
+        """Note an elementwise operation on the path; False where it is none of those known."""
+        homogeneous, bounded, linear, other = (matches(what, kind) for kind in kinds)
+        if other:
+            path.homogeneous, path.activation = False, "other"
+        elif homogeneous or bounded:
+            leaky = "leaky" in getattr(what, "__name__", type(what).__name__).lower()
+            path.activation = path.activation or ("leaky" if leaky else "relu")
+            path.bounded = path.bounded or bounded
+        return homogeneous or bounded or linear or other
+
+    def pool(self, user: fx.Node, path: _Path, padding, module) -> None:
+        """Pooling keeps units apart and is positively homogeneous; average pooling over padding
+        makes a constant less than constant."""
+        units, shape = path.units, self.shape(user)
+        axis = len(shape) - 1 if path.last_axis else 1
+        if len(shape) <= axis or shape[axis] != units or path.last_axis:
+            raise _Untouchable(f"{user.name} mixes units")
+        name = type(module).__name__ if module is not None else user.name
+        if "avg" in name.lower() and any(_as_tuple(padding)):
+            path.takes_offset = False
+
+    def flatten(self, node: fx.Node, user: fx.Node, path: _Path) -> None:
+        """(n, units, ...) -> (n, units * positions), unit by unit."""
+        before, after = self.shape(node), self.shape(user)
+        if path.last_axis or after != (before[0], math.prod(before[1:])) and after != before:
+            raise _Untouchable(f"{user.name} reshapes {before} to {after}")
+
+    def read(self, node: fx.Node, user: fx.Node, path: _Path) -> None:
+        """A linear or convolutional layer reads the value of `node`."""
+        module, name, shape = self.require_plain(user.target), user.target, self.shape(node)
+        if isinstance(module, nn.Linear):
+            if not path.last_axis and len(shape) != 2:
+                raise _Untouchable(f"{name} reads positions, not units")
+            path.readers.append((name, shape[-1] // path.units))
+            return
+        if module.groups > 1:
+            raise _Untouchable(f"{name}, which reads it, is a grouped convolution")
+        if path.last_axis or shape[1] != path.units:
+            raise _Untouchable(f"{name} reads positions, not units")
+        path.readers.append((name, 1))
+        if module.padding_mode == "zeros" and (
+            module.padding == "same" or module.padding != "valid" and any(module.padding)
+        ):
+            path.takes_offset = False
+
+
+def _reads_shape(node: fx.Node) -> bool:
+    if node.op == "call_method":
+        return node.target in ("size", "dim")
+    reads = node.op == "call_function" and node.target is getattr
+    return reads and node.args[1] in ("shape", "ndim", "dtype", "device")
+
+
+def _is_in(what, kind) -> bool:
+    return what in kind
+
+
+def _argument(node: fx.Node, index: int, default):
+    return node.args[index] if len(node.args) > index else default
+
+
+def _as_tuple(padding) -> tuple:
+    return tuple(padding) if isinstance(padding, (tuple, list)) else (padding,)

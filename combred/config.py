@@ -205,10 +205,23 @@ class ValidationSettings:
         )
 
 
+REDUCTIONS = (
+    *("condensation", "brain_surgeon", "interpolative", "folding"),
+    *("neuron_merging", "channel_similarity", "magnitude"),
+)
+
+
 @dataclass(frozen=True)
 class ReductionSettings:
-    """The stage table: stage i condenses hidden layer layers[i-1] at thresholds[i-1]."""
+    """The stage table: stage i condenses hidden layer layers[i-1] at thresholds[i-1]; or, where
+    `parameters` are given, leaves parameters[i-1] of the first network's, by any method."""
 
+    method: str = setting("condensation", f"how units are chosen: {', '.join(REDUCTIONS)}")
+    parameters: list[float] = setting(
+        [],
+        "share of stage 0's parameters that each stage leaves, widths of all layers chosen; "
+        "empty: the table of reduction.layers and reduction.thresholds",
+    )
     layers: list[int] = setting([1, 1, 1], "hidden layer reduced in each stage (1 is the first)")
     thresholds: list[float] = setting([0.9, 0.8, 0.7], "cosine threshold of each stage")
     compensation: str = setting("least_squares", "'norm' (the paper's ratios) or 'least_squares'")
@@ -225,6 +238,21 @@ class ReductionSettings:
         )
         require(min(self.layers) > 0, f"reduction.layers={self.layers}: hidden layers count from 1")
         require(
+            self.method in REDUCTIONS,
+            f"reduction.method={self.method!r} is none of {', '.join(REDUCTIONS)}",
+        )
+        falling = all(a > b for a, b in zip([1.0, *self.parameters], self.parameters, strict=False))
+        require(
+            falling and min(self.parameters, default=1.0) > 0,
+            f"reduction.parameters={self.parameters} are shares of the first network's: they lie "
+            "between 1 and 0 and fall from stage to stage",
+        )
+        require(
+            bool(self.parameters) or self.method == "condensation",
+            f"reduction.method={self.method} wants reduction.parameters=[...], the share of the "
+            "parameters that each stage leaves: a cosine threshold means nothing to it",
+        )
+        require(
             all(-1 <= t <= 1 for t in self.thresholds),
             f"reduction.thresholds={self.thresholds} must lie in [-1, 1]",
         )
@@ -233,14 +261,19 @@ class ReductionSettings:
             f"reduction.compensation={self.compensation!r}: norm or least_squares",
         )
         require(
-            not self.rates or (len(self.rates) == len(self.layers) and min(self.rates) > 0),
-            f"reduction.rates={self.rates} needs one positive rate for each of {len(self.layers)} "
+            not self.rates or (len(self.rates) == self.stages and min(self.rates) > 0),
+            f"reduction.rates={self.rates} needs one positive rate for each of {self.stages} "
             "stages, or none",
         )
         require(
             self.calibration > 0 and self.min_width > 0 and self.ridge >= 0,
             "reduction.calibration and min_width must be positive, ridge not negative",
         )
+
+    @property
+    def stages(self) -> int:
+        """How many stages the table has."""
+        return len(self.parameters) or len(self.layers)
 
     def retraining_of(self, stage: int, settings: TrainingSettings) -> TrainingSettings:
         """The training settings after the reduction of a stage (1 is the first)."""
@@ -276,7 +309,7 @@ class Settings:
         require(self.only in ("", *STEPS), f"only={self.only!r} is none of {', '.join(STEPS)}")
         require(self.dt > 0, f"dt={self.dt} must be positive")
         require(self.workers >= 0, f"workers={self.workers} must not be negative")
-        stages = len(self.reduction.layers)
+        stages = self.reduction.stages
         require(
             0 <= self.stage <= stages,
             f"stage={self.stage}: the stage table of this profile has stages 0 to {stages}",

@@ -104,14 +104,11 @@ def print_validation(numbers: dict) -> None:
 def print_help() -> None:
     """Stages and settings with defaults and units."""
     console.print("[bold]python -m combred.pipeline stage=N key=value ...[/]\n")
-    console.print("Gives the network after the N-th condensation, validated and exported.\n")
+    console.print("Gives the network after the N-th reduction, validated and exported.\n")
     s = config.Settings()
     console.print(f"  stage 0  a network with hidden layers {s.network.hidden}, trained")
     for stage in stage_table(s.reduction):
-        console.print(
-            f"  stage {stage.index}  hidden layer {stage.layer} condensed at {stage.threshold}, "
-            "retrained"
-        )
+        console.print(f"  stage {stage.index}  {stage.what}, retrained")
     console.print(f"\n  profiles: {', '.join(config.PROFILES)}\n")
     table = Table(title="settings", title_justify="left", box=None)
     for name in ("key", "default", "unit", "what"):

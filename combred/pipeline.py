@@ -34,7 +34,7 @@ from combred.mechanism import load_mechanism
 from combred.network import Network, Surrogate, initialize
 from combred.reactor import IntegrationError
 from combred.records import digest, read_json, write_json
-from combred.reduction import Stage, reduce_layer, stage_table
+from combred.reduction import Stage, reduce_stage, stage_table
 from combred.rollouts import read_rollouts, write_rollouts
 from combred.run import Run
 from combred.sampling import sample
@@ -235,14 +235,15 @@ def write_entry(run: Run, stage: int, entry: dict) -> None:
 
 
 def merge_stage(run: Run, stage: Stage) -> None:
-    """Condense one layer of the previous stage's network; record what that did to the losses."""
+    """Reduce the previous stage's network; record what that did to the losses."""
     s, table = run.settings, run.states()
     surrogate = run.surrogate(stage.index - 1)
     held_out = table.held_out(s.training.held_out, s.seed)
     states = torch.from_numpy(table.draw(~held_out, s.reduction.calibration, s.seed))
     x = surrogate.transform.features(surrogate.transform.variables(states)).float()
     with torch.no_grad():
-        network, record = reduce_layer(surrogate.network, stage, s.reduction, x)
+        full = sum(p.numel() for p in run.surrogate(0).network.parameters())
+        network, record = reduce_stage(surrogate.network, stage, s.reduction, x, full)
     loss = training.ValidationLoss(
         table, surrogate.transform, held_out, s.retraining.loss, torch.device("cpu")
     )
@@ -253,8 +254,7 @@ def merge_stage(run: Run, stage: Stage) -> None:
     save_surrogate(run.merged(stage.index), surrogate, run.mechanism)
     say(
         run,
-        f"stage {stage.index}: layer {stage.layer} condensed at {stage.threshold}: "
-        f"{shape(network)}",
+        f"stage {stage.index}: {stage.what}: {shape(network)}",
     )
 
 

@@ -15,6 +15,7 @@ from combred.export import load_surrogate
 from combred.mechanism import Mechanism
 from combred.network import Surrogate
 from combred.records import digest, read_json
+from combred.reduction import stage_table
 from combred.sampling import provenance
 from combred.states import StateTable, open_states
 from combred.training import Device, outcome_settings
@@ -102,11 +103,14 @@ class Run:
 
     def reduce_inputs(self, stage: int) -> dict:
         r = self.settings.reduction
+        row = stage_table(r)[stage - 1]
+        how = {"method": row.method, "parameters": row.parameters}
+        if row.layer:
+            how = {"layer": row.layer, "threshold": row.threshold}
         return plain(
             {
                 "parent": digest(self.weights(stage - 1)),
-                "layer": r.layers[stage - 1],
-                "threshold": r.thresholds[stage - 1],
+                **how,
                 "compensation": r.compensation,
                 "ridge": r.ridge,
                 "calibration": r.calibration,

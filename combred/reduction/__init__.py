@@ -11,7 +11,7 @@ from combred.reduction.least_squares import refit
 from combred.reduction.merge import Merge, apply_merge
 from combred.reduction.neuron_merging import magnitude, neuron_merging, ware
 from combred.reduction.reduce import METHODS, Cut, Reduced, reduce
-from combred.reduction.schedule import Stage, reduce_layer, stage_table
+from combred.reduction.schedule import Stage, reduce_layer, reduce_stage, stage_table
 from combred.reduction.units import Units, look
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "neuron_merging",
     "reduce",
     "reduce_layer",
+    "reduce_stage",
     "refit",
     "stage_table",
     "ware",

@@ -4,7 +4,7 @@ Takes the network of one stage and calibration states; gives the network of the 
 of numbers. Retraining is the caller's (`pipeline`).
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from torch import Tensor
 
@@ -15,22 +15,92 @@ from combred.reduction.condensation import condense
 from combred.reduction.layers import HiddenLayer, find_layers
 from combred.reduction.least_squares import refit
 from combred.reduction.merge import apply_merge
+from combred.reduction.reduce import count_parameters, reduce
 from combred.reduction.units import look
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One row of the stage table: condense hidden layer `layer` at `threshold`."""
+    """One row of the stage table: condense hidden layer `layer` at `threshold`; or, where `layer`
+    is 0, leave the share `parameters` of the first network's, in all layers, by `method`."""
 
     index: int
-    layer: int
-    threshold: float
+    layer: int = 0
+    threshold: float = 0.0
+    parameters: float = 0.0
+    method: str = "condensation"
+
+    @property
+    def what(self) -> str:
+        """In words, as in "hidden layer 1 condensed at 0.9"."""
+        if self.layer:
+            return f"hidden layer {self.layer} condensed at {self.threshold}"
+        return f"{100 * self.parameters:g} % of the parameters left by {self.method}"
 
 
 def stage_table(settings: ReductionSettings) -> list[Stage]:
     """Stages 1, 2, ... of the settings."""
+    if settings.parameters:
+        return [
+            Stage(i, parameters=share, method=settings.method)
+            for i, share in enumerate(settings.parameters, start=1)
+        ]
     pairs = zip(settings.layers, settings.thresholds, strict=True)
     return [Stage(i, layer, threshold) for i, (layer, threshold) in enumerate(pairs, start=1)]
+
+
+def reduce_stage(
+    network: Network, stage: Stage, settings: ReductionSettings, calibration: Tensor, full: int
+) -> tuple[Network, dict]:
+    """The network of a stage before retraining, and its record.
+
+    `calibration` (n, m_in): network inputs; full: parameters of the first network. Raises
+    ValueError where the stage changes nothing, or leaves a layer fewer than `min_width` units.
+    """
+    if stage.layer:
+        return reduce_layer(network, stage, settings, calibration)
+    return reduce_widths(network, stage, settings, calibration, full)
+
+
+def reduce_widths(
+    network: Network, stage: Stage, settings: ReductionSettings, calibration: Tensor, full: int
+) -> tuple[Network, dict]:
+    """All hidden layers by any method, widths chosen for the share of parameters of the stage."""
+    share = stage.parameters * full / count_parameters(network)
+    if share >= 1:
+        raise ValueError(
+            f"stage {stage.index} is to leave {100 * stage.parameters:g} % of {full:,} parameters, "
+            f"but the network has only {count_parameters(network):,}: lower reduction.parameters"
+        )
+    found = reduce(
+        network,
+        calibration[:1],
+        method=stage.method,
+        parameters=share,
+        calibration=calibration,
+        compensation="own" if settings.compensation == "norm" else "least_squares",
+        ridge=settings.ridge,
+    )
+    reduced = found.network
+    if min(reduced.widths[1:-1]) < settings.min_width:
+        raise ValueError(
+            f"stage {stage.index} ({stage.what}) would leave widths {reduced.widths}, one under "
+            f"reduction.min_width = {settings.min_width}. Raise reduction.parameters, or lower "
+            "reduction.min_width."
+        )
+    record = {
+        "stage": stage.index,
+        "method": stage.method,
+        "parameters": stage.parameters,
+        "compensation": settings.compensation,
+        "widths_before": network.widths,
+        "widths_after": reduced.widths,
+        "weights_before": network.n_weights,
+        "weights_after": reduced.n_weights,
+        "trace": [asdict(cut) for cut in found.trace],
+        "merge_errors": {settings.compensation: {"output": found.output_error}},
+    }
+    return reduced, record
 
 
 def reduce_layer(

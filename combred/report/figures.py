@@ -26,8 +26,10 @@ def draw_losses(losses: dict[int, list[dict]], reductions: dict[int, dict]) -> F
         steps = start + np.array([line["step"] for line in lines])
         own, record = colour(stage, last), reductions.get(stage, {})
         name = f"stage {stage}"
-        if record:
+        if "layer" in record:
             name += f": layer {record['layer']} at {record['threshold']:g}"
+        elif record:
+            name += f": {100 * record['parameters']:g} % by {record['method']}"
         total.plot(steps, [x["train"] for x in lines], color=own, alpha=0.55, lw=1, ls="--")
         merged = record.get("validation_merged", math.nan)
         total.plot(

@@ -32,9 +32,17 @@ def make_sections(folder: Folder, condensed: dict, drawn: set[str]) -> list[Sect
 
 def stages_section(folder: Folder) -> Section:
     """The table of stages."""
-    told: Block = Text(
+    one_layer = all("layer" in record for record in folder.reductions.values())
+    how = (
         "Each stage condenses one hidden layer of the network before it: units whose rows [W | b] "
-        "are more alike than the threshold become one, and the network is retrained. The merge "
+        "are more alike than the threshold become one, and the network is retrained. "
+        if one_layer
+        else "Each stage takes units from all hidden layers of the network before it, as many from "
+        "each as costs least accuracy for the parameters asked for; those that stay are mixed so "
+        "that the next layer's inputs change least, and the network is retrained. "
+    )
+    told: Block = Text(
+        f"{how}The merge "
         "errors are those of the network's output right after the merge, relative, in the 2-norm "
         "over training states; the drift is that of an element's mass fraction along a rollout. "
         f"{PAPER}"

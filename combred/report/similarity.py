@@ -28,11 +28,12 @@ def condensation_numbers(
     """Write condensation.json and condensation.npz into the folder; returns the former.
 
     `networks` by stage; `reductions` by stage, with `layer` and `threshold` as in reduce.json. A
-    reduction is left out where one of the two networks is missing.
+    reduction is left out where one of the two networks is missing, or where it is no condensation
+    of one layer.
     """
     stages, matrices = [], {}
     for stage, record in sorted(reductions.items()):
-        if stage not in networks or stage - 1 not in networks:
+        if stage not in networks or stage - 1 not in networks or "layer" not in record:
             continue
         layer, threshold = record["layer"], record["threshold"]
         entry = {"stage": stage, "layer": layer, "threshold": threshold}

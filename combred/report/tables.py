@@ -50,12 +50,18 @@ def reduction_rows(folder: Folder, stage: int) -> dict[str, str]:
     if record is None:
         return {}
     errors = record.get("merge_errors", {})
-    rows = {
-        "hidden layer": str(record["layer"]),
-        "cosine threshold": f"{record['threshold']:g}",
-        "groups (units of the largest)": f"{record['groups']} ({record['largest_group']})",
-        "compensation": record["compensation"].replace("_", " "),
-    }
+    if "layer" in record:
+        rows = {
+            "hidden layer": str(record["layer"]),
+            "cosine threshold": f"{record['threshold']:g}",
+            "groups (units of the largest)": f"{record['groups']} ({record['largest_group']})",
+        }
+    else:
+        rows = {
+            "method": record["method"].replace("_", " "),
+            "parameters asked for, of stage 0": percent(record["parameters"]),
+        }
+    rows["compensation"] = record["compensation"].replace("_", " ")
     for key, name in (("norm", "norm ratios"), ("least_squares", "least squares")):
         if key in errors:
             rows[f"merge error, {name}"] = percent(errors[key]["output"])

@@ -1,0 +1,239 @@
+"""Which reduction method is best on a trained network of the combustion task?
+
+    python -m combred.pipeline stage=0
+    python -m benchmarks.reduction [key=value ...]
+
+Takes the settings of a pipeline run (those of `combred.pipeline`) and its stage 0. For every method
+and compensation, keeping 60, 40, 25 and 10 % of every hidden layer: the relative error of the
+output on states that were held out, the error of the ignition delay against CVODE, both before and
+after the same short retraining, and the time the method took on one thread. Beside them: widths
+chosen by allocation at the same number of parameters, and the same widths from scratch. Writes
+reduction.json into the run's folder after every row, and goes on from there; the run's report shows
+it. Prints a table, then one JSON line. `--errors` as the first argument leaves out retraining
+and ignitions, for many networks in little time.
+"""
+
+import copy
+import functools
+import json
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+import combred
+from combred import config, ignition, timing, training
+from combred.config import TrainingSettings, ValidationSettings
+from combred.console import progress
+from combred.network import Network, Surrogate, initialize
+from combred.pipeline import prepare
+from combred.records import digest, read_json, write_json
+from combred.reduction import Merge, Units, gaussian_inputs
+from combred.reduction.calibration import relative_error
+from combred.run import Run
+
+RATIOS = (0.6, 0.4, 0.25, 0.1)
+RETRAINING = TrainingSettings(steps=1000, lr=1.5e-3, batch=1024, batch_final=1024, batch_phases=1)
+CASES = ValidationSettings(T0=[1500.0, 1600.0, 1700.0, 1800.0], burnt_time=5e-4)
+CALIBRATION, TEST = 4096, 8192
+
+
+def random_choice(units: Units, *, keep: int, seed: int = 0) -> Merge:
+    """Any units: what least squares makes of a choice that is none."""
+    order = torch.randperm(units.m, generator=torch.Generator().manual_seed(seed))
+    return Merge.prune(order[:keep], units.m)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table: a method, its compensation, and what it is calibrated on."""
+
+    method: str
+    compensation: str = "own"
+    data: str = "states"  # "states", "Gaussian", or "none"
+
+    @property
+    def name(self) -> str:
+        return f"{self.method}, {self.compensation}, {self.data}"
+
+
+ROWS = (
+    *(Row(m, data="none") for m in ("magnitude", "neuron_merging", "condensation", "folding")),
+    Row("channel_similarity"),
+    Row("interpolative"),
+    Row("brain_surgeon", "none"),
+    Row("folding", "least_squares", "Gaussian"),
+    Row("brain_surgeon", "least_squares", "Gaussian"),
+    *(
+        Row(m, "least_squares")
+        for m in (
+            *("random", "magnitude", "neuron_merging", "condensation", "channel_similarity"),
+            *("folding", "interpolative", "brain_surgeon", "allocation"),
+        )
+    ),
+    Row("scratch", "none", "none"),
+)
+
+
+class Table:
+    """The rows of one network, measured one after another and kept in a file."""
+
+    def __init__(self, run: Run, errors_only: bool):
+        self.run, self.errors_only = run, errors_only
+        self.surrogate = run.surrogate(0)
+        self.network = self.surrogate.network
+        s, table = run.settings, run.states()
+        self.held_out = table.held_out(s.training.held_out, s.seed)
+        self.calibration = self.inputs(~self.held_out, CALIBRATION)
+        self.test = self.inputs(self.held_out, TEST)
+        self.path = run.path("reduction.json")
+        self.measured_on = {
+            "network": digest(run.weights(0)),
+            "widths": self.network.widths,
+            "calibration": CALIBRATION,
+            "retraining": None if errors_only else training.outcome_settings(RETRAINING),
+            "machine": timing.machine(),
+        }
+        stored = read_json(self.path)
+        known = stored.get("measured_on") == self.measured_on
+        self.rows = stored.get("rows", []) if known else []
+        if errors_only:
+            return
+        self.loss = training.ValidationLoss(
+            table, self.surrogate.transform, self.held_out, "l1", torch.device("cpu")
+        )
+        with progress("CVODE rollouts") as bar:
+            self.references = ignition.reference(
+                run.mechanism, CASES, s.chemistry, s.dt, s.sampling.fuel, s.sampling.oxidizer,
+                run.workers, bar,
+            )  # fmt: skip
+
+    def inputs(self, keep: np.ndarray, n: int) -> torch.Tensor:
+        states = torch.from_numpy(self.run.states().draw(keep, n, 1))
+        transform = self.surrogate.transform
+        return transform.features(transform.variables(states)).float()
+
+    def measure(self, row: Row, ratio: float) -> dict:
+        """One entry: the network of a row at a ratio, judged before and after retraining."""
+        with timing.one_thread():
+            begun = time.perf_counter()
+            network = self.reduced(row, ratio)
+            seconds = time.perf_counter() - begun
+        entry = {
+            "method": row.method, "compensation": row.compensation, "data": row.data,
+            "ratio": ratio, "widths": network.widths, "weights": network.n_weights,
+            "seconds": seconds, "error": relative_error(self.network, network, None, self.test),
+        }  # fmt: skip
+        if self.errors_only:
+            return entry
+        entry["before"] = self.judge(network)
+        s = self.run.settings
+        with tempfile.TemporaryDirectory() as folder:
+            training.train(
+                network, self.run.states(), self.surrogate.transform, RETRAINING,
+                Path(folder) / "metrics.jsonl", s.seed, self.run.device,
+            )  # fmt: skip
+        entry["error_retrained"] = relative_error(self.network, network, None, self.test)
+        entry["after"] = self.judge(network)
+        return entry
+
+    def reduced(self, row: Row, ratio: float) -> Network:
+        if row.method == "scratch":
+            fresh = Network(self.widths(ratio))
+            initialize(fresh, [0.5] * len(fresh.layers), torch.Generator().manual_seed(0))
+            return fresh
+        how = {"compensation": row.compensation}
+        if row.data != "none":
+            how["calibration"] = (
+                self.calibration
+                if row.data == "states"
+                else gaussian_inputs(self.surrogate.transform, CALIBRATION)
+            )
+        if row.method == "allocation":
+            share = count(Network(self.widths(ratio))) / count(self.network)
+            how |= {"method": "brain_surgeon", "parameters": share}
+        else:
+            random = functools.partial(random_choice, seed=0)
+            how |= {"method": random if row.method == "random" else row.method, "ratio": ratio}
+        return combred.reduce(self.network, self.test[:1], **how).network
+
+    def widths(self, ratio: float) -> list[int]:
+        widths = self.network.widths
+        return [widths[0], *(max(1, round(ratio * m)) for m in widths[1:-1]), widths[-1]]
+
+    def judge(self, network: Network) -> dict:
+        """Validation loss and ignition errors of a network."""
+        surrogate: Surrogate = copy.deepcopy(self.surrogate)
+        surrogate.network = network
+        with timing.one_thread():
+            rollouts = ignition.follow(
+                timing.scripted(surrogate), self.run.settings.dt, self.references
+            )
+        found = ignition.compare(self.run.mechanism, rollouts, self.references)
+        return {
+            "validation": self.loss(network)["validation"],
+            "unlit": sum(not case["ignited"] for case in found["cases"]),
+            "cases": len(found["cases"]),
+            "delay_median": found["delay_error"]["median"],
+            "delay_worst": found["delay_error"]["worst"],
+            "burnt_T_worst": found["burnt_T_error"]["worst"],
+        }
+
+    def fill(self) -> None:
+        """Measure what is missing; the file is written after every entry."""
+        done = {(e["method"], e["compensation"], e["data"], e["ratio"]) for e in self.rows}
+        todo = [(row, ratio) for ratio in RATIOS for row in ROWS]
+        with progress("reductions") as bar:
+            for i, (row, ratio) in enumerate(todo):
+                bar(i, len(todo))
+                if (row.method, row.compensation, row.data, ratio) not in done:
+                    self.rows.append(self.measure(row, ratio))
+                    write_json(self.path, {"measured_on": self.measured_on, "rows": self.rows})
+
+    def print(self) -> None:
+        print(f"23-input network {'-'.join(map(str, self.network.widths))}; "
+              f"{self.measured_on['machine']}; calibration {CALIBRATION} states")  # fmt: skip
+        for ratio in RATIOS:
+            print(f"\n{100 * ratio:.0f} % of every hidden layer")
+            for e in self.rows:
+                if e["ratio"] == ratio:
+                    print(self.line(e))
+        print(json.dumps({"measured_on": self.measured_on, "rows": self.rows}))
+
+    def line(self, e: dict) -> str:
+        name = f"{e['method']}, {e['compensation']}, {e['data']}"
+        text = f"  {name:46} {e['weights']:8,} {e['seconds']:7.2f} s  error {e['error']:.4f}"
+        if "after" in e:
+            before, after = e["before"], e["after"]
+            text += (
+                f"  {delay(before):>20}  retrained {e['error_retrained']:.4f} {delay(after):>20}"
+            )
+        return text
+
+
+def delay(judged: dict) -> str:
+    """Median and worst error of the delay, or how many cases do not ignite."""
+    if judged["unlit"]:
+        return f"{judged['unlit']} of {judged['cases']} unlit"
+    return f"{100 * judged['delay_median']:.2f} / {100 * judged['delay_worst']:.2f} %"
+
+
+def count(network: nn.Module) -> int:
+    return sum(p.numel() for p in network.parameters())
+
+
+def main(arguments: list[str]) -> None:
+    errors_only = arguments[:1] == ["--errors"]
+    settings = replace(config.resolve(arguments[errors_only:]), stage=0)
+    table = Table(prepare(settings), errors_only)
+    table.fill()
+    table.print()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -12,6 +12,7 @@ from torch import Tensor
 from combred.kernels.reference import EXACT, require_rows, unit_rows
 
 BLOCK = 1024  # rows of similarities at once
+PRODUCTS = 1 << 22  # products of a float64 dot product at once: 32 MB
 
 
 def group(weights: Tensor, threshold: float) -> tuple[Tensor, Tensor]:
@@ -37,7 +38,7 @@ def adjacency(unit: Tensor, dead: Tensor, threshold: float) -> tuple[np.ndarray,
         distance = (single[rows] @ single[start:].T).sub_(exact)
         alike = (distance >= 0).view(torch.uint8)
         near = distance.abs_().lt_(doubt).nonzero()
-        for part in near.split(1 << 18):
+        for part in near.split(max(1, PRODUCTS // max(d, 1))):
             i, j = part[:, 0], part[:, 1]
             exactly = (unit[i + start] * unit[j + start]).sum(dim=1) >= exact
             alike[i, j] = exactly.to(torch.uint8)

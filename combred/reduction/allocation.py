@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from combred.reduction.brain_surgeon import eliminate
 from combred.reduction.calibration import Calibration, layer_moments
-from combred.reduction.layers import HiddenLayer
+from combred.reduction.layers import HiddenLayer, evaluation
 from combred.reduction.units import look
 
 
@@ -32,6 +32,9 @@ class Budget:
 
 
 STEP = 128  # a layer is lowered by one part in so many at a time
+# Squared relative error at which is measured how much of it arrives: small, so that the answer is
+# linear, but far above what the ridge (1e-6) counts as lost where units are redundant.
+VISIBLE = 1e-4
 
 
 def allocate(
@@ -41,24 +44,28 @@ def allocate(
     calibration: Calibration,
     budget: Budget,
     cut: Callable[[list[int]], Any],
+    error_of_one: Callable[[HiddenLayer, int], float],
 ) -> Any:
     """The result of `cut(widths)` for the widths that spend a budget best.
 
+    cut: reduces all layers to widths; error_of_one(layer, width): the output's relative error where
+    that layer alone is reduced.
+
     Loss of a layer at width k: the squared relative error of the next layers' pre-activations that
     the brain surgeon leaves (from one elimination of the unreduced network's layer), times how much
-    of such an error arrives at the output (measured: the output's error when this layer alone is
-    halved, squared, over the loss there). Losses of layers are taken to add. Widths are lowered
-    greedily, the layer that loses least per parameter (or flop) saved first, and the sizes are
-    recounted after each step, since a unit costs less when its neighbours have shrunk.
+    of such an error arrives at the output (measured: the output's error, squared, over the loss,
+    when this layer alone is reduced until it loses `VISIBLE`). Losses of layers are taken to add.
+    Widths are lowered greedily, the layer that loses least per parameter (or flop) saved first, and
+    the sizes are recounted after each step, since a unit costs less when its neighbours have
+    shrunk.
     """
     curves = [_curve(network, layer, calibration) for layer in layers]
     full = [layer.units for layer in layers]
     weights = []
-    for i, curve in enumerate(curves):
-        half = [max(1, k // 2) if i == j else k for j, k in enumerate(full)]
-        arrived = cut(half).output_error
-        at_half = curve[half[i]]
-        weights.append(arrived**2 / at_half if at_half > 0 else 1.0)
+    for layer, curve in zip(layers, curves, strict=True):
+        width = max(1, int((curve >= VISIBLE).sum()) - 1)  # curves fall, from width 0 on
+        arrived = error_of_one(layer, width) ** 2
+        weights.append(arrived / curve[width] if curve[width] > 0 else 1.0)
     costs = unit_costs(network, example_input, layers, budget.kind)
     path = _descend([w * c for w, c in zip(weights, curves, strict=True)], costs, full)
     if budget.kind != "error":
@@ -92,7 +99,8 @@ def _curve(network: nn.Module, layer: HiddenLayer, calibration: Calibration) -> 
     data = layer_moments(network, None, layer, calibration)
     units = look(network, layer, data)
     found = eliminate(units, 1)
-    square = float((units.reading * (data.AA.to(units.reading) @ units.reading)).sum())
+    _, _, AA = data.about(intercept=False)
+    square = float((units.reading * (AA.to(units.reading) @ units.reading)).sum())
     loss = np.empty(layer.units + 1)
     loss[1:] = found.cost.numpy()[::-1] / max(square, 1e-300)
     loss[0] = np.inf
@@ -157,12 +165,12 @@ def _output_positions(network: nn.Module, example_input: Tensor) -> dict[str, in
                 found[name] = found.get(name, 0) + output[0].numel() // module.weight.shape[0]
 
             hooks.append(module.register_forward_hook(note))
-    was_training = network.training
-    network.eval()
-    network(example_input[:1])
-    network.train(was_training)
-    for hook in hooks:
-        hook.remove()
+    try:
+        with evaluation(network):
+            network(example_input[:1])
+    finally:
+        for hook in hooks:
+            hook.remove()
     return found
 
 

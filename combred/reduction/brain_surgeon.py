@@ -22,7 +22,8 @@ class Elimination:
 
     order (m - last,): units, the first to leave first. cost (m - last + 1,): cost[i] is the squared
     error of the next layers' pre-activations, per calibration row, after i departures, the others
-    refitted by least squares; size: their own mean square about the intercept.
+    refitted by least squares (what the ridge adds is counted); size: their own mean square about
+    the intercept.
     """
 
     order: Tensor
@@ -60,19 +61,21 @@ def eliminate(units: Units, last: int, ridge: float = 1e-6) -> Elimination:
     target = (BA @ U) + damp * U if BA is not BB else None
     W = U if target is None else inverse @ target
     size = float((U * (AA @ U)).sum())
-    start = 0.0 if target is None else max(size - float((W * target).sum()), 0.0)
+    start = 0.0
+    if target is not None:
+        start = max(size + float(damp * U.square().sum() - (W * target).sum()), 0.0)
     P = W @ W.T
     left = torch.arange(m, device=BB.device)
-    order, cost = [], [start]
+    order, prices = [], [start]
     while len(left) > last:
         gone, costs = _block(inverse, P, min(BLOCK, len(left) - last))
         order.append(left[gone])
-        cost += [cost[-1] + c for c in costs]
+        prices += costs
         stays = torch.ones(len(left), dtype=torch.bool, device=left.device)
         stays[gone] = False
         left, inverse, P = left[stays], inverse[stays][:, stays], P[stays][:, stays]
     found = torch.cat(order) if order else left[:0]
-    return Elimination(found, torch.tensor(cost, dtype=torch.float64), size)
+    return Elimination(found, torch.tensor(prices, dtype=torch.float64).cumsum(0), size)
 
 
 def _block(inverse: Tensor, P: Tensor, count: int) -> tuple[Tensor, list[float]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from combred.reduction.layers import HiddenLayer
+from combred.reduction.layers import HiddenLayer, evaluation
 from combred.transform import StateTransform
 
 Calibration = Tensor | Iterable[Tensor]
@@ -22,8 +22,8 @@ IMAGES = 128
 class Moments:
     """Moments of the activations A (n, m) of the original network and B (n, m) of the reduced one.
 
-    mean_A, mean_B (m,); BB, BA, AA (m, m): means of B^T B, B^T A, A^T A, float64. Where no earlier
-    layer has been reduced A is B, and the three are one tensor.
+    mean_A, mean_B (m,); BB, BA, AA (m, m): means of B^T B, B^T A, A^T A about those means, float64.
+    Where no earlier layer has been reduced A is B, and the three are one tensor.
     """
 
     n: int
@@ -35,31 +35,41 @@ class Moments:
 
     def about(self, intercept: bool) -> tuple[Tensor, Tensor, Tensor]:
         """BB, BA, AA about the means (with an intercept), or about zero."""
-        if not intercept:
+        if intercept:
             return self.BB, self.BA, self.AA
         a, b = self.mean_A, self.mean_B
-        BB = self.BB - torch.outer(b, b)
+        BB = self.BB + torch.outer(b, b)
         if self.BA is self.BB:
             return BB, BB, BB
-        return BB, self.BA - torch.outer(b, a), self.AA - torch.outer(a, a)
+        return BB, self.BA + torch.outer(b, a), self.AA + torch.outer(a, a)
 
 
 def moments(pairs: Iterable[tuple[Tensor, Tensor]]) -> Moments:
-    """`Moments` of streamed pairs (A, B) of activations, (n, m) each; A is B is recognised."""
+    """`Moments` of streamed pairs (A, B) of activations, (n, m) each; A is B is recognised.
+
+    Summed about the means of the first pair: activations may vary little about a large mean.
+    """
     n, sums, same = 0, None, True
     for original, reduced in pairs:
         same = same and original is reduced
         A = original.detach().double()
         B = A if same else reduced.detach().double()
+        if sums is None:
+            a, b = A.sum(0) / max(len(A), 1), B.sum(0) / max(len(B), 1)
+        A, B = A - a, A - a if same else B - b
         parts = [A.sum(0), A.T @ A] if same else [A.sum(0), A.T @ A, B.sum(0), B.T @ B, B.T @ A]
         sums = parts if sums is None else [s + q for s, q in zip(sums, parts, strict=True)]
         n += len(A)
     if not n:
         raise ValueError("least-squares compensation needs calibration states; none were given")
     means = [s / n for s in sums]
+    da, AA = means[:2]
+    AA = AA - torch.outer(da, da)
     if same:
-        return Moments(n, means[0], means[0], means[1], means[1], means[1])
-    return Moments(n, means[0], means[2], means[3], means[4], means[1])
+        return Moments(n, a + da, a + da, AA, AA, AA)
+    db, BB, BA = means[2:]
+    BB, BA = BB - torch.outer(db, db), BA - torch.outer(db, da)
+    return Moments(n, a + da, b + db, BB, BA, AA)
 
 
 def layer_moments(
@@ -115,12 +125,10 @@ def _reader_traffic(
             outputs[name] = output.detach()
 
         hooks.append(network.get_submodule(name).register_forward_hook(keep))
-    was_training = network.training
-    network.eval()
     try:
-        network(x)
+        with evaluation(network):
+            network(x)
     finally:
-        network.train(was_training)
         for hook in hooks:
             hook.remove()
     return inputs, outputs
@@ -128,16 +136,18 @@ def _reader_traffic(
 
 @torch.no_grad()
 def relative_error(
-    original: nn.Module, reduced: nn.Module, layer: HiddenLayer | None, calibration: Calibration
+    original: nn.Module,
+    reduced: nn.Module,
+    layer: HiddenLayer | None,
+    calibration: Calibration,
 ) -> float:
     """|reduced - original| / |original| (Frobenius) over calibration inputs: of the pre-activations
     of the layers that read `layer`, or of the output where `layer` is None."""
     difference = size = 0.0
     for x in batches(calibration):
         if layer is None:
-            was = original.training, reduced.training
-            one, other = original.eval()(x), reduced.eval()(x)
-            original.train(was[0]), reduced.train(was[1])
+            with evaluation(original), evaluation(reduced):
+                one, other = original(x), reduced(x)
         else:
             one, other = reader_outputs(original, layer, x), reader_outputs(reduced, layer, x)
         difference += float((other.double() - one.double()).square().sum())

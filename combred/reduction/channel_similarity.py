@@ -55,8 +55,9 @@ def distances(units: Units, statistics: str) -> Tensor:
     """Dist (m, m) between units, zero on the diagonal."""
     if statistics == "activations":
         moments = units.require_moments("channel_similarity")
-        square = torch.diagonal(moments.BB)
-        found = square[:, None] + square - 2.0 * moments.BB  # mean of (a_i - a_j)^2
+        mean, variance = moments.mean_B, torch.diagonal(moments.BB)
+        # the mean of (a_i - a_j)^2
+        found = (mean[:, None] - mean) ** 2 + variance[:, None] + variance - 2.0 * moments.BB
     else:
         if statistics == "batch_norm":
             if units.norm is None:
@@ -67,7 +68,7 @@ def distances(units: Units, statistics: str) -> Tensor:
             mean, variance = units.norm.beta, units.norm.gamma**2
         elif statistics == "moments":
             moments = units.require_moments("channel_similarity")
-            mean, variance = moments.mean_B, torch.diagonal(moments.BB) - moments.mean_B**2
+            mean, variance = moments.mean_B, torch.diagonal(moments.BB)
         else:
             raise ValueError(
                 f"statistics={statistics!r} is none of auto, batch_norm, activations, moments"
@@ -97,4 +98,4 @@ def importance(units: Units) -> Tensor:
     if units.norm is not None:
         return units.norm.gamma.abs()
     moments = units.require_moments("channel_similarity")
-    return (torch.diagonal(moments.BB) - moments.mean_B**2).clamp(min=0.0).sqrt()
+    return torch.diagonal(moments.BB).clamp(min=0.0).sqrt()

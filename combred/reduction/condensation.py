@@ -21,17 +21,26 @@ def condense(units: Units, *, threshold: float | None = None, keep: int | None =
     folded in. The main unit of a group stays; unit k is read as |v_k| / |v_main| times it, so that
     the next layer's column becomes u_main' = sum_k (|v_k| / |v_main|) u_k: exact for ReLU where the
     cosine is 1 (their equations 5 to 12 and 36). A unit without input weights is dead: its constant
-    output relu(b_k) is an offset, where the readers take one; else it is grouped as any other. A
-    depthwise-separable block is condensed on its depthwise kernels (`depthwise.condense_block`).
+    output relu(b_k) is an offset, where it is zero or the readers take one; else it is grouped as
+    any other. A depthwise-separable block is condensed on its depthwise kernels
+    (`depthwise.condense_block`).
     """
     if units.layer.depthwise:
         return condense_block(units, threshold=threshold, keep=keep)
     rows = units.rows
-    constant = units.layer.takes_offset and units.layer.activation == "relu"
-    dead = ~rows[:, :-1].any(dim=1) & constant
+    dead, constants = dead_units(units)
     if threshold is None:
         threshold = threshold_for(rows[~dead], keep)
-    return merge_groups(rows, group_rows(rows, dead, threshold), dead)
+    return merge_groups(rows, group_rows(rows, dead, threshold), constants)
+
+
+def dead_units(units: Units) -> tuple[Tensor, Tensor]:
+    """Which units (m,) always give a constant that may leave, and these constants (m,)."""
+    layer, bias = units.layer, units.rows[:, -1]
+    relu = layer.activation == "relu"
+    constants = bias.clamp(min=0.0, max=6.0 if layer.bounded else None) if relu else bias
+    leaves = (constants == 0) | (relu and layer.takes_offset)
+    return ~units.rows[:, :-1].any(dim=1) & leaves & layer.homogeneous, constants
 
 
 def directions(layer: nn.Linear) -> Tensor:

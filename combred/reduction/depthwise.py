@@ -39,7 +39,7 @@ def condense_block(
     if threshold is None:
         threshold = threshold_for(rows, keep)
     none_dead = torch.zeros(units.m, dtype=torch.bool, device=rows.device)
-    merge = merge_groups(rows, group_rows(rows, none_dead, threshold), none_dead)
+    merge = merge_groups(rows, group_rows(rows, none_dead, threshold), torch.zeros_like(units.bias))
     expand = network.get_submodule(layer.name)
     depthwise = network.get_submodule(layer.depthwise)
     behind = norm_behind(network, layer)
@@ -108,7 +108,8 @@ def _solve_group(
     epsilon_new = ((rho * epsilon[group]) @ (alpha[group] @ alpha_new)) / size / total
     zeta_new = (rho * zeta[group]).sum() / total
     # b_new[j] mu epsilon_new alpha_new[i] = sum_k rho_k b_k[j] mu_k epsilon_k alpha_k[i], all i, j.
-    weight = rho * mu[group] * epsilon[group] * (b @ b_new) * (alpha[group] @ alpha_new)
+    # rho_k mu_k = r_k mu_main, with the sign that v_k has along v_main.
+    weight = r * mu[main] * epsilon[group] * (b @ b_new) * (alpha[group] @ alpha_new)
     scale = power * epsilon_new * size
     mu_new = weight.sum() / torch.where(scale == 0, 1.0, scale)
     nu_new = ((b @ b_new) * nu[group]).sum() / power
@@ -120,7 +121,8 @@ def _statistics(
 ) -> dict[str, Tensor]:
     """Running statistics by (64), and gamma and eta such that the batch norm is scale x + shift."""
     grouped = (merge.mixing != 0).double()
-    rho = length / length[merge.kept, None].clamp(min=1e-300)  # (k, m)
+    own = length[merge.kept, None]
+    rho = torch.where(own > 0, length / own.clamp(min=1e-300), 1.0)  # (k, m)
     inverse = torch.where(grouped > 0, 1.0 / rho.clamp(min=1e-300), 0.0)
     count = grouped.sum(dim=1)
     mean = inverse @ norm.mean / count

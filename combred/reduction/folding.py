@@ -3,6 +3,8 @@
 Wang et al., Forget the data and fine-tuning! Just fold the network to compress (ICLR 2025).
 """
 
+import warnings
+
 import numpy as np
 import torch
 from scipy.cluster.vq import kmeans2
@@ -24,7 +26,9 @@ def folding(units: Units, *, keep: int, seed: int = 0, iterations: int = 30) -> 
     else:
         rng = np.random.default_rng(seed)
         points = rows.cpu().numpy()
-        _, labels = kmeans2(points, keep, iter=iterations, minit="++", seed=rng, missing="warn")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of empty clusters
+            _, labels = kmeans2(points, keep, iter=iterations, minit="++", seed=rng)
     found = torch.from_numpy(np.unique(labels, return_inverse=True)[1]).to(rows.device)
     k = int(found.max()) + 1
     member = torch.nn.functional.one_hot(found, k).double().T  # (k, m)
@@ -41,7 +45,7 @@ def _written_back(units: Units, kept: torch.Tensor, centroids: torch.Tensor) -> 
     """Producer and batch norm of the kept units such that their folded rows are the centroids.
 
     The kept unit's running statistics stay; gamma keeps its scale (1 where it is zero), and beta
-    takes the rest of the bias.
+    takes the rest of the bias; the running mean does where there is no beta.
     """
     name, norm = units.layer.name, units.norm
     producer = units.network.get_submodule(name)
@@ -53,9 +57,10 @@ def _written_back(units: Units, kept: torch.Tensor, centroids: torch.Tensor) -> 
     scale = norm.scale[kept]
     scale = torch.where(scale == 0, 1.0 / norm.std[kept], scale)
     own = units.bias[kept]
-    new = {
-        f"{name}.weight": (weights / scale[:, None]).reshape(shape),
+    new = {f"{name}.weight": (weights / scale[:, None]).reshape(shape)}
+    if not units.network.get_submodule(units.layer.norm).affine:
+        return new | {f"{units.layer.norm}.running_mean": own - bias / scale}
+    return new | {
         f"{units.layer.norm}.weight": scale * norm.std[kept],
         f"{units.layer.norm}.bias": bias - (own - norm.mean[kept]) * scale,
     }
-    return new

@@ -23,8 +23,9 @@ def group_rows(rows: Tensor, dead: Tensor, threshold: float) -> Tensor:
     return main_of
 
 
-def merge_groups(rows: Tensor, main_of: Tensor, dead: Tensor) -> Merge:
-    """Each unit as its norm ratio times the main unit of its group; dead ones (-1) as constants."""
+def merge_groups(rows: Tensor, main_of: Tensor, constants: Tensor) -> Merge:
+    """Each unit as its norm ratio times the main unit of its group; dead ones (-1) as `constants`
+    (m,)."""
     m = len(rows)
     alive = main_of >= 0
     kept = main_of[alive].unique()
@@ -33,13 +34,13 @@ def merge_groups(rows: Tensor, main_of: Tensor, dead: Tensor) -> Merge:
     ratio = torch.where(norm[mains] > 0, norm[alive] / norm[mains].clamp(min=1e-300), 1.0)
     mixing = torch.zeros(len(kept), m, dtype=torch.float64, device=rows.device)
     mixing[torch.searchsorted(kept, mains), alive.nonzero()[:, 0]] = ratio
-    offset = torch.where(dead, rows[:, -1].clamp(min=0.0), 0.0)
-    offset[kept] = 0.0
-    return Merge(kept, mixing, offset)
+    return Merge(kept, mixing, torch.where(alive, 0.0, constants))
 
 
-def threshold_for(rows: Tensor, keep: int) -> float:
+def threshold_for(rows: Tensor, keep: int | None) -> float:
     """The highest cosine threshold, to 1e-6, that leaves at most `keep` groups; by bisection."""
+    if keep is None or keep < 1:
+        raise ValueError(f"condensation wants threshold=, or keep= of at least 1, not keep={keep}")
     return bisect_groups(lambda t: len(kernels.group(rows, t)[1]), keep, -1.0, 1.0)
 
 

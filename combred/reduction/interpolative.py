@@ -14,6 +14,8 @@ from combred.reduction.units import Units
 def interpolative(units: Units, *, keep: int) -> Merge:
     """The first `keep` pivots of B = Q R, with the mixing that R gives: [I, R11^-1 R12].
 
+    Fewer, where B has no such rank.
+
     R is read off the pivoted Cholesky factor of B^T B = P R^T R P^T: the same pivots, the
     same R, without the rows of B. Columns are weighted by the norm of what the next layers make of
     them.
@@ -22,9 +24,11 @@ def interpolative(units: Units, *, keep: int) -> Merge:
     BB, _, _ = moments.about(units.layer.takes_offset)
     weight = units.reading.norm(dim=1).to(BB.device).clamp(min=1e-300)
     G = (BB * weight * weight[:, None]).cpu().numpy()
-    factor, pivots, rank, _ = dpstrf(G, tol=0.0, lower=0)
+    factor, pivots, rank, _ = dpstrf(G, tol=-1.0, lower=0)  # rank: to m rounding errors
     keep = min(keep, max(int(rank), 1))
     R = torch.from_numpy(factor).triu().to(BB.device)
+    if rank == 0:  # all units are constant: the offset says all
+        R.fill_diagonal_(1.0)
     order = torch.from_numpy(pivots.astype("int64") - 1).to(BB.device)
     mixing = torch.zeros(keep, units.m, dtype=torch.float64, device=BB.device)
     mixing[torch.arange(keep), order[:keep]] = 1.0

@@ -7,6 +7,8 @@ layer the reason why it is left alone. Nothing here changes the network.
 
 import math
 import operator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import torch
@@ -29,12 +31,12 @@ POOL_FUNCTIONS = {
 }
 # sigma(c x) = c sigma(x) for c > 0 (Chen & Xu 2024, equation 5)
 HOMOGENEOUS = (nn.ReLU, nn.LeakyReLU)
-HOMOGENEOUS_FUNCTIONS = {torch.relu, F.relu, F.leaky_relu}
+HOMOGENEOUS_FUNCTIONS = {torch.relu, torch.relu_, F.relu, F.leaky_relu}
 # ReLU6 is homogeneous below its bound alone; Chen & Xu apply their method to it all the same.
 BOUNDED = (nn.ReLU6,)
 BOUNDED_FUNCTIONS = {F.relu6}
 LINEAR = (nn.Identity, nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)
-LINEAR_FUNCTIONS = {F.dropout}
+LINEAR_FUNCTIONS = {F.dropout, F.dropout1d, F.dropout2d, F.dropout3d}
 OTHER = (
     *(nn.GELU, nn.SiLU, nn.Tanh, nn.Sigmoid, nn.ELU, nn.CELU, nn.SELU, nn.Softplus),
     *(nn.Hardswish, nn.Hardsigmoid, nn.Hardtanh, nn.Mish, nn.LogSigmoid, nn.Softsign),
@@ -80,7 +82,8 @@ class HiddenLayer:
     depthwise: str = ""  # the depthwise convolution on the way, "" if none
     homogeneous: bool = True  # sigma(c x) = c sigma(x) from the producer's output to the readers
     bounded: bool = False  # ReLU6 on the way: homogeneous below 6 alone
-    activation: str = ""  # the first on the way: "" (none), "relu" (or ReLU6), "leaky", "other"
+    # the first on the way: "" (none), "relu" (or ReLU6), "leaky", "other" (or not one for all)
+    activation: str = ""
     takes_offset: bool = True  # no reader or pooling pads with zeros
     selects: bool = False  # units of a residual stream, to be chosen by a `ChannelSelection`
     last_axis: bool = False  # units lie on the last axis (linear layers), not on axis 1
@@ -136,6 +139,8 @@ class _Path:
     activation: str = ""
     takes_offset: bool = True
     branches: int = 1
+    folds: bool = True  # a batch norm here could be folded into the weights before it
+    splits: bool = False  # into branches, before an activation
 
     @property
     def units(self) -> int:
@@ -147,9 +152,14 @@ def find_layers(network: nn.Module, example_input: Tensor) -> Survey:
 
     Raises ValueError where torch.fx cannot trace it, or where it does not run on the example.
     """
-    was_training = network.training
-    network.eval()
-    try:
+    with evaluation(network), torch.no_grad():
+        try:
+            network(example_input)
+        except Exception as error:
+            raise ValueError(
+                f"{type(network).__name__} does not run on an example_input of shape "
+                f"{tuple(example_input.shape)}: {error}"
+            ) from error
         try:
             traced = fx.GraphModule(network, _Tracer().trace(network))
         except Exception as error:
@@ -157,10 +167,7 @@ def find_layers(network: nn.Module, example_input: Tensor) -> Survey:
                 f"{type(network).__name__} cannot be traced by torch.fx ({error}). Its forward "
                 "must not branch on values of tensors; reduce the traceable part of it instead."
             ) from error
-        with torch.no_grad():
-            ShapeProp(traced).propagate(example_input)
-    finally:
-        network.train(was_training)
+        ShapeProp(traced).propagate(example_input)
     modules = dict(traced.named_modules())
     graph = _Graph(traced, modules)
     layers, untouched = [], {}
@@ -182,7 +189,23 @@ def find_layers(network: nn.Module, example_input: Tensor) -> Survey:
     for node in traced.graph.nodes:
         if graph.is_depthwise(node) and node.target not in carried:
             untouched[node.target] = "depthwise convolution of units that are left alone"
+    called = {node.target for node in traced.graph.nodes if node.op == "call_module"}
+    for name, module in network.named_modules():
+        if isinstance(module, (nn.Linear, *CONVOLUTIONS)) and name not in called:
+            untouched[name] = "the forward does not call it as a module"
     return Survey(layers, untouched)
+
+
+@contextmanager
+def evaluation(network: nn.Module) -> Iterator[None]:
+    """Evaluation mode for a while; then every module is back in the mode it had."""
+    modes = [(module, module.training) for module in network.modules()]
+    network.eval()
+    try:
+        yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
 
 
 _PARAMETRIC = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d, nn.Bilinear, nn.RNNBase)
@@ -237,7 +260,8 @@ class _Graph:
             raise _Untouchable(f"the weights of {name} are read outside of it")
         if any(id(p) in self.shared for p in module.parameters(recurse=False)):
             raise _Untouchable(f"{name} shares its weights with another layer")
-        if hasattr(module, "parametrizations"):
+        weight = getattr(module, "weight", None)  # pruned or weight-normed by a hook: no parameter
+        if hasattr(module, "parametrizations") or not isinstance(weight, nn.Parameter | None):
             raise _Untouchable(f"the weights of {name} are parametrised")
         return module
 
@@ -248,10 +272,12 @@ class _Graph:
         shape = self.shape(node)
         linear = isinstance(module, nn.Linear)
         path = _Path(shape, linear and len(shape) != 2, [node.target])
+        if isinstance(module, CONVOLUTIONS) and len(shape) != module.weight.dim():
+            raise _Untouchable(f"its output {shape} has no batch axis; give an example (n, ...)")
         if selects:
             if not module.affine:
                 raise _Untouchable(f"{node.target} has no gamma and beta")
-            path.norm = node.target
+            path.norm, path.folds = node.target, False
         self.follow(node, path)
         if not path.readers:
             raise _Untouchable("nothing reads it")
@@ -266,7 +292,7 @@ class _Graph:
             path.depthwise,
             path.homogeneous,
             path.bounded,
-            path.activation,
+            "other" if path.splits and path.activation else path.activation,
             path.takes_offset,
             selects,
             path.last_axis,
@@ -276,6 +302,7 @@ class _Graph:
         """Walk from a value to all that read it; `path` collects what is met."""
         users = [user for user in node.users if not _reads_shape(user)]
         path.branches = max(path.branches, len(users))
+        path.splits = path.splits or len(users) > 1 and not path.activation
         for user in users:
             if user.op == "output":
                 raise _Untouchable("its units are the network's output")
@@ -301,10 +328,11 @@ class _Graph:
                 if path.depthwise:
                     raise _Untouchable("two depthwise convolutions in a row")
                 path.depthwise = name
-            elif not path.norm and not path.activation and not path.depthwise:
-                path.norm = name
+            elif not path.folds:
+                path.homogeneous = False  # affine, and not part of the weights before it
             elif not path.depthwise:
-                path.homogeneous = False  # affine behind the activation
+                path.norm = name
+            path.folds = self.is_depthwise(user)
             path.carriers.append(name)
         elif isinstance(module, POOLS):
             self.pool(user, path, getattr(module, "padding", 0), module)
@@ -312,7 +340,7 @@ class _Graph:
             self.flatten(node, user, path)
         elif not self.activate(path, module, (HOMOGENEOUS, BOUNDED, LINEAR, OTHER), isinstance):
             if isinstance(module, nn.PReLU) and module.num_parameters == 1:
-                path.activation = path.activation or "leaky"
+                path.activation, path.folds = path.activation or "leaky", False
             else:
                 raise _Untouchable(f"{type(module).__name__} ({name}) is not supported")
         self.follow(user, path)
@@ -348,12 +376,14 @@ class _Graph:
     def activate(self, path: _Path, what, kinds, matches) -> bool:
         """Note an elementwise operation on the path; False where it is none of those known."""
         homogeneous, bounded, linear, other = (matches(what, kind) for kind in kinds)
+        other = other and not bounded  # a ReLU6 is a Hardtanh
         if other:
             path.homogeneous, path.activation = False, "other"
         elif homogeneous or bounded:
             leaky = "leaky" in getattr(what, "__name__", type(what).__name__).lower()
             path.activation = path.activation or ("leaky" if leaky else "relu")
             path.bounded = path.bounded or bounded
+        path.folds = path.folds and not (homogeneous or bounded or other)
         return homogeneous or bounded or linear or other
 
     def pool(self, user: fx.Node, path: _Path, padding, module) -> None:
@@ -364,8 +394,11 @@ class _Graph:
         if len(shape) <= axis or shape[axis] != units or path.last_axis:
             raise _Untouchable(f"{user.name} mixes units")
         name = type(module).__name__ if module is not None else user.name
-        if "avg" in name.lower() and any(_as_tuple(padding)):
-            path.takes_offset = False
+        if "mean" in name and not _keeps_units(user, len(self.shape(user.args[0]))):
+            raise _Untouchable(f"{user.name} mixes units")
+        padded = "avg" in name.lower() and any(_as_tuple(padding))
+        path.takes_offset = path.takes_offset and not padded
+        path.folds = path.folds and not padded and "max" not in name.lower()
 
     def flatten(self, node: fx.Node, user: fx.Node, path: _Path) -> None:
         """(n, units, ...) -> (n, units * positions), unit by unit."""
@@ -405,6 +438,12 @@ def _is_in(what, kind) -> bool:
 
 def _argument(node: fx.Node, index: int, default):
     return node.args[index] if len(node.args) > index else default
+
+
+def _keeps_units(mean: fx.Node, axes: int) -> bool:
+    """A mean over none of the first two of some axes."""
+    over = mean.kwargs.get("dim", _argument(mean, 1, None))
+    return bool(over) and all(axis % axes > 1 for axis in _as_tuple(over))
 
 
 def _as_tuple(padding) -> tuple:

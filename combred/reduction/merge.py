@@ -109,7 +109,8 @@ def _mix_inputs(module: nn.Module, merge: Merge, positions: int, shifts: bool) -
         shift = torch.einsum("nmp,m->n", U, offset)
         bias = module.bias.detach().double() if module.bias is not None else 0.0
         if module.bias is None:
-            module.bias = nn.Parameter(shift.to(module.weight.dtype))
+            new = shift.to(module.weight.dtype)
+            module.bias = nn.Parameter(new, requires_grad=module.weight.requires_grad)
         _set(module, "bias", bias + shift)
     _set(module, "weight", mixed.reshape(shape))
     if isinstance(module, nn.Linear):
@@ -141,4 +142,4 @@ def _select_channels(network: nn.Module, name: str, kept: Tensor) -> None:
         return
     norm = network.get_submodule(name)
     selection = ChannelSelection(kept.to(norm.weight.device))
-    network.set_submodule(name, nn.Sequential(selection, norm))
+    setattr(holder, last, nn.Sequential(selection, norm).train(norm.training))

@@ -35,12 +35,14 @@ def neuron_merging(
     cosine = unit @ unit[merge.kept].T  # (m, k)
     length = rows.norm(dim=1)
     ratio = length[:, None] / length[merge.kept].clamp(min=1e-300)
+    ratio = torch.where(length[merge.kept] > 0, ratio, 0.0)  # no unit is a multiple of nothing
     distance, scale = 1.0 - cosine, ratio
     if units.norm is not None:
         scale, bias = batch_norm_relation(units.norm, units.bias, ratio, merge.kept)
-        # S < 0 would need a negative multiple, which no ReLU passes on: never nearest.
         bias_distance = torch.where(scale > 0, bias.abs() / scale.clamp(min=1e-300), torch.inf)
         distance = weight * distance + (1.0 - weight) * _normalised(bias_distance)
+    # S < 0 would need a negative multiple, which no ReLU passes on: never nearest.
+    distance = torch.where(scale > 0, distance, torch.inf)
     nearest = distance.argmin(dim=1)
     compensated = pruned & (cosine.gather(1, nearest[:, None])[:, 0] >= t)
     compensated &= torch.isfinite(distance.gather(1, nearest[:, None])[:, 0])
@@ -68,16 +70,23 @@ def important(units: Units, keep: int, criterion: str) -> Tensor:
     return score.argsort(descending=True, stable=True)[:keep].sort().values
 
 
-def geometric_median(rows: Tensor, steps: int = 200) -> Tensor:
-    """The point (d,) with the least sum of distances to rows (m, d); Weiszfeld's iteration."""
+def geometric_median(rows: Tensor, steps: int = 1000) -> Tensor:
+    """The point (d,) with the least sum of distances to rows (m, d).
+
+    Weiszfeld's iteration; from a row it goes on as in Vardi & Zhang, PNAS 97 (2000).
+    """
     point = rows.mean(dim=0)
     for _ in range(steps):
-        weight = 1.0 / (rows - point).norm(dim=1).clamp(min=1e-12)
-        moved = (weight @ rows) / weight.sum()
-        if (moved - point).norm() <= 1e-12 * moved.norm():
+        distance = (rows - point).norm(dim=1)
+        weight = torch.where(distance > 0, 1.0 / distance, 0.0)
+        pull, here = weight @ (rows - point), (distance == 0).sum()
+        if pull.norm() <= here:  # this row is the median
             break
-        point = moved
-    return moved
+        step = (1.0 - here / pull.norm()) * pull / weight.sum()
+        point = point + step
+        if step.norm() <= 1e-12 * point.norm():
+            break
+    return point
 
 
 def batch_norm_relation(
@@ -86,12 +95,14 @@ def batch_norm_relation(
     """S and B (m, k) of equation (8): x_2^BN = S x_1^BN + B, unit 1 being kept, unit 2 any.
 
     ratio (m, k): s = |F_2| / |F_1|. A bias b (m,) of the convolution shifts its running mean.
+    Where gamma_1 is 0, x_1^BN is constant and S is 0.
     """
     gamma, beta, sigma = norm.gamma, norm.beta, norm.std
     mu = norm.mean - bias
-    one = gamma[kept]
-    one = torch.where(one == 0, 1e-300, one)
+    constant = gamma[kept] == 0
+    one = torch.where(constant, 1.0, gamma[kept])
     S = ratio * (gamma[:, None] / one) * (sigma[kept] / sigma[:, None])
+    S = torch.where(constant, 0.0, S)
     inner = ratio * (-sigma[kept] * beta[kept] / one + mu[kept]) - mu[:, None]
     return S, (gamma / sigma)[:, None] * inner + beta[:, None]
 

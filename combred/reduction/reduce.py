@@ -8,7 +8,8 @@ at the units (`units.look`) and answers a `Merge`, least squares refits it, `mer
 import copy
 import functools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import torch
@@ -28,9 +29,9 @@ from combred.reduction.channel_similarity import channel_similarity
 from combred.reduction.condensation import condense
 from combred.reduction.folding import folding
 from combred.reduction.interpolative import interpolative
-from combred.reduction.layers import HiddenLayer, find_layers
+from combred.reduction.layers import HiddenLayer, evaluation, find_layers
 from combred.reduction.least_squares import refit
-from combred.reduction.merge import Merge, perform
+from combred.reduction.merge import Merge, apply_merge, perform
 from combred.reduction.neuron_merging import magnitude, neuron_merging
 from combred.reduction.units import look
 
@@ -115,7 +116,7 @@ def reduce(
     network: any `nn.Module` that torch.fx traces, or a `Surrogate`. example_input (n, ...): one
     input it runs on (a surrogate needs none). method: a name in `METHODS`, or a callable such as
     functools.partial(neuron_merging, criterion="l1"). layers: names, or numbers from 1, of the
-    hidden layers to reduce; None: all that the method can.
+    hidden layers to reduce, in any order; None: all that the method can.
 
     How far, one of: threshold (cosine for condensation, distance for channel similarity); ratio,
     the share of units kept; each one number, one per layer, or a dict by name. Or widths that are
@@ -146,6 +147,11 @@ def reduce(
             f"{name_of(method)} looks at activations: give calibration=inputs (512 are nearly "
             "enough; combred.reduction.gaussian_inputs makes some where there is no data)"
         )
+    if isinstance(calibration, Iterator):
+        raise ValueError(
+            "calibration is run through more than once, an iterator only once: give inputs "
+            "(n, ...), or list(batches)"
+        )
     survey = find_layers(network, example_input)
     untouched = dict(survey.untouched)
     targets = []
@@ -155,6 +161,8 @@ def reduce(
             continue
         if reason and layers is not None:
             raise ValueError(f"layer {layer.name} cannot be reduced: {reason}")
+        if layer in targets:
+            raise ValueError(f"layer {layer.name} is named twice in layers={list(layers)}")
         if reason:
             untouched[layer.name] = reason
         else:
@@ -171,139 +179,136 @@ def reduce(
     if threshold is not None and not chosen.thresholds:
         raise ValueError(f"{name_of(method)} takes ratio= (the share of units kept), no threshold=")
 
-    def cut_all(sizes: list[dict]) -> Reduced:
-        return _cut_all(
-            network,
-            example_input,
-            targets,
-            sizes,
-            calibration,
-            (chosen, method, compensation, ridge),
-        )
-
+    values = {} if budget else _by_layer(threshold if threshold is not None else ratio, targets)
+    targets.sort(key=survey.layers.index)  # front to back, in whatever order they were named
+    job = Job(network, example_input, calibration, chosen, name_of(method), compensation, ridge)
     if budget:
-        ((kind, amount),) = budget.items()
         if calibration is None:
             raise ValueError(
-                f"{kind}= chooses widths by what each costs in accuracy: give calibration=inputs"
+                f"{', '.join(budget)}= chooses widths by what each costs in accuracy: give "
+                "calibration=inputs"
             )
         found = allocate(
             network,
             example_input,
             targets,
             calibration,
-            Budget(kind, amount),
-            lambda keep: cut_all([{"keep": k} for k in keep]),
+            Budget(*budget.popitem()),
+            lambda widths: job.cut(targets, [{"keep": k} for k in widths]),
+            job.error_of_one,
         )
         return Reduced(found.network, found.trace, untouched, found.output_error)
-    values = _by_layer(threshold if threshold is not None else ratio, targets)
     if threshold is not None:
-        sizes = [{"threshold": value} for value in values]
+        sizes = [{"threshold": values[layer.name]} for layer in targets]
     else:
-        if not all(0 < value <= 1 for value in values):
+        if not all(0 < value <= 1 for value in values.values()):
             raise ValueError(f"ratio={ratio} is the share of units kept: it lies in (0, 1]")
-        sizes = [
-            {"keep": max(1, round(value * layer.units))}
-            for value, layer in zip(values, targets, strict=True)
-        ]
-    found = cut_all(sizes)
+        sizes = [{"keep": max(1, round(values[layer.name] * layer.units))} for layer in targets]
+    found = job.cut(targets, sizes)
     if all(cut.units_after == cut.units_before for cut in found.trace):
+        asked = f"ratio={ratio}" if threshold is None else f"threshold={threshold}"
         raise ValueError(
-            f"{name_of(method)} with {'threshold' if threshold is not None else 'ratio'}="
-            f"{threshold if threshold is not None else ratio} changes nothing: all "
-            f"{sum(layer.units for layer in targets)} units stay. "
-            + (
-                "Nothing is alike that far: ask for less."
-                if threshold is not None
-                else "Ask for a smaller share."
-            )
+            f"{name_of(method)} with {asked} changes nothing: all "
+            f"{sum(layer.units for layer in targets)} units stay. Nothing is alike that far, or "
+            "the share is too large: ask for more."
         )
     return Reduced(found.network, found.trace, untouched, found.output_error)
 
 
-def _cut_all(
-    network: nn.Module,
-    example_input: Tensor,
-    targets: list[HiddenLayer],
-    sizes: list[dict],
-    calibration: Calibration | None,
-    how: tuple,
-) -> Reduced:
-    """Reduce the layers one after another, front to back, each to its size."""
-    reduced, trace, changed = copy.deepcopy(network), [], False
-    count = count_parameters(reduced), count_flops(reduced, example_input)
-    for layer, size in zip(targets, sizes, strict=True):
-        begun = time.perf_counter()
-        merge, choice = choose_merge(
-            network, reduced if changed else None, layer, size, calibration, how
-        )
-        error = None
-        if merge.changes:
-            perform(reduced, layer, merge)
-            changed = True
-        if calibration is not None:
-            error = relative_error(network, reduced, layer, calibration)
-        try:
-            after = count_parameters(reduced), count_flops(reduced, example_input)
-        except RuntimeError as problem:
-            raise ValueError(
-                f"with fewer units in {layer.name} the network no longer runs ({problem}): its "
-                "forward has the old width written into it"
-            ) from problem
-        members = (choice.mixing != 0).sum(dim=1)
-        trace.append(
-            Cut(
-                layer.name,
-                name_of(how[1]),
-                how[2],
-                layer.units,
-                len(merge.kept),
-                int((members > 1).sum()),
-                int(members.max()),
-                count[0],
-                after[0],
-                count[1],
-                after[1],
-                error,
-                time.perf_counter() - begun,
+@dataclass(frozen=True)
+class Job:
+    """A network to be reduced, and how: what stays the same from layer to layer."""
+
+    network: nn.Module
+    example_input: Tensor
+    calibration: Calibration | None
+    method: Method
+    name: str
+    compensation: str
+    ridge: float
+
+    def cut(self, layers: list[HiddenLayer], sizes: list[dict]) -> Reduced:
+        """Reduce layers one after another, front to back, each to its size."""
+        reduced, trace = copy.deepcopy(self.network), []
+        for layer, size in zip(layers, sizes, strict=True):
+            begun = time.perf_counter()
+            before = count_parameters(reduced), count_flops(reduced, self.example_input)
+            changed = any(cut.units_after < cut.units_before for cut in trace)
+            merge, choice = self.merge(reduced if changed else None, layer, size)
+            if merge.changes:
+                perform(reduced, layer, merge)
+            members = (choice.mixing != 0).sum(dim=1)
+            error = None if self.calibration is None else 0.0
+            with _narrower(layer):
+                after = count_parameters(reduced), count_flops(reduced, self.example_input)
+                if self.calibration is not None and (changed or merge.changes):
+                    error = relative_error(self.network, reduced, layer, self.calibration)
+            trace.append(
+                Cut(
+                    layer=layer.name,
+                    method=self.name,
+                    compensation=self.compensation,
+                    units_before=layer.units,
+                    units_after=len(merge.kept),
+                    groups=int((members > 1).sum()),
+                    largest_group=int(members.max()),
+                    parameters_before=before[0],
+                    parameters_after=after[0],
+                    flops_before=before[1],
+                    flops_after=after[1],
+                    error=error,
+                    seconds=time.perf_counter() - begun,
+                )
             )
-        )
-        count = after
-    output = None if calibration is None else relative_error(network, reduced, None, calibration)
-    return Reduced(reduced, trace, {}, output)
+        output = None
+        if self.calibration is not None:
+            output = relative_error(self.network, reduced, None, self.calibration)
+        return Reduced(reduced, trace, {}, output)
+
+    def error_of_one(self, layer: HiddenLayer, keep: int) -> float:
+        """Relative error of the output where one layer alone keeps `keep` units."""
+        merge, _ = self.merge(None, layer, {"keep": keep})
+        reduced = apply_merge(self.network, layer, merge)
+        with _narrower(layer):
+            return relative_error(self.network, reduced, None, self.calibration)
+
+    def merge(
+        self, reduced: nn.Module | None, layer: HiddenLayer, size: dict
+    ) -> tuple[Merge, Merge]:
+        """The merge of one layer, compensated, and the method's own.
+
+        reduced: the network whose earlier layers are reduced, None if none is. size:
+        {"keep": units} or {"threshold": value}.
+        """
+        current = self.network if reduced is None else reduced
+        if size.get("keep") == layer.units:
+            whole = Merge.prune(torch.arange(layer.units), layer.units)
+            return whole, whole
+        data = None
+        if self.calibration is not None:
+            data = layer_moments(self.network, reduced, layer, self.calibration)
+        choice = self.method.choose(look(current, layer, data), **size)
+        if not choice.changes or self.compensation == "own":
+            return choice, choice
+        if self.compensation == "none":
+            return Merge.prune(choice.kept, layer.units), choice
+        if choice.carriers:
+            moved = apply_merge(current, layer, choice)
+            with _narrower(layer):
+                data = layer_moments(self.network, moved, layer, self.calibration)
+        return refit(choice, data, self.ridge, layer.takes_offset), choice
 
 
-def choose_merge(
-    network: nn.Module,
-    reduced: nn.Module | None,
-    layer: HiddenLayer,
-    size: dict,
-    calibration: Calibration | None,
-    how: tuple,
-) -> tuple[Merge, Merge]:
-    """The merge of one layer, compensated, and the method's own.
-
-    network: the original; reduced: with its earlier layers reduced, None if none is. size:
-    {"keep": units} or {"threshold": value}; how: (Method, its name, compensation, ridge).
-    """
-    method, _, compensation, ridge = how
-    current = network if reduced is None else reduced
-    if size.get("keep") == layer.units:
-        whole = Merge.prune(torch.arange(layer.units), layer.units)
-        return whole, whole
-    data = None
-    if calibration is not None:
-        data = layer_moments(network, reduced, layer, calibration)
-    choice = method.choose(look(current, layer, data), **size)
-    if not choice.changes or compensation == "own":
-        return choice, choice
-    if compensation == "none":
-        return Merge.prune(choice.kept, layer.units), choice
-    if choice.carriers:
-        moved = copy.deepcopy(current)
-        perform(moved, layer, choice)
-        data = layer_moments(network, moved, layer, calibration)
-    return refit(choice, data, ridge, layer.takes_offset), choice
+@contextmanager
+def _narrower(layer: HiddenLayer) -> Iterator[None]:
+    """ValueError where a network does not run once a layer has fewer units."""
+    try:
+        yield
+    except RuntimeError as problem:
+        raise ValueError(
+            f"with fewer units in {layer.name} the network no longer runs ({problem}): its "
+            "forward has the old width written into it"
+        ) from problem
 
 
 def refusal(method: Method, layer: HiddenLayer, compensation: str) -> str:
@@ -356,13 +361,8 @@ def count_parameters(network: nn.Module) -> int:
 def count_flops(network: nn.Module, example_input: Tensor) -> int:
     """Floating-point operations of the matrix products and convolutions for one input row, two per
     multiply-add."""
-    was_training = network.training
-    network.eval()
-    try:
-        with torch.no_grad(), FlopCounterMode(display=False) as counter:
-            network(example_input[:1])
-    finally:
-        network.train(was_training)
+    with evaluation(network), torch.no_grad(), FlopCounterMode(display=False) as counter:
+        network(example_input[:1])
     return counter.get_total_flops()
 
 
@@ -376,18 +376,18 @@ def _resolve_compensation(compensation: str | None, calibration: Calibration | N
     return compensation
 
 
-def _by_layer(sizes: Sizes, targets: list[HiddenLayer]) -> list[float]:
-    """One size per layer. ValueError where there are too few, or names that are not there."""
+def _by_layer(sizes: Sizes, targets: list[HiddenLayer]) -> dict[str, float]:
+    """A size for each layer. ValueError where there are too few, or names that are not there."""
     names = [layer.name for layer in targets]
     if isinstance(sizes, Mapping):
         if set(sizes) != set(names):
             raise ValueError(f"sizes are given for {sorted(sizes)}, layers are {names}")
-        return [sizes[name] for name in names]
+        return dict(sizes)
     if isinstance(sizes, Sequence):
         if len(sizes) != len(names):
             raise ValueError(f"{len(sizes)} sizes are given for {len(names)} layers: {names}")
-        return list(sizes)
-    return [sizes] * len(names)
+        return dict(zip(names, sizes, strict=True))
+    return dict.fromkeys(names, sizes)
 
 
 def _reduce_surrogate(surrogate: Surrogate, calibration: Calibration | None, how: dict) -> Reduced:

@@ -83,16 +83,18 @@ def look(network: nn.Module, layer: HiddenLayer, moments: Moments | None = None)
     if layer.selects:
         weights, bias = norm.gamma.new_zeros(len(norm.gamma), 0), torch.zeros_like(norm.gamma)
     else:
-        weights = producer.weight.double().flatten(1)
-        bias = weights.new_zeros(len(weights)) if producer.bias is None else producer.bias.double()
+        weights = producer.weight.detach().double().flatten(1)
+        bias = weights.new_zeros(len(weights))
+        if producer.bias is not None:
+            bias = producer.bias.detach().double()
     kernels = None
     if layer.depthwise:
-        kernels = network.get_submodule(layer.depthwise).weight.double().flatten(1)
+        kernels = network.get_submodule(layer.depthwise).weight.detach().double().flatten(1)
         behind = norm_behind(network, layer)
         if behind is not None:
             kernels = kernels * batch_norm(behind).scale[:, None]
     reading = [
-        _by_unit(network.get_submodule(name).weight.double(), len(bias))
+        _by_unit(network.get_submodule(name).weight.detach().double(), len(bias))
         for name, _ in layer.readers
     ]
     return Units(network, layer, weights, bias, norm, kernels, torch.cat(reading, dim=1), moments)

@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from combred.mechanism import Mechanism
 from combred.report import figures, ignitions, verdict
 from combred.report.folder import Folder, read_folder
+from combred.report.methods import draw_methods
 from combred.report.sections import make_sections
 from combred.report.similarity import condensation_numbers
 from combred.report.style import save, style
@@ -77,6 +78,8 @@ def draw(run: Folder, condensed: dict) -> dict[str, Figure]:
             drawn["similarity"] = figures.draw_similarity(condensed["reductions"], dict(matrices))
     if condensed["groups"]:
         drawn["groups"] = figures.draw_groups(condensed)
+    if run.methods:
+        drawn["methods"] = draw_methods(run.methods)
     if run.times:
         drawn["times"] = figures.draw_times(run.times)
     return drawn

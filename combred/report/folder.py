@@ -26,7 +26,7 @@ PAPER_MECHANISM = "drm19.yaml"
 class Folder:
     """The artefacts of a run: the JSON files as they are, losses by stage, rollouts by network.
 
-    `reductions`: the records of reduce.json by stage, from 1.
+    `reductions`: the records of reduce.json by stage, from 1. `methods`: reduction.json, if there.
     """
 
     path: Path
@@ -40,6 +40,7 @@ class Folder:
     card: dict
     losses: dict[int, list[dict]]
     rollouts: dict[str, list[Rollout]]
+    methods: dict
 
     @property
     def stages(self) -> list[int]:
@@ -143,6 +144,7 @@ def read_folder(path: Path, mechanism: Mechanism) -> Folder:
         card=read_json(path / "surrogate.json"),
         losses={stage: lines for stage, lines in losses.items() if lines},
         rollouts=rollouts,
+        methods=read_json(path / "reduction.json"),
     )
 
 

@@ -6,6 +6,7 @@ Takes a `Folder`, the numbers of condensation and the names of the figures that 
 
 from combred.report.blocks import Block, Note, Picture, Section, Text
 from combred.report.folder import Folder
+from combred.report.methods import methods_section
 from combred.report.provenance import cases_in_words, made_section, use_section
 from combred.report.tables import case_table, stage_table, time_table
 from combred.report.traces import PANELS
@@ -19,15 +20,17 @@ PAPER = (
 
 def make_sections(folder: Folder, condensed: dict, drawn: set[str]) -> list[Section]:
     """All sections. `condensed`: what `condensation_numbers` gave."""
-    return [
+    sections = [
         stages_section(folder),
         ignition_section(folder, drawn),
         loss_section(folder, drawn),
         condensation_section(folder, condensed, drawn),
+        methods_section(folder, drawn),
         time_section(folder, drawn),
         made_section(folder),
         use_section(folder),
     ]
+    return [section for section in sections if section is not None]
 
 
 def stages_section(folder: Folder) -> Section:

@@ -3,6 +3,7 @@
 from combred.reduction.brain_surgeon import brain_surgeon
 from combred.reduction.calibration import gaussian_inputs
 from combred.reduction.channel_similarity import channel_similarity
+from combred.reduction.complexity import Complexity, Epoch, Pruned, train_sparsely
 from combred.reduction.condensation import condense
 from combred.reduction.folding import folding
 from combred.reduction.interpolative import interpolative
@@ -17,9 +18,12 @@ from combred.reduction.units import Units, look
 __all__ = [
     "METHODS",
     "ChannelSelection",
+    "Complexity",
     "Cut",
+    "Epoch",
     "HiddenLayer",
     "Merge",
+    "Pruned",
     "Reduced",
     "Stage",
     "Survey",
@@ -40,5 +44,6 @@ __all__ = [
     "reduce_stage",
     "refit",
     "stage_table",
+    "train_sparsely",
     "ware",
 ]

@@ -26,10 +26,11 @@ as long as it is given the same parameters, which is until the next cut or rollb
 starts a fresh one all the same). `metric` should be a plain function of the network.
 
 With a `folder` the loop can be killed anywhere: it writes its state after every event, and the same
-call goes on where it stood, losing at most one chunk of training. torch's generator is stored as
-well, so that a `train` that is a function of the network, its arguments and
-that generator gives the same trace and network, interrupted or not. Files: state.json,
-trace.jsonl (one `Event` a line, drawn by `combred.report.automatic`), network-<event>.safetensors.
+call goes on where it stood, losing at most one chunk of training. torch's CPU generator is stored
+as well: a `train` that depends on the network, its arguments and that generator alone gives the
+same trace and network, interrupted or not. Files: state.json, trace.jsonl (one `Event` a line,
+drawn by `combred.report.automatic`), network-<event>.safetensors (weights alone: shapes are rebuilt
+from the network given and the units of each layer).
 
 Where the paper leaves a choice:
 
@@ -160,8 +161,8 @@ class AutomaticSettings:
         criteria = (self.layer_min, self.last_criterion, self.final_criterion)
         lowest = min(value for value in criteria if value is not None)
         require(
-            self.deviation is None or self.deviation < lowest,
-            f"deviation={self.deviation} must lie below every criterion (the lowest is {lowest}): "
+            self.deviation is None or self.deviation <= lowest,
+            f"deviation={self.deviation} lies above a criterion (the lowest is {lowest}): "
             "give it in the units of the metric, or None",
         )
         whole = ("criterion_period", "rate_period", "step_limit", "deviation_steps", "final_steps")
@@ -793,8 +794,8 @@ class _Folder:
         self.path, self.network, self.plan = path, network, plan
         given = isinstance(plan.calibration, Tensor)
         self.signature = json.loads(json.dumps(asdict(plan.settings))) | {
-            "network": _digest(network.state_dict()),
-            "calibration": _digest({"": plan.calibration}) if given else None,
+            "network": _digest(repr(network), network.state_dict()),
+            "calibration": _digest("", {"": plan.calibration}) if given else None,
             "layers": [layer.name for layer in plan.layers],
             "compensation": plan.compensation,
         }
@@ -814,9 +815,15 @@ class _Folder:
                 f"{self.path} holds another automatic reduction ({told}). Give the same network "
                 "and settings to go on with it, or another folder."
             )
-        lines = (self.path / "trace.jsonl").read_text().splitlines()
-        trace = [Event(**json.loads(line)) for line in lines[: stored["state"]["events"]]]
-        write_bytes(self.path / "trace.jsonl", "".join(map(_line, trace)).encode())
+        path, events = self.path / "trace.jsonl", stored["state"]["events"]
+        lines = path.read_text().splitlines()[:events] if path.exists() else []
+        if len(lines) < events:
+            raise ValueError(
+                f"{path} has {len(lines)} of the {events} events that state.json counts: delete "
+                "the folder to start anew"
+            )
+        trace = [Event(**json.loads(line)) for line in lines]
+        write_bytes(path, "".join(map(_line, trace)).encode())
         points = {role: self.rebuild(entry) for role, entry in stored["points"].items()}
         random = bytearray(base64.b64decode(stored["random"]))
         torch.set_rng_state(torch.frombuffer(random, dtype=torch.uint8))
@@ -879,9 +886,9 @@ def _line(event: Event) -> str:
     return json.dumps(asdict(event)) + "\n"
 
 
-def _digest(tensors: dict[str, Tensor]) -> str:
-    """A short hash of named tensors: names, shapes, dtypes and values."""
-    sha = hashlib.sha256()
+def _digest(what: str, tensors: dict[str, Tensor]) -> str:
+    """A short hash of a text and named tensors: names, shapes, dtypes and values."""
+    sha = hashlib.sha256(what.encode())
     for name, tensor in sorted(tensors.items()):
         sha.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
         flat = tensor.detach().cpu().contiguous().flatten()

@@ -132,7 +132,7 @@ class _Checkpoint:
             return
         run = self.run
         try:
-            stored = torch.load(self.path, map_location=run.device, weights_only=True)
+            stored = torch.load(self.path, map_location="cpu", weights_only=True)
         except Exception as error:
             raise ValueError(
                 f"{self.path} cannot be read ({error}). Delete it; the training starts anew."
@@ -142,22 +142,24 @@ class _Checkpoint:
                 f"{self.path} belongs to another training:\n  then {stored['signature']}\n"
                 f"  now  {self.signature}\nDelete it, or name another file with checkpoint=."
             )
-        run.kept, run.removed = stored["kept"], stored["removed"]
+        run.kept = {name: kept.to(run.device) for name, kept in stored["kept"].items()}
+        run.removed, theta = stored["removed"], stored["theta"].to(run.device)
         run.structure = shrink(run.network, run.structure, run.kept, run.removed)
         run.network.load_state_dict(stored["network"])
-        run.gates.resize(run.structure, stored["theta"])
-        run.gates.floor = torch.zeros_like(stored["theta"])
+        run.gates.resize(run.structure, theta)
+        run.gates.floor = torch.zeros_like(theta)
         run.narrow_index()
         run.fix_last_units()
         run.make_optimizers()
         run.optimizer.load_state_dict(stored["optimizer"])
         run.theta_optimizer.load_state_dict(stored["theta_optimizer"])
         run.trace = [Epoch(**row) for row in stored["trace"]]
-        run.step, run.count, run.settled, run.total = stored["progress"]
+        run.step, run.count, run.settled, total = stored["progress"]
+        run.total = total.to(run.device)
         if run.settled:
             run.gates.detach()
         own, *shared = stored["generators"]
-        run.generator.set_state(own.cpu())
+        run.generator.set_state(own)
         _set_global_states(shared, run.device)
 
 
@@ -168,6 +170,6 @@ def _global_states(device: torch.device) -> list[Tensor]:
 
 
 def _set_global_states(states: list[Tensor], device: torch.device) -> None:
-    torch.set_rng_state(states[0].cpu())
+    torch.set_rng_state(states[0])
     if device.type == "cuda":
-        torch.cuda.set_rng_state(states[1].cpu(), device)
+        torch.cuda.set_rng_state(states[1], device)

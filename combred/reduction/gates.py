@@ -15,6 +15,8 @@ from torch import Tensor, nn
 
 from combred.reduction.structure import Structure
 
+DECIDED = 0.5  # theta from which a unit or block stays when theta is rounded
+
 
 class Gates:
     """theta of every gate of a structure, flat (n,), and hooks that multiply by xi ~ theta.
@@ -47,8 +49,8 @@ class Gates:
         return xi
 
     def round(self) -> None:
-        """Let the network run with theta >= 1/2 for xi."""
-        self.xi = self.by_name((self.theta.detach() >= 0.5).to(self.theta.dtype))
+        """Let the network run with theta rounded for xi."""
+        self.xi = self.by_name((self.theta.detach() >= DECIDED).to(self.theta.dtype))
 
     def attach(self, network: nn.Module, structure: Structure) -> None:
         """Hook the gates into a network."""

@@ -38,7 +38,11 @@ def merge_groups(rows: Tensor, main_of: Tensor, constants: Tensor) -> Merge:
 
 
 def threshold_for(rows: Tensor, keep: int | None) -> float:
-    """The highest cosine threshold, to 1e-6, that leaves at most `keep` groups; by bisection."""
+    """A cosine threshold that leaves at most `keep` groups where 1e-6 more leaves more; by bisection.
+
+    The highest one, as long as a higher threshold never leaves fewer groups; greedy groups, which
+    need not be nested, keep to that nearly, not always.
+    """
     if keep is None or keep < 1:
         raise ValueError(f"condensation wants threshold=, or keep= of at least 1, not keep={keep}")
     return bisect_groups(lambda t: len(kernels.group(rows, t)[1]), keep, -1.0, 1.0)

@@ -19,11 +19,9 @@ import torch
 from torch import Tensor, nn
 
 from combred.reduction.expected_cost import ComplexityIndex, index_of
-from combred.reduction.gates import Gates, follow, index_network
+from combred.reduction.gates import DECIDED, Gates, follow, index_network
 from combred.reduction.reduce import count_flops, count_parameters
 from combred.reduction.structure import find_structure, shrink
-
-DECIDED = 0.5  # theta from which a unit or block stays when theta is rounded
 
 
 @dataclass(frozen=True)
@@ -171,7 +169,9 @@ class Training:
         """dL/dtheta = dC/dxi + nu dJ_FP/dtheta (equation 21), a step, and the projection."""
         theta = self.gates.theta
         (complexity,) = torch.autograd.grad(self.index(theta), theta)
-        theta.grad = straight_through + self.settings.nu * complexity
+        gradient = straight_through + self.settings.nu * complexity
+        # Where the loss diverged, `record` says so; theta must stay one that can be drawn from.
+        theta.grad = gradient.nan_to_num(0.0, 0.0, 0.0)
         self.theta_optimizer.step()
         with torch.no_grad():
             torch.maximum(theta.clamp_(max=1.0), self.gates.floor, out=theta)

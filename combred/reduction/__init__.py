@@ -1,5 +1,6 @@
 """Making trained networks smaller. A method answers `Merge`; `apply_merge` performs it."""
 
+from combred.reduction.automatic import AutomaticSettings, reduce_automatically
 from combred.reduction.brain_surgeon import brain_surgeon
 from combred.reduction.calibration import gaussian_inputs
 from combred.reduction.channel_similarity import channel_similarity
@@ -17,6 +18,7 @@ from combred.reduction.units import Units, look
 
 __all__ = [
     "METHODS",
+    "AutomaticSettings",
     "ChannelSelection",
     "Complexity",
     "Cut",
@@ -40,6 +42,7 @@ __all__ = [
     "magnitude",
     "neuron_merging",
     "reduce",
+    "reduce_automatically",
     "reduce_layer",
     "reduce_stage",
     "refit",

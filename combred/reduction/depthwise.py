@@ -11,20 +11,27 @@ Where the paper leaves a choice, or does not agree with itself:
   where the batch norm has normalised the length of v_k away. Kernels are grouped with that scale.
 - *nu.* Their equation (61), b_new nu_new = b_p nu_p + b_q nu_q, not the last row of (63), which has
   a ratio there that does not follow from (57) and breaks exactness.
+- *Signs.* Where mu_k and mu_main differ in sign, v_k points against v_main: |v_k| / |v_main| mu_k in
+  (63) is taken as r_k mu_main, r_k being the ratio above; the same where the signs agree.
 - *Range.* (63) has (epsilon, zeta) and mu only up to a factor s, 1/s; as it stands, the activation
   in the middle sees the sum of the merged channels. ReLU6 is homogeneous only below its bound, so
-  the mean is taken: s = 1 / sum_k r_k, and mu is solved for after it. For ReLU it changes nothing.
+  the mean is taken: s = 1 / sum_k |v_k| / |v_main|, and mu is solved for after it. For ReLU it
+  changes nothing.
 - *Mean and variance.* Equation (64) gives running statistics; gamma and eta are then what makes
   epsilon = gamma / sqrt(Var + eps) and zeta = eta - Mean epsilon true. In (64) ratios are inverted
-  and summed over the group; here too the mean is taken: a group of one keeps its statistics.
+  and summed over the group; here too the mean is taken: a group of one keeps its statistics. The
+  ratio is how the input of the batch norm grows with k: |v_k| / |v_main| for g, but 1 for f, which
+  comes before v_k: else f would not normalise any more when training goes on.
 """
+
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 
 from combred.reduction.grouping import group_rows, merge_groups, threshold_for
 from combred.reduction.merge import Merge
-from combred.reduction.units import Units, batch_norm, norm_behind
+from combred.reduction.units import BatchNorm, Units, batch_norm, norm_behind
 
 
 def condense_block(
@@ -43,14 +50,12 @@ def condense_block(
     expand = network.get_submodule(layer.name)
     depthwise = network.get_submodule(layer.depthwise)
     behind = norm_behind(network, layer)
-    f = batch_norm(network.get_submodule(layer.norm)) if layer.norm else None
-    g = batch_norm(behind) if behind is not None else None
     ones = torch.ones_like(units.bias)
-    epsilon = f.scale if f else ones
-    zeta = units.bias * epsilon + (f.shift if f else 0.0)
-    mu = g.scale if g else ones
     own = depthwise.bias.detach().double() if depthwise.bias is not None else torch.zeros_like(ones)
-    nu = own * mu + (g.shift if g else 0.0)
+    f = _without_bias(network.get_submodule(layer.norm), units.bias) if layer.norm else None
+    g = _without_bias(behind, own) if behind is not None else None
+    epsilon, zeta = (f.scale, f.shift) if f else (ones, units.bias)
+    mu, nu = (g.scale, g.shift) if g else (ones, own)
     length = depthwise.weight.detach().double().flatten(1).norm(dim=1)  # |v_k|
     solved = [
         _solve_group(units, merge.mixing[i], main, (epsilon, zeta, mu, nu), length)
@@ -68,7 +73,7 @@ def condense_block(
         if expand.bias is not None:
             carriers[f"{layer.name}.bias"] = torch.zeros_like(zeta)
         module = network.get_submodule(layer.norm)
-        carriers |= _statistics(module, layer.norm, f, merge, length, epsilon, zeta)
+        carriers |= _statistics(module, layer.norm, f, merge, ones, epsilon, zeta)
     if g is None:
         kept = depthwise.weight.detach().double()[merge.kept]
         shape = (-1, *[1] * (kept.dim() - 1))
@@ -81,6 +86,12 @@ def condense_block(
         name = layer.carriers[layer.carriers.index(layer.depthwise) + 1]
         carriers |= _statistics(behind, name, g, merge, length, mu, nu)
     return Merge(merge.kept, merge.mixing, merge.offset, carriers)
+
+
+def _without_bias(module: nn.Module, bias: Tensor) -> BatchNorm:
+    """A batch norm for what comes before it less a bias (m,), which its mean loses too."""
+    norm = batch_norm(module)
+    return replace(norm, mean=norm.mean - bias)
 
 
 def _solve_group(

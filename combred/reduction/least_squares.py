@@ -14,10 +14,12 @@ def refit(merge: Merge, moments: Moments, ridge: float = 1e-6, intercept: bool =
     A are the layer's activations in the original network, B those in the one whose earlier layers
     are already reduced (asymmetric: errors made before are mended too). Z0 is the mixing given:
     where the calibration says nothing, nothing moves. Since the next layers are linear in A, these
-    Z and o also minimise the error of their pre-activations, whatever their weights. Normal
-    equations, float64; G is the covariance of B[:, kept]. Without `intercept`, o = 0 and moments
-    are taken about zero: for readers that pad with zeros. Moments whose B has k columns are of the
-    kept units alone, as they are after a method has moved them (`merge.carriers`).
+    Z and o also minimise the error of their pre-activations, whatever their weights, where they
+    read one position at a time; of a wider kernel, or behind a flatten, the error of what is read
+    at each position. Normal equations, float64; G is the covariance of B[:, kept]. Without
+    `intercept`, o = 0 and moments are taken about zero: for readers that pad with zeros. Moments
+    whose B has k columns are of the kept units alone, as they are after a method has moved them
+    (`merge.carriers`).
     """
     G, R, _ = moments.about(intercept)
     mean_B, Z0 = moments.mean_B, merge.mixing.to(G.device)

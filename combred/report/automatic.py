@@ -11,7 +11,7 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from combred.report.style import BETWEEN, CVODE, FIRST, LAST, WIDTH, save, style
+from combred.report.style import BETWEEN, CVODE, FIRST, LAST, WIDTH, plain_log_ticks, save, style
 
 LABEL = "metric [-]"
 ABOVE = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 5}
@@ -61,19 +61,22 @@ def draw_course(events: list[dict], label: str = LABEL) -> Figure:
         where="post",
         label="main criterion",
     )
-    for kind, name, marker, colour in (
-        ("cut", "right after a cut", "v", LAST),
-        ("met", "layer done", "o", BETWEEN[0]),
-        ("rollback", "rolled back", "x", BETWEEN[1]),
+    for kind, name, marker, colour, ms in (
+        ("cut", "right after a cut", "v", LAST, 3.5),
+        ("met", "layer done", "o", BETWEEN[0], 3.5),
+        ("rollback", "rolled back", "X", CVODE, 6),
     ):
         of_kind = [e for e in events if e["kind"] == kind]
         if of_kind:
             at = [e["step"] for e in of_kind]
-            top.plot(at, [e["metric"] for e in of_kind], marker, color=colour, ms=3.5, label=name)
+            top.plot(at, [e["metric"] for e in of_kind], marker, color=colour, ms=ms, label=name)
     top.set_ylabel(label)
     if losses:
         panels[1].plot(*zip(*losses, strict=True), color=BETWEEN[2], lw=1.4)
-        panels[1].set(ylabel="training loss [-]", yscale="log" if _positive(losses) else "linear")
+        panels[1].set_ylabel("training loss [-]")
+        if all(loss > 0 for _, loss in losses):
+            panels[1].set_yscale("log")
+            plain_log_ticks(panels[1])
     size.step(steps, [e["parameters_after"] for e in events], color=LAST, lw=1.6, where="post")
     size.set(ylabel="parameters", xlabel="training step")
     size.set_ylim(bottom=0)
@@ -149,7 +152,3 @@ def _shade(axes: Axes, events: list[dict]) -> None:
 
 def _or_nan(value: float | None) -> float:
     return math.nan if value is None else value
-
-
-def _positive(losses: list[tuple[int, float]]) -> bool:
-    return all(loss > 0 for _, loss in losses)

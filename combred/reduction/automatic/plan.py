@@ -1,0 +1,117 @@
+"""Which layers are cut, in which order, and how: found once, before the loop begins."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from combred.reduction.automatic.criteria import AutomaticSettings
+from combred.reduction.calibration import Calibration
+from combred.reduction.layers import HiddenLayer, evaluation, find_layers
+from combred.reduction.merge import Merge
+from combred.reduction.reduce import METHODS, Job, count_parameters, refusal
+
+OUTPUT = "its units are the network's output"  # as `find_layers` says it of the output layer
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be done: the settings, the layers of the main reductions in order, that of the
+    final cut, and the compensation with its inputs."""
+
+    settings: AutomaticSettings
+    example_input: Tensor
+    layers: list[HiddenLayer]
+    final: HiddenLayer | None
+    compensation: str
+    calibration: Calibration | None
+    untouched: dict[str, str]
+
+    @property
+    def all(self) -> dict[str, HiddenLayer]:
+        final = [self.final] if self.final else []
+        return {layer.name: layer for layer in [*self.layers, *final]}
+
+    def condense(self, network: nn.Module, layer: HiddenLayer, threshold: float) -> Merge:
+        """The merge of a layer at a threshold, compensated."""
+        job = Job(
+            network,
+            self.example_input,
+            self.calibration,
+            METHODS["condensation"],
+            "condensation",
+            self.compensation,
+            self.settings.ridge,
+        )
+        return job.merge(None, layer, {"threshold": threshold})[0]
+
+    def require_runs(self, network: nn.Module, name: str) -> None:
+        """ValueError where a network does not run with fewer units in a layer."""
+        try:
+            with evaluation(network), torch.no_grad():
+                network(self.example_input)
+        except RuntimeError as problem:
+            raise ValueError(
+                f"with fewer units in {name} the network no longer runs ({problem}): its forward "
+                "has the old width written into it"
+            ) from problem
+
+
+def make_plan(
+    network: nn.Module,
+    example_input: Tensor,
+    settings: AutomaticSettings,
+    calibration: Calibration | None,
+) -> Plan:
+    """What is to be reduced. ValueError where that cannot be."""
+    compensation = settings.compensation
+    compensation = compensation or ("own" if calibration is None else "least_squares")
+    if compensation == "least_squares" and calibration is None:
+        raise ValueError("compensation='least_squares' fits activations: give calibration=inputs")
+    if isinstance(calibration, Iterator):
+        raise ValueError(
+            "calibration is run through at every cut, an iterator only once: give inputs (n, ...), "
+            "or list(batches)"
+        )
+    size = count_parameters(network)
+    if settings.target is not None and settings.target >= size:
+        raise ValueError(
+            f"target={settings.target} parameters, and the network has {size}: ask for fewer"
+        )
+    survey = find_layers(network, example_input)
+    refused = {
+        layer.name: refusal(METHODS["condensation"], layer, compensation) for layer in survey.layers
+    }
+    final = None
+    if settings.final_threshold is not None:
+        outputs = {name for name, why in survey.untouched.items() if why == OUTPUT}
+        before = [
+            layer
+            for layer in survey.layers
+            if outputs.intersection(name for name, _ in layer.readers) and not refused[layer.name]
+        ]
+        if not before:
+            raise ValueError(
+                f"final_threshold={settings.final_threshold} cuts the layer in front of the output "
+                f"layer ({', '.join(outputs) or 'there is none'}), and that layer cannot be "
+                "condensed: set final_threshold=None"
+            )
+        final = before[-1]
+    if settings.layers is not None:
+        layers = [survey[name] for name in settings.layers]
+        for layer in layers:
+            if refused[layer.name]:
+                raise ValueError(f"layer {layer.name} cannot be reduced: {refused[layer.name]}")
+        if len({layer.name for layer in layers}) < len(layers):
+            raise ValueError(f"layers={settings.layers} names a layer twice")
+    else:
+        layers = [la for la in survey.layers if not refused[la.name] and la is not final]
+    untouched = survey.untouched | {name: why for name, why in refused.items() if why}
+    if not layers:
+        told = "; ".join(f"{name}: {why}" for name, why in untouched.items())
+        raise ValueError(
+            f"there is no layer for a main reduction. {told}"
+            + (f"; {final.name}: left to the final cut" if final else "")
+        )
+    return Plan(settings, example_input, layers, final, compensation, calibration, untouched)

@@ -1,0 +1,111 @@
+"""Complexity-aware training of the combustion network: how small at which error?
+
+    python -m combred.pipeline stage=0
+    python -m benchmarks.complexity [key=value ...]
+
+Takes the settings of a pipeline run and its states. A new network of the run's widths is trained
+while units are priced by nu (Guenter & Sideris; flops and parameters alike), for several nu; beside
+each, the same widths from scratch for as many steps. Errors of the ignition delay against CVODE are
+those of `benchmarks.reduction`. Writes complexity.json into the run's folder after every
+network, and goes on from there. Prints a table, then one JSON line.
+"""
+
+import functools
+import json
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from benchmarks.reduction import Table, delay
+from combred import config, timing, training
+from combred.network import Network, initialize
+from combred.pipeline import prepare
+from combred.records import read_json, write_json
+from combred.reduction import Complexity, train_sparsely
+
+NUS = (0.003, 0.01, 0.03, 0.1)
+STEPS, BATCH, RATE = 9000, 1024, 1.5e-3
+
+
+def batches(x: Tensor, z: Tensor, first: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """The batches of steps `first` to STEPS: each the same whenever it is asked for."""
+    for step in range(first, STEPS):
+        pick = torch.randint(len(x), (BATCH,), generator=torch.Generator().manual_seed(step))
+        yield x[pick], z[pick]
+
+
+def rate(step: int) -> float:
+    """The learning rate: the pipeline's cosine."""
+    settings = config.TrainingSettings(steps=STEPS, lr=RATE)
+    return training.learning_rate(settings, step)
+
+
+def fresh(widths: list[int], seed: int) -> Network:
+    network = Network(widths)
+    scales = [0.5] * len(network.layers)
+    initialize(network, scales, torch.Generator().manual_seed(seed))
+    return network
+
+
+def from_scratch(widths: list[int], x: Tensor, z: Tensor, seed: int) -> Network:
+    """The same widths, trained for as many steps on the same batches."""
+    network = fresh(widths, seed)
+    optimizer = torch.optim.Adam(network.parameters(), lr=RATE)
+    for step, (a, b) in enumerate(batches(x, z, 0)):
+        optimizer.param_groups[0]["lr"] = rate(step)
+        optimizer.zero_grad()
+        torch.nn.functional.l1_loss(network(a), b).backward()
+        optimizer.step()
+    return network
+
+
+def main(arguments: list[str]) -> None:
+    run = prepare(replace(config.resolve(arguments), stage=0))
+    table = Table(run, errors_only=False)
+    path = run.path("complexity.json")
+    measured_on = table.measured_on | {"steps": STEPS, "batch": BATCH, "theta_rate": 3e-3}
+    stored = read_json(path)
+    rows = stored.get("rows", []) if stored.get("measured_on") == measured_on else []
+    blocks = run.states().chunks(keep=~table.held_out)
+    pairs = [training.encode(table.surrogate.transform, block) for block in blocks]
+    x, z = (torch.cat(side) for side in zip(*pairs, strict=True))
+    for nu in NUS:
+        if any(row["nu"] == nu for row in rows):
+            continue
+        settings = Complexity(
+            nu,
+            weight_decay=0.0,
+            theta_rate=3e-3,
+            settle_after=int(0.7 * STEPS),
+            seed=run.settings.seed,
+        )
+        begun = time.perf_counter()
+        found = train_sparsely(
+            fresh(table.network.widths, run.settings.seed), x[:1],
+            functools.partial(batches, x, z), torch.nn.functional.l1_loss, settings,
+            optimizer=functools.partial(torch.optim.Adam, lr=RATE), rate=rate,
+        )  # fmt: skip
+        middle = time.perf_counter()
+        same = from_scratch(found.network.widths, x, z, run.settings.seed)
+        rows.append({
+            "nu": nu, "widths": found.network.widths, "weights": found.network.n_weights,
+            "seconds": middle - begun, "scratch_seconds": time.perf_counter() - middle,
+            "pruned": table.judge(found.network), "scratch": table.judge(same),
+        })  # fmt: skip
+        write_json(path, {"measured_on": measured_on, "rows": rows})
+    print(f"{timing.machine()}, {torch.get_num_threads()} threads; {STEPS} steps of {BATCH} states")
+    for row in rows:
+        widths = "-".join(map(str, row["widths"]))
+        print(f"nu {row['nu']:<6} {widths:22} {row['weights']:8,} weights"
+              f"  pruned {row['pruned']['validation']:.4f} {delay(row['pruned']):>18}"
+              f" {row['seconds']:6.0f} s  scratch {row['scratch']['validation']:.4f}"
+              f" {delay(row['scratch']):>18} {row['scratch_seconds']:6.0f} s")  # fmt: skip
+    print(json.dumps({"measured_on": measured_on, "rows": rows}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -57,7 +57,9 @@ def allocate(
     when this layer alone is reduced until it loses `VISIBLE`). Losses of layers are taken to add.
     Widths are lowered greedily, the layer that loses least per parameter (or flop) saved first, and
     the sizes are recounted after each step, since a unit costs less when its neighbours have
-    shrunk.
+    shrunk. The brain surgeon's losses need not be those of the method that cuts: for a budget of
+    parameters or flops the same share of every layer is tried as well, and the better of the two
+    returned.
     """
     curves = [_curve(network, layer, calibration) for layer in layers]
     full = [layer.units for layer in layers]
@@ -69,16 +71,10 @@ def allocate(
     costs = unit_costs(network, example_input, layers, budget.kind)
     path = _descend([w * c for w, c in zip(weights, curves, strict=True)], costs, full)
     if budget.kind != "error":
-        total = costs.total(full)
-        for widths in path:
-            if costs.total(widths) <= budget.amount * total:
-                return cut(widths)
-        smallest = costs.total(path[-1]) / total
-        raise ValueError(
-            f"{budget.kind}={budget.amount} cannot be reached: with one unit in every layer "
-            f"that may shrink, {smallest:.3g} of the {budget.kind} are left"
-        )
-    few, many, best = 0, len(path) - 1, None  # path[0] is nearly full, path[-1] one unit each
+        chosen, even = _within(path, costs, budget), _within(_evenly(full), costs, budget)
+        found = [cut(widths) for widths in (chosen, even)]
+        return min(found, key=lambda one: one.output_error)
+    few, many, best = 1, len(path) - 1, None  # path[0] is full, path[-1] one unit each
     while few <= many:
         middle = (few + many) // 2
         found = cut(path[middle])
@@ -92,6 +88,25 @@ def allocate(
             "more, or give more calibration inputs"
         )
     return best
+
+
+def _within(path: list[list[int]], costs: "Costs", budget: Budget) -> list[int]:
+    """The first widths of a falling path that keep a budget. ValueError where none do."""
+    total = costs.total(path[0])
+    for widths in path:
+        if costs.total(widths) <= budget.amount * total:
+            return widths
+    smallest = costs.total(path[-1]) / total
+    raise ValueError(
+        f"{budget.kind}={budget.amount} cannot be reached: with one unit in every layer that may "
+        f"shrink, {smallest:.3g} of the {budget.kind} are left"
+    )
+
+
+def _evenly(full: list[int]) -> list[list[int]]:
+    """The same share of every layer, from all units to one."""
+    steps = max(full)
+    return [[max(1, round(k * i / steps)) for k in full] for i in range(steps, 0, -1)]
 
 
 def _curve(network: nn.Module, layer: HiddenLayer, calibration: Calibration) -> np.ndarray:
@@ -175,8 +190,8 @@ def _output_positions(network: nn.Module, example_input: Tensor) -> dict[str, in
 
 
 def _descend(losses: list[np.ndarray], costs: Costs, full: list[int]) -> list[list[int]]:
-    """Widths from nearly full to one unit in each layer, each step where it loses least."""
-    widths, path = list(full), []
+    """Widths from full to one unit in each layer, each step where it loses least."""
+    widths, path = list(full), [list(full)]
     while any(k > 1 for k in widths):
         price = costs.gradient(widths)
         best, best_rate = -1, np.inf

@@ -11,8 +11,8 @@ Where the paper leaves a choice, or does not agree with itself:
   where the batch norm has normalised the length of v_k away. Kernels are grouped with that scale.
 - *nu.* Their equation (61), b_new nu_new = b_p nu_p + b_q nu_q, not the last row of (63), which has
   a ratio there that does not follow from (57) and breaks exactness.
-- *Signs.* Where mu_k and mu_main differ in sign, v_k points against v_main: |v_k| / |v_main| mu_k in
-  (63) is taken as r_k mu_main, r_k being the ratio above; the same where the signs agree.
+- *Signs.* Where mu_k and mu_main differ in sign, v_k points against v_main: |v_k| / |v_main| mu_k
+  in (63) is taken as r_k mu_main, r_k being the ratio above; the same where the signs agree.
 - *Range.* (63) has (epsilon, zeta) and mu only up to a factor s, 1/s; as it stands, the activation
   in the middle sees the sum of the merged channels. ReLU6 is homogeneous only below its bound, so
   the mean is taken: s = 1 / sum_k |v_k| / |v_main|, and mu is solved for after it. For ReLU it

@@ -3,11 +3,8 @@
 Wang et al., Forget the data and fine-tuning! Just fold the network to compress (ICLR 2025).
 """
 
-import warnings
-
-import numpy as np
 import torch
-from scipy.cluster.vq import kmeans2
+from torch import Tensor
 
 from combred.reduction.merge import Merge
 from combred.reduction.units import Units
@@ -22,14 +19,10 @@ def folding(units: Units, *, keep: int, seed: int = 0, iterations: int = 30) -> 
     """
     rows = units.rows
     if torch.unique(rows, dim=0).shape[0] <= keep:
-        labels = torch.unique(rows, dim=0, return_inverse=True)[1].cpu().numpy()
+        labels = torch.unique(rows, dim=0, return_inverse=True)[1]
     else:
-        rng = np.random.default_rng(seed)
-        points = rows.cpu().numpy()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of empty clusters
-            _, labels = kmeans2(points, keep, iter=iterations, minit="++", seed=rng)
-    found = torch.from_numpy(np.unique(labels, return_inverse=True)[1]).to(rows.device)
+        labels = k_means(rows, keep, seed, iterations)
+    found = torch.unique(labels, return_inverse=True)[1]
     k = int(found.max()) + 1
     member = torch.nn.functional.one_hot(found, k).double().T  # (k, m)
     centroids = (member @ rows) / member.sum(dim=1, keepdim=True)
@@ -41,7 +34,33 @@ def folding(units: Units, *, keep: int, seed: int = 0, iterations: int = 30) -> 
     return Merge(kept, member, offset, _written_back(units, kept, centroids))
 
 
-def _written_back(units: Units, kept: torch.Tensor, centroids: torch.Tensor) -> dict:
+def k_means(points: Tensor, k: int, seed: int, iterations: int) -> Tensor:
+    """Cluster (m,) of each of points (m, d), at most k of them, some perhaps empty.
+
+    Lloyd's iteration; the start is drawn as in k-means++ (Arthur & Vassilvitskii, SODA 2007).
+    """
+    generator = torch.Generator().manual_seed(seed)
+    square = points.square().sum(dim=1)
+    chance, start = torch.ones_like(square), []
+    while len(start) < k and chance.any():
+        start.append(int(torch.multinomial(chance.cpu(), 1, generator=generator)))
+        centre = start[-1]
+        distance = (square - 2.0 * (points @ points[centre]) + square[centre]).clamp(min=0.0)
+        chance = distance if len(start) == 1 else torch.minimum(chance, distance)
+        chance[centre] = 0.0
+    centres, labels = points[start], None
+    for _ in range(iterations):
+        nearest = torch.cdist(points, centres).argmin(dim=1)
+        if labels is not None and torch.equal(nearest, labels):
+            break
+        labels = nearest
+        count = torch.bincount(labels, minlength=len(start))[:, None]
+        total = torch.zeros_like(centres).index_add_(0, labels, points)
+        centres = torch.where(count > 0, total / count.clamp(min=1), centres)
+    return labels
+
+
+def _written_back(units: Units, kept: Tensor, centroids: Tensor) -> dict:
     """Producer and batch norm of the kept units such that their folded rows are the centroids.
 
     The kept unit's running statistics stay; gamma keeps its scale (1 where it is zero), and beta

@@ -38,7 +38,7 @@ def merge_groups(rows: Tensor, main_of: Tensor, constants: Tensor) -> Merge:
 
 
 def threshold_for(rows: Tensor, keep: int | None) -> float:
-    """A cosine threshold that leaves at most `keep` groups where 1e-6 more leaves more; by bisection.
+    """A cosine threshold that leaves at most `keep` groups, while 1e-6 more leaves more; bisection.
 
     The highest one, as long as a higher threshold never leaves fewer groups; greedy groups, which
     need not be nested, keep to that nearly, not always.

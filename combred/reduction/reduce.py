@@ -10,7 +10,7 @@ import functools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor, nn
@@ -29,7 +29,7 @@ from combred.reduction.channel_similarity import channel_similarity
 from combred.reduction.condensation import condense
 from combred.reduction.folding import folding
 from combred.reduction.interpolative import interpolative
-from combred.reduction.layers import HiddenLayer, evaluation, find_layers
+from combred.reduction.layers import HiddenLayer, Survey, evaluation, find_layers
 from combred.reduction.least_squares import refit
 from combred.reduction.merge import Merge, apply_merge, perform
 from combred.reduction.neuron_merging import magnitude, neuron_merging
@@ -131,33 +131,83 @@ def reduce(
     Raises ValueError for a network that cannot be traced, a layer that cannot be reduced (saying
     why), and a cut that changes nothing.
     """
-    if isinstance(network, Surrogate):
-        return _reduce_surrogate(
-            network,
-            calibration,
-            dict(method=method, layers=layers, threshold=threshold, ratio=ratio, ridge=ridge)
-            | dict(parameters=parameters, flops=flops, error=error, compensation=compensation),
+    far = {"threshold": threshold, "ratio": ratio}
+    far |= {"parameters": parameters, "flops": flops, "error": error}
+    far = {kind: value for kind, value in far.items() if value is not None}
+    if len(far) != 1:
+        raise ValueError(
+            "say how far: one of threshold=, ratio=, parameters=, flops= or error= (and one alone)"
         )
+    if isinstance(network, Surrogate):
+        how = {"method": method, "layers": layers, "compensation": compensation, "ridge": ridge}
+        return _reduce_surrogate(network, calibration, how | far)
     if example_input is None:
         raise ValueError("reduce wants an example_input that the network runs on")
     chosen = resolve_method(method)
+    (kind, amount), *_ = far.items()
+    if kind == "threshold" and not chosen.thresholds:
+        raise ValueError(f"{name_of(method)} takes ratio= (the share of units kept), no threshold=")
+    _require_calibration(calibration, chosen, name_of(method), kind)
     compensation = _resolve_compensation(compensation, calibration)
-    if chosen.activations and calibration is None:
+    survey = find_layers(network, example_input)
+    targets, untouched = _choose_layers(survey, layers, chosen, name_of(method), compensation)
+    job = Job(network, example_input, calibration, chosen, name_of(method), compensation, ridge)
+    if kind in ("threshold", "ratio"):
+        sizes = _sizes(kind, amount, targets)
+        targets = sorted(targets, key=survey.layers.index)  # front to back, however named
+        found = job.cut(targets, [sizes[layer.name] for layer in targets])
+    else:
+        targets = sorted(targets, key=survey.layers.index)
+        found = allocate(
+            network,
+            example_input,
+            targets,
+            calibration,
+            Budget(kind, amount),
+            lambda widths: job.cut(targets, [{"keep": k} for k in widths]),
+            job.error_of_one,
+        )
+    if all(cut.units_after == cut.units_before for cut in found.trace):
         raise ValueError(
-            f"{name_of(method)} looks at activations: give calibration=inputs (512 are nearly "
-            "enough; combred.reduction.gaussian_inputs makes some where there is no data)"
+            f"{name_of(method)} with {kind}={amount} changes nothing: all "
+            f"{sum(layer.units for layer in targets)} units stay. Nothing is alike that far, or "
+            "the share is too large: ask for more."
+        )
+    return replace(found, untouched=untouched)
+
+
+def _require_calibration(
+    calibration: Calibration | None, method: Method, name: str, kind: str
+) -> None:
+    """ValueError where calibration is wanted and not there, or cannot be run through again."""
+    if calibration is None and method.activations:
+        raise ValueError(
+            f"{name} looks at activations: give calibration=inputs (512 are nearly enough; "
+            "combred.reduction.gaussian_inputs makes some where there is no data)"
+        )
+    if calibration is None and kind in ("parameters", "flops", "error"):
+        raise ValueError(
+            f"{kind}= chooses widths by what each costs in accuracy: give calibration=inputs"
         )
     if isinstance(calibration, Iterator):
         raise ValueError(
             "calibration is run through more than once, an iterator only once: give inputs "
             "(n, ...), or list(batches)"
         )
-    survey = find_layers(network, example_input)
-    untouched = dict(survey.untouched)
-    targets = []
-    for layer in survey.layers if layers is None else [survey[name] for name in layers]:
-        reason = refusal(chosen, layer, compensation)
-        if layers is None and layer.selects and not chosen.selects:
+
+
+def _choose_layers(
+    survey: Survey,
+    layers: Sequence[str | int] | None,
+    method: Method,
+    name: str,
+    compensation: str,
+) -> tuple[list[HiddenLayer], dict[str, str]]:
+    """The layers to reduce, as they were named, and why others are left alone."""
+    untouched, targets = dict(survey.untouched), []
+    for layer in survey.layers if layers is None else [survey[wanted] for wanted in layers]:
+        reason = refusal(method, layer, compensation)
+        if layers is None and layer.selects and not method.selects:
             continue
         if reason and layers is not None:
             raise ValueError(f"layer {layer.name} cannot be reduced: {reason}")
@@ -168,51 +218,21 @@ def reduce(
         else:
             targets.append(layer)
     if not targets:
-        told = "; ".join(f"{name}: {reason}" for name, reason in untouched.items())
-        raise ValueError(f"there is no layer that {name_of(method)} can reduce. {told}")
-    given = dict(parameters=parameters, flops=flops, error=error)
-    budget = {key: value for key, value in given.items() if value is not None}
-    if (threshold is not None) + (ratio is not None) + len(budget) != 1:
-        raise ValueError(
-            "say how far: one of threshold=, ratio=, parameters=, flops= or error= (and one alone)"
-        )
-    if threshold is not None and not chosen.thresholds:
-        raise ValueError(f"{name_of(method)} takes ratio= (the share of units kept), no threshold=")
+        told = "; ".join(f"{layer}: {reason}" for layer, reason in untouched.items())
+        raise ValueError(f"there is no layer that {name} can reduce. {told}")
+    return targets, untouched
 
-    values = {} if budget else _by_layer(threshold if threshold is not None else ratio, targets)
-    targets.sort(key=survey.layers.index)  # front to back, in whatever order they were named
-    job = Job(network, example_input, calibration, chosen, name_of(method), compensation, ridge)
-    if budget:
-        if calibration is None:
-            raise ValueError(
-                f"{', '.join(budget)}= chooses widths by what each costs in accuracy: give "
-                "calibration=inputs"
-            )
-        found = allocate(
-            network,
-            example_input,
-            targets,
-            calibration,
-            Budget(*budget.popitem()),
-            lambda widths: job.cut(targets, [{"keep": k} for k in widths]),
-            job.error_of_one,
-        )
-        return Reduced(found.network, found.trace, untouched, found.output_error)
-    if threshold is not None:
-        sizes = [{"threshold": values[layer.name]} for layer in targets]
-    else:
-        if not all(0 < value <= 1 for value in values.values()):
-            raise ValueError(f"ratio={ratio} is the share of units kept: it lies in (0, 1]")
-        sizes = [{"keep": max(1, round(values[layer.name] * layer.units))} for layer in targets]
-    found = job.cut(targets, sizes)
-    if all(cut.units_after == cut.units_before for cut in found.trace):
-        asked = f"ratio={ratio}" if threshold is None else f"threshold={threshold}"
-        raise ValueError(
-            f"{name_of(method)} with {asked} changes nothing: all "
-            f"{sum(layer.units for layer in targets)} units stay. Nothing is alike that far, or "
-            "the share is too large: ask for more."
-        )
-    return Reduced(found.network, found.trace, untouched, found.output_error)
+
+def _sizes(kind: str, amount: Sizes, targets: list[HiddenLayer]) -> dict[str, dict]:
+    """{"threshold": value} or {"keep": units} of each layer, by name."""
+    values = _by_layer(amount, targets)
+    if kind == "threshold":
+        return {name: {"threshold": value} for name, value in values.items()}
+    if not all(0 < value <= 1 for value in values.values()):
+        raise ValueError(f"ratio={amount} is the share of units kept: it lies in (0, 1]")
+    return {
+        layer.name: {"keep": max(1, round(values[layer.name] * layer.units))} for layer in targets
+    }
 
 
 @dataclass(frozen=True)
@@ -332,15 +352,7 @@ def resolve_method(method: str | Callable[..., Merge]) -> Method:
         while isinstance(base, functools.partial):
             base = base.func
         known = {entry.choose: entry for entry in METHODS.values()}
-        found = known.get(base, Method(method, thresholds=True))
-        return Method(
-            method,
-            found.multiples,
-            found.thresholds,
-            found.activations,
-            found.depthwise,
-            found.selects,
-        )
+        return replace(known.get(base, Method(method, thresholds=True)), choose=method)
     if method not in METHODS:
         raise ValueError(f"there is no method {method!r}: {', '.join(METHODS)}")
     return METHODS[method]

@@ -1,0 +1,227 @@
+"""Chosen widths: what they cost is counted on networks really cut, what they give is measured."""
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from combred.reduction import METHODS, find_layers, reduce
+from combred.reduction.allocation import Budget, unit_costs
+from combred.reduction.merge import Merge, perform
+
+
+def linear(widths=(6, 40, 40, 5), seed: int = 0) -> nn.Sequential:
+    """He's weights and small biases."""
+    generator, layers = torch.Generator().manual_seed(seed), []
+    for m, n in zip(widths[:-1], widths[1:], strict=True):
+        layer = nn.Linear(m, n)
+        nn.init.normal_(layer.weight, 0.0, (2.0 / m) ** 0.5, generator=generator)
+        nn.init.normal_(layer.bias, 0.0, 0.1, generator=generator)
+        layers += [layer, nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
+def convolutional() -> nn.Sequential:
+    return nn.Sequential(
+        *(nn.Conv2d(2, 9, 3, padding=1, bias=False), nn.BatchNorm2d(9), nn.ReLU()),
+        *(nn.Conv2d(9, 7, 3, stride=2), nn.BatchNorm2d(7), nn.ReLU(), nn.MaxPool2d(2)),
+        *(nn.Flatten(), nn.Linear(28, 8), nn.ReLU(), nn.Linear(8, 3)),
+    )
+
+
+def depthwise() -> nn.Sequential:
+    return nn.Sequential(
+        *(nn.Conv2d(2, 8, 1), nn.BatchNorm2d(8), nn.ReLU6()),
+        *(nn.Conv2d(8, 8, 3, groups=8), nn.BatchNorm2d(8), nn.ReLU6(), nn.Conv2d(8, 5, 1)),
+        *(nn.BatchNorm2d(5), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(5, 3)),
+    )
+
+
+class PreActivation(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem, self.norm = nn.Conv2d(2, 6, 3, padding=1), nn.BatchNorm2d(6)
+        self.one, self.two = nn.Conv2d(6, 9, 3, padding=1), nn.Conv2d(9, 6, 1)
+        self.last = nn.Linear(6, 2)
+
+    def forward(self, x):
+        x = self.stem(x)
+        x = x + self.two(F.relu(self.one(F.relu(self.norm(x)))))
+        return self.last(x.mean(dim=(2, 3)))
+
+
+NETWORKS = {
+    "linear": (linear, (6,)),
+    "convolutional": (convolutional, (2, 9, 9)),
+    "depthwise": (depthwise, (2, 6, 6)),
+    "pre-activation": (PreActivation, (2, 6, 6)),
+}
+
+
+def count(network: nn.Module, x: torch.Tensor, kind: str) -> int:
+    if kind == "parameters":
+        return sum(p.numel() for p in network.parameters())
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        network(x[:1])
+    return counter.get_total_flops()
+
+
+@pytest.mark.parametrize("kind", ["parameters", "flops"])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_costs_are_those_of_networks_really_cut(name, kind):
+    make, shape = NETWORKS[name]
+    x = torch.randn(2, *shape)
+    original = make().eval()
+    layers = find_layers(original, x[:1]).layers
+    full = [layer.units for layer in layers]
+    assert len(layers) > 1
+    costs = unit_costs(original, x, layers, kind)
+    assert costs.total(full) == count(original, x, kind)
+    rng = np.random.default_rng(0)
+    for _ in range(8):
+        widths = [int(rng.integers(1, k + 1)) for k in full]
+        network = make().eval()
+        for layer, k in zip(layers, widths, strict=True):
+            perform(network, layer, Merge.prune(torch.arange(k), layer.units))
+        # Small whole numbers, in float64.
+        assert costs.total(widths) == pytest.approx(count(network, x, kind), rel=1e-13)
+        for i in range(len(widths)):
+            one_more = [k + (i == j) for j, k in enumerate(widths)]
+            step = costs.total(one_more) - costs.total(widths)
+            assert costs.gradient(widths)[i] == pytest.approx(step, rel=1e-10)
+
+
+def redundant(layer: int, distinct: int = 8, seed: int = 0):
+    """A network one layer of which has but `distinct` directions, and two sets of inputs."""
+    network = linear(seed=seed).double()
+    producer = network[2 * (layer - 1)]
+    with torch.no_grad():
+        for k in range(distinct, 40):
+            ratio = 0.3 + (k % 7) / 7
+            producer.weight[k] = ratio * producer.weight[k % distinct]
+            producer.bias[k] = ratio * producer.bias[k % distinct]
+    x = torch.randn(900, 6, generator=torch.Generator().manual_seed(seed + 1)).double()
+    return network, x[:400], x[400:]
+
+
+def output_error(network, reduced, x) -> float:
+    with torch.no_grad():
+        return float((reduced(x) - network(x)).norm() / network(x).norm())
+
+
+@pytest.mark.parametrize("kind", ["parameters", "flops"])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("share", [0.6, 0.2])
+def test_a_budget_is_met(share, method, kind):
+    network, x, _ = redundant(1)
+    found = reduce(network, x[:1], method=method, calibration=x, **{kind: share})
+    spent = count(found.network, x, kind)
+    assert spent == getattr(found.trace[-1], f"{kind}_after")
+    assert spent <= share * count(network, x, kind)
+    if method in ("magnitude", "neuron_merging", "brain_surgeon"):  # which keep what they may
+        assert spent > 0.85 * share * count(network, x, kind)
+    assert found.output_error == pytest.approx(output_error(network, found.network, x), rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["parameters", "flops"])
+@pytest.mark.parametrize("layer", [1, 2])
+@pytest.mark.parametrize("share, better", [(0.5, 0.05), (0.2, 0.6), (0.1, 1.0)])
+def test_a_budget_is_spent_better_than_evenly(share, better, layer, kind):
+    for seed in range(2):
+        network, x, held_out = redundant(layer, seed=seed)
+        found = reduce(network, x[:1], method="brain_surgeon", calibration=x, **{kind: share})
+        costs = unit_costs(network, x, find_layers(network, x[:1]).layers, kind)
+        meets = [w for w in range(1, 40) if costs.total([w, w]) <= share * costs.total([40, 40])]
+        ratio = max(meets) / 40  # as wide as the budget allows, both layers alike
+        even = reduce(network, x[:1], method="brain_surgeon", calibration=x, ratio=ratio)
+        assert found.output_error <= better * even.output_error
+        other = output_error(network, even.network, held_out)
+        assert output_error(network, found.network, held_out) <= 1.1 * better * other
+        assert found.trace[layer - 1].units_after < found.trace[2 - layer].units_after
+
+
+def test_layers_that_are_left_out_stay():
+    network, x, _ = redundant(1)
+    found = reduce(
+        network, x[:1], method="brain_surgeon", layers=[2], parameters=0.5, calibration=x
+    )
+    assert [cut.layer for cut in found.trace] == ["2"]
+    assert found.network[0].out_features == 40
+    assert count(found.network, x, "parameters") <= 0.5 * count(network, x, "parameters")
+
+
+@pytest.mark.parametrize("error", [0.3, 0.05, 1e-3])
+@pytest.mark.parametrize("method", ["brain_surgeon", "folding"])
+def test_an_error_is_kept_with_fewer_parameters(error, method):
+    network, x, _ = redundant(1)
+    found = reduce(network, x[:1], method=method, error=error, calibration=x)
+    assert found.output_error <= error
+    assert output_error(network, found.network, x) == pytest.approx(found.output_error, rel=1e-12)
+    assert count(found.network, x, "parameters") < count(network, x, "parameters")
+
+
+def test_a_larger_error_allows_a_smaller_network():
+    network, x, _ = redundant(2)
+    sizes = [
+        count(
+            reduce(network, x[:1], method="brain_surgeon", error=e, calibration=x).network,
+            x,
+            "parameters",
+        )
+        for e in (1e-3, 1e-2, 0.1, 0.4)
+    ]
+    assert sizes == sorted(sizes, reverse=True) and sizes[-1] < sizes[0] / 3
+
+
+def test_widths_of_a_convolutional_network_are_chosen_too():
+    torch.manual_seed(0)
+    network, x = convolutional().eval(), torch.randn(40, 2, 9, 9)
+    for kind, share in (("parameters", 0.4), ("flops", 0.3)):
+        found = reduce(network, x[:1], method="brain_surgeon", calibration=x, **{kind: share})
+        assert count(found.network, x, kind) <= share * count(network, x, kind)
+        assert found.network(x).shape == (40, 3)
+
+
+def test_the_widths_tried_fall_from_full_to_one():
+    network, x, _ = redundant(1)
+    layers = find_layers(network, x[:1]).layers
+    module = import_module("combred.reduction.allocation")
+    rng = np.random.default_rng(0)
+    losses = [np.sort(rng.uniform(size=41))[::-1] for _ in layers]
+    path = module._descend(losses, unit_costs(network, x, layers, "parameters"), [40, 40])
+    assert path[0] == [40, 40] and path[-1] == [1, 1]
+    for before, after in zip(path, path[1:], strict=False):
+        assert sorted(b - a for b, a in zip(before, after, strict=True)) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "asked, message",
+    [
+        ({"parameters": 1e-4}, r"parameters=0.0001 cannot be reached: .* 0.0\d+ of the parameters"),
+        ({"flops": 1e-4}, r"flops=0.0001 cannot be reached"),
+        ({"error": 1e-14}, r"error=1e-14 cannot be kept"),
+        ({"parameters": 1.5}, r"parameters=1.5 is a share: it lies between 0 and 1"),
+        ({"error": 0.0}, r"error=0.0 is a share"),
+    ],
+)
+def test_what_cannot_be_is_refused(asked, message):
+    network, x, _ = redundant(1)
+    with pytest.raises(ValueError, match=message):
+        reduce(network, x[:1], method="brain_surgeon", calibration=x, **asked)
+
+
+@pytest.mark.parametrize("kind", ["parameters", "flops", "error"])
+def test_without_calibration_there_is_nothing_to_choose_by(kind):
+    network, x, _ = redundant(1)
+    with pytest.raises(ValueError, match=f"{kind}= chooses widths.*give calibration=inputs"):
+        reduce(network, x[:1], method="folding", **{kind: 0.5})
+
+
+def test_a_budget_is_a_share():
+    assert Budget("parameters", 0.5).amount == 0.5
+    with pytest.raises(ValueError, match="flops=1 is a share"):
+        Budget("flops", 1)

@@ -7,6 +7,7 @@ smooth step at the delay, a network's the same step some per cent later, or neve
 import base64
 import json
 import re
+import shutil
 from dataclasses import asdict
 from html.parser import HTMLParser
 from pathlib import Path
@@ -313,6 +314,30 @@ def test_stage_0_alone(single):
     drawn = {path.stem for path in (single / "figures").glob("*.png")}
     assert drawn == {"delays", "temperatures", "species", "worst", "groups", "times"}
     assert "Y(CO)" not in text and page.row("widths")
+
+
+def method_row(method: str, ratio: float, error: float, unlit: int = 0) -> dict:
+    judged = {"unlit": unlit, "cases": 12, "delay_median": 0.0123, "delay_worst": 0.0456}
+    return {
+        **{"method": method, "compensation": "least_squares", "data": "states", "ratio": ratio},
+        **{"error": error, "seconds": 0.5, "before": judged, "after": judged},
+    }
+
+
+def test_the_methods_that_were_compared_are_shown(whole, drm19, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    rows = [method_row("brain_surgeon", 0.6, 0.0451), method_row("folding", 0.6, 0.0683, unlit=5)]
+    measured_on = {"widths": [23, 40, 23], "retraining": {"steps": 1000}}
+    (folder / "reduction.json").write_text(json.dumps({"measured_on": measured_on, "rows": rows}))
+    write_report(folder, drm19)
+    told = (folder / "report.md").read_text()
+    assert "| brain surgeon | least squares | states | 0.045 | 0.50 s |" in told
+    assert "| brain surgeon | least squares | states | 1.23 % / 4.56 % |" in told
+    assert "| folding | least squares | states | 5 of 12 unlit |" in told
+    assert "after retraining, median / worst (1,000 steps)" in told
+    assert (folder / "figures" / "methods.png").exists()
+    assert "## Methods" not in (whole / "report.md").read_text()
 
 
 def test_missing_validation_names_the_command(tmp_path, h2o2):

@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 
 from combred.report.blocks import Block, Note, Picture, Section, Table, Text, percent, significant
 from combred.report.folder import Folder
-from combred.report.style import BETWEEN, DASHES, FIRST, LAST, MARKERS, WIDTH
+from combred.report.style import DASHES, FIRST, LAST, MARKERS, WIDTH
 
-HUES = (LAST, FIRST, *BETWEEN, "#777777", "#000000")
+HUES = (FIRST, "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#777777", LAST, "#000000", "#7B3294")
 
 
 def methods_section(folder: Folder, drawn: set[str]) -> Section | None:
@@ -32,8 +32,8 @@ def methods_section(folder: Folder, drawn: set[str]) -> Section | None:
     if "methods" in drawn:
         caption = (
             "Relative error of the output against the unreduced network, on held-out states, right "
-            "after the cut, no retraining. Solid: mixed by least squares on training states; "
-            "dashed: without any data."
+            "after the cut. Solid: mixed by least squares on training states (neuron merging then "
+            "keeps what magnitude keeps); dashed: without any data."
         )
         alt = "Output error of every method against the share of units kept"
         blocks.append(Picture("methods", alt, caption, "reduction.json"))

@@ -1,0 +1,512 @@
+"""Image networks, readers and training of benchmarks/vision, against published numbers."""
+
+import gzip
+import json
+import struct
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from torch import fx
+
+import combred.reduction
+from benchmarks.vision import complexity, condensation
+from benchmarks.vision.fit import (
+    FitSettings,
+    accuracy,
+    augment,
+    fit,
+    learning_rate,
+    outputs,
+    trained,
+)
+from benchmarks.vision.flops import n_flops
+from benchmarks.vision.images import Images, load_digits, load_images
+from benchmarks.vision.networks import (
+    VGG16,
+    LeNet,
+    MobileNetV2,
+    PreactivationResNet,
+    ResNet,
+    WideResNet,
+    initialize_condensing,
+    n_parameters,
+)
+from benchmarks.vision.neuron_merging import TABLE_2
+
+# -- networks ------------------------------------------------------------------------------------
+
+
+def conv(channels: int, out: int, kernel: int = 3) -> int:
+    """Parameters of a convolution without bias."""
+    return channels * out * kernel**2
+
+
+def conv_norm(channels: int, out: int, kernel: int = 3) -> int:
+    """The same with batch normalisation behind it."""
+    return conv(channels, out, kernel) + 2 * out
+
+
+def resnet_parameters(depth: int, classes: int = 10) -> int:
+    """ResNet-6n+2 with option A, written out: He et al. 2016, section 4.2."""
+    n = (depth - 2) // 6
+    total = conv_norm(3, 16)
+    for before, width in ((16, 16), (16, 32), (32, 64)):
+        total += conv_norm(before, width) + (2 * n - 1) * conv_norm(width, width)
+    return total + 64 * classes + classes
+
+
+def wide_resnet_parameters(depth: int, k: int) -> int:
+    """WRN-depth-k, written out: norm before each convolution, 1 x 1 shortcuts, norm at the end."""
+    n, before = (depth - 4) // 6, 16
+    total = conv(3, 16)
+    for width in (16 * k, 32 * k, 64 * k):
+        total += 2 * before + conv(before, width) + 2 * width + conv(width, width)
+        total += conv(before, width, 1)
+        total += (n - 1) * 2 * (2 * width + conv(width, width))
+        before = width
+    return total + 2 * before + before * 10 + 10
+
+
+def vgg_parameters(classes: int, hidden: int | None) -> int:
+    widths = [64, 64, 128, 128, 256, 256, 256, 512, 512, 512, 512, 512, 512]
+    total = sum(conv_norm(a, b) for a, b in zip([3, *widths], widths, strict=False))
+    if hidden:
+        total += 512 * hidden + hidden + 2 * hidden
+    return total + (hidden or 512) * classes + classes
+
+
+PUBLISHED = {
+    "LeNet-300-100": (LeNet, {}, 266_610),
+    "VGG-16, Zhang et al.": (VGG16, {}, vgg_parameters(10, None)),
+    "VGG-16, Kim et al.": (VGG16, {"hidden": 512}, vgg_parameters(10, 512)),
+    "ResNet-56": (ResNet, {"depth": 56}, resnet_parameters(56)),
+    "ResNet-110": (ResNet, {"depth": 110}, resnet_parameters(110)),
+    "WRN-40-4": (WideResNet, {}, wide_resnet_parameters(40, 4)),
+    "MobileNetV2": (MobileNetV2, {}, 2_236_682),  # Chen & Xu 2024, section 3.2.3
+}
+ROUNDED = {  # what the papers print
+    "VGG-16, Zhang et al.": (14.7e6, 5e4),
+    "VGG-16, Kim et al.": (15.0e6, 5e4),
+    "ResNet-56": (0.85e6, 5e3),
+    "ResNet-110": (1.73e6, 5e3),
+    "WRN-40-4": (8.9e6, 5e4),
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_parameter_counts_are_the_published_ones(name):
+    kind, arguments, count = PUBLISHED[name]
+    assert n_parameters(kind(**arguments)) == count
+    if name in ROUNDED:
+        assert count == pytest.approx(ROUNDED[name][0], abs=ROUNDED[name][1])
+
+
+def test_flops_of_zhang_table_1():
+    image = torch.zeros(1, 3, 32, 32)
+    for classes, vgg, resnet in ((10, 627.36, 341.23), (100, 627.45, 341.28)):
+        assert round(n_flops(VGG16(classes=classes), image) / 1e6, 2) == vgg
+        assert round(n_flops(PreactivationResNet(110, classes=classes), image) / 1e6, 2) == resnet
+
+
+@pytest.mark.parametrize(("dataset", "left"), [("cifar10", 5.4), ("cifar100", 8.4)])
+def test_halving_the_convolutions_leaves_the_parameters_of_kim_table_2(dataset, left):
+    paper = TABLE_2[dataset]
+    network = VGG16(classes=10 if dataset == "cifar10" else 100, hidden=512)
+    ratio = {f"features.conv{i}": 0.5 for i in paper["halved"]}
+    example = torch.zeros(1, 3, 32, 32)
+    found = combred.reduction.reduce(
+        network, example, method="magnitude", layers=list(ratio), ratio=ratio
+    )
+    parameters = n_parameters(found.network)
+    assert round(parameters / 1e6, 1) == left
+    removed = 100 * (1 - parameters / n_parameters(network))
+    assert removed == pytest.approx(paper["removed"], abs=0.3)
+
+
+NARROW = {
+    "LeNet": lambda c, classes: LeNet(c * 256, classes, (30, 10)),
+    "VGG-16": lambda c, classes: VGG16(c, classes, 0.125),
+    "VGG-16 with hidden layer": lambda c, classes: VGG16(c, classes, 0.125, hidden=512),
+    "ResNet-8": lambda c, classes: ResNet(8, c, classes, 0.5),
+    "ResNet-8, option B": lambda c, classes: ResNet(8, c, classes, 0.5, "projection"),
+    "pre-activation, basic": lambda c, classes: PreactivationResNet(8, c, classes, 0.5, "basic"),
+    "pre-activation, bottleneck": lambda c, classes: PreactivationResNet(11, c, classes, 0.5),
+    "WRN-10": lambda c, classes: WideResNet(10, 0.5, c, classes),
+    "MobileNetV2": lambda c, classes: MobileNetV2(c, classes, 0.125),
+}
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_narrow_networks_trace_and_answer(name):
+    sizes = [(1, 7, 16), (3, 10, 16)] if name == "LeNet" else [(1, 7, 16), (3, 10, 32)]
+    for channels, classes, size in sizes:
+        network = NARROW[name](channels, classes).eval()
+        images = torch.randn(2, channels, size, size)
+        logits = network(images)
+        assert logits.shape == (2, classes)
+        assert torch.equal(fx.symbolic_trace(network)(images), logits)
+        # every weight is reached: none is left without a gradient
+        network.train()(images).sum().backward()
+        assert all(p.grad is not None for p in network.parameters())
+
+
+def test_a_resnet_begins_its_stages_at_half_the_resolution():
+    network = ResNet(8, width=0.5).eval()
+    x = network.stage1(network.conv(torch.zeros(1, 3, 32, 32)))
+    shapes = [x.shape, (x := network.stage2(x)).shape, network.stage3(x).shape]
+    assert [tuple(s[1:]) for s in shapes] == [(8, 32, 32), (16, 16, 16), (32, 8, 8)]
+
+
+def test_option_a_passes_the_input_on_and_adds_zeros():
+    shortcut = ResNet(8).stage2.block1.shortcut
+    x = torch.randn(1, 16, 6, 6)
+    y = shortcut(x)
+    assert torch.equal(y[:, :16], x[:, :, ::2, ::2]) and not y[:, 16:].any()
+    assert list(shortcut.parameters()) == []
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: ResNet(57),
+        lambda: ResNet(20, shortcut="c"),
+        lambda: PreactivationResNet(110, block="plain"),
+        lambda: PreactivationResNet(112),
+        lambda: WideResNet(41),
+    ],
+)
+def test_impossible_networks_are_refused(build):
+    with pytest.raises(ValueError, match="depth|shortcut|block"):
+        build()
+
+
+def test_blocks_of_mobilenet_are_those_of_chen_and_xu_table_1():
+    blocks = MobileNetV2().blocks
+    expanded = [96, 144, 144, 192, 192, 192, *[384] * 4, *[576] * 3, *[960] * 3]
+    projected = [24, 24, 32, 32, 32, *[64] * 4, *[96] * 3, *[160] * 3, 320]
+    assert [b.expand.out_channels for b in blocks[1:]] == expanded
+    assert [b.depthwise.groups for b in blocks[1:]] == expanded
+    assert [b.project.out_channels for b in blocks[1:]] == projected
+
+
+def test_the_condensing_initialisation_has_the_scatter_of_equation_20():
+    network = MobileNetV2()
+    initialize_condensing(network, torch.Generator().manual_seed(0))
+    for layer, fans in ((network.head, 320 + 1280), (network.classifier, 1280 + 10)):
+        assert float(layer.weight.detach().std()) == pytest.approx(2 / fans, rel=0.03)
+    depthwise = network.blocks.block17.depthwise
+    assert float(depthwise.weight.detach().std()) == pytest.approx(1 / 9, rel=0.03)
+
+
+# -- images --------------------------------------------------------------------------------------
+
+
+def write_cifar10(folder, n=4):
+    """CIFAR-10 binary files with n images each; returns pixels and labels by file."""
+    rng = np.random.default_rng(0)
+    written = {}
+    for name in [*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin"]:
+        labels = rng.integers(0, 10, n).astype(np.uint8)
+        pixels = rng.integers(0, 256, (n, 3072)).astype(np.uint8)
+        (folder / name).write_bytes(np.column_stack([labels, pixels]).tobytes())
+        written[name] = pixels, labels
+    return written
+
+
+@pytest.mark.parametrize("subfolder", ["", "cifar-10-batches-bin"])
+def test_cifar10_is_read_and_normalised(tmp_path, subfolder):
+    place = tmp_path / subfolder
+    place.mkdir(exist_ok=True)
+    written = write_cifar10(place)
+    images = load_images("cifar10", tmp_path)
+    assert images.train.shape == (20, 3, 32, 32) and images.test.shape == (4, 3, 32, 32)
+    assert images.train.dtype == torch.float32 and images.classes == 10
+    raw = np.concatenate([written[f"data_batch_{i}.bin"][0] for i in range(1, 6)])
+    green = raw[:, 1024:2048] / 255
+    pixel = (written["test_batch.bin"][0][2, 1024 + 32 * 5 + 7] / 255 - green.mean()) / green.std()
+    assert float(images.test[2, 1, 5, 7]) == pytest.approx(pixel, abs=1e-5)
+    assert images.train_labels[4:8].tolist() == written["data_batch_2.bin"][1].tolist()
+    assert torch.allclose(images.train.mean((0, 2, 3)), torch.zeros(3), atol=1e-5)
+
+
+def test_cifar100_takes_the_fine_label(tmp_path):
+    for name, n in (("train.bin", 6), ("test.bin", 3)):
+        fine = np.arange(n, dtype=np.uint8) + 90
+        rows = np.column_stack([np.full(n, 19, np.uint8), fine, np.zeros((n, 3072), np.uint8)])
+        rows[0, 2:] = 255
+        (tmp_path / name).write_bytes(rows.tobytes())
+    images = load_images("cifar100", tmp_path)
+    assert images.train_labels.tolist() == [90, 91, 92, 93, 94, 95] and images.classes == 100
+
+
+def test_missing_and_damaged_cifar_files_are_told(tmp_path):
+    with pytest.raises(FileNotFoundError, match="data_batch_1.bin.*cifar-10-binary.tar.gz"):
+        load_images("cifar10", tmp_path)
+    write_cifar10(tmp_path)
+    third = tmp_path / "data_batch_3.bin"
+    third.write_bytes(third.read_bytes()[:-1])
+    with pytest.raises(ValueError, match="data_batch_3.bin has 12291 bytes.*damaged"):
+        load_images("cifar10", tmp_path)
+    third.write_bytes(b"")
+    with pytest.raises(ValueError, match="data_batch_3.bin has 0 bytes"):
+        load_images("cifar10", tmp_path)
+    third.write_bytes(bytes([11]) + bytes(3072))
+    with pytest.raises(ValueError, match="data_batch_3.bin holds label 11"):
+        load_images("cifar10", tmp_path)
+    with pytest.raises(ValueError, match="'svhn' is none of cifar10"):
+        load_images("svhn", tmp_path)
+
+
+@pytest.mark.parametrize("subfolder", ["", "cifar-10-batches-py"])
+def test_the_pickled_cifar_is_refused_with_the_file_to_take(tmp_path, subfolder):
+    (tmp_path / subfolder).mkdir(exist_ok=True)
+    (tmp_path / subfolder / "data_batch_1").write_bytes(b"a pickle")
+    with pytest.raises(FileNotFoundError, match="Python version.*cifar-10-binary.tar.gz"):
+        load_images("cifar10", tmp_path)
+
+
+def write_fashion_mnist(folder, packed):
+    rng = np.random.default_rng(1)
+    pixels = rng.integers(0, 256, (5, 28, 28)).astype(np.uint8)
+    labels = rng.integers(0, 10, 5).astype(np.uint8)
+    for kind in ("train", "t10k"):
+        files = {
+            f"{kind}-images-idx3-ubyte": struct.pack(">4i", 2051, 5, 28, 28) + pixels.tobytes(),
+            f"{kind}-labels-idx1-ubyte": struct.pack(">2i", 2049, 5) + labels.tobytes(),
+        }
+        for name, data in files.items():
+            (folder / (name + packed)).write_bytes(gzip.compress(data) if packed else data)
+    return pixels, labels
+
+
+@pytest.mark.parametrize("packed", ["", ".gz"])
+def test_fashion_mnist_is_read_and_normalised(tmp_path, packed):
+    pixels, labels = write_fashion_mnist(tmp_path, packed)
+    images = load_images("fashion-mnist", tmp_path)
+    assert images.train.shape == images.test.shape == (5, 1, 28, 28)
+    expected = torch.from_numpy(pixels / 127.5 - 1).float()
+    assert torch.allclose(images.test[:, 0], expected, atol=1e-6)
+    assert images.train_labels.tolist() == labels.tolist()
+
+
+def test_missing_and_damaged_fashion_mnist_files_are_told(tmp_path):
+    with pytest.raises(FileNotFoundError, match="train-images-idx3-ubyte.*zalandoresearch"):
+        load_images("fashion-mnist", tmp_path)
+    write_fashion_mnist(tmp_path, ".gz")
+    path = tmp_path / "t10k-images-idx3-ubyte.gz"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ValueError, match="t10k-images.*damaged"):
+        load_images("fashion-mnist", tmp_path)
+    path.write_bytes(gzip.compress(struct.pack(">4i", 2051, 6, 28, 28) + bytes(5 * 784)))
+    with pytest.raises(ValueError, match="3920 bytes and promises"):
+        load_images("fashion-mnist", tmp_path)
+    path.write_bytes(gzip.compress(struct.pack(">2i", 2049, 5) + bytes(50)))
+    with pytest.raises(ValueError, match="begins with 2049, not with 2051"):
+        load_images("fashion-mnist", tmp_path)
+    path.write_bytes(gzip.compress(struct.pack(">4i", 2051, 4, 28, 28) + bytes(4 * 784)))
+    with pytest.raises(ValueError, match="4 images and .* 5 labels"):
+        load_images("fashion-mnist", tmp_path)
+
+
+def test_digits_are_split_without_overlap():
+    pytest.importorskip("sklearn", reason="the digits come with scikit-learn")
+    images = load_digits(16, channels=3)
+    assert images.train.shape == (1297, 3, 16, 16) and images.test.shape == (500, 3, 16, 16)
+    rows = torch.cat([images.train[:, 0], images.test[:, 0]]).flatten(1).numpy()
+    assert len(np.unique(rows, axis=0)) == 1797  # the digits have no duplicates
+    assert torch.equal(load_digits(16).test[:, 0], images.test[:, 1])
+    assert float(images.train.mean()) == pytest.approx(0, abs=1e-4)
+
+
+# -- training ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def stripes() -> Images:
+    """Noisy 8 x 8 images of two classes: bright columns left, or right."""
+    generator = torch.Generator().manual_seed(0)
+    labels = torch.randint(0, 2, (96,), generator=generator)
+    images = 0.5 * torch.randn(96, 1, 8, 8, generator=generator)
+    for i, label in enumerate(labels):
+        images[i, 0, :, 4 * label : 4 * label + 4] += 1.0
+    return Images("stripes", images[:64], labels[:64], images[64:], labels[64:], 2)
+
+
+SETTINGS = FitSettings(epochs=4, lr=0.05, batch=16, schedule="cosine", augment=True)
+
+
+class Killed(BaseException):
+    """What a kill looks like from inside."""
+
+
+def small(seed: int = 0) -> ResNet:
+    torch.manual_seed(seed)
+    return ResNet(8, 1, 2, 0.25)
+
+
+def test_training_learns(stripes):
+    torch.manual_seed(0)
+    network = LeNet(64, 2, (16, 8))
+    losses = fit(network, stripes, replace(SETTINGS, epochs=10, augment=False))
+    assert losses[-1] < 0.3 * losses[0]
+    assert accuracy(network, stripes.test, stripes.test_labels) > 0.95
+
+
+def test_outputs_of_a_layer_leave_the_network_as_it_was(stripes):
+    network = small().train()
+    pooled = outputs(network, stripes.test, "pool", batch=7)
+    assert pooled.shape == (32, 16) and network.training
+    logits = network.classifier(pooled)
+    assert torch.allclose(outputs(network, stripes.test), logits, atol=1e-6)
+    assert not network.pool._forward_hooks
+
+
+def test_accuracy_counts_right_answers(stripes):
+    class Constant(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.logits = torch.nn.Parameter(torch.tensor([0.0, 1.0]))
+
+        def forward(self, x):
+            return self.logits.expand(len(x), 2)
+
+    share = float((stripes.test_labels == 1).float().mean())
+    assert accuracy(Constant(), stripes.test, stripes.test_labels, batch=7) == share
+
+
+def test_a_killed_training_resumes_to_the_same_weights(stripes, tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmarks.vision.fit.CHECKPOINT_SECONDS", 0.0)
+    whole = small()
+    losses = fit(whole, stripes, SETTINGS)
+
+    def kill(epoch, loss):
+        if epoch == 2:
+            raise Killed
+
+    checkpoint = tmp_path / "small.checkpoint"
+    with pytest.raises(Killed):
+        fit(small(), stripes, SETTINGS, checkpoint, on_epoch=kill)
+    resumed = small(seed=1)
+    epochs = []
+    assert (
+        fit(resumed, stripes, SETTINGS, checkpoint, on_epoch=lambda e, _: epochs.append(e))
+        == losses
+    )
+    assert epochs == [3, 4]
+    for key, value in whole.state_dict().items():
+        assert torch.equal(resumed.state_dict()[key], value), key
+    with pytest.raises(ValueError, match="another training"):
+        fit(small(), stripes, replace(SETTINGS, lr=0.1), checkpoint)
+    checkpoint.write_bytes(b"half of a file")
+    with pytest.raises(ValueError, match="cannot be read"):
+        fit(small(), stripes, SETTINGS, checkpoint)
+
+
+def test_a_trained_network_is_loaded_the_second_time(stripes, tmp_path, monkeypatch, capsys):
+    first = trained("small", small, stripes, SETTINGS, tmp_path)
+    assert "trained small on stripes: 4 epochs" in capsys.readouterr().out
+    monkeypatch.setattr("benchmarks.vision.fit.fit", None)
+    second = trained("small", small, stripes, SETTINGS, tmp_path)
+    assert all(
+        torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True)
+    )
+    assert [path.suffix for path in tmp_path.iterdir()] == [".safetensors"]
+
+
+def test_a_diverging_training_is_told(stripes):
+    torch.manual_seed(0)
+    with pytest.raises(FloatingPointError, match="diverged in epoch"):
+        fit(LeNet(64, 2, (16, 8)), stripes, replace(SETTINGS, lr=1e30))
+
+
+@pytest.mark.parametrize("wrong", [{"epochs": 0}, {"lr": -1.0}, {"batch": 1}, {"schedule": "sine"}])
+def test_impossible_settings_are_refused(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        replace(SETTINGS, **wrong)
+
+
+def test_schedules():
+    step = FitSettings(200, milestones=(100, 150))
+    assert [learning_rate(step, e) for e in (0, 99, 100, 150)] == pytest.approx(
+        [0.1, 0.1, 0.01, 1e-3]
+    )
+    cosine = FitSettings(182, schedule="cosine")
+    assert [learning_rate(cosine, e) for e in (0, 91, 182)] == pytest.approx([0.1, 0.05, 0.0])
+
+
+def test_augmentation_crops_and_mirrors():
+    images = torch.arange(64.0).reshape(1, 1, 8, 8).repeat(200, 1, 1, 1) + 1
+    crops = augment(images, torch.Generator().manual_seed(0))
+    assert crops.shape == images.shape
+    assert len(torch.unique(crops.flatten(1), dim=0)) > 80  # of 2 x 81 there are
+    padded = torch.nn.functional.pad(images[0, 0], (4, 4, 4, 4))
+    windows = [padded[i : i + 8, j : j + 8] for i in range(9) for j in range(9)]
+    windows += [w.flip(1) for w in windows]
+    for crop in crops[:20]:
+        assert any(torch.equal(crop[0], w) for w in windows)
+
+
+# -- the scripts ---------------------------------------------------------------------------------
+
+
+def event(kind, phase, parameters, metric, step=0, main=0):
+    return SimpleNamespace(
+        kind=kind, phase=phase, parameters_after=parameters, metric=metric, step=step, main=main
+    )
+
+
+def test_stages_of_an_automatic_reduction():
+    trace = [
+        event("test", "train", 100, 0.1),
+        event("test", "train", 100, 0.9, 5),
+        event("main", "train", 100, 0.9, 5, 1),
+        event("cut", "layer", 80, 0.3, 5, 1),
+        event("rollback", "layer", 100, 0.2, 9, 1),
+        event("cut", "layer", 90, 0.7, 9, 1),
+        event("met", "layer", 90, 0.8, 10, 1),
+        event("test", "train", 90, 0.92, 11, 1),
+        event("cut", "final", 40, 0.5, 11, 1),
+        event("test", "final", 40, 0.6, 12, 1),
+        event("met", "final", 40, 0.81, 13, 1),
+        event("end", "train", 40, 0.81, 13, 1),
+    ]
+    rows = [(r["name"], r["parameters"], r["accuracy"]) for r in condensation.stages(trace)]
+    assert rows == [("original", 100, 0.9), ("reduction 1", 90, 0.92), ("final", 40, 0.81)]
+
+
+def test_rates_of_chen_and_xu():
+    strategy = condensation.Strategy()
+    rates = [strategy.rate(age, 0.01) for age in (0, 100, 200, 399, 400, 1399, 1400, 2400)]
+    expected = [0.01, 0.005, 0.01, 0.0, 1e-3, 1e-3, 1e-4, 1e-3]
+    assert rates == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_age_of_a_killed_reduction_is_read_from_its_trace(tmp_path):
+    assert condensation.age_of(tmp_path) == 0
+    events = [("test", 3), ("cut", 3), ("test", 7), ("rollback", 9), ("test", 14)]
+    lines = [json.dumps({"kind": kind, "step": step}) for kind, step in events]
+    for n, age in ((1, 3), (2, 0), (3, 4), (4, 0), (5, 5)):
+        (tmp_path / "trace.jsonl").write_text("\n".join(lines[:n]) + "\n")
+        assert condensation.age_of(tmp_path) == age
+
+
+def test_batches_go_on_from_any_step(stripes):
+    settings = replace(SETTINGS, epochs=2)  # 4 steps an epoch
+    whole = list(complexity.endless(stripes, settings, 0))
+    assert len(whole) == 8
+    for step in (3, 4, 6):
+        rest = complexity.endless(stripes, settings, step)
+        for (x, y), (u, v) in zip(whole[step:], rest, strict=True):
+            assert torch.equal(x.cpu(), u.cpu()) and torch.equal(y.cpu(), v.cpu())
+
+
+def test_the_rate_on_cifar100_begins_again_twice():
+    how = complexity.recipe("cifar100")
+    rates = [complexity.rate(how, 10, 10 * epoch) for epoch in (0, 105, 150)]
+    assert rates == pytest.approx([0.1, 0.1, 0.1])
+    assert complexity.rate(how, 10, 1049) < 1e-5
+    assert complexity.rate(complexity.recipe("cifar10"), 10, 910) == pytest.approx(0.05)

@@ -46,19 +46,7 @@ def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:
     to another mechanism.
     """
     path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"no network at {path}: run `python -m combred.pipeline stage=N`, which makes it"
-        )
-    try:
-        with safe_open(path, "pt") as file:
-            identity = json.loads(file.metadata()["combred"])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}
-    except (SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"{path} is not a whole combred network ({error}). Delete it; the pipeline makes it "
-            "again."
-        ) from error
+    identity, tensors = _read(path)
     if identity["mechanism_sha256"] != mechanism.sha256:
         raise ValueError(
             f"{path} was trained for {identity['mechanism']} "
@@ -72,6 +60,29 @@ def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:
     surrogate = Surrogate(mechanism, identity["dt"], transform, Network(identity["widths"]))
     surrogate.load_state_dict(tensors)
     return surrogate.eval()
+
+
+def mechanism_of(path: Path) -> str:
+    """The mechanism's name that a surrogate's file tells. Raises as `load_surrogate` does."""
+    return _read(Path(path))[0]["mechanism"]
+
+
+def _read(path: Path) -> tuple[dict, dict[str, torch.Tensor]]:
+    """What a surrogate's file tells of itself, and its tensors."""
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"no network at {path}: run `python -m combred.pipeline stage=N`, which makes it"
+        )
+    try:
+        with safe_open(path, "pt") as file:
+            identity = json.loads(file.metadata()["combred"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{path} is not a whole combred network ({error}). Delete it; the pipeline makes it "
+            "again."
+        ) from error
+    return identity, tensors
 
 
 def make_card(surrogate: Surrogate, mechanism: Mechanism, accuracy: dict, training: dict) -> dict:

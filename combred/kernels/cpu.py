@@ -12,7 +12,8 @@ from torch import Tensor
 from combred.kernels.reference import EXACT, require_rows, unit_rows
 
 BLOCK = 1024  # rows of similarities at once
-PRODUCTS = 1 << 22  # products of a float64 dot product at once: 32 MB
+PRODUCTS = 1 << 22  # products of float64 dot products at once: 32 MB
+PAIR = 64  # what one float64 dot product of gathered rows costs, over one in a matrix product
 
 
 def group(weights: Tensor, threshold: float) -> tuple[Tensor, Tensor]:
@@ -37,11 +38,14 @@ def adjacency(unit: Tensor, dead: Tensor, threshold: float) -> tuple[np.ndarray,
         rows = slice(start, min(start + BLOCK, m))
         distance = (single[rows] @ single[start:].T).sub_(exact)
         alike = (distance >= 0).view(torch.uint8)
-        near = distance.abs_().lt_(doubt).nonzero()
-        for part in near.split(max(1, PRODUCTS // max(d, 1))):
-            i, j = part[:, 0], part[:, 1]
-            exactly = (unit[i + start] * unit[j + start]).sum(dim=1) >= exact
-            alike[i, j] = exactly.to(torch.uint8)
+        near = distance.abs_().lt_(doubt)
+        if PAIR * int(near.count_nonzero()) > near.numel():
+            alike = ((unit[rows] @ unit[start:].T) >= exact).view(torch.uint8)
+        else:
+            for part in near.nonzero().split(max(1, PRODUCTS // max(d, 1))):
+                i, j = part[:, 0], part[:, 1]
+                exactly = (unit[i + start] * unit[j + start]).sum(dim=1) >= exact
+                alike[i, j] = exactly.to(torch.uint8)
         similar[rows, start:] = alike
         similar[start:, rows] = alike.T
     similar[dead] = 0

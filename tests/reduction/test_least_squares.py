@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from combred.reduction import apply_merge, condense
-from combred.reduction.least_squares import activations, refit
-from combred.reduction.merge import Merge
+from combred.reduction import Merge, apply_merge, condense, find_layers, look, refit
+from combred.reduction.calibration import moments, read_units
 
 WIDTHS = [6, 40, 30, 5]
 
@@ -25,9 +24,16 @@ def gaussian(*shape: int, seed: int = 0) -> torch.Tensor:
 
 def keep(kept: list[int], units: int) -> Merge:
     """The merge that keeps some units and drops the others."""
-    index = torch.tensor(kept)
-    eye, none = torch.eye(units, dtype=torch.float64), torch.zeros(units, dtype=torch.float64)
-    return Merge(index, eye[index], none)
+    return Merge.prune(torch.tensor(kept), units)
+
+
+def condensed(network, layer: int, threshold: float) -> Merge:
+    """The norm mixing of a hidden layer, numbered from 1."""
+    return condense(look(network, find_layers(network, inputs(1))[layer]), threshold=threshold)
+
+
+def activations(network, layer: int, x: torch.Tensor) -> torch.Tensor:
+    return read_units(network, find_layers(network, x)[layer], x)
 
 
 def residual(merge: Merge, A: torch.Tensor) -> float:
@@ -42,7 +48,7 @@ def network(make_network):
 
 def test_without_ridge_it_is_numpys_least_squares():
     A, B = gaussian(300, 9, seed=1).abs(), gaussian(300, 9, seed=2).abs()
-    merge = refit(keep([1, 4, 7], 9), [(A, B)], ridge=1e-14)
+    merge = refit(keep([1, 4, 7], 9), moments([(A, B)]), ridge=1e-14)
     design = np.column_stack([B[:, [1, 4, 7]], np.ones(300)])
     expected = np.linalg.lstsq(design, A.numpy(), rcond=None)[0]
     # Normal equations of condition 10 in float64.
@@ -53,7 +59,7 @@ def test_without_ridge_it_is_numpys_least_squares():
 def test_with_ridge_it_is_the_minimum_of_its_docstring():
     A, ridge = gaussian(200, 6).abs(), 0.3
     start = keep([0, 2], 6)
-    merge = refit(start, [(A, A)], ridge)
+    merge = refit(start, moments([(A, A)]), ridge)
     G = np.cov(A[:, [0, 2]].numpy().T, bias=True)
     weight = ridge * np.trace(G) / 2
     # The same minimum as ordinary least squares with rows sqrt(n w) (Z - Z0) appended.
@@ -65,11 +71,35 @@ def test_with_ridge_it_is_the_minimum_of_its_docstring():
     assert np.allclose(merge.offset, expected[2], rtol=0, atol=1e-11)
 
 
+@pytest.mark.parametrize("asymmetric", [True, False])
+def test_without_intercept_it_is_least_squares_through_zero(asymmetric):
+    A = gaussian(300, 9, seed=1).abs()
+    B = gaussian(300, 9, seed=2).abs() if asymmetric else A
+    merge = refit(keep([1, 4, 7], 9), moments([(A, B)]), ridge=1e-14, intercept=False)
+    expected = np.linalg.lstsq(B[:, [1, 4, 7]], A.numpy(), rcond=None)[0]
+    assert np.allclose(merge.mixing, expected, rtol=0, atol=1e-11)  # condition 10, float64
+    assert not merge.offset.any()
+
+
+def test_activations_of_the_kept_units_alone_are_enough():
+    # As they come from a network whose kept units a method has moved.
+    A, B = gaussian(300, 9, seed=1).abs(), gaussian(300, 9, seed=2).abs()
+    whole = refit(keep([1, 4, 7], 9), moments([(A, B)]))
+    narrow = refit(keep([1, 4, 7], 9), moments([(A, B[:, [1, 4, 7]])]))
+    assert torch.allclose(whole.mixing, narrow.mixing, rtol=0, atol=1e-12)  # order of sums
+    assert torch.allclose(whole.offset, narrow.offset, rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("chunk", [1, 7, 100])
-def test_streaming_does_not_matter(chunk):
-    A, B = gaussian(100, 8, seed=1), gaussian(100, 8, seed=2)
-    whole = refit(keep([0, 3], 8), [(A, B)])
-    streamed = refit(keep([0, 3], 8), zip(A.split(chunk), B.split(chunk), strict=True))
+@pytest.mark.parametrize("reduced", [True, False])
+def test_streaming_does_not_matter(chunk, reduced):
+    A = gaussian(100, 8, seed=1)
+    B = gaussian(100, 8, seed=2) if reduced else A
+    whole = refit(keep([0, 3], 8), moments([(A, B)]))
+    parts = zip(A.split(chunk), B.split(chunk), strict=True)
+    if not reduced:  # told by their being the same tensor
+        parts = ((part, part) for part in A.split(chunk))
+    streamed = refit(keep([0, 3], 8), moments(parts))
     assert torch.allclose(whole.mixing, streamed.mixing, rtol=0, atol=1e-12)  # order of sums
     assert torch.allclose(whole.offset, streamed.offset, rtol=0, atol=1e-12)
 
@@ -78,7 +108,7 @@ def test_an_exact_linear_dependence_is_recovered():
     A = gaussian(400, 10).abs()
     Z, offset = gaussian(4, 6, seed=1), gaussian(6, seed=2)
     A[:, 4:] = A[:, :4] @ Z + offset
-    merge = refit(keep([0, 1, 2, 3], 10), [(A, A)], ridge=1e-13)
+    merge = refit(keep([0, 1, 2, 3], 10), moments([(A, A)]), ridge=1e-13)
     # The ridge biases by 1e-13 of the entries; condition 10.
     assert torch.allclose(merge.mixing[:, 4:], Z, rtol=0, atol=1e-10)
     assert torch.allclose(merge.mixing[:, :4], torch.eye(4).double(), rtol=0, atol=1e-10)
@@ -91,15 +121,15 @@ def test_an_exact_linear_dependence_is_recovered():
 @pytest.mark.parametrize("ridge", [1e-12, 1e-6, 1.0])
 def test_it_is_never_worse_than_norm_mixing_on_the_calibration(network, layer, threshold, ridge):
     A = activations(network, layer, inputs())
-    norm, _ = condense(network.layers[layer - 1], threshold)
-    fitted = refit(norm, [(A, A)], ridge)
+    norm = condensed(network, layer, threshold)
+    fitted = refit(norm, moments([(A, A)]), ridge)
     assert torch.equal(fitted.kept, norm.kept)
     assert residual(fitted, A) <= residual(norm, A) * (1 + 1e-12)  # rounding
     x, following = inputs(), network.layers[layer]
     exact = following(A)
 
     def error(merge):
-        merged = apply_merge(network, layer, merge)
+        merged = apply_merge(network, find_layers(network, x)[layer], merge)
         return (merged.layers[layer](activations(merged, layer, x)) - exact).norm()
 
     if ridge == 1e-12:  # the least of all linear readings, whatever the next weights are
@@ -109,8 +139,8 @@ def test_it_is_never_worse_than_norm_mixing_on_the_calibration(network, layer, t
 @torch.no_grad()
 def test_a_large_ridge_gives_back_the_norm_mixing(network):
     A = activations(network, 1, inputs())
-    norm, _ = condense(network.layers[0], 0.5)
-    fitted = refit(norm, [(A, A)], ridge=1e12)
+    norm = condensed(network, 1, 0.5)
+    fitted = refit(norm, moments([(A, A)]), ridge=1e12)
     assert torch.allclose(fitted.mixing, norm.mixing, rtol=0, atol=1e-10)  # 1e-12 of the pull
     # The offset is free of the ridge: it is what makes the means agree.
     mean = A.mean(0) - norm.mixing.T @ A[:, norm.kept].mean(0)
@@ -119,22 +149,21 @@ def test_a_large_ridge_gives_back_the_norm_mixing(network):
 
 @torch.no_grad()
 def test_what_the_calibration_never_sees_does_not_move(network):
-    layer = network.layers[0]
-    norm, _ = condense(layer, 0.5)
+    norm = condensed(network, 1, 0.5)
     asleep = int(norm.kept[3])
     A = activations(network, 1, inputs())
     A[:, asleep] = 0.0  # this kept unit fires in no calibration state
-    fitted = refit(norm, [(A, A)], ridge=1e-6)
+    fitted = refit(norm, moments([(A, A)]), ridge=1e-6)
     assert torch.allclose(fitted.mixing[3], norm.mixing[3], rtol=0, atol=1e-12)  # float64
 
 
 @torch.no_grad()
 def test_no_ridge_and_a_unit_that_never_fires_still_have_an_answer(network):
     # reduction.ridge=0 is allowed by the settings; the covariance is singular then.
-    norm, _ = condense(network.layers[0], 0.5)
+    norm = condensed(network, 1, 0.5)
     A = activations(network, 1, inputs())
     A[:, norm.kept[3]] = 0.0
-    fitted = refit(norm, [(A, A)], ridge=0.0)
+    fitted = refit(norm, moments([(A, A)]), ridge=0.0)
     assert torch.isfinite(fitted.mixing).all()
     assert residual(fitted, A) <= residual(norm, A) * (1 + 1e-12)
 
@@ -142,12 +171,12 @@ def test_no_ridge_and_a_unit_that_never_fires_still_have_an_answer(network):
 @torch.no_grad()
 def test_it_corrects_for_an_earlier_layer_that_was_reduced(network):
     x = inputs()
-    first, _ = condense(network.layers[0], 0.4)
-    reduced = apply_merge(network, 1, first)
+    first = condensed(network, 1, 0.4)
+    reduced = apply_merge(network, find_layers(network, x)[1], first)
     A, B = activations(network, 2, x), activations(reduced, 2, x)
-    norm, _ = condense(reduced.layers[1], 0.4)
-    against_original = refit(norm, [(A, B)], 1e-12)
-    against_itself = refit(norm, [(B, B)], 1e-12)
+    norm = condensed(reduced, 2, 0.4)
+    against_original = refit(norm, moments([(A, B)]), 1e-12)
+    against_itself = refit(norm, moments([(B, B)]), 1e-12)
 
     def missed(merge):
         return (A - (B[:, merge.kept] @ merge.mixing + merge.offset)).norm()
@@ -168,12 +197,12 @@ def test_activations_are_the_hidden_layers(network):
 
 def test_no_calibration_is_refused():
     with pytest.raises(ValueError, match="calibration"):
-        refit(keep([0], 3), [])
+        moments([])
 
 
 def test_the_given_merge_is_untouched():
     A = gaussian(50, 5)
     start = keep([0, 2], 5)
     before = replace(start, mixing=start.mixing.clone(), offset=start.offset.clone())
-    refit(start, [(A, A)])
+    refit(start, moments([(A, A)]))
     assert torch.equal(start.mixing, before.mixing) and torch.equal(start.offset, before.offset)

@@ -1,91 +1,416 @@
 """The surgery: any `Merge`, on any hidden layer, does what its equation says."""
 
+import copy
+from dataclasses import replace
+
 import pytest
 import torch
+from torch import Tensor, nn
 
-from combred.reduction import Merge, apply_merge
+from combred.network import Network
+from combred.reduction import Merge, apply_merge, find_layers
 
 WIDTHS = [6, 12, 10, 8, 4]
 
 
-def inputs(n: int = 64, seed: int = 5) -> torch.Tensor:
+class TwoReaders(nn.Module):
+    """One layer read by a padding convolution, by a linear layer behind a flatten, and pooled."""
+
+    def __init__(self, padding: int = 1):
+        super().__init__()
+        self.conv = nn.Conv2d(2, 8, 3)
+        self.norm = nn.BatchNorm2d(8)
+        self.one = nn.Conv2d(8, 5, 3, padding=padding, bias=False)
+        self.two = nn.Linear(8 * 16, 5, bias=False)
+        self.pool = nn.AdaptiveAvgPool2d(1)
+        self.three = nn.Linear(8, 5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        a = torch.relu(self.norm(self.conv(x)))
+        pooled = torch.flatten(self.pool(a), 1)
+        return self.one(a).mean((2, 3)) + self.two(torch.flatten(a, 1)) + self.three(pooled)
+
+
+class PreActivation(nn.Module):
+    """Two pre-activation blocks, the second with a depthwise layer, on a stream of 7 channels."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv2d(2, 7, 3, padding=1)
+        self.block1 = nn.Sequential(
+            *(nn.BatchNorm2d(7), nn.ReLU(), nn.Conv2d(7, 6, 3, padding=1)),
+            *(nn.BatchNorm2d(6), nn.ReLU(), nn.Conv2d(6, 7, 1)),
+        )
+        self.block2 = nn.Sequential(
+            *(nn.BatchNorm2d(7), nn.ReLU6(), nn.Conv2d(7, 7, 3, padding=1, groups=7)),
+            *(nn.BatchNorm2d(7), nn.ReLU6(), nn.Conv2d(7, 7, 1)),
+        )
+        self.norm = nn.BatchNorm2d(7)
+        self.pool = nn.AdaptiveAvgPool2d(1)
+        self.head = nn.Linear(7, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.stem(x)
+        x = x + self.block1(x)
+        x = x + self.block2(x)
+        return self.head(torch.flatten(self.pool(torch.relu(self.norm(x))), 1))
+
+
+def depthwise_block(norm: bool) -> nn.Sequential:
+    parts = [nn.Conv2d(2, 9, 1, bias=not norm)]
+    parts += [nn.BatchNorm2d(9)] if norm else []
+    parts += [nn.ReLU6(), nn.Conv2d(9, 9, 3, padding=1, groups=9, bias=not norm)]
+    parts += [nn.BatchNorm2d(9)] if norm else []
+    return nn.Sequential(*parts, nn.ReLU6(), nn.Conv2d(9, 4, 1, bias=False))
+
+
+CONV_NORM = (nn.Conv2d(2, 8, 3, bias=False), nn.BatchNorm2d(8), nn.ReLU())
+NETWORKS = {
+    "combred's": (lambda: Network([6, 12, 10, 4]), (6,)),
+    "linear without biases": (
+        lambda: nn.Sequential(nn.Linear(6, 9, bias=False), nn.ReLU(), nn.Linear(9, 3, bias=False)),
+        (6,),
+    ),
+    "linear with batch norm": (
+        lambda: nn.Sequential(nn.Linear(6, 9), nn.BatchNorm1d(9), nn.Tanh(), nn.Linear(9, 3)),
+        (6,),
+    ),
+    "sequences": (
+        lambda: nn.Sequential(nn.Linear(6, 9), nn.GELU(), nn.Linear(9, 7), nn.ReLU(),
+                              nn.Linear(7, 3)),
+        (5, 6),
+    ),
+    "convolutions": (
+        lambda: nn.Sequential(nn.Conv2d(2, 8, 3, stride=2), nn.ReLU(),
+                              nn.Conv2d(8, 7, 3, padding=1), nn.LeakyReLU(),
+                              nn.Conv2d(7, 6, 2, padding=1, padding_mode="circular"), nn.ReLU(),
+                              nn.Conv2d(6, 3, 1)),
+        (2, 8, 8),
+    ),
+    "one dimension": (
+        lambda: nn.Sequential(nn.Conv1d(2, 8, 3), nn.BatchNorm1d(8), nn.ReLU(), nn.Conv1d(8, 3, 2)),
+        (2, 7),
+    ),
+    "three dimensions": (
+        lambda: nn.Sequential(nn.Conv3d(2, 8, 2), nn.BatchNorm3d(8), nn.ReLU(), nn.Conv3d(8, 3, 2)),
+        (2, 4, 4, 4),
+    ),
+    "pool, flatten, linear": (
+        lambda: nn.Sequential(*copy.deepcopy(CONV_NORM), nn.AvgPool2d(2), nn.Flatten(),
+                              nn.Linear(8 * 9, 6), nn.ReLU(), nn.Linear(6, 3)),
+        (2, 8, 8),
+    ),
+    "padded pool": (
+        lambda: nn.Sequential(nn.Conv2d(2, 8, 3), nn.ReLU(), nn.AvgPool2d(3, padding=1),
+                              nn.Conv2d(8, 3, 1)),
+        (2, 8, 8),
+    ),
+    "batch norm": (
+        lambda: nn.Sequential(*copy.deepcopy(CONV_NORM), nn.MaxPool2d(2), nn.Dropout(0.5),
+                              nn.Conv2d(8, 7, 3), nn.ReLU(), nn.BatchNorm2d(7), nn.Conv2d(7, 3, 1)),
+        (2, 8, 8),
+    ),
+    "plain batch norm": (
+        lambda: nn.Sequential(nn.Conv2d(2, 8, 3), nn.BatchNorm2d(8, affine=False), nn.ReLU(),
+                              nn.Conv2d(8, 3, 3)),
+        (2, 8, 8),
+    ),
+    "depthwise block": (lambda: depthwise_block(norm=False), (2, 8, 8)),
+    "depthwise block with batch norm": (lambda: depthwise_block(norm=True), (2, 8, 8)),
+    "several readers": (TwoReaders, (2, 6, 6)),
+    "several readers, none padding": (lambda: TwoReaders(padding=0), (2, 6, 6)),
+    "pre-activation": (PreActivation, (2, 6, 6)),
+}  # fmt: skip
+LAYERS = {
+    f"{name}: {layer.name}": (name, layer)
+    for name, (make, shape) in NETWORKS.items()
+    for layer in find_layers(make(), torch.zeros(2, *shape)).layers
+}
+PADDED = [case for case, (_, layer) in LAYERS.items() if not layer.takes_offset]
+every_layer = pytest.mark.parametrize("case", LAYERS)
+
+
+def inputs(shape: tuple[int, ...], n: int = 6, seed: int = 5) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
-    return torch.randn(n, WIDTHS[0], generator=generator, dtype=torch.float64)
+    return torch.randn(n, *shape, generator=generator, dtype=torch.float64)
 
 
-def random_merge(units: int, keep: int, seed: int = 0) -> Merge:
+@pytest.fixture
+def given(case, drawn):
+    """Network, hidden layer and inputs of a case, float64."""
+    name, layer = LAYERS[case]
+    make, shape = NETWORKS[name]
+    network = drawn(make()).double()
+    x = inputs(shape)
+    return network, layer, x
+
+
+def random_merge(units: int, keep: int, seed: int = 0, shifts: bool = True) -> Merge:
     generator = torch.Generator().manual_seed(seed)
     kept = torch.randperm(units, generator=generator)[:keep].sort().values
     mixing = torch.randn(keep, units, generator=generator, dtype=torch.float64)
-    return Merge(kept, mixing, torch.randn(units, generator=generator, dtype=torch.float64))
+    offset = torch.randn(units, generator=generator, dtype=torch.float64)
+    return Merge(kept, mixing, offset * shifts)
 
 
-def slow(network, layer: int, merge: Merge, x: torch.Tensor) -> torch.Tensor:
-    """The network with the activations a of one layer replaced by mixing^T a[kept] + offset."""
-    for i, linear in enumerate(network.layers, start=1):
-        x = x @ linear.weight.T + linear.bias
-        if i < len(network.layers):
-            x = x.clamp(min=0.0)
-        if i == layer:
-            x = x[:, merge.kept] @ merge.mixing + merge.offset
-    return x
+def some_merge(layer, seed: int = 0) -> Merge:
+    return random_merge(layer.units, layer.units // 2 + 1, seed, layer.takes_offset)
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("layer", [1, 2, 3])
-def test_the_merged_network_is_the_equation(make_network, layer):
-    network = make_network(WIDTHS).double()
-    merge = random_merge(WIDTHS[layer], 5)
+def slow(network: nn.Module, layer, merge: Merge, x: Tensor) -> Tensor:
+    """The output where every reader of the layer reads mixing^T a[kept] + offset in a's place."""
+
+    def through(module, args):
+        a = args[0]
+        axis = 1 if isinstance(module, (nn.Conv1d, nn.Conv2d, nn.Conv3d)) else -1
+        shape = a.shape
+        if isinstance(module, nn.Linear):  # units lie outside, their positions inside
+            a, axis = a.unflatten(-1, (layer.units, -1)), -2
+        a = a.movedim(axis, -1)
+        a = a[..., merge.kept] @ merge.mixing + merge.offset
+        return (a.movedim(-1, axis).reshape(shape),)
+
+    handles = [
+        network.get_submodule(name).register_forward_pre_hook(through) for name, _ in layer.readers
+    ]
+    out = network(x)
+    for handle in handles:
+        handle.remove()
+    return out
+
+
+def assert_equal_to_rounding(found: Tensor, expected: Tensor) -> None:
+    # Sums of some hundred products of order one in another order, in float64.
+    assert (found - expected).abs().max() <= 1e-12 * expected.abs().max()
+
+
+def test_the_cases_are_what_they_say(drawn):
+    found = {}
+    for name, (make, shape) in NETWORKS.items():
+        found[name] = find_layers(make(), inputs(shape).float()).layers
+    every = [layer for layers in found.values() for layer in layers]
+    assert all(found.values()) and len(LAYERS) == len(every) > 24
+    for case in ("takes_offset", "selects", "norm", "depthwise", "last_axis"):
+        assert {bool(getattr(layer, case)) for layer in every} == {True, False}, case
+    assert any(len(layer.readers) > 1 for layer in every)
+    assert any(positions > 1 for layer in every for _, positions in layer.readers)
+    assert any(layer.selects and layer.depthwise for layer in every)
+
+
+@torch.no_grad()
+@every_layer
+def test_the_merged_network_is_the_equation(given):
+    network, layer, x = given
+    merge = some_merge(layer)
     merged = apply_merge(network, layer, merge)
-    assert merged.widths == [5 if i == layer else m for i, m in enumerate(WIDTHS)]
-    # Sums in another order, in float64.
-    assert torch.allclose(merged(inputs()), slow(network, layer, merge, inputs()), rtol=1e-12)
+    expected = slow(network, layer, merge, x)
+    assert_equal_to_rounding(merged(x), expected)
+    # Nothing of this is vacuous: the merge does something, and so does its offset.
+    out = network(x)
+    assert (expected - out).abs().max() > 1e-2 * out.abs().max()
+    if layer.takes_offset:
+        without = slow(network, layer, replace(merge, offset=0 * merge.offset), x)
+        assert (expected - without).abs().max() > 1e-3 * out.abs().max()
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("layer", [1, 2, 3])
-def test_keeping_every_unit_changes_nothing(make_network, layer):
-    network, m = make_network(WIDTHS), WIDTHS[layer]
+@every_layer
+def test_no_unit_is_left_that_was_not_kept(given):
+    network, layer, x = given
+    merge = some_merge(layer)
+    merged = apply_merge(network, layer, merge)
+    again = find_layers(merged, x)
+    k = len(merge.kept)
+    name = f"{layer.name}.1" if layer.selects else layer.name
+    assert again[name].units == k
+    for carrier in again[name].carriers:
+        module = merged.get_submodule(carrier)
+        assert all(p.shape[0] == k for p in module.parameters())
+        width = {getattr(module, a) for a in ("out_features", "out_channels", "num_features")
+                 if hasattr(module, a)}  # fmt: skip
+        assert width == {k}
+    for reader, positions in layer.readers:
+        module = merged.get_submodule(reader)
+        entries = getattr(module, "in_features", None) or module.in_channels
+        assert entries == module.weight.shape[1] == k * positions
+
+
+@torch.no_grad()
+@every_layer
+def test_keeping_every_unit_changes_nothing(given):
+    network, layer, x = given
+    m = layer.units
     keep_all = Merge(torch.arange(m), torch.eye(m).double(), torch.zeros(m).double())
     assert not keep_all.changes
-    merged = apply_merge(network, layer, keep_all)
-    assert torch.equal(merged(inputs().float()), network(inputs().float()))
+    assert torch.equal(apply_merge(network, layer, keep_all)(x), network(x))
 
 
 @torch.no_grad()
-def test_pruning_is_a_merge_of_zeros(make_network):
-    network = make_network(WIDTHS).double()
-    kept = torch.tensor([0, 3, 4])
-    merge = Merge(kept, torch.eye(12)[kept].double(), torch.zeros(12).double())
-    pruned = apply_merge(network, 1, merge)
-    network.layers[0].weight[[i for i in range(12) if i not in (0, 3, 4)]] = 0.0
-    network.layers[0].bias[[i for i in range(12) if i not in (0, 3, 4)]] = 0.0
-    # The same sums without their zeros.
-    assert torch.allclose(pruned(inputs()), network(inputs()), rtol=1e-12)
+@every_layer
+def test_pruning_is_a_merge_of_zeros(given):
+    network, layer, x = given
+    kept = torch.tensor([4, 0, 3])
+    pruned = apply_merge(network, layer, Merge.prune(kept, layer.units))
+    gone = torch.tensor([i for i in range(layer.units) if i not in (0, 3, 4)])
+    for name, positions in layer.readers:
+        weight = network.get_submodule(name).weight
+        weight.unflatten(1, (layer.units, positions))[:, gone] = 0.0
+    assert_equal_to_rounding(pruned(x), network(x))
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_the_given_network_is_untouched_and_shares_nothing(make_network, dtype):
-    network = make_network(WIDTHS).to(dtype)
+@torch.no_grad()
+@every_layer
+def test_new_tensors_for_the_carriers_are_taken(given):
+    network, layer, x = given
+    merge = some_merge(layer)
+    generator = torch.Generator().manual_seed(3)
+    new = {}
+    for carrier in layer.carriers:
+        module = network.get_submodule(carrier)
+        tensors = dict(module.named_parameters()) | dict(module.named_buffers())
+        for key, tensor in tensors.items():
+            if tensor.dim():
+                factor = 0.5 + torch.rand(len(merge.kept), generator=generator)
+                shape = (-1, *[1] * (tensor.dim() - 1))
+                new[f"{carrier}.{key}"] = tensor[merge.kept] * factor.double().reshape(shape)
+    merged = apply_merge(network, layer, replace(merge, carriers=new))
+    for key, value in new.items():
+        assert not torch.equal(network.state_dict()[key][merge.kept], value)
+        network.state_dict()[key][merge.kept] = value
+    assert_equal_to_rounding(merged(x), slow(network, layer, merge, x))
+
+
+@pytest.mark.parametrize("case", PADDED)
+def test_what_pads_with_zeros_refuses_an_offset(given):
+    network, layer, _ = given
+    merge = random_merge(layer.units, 3)
+    with pytest.raises(ValueError, match=f"layer {layer.name} is read by a layer that pads"):
+        apply_merge(network, layer, merge)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@every_layer
+def test_the_given_network_is_untouched_and_shares_nothing(given, dtype):
+    network, layer, _ = given
+    network.to(dtype)
     before = {name: value.clone() for name, value in network.state_dict().items()}
-    merged = apply_merge(network, 2, random_merge(10, 4))
+    merged = apply_merge(network, layer, some_merge(layer))
+    assert type(merged) is type(network)
     assert all(parameter.dtype == dtype for parameter in merged.parameters())
+    buffers = [b for b in merged.buffers() if b.dtype != torch.int64]
+    assert all(buffer.dtype == dtype for buffer in buffers)
     with torch.no_grad():
-        for parameter in merged.parameters():
-            parameter += 1.0
+        for value in [*merged.parameters(), *buffers]:
+            value += 1.0
+    assert list(network.state_dict()) == list(before)
     assert all(torch.equal(network.state_dict()[name], value) for name, value in before.items())
 
 
+@every_layer
+def test_gradients_and_modes_stay_as_they_were(given):
+    network, layer, x = given
+    network.train()
+    frozen = network.get_submodule(layer.carriers[-1]), network.get_submodule(layer.readers[0][0])
+    for module in frozen:
+        module.requires_grad_(False).eval()
+    for parameter in list(network.parameters())[:1]:
+        parameter.requires_grad_(False)
+    merged = apply_merge(network, layer, some_merge(layer))
+    renamed = {layer.name: f"{layer.name}.1"} if layer.selects else {}
+    for name, module in network.named_modules():
+        assert merged.get_submodule(renamed.get(name, name)).training == module.training, name
+    if layer.selects:  # what was put in follows the batch norm that it is put before
+        norm = network.get_submodule(layer.name)
+        assert {m.training for m in merged.get_submodule(layer.name).modules()} == {norm.training}
+    new = dict(merged.named_parameters())
+    for name, parameter in network.named_parameters():
+        owner, _, key = name.rpartition(".")
+        assert new[f"{renamed.get(owner, owner)}.{key}"].requires_grad == parameter.requires_grad
+    reader = merged.get_submodule(layer.readers[0][0])
+    assert not any(parameter.requires_grad for parameter in reader.parameters())
+    trained = [p for p in merged.parameters() if p.requires_grad]
+    if trained:
+        merged(x).square().sum().backward()
+        assert any(p.grad is not None for p in trained)
+
+
+@every_layer
+def test_the_device_stays(given):
+    """The merge is on another one: nothing of the network moves there."""
+    network, layer, _ = given
+    merged = apply_merge(network.to("meta"), layer, some_merge(layer))
+    assert {t.device.type for t in [*merged.parameters(), *merged.buffers()]} == {"meta"}
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+@torch.no_grad()
+@every_layer
+def test_the_result_scripts_traces_and_loads(given):
+    network, layer, x = given
+    merged = apply_merge(network, layer, some_merge(layer))
+    out = merged(x)
+    assert torch.equal(torch.jit.script(merged)(x), out)
+    assert torch.equal(torch.fx.symbolic_trace(merged)(x), out)
+    # Loaded into a network that was reduced to the same widths by another merge.
+    other = apply_merge(network, layer, some_merge(layer, seed=1))
+    assert not torch.equal(other(x), out)
+    other.load_state_dict(merged.state_dict(), strict=True)
+    assert torch.equal(other(x), out)
+
+
+@torch.no_grad()
+@every_layer
+def test_a_reduced_network_can_be_reduced_again(given):
+    network, layer, x = given
+    for seed in range(3):
+        merge = random_merge(layer.units, layer.units - 1, seed, layer.takes_offset)
+        merged = apply_merge(network, layer, merge)
+        assert_equal_to_rounding(merged(x), slow(network, layer, merge, x))
+        name = layer.name
+        if layer.selects and seed == 0:
+            name += ".1"
+        network, layer = merged, find_layers(merged, x)[name]
+        assert layer.units == len(merge.kept)
+    if layer.selects:  # one selection, narrowed, and not one behind another
+        sizes = [b.shape for key, b in merged.named_buffers() if key.endswith("channels")]
+        assert sizes == [(layer.units,)]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", NETWORKS)
+def test_all_layers_one_after_another(name, drawn):
+    make, shape = NETWORKS[name]
+    network, x = drawn(make()).double(), inputs(shape)
+    for layer in find_layers(network, x).layers:  # names stay what they were, selections last
+        merge = some_merge(layer)
+        merged = apply_merge(network, layer, merge)
+        assert_equal_to_rounding(merged(x), slow(network, layer, merge, x))
+        network = merged
+
+
+@torch.no_grad()
+@every_layer
+def test_one_unit_is_enough(given):
+    network, layer, x = given
+    merge = random_merge(layer.units, 1, shifts=layer.takes_offset)
+    merged = apply_merge(network, layer, merge)
+    assert_equal_to_rounding(merged(x), slow(network, layer, merge, x))
+    find_layers(merged, x)
+
+
 def test_a_merged_network_can_be_trained(make_network):
-    merged = apply_merge(make_network(WIDTHS), 1, random_merge(12, 4))
-    merged(inputs().float()).sum().backward()
+    network = make_network(WIDTHS)
+    layer = find_layers(network, torch.zeros(1, 6))[1]
+    merged = apply_merge(network, layer, random_merge(12, 4))
+    merged(inputs((6,)).float()).sum().backward()
     assert all(parameter.grad is not None for parameter in merged.parameters())
 
 
 @pytest.mark.parametrize("layer", [-1, 0, 4, 5])
 def test_only_hidden_layers_are_reduced(make_network, layer):
     with pytest.raises(ValueError, match=r"hidden layers 1 to 3.*output layer is never"):
-        apply_merge(make_network(WIDTHS), layer, random_merge(4, 2))
+        find_layers(make_network(WIDTHS), torch.zeros(1, 6))[layer]
 
 
 @pytest.mark.parametrize(

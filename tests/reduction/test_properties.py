@@ -1,0 +1,163 @@
+"""What holds of condensation and of the surgery for any network at all."""
+
+import numpy as np
+import torch
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from combred.reduction import apply_merge, condense, find_layers, look
+
+few = settings(max_examples=40, deadline=None, derandomize=True)
+seeds = st.integers(0, 2**31 - 1)
+thresholds = st.sampled_from([-1.0, 0.0, 0.3, 0.5, 0.8, 0.95])
+
+
+def network_of(rows: np.ndarray, seed: int = 0, outputs: int = 3) -> nn.Sequential:
+    """A network whose one hidden layer has the rows [W | b], float64."""
+    m, d = rows.shape
+    network = nn.Sequential(nn.Linear(d - 1, m), nn.ReLU(), nn.Linear(m, outputs)).double()
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        network[0].weight.copy_(torch.from_numpy(rows[:, :-1]))
+        network[0].bias.copy_(torch.from_numpy(rows[:, -1]))
+        network[2].weight.normal_(generator=generator)
+        network[2].bias.normal_(generator=generator)
+    return network
+
+
+def condensed(network: nn.Sequential, **how):
+    """The merge of the hidden layer, and the network after it."""
+    layer = find_layers(network, torch.zeros(1, network[0].in_features).double())[1]
+    merge = condense(look(network, layer), **how)
+    return merge, apply_merge(network, layer, merge)
+
+
+@st.composite
+def layers(draw) -> np.ndarray:
+    """Rows (m, d): generic, in clusters, multiples of a few, some of them zero or negated."""
+    rng = np.random.default_rng(draw(seeds))
+    m, d = draw(st.integers(1, 40)), draw(st.integers(2, 8))
+    centres = rng.standard_normal((draw(st.integers(1, m)), d))
+    spread = draw(st.sampled_from([0.0, 0.1, 0.5]))
+    rows = centres[rng.integers(0, len(centres), m)] + spread * rng.standard_normal((m, d))
+    rows *= 10.0 ** rng.uniform(-2, 2, (m, 1)) * rng.choice([-1.0, 1.0, 1.0], (m, 1))
+    rows[rng.random(m) < draw(st.sampled_from([0.0, 0.2]))] = 0.0
+    return rows
+
+
+@few
+@given(layers(), thresholds)
+def test_never_more_units_and_one_positive_entry_per_column(rows, threshold):
+    network = network_of(rows)
+    merge, reduced = condensed(network, threshold=threshold)
+    m, k = len(rows), len(merge.kept)
+    assert 1 <= k <= m and reduced[0].out_features == reduced[2].in_features == k
+    assert sum(p.numel() for p in reduced.parameters()) <= sum(
+        p.numel() for p in network.parameters()
+    )
+    assert sorted(set(merge.kept.tolist())) == merge.kept.tolist()
+    # Kim et al. 2020, theorem 1, but for dead units, which are read as constants.
+    positive = (merge.mixing > 0).sum(dim=0)
+    dead = torch.from_numpy(~rows[:, :-1].any(axis=1))
+    assert (merge.mixing >= 0).all() and torch.isfinite(merge.mixing).all()
+    assert (positive[~dead] == 1).all() and (positive[dead] <= 1).all()
+    assert torch.equal(merge.mixing[:, merge.kept], torch.eye(k).double())
+
+
+@few
+@given(layers(), st.integers(1, 45))
+def test_keep_is_kept_to(rows, keep):
+    merge, _ = condensed(network_of(rows), keep=keep)
+    assert 1 <= len(merge.kept) <= min(keep, len(rows))
+
+
+@few
+@given(seeds, st.integers(1, 40), st.integers(3, 12))
+def test_threshold_one_on_generic_weights_changes_nothing(seed, m, d):
+    rows = np.random.default_rng(seed).standard_normal((m, d))
+    network = network_of(rows)
+    merge, reduced = condensed(network, threshold=1.0)
+    assert not merge.changes and torch.equal(merge.mixing, torch.eye(m).double())
+    for key, value in reduced.state_dict().items():
+        assert torch.equal(value, network.state_dict()[key])
+
+
+def greedy(rows: np.ndarray, threshold: float, order: np.ndarray) -> list[tuple[int, set[int]]]:
+    """Main unit and members of each group, ties going to the unit that comes first in `order`."""
+    norm = np.linalg.norm(rows, axis=1)
+    unit = rows / np.where(norm > 0, norm, 1.0)[:, None]
+    similar = unit @ unit.T >= threshold - 1e-12
+    left, found = list(order), []
+    while left:
+        near = {i: {j for j in left if similar[i, j] or i == j} for i in left}
+        main = max(left, key=lambda i: len(near[i]))  # the first of the largest
+        found.append((int(main), near[main]))
+        left = [i for i in left if i not in near[main]]
+    return found
+
+
+@few
+@given(layers(), thresholds, seeds)
+def test_a_permutation_of_units_permutes_the_result(rows, threshold, seed):
+    rows = rows[rows[:, :-1].any(axis=1)]
+    assume(len(rows))
+    order = np.random.default_rng(seed).permutation(len(rows))
+    merge, _ = condensed(network_of(rows[order]), threshold=threshold)
+    expected = dict(greedy(rows, threshold, order))  # beyond ties, which follow the order
+    assert {int(order[i]) for i in merge.kept} == set(expected)
+    for column, i in enumerate(merge.kept.tolist()):
+        members = {int(order[j]) for j in merge.mixing[column].nonzero()[:, 0].tolist()}
+        assert members == expected[int(order[i])]
+
+
+@few
+@given(seeds, st.integers(1, 6), st.integers(1, 6), st.floats(0.0, 0.02))
+def test_a_permutation_of_well_separated_groups_does_not_even_move_ties(seed, n, size, spread):
+    """Groups far apart and narrow: the same partition in any order, and for exact multiples the
+    same network."""
+    rng = np.random.default_rng(seed)
+    axes = np.linalg.qr(rng.standard_normal((8, 8)))[0]
+    of = np.repeat(np.arange(n), size)
+    rows = axes[of] + spread * rng.uniform(-1, 1, (n * size, 8)) / 8**0.5
+    rows *= 10.0 ** rng.uniform(-1, 1, (n * size, 1))
+    network = network_of(rows, seed)
+    order = rng.permutation(n * size)
+    permuted = network_of(rows[order], seed)
+    with torch.no_grad():
+        permuted[2].weight.copy_(network[2].weight[:, order])
+        permuted[2].bias.copy_(network[2].bias)
+    merge, reduced = condensed(network, threshold=0.9)
+    other, reduced_permuted = condensed(permuted, threshold=0.9)
+    main = merge.kept[merge.mixing.argmax(dim=0)].numpy()
+    other_main = order[other.kept[other.mixing.argmax(dim=0)].numpy()]
+    back = np.argsort(order)
+    assert np.array_equal(of[main], of) and np.array_equal(of[other_main[back]], of)
+    assert len(merge.kept) == len(other.kept) == n
+    if spread == 0.0:
+        x = torch.from_numpy(rng.standard_normal((20, 7)))
+        with torch.no_grad():
+            out = network(x)
+            for found in (reduced(x), reduced_permuted(x)):
+                # Sums of some tens of terms with ratios up to 100, in float64.
+                assert (found - out).abs().max() <= 1e-11 * out.abs().max()
+
+
+@few
+@given(layers(), thresholds, seeds)
+def test_the_length_of_rows_is_the_mixing_alone(rows, threshold, seed):
+    """Scaling units and unscaling their columns changes neither groups nor network."""
+    rows = rows[rows[:, :-1].any(axis=1)]
+    assume(len(rows))
+    scale = 2.0 ** np.random.default_rng(seed).integers(-8, 8, len(rows))  # exact in binary
+    network, scaled = network_of(rows), network_of(rows * scale[:, None])
+    with torch.no_grad():
+        scaled[2].weight.copy_(network[2].weight / torch.from_numpy(scale))
+    merge, reduced = condensed(network, threshold=threshold)
+    other, reduced_scaled = condensed(scaled, threshold=threshold)
+    assert torch.equal(merge.kept, other.kept)
+    x = torch.from_numpy(np.random.default_rng(0).standard_normal((20, rows.shape[1] - 1)))
+    with torch.no_grad():
+        out = reduced(x)
+        # Norms are rounded the same way: only the order of sums could differ, and does not.
+        assert (reduced_scaled(x) - out).abs().max() <= 1e-13 * out.abs().max()

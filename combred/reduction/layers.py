@@ -254,6 +254,8 @@ class _Graph:
     def require_plain(self, name: str) -> nn.Module:
         """The module, if it is called once, shares no weights, and has plain parameters."""
         module = self.modules[name]
+        if isinstance(module, NORMS) and module.running_mean is None:
+            raise _Untouchable(f"{name} keeps no running statistics")
         if name in self.called_twice:
             raise _Untouchable(f"{name} is used more than once")
         if name in self.read_directly:

@@ -659,3 +659,12 @@ def test_the_network_is_left_as_it_was(drawn, fails):
     assert modes == {name: module.training for name, module in network.named_modules()}
     assert all(torch.equal(value, state[key]) for key, value in network.state_dict().items())
     assert not network.bn3.weight.requires_grad
+
+
+def test_a_batch_norm_without_statistics_leaves_the_layer_alone():
+    norm = nn.BatchNorm1d(6, track_running_stats=False)
+    network = nn.Sequential(nn.Linear(4, 6), norm, nn.ReLU(), nn.Linear(6, 5), nn.ReLU())
+    network.append(nn.Linear(5, 2))
+    survey = find_layers(network, torch.randn(3, 4, generator=torch.Generator().manual_seed(0)))
+    assert [layer.name for layer in survey.layers] == ["3"]
+    assert survey.untouched["0"] == "1 keeps no running statistics"

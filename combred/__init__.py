@@ -7,7 +7,16 @@ ignition -> export -> report. See the README for the tour.
 """
 
 __version__ = "0.1.0"
-__all__ = ["CVODE", "Mechanism", "Surrogate", "load_mechanism", "load_surrogate", "reduce"]
+__all__ = [
+    "CVODE",
+    "Mechanism",
+    "Surrogate",
+    "load",
+    "load_mechanism",
+    "load_surrogate",
+    "models",
+    "reduce",
+]
 
 _HOMES = {
     "CVODE": "reactor",
@@ -16,6 +25,8 @@ _HOMES = {
     "Surrogate": "network",
     "load_surrogate": "export",
     "reduce": "reduction",
+    "load": "shipped",
+    "models": "shipped",
 }
 
 

@@ -1,0 +1,49 @@
+"""Put the networks of a run beside combred, as the models that it ships.
+
+    python -m benchmarks.ship runs/NAME STAGE:MODEL [STAGE:MODEL ...]
+
+Takes a validated run folder; writes combred/data/models/MODEL.safetensors and its card, MODEL.json,
+with the accuracy that validation.json measured for that very file. Prints a line for each.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+from combred.export import load_surrogate, make_card, mechanism_of
+from combred.mechanism import load_mechanism
+from combred.records import digest, read_json, write_json
+from combred.shipped import FOLDER
+
+ACCURACY = ("all_ignite", "delay_error", "worst_case", "burnt_T_error", "peak_errors")
+
+
+def ship(run: Path, stage: int, name: str) -> None:
+    """Copy the network of a stage and write its card. ValueError where it was not validated."""
+    weights, validation = run / f"stage{stage}.safetensors", read_json(run / "validation.json")
+    measured = validation.get("stages", {}).get(f"stage{stage}")
+    if measured is None or validation["networks"][f"stage{stage}"] != digest(weights):
+        raise ValueError(f"{weights} has not been validated as it is: run the pipeline's validate")
+    mechanism = load_mechanism(mechanism_of(weights))
+    surrogate = load_surrogate(weights, mechanism)
+    settings, sample = read_json(run / "settings.json"), read_json(run / "sample.json")
+    made = {"states": sample["rows"], "settings": settings, "stage": stage}
+    accuracy = {key: measured[key] for key in ACCURACY} | {"measured_on": validation["inputs"]}
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(weights, FOLDER / f"{name}.safetensors")
+    write_json(FOLDER / f"{name}.json", make_card(surrogate, mechanism, accuracy, made))
+    error = measured["delay_error"]
+    print(f"{name}: {measured['weights']:,} weights, delay error "
+          f"{100 * error['median']:.2f} / {100 * error['worst']:.2f} %")  # fmt: skip
+
+
+def main(arguments: list[str]) -> None:
+    if len(arguments) < 2:
+        sys.exit(__doc__)
+    for pair in arguments[1:]:
+        stage, _, name = pair.partition(":")
+        ship(Path(arguments[0]), int(stage), name)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -24,7 +24,7 @@ from benchmarks.reduction import Table, delay
 from combred import config, timing, training
 from combred.network import Network, initialize
 from combred.pipeline import prepare
-from combred.records import read_json, write_json
+from combred.records import read_json, strict, write_json
 from combred.reduction import Complexity, train_sparsely
 
 NUS = (0.003, 0.01, 0.03, 0.1)
@@ -96,7 +96,7 @@ def main(arguments: list[str]) -> None:
             "seconds": middle - begun, "scratch_seconds": time.perf_counter() - middle,
             "pruned": table.judge(found.network), "scratch": table.judge(same),
         })  # fmt: skip
-        write_json(path, {"measured_on": measured_on, "rows": rows})
+        write_json(path, strict({"measured_on": measured_on, "rows": rows}))
     print(f"{timing.machine()}, {torch.get_num_threads()} threads; {STEPS} steps of {BATCH} states")
     for row in rows:
         widths = "-".join(map(str, row["widths"]))
@@ -104,7 +104,7 @@ def main(arguments: list[str]) -> None:
               f"  pruned {row['pruned']['validation']:.4f} {delay(row['pruned']):>18}"
               f" {row['seconds']:6.0f} s  scratch {row['scratch']['validation']:.4f}"
               f" {delay(row['scratch']):>18} {row['scratch_seconds']:6.0f} s")  # fmt: skip
-    print(json.dumps({"measured_on": measured_on, "rows": rows}))
+    print(json.dumps(strict({"measured_on": measured_on, "rows": rows})))
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from combred.config import TrainingSettings, ValidationSettings
 from combred.console import progress
 from combred.network import Network, Surrogate, initialize
 from combred.pipeline import prepare
-from combred.records import digest, read_json, write_json
+from combred.records import digest, read_json, strict, write_json
 from combred.reduction import Merge, Units, gaussian_inputs
 from combred.reduction.calibration import relative_error
 from combred.run import Run
@@ -193,7 +193,9 @@ class Table:
                 bar(i, len(todo))
                 if (row.method, row.compensation, row.data, ratio) not in done:
                     self.rows.append(self.measure(row, ratio))
-                    write_json(self.path, {"measured_on": self.measured_on, "rows": self.rows})
+                    write_json(
+                        self.path, strict({"measured_on": self.measured_on, "rows": self.rows})
+                    )
 
     def print(self) -> None:
         print(f"23-input network {'-'.join(map(str, self.network.widths))}; "
@@ -203,7 +205,7 @@ class Table:
             for e in self.rows:
                 if e["ratio"] == ratio:
                     print(self.line(e))
-        print(json.dumps({"measured_on": self.measured_on, "rows": self.rows}))
+        print(json.dumps(strict({"measured_on": self.measured_on, "rows": self.rows})))
 
     def line(self, e: dict) -> str:
         name = f"{e['method']}, {e['compensation']}, {e['data']}"

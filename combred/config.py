@@ -312,7 +312,8 @@ class Settings:
         stages = self.reduction.stages
         require(
             0 <= self.stage <= stages,
-            f"stage={self.stage}: the stage table of this profile has stages 0 to {stages}",
+            f"stage={self.stage}: the stage table of these settings has stages 0 to {stages}; say "
+            f"stage={stages}, or give more stages",
         )
         hidden = len(self.network.hidden)
         require(
@@ -434,6 +435,12 @@ def resolve(arguments: list[str]) -> Settings:
                 "`python -m combred.pipeline` without arguments prints all of them."
             )
         given[key] = value
+    both = {"reduction.layers", "reduction.thresholds"} & given.keys()
+    require(
+        not both or "reduction.parameters" not in given,
+        "reduction.parameters chooses layers and widths itself: leave out "
+        f"{', '.join(sorted(both))}",
+    )
     profile = given.get("profile", "default")
     require(profile in PROFILES, f"profile={profile!r} is none of {', '.join(PROFILES)}")
     try:

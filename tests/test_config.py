@@ -52,13 +52,18 @@ def test_paper_profile_is_the_papers():
         ("training.schedule=linear", "cosine or step"),
         ("stage=9", "stages 0 to"),
         ("only=everything", "sample, train"),
-        ("profile=huge", "default, paper, smoke"),
+        ("profile=huge", "default, paper, accurate, smoke"),
         ("sampling.phi=[2,1]", "low <= high"),
         ("sampling.states=100", "ask for more states"),
         ("network.scales=[1,2]", "one for each layer"),
         ("network.scales=[tiny]", "condense"),
         ("network.power=0", r"\(0, 1\]"),
         ("reduction.layers=[1]", "one entry each"),
+        ("reduction.method=prune", "is none of condensation"),
+        ("reduction.method=folding", "wants reduction.parameters"),
+        ("reduction.parameters=[0.5,0.6]", "fall from stage to stage"),
+        ("reduction.parameters=[1.5]", "between 1 and 0"),
+        ("reduction.parameters=[0.5]", "say stage=1"),
         ("reduction.layers=[1,1,9]", "hidden layers"),
         ("reduction.compensation=none", "norm or least_squares"),
         ("chemistry.rtol=0", "chemistry.rtol"),
@@ -81,3 +86,10 @@ def test_the_keys_are_exactly_those_that_resolve_knows():
     assert "training.lr" in keys() and "chemistry" not in keys()
     assert len(keys()) == len(set(keys()))
     assert set(config.STEPS) == {"sample", "train", "reduce", "validate", "export", "report"}
+
+
+def test_stages_by_parameters_have_no_layers_of_their_own():
+    chosen = resolve(["stage=1", "reduction.method=folding", "reduction.parameters=[0.5]"])
+    assert chosen.reduction.stages == 1
+    with pytest.raises(ValueError, match="leave out reduction.layers"):
+        resolve(["stage=1", "reduction.parameters=[0.5]", "reduction.layers=[1]"])

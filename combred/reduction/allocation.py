@@ -59,7 +59,7 @@ def allocate(
     the sizes are recounted after each step, since a unit costs less when its neighbours have
     shrunk. The brain surgeon's losses need not be those of the method that cuts: for a budget of
     parameters or flops the same share of every layer is tried as well, and the better of the two
-    returned.
+    returned. An error is met by bisection along the path, on which it is taken to rise.
     """
     curves = [_curve(network, layer, calibration) for layer in layers]
     full = [layer.units for layer in layers]

@@ -5,7 +5,7 @@ Zhang et al., Network pruning via channel similarity: sections 3.1 to 3.4.
 
 import numpy as np
 import torch
-from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.cluster.hierarchy import cut_tree, fcluster, linkage
 from scipy.spatial.distance import squareform
 from torch import Tensor
 
@@ -90,7 +90,8 @@ def cluster(
     tree = linkage(normalised, method=link)
     if threshold is not None:
         return fcluster(tree, threshold, criterion="distance")
-    return fcluster(tree, keep, criterion="maxclust")
+    # fcluster's maxclust leaves fewer where distances tie; cut_tree leaves exactly so many.
+    return cut_tree(tree, n_clusters=min(keep, m))[:, 0] + 1
 
 
 def importance(units: Units) -> Tensor:

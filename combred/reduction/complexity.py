@@ -80,6 +80,8 @@ def train_sparsely(
                 run.prune(run.gates.theta > settings.theta_tol)
                 on_epoch(run.record())
             store.save_if_due()
+        if run.step == 0:
+            raise ValueError("batches gave nothing to train on: give (x, y), one pair per step")
         run.settle()
         if run.count or (run.trace and run.trace[-1].undecided):
             on_epoch(run.record())

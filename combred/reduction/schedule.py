@@ -15,7 +15,8 @@ from combred.reduction.condensation import condense
 from combred.reduction.layers import HiddenLayer, find_layers
 from combred.reduction.least_squares import refit
 from combred.reduction.merge import apply_merge
-from combred.reduction.reduce import count_parameters, reduce
+from combred.reduction.reduce import reduce
+from combred.reduction.size import count_parameters
 from combred.reduction.units import look
 
 

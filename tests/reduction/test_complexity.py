@@ -13,7 +13,8 @@ from torch import nn
 from combred.reduction.complexity import Complexity, train_sparsely
 from combred.reduction.expected_cost import index_of
 from combred.reduction.gates import Gates
-from combred.reduction.reduce import count_flops, count_parameters, reduce
+from combred.reduction.reduce import reduce
+from combred.reduction.size import count_flops, count_parameters
 from combred.reduction.sparse_training import Training
 from combred.reduction.structure import find_structure, shrink
 

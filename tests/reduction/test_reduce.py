@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -13,7 +14,7 @@ import combred
 from combred.export import export_torchscript, load_torchscript, make_card
 from combred.network import Network, Surrogate
 from combred.reduction import METHODS, Merge, condense, find_layers, magnitude, neuron_merging
-from combred.reduction.reduce import COMPENSATIONS
+from combred.reduction.methods import COMPENSATIONS
 
 ALL_METHODS = list(METHODS)  # a new method is tested by being listed there
 
@@ -425,8 +426,10 @@ def test_a_surrogate_is_calibrated_on_the_features_of_its_states(surrogate, path
     parts = combred.reduce(surrogate, calibration=iter(path.state.split(16)), **given)
     assert same(state(one.network.network), state(other.network))
     assert same(state(one.network.network), state(parts.network.network))
-    with pytest.raises(ValueError, match="states are float64 of shape"):
+    with pytest.raises(ValueError, match=r"give states\.double\(\)"):
         combred.reduce(surrogate, calibration=inputs, **given)
+    with pytest.raises(ValueError, match="states are float64 of shape"):
+        combred.reduce(surrogate, calibration=path.state[:, 1:], **given)
 
 
 @torch.no_grad()
@@ -441,3 +444,58 @@ def test_pruning_keeps_weights_as_they_are():
     columns = network.three.weight.reshape(10, 6, 16)[:, kept].flatten(1)
     assert torch.equal(small.three.weight, columns)
     assert small.three.in_features == 48
+
+
+@pytest.mark.parametrize(
+    "spoil, message",
+    [
+        (
+            lambda x: dict(calibration=x.index_fill(0, torch.tensor([3]), torch.nan)),
+            "1 of .* not finite",
+        ),
+        (lambda x: dict(calibration=x.double()), r"calibration is torch\.float64"),
+        (lambda x: dict(calibration=x[:, :-1]), "differ in more than the number of inputs"),
+        (lambda x: dict(calibration=[(x, x)]), r"\[x for x, _ in loader\]"),
+        (lambda x: dict(calibration=x[:0]), "calibration is empty"),
+        (lambda x: dict(layers="0"), "give a list"),
+        (lambda x: dict(layers=1), "give a list"),
+        (lambda x: dict(ratio="half"), "a size is a number"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_told_with_the_mend(spoil, message):
+    generator = torch.Generator().manual_seed(0)
+    network = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
+    x = torch.randn(20, 4, generator=generator)
+    with pytest.raises(ValueError, match=message):
+        combred.reduce(network, x[:1], **{"method": "magnitude", "ratio": 0.5} | spoil(x))
+
+
+def test_an_example_without_batch_axis_a_diverged_network_and_two_outputs_are_refused():
+    network = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
+    x = torch.randn(20, 4, generator=torch.Generator().manual_seed(0))
+    with pytest.raises(ValueError, match=r"x\[:1\]"):
+        combred.reduce(network, x[0], method="magnitude", ratio=0.5)
+
+    class Two(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = network
+
+        def forward(self, x):
+            return self.body(x), x
+
+    assert combred.reduce(Two(), x[:1], method="magnitude", ratio=0.5).trace
+    with pytest.raises(ValueError, match="more than one tensor"):
+        combred.reduce(Two(), x[:1], method="magnitude", ratio=0.5, calibration=x)
+    with torch.no_grad():
+        network[0].weight[0, 0] = torch.nan
+    with pytest.raises(ValueError, match=r"not finite: 0\.weight"):
+        combred.reduce(network, x[:1], method="magnitude", ratio=0.5)
+
+
+def test_sizes_may_be_an_array_as_well():
+    network = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
+    x = torch.randn(20, 4, generator=torch.Generator().manual_seed(0))
+    for sizes in (np.array([0.5]), torch.tensor([0.5])):
+        cut = combred.reduce(network, x[:1], method="magnitude", ratio=sizes).trace[0]
+        assert (cut.units_before, cut.units_after) == (8, 4)

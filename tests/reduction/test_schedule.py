@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from combred.config import ReductionSettings
-from combred.reduction import Stage, reduce_layer, stage_table
+from combred.reduction import Stage, reduce_layer, reduce_stage, stage_table
 
 WIDTHS = [6, 40, 30, 5]
 SETTINGS = ReductionSettings(min_width=2)
@@ -128,3 +128,20 @@ def test_a_layer_is_not_made_narrower_than_asked(network, calibration):
 def test_the_output_layer_is_never_reduced(network, calibration, layer):
     with pytest.raises(ValueError, match=r"hidden layers 1 to 2.*output layer is never reduced"):
         reduce_layer(network, Stage(1, layer, 0.5), SETTINGS, calibration)
+
+
+def test_a_stage_by_parameters_chooses_all_widths(network, calibration):
+    settings = ReductionSettings(method="brain_surgeon", parameters=[0.5, 0.2], min_width=2)
+    first, second = stage_table(settings)
+    full = sum(p.numel() for p in network.parameters())
+    half, record = reduce_stage(network, first, settings, calibration, full)
+    assert sum(p.numel() for p in half.parameters()) <= 0.5 * full
+    assert record["method"] == "brain_surgeon" and record["parameters"] == 0.5
+    assert record["widths_after"] == half.widths != network.widths
+    assert [cut["layer"] for cut in record["trace"]] == ["layers.0", "layers.1"]
+    fifth, _ = reduce_stage(half, second, settings, calibration, full)
+    assert 0.15 * full < sum(p.numel() for p in fifth.parameters()) <= 0.2 * full
+    with pytest.raises(ValueError, match="lower reduction.parameters"):
+        reduce_stage(fifth, first, settings, calibration, full)
+    with pytest.raises(ValueError, match="reduction.min_width = 30"):
+        reduce_stage(half, second, replace(settings, min_width=30), calibration, full)

@@ -4,7 +4,7 @@ import math
 from dataclasses import asdict, dataclass
 
 from combred.config import require
-from combred.reduction.reduce import COMPENSATIONS
+from combred.reduction.methods import COMPENSATIONS
 
 
 def fall(t: int, high: float, low: float, period: int) -> float:
@@ -12,8 +12,6 @@ def fall(t: int, high: float, low: float, period: int) -> float:
 
     low + 0.5 (high - low) (1 + cos(pi t / period)).
     """
-    if t <= 0:
-        return high
     if t <= 0:
         return high
     if t >= period:

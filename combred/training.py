@@ -5,7 +5,6 @@ file of metrics (JSON lines) and, while it runs, a checkpoint from which it resu
 Runs on CPU and CUDA, and under torchrun on several of either.
 """
 
-import io
 import json
 import os
 import time
@@ -18,10 +17,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from combred.checkpoint import load_checkpoint, save_checkpoint
 from combred.config import TrainingSettings
 from combred.losses import LOSSES
 from combred.network import Network
-from combred.records import write_bytes
 from combred.states import CHUNK, Block, StateTable
 from combred.transform import StateTransform
 
@@ -251,7 +250,8 @@ def train(
         model = nn.parallel.DistributedDataParallel(model)
     optimizer = torch.optim.Adam(network.parameters(), lr=settings.lr, fused=True)
     loss_of = LOSSES[settings.loss]
-    store = _Checkpoint(metrics, network, optimizer, settings, seed, device)
+    states = table.rows, table.provenance
+    store = _Checkpoint(metrics, network, optimizer, settings, seed, states, device)
     progress = store.resume()
     first, count, seen = progress.step, progress.count, progress.seen
     sizes = batch_sizes(settings)
@@ -353,28 +353,19 @@ class _Checkpoint:
         optimizer: torch.optim.Optimizer,
         settings: TrainingSettings,
         seed: int,
+        states: tuple[int, dict],
         device: Device,
     ):
         self.metrics, self.path = metrics, checkpoint_of(metrics)
         self.network, self.optimizer, self.device = network, optimizer, device
-        self.signature = repr((network.widths, outcome_settings(settings), seed))
+        self.signature = repr((network.widths, outcome_settings(settings), seed, states))
 
     def resume(self) -> "Progress":
         """Load the checkpoint if there is one; returns how far it is."""
         progress = Progress()
-        if self.path.exists():
-            try:
-                stored = torch.load(self.path, map_location=self.device.device, weights_only=True)
-            except Exception as error:
-                raise ValueError(
-                    f"{self.path} cannot be read ({error}). Delete it; the training starts anew."
-                ) from error
-            if stored["signature"] != self.signature:
-                raise ValueError(
-                    f"{self.path} belongs to a training with other settings:\n"
-                    f"  then {stored['signature']}\n  now  {self.signature}\n"
-                    "Delete it, or name another run with run=NAME."
-                )
+        mend = "name another run with run=NAME"
+        stored = load_checkpoint(self.path, self.signature, mend, self.device.device)
+        if stored is not None:
             self.network.load_state_dict(stored["network"])
             self.optimizer.load_state_dict(stored["optimizer"])
             progress = Progress(**stored["progress"])
@@ -398,11 +389,8 @@ class _Checkpoint:
                 "network": self.network.state_dict(),
                 "optimizer": self.optimizer.state_dict(),
                 "progress": asdict(progress),
-                "signature": self.signature,
             }
-            buffer = io.BytesIO()  # so that a full disk is an OSError, which is told
-            torch.save(content, buffer)
-            write_bytes(self.path, buffer.getvalue())
+            save_checkpoint(self.path, self.signature, content)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ the same type, trained, and a trace of numbers. `structure` finds what can go, `
 """
 
 import functools
-import io
 import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +16,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from combred.records import write_bytes
+from combred.checkpoint import load_checkpoint, save_checkpoint
 from combred.reduction.sparse_training import Complexity, Epoch, Training
 from combred.reduction.structure import shrink
 
@@ -112,7 +111,6 @@ class _Checkpoint:
         if not due or not torch.isfinite(run.total):
             return
         content = {
-            "signature": self.signature,
             "kept": run.kept,
             "removed": run.removed,
             "network": run.network.state_dict(),
@@ -123,27 +121,16 @@ class _Checkpoint:
             "progress": (run.step, run.count, run.settled, run.total),
             "generators": [run.generator.get_state(), *_global_states(run.device)],
         }
-        buffer = io.BytesIO()  # so that a full disk is an OSError, which is told
-        torch.save(content, buffer)
-        write_bytes(self.path, buffer.getvalue())
+        save_checkpoint(self.path, self.signature, content)
         self.saved = time.monotonic()
 
     def resume(self) -> None:
         """Load the checkpoint, if there is one, into a fresh training."""
-        if self.path is None or not self.path.exists():
+        mend = "name another file with checkpoint="
+        stored = self.path and load_checkpoint(self.path, self.signature, mend)
+        if not stored:
             return
         run = self.run
-        try:
-            stored = torch.load(self.path, map_location="cpu", weights_only=True)
-        except Exception as error:
-            raise ValueError(
-                f"{self.path} cannot be read ({error}). Delete it; the training starts anew."
-            ) from error
-        if stored["signature"] != self.signature:
-            raise ValueError(
-                f"{self.path} belongs to another training:\n  then {stored['signature']}\n"
-                f"  now  {self.signature}\nDelete it, or name another file with checkpoint=."
-            )
         run.kept = {name: kept.to(run.device) for name, kept in stored["kept"].items()}
         run.removed, theta = stored["removed"], stored["theta"].to(run.device)
         run.structure = shrink(run.network, run.structure, run.kept, run.removed)

@@ -69,10 +69,31 @@ class Bottleneck(nn.Module):
         return self.shortcut(x) + self.conv3(self.relu3(self.norm3(branch)))
 
 
-class PreactivationResNet(nn.Module):
+class Preactivation(nn.Module):
+    """A convolution, three stages of `n` blocks `stage1.block1` to `stage3.block<n>`, and a
+    classifier. first: channels of the convolution; widths: `out` of the blocks of each stage."""
+
+    def __init__(
+        self, first: int, widths: list[int], n: int, block: str, in_channels: int, classes: int
+    ):
+        super().__init__()
+        self.conv = nn.Conv2d(in_channels, first, 3, padding=1, bias=False)
+        channels = add_stages(self, first, widths, n, block)
+        self.norm = nn.BatchNorm2d(channels)
+        self.relu = nn.ReLU()
+        self.pool = nn.AdaptiveAvgPool2d(1)
+        self.classifier = nn.Linear(channels, classes)
+        initialize_fan_out(self)
+
+    def forward(self, images: Tensor) -> Tensor:
+        x = self.stage3(self.stage2(self.stage1(self.conv(images))))
+        return self.classifier(self.pool(self.relu(self.norm(x))).flatten(1))
+
+
+class PreactivationResNet(Preactivation):
     """`depth` layers in three stages of `block` blocks. width: a factor on 16, 32, 64 channels.
 
-    Blocks are `stage1.block1` to `stage3.blockn`. ValueError for another depth or block.
+    ValueError for another depth or block.
     """
 
     def __init__(
@@ -83,24 +104,13 @@ class PreactivationResNet(nn.Module):
         width: float = 1.0,
         block: str = "bottleneck",
     ):
-        super().__init__()
         if block not in LAYERS:
             raise ValueError(f"block={block!r} is neither 'basic' nor 'bottleneck'")
         per_n = 3 * LAYERS[block]
         if depth < per_n + 2 or (depth - 2) % per_n:
             raise ValueError(f"depth={depth} is not {per_n}n + 2, which {block} blocks want")
         widths = [max(1, round(w * width)) for w in (16, 32, 64)]
-        self.conv = nn.Conv2d(in_channels, widths[0], 3, padding=1, bias=False)
-        channels = add_stages(self, widths[0], widths, (depth - 2) // per_n, block)
-        self.norm = nn.BatchNorm2d(channels)
-        self.relu = nn.ReLU()
-        self.pool = nn.AdaptiveAvgPool2d(1)
-        self.classifier = nn.Linear(channels, classes)
-        initialize_fan_out(self)
-
-    def forward(self, images: Tensor) -> Tensor:
-        x = self.stage3(self.stage2(self.stage1(self.conv(images))))
-        return self.classifier(self.pool(self.relu(self.norm(x))).flatten(1))
+        super().__init__(widths[0], widths, (depth - 2) // per_n, block, in_channels, classes)
 
 
 def add_stages(

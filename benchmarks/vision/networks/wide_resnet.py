@@ -1,12 +1,9 @@
 """Wide residual network: Zagoruyko & Komodakis (BMVC 2016), WRN-depth-k, without dropout."""
 
-from torch import Tensor, nn
-
-from benchmarks.vision.networks.initialization import initialize_fan_out
-from benchmarks.vision.networks.preactivation import add_stages
+from benchmarks.vision.networks.preactivation import Preactivation
 
 
-class WideResNet(nn.Module):
+class WideResNet(Preactivation):
     """`depth` = 6n + 4 layers: basic pre-activation blocks of 16k, 32k and 64k channels.
 
     k is `widening` (WRN-40-4: 8,949,210 parameters); it may be a fraction. The shortcuts between
@@ -16,18 +13,7 @@ class WideResNet(nn.Module):
     def __init__(
         self, depth: int = 40, widening: float = 4, in_channels: int = 3, classes: int = 10
     ):
-        super().__init__()
         if depth < 10 or (depth - 4) % 6:
             raise ValueError(f"depth={depth} is not 6n + 4: take 10, 16, 22, 28 or 40")
         widths = [max(1, round(w * widening)) for w in (16, 32, 64)]
-        self.conv = nn.Conv2d(in_channels, 16, 3, padding=1, bias=False)
-        channels = add_stages(self, 16, widths, (depth - 4) // 6, "basic")
-        self.norm = nn.BatchNorm2d(channels)
-        self.relu = nn.ReLU()
-        self.pool = nn.AdaptiveAvgPool2d(1)
-        self.classifier = nn.Linear(channels, classes)
-        initialize_fan_out(self)
-
-    def forward(self, images: Tensor) -> Tensor:
-        x = self.stage3(self.stage2(self.stage1(self.conv(images))))
-        return self.classifier(self.pool(self.relu(self.norm(x))).flatten(1))
+        super().__init__(16, widths, (depth - 4) // 6, "basic", in_channels, classes)

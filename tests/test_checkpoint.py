@@ -1,0 +1,37 @@
+"""A checkpoint is given back to its own training, and refused by any other with the difference."""
+
+import pytest
+import torch
+
+from combred.checkpoint import first_difference, load_checkpoint, save_checkpoint
+
+
+def test_what_was_saved_is_loaded(tmp_path):
+    path, content = tmp_path / "a.checkpoint", {"x": torch.arange(3), "step": 7}
+    assert load_checkpoint(path, "mine", "try again") is None
+    save_checkpoint(path, "mine", content)
+    found = load_checkpoint(path, "mine", "try again")
+    assert torch.equal(found["x"], content["x"]) and found["step"] == 7
+    assert [p.name for p in tmp_path.iterdir()] == ["a.checkpoint"]
+
+
+def test_another_training_is_refused_with_both_sides_and_the_mend(tmp_path):
+    path = tmp_path / "a.checkpoint"
+    save_checkpoint(path, "x" * 500 + " lr=0.1" + "y" * 500, {})
+    with pytest.raises(
+        ValueError, match="then .*lr=0.1(.|\\n)*now .*lr=0.2(.|\\n)*or name another"
+    ) as told:
+        load_checkpoint(path, "x" * 500 + " lr=0.2" + "y" * 500, "name another")
+    assert len(str(told.value)) < 600
+
+
+def test_a_damaged_file_is_told(tmp_path):
+    (tmp_path / "a.checkpoint").write_bytes(b"no checkpoint")
+    with pytest.raises(ValueError, match="(?s)cannot be read .*Delete it"):
+        load_checkpoint(tmp_path / "a.checkpoint", "mine", "try again")
+
+
+def test_the_first_difference():
+    assert first_difference("abc", "abd") == ("abc", "abd")
+    one, other = first_difference("a" * 100 + "b" + "c" * 100, "a" * 100 + "d", before=2, after=3)
+    assert (one, other) == ("...aabcc...", "...aad")

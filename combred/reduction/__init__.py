@@ -9,11 +9,12 @@ from combred.reduction.condensation import condense
 from combred.reduction.folding import folding
 from combred.reduction.interpolative import interpolative
 from combred.reduction.job import Cut, Reduced
-from combred.reduction.layers import ChannelSelection, HiddenLayer, Survey, find_layers
+from combred.reduction.layers import HiddenLayer, Survey, find_layers
 from combred.reduction.least_squares import refit
 from combred.reduction.merge import Merge, apply_merge
 from combred.reduction.methods import METHODS
 from combred.reduction.neuron_merging import magnitude, neuron_merging, ware
+from combred.reduction.operations import ChannelSelection
 from combred.reduction.reduce import reduce
 from combred.reduction.schedule import Stage, reduce_layer, reduce_stage, stage_table
 from combred.reduction.units import Units, look

@@ -14,7 +14,8 @@ from torch import Tensor, nn
 
 from combred.reduction.brain_surgeon import eliminate
 from combred.reduction.calibration import Calibration, layer_moments
-from combred.reduction.layers import HiddenLayer, evaluation
+from combred.reduction.layers import HiddenLayer
+from combred.reduction.tracing import evaluation
 from combred.reduction.units import look
 
 

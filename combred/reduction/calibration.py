@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from combred.reduction.layers import HiddenLayer, evaluation
+from combred.reduction.layers import HiddenLayer
+from combred.reduction.tracing import evaluation
 from combred.transform import StateTransform
 
 Calibration = Tensor | Iterable[Tensor]

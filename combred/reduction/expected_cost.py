@@ -20,8 +20,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from combred.reduction.layers import NORMS
-from combred.reduction.structure import PRODUCERS, Structure, trace
+from combred.reduction.operations import NORMS, PRODUCERS
+from combred.reduction.structure import Structure
+from combred.reduction.tracing import Traced
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,9 @@ def list_costs(network: nn.Module, example_input: Tensor, structure: Structure) 
 
 def _positions(network: nn.Module, example_input: Tensor) -> dict[str, float]:
     """How often a module's weights are used for one input row, by name."""
-    traced = trace(network, example_input)
-    modules, found = dict(traced.named_modules()), {}
-    for node in traced.graph.nodes:
+    traced = Traced(network, example_input)
+    modules, found = traced.modules, {}
+    for node in traced.nodes:
         module = modules.get(node.target) if node.op == "call_module" else None
         if isinstance(module, (*PRODUCERS, *NORMS)):
             shape = node.meta["tensor_meta"].shape

@@ -6,61 +6,30 @@ layer the reason why it is left alone. Nothing here changes the network.
 """
 
 import math
-import operator
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, fx, nn
-from torch.fx.passes.shape_prop import ShapeProp
 
-CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
-NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
-POOLS = (
-    *(nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d, nn.AvgPool1d, nn.AvgPool2d, nn.AvgPool3d),
-    *(nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool2d, nn.AdaptiveAvgPool3d),
-    *(nn.AdaptiveMaxPool1d, nn.AdaptiveMaxPool2d, nn.AdaptiveMaxPool3d),
+from combred.reduction.operations import (
+    BOUNDED,
+    BOUNDED_FUNCTIONS,
+    CONVOLUTIONS,
+    HOMOGENEOUS,
+    HOMOGENEOUS_FUNCTIONS,
+    JOINS,
+    LINEAR,
+    LINEAR_FUNCTIONS,
+    NORMS,
+    OTHER,
+    OTHER_FUNCTIONS,
+    PARAMETRIC,
+    POOL_FUNCTIONS,
+    POOLS,
+    PRODUCERS,
+    ChannelSelection,
 )
-POOL_FUNCTIONS = {
-    *(F.max_pool1d, F.max_pool2d, F.max_pool3d, F.avg_pool1d, F.avg_pool2d, F.avg_pool3d),
-    *(F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d),
-    *(F.adaptive_max_pool1d, F.adaptive_max_pool2d, F.adaptive_max_pool3d),
-    torch.mean,
-}
-# sigma(c x) = c sigma(x) for c > 0 (Chen & Xu 2024, equation 5)
-HOMOGENEOUS = (nn.ReLU, nn.LeakyReLU)
-HOMOGENEOUS_FUNCTIONS = {torch.relu, torch.relu_, F.relu, F.leaky_relu}
-# ReLU6 is homogeneous below its bound alone; Chen & Xu apply their method to it all the same.
-BOUNDED = (nn.ReLU6,)
-BOUNDED_FUNCTIONS = {F.relu6}
-LINEAR = (nn.Identity, nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)
-LINEAR_FUNCTIONS = {F.dropout, F.dropout1d, F.dropout2d, F.dropout3d}
-OTHER = (
-    *(nn.GELU, nn.SiLU, nn.Tanh, nn.Sigmoid, nn.ELU, nn.CELU, nn.SELU, nn.Softplus),
-    *(nn.Hardswish, nn.Hardsigmoid, nn.Hardtanh, nn.Mish, nn.LogSigmoid, nn.Softsign),
-)
-OTHER_FUNCTIONS = {
-    *(F.gelu, F.silu, F.tanh, F.sigmoid, F.elu, F.celu, F.selu, F.softplus, F.hardswish),
-    *(F.hardsigmoid, F.hardtanh, F.mish, F.logsigmoid, F.softsign, torch.tanh, torch.sigmoid),
-}
-JOINS = {operator.add, operator.iadd, torch.add, torch.cat, torch.concat}
-
-
-class ChannelSelection(nn.Module):
-    """Passes on the channels `channels` (k,) of an input (n, m, ...).
-
-    Put before the batch norm of a pre-activation residual block, it lets the block read fewer
-    channels of the residual stream than the stream has (Zhang et al., section 4).
-    """
-
-    def __init__(self, channels: Tensor):
-        super().__init__()
-        self.register_buffer("channels", channels.long())
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x.index_select(1, self.channels)
+from combred.reduction.tracing import Traced
 
 
 @dataclass(frozen=True)
@@ -115,11 +84,6 @@ class Survey:
         raise ValueError(f"there is no layer {name!r}; hidden layers are {', '.join(by_name)}")
 
 
-class _Tracer(fx.Tracer):
-    def is_leaf_module(self, module: nn.Module, name: str) -> bool:
-        return isinstance(module, ChannelSelection) or super().is_leaf_module(module, name)
-
-
 class _Untouchable(Exception):
     """Why a layer is left alone."""
 
@@ -152,30 +116,13 @@ def find_layers(network: nn.Module, example_input: Tensor) -> Survey:
 
     Raises ValueError where torch.fx cannot trace it, or where it does not run on the example.
     """
-    with evaluation(network), torch.no_grad():
-        try:
-            network(example_input)
-        except Exception as error:
-            raise ValueError(
-                f"{type(network).__name__} does not run on an example_input of shape "
-                f"{tuple(example_input.shape)}: {error}"
-            ) from error
-        try:
-            traced = fx.GraphModule(network, _Tracer().trace(network))
-        except Exception as error:
-            raise ValueError(
-                f"{type(network).__name__} cannot be traced by torch.fx ({error}). Its forward "
-                "must not branch on values of tensors; reduce the traceable part of it instead."
-            ) from error
-        ShapeProp(traced).propagate(example_input)
-    modules = dict(traced.named_modules())
-    graph = _Graph(traced, modules)
+    graph = _Graph(network, example_input)
     layers, untouched = [], {}
-    for node in traced.graph.nodes:
+    for node in graph.nodes:
         if node.op != "call_module":
             continue
-        module = modules[node.target]
-        produces = isinstance(module, (nn.Linear, *CONVOLUTIONS))
+        module = graph.modules[node.target]
+        produces = isinstance(module, PRODUCERS)
         selects = isinstance(module, NORMS) and graph.reads_residual_stream(node)
         if (produces and not graph.is_depthwise(node)) or selects:
             try:
@@ -183,63 +130,27 @@ def find_layers(network: nn.Module, example_input: Tensor) -> Survey:
             except _Untouchable as reason:
                 if produces:
                     untouched[node.target] = str(reason)
-        elif isinstance(module, tuple(_PARAMETRIC)):
+        elif isinstance(module, PARAMETRIC):
             untouched[node.target] = f"{type(module).__name__} is not supported"
     carried = {name for layer in layers for name in layer.carriers}
-    for node in traced.graph.nodes:
+    for node in graph.nodes:
         if graph.is_depthwise(node) and node.target not in carried:
             untouched[node.target] = "depthwise convolution of units that are left alone"
-    called = {node.target for node in traced.graph.nodes if node.op == "call_module"}
+    called = {node.target for node in graph.nodes if node.op == "call_module"}
     for name, module in network.named_modules():
-        if isinstance(module, (nn.Linear, *CONVOLUTIONS)) and name not in called:
+        if isinstance(module, PRODUCERS) and name not in called:
             untouched[name] = "the forward does not call it as a module"
     return Survey(layers, untouched)
 
 
-@contextmanager
-def evaluation(network: nn.Module) -> Iterator[None]:
-    """Evaluation mode for a while; then every module is back in the mode it had."""
-    modes = [(module, module.training) for module in network.modules()]
-    network.eval()
-    try:
-        yield
-    finally:
-        for module, mode in modes:
-            module.training = mode
-
-
-_PARAMETRIC = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d, nn.Bilinear, nn.RNNBase)
-
-
-class _Graph:
-    """A traced network with shapes, and the questions asked of it."""
-
-    def __init__(self, traced: fx.GraphModule, modules: dict[str, nn.Module]):
-        self.modules = modules
-        calls = [n.target for n in traced.graph.nodes if n.op == "call_module"]
-        self.called_twice = {name for name in calls if calls.count(name) > 1}
-        owners: dict[int, int] = {}
-        for module in {id(m): m for m in modules.values()}.values():
-            for parameter in module.parameters(recurse=False):
-                owners[id(parameter)] = owners.get(id(parameter), 0) + 1
-        self.shared = {key for key, count in owners.items() if count > 1}
-        self.read_directly = {
-            n.target.rpartition(".")[0] for n in traced.graph.nodes if n.op == "get_attr"
-        }
+class _Graph(Traced):
+    """A traced network, and the walk from each producer to its readers."""
 
     def shape(self, node: fx.Node) -> tuple[int, ...]:
-        meta = node.meta.get("tensor_meta")
-        if meta is None or not hasattr(meta, "shape"):
+        shape = super().shape(node)
+        if shape is None:
             raise _Untouchable(f"{node.name} gives no single tensor")
-        return tuple(meta.shape)
-
-    def is_depthwise(self, node: fx.Node) -> bool:
-        module = self.modules.get(node.target) if node.op == "call_module" else None
-        return (
-            isinstance(module, CONVOLUTIONS)
-            and module.groups == module.in_channels == module.out_channels
-            and module.groups > 1
-        )
+        return shape
 
     def reads_residual_stream(self, node: fx.Node) -> bool:
         """A batch norm on a sum, or on a value that others read too: a pre-activation block's."""
@@ -252,20 +163,10 @@ class _Graph:
         return joined or sum(not _reads_shape(user) for user in source.users) > 1
 
     def require_plain(self, name: str) -> nn.Module:
-        """The module, if it is called once, shares no weights, and has plain parameters."""
-        module = self.modules[name]
-        if isinstance(module, NORMS) and module.running_mean is None:
-            raise _Untouchable(f"{name} keeps no running statistics")
-        if name in self.called_twice:
-            raise _Untouchable(f"{name} is used more than once")
-        if name in self.read_directly:
-            raise _Untouchable(f"the weights of {name} are read outside of it")
-        if any(id(p) in self.shared for p in module.parameters(recurse=False)):
-            raise _Untouchable(f"{name} shares its weights with another layer")
-        weight = getattr(module, "weight", None)  # pruned or weight-normed by a hook: no parameter
-        if hasattr(module, "parametrizations") or not isinstance(weight, nn.Parameter | None):
-            raise _Untouchable(f"the weights of {name} are parametrised")
-        return module
+        """The module, if its weights may be exchanged."""
+        if problem := self.problem(name):
+            raise _Untouchable(problem)
+        return self.modules[name]
 
     def hidden_layer(self, node: fx.Node, selects: bool) -> HiddenLayer:
         module = self.require_plain(node.target)
@@ -315,7 +216,7 @@ class _Graph:
 
     def pass_module(self, node: fx.Node, user: fx.Node, path: _Path) -> None:
         module, name = self.modules[user.target], user.target
-        if isinstance(module, (nn.Linear, *CONVOLUTIONS)) and not self.is_depthwise(user):
+        if isinstance(module, PRODUCERS) and not self.is_depthwise(user):
             self.read(node, user, path)
             return
         if isinstance(module, NORMS) or self.is_depthwise(user):

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from combred.reduction.layers import ChannelSelection, HiddenLayer
+from combred.reduction.layers import HiddenLayer
+from combred.reduction.operations import ChannelSelection
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,10 @@ from combred.network import Surrogate
 from combred.reduction.allocation import Budget, allocate
 from combred.reduction.calibration import Calibration, batches, gaussian_inputs
 from combred.reduction.job import Job, Reduced
-from combred.reduction.layers import HiddenLayer, Survey, evaluation, find_layers
+from combred.reduction.layers import HiddenLayer, Survey, find_layers
 from combred.reduction.merge import Merge
 from combred.reduction.methods import Method, name_of, refusal, resolve_compensation, resolve_method
+from combred.reduction.tracing import evaluation
 
 Sizes = float | Sequence[float] | Mapping[str, float]
 

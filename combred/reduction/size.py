@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from combred.reduction.layers import evaluation
+from combred.reduction.tracing import evaluation
 
 
 def count_parameters(network: nn.Module) -> int:

@@ -20,8 +20,9 @@ from torch import Tensor, nn
 
 from combred.reduction.expected_cost import ComplexityIndex, index_of
 from combred.reduction.gates import DECIDED, Gates, follow, index_network
+from combred.reduction.residuals import find_structure
 from combred.reduction.size import count_flops, count_parameters
-from combred.reduction.structure import find_structure, shrink
+from combred.reduction.structure import shrink
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ from combred.reduction.complexity import Complexity, train_sparsely
 from combred.reduction.expected_cost import index_of
 from combred.reduction.gates import Gates
 from combred.reduction.reduce import reduce
+from combred.reduction.residuals import find_structure
 from combred.reduction.size import count_flops, count_parameters
 from combred.reduction.sparse_training import Training
-from combred.reduction.structure import find_structure, shrink
+from combred.reduction.structure import shrink
 
 ADAM = functools.partial(torch.optim.Adam, lr=3e-3)
 SGD = functools.partial(torch.optim.SGD, lr=1e-2, momentum=0.9)

@@ -9,7 +9,7 @@ from torch.nn.utils.parametrizations import weight_norm
 
 from combred.network import Network
 from combred.reduction import find_layers
-from combred.reduction.layers import CONVOLUTIONS, ChannelSelection
+from combred.reduction.operations import CONVOLUTIONS, ChannelSelection
 
 IMAGE = torch.zeros(2, 3, 8, 8)
 OUTPUT = "its units are the network's output"

@@ -9,10 +9,11 @@ from torch import Tensor, nn
 from combred.reduction.automatic.criteria import AutomaticSettings
 from combred.reduction.calibration import Calibration
 from combred.reduction.job import Job
-from combred.reduction.layers import HiddenLayer, evaluation, find_layers
+from combred.reduction.layers import HiddenLayer, find_layers
 from combred.reduction.merge import Merge
 from combred.reduction.methods import METHODS, refusal
 from combred.reduction.size import count_parameters
+from combred.reduction.tracing import evaluation
 
 OUTPUT = "its units are the network's output"  # as `find_layers` says it of the output layer
 

@@ -1,0 +1,56 @@
+"""The modules and functions that the reduction knows, by what they do to units."""
+
+import operator
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+PRODUCERS = (nn.Linear, *CONVOLUTIONS)
+NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+POOLS = (
+    *(nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d, nn.AvgPool1d, nn.AvgPool2d, nn.AvgPool3d),
+    *(nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool2d, nn.AdaptiveAvgPool3d),
+    *(nn.AdaptiveMaxPool1d, nn.AdaptiveMaxPool2d, nn.AdaptiveMaxPool3d),
+)
+POOL_FUNCTIONS = {
+    *(F.max_pool1d, F.max_pool2d, F.max_pool3d, F.avg_pool1d, F.avg_pool2d, F.avg_pool3d),
+    *(F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d),
+    *(F.adaptive_max_pool1d, F.adaptive_max_pool2d, F.adaptive_max_pool3d),
+    torch.mean,
+}
+# sigma(c x) = c sigma(x) for c > 0 (Chen & Xu 2024, equation 5)
+HOMOGENEOUS = (nn.ReLU, nn.LeakyReLU)
+HOMOGENEOUS_FUNCTIONS = {torch.relu, torch.relu_, F.relu, F.leaky_relu}
+# ReLU6 is homogeneous below its bound alone; Chen & Xu apply their method to it all the same.
+BOUNDED = (nn.ReLU6,)
+BOUNDED_FUNCTIONS = {F.relu6}
+LINEAR = (nn.Identity, nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)
+LINEAR_FUNCTIONS = {F.dropout, F.dropout1d, F.dropout2d, F.dropout3d}
+OTHER = (
+    *(nn.GELU, nn.SiLU, nn.Tanh, nn.Sigmoid, nn.ELU, nn.CELU, nn.SELU, nn.Softplus),
+    *(nn.Hardswish, nn.Hardsigmoid, nn.Hardtanh, nn.Mish, nn.LogSigmoid, nn.Softsign),
+)
+OTHER_FUNCTIONS = {
+    *(F.gelu, F.silu, F.tanh, F.sigmoid, F.elu, F.celu, F.selu, F.softplus, F.hardswish),
+    *(F.hardsigmoid, F.hardtanh, F.mish, F.logsigmoid, F.softsign, torch.tanh, torch.sigmoid),
+}
+JOINS = {operator.add, operator.iadd, torch.add, torch.cat, torch.concat}
+# layers with weights that are not reduced
+PARAMETRIC = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d, nn.Bilinear, nn.RNNBase)
+
+
+class ChannelSelection(nn.Module):
+    """Passes on the channels `channels` (k,) of an input (n, m, ...).
+
+    Put before the batch norm of a pre-activation residual block, it lets the block read fewer
+    channels of the residual stream than the stream has (Zhang et al., section 4).
+    """
+
+    def __init__(self, channels: Tensor):
+        super().__init__()
+        self.register_buffer("channels", channels.long())
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.index_select(1, self.channels)

@@ -37,6 +37,7 @@ from combred.reduction.automatic import (
     Event,
     reduce_automatically,
 )
+from combred.report.automatic import draw_trace
 
 BLOCKS = tuple(f"blocks.block{i}.expand" for i in range(2, 18))  # the paper's layers 2 to 17
 # Parameters and accuracy in %: original, after main reductions 1 to 7, after the final one.
@@ -224,6 +225,8 @@ def main() -> None:
         on_event=tell,
     )
     report(found, images, plan, started)
+    for path in draw_trace(folder / "trace.jsonl", folder, "accuracy [-]"):
+        print(path)
 
 
 def report(found: AutomaticReduction, images: Images, plan: Plan, started: float) -> None:

@@ -1,0 +1,94 @@
+"""Do the shipped models stay where they should, for a million steps?
+
+    python -m benchmarks.long [STEPS]
+
+Marches every shipped model from cold mixtures (T0 1400 to 1800 K, phi 0.6, 1, 1.4, 1 atm) over
+STEPS steps (1,000,000: a second) without stopping at the burnt gas, and compares the state after
+10,000, 50,000, 100,000, ... steps with chemical equilibrium at the same enthalpy and pressure
+(Cantera). CVODE's own distance from equilibrium after 50,000 steps (50 ms) is given beside. Writes
+benchmarks/results/long.json after every model, and goes on from there. Prints a table, then one
+JSON line.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import combred
+from combred import ignition, timing
+from combred.config import ValidationSettings
+from combred.console import progress
+from combred.reactor import Reactor
+from combred.records import read_json, strict, write_json
+
+RESULTS = Path(__file__).parent / "results" / "long.json"
+CASES = ignition.cases(ValidationSettings())
+FUEL, OXIDIZER = "CH4:1", "O2:1, N2:3.76"
+MARKS = (10_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
+
+
+def equilibrium(mechanism: combred.Mechanism, Y0: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """T (n,) and Y (n, n_species) of the cases at equilibrium, constant enthalpy and pressure."""
+    gas, found = mechanism.solution(), []
+    for case, Y in zip(CASES, Y0, strict=True):
+        gas.TPY = case.T0, case.p, Y
+        gas.equilibrate("HP")
+        found.append((gas.T, gas.Y.copy()))
+    return np.array([T for T, _ in found]), np.array([Y for _, Y in found])
+
+
+def distance(T: np.ndarray, Y: np.ndarray, T_eq: np.ndarray, Y_eq: np.ndarray) -> dict:
+    """Largest relative error of T, and largest absolute one of any mass fraction; unlit cases."""
+    return {
+        "finite": bool(np.isfinite(T).all() and np.isfinite(Y).all()),
+        "unlit": int((T < 0.8 * T_eq).sum()),
+        "T": float(np.abs(T / T_eq - 1.0).max()),
+        "Y": float(np.abs(Y - Y_eq).max()),
+    }
+
+
+def by_cvode(mechanism: combred.Mechanism, Y0: np.ndarray, seconds: float) -> tuple:
+    """T and Y after so many seconds, integrated by CVODE."""
+    reactor, found = Reactor(mechanism, 1e-8, 1e-16), []
+    for case, Y in zip(CASES, Y0, strict=True):
+        reactor.start(case.T0, case.p, Y)
+        T, Y_end = reactor.advance(seconds)
+        found.append((T, np.array(Y_end)))
+    return np.array([T for T, _ in found]), np.array([Y for _, Y in found])
+
+
+def main(arguments: list[str]) -> None:
+    steps = int(arguments[0]) if arguments else MARKS[-1]
+    mechanism = combred.load_mechanism("drm19.yaml")
+    Y0 = ignition.mixtures(mechanism, CASES, FUEL, OXIDIZER)
+    truth = equilibrium(mechanism, Y0)
+    stored = read_json(RESULTS)
+    rows = stored.get("rows", {}) if stored.get("steps") == steps else {}
+    rows.setdefault("CVODE", {"50000": distance(*by_cvode(mechanism, Y0, 0.05), *truth)})
+    for name in combred.models():
+        if name in rows:
+            continue
+        advance = timing.scripted(combred.load(name))
+        p = np.array([case.p for case in CASES])
+        T, Y, row = np.array([case.T0 for case in CASES]), Y0.copy(), {}
+        with progress(name) as bar, timing.one_thread():
+            for step in range(1, steps + 1):
+                T, Y = advance(T, p, Y)
+                if step in MARKS:
+                    row[str(step)] = distance(T, Y, *truth)
+                if step % 1000 == 0:
+                    bar(step, steps)
+        rows[name] = row
+        write_json(RESULTS, strict({"steps": steps, "rows": rows}))
+    print("largest error of T and of any mass fraction against equilibrium, over 15 cases")
+    for name, row in rows.items():
+        for step, d in row.items():
+            print(f"{name:12} {int(step):9,} steps: T {100 * d['T']:8.4f} %  Y {d['Y']:.2e}"
+                  f"  {d['unlit']} unlit, {'finite' if d['finite'] else 'NOT FINITE'}")  # fmt: skip
+    print(json.dumps(strict({"steps": steps, "rows": rows})))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

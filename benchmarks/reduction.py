@@ -24,7 +24,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import nn
 
 import combred
 from combred import config, ignition, timing, training
@@ -35,6 +34,7 @@ from combred.pipeline import prepare
 from combred.records import digest, read_json, strict, write_json
 from combred.reduction import Merge, Units, gaussian_inputs
 from combred.reduction.calibration import relative_error
+from combred.reduction.size import count_parameters
 from combred.run import Run
 
 RATIOS = (0.6, 0.4, 0.25, 0.1)
@@ -155,7 +155,7 @@ class Table:
                 else gaussian_inputs(self.surrogate.transform, CALIBRATION)
             )
         if row.method == "allocation":
-            share = count(Network(self.widths(ratio))) / count(self.network)
+            share = count_parameters(Network(self.widths(ratio))) / count_parameters(self.network)
             how |= {"method": "brain_surgeon", "parameters": share}
         else:
             random = functools.partial(random_choice, seed=0)
@@ -223,10 +223,6 @@ def delay(judged: dict) -> str:
     if judged["unlit"]:
         return f"{judged['unlit']} of {judged['cases']} unlit"
     return f"{100 * judged['delay_median']:.2f} / {100 * judged['delay_worst']:.2f} %"
-
-
-def count(network: nn.Module) -> int:
-    return sum(p.numel() for p in network.parameters())
 
 
 def main(arguments: list[str]) -> None:

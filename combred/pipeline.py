@@ -35,6 +35,7 @@ from combred.network import Network, Surrogate, initialize
 from combred.reactor import IntegrationError
 from combred.records import digest, read_json, write_json
 from combred.reduction import Stage, reduce_stage, stage_table
+from combred.reduction.size import count_parameters
 from combred.rollouts import read_rollouts, write_rollouts
 from combred.run import Run
 from combred.sampling import sample
@@ -242,7 +243,7 @@ def merge_stage(run: Run, stage: Stage) -> None:
     states = torch.from_numpy(table.draw(~held_out, s.reduction.calibration, s.seed))
     x = surrogate.transform.features(surrogate.transform.variables(states)).float()
     with torch.no_grad():
-        full = sum(p.numel() for p in run.surrogate(0).network.parameters())
+        full = count_parameters(run.surrogate(0).network)
         network, record = reduce_stage(surrogate.network, stage, s.reduction, x, full)
     loss = training.ValidationLoss(
         table, surrogate.transform, held_out, s.retraining.loss, torch.device("cpu")

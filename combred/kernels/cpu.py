@@ -68,11 +68,9 @@ def greedy(similar: np.ndarray, degree: np.ndarray) -> tuple[np.ndarray, np.ndar
         labels[members] = len(mains)
         mains.append(main)
         # `similar` is symmetric: rows, which lie together in memory, stand for columns.
-        if len(members) <= 254:
-            degree -= similar[members].sum(axis=0, dtype=np.uint8)
-        else:
-            for part in np.array_split(members, len(members) // 254 + 1):
-                degree -= similar[part].sum(axis=0, dtype=np.uint8)
+        # At most 255 of them at once: the sum is kept in a byte.
+        for part in np.array_split(members, -(-len(members) // 255)):
+            degree -= similar[part].sum(axis=0, dtype=np.uint8)
         degree[members] = 0
     single = np.flatnonzero(labels < 0)
     labels[single] = len(mains) + np.arange(len(single))

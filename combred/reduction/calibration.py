@@ -88,6 +88,15 @@ def layer_moments(
     )
 
 
+def require_repeatable(calibration: Calibration | None) -> None:
+    """ValueError for an iterator: calibration is run through more than once."""
+    if isinstance(calibration, Iterator):
+        raise ValueError(
+            "calibration is run through more than once, an iterator only once: give inputs "
+            "(n, ...), or list(batches)"
+        )
+
+
 def batches(calibration: Calibration) -> Iterator[Tensor]:
     """Calibration inputs in batches that fit in memory."""
     if not isinstance(calibration, Tensor):

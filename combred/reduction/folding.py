@@ -18,9 +18,8 @@ def folding(units: Units, *, keep: int, seed: int = 0, iterations: int = 30) -> 
     ones. Clusters that k-means leaves empty are not filled: fewer units may stay.
     """
     rows = units.rows
-    if torch.unique(rows, dim=0).shape[0] <= keep:
-        labels = torch.unique(rows, dim=0, return_inverse=True)[1]
-    else:
+    distinct, labels = torch.unique(rows, dim=0, return_inverse=True)
+    if len(distinct) > keep:
         labels = k_means(rows, keep, seed, iterations)
     found = torch.unique(labels, return_inverse=True)[1]
     k = int(found.max()) + 1

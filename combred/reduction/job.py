@@ -76,7 +76,7 @@ class Job:
                 perform(reduced, layer, merge)
             members = (choice.mixing != 0).sum(dim=1)
             error = None if self.calibration is None else 0.0
-            with _narrower(layer):
+            with narrower(layer):
                 after = count_parameters(reduced), count_flops(reduced, self.example_input)
                 if self.calibration is not None and (changed or merge.changes):
                     error = relative_error(self.network, reduced, layer, self.calibration)
@@ -106,7 +106,7 @@ class Job:
         """Relative error of the output where one layer alone keeps `keep` units."""
         merge, _ = self.merge(None, layer, {"keep": keep})
         reduced = apply_merge(self.network, layer, merge)
-        with _narrower(layer):
+        with narrower(layer):
             return relative_error(self.network, reduced, None, self.calibration)
 
     def merge(
@@ -131,13 +131,13 @@ class Job:
             return Merge.prune(choice.kept, layer.units), choice
         if choice.carriers:
             moved = apply_merge(current, layer, choice)
-            with _narrower(layer):
+            with narrower(layer):
                 data = layer_moments(self.network, moved, layer, self.calibration)
         return refit(choice, data, self.ridge, layer.takes_offset), choice
 
 
 @contextmanager
-def _narrower(layer: HiddenLayer) -> Iterator[None]:
+def narrower(layer: HiddenLayer) -> Iterator[None]:
     """ValueError where a network does not run once a layer has fewer units."""
     try:
         yield

@@ -6,7 +6,7 @@ at the units (`units.look`) and answers a `Merge`, least squares refits it, `mer
 """
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from combred.network import Surrogate
 from combred.reduction.allocation import Budget, allocate
-from combred.reduction.calibration import Calibration, batches, gaussian_inputs
+from combred.reduction.calibration import Calibration, batches, gaussian_inputs, require_repeatable
 from combred.reduction.job import Job, Reduced
 from combred.reduction.layers import HiddenLayer, Survey, find_layers
 from combred.reduction.merge import Merge
@@ -85,12 +85,11 @@ def reduce(
     survey = find_layers(network, example_input)
     targets, untouched = _choose_layers(survey, layers, chosen, name_of(method), compensation)
     job = Job(network, example_input, calibration, chosen, name_of(method), compensation, ridge)
-    if kind in ("threshold", "ratio"):
-        sizes = _sizes(kind, amount, targets)
-        targets = sorted(targets, key=survey.layers.index)  # front to back, however named
+    sizes = _sizes(kind, amount, targets) if kind in ("threshold", "ratio") else None
+    targets.sort(key=survey.layers.index)  # front to back, however named
+    if sizes is not None:
         found = job.cut(targets, [sizes[layer.name] for layer in targets])
     else:
-        targets = sorted(targets, key=survey.layers.index)
         found = allocate(
             network,
             example_input,
@@ -122,11 +121,7 @@ def _require_calibration(
         raise ValueError(
             f"{kind}= chooses widths by what each costs in accuracy: give calibration=inputs"
         )
-    if isinstance(calibration, Iterator):
-        raise ValueError(
-            "calibration is run through more than once, an iterator only once: give inputs "
-            "(n, ...), or list(batches)"
-        )
+    require_repeatable(calibration)
 
 
 def _require_network(network: nn.Module, example_input: Tensor) -> None:

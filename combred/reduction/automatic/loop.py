@@ -151,7 +151,7 @@ class Loop:
         state.threshold, state.trained = threshold, 0
         if merge.changes:
             reduced = apply_merge(network, layer, merge)
-            self.plan.require_runs(reduced, name)
+            self.plan.require_runs(reduced, layer)
             units = self.current.units | {name: len(merge.kept)}
             point = Point(reduced, units, float(self.metric(reduced)), state.events, state.step)
             self.saved, self.current = self.current, point

@@ -1,17 +1,16 @@
 """Which layers are cut, in which order, and how: found once, before the loop begins."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from combred.reduction.automatic.criteria import AutomaticSettings
-from combred.reduction.calibration import Calibration
-from combred.reduction.job import Job
+from combred.reduction.calibration import Calibration, require_repeatable
+from combred.reduction.job import Job, narrower
 from combred.reduction.layers import HiddenLayer, find_layers
 from combred.reduction.merge import Merge
-from combred.reduction.methods import METHODS, refusal
+from combred.reduction.methods import METHODS, refusal, resolve_compensation
 from combred.reduction.size import count_parameters
 from combred.reduction.tracing import evaluation
 
@@ -49,16 +48,10 @@ class Plan:
         )
         return job.merge(None, layer, {"threshold": threshold})[0]
 
-    def require_runs(self, network: nn.Module, name: str) -> None:
+    def require_runs(self, network: nn.Module, layer: HiddenLayer) -> None:
         """ValueError where a network does not run with fewer units in a layer."""
-        try:
-            with evaluation(network), torch.no_grad():
-                network(self.example_input)
-        except RuntimeError as problem:
-            raise ValueError(
-                f"with fewer units in {name} the network no longer runs ({problem}): its forward "
-                "has the old width written into it"
-            ) from problem
+        with narrower(layer), evaluation(network), torch.no_grad():
+            network(self.example_input)
 
 
 def make_plan(
@@ -68,15 +61,8 @@ def make_plan(
     calibration: Calibration | None,
 ) -> Plan:
     """What is to be reduced. ValueError where that cannot be."""
-    compensation = settings.compensation
-    compensation = compensation or ("own" if calibration is None else "least_squares")
-    if compensation == "least_squares" and calibration is None:
-        raise ValueError("compensation='least_squares' fits activations: give calibration=inputs")
-    if isinstance(calibration, Iterator):
-        raise ValueError(
-            "calibration is run through at every cut, an iterator only once: give inputs (n, ...), "
-            "or list(batches)"
-        )
+    compensation = resolve_compensation(settings.compensation, calibration)
+    require_repeatable(calibration)
     size = count_parameters(network)
     if settings.target is not None and settings.target >= size:
         raise ValueError(

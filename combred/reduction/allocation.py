@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor, nn
 
 from combred.reduction.brain_surgeon import eliminate
 from combred.reduction.calibration import Calibration, layer_moments
 from combred.reduction.layers import HiddenLayer
-from combred.reduction.tracing import evaluation
+from combred.reduction.size import positions
 from combred.reduction.units import look
 
 
@@ -149,7 +148,7 @@ def unit_costs(
     network: nn.Module, example_input: Tensor, layers: Sequence[HiddenLayer], kind: str
 ) -> Costs:
     """`Costs` of a network, by parameters (also for "error") or by flops."""
-    calls = _output_positions(network, example_input)
+    calls = positions(network, example_input)
     size = len(layers)
     fixed, own, pair = 0.0, np.zeros(size), np.zeros((size, size))
     makes = {name: i for i, layer in enumerate(layers) for name in layer.carriers}
@@ -168,26 +167,6 @@ def unit_costs(
             else:
                 fixed += amount
     return Costs(fixed, own, pair)
-
-
-@torch.no_grad()
-def _output_positions(network: nn.Module, example_input: Tensor) -> dict[str, int]:
-    """How often each linear or convolutional layer's weights are applied for one input row."""
-    found, hooks = {}, []
-    for name, module in network.named_modules():
-        if isinstance(module, (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)):
-
-            def note(module, args, output, name=name):
-                found[name] = found.get(name, 0) + output[0].numel() // module.weight.shape[0]
-
-            hooks.append(module.register_forward_hook(note))
-    try:
-        with evaluation(network):
-            network(example_input[:1])
-    finally:
-        for hook in hooks:
-            hook.remove()
-    return found
 
 
 def _descend(losses: list[np.ndarray], costs: Costs, full: list[int]) -> list[list[int]]:

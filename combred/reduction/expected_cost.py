@@ -12,7 +12,6 @@ in; and p E[inputs] E[outputs] prod theta_B parameters, with positions = 1. So f
 connected layer, W H K^2 for a convolution with an output of W x H, p = 1 and K^2.
 """
 
-import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,8 +20,8 @@ import torch
 from torch import Tensor, nn
 
 from combred.reduction.operations import NORMS, PRODUCERS
+from combred.reduction.size import positions
 from combred.reduction.structure import Structure
-from combred.reduction.tracing import Traced
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ def list_costs(network: nn.Module, example_input: Tensor, structure: Structure) 
     b_3 of shortcuts, which (11) and (12) leave out, are counted. Parameters of other modules cost
     no operations.
     """
-    positions = _positions(copy.deepcopy(network).eval(), example_input)
+    uses = positions(network, example_input)
     made = {c: name for name, layer in structure.layers.items() for c in layer.carriers}
     read = {r: name for name, layer in structure.layers.items() for r, _ in layer.readers}
     sizes, costs, seen = structure.sizes, [], set()
@@ -55,25 +54,11 @@ def list_costs(network: nn.Module, example_input: Tensor, structure: Structure) 
                 gates.append(read[name])
             each = p.numel() / math.prod(sizes[gate] for gate in gates)
             counted = isinstance(module, PRODUCERS) or isinstance(module, NORMS) and key == "weight"
-            flops = each * positions.get(name, 0) if counted else 0.0
+            flops = each * uses.get(name, 0) if counted else 0.0
             parameters = 0.0 if id(p) in seen else each
             seen.add(id(p))
             costs.append(Cost(name, flops, parameters, (*gates, *structure.blocks_around([name]))))
     return costs
-
-
-def _positions(network: nn.Module, example_input: Tensor) -> dict[str, float]:
-    """How often a module's weights are used for one input row, by name."""
-    traced = Traced(network, example_input)
-    modules, found = traced.modules, {}
-    for node in traced.nodes:
-        module = modules.get(node.target) if node.op == "call_module" else None
-        if isinstance(module, (*PRODUCERS, *NORMS)):
-            shape = node.meta["tensor_meta"].shape
-            width = getattr(module, "out_features", None) or getattr(module, "out_channels", None)
-            width = width or module.num_features
-            found[node.target] = found.get(node.target, 0) + math.prod(shape) / shape[0] / width
-    return found
 
 
 class ComplexityIndex:

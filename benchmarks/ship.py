@@ -3,18 +3,21 @@
     python -m benchmarks.ship runs/NAME STAGE:MODEL [STAGE:MODEL ...]
 
 Takes a validated run folder; writes combred/data/models/MODEL.safetensors and its card, MODEL.json,
-with the accuracy that validation.json measured for that very file. Prints a line for each.
+with the accuracy that validation.json measured for that very file, and how far its trust goes where
+benchmarks/trust.py has measured that. Prints a line for each.
 """
 
 import shutil
 import sys
 from pathlib import Path
 
+from benchmarks.accuracy import CACHE
 from combred.export import load_surrogate, make_card, mechanism_of
 from combred.mechanism import load_mechanism
 from combred.records import digest, read_json, write_json
 from combred.shipped import FOLDER
 
+TRUST = (Path(__file__).parent / "results" / "trust.json", CACHE / "trust.json")
 ACCURACY = ("all_ignite", "delay_error", "worst_case", "burnt_T_error", "peak_errors")
 
 
@@ -31,10 +34,27 @@ def ship(run: Path, stage: int, name: str) -> None:
     accuracy = {key: measured[key] for key in ACCURACY} | {"measured_on": validation["inputs"]}
     FOLDER.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(weights, FOLDER / f"{name}.safetensors")
-    write_json(FOLDER / f"{name}.json", make_card(surrogate, mechanism, accuracy, made))
+    card = make_card(surrogate, mechanism, accuracy, made)
+    write_json(FOLDER / f"{name}.json", card | trust_of(digest(weights)))
     error = measured["delay_error"]
     print(f"{name}: {measured['weights']:,} weights, delay error "
           f"{100 * error['median']:.2f} / {100 * error['worst']:.2f} %")  # fmt: skip
+
+
+def trust_of(file: str, stores: tuple[Path, ...] = TRUST) -> dict:
+    """What benchmarks/trust.py measured of the network with this digest, for its card; {}: nothing.
+
+    Of the rows of all stores the first that is of this file.
+    """
+    for store in stores:
+        found = read_json(store)
+        for row in found.get("rows", []):
+            if row["file"] == file:
+                groups = {name: row[name]["trust"] for name in ("as trained", "beyond")}
+                limits = {limit: shares["usual"] for limit, shares in row["roc"].items()}
+                told = {"states": row["states"], "bad_if_error_exceeds": found["bad"], **groups}
+                return {"trust": told | {"limit_of_doubt": limits}}
+    return {}
 
 
 def main(arguments: list[str]) -> None:

@@ -4,6 +4,7 @@ A leaf: imports nothing else of combred. Nothing else reads the command line.
 """
 
 import difflib
+import math
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
@@ -185,20 +186,39 @@ def _is_positive(text: str) -> bool:
 
 @dataclass(frozen=True)
 class ValidationSettings:
-    """The ignitions that a network is judged by."""
+    """The ignitions, and the flames if any, that a network is judged by."""
 
     T0: list[float] = setting([1400.0, 1500.0, 1600.0, 1700.0, 1800.0], "initial temperatures", "K")
     phi: list[float] = setting([0.6, 1.0, 1.4], "equivalence ratios")
     p: list[float] = setting([101325.0], "pressures", "Pa")
     burnt_time: float = setting(2e-3, "time marched past ignition", "s")
     longest: float = setting(0.1, "longest ignition delay waited for", "s")
+    flame_phi: list[float] = setting([], "equivalence ratios of 1D flames; empty: no flames")
+    flame_T: list[float] = setting([300.0], "unburnt temperatures of flames", "K")
+    flame_cells: int = setting(200, "cells of a flame, over eight thicknesses")
+    flame_tolerance: float = setting(0.001, "a flame is steady when its speed changes by less")
+    flame_longest: float = setting(6.0, "longest march of a flame", "flame times")
 
     def __post_init__(self):
-        for name in ("T0", "phi", "p"):
+        for name in ("T0", "phi", "p", "flame_T"):
             values = getattr(self, name)
             require(
                 len(values) > 0 and min(values) > 0, f"validation.{name}={values} must be positive"
             )
+        require(
+            min(self.flame_phi, default=1.0) > 0,
+            f"validation.flame_phi={self.flame_phi} must be positive",
+        )
+        require(
+            self.flame_cells >= 40,
+            f"validation.flame_cells={self.flame_cells}: a flame needs at least 40, five to its "
+            "thickness",
+        )
+        require(
+            0 < self.flame_tolerance < 0.1 and self.flame_longest >= 1,
+            f"validation.flame_tolerance={self.flame_tolerance} must lie in (0, 0.1), and "
+            f"flame_longest={self.flame_longest} be at least 1 flame time",
+        )
         require(
             min(self.burnt_time, self.longest) > 0,
             "validation.burnt_time and validation.longest must be positive",
@@ -211,10 +231,49 @@ REDUCTIONS = (
 )
 
 
+GATES = {
+    "ignition": "worst relative error of the ignition delay",
+    "ignition_mean": "mean relative error of the ignition delay",
+    "flame": "worst relative error of the laminar flame speed",
+}
+
+
+def parse_gate(text: str) -> dict[str, float]:
+    """The limits of a gate by kind, as shares: "ignition:1%,flame:0.005" -> 0.01 and 0.005.
+
+    Raises ValueError for a kind that is not in `GATES`, naming the nearest, for one given twice,
+    and for a limit that is no positive number; a plain number of 1 or more is taken for a percent
+    sign forgotten.
+    """
+    limits: dict[str, float] = {}
+    for item in text.split(",") if text.strip() else []:
+        name, _, amount = (part.strip() for part in item.partition(":"))
+        if name not in GATES:
+            near = difflib.get_close_matches(name, GATES, n=1, cutoff=0.4)
+            raise ValueError(
+                f"reduction.gate: {name!r} is none of {', '.join(GATES)}"
+                + (f"; did you mean {near[0]}?" if near else "")
+            )
+        require(name not in limits, f"reduction.gate: {name} is given twice")
+        number = amount.removesuffix("%").strip()
+        require(
+            _is_positive(number) and math.isfinite(float(number)),
+            f"reduction.gate: {item.strip()!r} wants a positive limit, as in {name}:1%",
+        )
+        require(
+            amount.endswith("%") or float(number) < 1,
+            f"reduction.gate: {item.strip()!r}: a plain number is a share (0.01 is 1 %); for "
+            f"percent write {name}:{number}%",
+        )
+        limits[name] = float(number) / (100 if amount.endswith("%") else 1)
+    return limits
+
+
 @dataclass(frozen=True)
 class ReductionSettings:
     """The stage table: stage i condenses hidden layer layers[i-1] at thresholds[i-1]; or, where
-    `parameters` are given, leaves parameters[i-1] of the first network's, by any method."""
+    `parameters` are given, leaves parameters[i-1] of the first network's, by any method; or, where
+    a `gate` is given, stage 1 is the smallest network found that passes it."""
 
     method: str = setting("condensation", f"how units are chosen: {', '.join(REDUCTIONS)}")
     parameters: list[float] = setting(
@@ -229,8 +288,20 @@ class ReductionSettings:
     calibration: int = setting(20_000, "training states that least squares and errors use")
     min_width: int = setting(16, "a stage that would leave fewer units is refused")
     rates: list[float] = setting([], "retraining rate of each stage; empty: retraining.lr for all")
+    gate: str = setting(
+        "",
+        "errors that may be, as ignition:1%,flame:0.5%: stage 1 is then the smallest network found "
+        f"that keeps them, widths of all layers chosen; of {', '.join(GATES)}",
+    )
+    gate_ignitions: int = setting(12, "ignitions of the gate, drawn inside the validation's range")
+    gate_flames: int = setting(3, "flames of the gate, drawn inside the validation's range")
+    gate_seed: int = setting(1, "seed of the gate's cases")
+    factor: float = setting(0.5, "share of the parameters that the gate's first cuts leave")
+    gentlest: float = setting(0.88, "a gate's cut that would leave more is not tried")
+    attempts: int = setting(12, "cuts that the gate may judge")
 
     def __post_init__(self):
+        self._require_gate()
         require(
             len(self.layers) == len(self.thresholds) > 0,
             f"reduction.layers={self.layers} and reduction.thresholds={self.thresholds} need one "
@@ -248,7 +319,7 @@ class ReductionSettings:
             "between 1 and 0 and fall from stage to stage",
         )
         require(
-            bool(self.parameters) or self.method == "condensation",
+            bool(self.parameters or self.gate) or self.method == "condensation",
             f"reduction.method={self.method} wants reduction.parameters=[...], the share of the "
             "parameters that each stage leaves: a cosine threshold means nothing to it",
         )
@@ -261,7 +332,9 @@ class ReductionSettings:
             f"reduction.compensation={self.compensation!r}: norm or least_squares",
         )
         require(
-            not self.rates or (len(self.rates) == self.stages and min(self.rates) > 0),
+            not self.rates
+            or bool(self.gate)
+            or (len(self.rates) == self.stages and min(self.rates) > 0),
             f"reduction.rates={self.rates} needs one positive rate for each of {self.stages} "
             "stages, or none",
         )
@@ -270,14 +343,33 @@ class ReductionSettings:
             "reduction.calibration and min_width must be positive, ridge not negative",
         )
 
+    def _require_gate(self) -> None:
+        parse_gate(self.gate)
+        require(
+            0 < self.factor <= self.gentlest < 1,
+            f"reduction.factor={self.factor} and reduction.gentlest={self.gentlest} are shares of "
+            "the parameters that a cut leaves: 0 < factor <= gentlest < 1",
+        )
+        for name in ("gate_ignitions", "gate_flames", "attempts"):
+            value = getattr(self, name)
+            require(value > 0, f"reduction.{name}={value} must be at least 1")
+        require(self.gate_seed >= 0, f"reduction.gate_seed={self.gate_seed} must not be negative")
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """What the gate asks for: the largest error of each kind, a share. {}: there is no gate."""
+        return parse_gate(self.gate)
+
     @property
     def stages(self) -> int:
         """How many stages the table has."""
-        return len(self.parameters) or len(self.layers)
+        return 1 if self.gate else len(self.parameters) or len(self.layers)
 
     def retraining_of(self, stage: int, settings: TrainingSettings) -> TrainingSettings:
         """The training settings after the reduction of a stage (1 is the first)."""
-        return replace(settings, lr=self.rates[stage - 1]) if self.rates else settings
+        if self.gate or not self.rates:
+            return settings
+        return replace(settings, lr=self.rates[stage - 1])
 
 
 STEPS = ("sample", "train", "reduce", "validate", "export", "report")
@@ -293,6 +385,11 @@ class Settings:
     )
     run: str = setting("", "name of the run folder, runs/NAME; if not given: mechanism and profile")
     only: str = setting("", f"do one step and no other: {', '.join(STEPS)}")
+    start: str = setting(
+        "shipped",
+        "stage 0: 'shipped' takes the network that comes with combred where one was made for these "
+        "settings, and trains where none was; 'scratch' trains",
+    )
     mechanism: str = setting("drm19.yaml", "combred's, Cantera's, or a path")
     dt: float = setting(1e-6, "time step of the surrogate", "s")
     seed: int = setting(0, "seed of sampling, initialisation and training")
@@ -307,6 +404,7 @@ class Settings:
 
     def __post_init__(self):
         require(self.only in ("", *STEPS), f"only={self.only!r} is none of {', '.join(STEPS)}")
+        require(self.start in ("shipped", "scratch"), f"start={self.start!r}: shipped or scratch")
         require(self.dt > 0, f"dt={self.dt} must be positive")
         require(self.workers >= 0, f"workers={self.workers} must not be negative")
         stages = self.reduction.stages
@@ -441,6 +539,14 @@ def resolve(arguments: list[str]) -> Settings:
         "reduction.parameters chooses layers and widths itself: leave out "
         f"{', '.join(sorted(both))}",
     )
+    table = both | ({"reduction.parameters", "reduction.rates"} & given.keys())
+    require(
+        not table or not given.get("reduction.gate"),
+        "reduction.gate looks for the stage itself, all layers together: leave out "
+        f"{', '.join(sorted(table))}",
+    )
+    if "reduction.gate" in given:  # blanks after a colon would make it YAML's
+        given["reduction.gate"] = "".join(given["reduction.gate"].split())
     profile = given.get("profile", "default")
     require(profile in PROFILES, f"profile={profile!r} is none of {', '.join(PROFILES)}")
     try:

@@ -99,6 +99,15 @@ def print_validation(numbers: dict) -> None:
             f"{1e6 * took:.1f} us",
         )
     console.print(table)
+    for name, result in numbers["stages"].items():
+        if "flame" in result:
+            flames, speed = result["flame"], result["flame"]["speed_error"]
+            burn = sum(row["burns"] for row in flames["cases"])
+            console.print(
+                f"{name}: {burn} of {len(flames['cases'])} flames burn; speed error median "
+                f"{100 * speed['median']:.2f} %, worst {100 * speed['worst']:.2f} % "
+                f"({flames['worst_case']})"
+            )
 
 
 def print_help() -> None:

@@ -123,7 +123,14 @@ def make_card(surrogate: Surrogate, mechanism: Mechanism, accuracy: dict, traini
         "methods": {
             "forward(state)": "(n, 2 + n_species) [T, p, Y] -> the same, dt later",
             "source(state)": "(n, n_species) mean dY/dt over dt",
-            "trust(state)": "(n,) bool: the state lies where the training data were",
+            "trust(state)": "(n,) bool: doubt(state) <= 1",
+            "doubt(state)": "(n,) what the closure (elements, enthalpy) moves of the network's "
+            f"answer: the larger of Y over {surrogate.SHARE:g} of the step's change of Y + "
+            f"{surrogate.FLOOR_Y:g} and T over {surrogate.SHARE:g} of its change + "
+            f"{surrogate.FLOOR_T:g} K; infinity where not inside(state)",
+            "checked(state)": "forward and doubt, at the cost of forward",
+            "inside(state)": "(n,) bool: the state lies where the training data were; necessary, "
+            "not sufficient",
         },
         "range": {
             "T": [float(low[0]), float(high[0])],
@@ -166,10 +173,14 @@ def export_torchscript(path: Path, surrogate: Surrogate, card: dict, states: np.
 
 def largest_difference(one: nn.Module, other: nn.Module, state: torch.Tensor) -> float:
     """Largest relative difference between two surrogates' forward, source and trust on batches of
-    0, 1 and all of `state`; NaN where an answer is not finite."""
+    0, 1 and all of `state`; NaN where an answer is not finite. Trust is compared where the doubt is
+    not within a thousandth of its limit, at which rounding decides."""
     differences = [torch.zeros(())]
     for n in {0, 1, len(state)}:
-        for call in ("forward", "source", "trust"):
+        clear = (one.doubt(state[:n]) - 1.0).abs() > 1e-3
+        unlike = one.trust(state[:n]) != other.trust(state[:n])
+        differences.append((unlike & clear).any().float())
+        for call in ("forward", "source"):
             a = getattr(one, call)(state[:n]).double()
             b = getattr(other, call)(state[:n]).double()
             if n:

@@ -5,6 +5,7 @@ surrounds it in float64; T, p and Y are transformed in here and nowhere else.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 import numpy as np
 import torch
@@ -64,8 +65,15 @@ class Surrogate(nn.Module):
     """Transform, network, inverse transform and closure: CVODE's stand-in over one step `dt` [s].
 
     The closure is part of the model: inert species are copied, elements projected back, Y >= 0,
-    sum Y = 1, and T follows from constant enthalpy.
+    sum Y = 1, and T follows from constant enthalpy. What it has to move tells of the network: a
+    prediction that does not conserve is wrong, and by as much at least (`doubt`).
     """
+
+    # What the closure may move before a prediction is doubted: a share of the step's own change,
+    # and these floors beside it. Chosen, and measured, with benchmarks/trust.py.
+    SHARE: Final[float] = 0.1
+    FLOOR_Y: Final[float] = 1e-4
+    FLOOR_T: Final[float] = 1.0  # K
 
     def __init__(
         self, mechanism: Mechanism, dt: float, transform: StateTransform, network: Network
@@ -88,6 +96,11 @@ class Surrogate(nn.Module):
 
     def forward(self, state: Tensor) -> Tensor:
         """States [T, p, Y] (n, 2 + n_species) [K, Pa, -], float64, dt later."""
+        return self.closed(state)[0]
+
+    def closed(self, state: Tensor) -> tuple[Tensor, Tensor]:
+        """The states dt later, and what the closure moved of the network's answer (n,), in units of
+        what it may move."""
         self.require_states(state)
         Y = self.normalized(state[:, 2:])
         T, p = state[:, 0], state[:, 1]
@@ -101,7 +114,13 @@ class Surrogate(nn.Module):
         Y_next = torch.where(conserves[:, None], Y_closed, Y)
         h = self.thermo.enthalpy(T, Y)
         T_next = self.thermo.temperature(h, Y_next, T + change[:, 0])
-        return torch.cat([T_next[:, None], p[:, None], Y_next], dim=1)
+        later = torch.cat([T_next[:, None], p[:, None], Y_next], dim=1)
+        moved_Y = (Y_next - Y_raw).abs().amax(dim=1)
+        moved_T = (T_next - T - change[:, 0]).abs()
+        may_Y = self.SHARE * (Y_next - Y).abs().amax(dim=1) + self.FLOOR_Y
+        may_T = self.SHARE * (T_next - T).abs() + self.FLOOR_T
+        moved = torch.maximum(moved_Y / may_Y, moved_T / may_T)
+        return later, torch.where(conserves, moved, torch.inf)
 
     def require_states(self, state: Tensor) -> None:
         """ValueError unless `state` is float64 of shape (n, 2 + n_species)."""
@@ -128,10 +147,34 @@ class Surrogate(nn.Module):
 
     @torch.jit.export
     def trust(self, state: Tensor) -> Tensor:
+        """(n,) bool: the state lies where the training data were, and the network's answer needs
+        little correction to conserve: `doubt` is at most 1."""
+        return self.doubt(state) <= 1.0
+
+    @torch.jit.export
+    def doubt(self, state: Tensor) -> Tensor:
+        """(n,) how much the network's answer is to be doubted: at most 1 is trusted, infinity means
+        that the state is not `inside`.
+
+        The larger of |Y_next - Y_raw| / (0.1 |Y_next - Y| + 1e-4), largest species each, and
+        |T_next - T_raw| / (0.1 |T_next - T| + 1 K): what the closure moves of the network's raw
+        answer, in units of a tenth of the step's change and a floor. It costs a forward call, whose
+        answer `checked` gives along.
+        """
+        return self.checked(state)[1]
+
+    @torch.jit.export
+    def checked(self, state: Tensor) -> tuple[Tensor, Tensor]:
+        """The states dt later, as `forward` gives them, and the `doubt` of each (n,)."""
+        later, moved = self.closed(state)
+        return later, torch.where(self.inside(state), moved, torch.inf)
+
+    @torch.jit.export
+    def inside(self, state: Tensor) -> Tensor:
         """(n,) bool: the state lies where the training data were.
 
         Inside the range of every variable, and no farther from their mean, in Mahalanobis distance,
-        than the farthest training state. Non-finite states are not trusted.
+        than the farthest training state. Non-finite states are not inside.
         """
         self.require_states(state)
         variables = self.transform.variables(state)
@@ -149,7 +192,7 @@ class Surrogate(nn.Module):
 
     @torch.jit.ignore
     def fit_trust(self, chunks: Iterable[Tensor]) -> None:
-        """Set the limits of `trust` from the training states, (n, 2 + n_species) each, streamed.
+        """Set the limits of `inside` from the training states, (n, 2 + n_species) each, streamed.
 
         The transform must have been fitted. The covariance is damped by 1e-4 of a standardised
         variance, which keeps combinations that hardly vary from ruling alone.

@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 from rich.markup import escape
 
-from combred import config, ignition, timing, training
+from combred import config, flame, ignition, shipped, timing, training
 from combred.config import Settings
 from combred.console import (
     complain,
@@ -30,13 +30,14 @@ from combred.console import (
     shape,
 )
 from combred.export import export_torchscript, load_surrogate, make_card, save_surrogate
+from combred.gated import reduce_to_gate
 from combred.mechanism import load_mechanism
 from combred.network import Network, Surrogate, initialize
 from combred.reactor import IntegrationError
 from combred.records import digest, read_json, write_json
 from combred.reduction import Stage, reduce_stage, stage_table
 from combred.reduction.size import count_parameters
-from combred.rollouts import read_rollouts, write_rollouts
+from combred.rollouts import read_flames, read_rollouts, write_flames, write_rollouts
 from combred.run import Run
 from combred.sampling import sample
 from combred.transform import StateTransform
@@ -148,6 +149,12 @@ def step_train(run: Run) -> None:
     if run.weights(0).exists():
         say(run, f"stage 0: {shape(run.surrogate(0).network)}, reused")
         return
+    name, why_not = run.start
+    if name:
+        start_shipped(run, name)
+        return
+    if s.start == "shipped":
+        say(run, f"stage 0: no model that comes with combred fits ({why_not}): training")
     table = run.states()
     held_out = table.held_out(s.training.held_out, s.seed)
     n = run.mechanism.n_species
@@ -164,6 +171,22 @@ def step_train(run: Run) -> None:
         s.training,
         lambda numbers: write_json(record, {"inputs": inputs, **numbers}),
     )
+
+
+def start_shipped(run: Run, name: str) -> None:
+    """Take a model that comes with combred for the network of stage 0."""
+    if run.device.leads:
+        surrogate, table = shipped.load(name), run.states()
+        held_out = table.held_out(run.settings.training.held_out, run.settings.seed)
+        loss = training.ValidationLoss(
+            table, surrogate.transform, held_out, run.settings.training.loss, torch.device("cpu")
+        )
+        numbers = {"inputs": run.train_inputs(), "shipped": name, **loss(surrogate.network)}
+        write_json(run.path("train.json"), numbers)
+        save_surrogate(run.weights(0), surrogate, run.mechanism)
+    run.barrier()
+    network = run.surrogate(0).network
+    say(run, f"stage 0: {name}, which comes with combred: {shape(network)}; start=scratch trains")
 
 
 def train_stage(
@@ -204,6 +227,9 @@ def train_stage(
 
 def step_reduce(run: Run) -> None:
     """stageN.safetensors for every stage up to the one asked for, and reduce.json."""
+    if run.settings.reduction.gate and run.settings.stage:
+        reduce_to_gate(run)
+        return
     for stage in stage_table(run.settings.reduction)[: run.settings.stage]:
         i = stage.index
         run.surrogate(i - 1)  # the stage before is there, and of these settings
@@ -260,22 +286,36 @@ def merge_stage(run: Run, stage: Stage) -> None:
 
 
 def step_validate(run: Run) -> None:
-    """Rollouts of every stage against CVODE, and the time per state: validation.h5 and .json."""
-    s, mechanism, inputs = run.settings, run.mechanism, run.validate_inputs()
-    surrogates = {stage: run.surrogate(stage) for stage in range(s.stage + 1)}
+    """Rollouts and flames of every stage against CVODE, and the time per state: validation.h5,
+    flames.h5 and validation.json."""
+    surrogates = {stage: run.surrogate(stage) for stage in range(run.settings.stage + 1)}
     networks = {f"stage{stage}": digest(run.weights(stage)) for stage in surrogates}
-    stored, stored_inputs = read_rollouts(run.path("validation.h5"), mechanism)
-    old = read_json(run.path("validation.json"))
-    if old.get("inputs") == stored_inputs == inputs and old.get("networks") == networks:
+    stored, stored_inputs = read_rollouts(run.path("validation.h5"), run.mechanism)
+    numbers, inputs = read_json(run.path("validation.json")), run.validate_inputs()
+    known = numbers.get("inputs") == stored_inputs == inputs and numbers["networks"] == networks
+    if known and numbers.get("flame_inputs", {}) == run.flame_inputs():
         say(run, "validation: reused")
-        print_validation(old)
+        print_validation(numbers)
         return
-    table = run.states()
+    if not known:
+        references = stored["cvode"] if stored_inputs == inputs else reference_rollouts(run)
+        numbers = {"inputs": inputs, "networks": networks}
+        numbers |= validate_ignitions(run, surrogates, references)
+    flames = validate_flames(run, surrogates, networks) if run.flame_inputs() else {}
+    for name, result in numbers["stages"].items():
+        result.pop("flame", None)
+        result |= {"flame": flames[name]} if flames else {}
+    numbers["flame_inputs"] = run.flame_inputs()
+    write_json(run.path("validation.json"), numbers)
+    print_validation(numbers)
+
+
+def validate_ignitions(
+    run: Run, surrogates: dict[int, Surrogate], references: list[ignition.Rollout]
+) -> dict:
+    """validation.h5; the errors of each stage's rollouts ("stages") and the times ("timing")."""
+    s, mechanism, table = run.settings, run.mechanism, run.states()
     states = table.draw(table.samplers % 3 == 0, 4096, s.seed)
-    if stored_inputs == inputs:
-        references = stored["cvode"]
-    else:
-        references = reference_rollouts(run)
     rollouts, results = {"cvode": references}, {}
     for stage, surrogate in surrogates.items():
         name = f"stage{stage}"
@@ -285,12 +325,53 @@ def step_validate(run: Run) -> None:
         results[name] = ignition.compare(mechanism, rollouts[name], references)
         results[name]["weights"] = surrogate.network.n_weights
         results[name]["widths"] = surrogate.network.widths
-    write_rollouts(run.path("validation.h5"), rollouts, mechanism, inputs)
+    write_rollouts(run.path("validation.h5"), rollouts, mechanism, run.validate_inputs())
     with progress("time per state") as bar:
         times = timing.compare_times(mechanism, surrogates, s.chemistry, states, on_progress=bar)
-    numbers = {"inputs": inputs, "networks": networks, "stages": results, "timing": times}
-    write_json(run.path("validation.json"), numbers)
-    print_validation(numbers)
+    return {"stages": results, "timing": times}
+
+
+def validate_flames(run: Run, surrogates: dict[int, Surrogate], networks: dict[str, str]) -> dict:
+    """flames.h5, written after every stage; the errors of each stage's flames, by stage. Flames of
+    the same settings, and of the same network, are not marched again."""
+    s, mechanism, file = run.settings, run.mechanism, run.path("flames.h5")
+    stored, told = read_flames(file, mechanism)
+    inputs = {"cases": run.flame_inputs(), "networks": {}}
+    flames = {}
+    if told.get("cases") == inputs["cases"]:
+        inputs["networks"] = {k: v for k, v in told["networks"].items() if networks.get(k) == v}
+        flames = {name: stored[name] for name in ("cvode", *inputs["networks"])}
+    else:
+        flames["cvode"] = reference_flames(run)
+        write_flames(file, flames, mechanism, inputs)
+    for stage, surrogate in surrogates.items():
+        name = f"stage{stage}"
+        if name in flames:
+            continue
+        with progress(f"flames of stage {stage}") as bar:
+            advance = timing.scripted(surrogate)
+            flames[name] = flame.follow(
+                mechanism, advance, s.dt, flames["cvode"], s.validation, bar
+            )
+        inputs["networks"][name] = networks[name]
+        write_flames(file, flames, mechanism, inputs)
+    return {name: flame.compare(mechanism, flames[name], flames["cvode"]) for name in networks}
+
+
+def reference_flames(run: Run) -> list[flame.Flame]:
+    """CVODE's flames of the cases of the settings."""
+    s = run.settings
+    with progress("CVODE flames") as bar:
+        return flame.reference(
+            run.mechanism,
+            s.validation,
+            s.chemistry,
+            s.dt,
+            s.sampling.fuel,
+            s.sampling.oxidizer,
+            run.workers,
+            bar,
+        )
 
 
 def reference_rollouts(run: Run) -> list[ignition.Rollout]:

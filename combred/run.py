@@ -5,18 +5,23 @@ The paths of a run stand here and nowhere else; only `pipeline` uses them.
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from combred.config import Settings, TrainingSettings
 from combred.export import load_surrogate
+from combred.gate import Gate
 from combred.mechanism import Mechanism
 from combred.network import Surrogate
 from combred.records import digest, read_json
 from combred.reduction import stage_table
 from combred.sampling import provenance
+from combred.shipped import FOLDER, starting_point
 from combred.states import StateTable, open_states
 from combred.training import Device, outcome_settings
 
@@ -85,6 +90,22 @@ class Run:
         if self.device.world > 1:
             torch.distributed.barrier()
 
+    def shared(self, make: Callable[[], Any]) -> Any:
+        """What `make` gives, or raises, in the first process of torchrun, in all of them."""
+        if self.device.world == 1:
+            return make()
+        outcome: list = [None]
+        if self.device.leads:
+            try:
+                outcome = [(make(), None)]
+            except Exception as error:  # the others wait for it
+                outcome = [(None, error)]
+        torch.distributed.broadcast_object_list(outcome, src=0)
+        made, error = outcome[0]
+        if error is not None:
+            raise error
+        return made
+
     # -- what an artefact depends on: stored beside it, compared before it is reused --------------
 
     def sample_inputs(self) -> dict:
@@ -92,7 +113,9 @@ class Run:
         return plain(provenance(s.sampling, s.chemistry, s.dt, s.seed))
 
     def train_inputs(self) -> dict:
-        s = self.settings
+        s, (name, _) = self.settings, self.start
+        if name:
+            return {"shipped": name, "digest": digest(FOLDER / f"{name}.safetensors")}
         return plain(
             {
                 "states": self.sample_inputs(),
@@ -101,12 +124,23 @@ class Run:
             }
         )
 
+    @cached_property
+    def start(self) -> tuple[str, str]:
+        """Name of the shipped model that is stage 0, "" where it is trained here; and why."""
+        if self.settings.start == "scratch":
+            return "", "start=scratch"
+        return starting_point(self.settings, self.mechanism)
+
     def reduce_inputs(self, stage: int) -> dict:
         r = self.settings.reduction
         row = stage_table(r)[stage - 1]
-        how = {"method": row.method, "parameters": row.parameters}
-        if row.layer:
+        if r.gate:
+            how = {"method": r.method, "gate": {"limits": r.limits, **self.gate_inputs()}}
+            how |= {key: getattr(r, key) for key in ("factor", "gentlest", "min_width")}
+        elif row.layer:
             how = {"layer": row.layer, "threshold": row.threshold}
+        else:
+            how = {"method": row.method, "parameters": row.parameters}
         return plain(
             {
                 "parent": digest(self.weights(stage - 1)),
@@ -118,11 +152,33 @@ class Run:
             }
         )
 
+    def gate_inputs(self) -> dict:
+        """What CVODE's answers to the gate's cases depend on."""
+        s = self.settings
+        gate, v = Gate.of(s.reduction, s.validation), s.validation
+        marched = {"burnt_time": v.burnt_time, "longest": v.longest} if gate.ignitions else {}
+        if gate.flames:
+            flames = {k: value for k, value in asdict(v).items() if k.startswith("flame_")}
+            marched |= {k: flames[k] for k in flames.keys() - {"flame_phi", "flame_T"}}
+        how = {"chemistry": asdict(s.chemistry), "dt": s.dt}
+        mixture = {"fuel": s.sampling.fuel, "oxidizer": s.sampling.oxidizer}
+        return plain({"cases": gate.cases(), **marched, **how, **mixture})
+
     def validate_inputs(self) -> dict:
+        """What the ignitions of the validation depend on."""
+        return self._validation(lambda key: not key.startswith("flame_"))
+
+    def flame_inputs(self) -> dict:
+        """What its flames depend on, {} if there are none."""
+        if not self.settings.validation.flame_phi:
+            return {}
+        return self._validation(lambda key: key.startswith("flame_") or key == "p")
+
+    def _validation(self, wanted: Callable[[str], bool]) -> dict:
         s = self.settings
         return plain(
             {
-                "validation": asdict(s.validation),
+                "validation": {k: v for k, v in asdict(s.validation).items() if wanted(k)},
                 "chemistry": asdict(s.chemistry),
                 "dt": s.dt,
                 "fuel": s.sampling.fuel,

@@ -22,6 +22,7 @@ from scipy.stats import qmc
 
 from combred.config import ChemistrySettings, SamplingSettings
 from combred.conservation import ElementProjection
+from combred.freeflame import solve_free_flame
 from combred.mechanism import Mechanism, load_mechanism
 from combred.metrics import IGNITED
 from combred.reactor import IntegrationError, Reactor
@@ -293,16 +294,7 @@ def solve_flame(
 ) -> tuple[np.ndarray, np.ndarray]:
     """T (grid,) [K] and Y (grid, n_species) of Cantera's freely propagating, mixture-averaged flame
     from the unburnt state T [K], p [Pa], Y (n_species,), in a domain of `width` [m]."""
-    gas = mechanism.solution()
-    if gas.transport_model in (None, "none"):
-        raise ValueError(f"{mechanism.name} has no transport data: give sampling.flames=0")
-    gas.TPY = T, p, Y
-    flame = ct.FreeFlame(gas, width=width)
-    flame.set_refine_criteria(ratio=3, slope=0.07, curve=0.14)
-    try:
-        flame.solve(loglevel=0, auto=True)
-    except ct.CanteraError as error:
-        raise IntegrationError(str(error).strip().splitlines()[-1]) from error
+    flame = solve_free_flame(mechanism, T, p, Y, width)
     return flame.T.copy(), np.clip(flame.Y.T, 0.0, None)
 
 

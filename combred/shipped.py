@@ -5,10 +5,12 @@ with its card, NAME.json: mechanism, size, range, accuracy and how it was made.
 """
 
 import difflib
+from dataclasses import asdict
 from pathlib import Path
 
+from combred.config import Settings
 from combred.export import load_surrogate, mechanism_of
-from combred.mechanism import load_mechanism
+from combred.mechanism import Mechanism, load_mechanism
 from combred.network import Surrogate
 from combred.records import read_json
 
@@ -39,3 +41,40 @@ def load(name_or_path: str | Path) -> Surrogate:
             "give the path of a stageN.safetensors"
         )
     return load_surrogate(path, load_mechanism(mechanism_of(path)))
+
+
+def starting_point(settings: Settings, mechanism: Mechanism) -> tuple[str, str]:
+    """Name of the shipped model that can stand for stage 0 of these settings, or "" and why none.
+
+    It was trained for the same mechanism, dt and mixture, has the same network, and its training
+    covers the temperatures, pressures and equivalence ratios asked for.
+    """
+    reasons = []
+    for name, card in models().items():
+        made = card["training"]
+        if made["stage"] != 0:
+            continue
+        reason = _difference(settings, mechanism, card, made["settings"])
+        if not reason:
+            return name, ""
+        reasons.append(f"{name}: {reason}")
+    return "", "; ".join(reasons)
+
+
+def _difference(settings: Settings, mechanism: Mechanism, card: dict, made: dict) -> str:
+    """The first thing in which a shipped model differs from what is asked for, "" if none."""
+    if card["mechanism_sha256"] != mechanism.sha256:
+        return f"another mechanism, {card['mechanism']}"
+    if card["dt"] != settings.dt:
+        return f"dt = {card['dt']:g} s"
+    if made["network"] != asdict(settings.network):
+        return f"another network, {'-'.join(map(str, card['network']['widths']))}"
+    asked, covered = asdict(settings.sampling), made["sampling"]
+    for key in ("fuel", "oxidizer"):
+        if asked[key] != covered[key]:
+            return f"{key} {covered[key]}"
+    for key in ("T0", "p", "phi"):
+        (low, high), (least, most) = asked[key], covered[key]
+        if low < least or high > most:
+            return f"{key} from {least:g} to {most:g}"
+    return ""

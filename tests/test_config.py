@@ -65,6 +65,21 @@ def test_paper_profile_is_the_papers():
         ("reduction.parameters=[1.5]", "between 1 and 0"),
         ("reduction.parameters=[0.5]", "say stage=1"),
         ("reduction.layers=[1,1,9]", "hidden layers"),
+        ("reduction.gate=ignitoin:1%", "did you mean ignition"),
+        ("reduction.gate=speed:1%", "none of ignition, ignition_mean, flame"),
+        ("reduction.gate=ignition", "ignition:1%"),
+        ("reduction.gate=ignition:0%", "positive limit"),
+        ("reduction.gate=ignition:-1%", "positive limit"),
+        ("reduction.gate=ignition:inf", "positive limit"),
+        ("reduction.gate=ignition:few", "positive limit"),
+        ("reduction.gate=ignition:1", r"a plain number is a share.*ignition:1%"),
+        ("reduction.gate=ignition:1%,ignition:2%", "given twice"),
+        ("reduction.gate=ignition:1%", "stages 0 to 1.*say stage=1"),
+        ("reduction.factor=0.9", "factor <= gentlest"),
+        ("reduction.gentlest=1", "gentlest < 1"),
+        ("reduction.attempts=0", "at least 1"),
+        ("reduction.gate_ignitions=0", "at least 1"),
+        ("reduction.gate_seed=-1", "not be negative"),
         ("reduction.compensation=none", "norm or least_squares"),
         ("chemistry.rtol=0", "chemistry.rtol"),
         ("validation.T0=[]", "validation.T0"),
@@ -93,3 +108,41 @@ def test_stages_by_parameters_have_no_layers_of_their_own():
     assert chosen.reduction.stages == 1
     with pytest.raises(ValueError, match="leave out reduction.layers"):
         resolve(["stage=1", "reduction.parameters=[0.5]", "reduction.layers=[1]"])
+
+
+@pytest.mark.parametrize(
+    ("text", "limits"),
+    [
+        ("ignition:1%", {"ignition": 0.01}),
+        ("ignition:0.01", {"ignition": 0.01}),
+        ("ignition:1%,flame:0.5%", {"ignition": 0.01, "flame": 0.005}),
+        (" ignition_mean: 0.3 %, flame: 2e-3", {"ignition_mean": 0.003, "flame": 0.002}),
+        ("ignition:300%", {"ignition": 3.0}),
+    ],
+)
+def test_a_gate_is_parsed(text, limits):
+    chosen = resolve(["stage=1", f"reduction.gate={text}"]).reduction
+    assert chosen.limits == pytest.approx(limits) and list(chosen.limits) == list(limits)
+    assert chosen.stages == 1
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_gate_replaces_the_stage_table_of_every_profile(profile):
+    s = resolve([f"profile={profile}", "stage=1", "reduction.gate=ignition:1%"])
+    assert s.reduction.stages == 1
+    assert s.reduction.retraining_of(1, s.retraining) == s.retraining
+    assert resolve([f"profile={profile}", "stage=0"]).reduction.limits == {}
+
+
+@pytest.mark.parametrize(
+    "other",
+    ["parameters=[0.5]", "layers=[1]", "thresholds=[0.9]", "rates=[1e-3]"],
+)
+def test_a_gate_and_a_stage_table_exclude_one_another(other):
+    with pytest.raises(ValueError, match="leave out reduction."):
+        resolve(["stage=1", "reduction.gate=ignition:1%", f"reduction.{other}"])
+
+
+def test_a_gate_takes_any_method():
+    s = resolve(["stage=1", "reduction.method=folding", "reduction.gate=ignition:1%"])
+    assert s.reduction.method == "folding"

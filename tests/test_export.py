@@ -84,9 +84,22 @@ def test_torchscript_agrees_with_eager_for_any_n(exported, trusting, mechanism, 
     assert torch.allclose(loaded.source(path.state) * trusting.dt, change, atol=1e-8)
 
 
-def test_the_exported_file_holds_aten_operators_only(exported):
+def test_the_exported_file_holds_operators_of_plain_libtorch_only(exported):
     operators = torch.jit.export_opnames(exported[1])
-    assert operators and all(name.startswith("aten::") for name in operators)
+    assert operators and all(name.startswith(("aten::", "prim::Tuple")) for name in operators)
+
+
+@torch.no_grad()
+def test_the_exported_file_tells_its_doubts(exported, trusting, path):
+    loaded, card = exported[1], exported[3]
+    later, doubt = loaded.checked(path.state)
+    assert torch.equal(later, loaded(path.state))
+    assert torch.equal(loaded.doubt(path.state), doubt)
+    assert torch.equal(loaded.trust(path.state), doubt <= 1.0)
+    assert torch.equal(loaded.inside(path.state), trusting.inside(path.state))
+    for name in ("trust", "doubt", "checked", "inside"):
+        assert f"{name}(state)" in card["methods"]
+    assert "0.1 of the step's change of Y + 0.0001" in card["methods"]["doubt(state)"]
 
 
 def test_the_card_says_what_a_user_needs(exported, mechanism, path, tmp_path):

@@ -1,5 +1,7 @@
 """Network and surrogate: what a CFD code is given, whatever it hands over."""
 
+import copy
+
 import cantera as ct
 import numpy as np
 import pytest
@@ -191,8 +193,19 @@ def test_the_scripted_surrogate_agrees(path, surrogate):
 @pytest.fixture
 def trusting(mechanism, transform, make_network, path):
     n = 2 + mechanism.n_species
-    surrogate = Surrogate(mechanism, DT, transform, make_network([n, 8, n]))
+    # Its network answers zero: the closure moves nothing, and the range alone decides.
+    surrogate = Surrogate(mechanism, DT, transform, make_network([n, 8, n], output=0.0))
     surrogate.fit_trust(path.state.split(7))
+    return surrogate
+
+
+def saying(surrogate, column: int, change: float):
+    """The surrogate with a network that says one constant change of one variable [T, p, F(Y)]."""
+    wanted = torch.zeros(surrogate.n, dtype=torch.float64)
+    wanted[column] = change
+    with torch.no_grad():
+        surrogate.network.layers[-1].weight.zero_()
+        surrogate.network.layers[-1].bias.copy_(surrogate.transform.target(wanted))
     return surrogate
 
 
@@ -235,6 +248,62 @@ def test_an_unlikely_combination_within_every_range_is_not_trusted(path, trustin
     v = trusting.transform.variables(unburnt_but_hot)
     assert ((v >= trusting.transform.low) & (v <= trusting.transform.high)).all()
     assert not trusting.trust(unburnt_but_hot).item()
+
+
+@torch.no_grad()
+def test_an_answer_that_conserves_is_not_doubted(path, silent):
+    later, doubt = silent.checked(path.state)
+    assert torch.equal(later, silent(path.state))
+    # Zero change: elements are kept but for the floor of 1e-13, T but for its heat.
+    assert (doubt < 1e-5).all() and silent.trust(path.state).all()
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("kelvin, trusted", [(0.9, True), (1.1, False), (-1.1, False)])
+def test_a_temperature_that_enthalpy_denies_is_doubted(path, silent, kelvin, trusted):
+    # The composition stays, so T stays: all of the change said is moved back, and 1 K may be.
+    telling = saying(copy.deepcopy(silent), 0, kelvin)
+    doubt = telling.doubt(path.state)
+    assert torch.allclose(doubt, torch.full_like(doubt, abs(kelvin)), rtol=1e-4)
+    assert (telling.trust(path.state) == trusted).all()
+
+
+@torch.no_grad()
+def test_doubt_is_what_the_closure_moves_over_what_it_may(mechanism, path, surrogate):
+    later, doubt = surrogate.checked(path.state)
+    change = surrogate.predicted_change(surrogate.transform.variables(path.state))
+    variables = surrogate.transform.variables(path.state)
+    raw = surrogate.transform.boxcox.inverse(variables[:, 2:] + change[:, 2:])
+    moved = (later[:, 2:] - raw).abs().amax(1)
+    may = 0.1 * (later[:, 2:] - path.state[:, 2:]).abs().amax(1) + 1e-4
+    moved_T = (later[:, 0] - path.state[:, 0] - change[:, 0]).abs()
+    may_T = 0.1 * (later[:, 0] - path.state[:, 0]).abs() + 1.0
+    expected = torch.maximum(moved / may, moved_T / may_T)
+    inside = surrogate.inside(path.state)
+    assert torch.allclose(doubt[inside], expected[inside], rtol=1e-6)
+    assert doubt[~inside].isinf().all()
+    assert (doubt > 1).any()  # never trained
+
+
+@torch.no_grad()
+def test_what_lies_outside_is_doubted_without_limit(path, trusting):
+    state = path.state.clone()
+    state[:, 0] = 3500.0
+    assert torch.isinf(trusting.doubt(state)).all() and not trusting.inside(state).any()
+    later, doubt = trusting.checked(state)
+    assert torch.equal(later, trusting(state)) and torch.isinf(doubt).all()
+
+
+@torch.no_grad()
+def test_an_answer_that_cannot_be_made_to_conserve_is_doubted_without_limit(path, silent):
+    # Of every species ten to the ten times more: the closure gives up, and nothing changes.
+    wild = copy.deepcopy(silent)
+    with torch.no_grad():
+        wild.network.layers[-1].bias[2:] = 1e6
+    later, doubt = wild.checked(path.state)
+    stayed = (later[:, 2:] == wild.normalized(path.state[:, 2:])).all(dim=1)
+    assert stayed.any() and torch.isinf(doubt[stayed]).all()
+    assert not wild.trust(path.state).any()
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

@@ -139,6 +139,32 @@ def test_a_second_run_reuses_everything(copy):
     assert before == {p: p.stat().st_mtime_ns for p in before}
 
 
+FLAMES = """validation.flame_phi=[1.0] validation.flame_T=[800.0] validation.flame_cells=40
+validation.flame_tolerance=0.05 validation.flame_longest=1.0""".split()
+
+
+def test_flames_are_marched_where_they_are_asked_for_and_reused(copy):
+    folder = copy / "runs/tiny"
+    ignitions = (folder / "validation.h5").stat().st_mtime_ns
+    done = run(copy, "only=validate", *FLAMES)
+    assert done.returncode == 0, done.stdout + done.stderr
+    numbers = json.loads((folder / "validation.json").read_text())
+    for stage in range(3):
+        flame = numbers["stages"][f"stage{stage}"]["flame"]
+        assert [row["case"] for row in flame["cases"]] == ["800 K, phi 1, 1 atm"]
+        # CVODE's: DRM19 at 800 K, 5 cells to a thickness; a network trained on 400 states is none.
+        assert flame["cases"][0]["reference_speed"] == pytest.approx(2.3, rel=0.15)
+    assert (folder / "validation.h5").stat().st_mtime_ns == ignitions  # these were not
+    stored = (folder / "flames.h5").stat().st_mtime_ns
+    again = run(copy, "only=validate", *FLAMES)
+    assert "validation: reused" in again.stdout and "flames burn" in again.stdout
+    assert (folder / "flames.h5").stat().st_mtime_ns == stored
+    assert run(copy, "only=validate").returncode == 0
+    numbers = json.loads((folder / "validation.json").read_text())
+    assert "flame" not in numbers["stages"]["stage0"]
+    assert (folder / "validation.h5").stat().st_mtime_ns == ignitions
+
+
 def test_killed_at_every_long_step_it_resumes_to_the_same_result(finished, tmp_path):
     def labelling(folder):
         partial = folder / "states.partial.h5"

@@ -1,5 +1,6 @@
 """Making trained networks smaller. A method answers `Merge`; `apply_merge` performs it."""
 
+from combred.reduction.attempts import Attempt, AttemptFolder, Shrunk
 from combred.reduction.automatic import AutomaticSettings, reduce_automatically
 from combred.reduction.brain_surgeon import brain_surgeon
 from combred.reduction.calibration import gaussian_inputs
@@ -17,10 +18,14 @@ from combred.reduction.neuron_merging import magnitude, neuron_merging, ware
 from combred.reduction.operations import ChannelSelection
 from combred.reduction.reduce import reduce
 from combred.reduction.schedule import Stage, reduce_layer, reduce_stage, stage_table
+from combred.reduction.shrink import ShrinkSettings, shrink_until
+from combred.reduction.size import Unreachable
 from combred.reduction.units import Units, look
 
 __all__ = [
     "METHODS",
+    "Attempt",
+    "AttemptFolder",
     "AutomaticSettings",
     "ChannelSelection",
     "Complexity",
@@ -30,9 +35,12 @@ __all__ = [
     "Merge",
     "Pruned",
     "Reduced",
+    "ShrinkSettings",
+    "Shrunk",
     "Stage",
     "Survey",
     "Units",
+    "Unreachable",
     "apply_merge",
     "brain_surgeon",
     "channel_similarity",
@@ -49,6 +57,7 @@ __all__ = [
     "reduce_layer",
     "reduce_stage",
     "refit",
+    "shrink_until",
     "stage_table",
     "train_sparsely",
     "ware",

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from combred.reduction.brain_surgeon import eliminate
 from combred.reduction.calibration import Calibration, layer_moments
 from combred.reduction.layers import HiddenLayer
-from combred.reduction.size import positions
+from combred.reduction.size import Unreachable, positions
 from combred.reduction.units import look
 
 
@@ -91,13 +91,13 @@ def allocate(
 
 
 def _within(path: list[list[int]], costs: "Costs", budget: Budget) -> list[int]:
-    """The first widths of a falling path that keep a budget. ValueError where none do."""
+    """The first widths of a falling path that keep a budget. Unreachable where none do."""
     total = costs.total(path[0])
     for widths in path:
         if costs.total(widths) <= budget.amount * total:
             return widths
     smallest = costs.total(path[-1]) / total
-    raise ValueError(
+    raise Unreachable(
         f"{budget.kind}={budget.amount} cannot be reached: with one unit in every layer that may "
         f"shrink, {smallest:.3g} of the {budget.kind} are left"
     )

@@ -16,31 +16,37 @@ from combred.reduction.layers import HiddenLayer, find_layers
 from combred.reduction.least_squares import refit
 from combred.reduction.merge import apply_merge
 from combred.reduction.reduce import reduce
-from combred.reduction.size import count_parameters
+from combred.reduction.size import Unreachable, count_parameters
 from combred.reduction.units import look
 
 
 @dataclass(frozen=True)
 class Stage:
     """One row of the stage table: condense hidden layer `layer` at `threshold`; or, where `layer`
-    is 0, leave the share `parameters` of the first network's, in all layers, by `method`."""
+    is 0, leave the share `parameters` of the first network's, in all layers, by `method`; that
+    share is what is looked for where there is a `gate`."""
 
     index: int
     layer: int = 0
     threshold: float = 0.0
     parameters: float = 0.0
     method: str = "condensation"
+    gate: str = ""
 
     @property
     def what(self) -> str:
         """In words, as in "hidden layer 1 condensed at 0.9"."""
         if self.layer:
             return f"hidden layer {self.layer} condensed at {self.threshold}"
+        if self.gate:
+            return f"as few parameters left by {self.method} as pass {self.gate}"
         return f"{100 * self.parameters:g} % of the parameters left by {self.method}"
 
 
 def stage_table(settings: ReductionSettings) -> list[Stage]:
     """Stages 1, 2, ... of the settings."""
+    if settings.gate:
+        return [Stage(1, method=settings.method, gate=settings.gate)]
     if settings.parameters:
         return [
             Stage(i, parameters=share, method=settings.method)
@@ -84,7 +90,7 @@ def reduce_widths(
     )
     reduced = found.network
     if min(reduced.widths[1:-1]) < settings.min_width:
-        raise ValueError(
+        raise Unreachable(
             f"stage {stage.index} ({stage.what}) would leave widths {reduced.widths}, one under "
             f"reduction.min_width = {settings.min_width}. Raise reduction.parameters, or lower "
             "reduction.min_width."

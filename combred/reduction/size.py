@@ -10,6 +10,10 @@ from combred.reduction.operations import NORMS, PRODUCERS
 from combred.reduction.tracing import Traced, evaluation
 
 
+class Unreachable(ValueError):
+    """A network cannot be made so small."""
+
+
 def count_parameters(network: nn.Module) -> int:
     """Parameters of a network, each counted once."""
     return sum(p.numel() for p in network.parameters())

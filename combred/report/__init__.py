@@ -18,7 +18,9 @@ from matplotlib.figure import Figure
 
 from combred.mechanism import Mechanism
 from combred.report import figures, ignitions, verdict
+from combred.report.flames import draw_flames
 from combred.report.folder import Folder, read_folder
+from combred.report.gate import draw_gate, gate_record
 from combred.report.methods import draw_methods
 from combred.report.sections import make_sections
 from combred.report.similarity import condensation_numbers
@@ -71,6 +73,9 @@ def draw(run: Folder, condensed: dict) -> dict[str, Figure]:
         drawn["temperatures"] = ignitions.draw_temperatures(overview(traces))
         drawn["species"] = ignitions.draw_species(worst_of_each(traces), species)
         drawn["worst"] = ignitions.draw_case(worst[0], species)
+    flames = draw_flames(run, [(name, run.mechanism.index(name)) for name in shown_species(run)])
+    if flames is not None:
+        drawn["flames"] = flames
     if run.losses:
         drawn["losses"] = figures.draw_losses(run.losses, run.reductions)
     if condensed["reductions"]:
@@ -78,6 +83,8 @@ def draw(run: Folder, condensed: dict) -> dict[str, Figure]:
             drawn["similarity"] = figures.draw_similarity(condensed["reductions"], dict(matrices))
     if condensed["groups"]:
         drawn["groups"] = figures.draw_groups(condensed)
+    if gate_record(run):
+        drawn["gate"] = draw_gate(gate_record(run))
     if run.methods:
         drawn["methods"] = draw_methods(run.methods)
     if run.times:

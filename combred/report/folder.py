@@ -12,11 +12,12 @@ from pathlib import Path
 import h5py
 
 from combred.export import load_surrogate
+from combred.flame import Flame
 from combred.ignition import Rollout
 from combred.mechanism import Mechanism
 from combred.network import Network
 from combred.records import digest, read_json
-from combred.rollouts import read_rollouts
+from combred.rollouts import read_flames, read_rollouts
 
 PAPER_WEIGHTS = 6_802_800  # 23-3200-1600-800-400-23: Chen & Xu 2024, section 3.1.3
 PAPER_MECHANISM = "drm19.yaml"
@@ -24,7 +25,8 @@ PAPER_MECHANISM = "drm19.yaml"
 
 @dataclass(frozen=True)
 class Folder:
-    """The artefacts of a run: the JSON files as they are, losses by stage, rollouts by network.
+    """The artefacts of a run: the JSON files as they are, losses by stage, rollouts and flames by
+    network.
 
     `reductions`: the records of reduce.json by stage, from 1. `methods`: reduction.json, if there.
     """
@@ -40,6 +42,7 @@ class Folder:
     card: dict
     losses: dict[int, list[dict]]
     rollouts: dict[str, list[Rollout]]
+    flames: dict[str, list[Flame]]
     methods: dict
 
     @property
@@ -128,6 +131,9 @@ def read_folder(path: Path, mechanism: Mechanism) -> Folder:
             f"{path}: validation.h5 and validation.json are of different cases or settings. Delete "
             "validation.h5 and run the same command with only=validate."
         )
+    flames, told = read_flames(path / "flames.h5", mechanism)
+    if told.get("cases") != validation.get("flame_inputs") or not told:
+        flames = {}  # of other settings: the report then shows the numbers alone
     stages = [int(name.removeprefix("stage")) for name in validation["stages"]]
     entries = read_json(path / "reduce.json").get("stages", [])
     reductions = {entry["stage"]: entry for entry in entries if entry["stage"] in stages}
@@ -144,6 +150,7 @@ def read_folder(path: Path, mechanism: Mechanism) -> Folder:
         card=read_json(path / "surrogate.json"),
         losses={stage: lines for stage, lines in losses.items() if lines},
         rollouts=rollouts,
+        flames=flames,
         methods=read_json(path / "reduction.json"),
     )
 

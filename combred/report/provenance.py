@@ -30,8 +30,8 @@ card = json.loads(extra["card.json"])       # species and their order, units, dt
 
 state = torch.tensor([[T, p, *Y]], dtype=torch.float64)   # [K, Pa, -], Y as in card["species"]
 with torch.no_grad():
-    known = model.trust(state)              # bool: inside the training data
-    later = model(state)                    # [T, p, Y] after dt, at the same p and enthalpy
+    later, doubt = model.checked(state)     # [T, p, Y] after dt, at the same p and enthalpy
+    known = doubt <= 1                      # bool, model.trust(state): where false, call CVODE
     rate = model.source(state)              # mean dY/dt over dt [1/s]
 """
 
@@ -43,8 +43,9 @@ model.eval();
 torch::NoGradGuard no_grad;
 auto state = torch::empty({n_cells, %d}, torch::kFloat64);   // rows [T, p, Y...] in SI
 // ... fill state.data_ptr<double>(), row by row ...
-auto known = model.run_method("trust", state).toTensor();    // where false, call CVODE
-auto later = model.forward({state}).toTensor();
+auto answer = model.run_method("checked", state).toTuple();
+auto later = answer->elements()[0].toTensor();               // as model.forward({state}) gives it
+auto known = answer->elements()[1].toTensor() <= 1;          // where false, call CVODE
 """
 
 
@@ -77,9 +78,8 @@ def made_table(folder: Folder) -> Table:
         ["step dt", f"{inputs['dt']:g}{NBSP}s" if "dt" in inputs else "–"],
         ["CVODE, rtol and atol", f"{power(cvode.get('rtol'))} and {power(cvode.get('atol'))}"],
     ]
-    rows += _setting_rows(s) if s else []
+    rows += _setting_rows(s, folder.train) if s else []
     rows += [
-        ["precision of the training", str(folder.train.get("precision", "–"))],
         ["seed", str(s.get("seed", "–"))],
         ["profile", str(s.get("profile", "–"))],
         ["versions", ", ".join(f"{k} {v}" for k, v in folder.versions.items()) or "–"],
@@ -88,8 +88,8 @@ def made_table(folder: Folder) -> Table:
     return Table(["", "value"], rows, source, left=2)
 
 
-def _setting_rows(s: dict) -> list[list[str]]:
-    """What settings.json says of states and training."""
+def _setting_rows(s: dict, train: dict) -> list[list[str]]:
+    """What settings.json and train.json say of states and training."""
     sampling, training, again = s["sampling"], s["training"], s["retraining"]
 
     def span(key: str) -> str:
@@ -106,10 +106,20 @@ def _setting_rows(s: dict) -> list[list[str]]:
             f"{sampling['flames']}: phi {span('flame_phi')}, unburnt at "
             f"{several(sampling['flame_T'], 'K')}",
         ],
-        ["initial scale of each layer", ", ".join(map(str, s["network"]["scales"]))],
-        ["training", _training(training)],
+        *_stage0_rows(s, train),
         ["retraining of each stage", _training(again)],
         ["held out", f"{percent(training['held_out'])} of the trajectories"],
+    ]
+
+
+def _stage0_rows(s: dict, train: dict) -> list[list[str]]:
+    """How the network of stage 0 came to be."""
+    if "shipped" in train:
+        return [["stage 0", f"{train['shipped']}, which comes with combred (its card tells more)"]]
+    return [
+        ["initial scale of each layer", ", ".join(map(str, s["network"]["scales"]))],
+        ["training", _training(s["training"])],
+        ["precision of the training", str(train.get("precision", "–"))],
     ]
 
 
@@ -133,8 +143,13 @@ def state_table(folder: Folder) -> Table:
 def duration_table(folder: Folder) -> Table:
     """How long each step took, as far as the files tell."""
     rows = [["labelling the states", duration(folder.sample.get("seconds"))]]
-    rows.append(["training stage 0", duration(folder.train.get("seconds"))])
+    if "shipped" not in folder.train:
+        rows.append(["training stage 0", duration(folder.train.get("seconds"))])
     for stage, record in folder.reductions.items():
+        if "gate" in record:
+            seconds = sum(attempt["seconds"] for attempt in record["gate"]["trace"])
+            rows.append(["the gate's search for stage 1", duration(seconds)])
+            continue
         seconds = record.get("retraining", {}).get("seconds")
         rows.append([f"retraining stage {stage}", duration(seconds)])
     known = [row for row in rows if row[1] != "–"]
@@ -167,8 +182,9 @@ def use_section(folder: Folder) -> Section:
         Text(
             f"The exported file, `surrogate.pt`{told}, holds weights, transforms, thermodynamics "
             "and the closure (elements, enthalpy, Y between 0 and 1); it needs LibTorch and no "
-            "more. `trust` says of each state whether it lies where the training data were. "
-            "Outside, call CVODE. From Python:"
+            "more. `trust` says of each state whether it lies where the training data were and "
+            "the network's own answer nearly conserves elements and enthalpy; where not, call "
+            "CVODE. `checked` gives answer and doubt in one call. From Python:"
         ),
         Code("python", PYTHON),
         Text("From C++:"),

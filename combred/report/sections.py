@@ -5,7 +5,9 @@ Takes a `Folder`, the numbers of condensation and the names of the figures that 
 """
 
 from combred.report.blocks import Block, Note, Picture, Section, Text
+from combred.report.flames import flame_section
 from combred.report.folder import Folder
+from combred.report.gate import gate_record, gate_section
 from combred.report.methods import methods_section
 from combred.report.provenance import cases_in_words, made_section, use_section
 from combred.report.tables import case_table, stage_table, time_table
@@ -22,7 +24,9 @@ def make_sections(folder: Folder, condensed: dict, drawn: set[str]) -> list[Sect
     """All sections. `condensed`: what `condensation_numbers` gave."""
     sections = [
         stages_section(folder),
+        gate_section(folder, drawn),
         ignition_section(folder, drawn),
+        flame_section(folder, drawn),
         loss_section(folder, drawn),
         condensation_section(folder, condensed, drawn),
         methods_section(folder, drawn),
@@ -44,6 +48,12 @@ def stages_section(folder: Folder) -> Section:
         "each as costs least accuracy for the parameters asked for; those that stay are mixed so "
         "that the next layer's inputs change least, and the network is retrained. "
     )
+    if gate_record(folder):
+        how = (
+            "The smallest network found that passes the gate: units are taken from all hidden "
+            "layers together, and the network is retrained, again and again, until nothing smaller "
+            "passes. "
+        )
     told: Block = Text(
         f"{how}The merge "
         "errors are those of the network's output right after the merge, relative, in the 2-norm "

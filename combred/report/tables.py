@@ -16,6 +16,7 @@ from combred.report.blocks import (
     significant,
 )
 from combred.report.folder import Folder
+from combred.report.gate import limits_in_words
 from combred.report.verdict import failures, of_paper
 
 
@@ -57,10 +58,11 @@ def reduction_rows(folder: Folder, stage: int) -> dict[str, str]:
             "groups (units of the largest)": f"{record['groups']} ({record['largest_group']})",
         }
     else:
-        rows = {
-            "method": record["method"].replace("_", " "),
-            "parameters asked for, of stage 0": percent(record["parameters"]),
-        }
+        rows = {"method": record["method"].replace("_", " ")}
+        if "gate" in record:
+            rows["the smallest that keeps"] = limits_in_words(record["gate"])
+        else:
+            rows["parameters asked for, of stage 0"] = percent(record["parameters"])
     rows["compensation"] = record["compensation"].replace("_", " ")
     for key, name in (("norm", "norm ratios"), ("least_squares", "least squares")):
         if key in errors:

@@ -5,9 +5,11 @@ import pytest
 import torch
 
 import combred
-from benchmarks import accuracy, kernels, long, reduction
+from benchmarks import accuracy, kernels, long, reduction, ship, trust, trust_states
+from combred.config import SamplingSettings
+from combred.ignition import Case, Rollout
 from combred.kernels import group
-from combred.records import read_json
+from combred.records import digest, read_json, write_json
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.8, 0.999])
@@ -45,6 +47,206 @@ def test_equilibrium_is_where_cvode_ends(drm19):
     assert long.distance(cold, Y0, T, Y)["unlit"] == len(long.CASES)
 
 
+# -- accuracy: the errors that every model is judged by --------------------------------------------
+
+
+def rise(at, sharpness=6.0, n=400):
+    """A rollout whose T and Y rise together around step `at`, over some `sharpness` steps."""
+    steps = np.arange(n)
+    done = 0.5 * (1 + np.tanh((steps - at) / sharpness))
+    Y = np.column_stack([0.06 * (1 - done), 0.94 + 0.06 * done])
+    return Rollout(Case(1500.0, accuracy.ATM, 1.0), steps * 1e-6, 1500.0 + 1000.0 * done, Y)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.37, 5.0, -17.8])
+def test_a_shift_of_ignition_is_no_error_of_an_aligned_path(shift):
+    far = accuracy.distances(rise(100.0 + shift), rise(100.0))
+    # Cubic splines over a tanh of six steps.
+    assert far["aligned"]["T"] < 1e-5 and far["aligned"]["Y"] < 1e-6
+    assert far["end"]["T"] < 1e-12
+    assert far["after"]["T"] <= 1000.0 / 1500.0
+
+
+def test_planted_errors_are_told_where_they_were_planted():
+    ref, rollout = rise(100.0), rise(108.0)
+    rollout.T[-1] += 25.0
+    rollout.T[300] += 50.0
+    rollout.Y[300] += [0.01, -0.01]
+    far = accuracy.distances(rollout, ref)
+    assert far["end"] == {"T": pytest.approx(0.01), "Y": pytest.approx(0.0, abs=1e-12)}
+    for place in ("after", "aligned"):  # whole steps apart: the spline passes the planted point
+        assert far[place] == {"T": pytest.approx(0.02), "Y": pytest.approx(0.01)}
+
+
+def test_a_rollout_that_stays_cold_or_breaks_has_no_finite_distance():
+    ref, cold, broken = rise(100.0), rise(100.0), rise(100.0)
+    cold.T[:], broken.T[200:] = 1500.0, np.nan
+    assert accuracy.distances(cold, ref)["aligned"]["T"] == np.inf
+    assert accuracy.distances(cold, ref)["end"]["T"] == pytest.approx(0.4)
+    for place in ("end", "after", "aligned"):
+        assert accuracy.distances(broken, ref)[place] == {"T": np.inf, "Y": np.inf}
+
+
+def test_the_moment_of_half_the_rise_is_found_between_steps():
+    found = accuracy.half_way(rise(100.3), 2000.0)
+    assert found == pytest.approx(100.3e-6, abs=1e-11)  # cubic through eight steps
+    assert np.isnan(accuracy.half_way(rise(100.3), 3000.0))
+
+
+def test_a_summary_names_the_worst_case_and_counts_the_unlit():
+    row = {"ignited": True, "burnt_T_error": 1.0, "peak_errors": {"OH": 0.1}}
+    rows = [row | {"case": str(e), "delay_error": e} for e in (0.01, 0.03, 0.02)]
+    found = accuracy.summary(rows)
+    assert (found["median"], found["worst"], found["worst_case"]) == (0.02, 0.03, "0.03")
+    assert (found["cases"], found["unlit"], found["peaks_worst"]) == (3, 0, {"OH": 0.1})
+    unlit = row | {"case": "cold", "delay_error": np.nan, "ignited": False}
+    found = accuracy.summary([*rows, unlit])
+    assert (found["unlit"], found["worst"], found["worst_case"]) == (1, np.inf, "cold")
+
+
+def test_the_cases_fill_the_range_and_are_the_same_for_a_seed():
+    cases = accuracy.all_cases()
+    assert [len(cases[group]) for group in ("grid", "drawn", "long")] == [90, 48, 27]
+    assert accuracy.drawn_cases() == cases["drawn"] and len(set(cases["drawn"])) == 48
+    assert all(1300 <= c.T0 <= 1800 and 0.5 <= c.phi <= 2 for c in cases["drawn"])
+    p = np.array([c.p for c in cases["drawn"]]) / accuracy.ATM
+    assert p.min() > 0.5 and p.max() < 2 and 0.8 < np.median(p) < 1.25  # log-uniform: about 1
+    assert set(cases["long"]) <= set(cases["grid"])
+
+
+def test_a_row_of_other_cases_is_not_used_again(tmp_path):
+    store, row = tmp_path / "accuracy.json", {"model": "a/stage0", "file": "0"}
+    write_json(store, {"cases": {"grid": 1}, "rows": [row]})
+    assert accuracy.measured(store, {"grid": 1}) == {"a/stage0": row}
+    assert accuracy.measured(store, {"grid": 2}) == {}
+    assert accuracy.measured(tmp_path / "none.json", {"grid": 1}) == {}
+
+
+def test_a_model_is_called_by_its_name_or_its_run():
+    assert accuracy.label("drm19-118k") == "drm19-118k"
+    assert accuracy.label("runs/wide/stage2.safetensors") == "wide/stage2"
+
+
 def test_the_shipped_models_have_been_measured():
-    measured = [row["model"] for row in read_json(accuracy.RESULTS)["rows"]]
-    assert measured == list(combred.models())
+    for results in (accuracy.RESULTS, trust.RESULTS):
+        rows = read_json(results)["rows"]
+        assert [row["model"] for row in rows] == list(combred.models())
+        for row in rows:
+            assert row["file"] == digest(combred.shipped.FOLDER / f"{row['model']}.safetensors")
+
+
+# -- trust: what is asked, and how the answers are counted -----------------------------------------
+
+
+@pytest.fixture(scope="module")
+def drawn(drm19):
+    """Twelve states of each kind, without flames: their place is taken by ignitions."""
+    settings = SamplingSettings(fuel="CH4:1", p=[5e4, 2e5])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trust_states.States, "flames", trust_states.States.ignitions)
+        patch.setattr(trust_states, "TRAJECTORIES", 3)
+        return settings, trust_states.draw(drm19, settings, count=12, seed=3)
+
+
+def test_every_kind_is_states_of_the_gas(drm19, drawn):
+    _, kinds = drawn
+    assert len(kinds) == 29
+    for name, states in kinds.items():
+        assert states.shape == (12, 23), name
+        assert np.isfinite(states).all() and (states[:, 2:] >= -1e-12).all(), name
+        assert np.abs(states[:, 2:].sum(1) - 1).max() < 1e-8, name
+        assert len(np.unique(states, axis=0)) == 12, name
+        assert (states[:, 0] > 200).all() and (states[:, 0] < 4000).all(), name
+
+
+def test_the_kinds_are_what_they_are_called(drm19, drawn):
+    settings, kinds = drawn
+    low, high = settings.p
+    for name, states in kinds.items():
+        p = states[:, 1]
+        if name.startswith("pressure"):
+            near, far = (float(word) for word in name.split()[1:4:2])
+            off = np.maximum(low / p, p / high)
+            assert (off > 0.999 * near).all() and (off < 1.001 * far).all(), name
+        elif not name.startswith(("perturbed", "as trained")):  # these may move p
+            assert (p > 0.8 * low).all() and (p < 1.2 * high).all(), name
+    OH = 2 + drm19.index("OH")
+    assert (kinds["changed: no radicals"][:, OH] == 0).all()
+    assert (kinds["changed: cold, with radicals"][:, 0] <= 1000).all()
+    assert (kinds["fuel: CO:1, H2:1"][:, 2 + drm19.index("CH4")] < 1e-6).all()
+    air = kinds["mixed: air and burnt"]
+    assert (air[:, 2 + drm19.index("O2")] > 0).all()
+
+
+def test_a_mixture_keeps_enthalpy_and_mass(drm19):
+    s = trust_states.States(drm19, SamplingSettings(fuel="CH4:1"), 5, 0)
+    cold = s.gases(s.phis(), s.pressures(), False)
+    burnt, gas = cold.copy(), s.gas
+    for row in burnt:
+        gas.TPY = row[0], row[1], row[2:]
+        gas.equilibrate("HP")
+        row[0], row[2:] = gas.T, gas.Y
+    for one, other, both in zip(cold, burnt, s.mixed(cold, burnt), strict=True):
+        h = []
+        for state in (one, other, both):
+            gas.TPY = state[0], state[1], state[2:]
+            h.append(gas.enthalpy_mass)
+        # Burnt at constant enthalpy: so is every mixture of the two. J/kg, of some 1e5.
+        assert h[2] == pytest.approx(h[0], abs=1.0) and h[1] == pytest.approx(h[0], abs=1.0)
+        elements = drm19.elements @ np.array([one[2:], other[2:], both[2:]]).T
+        assert np.ptp(elements, axis=1).max() < 1e-10
+        assert one[0] < both[0] < other[0]
+
+
+def test_bad_is_a_share_of_the_change_and_a_floor():
+    state = np.array([[1000.0, 1e5, 0.5, 0.5]] * 4)
+    later = state + [100.0, 0.0, 0.1, -0.1]
+    said = later + [[0, 0, 0, 0], [10.9, 0, 0, 0], [11.1, 0, 0, 0], [0, 0, 0.02, -0.02]]
+    assert trust.is_bad(state, said, later, (0.1, 1.0, 1e-4)).tolist() == [False, False, True, True]
+    assert trust.is_bad(state, said * np.nan, later, (0.1, 1.0, 1e-4)).all()
+
+
+def test_the_bad_and_the_good_are_counted():
+    bad = np.array([True, True, True, False, False])
+    found = trust.counts(np.array([True, False, False, False, True]), bad)
+    assert found == {
+        "bad": 0.6, "trusted": 0.4, "caught": pytest.approx(2 / 3), "good_refused": 0.5,
+        "bad_among_trusted": 0.5,
+    }  # fmt: skip
+    assert np.isnan(trust.counts(np.zeros(5, bool), bad)["bad_among_trusted"])
+
+
+def test_the_area_under_the_roc():
+    bad = np.array([False, False, True, True])
+    assert trust.roc_area(np.array([1.0, 2.0, 3.0, 4.0]), bad) == 1.0
+    assert trust.roc_area(np.array([4.0, 3.0, 2.0, 1.0]), bad) == 0.0
+    assert trust.roc_area(np.array([1.0, 3.0, 2.0, 4.0]), bad) == 0.75
+    assert trust.roc_area(np.ones(4), bad) == 0.5
+    assert trust.roc_area(np.array([1.0, np.inf, np.inf, np.inf]), bad) == 0.75
+    assert np.isnan(trust.roc_area(np.ones(2), np.zeros(2, bool)))
+
+
+def test_trust_of_the_shipped_models_is_worth_its_name():
+    for row in read_json(trust.RESULTS)["rows"]:
+        known, beyond = row["as trained"], row["beyond"]
+        assert known["trust"]["usual"]["good_refused"] < 0.05
+        assert beyond["trust"]["coarse"]["caught"] > 0.95
+        for name in ("coarse", "usual", "strict"):
+            assert beyond["trust"][name]["caught"] >= beyond["inside"][name]["caught"]
+            assert (
+                beyond["trust"][name]["bad_among_trusted"]
+                < 0.5 * beyond["inside"][name]["bad_among_trusted"]
+            )
+
+
+def test_a_card_gets_the_trust_that_was_measured_of_its_file(tmp_path):
+    store = tmp_path / "trust.json"
+    share = {"usual": {"caught": 0.98}}
+    row = {"file": "abc", "states": 9, "roc": {"1.0": share | {"coarse": {"caught": 1.0}}}}
+    row |= {group: {"trust": share} for group in ("as trained", "beyond")}
+    write_json(store, {"bad": {"usual": [0.1, 1.0, 1e-4]}, "rows": [row]})
+    told = ship.trust_of("abc", (tmp_path / "none.json", store))["trust"]
+    assert told["states"] == 9 and told["beyond"] == share and told["as trained"] == share
+    assert told["limit_of_doubt"] == {"1.0": share["usual"]}
+    assert told["bad_if_error_exceeds"] == {"usual": [0.1, 1.0, 1e-4]}
+    assert ship.trust_of("abd", (store,)) == {}  # nothing is invented for what was not measured

@@ -406,7 +406,7 @@ def test_a_surrogate_goes_in_and_comes_out(surrogate, mechanism, path, tmp_path,
     assert small.network.widths == [n, 12, 8, n]
     assert found.trace[-1].parameters_after == parameters(small.network)
     assert found.trace[0].compensation == "least_squares" and found.output_error < 1.0
-    assert torch.equal(small.trust(path.state), surrogate.trust(path.state))
+    assert torch.equal(small.inside(path.state), surrogate.inside(path.state))
     card = make_card(small, mechanism, {}, {"states": 60})
     numbers = export_torchscript(tmp_path / "small.pt", small, card, path.state.numpy())
     assert numbers["largest_difference"] < 1e-6

@@ -6,7 +6,14 @@ import pytest
 import torch
 
 from combred.config import ReductionSettings
-from combred.reduction import Stage, reduce_layer, reduce_stage, stage_table
+from combred.reduction import (
+    Stage,
+    Unreachable,
+    reduce,
+    reduce_layer,
+    reduce_stage,
+    stage_table,
+)
 
 WIDTHS = [6, 40, 30, 5]
 SETTINGS = ReductionSettings(min_width=2)
@@ -143,5 +150,17 @@ def test_a_stage_by_parameters_chooses_all_widths(network, calibration):
     assert 0.15 * full < sum(p.numel() for p in fifth.parameters()) <= 0.2 * full
     with pytest.raises(ValueError, match="lower reduction.parameters"):
         reduce_stage(fifth, first, settings, calibration, full)
-    with pytest.raises(ValueError, match="reduction.min_width = 30"):
+    with pytest.raises(Unreachable, match="reduction.min_width = 30"):
         reduce_stage(half, second, replace(settings, min_width=30), calibration, full)
+
+
+def test_a_gate_is_a_table_of_one_stage():
+    settings = ReductionSettings(method="folding", gate="ignition:1%", parameters=[0.5, 0.2])
+    (stage,) = stage_table(settings)
+    assert (stage.index, stage.method, stage.gate) == (1, "folding", "ignition:1%")
+    assert stage.what == "as few parameters left by folding as pass ignition:1%"
+
+
+def test_a_size_that_no_network_has_is_unreachable(network, calibration):
+    with pytest.raises(Unreachable, match="one unit in every layer"):
+        reduce(network, calibration[:1], parameters=1e-3, calibration=calibration)

@@ -1,0 +1,244 @@
+"""Does a network burn as CVODE does: speed, thickness and profiles of free flames?
+
+    python -m benchmarks.flames grid [CELLS ...]     CVODE: speed against the number of cells
+    python -m benchmarks.flames step [DT ...]        CVODE: speed against dt [s]
+    python -m benchmarks.flames checks               CVODE: tolerances, window; Cantera's FreeFlame
+    python -m benchmarks.flames models [PHI,T ...]   shipped models against CVODE, at 1 atm
+    python -m benchmarks.flames costs                time per step and its parts
+    python -m benchmarks.flames                      the table of what there is
+
+Methane/air (DRM19) at 1 atm; `grid`, `step` and `checks` at phi 1, 300 K. CVODE at rtol 1e-6 and
+atol 1e-10; `checks` says what the labels' tolerances would change. One core. Every result is
+written to benchmarks/results/flames.json as soon as it is there, and not computed again. Prints a
+table, then one JSON line.
+"""
+
+import json
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from scipy.optimize import least_squares
+
+import combred
+from combred import flame, timing
+from combred.config import ValidationSettings
+from combred.diffusion import stages_for
+from combred.freeflame import COARSE, FINE, solve_free_flame
+from combred.reactor import CVODE
+from combred.records import read_json, strict, write_json
+from combred.window import FlameCase, Profile, Window
+
+RESULTS = Path(__file__).parent / "results" / "flames.json"
+MECHANISM = "drm19.yaml"
+FUEL, OXIDIZER, ATMOSPHERE = "CH4:1", "O2:1, N2:3.76", 101325.0
+STANDARD = FlameCase(300.0, ATMOSPHERE, 1.0)
+TOLERANCES = {"rtol": 1e-6, "atol": 1e-10}
+CELLS = (57, 80, 113, 160, 226)
+STEPS = (4e-6, 2e-6, 1e-6, 5e-7)
+MODEL_CASES = ("1,300", "0.8,300", "1.2,300", "1.4,300", "0.6,500", "1,500", "1,800", "0.6,800")
+STRICT = ValidationSettings(flame_tolerance=5e-4, flame_longest=8.0)
+
+
+def mechanism() -> combred.Mechanism:
+    return combred.load_mechanism(MECHANISM)  # which reads the file once
+
+
+def stored() -> dict:
+    return {"grid": {}, "step": {}, "checks": {}, "models": {}, "costs": {}} | read_json(RESULTS)
+
+
+def keep(part: str, key: str, numbers: dict) -> None:
+    """Put one result into the file; what others have written meanwhile stays."""
+    results = stored()
+    results[part][key] = numbers
+    write_json(RESULTS, strict(results))
+    print(part, key, json.dumps(strict(numbers)), flush=True)
+
+
+def begin(case: FlameCase, cells: int) -> Profile:
+    return flame.start(mechanism(), case, mechanism().mixture(FUEL, OXIDIZER, case.phi), cells)
+
+
+def regrid(profile: Profile, cells: int) -> Profile:
+    """The same window in more or fewer cells; a start that is nearly steady saves flame times."""
+    old = (np.arange(len(profile.T)) + 0.5) / len(profile.T)
+    new = (np.arange(cells) + 0.5) / cells
+    columns = [np.interp(new, old, column) for column in profile.Y.T]
+    return replace(
+        profile,
+        cell_mass=profile.cell_mass * len(old) / cells,
+        T=np.interp(new, old, profile.T),
+        Y=np.column_stack(columns),
+    )
+
+
+def burn(profile: Profile, advance, dt: float, settings=STRICT) -> tuple[flame.Flame, dict]:
+    """A flame and its numbers."""
+    began = time.monotonic()
+    burnt = flame.burn(mechanism(), advance, dt, profile, settings)
+    names = ("outcome", "speed", "displacement_speed", "thickness")
+    numbers = {name: getattr(burnt, name) for name in names}
+    return burnt, numbers | {"steps": len(burnt.t), "seconds": time.monotonic() - began}
+
+
+def run_grid(wanted: list[str]) -> None:
+    profile = None
+    for cells in [int(w) for w in wanted] or CELLS:
+        if str(cells) in stored()["grid"]:
+            continue
+        profile = begin(STANDARD, cells) if profile is None else regrid(profile, cells)
+        burnt, numbers = burn(profile, CVODE(mechanism(), 1e-6, **TOLERANCES), 1e-6)
+        keep("grid", str(cells), numbers)
+        profile = burnt.profile
+
+
+def run_step(wanted: list[str]) -> None:
+    profile = None
+    for dt in [float(w) for w in wanted] or STEPS:
+        if f"{dt:g}" in stored()["step"]:
+            continue
+        profile = begin(STANDARD, 80) if profile is None else profile
+        burnt, numbers = burn(profile, CVODE(mechanism(), dt, **TOLERANCES), dt)
+        keep("step", f"{dt:g}", numbers)
+        profile = burnt.profile
+
+
+def run_checks(_: list[str]) -> None:
+    for name, tolerances, before, behind in (
+        ("rtol 1e-8, atol 1e-16", {"rtol": 1e-8, "atol": 1e-16}, 5.0, 3.0),
+        ("five thicknesses before, six behind", TOLERANCES, 5.0, 6.0),
+        ("eight thicknesses before, three behind", TOLERANCES, 8.0, 3.0),
+    ):
+        if name not in stored()["checks"]:
+            cells = round(80 * (before + behind) / 8)
+            flame.UNBURNT, flame.BURNT = before, behind
+            profile = begin(STANDARD, cells)
+            keep("checks", name, burn(profile, CVODE(mechanism(), 1e-6, **tolerances), 1e-6)[1])
+    if "FreeFlame" not in stored()["checks"]:
+        keep("checks", "FreeFlame", free_flame(STANDARD, (0.03, 0.015, 0.0075, 0.004)))
+
+
+def free_flame(case: FlameCase, slopes: tuple[float, ...]) -> dict:
+    """Speed of Cantera's flame on finer and finer grids, and extrapolated: its convection is
+    upwind, first order, so the last two are taken for a + b / points."""
+    unburnt = mechanism().mixture(FUEL, OXIDIZER, case.phi)
+    found = solve_free_flame(mechanism(), case.T, case.p, unburnt, refinements=(COARSE, FINE))
+    points, speeds = [], []
+    for slope in slopes:
+        found.set_refine_criteria(ratio=2, slope=slope, curve=slope)
+        found.solve(loglevel=0)
+        points.append(len(found.grid))
+        speeds.append(float(found.velocity[0]))
+    change = (speeds[-2] - speeds[-1]) / (points[-1] / points[-2] - 1.0)
+    return {"points": points, "speeds": speeds, "speed": speeds[-1] - change}
+
+
+def run_models(wanted: list[str]) -> None:
+    cells, settings = 160, ValidationSettings()
+    for name in wanted or MODEL_CASES:
+        phi, T = (float(part) for part in name.split(","))
+        case = FlameCase(T, ATMOSPHERE, phi)
+        row = stored()["models"].get(str(case), {})
+        if {"FreeFlame", "CVODE", *combred.models()} <= row.keys():
+            continue
+        row = {"cells": cells, "FreeFlame": free_flame(case, (0.015, 0.0075))}
+        cvode = CVODE(mechanism(), 1e-6, **TOLERANCES)
+        reference, row["CVODE"] = burn(begin(case, cells), cvode, 1e-6, settings)
+        for model in combred.models():
+            advance = timing.scripted(combred.load(model))
+            burnt, numbers = burn(reference.profile, advance, 1e-6, settings)
+            errors = flame.compare(mechanism(), [burnt], [reference])["cases"][0]
+            row[model] = numbers | {
+                key: value for key, value in errors.items() if key.endswith(("error", "errors"))
+            }
+        keep("models", str(case), row)
+
+
+def run_costs(_: list[str]) -> None:
+    """Median time [ms] of one step of 200 cells: chemistry, diffusion, and transport in it."""
+    window = Window(mechanism(), begin(STANDARD, 200))
+    T, Y, d = window.T, window.Y, window.diffusion
+    p, X = np.full(len(T), ATMOSPHERE), (Y / mechanism().molecular_weights)
+    X /= X.sum(1, keepdims=True)
+    stages = stages_for(0.5e-6 * d.fluxes(T, Y).rate)
+    cvode = CVODE(mechanism(), 1e-6, **TOLERANCES)
+    numbers = {"cells": len(T), "stages": stages, "machine": timing.machine()}
+    work = {
+        "diffusion": lambda: d.step(T, Y, window.h, 1e-6),
+        "of it transport": lambda: [
+            (d.transport.diffusion(T, ATMOSPHERE, X), d.transport.conductivity(T, X))
+            for _ in range(stages)
+        ],
+        "CVODE": lambda: cvode(T, p, Y),
+    }
+    for model in combred.models():
+        advance = timing.scripted(combred.load(model))
+        work[model] = lambda advance=advance: advance(T, p, Y)
+    for name, job in work.items():
+        seconds = []
+        for _ in range(5 if name == "CVODE" else 25):
+            began = time.perf_counter()
+            job()
+            seconds.append(time.perf_counter() - began)
+        numbers[name] = 1e3 * float(np.median(seconds))
+    keep("costs", "phi 1, 300 K", numbers)
+
+
+def order(x: list[float], speeds: list[float]) -> tuple[float, float]:
+    """q and S_0 of speed = S_0 + c x^q, by regression over all x."""
+    x, speeds = np.array(x) / max(x), np.array(speeds)
+    guess = [speeds[np.argmin(x)], speeds[np.argmax(x)] - speeds[np.argmin(x)], 2.0]
+    fit = least_squares(lambda v: (v[0] + v[1] * x ** v[2] - speeds) / speeds[0], guess)
+    return float(fit.x[2]), float(fit.x[0])
+
+
+def table(results: dict) -> None:
+    for part, spacing in (("grid", lambda key: 1.0 / float(key)), ("step", float)):
+        rows = sorted(results[part].items(), key=lambda item: -spacing(item[0]))
+        for key, row in rows:
+            told = f"{row['outcome']} after {row['steps']} steps, {row['seconds']:.0f} s"
+            width = 1e6 * row["thickness"]
+            print(f"{part} {key:>6}: {row['speed']:.5f} m/s, {width:.1f} um, {told}")
+        if len(rows) > 3:
+            q, limit = order([spacing(key) for key, _ in rows], [row["speed"] for _, row in rows])
+            print(f"{part}: order {q:.2f}, extrapolated {limit:.5f} m/s")
+            results["orders"] = results.get("orders", {}) | {part: {"order": q, "speed": limit}}
+    for key, row in results["checks"].items():
+        print(f"{key}: {row['speed']:.5f} m/s")
+    for case, row in results["models"].items():
+        cantera, cvode = row["FreeFlame"]["speed"], row["CVODE"]
+        width = 1e6 * cvode["thickness"]
+        print(f"{case}: FreeFlame {cantera:.4f}, CVODE {cvode['speed']:.4f} m/s, {width:.0f} um")
+        for model in combred.models():
+            print(f"  {model:11} {errors_in_words(row[model])}")
+    print(json.dumps(results))
+
+
+def errors_in_words(row: dict) -> str:
+    if row["speed"] is None:
+        return row["outcome"]
+    peaks = ", ".join(f"{name} {100 * e:.1f} %" for name, e in row["peak_errors"].items())
+    return (
+        f"{row['speed']:.4f} m/s: error {100 * row['speed_error']:.2f} %, thickness "
+        f"{100 * row['thickness_error']:.2f} %, T {row['profile_T_error']:.0f} K, burnt T "
+        f"{row['burnt_T_error']:.1f} K, peaks {peaks}; {row['outcome']}"
+    )
+
+
+def main(arguments: list[str]) -> None:
+    torch.set_num_threads(1)
+    work = {"grid": run_grid, "step": run_step, "checks": run_checks, "models": run_models,
+            "costs": run_costs}  # fmt: skip
+    if arguments:
+        if arguments[0] not in work:
+            raise SystemExit(f"{arguments[0]!r} is none of {', '.join(work)}")
+        work[arguments[0]](arguments[1:])
+    table(stored())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,273 @@
+"""Is `Surrogate.trust` right? States of many kinds, what CVODE makes of them, and what was trusted.
+
+    python -m benchmarks.trust [MODEL ...]
+
+MODEL: a shipped model's name (none: all of them) or the path of a stageN.safetensors in its run
+folder. Draws 600 states of each of 29 kinds: as in training (other ignitions, flames,
+perturbations), and other pressures, mixtures, fuels, oxidizers, temperatures, perturbations as no
+training has them, radicals taken away or left in cold gas, and mixtures of two gases as turbulence
+makes them (`trust_states`). CVODE says what is right. A prediction of one step is bad, of those
+that a CFD code would want to know of, where the error of T is more than a share of CVODE's change
+of T and a floor beside it, or the largest error of a mass fraction more than that share of the
+largest change and a floor:
+
+    coarse    25 %, 5 K, 5e-4        the flame would be another one
+    usual     10 %, 1 K, 1e-4
+    strict     5 %, 0.2 K, 2e-5
+
+The change over dt being the source term times dt, the share is that of heat release and of source.
+Told are, of each rule, how many of the bad are refused ("caught"), how many of the good are refused
+as well, and how many of the trusted are bad, which depends on what is asked. Rules: `inside` (the
+range of training and the Mahalanobis distance, all that trust was until it looked at the answer),
+the closure alone (what it moves, at most 1, wherever the state lies), and trust, which is both; for
+the limit of doubt the ROC. Writes benchmarks/results/trust.json after each shipped model
+(benchmarks/cache/trust.json for other files); prints a table, then one JSON line.
+"""
+
+import hashlib
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import cantera as ct
+import numpy as np
+import torch
+
+import combred
+from benchmarks.accuracy import CACHE, label, path_of
+from benchmarks.trust_states import draw
+from benchmarks.trust_states import label as by_cvode
+from combred import timing
+from combred.config import SamplingSettings
+from combred.mechanism import Mechanism
+from combred.network import Surrogate
+from combred.records import digest, read_json, strict, write_json
+from combred.shipped import FOLDER
+
+RESULTS = Path(__file__).parent / "results" / "trust.json"
+COUNT, SEED = 600, 1
+BAD = {"coarse": (0.25, 5.0, 5e-4), "usual": (0.1, 1.0, 1e-4), "strict": (0.05, 0.2, 2e-5)}
+LIMITS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+PRESSURES = (0.1, 0.2, 0.4, 0.9, 1.1, 2.5, 5.0, 20.0)  # atm, edges
+INSIDE = "as trained"
+
+
+# -- states and their labels -----------------------------------------------------------------------
+
+
+def trained_with(model: str) -> SamplingSettings:
+    """The sampling settings of a model: from its card, or from settings.json beside its file."""
+    path = path_of(model)
+    if path.parent == FOLDER:
+        settings = combred.models()[path.stem]["training"]["settings"]
+    else:
+        settings = read_json(path.parent / "settings.json")
+    if "sampling" not in settings:
+        raise FileNotFoundError(f"{path.parent}/settings.json does not tell how {path} was trained")
+    return SamplingSettings(**settings["sampling"])
+
+
+def asked(
+    mechanism: Mechanism, trained: SamplingSettings, dt: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """States, the same dt later by CVODE, and their kinds (n,); from the cache if there."""
+    inputs = {
+        "mechanism": mechanism.sha256,
+        "cantera": ct.__version__,
+        "dt": dt,
+        "count": COUNT,
+        "seed": SEED,
+        "trained": asdict(trained),
+        "made_by": digest(Path(__file__).with_name("trust_states.py")),
+    }
+    name = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]
+    path = CACHE / f"trust-{name}.npz"
+    if not path.exists():
+        kinds = draw(mechanism, trained, COUNT, SEED)
+        state = np.concatenate(list(kinds.values()))
+        later = by_cvode(mechanism, dt, state)
+        kind = np.repeat(list(kinds), [len(states) for states in kinds.values()])
+        good = np.isfinite(later).all(1)
+        CACHE.mkdir(exist_ok=True)
+        np.savez(path, state=state[good], later=later[good], kind=kind[good])
+    stored = np.load(path)
+    return stored["state"], stored["later"], stored["kind"]
+
+
+# -- judgement -------------------------------------------------------------------------------------
+
+
+def is_bad(
+    state: np.ndarray, said: np.ndarray, later: np.ndarray, limits: tuple[float, float, float]
+) -> np.ndarray:
+    """(n,) bool: the prediction `said` is off CVODE's `later` by more than the limits (share, K,
+    mass fraction)."""
+    share, floor_T, floor_Y = limits
+    change, error = np.abs(later - state), np.abs(said - later)
+    off_T = error[:, 0] > share * change[:, 0] + floor_T
+    off_Y = error[:, 2:].max(1) > share * change[:, 2:].max(1) + floor_Y
+    return off_T | off_Y | ~np.isfinite(error).all(1)
+
+
+def counts(trusted: np.ndarray, bad: np.ndarray) -> dict:
+    """Shares: bad, trusted, bad ones refused, good ones refused, bad among the trusted."""
+
+    def share(of: np.ndarray, among: np.ndarray) -> float:
+        return float(of[among].mean()) if among.any() else np.nan
+
+    everyone = np.ones(len(bad), bool)
+    return {
+        "bad": share(bad, everyone),
+        "trusted": share(trusted, everyone),
+        "caught": share(~trusted, bad),
+        "good_refused": share(~trusted, ~bad),
+        "bad_among_trusted": share(bad, trusted),
+    }
+
+
+def roc_area(score: np.ndarray, bad: np.ndarray) -> float:
+    """Chance that a bad state scores higher than a good one; ties count half."""
+    if bad.all() or not bad.any():
+        return np.nan
+    _, which, size = np.unique(score, return_inverse=True, return_counts=True)
+    rank = (np.cumsum(size) - 0.5 * (size - 1))[which]
+    n = bad.sum()
+    return float((rank[bad].sum() - n * (n + 1) / 2) / (n * (len(bad) - n)))
+
+
+def scores(surrogate: Surrogate, state: np.ndarray) -> dict[str, np.ndarray]:
+    """Of each state: the prediction, inside, what the closure moves, Mahalanobis distance."""
+    x = torch.from_numpy(state)
+    with torch.no_grad(), timing.one_thread():
+        said, moved = surrogate.closed(x)
+        features = surrogate.transform.features(surrogate.transform.variables(x))
+        distance = ((features @ surrogate.precision) * features).sum(1)
+        found = {
+            "said": said,
+            "moved": moved,
+            "distance": distance,
+            "inside": surrogate.inside(x),
+            "doubt": surrogate.doubt(x),
+        }
+    return {name: value.numpy() for name, value in found.items()}
+
+
+def judge(model: str) -> dict:
+    """All numbers of one model."""
+    surrogate = combred.load(model)
+    mechanism = combred.load_mechanism(combred.export.mechanism_of(path_of(model)))
+    state, later, kind = asked(mechanism, trained_with(model), surrogate.dt)
+    s = scores(surrogate, state)
+    bad = {name: is_bad(state, s["said"], later, limits) for name, limits in BAD.items()}
+    rules = {
+        "inside": s["inside"],
+        "closure": s["moved"] <= 1.0,
+        "trust": s["doubt"] <= 1.0,
+    }
+    known = np.char.startswith(kind, INSIDE)
+    off_T = np.abs(s["said"][:, 0] - later[:, 0])
+
+    def over(rows: np.ndarray, names: tuple[str, ...] = ("usual",)) -> dict:
+        """Each rule on some of the rows."""
+        return {
+            rule: {name: counts(trusted[rows], bad[name][rows]) for name in names}
+            | {"largest_T_error": float(off_T[rows & trusted].max(initial=0.0))}
+            for rule, trusted in rules.items()
+        }
+
+    atm = state[:, 1] / 101325.0
+    pressures = known | np.char.startswith(kind, "pressure")
+    bands = {
+        f"{a:g} to {b:g} atm": pressures & (atm >= a) & (atm < b)
+        for a, b in zip(PRESSURES[:-1], PRESSURES[1:], strict=True)
+    }
+    return {
+        "model": label(model),
+        "weights": surrogate.network.n_weights,
+        "file": digest(path_of(model)),
+        "states": len(state),
+        "all": over(np.ones(len(state), bool), tuple(BAD)),
+        "as trained": over(known, tuple(BAD)),
+        "beyond": over(~known, tuple(BAD)),
+        "kinds": {str(name): over(kind == name) for name in dict.fromkeys(kind)},
+        "pressures": {name: over(rows) for name, rows in bands.items() if rows.sum() >= 50},
+        "roc_area": {
+            score: {name: roc_area(s[score], b) for name, b in bad.items()}
+            for score in ("moved", "distance")
+        },
+        "roc": {
+            str(limit): {name: counts(s["doubt"] <= limit, b) for name, b in bad.items()}
+            for limit in LIMITS
+        },
+    }
+
+
+# -- the script ------------------------------------------------------------------------------------
+
+
+def line(name: str, found: dict) -> str:
+    """One row of the table: before, that is inside, and trust, of predictions bad as usual."""
+
+    def percent(value: float) -> str:
+        return f"{100 * value:5.1f}" if np.isfinite(value) else "    -"
+
+    was, now = found["inside"]["usual"], found["trust"]["usual"]
+    keys = ("trusted", "caught", "good_refused", "bad_among_trusted")
+    pairs = "  ".join(f"{percent(was[k])} {percent(now[k])}" for k in keys)
+    return (
+        f"  {name:43} {percent(now['bad'])}  {pairs}  {found['inside']['largest_T_error']:6.1f}"
+        f" {found['trust']['largest_T_error']:6.1f} K"
+    )
+
+
+def show(row: dict) -> None:
+    """The table of one model."""
+    print(f"\n{row['model']} ({row['weights']:,} weights), {row['states']} states, %; pairs: inside"
+          " alone, trust")  # fmt: skip
+    print(
+        f"  {'':43}   bad    trusted       caught     good refused  bad of trusted  largest error"
+    )
+    for name in ("as trained", "beyond", "all"):
+        print(line(name, row[name]))
+    for group in ("kinds", "pressures"):
+        for name, found in row[group].items():
+            print(line(name, found))
+    print("  limit of doubt: caught of coarse, usual, strict; good (usual) refused; bad of trusted")
+    for limit, found in row["roc"].items():
+        caught = " ".join(f"{100 * found[name]['caught']:5.1f}" for name in BAD)
+        usual = found["usual"]
+        print(f"  {limit:>5}: {caught}; {100 * usual['good_refused']:5.1f};"
+              f" {100 * usual['bad_among_trusted']:5.2f}")  # fmt: skip
+    for score, areas in row["roc_area"].items():
+        print(f"  area under the ROC, {score}: {', '.join(f'{v:.3f}' for v in areas.values())}")
+
+
+def main(models: list[str]) -> None:
+    shown = []
+    for model in models or combred.models():
+        own = path_of(model).parent == FOLDER
+        store = RESULTS if own else CACHE / "trust.json"
+        settings = {"seed": SEED, "count": COUNT, "bad": strict(BAD)}
+        stored = read_json(store)
+        same = all(stored.get(key) == value for key, value in settings.items())
+        rows = {row["model"]: row for row in stored.get("rows", [])} if same else {}
+        rows[label(model)] = strict(judge(model))
+        kept = [name for name in combred.models() if name in rows] if own else sorted(rows)
+        write_json(
+            store, {"machine": timing.machine(), **settings, "rows": [rows[n] for n in kept]}
+        )
+        shown.append(rows[label(model)])
+        show(nan_back(shown[-1]))
+    print(json.dumps({"machine": timing.machine(), **settings, "rows": shown}))
+
+
+def nan_back(row: dict) -> dict:
+    """A row as `strict` wrote it, with NaN where it has null."""
+    return json.loads(json.dumps(row), object_hook=lambda d: {
+        k: np.nan if v is None else v for k, v in d.items()
+    })  # fmt: skip
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,148 @@
+"""The flames of a validation: their table, their figure, and the section that holds both.
+
+Takes flames.h5 and the results "flame" of validation.json; where there are none, there is no
+section. A figure never computes: x is drawn from each flame's front, as the ignitions are from
+their delay.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from combred.flame import Flame
+from combred.report.blocks import Block, Note, Picture, Section, Table, Text, kelvin, percent
+from combred.report.blocks import significant as digits
+from combred.report.folder import Folder
+from combred.report.style import CVODE, WIDTH, colour
+
+COLUMNS = 3  # flames in the figure: those of the largest error of the speed
+AROUND = 2.5  # of CVODE's flame thicknesses on each side of the front
+
+
+def flame_result(folder: Folder, stage: int) -> dict:
+    """What validation.json says of a stage's flames, {} if there were none."""
+    return folder.measured(stage).get("flame", {})
+
+
+def flame_section(folder: Folder, drawn: set[str]) -> Section | None:
+    """Speeds, thicknesses, profiles; None where no flame was marched."""
+    if not flame_result(folder, folder.last):
+        return None
+    blocks: list[Block] = [
+        Text(
+            "Planar premixed flames at constant pressure: in every cell and step dt the network "
+            "takes CVODE's place, in the cold gas too, while species and heat diffuse between the "
+            "cells (mixture-averaged, as in Cantera's FreeFlame). Both go through the same march, "
+            "the network from CVODE's steady flame, until the speed is steady again. Fuel that is "
+            "consumed in the window gives the speed; the thickness is (T_b - T_u) / max dT/dx."
+        )
+    ]
+    if "flames" in drawn:
+        shown = "" if len(_rows(folder)) <= COLUMNS else f", the {COLUMNS} of largest speed error"
+        blocks.append(
+            Picture(
+                "flames",
+                "Temperature and species through flames",
+                f"Temperature and mass fractions through the flames{shown}; x from the place where "
+                "T is halfway to the adiabatic temperature. Black: CVODE; orange: stage "
+                f"{folder.last}; dashed blue: stage {folder.stages[0]}."
+                if folder.last
+                else f"Temperature and mass fractions through the flames{shown}; x from the place "
+                "where T is halfway to the adiabatic temperature. Black: CVODE; blue: stage 0.",
+                "flames.h5, validation.json",
+            )
+        )
+    else:
+        blocks.append(Note("The profiles are not shown: flames.h5 is missing, or lacks a stage."))
+    return Section("Flames", [*blocks, flame_table(folder)])
+
+
+def _rows(folder: Folder) -> list[dict]:
+    return flame_result(folder, folder.last)["cases"]
+
+
+def flame_table(folder: Folder) -> Table:
+    """Every flame of the last stage, and the error of the speed of stage 0 beside it."""
+    first, rows = folder.stages[0], _rows(folder)
+    old_rows = flame_result(folder, first).get("cases", []) if folder.last else []
+    species = list(rows[0]["peak_errors"])
+    heads = ["flame", "speed, CVODE [m/s]", "network [m/s]", "error"]
+    heads += ["error, stage 0"] if old_rows else []
+    heads += ["thickness, CVODE [mm]", "error", "largest T error", "burnt T error"]
+    heads += [f"peak {name}" for name in species]
+    written = []
+    for i, row in enumerate(rows):
+        cells = [row["case"], digits(row["reference_speed"]), _speed(row), _error(row)]
+        cells += [_error(old_rows[i])] if old_rows else []
+        cells += [digits(1e3 * row["reference_thickness"]), _failure(row, "thickness_error")]
+        cells += [kelvin(row["profile_T_error"]), kelvin(row["burnt_T_error"])]
+        written.append(cells + [percent(row["peak_errors"][name]) for name in species])
+    caption = (
+        f"Every flame with the network of stage {folder.last}; + is fast, − is slow. The largest T "
+        "error is that along x once both fronts lie at the same place; burnt T is that of the last "
+        "cell."
+    )
+    return Table(heads, written, "validation.json", caption)
+
+
+def _speed(row: dict) -> str:
+    if not row["burns"]:
+        return f"**{row['outcome']}**"
+    return digits(row["speed"]) + ("" if row["steady"] else f" ({row['outcome']})")
+
+
+def _error(row: dict) -> str:
+    if not row["burns"]:
+        return f"**{row['outcome']}**"
+    return percent(row["speed_error"], "+" if row["speed"] >= row["reference_speed"] else "−")
+
+
+def _failure(row: dict, name: str) -> str:
+    return percent(row[name]) if row["burns"] else "–"
+
+
+# -- the figure ------------------------------------------------------------------------------------
+
+
+def draw_flames(folder: Folder, species: Sequence[tuple[str, int]]) -> Figure | None:
+    """T and species (rows: name and index) through the flames (columns); None where flames.h5 has
+    not what validation.json tells of."""
+    stages = list(dict.fromkeys((folder.stages[0], folder.last)))
+    names = ["cvode", *(f"stage{stage}" for stage in stages)]
+    if not flame_result(folder, folder.last) or not folder.flames.keys() >= set(names):
+        return None
+    rows = _rows(folder)
+    order = sorted(range(len(rows)), key=lambda i: -np.nan_to_num(rows[i]["speed_error"], nan=9.0))
+    chosen = sorted(order[:COLUMNS])
+    panels_of = [("T [K]", None), *((f"Y({name}) [-]", k) for name, k in species)]
+    figure = Figure(figsize=(WIDTH, 1.6 * len(panels_of) + 0.9))
+    panels = figure.subplots(len(panels_of), len(chosen), sharex="col", sharey="row", squeeze=False)
+    looks = {"cvode": {"color": CVODE, "lw": 2.6, "alpha": 0.85}}
+    for stage in stages:
+        dashes = "-" if stage == folder.last else (0, (4, 2))
+        looks[f"stage{stage}"] = {"color": colour(stage, folder.last), "lw": 1.5, "ls": dashes}
+    for column, i in enumerate(chosen):
+        half = 1e3 * AROUND * folder.flames["cvode"][i].thickness
+        for line, (label, index) in enumerate(panels_of):
+            axes = panels[line, column]
+            for name in names:
+                _draw(axes, folder.flames[name][i], index, looks[name])
+            axes.set_xlim(-half, half)
+            axes.yaxis.set_major_locator(MaxNLocator(4))
+            axes.ticklabel_format(axis="y", scilimits=(-3, 4), useMathText=True)
+            if column == 0:
+                axes.set_ylabel(label)
+        panels[0, column].set_title(rows[i]["case"])
+        panels[-1, column].set_xlabel("x from the front [mm]")
+    told = ["CVODE", *(f"stage {stage}" for stage in stages)]
+    lines = [Figure().add_subplot().plot([], [], **look)[0] for look in looks.values()]
+    figure.legend(lines, told, loc="outside upper center", ncols=len(told))
+    return figure
+
+
+def _draw(axes, flame: Flame, index: int | None, look: dict) -> None:
+    if flame.burns:
+        values = flame.T if index is None else flame.Y[:, index]
+        axes.plot(1e3 * (flame.x - flame.front_x), values, **look)

@@ -1,7 +1,7 @@
 """Complexity-aware training of the combustion network: how small at which error?
 
-    python -m combred.pipeline stage=0
-    python -m benchmarks.complexity [key=value ...]
+    python -m combred.pipeline profile=condensed stage=0
+    python -m benchmarks.complexity profile=condensed [key=value ...]
 
 Takes the settings of a pipeline run and its states. A new network of the run's widths is trained
 while units are priced by nu (Guenter & Sideris; flops and parameters alike), for several nu; beside
@@ -21,11 +21,13 @@ import torch
 from torch import Tensor
 
 from benchmarks.reduction import Table, delay
-from combred import config, timing, training
+from combred import config, timing
 from combred.network import Network, initialize
 from combred.pipeline import prepare
 from combred.records import read_json, strict, write_json
 from combred.reduction import Complexity, train_sparsely
+from combred.rows import encode
+from combred.schedules import learning_rate
 
 NUS = (0.003, 0.01, 0.03, 0.1)
 STEPS, BATCH, RATE = 9000, 1024, 1.5e-3
@@ -41,7 +43,7 @@ def batches(x: Tensor, z: Tensor, first: int) -> Iterator[tuple[Tensor, Tensor]]
 def rate(step: int) -> float:
     """The learning rate: the pipeline's cosine."""
     settings = config.TrainingSettings(steps=STEPS, lr=RATE)
-    return training.learning_rate(settings, step)
+    return learning_rate(settings, step)
 
 
 def fresh(widths: list[int], seed: int) -> Network:
@@ -71,7 +73,7 @@ def main(arguments: list[str]) -> None:
     stored = read_json(path)
     rows = stored.get("rows", []) if stored.get("measured_on") == measured_on else []
     blocks = run.states().chunks(keep=~table.held_out)
-    pairs = [training.encode(table.surrogate.transform, block) for block in blocks]
+    pairs = [encode(table.surrogate.transform, block) for block in blocks]
     x, z = (torch.cat(side) for side in zip(*pairs, strict=True))
     for nu in NUS:
         if any(row["nu"] == nu for row in rows):

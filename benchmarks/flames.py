@@ -24,7 +24,7 @@ import torch
 from scipy.optimize import least_squares
 
 import combred
-from combred import flame, timing
+from combred import flame, timing, window
 from combred.config import ValidationSettings
 from combred.diffusion import stages_for
 from combred.freeflame import COARSE, FINE, solve_free_flame
@@ -115,7 +115,7 @@ def run_checks(_: list[str]) -> None:
     ):
         if name not in stored()["checks"]:
             cells = round(80 * (before + behind) / 8)
-            flame.UNBURNT, flame.BURNT = before, behind
+            window.UNBURNT, window.BURNT = before, behind
             profile = begin(STANDARD, cells)
             keep("checks", name, burn(profile, CVODE(mechanism(), 1e-6, **tolerances), 1e-6)[1])
     if "FreeFlame" not in stored()["checks"]:

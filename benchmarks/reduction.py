@@ -1,7 +1,7 @@
 """Which reduction method is best on a trained network of the combustion task?
 
-    python -m combred.pipeline stage=0
-    python -m benchmarks.reduction [key=value ...]
+    python -m combred.pipeline profile=condensed stage=0
+    python -m benchmarks.reduction profile=condensed [key=value ...]
 
 Takes the settings of a pipeline run (those of `combred.pipeline`) and its stage 0. For every method
 and compensation, keeping 60, 40, 25 and 10 % of every hidden layer: the relative error of the
@@ -31,10 +31,12 @@ from combred.config import TrainingSettings, ValidationSettings
 from combred.console import progress
 from combred.network import Network, Surrogate, initialize
 from combred.pipeline import prepare
+from combred.progress import outcome_settings
 from combred.records import digest, read_json, strict, write_json
 from combred.reduction import Merge, Units, gaussian_inputs
 from combred.reduction.calibration import relative_error
 from combred.reduction.size import count_parameters
+from combred.rows import ValidationLoss
 from combred.run import Run
 
 RATIOS = (0.6, 0.4, 0.25, 0.1)
@@ -96,7 +98,7 @@ class Table:
             "network": digest(run.weights(0)),
             "widths": self.network.widths,
             "calibration": CALIBRATION,
-            "retraining": None if errors_only else training.outcome_settings(RETRAINING),
+            "retraining": None if errors_only else outcome_settings(RETRAINING),
             "machine": timing.machine(),
         }
         stored = read_json(self.path)
@@ -104,7 +106,7 @@ class Table:
         self.rows = stored.get("rows", []) if known else []
         if errors_only:
             return
-        self.loss = training.ValidationLoss(
+        self.loss = ValidationLoss(
             table, self.surrogate.transform, self.held_out, "l1", torch.device("cpu")
         )
         with progress("CVODE rollouts") as bar:

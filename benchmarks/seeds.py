@@ -1,6 +1,8 @@
 """How much do the numbers of a run scatter over seeds? Collects finished runs into one table.
 
-    for k in 0 1 2; do python -m combred.pipeline stage=2 seed=$k run=seed$k; done
+    for k in 0 1 2; do
+        python -m combred.pipeline stage=2 start=scratch seed=$k run=seed$k
+    done
     python benchmarks/seeds.py runs/seed0 runs/seed1 runs/seed2 > benchmarks/results/seeds.txt
 
 Prints a table (errors of the ignition delay against CVODE, time per state), then one JSON line.

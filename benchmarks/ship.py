@@ -30,7 +30,8 @@ def ship(run: Path, stage: int, name: str) -> None:
     mechanism = load_mechanism(mechanism_of(weights))
     surrogate = load_surrogate(weights, mechanism)
     settings, sample = read_json(run / "settings.json"), read_json(run / "sample.json")
-    made = {"states": sample["rows"], "settings": settings, "stage": stage}
+    start = read_json(run / "train.json").get("shipped", "scratch")
+    made = {"states": sample["rows"], "settings": settings, "stage": stage, "start": start}
     accuracy = {key: measured[key] for key in ACCURACY} | {"measured_on": validation["inputs"]}
     FOLDER.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(weights, FOLDER / f"{name}.safetensors")

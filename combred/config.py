@@ -42,21 +42,23 @@ class ChemistrySettings:
 class SamplingSettings:
     """Which states the network is trained on."""
 
-    states: int = setting(300_000, "rows of the state file")
+    states: int = setting(400_000, "rows of the state file")
     fuel: str = setting(
         "auto", "fuel, moles, as in CH4:1; auto: the first of CH4, H2, ... there is"
     )
     oxidizer: str = setting("O2:1, N2:3.76", "oxidizer, moles")
-    ignitions: int = setting(600, "0D ignition trajectories")
+    ignitions: int = setting(1200, "0D ignition trajectories")
     T0: list[float] = setting([1150.0, 2100.0], "initial temperature of ignitions", "K")
-    p: list[float] = setting([91192.5, 111457.5], "pressure, log-uniform", "Pa")
-    phi: list[float] = setting([0.4, 1.8], "equivalence ratio of ignitions")
+    p: list[float] = setting([40_530.0, 253_312.0], "pressure, log-uniform", "Pa")
+    phi: list[float] = setting([0.35, 2.3], "equivalence ratio of ignitions")
     longest: float = setting(1.0, "longest time an ignition is followed", "s")
     burnt_time: float = setting(5e-3, "time followed past ignition", "s")
-    flames: int = setting(16, "1D premixed flames")
-    flame_phi: list[float] = setting([0.5, 1.6], "equivalence ratio of flames")
-    flame_T: list[float] = setting([300.0, 700.0], "unburnt temperatures of flames", "K")
-    flame_share: float = setting(0.33, "share of the rows that come from flames")
+    flames: int = setting(80, "1D premixed flames")
+    flame_phi: list[float] = setting([0.5, 1.7], "equivalence ratio of flames")
+    flame_T: list[float] = setting(
+        [300.0, 450.0, 600.0, 800.0], "unburnt temperatures of flames", "K"
+    )
+    flame_share: float = setting(0.4, "share of the rows that come from flames")
     exact: float = setting(1.0, "weight of unperturbed states in the mix")
     perturbed: float = setting(1.0, "weight of perturbed states in the mix")
     relaxed: float = setting(1.0, "weight of perturbed and relaxed states in the mix")
@@ -100,9 +102,9 @@ class SamplingSettings:
 class NetworkSettings:
     """The network of stage 0 and the transforms around it."""
 
-    hidden: list[int] = setting([800, 200, 200], "widths of the hidden layers")
+    hidden: list[int] = setting([400, 400, 400], "widths of the hidden layers")
     scales: list[str] = setting(
-        ["condense", "0.5", "0.5", "0.5"],
+        ["0.5"],
         "per layer: times He's standard deviation, or 'condense' (Chen & Xu 2024, eq. 19); "
         "one value serves all layers",
     )
@@ -139,7 +141,7 @@ class NetworkSettings:
 class TrainingSettings:
     """One training run: optimiser, schedules, precision."""
 
-    steps: int = setting(13_000, "optimiser steps")
+    steps: int = setting(45_000, "optimiser steps")
     lr: float = setting(1.5e-3, "initial learning rate of Adam")
     schedule: str = setting(
         "cosine", "'cosine' to lr_final, or 'step': times decay every decay_every"
@@ -149,14 +151,23 @@ class TrainingSettings:
     decay: float = setting(0.5, "factor of the step schedule")
     decay_every: int = setting(1000, "interval of the step schedule", "steps")
     batch: int = setting(512, "initial batch size")
-    batch_final: int = setting(2048, "final batch size")
-    batch_phases: int = setting(3, "phases of equal length over which the batch grows")
+    batch_final: int = setting(4096, "final batch size")
+    batch_phases: int = setting(4, "phases of equal length over which the batch grows")
     loss: str = setting("l1", "'l1' or 'mse'")
     precision: str = setting("auto", "'float32', 'bf16' (hidden layers), or 'auto'")
     held_out: float = setting(0.05, "share of the rows, whole trajectories, held out")
     evaluate_every: int = setting(200, "interval of a line of metrics", "steps")
     checkpoint_seconds: float = setting(20.0, "interval of checkpoints", "s")
     memory_rows: int = setting(4_000_000, "rows held in memory; more are streamed in buffers")
+    rollout_steps: int = setting(
+        0, "steps that windows of CVODE's ignitions are marched while training; 0: none"
+    )
+    rollout_share: float = setting(0.25, "last share of the steps, in which windows are marched")
+    rollout_weight: float = setting(0.2, "weight of the windows' loss beside that of the rows")
+    rollout_batch: int = setting(256, "windows of a step")
+    rollout_floor: float = setting(
+        1e-3, "added to the change that a window's error is relative to", "standard changes a step"
+    )
 
     def __post_init__(self):
         require(self.steps >= 0, f"steps={self.steps} must not be negative")
@@ -175,6 +186,38 @@ class TrainingSettings:
         require(0 <= self.warmup < 1, f"warmup={self.warmup} must lie in [0, 1)")
         require(0 < self.held_out < 1, f"held_out={self.held_out} must lie in (0, 1)")
         require(self.memory_rows >= self.batch_final, "memory_rows must hold the largest batch")
+        require(
+            self.rollout_steps >= 0 and self.rollout_steps.bit_count() <= 1,
+            f"rollout_steps={self.rollout_steps} must be 0 or a power of two",
+        )
+        require(0 < self.rollout_share <= 1, f"rollout_share={self.rollout_share} not in (0, 1]")
+        require(
+            self.rollout_weight > 0 and self.rollout_batch > 0 and self.rollout_floor > 0,
+            "rollout_weight, rollout_batch and rollout_floor must be positive; rollout_steps=0 "
+            "trains without windows",
+        )
+
+
+@dataclass(frozen=True)
+class WindowSettings:
+    """The windows of ignitions that a training with rollout_steps marches; the ranges, the mixture
+    and the longest delay are those of the sampling."""
+
+    trajectories: int = setting(500, "0D ignitions that windows are taken from")
+    each: int = setting(120, "windows of each")
+    coldest: float = setting(1250.0, "their initial temperature, at least", "K")
+    burnt_time: float = setting(4e-4, "time past ignition up to which windows begin", "s")
+
+    def __post_init__(self):
+        require(
+            self.trajectories > 0 and self.each >= 4,
+            f"windows.trajectories={self.trajectories} must be at least 1, and "
+            f"windows.each={self.each} at least 4",
+        )
+        require(
+            self.coldest > 0 and self.burnt_time > 0,
+            "windows.coldest and windows.burnt_time must be positive",
+        )
 
 
 def _is_positive(text: str) -> bool:
@@ -275,14 +318,20 @@ class ReductionSettings:
     `parameters` are given, leaves parameters[i-1] of the first network's, by any method; or, where
     a `gate` is given, stage 1 is the smallest network found that passes it."""
 
-    method: str = setting("condensation", f"how units are chosen: {', '.join(REDUCTIONS)}")
+    method: str = setting("brain_surgeon", f"how units are chosen: {', '.join(REDUCTIONS)}")
     parameters: list[float] = setting(
-        [],
+        [0.35, 0.115, 0.034],
         "share of stage 0's parameters that each stage leaves, widths of all layers chosen; "
         "empty: the table of reduction.layers and reduction.thresholds",
     )
-    layers: list[int] = setting([1, 1, 1], "hidden layer reduced in each stage (1 is the first)")
-    thresholds: list[float] = setting([0.9, 0.8, 0.7], "cosine threshold of each stage")
+    layers: list[int] = setting(
+        [1, 1, 1],
+        "hidden layer condensed in each stage (1 is the first); given, it takes the place of "
+        "reduction.parameters",
+    )
+    thresholds: list[float] = setting(
+        [0.9, 0.8, 0.7], "cosine threshold of each stage; given, as reduction.layers"
+    )
     compensation: str = setting("least_squares", "'norm' (the paper's ratios) or 'least_squares'")
     ridge: float = setting(1e-6, "relative ridge of the least squares")
     calibration: int = setting(20_000, "training states that least squares and errors use")
@@ -381,14 +430,16 @@ class Settings:
 
     stage: int = setting(2, "reductions wanted; 0 is the full network")
     profile: str = setting(
-        "default", "starting point of all other settings: default, paper, accurate or smoke"
+        "default", "starting point of all other settings: default, condensed, paper or smoke"
     )
     run: str = setting("", "name of the run folder, runs/NAME; if not given: mechanism and profile")
     only: str = setting("", f"do one step and no other: {', '.join(STEPS)}")
     start: str = setting(
         "shipped",
-        "stage 0: 'shipped' takes the network that comes with combred where one was made for these "
-        "settings, and trains where none was; 'scratch' trains",
+        "stage 0: 'shipped' takes the network that comes with combred, where one has the "
+        "mechanism, dt, mixture and network asked for and was trained on all of the range of "
+        "sampling.*, and trains where none was, or where training.* or seed are given that are "
+        "not the profile's; 'scratch' trains",
     )
     mechanism: str = setting("drm19.yaml", "combred's, Cantera's, or a path")
     dt: float = setting(1e-6, "time step of the surrogate", "s")
@@ -396,6 +447,7 @@ class Settings:
     workers: int = setting(0, "processes for CVODE; 0: one per core")
     chemistry: ChemistrySettings = field(default_factory=ChemistrySettings)
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
+    windows: WindowSettings = field(default_factory=WindowSettings)
     network: NetworkSettings = field(default_factory=NetworkSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
     retraining: TrainingSettings = field(default_factory=lambda: TrainingSettings(**RETRAINING))
@@ -430,13 +482,49 @@ class Settings:
         return self.run or f"{stem}-{self.profile}"
 
 
-RETRAINING = {"steps": 5000, "lr": 1.5e-3, "batch": 1024, "batch_final": 2048, "batch_phases": 2}
+RETRAINING = {"steps": 20_000, "batch": 1024, "batch_phases": 3, "rollout_steps": 8}
+
+# Around 1 atm: what the networks were trained on before they were trained widely.
+NARROW = {
+    "states": 300_000,
+    "ignitions": 600,
+    "T0": [1150.0, 2100.0],
+    "p": [91192.5, 111457.5],
+    "phi": [0.4, 1.8],
+    "flames": 16,
+    "flame_phi": [0.5, 1.6],
+    "flame_T": [300.0, 700.0],
+    "flame_share": 0.33,
+}
+BY_LAYERS = {"method": "condensation", "parameters": []}
 
 PROFILES: dict[str, dict] = {
+    # The best found so far (docs/findings.md): He times 0.5, a long training on wide states, the
+    # brain surgeon. It stands as the default of every setting.
     "default": {},
+    # What the networks that come with combred were made with: more states and flames; an hour.
+    "shipped": {
+        "sampling": {"states": 1_000_000, "ignitions": 1600, "flames": 240},
+        "training": {"rollout_steps": 8, "rollout_share": 0.1},
+    },
+    # The method of Chen & Xu 2024 at a size that two cores train: a first layer that starts small
+    # enough to condense, and is condensed stage after stage.
+    "condensed": {
+        "sampling": NARROW,
+        "network": {"hidden": [800, 200, 200], "scales": ["condense", "0.5", "0.5", "0.5"]},
+        "training": {"steps": 13_000, "batch_final": 2048, "batch_phases": 3},
+        "retraining": {
+            "steps": 5000,
+            "batch_final": 2048,
+            "batch_phases": 2,
+            "rollout_steps": 0,
+        },
+        "reduction": BY_LAYERS,
+    },
     # Chen & Xu 2024, sections 3.1.2 and 3.1.3. Their target is plain (network.power=1); with it a
     # case did not ignite here (docs/findings.md), so the signed power stays.
     "paper": {
+        "sampling": NARROW,
         "network": {"hidden": [3200, 1600, 800, 400], "scales": ["condense"]},
         "training": {
             "steps": 5000,
@@ -459,27 +547,20 @@ PROFILES: dict[str, dict] = {
             "batch": 1024,
             "batch_final": 131_072,
             "batch_phases": 2,
+            "rollout_steps": 0,
         },
         "reduction": {
+            **BY_LAYERS,
             "layers": [1, 1, 2],
             "thresholds": [0.9, 0.8, 0.999],
             "compensation": "norm",
             "rates": [1e-4, 1e-4, 4e-5],
         },
     },
-    # The best found so far (docs/findings.md): He times 0.5, a long training, the brain surgeon.
-    "accurate": {
-        "network": {"hidden": [400, 400, 400], "scales": ["0.5"]},
-        "training": {"steps": 25_000},
-        "retraining": {"steps": 20_000},
-        "reduction": {
-            "method": "brain_surgeon",
-            "parameters": [0.35, 0.115, 0.034],
-        },
-    },
     # Everything real and far too small: minutes of CI, not a usable network.
     "smoke": {
         "sampling": {
+            **NARROW,
             "states": 3000,
             "ignitions": 40,
             "flames": 1,
@@ -489,8 +570,16 @@ PROFILES: dict[str, dict] = {
         },
         "network": {"hidden": [64, 32], "scales": ["condense", "0.5", "0.5"]},
         "training": {"steps": 600, "batch": 256, "batch_final": 256, "evaluate_every": 100},
-        "retraining": {"steps": 100, "batch": 256, "batch_final": 256, "evaluate_every": 50},
+        "retraining": {
+            "steps": 100,
+            "batch": 256,
+            "batch_final": 256,
+            "evaluate_every": 50,
+            "rollout_steps": 2,
+        },
+        "windows": {"trajectories": 8, "each": 40},
         "reduction": {
+            **BY_LAYERS,
             "layers": [1, 1],
             "thresholds": [0.9, 0.8],
             "min_width": 2,
@@ -545,6 +634,8 @@ def resolve(arguments: list[str]) -> Settings:
         "reduction.gate looks for the stage itself, all layers together: leave out "
         f"{', '.join(sorted(table))}",
     )
+    if both:  # a table of layers is asked for
+        given = {"reduction.method": "condensation", "reduction.parameters": "[]", **given}
     if "reduction.gate" in given:  # blanks after a colon would make it YAML's
         given["reduction.gate"] = "".join(given["reduction.gate"].split())
     profile = given.get("profile", "default")

@@ -52,6 +52,27 @@ class ElementProjection(nn.Module):
             moved = y * torch.exp((weight * (lam @ self.elements)).clamp(-3.0, 3.0))
         return target.index_copy(1, self.reactive, moved)
 
+    @torch.jit.ignore
+    def linearized(self, Y: Tensor, moved: Tensor, dY: Tensor) -> Tensor:
+        """How `moved`, the answer to Y, changes with Y and the elements kept: dY' (n, n_species).
+
+        With r = ln(Y' / Y): dY' = u + Y' w (E^T dlam), u = (Y' / Y) (1 + Y r / w) dY for lam as it
+        is, and dlam from E dY' = 0. Exact where the answer is; inert species do not change.
+        """
+        y, end, change = (side.index_select(1, self.reactive) for side in (Y, moved, dY))
+        weight, some = y + 1e-8, y > 0.0
+        factor = torch.where(some, end / torch.where(some, y, 1.0), 1.0)
+        exponent = torch.log(factor)
+        bound = exponent.abs() < 3.0 - 1e-9  # beyond, it is clipped
+        u = factor * (1.0 + torch.where(bound, y * exponent / weight, 0.0)) * change
+        slope = torch.where(bound, end * weight, 0.0)
+        jacobian = torch.einsum("nk,ek,fk->nef", slope, self.elements, self.elements)
+        scale = torch.rsqrt(torch.diagonal(jacobian, dim1=1, dim2=2) + 1e-60)
+        scaled = jacobian * scale[:, :, None] * scale[:, None, :]
+        dlam = -scale * solve_small(scaled, scale * (u @ self.elements.T), self.n_elements)
+        kept = u + slope * (dlam @ self.elements)
+        return torch.zeros_like(Y).index_copy(1, self.reactive, kept)
+
 
 def solve_small(A: Tensor, b: Tensor, size: int) -> Tensor:
     """x (n, size) of A x = b for n symmetric positive (semi)definite matrices (n, size, size) with

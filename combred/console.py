@@ -10,10 +10,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 from combred import config
+from combred.devices import resolve_precision
 from combred.network import Network
 from combred.reduction import stage_table
 from combred.run import Run
-from combred.training import resolve_precision
 
 # Lines are left to the terminal to break: in a file or a log they stay whole.
 console = Console(highlight=False, soft_wrap=True)
@@ -115,7 +115,10 @@ def print_help() -> None:
     console.print("[bold]python -m combred.pipeline stage=N key=value ...[/]\n")
     console.print("Gives the network after the N-th reduction, validated and exported.\n")
     s = config.Settings()
-    console.print(f"  stage 0  a network with hidden layers {s.network.hidden}, trained")
+    hidden = s.network.hidden
+    console.print(
+        f"  stage 0  a network with hidden layers {hidden}, trained here or shipped (start)"
+    )
     for stage in stage_table(s.reduction):
         console.print(f"  stage {stage.index}  {stage.what}, retrained")
     console.print(f"\n  profiles: {', '.join(config.PROFILES)}\n")

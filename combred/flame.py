@@ -22,13 +22,9 @@ from combred.mechanism import Mechanism, load_mechanism
 from combred.metrics import relative_error, summarize
 from combred.reactor import CVODE, Advance, IntegrationError
 from combred.timing import one_thread
-from combred.window import FlameCase, Profile, Window
+from combred.window import FlameCase, Profile, Window, profile_of
 from combred.workers import open_pool
 
-UNBURNT, BURNT = (
-    5.0,
-    3.0,
-)  # window before and behind the steepest point, in flame thicknesses (mass)
 INTERVAL = 0.25  # flame times over which a speed is averaged
 INTERVALS = 3  # that have to agree
 OUT = 0.02  # of the first speed: a flame slower than this is out
@@ -110,26 +106,7 @@ def start(mechanism: Mechanism, case: FlameCase, unburnt: np.ndarray, cells: int
             f"Cantera finds no flame for the case {case} ({error}): choose other "
             "validation.flame_phi or validation.flame_T"
         ) from error
-    T, Y, rho = flame.T, flame.Y.T, flame.density
-    mass = np.append(0.0, np.cumsum(0.5 * (rho[1:] + rho[:-1]) * np.diff(flame.grid)))
-    gas = mechanism.solution()
-    gas.TPY = case.T, case.p, unburnt
-    gas.equilibrate("HP")
-    slope = np.diff(T) / np.diff(mass)
-    steepest = int(np.argmax(slope))
-    thickness = (gas.T - case.T) / slope[steepest]
-    first = 0.5 * (mass[steepest] + mass[steepest + 1]) - UNBURNT * thickness
-    cell_mass = (UNBURNT + BURNT) * thickness / cells
-    at = first + cell_mass * (np.arange(cells) + 0.5)
-    return Profile(
-        case,
-        cell_mass,
-        unburnt,
-        float(gas.T),
-        np.interp(at, mass, T),
-        np.column_stack([np.interp(at, mass, column) for column in Y.T]),
-        float(flame.velocity[0]),
-    )
+    return profile_of(mechanism, flame, case, unburnt, cells)
 
 
 def fuel_index(mechanism: Mechanism, profile: Profile) -> int:

@@ -19,6 +19,7 @@ from combred.export import load_surrogate, save_surrogate
 from combred.gate import Gate
 from combred.judge import Judge
 from combred.network import Surrogate
+from combred.progress import forget_checkpoint
 from combred.records import read_json, write_bytes, write_json
 from combred.reduction import (
     Attempt,
@@ -132,13 +133,14 @@ def train_attempt(run: Run, surrogate: Surrogate, number: int) -> dict:
             s.seed,
             run.device,
             bar,
+            run.rollouts(surrogate, run.retraining(1)),
         )
 
 
 def tell(run: Run, attempt: Attempt) -> None:
     """Print an attempt, after its cut and after its judgement; its checkpoint is of no more use."""
     if run.device.leads and attempt.number:
-        training.forget_checkpoint(metrics_of(run, attempt.number))
+        forget_checkpoint(metrics_of(run, attempt.number))
     limits = run.settings.reduction.limits
     size = f"{100 * attempt.share:.3g} % of the parameters"
     if attempt.number == 0:

@@ -122,6 +122,24 @@ def steps_to_equilibrium(
     )
 
 
+def history(
+    reactor: Reactor, case: Case, Y0: np.ndarray, longest: float, burnt_time: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """t (n,) [s] and T (n,) [K] of a case at CVODE's own steps, to `burnt_time` past ignition, or
+    to `longest` where there is none. Raises IntegrationError."""
+    reactor.start(case.T0, case.p, Y0)
+    # A short first leg: CVODE's own guess of a first step can be far too long here.
+    steps, ignited_at = [(0.0, case.T0), (1e-9, reactor.advance(1e-9)[0])], None
+    while steps[-1][0] < longest:
+        steps.append(reactor.step())
+        if ignited_at is None and steps[-1][1] > case.T0 + IGNITED:
+            ignited_at = steps[-1][0]
+        if ignited_at is not None and steps[-1][0] > ignited_at + burnt_time:
+            break
+    t, T = np.array(steps).T
+    return t, T
+
+
 def integrate(
     mechanism: Mechanism,
     case: Case,

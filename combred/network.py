@@ -107,11 +107,7 @@ class Surrogate(nn.Module):
         variables = self.transform.variables(torch.cat([state[:, :2], Y], dim=1))
         change = self.predicted_change(variables)
         Y_raw = self.transform.boxcox.inverse(variables[:, 2:] + change[:, 2:])
-        Y_closed = self.projection(Y_raw, Y)
-        # A prediction that no small correction makes conserve elements is no prediction: the
-        # composition stays. States inside the training range do not come near this.
-        conserves = self.projection.error(Y_closed, Y) < 1e-9
-        Y_next = torch.where(conserves[:, None], Y_closed, Y)
+        Y_next, conserves = self.conserving(Y_raw, Y)
         h = self.thermo.enthalpy(T, Y)
         T_next = self.thermo.temperature(h, Y_next, T + change[:, 0])
         later = torch.cat([T_next[:, None], p[:, None], Y_next], dim=1)
@@ -134,6 +130,42 @@ class Surrogate(nn.Module):
         """Change of [T, p, F(Y)] over dt as the network says it, before closure."""
         x = self.transform.features(variables).to(torch.float32)
         return self.transform.change(self.network(x).to(torch.float64))
+
+    def conserving(self, Y_raw: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
+        """Y_raw with the element masses of Y, (n, n_species) both, and where that went well (n,).
+
+        A prediction that no small correction makes conserve elements is no prediction: the
+        composition stays. States inside the training range do not come near this.
+        """
+        Y_closed = self.projection(Y_raw, Y)
+        conserves = self.projection.error(Y_closed, Y) < 1e-9
+        return torch.where(conserves[:, None], Y_closed, Y), conserves
+
+    @torch.jit.ignore
+    def differentiable(self, state: Tensor, h: Tensor) -> Tensor:
+        """`forward` for training through many steps: its values, with a gradient that is cheap.
+
+        `state`: as for `forward`, sum Y = 1 and Y >= 0; `h` (n,) [J/kg]: its enthalpy, which the
+        steps keep. The gradient passes the element projection straight through, dY_next = dY_raw;
+        of inert species, and where the projection fails and the composition stays, dY_next = dY.
+        That of T is exact: dT_next = -sum_k h_k dY_next_k / cp.
+        """
+        p, Y = state[:, 1], state[:, 2:]
+        variables = self.transform.variables(state)
+        change = self.predicted_change(variables)
+        Y_raw = self.transform.boxcox.inverse(variables[:, 2:] + change[:, 2:])
+        with torch.no_grad():
+            Y_closed, conserves = self.conserving(Y_raw, Y)
+            T = self.thermo.temperature(h, Y_closed, state[:, 0] + change[:, 0])
+            cp = self.thermo.cp(T, Y_closed)
+        moved = conserves[:, None] & ~self.inert
+        import os
+        if os.environ.get('LIN'):
+            with torch.no_grad(): raw = Y_raw.clone()
+            Y_raw = self.projection.linearized(raw, Y_closed, Y_raw)
+        Y_next = Y_closed + _gradient_of(torch.where(moved, Y_raw, Y))
+        T_next = T + _gradient_of(-self.thermo.enthalpy(T, Y_next) / cp)
+        return torch.cat([T_next[:, None], p[:, None], Y_next], dim=1)
 
     def normalized(self, Y: Tensor) -> Tensor:
         """Y clipped at zero and scaled to sum 1: what a transport step leaves is not exact."""
@@ -207,6 +239,21 @@ class Surrogate(nn.Module):
         self.farthest.copy_(farthest)
 
     @torch.jit.ignore
+    def narrow_trust(self, chunks: Iterable[Tensor]) -> None:
+        """Keep of what is `inside` no more than the range of these states, (n, 2 + n_species) each,
+        streamed, and the distance of the farthest of them."""
+        t, farthest = self.transform, torch.zeros((), dtype=torch.float64)
+        low, high = torch.full_like(t.low, torch.inf), torch.full_like(t.high, -torch.inf)
+        for state in chunks:
+            v = t.variables(state)
+            low, high = torch.minimum(low, v.amin(0)), torch.maximum(high, v.amax(0))
+            x = t.features(v)
+            farthest = torch.maximum(farthest, ((x @ self.precision) * x).sum(dim=1).max())
+        t.low.copy_(torch.maximum(t.low, torch.minimum(low, t.high)))
+        t.high.copy_(torch.minimum(t.high, torch.maximum(high, t.low)))
+        self.farthest.copy_(torch.minimum(self.farthest, farthest))
+
+    @torch.jit.ignore
     def advance(self, T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The surrogate as an `Advance` (see `combred.reactor`)."""
         device = self.farthest.device
@@ -214,3 +261,8 @@ class Surrogate(nn.Module):
         with torch.no_grad():
             out = self.forward(torch.as_tensor(state, device=device)).cpu().numpy()
         return out[:, 0], out[:, 2:]
+
+
+def _gradient_of(value: Tensor) -> Tensor:
+    """Zero, with the gradient of `value`."""
+    return value - value.detach()

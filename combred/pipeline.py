@@ -29,18 +29,22 @@ from combred.console import (
     say,
     shape,
 )
+from combred.devices import open_device
 from combred.export import export_torchscript, load_surrogate, make_card, save_surrogate
 from combred.gated import reduce_to_gate
 from combred.mechanism import load_mechanism
 from combred.network import Network, Surrogate, initialize
+from combred.progress import forget_checkpoint
 from combred.reactor import IntegrationError
 from combred.records import digest, read_json, write_json
 from combred.reduction import Stage, reduce_stage, stage_table
 from combred.reduction.size import count_parameters
 from combred.rollouts import read_flames, read_rollouts, write_flames, write_rollouts
+from combred.rows import ValidationLoss, fit_transform
 from combred.run import Run
 from combred.sampling import sample
 from combred.transform import StateTransform
+from combred.windows import WindowSampler, sample_windows
 
 
 def main(arguments: list[str]) -> int:
@@ -77,7 +81,7 @@ def prepare(settings: Settings) -> Run:
     mechanism = load_mechanism(settings.mechanism)
     fuel = mechanism.resolve_fuel(settings.sampling.fuel)
     settings = replace(settings, sampling=replace(settings.sampling, fuel=fuel))
-    run = Run(settings, mechanism, Path("runs") / settings.run_name, training.open_device())
+    run = Run(settings, mechanism, Path("runs") / settings.run_name, open_device())
     mechanism.mixture(fuel, settings.sampling.oxidizer, 1.0)  # refuses what is no mixture
     if run.device.leads:
         run.folder.mkdir(parents=True, exist_ok=True)
@@ -113,7 +117,34 @@ def execute(run: Run, only: str = "") -> None:
 
 
 def step_sample(run: Run) -> None:
-    """states.h5 and sample.json."""
+    """states.h5 and sample.json; windows.h5, where a training of this run marches windows."""
+    make_states(run)
+    if run.rollout_steps:
+        make_windows(run)
+
+
+def make_windows(run: Run) -> None:
+    """windows.h5, unless windows of these settings, and long enough, are there."""
+    s, path, steps = run.settings, run.path("windows.h5"), run.rollout_steps
+    if path.exists():
+        windows = run.windows(1)
+        if windows.steps >= steps:
+            say(run, f"windows: {len(windows.states):,}, reused")
+            return
+    sampler = WindowSampler(run.mechanism, s.windows, s.sampling, s.chemistry, s.dt, steps)
+    with progress("integrating windows") as bar:
+        numbers = sample_windows(path, sampler, s.seed, run.workers, bar)
+    record = run.path("sample.json")
+    write_json(record, {**read_json(record), "windows": numbers})
+    say(
+        run,
+        f"windows: {numbers['windows']:,} of {steps} steps; {numbers['failed']} ignitions could "
+        f"not be integrated, {numbers['unlit']} did not ignite",
+    )
+
+
+def make_states(run: Run) -> None:
+    """states.h5 and sample.json, unless states of these settings are there."""
     s = run.settings
     if run.path("states.h5").exists():
         table = run.states()
@@ -145,21 +176,23 @@ def step_sample(run: Run) -> None:
 
 def step_train(run: Run) -> None:
     """stage0.safetensors, stage0.jsonl and train.json."""
-    s, inputs, record = run.settings, run.train_inputs(), run.path("train.json")
+    s, record = run.settings, run.path("train.json")
     if run.weights(0).exists():
-        say(run, f"stage 0: {shape(run.surrogate(0).network)}, reused")
+        shown, name = shape(run.surrogate(0).network), read_json(record).get("shipped")
+        came = f", {name}, which comes with combred" if name else ""
+        say(run, f"stage 0: {shown}{came}, reused")
         return
     name, why_not = run.start
     if name:
         start_shipped(run, name)
         return
     if s.start == "shipped":
-        say(run, f"stage 0: no model that comes with combred fits ({why_not}): training")
-    table = run.states()
+        say(run, f"  stage 0 is trained, none that comes with combred fits: {escape(why_not)}")
+    inputs, table = run.train_inputs(shipped=False), run.states()
     held_out = table.held_out(s.training.held_out, s.seed)
     n = run.mechanism.n_species
     transform = StateTransform(n, s.network.boxcox, s.network.floor, s.network.power)
-    training.fit_transform(transform, table, held_out)
+    fit_transform(transform, table, held_out)
     network = Network([2 + n, *s.network.hidden, 2 + n])
     initialize(network, s.network.layer_scales, torch.Generator().manual_seed(s.seed))
     surrogate = Surrogate(run.mechanism, s.dt, transform, network)
@@ -174,19 +207,28 @@ def step_train(run: Run) -> None:
 
 
 def start_shipped(run: Run, name: str) -> None:
-    """Take a model that comes with combred for the network of stage 0."""
-    if run.device.leads:
-        surrogate, table = shipped.load(name), run.states()
-        held_out = table.held_out(run.settings.training.held_out, run.settings.seed)
-        loss = training.ValidationLoss(
-            table, surrogate.transform, held_out, run.settings.training.loss, torch.device("cpu")
-        )
-        numbers = {"inputs": run.train_inputs(), "shipped": name, **loss(surrogate.network)}
-        write_json(run.path("train.json"), numbers)
-        save_surrogate(run.weights(0), surrogate, run.mechanism)
-    run.barrier()
-    network = run.surrogate(0).network
-    say(run, f"stage 0: {name}, which comes with combred: {shape(network)}; start=scratch trains")
+    """Take a model that comes with combred for the network of stage 0.
+
+    It is trusted where these states are, for they are what its reductions are retrained on.
+    The first process of torchrun does it alone; the others wait at the end of the step.
+    """
+    if not run.device.leads:
+        return
+    surrogate, table = shipped.load(name), run.states()
+    held_out = table.held_out(run.settings.training.held_out, run.settings.seed)
+    surrogate.narrow_trust(torch.from_numpy(b.state()) for b in table.chunks(keep=~held_out))
+    loss = ValidationLoss(
+        table, surrogate.transform, held_out, run.settings.training.loss, torch.device("cpu")
+    )
+    inputs = run.train_inputs(shipped=True)
+    write_json(
+        run.path("train.json"), {"inputs": inputs, "shipped": name, **loss(surrogate.network)}
+    )
+    forget_checkpoint(run.metrics(0))  # of a training that was not finished
+    run.metrics(0).unlink(missing_ok=True)
+    save_surrogate(run.weights(0), surrogate, run.mechanism)
+    shown = shape(surrogate.network)
+    say(run, f"stage 0: {shown}, {name}, which comes with combred; start=scratch trains one")
 
 
 def train_stage(
@@ -212,11 +254,12 @@ def train_stage(
             run.settings.seed,
             run.device,
             bar,
+            run.rollouts(surrogate, settings),
         )
     if run.device.leads:
         record(numbers)
         save_surrogate(run.weights(stage), surrogate, run.mechanism)
-        training.forget_checkpoint(metrics)
+        forget_checkpoint(metrics)
     run.barrier()
     say(
         run,
@@ -241,7 +284,7 @@ def step_reduce(run: Run) -> None:
             continue
         known = run.reduction_entry(i).get("inputs") == run.reduce_inputs(i)
         if run.device.leads and not (known and run.merged(i).exists()):
-            training.forget_checkpoint(run.metrics(i))
+            forget_checkpoint(run.metrics(i))
             merge_stage(run, stage)
         run.barrier()
         surrogate = load_surrogate(run.merged(i), run.mechanism)
@@ -271,7 +314,7 @@ def merge_stage(run: Run, stage: Stage) -> None:
     with torch.no_grad():
         full = count_parameters(run.surrogate(0).network)
         network, record = reduce_stage(surrogate.network, stage, s.reduction, x, full)
-    loss = training.ValidationLoss(
+    loss = ValidationLoss(
         table, surrogate.transform, held_out, s.retraining.loss, torch.device("cpu")
     )
     record["validation_before"] = loss(surrogate.network)["validation"]
@@ -410,6 +453,7 @@ def step_export(run: Run) -> None:
         "made_with": table.provenance,
         "stage": s.stage,
         "profile": s.profile,
+        "start": start_in_words(run),
     }
     card = make_card(surrogate, run.mechanism, accuracy, made)
     check = table.draw(table.held_out(s.training.held_out, s.seed), 512, s.seed)
@@ -422,6 +466,14 @@ def step_export(run: Run) -> None:
         f"export: {run.path('surrogate.pt')}, {numbers['bytes'] / 1e6:.2f} MB, agrees with "
         f"the eager model within {numbers['largest_difference']:.1e}",
     )
+
+
+def start_in_words(run: Run) -> str:
+    """How the network of stage 0 came to be, for the card."""
+    name = read_json(run.path("train.json")).get("shipped")
+    if not name:
+        return "stage 0 was trained on these states"
+    return f"stage 0 is {name}, which comes with combred; its card tells how that was trained"
 
 
 def step_report(run: Run) -> None:

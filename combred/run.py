@@ -14,16 +14,19 @@ from typing import Any
 import torch
 
 from combred.config import Settings, TrainingSettings
+from combred.devices import Device
 from combred.export import load_surrogate
 from combred.gate import Gate
 from combred.mechanism import Mechanism
 from combred.network import Surrogate
+from combred.progress import outcome_settings
 from combred.records import digest, read_json
 from combred.reduction import stage_table
+from combred.rollout_loss import Rollouts
 from combred.sampling import provenance
 from combred.shipped import FOLDER, starting_point
 from combred.states import StateTable, open_states
-from combred.training import Device, outcome_settings
+from combred.windows import Windows, open_windows, window_provenance
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,36 @@ class Run:
         self.refuse_difference(self.path("states.h5"), table.provenance, self.sample_inputs())
         return table
 
+    @property
+    def rollout_steps(self) -> int:
+        """The longest windows that a training of this run marches, 0 if none does."""
+        s, (shipped, _) = self.settings, self.start
+        trainings = [] if shipped else [s.training]
+        trainings += [s.retraining] if s.stage else []
+        return max((t.rollout_steps for t in trainings), default=0)
+
+    def windows(self, steps: int) -> Windows | None:
+        """Windows of `steps` or more, if they were made with these settings; None for 0 steps."""
+        if not steps:
+            return None
+        path = self.path("windows.h5")
+        windows = open_windows(path, self.mechanism, self.settings.dt)
+        self.refuse_difference(path, windows.provenance, self.window_inputs())
+        if windows.steps < steps:
+            raise ValueError(
+                f"{path} holds windows of {windows.steps} steps, and {steps} are asked for: run "
+                "`python -m combred.pipeline only=sample` with the same settings, which makes "
+                "longer ones"
+            )
+        return windows
+
+    def rollouts(self, surrogate: Surrogate, settings: TrainingSettings) -> Rollouts | None:
+        """What a training of a surrogate marches windows with, None where it marches none."""
+        windows = self.windows(settings.rollout_steps)
+        if windows is None:
+            return None
+        return Rollouts(surrogate, windows, settings, self.settings.seed, self.device.device)
+
     def surrogate(self, stage: int) -> Surrogate:
         """The trained surrogate of a stage, if it was made with these settings."""
         surrogate = load_surrogate(self.weights(stage), self.mechanism)
@@ -64,17 +97,39 @@ class Run:
                 f"{self.weights(stage)} advances by dt = {surrogate.dt} s, but dt = "
                 f"{self.settings.dt} s is asked for. Give dt={surrogate.dt}, or another run=NAME."
             )
-        if stage == 0:
-            made_with, inputs = read_json(self.path("train.json")), self.train_inputs()
-        else:
-            made_with, inputs = self.reduction_entry(stage), self.reduce_inputs(stage)
+        made_with = self.reduction_entry(stage) if stage else read_json(self.path("train.json"))
         if "inputs" not in made_with:
             raise ValueError(
                 f"nothing tells how {self.weights(stage)} was made: delete it, and the pipeline "
                 "makes it again"
             )
+        if stage == 0:
+            self.refuse_other_start(made_with["inputs"])
+            inputs = self.train_inputs(shipped="shipped" in made_with["inputs"])
+        else:
+            inputs = self.reduce_inputs(stage)
         self.refuse_difference(self.weights(stage), made_with["inputs"], inputs)
         return surrogate
+
+    def refuse_other_start(self, stored: dict) -> None:
+        """ValueError if stage 0 is a shipped model that is not the one of these settings now.
+
+        One that was trained here is what start=shipped asks for too, where its settings are these.
+        """
+        (name, why_not), then, path = self.start, stored.get("shipped"), self.weights(0)
+        if then is None or (then == name and stored["digest"] == shipped_digest(name)):
+            return
+        if name:
+            now = f"{name} of this version, another network"
+        elif self.settings.start == "scratch":
+            now = "one that is trained (start=scratch)"
+        else:
+            now = f"one that is trained ({why_not})"
+        raise ValueError(
+            f"{path} is {then}, which came with combred; now asked for is {now}. Give the settings "
+            f"of before again, name another run with run=NAME, or delete stage*.safetensors (and "
+            f"gate/, if there) in {self.folder}: the states stay."
+        )
 
     def reduction_entry(self, stage: int) -> dict:
         """What reduce.json knows of a stage, {} if nothing."""
@@ -112,17 +167,23 @@ class Run:
         s = self.settings
         return plain(provenance(s.sampling, s.chemistry, s.dt, s.seed))
 
-    def train_inputs(self) -> dict:
-        s, (name, _) = self.settings, self.start
-        if name:
-            return {"shipped": name, "digest": digest(FOLDER / f"{name}.safetensors")}
-        return plain(
-            {
-                "states": self.sample_inputs(),
-                "network": asdict(s.network),
-                "training": outcome_settings(s.training),
-            }
-        )
+    def window_inputs(self) -> dict:
+        s = self.settings
+        return plain(window_provenance(s.windows, s.sampling, s.chemistry, s.dt, s.seed))
+
+    def training_inputs(self, settings: TrainingSettings) -> dict:
+        """What a training depends on besides the states: its settings, and its windows if any."""
+        marched = {"windows": self.window_inputs()} if settings.rollout_steps else {}
+        return outcome_settings(settings) | marched
+
+    def train_inputs(self, shipped: bool) -> dict:
+        """What stage 0 depends on: the shipped model of these settings, or a training."""
+        s, states = self.settings, self.sample_inputs()
+        if shipped:
+            name, _ = self.start
+            return plain({"shipped": name, "digest": shipped_digest(name), "states": states})
+        network, how = asdict(s.network), self.training_inputs(s.training)
+        return plain({"states": states, "network": network, "training": how})
 
     @cached_property
     def start(self) -> tuple[str, str]:
@@ -148,7 +209,7 @@ class Run:
                 "compensation": r.compensation,
                 "ridge": r.ridge,
                 "calibration": r.calibration,
-                "retraining": outcome_settings(self.retraining(stage)),
+                "retraining": self.training_inputs(self.retraining(stage)),
             }
         )
 
@@ -206,6 +267,11 @@ class Run:
                 f"again, name another run with run=NAME, or delete {artefact.name} and what was "
                 "made from it."
             )
+
+
+def shipped_digest(name: str) -> str:
+    """Of the file of a model that comes with combred."""
+    return digest(FOLDER / f"{name}.safetensors")
 
 
 def plain(settings: dict) -> dict:

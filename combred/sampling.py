@@ -23,13 +23,16 @@ from scipy.stats import qmc
 from combred.config import ChemistrySettings, SamplingSettings
 from combred.conservation import ElementProjection
 from combred.freeflame import solve_free_flame
+from combred.ignition import Case, history
 from combred.mechanism import Mechanism, load_mechanism
-from combred.metrics import IGNITED
 from combred.reactor import IntegrationError, Reactor
 from combred.states import SAMPLERS, Block, StateWriter, open_states, state_attributes
+from combred.window import FlameCase, Profile, Window, profile_of
 from combred.workers import open_pool
 
 RELAXED_PER_RUN = 3  # states taken from one relaxation: further ones cost next to nothing
+FLAME_CELLS = 40, 400  # least and most, of a flame that is split into diffusion and chemistry
+SPLIT_STEPS = 6  # of dt, before its states are taken
 T_FLOOR, T_CEILING = 250.0, 3300.0  # K: a perturbation does not leave this
 
 
@@ -137,7 +140,8 @@ class Sampler:
         s = self.settings
         Y0 = self.mechanism.mixture(s.fuel, s.oxidizer, trajectory.phi)
         T0, p, n = trajectory.T, trajectory.p, trajectory.exact
-        t, T = self._history(T0, p, Y0)
+        case = Case(T0, p, trajectory.phi)
+        t, T = history(self.reactor, case, Y0, s.longest, s.burnt_time)
         steepest = int(np.argmax(np.gradient(T, t)))
         tau = t[steepest]
         width = (T.max() - T.min()) / max(np.gradient(T, t)[steepest], 1e-300)
@@ -152,20 +156,6 @@ class Sampler:
             [0.0],
         ]
         return self._follow((T0, p, Y0), np.concatenate(times))
-
-    def _history(self, T0: float, p: float, Y0: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """t [s] and T [K] of an ignition, at CVODE's own steps, up to `burnt_time` past it."""
-        self.reactor.start(T0, p, Y0)
-        # A short first leg: CVODE's own guess of a first step can be far too long here.
-        history, ignited_at = [(0.0, T0), (1e-9, self.reactor.advance(1e-9)[0])], None
-        while history[-1][0] < self.settings.longest:
-            history.append(self.reactor.step())
-            if ignited_at is None and history[-1][1] > T0 + IGNITED:
-                ignited_at = history[-1][0]
-            if ignited_at is not None and history[-1][0] > ignited_at + self.settings.burnt_time:
-                break
-        t, T = np.array(history).T
-        return t, T
 
     def _follow(self, state: tuple[float, float, np.ndarray], times: np.ndarray) -> Block:
         """States at distinct `times` (n,) [s] of one integration, and the same dt later."""
@@ -191,16 +181,28 @@ class Sampler:
         return _block(T[last[now]], np.full(len(times), p), _clean(Y[last[now]]), T_next, Y_next)
 
     def flame(self, trajectory: Trajectory, rng: np.random.Generator) -> Block:
-        """States of a freely propagating flame, between grid points: half uniform over the grid
-        (which is dense where the flame is), half uniform in T."""
-        s = self.settings
-        T, Y = solve_flame(
-            self.mechanism,
-            trajectory.T,
-            trajectory.p,
-            self.mechanism.mixture(s.fuel, s.oxidizer, trajectory.phi),
-        )
-        n, grid = trajectory.exact, np.arange(len(T))
+        """States of a freely propagating flame: half of them between the grid points of Cantera's
+        solution, half as a flow solver hands them to its chemistry, after a step of diffusion.
+        """
+        s, n = self.settings, trajectory.exact
+        unburnt = self.mechanism.mixture(s.fuel, s.oxidizer, trajectory.phi)
+        case = FlameCase(trajectory.T, trajectory.p, trajectory.phi)
+        flame = solve_free_flame(self.mechanism, case.T, case.p, unburnt)
+        split = min(n // 2, FLAME_CELLS[1])
+        split = split if split >= FLAME_CELLS[0] else 0
+        between = self.label(*self._between(flame, n - split, rng, case.p))
+        if not split:
+            return between
+        begin = profile_of(self.mechanism, flame, case, unburnt, split)
+        columns = [part.columns() for part in (between, self._split(begin))]
+        return Block(**{k: np.concatenate([c[k] for c in columns]) for k in columns[0]})
+
+    def _between(
+        self, flame: ct.FreeFlame, n: int, rng: np.random.Generator, p: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """n states between grid points: half uniform over the grid (which is dense where the flame
+        is), half uniform in T."""
+        T, Y = flame.T.copy(), np.clip(flame.Y.T, 0.0, None)
         half = n // 2
         rise_T, rise_at = np.unique(np.maximum.accumulate(T), return_index=True)
         where = np.concatenate(
@@ -209,11 +211,28 @@ class Sampler:
                 np.interp(rng.uniform(T.min(), T.max(), n - half), rise_T, rise_at),
             ]
         )
-        i = np.clip(where.astype(int), 0, len(grid) - 2)
+        i = np.clip(where.astype(int), 0, len(T) - 2)
         f = where - i
         T = (1 - f) * T[i] + f * T[i + 1]
         Y = (1 - f)[:, None] * Y[i] + f[:, None] * Y[i + 1]
-        return self.label(T, np.full(n, trajectory.p), Y)
+        return T, np.full(n, p), Y
+
+    def _split(self, begin: Profile) -> Block:
+        """The cells of a flame that diffusion and chemistry advance in turn, as chemistry sees
+        them after `SPLIT_STEPS` steps: fast species have found their place by then."""
+        window = Window(self.mechanism, begin)
+        for step in range(SPLIT_STEPS):
+            window.diffuse(self.dt)
+            if step < SPLIT_STEPS - 1:
+                window.react(self._advance)
+        return self.label(window.T, np.full(len(window.T), begin.case.p), window.Y)
+
+    def _advance(
+        self, T: np.ndarray, p: np.ndarray, Y: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """CVODE as an `Advance`."""
+        block = self.label(T, p, Y)
+        return block.T_next, block.Y_next
 
     # -- around them -----------------------------------------------------------------------------
 
@@ -287,15 +306,6 @@ class Sampler:
             except IntegrationError:
                 pass  # NaN: a failed row, counted by the writer
         return _block(T, p, Y, T_next, _clean(Y_next))
-
-
-def solve_flame(
-    mechanism: Mechanism, T: float, p: float, Y: np.ndarray, width: float = 0.03
-) -> tuple[np.ndarray, np.ndarray]:
-    """T (grid,) [K] and Y (grid, n_species) of Cantera's freely propagating, mixture-averaged flame
-    from the unburnt state T [K], p [Pa], Y (n_species,), in a domain of `width` [m]."""
-    flame = solve_free_flame(mechanism, T, p, Y, width)
-    return flame.T.copy(), np.clip(flame.Y.T, 0.0, None)
 
 
 def _clean(Y: np.ndarray) -> np.ndarray:

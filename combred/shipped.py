@@ -8,10 +8,11 @@ import difflib
 from dataclasses import asdict
 from pathlib import Path
 
-from combred.config import Settings
+from combred.config import Settings, resolve
 from combred.export import load_surrogate, mechanism_of
 from combred.mechanism import Mechanism, load_mechanism
 from combred.network import Surrogate
+from combred.progress import outcome_settings
 from combred.records import read_json
 
 FOLDER = Path(__file__).parent / "data" / "models"
@@ -47,8 +48,12 @@ def starting_point(settings: Settings, mechanism: Mechanism) -> tuple[str, str]:
     """Name of the shipped model that can stand for stage 0 of these settings, or "" and why none.
 
     It was trained for the same mechanism, dt and mixture, has the same network, and its training
-    covers the temperatures, pressures and equivalence ratios asked for.
+    covers the temperatures, pressures and equivalence ratios asked for. Who asks for a training or
+    a seed that is not the profile's wants to train: no model stands for that.
     """
+    asked = own_training(settings)
+    if asked:
+        return "", f"{asked} is asked for"
     reasons = []
     for name, card in models().items():
         made = card["training"]
@@ -61,20 +66,40 @@ def starting_point(settings: Settings, mechanism: Mechanism) -> tuple[str, str]:
     return "", "; ".join(reasons)
 
 
+def own_training(settings: Settings) -> str:
+    """The first setting of the training of stage 0 that is not its profile's, as key=value."""
+    wanted = _of_training(settings)
+    usual = _of_training(resolve([f"profile={settings.profile}", "stage=0"]))
+    return next((f"{key}={wanted[key]}" for key in wanted if wanted[key] != usual.get(key)), "")
+
+
+def _of_training(settings: Settings) -> dict:
+    """What decides a training of stage 0 besides states and network, by dotted key."""
+    of_training = {f"training.{k}": v for k, v in outcome_settings(settings.training).items()}
+    of_windows = {f"windows.{k}": v for k, v in asdict(settings.windows).items()}
+    marched = of_windows if settings.training.rollout_steps else {}
+    return {"seed": settings.seed, **of_training, **marched}
+
+
 def _difference(settings: Settings, mechanism: Mechanism, card: dict, made: dict) -> str:
     """The first thing in which a shipped model differs from what is asked for, "" if none."""
     if card["mechanism_sha256"] != mechanism.sha256:
         return f"another mechanism, {card['mechanism']}"
     if card["dt"] != settings.dt:
         return f"dt = {card['dt']:g} s"
-    if made["network"] != asdict(settings.network):
-        return f"another network, {'-'.join(map(str, card['network']['widths']))}"
+    for key, value in asdict(settings.network).items():
+        if made["network"].get(key) != value:
+            return f"network.{key} = {made['network'].get(key)}"
     asked, covered = asdict(settings.sampling), made["sampling"]
+    asked["fuel"] = mechanism.resolve_fuel(asked["fuel"])
     for key in ("fuel", "oxidizer"):
         if asked[key] != covered[key]:
             return f"{key} {covered[key]}"
-    for key in ("T0", "p", "phi"):
-        (low, high), (least, most) = asked[key], covered[key]
-        if low < least or high > most:
+    flames = ("flame_phi", "flame_T") if asked["flames"] else ()
+    if flames and not covered["flames"]:
+        return "no flames"
+    for key in ("T0", "p", "phi", *flames):
+        least, most = min(covered[key]), max(covered[key])
+        if min(asked[key]) < least or max(asked[key]) > most:
             return f"{key} from {least:g} to {most:g}"
     return ""

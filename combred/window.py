@@ -16,6 +16,9 @@ from combred.diffusion import Diffusion
 from combred.mechanism import Mechanism
 from combred.reactor import Advance
 
+# The window before and behind the steepest point, in flame thicknesses (mass).
+UNBURNT, BURNT = 5.0, 3.0
+
 
 @dataclass(frozen=True)
 class FlameCase:
@@ -47,6 +50,32 @@ class Profile:
     def front_T(self) -> float:
         """The temperature [K] that marks the front."""
         return 0.5 * (self.case.T + self.burnt_T)
+
+
+def profile_of(
+    mechanism: Mechanism, flame: ct.FreeFlame, case: FlameCase, unburnt: np.ndarray, cells: int
+) -> Profile:
+    """A solved flame of the mixture `unburnt` (n_species,) on `cells` cells of equal mass."""
+    T, Y, rho = flame.T, flame.Y.T, flame.density
+    mass = np.append(0.0, np.cumsum(0.5 * (rho[1:] + rho[:-1]) * np.diff(flame.grid)))
+    gas = mechanism.solution()
+    gas.TPY = case.T, case.p, unburnt
+    gas.equilibrate("HP")
+    slope = np.diff(T) / np.diff(mass)
+    steepest = int(np.argmax(slope))
+    thickness = (gas.T - case.T) / slope[steepest]
+    first = 0.5 * (mass[steepest] + mass[steepest + 1]) - UNBURNT * thickness
+    cell_mass = (UNBURNT + BURNT) * thickness / cells
+    at = first + cell_mass * (np.arange(cells) + 0.5)
+    return Profile(
+        case,
+        cell_mass,
+        unburnt,
+        float(gas.T),
+        np.interp(at, mass, T),
+        np.column_stack([np.interp(at, mass, column) for column in Y.T]),
+        float(flame.velocity[0]),
+    )
 
 
 class Window:

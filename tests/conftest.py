@@ -127,7 +127,7 @@ def surrogate(mechanism, transform, make_network) -> Surrogate:
 
 SAMPLING = {
     "states": 480, "ignitions": 8, "flames": 0, "fuel": "CH4:1", "oxidizer": AIR,
-    "T0": [1400.0, 1900.0],
+    "T0": [1400.0, 1900.0], "p": [91192.5, 111457.5], "phi": [0.4, 1.8],
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from combred import config
 from combred.config import PROFILES, ReductionSettings, Settings, keys, resolve
+from combred.reduction import Stage, stage_table
 
 
 def test_values_take_the_type_of_their_field():
@@ -26,6 +27,35 @@ def test_settings_cannot_be_changed_once_made():
 @pytest.mark.parametrize("profile", PROFILES)
 def test_every_profile_resolves(profile):
     assert resolve([f"profile={profile}"]).profile == profile
+
+
+def test_the_settings_alone_are_the_default_profile():
+    assert resolve([]) == Settings()
+    assert resolve(["stage=3"]).reduction.parameters == [0.35, 0.115, 0.034]
+    assert PROFILES["default"] == {}
+
+
+def test_the_condensed_profile_is_what_its_measurements_were_made_with():
+    s = resolve(["profile=condensed", "stage=3"])
+    assert (s.sampling.states, s.sampling.ignitions, s.sampling.flames) == (300_000, 600, 16)
+    assert s.sampling.p == pytest.approx([0.9 * 101325, 1.1 * 101325])
+    assert s.sampling.phi == [0.4, 1.8]
+    assert s.network.hidden == [800, 200, 200]
+    assert s.network.layer_scales == ["condense", "0.5", "0.5", "0.5"]
+    assert (s.training.steps, s.training.batch, s.training.batch_final) == (13_000, 512, 2048)
+    assert (s.retraining.steps, s.retraining.batch, s.retraining.batch_final) == (5000, 1024, 2048)
+    assert (s.training.batch_phases, s.retraining.batch_phases) == (3, 2)
+    table = [(stage.layer, stage.threshold) for stage in stage_table(s.reduction)]
+    assert table == [(1, 0.9), (1, 0.8), (1, 0.7)]
+
+
+@pytest.mark.parametrize("profile", ["default", "condensed", "smoke"])
+def test_a_table_of_layers_takes_the_place_of_parameters(profile):
+    given = ["stage=1", "reduction.layers=[1]", "reduction.thresholds=[0.85]"]
+    s = resolve([f"profile={profile}", *given])
+    assert stage_table(s.reduction) == [Stage(1, 1, 0.85)]
+    with pytest.raises(ValueError, match="wants reduction.parameters"):
+        resolve([*given, "reduction.method=folding"])
 
 
 def test_an_argument_wins_over_the_profile():
@@ -52,7 +82,7 @@ def test_paper_profile_is_the_papers():
         ("training.schedule=linear", "cosine or step"),
         ("stage=9", "stages 0 to"),
         ("only=everything", "sample, train"),
-        ("profile=huge", "default, paper, accurate, smoke"),
+        ("profile=huge", "default, condensed, paper, smoke"),
         ("sampling.phi=[2,1]", "low <= high"),
         ("sampling.states=100", "ask for more states"),
         ("network.scales=[1,2]", "one for each layer"),
@@ -60,7 +90,7 @@ def test_paper_profile_is_the_papers():
         ("network.power=0", r"\(0, 1\]"),
         ("reduction.layers=[1]", "one entry each"),
         ("reduction.method=prune", "is none of condensation"),
-        ("reduction.method=folding", "wants reduction.parameters"),
+        ("reduction.parameters=[]", "wants reduction.parameters"),
         ("reduction.parameters=[0.5,0.6]", "fall from stage to stage"),
         ("reduction.parameters=[1.5]", "between 1 and 0"),
         ("reduction.parameters=[0.5]", "say stage=1"),

@@ -2,6 +2,7 @@
 
 from concurrent.futures import Future
 from dataclasses import replace
+from types import SimpleNamespace
 
 import cantera as ct
 import h5py
@@ -10,10 +11,13 @@ import pytest
 
 from combred import sampling
 from combred.config import ChemistrySettings, SamplingSettings
+from combred.diffusion import Diffusion
+from combred.freeflame import solve_free_flame
 from combred.mechanism import load_mechanism
 from combred.reactor import CVODE, IntegrationError
-from combred.sampling import Sampler, plan_trajectories, sample, solve_flame
+from combred.sampling import Sampler, plan_trajectories, sample
 from combred.states import SAMPLERS, UNITS, open_states
+from combred.window import FlameCase, Window, profile_of
 
 DT = 1e-6
 TOO_HOT = 1e5  # K: CVODE gives up there
@@ -271,15 +275,14 @@ def test_what_cannot_be_integrated_is_a_row_without_label(sampler, burning):
 
 def test_a_flame_runs_from_the_mixture_to_equilibrium(h2o2):
     Y0 = h2o2.mixture("H2:1", "O2:1, N2:3.76", 1.0)
-    T, Y = solve_flame(h2o2, 300.0, ct.one_atm, Y0)
+    flame = solve_free_flame(h2o2, 300.0, ct.one_atm, Y0)
     gas = h2o2.solution()
     gas.TPY = 300.0, ct.one_atm, Y0
     gas.equilibrate("HP")
     # Cantera's flux boundary at the inlet; recombination ends beyond 15 mm behind the flame.
-    assert T[0] == pytest.approx(300.0, abs=1e-6)
-    assert T[-1] == pytest.approx(gas.T, abs=20.0)
-    assert Y.min() >= 0.0
-    assert np.abs(Y.sum(axis=1) - 1.0).max() < 1e-6  # tolerance of the flame solver
+    assert flame.T[0] == pytest.approx(300.0, abs=1e-6)
+    assert flame.T[-1] == pytest.approx(gas.T, abs=20.0)
+    assert np.abs(flame.Y.sum(axis=0) - 1.0).max() < 1e-6  # tolerance of the flame solver
 
 
 def test_a_mechanism_without_transport_has_no_flames(tmp_path, h2o2):
@@ -287,25 +290,60 @@ def test_a_mechanism_without_transport_has_no_flames(tmp_path, h2o2):
     file = tmp_path / "plain.yaml"
     file.write_text(text.replace("  transport: mixture-averaged\n", ""))
     with pytest.raises(ValueError, match="sampling.flames=0"):
-        solve_flame(load_mechanism(str(file)), 300.0, ct.one_atm, np.eye(10)[0])
+        solve_free_flame(load_mechanism(str(file)), 300.0, ct.one_atm, np.eye(10)[0])
 
 
-def test_flame_states_lie_on_the_profile_and_cover_it(sampler, drm19, monkeypatch):
+@pytest.fixture
+def linear_flame(drm19):
+    """A made-up profile, linear in T from the mixture to its equilibrium, long at both ends."""
     gas = drm19.solution()
     Y0 = drm19.mixture("CH4:1", "O2:1, N2:3.76", 1.0)
     gas.TPY = 300.0, ct.one_atm, Y0
     gas.equilibrate("HP")
     f = np.concatenate([np.zeros(30), np.linspace(0, 1, 41), np.ones(30)])
-    profile = 300.0 + f * (gas.T - 300.0), Y0 + f[:, None] * (gas.Y - Y0)
-    monkeypatch.setattr(sampling, "solve_flame", lambda *_: profile)
-    flame = sampling.Trajectory(0, "flame", 300.0, ct.one_atm, 1.0, 100, 0, 0)
-    block = sampler.flame(flame, np.random.default_rng(0))
-    along = (block.T - 300.0) / (gas.T - 300.0)
+    T = 300.0 + f * (gas.T - 300.0)
+    Y = Y0 + f[:, None] * (gas.Y - Y0)
+    return SimpleNamespace(
+        T=T, Y=Y.T, density=350.0 / T, grid=np.linspace(0.0, 5e-3, len(T)), velocity=[0.4]
+    )
+
+
+def test_flame_states_lie_on_the_profile_and_cover_it(sampler, linear_flame):
+    T, p, Y = sampler._between(linear_flame, 100, np.random.default_rng(0), ct.one_atm)
+    low, high = linear_flame.T[0], linear_flame.T[-1]
+    along = (T - low) / (high - low)
+    first, last = linear_flame.Y[:, 0], linear_flame.Y[:, -1]
     # The profile is linear in T: interpolation is exact but for rounding.
-    assert np.allclose(block.Y, Y0 + along[:, None] * (gas.Y - Y0), atol=1e-14)
+    assert np.allclose(Y, first + along[:, None] * (last - first), atol=1e-14)
     tenths = np.histogram(along, bins=10, range=(0, 1))[0]
     assert (tenths > 0).all()  # half of the states are uniform in T
     assert tenths[[0, -1]].sum() > 30  # and half over the grid, of which 60 points are at the ends
+
+
+def test_half_of_the_flame_states_have_just_diffused(sampler, drm19, linear_flame, monkeypatch):
+    monkeypatch.setattr(sampling, "solve_free_flame", lambda *_: linear_flame)
+    monkeypatch.setattr(sampling, "SPLIT_STEPS", 1)
+    trajectory = sampling.Trajectory(0, "flame", 300.0, ct.one_atm, 1.0, 120, 0, 0)
+    block = sampler.flame(trajectory, np.random.default_rng(0))
+    case = FlameCase(300.0, ct.one_atm, 1.0)
+    begin = profile_of(drm19, linear_flame, case, linear_flame.Y[:, 0], 60)
+    T, Y, _ = Diffusion(drm19, ct.one_atm, begin.cell_mass).step(
+        begin.T, begin.Y, Window(drm19, begin).h, DT
+    )
+    assert np.array_equal(block.T[60:], T) and np.allclose(block.Y[60:], Y, atol=1e-15)
+    moved = np.abs(T - begin.T).max()
+    assert 1e-3 < moved < 20.0  # K: a microsecond of diffusion is little, and not nothing
+    expected, _ = CVODE(drm19, DT)(T, np.full(60, ct.one_atm), np.clip(Y, 0.0, None))
+    assert np.allclose(block.T_next[60:], expected, rtol=1e-9)
+
+
+def test_a_flame_of_few_states_has_none_that_diffused(sampler, linear_flame, monkeypatch):
+    monkeypatch.setattr(sampling, "solve_free_flame", lambda *_: linear_flame)
+    block = sampler.flame(
+        sampling.Trajectory(0, "flame", 300.0, ct.one_atm, 1.0, 50, 0, 0), np.random.default_rng(0)
+    )
+    T, _, _ = sampler._between(linear_flame, 50, np.random.default_rng(0), ct.one_atm)
+    assert np.array_equal(block.T, T)
 
 
 # -- killed, lost and failed -----------------------------------------------------------------------

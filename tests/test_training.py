@@ -1,4 +1,4 @@
-"""Training: batches, schedules, and a resumed run that is the uninterrupted one bit for bit."""
+"""Training: what it learns, and a resumed run that is the uninterrupted one bit for bit."""
 
 import json
 from dataclasses import replace
@@ -7,23 +7,14 @@ import numpy as np
 import pytest
 import torch
 
-from combred import training
+from combred import rows as rows_module
 from combred.config import TrainingSettings
+from combred.devices import Device
 from combred.network import Network
+from combred.progress import forget_checkpoint
+from combred.rows import Rows, encode, fit_transform
 from combred.states import open_states
-from combred.training import (
-    Device,
-    Rows,
-    batch_sizes,
-    encode,
-    fit_transform,
-    forget_checkpoint,
-    forward_mixed,
-    learning_rate,
-    open_device,
-    resolve_precision,
-    train,
-)
+from combred.training import forward_mixed, train
 from combred.transform import StateTransform
 
 CPU = Device(torch.device("cpu"))
@@ -68,154 +59,6 @@ def same_weights(a: Network, b: Network) -> bool:
     return all(torch.equal(a.state_dict()[k], b.state_dict()[k]) for k in a.state_dict())
 
 
-# -- what is trained on ----------------------------------------------------------------------------
-
-
-def test_the_transform_sees_the_training_rows_alone(table, fitted, drm19):
-    held_out = table.held_out(SETTINGS.held_out, 0)
-    block = table.read(0, table.rows)
-    alone = StateTransform(drm19.n_species, lam=0.1, floor=1e-13, power=1 / 3)
-    pair = (torch.tensor(block.state()[~held_out]), torch.tensor(block.next_state()[~held_out]))
-    alone.fit([pair])
-    for name, value in alone.state_dict().items():
-        # Sums in another order, in float64.
-        assert torch.allclose(getattr(fitted, name), value, rtol=1e-9, atol=1e-9), name
-
-
-def test_encoded_rows_are_features_and_targets(table, fitted):
-    block = table.read(0, 50)
-    x, z = encode(fitted, block)
-    v = fitted.variables(torch.tensor(block.state()))
-    w = fitted.variables(torch.tensor(block.next_state()))
-    assert torch.equal(x, ((v - fitted.mean) / fitted.std).float())
-    # The change comes back from the target with float32's precision, tripled by the power 1/3.
-    assert torch.allclose(fitted.change(z.double()), w - v, rtol=1e-6, atol=1e-300)
-
-
-ROWS, PIECE = 640, 64
-
-
-@pytest.fixture(scope="module")
-def numbered(h2o2, write_states, tmp_path_factory):
-    """A state file whose T is 300 K + row, its transform, and a mask of 5 of 10 chunks' rows."""
-    n = ROWS
-    T = 300.0 + np.arange(n)
-    Y = np.random.default_rng(0).dirichlet(np.ones(h2o2.n_species), n)
-    file = tmp_path_factory.mktemp("numbered") / "states.h5"
-    write_states(file, h2o2, T, np.full(n, 1e5), Y, T + 1.0, Y)
-    table = open_states(file, h2o2, DT)
-    transform = StateTransform(h2o2.n_species, 0.1, 1e-13, 1.0)
-    keep = (np.arange(n) // PIECE) % 2 == 0
-    fit_transform(transform, table, ~keep)
-    return table, transform, keep
-
-
-def make_rows(numbered, memory_rows: int, seed: int = 0) -> Rows:
-    table, transform, keep = numbered
-    return Rows(table, transform, keep, memory_rows, torch.device("cpu"), seed)
-
-
-def row_numbers(numbered, x: torch.Tensor) -> np.ndarray:
-    _, transform, _ = numbered
-    T = x[:, 0].double() * transform.std[0] + transform.mean[0]
-    return (T - 300.0).round().long().numpy()
-
-
-@pytest.mark.parametrize("memory_rows", [PIECE, 2 * PIECE, 10 * PIECE])
-def test_each_row_is_visited_once_an_epoch(numbered, monkeypatch, memory_rows):
-    monkeypatch.setattr(training, "CHUNK", PIECE)
-    rows = make_rows(numbered, memory_rows)
-    expected = np.flatnonzero(numbered[2])
-    steps = len(expected) // 32  # of an epoch: 32 divides every buffer
-    batches = list(rows.batches([32] * 2 * steps, first=0))
-    epochs = [
-        np.concatenate([row_numbers(numbered, x) for x, _ in part])
-        for part in (batches[:steps], batches[steps:])
-    ]
-    for epoch in epochs:
-        assert np.array_equal(np.sort(epoch), expected)
-        assert not np.array_equal(epoch, expected)  # shuffled
-    assert not np.array_equal(*epochs)  # anew
-
-
-def test_no_row_comes_twice_in_an_epoch_that_does_not_divide(numbered, monkeypatch):
-    monkeypatch.setattr(training, "CHUNK", PIECE)
-    rows = make_rows(numbered, 10 * PIECE)
-    batches = [row_numbers(numbered, x) for x, _ in rows.batches([48] * 12, first=0)]
-    steps = numbered[2].sum() // 48  # what is left over is dropped; another permutation follows
-    for epoch in (batches[:steps], batches[steps:]):
-        drawn = np.concatenate(epoch)
-        assert len(np.unique(drawn)) == len(drawn) == 48 * steps
-
-
-@pytest.mark.parametrize("memory_rows", [2 * PIECE, 10 * PIECE])
-@pytest.mark.parametrize("first", [1, 7, 23])
-def test_a_batch_depends_on_seed_and_step_alone(numbered, monkeypatch, memory_rows, first):
-    monkeypatch.setattr(training, "CHUNK", PIECE)
-    sizes = [16] * 10 + [50] * 14
-    whole = list(make_rows(numbered, memory_rows).batches(sizes, first=0))
-    resumed = list(make_rows(numbered, memory_rows).batches(sizes, first=first))
-    assert len(whole) == len(sizes) and len(resumed) == len(sizes) - first
-    for (x, z), (x_resumed, z_resumed) in zip(whole[first:], resumed, strict=True):
-        assert torch.equal(x, x_resumed) and torch.equal(z, z_resumed)
-    other = list(make_rows(numbered, memory_rows, seed=1).batches(sizes, first=0))
-    assert not torch.equal(other[0][0], whole[0][0])
-
-
-def test_batches_have_the_sizes_asked_for_or_the_whole_buffer(numbered, monkeypatch):
-    monkeypatch.setattr(training, "CHUNK", PIECE)
-    rows = make_rows(numbered, 2 * PIECE)
-    sizes = [10, 20, 30, 100, 1000, 5]
-    got = [len(x) for x, _ in rows.batches(sizes, first=0)]
-    assert got[:4] == sizes[:4] and got[5] == 5
-    assert got[4] in (PIECE, 2 * PIECE)  # a buffer
-
-
-# -- schedules -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("warmup", [0.0, 0.02, 0.25])
-def test_cosine_starts_at_lr_and_ends_at_lr_final(warmup):
-    settings = TrainingSettings(steps=1000, lr=1e-2, lr_final=1e-5, warmup=warmup)
-    warm = int(warmup * 1000)
-    assert learning_rate(settings, warm) == pytest.approx(1e-2, rel=1e-12)
-    # The last step is one short of the end: (pi / steps)^2 / 4 of the range above lr_final.
-    end = 1e-5 + 1e-2 * (np.pi / (1000 - warm)) ** 2 / 4
-    assert learning_rate(settings, 999) == pytest.approx(end, rel=1e-3)
-    middle = warm + (1000 - warm) // 2
-    assert learning_rate(settings, middle) == pytest.approx(0.5 * (1e-2 + 1e-5), rel=0.01)
-    rates = [learning_rate(settings, step) for step in range(1000)]
-    assert np.all(np.diff(rates[:warm]) > 0) and np.all(np.diff(rates[warm:]) < 0)
-    assert 0 < min(rates) and max(rates) == pytest.approx(1e-2, rel=1e-12)
-
-
-def test_steps_multiply_by_decay():
-    settings = TrainingSettings(
-        steps=1000, lr=1e-2, schedule="step", decay=0.5, decay_every=300, warmup=0.0
-    )
-    expected = {0: 1e-2, 299: 1e-2, 300: 5e-3, 599: 5e-3, 600: 2.5e-3, 999: 1.25e-3}
-    for step, rate in expected.items():
-        assert learning_rate(settings, step) == pytest.approx(rate, rel=1e-12)
-
-
-@pytest.mark.parametrize("phases", [2, 3, 5])
-def test_batches_grow_geometrically_from_first_to_last(phases):
-    settings = TrainingSettings(steps=100, batch=100, batch_final=1600, batch_phases=phases)
-    sizes = batch_sizes(settings)
-    assert len(sizes) == 100
-    assert (sizes[0], sizes[-1]) == (100, 1600)
-    values, lengths = np.unique(sizes, return_counts=True)
-    assert len(values) == phases
-    assert lengths.max() - lengths.min() <= 1  # phases of equal length
-    ratios = values[1:] / values[:-1]
-    assert np.allclose(ratios, 16 ** (1 / (phases - 1)), rtol=0.02)  # rounded to whole rows
-
-
-def test_one_phase_keeps_the_batch():
-    settings = TrainingSettings(steps=10, batch=128, batch_final=128, batch_phases=1)
-    assert batch_sizes(settings) == [128] * 10
-
-
 # -- precision -------------------------------------------------------------------------------------
 
 
@@ -228,18 +71,6 @@ def test_mixed_precision_is_the_network_to_eight_bits(make_network):
     assert mixed.dtype == torch.float32
     # bf16 rounds to 2^-9 of a value; two layers of it, errors adding at random.
     assert 0 < (mixed - exact).norm() / exact.norm() < 2**-6
-
-
-def test_a_precision_asked_for_is_taken():
-    for precision in ("float32", "bf16"):
-        assert resolve_precision(precision, CPU.device) == (precision, "asked for")
-    assert resolve_precision("auto", CPU.device)[0] in ("float32", "bf16")
-
-
-def test_without_torchrun_there_is_one_process(monkeypatch):
-    monkeypatch.delenv("WORLD_SIZE", raising=False)
-    device = open_device()
-    assert device.leads and device.world == 1
 
 
 # -- the loop --------------------------------------------------------------------------------------
@@ -338,7 +169,7 @@ def test_a_line_cut_short_by_a_kill_is_dropped(table, fitted, start, tmp_path):
 
 
 def test_streamed_training_resumes_too(table, fitted, start, tmp_path, monkeypatch):
-    monkeypatch.setattr(training, "CHUNK", 50)
+    monkeypatch.setattr(rows_module, "CHUNK", 50)
     settings = replace(SETTINGS, memory_rows=100)
     whole, resumed = start(), start()
     train(whole, table, fitted, settings, tmp_path / "whole.jsonl", 0, CPU)

@@ -143,7 +143,8 @@ def ignition_pictures(folder: Folder, worst: str) -> list[Picture]:
 def loss_section(folder: Folder, drawn: set[str]) -> Section:
     """Loss curves."""
     files = [f"stage{stage}.jsonl" for stage in folder.losses]
-    missing = [f"stage{s}.jsonl" for s in folder.stages if s not in folder.losses]
+    trained = [s for s in folder.stages if s or "shipped" not in folder.train]
+    missing = [f"stage{s}.jsonl" for s in trained if s not in folder.losses]
     picture = Picture(
         "losses",
         "Training and validation loss of all stages",
@@ -156,6 +157,9 @@ def loss_section(folder: Folder, drawn: set[str]) -> Section:
     blocks: list[Block] = [picture] if "losses" in drawn else []
     if missing:
         blocks.append(Note(f"Not shown, because missing: {', '.join(missing)}."))
+    if "shipped" in folder.train:
+        name = folder.train["shipped"]
+        blocks.append(Note(f"Stage 0 is {name}, which comes with combred: not trained here."))
     return Section("Loss", blocks)
 
 

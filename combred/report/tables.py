@@ -41,7 +41,8 @@ def stage_table(folder: Folder) -> Table:
             for name in dict.fromkeys(name for column in reversed(columns) for name in column)
         ]
         rows += [[heading], *known] if known else []
-    heads = ["", *(f"stage {s}" + (", trained" if s == 0 else "") for s in stages)]
+    start = folder.train.get("shipped", "trained")
+    heads = ["", *(f"stage {s}" + (f", {start}" if s == 0 else "") for s in stages)]
     records = "reduce.json, train.json" if folder.reductions else "train.json"
     return Table(heads, rows, f"validation.json, {records}")
 

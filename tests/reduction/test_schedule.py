@@ -43,7 +43,8 @@ def condensed(network, layer: int, originals: int):
 
 
 def test_the_stage_table_is_that_of_the_settings():
-    settings = ReductionSettings(layers=[1, 1, 2], thresholds=[0.9, 0.8, 0.999])
+    table = {"layers": [1, 1, 2], "thresholds": [0.9, 0.8, 0.999]}
+    settings = ReductionSettings(method="condensation", parameters=[], **table)
     assert stage_table(settings) == [Stage(1, 1, 0.9), Stage(2, 1, 0.8), Stage(3, 2, 0.999)]
 
 

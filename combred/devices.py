@@ -1,0 +1,51 @@
+"""Where training runs: the device, the processes of torchrun, and the precision."""
+
+import os
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import torch
+
+
+@dataclass(frozen=True)
+class Device:
+    """Where training runs: the torch device, and this process among those of torchrun."""
+
+    device: torch.device
+    rank: int = 0
+    world: int = 1
+
+    @property
+    def leads(self) -> bool:
+        return self.rank == 0
+
+
+def open_device() -> Device:
+    """CUDA if there is one, else CPU; joins the process group when started by torchrun."""
+    world = int(os.environ.get("WORLD_SIZE", "1"))  # set by torchrun, not by users
+    cuda = torch.cuda.is_available()
+    if world == 1:
+        return Device(torch.device("cuda" if cuda else "cpu"))
+    rank, local = int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"])
+    if cuda:
+        torch.cuda.set_device(local)
+    if not torch.distributed.is_initialized():
+        # The others wait while the first process samples and validates: long.
+        backend, patience = "nccl" if cuda else "gloo", timedelta(days=7)
+        torch.distributed.init_process_group(backend, timeout=patience)
+    return Device(torch.device(f"cuda:{local}" if cuda else "cpu"), rank, world)
+
+
+def resolve_precision(precision: str, device: torch.device) -> tuple[str, str]:
+    """The precision that "auto" stands for, and the reason, for the log."""
+    if precision != "auto":
+        return precision, "asked for"
+    if device.type == "cuda":
+        if torch.cuda.is_bf16_supported(including_emulation=False):
+            return "bf16", "the GPU has bf16 matrix units"
+        return "float32", "the GPU has no bf16 matrix units"
+    flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    if "avx512_bf16" in flags or "amx_bf16" in flags:
+        return "bf16", "the CPU multiplies bf16"
+    return "float32", "the CPU has no bf16 arithmetic"

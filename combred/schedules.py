@@ -1,0 +1,28 @@
+"""Learning rate and batch size of every step of a training."""
+
+import numpy as np
+
+from combred.config import TrainingSettings
+
+
+def learning_rate(settings: TrainingSettings, step: int) -> float:
+    """The rate of a step: linear warm-up, then a cosine to lr_final, or steps of `decay`."""
+    warm = settings.warmup * settings.steps
+    if step < warm:
+        return settings.lr * (step + 1) / (warm + 1)
+    if settings.schedule == "step":
+        return settings.lr * settings.decay ** (step // settings.decay_every)
+    done = (step - warm) / max(settings.steps - warm, 1)
+    fall = 0.5 * (1 + np.cos(np.pi * done))
+    return settings.lr_final + (settings.lr - settings.lr_final) * float(fall)
+
+
+def batch_sizes(settings: TrainingSettings) -> list[int]:
+    """The batch size of every step: a geometric growth over phases of equal length."""
+    ratio = settings.batch_final / settings.batch
+    phases = settings.batch_phases
+    sizes = []
+    for step in range(settings.steps):
+        phase = step * phases // settings.steps
+        sizes.append(round(settings.batch * ratio ** (phase / max(phases - 1, 1))))
+    return sizes

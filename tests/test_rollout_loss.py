@@ -1,0 +1,284 @@
+"""The loss of many steps: its definition by the surrogate's own marching, and its gradient by finite
+differences."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+
+from combred.config import TrainingSettings
+from combred.network import Surrogate
+from combred.rollout_loss import RolloutLoss, Rollouts
+from combred.windows import Windows, offsets
+
+STEPS, FLOOR = 4, 1e-3
+
+
+@pytest.fixture
+def own(surrogate) -> Surrogate:
+    """A copy to change."""
+    return copy.deepcopy(surrogate)
+
+
+@pytest.fixture
+def windows(path) -> torch.Tensor:
+    """What stands for CVODE's states at 0, 1, 2 and 4 steps: states of the path, and how they go on
+    with steps of its own change, each state's own enthalpy aside."""
+    step = path.later - path.state
+    states = [path.state + k * step for k in offsets(STEPS)]
+    states = torch.stack(states, dim=1)
+    states[:, :, 2:] = states[:, :, 2:].clamp(min=0.0)
+    states[:, :, 2:] /= states[:, :, 2:].sum(dim=2, keepdim=True)
+    return states
+
+
+def in_double(surrogate: Surrogate) -> None:
+    """Let a surrogate's network compute in float64: float32 is too coarse for differences."""
+    surrogate.network.double()
+    transform = surrogate.transform
+
+    def predicted_change(variables):
+        return transform.change(surrogate.network(transform.features(variables)))
+
+    surrogate.predicted_change = predicted_change
+
+
+def without_projection(surrogate: Surrogate) -> None:
+    """Take the network's composition as it is: then the gradient is exact."""
+    surrogate.conserving = lambda Y_raw, Y: (
+        torch.where(surrogate.inert, Y, Y_raw),
+        torch.ones(len(Y), dtype=torch.bool),
+    )
+
+
+def direction_of(network, seed: int) -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    return [
+        torch.randn(w.shape, generator=generator, dtype=w.dtype) * w.abs().mean()
+        for w in network.parameters()
+    ]
+
+
+def move(network, direction: list[torch.Tensor], by: float) -> None:
+    with torch.no_grad():
+        for weights, d in zip(network.parameters(), direction, strict=True):
+            weights += by * d
+
+
+def slope(network, direction: list[torch.Tensor]) -> float:
+    """The derivative along a direction, by the gradients that are there."""
+    pairs = zip(network.parameters(), direction, strict=True)
+    return float(sum((weights.grad * d).sum() for weights, d in pairs))
+
+
+# -- one step --------------------------------------------------------------------------------------
+
+
+def enthalpy_of(surrogate: Surrogate, state: torch.Tensor) -> torch.Tensor:
+    return surrogate.thermo.enthalpy(state[:, 0], state[:, 2:])
+
+
+def test_a_differentiable_step_is_the_forward_step(surrogate, path):
+    state = path.state
+    later = surrogate.differentiable(state, enthalpy_of(surrogate, state))
+    expected = surrogate(state)
+    # Y of the path sums to 1 but for a rounding, which `forward` takes out.
+    assert torch.allclose(later[:, 0], expected[:, 0], rtol=0.0, atol=1e-8)
+    assert torch.allclose(later[:, 2:], expected[:, 2:], rtol=1e-9, atol=1e-15)
+    assert torch.equal(later[:, 1], state[:, 1])
+    assert later.requires_grad
+
+
+def test_where_the_projection_fails_the_composition_stays_and_has_its_gradient(own, path):
+    with torch.no_grad():
+        own.network.layers[-1].bias += 30.0  # mass fractions beyond all mending
+    state = path.state[20:23].clone().requires_grad_()
+    later = own.differentiable(state, enthalpy_of(own, state.detach()))
+    assert torch.allclose(later[:, 2:], state[:, 2:], atol=1e-12)
+    later[:, 2:].sum().backward()
+    assert torch.equal(state.grad[:, 2:], torch.ones_like(state[:, 2:]))
+
+
+def test_the_gradient_of_T_is_that_of_constant_enthalpy(own, path, mechanism):
+    """dT = -sum_k h_k dY_k / cp, with Cantera's h_k and cp."""
+    seen = {}
+
+    def keep(Y_raw, Y):
+        seen["Y_raw"] = Y_raw
+        return torch.where(own.inert, Y, Y_raw), torch.ones(len(Y), dtype=torch.bool)
+
+    own.conserving = keep
+    raw = own.transform.boxcox.inverse
+
+    def inverse(F):
+        seen["raw"] = raw(F).detach().requires_grad_()
+        return seen["raw"]
+
+    own.transform.boxcox.inverse = inverse
+    state = path.state[10:50:8]
+    later = own.differentiable(state, enthalpy_of(own, state))
+    later[:, 0].sum().backward()
+    gas = mechanism.solution()
+    for row in range(len(state)):
+        T, p, *Y = later[row].tolist()
+        gas.set_unnormalized_mass_fractions(Y)
+        gas.TP = T, p
+        h = gas.partial_molar_enthalpies / gas.molecular_weights
+        # cp of Cantera is per kg of a composition that sums to 1; this one need not, quite.
+        cp = (gas.standard_cp_R * 8314.46261815324 / gas.molecular_weights * np.array(Y)).sum()
+        expected = np.where(mechanism.inert, 0.0, -h / cp)
+        # Cantera's gas constant and polynomials are the same: rounding.
+        assert np.allclose(seen["raw"].grad[row], expected, rtol=1e-9, atol=1e-9)
+
+
+def test_the_gradient_of_Y_passes_the_projection_and_inert_species_keep_their_own(own, path):
+    raw = own.transform.boxcox.inverse
+    seen = {}
+
+    def inverse(F):
+        seen["raw"] = raw(F).detach().requires_grad_()
+        return seen["raw"]
+
+    own.transform.boxcox.inverse = inverse
+    state = path.state[30:34].clone().requires_grad_()
+    weights = torch.linspace(1.0, 2.0, state.shape[1] - 2, dtype=torch.float64)
+    later = own.differentiable(state, enthalpy_of(own, state.detach()))
+    (later[:, 2:] * weights).sum().backward()
+    passed = torch.where(own.inert, 0.0, weights).expand(4, -1)
+    assert torch.equal(seen["raw"].grad, passed)
+    kept = torch.where(own.inert, weights, 0.0).expand(4, -1)
+    assert torch.equal(state.grad[:, 2:], kept)
+
+
+# -- the loss --------------------------------------------------------------------------------------
+
+
+def test_the_loss_is_the_relative_error_of_the_change(surrogate, windows, mechanism):
+    loss = float(RolloutLoss(surrogate, STEPS, FLOOR)(windows))
+    transform, first = surrogate.transform, windows[:, 0].numpy()
+    scale = transform.scale.numpy()
+
+    def variables(state):  # Box & Cox 1964
+        F = (np.maximum(state[:, 2:], 1e-13) ** 0.1 - 1.0) / 0.1
+        return np.column_stack([state[:, :2], F])
+
+    T, p, Y = first[:, 0], first[:, 1], first[:, 2:]
+    errors = []
+    for k in range(1, STEPS + 1):
+        T, Y = surrogate.advance(T, p, Y)
+        if k in (1, 2, 4):
+            truth = variables(windows[:, [1, 2, 4].index(k) + 1].numpy())
+            error = np.abs(variables(np.column_stack([T, p, Y])) - truth)
+            change = np.abs(truth - variables(first)) + FLOOR * k * scale
+            columns = [0, *(2 + np.flatnonzero(~mechanism.inert))]
+            relative = np.minimum(error / change, 10.0)[:, columns]
+            errors.append(relative.mean())
+    assert 0.1 < loss < 10.0
+    # The floor of the change takes roundings of 1e-16 / 1e-13 in the least mass fractions.
+    assert loss == pytest.approx(np.mean(errors), rel=1e-6)
+
+
+def test_no_error_is_no_loss(surrogate, path):
+    state, states = path.state, [path.state]
+    for k in range(1, STEPS + 1):
+        with torch.no_grad():
+            state = surrogate(state)
+        if k in offsets(STEPS):
+            states.append(state)
+    loss = RolloutLoss(surrogate, STEPS, FLOOR)(torch.stack(states, dim=1))
+    assert float(loss) < 1e-5  # of changes as small as the floor, roundings
+
+
+def test_inert_species_and_pressure_do_not_count_and_others_do(surrogate, windows, mechanism):
+    loss = RolloutLoss(surrogate, STEPS, FLOOR)
+    before = float(loss(windows))
+    inert = 2 + int(np.flatnonzero(mechanism.inert)[0])
+    for column, counts in ((1, False), (inert, False), (0, True), (2 + mechanism.index("OH"), True)):
+        other = windows.clone()
+        other[:, 1:, column] *= 1.01
+        assert (float(loss(other)) != before) == counts
+
+
+def test_windows_may_be_longer_than_the_steps(surrogate, windows):
+    short = RolloutLoss(surrogate, 2, FLOOR)
+    assert torch.equal(short(windows), short(windows[:, :3]))
+
+
+@pytest.mark.parametrize("steps", [1, 2, 4])
+def test_the_gradient_is_that_of_finite_differences(own, windows, steps):
+    """Through all steps, T and the transforms, exact where the projection moves nothing."""
+    in_double(own)
+    loss = RolloutLoss(own, steps, FLOOR)
+    in_double(loss.surrogate)
+    without_projection(loss.surrogate)
+    network = own.network
+    loss(windows).backward()
+    for seed in range(3):
+        direction = direction_of(network, seed)
+        expected = slope(network, direction)
+        losses, h = [], 1e-7
+        for by in (h, -2 * h, h):
+            move(network, direction, by)
+            losses.append(float(loss(windows)))
+        # The loss has kinks (|error|, ReLU, its largest value): few lie within 1e-7 of the weights.
+        assert (losses[0] - losses[1]) / (2 * h) == pytest.approx(expected, rel=1e-3)
+
+
+def test_along_its_gradient_the_loss_falls_through_the_projection_too(own, windows):
+    """The projection's own gradient is left out: what is left must still lead down."""
+    in_double(own)
+    loss = RolloutLoss(own, STEPS, FLOOR)
+    in_double(loss.surrogate)
+    before = loss(windows)
+    before.backward()
+    gradient = [weights.grad.clone() for weights in own.network.parameters()]
+    squared = float(sum((g**2).sum() for g in gradient))
+    h = 1e-6 * float(before) / squared
+    move(own.network, gradient, -h)
+    fall = (float(before) - float(loss(windows))) / h
+    assert fall > 0.3 * squared  # 1 where the gradient is exact
+
+
+def test_what_has_gone_astray_has_a_bounded_loss_and_a_finite_gradient(own, windows):
+    with torch.no_grad():
+        for weights in own.network.parameters():
+            weights *= 3.0
+    loss = RolloutLoss(own, STEPS, FLOOR)(windows)
+    assert 1.0 < float(loss) <= 10.0
+    loss.backward()
+    assert all(torch.isfinite(weights.grad).all() for weights in own.network.parameters())
+
+
+def test_the_network_is_shared_and_the_rest_is_not(own, windows):
+    loss = RolloutLoss(own, STEPS, FLOOR)
+    assert [*loss.parameters()] == [*own.network.parameters()] or all(
+        a is b for a, b in zip(loss.parameters(), own.network.parameters(), strict=True)
+    )
+    assert loss.surrogate.transform.scale is not own.transform.scale
+
+
+# -- its batches -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def make_rollouts(surrogate, windows):
+    """A factory of `Rollouts` over the windows."""
+    settings = TrainingSettings(rollout_steps=STEPS, rollout_batch=16)
+    given = Windows(STEPS, windows.numpy(), np.zeros(len(windows)), {"dt": 1e-6})
+    return lambda seed=0: Rollouts(surrogate, given, settings, seed, torch.device("cpu"))
+
+
+def test_the_loss_of_a_step_depends_on_seed_and_step_alone(make_rollouts):
+    one, other = make_rollouts(), make_rollouts()
+    losses = [float(one(step)) for step in range(5)]
+    assert [float(other(step)) for step in (4, 2)] == [losses[4], losses[2]]
+    assert len(set(losses)) == 5
+    assert float(make_rollouts(1)(0)) != losses[0]
+
+
+def test_processes_share_the_windows_of_a_step(make_rollouts):
+    rollouts = make_rollouts()
+    halves = [float(rollouts(3, rank, 2)) for rank in (0, 1)]
+    assert halves[0] != halves[1]
+    assert np.mean(halves) == pytest.approx(float(rollouts(3)), rel=1e-12)

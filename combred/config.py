@@ -430,7 +430,7 @@ class Settings:
 
     stage: int = setting(2, "reductions wanted; 0 is the full network")
     profile: str = setting(
-        "default", "starting point of all other settings: default, condensed, paper or smoke"
+        "default", "starting point of all other settings: default, shipped, condensed, paper, smoke"
     )
     run: str = setting("", "name of the run folder, runs/NAME; if not given: mechanism and profile")
     only: str = setting("", f"do one step and no other: {', '.join(STEPS)}")
@@ -482,7 +482,13 @@ class Settings:
         return self.run or f"{stem}-{self.profile}"
 
 
-RETRAINING = {"steps": 20_000, "batch": 1024, "batch_phases": 3, "rollout_steps": 8}
+RETRAINING = {
+    "steps": 16_000,
+    "batch": 1024,
+    "batch_phases": 3,
+    "rollout_steps": 8,
+    "rollout_share": 0.2,
+}
 
 # Around 1 atm: what the networks were trained on before they were trained widely.
 NARROW = {
@@ -504,6 +510,7 @@ PROFILES: dict[str, dict] = {
     "default": {},
     # What the networks that come with combred were made with: more states and flames; an hour.
     "shipped": {
+        "start": "scratch",
         "sampling": {"states": 1_000_000, "ignitions": 1600, "flames": 240},
         "training": {"rollout_steps": 8, "rollout_share": 0.1},
     },

@@ -61,11 +61,12 @@ class ElementProjection(nn.Module):
         """
         y, end, change = (side.index_select(1, self.reactive) for side in (Y, moved, dY))
         weight, some = y + 1e-8, y > 0.0
-        factor = torch.where(some, end / torch.where(some, y, 1.0), 1.0)
-        exponent = torch.log(factor)
-        bound = exponent.abs() < 3.0 - 1e-9  # beyond, it is clipped
-        u = factor * (1.0 + torch.where(bound, y * exponent / weight, 0.0)) * change
-        slope = torch.where(bound, end * weight, 0.0)
+        ratio = torch.where(some, end / torch.where(some, y, 1.0), 1.0)
+        exponent = torch.log(ratio).clamp(-3.0, 3.0)
+        free = exponent.abs() < 3.0 - 1e-9  # elsewhere it is clipped, and stays
+        own = torch.where(free, y * exponent / weight, 0.0)
+        u = torch.exp(exponent) * (1.0 + own) * change
+        slope = torch.where(free, end * weight, 0.0)
         jacobian = torch.einsum("nk,ek,fk->nef", slope, self.elements, self.elements)
         scale = torch.rsqrt(torch.diagonal(jacobian, dim1=1, dim2=2) + 1e-60)
         scaled = jacobian * scale[:, :, None] * scale[:, None, :]

@@ -146,9 +146,10 @@ class Surrogate(nn.Module):
         """`forward` for training through many steps: its values, with a gradient that is cheap.
 
         `state`: as for `forward`, sum Y = 1 and Y >= 0; `h` (n,) [J/kg]: its enthalpy, which the
-        steps keep. The gradient passes the element projection straight through, dY_next = dY_raw;
-        of inert species, and where the projection fails and the composition stays, dY_next = dY.
-        That of T is exact: dT_next = -sum_k h_k dY_next_k / cp.
+        steps keep, as they keep the elements. The gradient does not go through the iterations of
+        the closure but is that of what they converge to: for Y the projection's linearization, for
+        T that of constant enthalpy, dT_next = -sum_k h_k dY_next_k / cp. Inert species, and where
+        the projection fails all of them, stay: dY_next = dY.
         """
         p, Y = state[:, 1], state[:, 2:]
         variables = self.transform.variables(state)
@@ -159,11 +160,8 @@ class Surrogate(nn.Module):
             T = self.thermo.temperature(h, Y_closed, state[:, 0] + change[:, 0])
             cp = self.thermo.cp(T, Y_closed)
         moved = conserves[:, None] & ~self.inert
-        import os
-        if os.environ.get('LIN'):
-            with torch.no_grad(): raw = Y_raw.clone()
-            Y_raw = self.projection.linearized(raw, Y_closed, Y_raw)
-        Y_next = Y_closed + _gradient_of(torch.where(moved, Y_raw, Y))
+        dY = self.projection.linearized(Y_raw.detach(), Y_closed, _gradient_of(Y_raw))
+        Y_next = Y_closed + torch.where(moved, dY, _gradient_of(Y))
         T_next = T + _gradient_of(-self.thermo.enthalpy(T, Y_next) / cp)
         return torch.cat([T_next[:, None], p[:, None], Y_next], dim=1)
 

@@ -44,7 +44,7 @@ from combred.rows import ValidationLoss, fit_transform
 from combred.run import Run
 from combred.sampling import sample
 from combred.transform import StateTransform
-from combred.windows import WindowSampler, sample_windows
+from combred.window_sampling import WindowSampler, sample_windows
 
 
 def main(arguments: list[str]) -> int:

@@ -23,8 +23,8 @@ class RolloutLoss(nn.Module):
     v = [T, p, F(Y)], v_0 the state that a window begins with, v_K' what the whole surrogate, its
     closure inside, makes of it in K' steps, v_K'^ref what CVODE does; `scale` is the transform's.
     The mean is over the windows and over the variables that change: not p, not inert species.
-    Gradients pass through all steps (`Surrogate.differentiable`). Beyond 10 a row has gone astray
-    and has no gradient: what mends it is the loss of one step.
+    Gradients pass through all steps (`Surrogate.differentiable`); what is beyond 10 has none, and
+    is left to the loss of one step.
 
     The network is shared with `surrogate`; all else is a copy, which can be on another device.
     """

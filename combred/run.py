@@ -26,7 +26,8 @@ from combred.rollout_loss import Rollouts
 from combred.sampling import provenance
 from combred.shipped import FOLDER, starting_point
 from combred.states import StateTable, open_states
-from combred.windows import Windows, open_windows, window_provenance
+from combred.window_sampling import window_provenance
+from combred.windows import Windows, open_windows
 
 
 @dataclass(frozen=True)

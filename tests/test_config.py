@@ -35,6 +35,10 @@ def test_the_settings_alone_are_the_default_profile():
     assert PROFILES["default"] == {}
 
 
+def test_what_is_shipped_is_not_made_from_what_was_shipped():
+    assert resolve(["profile=shipped"]).start == "scratch" and resolve([]).start == "shipped"
+
+
 def test_the_condensed_profile_is_what_its_measurements_were_made_with():
     s = resolve(["profile=condensed", "stage=3"])
     assert (s.sampling.states, s.sampling.ignitions, s.sampling.flames) == (300_000, 600, 16)
@@ -80,9 +84,14 @@ def test_paper_profile_is_the_papers():
         ("training.steps=many", "training.steps"),
         ("training.lr=-1", "lr=-1"),
         ("training.schedule=linear", "cosine or step"),
+        ("training.rollout_steps=6", "power of two"),
+        ("training.rollout_share=0", "rollout_share=0"),
+        ("retraining.rollout_weight=0", "trains without windows"),
+        ("windows.each=2", "windows.each=2"),
+        ("windows.coldest=0", "windows.coldest"),
         ("stage=9", "stages 0 to"),
         ("only=everything", "sample, train"),
-        ("profile=huge", "default, condensed, paper, smoke"),
+        ("profile=huge", "default, shipped, condensed, paper, smoke"),
         ("sampling.phi=[2,1]", "low <= high"),
         ("sampling.states=100", "ask for more states"),
         ("network.scales=[1,2]", "one for each layer"),

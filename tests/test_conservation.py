@@ -92,6 +92,27 @@ def test_absent_elements_do_not_matter(mechanism, mixture):
     assert element_error(mechanism, moved, Y).max() < 1e-13  # float64 rounding
 
 
+@pytest.mark.parametrize("size", [1e-3, 0.1, 1.0])
+def test_the_linearization_is_the_change_of_the_answer(mechanism, path, size):
+    projection, Y = ElementProjection(mechanism), torch.tensor(active(path))
+    raw = perturbed(active(path), size)
+    moved = projection(raw, Y)
+    assert projection.error(moved, Y).max() < 1e-9
+    dY = raw * torch.tensor(np.random.default_rng(1).uniform(-1.0, 1.0, Y.shape))
+    h = 1e-4
+    change = (projection(raw + h * dY, Y) - projection(raw - h * dY, Y)) / (2 * h)
+    found = projection.linearized(raw, moved, dY)
+    # Central differences: h^2 of the values, and 1e-13 / h of what Newton's method leaves.
+    assert torch.allclose(found, change, rtol=1e-5, atol=1e-7)
+    assert (change.abs().amax(dim=0) > 1e-5).sum() > 5
+
+
+def test_the_linearization_is_finite_whatever_it_is_asked(mechanism, path):
+    projection, Y = ElementProjection(mechanism), torch.tensor(path.Y)
+    for raw in (torch.zeros_like(Y), 1e6 * Y + 1e3, 1e-300 * Y):
+        assert torch.isfinite(projection.linearized(raw, Y, torch.ones_like(Y))).all()
+
+
 def test_scripted_projection_agrees(mechanism, path):
     projection = ElementProjection(mechanism)
     raw, Y = perturbed(path.Y, 0.1), torch.tensor(path.Y)

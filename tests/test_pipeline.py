@@ -94,6 +94,7 @@ def test_a_run_leaves_every_artefact_and_no_scraps(finished):
     assert names == {
         "settings.json",
         "states.h5",
+        "windows.h5",
         "sample.json",
         "train.json",
         "reduce.json",
@@ -135,7 +136,7 @@ def test_the_exported_file_stands_alone(finished):
 def test_a_second_run_reuses_everything(copy):
     before = {p: p.stat().st_mtime_ns for p in (copy / "runs/tiny").glob("*.safetensors")}
     done = run(copy)
-    assert done.returncode == 0 and done.stdout.count("reused") == 5
+    assert done.returncode == 0 and done.stdout.count("reused") == 6
     assert before == {p: p.stat().st_mtime_ns for p in before}
 
 
@@ -178,6 +179,8 @@ def test_killed_at_every_long_step_it_resumes_to_the_same_result(finished, tmp_p
 
     kill_when(tmp_path, labelling)
     assert not (tmp_path / "runs/tiny/states.h5").exists()
+    kill_when(tmp_path, lambda folder: (folder / "states.h5").exists())  # amid the windows
+    assert not (tmp_path / "runs/tiny/windows.h5").exists()
     kill_when(tmp_path, lambda folder: (folder / "stage0.checkpoint").exists())
     assert not (tmp_path / "runs/tiny/stage0.safetensors").exists()
     kill_when(tmp_path, lambda folder: (folder / "stage1.checkpoint").exists())
@@ -194,6 +197,50 @@ def test_killed_at_every_long_step_it_resumes_to_the_same_result(finished, tmp_p
         assert all(torch.equal(ours[key], theirs[key]) for key in theirs), name
         lines = (tmp_path / f"runs/tiny/stage{stage}.jsonl").read_text().splitlines()
         assert [json.loads(line)["step"] for line in lines] == [50, 100, 150]
+
+
+def test_windows_are_part_of_what_marched_them_alone(finished):
+    folder = finished / "runs/tiny"
+    told = json.loads((folder / "sample.json").read_text())["windows"]
+    assert told["windows"] == 8 * 40 and told["steps"] == 2  # of the smoke profile
+    inputs = json.loads((folder / "train.json").read_text())["inputs"]
+    assert not any(key.startswith(("rollout", "windows")) for key in inputs["training"])
+    for stage in json.loads((folder / "reduce.json").read_text())["stages"]:
+        retraining = stage["inputs"]["retraining"]
+        assert retraining["rollout_steps"] == 2
+        assert retraining["windows"]["windows"]["trajectories"] == 8
+    losses = [json.loads(x) for x in (folder / "stage1.jsonl").read_text().splitlines()]
+    assert losses[-1]["rollout"] > 0.0 and "rollout" not in losses[0]
+
+
+def test_windows_are_made_where_a_training_wants_them_and_as_long_as_it_does(copy):
+    path = copy / "runs/tiny/windows.h5"
+    path.unlink()
+    done = run(copy, "only=sample", "retraining.rollout_steps=0")
+    assert done.returncode == 0 and not path.exists()
+    done = run(copy, "only=sample", "retraining.rollout_steps=4")
+    assert done.returncode == 0, done.stdout
+    with h5py.File(path) as file:
+        assert file["offset"][...].tolist() == [0, 1, 2, 4]
+    # Longer ones serve as well, and those that are too short are made anew.
+    made = path.stat().st_mtime_ns
+    done = run(copy, "only=sample")
+    assert "windows: 320, reused" in done.stdout and path.stat().st_mtime_ns == made
+    done = run(copy, "only=sample", "retraining.rollout_steps=8")
+    assert done.returncode == 0 and path.stat().st_mtime_ns != made
+
+
+def test_missing_or_other_windows_are_refused(copy):
+    done = run(copy, "windows.each=41")
+    assert done.returncode == 2 and "windows.h5 was made with other settings" in done.stdout
+    assert "windows.each: 40 then, 41 now" in done.stdout
+    (copy / "runs/tiny/stage1.safetensors").unlink()
+    short = run(copy, "only=reduce", "retraining.rollout_steps=4")
+    assert short.returncode == 2 and "windows of 2 steps, and 4 are asked for" in short.stdout
+    (copy / "runs/tiny/windows.h5").unlink()
+    done = run(copy, "only=reduce")
+    assert done.returncode == 2 and "no windows at" in done.stdout and "only=sample" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr + short.stderr
 
 
 def test_two_processes_of_torchrun_train_the_same_network(finished, copy):
@@ -215,6 +262,29 @@ def test_two_processes_of_torchrun_train_the_same_network(finished, copy):
     # of training amplify; losses of different seeds differ by more than 3 %.
     assert two["validation"] == pytest.approx(one["validation"], rel=0.03)
     assert done.stdout.count("stage 0:") == 1  # one process speaks
+
+
+def test_two_processes_of_torchrun_share_the_windows(finished, copy):
+    folder = copy / "runs/tiny"
+    for stage in (1, 2):
+        (folder / f"stage{stage}.safetensors").unlink()
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
+    done = subprocess.run(
+        [*torchrun, "-m", "combred.pipeline", *TINY, "only=reduce"],
+        cwd=copy,
+        env=environment() | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    for path in (folder, finished / "runs/tiny"):
+        lines = [json.loads(line) for line in (path / "stage1.jsonl").read_text().splitlines()]
+        assert lines[-1]["rollout"] > 0.0
+    two, one = (
+        json.loads((path / "reduce.json").read_text())["stages"][0]["retraining"]["validation"]
+        for path in (folder, finished / "runs/tiny")
+    )
+    assert two == pytest.approx(one, rel=0.03)  # as above
 
 
 def test_an_interrupt_says_how_to_go_on(tmp_path):

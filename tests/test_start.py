@@ -27,6 +27,7 @@ TINY = [
     *(f"network.{key}={value}".replace(" ", "") for key, value in MADE["network"].items()),
     *"""stage=1 run=tiny workers=1 sampling.states=400 sampling.ignitions=8 sampling.flames=0
     sampling.burnt_time=1e-4 retraining.steps=20 retraining.batch=64 retraining.batch_final=64
+    retraining.rollout_steps=0
     reduction.parameters=[0.35] reduction.calibration=300 validation.T0=[1800] validation.phi=[1]
     validation.burnt_time=5e-5""".split(),
 ]

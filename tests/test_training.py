@@ -8,14 +8,17 @@ import pytest
 import torch
 
 from combred import rows as rows_module
-from combred.config import TrainingSettings
+from combred.config import ChemistrySettings, TrainingSettings, WindowSettings
 from combred.devices import Device
-from combred.network import Network
+from combred.network import Network, Surrogate
 from combred.progress import forget_checkpoint
+from combred.rollout_loss import RolloutLoss, Rollouts
 from combred.rows import Rows, encode, fit_transform
 from combred.states import open_states
 from combred.training import forward_mixed, train
 from combred.transform import StateTransform
+from combred.window_sampling import WindowSampler, sample_windows
+from combred.windows import open_windows
 
 CPU = Device(torch.device("cpu"))
 DT = 1e-6
@@ -178,6 +181,138 @@ def test_streamed_training_resumes_too(table, fitted, start, tmp_path, monkeypat
         train(start(), *arguments, kill_at(41))
     train(resumed, *arguments)
     assert same_weights(whole, resumed)
+
+
+# -- windows ---------------------------------------------------------------------------------------
+
+MARCHED = replace(SETTINGS, rollout_steps=4, rollout_batch=8, rollout_share=1.0)
+WINDOWS = WindowSettings(trajectories=4, each=20, coldest=1500.0, burnt_time=5e-5)
+
+
+@pytest.fixture(scope="module")
+def windows(drm19, sampling_settings, tmp_path_factory):
+    """Windows of four steps from two of CVODE's ignitions."""
+    path = tmp_path_factory.mktemp("windows") / "windows.h5"
+    sampler = WindowSampler(drm19, WINDOWS, sampling_settings, ChemistrySettings(), DT, 4)
+    sample_windows(path, sampler, 0, 2)
+    return open_windows(path, drm19, DT)
+
+
+@pytest.fixture
+def march(table, fitted, start, windows, drm19, tmp_path):
+    """Train on rows and windows; returns network and numbers. `name`: of the metrics."""
+
+    def run(settings=MARCHED, name="m", stop=10**9, given=windows):
+        network = start()
+        surrogate = Surrogate(drm19, DT, fitted, network)
+        rollouts = Rollouts(surrogate, given, settings, 0, CPU.device)
+        metrics, told = tmp_path / f"{name}.jsonl", kill_at(stop)
+        return network, train(
+            network, table, fitted, settings, metrics, 0, CPU, told, rollouts=rollouts
+        )
+
+    return run
+
+
+def test_training_on_windows_lowers_their_loss_more_than_training_without(
+    march, table, fitted, start, windows, drm19, tmp_path
+):
+    settings = replace(MARCHED, steps=300, rollout_weight=1.0, checkpoint_seconds=1e9)
+    network, _ = march(settings)
+    without = replace(settings, rollout_steps=0)
+    alone = start()
+    train(alone, table, fitted, without, tmp_path / "alone.jsonl", 0, CPU)
+    states = torch.from_numpy(windows.states)
+    losses = []
+    for trained in (start(), alone, network):
+        loss = RolloutLoss(Surrogate(drm19, DT, fitted, trained), 4, settings.rollout_floor)
+        losses.append(loss(states).item())
+    untrained, rows_alone, both = losses
+    assert both < rows_alone < untrained
+    assert rows_alone - both > 0.1 * rows_alone
+    first, last = lines(tmp_path / "m.jsonl")[0], lines(tmp_path / "m.jsonl")[-1]
+    assert last["rollout"] < first["rollout"] and last["train"] < first["train"]
+    assert "rollout" not in lines(tmp_path / "alone.jsonl")[0]
+
+
+def test_the_first_step_descends_on_rows_and_windows_together(
+    march, table, fitted, start, windows, drm19
+):
+    settings = replace(
+        MARCHED, steps=1, warmup=0.0, batch=64, batch_final=64, batch_phases=1, rollout_weight=3.0
+    )
+    network, _ = march(settings)
+    before = start()
+    rows = Rows(table, fitted, ~table.held_out(0.2, 0), 10**6, CPU.device, 0)
+    x, z = next(rows.batches([64], first=0))
+    surrogate = Surrogate(drm19, DT, fitted, before)
+    of_windows = Rollouts(surrogate, windows, settings, 0, CPU.device)(0)
+    ((before(x) - z).abs().mean() + 3.0 * of_windows).backward()
+    for new, old in zip(network.parameters(), before.parameters(), strict=True):
+        # Kingma & Ba 2015, its first step: the sign of the gradient, whatever it is cut to. The two
+        # losses are summed in float32: signs of small gradients are not compared.
+        clear = old.grad.abs() > 1e-3 * old.grad.abs().max()
+        expected = old - settings.lr * old.grad.sign()
+        assert torch.allclose(new[clear], expected[clear], atol=1e-5)
+        assert clear.float().mean() > 0.3
+
+
+def test_windows_are_marched_in_the_last_share_of_the_steps(
+    march, table, fitted, start, windows, tmp_path, monkeypatch
+):
+    marched, losses = [], []
+    whole = Rollouts.__call__
+
+    def watched(self, step, *share):
+        marched.append(step)
+        loss = whole(self, step, *share)
+        losses.append(loss.item())
+        return loss
+
+    monkeypatch.setattr(Rollouts, "__call__", watched)
+    march(replace(MARCHED, rollout_share=0.5))
+    assert marched == list(range(30, 60))
+    told = [line.get("rollout") for line in lines(tmp_path / "m.jsonl")]
+    assert told[0] is None  # of step 25
+    # Means of those steps alone in which windows were marched; sums in float32.
+    assert told[1:] == pytest.approx([np.mean(losses[:20]), np.mean(losses[20:])], rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("precision", "share", "at"), [("float32", 1.0, 1), ("bf16", 1.0, 41), ("float32", 0.5, 41)]
+)
+def test_a_killed_training_on_windows_goes_on_to_the_same_network(
+    march, tmp_path, precision, share, at
+):
+    settings = replace(MARCHED, precision=precision, rollout_share=share)
+    whole, result = march(settings, "whole")
+    with pytest.raises(Killed):
+        march(settings, "killed", stop=at)
+    resumed, again = march(settings, "killed")
+    assert same_weights(whole, resumed) and again["validation"] == result["validation"]
+    assert lines(tmp_path / "killed.jsonl") == lines(tmp_path / "whole.jsonl")
+
+
+def test_a_checkpoint_of_other_windows_is_refused(march, windows):
+    with pytest.raises(Killed):
+        march(stop=41)
+    other = replace(windows, provenance=windows.provenance | {"seed": 7})
+    with pytest.raises(ValueError, match="belongs to a training with other settings"):
+        march(given=other)
+
+
+def test_windows_that_are_missing_or_not_asked_for_are_refused(
+    march, table, fitted, start, tmp_path
+):
+    with pytest.raises(ValueError, match="rollout_steps=4, and no windows given"):
+        train(start(), table, fitted, MARCHED, tmp_path / "m.jsonl", 0, CPU)
+    with pytest.raises(ValueError, match="rollout_steps=0, and windows given"):
+        march(replace(MARCHED, rollout_steps=0))
+
+
+def test_divergence_on_windows_raises(march):
+    with pytest.raises(FloatingPointError, match=r"diverged at step 25.*of windows"):
+        march(replace(MARCHED, lr=1e30, lr_final=1e30, warmup=0.0))
 
 
 # -- refused ---------------------------------------------------------------------------------------

@@ -125,9 +125,15 @@ def _stage0_rows(s: dict, train: dict) -> list[list[str]]:
 
 def _training(t: dict) -> str:
     sizes = dict.fromkeys((t["batch"], t["batch_final"]))
+    marched = ""
+    if t.get("rollout_steps"):  # older runs do not know of windows
+        marched = (
+            f"; in the last {percent(t['rollout_share'])} of the steps also windows of "
+            f"{t['rollout_steps']} steps of dt, weight {t['rollout_weight']:g}"
+        )
     return (
         f"{t['steps']:,} steps of Adam on {t['loss'].upper()}, rate {t['lr']:g} ({t['schedule']}), "
-        f"batch {' to '.join(f'{size:,}' for size in sizes)}"
+        f"batch {' to '.join(f'{size:,}' for size in sizes)}{marched}"
     )
 
 

@@ -249,6 +249,18 @@ def test_markdown_says_the_same(whole):
             assert above.count("|") == line.count("|")
 
 
+def test_windows_are_told_of_where_a_training_marched_them(whole, drm19, tmp_path):
+    shown = read_page(whole).row("retraining of each stage")[0]
+    assert "also windows of 8 steps of dt" in shown  # the default
+    folder = shutil.copytree(whole, tmp_path / "run")
+    settings = json.loads((folder / "settings.json").read_text())
+    for key in [key for key in settings["retraining"] if key.startswith("rollout")]:
+        del settings["retraining"][key]  # as runs were told before there were windows
+    (folder / "settings.json").write_text(json.dumps(settings))
+    write_report(folder, drm19)
+    assert "windows" not in read_page(folder).row("retraining of each stage")[0]
+
+
 def test_stage_table_is_validation_json(whole):
     page = read_page(whole)
     for stage in range(3):

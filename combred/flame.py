@@ -11,19 +11,18 @@ every cell, half a step of diffusion.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import cantera as ct
 import numpy as np
 from scipy.interpolate import CubicSpline
 
 from combred.config import ChemistrySettings, ValidationSettings
 from combred.freeflame import COARSE, FINE, solve_free_flame
-from combred.ignition import TRACKED
+from combred.ignition import TRACKED, appears
 from combred.mechanism import Mechanism, load_mechanism
 from combred.metrics import relative_error, summarize
 from combred.reactor import CVODE, Advance, IntegrationError
 from combred.timing import one_thread
 from combred.window import FlameCase, Profile, Window, profile_of
-from combred.workers import open_pool
+from combred.workers import in_processes
 
 INTERVAL = 0.25  # flame times over which a speed is averaged
 INTERVALS = 3  # that have to agree
@@ -219,7 +218,7 @@ def _burn_cvode(file, case, unburnt, dt, settings, chemistry) -> Flame:
     mechanism = load_mechanism(file)
     begin = start(mechanism, case, unburnt, settings.flame_cells)
     advance = CVODE(mechanism, dt, chemistry.rtol, chemistry.atol)
-    return burn(mechanism, advance, dt, begin, settings)
+    return require_steady(burn(mechanism, advance, dt, begin, settings))
 
 
 def reference(
@@ -239,21 +238,12 @@ def reference(
     Raises ValueError where Cantera finds no flame to start from, or CVODE's does not become steady.
     """
     todo = cases(settings) if todo is None else todo
-    flames = []
-    with open_pool(workers, ct.suppress_thermo_warnings) as pool:
-        mixtures = [mechanism.mixture(fuel, oxidizer, case.phi) for case in todo]
-        futures = [
-            pool.submit(_burn_cvode, mechanism.file, case, unburnt, dt, settings, chemistry)
-            for case, unburnt in zip(todo, mixtures, strict=True)
-        ]
-        try:
-            for i, future in enumerate(futures):
-                flames.append(require_steady(future.result()))
-                on_progress(i + 1, len(todo))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    return flames
+    mixtures = [mechanism.mixture(fuel, oxidizer, case.phi) for case in todo]
+    tasks = [
+        (mechanism.file, case, unburnt, dt, settings, chemistry)
+        for case, unburnt in zip(todo, mixtures, strict=True)
+    ]
+    return in_processes(workers, _burn_cvode, tasks, on_progress)
 
 
 def require_steady(flame: Flame) -> Flame:
@@ -293,7 +283,7 @@ def compare(mechanism: Mechanism, flames: list[Flame], references: list[Flame]) 
     `profile_T_error` [K] is the largest along x once both fronts lie at the same place. Those of a
     flame that failed (see `Flame.outcome`) are NaN in its row, infinite in mean and worst.
     """
-    tracked = [name for name in TRACKED if _appears(name, mechanism, references)]
+    tracked = [name for name in TRACKED if appears(name, mechanism, references)]
     rows = []
     for flame, ref in zip(flames, references, strict=True):
         peaks, T_errors = dict.fromkeys(tracked, np.nan), (np.nan, np.nan)
@@ -345,11 +335,3 @@ def profile_difference(flame: Flame, ref: Flame) -> float:
     at = ref.x + (flame.front_x - ref.front_x)
     inside = (at >= flame.x[0]) & (at <= flame.x[-1])
     return float(np.abs(CubicSpline(flame.x, flame.T)(at) - ref.T)[inside].max())
-
-
-def _appears(name: str, mechanism: Mechanism, references: list[Flame]) -> bool:
-    """Whether every reference makes some of a species, so that its peak can be compared."""
-    if name not in mechanism.species_names:
-        return False
-    k = mechanism.index(name)
-    return all(ref.Y[:, k].max() > 1e-12 for ref in references)

@@ -15,7 +15,7 @@ from combred.config import ChemistrySettings, ValidationSettings
 from combred.mechanism import Mechanism, load_mechanism
 from combred.metrics import IGNITED, ignition_delay, relative_error, summarize
 from combred.reactor import Advance, IntegrationError, Reactor
-from combred.workers import open_pool
+from combred.workers import in_processes
 
 TRACKED = (
     "OH",
@@ -187,20 +187,8 @@ def reference(
     time."""
     todo = cases(settings) if todo is None else todo
     Y0 = mixtures(mechanism, todo, fuel, oxidizer)
-    with open_pool(workers, ct.suppress_thermo_warnings) as pool:
-        futures = [
-            pool.submit(_reference, mechanism.file, case, Y0[i], dt, settings, chemistry)
-            for i, case in enumerate(todo)
-        ]
-        rollouts = []
-        try:
-            for i, future in enumerate(futures):
-                rollouts.append(future.result())
-                on_progress(i + 1, len(todo))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    return rollouts
+    tasks = [(mechanism.file, case, Y0[i], dt, settings, chemistry) for i, case in enumerate(todo)]
+    return in_processes(workers, _reference, tasks, on_progress)
 
 
 def follow(
@@ -220,7 +208,7 @@ def follow(
     )
 
 
-def _appears(name: str, mechanism: Mechanism, references: list[Rollout]) -> bool:
+def appears(name: str, mechanism: Mechanism, references: list[Rollout]) -> bool:
     """Whether every reference makes some of a species, so that its peak can be compared."""
     if name not in mechanism.species_names:
         return False
@@ -235,7 +223,7 @@ def compare(mechanism: Mechanism, rollouts: list[Rollout], references: list[Roll
     after ignition [K] from 1.1 delays on; `element_drift` is the largest change of an element's
     mass fraction along the rollout; `equilibrium_T_error` [K] against Cantera's HP equilibrium.
     """
-    tracked = [name for name in TRACKED if _appears(name, mechanism, references)]
+    tracked = [name for name in TRACKED if appears(name, mechanism, references)]
     gas = mechanism.solution()
     rows = []
     for rollout, ref in zip(rollouts, references, strict=True):

@@ -341,7 +341,10 @@ def step_validate(run: Run) -> None:
         print_validation(numbers)
         return
     if not known:
-        references = stored["cvode"] if stored_inputs == inputs else reference_rollouts(run)
+        if stored_inputs == inputs:
+            references = stored["cvode"]
+        else:
+            references = by_cvode(run, "CVODE rollouts", ignition.reference)
         numbers = {"inputs": inputs, "networks": networks}
         numbers |= validate_ignitions(run, surrogates, references)
     flames = validate_flames(run, surrogates, networks) if run.flame_inputs() else {}
@@ -385,7 +388,7 @@ def validate_flames(run: Run, surrogates: dict[int, Surrogate], networks: dict[s
         inputs["networks"] = {k: v for k, v in told["networks"].items() if networks.get(k) == v}
         flames = {name: stored[name] for name in ("cvode", *inputs["networks"])}
     else:
-        flames["cvode"] = reference_flames(run)
+        flames["cvode"] = by_cvode(run, "CVODE flames", flame.reference)
         write_flames(file, flames, mechanism, inputs)
     for stage, surrogate in surrogates.items():
         name = f"stage{stage}"
@@ -401,27 +404,11 @@ def validate_flames(run: Run, surrogates: dict[int, Surrogate], networks: dict[s
     return {name: flame.compare(mechanism, flames[name], flames["cvode"]) for name in networks}
 
 
-def reference_flames(run: Run) -> list[flame.Flame]:
-    """CVODE's flames of the cases of the settings."""
+def by_cvode(run: Run, title: str, reference: Callable[..., list]) -> list:
+    """CVODE's answer to the cases of the settings: `ignition.reference`, or `flame.reference`."""
     s = run.settings
-    with progress("CVODE flames") as bar:
-        return flame.reference(
-            run.mechanism,
-            s.validation,
-            s.chemistry,
-            s.dt,
-            s.sampling.fuel,
-            s.sampling.oxidizer,
-            run.workers,
-            bar,
-        )
-
-
-def reference_rollouts(run: Run) -> list[ignition.Rollout]:
-    """CVODE's rollouts of the cases of the settings."""
-    s = run.settings
-    with progress("CVODE rollouts") as bar:
-        return ignition.reference(
+    with progress(title) as bar:
+        return reference(
             run.mechanism,
             s.validation,
             s.chemistry,

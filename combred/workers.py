@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 
+import cantera as ct
+
 
 def open_pool(workers: int, start: Callable[..., None], *arguments) -> ProcessPoolExecutor:
     """A pool of `workers` fresh processes; each calls start(*arguments) first.
@@ -28,3 +30,20 @@ def _follow_parent() -> None:
     # A parent that is killed cannot say so, and its workers would wait for work for ever.
     multiprocessing.connection.wait([multiprocessing.parent_process().sentinel])
     os._exit(1)
+
+
+def in_processes(
+    workers: int, work: Callable, tasks: list[tuple], on_progress: Callable[[int, int], None]
+) -> list:
+    """`work(*task)` of each task, in order, in processes that run CVODE; `on_progress` is told how
+    many are done. Where one fails those that wait are not begun."""
+    with open_pool(workers, ct.suppress_thermo_warnings) as pool:
+        futures, results = [pool.submit(work, *task) for task in tasks], []
+        try:
+            for i, future in enumerate(futures):
+                results.append(future.result())
+                on_progress(i + 1, len(tasks))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return results

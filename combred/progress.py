@@ -4,12 +4,11 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import torch
-
 from combred.checkpoint import load_checkpoint, save_checkpoint
 from combred.config import TrainingSettings
 from combred.devices import Device
 from combred.network import Network
+from combred.optimizers import Optimizers
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class Progress:
 
 
 class TrainingCheckpoint:
-    """Weights, optimiser and progress beside the metrics; the first process writes, all read.
+    """Weights, optimisers and progress beside the metrics; the first process writes, all read.
 
     `made_from`: rows and provenance of the states, and what else the outcome depends on.
     """
@@ -35,14 +34,14 @@ class TrainingCheckpoint:
         self,
         metrics: Path,
         network: Network,
-        optimizer: torch.optim.Optimizer,
+        optimizers: Optimizers,
         settings: TrainingSettings,
         seed: int,
         made_from: tuple,
         device: Device,
     ):
         self.metrics, self.path = metrics, checkpoint_of(metrics)
-        self.network, self.optimizer, self.device = network, optimizer, device
+        self.network, self.optimizers, self.device = network, optimizers, device
         self.signature = repr((network.widths, outcome_settings(settings), seed, made_from))
 
     def resume(self) -> Progress:
@@ -52,7 +51,7 @@ class TrainingCheckpoint:
         stored = load_checkpoint(self.path, self.signature, mend, self.device.device)
         if stored is not None:
             self.network.load_state_dict(stored["network"])
-            self.optimizer.load_state_dict(stored["optimizer"])
+            self.optimizers.load_state_dict(stored["optimizers"])
             progress = Progress(**stored["progress"])
         if self.device.leads:
             self._keep_lines(progress.step)
@@ -74,7 +73,7 @@ class TrainingCheckpoint:
         if self.device.leads:
             content = {
                 "network": self.network.state_dict(),
-                "optimizer": self.optimizer.state_dict(),
+                "optimizers": self.optimizers.state_dict(),
                 "progress": asdict(progress),
             }
             save_checkpoint(self.path, self.signature, content)

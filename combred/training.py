@@ -17,6 +17,7 @@ from combred.config import TrainingSettings
 from combred.devices import Device, resolve_precision
 from combred.losses import LOSSES
 from combred.network import Network
+from combred.optimizers import OPTIMIZERS, Optimizers
 from combred.progress import Progress, TrainingCheckpoint
 from combred.rollout_loss import Rollouts
 from combred.rows import Rows, ValidationLoss
@@ -62,12 +63,12 @@ def marches(settings: TrainingSettings, step: int) -> bool:
 
 
 class Descent:
-    """The steps of the optimiser: on the loss of rows, and on that of windows beside it."""
+    """The steps of the optimisers: on the loss of rows, and on that of windows beside it."""
 
     def __init__(
         self,
         network: Network,
-        optimizer: torch.optim.Optimizer,
+        optimizers: Optimizers,
         settings: TrainingSettings,
         device: Device,
         bf16: bool,
@@ -76,15 +77,14 @@ class Descent:
         self.model: nn.Module = _Mixed(network, bf16)
         if device.world > 1:
             self.model = nn.parallel.DistributedDataParallel(self.model)
-        self.optimizer, self.settings, self.device = optimizer, settings, device
+        self.optimizers, self.settings, self.device = optimizers, settings, device
         self.rollouts = rollouts
 
     def __call__(self, step: int, x: Tensor, z: Tensor) -> Tensor:
         """One step on the rows x, z and on the windows of `step`; each process takes its share.
         Returns the losses of rows and of windows (2,)."""
         rank, world = self.device.rank, self.device.world
-        for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate(self.settings, step)
+        self.optimizers.set_rate(learning_rate(self.settings, step))
         loss = of_rows = LOSSES[self.settings.loss](self.model(x[rank::world]), z[rank::world])
         of_windows = torch.zeros_like(of_rows)
         marched = marches(self.settings, step)
@@ -93,11 +93,11 @@ class Descent:
             # a weight, windows' part included.
             of_windows = self.rollouts(step, rank, world).float()
             loss = of_rows + self.settings.rollout_weight * of_windows
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizers.zero_grad()
         loss.backward()
         if marched:
             nn.utils.clip_grad_norm_(self.model.parameters(), GRADIENT_NORM)
-        self.optimizer.step()
+        self.optimizers.step()
         return torch.stack([of_rows, of_windows]).detach()
 
 
@@ -129,10 +129,10 @@ def train(
     transform.to("cpu")
     rows = Rows(table, transform, ~held_out, settings.memory_rows, device.device, seed)
     check = ValidationLoss(table, transform, held_out, settings.loss, device.device)
-    optimizer = torch.optim.Adam(network.parameters(), lr=settings.lr, fused=True)
-    descend = Descent(network, optimizer, settings, device, precision == "bf16", rollouts)
+    optimizers = OPTIMIZERS[settings.optimizer](network)
+    descend = Descent(network, optimizers, settings, device, precision == "bf16", rollouts)
     made_from = table.rows, table.provenance, *([rollouts.provenance] if rollouts else [])
-    store = TrainingCheckpoint(metrics, network, optimizer, settings, seed, made_from, device)
+    store = TrainingCheckpoint(metrics, network, optimizers, settings, seed, made_from, device)
     done = store.resume()
     count, seen, sizes = done.count, done.seen, batch_sizes(settings)
     saved = time.monotonic()

@@ -91,7 +91,7 @@ def test_paper_profile_is_the_papers():
         ("windows.coldest=0", "windows.coldest"),
         ("stage=9", "stages 0 to"),
         ("only=everything", "sample, train"),
-        ("profile=huge", "default, shipped, condensed, paper, smoke"),
+        ("profile=huge", "default, shipped, condensed, full, paper, smoke"),
         ("sampling.phi=[2,1]", "low <= high"),
         ("sampling.states=100", "ask for more states"),
         ("network.scales=[1,2]", "one for each layer"),

@@ -111,7 +111,8 @@ def test_validation_is_the_loss_of_the_held_out_rows(table, fitted, start, tmp_p
 
 
 def test_the_first_step_is_that_of_adam(table, fitted, start, tmp_path):
-    settings = replace(SETTINGS, steps=1, warmup=0.0, batch=64, batch_final=64, batch_phases=1)
+    one = {"steps": 1, "warmup": 0.0, "batch": 64, "batch_final": 64, "batch_phases": 1}
+    settings = replace(SETTINGS, optimizer="adam", **one)
     network, before = start(), start()
     train(network, table, fitted, settings, tmp_path / "m.jsonl", 0, CPU)
     rows = Rows(table, fitted, ~table.held_out(0.2, 0), 10**6, CPU.device, 0)
@@ -239,7 +240,14 @@ def test_the_first_step_descends_on_rows_and_windows_together(
     march, table, fitted, start, windows, drm19
 ):
     settings = replace(
-        MARCHED, steps=1, warmup=0.0, batch=64, batch_final=64, batch_phases=1, rollout_weight=3.0
+        MARCHED,
+        optimizer="adam",
+        steps=1,
+        warmup=0.0,
+        batch=64,
+        batch_final=64,
+        batch_phases=1,
+        rollout_weight=3.0,
     )
     network, _ = march(settings)
     before = start()

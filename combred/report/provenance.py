@@ -131,9 +131,10 @@ def _training(t: dict) -> str:
             f"; in the last {percent(t['rollout_share'])} of the steps also windows of "
             f"{t['rollout_steps']} steps of dt, weight {t['rollout_weight']:g}"
         )
+    named = {"soap": "SOAP", "muon": "Muon"}.get(t.get("optimizer"), "Adam")  # older runs: Adam
     return (
-        f"{t['steps']:,} steps of Adam on {t['loss'].upper()}, rate {t['lr']:g} ({t['schedule']}), "
-        f"batch {' to '.join(f'{size:,}' for size in sizes)}{marched}"
+        f"{t['steps']:,} steps of {named} on {t['loss'].upper()}, rate {t['lr']:g} "
+        f"({t['schedule']}), batch {' to '.join(f'{size:,}' for size in sizes)}{marched}"
     )
 
 

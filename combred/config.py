@@ -538,8 +538,8 @@ PROFILES: dict[str, dict] = {
         },
         "reduction": BY_LAYERS,
     },
-    # The network and the stages of Chen & Xu 2024 (section 3.1.3) on the states of the shipped ones,
-    # with an optimiser that brings so wide a network there in hours of a CPU core.
+    # Network and stages of Chen & Xu 2024 (section 3.1.3) on the states of the shipped ones, with
+    # an optimiser that brings so wide a network there in hours of a CPU core.
     "full": {
         "start": "scratch",
         "sampling": {"states": 1_000_000, "ignitions": 1600, "flames": 240},

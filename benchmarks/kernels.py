@@ -1,11 +1,17 @@
-"""How fast are the kernels? Grouping of units by direction, on one CPU thread.
+"""How fast are the kernels? Grouping of units by direction.
 
     python -m benchmarks.kernels
 
-For random and clustered rows (m, 24), as those of a first layer: `kernels.group`, its definition in
-torch (`kernels.reference`), and, at 3200 rows, the loop of Chen & Xu 2024 (section 2.2.3) literally
-in Python with numpy rows. Labels are compared before anything is timed. Prints a table, then one
-JSON line.
+On one CPU thread, for random and clustered rows (m, 24), as those of a first layer:
+`kernels.group`, its definition in torch (`kernels.reference`), and, at 3200 rows, the loop of
+Chen & Xu 2024 (section 2.2.3) literally in Python with numpy rows.
+
+Where there is a GPU, on that instead, for clustered rows of 24 and 1024: `kernels.group`; its
+definition in torch, a dense matrix and a step for every group, where this fits; and the times that
+no kernel could beat: the bits written at the device's copying speed, and the matrix product at
+float32 accuracy (half of it, in three passes of tf32) at its speed in torch, both measured.
+
+Labels are compared before anything is timed. Prints a table, then one JSON line.
 """
 
 import json
@@ -18,20 +24,24 @@ import torch
 from torch import Tensor
 
 from combred import kernels, timing
-from combred.kernels import reference
+from combred.kernels import cpu, reference
 
 SIZES = (800, 3200, 20_000)
 THRESHOLDS = (0.5, 0.8, 0.9, 0.999)
 REFERENCE_UP_TO = 3200  # a dense float64 matrix and a step of O(m^2) for every group
+GPU_SIZES = (3200, 16_384, 65_536, 131_072)
+GPU_DEPTHS = (24, 1024)
+GPU_THRESHOLD = 0.9
+REFERENCE_BYTES = 10  # a pair: its cosine in float64, whether it reaches the threshold, and room
 
 
-def rows(m: int, kind: str) -> Tensor:
-    """(m, 24) directions: without structure, or ten around each of m / 10 centres."""
+def rows(m: int, kind: str, d: int = 24) -> Tensor:
+    """(m, d) directions: without structure, or ten around each of m / 10 centres."""
     generator = torch.Generator().manual_seed(0)
-    noise = torch.randn(m, 24, generator=generator)
+    noise = torch.randn(m, d, generator=generator)
     if kind == "random":
         return noise
-    centres = torch.randn(m // 10, 24, generator=generator)
+    centres = torch.randn(m // 10, d, generator=generator)
     return centres[torch.randint(0, m // 10, (m,), generator=generator)] + 0.2 * noise
 
 
@@ -91,7 +101,7 @@ def measure(m: int, kind: str, threshold: float) -> dict:
     return line
 
 
-def main() -> None:
+def on_cpu() -> dict:
     print(f"{timing.machine()}; one thread; torch {torch.__version__}")
     print(f"{'m':>7} {'rows':10} {'threshold':>9} {'groups':>7} {'median':>10} {'slowest':>10} "
           f"{'reference':>10} {'literal':>10}")  # fmt: skip
@@ -107,7 +117,85 @@ def main() -> None:
                     print(f"{m:7} {kind:10} {threshold:9} {line['groups']:7} "
                           + " ".join(f"{t:9.4f}s" if t else f"{'':10}" for t in shown),
                           flush=True)  # fmt: skip
-    print(json.dumps({"machine": timing.machine(), "threads": 1, "lines": lines}))
+    return {"machine": timing.machine(), "threads": 1, "lines": lines}
+
+
+def device_seconds(call: Callable[[], object], repeats: int) -> tuple[float, float, float]:
+    """Fastest, median and slowest time of a call on the GPU, after two that do not count."""
+
+    def complete() -> None:
+        call()
+        torch.cuda.synchronize()
+
+    for _ in range(2):
+        complete()
+    taken = []
+    for _ in range(repeats):
+        begun = time.perf_counter()
+        complete()
+        taken.append(time.perf_counter() - begun)
+    return min(taken), statistics.median(taken), max(taken)
+
+
+def speeds() -> dict[str, float]:
+    """What this GPU does in torch: bytes written a second by a copy, tf32 operations a second."""
+    source = torch.empty(1 << 30, dtype=torch.uint8, device="cuda")
+    target = torch.empty_like(source)
+    written = len(source) / device_seconds(lambda: target.copy_(source), 10)[1]
+    n = 8192
+    a, b = torch.randn(2, n, n, device="cuda")
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    operations = 2 * n**3 / device_seconds(lambda: a @ b, 10)[1]
+    torch.set_float32_matmul_precision(before)
+    return {"bytes": written, "tf32": operations}
+
+
+def measure_on_gpu(m: int, d: int, speed: dict[str, float]) -> dict:
+    """One line of the GPU's table."""
+    weights = rows(m, "clustered", d)
+    there = weights.cuda()
+    labels, mains = kernels.group(there, GPU_THRESHOLD, implementation="triton")
+    fits = REFERENCE_BYTES * m * m < torch.cuda.mem_get_info()[0]
+    defined = reference.group(there, GPU_THRESHOLD) if fits else cpu.group(weights, GPU_THRESHOLD)
+    assert torch.equal(labels.cpu(), defined[0].cpu())
+    assert torch.equal(mains.cpu(), defined[1].cpu())
+    fastest, median, slowest = device_seconds(lambda: kernels.group(there, GPU_THRESHOLD), 20)
+    line = {
+        "m": m, "d": d, "threshold": GPU_THRESHOLD, "groups": len(mains),
+        "fastest": fastest, "seconds": median, "slowest": slowest,
+        "bits_seconds": m * m / 8 / speed["bytes"],
+        "matrix_seconds": 3 * m * m * d / speed["tf32"],
+    }  # fmt: skip
+    if fits:
+        begun = time.perf_counter()
+        reference.group(there, GPU_THRESHOLD)
+        torch.cuda.synchronize()
+        line["reference_seconds"] = time.perf_counter() - begun
+    return line
+
+
+def on_gpu() -> dict:
+    name = torch.cuda.get_device_name()
+    print(f"{name}; clustered rows, threshold {GPU_THRESHOLD}; torch {torch.__version__}")
+    speed = speeds()
+    print(f"{'m':>7} {'d':>5} {'groups':>7} {'median':>10} {'fastest':>10} {'slowest':>10} "
+          f"{'reference':>10} {'bits':>10} {'matrix':>10}  (ms)")  # fmt: skip
+    lines = []
+    for m in GPU_SIZES:
+        for d in GPU_DEPTHS:
+            line = measure_on_gpu(m, d, speed)
+            lines.append(line)
+            torch.cuda.empty_cache()
+            keys = ("seconds", "fastest", "slowest", "reference_seconds", "bits_seconds",
+                    "matrix_seconds")  # fmt: skip
+            times = [f"{1e3 * line[key]:10.3f}" if key in line else " " * 10 for key in keys]
+            print(f"{m:7} {d:5} {line['groups']:7} " + " ".join(times), flush=True)
+    return {"device": name, "speed": speed, "lines": lines}
+
+
+def main() -> None:
+    print(json.dumps(on_gpu() if torch.cuda.is_available() else on_cpu()))
 
 
 if __name__ == "__main__":

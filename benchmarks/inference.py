@@ -1,0 +1,257 @@
+"""How fast is inference? States per second of CVODE, and of a surrogate in five ways.
+
+    python -m benchmarks.inference [--quick] [--largest N]
+
+For the network of the paper (23-3200-1600-800-400-23), that of its reduction
+(23-1105-1309-800-400-23), both untrained, and the models that combred ships: eager torch,
+TorchScript, torch.compile, eager in a CUDA graph, and the fused kernel, on batches of 1 to 4
+million states of an ignition. CVODE runs on all cores. Without a GPU: CVODE, eager, TorchScript
+and torch.compile on the CPU, on one thread and on modest batches. --quick: the shipped models
+alone, two repeats.
+
+A way is timed once its answers agree with those of eager torch in float32 (`AGREEMENT`). Prints a
+table, median and spread, then one JSON line. Roofline: the time that the device takes at its best
+either for the products of the network's weights, or to read and write the states, whichever is
+longer; from the H200's data sheet, without sparsity.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator
+
+import cantera as ct
+import numpy as np
+import torch
+from torch import Tensor
+
+import combred
+from combred import ignition, kernels, timing
+from combred.kernels.packing import too_wide
+from combred.network import Network, Surrogate
+from combred.reactor import CVODE
+from combred.workers import open_pool
+
+PAPER = [23, 3200, 1600, 800, 400, 23]
+REDUCED = [23, 1105, 1309, 800, 400, 23]
+SHIPPED = ("drm19-338k", "drm19-118k", "drm19-39k")
+BATCHES = (1, 1024, 32_768, 1 << 20, 1 << 22)
+CPU_BATCHES = (1, 1024, 16_384)
+MEMORY = 1 << 33  # bytes of intermediate results of eager torch; larger batches are left to others
+PRECISIONS = ("bf16x3", "tf32", "bf16")
+# Largest error of Y, and of T [K], of one step against eager float32; products in tf32 or bf16
+# round every activation, and a step changes Y by 0.02 and T by 100 K at most.
+AGREEMENT = {
+    "eager": (1e-6, 1e-2),
+    "bf16x3": (2e-5, 0.1),
+    "tf32": (2e-4, 1.0),
+    "bf16": (5e-3, 20.0),
+}
+# H200 SXM, NVIDIA's data sheet: FLOP/s of matrix products (bf16x3 takes three), bytes/s of memory.
+PEAK = {"bf16x3": 989e12 / 3, "tf32": 495e12, "bf16": 989e12, "ieee": 67e12}
+BANDWIDTH = 4.8e12
+
+
+def states() -> Tensor:
+    """(n, 23) states that the smallest model goes through in two ignitions."""
+    model, mechanism = combred.load("drm19-39k"), combred.load_mechanism("drm19.yaml")
+    cases = [ignition.Case(1700.0, 101325.0, phi) for phi in (0.8, 1.2)]
+    Y0 = ignition.mixtures(mechanism, cases, "CH4:1", "O2:1, N2:3.76")
+    rollouts = ignition.march(model.advance, model.dt, cases, Y0, [400, 400])
+    parts = [np.column_stack([r.T, np.full(len(r.T), r.case.p), r.Y]) for r in rollouts]
+    return torch.tensor(np.concatenate(parts))
+
+
+def networks(quick: bool) -> dict[str, Surrogate]:
+    """The surrogates by name, the largest first."""
+    found = {}
+    for name, widths in (("paper", PAPER), ("paper, reduced", REDUCED)) if not quick else ():
+        surrogate = combred.load("drm19-39k")
+        torch.manual_seed(0)
+        surrogate.network = Network(widths)
+        found[name] = surrogate
+    found |= {name: combred.load(name) for name in SHIPPED}
+    return {name: s.eval().requires_grad_(False) for name, s in found.items()}
+
+
+# -- the ways --------------------------------------------------------------------------------------
+
+
+def ways(surrogate: Surrogate, batch: Tensor) -> Iterator[tuple[str, str, Callable[[], Tensor]]]:
+    """Name, precision of the products and call of each way to advance `batch`."""
+    on_gpu = batch.is_cuda
+    # Intermediate results of the widest layer in float32, and of the closure in float64.
+    if len(batch) * (4 * max(surrogate.network.widths) + 2500) < MEMORY:
+        yield "eager", "eager", lambda: surrogate(batch)
+        scripted = torch.jit.freeze(torch.jit.script(surrogate))
+        yield "TorchScript", "eager", lambda: scripted(batch)
+        compiled = torch.compile(surrogate, dynamic=False)
+        yield "torch.compile", "eager", lambda: compiled(batch)
+        if on_gpu:
+            yield "CUDA graph", "eager", graphed(lambda: surrogate(batch))
+    if on_gpu and not too_wide(surrogate):
+        out = torch.empty_like(batch)
+        for precision in PRECISIONS:
+            fused = kernels.advance(surrogate, "triton", precision)
+            yield f"fused, {precision}", precision, lambda fused=fused: fused(batch, out=out)
+            if precision == "bf16x3":
+                replayed = graphed(lambda fused=fused: fused(batch, out=out))
+                yield "fused, graph", precision, replayed
+
+
+def graphed(call: Callable[[], Tensor]) -> Callable[[], Tensor]:
+    """The call, captured."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            call()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        out = call()
+
+    def replay() -> Tensor:
+        graph.replay()
+        return out
+
+    return replay
+
+
+# -- times -----------------------------------------------------------------------------------------
+
+
+def seconds(call: Callable[[], Tensor], repeats: int, on_gpu: bool) -> list[float]:
+    """Times of a call, warm; on a GPU of as many calls in a row as take some 20 ms."""
+    for _ in range(3):
+        call()
+    if not on_gpu:
+        return [_host_seconds(call) for _ in range(repeats)]
+    torch.cuda.synchronize()
+    once = _host_seconds(lambda: (call(), torch.cuda.synchronize()))
+    many, taken = max(1, min(1000, int(0.02 / once))), []
+    for _ in range(repeats):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        for _ in range(many):
+            call()
+        end.record()
+        end.synchronize()
+        taken.append(begin.elapsed_time(end) / 1e3 / many)
+    return taken
+
+
+def _host_seconds(call: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    call()
+    return time.perf_counter() - begun
+
+
+def roofline(surrogate: Surrogate, n: int, precision: str) -> float:
+    """Seconds that an H200 takes at its best for n states."""
+    products = 2 * surrogate.network.n_weights * n / PEAK[precision]
+    return max(products, 2 * 8 * surrogate.n * n / BANDWIDTH)
+
+
+def require_agreement(name: str, precision: str, out: Tensor, expected: Tensor) -> None:
+    """AssertionError unless a way's answers are eager torch's."""
+    error = (out - expected).abs()
+    Y, T = error[:, 2:].max().item(), error[:, 0].max().item()
+    assert Y < AGREEMENT[precision][0] and T < AGREEMENT[precision][1], (name, Y, T)
+
+
+def lines(name: str, surrogate: Surrogate, some: Tensor, sizes, repeats: int) -> Iterator[dict]:
+    """The lines of the table of one network."""
+    for n in sizes:
+        batch = some.repeat(-(-n // len(some)), 1)[:n].contiguous()
+        expected = surrogate(batch[: len(some)])
+        for way, precision, call in ways(surrogate, batch):
+            line = {"network": name, "way": way, "batch": n}
+            try:
+                found = call()[: len(some)].clone()
+            except (RuntimeError, ImportError) as error:  # no compiler for torch.compile, say
+                yield line | {"failed": f"{type(error).__name__}: {error}".splitlines()[0]}
+                continue
+            if name in SHIPPED or way.startswith("fused"):
+                require_agreement(way, precision, found, expected)
+            taken = seconds(call, repeats, batch.is_cuda)
+            median = statistics.median(taken)
+            line |= {"median": median, "fastest": min(taken), "slowest": max(taken)}
+            line |= {"states_per_second": n / median}
+            if batch.is_cuda:
+                kind = "ieee" if precision == "eager" else precision
+                line["of_roofline"] = roofline(surrogate, n, kind) / median
+            yield line
+
+
+# -- CVODE -----------------------------------------------------------------------------------------
+
+
+def cvode_seconds(rows: np.ndarray) -> float:
+    """Time of CVODE on some states, at the tolerance of the labels, started cold."""
+    advance = CVODE(combred.load_mechanism("drm19.yaml"), 1e-6)
+    advance(rows[:2, 0], rows[:2, 1], rows[:2, 2:])
+    return _host_seconds(lambda: advance(rows[:, 0], rows[:, 1], rows[:, 2:]))
+
+
+def cvode_line(some: Tensor, repeats: int) -> dict:
+    """States per second of CVODE, a process on every core, each with 200 states."""
+    cores = len(os.sched_getaffinity(0))
+    rows = timing.spread(some.cpu().numpy(), 200)
+    with open_pool(cores, ct.suppress_thermo_warnings) as pool:
+        rates = [
+            sum(len(rows) / taken for taken in pool.map(cvode_seconds, [rows] * cores))
+            for _ in range(repeats)
+        ]
+    rate = statistics.median(rates)
+    return {
+        "network": "-", "way": f"CVODE, cores: {cores}", "batch": len(rows) * cores,
+        "median": len(rows) * cores / rate, "fastest": len(rows) * cores / max(rates),
+        "slowest": len(rows) * cores / min(rates), "states_per_second": rate,
+    }  # fmt: skip
+
+
+def show(line: dict) -> None:
+    """Print a line of the table."""
+    start = f"{line['network']:15} {line['way']:16} {line['batch']:9}"
+    if "failed" in line:
+        print(start, line["failed"], flush=True)
+        return
+    share = f"{line['of_roofline']:9.1%}" if "of_roofline" in line else ""
+    print(f"{start} {line['states_per_second']:14.4g} {1e3 * line['median']:11.4f} "
+          f"{1e3 * line['fastest']:11.4f} {1e3 * line['slowest']:11.4f} {share}",
+          flush=True)  # fmt: skip
+
+
+@torch.no_grad()
+def main() -> None:
+    parser = argparse.ArgumentParser(description="States per second of inference.")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--largest", type=int, default=max(BATCHES))
+    asked = parser.parse_args()
+    on_gpu = torch.cuda.is_available()
+    where = torch.cuda.get_device_name() if on_gpu else "no GPU: the rows of the CPU alone"
+    torch.backends.cuda.matmul.allow_tf32 = False
+    repeats = 2 if asked.quick else 9
+    print(f"{timing.machine()}; {where}; torch {torch.__version__}")
+    print(f"{'network':15} {'way':16} {'batch':>9} {'states/s':>14} {'median ms':>11} "
+          f"{'fastest':>11} {'slowest':>11} {'of roofline':>9}")  # fmt: skip
+    some = states()
+    table = [cvode_line(some, repeats)]
+    show(table[0])
+    sizes = [n for n in (BATCHES if on_gpu else CPU_BATCHES) if n <= asked.largest]
+    some = some.to("cuda" if on_gpu else "cpu")
+    with timing.one_thread():
+        for name, surrogate in networks(asked.quick).items():
+            for line in lines(name, surrogate.to(some.device), some, sizes, repeats):
+                table.append(line)
+                show(line)
+            torch.compiler.reset()
+    gpu = torch.cuda.get_device_name() if on_gpu else None
+    print(json.dumps({"machine": timing.machine(), "gpu": gpu, "lines": table}))
+
+
+if __name__ == "__main__":
+    main()

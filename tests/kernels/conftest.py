@@ -1,0 +1,74 @@
+"""Triton kernels under test: on the GPU where there is one, elsewhere in Triton's interpreter.
+
+`compiling` is imported from this folder.
+"""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def pytest_collection_modifyitems(items):
+    """Tests of kernels are marked `cuda` where they run on one; those that need one wait for it."""
+    for item in items:
+        if DEVICE == "cuda" and "triton" in getattr(item, "fixturenames", ()):
+            item.add_marker("cuda")
+        elif DEVICE != "cuda" and item.get_closest_marker("cuda"):
+            item.add_marker(pytest.mark.skip(reason="needs a CUDA device"))
+
+
+@pytest.fixture(scope="session")
+def device() -> torch.device:
+    return torch.device(DEVICE)
+
+
+@pytest.fixture(scope="module")
+def triton(device):
+    """A function that imports a module of Triton kernels, to run on `device`.
+
+    Without a GPU they are interpreted. Whether they are is settled for every function when its
+    module is imported, also for those of Triton's own library, which other tests may have imported
+    before, compiled: these are replaced while a module's tests run. The switch itself is on during
+    the import alone, so that nothing else is interpreted.
+    """
+    pytest.importorskip("triton", reason="pip install combred[cuda]")
+    if device.type == "cuda":
+        yield importlib.import_module
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        interpret_library(patch)
+        yield import_interpreted
+
+
+def interpret_library(patch: pytest.MonkeyPatch) -> None:
+    """Replace what triton.language itself writes in Triton (sum, max, ...)."""
+    import triton.language as tl
+    from triton.runtime.interpreter import InterpretedFunction
+    from triton.runtime.jit import JITFunction
+
+    importlib.import_module("triton.experimental.gluon")  # a launch does, and it wants it as it was
+    interpreted = {}
+    for module in (tl, tl.standard):
+        for name, value in vars(module).copy().items():
+            if isinstance(value, JITFunction):  # the same one under either name
+                made = interpreted.setdefault(value, InterpretedFunction(value.fn))
+                patch.setattr(module, name, made)
+
+
+def import_interpreted(name: str):
+    """The module `name` of kernels, as Triton's interpreter runs them."""
+    from triton.runtime.jit import JITFunction
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRITON_INTERPRET", "1")
+        module = importlib.import_module(name)
+    compiled = [name for name, value in vars(module).items() if isinstance(value, JITFunction)]
+    assert not compiled, f"{module.__name__} was imported before with the interpreter off"
+    return module

@@ -1,0 +1,91 @@
+"""The fused surrogate, compiled ahead of time for the models that combred ships: no GPU is needed.
+
+Compiled in a process of its own, in which Triton's interpreter is off.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("triton", reason="pip install combred[cuda]")
+
+# Model, precision, compute capability; the most that may be spilled, in bytes a thread, which is
+# what Triton 3.9 does, half of them between layers and closure.
+CASES = [("drm19-39k", "bf16x3", 90, 512), ("drm19-39k", "tf32", 80, 640)]
+SHARED = {80: 166_912, 90: 232_448}  # bytes that a program can have, of an A100 and of an H200
+INSTRUCTION = {80: "mma.sync", 90: "wgmma.mma_async"}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> list[dict]:
+    environment = {**os.environ, "TRITON_CACHE_DIR": str(tmp_path_factory.mktemp("cache"))}
+    environment.pop("TRITON_INTERPRET", None)
+    environment["PYTHONPATH"] = os.pathsep.join([os.getcwd(), *sys.path])
+    done = subprocess.run(
+        [sys.executable, __file__, json.dumps([case[:3] for case in CASES])],
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=lambda i: f"{CASES[i][0]}-{CASES[i][2]}")
+def test_shipped_models_compile(made, number):
+    found, (_, _, arch, spill) = made[number], CASES[number]
+    assert found["registers"] <= 255 and found["spill_bytes"] <= spill, found
+    assert found["shared"] <= SHARED[arch], found
+    assert found["matrix_units"]  # and not products one by one
+
+
+def compiled(name: str, precision: str, arch: int, doubt: bool = False) -> dict:
+    """Registers and spilled bytes of a thread, shared bytes of a program, seconds to compile."""
+    import time
+
+    import triton
+    from compiling import report
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    import combred
+    from combred.kernels.inference import FusedSurrogate, advance_kernel
+
+    fused = FusedSurrogate(combred.load(name), precision)
+    weights = "*bf16" if precision.startswith("bf16") else "*fp32"
+    kinds = ["*fp64"] * 3 + ["i32", "*fp64", "*fp32", "*fp32", weights, weights, "*fp32"]
+    blocking = fused.blocking
+    constants = {
+        **fused.constants, "LIMITS": fused.limits if doubt else None,
+        "B": blocking.states, "AT_ONCE": blocking.at_once,
+    }  # fmt: skip
+    types = dict(zip(advance_kernel.arg_names, kinds, strict=False))
+    types |= {name: "constexpr" for name in constants}
+    tables = [(i,) for i in range(kinds.index("i32") + 1, len(kinds))]
+    begun = time.perf_counter()
+    made = triton.compile(
+        ASTSource(
+            advance_kernel, types, constants, {at: [["tt.divisibility", 16]] for at in tables}
+        ),
+        target=GPUTarget("cuda", arch, 32),
+        options={
+            "num_warps": blocking.warps,
+            "num_stages": blocking.stages,
+            "enable_fp_fusion": True,  # silences a warning of Triton 3.9
+        },
+    )
+    return {
+        **report(made.asm["cubin"]),
+        "shared": made.metadata.shared,
+        "matrix_units": INSTRUCTION[arch] in made.asm["ptx"],
+        "seconds": round(time.perf_counter() - begun, 1),
+    }
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parent))
+    print(json.dumps([compiled(*case) for case in json.loads(sys.argv[1])]))

@@ -141,7 +141,7 @@ class NetworkSettings:
 class TrainingSettings:
     """One training run: optimiser, schedules, precision."""
 
-    steps: int = setting(45_000, "optimiser steps")
+    steps: int = setting(20_000, "optimiser steps")
     optimizer: str = setting(
         "soap", "'soap'; 'muon' where layers are wider than about 1000; 'adam', which condenses"
     )
@@ -490,11 +490,12 @@ class Settings:
 
 
 RETRAINING = {
-    "steps": 16_000,
+    "steps": 12_000,
+    "lr": 3e-3,
     "batch": 1024,
     "batch_phases": 3,
     "rollout_steps": 8,
-    "rollout_share": 0.2,
+    "rollout_share": 0.1,
 }
 
 # Around 1 atm: what the networks were trained on before they were trained widely.
@@ -517,7 +518,8 @@ PROFILES: dict[str, dict] = {
     # The best found so far (docs/findings.md): He times 0.5, a long training on wide states, the
     # brain surgeon. It stands as the default of every setting.
     "default": {},
-    # What the networks that come with combred were made with: more states and flames; an hour.
+    # What the networks that come with combred were made with: more states and flames; an hour and a
+    # half.
     "shipped": {
         "start": "scratch",
         "sampling": {"states": 1_000_000, "ignitions": 1600, "flames": 240},

@@ -22,8 +22,14 @@ from combred.records import strict, write_bytes, write_json
 from combred.transform import StateTransform
 
 
-def save_surrogate(path: Path, surrogate: Surrogate, mechanism: Mechanism) -> None:
-    """Write a surrogate as safetensors, whole or not at all."""
+def save_surrogate(
+    path: Path, surrogate: Surrogate, mechanism: Mechanism, half: bool = False
+) -> None:
+    """Write a surrogate as safetensors, whole or not at all.
+
+    `half`: weights and biases in float16, for half the size; they are read back into float32. That
+    rounds each by up to 5e-4 of itself, which delays feel: validate the file that is written.
+    """
     boxcox = surrogate.transform.boxcox
     identity = {
         "mechanism": mechanism.name,
@@ -36,6 +42,8 @@ def save_surrogate(path: Path, surrogate: Surrogate, mechanism: Mechanism) -> No
         "power": surrogate.transform.power,
     }
     tensors = {k: v.detach().cpu().contiguous() for k, v in surrogate.state_dict().items()}
+    if half:
+        tensors |= {k: v.half() for k, v in tensors.items() if k.startswith("network.")}
     write_bytes(Path(path), serialize(tensors, metadata={"combred": json.dumps(identity)}))
 
 

@@ -38,6 +38,19 @@ def test_safetensors_give_back_the_same_surrogate(tmp_path, mechanism, trusting,
     assert again.dt == trusting.dt
 
 
+def test_half_precision_halves_the_network_and_rounds_it_alone(tmp_path, mechanism, trusting, path):
+    whole, half = tmp_path / "whole.safetensors", tmp_path / "half.safetensors"
+    save_surrogate(whole, trusting, mechanism)
+    save_surrogate(half, trusting, mechanism, half=True)
+    parameters = sum(p.numel() for p in trusting.network.parameters())
+    assert abs(whole.stat().st_size - half.stat().st_size - 2 * parameters) < 64  # the header
+    again = load_surrogate(half, mechanism).state_dict()
+    for name, tensor in trusting.state_dict().items():
+        assert again[name].dtype == tensor.dtype
+        exact = tensor.half().to(tensor) if name.startswith("network.") else tensor
+        assert torch.equal(again[name], exact), name
+
+
 def test_a_surrogate_of_another_mechanism_is_refused_with_both_named(
     tmp_path, mechanism, other, trusting
 ):

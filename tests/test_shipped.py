@@ -114,7 +114,7 @@ def test_a_part_of_the_range_and_another_reduction_are_no_difference(start, drm1
         ("", {"seed": 1}, "seed=1 is asked for"),
         ("training", {"steps": 5000}, "training.steps=5000 is asked for"),
         ("training", {"rollout_steps": 8}, "training.rollout_steps=8 is asked for"),
-        ("network", {"hidden": [20, 20]}, "network.hidden = ["),
+        ("network", {"hidden": [20, 20], "scales": ["0.5"]}, "network.hidden = ["),
         ("network", {"power": 1.0}, "network.power = 0.33"),
         ("sampling", {"fuel": "H2:1"}, "fuel CH4:1"),
         ("sampling", {"oxidizer": "O2:1"}, "oxidizer O2:1, N2:3.76"),

@@ -12,13 +12,17 @@ import torch
 
 import combred
 from combred import pipeline
-from combred.config import resolve
+from combred.config import Settings, resolve
 from combred.pipeline import prepare
 from combred.records import read_json
 
 PACKAGE = str(Path(pipeline.__file__).parents[1])
+# The one that the default profile starts from.
 MODEL, CARD = next(
-    (name, card) for name, card in combred.models().items() if card["training"]["stage"] == 0
+    (name, card)
+    for name, card in combred.models().items()
+    if card["training"]["settings"]["network"]["hidden"] == Settings().network.hidden
+    and card["training"]["stage"] == 0
 )
 MADE = CARD["training"]["settings"]
 # Within what the model was trained on, whatever that is; real in every part, and tiny.

@@ -235,7 +235,8 @@ def table(results: dict) -> None:
         width = 1e6 * cvode["thickness"]
         print(f"{case}: FreeFlame {cantera:.4f}, CVODE {cvode['speed']:.4f} m/s, {width:.0f} um")
         for model in combred.models():
-            print(f"  {model:11} {errors_in_words(row[model])}")
+            if model in row:  # a new one has not been through every flame yet
+                print(f"  {model:11} {errors_in_words(row[model])}")
     print(json.dumps(results))
 
 

@@ -2,12 +2,12 @@
 
     python -m benchmarks.long [STEPS [MODEL ...]]
 
-Marches shipped models (none named: all of them) from cold mixtures (T0 1400 to 1800 K, phi 0.6, 1, 1.4, 1 atm) over
-STEPS steps (1,000,000: a second) without stopping at the burnt gas, and compares the state after
-10,000, 50,000, 100,000, ... steps with chemical equilibrium at the same enthalpy and pressure
-(Cantera). CVODE's own distance from equilibrium after 50,000 steps (50 ms) is given beside. Writes
-benchmarks/results/long.json after every model, and goes on from there. Prints a table, then one
-JSON line.
+Marches shipped models (none named: all of them) from cold mixtures (T0 1400 to 1800 K, phi 0.6, 1,
+1.4, 1 atm) over STEPS steps (1,000,000: a second) without stopping at the burnt gas, and compares
+the state after 10,000, 50,000, 100,000, ... steps with chemical equilibrium at the same enthalpy
+and pressure (Cantera). CVODE's own distance from equilibrium after 50,000 steps (50 ms) is given
+beside. Writes benchmarks/results/long.json after every model, and goes on from there: a model whose
+file has not changed is not marched again. Prints a table, then one JSON line.
 """
 
 import json

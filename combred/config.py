@@ -518,8 +518,7 @@ PROFILES: dict[str, dict] = {
     # The best found so far (docs/findings.md): He times 0.5, a long training on wide states, the
     # brain surgeon. It stands as the default of every setting.
     "default": {},
-    # What the networks that come with combred were made with: more states and flames; an hour and a
-    # half.
+    # What the networks that come with combred were made with: more states and flames; an hour.
     "shipped": {
         "start": "scratch",
         "sampling": {"states": 1_000_000, "ignitions": 1600, "flames": 240},

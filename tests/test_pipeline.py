@@ -289,7 +289,13 @@ def test_two_processes_of_torchrun_share_the_windows(finished, copy):
 
 def test_an_interrupt_says_how_to_go_on(tmp_path):
     process = subprocess.Popen(
-        command(), cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, text=True
+        command(),
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+        # A shell starts what runs in its background deaf to interrupts, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 60
     while not (tmp_path / "runs/tiny/states.partial.h5").exists():

@@ -11,11 +11,11 @@ gradients, Muon makes the singular values of each layer's step equal (docs/findi
 from collections.abc import Iterable
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from combred.network import Network
 
-# Both as in the papers' experiments: SOAP's bases renewed every ten steps.
+# Steps between renewals of SOAP's bases, as in the paper's experiments.
 SOAP_EVERY = 10
 # Muon's step of a layer has this spectral norm per unit of learning rate, whatever the width; at a
 # width of 400 every weight then moves by 0.2 of the rate, root mean square, as with Adam.
@@ -85,9 +85,7 @@ def muon(network: Network) -> Optimizers:
     return Optimizers(parts)
 
 
-def _soap(
-    parameters: Iterable[nn.Parameter | Tensor], widest: int = 1 << 30
-) -> torch.optim.Optimizer:
+def _soap(parameters: Iterable[nn.Parameter], widest: int = 1 << 30) -> torch.optim.Optimizer:
     from pytorch_optimizer import SOAP  # half a second, and wanted by trainings alone
 
     return SOAP(

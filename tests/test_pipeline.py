@@ -243,19 +243,25 @@ def test_missing_or_other_windows_are_refused(copy):
     assert "Traceback" not in done.stdout + done.stderr + short.stderr
 
 
-def test_two_processes_of_torchrun_train_the_same_network(finished, copy):
-    folder = copy / "runs/tiny"
-    for name in ("stage0.safetensors", "train.json"):
-        (folder / name).unlink()
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
+def torchrun(folder: Path, only: str) -> subprocess.CompletedProcess:
+    """One step of the pipeline in two processes, which have to succeed."""
+    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
     done = subprocess.run(
-        [*torchrun, "-m", "combred.pipeline", *TINY, "only=train"],
-        cwd=copy,
+        [*launch, "-m", "combred.pipeline", *TINY, f"only={only}"],
+        cwd=folder,
         env=environment() | {"OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    return done
+
+
+def test_two_processes_of_torchrun_train_the_same_network(finished, copy):
+    folder = copy / "runs/tiny"
+    for name in ("stage0.safetensors", "train.json"):
+        (folder / name).unlink()
+    done = torchrun(copy, "train")
     two = json.loads((folder / "train.json").read_text())
     one = json.loads((finished / "runs/tiny/train.json").read_text())
     # Halves of each batch, gradients averaged: the same step but for rounding, which 150 steps
@@ -268,15 +274,7 @@ def test_two_processes_of_torchrun_share_the_windows(finished, copy):
     folder = copy / "runs/tiny"
     for stage in (1, 2):
         (folder / f"stage{stage}.safetensors").unlink()
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
-    done = subprocess.run(
-        [*torchrun, "-m", "combred.pipeline", *TINY, "only=reduce"],
-        cwd=copy,
-        env=environment() | {"OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    torchrun(copy, "reduce")
     for path in (folder, finished / "runs/tiny"):
         lines = [json.loads(line) for line in (path / "stage1.jsonl").read_text().splitlines()]
         assert lines[-1]["rollout"] > 0.0

@@ -117,8 +117,7 @@ class Table:
 
     def inputs(self, keep: np.ndarray, n: int) -> torch.Tensor:
         states = torch.from_numpy(self.run.states().draw(keep, n, 1))
-        transform = self.surrogate.transform
-        return transform.features(transform.variables(states)).float()
+        return self.surrogate.transform.inputs(states)
 
     def measure(self, row: Row, ratio: float) -> dict:
         """One entry: the network of a row at a ratio, judged before and after retraining."""

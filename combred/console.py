@@ -62,7 +62,9 @@ def print_resolved(run: Run) -> None:
     """The settings that depend on mechanism and machine, as resolved, with the reason."""
     s, m = run.settings, run.mechanism
     precision, reason = resolve_precision(s.training.precision, run.device.device)
-    widths = "-".join(map(str, [2 + m.n_species, *s.network.hidden, 2 + m.n_species]))
+    hidden = "-".join(map(str, s.network.hidden))
+    seen = s.network.kinetics
+    seen = f"the state and {seen} evaluations of the reaction rates" if seen else "the state alone"
     console.print(f"[bold]combred[/] run {run.folder}, profile {s.profile}, stage {s.stage}")
     console.print(
         f"  {m.name}: {m.n_species} species, fuel {s.sampling.fuel}, oxidizer "
@@ -70,8 +72,8 @@ def print_resolved(run: Run) -> None:
         f"atol {s.chemistry.atol:g}"
     )
     console.print(
-        f"  network {widths} on {run.device.device}, {torch.get_num_threads()} threads, "
-        f"precision {precision}: {reason}"
+        f"  network of {hidden} hidden units, which sees {seen}, on {run.device.device}, "
+        f"{torch.get_num_threads()} threads, precision {precision}: {reason}"
     )
     console.print(f"  {run.workers} processes run CVODE, seed {s.seed}")
 

@@ -19,7 +19,7 @@ from torch import nn
 from combred.mechanism import Mechanism
 from combred.network import Network, Surrogate
 from combred.records import strict, write_bytes, write_json
-from combred.transform import StateTransform
+from combred.transform import make_transform
 
 
 def save_surrogate(
@@ -40,6 +40,7 @@ def save_surrogate(
         "boxcox": boxcox.lam,
         "floor": boxcox.floor,
         "power": surrogate.transform.power,
+        "kinetics": surrogate.transform.evaluations,
     }
     tensors = {k: v.detach().cpu().contiguous() for k, v in surrogate.state_dict().items()}
     if half:
@@ -62,8 +63,13 @@ def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:
             f"{mechanism.name} ({mechanism.sha256[:12]}). "
             + mechanism.mend_mismatch(identity["mechanism"])
         )
-    transform = StateTransform(
-        mechanism.n_species, identity["boxcox"], identity["floor"], identity["power"]
+    transform = make_transform(
+        mechanism,
+        identity["dt"],
+        identity["boxcox"],
+        identity["floor"],
+        identity["power"],
+        identity.get("kinetics", 0),  # files from before there were any
     )
     surrogate = Surrogate(mechanism, identity["dt"], transform, Network(identity["widths"]))
     surrogate.load_state_dict(tensors)
@@ -145,7 +151,11 @@ def make_card(surrogate: Surrogate, mechanism: Mechanism, accuracy: dict, traini
             "p": [float(low[1]), float(high[1])],
             "Y": Y_range,
         },
-        "network": {"widths": surrogate.network.widths, "weights": surrogate.network.n_weights},
+        "network": {
+            "widths": surrogate.network.widths,
+            "weights": surrogate.network.n_weights,
+            "kinetics": surrogate.transform.evaluations,
+        },
         "training": training,
         "accuracy": accuracy,
         "versions": {

@@ -103,7 +103,7 @@ class Cutter:
         table, transform = run.states(), run.surrogate(0).transform
         held_out = table.held_out(s.training.held_out, s.seed)
         states = torch.from_numpy(table.draw(~held_out, s.reduction.calibration, s.seed))
-        return transform.features(transform.variables(states)).float()
+        return transform.inputs(states)
 
     def __call__(self, surrogate: Surrogate, share: float) -> Surrogate:
         return self.run.shared(lambda: self.cut(surrogate, share))

@@ -80,10 +80,10 @@ class Surrogate(nn.Module):
     ):
         super().__init__()
         n = 2 + mechanism.n_species
-        if network.widths[0] != n or network.widths[-1] != n:
+        if network.widths[0] != transform.n_inputs or network.widths[-1] != n:
             raise ValueError(
-                f"a network for {mechanism.name} maps {n} variables (T, p, {n - 2} species) to "
-                f"{n}; this one has widths {network.widths}"
+                f"a network for {mechanism.name} maps {transform.n_inputs} inputs to the change of "
+                f"{n} variables (T, p, {n - 2} species); this one has widths {network.widths}"
             )
         self.dt, self.n = dt, n
         self.transform = transform
@@ -104,8 +104,9 @@ class Surrogate(nn.Module):
         self.require_states(state)
         Y = self.normalized(state[:, 2:])
         T, p = state[:, 0], state[:, 1]
-        variables = self.transform.variables(torch.cat([state[:, :2], Y], dim=1))
-        change = self.predicted_change(variables)
+        state = torch.cat([state[:, :2], Y], dim=1)
+        variables = self.transform.variables(state)
+        change = self.predicted_change(state, variables)
         Y_raw = self.transform.boxcox.inverse(variables[:, 2:] + change[:, 2:])
         Y_next, conserves = self.conserving(Y_raw, Y)
         h = self.thermo.enthalpy(T, Y)
@@ -126,10 +127,11 @@ class Surrogate(nn.Module):
                 f"these have shape {state.size()}"
             )
 
-    def predicted_change(self, variables: Tensor) -> Tensor:
-        """Change of [T, p, F(Y)] over dt as the network says it, before closure."""
-        x = self.transform.features(variables).to(torch.float32)
-        return self.transform.change(self.network(x).to(torch.float64))
+    def predicted_change(self, state: Tensor, variables: Tensor) -> Tensor:
+        """Change of the `variables` [T, p, F(Y)] of states over dt as the network says it, before
+        closure."""
+        x, foretold = self.transform.prepared(state, variables)
+        return foretold + self.transform.change(self.network(x).to(torch.float64))
 
     def conserving(self, Y_raw: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
         """Y_raw with the element masses of Y, (n, n_species) both, and where that went well (n,).
@@ -153,7 +155,7 @@ class Surrogate(nn.Module):
         """
         p, Y = state[:, 1], state[:, 2:]
         variables = self.transform.variables(state)
-        change = self.predicted_change(variables)
+        change = self.predicted_change(state, variables)
         Y_raw = self.transform.boxcox.inverse(variables[:, 2:] + change[:, 2:])
         with torch.no_grad():
             Y_closed, conserves = self.conserving(Y_raw, Y)

@@ -43,7 +43,7 @@ from combred.rollouts import read_flames, read_rollouts, write_flames, write_rol
 from combred.rows import ValidationLoss, fit_transform
 from combred.run import Run
 from combred.sampling import sample
-from combred.transform import StateTransform
+from combred.transform import make_transform
 from combred.window_sampling import WindowSampler, sample_windows
 
 
@@ -190,10 +190,11 @@ def step_train(run: Run) -> None:
         say(run, f"  stage 0 is trained, none that comes with combred fits: {escape(why_not)}")
     inputs, table = run.train_inputs(shipped=False), run.states()
     held_out = table.held_out(s.training.held_out, s.seed)
-    n = run.mechanism.n_species
-    transform = StateTransform(n, s.network.boxcox, s.network.floor, s.network.power)
+    transform = make_transform(
+        run.mechanism, s.dt, s.network.boxcox, s.network.floor, s.network.power, s.network.kinetics
+    )
     fit_transform(transform, table, held_out)
-    network = Network([2 + n, *s.network.hidden, 2 + n])
+    network = Network([transform.n_inputs, *s.network.hidden, 2 + run.mechanism.n_species])
     initialize(network, s.network.layer_scales, torch.Generator().manual_seed(s.seed))
     surrogate = Surrogate(run.mechanism, s.dt, transform, network)
     surrogate.fit_trust(torch.from_numpy(b.state()) for b in table.chunks(keep=~held_out))
@@ -310,7 +311,7 @@ def merge_stage(run: Run, stage: Stage) -> None:
     surrogate = run.surrogate(stage.index - 1)
     held_out = table.held_out(s.training.held_out, s.seed)
     states = torch.from_numpy(table.draw(~held_out, s.reduction.calibration, s.seed))
-    x = surrogate.transform.features(surrogate.transform.variables(states)).float()
+    x = surrogate.transform.inputs(states)
     with torch.no_grad():
         full = count_parameters(run.surrogate(0).network)
         network, record = reduce_stage(surrogate.network, stage, s.reduction, x, full)

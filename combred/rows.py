@@ -21,13 +21,18 @@ def fit_transform(transform: StateTransform, table: StateTable, held_out: np.nda
         (torch.from_numpy(block.state()), torch.from_numpy(block.next_state()))
         for block in table.chunks(keep=~held_out)
     )
+    transform.fit_foretold(
+        torch.from_numpy(block.state()) for block in table.chunks(keep=~held_out)
+    )
 
 
 def encode(transform: StateTransform, block: Block) -> tuple[Tensor, Tensor]:
     """Network input and target, float32, of the rows of a block."""
-    v = transform.variables(torch.from_numpy(block.state()))
+    state = torch.from_numpy(block.state())
+    v = transform.variables(state)
     change = transform.variables(torch.from_numpy(block.next_state())) - v
-    return transform.features(v).float(), transform.target(change).float()
+    x, foretold = transform.prepared(state, v)
+    return x, transform.target(change - foretold).float()
 
 
 class Rows:

@@ -118,7 +118,7 @@ def network_alone(surrogate: Surrogate, states: np.ndarray) -> Advance:
     """Only the network's products, on the features of `states`: what the papers time. It has the
     call of an `Advance` and gives back the state that it was given."""
     transform, network = surrogate.transform, surrogate.network
-    x = transform.features(transform.variables(torch.as_tensor(states))).float()
+    x = transform.inputs(torch.as_tensor(states))
 
     def advance(T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         with torch.no_grad():

@@ -5,9 +5,13 @@ buffer of the module, so that it travels inside the exported file.
 """
 
 from collections.abc import Iterable
+from typing import Final
 
 import torch
 from torch import Tensor, nn
+
+from combred.mechanism import Mechanism
+from combred.quasi_steady import QuasiSteadyState
 
 
 class BoxCox(nn.Module):
@@ -35,18 +39,42 @@ class StateTransform(nn.Module):
     generalised Box-Cox transform of Yi et al. (arXiv 2512.05685): small changes stay visible;
     power 1 is the plain target. Columns that never change have scale 1. The features' mean,
     covariance and range are kept, to tell where the training data were.
+
+    With `foretold`, the change that the reaction rates foretell is taken from d: the network learns
+    what is left. It sees the foretold change, as if it were a target, and the stiffness beside x.
     """
 
-    def __init__(self, n_species: int, lam: float, floor: float, power: float):
+    LARGEST: Final[float] = 1e3  # foretold change in units of scale; those of states stay below 25
+
+    def __init__(
+        self,
+        n_species: int,
+        lam: float,
+        floor: float,
+        power: float,
+        foretold: QuasiSteadyState | None = None,
+    ):
         super().__init__()
         n = 2 + n_species
         self.boxcox = BoxCox(lam, floor)
         self.power = power
+        self.foretold = foretold
+        self.n_inputs: int = n
+        if foretold is not None:
+            seen = len(foretold.columns) + len(foretold.reactive)
+            self.n_inputs = n + seen
+            self.register_buffer("foretold_mean", torch.zeros(seen))
+            self.register_buffer("foretold_std", torch.ones(seen))
         for name in ("mean", "low", "high"):
             self.register_buffer(name, torch.zeros(n, dtype=torch.float64))
         for name in ("std", "scale"):
             self.register_buffer(name, torch.ones(n, dtype=torch.float64))
         self.register_buffer("covariance", torch.eye(n, dtype=torch.float64))
+
+    @property
+    def evaluations(self) -> int:
+        """Evaluations of the reaction rates; 0: the network sees the state alone."""
+        return self.foretold.evaluations if self.foretold is not None else 0
 
     def variables(self, state: Tensor) -> Tensor:
         """[T, p, F(Y)] (n, 2 + n_species) of states [T, p, Y]."""
@@ -56,8 +84,33 @@ class StateTransform(nn.Module):
         """Standardised network input of `variables`."""
         return (variables - self.mean) / self.std
 
+    def inputs(self, state: Tensor) -> Tensor:
+        """What the network is given for states [T, p, Y]: (n, n_inputs), float32."""
+        return self.prepared(state, self.variables(state))[0]
+
+    def prepared(self, state: Tensor, variables: Tensor) -> tuple[Tensor, Tensor]:
+        """What the network is given for states whose `variables` are known, (n, n_inputs), float32,
+        and the foretold change of the variables, (n, 2 + n_species), zero without rates."""
+        x, base = self.features(variables).to(torch.float32), torch.zeros_like(variables)
+        if self.foretold is not None:
+            seen, told = self.foresight(state)
+            x = torch.cat([x, (seen - self.foretold_mean) / self.foretold_std], dim=1)
+            base = base.index_copy(1, self.foretold.columns, told.to(base.dtype))
+        return x, base
+
+    def foresight(self, state: Tensor) -> tuple[Tensor, Tensor]:
+        """What the rates foretell of states: as inputs that are not standardised yet, and the
+        change of those variables that change; float32, without gradient."""
+        state = state.detach()
+        Y = state[:, 2:].clamp(min=self.boxcox.floor)
+        change, stiffness = self.foretold(state[:, 0], state[:, 1], Y)
+        scale = self.scale[self.foretold.columns].to(torch.float32)
+        d = (change / scale).clamp(-self.LARGEST, self.LARGEST)
+        told = torch.sign(d) * d.abs() ** self.power
+        return torch.cat([told, stiffness], dim=1), d * scale
+
     def target(self, change: Tensor) -> Tensor:
-        """What the network learns, of a change of `variables` over dt."""
+        """What the network learns, of a change of `variables` over dt (less the foretold one)."""
         d = change / self.scale
         return torch.sign(d) * d.abs() ** self.power
 
@@ -97,6 +150,29 @@ class StateTransform(nn.Module):
         self.low.copy_(low)
         self.high.copy_(high)
         return self
+
+    def fit_foretold(self, states: Iterable[Tensor]) -> None:
+        """Set mean and standard deviation of what the rates foretell, from states, streamed; after
+        `fit`. Without `foretold` nothing is to be done."""
+        if self.foretold is None:
+            return
+        n, total, squared = 0, torch.zeros(()), torch.zeros(())
+        for state in states:
+            seen = self.foresight(state)[0].double()
+            n, total, squared = n + len(seen), total + seen.sum(0), squared + (seen**2).sum(0)
+        mean = total / n
+        std = (squared / n - mean**2).clamp(min=0.0).sqrt()
+        self.foretold_mean.copy_(mean)
+        self.foretold_std.copy_(torch.where(std > 1e-6, std, 1.0))
+
+
+def make_transform(
+    mechanism: Mechanism, dt: float, boxcox: float, floor: float, power: float, kinetics: int
+) -> StateTransform:
+    """A transform to be fitted, for states of a mechanism and steps of dt [s]; `kinetics`:
+    evaluations of the reaction rates, 0 to 2."""
+    foretold = QuasiSteadyState(mechanism, dt, boxcox, floor, kinetics) if kinetics else None
+    return StateTransform(mechanism.n_species, boxcox, floor, power, foretold)
 
 
 def _positive(spread: Tensor, size: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from combred.mechanism import load_mechanism
 from combred.network import Network, Surrogate, initialize
 from combred.sampling import sample
 from combred.states import Block, StateWriter, open_states, state_attributes
-from combred.transform import StateTransform
+from combred.transform import StateTransform, make_transform
 
 DT = 1e-6
 AIR = "O2:1, N2:3.76"
@@ -111,18 +111,31 @@ def make_network():
     return make
 
 
+def fitted_to(path: Path, mechanism, kinetics: int) -> StateTransform:
+    made = make_transform(mechanism, DT, 0.1, 1e-13, 1 / 3, kinetics)
+    made.fit([(path.state, path.later)]).fit_foretold([path.state])
+    return made
+
+
 @pytest.fixture(scope="session")
 def transform(mechanism, path) -> StateTransform:
-    """Fitted to the path."""
-    fitted = StateTransform(mechanism.n_species, lam=0.1, floor=1e-13, power=1 / 3)
-    return fitted.fit([(path.state, path.later)])
+    """Fitted to the path; of the state alone."""
+    return fitted_to(path, mechanism, kinetics=0)
 
 
 @pytest.fixture(scope="session")
-def surrogate(mechanism, transform, make_network) -> Surrogate:
-    """Untrained, but its changes over dt are as large as those of the chemistry."""
-    n = 2 + mechanism.n_species
-    return Surrogate(mechanism, DT, transform, make_network([n, 24, 16, n], output=0.2))
+def informed(mechanism, path) -> StateTransform:
+    """The same with two evaluations of the reaction rates."""
+    return fitted_to(path, mechanism, kinetics=2)
+
+
+@pytest.fixture(scope="session", params=["transform", "informed"])
+def surrogate(request, mechanism, make_network) -> Surrogate:
+    """Untrained, but its changes over dt are as large as those of the chemistry; of the state
+    alone, and with reaction rates."""
+    n, transform = 2 + mechanism.n_species, request.getfixturevalue(request.param)
+    network = make_network([transform.n_inputs, 24, 16, n], output=0.2)
+    return Surrogate(mechanism, DT, transform, network)
 
 
 SAMPLING = {

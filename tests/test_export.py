@@ -4,6 +4,8 @@ import json
 
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
 
 from combred.export import (
     export_torchscript,
@@ -36,6 +38,19 @@ def test_safetensors_give_back_the_same_surrogate(tmp_path, mechanism, trusting,
     assert torch.equal(again(path.state), trusting(path.state))
     assert torch.equal(again.trust(path.state), trusting.trust(path.state))
     assert again.dt == trusting.dt
+
+
+def test_a_file_from_before_there_were_kinetics_sees_the_state_alone(tmp_path, mechanism, trusting):
+    if trusting.transform.evaluations:
+        pytest.skip("the file has them")
+    file = tmp_path / "s.safetensors"
+    save_surrogate(file, trusting, mechanism)
+    with safe_open(file, "pt") as stored:
+        identity = json.loads(stored.metadata()["combred"])
+        tensors = {name: stored.get_tensor(name) for name in stored.keys()}
+    del identity["kinetics"]
+    save_file(tensors, file, {"combred": json.dumps(identity)})
+    assert load_surrogate(file, mechanism).transform.evaluations == 0
 
 
 def test_half_precision_halves_the_network_and_rounds_it_alone(tmp_path, mechanism, trusting, path):
@@ -115,7 +130,7 @@ def test_the_exported_file_tells_its_doubts(exported, trusting, path):
     assert "0.1 of the step's change of Y + 0.0001" in card["methods"]["doubt(state)"]
 
 
-def test_the_card_says_what_a_user_needs(exported, mechanism, path, tmp_path):
+def test_the_card_says_what_a_user_needs(exported, trusting, mechanism, path, tmp_path):
     _, _, stored, card = exported
     assert stored == card == json.loads((tmp_path / "surrogate.json").read_text())
     assert card["mechanism_sha256"] == mechanism.sha256
@@ -125,8 +140,9 @@ def test_the_card_says_what_a_user_needs(exported, mechanism, path, tmp_path):
     # The range is that of the states, back through the Box-Cox transform (float64: 1e-9).
     k = mechanism.index("H2O")
     assert card["range"]["Y"]["H2O"][1] == pytest.approx(path.Y[:, k].max(), rel=1e-9)
-    n = 2 + mechanism.n_species
-    assert card["network"]["weights"] == n * 24 + 24 * 16 + 16 * n
+    n, seen = 2 + mechanism.n_species, trusting.transform.n_inputs
+    assert card["network"]["weights"] == seen * 24 + 24 * 16 + 16 * n
+    assert card["network"]["kinetics"] == trusting.transform.evaluations
 
 
 def test_an_export_that_disagrees_with_the_surrogate_is_not_left_behind(

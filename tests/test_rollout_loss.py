@@ -38,8 +38,11 @@ def in_double(surrogate: Surrogate) -> None:
     surrogate.network.double()
     transform = surrogate.transform
 
-    def predicted_change(variables):
-        return transform.change(surrogate.network(transform.features(variables)))
+    def predicted_change(state, variables):
+        x, foretold = transform.prepared(state, variables)
+        if transform.foretold is None:
+            x = transform.features(variables)
+        return foretold + transform.change(surrogate.network(x.double()))
 
     surrogate.predicted_change = predicted_change
 
@@ -75,9 +78,11 @@ def test_a_differentiable_step_is_the_forward_step(own, path):
     state = path.state
     later = own.differentiable(state, enthalpy_of(own, state))
     expected = own(state)
-    # Y of the path sums to 1 but for a rounding, which `forward` takes out.
-    assert torch.allclose(later[:, 0], expected[:, 0], rtol=0.0, atol=1e-8)
-    assert torch.allclose(later[:, 2:], expected[:, 2:], rtol=1e-9, atol=1e-15)
+    # Y of the path sums to 1 but for a rounding, which `forward` takes out; what is foretold is
+    # float32.
+    coarse = 1e3 if own.transform.evaluations else 1.0
+    assert torch.allclose(later[:, 0], expected[:, 0], rtol=0.0, atol=coarse * 1e-8)
+    assert torch.allclose(later[:, 2:], expected[:, 2:], rtol=coarse * 1e-9, atol=coarse * 1e-15)
     assert torch.equal(later[:, 1], state[:, 1])
     assert later.requires_grad
 
@@ -102,7 +107,7 @@ def answering(surrogate: Surrogate, change_of_Y: torch.Tensor) -> torch.Tensor:
         answer.append(torch.nn.Parameter((1.0 + change_of_Y) * answer.pop()))
         return answer[-1]
 
-    def predicted_change(variables):
+    def predicted_change(state, variables):
         answer[:] = [boxcox.__class__.inverse(boxcox, variables[:, 2:])]
         return torch.zeros_like(variables)
 
@@ -205,7 +210,10 @@ def test_windows_may_be_longer_than_the_steps(surrogate, windows):
 
 @pytest.mark.parametrize("steps", [1, 2, 4])
 def test_the_gradient_is_that_of_finite_differences(own, windows, steps):
-    """Through all steps, the closure and the transforms."""
+    """Through all steps, the closure and the transforms; but not through what the reaction rates
+    foretell of a step that is not the first."""
+    if steps > 1 and own.transform.evaluations:
+        pytest.skip("no gradient passes what is foretold of the steps after the first")
     in_double(own)
     loss = RolloutLoss(own, steps, FLOOR)
     in_double(loss.surrogate)
@@ -265,4 +273,4 @@ def test_processes_share_the_windows_of_a_step(make_rollouts):
     rollouts = make_rollouts()
     halves = [rollouts(3, rank, 2).item() for rank in (0, 1)]
     assert halves[0] != halves[1]
-    assert np.mean(halves) == pytest.approx(rollouts(3).item(), rel=1e-9)  # sums in another order
+    assert np.mean(halves) == pytest.approx(rollouts(3).item(), rel=1e-7)  # float32, in other shapes

@@ -7,7 +7,7 @@ import torch
 from combred import rows as module
 from combred.rows import Rows, encode, fit_transform
 from combred.states import open_states
-from combred.transform import StateTransform
+from combred.transform import StateTransform, make_transform
 
 DT = 1e-6
 HELD_OUT = 0.2
@@ -39,6 +39,20 @@ def test_encoded_rows_are_features_and_targets(table, fitted):
     assert torch.equal(x, ((v - fitted.mean) / fitted.std).float())
     # The change comes back from the target with float32's precision, tripled by the power 1/3.
     assert torch.allclose(fitted.change(z.double()), w - v, rtol=1e-6, atol=1e-300)
+
+
+def test_with_kinetics_what_is_left_of_the_change_is_encoded(table, drm19):
+    transform = make_transform(drm19, DT, 0.1, 1e-13, 1 / 3, kinetics=2)
+    fit_transform(transform, table, table.held_out(HELD_OUT, 0))
+    block = table.read(0, 50)
+    x, z = encode(transform, block)
+    state = torch.tensor(block.state())
+    v, w = transform.variables(state), transform.variables(torch.tensor(block.next_state()))
+    told, foretold = transform.prepared(state, v)
+    assert torch.equal(x, told)
+    back = foretold + transform.change(z.double())
+    # Float32 of the target, and of what is foretold, where the two are opposite.
+    assert torch.allclose(back, w - v, rtol=1e-5, atol=1e-6)
 
 
 ROWS, PIECE = 640, 64

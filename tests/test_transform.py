@@ -114,3 +114,62 @@ def test_all_that_undoes_a_transform_travels_with_it(path):
     z = transform.target(transform.variables(path.later) - v)
     assert torch.equal(other.features(v), transform.features(v))
     assert torch.equal(other.change(z), transform.change(z))
+
+
+# -- with reaction rates ---------------------------------------------------------------------------
+
+
+def test_what_the_rates_foretell_is_seen_standardised(path, informed):
+    n = informed.features(informed.variables(path.state)).shape[1]
+    x = informed.inputs(path.state)
+    assert x.dtype == torch.float32 and x.shape == (len(path.T), informed.n_inputs)
+    assert torch.equal(x[:, :n], informed.features(informed.variables(path.state)).float())
+    seen = x[:, n:].double()
+    assert seen.mean(0).abs().max() < 1e-5  # float32
+    std = seen.std(0, correction=0)
+    assert torch.allclose(std[std > 0], torch.ones_like(std[std > 0]), atol=1e-4)
+
+
+def test_the_foretold_change_is_seen_as_a_target(path, informed):
+    v = informed.variables(path.state)
+    x, foretold = informed.prepared(path.state, v)
+    columns = informed.foretold.columns
+    told = informed.target(foretold)[:, columns]
+    first = v.shape[1]
+    seen = x[:, first : first + len(columns)] * informed.foretold_std[: len(columns)]
+    seen = seen + informed.foretold_mean[: len(columns)]
+    assert torch.allclose(seen.double(), told, rtol=1e-4, atol=1e-4)  # float32, standardised
+    others = torch.ones(v.shape[1], dtype=torch.bool)
+    others[columns] = False  # p and inert species
+    assert (foretold[:, others] == 0).all() and (foretold[:, columns] != 0).any(0).all()
+
+
+def test_most_of_a_step_is_foretold(path, informed):
+    """What is left to learn is less than the change, for every variable over the ignition."""
+    v = informed.variables(path.state)
+    change = informed.variables(path.later) - v
+    left = (change - informed.prepared(path.state, v)[1]).abs().sum(0)
+    changing = informed.scale != 1.0
+    assert (left[changing] < change.abs().sum(0)[changing]).double().mean() > 0.8
+
+
+def test_an_absurd_foretold_change_is_bounded(path, informed):
+    hot = path.state[:1].clone()
+    hot[0, 0], hot[0, 2:] = 3000.0, 1.0 / (hot.shape[1] - 2)  # nothing of the kind was trained on
+    x, foretold = informed.prepared(hot, informed.variables(hot))
+    assert torch.isfinite(x).all()
+    assert (foretold.abs() <= 1.001 * informed.LARGEST * informed.scale).all()
+
+
+def test_the_state_alone_foretells_nothing(path, transform):
+    x, foretold = transform.prepared(path.state, transform.variables(path.state))
+    assert transform.evaluations == 0 and (foretold == 0).all()
+    assert torch.equal(x, transform.inputs(path.state))
+    transform.fit_foretold([path.state])  # nothing to be done
+
+
+def test_no_gradient_passes_what_is_foretold(path, informed):
+    state = path.state.clone().requires_grad_()
+    v = informed.variables(path.state)
+    x, foretold = informed.prepared(state, v)
+    assert not x.requires_grad and not foretold.requires_grad

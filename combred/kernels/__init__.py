@@ -74,10 +74,10 @@ def advance(
 
     - "triton": one launch, which reads a state once and writes it once; CUDA devices of compute
       capability 8.0 or more (or a CPU under Triton's interpreter, for tests: slow), hidden layers
-      of 512 units at most;
+      of 512 units at most, no reaction rates (network.kinetics=0);
     - "eager": `surrogate` itself, in torch;
-    - None: "triton" where it can run, else "eager"; logs why, once, if a layer is too wide or a
-      CUDA device unfit.
+    - None: "triton" where it can run, else "eager"; logs why, once, if the surrogate cannot be
+      fused or a CUDA device is unfit.
 
     precision, of "triton": "bf16x3" takes each number as a sum of two bf16, some 16 bits, in all
     products. "tf32" and "bf16" round to 10 and 7 bits in the hidden layers, and take the first and
@@ -85,7 +85,7 @@ def advance(
     ignitions of each model that combred ships, delays differed from those in float32 by at most
     2e-5 with bf16x3, 1.4e-3 with tf32 and 3.8e-3 with bf16, burnt temperatures by 0.4, 9 and 9 K.
 
-    ValueError for what is not an implementation or a precision, or too wide for "triton";
+    ValueError for what is not an implementation or a precision, or what "triton" cannot take;
     RuntimeError if "triton" is asked for and cannot run, with the cause.
     """
     from combred.kernels import eager, packing
@@ -102,10 +102,10 @@ def advance(
     if implementation == "triton" and reason:
         raise RuntimeError(f"advance cannot run in Triton: {reason}")
     if implementation is None:
-        wide = packing.too_wide(surrogate)
-        if wide or (reason and device.type == "cuda"):
-            fall_back("advance", wide or reason, "eager torch")
-        if wide or reason:
+        obstacle = packing.obstacle(surrogate)
+        if obstacle or (reason and device.type == "cuda"):
+            fall_back("advance", obstacle or reason, "eager torch")
+        if obstacle or reason:
             return eager.EagerSurrogate(surrogate)
     from combred.kernels import inference  # imports Triton
 

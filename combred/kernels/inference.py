@@ -120,9 +120,9 @@ class FusedSurrogate:
     """
 
     def __init__(self, surrogate: Surrogate, precision: str):
-        reason = packing.too_wide(surrogate)
+        reason = packing.obstacle(surrogate)
         if reason:
-            raise ValueError(f"{reason}: reduce the network, or take implementation='eager'")
+            raise ValueError(f"{reason}: take implementation='eager', or another network")
         packing.require_precision(precision)
         self.surrogate, self.precision = surrogate, precision
         self.device = surrogate.farthest.device

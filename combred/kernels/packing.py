@@ -102,8 +102,10 @@ class Model(Constants):
     iterations: int = 5  # and the last, linear: as many as in `ElementProjection`
 
 
-def too_wide(surrogate: Surrogate) -> str | None:
-    """Why the network cannot be fused; None where it can."""
+def obstacle(surrogate: Surrogate) -> str | None:
+    """Why the surrogate cannot be fused; None where it can."""
+    if surrogate.transform.evaluations:
+        return "it evaluates reaction rates, which the fused kernel does not"
     hidden = surrogate.network.widths[1:-1]
     if max(hidden, default=0) > WIDEST:
         return f"a hidden layer of {max(hidden)} units does not fit on chip, {WIDEST} do"

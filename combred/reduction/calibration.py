@@ -166,13 +166,20 @@ def relative_error(
 
 
 def gaussian_inputs(transform: StateTransform, n: int = 4096, seed: int = 0) -> Tensor:
-    """Inputs (n, 2 + n_species), float32, for calibration where there are no states.
+    """Inputs (n, n_inputs), float32, for calibration where there are no states.
 
     Gaussian, with the mean (zero) and the covariance of the training inputs that the transform of a
-    surrogate keeps.
+    surrogate keeps; what the rates foretell, if the network sees it, is that of such states.
     """
     values, vectors = torch.linalg.eigh(transform.covariance.double().cpu())
     root = vectors * values.clamp(min=0.0).sqrt()
     generator = torch.Generator().manual_seed(seed)
     draws = torch.randn(n, len(values), generator=generator, dtype=torch.float64)
-    return (draws @ root.T).float().to(transform.mean.device)
+    x = (draws @ root.T).to(transform.mean.device)
+    if transform.foretold is None:
+        return x.float()
+    variables = transform.mean + x * transform.std
+    Y = transform.boxcox.inverse(variables[:, 2:])
+    Tp = torch.maximum(variables[:, :2], transform.low[:2])
+    states = torch.cat([Tp, Y / Y.sum(dim=1, keepdim=True)], dim=1)
+    return transform.prepared(states, variables)[0]

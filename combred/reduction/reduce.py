@@ -238,7 +238,7 @@ def _reduce_surrogate(surrogate: Surrogate, calibration: Calibration | None, how
         if states.dtype != torch.float64:
             raise ValueError(f"states are float64, these are {states.dtype}: give states.double()")
         surrogate.require_states(states)
-        inputs = transform.features(transform.variables(states)).float()
+        inputs = transform.inputs(states)
     found = reduce(surrogate.network, inputs[:1], calibration=inputs, **how)
     reduced = copy.deepcopy(surrogate)
     reduced.network = found.network

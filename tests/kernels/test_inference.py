@@ -17,7 +17,7 @@ from combred import ignition, kernels
 from combred.kernels import loading, packing
 from combred.mechanism import load_mechanism
 from combred.network import Network, Surrogate
-from combred.transform import StateTransform
+from combred.transform import StateTransform, make_transform
 
 SHIPPED = ["drm19-39k", "drm19-118k", "drm19-338k"]
 # Of one step, against a network in float64: largest error of Y and of T [K], where a step changes Y
@@ -90,7 +90,7 @@ def in_float64(surrogate: Surrogate) -> Surrogate:
     exact = copy.deepcopy(surrogate)
     exact.network.double()
     transform = exact.transform
-    exact.predicted_change = lambda v: transform.change(exact.network(transform.features(v)))
+    exact.predicted_change = lambda _, v: transform.change(exact.network(transform.features(v)))
     return exact
 
 
@@ -294,6 +294,20 @@ def test_wide_layers_fall_back_and_say_so_once(caplog, monkeypatch):
     assert torch.equal(eager(state), surrogate(state)) and torch.equal(later, eager(state))
     assert torch.equal(moved, surrogate.closed(state)[1])
     assert eager(state, out=state) is state and torch.equal(state, later)
+
+
+def test_reaction_rates_are_not_fused(caplog, monkeypatch):
+    monkeypatch.setattr(loading, "_logged", set())
+    monkeypatch.setattr(kernels, "unavailable", lambda device: None)
+    mechanism = load_mechanism("h2o2.yaml")
+    transform = make_transform(mechanism, 1e-6, 0.1, 1e-13, 1 / 3, kinetics=1)
+    n = 2 + mechanism.n_species
+    surrogate = Surrogate(mechanism, 1e-6, transform, Network([transform.n_inputs, 16, n]))
+    with caplog.at_level(logging.WARNING):
+        assert not hasattr(kernels.advance(surrogate), "precision")  # eager
+    assert "evaluates reaction rates, which the fused kernel does not" in caplog.text
+    with pytest.raises(ValueError, match="reaction rates.*implementation='eager'"):
+        kernels.advance(surrogate, "triton")
 
 
 def test_what_cannot_be_made_is_refused(monkeypatch, triton):

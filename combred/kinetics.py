@@ -1,0 +1,198 @@
+"""Reaction rates in torch: how fast every species is made and consumed. Scriptable.
+
+Takes a mechanism that Cantera reads; float64. An evaluation is two products with the matrices of
+stoichiometry and an exponential between them, vectorised over states and reactions.
+"""
+
+from typing import Any, Final
+
+import cantera as ct
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from combred.mechanism import Mechanism
+from combred.thermo import GAS_CONSTANT
+
+NEVER = 1e30  # 1/K: the reciprocal of a temperature given as zero, whose exponential is nothing
+
+
+class Kinetics(nn.Module):
+    """Mass action with rate constants k = A T^b exp(-Ea / RT), third bodies, and falloff, also
+    chemically activated, of Lindemann, Troe (Gilbert, Luther & Troe, Ber. Bunsenges. Phys. Chem. 87
+    (1983)) and SRI (Stewart, Larson & Golden, Combust. Flame 75 (1989)); reverse rates from
+    equilibrium constants.
+
+    A rate of progress is the exponential of something linear in the logarithms of concentrations
+    and rate constant and in the Gibbs energies (g_k / RT):
+
+        ln q_forward = ln k + sum_k nu'_k ln c_k
+        ln q_reverse = ln k + sum_k nu''_k ln c_k + sum_k nu_k (g_k / RT - ln(p0 / RT))
+
+    Raises ValueError for a mechanism with other rates (pressure tables, Chebyshev polynomials,
+    Tsang's falloff, ...), naming the first such reaction.
+    """
+
+    LEAST: Final[float] = 1e-300  # kmol/m3 of a species that is not there
+    GAS_CONSTANT: Final[float] = GAS_CONSTANT
+    LN_10: Final[float] = float(np.log(10.0))
+
+    def __init__(self, mechanism: Mechanism):
+        super().__init__()
+        gas = mechanism.solution()
+        reactions = gas.reactions()
+        rates = [_rate(i, reaction, mechanism.name) for i, reaction in enumerate(reactions)]
+        used, made = gas.reactant_stoich_coeffs.T, gas.product_stoich_coeffs.T
+        orders, collider = used.copy(), np.zeros_like(used)
+        for order, efficiency, reaction in zip(orders, collider, reactions, strict=True):
+            for name, exponent in reaction.orders.items():
+                order[gas.species_index(name)] = exponent
+            if reaction.third_body is not None:
+                efficiency[:] = reaction.third_body.default_efficiency
+                for name, value in reaction.third_body.efficiencies.items():
+                    efficiency[gas.species_index(name)] = value
+        falloff = [i for i, rate in enumerate(rates) if rate["low"] is not None]
+        bodies = [i for i in range(len(rates)) if collider[i].any() and i not in falloff]
+        arrhenius = np.array([rate["arrhenius"] for rate in rates])
+        reversible = np.array([float(reaction.reversible) for reaction in reactions])
+        net, nothing = made - used, np.zeros_like(used)
+        # Of [ln c, g / RT, ln(p0 / RT), 1, ln T, -1 / T], the logarithm of forward and reverse; an
+        # irreversible reaction's reverse is counted as nothing, below.
+        forward = [orders, nothing, nothing[:, :1], arrhenius]
+        reverse = [made, net, -net.sum(axis=1, keepdims=True), arrhenius]
+        logarithms = np.vstack([np.hstack(forward), np.hstack(reverse) * reversible[:, None]])
+        # Kilograms made by a kilomole of net progress, and consumed by one of forward and reverse.
+        counted = np.array([rate["sign"] for rate in rates])[:, None] * mechanism.molecular_weights
+        consumed = np.vstack([counted * used, counted * made * reversible[:, None]])
+
+        def keep(name: str, value: Any, dtype: torch.dtype = torch.float64) -> None:
+            tensor = torch.as_tensor(np.asarray(value), dtype=dtype).contiguous()
+            self.register_buffer(name, tensor, persistent=False)  # the mechanism tells them
+
+        self.n_reactions: int = len(rates)
+        self.n_special: int = len(bodies) + len(falloff)
+        self.n_falloff: int = len(falloff)
+        self.any_activated: bool = any(rate["activated"] for rate in rates)
+        self.any_sri: bool = any(rate["sri"][0] > 0 for rate in rates)
+        keep("weights", mechanism.molecular_weights)
+        keep("reference_pressure", gas.reference_pressure)
+        keep("logarithms", logarithms.T)
+        keep("reversible", reversible)
+        keep("made", counted * net)
+        keep("consumed", consumed)
+        keep("special", bodies + falloff, torch.int64)
+        keep("collider", collider[bodies + falloff].T)
+        keep("high_pressure", arrhenius[falloff].T)
+        keep("low_pressure", np.reshape([rates[i]["low"] for i in falloff], (-1, 3)).T)
+        keep("activated", [rates[i]["activated"] for i in falloff], torch.bool)
+        keep("troe", np.reshape([rates[i]["troe"] for i in falloff], (-1, 4)).T)
+        keep("is_troe", [rates[i]["is_troe"] for i in falloff], torch.bool)
+        keep("sri", np.reshape([rates[i]["sri"] for i in falloff], (-1, 5)).T)
+        keep("nasa_low", mechanism.nasa_low.T)
+        keep("nasa_high", mechanism.nasa_high.T)
+        keep("T_mid", mechanism.T_mid)
+
+    def forward(self, T: Tensor, p: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
+        """dY/dt and the destruction of every species, (n, n_species) both, kg of it per kg of
+        mixture and second [1/s]; at T (n,) [K], p (n,) [Pa], Y (n, n_species) >= 0, sum 1.
+
+        Creation is the sum of the two.
+        """
+        T, moles = T[:, None], Y / self.weights
+        density = p[:, None] / (self.GAS_CONSTANT * T * moles.sum(dim=1, keepdim=True))
+        c = density * moles
+        arrhenius = torch.cat([torch.ones_like(T), torch.log(T), -1.0 / T], dim=1)
+        standard = torch.log(self.reference_pressure / (self.GAS_CONSTANT * T))
+        ln_c = torch.log(c.clamp(min=self.LEAST))
+        ln_q = torch.cat([ln_c, self.gibbs(T), standard, arrhenius], dim=1) @ self.logarithms
+        if self.n_special > 0:
+            ln_q = ln_q.view(-1, 2, self.n_reactions) + self.pressure(T, c, arrhenius)[:, None]
+        q = torch.exp(ln_q).view(-1, 2 * self.n_reactions)
+        forward, reverse = q[:, : self.n_reactions], q[:, self.n_reactions :]
+        net = (forward - reverse * self.reversible) @ self.made
+        return net / density, (q @ self.consumed) / density
+
+    def pressure(self, T: Tensor, c: Tensor, arrhenius: Tensor) -> Tensor:
+        """ln (n, n_reactions) of what third bodies and falloff multiply the (high-pressure) rate
+        constants by, zero for most; T (n, 1), c (n, n_species) [kmol/m3]."""
+        ln_M = torch.log((c @ self.collider).clamp(min=self.LEAST))
+        if self.n_falloff > 0:
+            bodies = self.n_special - self.n_falloff
+            ln_high, ln_low = arrhenius @ self.high_pressure, arrhenius @ self.low_pressure
+            ln_Pr = ln_low + ln_M[:, bodies:] - ln_high
+            # k = k_high Pr / (1 + Pr) F; chemically activated, k_low / (1 + Pr) F.
+            ratio = -torch.logaddexp(torch.zeros_like(ln_Pr), -ln_Pr)
+            if self.any_activated:
+                from_low = ln_low - ln_high - torch.logaddexp(torch.zeros_like(ln_Pr), ln_Pr)
+                ratio = torch.where(self.activated, from_low, ratio)
+            ln_M = torch.cat([ln_M[:, :bodies], ratio + self.broadening(T, ln_Pr)], dim=1)
+        return torch.zeros_like(T).repeat(1, self.n_reactions).index_copy(1, self.special, ln_M)
+
+    def broadening(self, T: Tensor, ln_Pr: Tensor) -> Tensor:
+        """ln F (n, n_falloff) at the reduced pressures Pr; zero for Lindemann's."""
+        log_Pr = ln_Pr / self.LN_10
+        a, per_T3, per_T1, T2 = self.troe.unbind(0)
+        center = (1.0 - a) * torch.exp(-T * per_T3) + a * torch.exp(-T * per_T1)
+        center = center + torch.where(T2 != 0.0, torch.exp(-T2 / T), 0.0)
+        log_center = torch.log10(center.clamp(min=self.LEAST))
+        C, N = log_Pr - 0.4 - 0.67 * log_center, 0.75 - 1.27 * log_center
+        ln_F = self.LN_10 * log_center / (1.0 + (C / (N - 0.14 * C)) ** 2)
+        ln_F = torch.where(self.is_troe, ln_F, 0.0)
+        if self.any_sri:
+            a, b, per_c, d, e = self.sri.unbind(0)
+            bracket = torch.log(a * torch.exp(-b / T) + torch.exp(-T * per_c))
+            ln_sri = torch.log(d) + bracket / (1.0 + log_Pr**2) + e * torch.log(T)
+            ln_F = torch.where(a > 0.0, ln_sri, ln_F)
+        return ln_F
+
+    def gibbs(self, T: Tensor) -> Tensor:
+        """g_k / RT (n, n_species) of NASA-7 at T (n, 1) [K] and the reference pressure."""
+        one = torch.ones_like(T)
+        powers = [one - torch.log(T), -T / 2, -(T**2) / 6, -(T**3) / 12, -(T**4) / 20, 1 / T, -one]
+        basis = torch.cat(powers, dim=1)
+        return torch.where(T > self.T_mid, basis @ self.nasa_high, basis @ self.nasa_low)
+
+
+def _rate(index: int, reaction: ct.Reaction, mechanism: str) -> dict:
+    """The numbers of a reaction's rate: of the high-pressure limit where it has falloff, and then
+    those of the other limit and of the falloff's width too."""
+    rate, kind = reaction.rate, type(reaction.rate)
+    numbers = {
+        "low": None,
+        "activated": False,
+        "troe": [1.0, NEVER, NEVER, 0.0],
+        "is_troe": False,
+        "sri": [0.0, 0.0, NEVER, 1.0, 0.0],
+    }
+    if kind is ct.ArrheniusRate:
+        return numbers | _arrhenius(rate)
+    if kind not in (ct.LindemannRate, ct.TroeRate, ct.SriRate):
+        raise ValueError(
+            f"reaction {index + 1} of {mechanism}, {reaction.equation}, has a rate of type "
+            f"{rate.type!r}; network.kinetics knows Arrhenius, third-body and falloff (Lindemann, Troe, "
+            "SRI) rates. Give network.kinetics=0, which needs none."
+        )
+    numbers |= _arrhenius(rate.high_rate)
+    numbers["low"] = _arrhenius(rate.low_rate)["arrhenius"]
+    numbers["activated"] = rate.chemically_activated
+    coefficients = [float(x) for x in rate.falloff_coeffs]
+    if kind is ct.TroeRate:
+        a, T3, T1, T2 = (coefficients + [0.0])[:4]
+        numbers |= {"is_troe": True, "troe": [a, _reciprocal(T3), _reciprocal(T1), T2]}
+    if kind is ct.SriRate:
+        a, b, c, d, e = coefficients if len(coefficients) == 5 else [*coefficients, 1.0, 0.0]
+        numbers["sri"] = [a, b, _reciprocal(c), d, e]
+    return numbers
+
+
+def _arrhenius(rate: ct.Arrhenius) -> dict:
+    """ln |A|, b and Ea/R [K], and the sign of A."""
+    A, Ea = rate.pre_exponential_factor, rate.activation_energy
+    ln_A = float(np.log(abs(A))) if A else -1e3  # a reaction given as none
+    numbers = [ln_A, rate.temperature_exponent, Ea / GAS_CONSTANT]
+    return {"arrhenius": numbers, "sign": float(np.sign(A))}
+
+
+def _reciprocal(T: float) -> float:
+    """1 / T, as Cantera takes a T of zero."""
+    return 1.0 / T if abs(T) > 1e-300 else NEVER

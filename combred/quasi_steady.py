@@ -1,0 +1,78 @@
+"""What the reaction rates foretell of a step: a quasi-steady-state step, and how stiff it is.
+
+Takes states; gives changes of [T, F(Y)], which the network sees, and which it corrects. They are
+not the answer, and alone far from it, but hold most of what is steep in it.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from combred.kinetics import Kinetics
+from combred.mechanism import Mechanism
+from combred.thermo import Thermo
+
+
+class QuasiSteadyState(nn.Module):
+    """The change over `dt` [s] as 1 or 2 `evaluations` of the reaction rates foretell it.
+
+    With creation C and destruction D = Y / tau frozen, dY/dt = C - Y / tau has the solution
+
+        dY = (C tau - Y) (1 - exp(-dt / tau)),
+
+    the quasi-steady-state predictor (Mott, Oran & van Leer, J. Comput. Phys. 164 (2000), section 2),
+    right for what is slow and for what is in balance. With two, the corrector: the same with the
+    means of C and 1 / tau over the step, its end as predicted. `lam`, `floor`: of the Box-Cox
+    transform F. Raises ValueError for rates that `Kinetics` does not know.
+    """
+
+    def __init__(
+        self, mechanism: Mechanism, dt: float, lam: float, floor: float, evaluations: int
+    ):
+        super().__init__()
+        if evaluations not in (1, 2):
+            raise ValueError(f"evaluations of the reaction rates: 1 or 2, not {evaluations}")
+        self.dt, self.lam, self.floor, self.evaluations = dt, lam, floor, evaluations
+        self.kinetics = Kinetics(mechanism)
+        self.thermo = Thermo(mechanism)
+        reactive = torch.tensor((~mechanism.inert).nonzero()[0])
+        self.register_buffer("reactive", reactive, persistent=False)
+        columns = torch.cat([torch.zeros(1, dtype=torch.int64), 2 + reactive])
+        self.register_buffer("columns", columns, persistent=False)  # of [T, p, Y], that change
+
+    def forward(self, T: Tensor, p: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
+        """Change of [T, F(Y)] (n, 1 + n_reactive) over dt and stiffness log10(dt / tau + 1e-6)
+        (n, n_reactive), float32, at T (n,) [K], p (n,) [Pa], Y (n, n_species) >= floor."""
+        net, destruction = self.kinetics(T, p, Y)
+        loss = destruction / Y
+        heat = self.thermo.species_enthalpy(T) / self.thermo.cp(T, Y)[:, None]
+        dY = self.step(net, loss)
+        if self.evaluations == 2:
+            ahead = torch.maximum(Y + dY, 1e-6 * Y)
+            ahead = ahead / ahead.sum(dim=1, keepdim=True)
+            T_ahead = (T - (heat * dY).sum(dim=1)).clamp(self.thermo.T_min, self.thermo.T_max)
+            net_ahead, destruction = self.kinetics(T_ahead, p, ahead)
+            loss_ahead = destruction / ahead
+            # The mean of C less Y times that of 1 / tau, with C = dY/dt + D at either end.
+            net = (net + net_ahead + (ahead - Y) * loss_ahead) / 2
+            loss = (loss + loss_ahead) / 2
+            dY = self.step(net, loss)
+        dT = -(heat * dY).sum(dim=1, keepdim=True).to(torch.float32)
+        Y, dY = Y.index_select(1, self.reactive), dY.index_select(1, self.reactive)
+        stiffness = (self.dt * loss.index_select(1, self.reactive)).to(torch.float32)
+        return torch.cat([dT, self.change_of_F(Y, dY)], 1), torch.log10(stiffness + 1e-6)
+
+    def step(self, net: Tensor, loss: Tensor) -> Tensor:
+        """dY (n, n_species) with creation and loss frequency 1 / tau [1/s] frozen; net (n,
+        n_species) [1/s]: dY/dt at the beginning."""
+        x = self.dt * loss
+        # (1 - exp(-x)) / x, which is 1 - x / 2 where x is too small to divide by.
+        share = torch.where(x > 1e-4, -torch.expm1(-x) / x.clamp(min=1e-4), 1.0 - x / 2)
+        return self.dt * net * share
+
+    def change_of_F(self, Y: Tensor, dY: Tensor) -> Tensor:
+        """F(Y + dY) - F(Y), float32, without the cancellation; F takes no less than the floor."""
+        least = self.floor / Y  # of Y + dY, in units of Y
+        grown = torch.maximum(1.0 + dY / Y, least).to(torch.float32)
+        growth = torch.maximum(dY / Y, least - 1.0).to(torch.float32)
+        ln = torch.where(growth > -0.5, torch.log1p(growth), torch.log(grown))
+        return Y.to(torch.float32) ** self.lam * torch.expm1(self.lam * ln) / self.lam

@@ -40,19 +40,24 @@ class Kinetics(nn.Module):
     def __init__(self, mechanism: Mechanism):
         super().__init__()
         gas = mechanism.solution()
-        reactions = gas.reactions()
-        rates = [_rate(i, reaction, mechanism.name) for i, reaction in enumerate(reactions)]
-        used, made = gas.reactant_stoich_coeffs.T, gas.product_stoich_coeffs.T
+        known = [
+            (reaction, _rate(i, reaction, mechanism.name), i)
+            for i, reaction in enumerate(gas.reactions())
+        ]
+        # Those whose rate constants depend on concentrations come last, falloff at the very end.
+        known.sort(key=lambda one: (one[1]["low"] is not None, one[0].third_body is not None))
+        reactions, rates, order = zip(*known, strict=True)
+        falloff = [rate for rate in rates if rate["low"] is not None]
+        used = gas.reactant_stoich_coeffs.T[list(order)]
+        made = gas.product_stoich_coeffs.T[list(order)]
         orders, collider = used.copy(), np.zeros_like(used)
-        for order, efficiency, reaction in zip(orders, collider, reactions, strict=True):
+        for exponents, efficiency, reaction in zip(orders, collider, reactions, strict=True):
             for name, exponent in reaction.orders.items():
-                order[gas.species_index(name)] = exponent
+                exponents[gas.species_index(name)] = exponent
             if reaction.third_body is not None:
                 efficiency[:] = reaction.third_body.default_efficiency
                 for name, value in reaction.third_body.efficiencies.items():
                     efficiency[gas.species_index(name)] = value
-        falloff = [i for i, rate in enumerate(rates) if rate["low"] is not None]
-        bodies = [i for i in range(len(rates)) if collider[i].any() and i not in falloff]
         arrhenius = np.array([rate["arrhenius"] for rate in rates])
         reversible = np.array([float(reaction.reversible) for reaction in reactions])
         net, nothing = made - used, np.zeros_like(used)
@@ -70,7 +75,7 @@ class Kinetics(nn.Module):
             self.register_buffer(name, tensor, persistent=False)  # the mechanism tells them
 
         self.n_reactions: int = len(rates)
-        self.n_special: int = len(bodies) + len(falloff)
+        self.n_bodies: int = sum(reaction.third_body is not None for reaction in reactions)
         self.n_falloff: int = len(falloff)
         self.any_activated: bool = any(rate["activated"] for rate in rates)
         self.any_sri: bool = any(rate["sri"][0] > 0 for rate in rates)
@@ -80,14 +85,13 @@ class Kinetics(nn.Module):
         keep("reversible", reversible)
         keep("made", counted * net)
         keep("consumed", consumed)
-        keep("special", bodies + falloff, torch.int64)
-        keep("collider", collider[bodies + falloff].T)
-        keep("high_pressure", arrhenius[falloff].T)
-        keep("low_pressure", np.reshape([rates[i]["low"] for i in falloff], (-1, 3)).T)
-        keep("activated", [rates[i]["activated"] for i in falloff], torch.bool)
-        keep("troe", np.reshape([rates[i]["troe"] for i in falloff], (-1, 4)).T)
-        keep("is_troe", [rates[i]["is_troe"] for i in falloff], torch.bool)
-        keep("sri", np.reshape([rates[i]["sri"] for i in falloff], (-1, 5)).T)
+        keep("collider", collider[len(rates) - self.n_bodies :].T)
+        keep("high_pressure", np.reshape([rate["arrhenius"] for rate in falloff], (-1, 3)).T)
+        keep("low_pressure", np.reshape([rate["low"] for rate in falloff], (-1, 3)).T)
+        keep("activated", [rate["activated"] for rate in falloff], torch.bool)
+        keep("troe", np.reshape([rate["troe"] for rate in falloff], (-1, 4)).T)
+        keep("is_troe", [rate["is_troe"] for rate in falloff], torch.bool)
+        keep("sri", np.reshape([rate["sri"] for rate in falloff], (-1, 5)).T)
         keep("nasa_low", mechanism.nasa_low.T)
         keep("nasa_high", mechanism.nasa_high.T)
         keep("T_mid", mechanism.T_mid)
@@ -105,19 +109,20 @@ class Kinetics(nn.Module):
         standard = torch.log(self.reference_pressure / (self.GAS_CONSTANT * T))
         ln_c = torch.log(c.clamp(min=self.LEAST))
         ln_q = torch.cat([ln_c, self.gibbs(T), standard, arrhenius], dim=1) @ self.logarithms
-        if self.n_special > 0:
-            ln_q = ln_q.view(-1, 2, self.n_reactions) + self.pressure(T, c, arrhenius)[:, None]
-        q = torch.exp(ln_q).view(-1, 2 * self.n_reactions)
+        if self.n_bodies > 0:
+            both = ln_q.view(-1, 2, self.n_reactions)[:, :, self.n_reactions - self.n_bodies :]
+            both.add_(self.pressure(T, c, arrhenius)[:, None])
+        q = torch.exp(ln_q)
         forward, reverse = q[:, : self.n_reactions], q[:, self.n_reactions :]
         net = (forward - reverse * self.reversible) @ self.made
         return net / density, (q @ self.consumed) / density
 
     def pressure(self, T: Tensor, c: Tensor, arrhenius: Tensor) -> Tensor:
-        """ln (n, n_reactions) of what third bodies and falloff multiply the (high-pressure) rate
-        constants by, zero for most; T (n, 1), c (n, n_species) [kmol/m3]."""
+        """ln (n, n_bodies) of what third bodies and falloff multiply the (high-pressure) rate
+        constants of the last reactions by; T (n, 1), c (n, n_species) [kmol/m3]."""
         ln_M = torch.log((c @ self.collider).clamp(min=self.LEAST))
         if self.n_falloff > 0:
-            bodies = self.n_special - self.n_falloff
+            bodies = self.n_bodies - self.n_falloff
             ln_high, ln_low = arrhenius @ self.high_pressure, arrhenius @ self.low_pressure
             ln_Pr = ln_low + ln_M[:, bodies:] - ln_high
             # k = k_high Pr / (1 + Pr) F; chemically activated, k_low / (1 + Pr) F.
@@ -126,7 +131,7 @@ class Kinetics(nn.Module):
                 from_low = ln_low - ln_high - torch.logaddexp(torch.zeros_like(ln_Pr), ln_Pr)
                 ratio = torch.where(self.activated, from_low, ratio)
             ln_M = torch.cat([ln_M[:, :bodies], ratio + self.broadening(T, ln_Pr)], dim=1)
-        return torch.zeros_like(T).repeat(1, self.n_reactions).index_copy(1, self.special, ln_M)
+        return ln_M
 
     def broadening(self, T: Tensor, ln_Pr: Tensor) -> Tensor:
         """ln F (n, n_falloff) at the reduced pressures Pr; zero for Lindemann's."""

@@ -19,15 +19,13 @@ class QuasiSteadyState(nn.Module):
 
         dY = (C tau - Y) (1 - exp(-dt / tau)),
 
-    the quasi-steady-state predictor (Mott, Oran & van Leer, J. Comput. Phys. 164 (2000), section 2),
-    right for what is slow and for what is in balance. With two, the corrector: the same with the
-    means of C and 1 / tau over the step, its end as predicted. `lam`, `floor`: of the Box-Cox
+    the quasi-steady-state predictor (Mott, Oran & van Leer, J. Comput. Phys. 164 (2000)), right for
+    what is slow and for what is in balance. With two, the corrector: the same with the means of C
+    and 1 / tau over the step, its end as predicted. `lam`, `floor`: of the Box-Cox
     transform F. Raises ValueError for rates that `Kinetics` does not know.
     """
 
-    def __init__(
-        self, mechanism: Mechanism, dt: float, lam: float, floor: float, evaluations: int
-    ):
+    def __init__(self, mechanism: Mechanism, dt: float, lam: float, floor: float, evaluations: int):
         super().__init__()
         if evaluations not in (1, 2):
             raise ValueError(f"evaluations of the reaction rates: 1 or 2, not {evaluations}")

@@ -31,7 +31,7 @@ def test_every_profile_resolves(profile):
 
 def test_the_settings_alone_are_the_default_profile():
     assert resolve([]) == Settings()
-    assert resolve(["stage=3"]).reduction.parameters == [0.35, 0.115, 0.034]
+    assert resolve(["stage=3"]).reduction.parameters == [0.115, 0.033, 0.012]
     assert PROFILES["default"] == {}
 
 

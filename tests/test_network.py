@@ -29,14 +29,14 @@ def dirty(path) -> tuple[torch.Tensor, np.ndarray]:
 def untrained(mechanism, transform, make_network):
     """A surrogate whose network was never trained: changes far beyond those of the chemistry."""
     n = 2 + mechanism.n_species
-    return Surrogate(mechanism, DT, transform, make_network([transform.n_inputs, 24, 16, n], output=1.0))
+    return Surrogate(mechanism, DT, transform, make_network([n, 24, 16, n], output=1.0))
 
 
 @pytest.fixture(scope="module")
 def silent(mechanism, transform, make_network):
     """A surrogate whose network answers zero."""
     n = 2 + mechanism.n_species
-    return Surrogate(mechanism, DT, transform, make_network([transform.n_inputs, 8, n], output=0.0))
+    return Surrogate(mechanism, DT, transform, make_network([n, 8, n], output=0.0))
 
 
 # -- the network -----------------------------------------------------------------------------------
@@ -81,7 +81,10 @@ def test_initialisation_depends_on_the_generator_alone():
 
 def test_a_network_of_other_widths_is_refused(mechanism, transform):
     n = 2 + mechanism.n_species
-    with pytest.raises(ValueError, match=rf"maps {n} inputs to the change of {n} variables.*widths \[{n}, 8, {n - 1}\]"):
+    with pytest.raises(
+        ValueError,
+        match=rf"maps {n} inputs to the change of {n} variables.*widths \[{n}, 8, {n - 1}\]",
+    ):
         Surrogate(mechanism, DT, transform, Network([n, 8, n - 1]))
 
 
@@ -213,7 +216,7 @@ def test_the_scripted_surrogate_agrees(path, surrogate):
 def trusting(mechanism, transform, make_network, path):
     n = 2 + mechanism.n_species
     # Its network answers zero: the closure moves nothing, and the range alone decides.
-    surrogate = Surrogate(mechanism, DT, transform, make_network([transform.n_inputs, 8, n], output=0.0))
+    surrogate = Surrogate(mechanism, DT, transform, make_network([n, 8, n], output=0.0))
     surrogate.fit_trust(path.state.split(7))
     return surrogate
 

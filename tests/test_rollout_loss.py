@@ -273,4 +273,5 @@ def test_processes_share_the_windows_of_a_step(make_rollouts):
     rollouts = make_rollouts()
     halves = [rollouts(3, rank, 2).item() for rank in (0, 1)]
     assert halves[0] != halves[1]
-    assert np.mean(halves) == pytest.approx(rollouts(3).item(), rel=1e-7)  # float32, in other shapes
+    # Float32, in other shapes.
+    assert np.mean(halves) == pytest.approx(rollouts(3).item(), rel=1e-7)

@@ -15,8 +15,9 @@ class ElementProjection(nn.Module):
     that E Y' = E Y_target over the reactive species; inert species are copied from the target.
 
     To first order dY_i = (Y_i^2 + 1e-8 Y_i) (E^T lam)_i: abundant species carry the correction,
-    traces keep their relative value. The exponential keeps Y' > 0. Six steps of Newton's method on
-    lam leave about 1e-13 where Y was off by some per cent; where it was far off, they may fail.
+    traces keep their relative value. The exponential keeps Y' > 0. At most six
+    steps of Newton's method on lam leave about 1e-13 where Y was off by some per cent; where it
+    was far off, they may fail.
     """
 
     def __init__(self, mechanism: Mechanism):
@@ -24,7 +25,9 @@ class ElementProjection(nn.Module):
         reactive = ~mechanism.inert
         E = mechanism.elements[:, reactive]
         E = E[E.any(axis=1)]
+        products = (E[:, None] * E).reshape(len(E) ** 2, -1).T  # of each pair of elements
         self.register_buffer("elements", torch.tensor(E, dtype=torch.float64))
+        self.register_buffer("products", torch.tensor(products).contiguous(), persistent=False)
         self.register_buffer("reactive", torch.tensor(reactive.nonzero()[0]))
         self.n_elements: int = len(E)
 
@@ -42,15 +45,21 @@ class ElementProjection(nn.Module):
         moved = y
         for _ in range(6):
             residual = b - moved @ self.elements.T
-            # Jacobian of E Y'(lam), scaled to a unit diagonal; an absent element gives a zero row.
-            slope = moved * weight
-            jacobian = torch.einsum("nk,ek,fk->nef", slope, self.elements, self.elements)
-            scale = torch.rsqrt(torch.diagonal(jacobian, dim1=1, dim2=2) + 1e-60)
-            scaled = jacobian * scale[:, :, None] * scale[:, None, :]
-            step = scale * solve_small(scaled, scale * residual, self.n_elements)
+            step = self.solve(moved * weight, residual)  # by the Jacobian of E Y'(lam)
             lam = lam + step
             moved = y * torch.exp((weight * (lam @ self.elements)).clamp(-3.0, 3.0))
+            if not Y.is_cuda and bool(((step @ self.elements).abs() * weight < 1e-9).all()):
+                break  # the next step would be its square; on a GPU, asking costs more than it
         return target.index_copy(1, self.reactive, moved)
+
+    def solve(self, slope: Tensor, residual: Tensor) -> Tensor:
+        """x (n, n_elements) of E diag(slope) E^T x = residual, scaled to a unit diagonal; zero for
+        an element that is absent."""
+        n = self.n_elements
+        jacobian = (slope @ self.products).view(-1, n, n)
+        scale = torch.rsqrt(torch.diagonal(jacobian, dim1=1, dim2=2) + 1e-60)
+        scaled = jacobian * scale[:, :, None] * scale[:, None, :]
+        return scale * solve_small(scaled, scale * residual, n)
 
     @torch.jit.ignore
     def linearized(self, Y: Tensor, moved: Tensor, dY: Tensor) -> Tensor:
@@ -67,10 +76,7 @@ class ElementProjection(nn.Module):
         own = torch.where(free, y * exponent / weight, 0.0)
         u = torch.exp(exponent) * (1.0 + own) * change
         slope = torch.where(free, end * weight, 0.0)
-        jacobian = torch.einsum("nk,ek,fk->nef", slope, self.elements, self.elements)
-        scale = torch.rsqrt(torch.diagonal(jacobian, dim1=1, dim2=2) + 1e-60)
-        scaled = jacobian * scale[:, :, None] * scale[:, None, :]
-        dlam = -scale * solve_small(scaled, scale * (u @ self.elements.T), self.n_elements)
+        dlam = -self.solve(slope, u @ self.elements.T)
         kept = u + slope * (dlam @ self.elements)
         return torch.zeros_like(Y).index_copy(1, self.reactive, kept)
 

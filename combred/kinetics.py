@@ -174,8 +174,8 @@ def _rate(index: int, reaction: ct.Reaction, mechanism: str) -> dict:
     if kind not in (ct.LindemannRate, ct.TroeRate, ct.SriRate):
         raise ValueError(
             f"reaction {index + 1} of {mechanism}, {reaction.equation}, has a rate of type "
-            f"{rate.type!r}; known are Arrhenius, third-body and falloff rates (Lindemann, Troe, SRI). "
-            "Give network.kinetics=0, which needs none."
+            f"{rate.type!r}; known are Arrhenius, third-body and falloff rates (Lindemann, Troe, "
+            "SRI). Give network.kinetics=0, which needs none."
         )
     numbers |= _arrhenius(rate.high_rate)
     numbers["low"] = _arrhenius(rate.low_rate)["arrhenius"]

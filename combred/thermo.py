@@ -1,5 +1,6 @@
 """Ideal-gas thermodynamics in torch: enthalpy, cp, and T from enthalpy. Scriptable, float64."""
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -21,6 +22,14 @@ class Thermo(nn.Module):
         self.register_buffer("low", torch.tensor(mechanism.nasa_low[:, :6] * specific))
         self.register_buffer("high", torch.tensor(mechanism.nasa_high[:, :6] * specific))
         self.register_buffer("T_mid", torch.tensor(mechanism.T_mid))
+        # The coefficients of h by the temperature at which polynomials join: species side by side.
+        joints = np.unique(mechanism.T_mid)
+        of_joint = mechanism.T_mid[:, None] == joints
+        both = np.stack([mechanism.nasa_low[:, :6], mechanism.nasa_high[:, :6]], axis=1)
+        grouped = (both * specific[:, :, None])[:, None] * of_joint[:, :, None, None]
+        grouped = torch.tensor(grouped.reshape(mechanism.n_species, -1))
+        self.register_buffer("joints", torch.tensor(joints), persistent=False)
+        self.register_buffer("grouped", grouped, persistent=False)
         self.T_min: float = float(mechanism.T_min)
         self.T_max: float = float(mechanism.T_max)
 
@@ -51,7 +60,12 @@ class Thermo(nn.Module):
         within [T_min / 2, T_max + 1000 K]: outside, the polynomials say nothing.
         """
         T = guess.clamp(self.T_min / 2, self.T_max + 1000.0)
+        mixture = (Y @ self.grouped).view(-1, len(self.joints), 2, 6)
+        low, high = mixture[:, :, 0], mixture[:, :, 1]
         for _ in range(iterations):
-            T = T - (self.enthalpy(T, Y) - h) / self.cp(T, Y)
-            T = T.clamp(self.T_min / 2, self.T_max + 1000.0)
+            above = T[:, None, None] > self.joints[:, None]
+            a1, a2, a3, a4, a5, a6 = torch.where(above, high, low).sum(dim=1).unbind(1)
+            enthalpy = a6 + T * (a1 + T * (a2 / 2 + T * (a3 / 3 + T * (a4 / 4 + T * a5 / 5))))
+            cp = a1 + T * (a2 + T * (a3 + T * (a4 + T * a5)))
+            T = (T - (enthalpy - h) / cp).clamp(self.T_min / 2, self.T_max + 1000.0)
         return T

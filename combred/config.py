@@ -167,6 +167,9 @@ class TrainingSettings:
     held_out: float = setting(0.05, "share of the rows, whole trajectories, held out")
     evaluate_every: int = setting(200, "interval of a line of metrics", "steps")
     checkpoint_seconds: float = setting(20.0, "interval of checkpoints", "s")
+    flame_visits: int = setting(
+        1, "times that an unperturbed flame state is seen in an epoch; others are seen once"
+    )
     memory_rows: int = setting(4_000_000, "rows held in memory; more are streamed in buffers")
     rollout_steps: int = setting(
         0, "steps that windows of CVODE's ignitions are marched while training; 0: none"
@@ -196,6 +199,7 @@ class TrainingSettings:
             self.batch_phases > 0 and self.decay_every > 0 and self.evaluate_every > 0,
             "batch_phases, decay_every and evaluate_every must be positive",
         )
+        require(self.flame_visits > 0, f"flame_visits={self.flame_visits} must be at least 1")
         require(0 <= self.warmup < 1, f"warmup={self.warmup} must lie in [0, 1)")
         require(0 < self.held_out < 1, f"held_out={self.held_out} must lie in (0, 1)")
         require(self.memory_rows >= self.batch_final, "memory_rows must hold the largest batch")
@@ -500,6 +504,7 @@ RETRAINING = {
     "lr": 3e-3,
     "batch": 1024,
     "batch_phases": 3,
+    "flame_visits": 4,
     "rollout_steps": 8,
     "rollout_share": 0.1,
 }

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from combred.losses import LOSSES
 from combred.network import Network
-from combred.states import CHUNK, Block, StateTable
+from combred.states import CHUNK, SAMPLERS, Block, StateTable
 from combred.transform import StateTransform
 
 
@@ -35,8 +35,12 @@ def encode(transform: StateTransform, block: Block) -> tuple[Tensor, Tensor]:
     return x, transform.target(change - foretold).float()
 
 
+FLAME = SAMPLERS.index("flame")
+
+
 class Rows:
-    """Encoded rows of a state file, in memory or, if there are too many, in shuffled buffers.
+    """Encoded rows of a state file, in memory or, if there are too many, in shuffled buffers; those
+    of unperturbed flames `flame_visits` times.
 
     The batch of a step depends on seed and step alone, so that a resumed run sees what the
     uninterrupted one would have seen.
@@ -50,15 +54,20 @@ class Rows:
         memory_rows: int,
         device: torch.device,
         seed: int,
+        flame_visits: int = 1,
     ):
         self.table, self.transform, self.keep = table, transform, keep
-        self.device, self.seed = device, seed
+        self.device, self.seed, self.flame_visits = device, seed, flame_visits
         starts = np.arange(0, table.rows, CHUNK)
-        counts = np.add.reduceat(keep.astype(np.int64), starts)
+        counts = np.add.reduceat(np.where(keep, self.visits(table.samplers), 0), starts)
         self._chunks = [(int(s), int(c)) for s, c in zip(starts, counts, strict=True) if c > 0]
         self.rows = int(counts.sum())
         self.memory_rows = memory_rows
         self._loaded: tuple[tuple[int, ...], Tensor, Tensor] | None = None
+
+    def visits(self, samplers: np.ndarray) -> np.ndarray:
+        """How often rows of these samplers (n,) are seen in an epoch."""
+        return np.where(samplers == FLAME, self.flame_visits, 1)
 
     def load(self, chunks: list[int]) -> tuple[Tensor, Tensor]:
         """Encoded rows of the chunks that start at the given rows; the last ones are kept."""
@@ -69,7 +78,9 @@ class Rows:
             for start in chunks:
                 stop = min(start + CHUNK, self.table.rows)
                 block = self.table.read(start, stop).rows(self.keep[start:stop])
-                parts.append(encode(self.transform, block))
+                visits = torch.from_numpy(self.visits(block.sampler))
+                encoded = encode(self.transform, block)
+                parts.append([side.repeat_interleave(visits, dim=0) for side in encoded])
             x, z = (torch.cat(side).to(self.device) for side in zip(*parts, strict=True))
             self._loaded = key, x, z
         return self._loaded[1:]

@@ -127,7 +127,10 @@ def train(
     precision, _ = resolve_precision(settings.precision, device.device)
     network.to(device.device)
     transform.to("cpu")
-    rows = Rows(table, transform, ~held_out, settings.memory_rows, device.device, seed)
+    rows = Rows(
+        table, transform, ~held_out, settings.memory_rows, device.device, seed,
+        settings.flame_visits,
+    )  # fmt: skip
     check = ValidationLoss(table, transform, held_out, settings.loss, device.device)
     optimizers = OPTIMIZERS[settings.optimizer](network)
     descend = Descent(network, optimizers, settings, device, precision == "bf16", rollouts)

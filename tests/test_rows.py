@@ -6,7 +6,7 @@ import torch
 
 from combred import rows as module
 from combred.rows import Rows, encode, fit_transform
-from combred.states import open_states
+from combred.states import SAMPLERS, open_states
 from combred.transform import StateTransform, make_transform
 
 DT = 1e-6
@@ -132,3 +132,17 @@ def test_batches_have_the_sizes_asked_for_or_the_whole_buffer(numbered, monkeypa
     got = [len(x) for x, _ in rows.batches(sizes, first=0)]
     assert got[:4] == sizes[:4] and got[5] == 5
     assert got[4] in (PIECE, 2 * PIECE)  # a buffer
+
+
+def test_flames_are_visited_as_often_as_asked_for(table, fitted, monkeypatch):
+    """Every row of an epoch once, those of unperturbed flames three times."""
+    monkeypatch.setattr(module, "FLAME", SAMPLERS.index("ignition"))  # of which the table has some
+    visits = np.where(table.samplers == module.FLAME, 3, 1)
+    keep = np.ones(table.rows, dtype=bool)
+    rows = Rows(table, fitted, keep, 10**6, torch.device("cpu"), 0, flame_visits=3)
+    assert rows.rows == visits.sum() and 1 < visits.mean() < 3
+    x = torch.cat([x for x, _ in rows.batches([rows.rows], first=0)])
+    once = encode(fitted, table.read(0, table.rows))[0]
+    seen = (x[:, None] == once[None]).all(2).sum(0)
+    twins = (once[:, None] == once[None]).all(2).double()  # rows may be alike
+    assert torch.equal(seen.double(), twins @ torch.tensor(visits, dtype=torch.float64))

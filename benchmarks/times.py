@@ -1,0 +1,61 @@
+"""How long does a state take, by CVODE and by each model that combred ships?
+
+    python -m benchmarks.times [MODEL ...]
+
+One core, one run: CVODE at the labels' tolerance and at one that a CFD run would rather choose, and
+every shipped model (or those named), whole, as TorchScript runs it, closure included; on 4096
+states spread evenly over CVODE's ignitions of benchmarks/accuracy.py (`grid`), CVODE on 256 of
+them. Repeats are interleaved. Leave the machine alone meanwhile. Writes
+benchmarks/results/times.json; prints a table, then one JSON line.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import combred
+from benchmarks.accuracy import CHEMISTRY, DT, references
+from combred import timing
+from combred.console import progress
+from combred.ignition import Rollout
+from combred.reactor import CVODE
+from combred.records import write_json
+
+RESULTS = Path(__file__).parent / "results" / "times.json"
+STATES, REPEATS = 4096, 7
+
+
+def states_of(rollouts: list[Rollout], count: int) -> np.ndarray:
+    """(count, 2 + n_species) states, evenly spread over all steps of all rollouts."""
+    every = [
+        np.column_stack([r.T, np.full(len(r.T), r.case.p), np.maximum(r.Y, 0.0)]) for r in rollouts
+    ]
+    return timing.spread(np.concatenate(every), count)
+
+
+def main(models: list[str]) -> None:
+    mechanism = combred.load_mechanism("drm19.yaml")
+    states = states_of(references(("grid",))["grid"], STATES)
+    advances = {}
+    for tolerance in (CHEMISTRY, timing.CFD_TOLERANCE):
+        cvode = CVODE(mechanism, DT, tolerance.rtol, tolerance.atol)
+        advances[f"CVODE rtol {tolerance.rtol:g}"] = cvode, timing.CVODE_STATES
+    for model in models or list(combred.models()):
+        advances[model] = timing.scripted(combred.load(model)), STATES
+    with timing.one_thread(), progress("timing") as bar:
+        times = timing.time_per_state(advances, states, REPEATS, bar)
+    found = {"machine": timing.machine(), "cores": 1, "batch": STATES, "times": times}
+    write_json(RESULTS, found)
+    slow, usual = (times[name]["median"] for name in list(times)[:2])
+    print(f"{'':24}{'us a state':>12}{'fastest':>9}{'slowest':>9}   times faster than CVODE")
+    for name, took in times.items():
+        of = f"{usual / took['median']:9.1f} {slow / took['median']:9.1f}"
+        us = [1e6 * took[key] for key in ("median", "fastest", "slowest")]
+        print(f"{name:24}{us[0]:12.1f}{us[1]:9.1f}{us[2]:9.1f}{of}")
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

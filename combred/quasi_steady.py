@@ -40,6 +40,7 @@ class QuasiSteadyState(nn.Module):
     def forward(self, T: Tensor, p: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
         """Change of [T, F(Y)] (n, 1 + n_reactive) over dt and stiffness log10(dt / tau + 1e-6)
         (n, n_reactive), float32, at T (n,) [K], p (n,) [Pa], Y (n, n_species) >= floor."""
+        T = T.clamp(self.thermo.T_min / 2, self.thermo.T_max + 1000.0)  # as `Thermo.temperature`
         net, destruction = self.kinetics(T, p, Y)
         loss = destruction / Y
         heat = self.thermo.species_enthalpy(T) / self.thermo.cp(T, Y)[:, None]

@@ -32,6 +32,7 @@ from combred.console import (
 from combred.devices import open_device
 from combred.export import export_torchscript, load_surrogate, make_card, save_surrogate
 from combred.gated import reduce_to_gate
+from combred.kinetics import Kinetics
 from combred.mechanism import load_mechanism
 from combred.network import Network, Surrogate, initialize
 from combred.progress import forget_checkpoint
@@ -83,6 +84,8 @@ def prepare(settings: Settings) -> Run:
     settings = replace(settings, sampling=replace(settings.sampling, fuel=fuel))
     run = Run(settings, mechanism, Path("runs") / settings.run_name, open_device())
     mechanism.mixture(fuel, settings.sampling.oxidizer, 1.0)  # refuses what is no mixture
+    if settings.network.kinetics:
+        Kinetics(mechanism)  # refuses rates that it does not know, before anything is sampled
     if run.device.leads:
         run.folder.mkdir(parents=True, exist_ok=True)
         print_resolved(run)

@@ -17,6 +17,7 @@ import torch
 from safetensors.torch import load_file
 
 from combred import pipeline
+from combred.config import resolve
 from combred.export import load_torchscript
 from combred.mechanism import load_mechanism
 from combred.sampling import Sampler
@@ -472,3 +473,26 @@ def test_the_fuel_is_resolved(fuel, mechanism, resolved):
 def test_an_unknown_fuel_is_refused():
     with pytest.raises(ValueError, match="has no species 'C3H8'"):
         load_mechanism("drm19.yaml").resolve_fuel("C3H8:1")
+
+
+PRESSURE_TABLE = """
+phases:
+- {name: gas, thermo: ideal-gas, elements: [H, O, N], kinetics: gas,
+   species: [{gri30.yaml/species: [H2, H, O, O2, OH, H2O, N2]}]}
+reactions:
+- equation: O + H2 <=> H + OH
+  type: pressure-dependent-Arrhenius
+  rate-constants:
+  - {P: 0.1 atm, A: 1.0e+10, b: 0.0, Ea: 0.0}
+  - {P: 10.0 atm, A: 1.0e+12, b: 0.0, Ea: 0.0}
+"""
+
+
+def test_rates_that_are_not_known_are_refused_before_anything_is_sampled(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table.yaml").write_text(PRESSURE_TABLE)
+    asked = ["mechanism=table.yaml", "sampling.fuel=H2:1"]
+    with pytest.raises(ValueError, match=r"H2 \+ O <=> H \+ OH.*network\.kinetics=0"):
+        pipeline.prepare(resolve(asked))
+    assert not (tmp_path / "runs").exists()
+    assert pipeline.prepare(resolve([*asked, "network.kinetics=0"])).folder.is_dir()

@@ -25,8 +25,8 @@ from combred.rollouts import read_rollouts
 # Real in every part and far too small to be accurate: its delays are half of CVODE's, or none.
 GATE = "reduction.gate=ignition:300%"
 TINY = """profile=smoke stage=1 run=tiny start=scratch workers=1 sampling.states=400
-sampling.ignitions=6 sampling.flames=0 network.hidden=[24,12] training.steps=150 training.batch=64
-training.batch_final=64 training.held_out=0.2 retraining.steps=150 retraining.batch=64
+sampling.ignitions=6 sampling.flames=0 network.hidden=[24,12] network.kinetics=0
+training.steps=150 training.batch=64 training.batch_final=64 training.held_out=0.2 retraining.steps=150 retraining.batch=64
 retraining.batch_final=64 retraining.held_out=0.2 retraining.checkpoint_seconds=0
 validation.T0=[1750,1850] validation.burnt_time=5e-5
 reduction.min_width=2 reduction.method=brain_surgeon reduction.gate_ignitions=3

@@ -403,7 +403,7 @@ def test_a_surrogate_goes_in_and_comes_out(surrogate, mechanism, path, tmp_path,
     assert same(state(surrogate), before)
     assert type(small) is Surrogate and type(small.network) is Network
     n = 2 + mechanism.n_species
-    assert small.network.widths == [n, 12, 8, n]
+    assert small.network.widths == [surrogate.transform.n_inputs, 12, 8, n]
     assert found.trace[-1].parameters_after == parameters(small.network)
     assert found.trace[0].compensation == "least_squares" and found.output_error < 1.0
     assert torch.equal(small.inside(path.state), surrogate.inside(path.state))
@@ -419,13 +419,14 @@ def test_a_surrogate_goes_in_and_comes_out(surrogate, mechanism, path, tmp_path,
 @torch.no_grad()
 def test_a_surrogate_is_calibrated_on_the_features_of_its_states(surrogate, path):
     transform = surrogate.transform
-    inputs = transform.features(transform.variables(path.state)).float()
+    inputs = transform.inputs(path.state)
     given = dict(method="brain_surgeon", ratio=0.5)
     one = combred.reduce(surrogate, calibration=path.state, **given)
     other = combred.reduce(surrogate.network, inputs[:1], calibration=inputs, **given)
     parts = combred.reduce(surrogate, calibration=iter(path.state.split(16)), **given)
     assert same(state(one.network.network), state(other.network))
-    assert same(state(one.network.network), state(parts.network.network))
+    if not transform.evaluations:  # of which parts are rounded otherwise
+        assert same(state(one.network.network), state(parts.network.network))
     with pytest.raises(ValueError, match=r"give states\.double\(\)"):
         combred.reduce(surrogate, calibration=inputs, **given)
     with pytest.raises(ValueError, match="states are float64 of shape"):

@@ -26,8 +26,9 @@ from combred.rollouts import read_rollouts
 GATE = "reduction.gate=ignition:300%"
 TINY = """profile=smoke stage=1 run=tiny start=scratch workers=1 sampling.states=400
 sampling.ignitions=6 sampling.flames=0 network.hidden=[24,12] network.kinetics=0
-training.steps=150 training.batch=64 training.batch_final=64 training.held_out=0.2 retraining.steps=150 retraining.batch=64
-retraining.batch_final=64 retraining.held_out=0.2 retraining.checkpoint_seconds=0
+training.steps=150 training.batch=64 training.batch_final=64 training.held_out=0.2
+retraining.steps=150 retraining.batch=64 retraining.batch_final=64 retraining.held_out=0.2
+retraining.checkpoint_seconds=0
 validation.T0=[1750,1850] validation.burnt_time=5e-5
 reduction.min_width=2 reduction.method=brain_surgeon reduction.gate_ignitions=3
 reduction.attempts=3""".split()

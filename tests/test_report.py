@@ -296,6 +296,18 @@ def test_case_table_is_validation_json(whole):
         assert number(cells[8]) == pytest.approx(100 * peak, abs=0.051)
 
 
+def test_reaction_rates_are_told_of_where_they_are_evaluated(whole, drm19, tmp_path):
+    told = "quasi-steady-state step from the mechanism's reaction rates"
+    assert told not in (whole / "report.md").read_text()
+    folder = shutil.copytree(whole, tmp_path / "run")
+    validation = json.loads((folder / "validation.json").read_text())
+    for result in validation["stages"].values():
+        result["widths"][0] += 39  # as with network.kinetics
+    (folder / "validation.json").write_text(json.dumps(validation))
+    write_report(folder, drm19)
+    assert told in (folder / "report.md").read_text()
+
+
 def test_verdict_names_size_and_errors(whole, drm19):
     result, said = numbers_of(whole, 2), sentence(read_folder(whole, drm19))
     assert "-".join(map(str, result["widths"])) in said

@@ -73,6 +73,12 @@ def further(folder: Folder) -> str:
             f"Before the reductions the errors of the delay were {percent(error['median'])} and "
             f"{percent(error['worst'])}."
         )
+    inputs = folder.measured(folder.last)["widths"][0]
+    if inputs > 2 + folder.mechanism.n_species:
+        told.append(
+            "It corrects a quasi-steady-state step from the mechanism's reaction rates, which it "
+            "sees beside the state: they are evaluated in every step, and their time is counted."
+        )
     own = folder.seconds(folder.last)
     if own is not None:
         ratios = [ratio(own, time, name) for name, time in folder.cvode_seconds.items()]

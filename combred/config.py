@@ -632,7 +632,7 @@ PROFILES: dict[str, dict] = {
             "flame_phi": [1.0, 1.0],
             "flame_share": 0.1,
         },
-        "network": {"hidden": [64, 32], "scales": ["condense", "0.5", "0.5"]},
+        "network": {"hidden": [64, 32], "scales": ["condense", "0.5", "0.5"], "kinetics": 0},
         "training": {
             **ADAM,
             "steps": 600,

@@ -25,7 +25,8 @@ from combred.sampling import Sampler
 # Real in every part and far too small to be accurate.
 TINY = """profile=smoke stage=2 run=tiny sampling.states=400 sampling.ignitions=6 sampling.flames=0
 network.hidden=[24,12] network.kinetics=2
-training.steps=150 training.batch=64 training.batch_final=64 training.checkpoint_seconds=0 training.evaluate_every=50 training.held_out=0.2
+training.steps=150 training.batch=64 training.batch_final=64
+training.checkpoint_seconds=0 training.evaluate_every=50 training.held_out=0.2
 retraining.steps=150 retraining.batch=64 retraining.batch_final=64
 retraining.checkpoint_seconds=0 retraining.evaluate_every=50 retraining.held_out=0.2
 reduction.thresholds=[0.4,0.2] reduction.min_width=2 validation.T0=[1800] validation.burnt_time=5e-5

@@ -70,8 +70,8 @@ class QuasiSteadyState(nn.Module):
 
     def change_of_F(self, Y: Tensor, dY: Tensor) -> Tensor:
         """F(Y + dY) - F(Y), float32, without the cancellation; F takes no less than the floor."""
-        least = self.floor / Y  # of Y + dY, in units of Y
-        grown = torch.maximum(1.0 + dY / Y, least).to(torch.float32)
-        growth = torch.maximum(dY / Y, least - 1.0).to(torch.float32)
+        growth, least = dY / Y, self.floor / Y  # least: of Y + dY, in units of Y
+        grown = torch.maximum(1.0 + growth, least).to(torch.float32)
+        growth = torch.maximum(growth, least - 1.0).to(torch.float32)
         ln = torch.where(growth > -0.5, torch.log1p(growth), torch.log(grown))
         return Y.to(torch.float32) ** self.lam * torch.expm1(self.lam * ln) / self.lam

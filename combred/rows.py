@@ -14,6 +14,8 @@ from combred.network import Network
 from combred.states import CHUNK, SAMPLERS, Block, StateTable
 from combred.transform import StateTransform
 
+FLAME = SAMPLERS.index("flame")
+
 
 def fit_transform(transform: StateTransform, table: StateTable, held_out: np.ndarray) -> None:
     """Fit a transform to the training rows, streamed."""
@@ -33,9 +35,6 @@ def encode(transform: StateTransform, block: Block) -> tuple[Tensor, Tensor]:
     change = transform.variables(torch.from_numpy(block.next_state())) - v
     x, foretold = transform.prepared(state, v)
     return x, transform.target(change - foretold).float()
-
-
-FLAME = SAMPLERS.index("flame")
 
 
 class Rows:

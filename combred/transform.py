@@ -31,6 +31,11 @@ class BoxCox(nn.Module):
         return (1.0 + self.lam * F).clamp(min=0.0) ** (1.0 / self.lam)
 
 
+def signed_power(x: Tensor, power: float) -> Tensor:
+    """sign(x) |x|^power."""
+    return torch.sign(x) * x.abs() ** power
+
+
 class StateTransform(nn.Module):
     """Features x = ([T, p, F(Y)] - mean) / std of a state, (n, 2 + n_species), and of their change
     over dt the target z = sign(d) |d|^power, d = change / scale.
@@ -106,17 +111,15 @@ class StateTransform(nn.Module):
         change, stiffness = self.foretold(state[:, 0], state[:, 1], Y)
         scale = self.scale[self.foretold.columns].to(torch.float32)
         d = (change / scale).clamp(-self.LARGEST, self.LARGEST)
-        told = torch.sign(d) * d.abs() ** self.power
-        return torch.cat([told, stiffness], dim=1), d * scale
+        return torch.cat([signed_power(d, self.power), stiffness], dim=1), d * scale
 
     def target(self, change: Tensor) -> Tensor:
         """What the network learns, of a change of `variables` over dt (less the foretold one)."""
-        d = change / self.scale
-        return torch.sign(d) * d.abs() ** self.power
+        return signed_power(change / self.scale, self.power)
 
     def change(self, target: Tensor) -> Tensor:
         """Inverse of `target`."""
-        return torch.sign(target) * target.abs() ** (1.0 / self.power) * self.scale
+        return signed_power(target, 1.0 / self.power) * self.scale
 
     def fit(self, pairs: Iterable[tuple[Tensor, Tensor]]) -> "StateTransform":
         """Set mean, std, covariance, range and scale from pairs (state, state dt later), streamed.

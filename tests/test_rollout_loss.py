@@ -273,5 +273,6 @@ def test_processes_share_the_windows_of_a_step(make_rollouts):
     rollouts = make_rollouts()
     halves = [rollouts(3, rank, 2).item() for rank in (0, 1)]
     assert halves[0] != halves[1]
-    # Float32, in other shapes.
-    assert np.mean(halves) == pytest.approx(rollouts(3).item(), rel=1e-7)
+    # Sums in another order; what is foretold is float32, and rounded otherwise in other shapes.
+    rel = 1e-7 if rollouts.loss.surrogate.transform.evaluations else 1e-9
+    assert np.mean(halves) == pytest.approx(rollouts(3).item(), rel=rel)

@@ -25,9 +25,9 @@ class ElementProjection(nn.Module):
         reactive = ~mechanism.inert
         E = mechanism.elements[:, reactive]
         E = E[E.any(axis=1)]
-        products = (E[:, None] * E).reshape(len(E) ** 2, -1).T  # of each pair of elements
+        products = (E[:, None] * E).reshape(len(E) ** 2, -1)  # of each pair of elements
         self.register_buffer("elements", torch.tensor(E, dtype=torch.float64))
-        self.register_buffer("products", torch.tensor(products).contiguous(), persistent=False)
+        self.register_buffer("products", torch.tensor(products), persistent=False)
         self.register_buffer("reactive", torch.tensor(reactive.nonzero()[0]))
         self.n_elements: int = len(E)
 
@@ -38,28 +38,28 @@ class ElementProjection(nn.Module):
 
     def forward(self, Y: Tensor, target: Tensor) -> Tensor:
         """Y (n, n_species) >= 0 moved to the element masses of target (n, n_species); float64."""
-        y = Y.index_select(1, self.reactive)
-        b = target.index_select(1, self.reactive) @ self.elements.T
+        # Species by states in here: a row is contiguous, and what is done to it is vectorised.
+        y = Y.T.index_select(0, self.reactive)
+        b = self.elements @ target.T.index_select(0, self.reactive)
         weight = y + 1e-8
+        moved, exponent = y, torch.zeros_like(y)
         lam = torch.zeros_like(b)
-        moved = y
         for _ in range(6):
-            residual = b - moved @ self.elements.T
-            step = self.solve(moved * weight, residual)  # by the Jacobian of E Y'(lam)
-            lam = lam + step
-            moved = y * torch.exp((weight * (lam @ self.elements)).clamp(-3.0, 3.0))
-            if not Y.is_cuda and bool(((step @ self.elements).abs() * weight < 1e-9).all()):
+            lam = lam + self.solve(moved * weight, b - self.elements @ moved)  # Jacobian of E Y'
+            before, exponent = exponent, weight * (self.elements.T @ lam)
+            moved = y * torch.exp(exponent.clamp(-3.0, 3.0))
+            if not Y.is_cuda and bool((exponent - before).abs().amax() < 1e-9):
                 break  # the next step would be its square; on a GPU, asking costs more than it
-        return target.index_copy(1, self.reactive, moved)
+        return target.index_copy(1, self.reactive, moved.T)
 
     def solve(self, slope: Tensor, residual: Tensor) -> Tensor:
-        """x (n, n_elements) of E diag(slope) E^T x = residual, scaled to a unit diagonal; zero for
-        an element that is absent."""
-        n = self.n_elements
-        jacobian = (slope @ self.products).view(-1, n, n)
-        scale = torch.rsqrt(torch.diagonal(jacobian, dim1=1, dim2=2) + 1e-60)
-        scaled = jacobian * scale[:, :, None] * scale[:, None, :]
-        return scale * solve_small(scaled, scale * residual, n)
+        """x (n_elements, n) of E diag(slope) E^T x = residual, slope (n_reactive, n), scaled to a
+        unit diagonal; zero for an element that is absent."""
+        m = self.n_elements
+        jacobian = (self.products @ slope).view(m, m, -1)
+        scale = torch.rsqrt(torch.diagonal(jacobian).T + 1e-60)
+        scaled = jacobian * scale[:, None] * scale
+        return scale * solve_small(scaled, scale * residual)
 
     @torch.jit.ignore
     def linearized(self, Y: Tensor, moved: Tensor, dY: Tensor) -> Tensor:
@@ -76,25 +76,24 @@ class ElementProjection(nn.Module):
         own = torch.where(free, y * exponent / weight, 0.0)
         u = torch.exp(exponent) * (1.0 + own) * change
         slope = torch.where(free, end * weight, 0.0)
-        dlam = -self.solve(slope, u @ self.elements.T)
-        kept = u + slope * (dlam @ self.elements)
+        dlam = -self.solve(slope.T, self.elements @ u.T)
+        kept = u + slope * (dlam.T @ self.elements)
         return torch.zeros_like(Y).index_copy(1, self.reactive, kept)
 
 
-def solve_small(A: Tensor, b: Tensor, size: int) -> Tensor:
-    """x (n, size) of A x = b for n symmetric positive (semi)definite matrices (n, size, size) with
+def solve_small(A: Tensor, b: Tensor) -> Tensor:
+    """x (size, n) of A x = b for n symmetric positive (semi)definite matrices (size, size, n) with
     unit diagonal, by Gaussian elimination unrolled over `size` and vectorised over n; directions
     of vanishing pivot (an element that is absent) get x = 0.
     """
-    rows = [torch.cat([A[:, i], b[:, i : i + 1]], dim=1) for i in range(size)]
+    size = A.size(0)
+    rows = [torch.cat([A[i], b[i : i + 1]]) for i in range(size)]
     for i in range(size):
-        pivot = rows[i][:, i]
+        pivot = rows[i][i]
         good = pivot > 1e-15
-        inverse = torch.where(
-            good, 1.0 / torch.where(good, pivot, torch.ones_like(pivot)), torch.zeros_like(pivot)
-        )
+        inverse = torch.where(good, 1.0 / torch.where(good, pivot, 1.0), 0.0)
+        rows[i] = rows[i] * inverse
         for j in range(size):
             if j != i:
-                rows[j] = rows[j] - (rows[j][:, i] * inverse)[:, None] * rows[i]
-        rows[i] = rows[i] * inverse[:, None]
-    return torch.stack([row[:, size] for row in rows], dim=1)
+                rows[j] = rows[j] - rows[j][i] * rows[i]
+    return torch.stack([row[size] for row in rows])

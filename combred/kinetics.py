@@ -1,7 +1,7 @@
 """Reaction rates in torch: how fast every species is made and consumed. Scriptable.
 
-Takes a mechanism that Cantera reads; float64. An evaluation is two products with the matrices of
-stoichiometry and an exponential between them, vectorised over states and reactions.
+Takes a mechanism that Cantera reads. An evaluation is two products with the matrices of
+stoichiometry and exponentials between them, vectorised over states and reactions.
 """
 
 from typing import Any, Final
@@ -23,21 +23,27 @@ class Kinetics(nn.Module):
     (1983)) and SRI (Stewart, Larson & Golden, Combust. Flame 75 (1989)); reverse rates from
     equilibrium constants.
 
-    A rate of progress is the exponential of something linear in the logarithms of concentrations
-    and rate constant and in the Gibbs energies (g_k / RT):
+    Logarithms of rates of progress are linear in those of concentrations and rate constant and in
+    the Gibbs energies:
 
         ln q_forward = ln k + sum_k nu'_k ln c_k
-        ln q_reverse = ln k + sum_k nu''_k ln c_k + sum_k nu_k (g_k / RT - ln(p0 / RT))
+        ln (q_reverse / q_forward) = sum_k nu_k (ln c_k + g_k / RT - ln(p0 / RT)) = a
+
+    The second, -A / RT of the affinity A, vanishes in balance. All logarithms are float64, and what
+    follows is of `dtype`: q_forward - q_reverse = -q_forward expm1(a) has its full precision also
+    where forward and reverse nearly balance, so that float32 errs like rate constants that are off
+    by some 1e-6, and no more.
 
     Raises ValueError for a mechanism with other rates (pressure tables, Chebyshev polynomials,
     Tsang's falloff, ...), naming the first such reaction.
     """
 
     LEAST: Final[float] = 1e-300  # kmol/m3 of a species that is not there
+    SLOWEST: Final[float] = -85.0  # ln of the least that float32 holds well
     GAS_CONSTANT: Final[float] = GAS_CONSTANT
     LN_10: Final[float] = float(np.log(10.0))
 
-    def __init__(self, mechanism: Mechanism):
+    def __init__(self, mechanism: Mechanism, dtype: torch.dtype = torch.float64):
         super().__init__()
         gas = mechanism.solution()
         known = [
@@ -60,15 +66,9 @@ class Kinetics(nn.Module):
                     efficiency[gas.species_index(name)] = value
         arrhenius = np.array([rate["arrhenius"] for rate in rates])
         reversible = np.array([float(reaction.reversible) for reaction in reactions])
-        net, nothing = made - used, np.zeros_like(used)
-        # Of [ln c, g / RT, ln(p0 / RT), 1, ln T, -1 / T], the logarithm of forward and reverse; an
-        # irreversible reaction's reverse is counted as nothing, below.
-        forward = [orders, nothing, nothing[:, :1], arrhenius]
-        reverse = [made, net, -net.sum(axis=1, keepdims=True), arrhenius]
-        logarithms = np.vstack([np.hstack(forward), np.hstack(reverse) * reversible[:, None]])
-        # Kilograms made by a kilomole of net progress, and consumed by one of forward and reverse.
+        net = made - used
+        # Kilograms that a kilomole of progress makes and consumes.
         counted = np.array([rate["sign"] for rate in rates])[:, None] * mechanism.molecular_weights
-        consumed = np.vstack([counted * used, counted * made * reversible[:, None]])
 
         def keep(name: str, value: Any, dtype: torch.dtype = torch.float64) -> None:
             tensor = torch.as_tensor(np.asarray(value), dtype=dtype).contiguous()
@@ -77,14 +77,17 @@ class Kinetics(nn.Module):
         self.n_reactions: int = len(rates)
         self.n_bodies: int = sum(reaction.third_body is not None for reaction in reactions)
         self.n_falloff: int = len(falloff)
+        self.any_irreversible: bool = bool((reversible == 0.0).any())
         self.any_activated: bool = any(rate["activated"] for rate in rates)
         self.any_sri: bool = any(rate["sri"][0] > 0 for rate in rates)
         keep("weights", mechanism.molecular_weights)
         keep("reference_pressure", gas.reference_pressure)
-        keep("logarithms", logarithms.T)
-        keep("reversible", reversible)
-        keep("made", counted * net)
-        keep("consumed", consumed)
+        keep("forward_of", np.hstack([orders, arrhenius]).T)  # of [ln c, 1, ln T, -1 / T]
+        keep("ratio_of", net.T)  # of ln c + g / RT - ln(p0 / RT)
+        keep("irreversible", np.where(reversible, 0.0, np.inf))
+        keep("made", counted * net, dtype)
+        keep("consumed_forward", counted * used, dtype)
+        keep("consumed_reverse", counted * made * reversible[:, None], dtype)
         keep("collider", collider[len(rates) - self.n_bodies :].T)
         keep("high_pressure", np.reshape([rate["arrhenius"] for rate in falloff], (-1, 3)).T)
         keep("low_pressure", np.reshape([rate["low"] for rate in falloff], (-1, 3)).T)
@@ -98,7 +101,8 @@ class Kinetics(nn.Module):
 
     def forward(self, T: Tensor, p: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
         """dY/dt and the destruction of every species, (n, n_species) both, kg of it per kg of
-        mixture and second [1/s]; at T (n,) [K], p (n,) [Pa], Y (n, n_species) >= 0, sum 1.
+        mixture and second [1/s], of `dtype`; at T (n,) [K], p (n,) [Pa], Y (n, n_species) >= 0,
+        sum 1, float64.
 
         Creation is the sum of the two.
         """
@@ -108,14 +112,21 @@ class Kinetics(nn.Module):
         arrhenius = torch.cat([torch.ones_like(T), torch.log(T), -1.0 / T], dim=1)
         standard = torch.log(self.reference_pressure / (self.GAS_CONSTANT * T))
         ln_c = torch.log(c.clamp(min=self.LEAST))
-        ln_q = torch.cat([ln_c, self.gibbs(T), standard, arrhenius], dim=1) @ self.logarithms
+        ln_forward = torch.cat([ln_c, arrhenius], dim=1) @ self.forward_of
         if self.n_bodies > 0:
-            both = ln_q.view(-1, 2, self.n_reactions)[:, :, self.n_reactions - self.n_bodies :]
-            both.add_(self.pressure(T, c, arrhenius)[:, None])
-        q = torch.exp(ln_q)
-        forward, reverse = q[:, : self.n_reactions], q[:, self.n_reactions :]
-        net = (forward - reverse * self.reversible) @ self.made
-        return net / density, (q @ self.consumed) / density
+            last = ln_forward[:, self.n_reactions - self.n_bodies :]
+            last.add_(self.pressure(T, c, arrhenius))
+        ln_ratio = (ln_c + self.gibbs(T) - standard) @ self.ratio_of
+        if self.any_irreversible:
+            ln_ratio = ln_ratio - self.irreversible
+        ln_reverse, dtype = ln_forward + ln_ratio, self.made.dtype
+        forward = torch.exp(ln_forward.to(dtype).clamp(min=self.SLOWEST))
+        reverse = torch.exp(ln_reverse.to(dtype).clamp(min=self.SLOWEST))
+        ln_ratio, density = ln_ratio.to(dtype), density.to(dtype)
+        near = -forward * torch.expm1(ln_ratio.clamp(max=1.0))
+        net = torch.where(ln_ratio < 1.0, near, forward - reverse)
+        destruction = forward @ self.consumed_forward + reverse @ self.consumed_reverse
+        return (net @ self.made) / density, destruction / density
 
     def pressure(self, T: Tensor, c: Tensor, arrhenius: Tensor) -> Tensor:
         """ln (n, n_bodies) of what third bodies and falloff multiply the (high-pressure) rate

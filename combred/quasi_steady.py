@@ -22,15 +22,23 @@ class QuasiSteadyState(nn.Module):
     the quasi-steady-state predictor (Mott, Oran & van Leer, J. Comput. Phys. 164 (2000)), right for
     what is slow and for what is in balance. With two, the corrector: the same with the means of C
     and 1 / tau over the step, its end as predicted. `lam`, `floor`: of the Box-Cox
-    transform F. Raises ValueError for rates that `Kinetics` does not know.
+    transform F; `dtype`: of the rates (see `Kinetics`) and of what follows from them. Raises ValueError for rates that `Kinetics` does not know.
     """
 
-    def __init__(self, mechanism: Mechanism, dt: float, lam: float, floor: float, evaluations: int):
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        dt: float,
+        lam: float,
+        floor: float,
+        evaluations: int,
+        dtype: torch.dtype = torch.float32,
+    ):
         super().__init__()
         if evaluations not in (1, 2):
             raise ValueError(f"evaluations of the reaction rates: 1 or 2, not {evaluations}")
         self.dt, self.lam, self.floor, self.evaluations = dt, lam, floor, evaluations
-        self.kinetics = Kinetics(mechanism)
+        self.kinetics = Kinetics(mechanism, dtype)
         self.thermo = Thermo(mechanism)
         reactive = torch.tensor((~mechanism.inert).nonzero()[0])
         self.register_buffer("reactive", reactive, persistent=False)
@@ -42,23 +50,25 @@ class QuasiSteadyState(nn.Module):
         (n, n_reactive), float32, at T (n,) [K], p (n,) [Pa], Y (n, n_species) >= floor."""
         T = T.clamp(self.thermo.T_min / 2, self.thermo.T_max + 1000.0)  # as `Thermo.temperature`
         net, destruction = self.kinetics(T, p, Y)
-        loss = destruction / Y
-        heat = self.thermo.species_enthalpy(T) / self.thermo.cp(T, Y)[:, None]
+        y = Y.to(net.dtype)
+        loss = destruction / y
+        heat = (self.thermo.species_enthalpy(T) / self.thermo.cp(T, Y)[:, None]).to(net.dtype)
         dY = self.step(net, loss)
         if self.evaluations == 2:
             ahead = torch.maximum(Y + dY, 1e-6 * Y)
             ahead = ahead / ahead.sum(dim=1, keepdim=True)
             T_ahead = (T - (heat * dY).sum(dim=1)).clamp(self.thermo.T_min, self.thermo.T_max)
             net_ahead, destruction = self.kinetics(T_ahead, p, ahead)
-            loss_ahead = destruction / ahead
+            loss_ahead = destruction / ahead.to(net.dtype)
             # The mean of C less Y times that of 1 / tau, with C = dY/dt + D at either end.
-            net = (net + net_ahead + (ahead - Y) * loss_ahead) / 2
+            net = (net + net_ahead + (ahead - Y).to(net.dtype) * loss_ahead) / 2
             loss = (loss + loss_ahead) / 2
             dY = self.step(net, loss)
-        dT = -(heat * dY).sum(dim=1, keepdim=True).to(torch.float32)
-        Y, dY = Y.index_select(1, self.reactive), dY.index_select(1, self.reactive)
-        stiffness = (self.dt * loss.index_select(1, self.reactive)).to(torch.float32)
-        return torch.cat([dT, self.change_of_F(Y, dY)], 1), torch.log10(stiffness + 1e-6)
+        dT = -(heat * dY).sum(dim=1, keepdim=True)
+        y, dY = y.index_select(1, self.reactive), dY.index_select(1, self.reactive)
+        stiffness = torch.log10(self.dt * loss.index_select(1, self.reactive) + 1e-6)
+        change = torch.cat([dT, self.change_of_F(y, dY)], dim=1)
+        return change.to(torch.float32), stiffness.to(torch.float32)
 
     def step(self, net: Tensor, loss: Tensor) -> Tensor:
         """dY (n, n_species) with creation and loss frequency 1 / tau [1/s] frozen; net (n,
@@ -69,9 +79,8 @@ class QuasiSteadyState(nn.Module):
         return self.dt * net * share
 
     def change_of_F(self, Y: Tensor, dY: Tensor) -> Tensor:
-        """F(Y + dY) - F(Y), float32, without the cancellation; F takes no less than the floor."""
+        """F(Y + dY) - F(Y) without the cancellation; F takes no less than the floor."""
         growth, least = dY / Y, self.floor / Y  # least: of Y + dY, in units of Y
-        grown = torch.maximum(1.0 + growth, least).to(torch.float32)
-        growth = torch.maximum(growth, least - 1.0).to(torch.float32)
+        grown, growth = torch.maximum(1.0 + growth, least), torch.maximum(growth, least - 1.0)
         ln = torch.where(growth > -0.5, torch.log1p(growth), torch.log(grown))
-        return Y.to(torch.float32) ** self.lam * torch.expm1(self.lam * ln) / self.lam
+        return Y**self.lam * torch.expm1(self.lam * ln) / self.lam

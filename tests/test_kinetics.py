@@ -118,6 +118,35 @@ def test_rates_of_random_states_are_cantera_s(name):
     assert_cantera_s(mechanism, *random_states(mechanism))
 
 
+@pytest.mark.parametrize("name", ["drm19.yaml", "h2o2.yaml", "gri30.yaml"])
+def test_float32_errs_as_rate_constants_off_by_a_millionth(name):
+    mechanism = load_mechanism(name)
+    T, p, Y = map(torch.tensor, random_states(mechanism))
+    net, destruction = Kinetics(mechanism)(T, p, Y)
+    net32, destruction32 = Kinetics(mechanism, torch.float32)(T, p, Y)
+    assert net32.dtype == destruction32.dtype == torch.float32
+    turnover = net.abs() + 2 * destruction.abs()
+    # Logarithms of up to 100 in float32 are off by 4e-6; below 1e-30/s is nothing.
+    assert ((net32 - net).abs() <= 1e-5 * turnover + 1e-30).all()
+    assert torch.allclose(destruction32.double(), destruction, rtol=1e-5, atol=1e-30)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_near_balance_what_is_left_of_a_reaction_keeps_its_digits(h2o2, dtype):
+    """Equilibrium, and then 1 mK hotter: reactions are out of balance by 1e-5 of their rates or
+    less, of which float32 would leave two digits, were the reverse rate taken from the forward."""
+    gas = h2o2.solution()
+    gas.TPX = 1500.0, ct.one_atm, "H2:2, O2:1, AR:5"
+    gas.equilibrate("TP", rtol=1e-14)
+    hotter, p, Y = np.array([gas.T + 1e-3]), np.array([gas.P]), gas.Y[None]
+    net, destruction = (x[0] for x in Kinetics(h2o2, dtype)(*map(torch.tensor, (hotter, p, Y))))
+    true = cantera_rates(h2o2, hotter, p, Y)[0][0]
+    assert (np.abs(true) < 1e-4 * destruction.numpy())[true != 0.0].all()
+    # Cantera's own float64 leaves 1e-15 of the rates, and so 1e-9 here; float32 leaves its own rounding.
+    bound = {torch.float64: 1e-7, torch.float32: 1e-4}[dtype]
+    assert np.allclose(net, true, rtol=bound, atol=bound * np.abs(true).max())
+
+
 @pytest.fixture(scope="module")
 def kinds(tmp_path_factory):
     """A mechanism with every kind of rate that `Kinetics` knows."""

@@ -50,14 +50,14 @@ def literal(mechanism, T, p, Y, dt, evaluations):
 
 
 def assert_literal(mechanism, T, p, Y, evaluations):
-    told = QuasiSteadyState(mechanism, DT, LAM, FLOOR, evaluations)
+    told = QuasiSteadyState(mechanism, DT, LAM, FLOOR, evaluations, torch.float64)
     change, stiffness = (x.numpy() for x in told(T, p, Y))
     keep = ~mechanism.inert
     for i in range(len(T)):
         state = T[i].item(), p[i].item(), Y[i].numpy()
         true, loss = literal(mechanism, *state, DT, evaluations)
         true = true[np.concatenate([[True], keep])]
-        # Float32; and near balance little is left of rates that are good to 1e-12.
+        # Given as float32; and near balance little is left of rates that are good to 1e-12.
         assert np.allclose(change[i], true, rtol=1e-5, atol=1e-8)
         assert np.allclose(10.0 ** stiffness[i] - 1e-6, DT * loss[keep], rtol=1e-5, atol=1e-11)
 
@@ -74,6 +74,21 @@ def test_gri30_is_foretold_too(evaluations):
     Y = np.maximum(gri30.mixture("CH4:1", "O2:1, N2:3.76", 1.0), FLOOR)[None]
     state = np.array([1600.0]), np.array([ct.one_atm]), Y
     assert_literal(gri30, *map(torch.tensor, state), evaluations)
+
+
+@pytest.mark.parametrize("evaluations", [1, 2])
+def test_float32_errs_as_rates_that_are_off_by_a_millionth(mechanism, path, evaluations):
+    """The change of Y over a step may be off by some such share of what is made and consumed in it,
+    or of Y, where the step is longer than that takes; and by the rounding of Y."""
+    args, state = (mechanism, DT, LAM, FLOOR, evaluations), tensors(path)
+    change, stiffness = QuasiSteadyState(*args)(*state)
+    exact, exactly = QuasiSteadyState(*args, torch.float64)(*state)
+    # F is Y^lam / lam: its change for a millionth more of Y is 1e-6 Y^lam.
+    Y = state[2][:, torch.tensor(~mechanism.inert)].float()
+    turnover = exact[:, 1:].abs() + Y**LAM * (10.0**exactly).clamp(max=1.0)
+    assert ((change - exact)[:, 1:].abs() <= 4e-6 * turnover + 1e-7 * Y**LAM).all()
+    assert torch.allclose(stiffness, exactly, atol=2e-6)  # log10; ln of up to 60 in float32
+    assert change.dtype == exact.dtype == torch.float32
 
 
 def test_a_frozen_step_solves_the_linear_equation(h2o2):

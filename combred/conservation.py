@@ -48,7 +48,7 @@ class ElementProjection(nn.Module):
             lam = lam + self.solve(moved * weight, b - self.elements @ moved)  # Jacobian of E Y'
             before, exponent = exponent, weight * (self.elements.T @ lam)
             moved = y * torch.exp(exponent.clamp(-3.0, 3.0))
-            if not Y.is_cuda and bool((exponent - before).abs().amax() < 1e-9):
+            if not Y.is_cuda and bool(((exponent - before).abs() < 1e-9).all()):
                 break  # the next step would be its square; on a GPU, asking costs more than it
         return target.index_copy(1, self.reactive, moved.T)
 

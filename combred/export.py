@@ -114,6 +114,7 @@ def make_card(surrogate: Surrogate, mechanism: Mechanism, accuracy: dict, traini
     # What the floor stands for is none at all.
     Y_low = torch.where(Y_low <= 1.001 * transform.boxcox.floor, 0.0, Y_low).tolist()
     Y_high = torch.where(Y_high <= 1.001 * transform.boxcox.floor, 0.0, Y_high).tolist()
+    unknown = "the state is none" if surrogate.corrects_rates else "not inside(state)"
     names = mechanism.species_names
     Y_range = {name: [a, b] for name, a, b in zip(names, Y_low, Y_high, strict=True)}
     return {
@@ -141,10 +142,9 @@ def make_card(surrogate: Surrogate, mechanism: Mechanism, accuracy: dict, traini
             "doubt(state)": "(n,) what the closure (elements, enthalpy) moves of the network's "
             f"answer: the larger of Y over {surrogate.SHARE:g} of the step's change of Y + "
             f"{surrogate.FLOOR_Y:g} and T over {surrogate.SHARE:g} of its change + "
-            f"{surrogate.FLOOR_T:g} K; infinity where not inside(state)",
+            f"{surrogate.FLOOR_T:g} K; infinity where {unknown}",
             "checked(state)": "forward and doubt, at the cost of forward",
-            "inside(state)": "(n,) bool: the state lies where the training data were; necessary, "
-            "not sufficient",
+            "inside(state)": "(n,) bool: the state lies where the training data were",
         },
         "range": {
             "T": [float(low[0]), float(high[0])],

@@ -71,9 +71,9 @@ class Surrogate(nn.Module):
 
     # What the closure may move before a prediction is doubted: a share of the step's own change,
     # and these floors beside it. Chosen, and measured, with benchmarks/trust.py.
-    SHARE: Final[float] = 0.1
-    FLOOR_Y: Final[float] = 1e-4
-    FLOOR_T: Final[float] = 1.0  # K
+    SHARE: Final[float] = 0.05
+    FLOOR_Y: Final[float] = 5e-5
+    FLOOR_T: Final[float] = 0.5  # K
 
     def __init__(
         self, mechanism: Mechanism, dt: float, transform: StateTransform, network: Network
@@ -87,6 +87,7 @@ class Surrogate(nn.Module):
             )
         self.dt, self.n = dt, n
         self.transform = transform
+        self.corrects_rates: bool = transform.evaluations > 0
         self.network = network
         self.thermo = Thermo(mechanism)
         self.projection = ElementProjection(mechanism)
@@ -179,19 +180,20 @@ class Surrogate(nn.Module):
 
     @torch.jit.export
     def trust(self, state: Tensor) -> Tensor:
-        """(n,) bool: the state lies where the training data were, and the network's answer needs
-        little correction to conserve: `doubt` is at most 1."""
+        """(n,) bool: the network's answer needs little correction to conserve, `doubt` is at most
+        1; of a network that sees the state alone, also that the state is `inside`."""
         return self.doubt(state) <= 1.0
 
     @torch.jit.export
     def doubt(self, state: Tensor) -> Tensor:
         """(n,) how much the network's answer is to be doubted: at most 1 is trusted, infinity means
-        that the state is not `inside`.
+        that the state is none (not finite, Y < 0, sum Y far from 1) or, where the network sees the
+        state alone, that it is not `inside`. With the rates, networks hold beyond their range.
 
-        The larger of |Y_next - Y_raw| / (0.1 |Y_next - Y| + 1e-4), largest species each, and
-        |T_next - T_raw| / (0.1 |T_next - T| + 1 K): what the closure moves of the network's raw
-        answer, in units of a tenth of the step's change and a floor. It costs a forward call, whose
-        answer `checked` gives along.
+        The larger of |Y_next - Y_raw| / (0.05 |Y_next - Y| + 5e-5), largest species each, and
+        |T_next - T_raw| / (0.05 |T_next - T| + 0.5 K): what the closure moves of the network's raw
+        answer, in units of a twentieth of the step's change and a floor. It costs a forward call,
+        whose answer `checked` gives along.
         """
         return self.checked(state)[1]
 
@@ -199,14 +201,15 @@ class Surrogate(nn.Module):
     def checked(self, state: Tensor) -> tuple[Tensor, Tensor]:
         """The states dt later, as `forward` gives them, and the `doubt` of each (n,)."""
         later, moved = self.closed(state)
-        return later, torch.where(self.inside(state), moved, torch.inf)
+        known = self.sound(state) if self.corrects_rates else self.inside(state)
+        return later, torch.where(known, moved, torch.inf)
 
     @torch.jit.export
     def inside(self, state: Tensor) -> Tensor:
         """(n,) bool: the state lies where the training data were.
 
         Inside the range of every variable, and no farther from their mean, in Mahalanobis distance,
-        than the farthest training state. Non-finite states are not inside.
+        than the farthest training state.
         """
         self.require_states(state)
         variables = self.transform.variables(state)
@@ -218,9 +221,12 @@ class Surrogate(nn.Module):
             (variables >= self.transform.low - margin) & (variables <= self.transform.high + margin)
         ).all(dim=1)
         distance = ((x @ self.precision) * x).sum(dim=1)
+        return inside & (distance <= self.farthest * (1.0 + 1e-9)) & self.sound(state)
+
+    def sound(self, state: Tensor) -> Tensor:
+        """(n,) bool: finite, and mass fractions but for rounding and transport errors."""
         sound = torch.isfinite(state).all(dim=1) & (state[:, 2:] >= -1e-9).all(dim=1)
-        sound = sound & ((state[:, 2:].sum(dim=1) - 1.0).abs() < 1e-3)
-        return inside & (distance <= self.farthest * (1.0 + 1e-9)) & sound
+        return sound & ((state[:, 2:].sum(dim=1) - 1.0).abs() < 1e-3)
 
     @torch.jit.ignore
     def fit_trust(self, chunks: Iterable[Tensor]) -> None:

@@ -221,6 +221,15 @@ def trusting(mechanism, transform, make_network, path):
     return surrogate
 
 
+@pytest.fixture(scope="module")
+def correcting(mechanism, informed, make_network, path):
+    """A surrogate that corrects what the rates foretell, by nothing."""
+    network = make_network([informed.n_inputs, 8, 2 + mechanism.n_species], output=0.0)
+    surrogate = Surrogate(mechanism, DT, informed, network)
+    surrogate.fit_trust([path.state])
+    return surrogate
+
+
 def saying(surrogate, column: int, change: float):
     """The surrogate with a network that says one constant change of one variable [T, p, F(Y)]."""
     wanted = torch.zeros(surrogate.n, dtype=torch.float64)
@@ -281,12 +290,12 @@ def test_an_answer_that_conserves_is_not_doubted(path, silent):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("kelvin, trusted", [(0.9, True), (1.1, False), (-1.1, False)])
+@pytest.mark.parametrize("kelvin, trusted", [(0.45, True), (0.55, False), (-0.55, False)])
 def test_a_temperature_that_enthalpy_denies_is_doubted(path, silent, kelvin, trusted):
-    # The composition stays, so T stays: all of the change said is moved back, and 1 K may be.
+    # The composition stays, so T stays: all of the change said is moved back, and 0.5 K may be.
     telling = saying(copy.deepcopy(silent), 0, kelvin)
     doubt = telling.doubt(path.state)
-    assert torch.allclose(doubt, torch.full_like(doubt, abs(kelvin)), rtol=1e-4)
+    assert torch.allclose(doubt, torch.full_like(doubt, abs(kelvin) / 0.5), rtol=1e-4)
     assert (telling.trust(path.state) == trusted).all()
 
 
@@ -297,11 +306,11 @@ def test_doubt_is_what_the_closure_moves_over_what_it_may(mechanism, path, surro
     change = surrogate.predicted_change(path.state, variables)
     raw = surrogate.transform.boxcox.inverse(variables[:, 2:] + change[:, 2:])
     moved = (later[:, 2:] - raw).abs().amax(1)
-    may = 0.1 * (later[:, 2:] - path.state[:, 2:]).abs().amax(1) + 1e-4
+    may = 0.05 * (later[:, 2:] - path.state[:, 2:]).abs().amax(1) + 5e-5
     moved_T = (later[:, 0] - path.state[:, 0] - change[:, 0]).abs()
-    may_T = 0.1 * (later[:, 0] - path.state[:, 0]).abs() + 1.0
+    may_T = 0.05 * (later[:, 0] - path.state[:, 0]).abs() + 0.5
     expected = torch.maximum(moved / may, moved_T / may_T)
-    inside = surrogate.inside(path.state)
+    inside = surrogate.inside(path.state) | surrogate.corrects_rates
     assert torch.allclose(doubt[inside], expected[inside], rtol=1e-6)
     assert doubt[~inside].isinf().all()
     assert (doubt > 1).any()  # never trained
@@ -317,6 +326,19 @@ def test_what_lies_outside_is_doubted_without_limit(path, trusting):
 
 
 @torch.no_grad()
+def test_beyond_the_range_a_network_that_corrects_rates_is_judged_by_its_answer(path, correcting):
+    state = path.state.clone()
+    state[:, 1] *= 3.0
+    assert not correcting.inside(state).any()
+    later, doubt = correcting.checked(state)
+    assert torch.equal(doubt, correcting.closed(state)[1]) and torch.isfinite(doubt).all()
+    assert torch.equal(correcting.trust(state), doubt <= 1.0) and correcting.trust(state).any()
+    # Enthalpy denies what is added to the foretold change: far more than may be, in any state.
+    hotter = saying(copy.deepcopy(correcting), 0, 100.0)
+    assert not hotter.trust(state).any() and torch.isfinite(hotter.doubt(state)).all()
+
+
+@torch.no_grad()
 def test_an_answer_that_cannot_be_made_to_conserve_is_doubted_without_limit(path, silent):
     # Of every species ten to the ten times more: the closure gives up, and nothing changes.
     wild = copy.deepcopy(silent)
@@ -329,22 +351,26 @@ def test_an_answer_that_cannot_be_made_to_conserve_is_doubted_without_limit(path
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_states_that_are_not_finite_are_not_trusted(path, trusting, value):
+def test_states_that_are_not_finite_are_not_trusted(path, trusting, correcting, value):
     for column in range(path.state.shape[1]):
         state = path.state[30:31].clone()
         state[0, column] = value
-        assert not trusting.trust(state).item()
+        assert not trusting.trust(state).item() and not correcting.trust(state).item()
 
 
 @pytest.mark.parametrize("sum_error, trusted", [(1e-4, True), (1e-2, False)])
-def test_mass_fractions_must_nearly_sum_to_one(mechanism, path, trusting, sum_error, trusted):
-    state = path.state[30:31].clone()
-    state[0, 2 + mechanism.index("O2")] += sum_error
-    assert trusting.trust(state).item() is trusted
+def test_mass_fractions_must_nearly_sum_to_one(
+    mechanism, path, trusting, correcting, sum_error, trusted
+):
+    for surrogate, row in ((trusting, 30), (correcting, 0)):
+        state = path.state[row : row + 1].clone()
+        state[0, 2 + mechanism.index("O2")] += sum_error
+        assert surrogate.trust(state).item() is trusted
 
 
-def test_negative_mass_fractions_are_not_trusted(path, trusting):
-    state = path.state[30:31].clone()
-    trace = int(state[0, 2:].argmin()) + 2
-    state[0, trace] = -1e-6
-    assert not trusting.trust(state).item()
+def test_negative_mass_fractions_are_not_trusted(path, trusting, correcting):
+    for surrogate, row in ((trusting, 30), (correcting, 0)):
+        state = path.state[row : row + 1].clone()
+        trace = int(state[0, 2:].argmin()) + 2
+        state[0, trace] = -1e-6
+        assert not surrogate.trust(state).item()

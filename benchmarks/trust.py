@@ -19,8 +19,9 @@ The change over dt being the source term times dt, the share is that of heat rel
 Told are, of each rule, how many of the bad are refused ("caught"), how many of the good are refused
 as well, and how many of the trusted are bad, which depends on what is asked. Rules: `inside` (the
 range of training and the Mahalanobis distance, all that trust was until it looked at the answer),
-the closure alone (what it moves, at most 1, wherever the state lies), and trust, which is both; for
-the limit of doubt the ROC. Writes benchmarks/results/trust.json after each shipped model
+the closure alone (what it moves, at most 1, wherever the state lies), and trust, which is both for
+networks that see the state alone and the closure for those that correct the rates; for the limit of
+doubt the ROC. Writes benchmarks/results/trust.json after each shipped model
 (benchmarks/cache/trust.json for other files); prints a table, then one JSON line.
 """
 

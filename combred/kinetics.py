@@ -1,7 +1,8 @@
 """Reaction rates in torch: how fast every species is made and consumed. Scriptable.
 
 Takes a mechanism that Cantera reads. An evaluation is two products with the matrices of
-stoichiometry and exponentials between them, vectorised over states and reactions.
+stoichiometry and exponentials between them. Arrays are species or reactions by states: a row is
+contiguous, and what is done to it is vectorised.
 """
 
 from typing import Any, Final
@@ -80,43 +81,46 @@ class Kinetics(nn.Module):
         self.any_irreversible: bool = bool((reversible == 0.0).any())
         self.any_activated: bool = any(rate["activated"] for rate in rates)
         self.any_sri: bool = any(rate["sri"][0] > 0 for rate in rates)
-        keep("weights", mechanism.molecular_weights)
+        def keep_columns(name: str, values: Any, dtype: torch.dtype = torch.float64) -> None:
+            keep(name, np.asarray(values)[..., None], dtype)
+
+        keep_columns("weights", mechanism.molecular_weights)
         keep("reference_pressure", gas.reference_pressure)
-        keep("forward_of", np.hstack([orders, arrhenius]).T)  # of [ln c, 1, ln T, -1 / T]
-        keep("ratio_of", net.T)  # of ln c + g / RT - ln(p0 / RT)
-        keep("irreversible", np.where(reversible, 0.0, np.inf))
-        keep("made", counted * net, dtype)
-        keep("consumed_forward", counted * used, dtype)
-        keep("consumed_reverse", counted * made * reversible[:, None], dtype)
-        keep("collider", collider[len(rates) - self.n_bodies :].T)
-        keep("high_pressure", np.reshape([rate["arrhenius"] for rate in falloff], (-1, 3)).T)
-        keep("low_pressure", np.reshape([rate["low"] for rate in falloff], (-1, 3)).T)
-        keep("activated", [rate["activated"] for rate in falloff], torch.bool)
-        keep("troe", np.reshape([rate["troe"] for rate in falloff], (-1, 4)).T)
-        keep("is_troe", [rate["is_troe"] for rate in falloff], torch.bool)
-        keep("sri", np.reshape([rate["sri"] for rate in falloff], (-1, 5)).T)
-        keep("nasa_low", mechanism.nasa_low.T)
-        keep("nasa_high", mechanism.nasa_high.T)
-        keep("T_mid", mechanism.T_mid)
+        keep("forward_of", np.hstack([orders, arrhenius]))  # of [ln c, 1, ln T, -1 / T]
+        keep("ratio_of", net)  # of ln c + g / RT - ln(p0 / RT)
+        keep_columns("irreversible", np.where(reversible, 0.0, np.inf))
+        keep("made", (counted * net).T, dtype)
+        keep("consumed_forward", (counted * used).T, dtype)
+        keep("consumed_reverse", (counted * made * reversible[:, None]).T, dtype)
+        keep("collider", collider[len(rates) - self.n_bodies :])
+        keep("high_pressure", np.reshape([rate["arrhenius"] for rate in falloff], (-1, 3)))
+        keep("low_pressure", np.reshape([rate["low"] for rate in falloff], (-1, 3)))
+        keep_columns("activated", [rate["activated"] for rate in falloff], torch.bool)
+        keep_columns("troe", np.reshape([rate["troe"] for rate in falloff], (-1, 4)).T)
+        keep_columns("is_troe", [rate["is_troe"] for rate in falloff], torch.bool)
+        keep_columns("sri", np.reshape([rate["sri"] for rate in falloff], (-1, 5)).T)
+        keep("nasa_low", mechanism.nasa_low)
+        keep("nasa_high", mechanism.nasa_high)
+        keep_columns("T_mid", mechanism.T_mid)
 
     def forward(self, T: Tensor, p: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
-        """dY/dt and the destruction of every species, (n, n_species) both, kg of it per kg of
-        mixture and second [1/s], of `dtype`; at T (n,) [K], p (n,) [Pa], Y (n, n_species) >= 0,
+        """dY/dt and the destruction of every species, (n_species, n) both, kg of it per kg of
+        mixture and second [1/s], of `dtype`; at T (n,) [K], p (n,) [Pa], Y (n_species, n) >= 0,
         sum 1, float64.
 
         Creation is the sum of the two.
         """
-        T, moles = T[:, None], Y / self.weights
-        density = p[:, None] / (self.GAS_CONSTANT * T * moles.sum(dim=1, keepdim=True))
+        moles = Y / self.weights
+        density = p / (self.GAS_CONSTANT * T * moles.sum(dim=0))
         c = density * moles
-        arrhenius = torch.cat([torch.ones_like(T), torch.log(T), -1.0 / T], dim=1)
+        arrhenius = torch.stack([torch.ones_like(T), torch.log(T), -1.0 / T])
         standard = torch.log(self.reference_pressure / (self.GAS_CONSTANT * T))
         ln_c = torch.log(c.clamp(min=self.LEAST))
-        ln_forward = torch.cat([ln_c, arrhenius], dim=1) @ self.forward_of
+        ln_forward = self.forward_of @ torch.cat([ln_c, arrhenius])
         if self.n_bodies > 0:
-            last = ln_forward[:, self.n_reactions - self.n_bodies :]
+            last = ln_forward[self.n_reactions - self.n_bodies :]
             last.add_(self.pressure(T, c, arrhenius))
-        ln_ratio = (ln_c + self.gibbs(T) - standard) @ self.ratio_of
+        ln_ratio = self.ratio_of @ (ln_c + self.gibbs(T) - standard)
         if self.any_irreversible:
             ln_ratio = ln_ratio - self.irreversible
         ln_reverse, dtype = ln_forward + ln_ratio, self.made.dtype
@@ -125,27 +129,27 @@ class Kinetics(nn.Module):
         ln_ratio, density = ln_ratio.to(dtype), density.to(dtype)
         near = -forward * torch.expm1(ln_ratio.clamp(max=1.0))
         net = torch.where(ln_ratio < 1.0, near, forward - reverse)
-        destruction = forward @ self.consumed_forward + reverse @ self.consumed_reverse
-        return (net @ self.made) / density, destruction / density
+        destruction = self.consumed_forward @ forward + self.consumed_reverse @ reverse
+        return (self.made @ net) / density, destruction / density
 
     def pressure(self, T: Tensor, c: Tensor, arrhenius: Tensor) -> Tensor:
-        """ln (n, n_bodies) of what third bodies and falloff multiply the (high-pressure) rate
-        constants of the last reactions by; T (n, 1), c (n, n_species) [kmol/m3]."""
-        ln_M = torch.log((c @ self.collider).clamp(min=self.LEAST))
+        """ln (n_bodies, n) of what third bodies and falloff multiply the (high-pressure) rate
+        constants of the last reactions by; T (n,), c (n_species, n) [kmol/m3]."""
+        ln_M = torch.log((self.collider @ c).clamp(min=self.LEAST))
         if self.n_falloff > 0:
             bodies = self.n_bodies - self.n_falloff
-            ln_high, ln_low = arrhenius @ self.high_pressure, arrhenius @ self.low_pressure
-            ln_Pr = ln_low + ln_M[:, bodies:] - ln_high
+            ln_high, ln_low = self.high_pressure @ arrhenius, self.low_pressure @ arrhenius
+            ln_Pr = ln_low + ln_M[bodies:] - ln_high
             # k = k_high Pr / (1 + Pr) F; chemically activated, k_low / (1 + Pr) F.
             ratio = -torch.logaddexp(torch.zeros_like(ln_Pr), -ln_Pr)
             if self.any_activated:
                 from_low = ln_low - ln_high - torch.logaddexp(torch.zeros_like(ln_Pr), ln_Pr)
                 ratio = torch.where(self.activated, from_low, ratio)
-            ln_M = torch.cat([ln_M[:, :bodies], ratio + self.broadening(T, ln_Pr)], dim=1)
+            ln_M = torch.cat([ln_M[:bodies], ratio + self.broadening(T, ln_Pr)])
         return ln_M
 
     def broadening(self, T: Tensor, ln_Pr: Tensor) -> Tensor:
-        """ln F (n, n_falloff) at the reduced pressures Pr; zero for Lindemann's."""
+        """ln F (n_falloff, n) at the reduced pressures Pr; zero for Lindemann's."""
         log_Pr = ln_Pr / self.LN_10
         a, per_T3, per_T1, T2 = self.troe.unbind(0)
         center = (1.0 - a) * torch.exp(-T * per_T3) + a * torch.exp(-T * per_T1)
@@ -162,11 +166,11 @@ class Kinetics(nn.Module):
         return ln_F
 
     def gibbs(self, T: Tensor) -> Tensor:
-        """g_k / RT (n, n_species) of NASA-7 at T (n, 1) [K] and the reference pressure."""
+        """g_k / RT (n_species, n) of NASA-7 at T (n,) [K] and the reference pressure."""
         one = torch.ones_like(T)
         powers = [one - torch.log(T), -T / 2, -(T**2) / 6, -(T**3) / 12, -(T**4) / 20, 1 / T, -one]
-        basis = torch.cat(powers, dim=1)
-        return torch.where(T > self.T_mid, basis @ self.nasa_high, basis @ self.nasa_low)
+        basis = torch.stack(powers)
+        return torch.where(T > self.T_mid, self.nasa_high @ basis, self.nasa_low @ basis)
 
 
 def _rate(index: int, reaction: ct.Reaction, mechanism: str) -> dict:

@@ -49,30 +49,31 @@ class QuasiSteadyState(nn.Module):
         """Change of [T, F(Y)] (n, 1 + n_reactive) over dt and stiffness log10(dt / tau + 1e-6)
         (n, n_reactive), float32, at T (n,) [K], p (n,) [Pa], Y (n, n_species) >= floor."""
         T = T.clamp(self.thermo.T_min / 2, self.thermo.T_max + 1000.0)  # as `Thermo.temperature`
+        heat = self.thermo.species_enthalpy(T) / self.thermo.cp(T, Y)[:, None]
+        Y = Y.T.contiguous()  # species by states, as `Kinetics`
         net, destruction = self.kinetics(T, p, Y)
-        y = Y.to(net.dtype)
+        heat, y = heat.T.to(net.dtype).contiguous(), Y.to(net.dtype)
         loss = destruction / y
-        heat = (self.thermo.species_enthalpy(T) / self.thermo.cp(T, Y)[:, None]).to(net.dtype)
         dY = self.step(net, loss)
         if self.evaluations == 2:
             ahead = torch.maximum(Y + dY, 1e-6 * Y)
-            ahead = ahead / ahead.sum(dim=1, keepdim=True)
-            T_ahead = (T - (heat * dY).sum(dim=1)).clamp(self.thermo.T_min, self.thermo.T_max)
+            ahead = ahead / ahead.sum(dim=0)
+            T_ahead = (T - (heat * dY).sum(dim=0)).clamp(self.thermo.T_min, self.thermo.T_max)
             net_ahead, destruction = self.kinetics(T_ahead, p, ahead)
             loss_ahead = destruction / ahead.to(net.dtype)
             # The mean of C less Y times that of 1 / tau, with C = dY/dt + D at either end.
             net = (net + net_ahead + (ahead - Y).to(net.dtype) * loss_ahead) / 2
             loss = (loss + loss_ahead) / 2
             dY = self.step(net, loss)
-        dT = -(heat * dY).sum(dim=1, keepdim=True)
-        y, dY = y.index_select(1, self.reactive), dY.index_select(1, self.reactive)
-        stiffness = torch.log10(self.dt * loss.index_select(1, self.reactive) + 1e-6)
-        change = torch.cat([dT, self.change_of_F(y, dY)], dim=1)
-        return change.to(torch.float32), stiffness.to(torch.float32)
+        dT = -(heat * dY).sum(dim=0, keepdim=True)
+        y, dY = y.index_select(0, self.reactive), dY.index_select(0, self.reactive)
+        stiffness = torch.log10(self.dt * loss.index_select(0, self.reactive) + 1e-6)
+        change = torch.cat([dT, self.change_of_F(y, dY)]).T.contiguous()
+        return change.to(torch.float32), stiffness.T.contiguous().to(torch.float32)
 
     def step(self, net: Tensor, loss: Tensor) -> Tensor:
-        """dY (n, n_species) with creation and loss frequency 1 / tau [1/s] frozen; net (n,
-        n_species) [1/s]: dY/dt at the beginning."""
+        """dY (n_species, n) with creation and loss frequency 1 / tau [1/s] frozen; net (n_species,
+        n) [1/s]: dY/dt at the beginning."""
         x = self.dt * loss
         # (1 - exp(-x)) / x, which is 1 - x / 2 where x is too small to divide by.
         share = torch.where(x > 1e-4, -torch.expm1(-x) / x.clamp(min=1e-4), 1.0 - x / 2)

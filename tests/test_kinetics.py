@@ -88,6 +88,11 @@ def cantera_rates(mechanism, T, p, Y):
     return [np.array(side) for side in zip(*out, strict=True)]
 
 
+def tensors(T, p, Y):
+    """T, p and Y of states as `Kinetics` takes them: species by states."""
+    return torch.tensor(T), torch.tensor(p), torch.tensor(Y.T)
+
+
 def random_states(mechanism, n=200, seed=0):
     """From unburnt to hot, from a hundredth of an atmosphere to a hundred, a third of the species
     absent."""
@@ -100,7 +105,7 @@ def random_states(mechanism, n=200, seed=0):
 
 
 def assert_cantera_s(mechanism, T, p, Y):
-    net, destruction = (x.numpy() for x in Kinetics(mechanism)(*map(torch.tensor, (T, p, Y))))
+    net, destruction = (x.T.numpy() for x in Kinetics(mechanism)(*tensors(T, p, Y)))
     net_true, destruction_true = cantera_rates(mechanism, T, p, Y)
     turnover = np.abs(net_true) + 2 * np.abs(destruction_true)
     # float64: sums of tens of terms, exponentials of up to 100; below 1e-30/s is nothing.
@@ -121,7 +126,7 @@ def test_rates_of_random_states_are_cantera_s(name):
 @pytest.mark.parametrize("name", ["drm19.yaml", "h2o2.yaml", "gri30.yaml"])
 def test_float32_errs_as_rate_constants_off_by_a_millionth(name):
     mechanism = load_mechanism(name)
-    T, p, Y = map(torch.tensor, random_states(mechanism))
+    T, p, Y = tensors(*random_states(mechanism))
     net, destruction = Kinetics(mechanism)(T, p, Y)
     net32, destruction32 = Kinetics(mechanism, torch.float32)(T, p, Y)
     assert net32.dtype == destruction32.dtype == torch.float32
@@ -139,7 +144,7 @@ def test_near_balance_what_is_left_of_a_reaction_keeps_its_digits(h2o2, dtype):
     gas.TPX = 1500.0, ct.one_atm, "H2:2, O2:1, AR:5"
     gas.equilibrate("TP", rtol=1e-14)
     hotter, p, Y = np.array([gas.T + 1e-3]), np.array([gas.P]), gas.Y[None]
-    net, destruction = (x[0] for x in Kinetics(h2o2, dtype)(*map(torch.tensor, (hotter, p, Y))))
+    net, destruction = (x[:, 0] for x in Kinetics(h2o2, dtype)(*tensors(hotter, p, Y)))
     true = cantera_rates(h2o2, hotter, p, Y)[0][0]
     assert (np.abs(true) < 1e-4 * destruction.numpy())[true != 0.0].all()
     # Cantera's own float64 leaves 1e-15 of the rates, and so 1e-9 here; float32 leaves its own rounding.
@@ -176,13 +181,13 @@ def test_nothing_is_made_at_equilibrium(mechanism, path):
     gas.TPY = path.T[-1], path.p[-1], path.Y[-1]
     gas.equilibrate("HP", rtol=1e-13)
     state = (np.array([gas.T]), np.array([gas.P]), gas.Y[None])
-    net, destruction = Kinetics(mechanism)(*map(torch.tensor, state))
-    some = torch.tensor(gas.Y[None] > 1e-12)
+    net, destruction = Kinetics(mechanism)(*tensors(*state))
+    some = torch.tensor(gas.Y[:, None] > 1e-12)
     assert (net[some].abs() <= 1e-8 * destruction[some]).all()  # of the equilibrium solver
 
 
 def test_rates_are_the_same_scripted(kinds):
-    states = [torch.tensor(x) for x in random_states(kinds, n=16)]
+    states = tensors(*random_states(kinds, n=16))
     kinetics = Kinetics(kinds)
     for ours, theirs in zip(torch.jit.script(kinetics)(*states), kinetics(*states), strict=True):
         assert torch.equal(ours, theirs)

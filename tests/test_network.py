@@ -302,8 +302,9 @@ def test_a_temperature_that_enthalpy_denies_is_doubted(path, silent, kelvin, tru
 @torch.no_grad()
 def test_doubt_is_what_the_closure_moves_over_what_it_may(mechanism, path, surrogate):
     later, doubt = surrogate.checked(path.state)
-    variables = surrogate.transform.variables(path.state)
-    change = surrogate.predicted_change(path.state, variables)
+    Y = surrogate.normalized(path.state[:, 2:])  # to the last digit: rates are float32
+    variables = surrogate.transform.variables(torch.cat([path.state[:, :2], Y], dim=1))
+    change = surrogate.predicted_change(torch.cat([path.state[:, :2], Y], dim=1), variables)
     raw = surrogate.transform.boxcox.inverse(variables[:, 2:] + change[:, 2:])
     moved = (later[:, 2:] - raw).abs().amax(1)
     may = 0.05 * (later[:, 2:] - path.state[:, 2:]).abs().amax(1) + 5e-5

@@ -274,6 +274,6 @@ def test_processes_share_the_windows_of_a_step(make_rollouts):
     halves = [rollouts(3, rank, 2).item() for rank in (0, 1)]
     assert halves[0] != halves[1]
     # Sums in another order, and products in other shapes, which Newton's method on a network that
-    # knows nothing (it does not converge for all) grows to 1e-9; what is foretold is float32.
-    rel = 1e-7 if rollouts.loss.surrogate.transform.evaluations else 1e-8
+    # knows nothing (it does not converge for all) grows to 1e-9; rates are float32.
+    rel = 1e-6 if rollouts.loss.surrogate.transform.evaluations else 1e-8
     assert np.mean(halves) == pytest.approx(rollouts(3).item(), rel=rel)

@@ -217,13 +217,16 @@ class TrainingSettings:
 
 @dataclass(frozen=True)
 class WindowSettings:
-    """The windows of ignitions that a training with rollout_steps marches; the ranges, the mixture
-    and the longest delay are those of the sampling."""
+    """The windows that a training with rollout_steps marches: of ignitions, whose ranges, mixture
+    and longest delay are those of the sampling, and from states of its flames."""
 
     trajectories: int = setting(500, "0D ignitions that windows are taken from")
     each: int = setting(120, "windows of each")
     coldest: float = setting(1250.0, "their initial temperature, at least", "K")
     burnt_time: float = setting(4e-4, "time past ignition up to which windows begin", "s")
+    flames: int = setting(
+        40_000, "windows that begin at unperturbed flame states of the state file, if it has some"
+    )
 
     def __post_init__(self):
         require(
@@ -235,6 +238,7 @@ class WindowSettings:
             self.coldest > 0 and self.burnt_time > 0,
             "windows.coldest and windows.burnt_time must be positive",
         )
+        require(self.flames >= 0, f"windows.flames={self.flames} must not be negative")
 
 
 def _is_positive(text: str) -> bool:
@@ -506,7 +510,8 @@ RETRAINING = {
     "batch_phases": 3,
     "flame_visits": 4,
     "rollout_steps": 8,
-    "rollout_share": 0.1,
+    "rollout_share": 0.2,
+    "rollout_weight": 0.5,
 }
 
 # Around 1 atm: what the networks were trained on before they were trained widely.
@@ -529,11 +534,17 @@ PROFILES: dict[str, dict] = {
     # The best found so far (docs/findings.md): He times 0.5, a long training on wide states, the
     # brain surgeon. It stands as the default of every setting.
     "default": {},
-    # What the networks that come with combred were made with: more states and flames; an hour.
+    # What the networks that come with combred were made with: more states and flames, which also
+    # the first training sees more often, and marches; an hour of a core and a half for the states.
     "shipped": {
         "start": "scratch",
         "sampling": {"states": 1_000_000, "ignitions": 1600, "flames": 240},
-        "training": {"rollout_steps": 8, "rollout_share": 0.1},
+        "training": {
+            "flame_visits": 4,
+            "rollout_steps": 8,
+            "rollout_share": 0.2,
+            "rollout_weight": 0.5,
+        },
     },
     # The method of Chen & Xu 2024 at a size that two cores train: a first layer that starts small
     # enough to condense, and is condensed stage after stage.
@@ -648,7 +659,7 @@ PROFILES: dict[str, dict] = {
             "evaluate_every": 50,
             "rollout_steps": 2,
         },
-        "windows": {"trajectories": 8, "each": 40},
+        "windows": {"trajectories": 8, "each": 40, "flames": 100},
         "reduction": {
             **BY_LAYERS,
             "layers": [1, 1],

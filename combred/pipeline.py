@@ -45,7 +45,7 @@ from combred.rows import ValidationLoss, fit_transform
 from combred.run import Run
 from combred.sampling import sample
 from combred.transform import make_transform
-from combred.window_sampling import WindowSampler, sample_windows
+from combred.window_sampling import FlameStates, WindowSampler, sample_windows
 
 
 def main(arguments: list[str]) -> int:
@@ -135,14 +135,20 @@ def make_windows(run: Run) -> None:
             say(run, f"windows: {len(windows.states):,}, reused")
             return
     sampler = WindowSampler(run.mechanism, s.windows, s.sampling, s.chemistry, s.dt, steps)
+    table = run.states()
+    held_out = table.held_out(s.training.held_out, s.seed)
+    flames = FlameStates.drawn(table, held_out, s.windows.flames, s.seed)
     with progress("integrating windows") as bar:
-        numbers = sample_windows(path, sampler, s.seed, run.workers, bar)
+        numbers = sample_windows(
+            path, sampler, s.seed, run.workers, flames, run.window_inputs(), bar
+        )
     record = run.path("sample.json")
     write_json(record, {**read_json(record), "windows": numbers})
     say(
         run,
-        f"windows: {numbers['windows']:,} of {steps} steps; {numbers['failed']} ignitions could "
-        f"not be integrated, {numbers['unlit']} did not ignite",
+        f"windows: {numbers['windows']:,} of {steps} steps, {numbers['flames']:,} of them from "
+        f"flames; {numbers['failed']} ignitions could not be integrated, {numbers['unlit']} did not "
+        "ignite",
     )
 
 

@@ -170,7 +170,8 @@ class Run:
 
     def window_inputs(self) -> dict:
         s = self.settings
-        return plain(window_provenance(s.windows, s.sampling, s.chemistry, s.dt, s.seed))
+        how = s.windows, s.sampling, s.chemistry, s.dt, s.seed, s.training.held_out
+        return plain(window_provenance(*how))
 
     def training_inputs(self, settings: TrainingSettings) -> dict:
         """What a training depends on besides the states: its settings, and its windows if any."""

@@ -276,12 +276,17 @@ class StateTable:
             elif keep[start:stop].any():
                 yield self.read(start, stop).rows(keep[start:stop])
 
-    def draw(self, keep: np.ndarray, count: int, seed: int) -> np.ndarray:
-        """`count` states [T, p, Y] (or all there are) drawn from the rows `keep`, in row order."""
+    def drawn(self, keep: np.ndarray, count: int, seed: int) -> np.ndarray:
+        """(n,) bool: `count` rows (or all there are) drawn from the rows `keep`."""
         rows = np.flatnonzero(keep)
         rng = np.random.default_rng([seed, 5])
         drawn = np.zeros(self.rows, dtype=bool)
         drawn[rng.choice(rows, min(count, len(rows)), replace=False)] = True
+        return drawn
+
+    def draw(self, keep: np.ndarray, count: int, seed: int) -> np.ndarray:
+        """The states [T, p, Y] of rows that are `drawn`, in row order."""
+        drawn = self.drawn(keep, count, seed)
         return np.concatenate([block.state() for block in self.chunks(keep=drawn)])
 
     def held_out(self, fraction: float, seed: int) -> np.ndarray:

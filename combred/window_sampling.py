@@ -1,7 +1,8 @@
-"""Windows of ignitions, integrated by CVODE in several processes.
+"""Windows of ignitions and flames, integrated by CVODE in several processes.
 
-Takes a `Mechanism` and settings; gives windows.h5 (`combred.windows`). The ignitions lie in the
-ranges of the states' but are not theirs: they have a random stream of their own.
+Takes a `Mechanism`, settings and states of flames; gives windows.h5 (`combred.windows`). The
+ignitions lie in the ranges of the states' but are not theirs: they have a random stream of their
+own. A flame's states are those of the state file, as its diffusion leaves them to chemistry.
 """
 
 import time
@@ -19,8 +20,11 @@ from combred.ignition import Case, history
 from combred.mechanism import Mechanism, load_mechanism
 from combred.metrics import IGNITED
 from combred.reactor import IntegrationError, Reactor
+from combred.states import SAMPLERS, StateTable
 from combred.windows import Windows, offsets, write_windows
 from combred.workers import open_pool
+
+AT_ONCE = 250  # flame states of a task
 
 
 @dataclass(frozen=True)
@@ -58,10 +62,23 @@ class WindowSampler:
         times = np.concatenate(begin)[:, None] + self.dt * np.array(offsets(self.steps))
         return self._states(reactor, case, Y0, times)
 
+    def after(self, states: np.ndarray) -> np.ndarray:
+        """The windows that begin 1 ns after `states` (n, 2 + n_species), as `history` does:
+        (n, m, 2 + n_species), NaN where CVODE fails."""
+        reactor = Reactor(self.mechanism, self.chemistry.rtol, self.chemistry.atol)
+        times = 1e-9 + self.dt * np.array(offsets(self.steps))
+        found = np.full((len(states), len(times), states.shape[1]), np.nan)
+        for window, (T, p, *Y) in zip(found, states, strict=True):
+            try:
+                window[:] = self._states(reactor, Case(T, p, np.nan), np.array(Y), times)
+            except IntegrationError:
+                pass
+        return found
+
     def _states(
         self, reactor: Reactor, case: Case, Y0: np.ndarray, times: np.ndarray
     ) -> np.ndarray:
-        """[T, p, Y] at times (n, m) [s] of one integration, (n, m, 2 + n_species)."""
+        """[T, p, Y] at times (...) [s] of one integration, (..., 2 + n_species)."""
         at, where = np.unique(times, return_inverse=True)
         states = np.empty((len(at), 2 + len(Y0)))
         reactor.start(case.T0, case.p, Y0)
@@ -71,6 +88,26 @@ class WindowSampler:
             Y = Y.clip(min=0.0)  # undershoots, of the order of atol
             states[i] = T, case.p, *(Y / Y.sum())
         return states[where.reshape(times.shape)]
+
+
+@dataclass(frozen=True)
+class FlameStates:
+    """Where windows begin that are not of ignitions: `states` (n, 2 + n_species), and the `sources`
+    (n,) of their flames."""
+
+    states: np.ndarray
+    sources: np.ndarray
+
+    @classmethod
+    def drawn(
+        cls, table: StateTable, held_out: np.ndarray, count: int, seed: int
+    ) -> "FlameStates":
+        """`count` unperturbed states (or all there are) of a state file's flames, but for the rows
+        that are held out."""
+        keep = (table.samplers == SAMPLERS.index("flame")) & ~held_out
+        drawn = table.drawn(keep, count, seed)
+        blocks = [table.read(0, 0), *table.chunks(keep=drawn)]
+        return cls(np.concatenate([block.state() for block in blocks]), table.sources[drawn])
 
 
 def plan_cases(settings: WindowSettings, sampling: SamplingSettings, seed: int) -> list[Case]:
@@ -99,12 +136,16 @@ def window_provenance(
     chemistry: ChemistrySettings,
     dt: float,
     seed: int,
+    held_out: float,
 ) -> dict:
-    """Everything besides the mechanism and their length that windows depend on."""
+    """Everything besides the mechanism and their length that windows depend on; `held_out`: the
+    share of the flames at which none begins."""
     shared = {key: getattr(sampling, key) for key in ("fuel", "oxidizer", "longest")}
     ranges = {key: list(getattr(sampling, key)) for key in ("T0", "p", "phi")}
     how = {"dt": dt, "rtol": chemistry.rtol, "atol": chemistry.atol, "seed": seed}
-    return {**how, "windows": {**asdict(settings), **shared, **ranges}}
+    states = {"held_out": held_out, "sampling": asdict(sampling)}
+    of_flames = states if settings.flames and sampling.flames else {}
+    return {**how, "windows": {**asdict(settings), **shared, **ranges, **of_flames}}
 
 
 # -- the stage -------------------------------------------------------------------------------------
@@ -118,10 +159,12 @@ def _start_worker(file: str, seed: int, *settings) -> None:
     _worker = WindowSampler(load_mechanism(file), *settings), seed
 
 
-def _work(index: int, case: Case) -> tuple[int, np.ndarray | None]:
+def _work(index: int, begin: Case | np.ndarray) -> tuple[int, np.ndarray | None]:
     sampler, seed = _worker
+    if not isinstance(begin, Case):
+        return index, sampler.after(begin)
     try:
-        return index, sampler.windows(case, np.random.default_rng([seed, 7, index]))
+        return index, sampler.windows(begin, np.random.default_rng([seed, 7, index]))
     except IntegrationError:
         return index, None
 
@@ -131,39 +174,48 @@ def sample_windows(
     sampler: WindowSampler,
     seed: int,
     workers: int,
+    flames: FlameStates,
+    provenance: dict,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> dict:
     """Make windows.h5 at `path`, whole or not at all: what is interrupted starts anew (500
-    ignitions of methane take a minute or two of one core).
+    ignitions of methane and 40,000 states of flames take some two minutes of one core).
 
-    `on_progress` is told ignitions done and planned. Returns the numbers of the stage. Raises
+    `provenance`: as `window_provenance` gives it. `on_progress` is told tasks done and planned,
+    which are ignitions and batches of flame states. Returns the numbers of the stage. Raises
     ValueError where no ignition gives a window.
     """
     w, begun = sampler, time.monotonic()
     cases = plan_cases(w.settings, w.sampling, seed)
-    provenance = window_provenance(w.settings, w.sampling, w.chemistry, w.dt, seed)
+    batches = np.split(flames.states, range(AT_ONCE, len(flames.states), AT_ONCE))
+    begins = [*cases, *(batch for batch in batches if len(batch))]
     start = w.mechanism.file, seed, w.settings, w.sampling, w.chemistry, w.dt, w.steps
-    found: list[np.ndarray | None] = [None] * len(cases)
+    found: list[np.ndarray | None] = [None] * len(begins)
     with open_pool(workers, _start_worker, *start) as pool:
-        waiting = [pool.submit(_work, i, case) for i, case in enumerate(cases)]
+        waiting = [pool.submit(_work, i, begin) for i, begin in enumerate(begins)]
         try:
             for done, future in enumerate(as_completed(waiting), start=1):
                 index, found[index] = future.result()
-                on_progress(done, len(cases))
+                on_progress(done, len(begins))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+    of_flames, found = found[len(cases) :], found[: len(cases)]
     good = [i for i, states in enumerate(found) if states is not None and len(states)]
     if not good:
         raise ValueError(
             "no ignition gave a window: choose hotter sampling.T0 or windows.coldest, or a longer "
             "sampling.longest"
         )
-    trajectories = np.repeat(good, [len(found[i]) for i in good]).astype("i4")
-    windows = Windows(w.steps, np.concatenate([found[i] for i in good]), trajectories, provenance)
+    trajectories = np.repeat(good, [len(found[i]) for i in good])
+    states = np.concatenate([*(found[i] for i in good), *of_flames])
+    trajectories = np.concatenate([trajectories, len(cases) + flames.sources]).astype("i4")
+    whole = np.isfinite(states).all(axis=(1, 2))
+    windows = Windows(w.steps, states[whole], trajectories[whole], provenance)
     write_windows(path, windows, w.mechanism)
     return {
-        "windows": len(trajectories),
+        "windows": len(windows.states),
+        "flames": int(whole[len(states) - len(flames.states) :].sum()),
         "steps": w.steps,
         "failed": sum(states is None for states in found),
         "unlit": sum(states is not None and not len(states) for states in found),

@@ -1,4 +1,5 @@
-"""Windows: a state on an ignition, and where CVODE has it 1, 2, 4, ..., K steps of dt later.
+"""Windows: a state on an ignition or of a flame, and where CVODE has it 1, 2, 4, ..., K steps of dt
+later, at constant pressure and enthalpy.
 
 The file windows.h5, its writer and its reader. `combred.window_sampling` makes it, the loss of many
 steps (`combred.rollout_loss`) is trained on it.
@@ -31,7 +32,8 @@ def offsets(steps: int) -> list[int]:
 @dataclass(frozen=True)
 class Windows:
     """Windows in memory: `states` (n, m, 2 + n_species), [T, p, Y] at the m `offsets` of `steps`;
-    `trajectories` (n,); `provenance`: what they were made with."""
+    `trajectories` (n,): of an ignition its number, of a flame its source in the state file after
+    these; `provenance`: what they were made with."""
 
     steps: int
     states: np.ndarray

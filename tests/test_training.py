@@ -17,7 +17,12 @@ from combred.rows import Rows, encode, fit_transform
 from combred.states import open_states
 from combred.training import forward_mixed, train
 from combred.transform import StateTransform
-from combred.window_sampling import WindowSampler, sample_windows
+from combred.window_sampling import (
+    FlameStates,
+    WindowSampler,
+    sample_windows,
+    window_provenance,
+)
 from combred.windows import open_windows
 
 CPU = Device(torch.device("cpu"))
@@ -195,7 +200,9 @@ def windows(drm19, sampling_settings, tmp_path_factory):
     """Windows of four steps from two of CVODE's ignitions."""
     path = tmp_path_factory.mktemp("windows") / "windows.h5"
     sampler = WindowSampler(drm19, WINDOWS, sampling_settings, ChemistrySettings(), DT, 4)
-    sample_windows(path, sampler, 0, 2)
+    none = FlameStates(np.empty((0, 2 + drm19.n_species)), np.empty(0, int))
+    how = window_provenance(WINDOWS, sampling_settings, ChemistrySettings(), DT, 0, 0.05)
+    sample_windows(path, sampler, 0, 2, none, how)
     return open_windows(path, drm19, DT)
 
 

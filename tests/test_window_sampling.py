@@ -12,7 +12,9 @@ from combred.config import ChemistrySettings, SamplingSettings, WindowSettings
 from combred.ignition import Case
 from combred.reactor import IntegrationError
 from combred.sampling import plan_trajectories
+from combred.states import SAMPLERS, Block, StateWriter, open_states, state_attributes
 from combred.window_sampling import (
+    FlameStates,
     WindowSampler,
     plan_cases,
     sample_windows,
@@ -22,11 +24,13 @@ from combred.windows import offsets, open_windows
 
 DT, STEPS = 1e-6, 8
 AIR = "O2:1, N2:3.76"
-SETTINGS = WindowSettings(trajectories=6, each=40, coldest=1100.0, burnt_time=1e-4)
+SETTINGS = WindowSettings(trajectories=6, each=40, coldest=1100.0, burnt_time=1e-4, flames=30)
 SAMPLING = SamplingSettings(
     states=1000, ignitions=10, fuel="H2:1", oxidizer=AIR, T0=[1000.0, 1500.0], p=[5e4, 2e5]
 )
 CASE = Case(1200.0, 101325.0, 1.0)
+PROVENANCE = window_provenance(SETTINGS, SAMPLING, ChemistrySettings(), DT, 0, 0.05)
+NO_FLAMES = FlameStates(np.empty((0, 12)), np.empty(0, int))
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +42,7 @@ def sampler(h2o2) -> WindowSampler:
 def sampled(sampler, tmp_path_factory):
     """A file of windows made with two processes, and its numbers."""
     path = tmp_path_factory.mktemp("windows") / "windows.h5"
-    return path, sample_windows(path, sampler, 0, 2)
+    return path, sample_windows(path, sampler, 0, 2, NO_FLAMES, PROVENANCE)
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +160,72 @@ def test_longer_windows_begin_with_the_shorter(sampler):
     assert np.allclose(short, long[:, :4], rtol=1e-5, atol=1e-9)
 
 
+# -- of flames --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def table(h2o2, opened, tmp_path_factory):
+    """A state file of two ignitions and four flames, of 20 exact and 10 perturbed rows each; their
+    states are those of windows, which serve."""
+    path = tmp_path_factory.mktemp("states") / "states.h5"
+    attributes = state_attributes(h2o2, {"dt": DT, "rtol": 1e-8, "atol": 1e-16, "seed": 0})
+    writer = StateWriter(path, attributes, [30] * 6, h2o2.n_species)
+    for source in range(6):
+        now, later = opened.states[30 * source :][:30, 0], opened.states[30 * source :][:30, 1]
+        kinds = np.repeat([0, 1], [20, 10]) + (SAMPLERS.index("flame") if source > 1 else 0)
+        columns = now[:, 0], now[:, 1], now[:, 2:], later[:, 0], later[:, 2:]
+        writer.write(source, Block(*columns, np.full(30, source, "i4"), kinds.astype("u1")))
+    writer.finish()
+    return open_states(path, h2o2, DT)
+
+
+def test_flame_states_are_unperturbed_and_of_flames_that_are_not_held_out(table, opened):
+    held_out = table.sources == 3
+    drawn = FlameStates.drawn(table, held_out, 50, 0)
+    assert np.bincount(drawn.sources, minlength=6)[[0, 1, 3]].tolist() == [0, 0, 0]
+    assert len(drawn.states) == 50 and len(np.unique(drawn.states, axis=0)) == 50
+    rows = {tuple(row) for source in (2, 4, 5) for row in opened.states[30 * source :][:20, 0]}
+    assert all(tuple(row) in rows for row in drawn.states)
+    every = FlameStates.drawn(table, held_out, 1000, 0)
+    assert len(every.states) == len(every.sources) == 60
+    assert FlameStates.drawn(table, table.sources > 1, 50, 0).states.shape == (0, 12)
+
+
+def test_windows_of_flames_follow_from_their_states(sampler, table, h2o2, tmp_path, here):
+    flames = FlameStates.drawn(table, table.sources == 3, 30, 0)
+    here.setattr(module, "AT_ONCE", 8)  # 30 is no multiple of it
+    path, told = tmp_path / "windows.h5", []
+    numbers = sample_windows(
+        path, sampler, 0, 1, flames, PROVENANCE, lambda *done: told.append(done)
+    )
+    assert (numbers["windows"], numbers["flames"]) == (270, 30) and told[-1] == (10, 10)
+    windows = open_windows(path, h2o2, DT)
+    assert np.array_equal(windows.trajectories[240:], 6 + flames.sources)
+    for window, state in list(zip(windows.states[240:], flames.states, strict=True))[::7]:
+        truth = tight(h2o2, state, 1e-9 + DT * np.array(offsets(STEPS)))
+        assert np.allclose(window[:, 0], truth[:, 0], rtol=1e-5)  # of CVODE's rtol, 8 steps on
+        assert np.allclose(window[:, 2:], truth[:, 2:], rtol=1e-4, atol=1e-9)
+
+
+def test_states_that_cvode_cannot_integrate_begin_no_window(sampler, table, h2o2, tmp_path, here):
+    flames = FlameStates.drawn(table, table.sources == 3, 10, 0)
+    flames.states[4, 0] = np.nan
+    numbers = sample_windows(tmp_path / "windows.h5", sampler, 0, 1, flames, PROVENANCE)
+    assert numbers["flames"] == 9
+    kept = open_windows(tmp_path / "windows.h5", h2o2, DT).trajectories[240:]
+    assert np.array_equal(kept, 6 + np.delete(flames.sources, 4))
+
+
+def test_windows_of_flames_depend_on_the_states_and_others_do_not():
+    def made_with(settings, sampling):
+        return window_provenance(settings, sampling, ChemistrySettings(), DT, 0, 0.05)["windows"]
+
+    more = replace(SAMPLING, states=2000)
+    assert made_with(SETTINGS, SAMPLING) != made_with(SETTINGS, more)
+    alone = replace(SETTINGS, flames=0)
+    assert made_with(alone, SAMPLING) == made_with(alone, more)
+
+
 # -- which -----------------------------------------------------------------------------------------
 
 
@@ -190,20 +260,20 @@ def test_colder_states_are_left_out_but_not_all():
 
 def test_the_numbers_and_the_file_tell_what_was_made(sampled, opened):
     numbers = sampled[1]
-    assert opened.provenance == window_provenance(SETTINGS, SAMPLING, ChemistrySettings(), DT, 0)
+    assert opened.provenance == PROVENANCE
     assert opened.states.shape == (240, 5, 12) and opened.steps == STEPS
     assert np.array_equal(opened.trajectories, np.repeat(np.arange(6), 40))
     assert (numbers["windows"], numbers["failed"], numbers["unlit"]) == (240, 0, 0)
 
 
 def test_any_number_of_processes_gives_the_same_windows(sampler, opened, tmp_path, h2o2, here):
-    sample_windows(tmp_path / "windows.h5", sampler, 0, 1)
+    sample_windows(tmp_path / "windows.h5", sampler, 0, 1, NO_FLAMES, PROVENANCE)
     again = open_windows(tmp_path / "windows.h5", h2o2, DT)
     assert np.array_equal(again.states, opened.states)
 
 
 def test_another_seed_gives_others(sampler, opened, tmp_path, h2o2, here):
-    sample_windows(tmp_path / "windows.h5", sampler, 1, 1)
+    sample_windows(tmp_path / "windows.h5", sampler, 1, 1, NO_FLAMES, PROVENANCE)
     again = open_windows(tmp_path / "windows.h5", h2o2, DT)
     assert not np.isclose(again.states[:, 0, 0], opened.states[:, 0, 0]).any()
 
@@ -217,7 +287,7 @@ def test_what_is_interrupted_leaves_nothing(sampler, tmp_path, here):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sample_windows(tmp_path / "windows.h5", sampler, 0, 1, interrupt)
+        sample_windows(tmp_path / "windows.h5", sampler, 0, 1, NO_FLAMES, PROVENANCE, interrupt)
     assert told == [(1, 6), (2, 6), (3, 6)] and not list(tmp_path.iterdir())
 
 
@@ -234,7 +304,7 @@ def test_ignitions_that_fail_or_do_not_light_are_counted(sampler, tmp_path, h2o2
     delays = sorted(delay(sampler, case) for case in cases)
     limit = SamplingSettings(**{**vars(SAMPLING), "longest": float(np.mean(delays[-2:]))})
     slow = replace(sampler, sampling=limit)
-    numbers = sample_windows(tmp_path / "windows.h5", slow, 0, 1)
+    numbers = sample_windows(tmp_path / "windows.h5", slow, 0, 1, NO_FLAMES, PROVENANCE)
     unlit = [i for i, case in enumerate(cases) if delay(sampler, case) > limit.longest and i != 1]
     assert (numbers["failed"], numbers["unlit"]) == (1, len(unlit))
     kept = np.unique(open_windows(tmp_path / "windows.h5", h2o2, DT).trajectories)
@@ -256,5 +326,5 @@ def delay(sampler: WindowSampler, case: Case) -> float:
 def test_no_ignition_at_all_is_an_error(sampler, tmp_path, here):
     never = replace(sampler, sampling=replace(SAMPLING, longest=1e-8))
     with pytest.raises(ValueError, match=r"no ignition gave a window.*sampling.longest"):
-        sample_windows(tmp_path / "windows.h5", never, 0, 1)
+        sample_windows(tmp_path / "windows.h5", never, 0, 1, NO_FLAMES, PROVENANCE)
     assert not list(tmp_path.iterdir())

@@ -176,7 +176,8 @@ def _draw_kind(axes, trace: list[dict], kind: str, limit: float) -> None:
     axes.invert_xaxis()
     sizes = sorted({a["shape"]["weights"] for a in trace if a["shape"]})
     ticks: list[int] = []
+    room = max(1.15, (sizes[-1] / sizes[0]) ** (1 / 13))
     for size in sizes:  # labels that leave one another room
-        ticks += [size] if not ticks or size > 1.15 * ticks[-1] else []
+        ticks += [size] if not ticks or size > room * ticks[-1] else []
     axes.set_xticks(ticks, [f"{size:,}" for size in ticks], rotation=30)
     axes.minorticks_off()

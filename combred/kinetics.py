@@ -75,15 +75,15 @@ class Kinetics(nn.Module):
             tensor = torch.as_tensor(np.asarray(value), dtype=dtype).contiguous()
             self.register_buffer(name, tensor, persistent=False)  # the mechanism tells them
 
+        def keep_columns(name: str, values: Any, dtype: torch.dtype = torch.float64) -> None:
+            keep(name, np.asarray(values)[..., None], dtype)
+
         self.n_reactions: int = len(rates)
         self.n_bodies: int = sum(reaction.third_body is not None for reaction in reactions)
         self.n_falloff: int = len(falloff)
         self.any_irreversible: bool = bool((reversible == 0.0).any())
         self.any_activated: bool = any(rate["activated"] for rate in rates)
         self.any_sri: bool = any(rate["sri"][0] > 0 for rate in rates)
-        def keep_columns(name: str, values: Any, dtype: torch.dtype = torch.float64) -> None:
-            keep(name, np.asarray(values)[..., None], dtype)
-
         keep_columns("weights", mechanism.molecular_weights)
         keep("reference_pressure", gas.reference_pressure)
         keep("forward_of", np.hstack([orders, arrhenius]))  # of [ln c, 1, ln T, -1 / T]

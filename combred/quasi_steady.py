@@ -21,8 +21,9 @@ class QuasiSteadyState(nn.Module):
 
     the quasi-steady-state predictor (Mott, Oran & van Leer, J. Comput. Phys. 164 (2000)), right for
     what is slow and for what is in balance. With two, the corrector: the same with the means of C
-    and 1 / tau over the step, its end as predicted. `lam`, `floor`: of the Box-Cox
-    transform F; `dtype`: of the rates (see `Kinetics`) and of what follows from them. Raises ValueError for rates that `Kinetics` does not know.
+    and 1 / tau over the step, its end as predicted. `lam`, `floor`: of the Box-Cox transform F;
+    `dtype`: of the rates (see `Kinetics`) and of what follows from them. Raises ValueError for
+    rates that `Kinetics` does not know.
     """
 
     def __init__(

@@ -99,9 +99,7 @@ class FlameStates:
     sources: np.ndarray
 
     @classmethod
-    def drawn(
-        cls, table: StateTable, held_out: np.ndarray, count: int, seed: int
-    ) -> "FlameStates":
+    def drawn(cls, table: StateTable, held_out: np.ndarray, count: int, seed: int) -> "FlameStates":
         """`count` unperturbed states (or all there are) of a state file's flames, but for the rows
         that are held out."""
         keep = (table.samplers == SAMPLERS.index("flame")) & ~held_out

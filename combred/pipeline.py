@@ -147,8 +147,8 @@ def make_windows(run: Run) -> None:
     say(
         run,
         f"windows: {numbers['windows']:,} of {steps} steps, {numbers['flames']:,} of them from "
-        f"flames; {numbers['failed']} ignitions could not be integrated, {numbers['unlit']} did not "
-        "ignite",
+        f"flames; {numbers['failed']} ignitions could not be integrated, {numbers['unlit']} did "
+        "not ignite",
     )
 
 

@@ -147,7 +147,7 @@ def test_near_balance_what_is_left_of_a_reaction_keeps_its_digits(h2o2, dtype):
     net, destruction = (x[:, 0] for x in Kinetics(h2o2, dtype)(*tensors(hotter, p, Y)))
     true = cantera_rates(h2o2, hotter, p, Y)[0][0]
     assert (np.abs(true) < 1e-4 * destruction.numpy())[true != 0.0].all()
-    # Cantera's own float64 leaves 1e-15 of the rates, and so 1e-9 here; float32 leaves its own rounding.
+    # Cantera's own float64 leaves 1e-15 of the rates, and so 1e-9 here; float32 its own rounding.
     bound = {torch.float64: 1e-7, torch.float32: 1e-4}[dtype]
     assert np.allclose(net, true, rtol=bound, atol=bound * np.abs(true).max())
 

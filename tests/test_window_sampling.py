@@ -160,7 +160,7 @@ def test_longer_windows_begin_with_the_shorter(sampler):
     assert np.allclose(short, long[:, :4], rtol=1e-5, atol=1e-9)
 
 
-# -- of flames --------------------------------------------------------------------------------------
+# -- of flames -------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -260,7 +260,8 @@ def main(models: list[str]) -> None:
     for model in models or combred.models():
         own = path_of(model).parent == FOLDER
         store = RESULTS if own else CACHE / "trust.json"
-        settings = {"seed": SEED, "count": COUNT, "bad": strict(BAD)}
+        limits = [Surrogate.SHARE, Surrogate.FLOOR_Y, Surrogate.FLOOR_T]
+        settings = {"seed": SEED, "count": COUNT, "bad": strict(BAD), "limits": limits}
         stored = read_json(store)
         same = all(stored.get(key) == value for key, value in settings.items())
         rows = {row["model"]: row for row in stored.get("rows", [])} if same else {}

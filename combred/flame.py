@@ -215,10 +215,19 @@ def _finish(
 
 
 def _burn_cvode(file, case, unburnt, dt, settings, chemistry) -> Flame:
+    """CVODE's flame, steady, and then marched on until a tenth of that tolerance: what is left of
+    its beginning, which a network that begins at its end does not have, would be an error of the
+    network's (at 300 K 0.07 %, at 800 K 0.27 % of the speed; docs/findings.md)."""
     mechanism = load_mechanism(file)
     begin = start(mechanism, case, unburnt, settings.flame_cells)
     advance = CVODE(mechanism, dt, chemistry.rtol, chemistry.atol)
-    return require_steady(burn(mechanism, advance, dt, begin, settings))
+    steady = require_steady(burn(mechanism, advance, dt, begin, settings))
+    calmer = replace(
+        settings,
+        flame_tolerance=settings.flame_tolerance / 10,
+        flame_longest=2 * settings.flame_longest,
+    )
+    return replace(burn(mechanism, advance, dt, steady.profile, calmer), outcome=steady.outcome)
 
 
 def reference(

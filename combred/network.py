@@ -71,9 +71,9 @@ class Surrogate(nn.Module):
 
     # What the closure may move before a prediction is doubted: a share of the step's own change,
     # and these floors beside it. Chosen, and measured, with benchmarks/trust.py.
-    SHARE: Final[float] = 0.05
-    FLOOR_Y: Final[float] = 5e-5
-    FLOOR_T: Final[float] = 0.5  # K
+    SHARE: Final[float] = 0.07
+    FLOOR_Y: Final[float] = 7e-5
+    FLOOR_T: Final[float] = 0.7  # K
 
     def __init__(
         self, mechanism: Mechanism, dt: float, transform: StateTransform, network: Network
@@ -190,10 +190,10 @@ class Surrogate(nn.Module):
         that the state is none (not finite, Y < 0, sum Y far from 1) or, where the network sees the
         state alone, that it is not `inside`. With the rates, networks hold beyond their range.
 
-        The larger of |Y_next - Y_raw| / (0.05 |Y_next - Y| + 5e-5), largest species each, and
-        |T_next - T_raw| / (0.05 |T_next - T| + 0.5 K): what the closure moves of the network's raw
-        answer, in units of a twentieth of the step's change and a floor. It costs a forward call,
-        whose answer `checked` gives along.
+        The larger of |Y_next - Y_raw| / (0.07 |Y_next - Y| + 7e-5), largest species each, and
+        |T_next - T_raw| / (0.07 |T_next - T| + 0.7 K): what the closure moves of the network's raw
+        answer, in units of 7 % of the step's change and a floor. It costs a forward call, whose
+        answer `checked` gives along.
         """
         return self.checked(state)[1]
 

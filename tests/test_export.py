@@ -127,7 +127,7 @@ def test_the_exported_file_tells_its_doubts(exported, trusting, path):
     assert torch.equal(loaded.inside(path.state), trusting.inside(path.state))
     for name in ("trust", "doubt", "checked", "inside"):
         assert f"{name}(state)" in card["methods"]
-    assert "0.05 of the step's change of Y + 5e-05" in card["methods"]["doubt(state)"]
+    assert "0.07 of the step's change of Y + 7e-05" in card["methods"]["doubt(state)"]
 
 
 def test_the_card_says_what_a_user_needs(exported, trusting, mechanism, path, tmp_path):

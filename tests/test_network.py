@@ -290,12 +290,12 @@ def test_an_answer_that_conserves_is_not_doubted(path, silent):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("kelvin, trusted", [(0.45, True), (0.55, False), (-0.55, False)])
+@pytest.mark.parametrize("kelvin, trusted", [(0.65, True), (0.75, False), (-0.75, False)])
 def test_a_temperature_that_enthalpy_denies_is_doubted(path, silent, kelvin, trusted):
-    # The composition stays, so T stays: all of the change said is moved back, and 0.5 K may be.
+    # The composition stays, so T stays: all of the change said is moved back, and 0.7 K may be.
     telling = saying(copy.deepcopy(silent), 0, kelvin)
     doubt = telling.doubt(path.state)
-    assert torch.allclose(doubt, torch.full_like(doubt, abs(kelvin) / 0.5), rtol=1e-4)
+    assert torch.allclose(doubt, torch.full_like(doubt, abs(kelvin) / 0.7), rtol=1e-4)
     assert (telling.trust(path.state) == trusted).all()
 
 
@@ -307,9 +307,9 @@ def test_doubt_is_what_the_closure_moves_over_what_it_may(mechanism, path, surro
     change = surrogate.predicted_change(torch.cat([path.state[:, :2], Y], dim=1), variables)
     raw = surrogate.transform.boxcox.inverse(variables[:, 2:] + change[:, 2:])
     moved = (later[:, 2:] - raw).abs().amax(1)
-    may = 0.05 * (later[:, 2:] - path.state[:, 2:]).abs().amax(1) + 5e-5
+    may = 0.07 * (later[:, 2:] - path.state[:, 2:]).abs().amax(1) + 7e-5
     moved_T = (later[:, 0] - path.state[:, 0] - change[:, 0]).abs()
-    may_T = 0.05 * (later[:, 0] - path.state[:, 0]).abs() + 0.5
+    may_T = 0.07 * (later[:, 0] - path.state[:, 0]).abs() + 0.7
     expected = torch.maximum(moved / may, moved_T / may_T)
     inside = surrogate.inside(path.state) | surrogate.corrects_rates
     assert torch.allclose(doubt[inside], expected[inside], rtol=1e-6)

@@ -535,7 +535,7 @@ PROFILES: dict[str, dict] = {
     # brain surgeon. It stands as the default of every setting.
     "default": {},
     # What the networks that come with combred were made with: more states and flames, which also
-    # the first training sees more often, and marches; an hour of a core and a half for the states.
+    # the first training sees more often, and marches; an hour.
     "shipped": {
         "start": "scratch",
         "sampling": {"states": 1_000_000, "ignitions": 1600, "flames": 240},

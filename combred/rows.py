@@ -11,10 +11,8 @@ from torch import Tensor
 
 from combred.losses import LOSSES
 from combred.network import Network
-from combred.states import CHUNK, SAMPLERS, Block, StateTable
+from combred.states import CHUNK, FLAME, Block, StateTable
 from combred.transform import StateTransform
-
-FLAME = SAMPLERS.index("flame")
 
 
 def fit_transform(transform: StateTransform, table: StateTable, held_out: np.ndarray) -> None:

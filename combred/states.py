@@ -30,6 +30,7 @@ SAMPLERS = (
     "flame perturbed",
     "flame relaxed",
 )
+FLAME = SAMPLERS.index("flame")
 CHUNK = 16_384
 
 
@@ -286,8 +287,8 @@ class StateTable:
 
     def draw(self, keep: np.ndarray, count: int, seed: int) -> np.ndarray:
         """The states [T, p, Y] of rows that are `drawn`, in row order."""
-        drawn = self.drawn(keep, count, seed)
-        return np.concatenate([block.state() for block in self.chunks(keep=drawn)])
+        blocks = [self.read(0, 0), *self.chunks(keep=self.drawn(keep, count, seed))]
+        return np.concatenate([block.state() for block in blocks])
 
     def held_out(self, fraction: float, seed: int) -> np.ndarray:
         """(n,) bool: rows of the trajectories kept for validation, `fraction` of the ignitions and

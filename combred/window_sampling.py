@@ -20,7 +20,7 @@ from combred.ignition import Case, history
 from combred.mechanism import Mechanism, load_mechanism
 from combred.metrics import IGNITED
 from combred.reactor import IntegrationError, Reactor
-from combred.states import SAMPLERS, StateTable
+from combred.states import FLAME, StateTable
 from combred.windows import Windows, offsets, write_windows
 from combred.workers import open_pool
 
@@ -102,10 +102,8 @@ class FlameStates:
     def drawn(cls, table: StateTable, held_out: np.ndarray, count: int, seed: int) -> "FlameStates":
         """`count` unperturbed states (or all there are) of a state file's flames, but for the rows
         that are held out."""
-        keep = (table.samplers == SAMPLERS.index("flame")) & ~held_out
-        drawn = table.drawn(keep, count, seed)
-        blocks = [table.read(0, 0), *table.chunks(keep=drawn)]
-        return cls(np.concatenate([block.state() for block in blocks]), table.sources[drawn])
+        which = (table.samplers == FLAME) & ~held_out, count, seed
+        return cls(table.draw(*which), table.sources[table.drawn(*which)])
 
 
 def plan_cases(settings: WindowSettings, sampling: SamplingSettings, seed: int) -> list[Case]:

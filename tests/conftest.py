@@ -1,9 +1,12 @@
 """What several test files share: two mechanisms, a real reactor path of each, a sampled state file.
 
 The path is integrated with Cantera alone, not with combred, so that it can serve as truth.
+`rate_kinds` is imported from this folder.
 """
 
+import sys
 from dataclasses import dataclass
+from pathlib import Path as FilePath
 
 import cantera as ct
 import numpy as np
@@ -16,6 +19,8 @@ from combred.network import Network, Surrogate, initialize
 from combred.sampling import sample
 from combred.states import Block, StateWriter, open_states, state_attributes
 from combred.transform import StateTransform, make_transform
+
+sys.path.insert(0, str(FilePath(__file__).parent))
 
 DT = 1e-6
 AIR = "O2:1, N2:3.76"

@@ -14,27 +14,27 @@ import triton
 import triton.language as tl
 
 from combred.kernels.fused_thermo import enthalpy, enthalpy_sums, polynomial, temperature
-from combred.kernels.fused_transform import expm1, raw_fraction, real, signed_power
+from combred.kernels.fused_transform import expm1, raw_fraction, real, replaced, signed_power
 
 WEIGHT = tl.constexpr(1e-8)  # w = Y + WEIGHT, as in `ElementProjection`
 
 
 @triton.jit(noinline=True)
-def closed(before, z, scale, MODEL: tl.constexpr, LIMITS: tl.constexpr, N: tl.constexpr):
-    """The columns of states dt later from those `before` and the network's answers z; with LIMITS
-    (SHARE, FLOOR_Y, FLOOR_T) also what was moved, as `Surrogate.closed` tells it.
+def closed(before, z, told, scale, MODEL: tl.constexpr, LIMITS: tl.constexpr, N: tl.constexpr):
+    """The columns of states dt later from those `before`, the network's answers z, and the change
+    that was `told` to it, of T and the species that react, if any was; with LIMITS (SHARE, FLOOR_Y,
+    FLOOR_T) also what was moved, as `Surrogate.closed` tells it.
 
     noinline: some of Triton's passes take time as the square of a function's length for every load
     and store in it, of which there are none here; LLVM inlines it afterwards.
     """
     Y, _ = normalized(before, N)
-    raw = ()
+    raw, change = (), predicted_change(z, told, scale, MODEL, N)
     for k in tl.static_range(2, N):
-        raw = raw + (raw_fraction(Y[k - 2], z[k], tl.load(scale + k), MODEL),)
+        raw = raw + (raw_fraction(Y[k - 2], change[k], MODEL),)
     Y_next, conserves = projected(raw, Y, MODEL)
     T = before[0]
-    change = signed_power(z[0], MODEL.inverse_power) * tl.load(scale)
-    guess = T + change.to(tl.float64)
+    guess = T + change[0].to(tl.float64)
     h = polynomial(enthalpy(enthalpy_sums(Y, MODEL), T, MODEL), T)
     T_next = temperature(h, Y_next, guess, MODEL)
     after = (T_next, before[1]) + Y_next
@@ -42,6 +42,18 @@ def closed(before, z, scale, MODEL: tl.constexpr, LIMITS: tl.constexpr, N: tl.co
         share = moved_share(Y_next, raw, Y, T_next, guess, T, LIMITS)
         after = after + (tl.where(conserves, share, float("inf")),)
     return after
+
+
+@triton.jit
+def predicted_change(z, told, scale, MODEL: tl.constexpr, N: tl.constexpr):
+    """The change of [T, p, F(Y)] that the network says, float32, with what it was `told`."""
+    change = ()
+    for k in tl.static_range(N):
+        change = change + (signed_power(z[k], MODEL.inverse_power) * tl.load(scale + k),)
+    for i in tl.static_range(len(told)):
+        with_told = change[MODEL.rates.columns[i]] + told[i]
+        change = replaced(change, with_told, MODEL.rates.columns[i])
+    return change
 
 
 @triton.jit

@@ -161,8 +161,8 @@ def continued(
 
 @triton.jit
 def network(x, weights, rest, bias, PLAN: tl.constexpr, B: tl.constexpr):
-    """(B, C): the network's answer to its input x (B, C). PLAN: see `inference.plan`."""
-    y = (x,)
+    """(B, C): the network's answer to its input x, pieces (B, width). PLAN: see `packing.plan`."""
+    y = x
     for i in tl.static_range(len(PLAN)):
         if i > 0:
             y = activated(y)

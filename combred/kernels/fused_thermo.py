@@ -54,6 +54,35 @@ def polynomial(c, T):
 
 
 @triton.jit
+def species_enthalpy(T, K: tl.constexpr, MODEL: tl.constexpr):
+    """h_k [J/kg] of one species."""
+    low, high = polynomial(constants(MODEL.low[K]), T), polynomial(constants(MODEL.high[K]), T)
+    return tl.where(T > real(MODEL.T_mid[MODEL.side[K]]), high, low)
+
+
+@triton.jit
+def species_cp(T, K: tl.constexpr, MODEL: tl.constexpr):
+    """cp_k [J/(kg K)] of one species."""
+    low, high = slope(constants(MODEL.low[K]), T), slope(constants(MODEL.high[K]), T)
+    return tl.where(T > real(MODEL.T_mid[MODEL.side[K]]), high, low)
+
+
+@triton.jit
+def constants(row: tl.constexpr):
+    """A row of numbers as a tuple of float64."""
+    out = ()
+    for j in tl.static_range(len(row)):
+        out = out + (real(row[j]),)
+    return out
+
+
+@triton.jit
+def slope(c, T):
+    """cp [J/(kg K)] of the coefficients `enthalpy`."""
+    return c[0] + T * (2.0 * c[1] + T * (3.0 * c[2] + T * (4.0 * c[3] + T * (5.0 * c[4]))))
+
+
+@triton.jit
 def clipped(T, MODEL: tl.constexpr):
     """T within [T_min / 2, T_max + 1000 K], as in `Thermo.temperature`; NaN stays."""
     T = tl.where(T < real(MODEL.T_least), real(MODEL.T_least), T)
@@ -71,7 +100,6 @@ def temperature(h, Y, guess, MODEL: tl.constexpr):
     T = clipped(guess, MODEL)
     for _ in tl.static_range(4):
         c = enthalpy(sums, T, MODEL)
-        cp = c[0] + T * (2.0 * c[1] + T * (3.0 * c[2] + T * (4.0 * c[3] + T * (5.0 * c[4]))))
-        T -= (polynomial(c, T) - h) * (1.0 / cp.to(tl.float32)).to(tl.float64)
+        T -= (polynomial(c, T) - h) * (1.0 / slope(c, T).to(tl.float32)).to(tl.float64)
         T = clipped(T, MODEL)
     return T

@@ -20,6 +20,33 @@ def columns(x, WIDTH: tl.constexpr):
 
 
 @triton.jit
+def tile(x, FIRST: tl.constexpr, WIDTH: tl.constexpr):
+    """The vectors FIRST and on of the tuple x side by side: (B, WIDTH), zero where there are none;
+    WIDTH a power of two."""
+    if WIDTH == 1:
+        if FIRST < len(x):
+            return x[FIRST][:, None]
+        else:
+            return (x[0] * 0.0)[:, None]
+    else:
+        left = tile(x, FIRST, WIDTH // 2)
+        halves = tl.join(left, tile(x, FIRST + WIDTH // 2, WIDTH // 2))
+        return tl.reshape(tl.permute(halves, (0, 2, 1)), (x[0].shape[0], WIDTH))
+
+
+@triton.jit
+def replaced(x, value, K: tl.constexpr):
+    """The tuple x with `value` at place K."""
+    out = ()
+    for k in tl.static_range(len(x)):
+        if k == K:
+            out = out + (value,)
+        else:
+            out = out + (x[k],)
+    return out
+
+
+@triton.jit
 def real(x: tl.constexpr):
     """A constant as float64: Triton would take it for float32."""
     return tl.full((), x, tl.float64)
@@ -28,8 +55,21 @@ def real(x: tl.constexpr):
 @triton.jit
 def expm1(r):
     """exp(r) - 1 in float32, exact to some 1e-7 of itself."""
-    series = 1.0 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120 + r * (1 / 720)))))
-    return tl.where(tl.abs(r) < 0.25, r * series, tl.exp(r) - 1.0)
+    return tl.where(tl.abs(r) < 0.25, small_expm1(r), tl.exp(r) - 1.0)
+
+
+@triton.jit
+def small_expm1(r):
+    """`expm1` where |r| < 0.25."""
+    return r * (1.0 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120 + r * (1 / 720))))))
+
+
+@triton.jit
+def log1p(x):
+    """ln(1 + x) in float32, exact to some 1e-7 of itself where |x| < 0.25."""
+    s = x / (2.0 + x)
+    t = s * s
+    return 2.0 * s * (1.0 + t * (1 / 3 + t * (1 / 5 + t * (1 / 7 + t * (1 / 9)))))
 
 
 @triton.jit
@@ -79,11 +119,9 @@ def power_less_one(u, EXPONENT: tl.constexpr):
 
 
 @triton.jit
-def raw_fraction(Y, answer, scale, MODEL: tl.constexpr):
-    """The network's Y dt later, float64, from its answer z for a species: F^-1(F(Y) + dF) with
-    dF = sign(z) |z|^(1 / power) scale."""
+def raw_fraction(Y, change, MODEL: tl.constexpr):
+    """Y dt later, float64, of a species whose F changes by `change`: F^-1(F(Y) + dF)."""
     base = tl.where(Y < MODEL.floor, real(MODEL.floor), Y)
-    change = signed_power(answer, MODEL.inverse_power) * scale
     u = MODEL.lam * change * tl.exp2(-MODEL.lam * tl.log2(base.to(tl.float32)))
     u = tl.where(u < -1.0, -1.0, u)
     e = power_less_one(u, MODEL.inverse_lam)

@@ -2,8 +2,9 @@
 
 Takes a `Surrogate` of hidden widths up to 512 on a CUDA device; gives a `FusedSurrogate`, which
 answers as `Surrogate.forward` and `closed` do. A program of the kernel takes a block of states
-through transform, layers (`fused_network`) and closure (`fused_closure`); nothing else is written
-to memory. Widths and mechanism are part of the program: each surrogate has its own, compiled in its
+through what the reaction rates foretell (`fused_quasi_steady`, where the network corrects them),
+transform, layers (`fused_network`) and closure (`fused_closure`); nothing else is written to
+memory. Widths and mechanism are part of the program: each surrogate has its own, compiled in its
 first call.
 """
 
@@ -18,7 +19,8 @@ from torch import Tensor
 from combred.kernels import packing
 from combred.kernels.fused_closure import closed, normalized
 from combred.kernels.fused_network import network
-from combred.kernels.fused_transform import columns, expm1, real
+from combred.kernels.fused_quasi_steady import foretold
+from combred.kernels.fused_transform import columns, expm1, real, tile
 from combred.network import Surrogate
 
 
@@ -32,7 +34,7 @@ def state_tile(state, rows, n, N: tl.constexpr, C: tl.constexpr, LAST: tl.conste
     return tl.load(at, mask=there, other=1.0, eviction_policy="evict_first" if LAST else "")
 
 
-@triton.jit
+@triton.jit(noinline=True)
 def features(
     state, first, n, mean, inverse_std, MODEL: tl.constexpr,
     N: tl.constexpr, C: tl.constexpr, B: tl.constexpr,
@@ -62,11 +64,25 @@ def features(
 
 
 @triton.jit
+def foretold_inputs(seen, mean, inverse_std, LAYER: tl.constexpr, C: tl.constexpr):
+    """What is foretold, given by columns, as the pieces of the network's input after the state's
+    own C columns, standardised."""
+    pieces = ()
+    for i in tl.static_range(1, len(LAYER.pieces)):
+        at = LAYER.pieces[i][0] - C + tl.arange(0, LAYER.pieces[i][1])
+        x = tile(seen, LAYER.pieces[i][0] - C, LAYER.pieces[i][1])
+        x = (x - tl.load(mean + at)[None, :]) * tl.load(inverse_std + at)[None, :]
+        pieces = pieces + (x,)
+    return pieces
+
+
+@triton.jit
 def answers(
-    state, first, n, mean, inverse_std, weights, rest, bias, MODEL: tl.constexpr,
+    state, first, n, told, mean, inverse_std, weights, rest, bias, MODEL: tl.constexpr,
     PLAN: tl.constexpr, N: tl.constexpr, C: tl.constexpr, B: tl.constexpr, AT_ONCE: tl.constexpr,
 ):  # fmt: skip
-    """(B, C): what the network says of the B states from `first` on, AT_ONCE of them at a time.
+    """(B, C): what the network says of the B states from `first` on, AT_ONCE of them at a time;
+    `told`: the inputs beside the state's own, pieces (B, width).
 
     Wide layers leave room for fewer states than a program has threads, and the closure wants one
     for each.
@@ -74,37 +90,54 @@ def answers(
     PARTS: tl.constexpr = B // AT_ONCE
     if PARTS == 1:
         x = features(state, first, n, mean, inverse_std, MODEL, N, C, B)
-        return network(x, weights, rest, bias, PLAN, B)
+        return network((x,) + told, weights, rest, bias, PLAN, B)
     else:
         all_of_them = tl.zeros((PARTS, AT_ONCE, C), tl.float32)
         part = tl.arange(0, PARTS)[:, None, None]
         for i in tl.range(0, PARTS, num_stages=1):
             start = first + i * AT_ONCE
             x = features(state, start, n, mean, inverse_std, MODEL, N, C, AT_ONCE)
+            x = (x,) + parts(told, part == i, PARTS, AT_ONCE)
             z = network(x, weights, rest, bias, PLAN, AT_ONCE)
             all_of_them = tl.where(part == i, z[None, :, :], all_of_them)
         return tl.reshape(all_of_them, (B, C))
 
 
+@triton.jit
+def parts(x, this, PARTS: tl.constexpr, AT_ONCE: tl.constexpr):
+    """Of each piece (PARTS AT_ONCE, width) the states of one part: `this` tells which."""
+    out = ()
+    for i in tl.static_range(len(x)):
+        apart = tl.reshape(x[i], (PARTS, AT_ONCE, x[i].shape[1]))
+        out = out + (tl.sum(tl.where(this, apart, 0.0), axis=0),)
+    return out
+
+
 # Neither of these makes the program faster, and each case would be compiled anew.
 @triton.jit(do_not_specialize=["n"], do_not_specialize_on_alignment=["state", "later", "doubt"])
 def advance_kernel(
-    state, later, doubt, n, mean, inverse_std, scale, weights, rest, bias,
-    MODEL: tl.constexpr, PLAN: tl.constexpr, LIMITS: tl.constexpr,
+    state, later, doubt, n, mean, inverse_std, scale, told_mean, told_inverse_std,
+    weights, rest, bias, MODEL: tl.constexpr, PLAN: tl.constexpr, LIMITS: tl.constexpr,
     N: tl.constexpr, C: tl.constexpr, B: tl.constexpr, AT_ONCE: tl.constexpr,
 ):  # fmt: skip
     """Rows program_id B and on of `later` (n, N), and of `doubt` (n,) where LIMITS are given.
 
-    The state is read a second time for the closure, from cache: kept in registers through the
-    layers, it would leave them too few.
+    The state is read again for the network and for the closure, from cache: kept in registers, it
+    would leave them too few.
     """
     first = tl.program_id(0) * B
     rows = first + tl.arange(0, B)
+    told, beside = (), ()
+    if MODEL.rates is not None:
+        before = columns(state_tile(state, rows, n, N, C, False), C)
+        told, seen = foretold(before, scale, MODEL, N)
+        beside = foretold_inputs(seen, told_mean, told_inverse_std, PLAN[0].first, C)
     z = answers(
-        state, first, n, mean, inverse_std, weights, rest, bias, MODEL, PLAN, N, C, B, AT_ONCE
-    )
+        state, first, n, beside, mean, inverse_std, weights, rest, bias, MODEL, PLAN, N, C, B,
+        AT_ONCE,
+    )  # fmt: skip
     before = columns(state_tile(state, rows, n, N, C, True), C)
-    after = closed(before, columns(z, C), scale, MODEL, LIMITS, N)
+    after = closed(before, columns(z, C), told, scale, MODEL, LIMITS, N)
     for i in tl.static_range(N):
         tl.store(later + rows.to(tl.int64) * N + i, after[i], mask=rows < n)
     if LIMITS is not None:
@@ -127,12 +160,13 @@ class FusedSurrogate:
         self.surrogate, self.precision = surrogate, precision
         self.device = surrogate.farthest.device
         columns = max(16, triton.next_power_of_2(surrogate.n))
-        layers = packing.layers_of(surrogate.network.widths, columns, precision)
+        told = 16 * triton.cdiv(surrogate.transform.n_inputs - surrogate.n, 16)
+        layers = packing.layers_of(surrogate.network.widths, columns, told, precision)
         steps = packing.plan(layers)
         self.blocking = packing.blocking(steps)
         self.tables = (
-            *packing.standardization(surrogate, columns),
-            *packing.pack(surrogate.network, layers),
+            *packing.standardization(surrogate, columns, told),
+            *packing.pack(surrogate, layers),
         )
         self.constants = {
             "MODEL": packing.model_of(surrogate), "PLAN": steps, "N": surrogate.n, "C": columns,

@@ -3,13 +3,14 @@
 Takes a `Surrogate`; gives what `combred.kernels.inference` launches with. Nothing of Triton here.
 """
 
-import hashlib
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from combred.network import Network, Surrogate
+from combred.kernels.constants import Constants
+from combred.kernels.reactions import Rates, rates_of
+from combred.network import Surrogate
 
 WIDEST = 512  # hidden units; wider layers do not fit on chip, and cuBLAS is good at them
 # Products of the hidden layers, and of the first and the last, whose errors nothing mends.
@@ -56,24 +57,6 @@ class Blocking:
     stages: int
 
 
-class Constants:
-    """Many numbers that are told apart by a digest, taken once: Triton compares and prints the
-    constants of a kernel in every launch."""
-
-    def __post_init__(self):
-        told = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
-        object.__setattr__(self, "digest", hashlib.sha256(told.encode()).hexdigest())
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.digest})"
-
-    def __eq__(self, other: object) -> bool:
-        return repr(self) == repr(other)
-
-    def __hash__(self) -> int:
-        return hash(self.digest)
-
-
 @dataclass(frozen=True, repr=False, eq=False)
 class Model(Constants):
     """The numbers of transform, mechanism and closure that are constants of the program.
@@ -86,6 +69,7 @@ class Model(Constants):
     lam: float
     inverse_lam: float
     floor: float
+    power: float
     inverse_power: float
     inert: tuple[bool, ...]
     elements: tuple[tuple[float, ...], ...]
@@ -99,13 +83,12 @@ class Model(Constants):
     T_least: float
     T_most: float
     double: bool
+    rates: Rates | None  # where the network sees what they foretell
     iterations: int = 5  # and the last, linear: as many as in `ElementProjection`
 
 
 def obstacle(surrogate: Surrogate) -> str | None:
     """Why the surrogate cannot be fused; None where it can."""
-    if surrogate.transform.evaluations:
-        return "it evaluates reaction rates, which the fused kernel does not"
     hidden = surrogate.network.widths[1:-1]
     if max(hidden, default=0) > WIDEST:
         return f"a hidden layer of {max(hidden)} units does not fit on chip, {WIDEST} do"
@@ -128,14 +111,16 @@ def pieces(width: int) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def layers_of(widths: list[int], columns: int, precision: str) -> list[Layer]:
-    """Where the padded layers of a network lie, one after another; `columns`: of padded states."""
-    padded = [columns, *(-(-width // 32) * 32 for width in widths[1:-1]), columns]
+def layers_of(widths: list[int], columns: int, told: int, precision: str) -> list[Layer]:
+    """Where the padded layers of a network lie, one after another; `columns`: of padded states, to
+    which the network answers, and beside which it sees what is foretold, `told` padded columns."""
+    padded = [columns + told, *(-(-width // 32) * 32 for width in widths[1:-1]), columns]
     hidden, outer = PRECISIONS[precision]
     layers, weights, bias = [], 0, 0
     for i, (m, n) in enumerate(zip(padded[:-1], padded[1:], strict=True)):
         kind = outer if i in (0, len(padded) - 2) else hidden
-        layers.append(Layer(pieces(m), m, n, weights, bias, kind))
+        found = pieces(m) if i else ((0, columns), *((columns + at, k) for at, k in pieces(told)))
+        layers.append(Layer(found, m, n, weights, bias, kind))
         weights, bias = weights + m * n, bias + n
     return layers
 
@@ -164,20 +149,26 @@ def blocking(steps: tuple[Step, ...]) -> Blocking:
     return Blocking(256, 64, 8, 2 if held <= 416 else 1)
 
 
-def pack(network: Network, layers: list[Layer]) -> tuple[Tensor, Tensor, Tensor]:
+def pack(surrogate: Surrogate, layers: list[Layer]) -> tuple[Tensor, Tensor, Tensor]:
     """Weights of the layers, padded with zeros, one after another; what bf16 leaves of them; and
     the biases, float32. Weights are bf16 for the bf16 precisions; rounded, see `rounded`, for tf32.
     """
+    network = surrogate.network
     device = network.layers[0].weight.device
     sizes = sum(layer.width_in * layer.width_out for layer in layers)
     weights = torch.zeros(sizes, device=device)
     bias = torch.zeros(sum(layer.width_out for layer in layers), device=device)
     for layer, linear in zip(layers, network.layers, strict=True):
         n, m = linear.weight.shape
+        seen = surrogate.n if layer is layers[0] else m  # of the state; what is foretold lies apart
         size = layer.width_in * layer.width_out
         tile = weights[layer.weights : layer.weights + size].view(layer.width_out, layer.width_in)
         own = linear.weight.detach()
-        tile[:n, :m] = rounded(own, "tf32") if layer.precision == "tf32" else own
+        own = rounded(own, "tf32") if layer.precision == "tf32" else own
+        tile[:n, :seen] = own[:, :seen]
+        if m > seen:
+            first = layer.pieces[1][0]
+            tile[:n, first : first + m - seen] = own[:, seen:]
         bias[layer.bias : layer.bias + n] = linear.bias.detach()
     if layers[0].precision != "bf16x3":
         return weights, weights[:0], bias
@@ -193,21 +184,28 @@ def rounded(x: Tensor, precision: str) -> Tensor:
     return (bits & -(1 << dropped)).view(torch.float32)
 
 
-def standardization(surrogate: Surrogate, columns: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Mean (float64), 1 / std and the scale of the change (float32), padded to (columns,)."""
+def standardization(surrogate: Surrogate, columns: int, told: int) -> tuple[Tensor, ...]:
+    """Mean (float64), 1 / std and the scale of the change (float32), padded to (columns,); mean and
+    1 / std of what is foretold (float32), padded to (told,)."""
     t = surrogate.transform
     single, double = torch.float32, torch.float64
-    rows = []
-    for values, dtype in ((t.mean, double), (1.0 / t.std, single), (t.scale, single)):
-        row = torch.zeros(columns, dtype=dtype, device=values.device)
+    rows = [(t.mean, double, columns), (1.0 / t.std, single, columns), (t.scale, single, columns)]
+    if told:
+        rows += [(t.foretold_mean, single, told), (1.0 / t.foretold_std, single, told)]
+    else:
+        rows += [(t.scale[:0], single, told)] * 2
+    padded = []
+    for values, dtype, width in rows:
+        row = torch.zeros(width, dtype=dtype, device=values.device)
         row[: len(values)] = values
-        rows.append(row)
-    return rows[0], rows[1], rows[2]
+        padded.append(row)
+    return tuple(padded)
 
 
 def model_of(surrogate: Surrogate) -> Model:
     """What the program takes of transform, thermodynamics and projection as constants."""
-    boxcox, thermo, projection = surrogate.transform.boxcox, surrogate.thermo, surrogate.projection
+    transform, thermo, projection = surrogate.transform, surrogate.thermo, surrogate.projection
+    boxcox, foretold = transform.boxcox, transform.foretold
     elements = torch.zeros(projection.n_elements, surrogate.n - 2, dtype=torch.float64)
     elements[:, projection.reactive.cpu()] = projection.elements.cpu()
     size = range(projection.n_elements)
@@ -218,7 +216,8 @@ def model_of(surrogate: Surrogate) -> Model:
         lam=boxcox.lam,
         inverse_lam=_whole(1.0 / boxcox.lam),
         floor=boxcox.floor,
-        inverse_power=_whole(1.0 / surrogate.transform.power),
+        power=transform.power,
+        inverse_power=_whole(1.0 / transform.power),
         inert=tuple(surrogate.inert.tolist()),
         elements=_constants(elements),
         pairs=tuple(pairs),
@@ -230,7 +229,8 @@ def model_of(surrogate: Surrogate) -> Model:
         side=tuple(mids.index(T) for T in thermo.T_mid.tolist()),
         T_least=thermo.T_min / 2,
         T_most=thermo.T_max + 1000.0,
-        double=surrogate.transform.std[2:].min().item() < 1e-2,  # F itself is known to 1e-7
+        double=transform.std[2:].min().item() < 1e-2,  # F itself is known to 1e-7
+        rates=rates_of(foretold, transform.LARGEST) if foretold is not None else None,
     )
 
 

@@ -57,7 +57,8 @@ def compiled(name: str, precision: str, arch: int, doubt: bool = False) -> dict:
 
     fused = FusedSurrogate(combred.load(name), precision)
     weights = "*bf16" if precision.startswith("bf16") else "*fp32"
-    kinds = ["*fp64"] * 3 + ["i32", "*fp64", "*fp32", "*fp32", weights, weights, "*fp32"]
+    tables = ["*fp64", "*fp32", "*fp32", "*fp32", "*fp32", weights, weights, "*fp32"]
+    kinds = ["*fp64"] * 3 + ["i32"] + tables
     blocking = fused.blocking
     constants = {
         **fused.constants, "LIMITS": fused.limits if doubt else None,

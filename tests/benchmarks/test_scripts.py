@@ -1,15 +1,39 @@
 """The parts of the benchmarks that are more than calls of combred."""
 
+import importlib
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
 import combred
-from benchmarks import accuracy, kernels, long, reduction, ship, trust, trust_states
+from benchmarks import accuracy, inference, kernels, long, reduction, ship, trust, trust_states
 from combred.config import SamplingSettings
 from combred.ignition import Case, Rollout
 from combred.kernels import group
 from combred.records import digest, read_json, write_json
+
+
+@pytest.mark.parametrize(
+    "name", sorted(path.stem for path in Path(inference.__file__).parent.glob("*.py"))
+)
+def test_every_script_can_be_imported(name):
+    importlib.import_module(f"benchmarks.{name}")
+
+
+@pytest.mark.parametrize("name", ["drm19-39k", "drm19-kinetics-4k"])
+def test_ways_of_inference_agree_and_one_that_does_not_is_told(name):
+    surrogate = combred.load(name).eval().requires_grad_(False)
+    some = inference.states()[::40].contiguous()
+    expected, calls = surrogate(some), {}
+    for way, precision, call in inference.ways(surrogate, some):
+        if way != "torch.compile":  # which takes a minute
+            inference.require_agreement(way, precision, call(), expected)
+            calls[way] = call
+    assert list(calls) == ["eager", "TorchScript"]  # and no more without a GPU
+    with pytest.raises(AssertionError, match="eager"):
+        inference.require_agreement("eager", "eager", expected + 0.1, expected)
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.8, 0.999])

@@ -17,9 +17,10 @@ from combred import ignition, kernels
 from combred.kernels import loading, packing
 from combred.mechanism import load_mechanism
 from combred.network import Network, Surrogate
-from combred.transform import StateTransform, make_transform
+from combred.transform import make_transform
 
 SHIPPED = ["drm19-39k", "drm19-118k", "drm19-338k"]
+CORRECTING = ["drm19-kinetics-38k", "drm19-kinetics-4k"]  # reaction rates
 # Of one step, against a network in float64: largest error of Y and of T [K], where a step changes Y
 # by at most 0.02 and T by at most 100 K. Rounding of float32 alone costs 1e-8 and 3e-5 K.
 TOLERANCES = {
@@ -47,11 +48,20 @@ def shipped() -> Surrogate:
 
 
 @pytest.fixture(scope="module")
-def ignited(shipped) -> ignition.Rollout:
-    """The shipped model's own rollout of 1700 K, stoichiometric, 1 atm, past ignition."""
+def correcting() -> Surrogate:
+    return combred.load("drm19-kinetics-38k").requires_grad_(False)
+
+
+def own_ignition(surrogate: Surrogate, steps: int) -> ignition.Rollout:
+    """A model's own rollout of 1700 K, stoichiometric, 1 atm, past ignition."""
     case = ignition.Case(1700.0, ct.one_atm, 1.0)
     Y0 = load_mechanism("drm19.yaml").mixture("CH4:1", "O2:1, N2:3.76", 1.0)
-    return ignition.march(shipped.advance, shipped.dt, [case], Y0[None], [450])[0]
+    return ignition.march(surrogate.advance, surrogate.dt, [case], Y0[None], [steps])[0]
+
+
+@pytest.fixture(scope="module")
+def ignited(shipped) -> ignition.Rollout:
+    return own_ignition(shipped, 450)
 
 
 def states_of(rollout: ignition.Rollout, rows) -> torch.Tensor:
@@ -59,8 +69,9 @@ def states_of(rollout: ignition.Rollout, rows) -> torch.Tensor:
     return torch.tensor(np.column_stack([rollout.T[rows], p, rollout.Y[rows]]))
 
 
-def untrained(name: str, widths: list[int], lam=0.1, power=1 / 3, output=3.0) -> tuple:
-    """A surrogate, and 32 states, fresh to burnt, to which its transform is fitted."""
+def untrained(name: str, widths: list[int], lam=0.1, power=1 / 3, output=3.0, kinetics=0) -> tuple:
+    """A surrogate, and 32 states, fresh to burnt, to which its transform is fitted; `kinetics`:
+    evaluations of the reaction rates that it corrects."""
     mechanism = load_mechanism(name)
     n = 2 + mechanism.n_species
     gas, states = mechanism.solution(), []
@@ -77,20 +88,29 @@ def untrained(name: str, widths: list[int], lam=0.1, power=1 / 3, output=3.0) ->
     later = state.clone()
     later[:, 2:] *= 1.0 + 0.02 * torch.randn(later[:, 2:].shape, generator=generator)
     later[:, 0] += torch.randn(len(later), generator=generator)
-    transform = StateTransform(mechanism.n_species, lam, 1e-13, power).fit([(state, later)])
+    transform = make_transform(mechanism, 1e-6, lam, 1e-13, power, kinetics).fit([(state, later)])
+    transform.fit_foretold([state])
     torch.manual_seed(0)
-    network = Network([n, *widths, n])
+    network = Network([transform.n_inputs, *widths, n])
     with torch.no_grad():
         network.layers[-1].weight.mul_(output)
     return Surrogate(mechanism, 1e-6, transform, network).requires_grad_(False), state
 
 
 def in_float64(surrogate: Surrogate) -> Surrogate:
-    """The surrogate with its network in float64 too."""
+    """The surrogate with its network, and its reaction rates, in float64 too."""
     exact = copy.deepcopy(surrogate)
     exact.network.double()
     transform = exact.transform
-    exact.predicted_change = lambda _, v: transform.change(exact.network(transform.features(v)))
+    if transform.foretold is not None:
+        transform.foretold.double()
+
+    def predicted_change(state, variables):
+        seen, foretold = transform.prepared(state, variables)
+        x = torch.cat([transform.features(variables), seen[:, exact.n :]], dim=1)
+        return foretold + transform.change(exact.network(x))
+
+    exact.predicted_change = predicted_change
     return exact
 
 
@@ -125,18 +145,48 @@ def assert_close(out, expected, tolerance: tuple[float, float], doubt=None, doub
 @pytest.mark.parametrize("precision", TOLERANCES)
 def test_a_shipped_model_answers_as_in_float64(fused, device, shipped, ignited, precision):
     state = states_of(ignited, slice(0, 451, 4))  # 113
-    expected, doubted = in_float64(shipped).closed(state)
-    out, doubt = fused(shipped, precision).closed(state.to(device))
+    assert_as_in_float64(fused, device, shipped, state, precision)
+
+
+@pytest.mark.parametrize("precision", TOLERANCES)
+def test_and_one_that_corrects_reaction_rates(fused, device, correcting, precision):
+    state = states_of(own_ignition(correcting, 300), slice(0, 301, 4))
+    assert_as_in_float64(fused, device, correcting, state, precision)
+
+
+def assert_as_in_float64(fused, device, surrogate, state, precision):
+    expected, doubted = in_float64(surrogate).closed(state)
+    out, doubt = fused(surrogate, precision).closed(state.to(device))
     assert (expected - state)[:, 0].abs().max() > 20.0  # the front is among them
     assert_close(out, expected, TOLERANCES[precision], doubt, doubted)
     mechanism = load_mechanism("drm19.yaml")
     # Whatever the precision: the closure is float64.
     assert element_error(mechanism, out, state.to(device)) < 1e-12
     assert (out[:, 2:].sum(dim=1) - 1.0).abs().max() < 1e-12
-    out, thermo = out.cpu(), shipped.thermo
+    out, thermo = out.cpu(), surrogate.thermo
     h = thermo.enthalpy(state[:, 0], state[:, 2:])
     off = (thermo.enthalpy(out[:, 0], out[:, 2:]) - h) / thermo.cp(out[:, 0], out[:, 2:])
     assert off.abs().max() < 1e-8  # K; float64 rounding of the enthalpy is 1e-11
+
+
+@pytest.mark.parametrize(
+    "name, evaluations, widths, lam, power",
+    [
+        ("h2o2.yaml", 1, [17, 33], 0.1, 1 / 3),
+        ("h2o2.yaml", 2, [5], 0.15, 0.4),
+        ("h2o2.yaml", 2, [33, 17, 5], 0.5, 1.0),
+        ("h2o2.yaml", 2, [300, 500, 260], 0.1, 1 / 3),  # more units than are at once on chip
+        ("gri30.yaml", 1, [40], 0.1, 1 / 3),  # irreversible reactions, several pieces of inputs
+    ],
+)
+def test_reaction_rates(fused, device, name, evaluations, widths, lam, power):
+    surrogate, state = untrained(name, widths, lam, power, 1.0, evaluations)
+    state[:, 0].clamp_(max=2900.0)
+    told = in_float64(surrogate).transform.prepared(state, surrogate.transform.variables(state))[1]
+    assert (told / surrogate.transform.scale).abs().max() > 1.0  # the rates do speak
+    expected, doubted = in_float64(surrogate).closed(state)
+    out, doubt = fused(surrogate).closed(state.to(device))
+    assert_close(out, expected, relative(expected, state), doubt, doubted)
 
 
 @pytest.mark.parametrize("widths", [[5], [17, 33], [33, 100, 5], [17, 5, 100, 33], []])
@@ -196,11 +246,15 @@ def edges(state: torch.Tensor, mechanism) -> torch.Tensor:
     return rows
 
 
-def test_states_at_the_edges(fused, device):
-    surrogate, state = untrained("h2o2.yaml", [24])
+@pytest.mark.parametrize("kinetics", [0, 2])
+def test_states_at_the_edges(fused, device, kinetics):
+    surrogate, state = untrained("h2o2.yaml", [24], kinetics=kinetics)
     rows = edges(state, load_mechanism("h2o2.yaml"))
     expected, doubted = in_float64(surrogate).closed(rows)
     out, doubt = fused(surrogate).closed(rows.to(device))
+    # With rates, of air one closure fails and the other moves 1e4 times what it may.
+    lost = doubted.isinf() & (doubt.cpu() > 1e3)
+    doubt, doubted = (torch.where(lost, torch.inf, x.cpu()) for x in (doubt, doubted))
     assert_close(out, expected, relative(expected, rows), doubt, doubted)
     clean = rows.clone()
     clean[:, 2:] = surrogate.normalized(rows[:, 2:])
@@ -222,9 +276,10 @@ def test_where_the_closure_fails_the_composition_stays(fused, device):
     assert torch.allclose(out[stayed, 0], expected[stayed, 0], rtol=1e-9)
 
 
+@pytest.mark.parametrize("kinetics", [0, 2])
 @pytest.mark.parametrize("column", [0, 1, 2, 5])
-def test_what_is_not_a_number_stays_in_its_row(fused, device, column):
-    surrogate, state = untrained("h2o2.yaml", [24])
+def test_what_is_not_a_number_stays_in_its_row(fused, device, column, kinetics):
+    surrogate, state = untrained("h2o2.yaml", [24], kinetics=kinetics)
     broken = state.clone()
     broken[4, column] = np.nan
     out, doubt = (part.cpu() for part in fused(surrogate).closed(broken.to(device)))
@@ -294,20 +349,6 @@ def test_wide_layers_fall_back_and_say_so_once(caplog, monkeypatch):
     assert torch.equal(eager(state), surrogate(state)) and torch.equal(later, eager(state))
     assert torch.equal(moved, surrogate.closed(state)[1])
     assert eager(state, out=state) is state and torch.equal(state, later)
-
-
-def test_reaction_rates_are_not_fused(caplog, monkeypatch):
-    monkeypatch.setattr(loading, "_logged", set())
-    monkeypatch.setattr(kernels, "unavailable", lambda device: None)
-    mechanism = load_mechanism("h2o2.yaml")
-    transform = make_transform(mechanism, 1e-6, 0.1, 1e-13, 1 / 3, kinetics=1)
-    n = 2 + mechanism.n_species
-    surrogate = Surrogate(mechanism, 1e-6, transform, Network([transform.n_inputs, 16, n]))
-    with caplog.at_level(logging.WARNING):
-        assert not hasattr(kernels.advance(surrogate), "precision")  # eager
-    assert "evaluates reaction rates, which the fused kernel does not" in caplog.text
-    with pytest.raises(ValueError, match="reaction rates.*implementation='eager'"):
-        kernels.advance(surrogate, "triton")
 
 
 def test_what_cannot_be_made_is_refused(monkeypatch, triton):

@@ -82,7 +82,8 @@ class QuasiSteadyState(nn.Module):
 
     def change_of_F(self, Y: Tensor, dY: Tensor) -> Tensor:
         """F(Y + dY) - F(Y) without the cancellation; F takes no less than the floor."""
-        growth, least = dY / Y, self.floor / Y  # least: of Y + dY, in units of Y
+        # least: of Y + dY, in units of Y; exactly 1 at the floor, where nothing can decay.
+        growth, least = dY / Y, torch.full_like(Y, self.floor) / Y
         grown, growth = torch.maximum(1.0 + growth, least), torch.maximum(growth, least - 1.0)
         ln = torch.where(growth > -0.5, torch.log1p(growth), torch.log(grown))
         return Y**self.lam * torch.expm1(self.lam * ln) / self.lam

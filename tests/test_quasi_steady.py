@@ -140,6 +140,17 @@ def test_what_stands_still_is_foretold_to_stand_still(mechanism, path):
     assert (change[0].abs() <= 1e-6 * steepest)[there].all()
 
 
+def test_what_is_not_there_does_not_decay(drm19):
+    """Exactly: what the network sees of a change is its cube root, and would show a rounding."""
+    Y = np.maximum(drm19.mixture("CH4:1", "O2:1, N2:3.76", 1.0), FLOOR)
+    told = QuasiSteadyState(drm19, DT, LAM, FLOOR, 2)
+    y = torch.tensor(Y[~drm19.inert], dtype=torch.float32)[:, None]
+    dY = -y * torch.tensor([1e-3, 0.5, 0.9, 2.0])
+    absent = torch.tensor(Y[~drm19.inert] == FLOOR)
+    dF = told.change_of_F(y, dY)
+    assert absent.sum() > 10 and (dF[absent] == 0.0).all() and (dF[~absent] < 0.0).all()
+
+
 def test_inert_species_have_no_columns(mechanism, path):
     told = QuasiSteadyState(mechanism, DT, LAM, FLOOR, 1)
     reactive = mechanism.n_species - int(mechanism.inert.sum())

@@ -86,6 +86,7 @@ class Surrogate(nn.Module):
                 f"{n} variables (T, p, {n - 2} species); this one has widths {network.widths}"
             )
         self.dt, self.n = dt, n
+        self.species = list(mechanism.species_names)  # for who loads the exported file
         self.transform = transform
         self.corrects_rates: bool = transform.evaluations > 0
         self.network = network

@@ -1,0 +1,323 @@
+"""Does a surrogate burn right inside OpenFOAM, and how much faster than OpenFOAM's own chemistry?
+
+    python -m benchmarks.openfoam LIBRARY [MODEL ...] [--cells N] [--steps N]
+
+LIBRARY: libcombredChemistry.so, built as coupling/README.md says; chemFoam and reactingFoam have to
+be on the path (OpenFOAM v1912 of openfoam.com is what it was tried with). Two questions, for
+OpenFOAM's seulex and each MODEL (those that combred ships with reaction rates, unless said):
+
+- chemFoam, one cell at constant pressure: when does methane/air reach 2000 K? Against CVODE, in
+  steps of the same dt, too.
+- reactingFoam, laminar, a premixed flame on N cells at rest, open on the burnt side: its speed, of
+  the methane that burns, and the time of the chemistry, which is that of the run less that of a run
+  with the chemistry switched off. One core.
+
+Prints a table, then one JSON line.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import cantera as ct
+import numpy as np
+import torch
+
+import combred
+from combred import ignition, timing
+from coupling.openfoam.mechanism import HEAD, reactions, thermo
+
+ODE = {"absTol": 1e-12, "relTol": 1e-4}  # seulex
+IGNITIONS = ((1500.0, 0.8), (1700.0, 1.0), (1700.0, 1.4))  # T0 [K], phi; 1 atm
+REACHED = 2000.0  # K
+PHI, T_UNBURNT, LENGTH = 1.0, 300.0, 0.01  # of the flame; K, m
+DT = 1e-6  # s
+THERMOPHYSICAL = """
+thermoType { type hePsiThermo; mixture reactingMixture; transport sutherland; thermo janaf;
+    energy sensibleEnthalpy; equationOfState perfectGas; specie specie; }
+inertSpecie N2;
+chemistryReader foamChemistryReader;
+foamChemistryFile "<constant>/reactions";
+foamChemistryThermoFile "<constant>/thermo";
+"""
+SCHEMES = """
+ddtSchemes { default Euler; }
+gradSchemes { default Gauss linear; }
+divSchemes { default none; div(phi,U) Gauss limitedLinearV 1; div(phi,Yi_h) Gauss limitedLinear 1;
+    div(phi,K) Gauss limitedLinear 1; div(phid,p) Gauss limitedLinear 1;
+    div(((rho*nuEff)*dev2(T(grad(U))))) Gauss linear; }
+laplacianSchemes { default Gauss linear orthogonal; }
+interpolationSchemes { default linear; }
+snGradSchemes { default orthogonal; }
+"""
+SOLUTION = """
+solvers
+{
+    "rho.*" { solver diagonal; }
+    "p.*" { solver PCG; preconditioner DIC; tolerance 1e-9; relTol 0; }
+    "(U|h|Yi).*" { solver PBiCGStab; preconditioner DILU; tolerance 1e-12; relTol 0; }
+}
+PIMPLE { momentumPredictor no; nOuterCorrectors 1; nCorrectors 2; nNonOrthogonalCorrectors 0; }
+"""
+PATCHES = ("closed", "open", "sides")
+
+
+# -- cases -----------------------------------------------------------------------------------------
+
+
+def write(folder: Path, name: str, text: str) -> None:
+    """A dictionary of a case."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(HEAD.format(path.name) + text)
+
+
+def write_case(folder: Path, library: Path, model: str, control: str) -> None:
+    """What all cases have; `model`: of combred, "ode" or "off"."""
+    gas = combred.load_mechanism("drm19.yaml").solution()
+    gas.transport_model = "mixture-averaged"
+    for name, text in (("thermo", thermo(gas)), ("reactions", reactions(gas))):
+        (folder / "constant").mkdir(parents=True, exist_ok=True)
+        (folder / "constant" / name).write_text(text)
+    write(folder, "constant/thermophysicalProperties", THERMOPHYSICAL)
+    ode = " ".join(f"{key} {value:g};" for key, value in ODE.items())
+    solver = "ode" if model in ("ode", "off") else "combred"
+    if solver == "combred":
+        surrogate = combred.load(model).eval()
+        torch.jit.script(surrogate).save(str(folder / "constant" / "surrogate.pt"))
+    write(
+        folder,
+        "constant/chemistryProperties",
+        f"chemistryType {{ solver {solver}; }}\n"
+        f"chemistry {'off' if model == 'off' else 'on'};\n"
+        "initialChemicalTimeStep 1e-7;\n"
+        f"odeCoeffs {{ solver seulex; {ode} }}\n"
+        'combredCoeffs { surrogate "constant/surrogate.pt"; }\n',
+    )
+    write(folder, "system/fvSchemes", SCHEMES)
+    write(folder, "system/fvSolution", SOLUTION)
+    write(
+        folder,
+        "system/controlDict",
+        f'{control}\nlibs ("{library}");\ndeltaT {DT:g}; maxDeltaT {DT:g}; adjustTimeStep off;\n'
+        "startFrom startTime; startTime 0; stopAt endTime; writeFormat ascii; writePrecision 12;\n"
+        "writeControl timeStep; timeFormat general; timePrecision 8; runTimeModifiable no;\n",
+    )
+
+
+def run(folder: Path, command: str) -> str:
+    """What a program of OpenFOAM says; RuntimeError with the end of it where it fails."""
+    done = subprocess.run([command], cwd=folder, capture_output=True, text=True)
+    said = done.stdout + done.stderr
+    if done.returncode or "FATAL" in said:
+        raise RuntimeError(f"{command} in {folder} failed:\n{said[-2000:]}")
+    return said
+
+
+def integrated(said: str) -> tuple[int, int]:
+    """Cells that the solver `combred` had, and how many of them it integrated."""
+    pairs = re.findall(r"combred: (\d+) cells, (\d+) of them integrated", said)
+    return sum(int(n) for n, _ in pairs), sum(int(n) for _, n in pairs)
+
+
+# -- ignitions -------------------------------------------------------------------------------------
+
+
+def reached(t: np.ndarray, T: np.ndarray) -> float:
+    """When T [K] first passes `REACHED`, by interpolation."""
+    i = int(np.argmax(T > REACHED))
+    return float(np.interp(REACHED, T[i - 1 : i + 1], t[i - 1 : i + 1]))
+
+
+def by_cvode() -> list[tuple[int, float]]:
+    """For each ignition the steps that it takes, with some to spare, and when it is `reached`."""
+    mechanism = combred.load_mechanism("drm19.yaml")
+    cases = [ignition.Case(T0, ct.one_atm, phi) for T0, phi in IGNITIONS]
+    Y0 = ignition.mixtures(mechanism, cases, "CH4:1", "O2:1, N2:3.76")
+    steps = [3000] * len(cases)
+    found = ignition.march(combred.CVODE(mechanism, DT, 1e-8, 1e-16), DT, cases, Y0, steps)
+    times = [reached(DT * np.arange(len(r.T)), r.T) for r in found]
+    return [(int(1.2 * time / DT), time) for time in times]
+
+
+def ignite(folder: Path, library: Path, model: str, T0: float, phi: float, steps: int) -> float:
+    """When a cell of chemFoam is `reached`."""
+    write_case(folder, library, model, f"endTime {steps * DT:g}; writeInterval {10 * steps};")
+    write(
+        folder,
+        "constant/initialConditions",
+        f"constantProperty pressure; fractionBasis mole; p {ct.one_atm:g}; T {T0:g};\n"
+        f"fractions {{ CH4 {phi:g}; O2 2; N2 7.52; }}\n",
+    )
+    run(folder, "chemFoam")
+    t, T = np.loadtxt(folder / "chemFoam.out", comments="#", usecols=(0, 1)).T
+    return reached(t, T)
+
+
+# -- a flame ---------------------------------------------------------------------------------------
+
+
+def flame_profile(cells: int) -> tuple[np.ndarray, np.ndarray]:
+    """T (cells,) and Y (cells, n_species) of Cantera's flame with unit Lewis numbers, the front a
+    third of the way, unburnt first."""
+    gas = combred.load_mechanism("drm19.yaml").solution()
+    gas.transport_model = "unity-Lewis-number"
+    gas.set_equivalence_ratio(PHI, "CH4:1", "O2:1, N2:3.76")
+    gas.TP = T_UNBURNT, ct.one_atm
+    flame = ct.FreeFlame(gas, width=LENGTH)
+    flame.set_refine_criteria(ratio=3, slope=0.06, curve=0.12)
+    flame.solve(loglevel=0, auto=True)
+    x = flame.grid - np.interp(1500.0, flame.T, flame.grid)
+    at = (np.arange(cells) + 0.5) * LENGTH / cells - LENGTH / 3
+    Y = np.stack([np.interp(at, x, row) for row in flame.Y], axis=1)
+    return np.interp(at, x, flame.T), Y / Y.sum(axis=1, keepdims=True)
+
+
+def write_field(folder: Path, name: str, dimensions: str, values, patches: dict[str, str]) -> None:
+    """A volScalarField, or a volVectorField of zero where there are no values."""
+    kind = "volVectorField" if values is None else "volScalarField"
+    if values is None:
+        inside = "uniform (0 0 0)"
+    elif np.ndim(values):
+        inside = "nonuniform List<scalar> " + str(len(values)) + "\n(\n"
+        inside += "\n".join(f"{value:.12g}" for value in values) + "\n)"
+    else:
+        inside = f"uniform {values:.12g}"
+    boundary = "\n".join(f"{patch} {{ {patches[patch]} }}" for patch in PATCHES)
+    (folder / "0").mkdir(exist_ok=True)
+    (folder / "0" / name).write_text(
+        f"FoamFile {{ version 2.0; format ascii; class {kind}; object {name}; }}\n"
+        f"dimensions {dimensions};\ninternalField {inside};\nboundaryField\n{{\n{boundary}\n}}\n"
+    )
+
+
+def write_flame(folder: Path, T: np.ndarray, Y: np.ndarray, names: list[str]) -> None:
+    """Mesh and fields of a flame at rest: closed on the unburnt side, open on the burnt."""
+    cells, half = len(T), LENGTH / len(T) / 2
+    corners = " ".join(
+        f"({x:g} {y:g} {z:g})"
+        for z in (-half, half)
+        for x, y in ((0, -half), (LENGTH, -half), (LENGTH, half), (0, half))
+    )
+    sides = "(0 1 5 4) (3 2 6 7) (0 1 2 3) (4 5 6 7)"
+    write(
+        folder,
+        "system/blockMeshDict",
+        f"vertices ( {corners} );\n"
+        f"blocks ( hex (0 1 2 3 4 5 6 7) ({cells} 1 1) simpleGrading (1 1 1) );\n"
+        "boundary ( closed { type wall; faces ((0 3 7 4)); } open { type patch; faces "
+        f"((1 2 6 5)); }} sides {{ type empty; faces ({sides}); }} );\n",
+    )
+    write(folder, "constant/combustionProperties", "combustionModel laminar; active true;\n")
+    write(folder, "constant/turbulenceProperties", "simulationType laminar;\n")
+    flat = {"closed": "type zeroGradient;", "open": "type zeroGradient;", "sides": "type empty;"}
+    write_field(folder, "T", "[0 0 0 1 0 0 0]", T, flat)
+    at_rest = flat | {"closed": "type noSlip;"}
+    write_field(folder, "U", "[0 1 -1 0 0 0 0]", None, at_rest)
+    outlet = f"type fixedValue; value uniform {ct.one_atm:g};"
+    write_field(folder, "p", "[1 -1 -2 0 0 0 0]", ct.one_atm, flat | {"open": outlet})
+    for name, values in zip(names, Y.T, strict=True):
+        write_field(folder, name, "[0 0 0 0 0 0 0]", values, flat)
+
+
+def internal(folder: Path, time: str, name: str, cells: int) -> np.ndarray:
+    """A scalar field that was written."""
+    text = (folder / time / name).read_text()
+    found = re.search(r"internalField\s+nonuniform List<scalar>\s*\d+\s*\(([^)]*)\)", text)
+    if found is None:
+        uniform = re.search(r"internalField\s+uniform ([-\d.e+]+)", text)
+        return np.full(cells, float(uniform[1]))
+    return np.array(found[1].split(), float)
+
+
+def burn(folder: Path, library: Path, model: str, profile: tuple, steps: int) -> dict:
+    """Speed [m/s] of a flame in the second half of the steps, highest T, seconds of the run, share
+    of cells integrated."""
+    T, Y = profile
+    mechanism = combred.load_mechanism("drm19.yaml")
+    write_case(folder, library, model, f"endTime {steps * DT:g}; writeInterval {steps // 2};")
+    write_flame(folder, T, Y, mechanism.species_names)
+    run(folder, "blockMesh")
+    said = run(folder, "reactingFoam")
+    gas, fuel, width = mechanism.solution(), [], LENGTH / len(T)
+    times = [f"{steps // 2 * DT:.8g}", f"{steps * DT:.8g}"]
+    for time in times:
+        here = [internal(folder, time, name, len(T)) for name in ("T", "p", "CH4")]
+        Y_all = [internal(folder, time, name, len(T)) for name in mechanism.species_names]
+        moles = np.array(Y_all).T @ (1.0 / mechanism.molecular_weights)
+        density = here[1] / (ct.gas_constant * here[0] * moles)
+        fuel.append(float((density * here[2]).sum() * width))
+    gas.TPY = T[0], ct.one_atm, Y[0]
+    burnt = (fuel[0] - fuel[1]) / ((steps - steps // 2) * DT)
+    n, by_ode = integrated(said)
+    return {
+        "speed": burnt / (gas.density * Y[0, mechanism.index("CH4")]),
+        "T_highest": float(here[0].max()),
+        "seconds": float(re.findall(r"ExecutionTime = ([\d.]+) s", said)[-1]),
+        "integrated": by_ode / n if n else None,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="A surrogate inside OpenFOAM.")
+    parser.add_argument("library", type=Path)
+    parser.add_argument("models", nargs="*")
+    parser.add_argument("--cells", type=int, default=400)
+    parser.add_argument("--steps", type=int, default=1000)
+    asked = parser.parse_args()
+    library = asked.library.resolve()
+    if not library.is_file():
+        raise SystemExit(f"no library at {library}: build it as coupling/README.md says")
+    for program in ("chemFoam", "reactingFoam", "blockMesh"):
+        if shutil.which(program) is None:
+            raise SystemExit(f"{program} is not on the path: source OpenFOAM's etc/bashrc")
+    names = [name for name in combred.models() if "kinetics" in name]
+    ways = ["ode", *(asked.models or names)]
+    os.environ |= {"OMP_NUM_THREADS": "1"}
+    result: dict = {"machine": timing.machine(), "ode": {"solver": "seulex", **ODE}, "dt": DT}
+    with tempfile.TemporaryDirectory() as scratch:
+        result["ignitions"] = ignitions(Path(scratch), library, ways)
+        result["flame"] = flames(Path(scratch), library, ways, asked.cells, asked.steps)
+    print(json.dumps(result))
+
+
+def ignitions(scratch: Path, library: Path, ways: list[str]) -> dict:
+    """Times [s] at which each ignition is `reached`; printed as differences from CVODE's."""
+    references, found = by_cvode(), {"cvode": []}
+    found["cvode"] = [time for _, time in references]
+    print("ignition (T0, phi): " + ", ".join(map(str, IGNITIONS)) + f"; time to {REACHED:g} K")
+    for way in ways:
+        found[way] = []
+        for i, (case, (steps, _)) in enumerate(zip(IGNITIONS, references, strict=True)):
+            folder = scratch / f"ignition-{way}-{i}"
+            found[way].append(ignite(folder, library, way, *case, steps))
+        off = [a / b - 1.0 for a, b in zip(found[way], found["cvode"], strict=True)]
+        print(f"{way:24} " + "  ".join(f"{one:+8.3%}" for one in off), flush=True)
+    return {"cases": IGNITIONS, "seconds": found}
+
+
+def flames(scratch: Path, library: Path, ways: list[str], cells: int, steps: int) -> dict:
+    """The flame by every way; the time of the chemistry, in us a cell and step."""
+    profile, found = flame_profile(cells), {}
+    print(f"flame, {cells} cells, {steps} steps: speed, highest T, chemistry a cell and step")
+    for way in ("off", *ways):
+        found[way] = burn(scratch / f"flame-{way}", library, way, profile, steps)
+        spent = found[way]["seconds"] - found["off"]["seconds"]
+        found[way]["chemistry_us"] = 1e6 * spent / (cells * steps)
+        one = found[way]
+        share = "" if one["integrated"] is None else f"{one['integrated']:8.2%} integrated"
+        print(
+            f"{way:24} {one['speed']:8.4f} m/s {one['T_highest']:8.1f} K "
+            f"{one['chemistry_us']:8.2f} us {share}",
+            flush=True,
+        )
+    return {"cells": cells, "steps": steps, "phi": PHI, "T": T_UNBURNT, **found}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+// The solver `combred` for perfect gases with JANAF thermodynamics and Sutherland transport, by
+// enthalpy and by internal energy; another mixture wants a line of its own here.
+#include "StandardChemistryModel.H"
+#include "addToRunTimeSelectionTable.H"
+#include "combred.H"
+#include "psiReactionThermo.H"
+#include "rhoReactionThermo.H"
+#include "thermoPhysicsTypes.H"
+
+#define makeCombred(Comp, Thermo)                                              \
+                                                                               \
+    typedef combred<StandardChemistryModel<Comp, Thermo>> combred##Comp##Thermo; \
+                                                                               \
+    defineTemplateTypeNameAndDebugWithName                                     \
+    (                                                                          \
+        combred##Comp##Thermo,                                                 \
+        ("combred<" + word(StandardChemistryModel<Comp, Thermo>::typeName_())  \
+        + "<" + word(Comp::typeName_()) + "," + Thermo::typeName() + ">>").c_str(), \
+        0                                                                      \
+    );                                                                         \
+                                                                               \
+    BasicChemistryModel<Comp>::                                                \
+        addthermoConstructorToTable<combred##Comp##Thermo>                     \
+        addCombred##Comp##Thermo##ConstructorToTable_;
+
+namespace Foam
+{
+    makeCombred(psiReactionThermo, gasHThermoPhysics);
+    makeCombred(psiReactionThermo, gasEThermoPhysics);
+    makeCombred(rhoReactionThermo, gasHThermoPhysics);
+    makeCombred(rhoReactionThermo, gasEThermoPhysics);
+}

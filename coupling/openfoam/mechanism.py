@@ -1,0 +1,133 @@
+"""A mechanism of Cantera as OpenFOAM's foamChemistryReader takes it.
+
+    python coupling/openfoam/mechanism.py drm19.yaml constant
+
+writes constant/thermo (NASA-7 polynomials, Sutherland's viscosity fitted to Cantera's) and
+constant/reactions. For integrating the cells that a surrogate doubts, and for comparing the two.
+"""
+
+import argparse
+from pathlib import Path
+
+import cantera as ct
+import numpy as np
+
+from combred import load_mechanism
+
+HEAD = "FoamFile {{ version 2.0; format ascii; class dictionary; object {0}; }}\n"
+
+
+def thermo(gas: ct.Solution) -> str:
+    """The dictionary of all species: molecular weight, NASA-7, Sutherland, elements."""
+    return HEAD.format("thermo") + "\n".join(_species(gas, k) for k in range(gas.n_species))
+
+
+def _species(gas: ct.Solution, k: int) -> str:
+    species = gas.species(k)
+    if not isinstance(species.thermo, ct.NasaPoly2):
+        raise ValueError(f"{species.name} has no NASA-7 polynomials, which janaf needs")
+    T_mid, *coefficients = species.thermo.coeffs
+    high, low = (
+        " ".join(f"{a:.12g}" for a in part) for part in np.split(np.array(coefficients), 2)
+    )
+    As, Ts = sutherland(gas, k)
+    elements = " ".join(f"{name} {n:g};" for name, n in species.composition.items())
+    return f"""{species.name}
+{{
+    specie {{ molWeight {gas.molecular_weights[k]:.12g}; }}
+    thermodynamics
+    {{
+        Tlow {species.thermo.min_temp:g}; Thigh {species.thermo.max_temp:g}; Tcommon {T_mid:g};
+        highCpCoeffs ( {high} );
+        lowCpCoeffs ( {low} );
+    }}
+    transport {{ As {As:.6g}; Ts {Ts:.6g}; }}
+    elements {{ {elements} }}
+}}"""
+
+
+def sutherland(gas: ct.Solution, k: int) -> tuple[float, float]:
+    """As [Pa s/K^0.5] and Ts [K] of mu = As sqrt(T) / (1 + Ts / T), by least squares over
+    sqrt(T) / mu = (1 + Ts / T) / As from 300 to 2500 K."""
+    T = np.linspace(300.0, 2500.0, 12)
+    mu = []
+    for one in T:
+        gas.TP = one, ct.one_atm
+        mu.append(gas.species_viscosities[k])
+    slope, inverse = np.polyfit(1.0 / T, np.sqrt(T) / np.array(mu), 1)
+    return 1.0 / inverse, slope / inverse
+
+
+def reactions(gas: ct.Solution) -> str:
+    """The dictionary of elements, species and reactions."""
+    elements, species = " ".join(gas.element_names), " ".join(gas.species_names)
+    body = "\n".join(_reaction(gas, i, reaction) for i, reaction in enumerate(gas.reactions()))
+    return (
+        HEAD.format("reactions")
+        + f"elements ( {elements} );\nspecies ( {species} );\nreactions\n{{\n{body}\n}}\n"
+    )
+
+
+def _reaction(gas: ct.Solution, number: int, reaction: ct.Reaction) -> str:
+    rate, kind = reaction.rate, type(reaction.rate)
+    third = reaction.third_body
+    forms = {ct.ArrheniusRate: "", ct.LindemannRate: "LindemannFallOff", ct.TroeRate: "TroeFallOff"}
+    falloff = kind is not ct.ArrheniusRate
+    if kind not in forms or reaction.orders or (falloff and rate.chemically_activated):
+        raise ValueError(
+            f"reaction {number + 1}, {reaction}, is of a kind that is not written; those are mass "
+            "action with Arrhenius rates, third bodies, and falloff of Lindemann and Troe"
+        )
+    form = "Arrhenius" + forms[kind]
+    if third is not None and not falloff:
+        form = "thirdBodyArrhenius"
+    way = "reversible" if reaction.reversible else "irreversible"
+    sides = (_side(side) for side in (reaction.reactants, reaction.products))
+    if not falloff:
+        numbers = _arrhenius(rate)
+    else:
+        numbers = f"k0 {{ {_arrhenius(rate.low_rate)} }} kInf {{ {_arrhenius(rate.high_rate)} }}"
+        numbers += f" F {{ {_troe(rate) if kind is ct.TroeRate else ''} }}"
+    if third is not None:
+        listed = " ".join(
+            f"({name} {third.efficiencies.get(name, third.default_efficiency):g})"
+            for name in gas.species_names
+        )
+        efficiencies = f"coeffs {gas.n_species} ( {listed} );"
+        numbers += f" thirdBodyEfficiencies {{ {efficiencies} }}" if falloff else f" {efficiencies}"
+    return (
+        f"    reaction{number} {{ type {way}{form}Reaction; "
+        f'reaction "{" = ".join(sides)}"; {numbers} }}'
+    )
+
+
+def _arrhenius(rate) -> str:
+    """A in kmol, m and s, as OpenFOAM and Cantera have it; Ta = Ea / R."""
+    A, b, Ea = rate.pre_exponential_factor, rate.temperature_exponent, rate.activation_energy
+    return f"A {A:.12g}; beta {b:g}; Ta {Ea / ct.gas_constant:.12g};"
+
+
+def _troe(rate: ct.TroeRate) -> str:
+    alpha, T3, T1, T2 = (*rate.falloff_coeffs, 1e30)[:4]  # exp(-1e30 / T): no fourth
+    return f"alpha {alpha:g}; Tsss {T3:g}; Ts {T1:g}; Tss {T2:g};"
+
+
+def _side(species: dict[str, float]) -> str:
+    return " + ".join(f"{n:g}{name}" if n != 1 else name for name, n in species.items())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="A mechanism of Cantera for OpenFOAM.")
+    parser.add_argument("mechanism")
+    parser.add_argument("folder", type=Path)
+    asked = parser.parse_args()
+    gas = load_mechanism(asked.mechanism).solution()
+    gas.transport_model = "mixture-averaged"
+    asked.folder.mkdir(parents=True, exist_ok=True)
+    for name, text in (("thermo", thermo(gas)), ("reactions", reactions(gas))):
+        (asked.folder / name).write_text(text)
+        print(asked.folder / name)
+
+
+if __name__ == "__main__":
+    main()

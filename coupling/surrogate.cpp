@@ -1,0 +1,89 @@
+#include "surrogate.hpp"
+
+#include <ATen/Parallel.h>
+#include <torch/script.h>
+
+#include <algorithm>
+#include <cfenv>
+#include <cstring>
+#include <stdexcept>
+
+namespace combred {
+
+namespace {
+// Rows of a call: intermediate results of more leave the cache.
+constexpr std::size_t at_once = 4096;
+
+// Solvers that trap floating-point exceptions (OpenFOAM does) would stop in LibTorch's vectorised
+// functions, which overflow in branches that are not taken.
+class WithoutTraps {
+public:
+    WithoutTraps() { std::feholdexcept(&before_); }
+    ~WithoutTraps() { std::fesetenv(&before_); }
+
+private:
+    std::fenv_t before_;
+};
+}  // namespace
+
+struct Surrogate::Implementation {
+    torch::jit::Module module;
+    std::vector<std::string> species;
+    double dt;
+};
+
+Surrogate::Surrogate(const std::string& file, int threads)
+    : implementation_(std::make_unique<Implementation>()) {
+    const WithoutTraps without_traps;
+    at::set_num_threads(threads);
+    try {
+        torch::jit::Module loaded = torch::jit::load(file, torch::kCPU);
+        loaded.eval();
+        implementation_->dt = loaded.attr("dt").toDouble();
+        for (const auto& name : loaded.attr("species").toListRef()) {
+            implementation_->species.push_back(name.toStringRef());
+        }
+        const std::vector<std::string> kept{"checked"};
+        implementation_->module = torch::jit::freeze(loaded, kept);
+    } catch (const std::exception& error) {
+        const std::string what = error.what();  // its first line; a backtrace may follow
+        throw std::runtime_error(
+            file + " is no surrogate that combred exported: give the surrogate.pt of a run, made "
+            "by `python -m combred.pipeline only=export` (" + what.substr(0, what.find('\n')) + ")"
+        );
+    }
+}
+
+Surrogate::Surrogate(Surrogate&&) noexcept = default;
+
+Surrogate::~Surrogate() = default;
+
+const std::vector<std::string>& Surrogate::species() const { return implementation_->species; }
+
+double Surrogate::dt() const { return implementation_->dt; }
+
+std::size_t Surrogate::columns() const { return 2 + implementation_->species.size(); }
+
+void Surrogate::advance(double* states, std::size_t n, double* doubt) const {
+    const c10::InferenceMode without_gradient;
+    const WithoutTraps without_traps;
+    const auto width = static_cast<long>(columns());
+    for (std::size_t first = 0; first < n; first += at_once) {
+        const std::size_t count = std::min(at_once, n - first);
+        double* rows = states + first * columns();
+        const at::Tensor before =
+            torch::from_blob(rows, {static_cast<long>(count), width}, torch::kFloat64);
+        if (doubt == nullptr) {
+            const at::Tensor later = implementation_->module.forward({before}).toTensor();
+            std::memcpy(rows, later.const_data_ptr<double>(), count * columns() * sizeof(double));
+        } else {
+            const auto checked = implementation_->module.get_method("checked")({before}).toTuple();
+            const at::Tensor later = checked->elements()[0].toTensor();
+            const at::Tensor doubts = checked->elements()[1].toTensor();
+            std::memcpy(rows, later.const_data_ptr<double>(), count * columns() * sizeof(double));
+            std::memcpy(doubt + first, doubts.const_data_ptr<double>(), count * sizeof(double));
+        }
+    }
+}
+
+}  // namespace combred

@@ -1,0 +1,103 @@
+"""OpenFOAM's dictionaries of a mechanism, read back and compared with Cantera."""
+
+import re
+
+import cantera as ct
+import numpy as np
+import pytest
+from rate_kinds import KINDS
+
+from combred import load_mechanism
+from coupling.openfoam.mechanism import reactions, sutherland, thermo
+
+NUMBER = r"[-+.\de]+"
+R = ct.gas_constant
+
+
+@pytest.fixture(scope="module")
+def gas():
+    gas = load_mechanism("drm19.yaml").solution()
+    gas.transport_model = "mixture-averaged"
+    return gas
+
+
+def blocks(text: str) -> list[str]:
+    return re.findall(r"reaction\d+ \{(.*)\}", text)
+
+
+def constants(block: str) -> list[tuple[float, ...]]:
+    """A, beta and Ta of each rate of a reaction, the low-pressure one first."""
+    found = re.findall(rf"A ({NUMBER}); beta ({NUMBER}); Ta ({NUMBER});", block)
+    return [tuple(map(float, one)) for one in found]
+
+
+def test_every_reaction_has_cantera_s_numbers(gas):
+    found = blocks(reactions(gas))
+    assert len(found) == gas.n_reactions == 84
+    for block, reaction in zip(found, gas.reactions(), strict=True):
+        rate = reaction.rate
+        falloff = not isinstance(rate, ct.ArrheniusRate)
+        rates = [rate.low_rate, rate.high_rate] if falloff else [rate]
+        expected = [
+            (
+                r.pre_exponential_factor,
+                r.temperature_exponent,
+                r.activation_energy / ct.gas_constant,
+            )
+            for r in rates
+        ]
+        assert np.allclose(constants(block), expected, rtol=1e-6)
+        assert block.split()[1].startswith("reversible" if reaction.reversible else "irreversible")
+        assert ("FallOff" in block) == falloff
+        assert ("coeffs" in block) == (reaction.third_body is not None)
+        if reaction.third_body is not None:
+            listed = dict(re.findall(rf"\((\S+) ({NUMBER})\)", block))
+            assert list(listed) == gas.species_names
+            for name, value in listed.items():
+                third = reaction.third_body
+                assert float(value) == third.efficiencies.get(name, third.default_efficiency)
+
+
+def test_sides_are_the_reaction_s(gas):
+    for block, reaction in zip(blocks(reactions(gas)), gas.reactions(), strict=True):
+        equation = re.search('reaction "(.*)";', block)[1]
+        for side, species in zip(
+            equation.split(" = "), (reaction.reactants, reaction.products), strict=True
+        ):
+            counted: dict[str, float] = {}
+            for term in side.split(" + "):
+                n, name = re.fullmatch(r"([\d.]*)(.+)", term).groups()
+                counted[name] = counted.get(name, 0.0) + float(n or 1)
+            assert counted == species
+
+
+def test_troe_s_numbers_are_there(gas):
+    block = next(b for b in blocks(reactions(gas)) if '"CH3 + H = CH4"' in b)
+    assert "alpha 0.783; Tsss 74; Ts 2941; Tss 6964;" in block
+
+
+def test_polynomials_give_cantera_s_heat(gas):
+    text = thermo(gas)
+    for name in ("CH4", "CH2(S)", "AR"):
+        own = text[text.index(f"\n{name}\n{{") :]
+        for side, T in (("lowCpCoeffs", 700.0), ("highCpCoeffs", 2000.0)):
+            a = np.array(re.search(rf"{side} \( (.*?) \)", own)[1].split(), float)
+            gas.TP = T, ct.one_atm
+            cp = gas.standard_cp_R[gas.species_index(name)]
+            assert np.polyval(a[4::-1], T) == pytest.approx(cp, rel=1e-10)
+
+
+def test_viscosities_are_fitted(gas):
+    for name in ("CH4", "N2", "H"):
+        As, Ts = sutherland(gas, gas.species_index(name))
+        for T in (300.0, 1000.0, 2500.0):
+            gas.TP = T, ct.one_atm
+            mu = gas.species_viscosities[gas.species_index(name)]
+            assert As * np.sqrt(T) / (1 + Ts / T) == pytest.approx(mu, rel=0.05)
+
+
+def test_what_openfoam_cannot_read_is_refused(tmp_path):
+    file = tmp_path / "kinds.yaml"
+    file.write_text(KINDS)
+    with pytest.raises(ValueError, match="is of a kind that is not written"):
+        reactions(load_mechanism(str(file)).solution())

@@ -26,7 +26,7 @@ from combred.rollout_loss import Rollouts
 from combred.sampling import provenance
 from combred.shipped import FOLDER, starting_point
 from combred.states import StateTable, open_states
-from combred.window_sampling import window_provenance
+from combred.window_sampling import WindowSampler
 from combred.windows import Windows, open_windows
 
 
@@ -67,6 +67,13 @@ class Run:
         trainings = [] if shipped else [s.training]
         trainings += [s.retraining] if s.stage else []
         return max((t.rollout_steps for t in trainings), default=0)
+
+    @property
+    def window_sampler(self) -> WindowSampler:
+        """What makes windows for all trainings of this run."""
+        s, steps = self.settings, self.rollout_steps
+        how = s.windows, s.sampling, s.chemistry, s.dt, steps, s.seed, s.training.held_out
+        return WindowSampler(self.mechanism, *how)
 
     def windows(self, steps: int) -> Windows | None:
         """Windows of `steps` or more, if they were made with these settings; None for 0 steps."""
@@ -169,9 +176,7 @@ class Run:
         return plain(provenance(s.sampling, s.chemistry, s.dt, s.seed))
 
     def window_inputs(self) -> dict:
-        s = self.settings
-        how = s.windows, s.sampling, s.chemistry, s.dt, s.seed, s.training.held_out
-        return plain(window_provenance(*how))
+        return plain(self.window_sampler.provenance)
 
     def training_inputs(self, settings: TrainingSettings) -> dict:
         """What a training depends on besides the states: its settings, and its windows if any."""

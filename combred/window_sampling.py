@@ -29,7 +29,8 @@ AT_ONCE = 250  # flame states of a task
 
 @dataclass(frozen=True)
 class WindowSampler:
-    """Everything a worker needs to turn a `Case` into windows of `steps` steps of `dt` [s]."""
+    """Everything that windows of `steps` steps of `dt` [s] depend on; `held_out`: the share of the
+    flames at which none begins."""
 
     mechanism: Mechanism
     settings: WindowSettings
@@ -37,6 +38,19 @@ class WindowSampler:
     chemistry: ChemistrySettings
     dt: float
     steps: int
+    seed: int
+    held_out: float
+
+    @property
+    def provenance(self) -> dict:
+        """All of it but the mechanism and the steps: of longer windows, shorter ones are a part."""
+        shared = {key: getattr(self.sampling, key) for key in ("fuel", "oxidizer", "longest")}
+        ranges = {key: list(getattr(self.sampling, key)) for key in ("T0", "p", "phi")}
+        chemistry = {"rtol": self.chemistry.rtol, "atol": self.chemistry.atol}
+        states = {"held_out": self.held_out, "sampling": asdict(self.sampling)}
+        of_flames = states if self.settings.flames and self.sampling.flames else {}
+        windows = {**asdict(self.settings), **shared, **ranges, **of_flames}
+        return {"dt": self.dt, **chemistry, "seed": self.seed, "windows": windows}
 
     def windows(self, case: Case, rng: np.random.Generator) -> np.ndarray:
         """The windows of a case, (settings.each, m, 2 + n_species); none where it does not ignite.
@@ -126,41 +140,22 @@ def plan_cases(settings: WindowSettings, sampling: SamplingSettings, seed: int) 
     return [Case(float(T), float(np.exp(log_p)), float(phi)) for T, phi, log_p in cases]
 
 
-def window_provenance(
-    settings: WindowSettings,
-    sampling: SamplingSettings,
-    chemistry: ChemistrySettings,
-    dt: float,
-    seed: int,
-    held_out: float,
-) -> dict:
-    """Everything besides the mechanism and their length that windows depend on; `held_out`: the
-    share of the flames at which none begins."""
-    shared = {key: getattr(sampling, key) for key in ("fuel", "oxidizer", "longest")}
-    ranges = {key: list(getattr(sampling, key)) for key in ("T0", "p", "phi")}
-    how = {"dt": dt, "rtol": chemistry.rtol, "atol": chemistry.atol, "seed": seed}
-    states = {"held_out": held_out, "sampling": asdict(sampling)}
-    of_flames = states if settings.flames and sampling.flames else {}
-    return {**how, "windows": {**asdict(settings), **shared, **ranges, **of_flames}}
-
-
 # -- the stage -------------------------------------------------------------------------------------
 
-_worker: tuple[WindowSampler, int]  # and the seed; one per process
+_worker: WindowSampler  # one per process
 
 
-def _start_worker(file: str, seed: int, *settings) -> None:
+def _start_worker(file: str, *settings) -> None:
     global _worker
     ct.suppress_thermo_warnings()
-    _worker = WindowSampler(load_mechanism(file), *settings), seed
+    _worker = WindowSampler(load_mechanism(file), *settings)
 
 
 def _work(index: int, begin: Case | np.ndarray) -> tuple[int, np.ndarray | None]:
-    sampler, seed = _worker
     if not isinstance(begin, Case):
-        return index, sampler.after(begin)
+        return index, _worker.after(begin)
     try:
-        return index, sampler.windows(begin, np.random.default_rng([seed, 7, index]))
+        return index, _worker.windows(begin, np.random.default_rng([_worker.seed, 7, index]))
     except IntegrationError:
         return index, None
 
@@ -168,26 +163,23 @@ def _work(index: int, begin: Case | np.ndarray) -> tuple[int, np.ndarray | None]
 def sample_windows(
     path: Path,
     sampler: WindowSampler,
-    seed: int,
-    workers: int,
     flames: FlameStates,
-    provenance: dict,
+    workers: int,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> dict:
     """Make windows.h5 at `path`, whole or not at all: what is interrupted starts anew (500
     ignitions of methane and 40,000 states of flames take some two minutes of one core).
 
-    `provenance`: as `window_provenance` gives it. `on_progress` is told tasks done and planned,
-    which are ignitions and batches of flame states. Returns the numbers of the stage. Raises
-    ValueError where no ignition gives a window.
+    `on_progress` is told tasks done and planned, which are ignitions and batches of flame states.
+    Returns the numbers of the stage. Raises ValueError where no ignition gives a window.
     """
     w, begun = sampler, time.monotonic()
-    cases = plan_cases(w.settings, w.sampling, seed)
+    cases = plan_cases(w.settings, w.sampling, w.seed)
     batches = np.split(flames.states, range(AT_ONCE, len(flames.states), AT_ONCE))
     begins = [*cases, *(batch for batch in batches if len(batch))]
-    start = w.mechanism.file, seed, w.settings, w.sampling, w.chemistry, w.dt, w.steps
+    how = w.settings, w.sampling, w.chemistry, w.dt, w.steps, w.seed, w.held_out
     found: list[np.ndarray | None] = [None] * len(begins)
-    with open_pool(workers, _start_worker, *start) as pool:
+    with open_pool(workers, _start_worker, w.mechanism.file, *how) as pool:
         waiting = [pool.submit(_work, i, begin) for i, begin in enumerate(begins)]
         try:
             for done, future in enumerate(as_completed(waiting), start=1):
@@ -207,7 +199,7 @@ def sample_windows(
     states = np.concatenate([*(found[i] for i in good), *of_flames])
     trajectories = np.concatenate([trajectories, len(cases) + flames.sources]).astype("i4")
     whole = np.isfinite(states).all(axis=(1, 2))
-    windows = Windows(w.steps, states[whole], trajectories[whole], provenance)
+    windows = Windows(w.steps, states[whole], trajectories[whole], w.provenance)
     write_windows(path, windows, w.mechanism)
     return {
         "windows": len(windows.states),

@@ -21,7 +21,6 @@ from combred.window_sampling import (
     FlameStates,
     WindowSampler,
     sample_windows,
-    window_provenance,
 )
 from combred.windows import open_windows
 
@@ -199,10 +198,9 @@ WINDOWS = WindowSettings(trajectories=4, each=20, coldest=1500.0, burnt_time=5e-
 def windows(drm19, sampling_settings, tmp_path_factory):
     """Windows of four steps from two of CVODE's ignitions."""
     path = tmp_path_factory.mktemp("windows") / "windows.h5"
-    sampler = WindowSampler(drm19, WINDOWS, sampling_settings, ChemistrySettings(), DT, 4)
+    sampler = WindowSampler(drm19, WINDOWS, sampling_settings, ChemistrySettings(), DT, 4, 0, 0.05)
     none = FlameStates(np.empty((0, 2 + drm19.n_species)), np.empty(0, int))
-    how = window_provenance(WINDOWS, sampling_settings, ChemistrySettings(), DT, 0, 0.05)
-    sample_windows(path, sampler, 0, 2, none, how)
+    sample_windows(path, sampler, none, 2)
     return open_windows(path, drm19, DT)
 
 

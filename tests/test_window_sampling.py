@@ -18,7 +18,6 @@ from combred.window_sampling import (
     WindowSampler,
     plan_cases,
     sample_windows,
-    window_provenance,
 )
 from combred.windows import offsets, open_windows
 
@@ -29,20 +28,19 @@ SAMPLING = SamplingSettings(
     states=1000, ignitions=10, fuel="H2:1", oxidizer=AIR, T0=[1000.0, 1500.0], p=[5e4, 2e5]
 )
 CASE = Case(1200.0, 101325.0, 1.0)
-PROVENANCE = window_provenance(SETTINGS, SAMPLING, ChemistrySettings(), DT, 0, 0.05)
 NO_FLAMES = FlameStates(np.empty((0, 12)), np.empty(0, int))
 
 
 @pytest.fixture(scope="module")
 def sampler(h2o2) -> WindowSampler:
-    return WindowSampler(h2o2, SETTINGS, SAMPLING, ChemistrySettings(), DT, STEPS)
+    return WindowSampler(h2o2, SETTINGS, SAMPLING, ChemistrySettings(), DT, STEPS, 0, 0.05)
 
 
 @pytest.fixture(scope="module")
 def sampled(sampler, tmp_path_factory):
     """A file of windows made with two processes, and its numbers."""
     path = tmp_path_factory.mktemp("windows") / "windows.h5"
-    return path, sample_windows(path, sampler, 0, 2, NO_FLAMES, PROVENANCE)
+    return path, sample_windows(path, sampler, NO_FLAMES, 2)
 
 
 @pytest.fixture(scope="module")
@@ -195,9 +193,7 @@ def test_windows_of_flames_follow_from_their_states(sampler, table, h2o2, tmp_pa
     flames = FlameStates.drawn(table, table.sources == 3, 30, 0)
     here.setattr(module, "AT_ONCE", 8)  # 30 is no multiple of it
     path, told = tmp_path / "windows.h5", []
-    numbers = sample_windows(
-        path, sampler, 0, 1, flames, PROVENANCE, lambda *done: told.append(done)
-    )
+    numbers = sample_windows(path, sampler, flames, 1, lambda *done: told.append(done))
     assert (numbers["windows"], numbers["flames"]) == (270, 30) and told[-1] == (10, 10)
     windows = open_windows(path, h2o2, DT)
     assert np.array_equal(windows.trajectories[240:], 6 + flames.sources)
@@ -210,15 +206,15 @@ def test_windows_of_flames_follow_from_their_states(sampler, table, h2o2, tmp_pa
 def test_states_that_cvode_cannot_integrate_begin_no_window(sampler, table, h2o2, tmp_path, here):
     flames = FlameStates.drawn(table, table.sources == 3, 10, 0)
     flames.states[4, 0] = np.nan
-    numbers = sample_windows(tmp_path / "windows.h5", sampler, 0, 1, flames, PROVENANCE)
+    numbers = sample_windows(tmp_path / "windows.h5", sampler, flames, 1)
     assert numbers["flames"] == 9
     kept = open_windows(tmp_path / "windows.h5", h2o2, DT).trajectories[240:]
     assert np.array_equal(kept, 6 + np.delete(flames.sources, 4))
 
 
-def test_windows_of_flames_depend_on_the_states_and_others_do_not():
+def test_windows_of_flames_depend_on_the_states_and_others_do_not(sampler):
     def made_with(settings, sampling):
-        return window_provenance(settings, sampling, ChemistrySettings(), DT, 0, 0.05)["windows"]
+        return replace(sampler, settings=settings, sampling=sampling).provenance["windows"]
 
     more = replace(SAMPLING, states=2000)
     assert made_with(SETTINGS, SAMPLING) != made_with(SETTINGS, more)
@@ -258,22 +254,22 @@ def test_colder_states_are_left_out_but_not_all():
 # -- the stage -------------------------------------------------------------------------------------
 
 
-def test_the_numbers_and_the_file_tell_what_was_made(sampled, opened):
+def test_the_numbers_and_the_file_tell_what_was_made(sampler, sampled, opened):
     numbers = sampled[1]
-    assert opened.provenance == PROVENANCE
+    assert opened.provenance == sampler.provenance
     assert opened.states.shape == (240, 5, 12) and opened.steps == STEPS
     assert np.array_equal(opened.trajectories, np.repeat(np.arange(6), 40))
     assert (numbers["windows"], numbers["failed"], numbers["unlit"]) == (240, 0, 0)
 
 
 def test_any_number_of_processes_gives_the_same_windows(sampler, opened, tmp_path, h2o2, here):
-    sample_windows(tmp_path / "windows.h5", sampler, 0, 1, NO_FLAMES, PROVENANCE)
+    sample_windows(tmp_path / "windows.h5", sampler, NO_FLAMES, 1)
     again = open_windows(tmp_path / "windows.h5", h2o2, DT)
     assert np.array_equal(again.states, opened.states)
 
 
 def test_another_seed_gives_others(sampler, opened, tmp_path, h2o2, here):
-    sample_windows(tmp_path / "windows.h5", sampler, 1, 1, NO_FLAMES, PROVENANCE)
+    sample_windows(tmp_path / "windows.h5", replace(sampler, seed=1), NO_FLAMES, 1)
     again = open_windows(tmp_path / "windows.h5", h2o2, DT)
     assert not np.isclose(again.states[:, 0, 0], opened.states[:, 0, 0]).any()
 
@@ -287,7 +283,7 @@ def test_what_is_interrupted_leaves_nothing(sampler, tmp_path, here):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sample_windows(tmp_path / "windows.h5", sampler, 0, 1, NO_FLAMES, PROVENANCE, interrupt)
+        sample_windows(tmp_path / "windows.h5", sampler, NO_FLAMES, 1, interrupt)
     assert told == [(1, 6), (2, 6), (3, 6)] and not list(tmp_path.iterdir())
 
 
@@ -304,7 +300,7 @@ def test_ignitions_that_fail_or_do_not_light_are_counted(sampler, tmp_path, h2o2
     delays = sorted(delay(sampler, case) for case in cases)
     limit = SamplingSettings(**{**vars(SAMPLING), "longest": float(np.mean(delays[-2:]))})
     slow = replace(sampler, sampling=limit)
-    numbers = sample_windows(tmp_path / "windows.h5", slow, 0, 1, NO_FLAMES, PROVENANCE)
+    numbers = sample_windows(tmp_path / "windows.h5", slow, NO_FLAMES, 1)
     unlit = [i for i, case in enumerate(cases) if delay(sampler, case) > limit.longest and i != 1]
     assert (numbers["failed"], numbers["unlit"]) == (1, len(unlit))
     kept = np.unique(open_windows(tmp_path / "windows.h5", h2o2, DT).trajectories)
@@ -326,5 +322,5 @@ def delay(sampler: WindowSampler, case: Case) -> float:
 def test_no_ignition_at_all_is_an_error(sampler, tmp_path, here):
     never = replace(sampler, sampling=replace(SAMPLING, longest=1e-8))
     with pytest.raises(ValueError, match=r"no ignition gave a window.*sampling.longest"):
-        sample_windows(tmp_path / "windows.h5", never, 0, 1, NO_FLAMES, PROVENANCE)
+        sample_windows(tmp_path / "windows.h5", never, NO_FLAMES, 1)
     assert not list(tmp_path.iterdir())

@@ -14,6 +14,7 @@ import numpy as np
 
 from combred import load_mechanism
 
+P_STANDARD = 1e5  # Pa, of OpenFOAM's equilibrium constants; entropies are written for it
 HEAD = "FoamFile {{ version 2.0; format ascii; class dictionary; object {0}; }}\n"
 
 
@@ -26,10 +27,9 @@ def _species(gas: ct.Solution, k: int) -> str:
     species = gas.species(k)
     if not isinstance(species.thermo, ct.NasaPoly2):
         raise ValueError(f"{species.name} has no NASA-7 polynomials, which janaf needs")
-    T_mid, *coefficients = species.thermo.coeffs
-    high, low = (
-        " ".join(f"{a:.12g}" for a in part) for part in np.split(np.array(coefficients), 2)
-    )
+    T_mid, rows = species.thermo.coeffs[0], species.thermo.coeffs[1:].reshape(2, 7)
+    rows[:, 6] += np.log(species.thermo.reference_pressure / P_STANDARD)
+    high, low = (" ".join(f"{a:.12g}" for a in row) for row in rows)
     As, Ts = sutherland(gas, k)
     elements = " ".join(f"{name} {n:g};" for name, n in species.composition.items())
     return f"""{species.name}

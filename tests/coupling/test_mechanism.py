@@ -76,15 +76,17 @@ def test_troe_s_numbers_are_there(gas):
     assert "alpha 0.783; Tsss 74; Ts 2941; Tss 6964;" in block
 
 
-def test_polynomials_give_cantera_s_heat(gas):
+def test_polynomials_give_cantera_s_heat_and_entropy_at_openfoam_s_standard_pressure(gas):
     text = thermo(gas)
     for name in ("CH4", "CH2(S)", "AR"):
         own = text[text.index(f"\n{name}\n{{") :]
         for side, T in (("lowCpCoeffs", 700.0), ("highCpCoeffs", 2000.0)):
             a = np.array(re.search(rf"{side} \( (.*?) \)", own)[1].split(), float)
-            gas.TP = T, ct.one_atm
-            cp = gas.standard_cp_R[gas.species_index(name)]
-            assert np.polyval(a[4::-1], T) == pytest.approx(cp, rel=1e-10)
+            gas.TPX = T, 1e5, f"{name}:1"
+            k = gas.species_index(name)
+            assert np.polyval(a[4::-1], T) == pytest.approx(gas.standard_cp_R[k], rel=1e-10)
+            s = a[0] * np.log(T) + np.polyval([*(a[4:0:-1] / [4, 3, 2, 1]), a[6]], T)
+            assert s == pytest.approx(gas.standard_entropies_R[k], rel=1e-10)
 
 
 def test_viscosities_are_fitted(gas):

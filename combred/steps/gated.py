@@ -17,7 +17,6 @@ from combred import training
 from combred.console import progress, say, shape
 from combred.export import load_surrogate, save_surrogate
 from combred.gate import Gate
-from combred.judge import Judge
 from combred.network import Surrogate
 from combred.progress import forget_checkpoint
 from combred.records import read_json, write_bytes, write_json
@@ -33,6 +32,7 @@ from combred.reduction import (
 from combred.reduction.attempts import NotPassed, told
 from combred.reduction.size import count_parameters
 from combred.run import Run
+from combred.steps.judge import Judge
 
 
 def reduce_to_gate(run: Run) -> None:

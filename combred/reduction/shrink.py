@@ -35,7 +35,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from combred.config import require
+from combred.config.fields import require
 from combred.reduction.attempts import Attempt, Memory, NoMemory, NotPassed, Shrunk, passes, told
 from combred.reduction.size import Unreachable, count_parameters
 

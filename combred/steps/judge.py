@@ -1,7 +1,7 @@
 """The judge of a gated run: a surrogate's errors in the gate's cases.
 
 Takes a `Run`; CVODE's answers to the cases are computed once, stored in the run's folder gate/ and
-read again. Part of the pipeline: `gated` hands it to the search.
+read again. Part of the pipeline: `combred.steps.gated` hands it to the search.
 """
 
 from functools import cached_property

@@ -3,7 +3,7 @@
 import math
 from dataclasses import asdict, dataclass
 
-from combred.config import require
+from combred.config.fields import require
 from combred.reduction.methods import COMPENSATIONS
 
 

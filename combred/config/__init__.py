@@ -1,0 +1,29 @@
+"""Settings: one frozen dataclass per stage, and how `key=value` becomes one.
+
+A leaf: imports nothing else of combred. Nothing else reads the command line.
+"""
+
+from combred.config.command import keys, resolve
+from combred.config.data import ChemistrySettings, SamplingSettings, WindowSettings
+from combred.config.gates import GATES
+from combred.config.learning import NetworkSettings, TrainingSettings
+from combred.config.profiles import PROFILES
+from combred.config.reduction import ReductionSettings
+from combred.config.settings import STEPS, Settings
+from combred.config.validation import ValidationSettings
+
+__all__ = [
+    "GATES",
+    "PROFILES",
+    "STEPS",
+    "ChemistrySettings",
+    "NetworkSettings",
+    "ReductionSettings",
+    "SamplingSettings",
+    "Settings",
+    "TrainingSettings",
+    "ValidationSettings",
+    "WindowSettings",
+    "keys",
+    "resolve",
+]

@@ -1,0 +1,74 @@
+"""`key=value` arguments, and the settings that they make."""
+
+import difflib
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from combred.config.fields import require
+from combred.config.profiles import PROFILES
+from combred.config.settings import Settings
+
+
+def keys(kind: type = Settings, prefix: str = "") -> dict[str, Any]:
+    """Every dotted key of the settings and its dataclass field."""
+    found: dict[str, Any] = {}
+    for item in fields(kind):
+        if is_dataclass(item.type):
+            found |= keys(item.type, f"{prefix}{item.name}.")
+        else:
+            found[prefix + item.name] = item
+    return found
+
+
+def resolve(arguments: list[str]) -> Settings:
+    """Settings from `key=value` arguments, on top of a profile.
+
+    Raises ValueError for an argument that is not key=value, an unknown key (naming the nearest), a
+    value of the wrong type, and values that a settings class refuses.
+    """
+    given: dict[str, str] = {}
+    for argument in arguments:
+        key, equals, value = argument.partition("=")
+        if not equals:
+            raise ValueError(
+                f"{argument!r} is not key=value (as in stage=2, or training.steps=9000)"
+            )
+        if key not in keys():
+            near = difflib.get_close_matches(key, keys(), n=1, cutoff=0.4)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise ValueError(
+                f"there is no setting {key!r}{hint} "
+                "`python -m combred.pipeline` without arguments prints all of them."
+            )
+        given[key] = value
+    both = {"reduction.layers", "reduction.thresholds"} & given.keys()
+    require(
+        not both or "reduction.parameters" not in given,
+        "reduction.parameters chooses layers and widths itself: leave out "
+        f"{', '.join(sorted(both))}",
+    )
+    table = both | ({"reduction.parameters", "reduction.rates"} & given.keys())
+    require(
+        not table or not given.get("reduction.gate"),
+        "reduction.gate looks for the stage itself, all layers together: leave out "
+        f"{', '.join(sorted(table))}",
+    )
+    if both:  # a table of layers is asked for
+        given = {"reduction.method": "condensation", "reduction.parameters": "[]", **given}
+    if "reduction.gate" in given:  # blanks after a colon would make it YAML's
+        given["reduction.gate"] = "".join(given["reduction.gate"].split())
+    profile = given.get("profile", "default")
+    require(profile in PROFILES, f"profile={profile!r} is none of {', '.join(PROFILES)}")
+    try:
+        merged = OmegaConf.merge(
+            OmegaConf.structured(Settings),
+            PROFILES[profile],
+            OmegaConf.from_dotlist([f"{key}={value}" for key, value in given.items()]),
+        )
+        return OmegaConf.to_object(merged)
+    except OmegaConfBaseException as error:
+        told = str(error).strip().splitlines()
+        raise ValueError(f"{error.full_key or 'settings'}: {told[0]}") from error

@@ -74,7 +74,7 @@ def advance(
 
     - "triton": one launch, which reads a state once and writes it once; CUDA devices of compute
       capability 8.0 or more (or a CPU under Triton's interpreter, for tests: slow), hidden layers
-      of 512 units at most;
+      of 512 units at most (256 on capability 8.x), 400 reactions;
     - "eager": `surrogate` itself, in torch;
     - None: "triton" where it can run, else "eager"; logs why, once, if the surrogate cannot be
       fused or a CUDA device is unfit.

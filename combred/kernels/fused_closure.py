@@ -26,7 +26,7 @@ def closed(before, z, told, scale, MODEL: tl.constexpr, LIMITS: tl.constexpr, N:
     FLOOR_T) also what was moved, as `Surrogate.closed` tells it.
 
     noinline: some of Triton's passes take time as the square of a function's length for every load
-    and store in it, of which there are none here; LLVM inlines it afterwards.
+    and store in it, of which there are few here.
     """
     Y, _ = normalized(before, N)
     raw, change = (), predicted_change(z, told, scale, MODEL, N)

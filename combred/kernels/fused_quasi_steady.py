@@ -2,14 +2,14 @@
 
 Called by the kernel of `combred.kernels.inference`; what is computed is defined in
 `combred.quasi_steady`, and as inputs of the network in `StateTransform.foresight`. A variable of
-many states is one vector (B,), a thread has one state.
+many states is one vector (B,), a thread has one state. Y is float64, changes are float32.
 """
 
 import triton
 import triton.language as tl
 
 from combred.kernels.fused_closure import normalized
-from combred.kernels.fused_kinetics import PER_LN_10, rates, times
+from combred.kernels.fused_kinetics import PER_LN_10, production, times
 from combred.kernels.fused_thermo import clipped, species_cp, species_enthalpy
 from combred.kernels.fused_transform import expm1, log1p, real, signed_power
 
@@ -27,7 +27,7 @@ def foretold(state, scale, MODEL: tl.constexpr, N: tl.constexpr):
     for k in tl.static_range(len(Y)):
         y = y + (tl.where(Y[k] < MODEL.floor, real(MODEL.floor), Y[k]),)
     T = clipped(state[0], MODEL)
-    dT, dY, loss = quasi_steady(T, state[1], y, MODEL, MODEL.rates)
+    dT, dY, loss = quasi_steady(T, state[1], y, MODEL)
     change, seen = shown(dT, tl.load(scale), MODEL)
     change, seen, stiffness = (change,), (seen,), ()
     for i in tl.static_range(1, len(MODEL.rates.columns)):
@@ -49,7 +49,7 @@ def shown(change, scale, MODEL: tl.constexpr):
 
 
 @triton.jit
-def quasi_steady(T, p, Y, MODEL: tl.constexpr, RATES: tl.constexpr):
+def quasi_steady(T, p, Y, MODEL: tl.constexpr):
     """dT, dY and the loss frequencies of the species [1/s], float32.
 
     An evaluation of the rates at the state, then, if there are two, one at the step's end as the
@@ -63,13 +63,12 @@ def quasi_steady(T, p, Y, MODEL: tl.constexpr, RATES: tl.constexpr):
         heat = heat + ((species_enthalpy(T, k, MODEL) * per_cp).to(tl.float32),)
         net = net + (heat[k] * 0.0,)
         loss = loss + (heat[k] * 0.0,)
-    T_at, ratio = T, ones(heat)
-    for before in tl.range(0, RATES.evaluations):
-        here, gone = rates(T_at, p, grown(Y, ratio), RATES)
+    T_at, ratio, dT, dY = T, ones(heat), heat[0] * 0.0, net
+    for before in tl.range(0, MODEL.rates.evaluations):
+        here, gone = production(T_at, p, grown(Y, ratio), MODEL.rates)
         net, loss = means(net, loss, here, gone, Y, ratio, 1.0 / (before + 1))
-        dT, dY = step(net, loss, heat, RATES)
-        T_at, ratio = ahead(T, Y, dT, dY, RATES)
-    dT, dY = step(net, loss, heat, RATES)
+        dT, dY = step(net, loss, heat, MODEL.rates)
+        T_at, ratio = ahead(T, Y, dT, dY, MODEL.rates)
     return dT, dY, loss
 
 
@@ -136,7 +135,9 @@ def ahead(T, Y, dT, dY, RATES: tl.constexpr):
 def change_of_F(Y, dY, MODEL: tl.constexpr):
     """F(Y + dY) - F(Y) of a species (`QuasiSteadyState.change_of_F`), float32; Y float64."""
     y = Y.to(tl.float32)
-    growth, least = dY / y, MODEL.floor / y
+    growth = dY / y
+    # Exactly 1 at the floor, where nothing can decay: a GPU's division would be off by 1e-7.
+    least = tl.where(y > MODEL.floor, MODEL.floor / y, 1.0)
     grown = tl.where(1.0 + growth < least, least, 1.0 + growth)
     growth = tl.where(growth < least - 1.0, least - 1.0, growth)
     ln = tl.where(tl.abs(growth) < 0.25, log1p(growth), tl.log(grown))

@@ -1,8 +1,8 @@
-"""Thermodynamics inside one Triton program: enthalpy, and T from it, float64.
+"""Thermodynamics inside one Triton program: enthalpy, heat capacity, and T from enthalpy, float64.
 
-Called by `fused_closure`; what it computes is defined in `combred.thermo`. The species' polynomials
-are summed once for a composition, below and above T_mid: what Newton's method then does for a state
-needs no species.
+Called by `fused_closure` and, of single species, by `fused_quasi_steady`; what it computes is
+defined in `combred.thermo`. Where T is looked for, the species' polynomials are summed once for a
+composition, below and above T_mid: what Newton's method then does for a state needs no species.
 """
 
 import triton

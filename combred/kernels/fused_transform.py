@@ -1,7 +1,8 @@
-"""Transforms inside one Triton program: columns, Box-Cox and its inverse, the signed power.
+"""Transforms inside one Triton program: between tiles and columns, Box-Cox and its inverse, the
+signed power, and functions that keep their digits near zero.
 
-Called by the kernel of `combred.kernels.inference` and by `fused_closure`; what they compute is
-defined in `combred.transform`.
+Called by the kernel of `combred.kernels.inference` and by all that is called `fused_...`; what they
+compute is defined in `combred.transform`.
 """
 
 import triton
@@ -48,7 +49,7 @@ def replaced(x, value, K: tl.constexpr):
 
 @triton.jit
 def real(x: tl.constexpr):
-    """A constant as float64: Triton would take it for float32."""
+    """A constant as float64: older versions of Triton would take it for float32."""
     return tl.full((), x, tl.float64)
 
 

@@ -1,4 +1,4 @@
-"""A whole surrogate in one launch: [T, p, Y] read once, written once, dt later.
+"""A whole surrogate in one launch: [T, p, Y] read from memory once, written once, dt later.
 
 Takes a `Surrogate` of hidden widths up to 512 on a CUDA device; gives a `FusedSurrogate`, which
 answers as `Surrogate.forward` and `closed` do. A program of the kernel takes a block of states
@@ -43,6 +43,9 @@ def features(
 
     In float32, F(Y) = expm1(lam ln Y) / lam keeps its digits where Y is near 1, as of N2, which
     hardly varies; MODEL.double: some species varies so little that F has to be float64.
+
+    noinline: else the layout that the network wants of its operands is carried back into here, and
+    everything spills.
     """
     x = state_tile(state, first + tl.arange(0, B), n, N, C, False)
     _, total = normalized(columns(x, C), N)
@@ -78,11 +81,11 @@ def foretold_inputs(seen, mean, inverse_std, LAYER: tl.constexpr, C: tl.constexp
 
 @triton.jit
 def answers(
-    state, first, n, told, mean, inverse_std, weights, rest, bias, MODEL: tl.constexpr,
+    state, first, n, beside, mean, inverse_std, weights, rest, bias, MODEL: tl.constexpr,
     PLAN: tl.constexpr, N: tl.constexpr, C: tl.constexpr, B: tl.constexpr, AT_ONCE: tl.constexpr,
 ):  # fmt: skip
     """(B, C): what the network says of the B states from `first` on, AT_ONCE of them at a time;
-    `told`: the inputs beside the state's own, pieces (B, width).
+    `beside`: the inputs beside the state's own, pieces (B, width).
 
     Wide layers leave room for fewer states than a program has threads, and the closure wants one
     for each.
@@ -90,14 +93,14 @@ def answers(
     PARTS: tl.constexpr = B // AT_ONCE
     if PARTS == 1:
         x = features(state, first, n, mean, inverse_std, MODEL, N, C, B)
-        return network((x,) + told, weights, rest, bias, PLAN, B)
+        return network((x,) + beside, weights, rest, bias, PLAN, B)
     else:
         all_of_them = tl.zeros((PARTS, AT_ONCE, C), tl.float32)
         part = tl.arange(0, PARTS)[:, None, None]
         for i in tl.range(0, PARTS, num_stages=1):
             start = first + i * AT_ONCE
             x = features(state, start, n, mean, inverse_std, MODEL, N, C, AT_ONCE)
-            x = (x,) + parts(told, part == i, PARTS, AT_ONCE)
+            x = (x,) + parts(beside, part == i, PARTS, AT_ONCE)
             z = network(x, weights, rest, bias, PLAN, AT_ONCE)
             all_of_them = tl.where(part == i, z[None, :, :], all_of_them)
         return tl.reshape(all_of_them, (B, C))
@@ -161,12 +164,12 @@ class FusedSurrogate:
         self.surrogate, self.precision = surrogate, precision
         self.device = surrogate.farthest.device
         columns = max(16, triton.next_power_of_2(surrogate.n))
-        told = 16 * triton.cdiv(surrogate.transform.n_inputs - surrogate.n, 16)
-        layers = packing.layers_of(surrogate.network.widths, columns, told, precision)
+        told_columns = packing.told_columns(surrogate)
+        layers = packing.layers_of(surrogate.network.widths, columns, told_columns, precision)
         steps = packing.plan(layers)
         self.blocking = packing.blocking(steps)
         self.tables = (
-            *packing.standardization(surrogate, columns, told),
+            *packing.standardization(surrogate, columns, told_columns),
             *packing.pack(surrogate, layers),
         )
         self.constants = {

@@ -13,6 +13,9 @@ from combred.kernels.reactions import Rates, rates_of
 from combred.network import Surrogate
 
 WIDEST = 512  # hidden units; wider layers do not fit on chip, and cuBLAS is good at them
+WIDEST_8 = 256  # on compute capability 8.x; wider ones get 32 registers, and spill everything
+MOST_TOLD = 256  # padded inputs beside the state's own, which are held through all of a program
+MOST_REACTIONS = 400  # written out one after another: with 325, compiling takes minutes
 # Products of the hidden layers, and of the first and the last, whose errors nothing mends.
 PRECISIONS = {
     "ieee": ("ieee", "ieee"),
@@ -63,7 +66,8 @@ class Model(Constants):
 
     `elements` (n_elements, n_species): zero for inert species; `products`: theirs, of the `pairs`
     (e, f), which have their `place` among them; `low`, `high` (n_species, 6): coefficients of the
-    enthalpy [J/kg], below and above T_mid [K], of which `side` tells each species' number.
+    enthalpy [J/kg], below and above T_mid [K], of which `side` tells each species' number;
+    `T_least`, `T_most` [K]; `power` of the target; `rates` that the network corrects, if it does.
     """
 
     lam: float
@@ -83,16 +87,28 @@ class Model(Constants):
     T_least: float
     T_most: float
     double: bool
-    rates: Rates | None  # where the network sees what they foretell
+    rates: Rates | None
     iterations: int = 5  # and the last, linear: as many as in `ElementProjection`
 
 
 def obstacle(surrogate: Surrogate) -> str | None:
-    """Why the surrogate cannot be fused; None where it can."""
-    hidden = surrogate.network.widths[1:-1]
-    if max(hidden, default=0) > WIDEST:
-        return f"a hidden layer of {max(hidden)} units does not fit on chip, {WIDEST} do"
+    """Why the surrogate cannot be fused, for the device that it is on; None where it can."""
+    device, foretold = surrogate.farthest.device, surrogate.transform.foretold
+    old = device.type == "cuda" and torch.cuda.get_device_capability(device)[0] == 8
+    units, widest = max(surrogate.network.widths[1:-1], default=0), WIDEST_8 if old else WIDEST
+    if units > widest:
+        return f"a hidden layer of {units} units does not fit on chip, {widest} do"
+    if told_columns(surrogate) > MOST_TOLD:
+        told = surrogate.transform.n_inputs - surrogate.n
+        return f"{told} inputs of reaction rates do not fit on chip, {MOST_TOLD} do"
+    if foretold is not None and foretold.kinetics.n_reactions > MOST_REACTIONS:
+        return f"{foretold.kinetics.n_reactions} reactions are too many to write out one by one"
     return None
+
+
+def told_columns(surrogate: Surrogate) -> int:
+    """Padded inputs of the network beside the state's own: what the reaction rates foretell."""
+    return -(-(surrogate.transform.n_inputs - surrogate.n) // 16) * 16
 
 
 def require_precision(precision: str) -> None:
@@ -111,15 +127,16 @@ def pieces(width: int) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def layers_of(widths: list[int], columns: int, told: int, precision: str) -> list[Layer]:
+def layers_of(widths: list[int], columns: int, told_columns: int, precision: str) -> list[Layer]:
     """Where the padded layers of a network lie, one after another; `columns`: of padded states, to
-    which the network answers, and beside which it sees what is foretold, `told` padded columns."""
-    padded = [columns + told, *(-(-width // 32) * 32 for width in widths[1:-1]), columns]
+    which the network answers, and beside which it sees the `told_columns`."""
+    padded = [columns + told_columns, *(-(-width // 32) * 32 for width in widths[1:-1]), columns]
     hidden, outer = PRECISIONS[precision]
     layers, weights, bias = [], 0, 0
     for i, (m, n) in enumerate(zip(padded[:-1], padded[1:], strict=True)):
         kind = outer if i in (0, len(padded) - 2) else hidden
-        found = pieces(m) if i else ((0, columns), *((columns + at, k) for at, k in pieces(told)))
+        beside = ((columns + at, k) for at, k in pieces(told_columns))
+        found = pieces(m) if i else ((0, columns), *beside)
         layers.append(Layer(found, m, n, weights, bias, kind))
         weights, bias = weights + m * n, bias + n
     return layers
@@ -184,16 +201,17 @@ def rounded(x: Tensor, precision: str) -> Tensor:
     return (bits & -(1 << dropped)).view(torch.float32)
 
 
-def standardization(surrogate: Surrogate, columns: int, told: int) -> tuple[Tensor, ...]:
+def standardization(surrogate: Surrogate, columns: int, told_columns: int) -> tuple[Tensor, ...]:
     """Mean (float64), 1 / std and the scale of the change (float32), padded to (columns,); mean and
-    1 / std of what is foretold (float32), padded to (told,)."""
+    1 / std of what is foretold (float32), padded to (told_columns,)."""
     t = surrogate.transform
     single, double = torch.float32, torch.float64
     rows = [(t.mean, double, columns), (1.0 / t.std, single, columns), (t.scale, single, columns)]
-    if told:
-        rows += [(t.foretold_mean, single, told), (1.0 / t.foretold_std, single, told)]
+    if told_columns:
+        told = (t.foretold_mean, 1.0 / t.foretold_std)
     else:
-        rows += [(t.scale[:0], single, told)] * 2
+        told = (t.scale[:0], t.scale[:0])
+    rows += [(values, single, told_columns) for values in told]
     padded = []
     for values, dtype, width in rows:
         row = torch.zeros(width, dtype=dtype, device=values.device)

@@ -31,8 +31,9 @@ class Falloff:
 
 @dataclass(frozen=True)
 class Reaction:
-    """ln k = arrhenius (ln A, b, Ea / R [K]); orders of the forward rate; `net` stoichiometry; kg
-    that a kmol of progress makes, and consumes either way; the number of its collider, -1: none."""
+    """`arrhenius`: ln A (in kmol, m3 and s), b, Ea / R [K]; orders of the forward rate; `net`
+    stoichiometry; kg that a kmol of progress makes, and consumes either way; the number of its
+    collider, -1: none."""
 
     arrhenius: tuple[float, float, float]
     orders: Sparse
@@ -50,24 +51,26 @@ class Rates(Constants):
     """The reactions, what they share, and the step that they foretell (see `QuasiSteadyState`).
 
     `colliders`: efficiency of most species, and what Y_k adds of those that have another [kmol/kg];
-    `gibbs_low`,
-    `gibbs_high` (n_species, 7): coefficients of g / RT by 1 - ln T, T, ..., T^4, 1 / T and 1.
+    `per_weight` [kmol/kg] and `ln_weights`: of the molecular weights; `gibbs_low`, `gibbs_high`
+    (n_species, 7): coefficients of g / RT by 1 - ln T, T, ..., T^4, 1 / T and 1, below and above
+    T_mid [K]; `ln_reference`: ln (p0 / R) [kmol K/m3]; dt [s]; T_min, T_max [K]; `columns` of
+    [T, p, Y] that change; `largest` foretold change, in units of its scale.
     """
 
     reactions: tuple[Reaction, ...]
     colliders: tuple[tuple[float, Sparse], ...]
-    weights: tuple[float, ...]
+    per_weight: tuple[float, ...]
     ln_weights: tuple[float, ...]
     gibbs_low: tuple[tuple[float, ...], ...]
     gibbs_high: tuple[tuple[float, ...], ...]
     T_mid: tuple[float, ...]
-    ln_reference: float  # ln p0 / R
+    ln_reference: float
     evaluations: int
     dt: float
     T_min: float
     T_max: float
-    columns: tuple[int, ...]  # of [T, p, Y], that change
-    largest: float  # foretold change in units of its scale
+    columns: tuple[int, ...]
+    largest: float
 
 
 def rates_of(foretold: QuasiSteadyState, largest: float) -> Rates:
@@ -80,7 +83,7 @@ def rates_of(foretold: QuasiSteadyState, largest: float) -> Rates:
     return Rates(
         reactions=reactions,
         colliders=colliders,
-        weights=tuple(weights.tolist()),
+        per_weight=tuple((1.0 / weights).tolist()),
         ln_weights=tuple(weights.log().tolist()),
         gibbs_low=low,
         gibbs_high=high,

@@ -96,7 +96,7 @@ def resources(
 
 
 def report(binary: bytes) -> dict:
-    """Registers and bytes of stack of a kernel; as it calls nothing, what is there was spilled."""
+    """Registers of a kernel, and bytes of stack, with what it calls: what is there was spilled."""
     import triton
 
     tools = Path(triton.__file__).parent / "backends" / "nvidia" / "bin"

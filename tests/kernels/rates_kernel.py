@@ -3,7 +3,7 @@
 import triton
 import triton.language as tl
 
-from combred.kernels.fused_kinetics import rates
+from combred.kernels.fused_kinetics import production
 
 
 @triton.jit
@@ -17,7 +17,7 @@ def rates_kernel(
     for k in tl.static_range(N):
         columns = columns + (tl.load(Y + k * n + rows, mask=there, other=1.0),)
     here = tl.load(T + rows, mask=there, other=1000.0), tl.load(p + rows, mask=there, other=1e5)
-    made, gone = rates(here[0], here[1], columns, RATES)
+    made, gone = production(here[0], here[1], columns, RATES)
     for k in tl.static_range(N):
         tl.store(net + k * n + rows, made[k], mask=there)
         tl.store(destruction + k * n + rows, gone[k], mask=there)

@@ -22,6 +22,7 @@ CASES = [
     ("drm19-118k", "bf16x3", 90, 0),
     ("drm19-kinetics-38k", "bf16x3", 90, 1280),
     ("drm19-kinetics-38k", "tf32", 80, 1792),
+    ("drm19-kinetics-336k", "bf16x3", 90, 1792),
 ]
 SHARED = {80: 166_912, 90: 232_448}  # bytes that a program can have, of an A100 and of an H200
 INSTRUCTION = {80: "mma.sync", 90: "wgmma.mma_async"}
@@ -45,13 +46,15 @@ def made(tmp_path_factory) -> list[dict]:
 @pytest.mark.parametrize("number", range(len(CASES)), ids=lambda i: f"{CASES[i][0]}-{CASES[i][2]}")
 def test_shipped_models_compile(made, number):
     found, (_, _, arch, spill) = made[number], CASES[number]
-    assert found["registers"] <= 255 and found["spill_bytes"] <= spill, found
+    # Of 255 registers; where ptxas gives up it takes 32.
+    assert found["registers"] > 128 and found["spill_bytes"] <= spill, found
     assert found["shared"] <= SHARED[arch], found
     assert found["matrix_units"]  # and not products one by one
 
 
-def compiled(name: str, precision: str, arch: int, doubt: bool = False) -> dict:
-    """Registers and spilled bytes of a thread, shared bytes of a program, seconds to compile."""
+def compiled(name: str, precision: str, arch: int, doubt: bool = True) -> dict:
+    """Registers and spilled bytes of a thread, shared bytes of a program, seconds to compile; with
+    the doubt of each state, as `closed` wants it, or without."""
     import time
 
     import triton

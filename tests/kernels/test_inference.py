@@ -22,7 +22,8 @@ from combred.transform import make_transform
 SHIPPED = ["drm19-39k", "drm19-118k", "drm19-338k"]
 CORRECTING = ["drm19-kinetics-38k", "drm19-kinetics-4k"]  # reaction rates
 # Of one step, against a network in float64: largest error of Y and of T [K], where a step changes Y
-# by at most 0.02 and T by at most 100 K. Rounding of float32 alone costs 1e-8 and 3e-5 K.
+# by at most 0.02 and T by at most 100 K. Rounding of float32 alone costs 1e-8 and 3e-5 K; with
+# reaction rates, which cancel near balance, 5e-4 K, in eager torch too.
 TOLERANCES = {
     "ieee": (1e-7, 5e-4),
     "bf16x3": (5e-6, 2e-2),
@@ -151,14 +152,16 @@ def test_a_shipped_model_answers_as_in_float64(fused, device, shipped, ignited, 
 @pytest.mark.parametrize("precision", TOLERANCES)
 def test_and_one_that_corrects_reaction_rates(fused, device, correcting, precision):
     state = states_of(own_ignition(correcting, 300), slice(0, 301, 4))
-    assert_as_in_float64(fused, device, correcting, state, precision)
+    assert_as_in_float64(fused, device, correcting, state, precision, least=2e-3)
 
 
-def assert_as_in_float64(fused, device, surrogate, state, precision):
+def assert_as_in_float64(fused, device, surrogate, state, precision, least=0.0):
+    """`least`: tolerance of T [K] whatever the precision."""
     expected, doubted = in_float64(surrogate).closed(state)
     out, doubt = fused(surrogate, precision).closed(state.to(device))
     assert (expected - state)[:, 0].abs().max() > 20.0  # the front is among them
-    assert_close(out, expected, TOLERANCES[precision], doubt, doubted)
+    tolerance = TOLERANCES[precision][0], max(TOLERANCES[precision][1], least)
+    assert_close(out, expected, tolerance, doubt, doubted)
     mechanism = load_mechanism("drm19.yaml")
     # Whatever the precision: the closure is float64.
     assert element_error(mechanism, out, state.to(device)) < 1e-12
@@ -235,14 +238,15 @@ def test_more_units_than_are_at_once_on_chip(fused, device):
 
 
 def edges(state: torch.Tensor, mechanism) -> torch.Tensor:
-    """Pure air, fuel alone, a burnt gas, negative traces, a sum that is not 1, a cold and a hot."""
-    rows = state[[0, 0, 7, 3, 3, 0, 7]].clone()
+    """Pure air, fuel alone, a burnt gas, negative traces, a sum that is not 1, a cold and a hot,
+    and beyond what the polynomials hold for."""
+    rows = state[[0, 0, 7, 3, 3, 0, 7, 0, 7]].clone()
     rows[0, 2:], rows[1, 2:] = 0.0, 0.0
     rows[0, 2 + mechanism.index("O2")], rows[0, 2 + mechanism.index("N2")] = 0.233, 0.767
     rows[1, 2 + mechanism.index("H2")] = 1.0
     rows[3, 2:] = torch.where(rows[3, 2:] < 1e-12, -1e-6, rows[3, 2:])
     rows[4, 2:] *= 1.0003
-    rows[5, 0], rows[6, 0] = 300.0, 3400.0
+    rows[5:, 0] = torch.tensor([300.0, 3400.0, 20.0, 5000.0])
     return rows
 
 
@@ -425,7 +429,7 @@ def test_the_rounding_network_errs_as_the_kernel_does(fused, device, shipped, ig
     assert 0.5 < errors[0] / errors[1] < 2.0  # activations on the edge are rounded either way
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", SHIPPED + CORRECTING)
 def test_rollouts_decide_the_precision(name):
     # Delays within 1e-4 with the default, bf16x3: measured 2e-5 at most over nine ignitions each.
     # The tolerances are those of the worst shipped model over those.

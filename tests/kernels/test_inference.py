@@ -6,6 +6,7 @@ h2o2 less than half of that, whatever the number of states.
 
 import copy
 import logging
+from types import SimpleNamespace
 
 import cantera as ct
 import numpy as np
@@ -368,6 +369,21 @@ def test_what_cannot_be_made_is_refused(monkeypatch, triton):
     monkeypatch.setattr(kernels, "unavailable", lambda device: None)
     with pytest.raises(ValueError, match="600 units does not fit.*implementation='eager'"):
         kernels.advance(surrogate, "triton")
+
+
+def test_what_does_not_fit_is_told(monkeypatch):
+    surrogate, _ = untrained("h2o2.yaml", [300], kinetics=1)
+    assert packing.obstacle(surrogate) is None
+    device = SimpleNamespace(device=torch.device("cuda", 0))
+    parts = {"network": surrogate.network, "transform": surrogate.transform, "n": surrogate.n}
+    for capability, told in (((9, 0), None), ((8, 6), "300 units does not fit on chip, 256 do")):
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _, c=capability: c)
+        found = packing.obstacle(SimpleNamespace(farthest=device, **parts))
+        assert found is None if told is None else told in found
+    monkeypatch.setattr(packing, "MOST_REACTIONS", 28)
+    assert "29 reactions are too many" in packing.obstacle(surrogate)
+    monkeypatch.setattr(packing, "MOST_TOLD", 16)
+    assert "17 inputs of reaction rates do not fit" in packing.obstacle(surrogate)
 
 
 # -- many steps ------------------------------------------------------------------------------------

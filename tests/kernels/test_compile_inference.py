@@ -13,10 +13,10 @@ import pytest
 
 pytest.importorskip("triton", reason="pip install combred[cuda]")
 
-# Model, precision, compute capability, whether the doubt is asked for; the most that may be spilled,
-# in bytes a thread: a little more than Triton 3.9 does. With reaction rates: what waits (Y,
-# enthalpies, rates of the evaluation before) while the reactions go by; with the doubt, the
-# network's raw answer.
+# Model, precision, compute capability, whether the doubt is asked for; and the most that may be
+# spilled, in bytes a thread: a little more than Triton 3.9 does. With reaction rates that is what
+# waits (Y, enthalpies, rates of the evaluation before) while the reactions go by; with the doubt,
+# the network's raw answer.
 CASES = [
     ("drm19-39k", "bf16x3", 90, False, 64),
     ("drm19-39k", "tf32", 80, False, 384),

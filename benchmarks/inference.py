@@ -47,9 +47,10 @@ RATES = 30_000  # bytes a state of intermediate results of the reaction rates
 MEMORY = 1 << 36  # bytes of intermediate results of eager torch; larger batches are left to others
 PRECISIONS = ("bf16x3", "tf32", "bf16")
 # Largest error of Y, and of T [K], of one step against eager float32; products in tf32 or bf16
-# round every activation, and a step changes Y by 0.02 and T by 100 K at most.
+# round every activation, and a step changes Y by 0.02 and T by 100 K at most. Of torch.compile,
+# whose float32 functions leave 0.011 K where there are reaction rates, a little more than that.
 AGREEMENT = {
-    "eager": (1e-6, 1e-2),
+    "eager": (2e-6, 3e-2),
     "bf16x3": (2e-5, 0.1),
     "tf32": (2e-4, 1.0),
     "bf16": (5e-3, 20.0),

@@ -30,7 +30,8 @@ import torch
 
 import combred
 from combred import ignition, timing
-from coupling.openfoam.mechanism import HEAD, reactions, thermo
+from coupling.openfoam.mechanism import HEAD
+from coupling.openfoam.mechanism import write as write_mechanism
 
 ODE = {"absTol": 1e-12, "relTol": 1e-4}  # seulex
 IGNITIONS = ((1500.0, 0.8), (1700.0, 1.0), (1700.0, 1.4))  # T0 [K], phi; 1 atm
@@ -79,11 +80,7 @@ def write(folder: Path, name: str, text: str) -> None:
 
 def write_case(folder: Path, library: Path, model: str, control: str) -> None:
     """What all cases have; `model`: of combred, "ode" or "off"."""
-    gas = combred.load_mechanism("drm19.yaml").solution()
-    gas.transport_model = "mixture-averaged"
-    for name, text in (("thermo", thermo(gas)), ("reactions", reactions(gas))):
-        (folder / "constant").mkdir(parents=True, exist_ok=True)
-        (folder / "constant" / name).write_text(text)
+    write_mechanism(combred.load_mechanism("drm19.yaml"), folder / "constant")
     write(folder, "constant/thermophysicalProperties", THERMOPHYSICAL)
     ode = " ".join(f"{key} {value:g};" for key, value in ODE.items())
     solver = "ode" if model in ("ode", "off") else "combred"
@@ -244,20 +241,20 @@ def burn(folder: Path, library: Path, model: str, profile: tuple, steps: int) ->
     write_flame(folder, T, Y, mechanism.species_names)
     run(folder, "blockMesh")
     said = run(folder, "reactingFoam")
-    gas, fuel, width = mechanism.solution(), [], LENGTH / len(T)
+    gas, fuel, width, CH4 = mechanism.solution(), [], LENGTH / len(T), mechanism.index("CH4")
     times = [f"{steps // 2 * DT:.8g}", f"{steps * DT:.8g}"]
     for time in times:
-        here = [internal(folder, time, name, len(T)) for name in ("T", "p", "CH4")]
-        Y_all = [internal(folder, time, name, len(T)) for name in mechanism.species_names]
-        moles = np.array(Y_all).T @ (1.0 / mechanism.molecular_weights)
-        density = here[1] / (ct.gas_constant * here[0] * moles)
-        fuel.append(float((density * here[2]).sum() * width))
+        T_now, p = (internal(folder, time, name, len(T)) for name in ("T", "p"))
+        Y_now = np.array([internal(folder, time, k, len(T)) for k in mechanism.species_names])
+        moles = (1.0 / mechanism.molecular_weights) @ Y_now
+        density = p / (ct.gas_constant * T_now * moles)
+        fuel.append(float((density * Y_now[CH4]).sum() * width))
     gas.TPY = T[0], ct.one_atm, Y[0]
     burnt = (fuel[0] - fuel[1]) / ((steps - steps // 2) * DT)
     n, by_ode = integrated(said)
     return {
-        "speed": burnt / (gas.density * Y[0, mechanism.index("CH4")]),
-        "T_highest": float(here[0].max()),
+        "speed": burnt / (gas.density * Y[0, CH4]),
+        "T_highest": float(T_now.max()),
         "seconds": float(re.findall(r"ExecutionTime = ([\d.]+) s", said)[-1]),
         "integrated": by_ode / n if n else None,
     }

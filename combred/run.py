@@ -69,6 +69,14 @@ class Run:
         return max((t.rollout_steps for t in trainings), default=0)
 
     @property
+    def reference_task(self) -> tuple:
+        """What CVODE's answers are computed with, as `ignition.reference` and `flame.reference`
+        take it."""
+        s = self.settings
+        mixture = s.sampling.fuel, s.sampling.oxidizer
+        return self.mechanism, s.validation, s.chemistry, s.dt, *mixture, self.workers
+
+    @property
     def window_sampler(self) -> WindowSampler:
         """What makes windows for all trainings of this run."""
         s, steps = self.settings, self.rollout_steps

@@ -1,7 +1,8 @@
 """What several test files share: two mechanisms, a real reactor path of each, a sampled state file.
 
 The path is integrated with Cantera alone, not with combred, so that it can serve as truth.
-`rate_kinds` is imported from this folder.
+`rate_kinds` is imported from this folder; `benchmarks` and `coupling`, which are not installed,
+from the repository's root.
 """
 
 import sys
@@ -20,7 +21,7 @@ from combred.sampling import sample
 from combred.states import Block, StateWriter, open_states, state_attributes
 from combred.transform import StateTransform, make_transform
 
-sys.path.insert(0, str(FilePath(__file__).parent))
+sys.path[:0] = [str(folder) for folder in FilePath(__file__).parents[:2]]
 
 DT = 1e-6
 AIR = "O2:1, N2:3.76"
@@ -74,6 +75,16 @@ def drm19():
 @pytest.fixture(scope="session")
 def h2o2():
     return load_mechanism("h2o2.yaml")
+
+
+@pytest.fixture(scope="session")
+def kinds(tmp_path_factory):
+    """A mechanism with every kind of rate that `Kinetics` knows."""
+    from rate_kinds import KINDS  # of this folder
+
+    file = tmp_path_factory.mktemp("kinds") / "kinds.yaml"
+    file.write_text(KINDS)
+    return load_mechanism(str(file))
 
 
 @pytest.fixture(scope="session")

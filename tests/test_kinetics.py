@@ -82,14 +82,6 @@ def test_near_balance_what_is_left_of_a_reaction_keeps_its_digits(h2o2, dtype):
     assert np.allclose(net, true, rtol=bound, atol=bound * np.abs(true).max())
 
 
-@pytest.fixture(scope="module")
-def kinds(tmp_path_factory):
-    """A mechanism with every kind of rate that `Kinetics` knows."""
-    file = tmp_path_factory.mktemp("kinds") / "kinds.yaml"
-    file.write_text(KINDS)
-    return load_mechanism(str(file))
-
-
 def test_every_kind_of_rate_is_cantera_s(kinds):
     assert_cantera_s(kinds, *random_states(kinds))
 

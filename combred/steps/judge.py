@@ -37,7 +37,7 @@ class Judge:
         if made_with == inputs:
             return stored["cvode"]
         with progress("the gate's ignitions with CVODE") as bar:
-            rollouts = ignition.reference(*self.task(), bar, self.gate.ignitions)
+            rollouts = ignition.reference(*self.run.reference_task, bar, self.gate.ignitions)
         write_rollouts(path, {"cvode": rollouts}, self.run.mechanism, inputs)
         return rollouts
 
@@ -48,15 +48,9 @@ class Judge:
         if made_with == inputs:
             return stored["cvode"]
         with progress("the gate's flames with CVODE") as bar:
-            flames = flame.reference(*self.task(), bar, self.gate.flames)
+            flames = flame.reference(*self.run.reference_task, bar, self.gate.flames)
         write_flames(path, {"cvode": flames}, self.run.mechanism, inputs)
         return flames
-
-    def task(self) -> tuple:
-        """What a reference is computed with, as `ignition.reference` takes it."""
-        s, mechanism = self.run.settings, self.run.mechanism
-        mixture = s.sampling.fuel, s.sampling.oxidizer
-        return mechanism, s.validation, s.chemistry, s.dt, *mixture, self.run.workers
 
     def __call__(self, surrogate: Surrogate) -> dict[str, float]:
         return self.run.shared(lambda: self.errors(surrogate))

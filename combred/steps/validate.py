@@ -88,15 +88,5 @@ def validate_flames(run: Run, surrogates: dict[int, Surrogate], networks: dict[s
 
 def by_cvode(run: Run, title: str, reference: Callable[..., list]) -> list:
     """CVODE's answer to the cases of the settings: `ignition.reference`, or `flame.reference`."""
-    s = run.settings
     with progress(title) as bar:
-        return reference(
-            run.mechanism,
-            s.validation,
-            s.chemistry,
-            s.dt,
-            s.sampling.fuel,
-            s.sampling.oxidizer,
-            run.workers,
-            bar,
-        )
+        return reference(*run.reference_task, bar)

@@ -12,7 +12,7 @@ from pathlib import Path
 import cantera as ct
 import numpy as np
 
-from combred import load_mechanism
+from combred.mechanism import Mechanism, load_mechanism
 
 P_STANDARD = 1e5  # Pa, of OpenFOAM's equilibrium constants; entropies are written for it
 HEAD = "FoamFile {{ version 2.0; format ascii; class dictionary; object {0}; }}\n"
@@ -116,17 +116,25 @@ def _side(species: dict[str, float]) -> str:
     return " + ".join(f"{n:g}{name}" if n != 1 else name for name, n in species.items())
 
 
+def write(mechanism: Mechanism, folder: Path) -> list[Path]:
+    """Write the files `thermo` and `reactions` into a folder; gives their paths."""
+    gas = mechanism.solution()
+    gas.transport_model = "mixture-averaged"
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, text in (("thermo", thermo(gas)), ("reactions", reactions(gas))):
+        written.append(folder / name)
+        written[-1].write_text(text)
+    return written
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="A mechanism of Cantera for OpenFOAM.")
     parser.add_argument("mechanism")
     parser.add_argument("folder", type=Path)
     asked = parser.parse_args()
-    gas = load_mechanism(asked.mechanism).solution()
-    gas.transport_model = "mixture-averaged"
-    asked.folder.mkdir(parents=True, exist_ok=True)
-    for name, text in (("thermo", thermo(gas)), ("reactions", reactions(gas))):
-        (asked.folder / name).write_text(text)
-        print(asked.folder / name)
+    for path in write(load_mechanism(asked.mechanism), asked.folder):
+        print(path)
 
 
 if __name__ == "__main__":

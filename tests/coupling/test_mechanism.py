@@ -5,7 +5,6 @@ import re
 import cantera as ct
 import numpy as np
 import pytest
-from rate_kinds import KINDS
 
 from combred import load_mechanism
 from coupling.openfoam.mechanism import reactions, sutherland, thermo
@@ -98,8 +97,6 @@ def test_viscosities_are_fitted(gas):
             assert As * np.sqrt(T) / (1 + Ts / T) == pytest.approx(mu, rel=0.05)
 
 
-def test_what_openfoam_cannot_read_is_refused(tmp_path):
-    file = tmp_path / "kinds.yaml"
-    file.write_text(KINDS)
+def test_what_openfoam_cannot_read_is_refused(kinds):
     with pytest.raises(ValueError, match="is of a kind that is not written"):
-        reactions(load_mechanism(str(file)).solution())
+        reactions(kinds.solution())

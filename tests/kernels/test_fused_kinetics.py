@@ -5,7 +5,7 @@ import cantera as ct
 import numpy as np
 import pytest
 import torch
-from rate_kinds import KINDS, random_states
+from rate_kinds import random_states
 
 from combred.kernels.reactions import rates_of
 from combred.kinetics import Kinetics
@@ -27,14 +27,6 @@ def rates(triton, device):
         return out.cpu().double()
 
     return evaluate
-
-
-@pytest.fixture(scope="module")
-def kinds(tmp_path_factory):
-    """A mechanism with every kind of rate that `Kinetics` knows."""
-    file = tmp_path_factory.mktemp("kinds") / "kinds.yaml"
-    file.write_text(KINDS)
-    return load_mechanism(str(file))
 
 
 def tensors(T, p, Y):

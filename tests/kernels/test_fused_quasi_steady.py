@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 import torch
-from rate_kinds import KINDS, random_states
+from rate_kinds import random_states
 
 from combred.kernels.packing import model_of
 from combred.mechanism import load_mechanism
@@ -45,11 +45,8 @@ def made(name: str, evaluations: int) -> tuple[Surrogate, torch.Tensor]:
 
 @pytest.mark.parametrize("evaluations", [1, 2])
 @pytest.mark.parametrize("name", ["h2o2.yaml", "drm19.yaml", "kinds.yaml", "gri30.yaml"])
-def test_as_in_float64(foresee, name, evaluations, tmp_path):
-    if name == "kinds.yaml":  # every kind of rate
-        (tmp_path / name).write_text(KINDS)
-        name = str(tmp_path / name)
-    surrogate, state = made(name, evaluations)
+def test_as_in_float64(foresee, kinds, name, evaluations):
+    surrogate, state = made(kinds.file if name == "kinds.yaml" else name, evaluations)
     exact = copy.deepcopy(surrogate.transform)
     exact.foretold.double()
     clean = torch.cat([state[:, :2], surrogate.normalized(state[:, 2:])], dim=1)

@@ -29,15 +29,17 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 import combred
-from combred import ignition, timing
+from combred.chemistry.mechanism import Mechanism
 from combred.config import ChemistrySettings, ValidationSettings
-from combred.console import progress
-from combred.ignition import Case, Rollout
-from combred.mechanism import Mechanism
-from combred.metrics import summarize
+from combred.pipeline.console import progress
 from combred.records import digest, read_json, strict, write_json
-from combred.rollouts import read_rollouts, write_rollouts
-from combred.shipped import FOLDER
+from combred.simulation import ignition
+from combred.simulation.ignition import Case, Rollout
+from combred.simulation.metrics import summarize
+from combred.surrogate.shipped import FOLDER
+from combred.threads import one_thread
+from combred.validation import timing
+from combred.validation.storage import read_rollouts, write_rollouts
 from combred.workers import open_pool
 
 RESULTS = Path(__file__).parent / "results" / "accuracy.json"
@@ -143,7 +145,7 @@ def summary(rows: list[dict]) -> dict:
     worst = int(np.argmax(np.where(np.isfinite(delays), delays, np.inf)))
     return {
         "cases": len(rows),
-        "unlit": sum(not row["ignited"] for row in rows),
+        "not_ignited": sum(not row["ignited"] for row in rows),
         **summarize(delays),
         "worst_case": rows[worst]["case"],
         "burnt_T_worst": summarize([row["burnt_T_error"] for row in rows])["worst"],
@@ -214,7 +216,7 @@ def judge(model: str, cases: dict[str, list[Rollout]]) -> dict:
         raise ValueError(f"{model} is no model of {mechanism.name} with dt = {DT} s")
     rolled, advance = {}, timing.scripted(surrogate)
     for group, refs in cases.items():
-        with progress(f"{label(model)}, {group}") as bar, timing.one_thread():
+        with progress(f"{label(model)}, {group}") as bar, one_thread():
             rolled[group] = ignition.follow(advance, DT, refs, bar)
     rows = {
         group: ignition.compare(mechanism, rolled[group], cases[group])["cases"]

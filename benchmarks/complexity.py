@@ -21,13 +21,14 @@ import torch
 from torch import Tensor
 
 from benchmarks.reduction import Table, delay
-from combred import config, timing
-from combred.network import Network, initialize
-from combred.pipeline import prepare
+from combred import config
+from combred.pipeline.command import prepare
 from combred.records import read_json, strict, write_json
 from combred.reduction import Complexity, train_sparsely
-from combred.rows import encode
-from combred.schedules import learning_rate
+from combred.surrogate.network import Network, initialize
+from combred.training.batches import encode
+from combred.training.schedules import learning_rate
+from combred.validation import timing
 
 NUS = (0.003, 0.01, 0.03, 0.1)
 STEPS, BATCH, RATE = 9000, 1024, 1.5e-3

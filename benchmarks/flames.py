@@ -2,7 +2,7 @@
 
     python -m benchmarks.flames grid [CELLS ...]     CVODE: speed against the number of cells
     python -m benchmarks.flames step [DT ...]        CVODE: speed against dt [s]
-    python -m benchmarks.flames checks               CVODE: tolerances, window; Cantera's FreeFlame
+    python -m benchmarks.flames checks               CVODE: tolerances, segment; Cantera's FreeFlame
     python -m benchmarks.flames models [PHI,T ...]   shipped models against CVODE, at 1 atm
     python -m benchmarks.flames costs                time per step and its parts
     python -m benchmarks.flames                      the table of what there is
@@ -25,15 +25,17 @@ from scipy.optimize import least_squares
 
 import combred
 from benchmarks.accuracy import CACHE
-from combred import flame, timing, window
+from combred.chemistry.reactor import CVODE
 from combred.config import ValidationSettings
-from combred.diffusion import stages_for
-from combred.freeflame import COARSE, FINE, solve_free_flame
-from combred.reactor import CVODE
 from combred.records import digest, read_json, strict, write_json
-from combred.rollouts import read_flames, write_flames
-from combred.shipped import FOLDER
-from combred.window import FlameCase, Profile, Window
+from combred.simulation import flame
+from combred.simulation import moving_grid as segment
+from combred.simulation.diffusion import stages_for
+from combred.simulation.free_flame import COARSE, FINE, solve_free_flame
+from combred.simulation.moving_grid import FlameCase, MovingGrid, Profile
+from combred.surrogate.shipped import FOLDER
+from combred.validation import timing
+from combred.validation.storage import read_flames, write_flames
 
 RESULTS = Path(__file__).parent / "results" / "flames.json"
 MECHANISM = "drm19.yaml"
@@ -68,7 +70,7 @@ def begin(case: FlameCase, cells: int) -> Profile:
 
 
 def regrid(profile: Profile, cells: int) -> Profile:
-    """The same window in more or fewer cells; a start that is nearly steady saves flame times."""
+    """The same segment in more or fewer cells; a start that is nearly steady saves flame times."""
     old = (np.arange(len(profile.T)) + 0.5) / len(profile.T)
     new = (np.arange(cells) + 0.5) / cells
     columns = [np.interp(new, old, column) for column in profile.Y.T]
@@ -121,7 +123,7 @@ def run_checks(_: list[str]) -> None:
     ):
         if name not in stored()["checks"]:
             cells = round(80 * (before + behind) / 8)
-            window.UNBURNT, window.BURNT = before, behind
+            segment.UNBURNT, segment.BURNT = before, behind
             profile = begin(STANDARD, cells)
             keep("checks", name, burn(profile, CVODE(mechanism(), 1e-6, **tolerances), 1e-6)[1])
     if "FreeFlame" not in stored()["checks"]:
@@ -191,15 +193,15 @@ def reference_flame(case: FlameCase) -> tuple[flame.Flame, dict]:
 
 def run_costs(_: list[str]) -> None:
     """Median time [ms] of one step of 200 cells: chemistry, diffusion, and transport in it."""
-    window = Window(mechanism(), begin(STANDARD, 200))
-    T, Y, d = window.T, window.Y, window.diffusion
+    segment = MovingGrid(mechanism(), begin(STANDARD, 200))
+    T, Y, d = segment.T, segment.Y, segment.diffusion
     p, X = np.full(len(T), ATMOSPHERE), (Y / mechanism().molecular_weights)
     X /= X.sum(1, keepdims=True)
     stages = stages_for(0.5e-6 * d.fluxes(T, Y).rate)
     cvode = CVODE(mechanism(), 1e-6, **TOLERANCES)
     numbers = {"cells": len(T), "stages": stages, "machine": timing.machine()}
     work = {
-        "diffusion": lambda: d.step(T, Y, window.h, 1e-6),
+        "diffusion": lambda: d.step(T, Y, segment.h, 1e-6),
         "of it transport": lambda: [
             (d.transport.diffusion(T, ATMOSPHERE, X), d.transport.conductivity(T, X))
             for _ in range(stages)

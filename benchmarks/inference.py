@@ -29,10 +29,14 @@ import torch
 from torch import Tensor
 
 import combred
-from combred import ignition, kernels, timing
-from combred.kernels.packing import obstacle
-from combred.network import Network, Surrogate
-from combred.reactor import CVODE
+from combred import kernels
+from combred.chemistry.reactor import CVODE
+from combred.kernels.inference.packing import obstacle
+from combred.simulation import ignition
+from combred.surrogate.network import Network
+from combred.surrogate.surrogate import Surrogate
+from combred.threads import one_thread
+from combred.validation import timing
 from combred.workers import open_pool
 
 PAPER = [23, 3200, 1600, 800, 400, 23]
@@ -251,7 +255,7 @@ def main() -> None:
     show(table[0])
     sizes = [n for n in (BATCHES if on_gpu else CPU_BATCHES) if n <= asked.largest]
     some = some.to("cuda" if on_gpu else "cpu")
-    with timing.one_thread():
+    with one_thread():
         for name, surrogate in networks(asked.quick).items():
             for line in lines(name, surrogate.to(some.device), some, sizes, repeats):
                 table.append(line)

@@ -23,8 +23,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from combred import kernels, timing
-from combred.kernels import cpu, reference
+from combred import kernels
+from combred.kernels.grouping import cpu, reference
+from combred.threads import one_thread
+from combred.validation import timing
 
 SIZES = (800, 3200, 20_000)
 THRESHOLDS = (0.5, 0.8, 0.9, 0.999)
@@ -106,7 +108,7 @@ def on_cpu() -> dict:
     print(f"{'m':>7} {'rows':10} {'threshold':>9} {'groups':>7} {'median':>10} {'slowest':>10} "
           f"{'reference':>10} {'literal':>10}")  # fmt: skip
     lines = []
-    with timing.one_thread():
+    with one_thread():
         for m in SIZES:
             for kind in ("random", "clustered"):
                 for threshold in THRESHOLDS:

@@ -17,12 +17,14 @@ from pathlib import Path
 import numpy as np
 
 import combred
-from combred import ignition, timing
+from combred.chemistry.reactor import Reactor
 from combred.config import ValidationSettings
-from combred.console import progress
-from combred.reactor import Reactor
+from combred.pipeline.console import progress
 from combred.records import digest, read_json, strict, write_json
-from combred.shipped import FOLDER
+from combred.simulation import ignition
+from combred.surrogate.shipped import FOLDER
+from combred.threads import one_thread
+from combred.validation import timing
 
 RESULTS = Path(__file__).parent / "results" / "long.json"
 CASES = ignition.cases(ValidationSettings())
@@ -44,7 +46,7 @@ def distance(T: np.ndarray, Y: np.ndarray, T_eq: np.ndarray, Y_eq: np.ndarray) -
     """Largest relative error of T, and largest absolute one of any mass fraction; unlit cases."""
     return {
         "finite": bool(np.isfinite(T).all() and np.isfinite(Y).all()),
-        "unlit": int((T < 0.8 * T_eq).sum()),
+        "not_ignited": int((T < 0.8 * T_eq).sum()),
         "T": float(np.abs(T / T_eq - 1.0).max()),
         "Y": float(np.abs(Y - Y_eq).max()),
     }
@@ -77,7 +79,7 @@ def main(arguments: list[str]) -> None:
         advance = timing.scripted(combred.load(name))
         p = np.array([case.p for case in CASES])
         T, Y, row = np.array([case.T0 for case in CASES]), Y0.copy(), {}
-        with progress(name) as bar, timing.one_thread():
+        with progress(name) as bar, one_thread():
             for step in range(1, steps + 1):
                 T, Y = advance(T, p, Y)
                 if step in MARKS:

@@ -29,7 +29,8 @@ import numpy as np
 import torch
 
 import combred
-from combred import ignition, timing
+from combred.simulation import ignition
+from combred.validation import timing
 from coupling.openfoam.mechanism import HEAD
 from coupling.openfoam.mechanism import write as write_mechanism
 

@@ -26,18 +26,23 @@ import numpy as np
 import torch
 
 import combred
-from combred import config, ignition, timing, training
+from combred import config
 from combred.config import TrainingSettings, ValidationSettings
-from combred.console import progress
-from combred.network import Network, Surrogate, initialize
-from combred.pipeline import prepare
-from combred.progress import outcome_settings
+from combred.pipeline.command import prepare
+from combred.pipeline.console import progress
+from combred.pipeline.run import Run
 from combred.records import digest, read_json, strict, write_json
 from combred.reduction import Merge, Units, gaussian_inputs
 from combred.reduction.calibration import relative_error
 from combred.reduction.size import count_parameters
-from combred.rows import ValidationLoss
-from combred.run import Run
+from combred.simulation import ignition
+from combred.surrogate.network import Network, initialize
+from combred.surrogate.surrogate import Surrogate
+from combred.threads import one_thread
+from combred.training import loop as training
+from combred.training.batches import ValidationLoss
+from combred.training.progress import outcome_settings
+from combred.validation import timing
 
 RATIOS = (0.6, 0.4, 0.25, 0.1)
 RETRAINING = TrainingSettings(steps=1000, lr=1.5e-3, batch=1024, batch_final=1024, batch_phases=1)
@@ -121,7 +126,7 @@ class Table:
 
     def measure(self, row: Row, ratio: float) -> dict:
         """One entry: the network of a row at a ratio, judged before and after retraining."""
-        with timing.one_thread():
+        with one_thread():
             begun = time.perf_counter()
             network = self.reduced(row, ratio)
             seconds = time.perf_counter() - begun
@@ -171,14 +176,14 @@ class Table:
         """Validation loss and ignition errors of a network."""
         surrogate: Surrogate = copy.deepcopy(self.surrogate)
         surrogate.network = network
-        with timing.one_thread():
+        with one_thread():
             rollouts = ignition.follow(
                 timing.scripted(surrogate), self.run.settings.dt, self.references
             )
         found = ignition.compare(self.run.mechanism, rollouts, self.references)
         return {
             "validation": self.loss(network)["validation"],
-            "unlit": sum(not case["ignited"] for case in found["cases"]),
+            "not_ignited": sum(not case["ignited"] for case in found["cases"]),
             "cases": len(found["cases"]),
             "delay_median": found["delay_error"]["median"],
             "delay_worst": found["delay_error"]["worst"],
@@ -221,7 +226,7 @@ class Table:
 
 def delay(judged: dict) -> str:
     """Median and worst error of the delay, or how many cases do not ignite."""
-    if judged["unlit"]:
+    if judged["not_ignited"]:
         return f"{judged['unlit']} of {judged['cases']} unlit"
     return f"{100 * judged['delay_median']:.2f} / {100 * judged['delay_worst']:.2f} %"
 

@@ -12,10 +12,11 @@ import sys
 from pathlib import Path
 
 from benchmarks.accuracy import CACHE
-from combred.export import load_surrogate, make_card, mechanism_of
-from combred.mechanism import load_mechanism
+from combred.chemistry.mechanism import load_mechanism
 from combred.records import digest, read_json, write_json
-from combred.shipped import FOLDER
+from combred.surrogate.export import make_card
+from combred.surrogate.shipped import FOLDER
+from combred.surrogate.storage import load_surrogate, mechanism_of
 
 TRUST = (Path(__file__).parent / "results" / "trust.json", CACHE / "trust.json")
 ACCURACY = ("all_ignite", "delay_error", "worst_case", "burnt_T_error", "peak_errors")
@@ -54,7 +55,7 @@ def trust_of(file: str, stores: tuple[Path, ...] = TRUST) -> dict:
                 groups = {name: row[name]["trust"] for name in ("as trained", "beyond")}
                 limits = {limit: shares["usual"] for limit, shares in row["roc"].items()}
                 told = {"states": row["states"], "bad_if_error_exceeds": found["bad"], **groups}
-                return {"trust": told | {"limit_of_doubt": limits}}
+                return {"trust": told | {"limit_of_closure_error": limits}}
     return {}
 
 

@@ -17,11 +17,12 @@ import numpy as np
 
 import combred
 from benchmarks.accuracy import CHEMISTRY, DT, references
-from combred import timing
-from combred.console import progress
-from combred.ignition import Rollout
-from combred.reactor import CVODE
+from combred.chemistry.reactor import CVODE
+from combred.pipeline.console import progress
 from combred.records import write_json
+from combred.simulation.ignition import Rollout
+from combred.threads import one_thread
+from combred.validation import timing
 
 RESULTS = Path(__file__).parent / "results" / "times.json"
 STATES, REPEATS = 4096, 7
@@ -44,7 +45,7 @@ def main(models: list[str]) -> None:
         advances[f"CVODE rtol {tolerance.rtol:g}"] = cvode, timing.CVODE_STATES
     for model in models or list(combred.models()):
         advances[model] = timing.scripted(combred.load(model)), STATES
-    with timing.one_thread(), progress("timing") as bar:
+    with one_thread(), progress("timing") as bar:
         times = timing.time_per_state(advances, states, REPEATS, bar)
     found = {"machine": timing.machine(), "cores": 1, "batch": STATES, "times": times}
     write_json(RESULTS, found)

@@ -17,7 +17,7 @@ largest change and a floor:
 
 The change over dt being the source term times dt, the share is that of heat release and of source.
 Told are, of each rule, how many of the bad are refused ("caught"), how many of the good are refused
-as well, and how many of the trusted are bad, which depends on what is asked. Rules: `inside` (the
+as well, and how many of the trusted are bad, which depends on what is asked. Rules: `in_training_range` (the
 range of training and the Mahalanobis distance, all that trust was until it looked at the answer),
 the closure alone (what it moves, at most 1, wherever the state lies), and trust, which is both for
 networks that see the state alone and the closure for those that correct the rates; for the limit of
@@ -39,12 +39,13 @@ import combred
 from benchmarks.accuracy import CACHE, label, path_of
 from benchmarks.trust_states import draw
 from benchmarks.trust_states import label as by_cvode
-from combred import timing
+from combred.chemistry.mechanism import Mechanism
 from combred.config import SamplingSettings
-from combred.mechanism import Mechanism
-from combred.network import Surrogate
 from combred.records import digest, read_json, strict, write_json
-from combred.shipped import FOLDER
+from combred.surrogate.shipped import FOLDER
+from combred.surrogate.surrogate import Surrogate
+from combred.threads import one_thread
+from combred.validation import timing
 
 RESULTS = Path(__file__).parent / "results" / "trust.json"
 COUNT, SEED = 600, 1
@@ -140,16 +141,16 @@ def roc_area(score: np.ndarray, bad: np.ndarray) -> float:
 def scores(surrogate: Surrogate, state: np.ndarray) -> dict[str, np.ndarray]:
     """Of each state: the prediction, inside, what the closure moves, Mahalanobis distance."""
     x = torch.from_numpy(state)
-    with torch.no_grad(), timing.one_thread():
-        said, moved = surrogate.closed(x)
+    with torch.no_grad(), one_thread():
+        said, moved = surrogate.next_state_and_closure(x)
         features = surrogate.transform.features(surrogate.transform.variables(x))
-        distance = ((features @ surrogate.precision) * features).sum(1)
+        distance = ((features @ surrogate.inverse_covariance) * features).sum(1)
         found = {
             "said": said,
             "moved": moved,
             "distance": distance,
-            "inside": surrogate.inside(x),
-            "doubt": surrogate.doubt(x),
+            "in_training_range": surrogate.in_training_range(x),
+            "closure_error": surrogate.closure_error(x),
         }
     return {name: value.numpy() for name, value in found.items()}
 
@@ -157,14 +158,14 @@ def scores(surrogate: Surrogate, state: np.ndarray) -> dict[str, np.ndarray]:
 def judge(model: str) -> dict:
     """All numbers of one model."""
     surrogate = combred.load(model)
-    mechanism = combred.load_mechanism(combred.export.mechanism_of(path_of(model)))
+    mechanism = combred.load_mechanism(combred.surrogate.export.mechanism_of(path_of(model)))
     state, later, kind = asked(mechanism, trained_with(model), surrogate.dt)
     s = scores(surrogate, state)
     bad = {name: is_bad(state, s["said"], later, limits) for name, limits in BAD.items()}
     rules = {
-        "inside": s["inside"],
+        "in_training_range": s["in_training_range"],
         "closure": s["moved"] <= 1.0,
-        "trust": s["doubt"] <= 1.0,
+        "trust": s["closure_error"] <= 1.0,
     }
     known = np.char.startswith(kind, INSIDE)
     off_T = np.abs(s["said"][:, 0] - later[:, 0])
@@ -198,7 +199,7 @@ def judge(model: str) -> dict:
             for score in ("moved", "distance")
         },
         "roc": {
-            str(limit): {name: counts(s["doubt"] <= limit, b) for name, b in bad.items()}
+            str(limit): {name: counts(s["closure_error"] <= limit, b) for name, b in bad.items()}
             for limit in LIMITS
         },
     }
@@ -213,7 +214,7 @@ def line(name: str, found: dict) -> str:
     def percent(value: float) -> str:
         return f"{100 * value:5.1f}" if np.isfinite(value) else "    -"
 
-    was, now = found["inside"]["usual"], found["trust"]["usual"]
+    was, now = found["in_training_range"]["usual"], found["trust"]["usual"]
     keys = ("trusted", "caught", "good_refused", "bad_among_trusted")
     pairs = "  ".join(f"{percent(was[k])} {percent(now[k])}" for k in keys)
     return (

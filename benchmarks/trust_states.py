@@ -10,10 +10,10 @@ from dataclasses import replace
 import cantera as ct
 import numpy as np
 
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactor import CVODE
 from combred.config import ChemistrySettings, SamplingSettings
-from combred.mechanism import Mechanism
-from combred.reactor import CVODE
-from combred.sampling import Sampler, Trajectory
+from combred.dataset.sampling import Sampler, Trajectory
 
 ATM = 101325.0
 LARGEST, SMALLEST = 20 * ATM, 0.1 * ATM  # pressures asked for

@@ -2,8 +2,8 @@
 
     python -m combred.pipeline stage=2
 
-The stages are functions of data: mechanism -> sampling -> states -> training -> reduction ->
-ignition -> export -> report. See the README for the tour.
+The rooms, in the order in which data flow: chemistry, simulation, dataset, surrogate, training,
+kernels, reduction, validation, report, pipeline. See the README for the tour.
 """
 
 __version__ = "0.1.0"
@@ -19,14 +19,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "CVODE": "reactor",
-    "Mechanism": "mechanism",
-    "load_mechanism": "mechanism",
-    "Surrogate": "network",
-    "load_surrogate": "export",
+    "CVODE": "chemistry.reactor",
+    "Mechanism": "chemistry.mechanism",
+    "load_mechanism": "chemistry.mechanism",
+    "Surrogate": "surrogate.surrogate",
+    "load_surrogate": "surrogate.storage",
     "reduce": "reduction",
-    "load": "shipped",
-    "models": "shipped",
+    "load": "surrogate.shipped",
+    "models": "surrogate.shipped",
 }
 
 

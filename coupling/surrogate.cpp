@@ -43,7 +43,7 @@ Surrogate::Surrogate(const std::string& file, int threads)
         for (const auto& name : loaded.attr("species").toListRef()) {
             implementation_->species.push_back(name.toStringRef());
         }
-        const std::vector<std::string> kept{"checked"};
+        const std::vector<std::string> kept{"next_state_and_error"};
         implementation_->module = torch::jit::freeze(loaded, kept);
     } catch (const std::exception& error) {
         const std::string what = error.what();  // its first line; a backtrace may follow
@@ -77,7 +77,7 @@ void Surrogate::advance(double* states, std::size_t n, double* doubt) const {
             const at::Tensor later = implementation_->module.forward({before}).toTensor();
             std::memcpy(rows, later.const_data_ptr<double>(), count * columns() * sizeof(double));
         } else {
-            const auto checked = implementation_->module.get_method("checked")({before}).toTuple();
+            const auto checked = implementation_->module.get_method("next_state_and_error")({before}).toTuple();
             const at::Tensor later = checked->elements()[0].toTensor();
             const at::Tensor doubts = checked->elements()[1].toTensor();
             std::memcpy(rows, later.const_data_ptr<double>(), count * columns() * sizeof(double));

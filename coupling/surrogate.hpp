@@ -25,7 +25,7 @@ public:
     // Columns of a state: T [K], p [Pa] and the mass fractions.
     std::size_t columns() const;
 
-    // Advances `n` states, row after row, by dt: adiabatic, p constant. In `doubt` (n), where given:
+    // Advances `n` states, row after row, by dt: adiabatic, p constant. In `closure_error` (n), where given:
     // how much each answer is to be doubted. It is usable up to 1.
     void advance(double* states, std::size_t n, double* doubt = nullptr) const;
 

@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 import torch
 
+from combred.chemistry.mechanism import load_mechanism
 from combred.config import ChemistrySettings, SamplingSettings
-from combred.mechanism import load_mechanism
-from combred.network import Network, Surrogate, initialize
-from combred.sampling import sample
-from combred.states import Block, StateWriter, open_states, state_attributes
-from combred.transform import StateTransform, make_transform
+from combred.dataset.sampling import sample
+from combred.dataset.states import Block, StateWriter, open_states, state_attributes
+from combred.surrogate.network import Network, initialize
+from combred.surrogate.surrogate import Surrogate
+from combred.surrogate.transform import StateTransform, make_transform
 
 sys.path[:0] = [str(folder) for folder in FilePath(__file__).parents[:2]]
 
@@ -129,7 +130,7 @@ def make_network():
 
 def fitted_to(path: Path, mechanism, kinetics: int) -> StateTransform:
     made = make_transform(mechanism, DT, 0.1, 1e-13, 1 / 3, kinetics)
-    made.fit([(path.state, path.later)]).fit_foretold([path.state])
+    made.fit([(path.state, path.later)]).fit_qss([path.state])
     return made
 
 

@@ -31,7 +31,7 @@ from benchmarks.vision.images import Images, load_digits, load_images
 from benchmarks.vision.networks import ResNet, n_parameters
 from benchmarks.vision.tables import arguments, finish, percent, show
 from combred.records import read_json, write_json
-from combred.reduction.complexity import Complexity, Pruned, train_sparsely
+from combred.reduction.complexity.pruning import Complexity, Pruned, train_sparsely
 from combred.reduction.size import count_flops
 
 TABLES = {

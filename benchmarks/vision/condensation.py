@@ -27,6 +27,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from benchmarks.vision import fit
+from benchmarks.vision.automatic_figures import draw_trace
 from benchmarks.vision.fit import FitSettings, accuracy, best_device
 from benchmarks.vision.images import Images, load_digits, load_images
 from benchmarks.vision.networks import MobileNetV2, initialize_condensing
@@ -37,7 +38,6 @@ from combred.reduction.automatic import (
     Event,
     reduce_automatically,
 )
-from combred.report.automatic import draw_trace
 
 BLOCKS = tuple(f"blocks.block{i}.expand" for i in range(2, 18))  # the paper's layers 2 to 17
 # Parameters and accuracy in %: original, after main reductions 1 to 7, after the final one.

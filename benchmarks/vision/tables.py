@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from combred.records import strict, write_json
-from combred.timing import machine
+from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parents[1] / "results"
 WIDTH = 160  # of a table in a file, which has no terminal's width

@@ -4,8 +4,8 @@ A leaf: imports nothing else of combred. Nothing else reads the command line.
 """
 
 from combred.config.command import keys, resolve
-from combred.config.data import ChemistrySettings, SamplingSettings, WindowSettings
-from combred.config.gates import GATES
+from combred.config.criteria import CRITERIA
+from combred.config.data import ChemistrySettings, SamplingSettings, SegmentSettings
 from combred.config.learning import NetworkSettings, TrainingSettings
 from combred.config.profiles import PROFILES
 from combred.config.reduction import ReductionSettings
@@ -13,7 +13,7 @@ from combred.config.settings import STEPS, Settings
 from combred.config.validation import ValidationSettings
 
 __all__ = [
-    "GATES",
+    "CRITERIA",
     "PROFILES",
     "STEPS",
     "ChemistrySettings",
@@ -23,7 +23,7 @@ __all__ = [
     "Settings",
     "TrainingSettings",
     "ValidationSettings",
-    "WindowSettings",
+    "SegmentSettings",
     "keys",
     "resolve",
 ]

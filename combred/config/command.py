@@ -52,14 +52,14 @@ def resolve(arguments: list[str]) -> Settings:
     )
     table = both | ({"reduction.parameters", "reduction.rates"} & given.keys())
     require(
-        not table or not given.get("reduction.gate"),
-        "reduction.gate looks for the stage itself, all layers together: leave out "
+        not table or not given.get("reduction.criteria"),
+        "reduction.criteria looks for the stage itself, all layers together: leave out "
         f"{', '.join(sorted(table))}",
     )
     if both:  # a table of layers is asked for
         given = {"reduction.method": "condensation", "reduction.parameters": "[]", **given}
-    if "reduction.gate" in given:  # blanks after a colon would make it YAML's
-        given["reduction.gate"] = "".join(given["reduction.gate"].split())
+    if "reduction.criteria" in given:  # blanks after a colon would make it YAML's
+        given["reduction.criteria"] = "".join(given["reduction.criteria"].split())
     profile = given.get("profile", "default")
     require(profile in PROFILES, f"profile={profile!r} is none of {', '.join(PROFILES)}")
     try:

@@ -1,4 +1,4 @@
-"""Settings of the data: CVODE, the states, the windows."""
+"""Settings of the data: CVODE, the states, the segments."""
 
 from dataclasses import dataclass
 
@@ -78,26 +78,26 @@ class SamplingSettings:
 
 
 @dataclass(frozen=True)
-class WindowSettings:
-    """The windows that a training with rollout_steps marches: of ignitions, whose ranges, mixture
+class SegmentSettings:
+    """The segments that a training with rollout_steps marches: of ignitions, whose ranges, mixture
     and longest delay are those of the sampling, and from states of its flames."""
 
-    trajectories: int = setting(500, "0D ignitions that windows are taken from")
-    each: int = setting(120, "windows of each")
-    coldest: float = setting(1250.0, "their initial temperature, at least", "K")
-    burnt_time: float = setting(4e-4, "time past ignition up to which windows begin", "s")
+    trajectories: int = setting(500, "0D ignitions that segments are taken from")
+    each: int = setting(120, "segments of each")
+    T0_min: float = setting(1250.0, "their initial temperature, at least", "K")
+    burnt_time: float = setting(4e-4, "time past ignition up to which segments begin", "s")
     flames: int = setting(
-        40_000, "windows that begin at unperturbed flame states of the state file, if it has some"
+        40_000, "segments that begin at unperturbed flame states of the state file, if it has some"
     )
 
     def __post_init__(self):
         require(
             self.trajectories > 0 and self.each >= 4,
-            f"windows.trajectories={self.trajectories} must be at least 1, and "
-            f"windows.each={self.each} at least 4",
+            f"segments.trajectories={self.trajectories} must be at least 1, and "
+            f"segments.each={self.each} at least 4",
         )
         require(
-            self.coldest > 0 and self.burnt_time > 0,
-            "windows.coldest and windows.burnt_time must be positive",
+            self.T0_min > 0 and self.burnt_time > 0,
+            "segments.T0_min and segments.burnt_time must be positive",
         )
-        require(self.flames >= 0, f"windows.flames={self.flames} must not be negative")
+        require(self.flames >= 0, f"segments.flames={self.flames} must not be negative")

@@ -74,18 +74,18 @@ class TrainingSettings:
     held_out: float = setting(0.05, "share of the rows, whole trajectories, held out")
     evaluate_every: int = setting(200, "interval of a line of metrics", "steps")
     checkpoint_seconds: float = setting(20.0, "interval of checkpoints", "s")
-    flame_visits: int = setting(
+    flame_oversampling: int = setting(
         1, "times that an unperturbed flame state is seen in an epoch; others are seen once"
     )
     memory_rows: int = setting(4_000_000, "rows held in memory; more are streamed in buffers")
     rollout_steps: int = setting(
-        0, "steps that windows of CVODE's ignitions are marched while training; 0: none"
+        0, "steps that segments of CVODE's ignitions are marched while training; 0: none"
     )
-    rollout_share: float = setting(0.25, "last share of the steps, in which windows are marched")
-    rollout_weight: float = setting(0.2, "weight of the windows' loss beside that of the rows")
-    rollout_batch: int = setting(256, "windows of a step")
+    rollout_share: float = setting(0.25, "last share of the steps, in which segments are marched")
+    rollout_weight: float = setting(0.2, "weight of the segments' loss beside that of the rows")
+    rollout_batch: int = setting(256, "segments of a step")
     rollout_floor: float = setting(
-        1e-3, "added to the change that a window's error is relative to", "standard changes a step"
+        1e-3, "added to the change that a segment's error is relative to", "standard changes a step"
     )
 
     def __post_init__(self):
@@ -106,7 +106,10 @@ class TrainingSettings:
             self.batch_phases > 0 and self.decay_every > 0 and self.evaluate_every > 0,
             "batch_phases, decay_every and evaluate_every must be positive",
         )
-        require(self.flame_visits > 0, f"flame_visits={self.flame_visits} must be at least 1")
+        require(
+            self.flame_oversampling > 0,
+            f"flame_oversampling={self.flame_oversampling} must be at least 1",
+        )
         require(0 <= self.warmup < 1, f"warmup={self.warmup} must lie in [0, 1)")
         require(0 < self.held_out < 1, f"held_out={self.held_out} must lie in (0, 1)")
         require(self.memory_rows >= self.batch_final, "memory_rows must hold the largest batch")
@@ -118,5 +121,5 @@ class TrainingSettings:
         require(
             self.rollout_weight > 0 and self.rollout_batch > 0 and self.rollout_floor > 0,
             "rollout_weight, rollout_batch and rollout_floor must be positive; rollout_steps=0 "
-            "trains without windows",
+            "trains without segments",
         )

@@ -26,7 +26,7 @@ PROFILES: dict[str, dict] = {
         "start": "scratch",
         "sampling": {"states": 1_000_000, "ignitions": 1600, "flames": 240},
         "training": {
-            "flame_visits": 4,
+            "flame_oversampling": 4,
             "rollout_steps": 8,
             "rollout_share": 0.2,
             "rollout_weight": 0.5,
@@ -145,7 +145,7 @@ PROFILES: dict[str, dict] = {
             "evaluate_every": 50,
             "rollout_steps": 2,
         },
-        "windows": {"trajectories": 8, "each": 40, "flames": 100},
+        "segments": {"trajectories": 8, "each": 40, "flames": 100},
         "reduction": {
             **BY_LAYERS,
             "layers": [1, 1],

@@ -1,9 +1,9 @@
-"""Settings of the reduction: the stage table, or the gate."""
+"""Settings of the reduction: the stage table, or the criteria."""
 
 from dataclasses import dataclass, replace
 
+from combred.config.criteria import CRITERIA, parse_criteria
 from combred.config.fields import require, setting
-from combred.config.gates import GATES, parse_gate
 from combred.config.learning import TrainingSettings
 
 REDUCTIONS = (
@@ -16,7 +16,7 @@ REDUCTIONS = (
 class ReductionSettings:
     """The stage table: stage i condenses hidden layer layers[i-1] at thresholds[i-1]; or, where
     `parameters` are given, leaves parameters[i-1] of the first network's, by any method; or, where
-    a `gate` is given, stage 1 is the smallest network found that passes it."""
+    a `criteria` is given, stage 1 is the smallest network found that passes it."""
 
     method: str = setting("brain_surgeon", f"how units are chosen: {', '.join(REDUCTIONS)}")
     parameters: list[float] = setting(
@@ -37,20 +37,22 @@ class ReductionSettings:
     calibration: int = setting(20_000, "training states that least squares and errors use")
     min_width: int = setting(16, "a stage that would leave fewer units is refused")
     rates: list[float] = setting([], "retraining rate of each stage; empty: retraining.lr for all")
-    gate: str = setting(
+    criteria: str = setting(
         "",
         "errors that may be, as ignition:1%,flame:0.5%: stage 1 is then the smallest network found "
-        f"that keeps them, widths of all layers chosen; of {', '.join(GATES)}",
+        f"that keeps them, widths of all layers chosen; of {', '.join(CRITERIA)}",
     )
-    gate_ignitions: int = setting(12, "ignitions of the gate, drawn inside the validation's range")
-    gate_flames: int = setting(3, "flames of the gate, drawn inside the validation's range")
-    gate_seed: int = setting(1, "seed of the gate's cases")
-    factor: float = setting(0.5, "share of the parameters that the gate's first cuts leave")
-    gentlest: float = setting(0.88, "a gate's cut that would leave more is not tried")
-    attempts: int = setting(12, "cuts that the gate may judge")
+    criteria_ignitions: int = setting(
+        12, "ignitions of the criteria, drawn inside the validation's range"
+    )
+    criteria_flames: int = setting(3, "flames of the criteria, drawn inside the validation's range")
+    criteria_seed: int = setting(1, "seed of the criteria's cases")
+    factor: float = setting(0.5, "share of the parameters that the criteria's first cuts leave")
+    max_keep_ratio: float = setting(0.88, "a criteria's cut that would leave more is not tried")
+    attempts: int = setting(12, "cuts that the criteria may judge")
 
     def __post_init__(self):
-        self._require_gate()
+        self._require_criteria()
         require(
             len(self.layers) == len(self.thresholds) > 0,
             f"reduction.layers={self.layers} and reduction.thresholds={self.thresholds} need one "
@@ -68,7 +70,7 @@ class ReductionSettings:
             "between 1 and 0 and fall from stage to stage",
         )
         require(
-            bool(self.parameters or self.gate) or self.method == "condensation",
+            bool(self.parameters or self.criteria) or self.method == "condensation",
             f"reduction.method={self.method} wants reduction.parameters=[...], the share of the "
             "parameters that each stage leaves: a cosine threshold means nothing to it",
         )
@@ -82,7 +84,7 @@ class ReductionSettings:
         )
         require(
             not self.rates
-            or bool(self.gate)
+            or bool(self.criteria)
             or (len(self.rates) == self.stages and min(self.rates) > 0),
             f"reduction.rates={self.rates} needs one positive rate for each of {self.stages} "
             "stages, or none",
@@ -92,30 +94,33 @@ class ReductionSettings:
             "reduction.calibration and min_width must be positive, ridge not negative",
         )
 
-    def _require_gate(self) -> None:
-        parse_gate(self.gate)
+    def _require_criteria(self) -> None:
+        parse_criteria(self.criteria)
         require(
-            0 < self.factor <= self.gentlest < 1,
-            f"reduction.factor={self.factor} and reduction.gentlest={self.gentlest} are shares of "
-            "the parameters that a cut leaves: 0 < factor <= gentlest < 1",
+            0 < self.factor <= self.max_keep_ratio < 1,
+            f"reduction.factor={self.factor} and reduction.max_keep_ratio={self.max_keep_ratio} are shares of "
+            "the parameters that a cut leaves: 0 < factor <= max_keep_ratio < 1",
         )
-        for name in ("gate_ignitions", "gate_flames", "attempts"):
+        for name in ("criteria_ignitions", "criteria_flames", "attempts"):
             value = getattr(self, name)
             require(value > 0, f"reduction.{name}={value} must be at least 1")
-        require(self.gate_seed >= 0, f"reduction.gate_seed={self.gate_seed} must not be negative")
+        require(
+            self.criteria_seed >= 0,
+            f"reduction.criteria_seed={self.criteria_seed} must not be negative",
+        )
 
     @property
     def limits(self) -> dict[str, float]:
-        """What the gate asks for: the largest error of each kind, a share. {}: there is no gate."""
-        return parse_gate(self.gate)
+        """What the criteria asks for: the largest error of each kind, a share. {}: there is no criteria."""
+        return parse_criteria(self.criteria)
 
     @property
     def stages(self) -> int:
         """How many stages the table has."""
-        return 1 if self.gate else len(self.parameters) or len(self.layers)
+        return 1 if self.criteria else len(self.parameters) or len(self.layers)
 
     def retraining_of(self, stage: int, settings: TrainingSettings) -> TrainingSettings:
         """The training settings after the reduction of a stage (1 is the first)."""
-        if self.gate or not self.rates:
+        if self.criteria or not self.rates:
             return settings
         return replace(settings, lr=self.rates[stage - 1])

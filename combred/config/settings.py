@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from combred.config.data import ChemistrySettings, SamplingSettings, WindowSettings
+from combred.config.data import ChemistrySettings, SamplingSettings, SegmentSettings
 from combred.config.fields import require, setting
 from combred.config.learning import NetworkSettings, TrainingSettings
 from combred.config.reduction import ReductionSettings
@@ -13,7 +13,7 @@ RETRAINING = {
     "lr": 3e-3,
     "batch": 1024,
     "batch_phases": 3,
-    "flame_visits": 4,
+    "flame_oversampling": 4,
     "rollout_steps": 8,
     "rollout_share": 0.2,
     "rollout_weight": 0.5,
@@ -46,7 +46,7 @@ class Settings:
     workers: int = setting(0, "processes for CVODE; 0: one per core")
     chemistry: ChemistrySettings = field(default_factory=ChemistrySettings)
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
-    windows: WindowSettings = field(default_factory=WindowSettings)
+    segments: SegmentSettings = field(default_factory=SegmentSettings)
     network: NetworkSettings = field(default_factory=NetworkSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
     retraining: TrainingSettings = field(default_factory=lambda: TrainingSettings(**RETRAINING))

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from combred.kernels import cpu, reference
+from combred.kernels.grouping import cpu, reference
 from combred.kernels.loading import fall_back, unavailable
 
 if TYPE_CHECKING:
-    from combred.kernels.eager import EagerSurrogate
-    from combred.kernels.inference import FusedSurrogate
-    from combred.network import Surrogate
+    from combred.kernels.inference.eager import EagerSurrogate
+    from combred.kernels.inference.fused_surrogate import FusedSurrogate
+    from combred.surrogate.surrogate import Surrogate
 
 __all__ = ["advance", "group"]
 
@@ -53,7 +53,7 @@ def group(
     if implementation == "triton" or (implementation is None and weights.is_cuda):
         reason = unavailable(weights.device)
         if reason is None:
-            from combred.kernels import grouping  # imports Triton
+            from combred.kernels.grouping import gpu as grouping
 
             return grouping.group(weights, threshold)
         if implementation == "triton":
@@ -67,8 +67,8 @@ def advance(
 ) -> FusedSurrogate | EagerSurrogate:
     """A surrogate made ready for many calls: `advance(surrogate)(state)` is `surrogate(state)`.
 
-    Besides, `closed(state)` gives also what the closure moved, and `advance(T, p, Y)` is an
-    `Advance` of arrays (see `combred.reactor`). It stays on the surrogate's device.
+    Besides, `next_state_and_closure(state)` gives also what the closure moved, and `advance(T, p, Y)` is an
+    `Advance` of arrays (see `combred.chemistry.reactor`). It stays on the surrogate's device.
 
     implementation:
 
@@ -90,14 +90,14 @@ def advance(
     ValueError for what is not an implementation or a precision, or what "triton" cannot take;
     RuntimeError if "triton" is asked for and cannot run, with the cause.
     """
-    from combred.kernels import eager, packing
+    from combred.kernels.inference import eager, packing
 
     if implementation not in (None, "eager", "triton"):
         raise ValueError(
             f"advance has the implementations eager and triton, not {implementation!r}"
         )
     packing.require_precision(precision)
-    device = surrogate.farthest.device
+    device = surrogate.max_mahalanobis.device
     if implementation == "eager":
         return eager.EagerSurrogate(surrogate)
     reason = unavailable(device)
@@ -109,6 +109,6 @@ def advance(
             fall_back("advance", obstacle or reason, "eager torch")
         if obstacle or reason:
             return eager.EagerSurrogate(surrogate)
-    from combred.kernels import inference  # imports Triton
+    from combred.kernels.inference import fused_surrogate as inference
 
     return inference.FusedSurrogate(surrogate, precision)

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-from combred.reduction.brain_surgeon import eliminate
 from combred.reduction.calibration import Calibration, layer_moments
 from combred.reduction.layers import HiddenLayer
+from combred.reduction.methods.brain_surgeon import eliminate
 from combred.reduction.size import Unreachable, positions
-from combred.reduction.units import look
+from combred.reduction.units import describe_units
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _evenly(full: list[int]) -> list[list[int]]:
 def _curve(network: nn.Module, layer: HiddenLayer, calibration: Calibration) -> np.ndarray:
     """Relative squared error (units + 1,) of the next layers' pre-activations, by width."""
     data = layer_moments(network, None, layer, calibration)
-    units = look(network, layer, data)
+    units = describe_units(network, layer, data)
     found = eliminate(units, 1)
     _, _, AA = data.about(intercept=False)
     square = float((units.reading * (AA.to(units.reading) @ units.reading)).sum())

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from combred.reduction.layers import HiddenLayer
 from combred.reduction.tracing import evaluation
-from combred.transform import StateTransform
+from combred.surrogate.transform import StateTransform
 
 Calibration = Tensor | Iterable[Tensor]
 ROWS = 4096  # inputs run at once; fewer where an input is a whole image
@@ -169,14 +169,14 @@ def gaussian_inputs(transform: StateTransform, n: int = 4096, seed: int = 0) -> 
     """Inputs (n, n_inputs), float32, for calibration where there are no states.
 
     Gaussian, with the mean (zero) and the covariance of the training inputs that the transform of a
-    surrogate keeps; what the rates foretell, if the network sees it, is that of such states.
+    surrogate keeps; the quasi-steady prediction, if the network sees it, is that of such states.
     """
     values, vectors = torch.linalg.eigh(transform.covariance.double().cpu())
     root = vectors * values.clamp(min=0.0).sqrt()
     generator = torch.Generator().manual_seed(seed)
     draws = torch.randn(n, len(values), generator=generator, dtype=torch.float64)
     x = (draws @ root.T).to(transform.mean.device)
-    if transform.foretold is None:
+    if transform.qss is None:
         return x.float()
     variables = transform.mean + x * transform.std
     Y = transform.boxcox.inverse(variables[:, 2:])

@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from combred.reduction.calibration import Calibration, layer_moments, relative_error
 from combred.reduction.layers import HiddenLayer
 from combred.reduction.least_squares import refit
-from combred.reduction.merge import Merge, apply_merge, perform
-from combred.reduction.methods import Method
+from combred.reduction.merge import Merge, apply_merge, apply_merge_in_place
+from combred.reduction.methods.table import Method
 from combred.reduction.size import count_flops, count_parameters
-from combred.reduction.units import look
+from combred.reduction.units import describe_units
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Job:
             changed = any(cut.units_after < cut.units_before for cut in trace)
             merge, choice = self.merge(reduced if changed else None, layer, size)
             if merge.changes:
-                perform(reduced, layer, merge)
+                apply_merge_in_place(reduced, layer, merge)
             members = (choice.mixing != 0).sum(dim=1)
             error = None if self.calibration is None else 0.0
             with narrower(layer):
@@ -124,7 +124,7 @@ class Job:
         data = None
         if self.calibration is not None:
             data = layer_moments(self.network, reduced, layer, self.calibration)
-        choice = self.method.choose(look(current, layer, data), **size)
+        choice = self.method.choose(describe_units(current, layer, data), **size)
         if not choice.changes or self.compensation == "own":
             return choice, choice
         if self.compensation == "none":

@@ -62,12 +62,12 @@ def apply_merge(network: nn.Module, layer: HiddenLayer, merge: Merge) -> nn.Modu
     an offset meets a reader that pads with zeros: there it is no constant.
     """
     reduced = copy.deepcopy(network)
-    perform(reduced, layer, merge)
+    apply_merge_in_place(reduced, layer, merge)
     return reduced
 
 
 @torch.no_grad()
-def perform(network: nn.Module, layer: HiddenLayer, merge: Merge) -> None:
+def apply_merge_in_place(network: nn.Module, layer: HiddenLayer, merge: Merge) -> None:
     """`apply_merge` on the network itself."""
     shifts = bool((merge.offset != 0).any())
     if shifts and not layer.takes_offset:

@@ -2,7 +2,7 @@
 
 Takes a network that torch.fx traces and, if there are some, calibration inputs; gives a smaller
 network of the same type, and a trace of numbers. Layer after layer, front to back: a method looks
-at the units (`units.look`) and answers a `Merge`, least squares refits it, `merge.perform` does it.
+at the units (`units.describe_units`) and answers a `Merge`, least squares refits it, `merge.apply_merge_in_place` does it.
 """
 
 import copy
@@ -13,14 +13,20 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from combred.network import Surrogate
 from combred.reduction.allocation import Budget, allocate
 from combred.reduction.calibration import Calibration, batches, gaussian_inputs, require_repeatable
 from combred.reduction.job import Job, Reduced
 from combred.reduction.layers import HiddenLayer, Survey, find_layers
 from combred.reduction.merge import Merge
-from combred.reduction.methods import Method, name_of, refusal, resolve_compensation, resolve_method
+from combred.reduction.methods.table import (
+    Method,
+    name_of,
+    refusal,
+    resolve_compensation,
+    resolve_method,
+)
 from combred.reduction.tracing import evaluation
+from combred.surrogate.surrogate import Surrogate
 
 Sizes = float | Sequence[float] | Mapping[str, float]
 

@@ -9,15 +9,15 @@ from dataclasses import asdict, dataclass
 from torch import Tensor
 
 from combred.config import ReductionSettings
-from combred.network import Network
 from combred.reduction.calibration import layer_moments, relative_error
-from combred.reduction.condensation import condense
 from combred.reduction.layers import HiddenLayer, find_layers
 from combred.reduction.least_squares import refit
 from combred.reduction.merge import apply_merge
+from combred.reduction.methods.condensation import condense
 from combred.reduction.reduce import reduce
 from combred.reduction.size import Unreachable, count_parameters
-from combred.reduction.units import look
+from combred.reduction.units import describe_units
+from combred.surrogate.network import Network
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def reduce_layer(
     """
     survey = find_layers(network, calibration[:1])
     layer = survey[stage.layer]
-    merge = condense(look(network, layer), threshold=stage.threshold)
+    merge = condense(describe_units(network, layer), threshold=stage.threshold)
     before, after = layer.units, len(merge.kept)
     where = f"stage {stage.index} (layer {stage.layer}, threshold {stage.threshold})"
     if not merge.changes:

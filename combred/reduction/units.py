@@ -76,7 +76,7 @@ class Units:
 
 
 @torch.no_grad()
-def look(network: nn.Module, layer: HiddenLayer, moments: Moments | None = None) -> Units:
+def describe_units(network: nn.Module, layer: HiddenLayer, moments: Moments | None = None) -> Units:
     """The `Units` of a layer of a network."""
     producer = network.get_submodule(layer.name)
     norm = batch_norm(network.get_submodule(layer.norm)) if layer.norm else None

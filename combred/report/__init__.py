@@ -16,11 +16,11 @@ import numpy as np
 from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 
-from combred.mechanism import Mechanism
+from combred.chemistry.mechanism import Mechanism
 from combred.report import figures, ignitions, verdict
+from combred.report.criteria import criteria_record, draw_criteria
 from combred.report.flames import draw_flames
 from combred.report.folder import Folder, read_folder
-from combred.report.gate import draw_gate, gate_record
 from combred.report.methods import draw_methods
 from combred.report.sections import make_sections
 from combred.report.similarity import condensation_numbers
@@ -83,8 +83,8 @@ def draw(run: Folder, condensed: dict) -> dict[str, Figure]:
             drawn["similarity"] = figures.draw_similarity(condensed["reductions"], dict(matrices))
     if condensed["groups"]:
         drawn["groups"] = figures.draw_groups(condensed)
-    if gate_record(run):
-        drawn["gate"] = draw_gate(gate_record(run))
+    if criteria_record(run):
+        drawn["criteria"] = draw_criteria(criteria_record(run))
     if run.methods:
         drawn["methods"] = draw_methods(run.methods)
     if run.times:
@@ -102,9 +102,9 @@ def shown_species(run: Folder) -> list[str]:
 
 
 def render(template: str, content: dict, folder: Path) -> str:
-    """A template of combred/templates filled with the content of a report."""
+    """A template of combred/report/templates filled with the content of a report."""
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("combred", "templates"),
+        loader=jinja2.PackageLoader("combred.report", "templates"),
         autoescape=template.endswith(".html.j2"),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -11,11 +11,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from combred.flame import Flame
 from combred.report.blocks import Block, Note, Picture, Section, Table, Text, kelvin, percent
 from combred.report.blocks import significant as digits
 from combred.report.folder import Folder
 from combred.report.style import CVODE, WIDTH, colour
+from combred.simulation.flame import Flame
 
 COLUMNS = 3  # flames in the figure: those of the largest error of the speed
 AROUND = 2.5  # of CVODE's flame thicknesses on each side of the front

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import h5py
 
-from combred.export import load_surrogate
-from combred.flame import Flame
-from combred.ignition import Rollout
-from combred.mechanism import Mechanism
-from combred.network import Network
+from combred.chemistry.mechanism import Mechanism
 from combred.records import digest, read_json
-from combred.rollouts import read_flames, read_rollouts
+from combred.simulation.flame import Flame
+from combred.simulation.ignition import Rollout
+from combred.surrogate.network import Network
+from combred.surrogate.storage import load_surrogate
+from combred.validation.storage import read_flames, read_rollouts
 
 PAPER_WEIGHTS = 6_802_800  # 23-3200-1600-800-400-23: Chen & Xu 2024, section 3.1.3
 PAPER_MECHANISM = "drm19.yaml"

@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from combred.ignition import Rollout
 from combred.report.blocks import delay_unit
 from combred.report.style import CVODE, DASHES, MARKERS, WIDTH, colour, plain_log_ticks
 from combred.report.traces import Trace
+from combred.simulation.ignition import Rollout
 
 
 def draw_temperatures(traces: Sequence[Trace]) -> Figure:

@@ -112,6 +112,6 @@ def _delay(row: dict | None, when: str) -> str:
     if row is None:
         return "–"
     judged = row[when]
-    if judged["unlit"]:
+    if judged["not_ignited"]:
         return f"{judged['unlit']} of {judged['cases']} unlit"
     return f"{percent(judged['delay_median'])} / {percent(judged['delay_worst'])}"

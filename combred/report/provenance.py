@@ -30,7 +30,7 @@ card = json.loads(extra["card.json"])       # species and their order, units, dt
 
 state = torch.tensor([[T, p, *Y]], dtype=torch.float64)   # [K, Pa, -], Y as in card["species"]
 with torch.no_grad():
-    later, doubt = model.checked(state)     # [T, p, Y] after dt, at the same p and enthalpy
+    later, doubt = model.next_state_and_error(state)     # [T, p, Y] after dt, at the same p and enthalpy
     known = doubt <= 1                      # bool, model.trust(state): where false, call CVODE
     rate = model.source(state)              # mean dY/dt over dt [1/s]
 """
@@ -43,7 +43,7 @@ model.eval();
 torch::NoGradGuard no_grad;
 auto state = torch::empty({n_cells, %d}, torch::kFloat64);   // rows [T, p, Y...] in SI
 // ... fill state.data_ptr<double>(), row by row ...
-auto answer = model.run_method("checked", state).toTuple();
+auto answer = model.run_method("next_state_and_error", state).toTuple();
 auto later = answer->elements()[0].toTensor();               // as model.forward({state}) gives it
 auto known = answer->elements()[1].toTensor() <= 1;          // where false, call CVODE
 """
@@ -126,9 +126,9 @@ def _stage0_rows(s: dict, train: dict) -> list[list[str]]:
 def _training(t: dict) -> str:
     sizes = dict.fromkeys((t["batch"], t["batch_final"]))
     marched = ""
-    if t.get("rollout_steps"):  # older runs do not know of windows
+    if t.get("rollout_steps"):  # older runs do not know of segments
         marched = (
-            f"; in the last {percent(t['rollout_share'])} of the steps also windows of "
+            f"; in the last {percent(t['rollout_share'])} of the steps also segments of "
             f"{t['rollout_steps']} steps of dt, weight {t['rollout_weight']:g}"
         )
     named = {"soap": "SOAP", "muon": "Muon"}.get(t.get("optimizer"), "Adam")  # older runs: Adam
@@ -153,9 +153,9 @@ def duration_table(folder: Folder) -> Table:
     if "shipped" not in folder.train:
         rows.append(["training stage 0", duration(folder.train.get("seconds"))])
     for stage, record in folder.reductions.items():
-        if "gate" in record:
-            seconds = sum(attempt["seconds"] for attempt in record["gate"]["trace"])
-            rows.append(["the gate's search for stage 1", duration(seconds)])
+        if "criteria" in record:
+            seconds = sum(attempt["seconds"] for attempt in record["criteria"]["trace"])
+            rows.append(["the criteria's search for stage 1", duration(seconds)])
             continue
         seconds = record.get("retraining", {}).get("seconds")
         rows.append([f"retraining stage {stage}", duration(seconds)])
@@ -191,7 +191,7 @@ def use_section(folder: Folder) -> Section:
             "and the closure (elements, enthalpy, Y between 0 and 1); it needs LibTorch and no "
             "more. `trust` says of each state whether it lies where the training data were and "
             "the network's own answer nearly conserves elements and enthalpy; where not, call "
-            "CVODE. `checked` gives answer and doubt in one call. From Python:"
+            "CVODE. `next_state_and_error` gives answer and doubt in one call. From Python:"
         ),
         Code("python", PYTHON),
         Text("From C++:"),

@@ -5,9 +5,9 @@ Takes a `Folder`, the numbers of condensation and the names of the figures that 
 """
 
 from combred.report.blocks import Block, Note, Picture, Section, Text
+from combred.report.criteria import criteria_record, criteria_section
 from combred.report.flames import flame_section
 from combred.report.folder import Folder
-from combred.report.gate import gate_record, gate_section
 from combred.report.methods import methods_section
 from combred.report.provenance import cases_in_words, made_section, use_section
 from combred.report.tables import case_table, stage_table, time_table
@@ -24,7 +24,7 @@ def make_sections(folder: Folder, condensed: dict, drawn: set[str]) -> list[Sect
     """All sections. `condensed`: what `condensation_numbers` gave."""
     sections = [
         stages_section(folder),
-        gate_section(folder, drawn),
+        criteria_section(folder, drawn),
         ignition_section(folder, drawn),
         flame_section(folder, drawn),
         loss_section(folder, drawn),
@@ -48,9 +48,9 @@ def stages_section(folder: Folder) -> Section:
         "each as costs least accuracy for the parameters asked for; those that stay are mixed so "
         "that the next layer's inputs change least, and the network is retrained. "
     )
-    if gate_record(folder):
+    if criteria_record(folder):
         how = (
-            "The smallest network found that passes the gate: units are taken from all hidden "
+            "The smallest network found that passes the criteria: units are taken from all hidden "
             "layers together, and the network is retrained, again and again, until nothing smaller "
             "passes. "
         )

@@ -13,10 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from combred import kernels
-from combred.network import Network
 from combred.records import write_json
-from combred.reduction.condensation import cosine_similarity, directions
-from combred.reduction.grouping import group_rows
+from combred.reduction.methods.condensation import cosine_similarity, directions
+from combred.reduction.methods.grouping import group_rows
+from combred.surrogate.network import Network
 
 THRESHOLDS = (0.999, 0.99, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5)
 PIXELS = 320  # of a stored matrix's side: more than a printed panel can show

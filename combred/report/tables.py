@@ -15,8 +15,8 @@ from combred.report.blocks import (
     shape,
     significant,
 )
+from combred.report.criteria import limits_in_words
 from combred.report.folder import Folder
-from combred.report.gate import limits_in_words
 from combred.report.verdict import failures, of_paper
 
 
@@ -60,8 +60,8 @@ def reduction_rows(folder: Folder, stage: int) -> dict[str, str]:
         }
     else:
         rows = {"method": record["method"].replace("_", " ")}
-        if "gate" in record:
-            rows["the smallest that keeps"] = limits_in_words(record["gate"])
+        if "criteria" in record:
+            rows["the smallest that keeps"] = limits_in_words(record["criteria"])
         else:
             rows["parameters asked for, of stage 0"] = percent(record["parameters"])
     rows["compensation"] = record["compensation"].replace("_", " ")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from combred.ignition import Rollout
 from combred.report.folder import Folder
+from combred.simulation.ignition import Rollout
 
 PANELS = 24  # ignitions on the overview; of more, those of the largest error
 

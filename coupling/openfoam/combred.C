@@ -116,7 +116,7 @@ Foam::scalar Foam::combred<ChemistryModel>::advance(const scalar deltaT)
         }
     }
     const std::size_t n = cells.size(), width = surrogate_.columns();
-    std::vector<double> states(n*width), doubt(n), largest(n, 0);
+    std::vector<double> states(n*width), closure_error(n), largest(n, 0);
     for (std::size_t row = 0; row < n; ++row)
     {
         double* state = &states[row*width];

@@ -12,7 +12,7 @@ from pathlib import Path
 import cantera as ct
 import numpy as np
 
-from combred.mechanism import Mechanism, load_mechanism
+from combred.chemistry.mechanism import Mechanism, load_mechanism
 
 P_STANDARD = 1e5  # Pa, of OpenFOAM's equilibrium constants; entropies are written for it
 HEAD = "FoamFile {{ version 2.0; format ascii; class dictionary; object {0}; }}\n"

@@ -10,9 +10,9 @@ import torch
 import combred
 from benchmarks import accuracy, inference, kernels, long, reduction, ship, trust, trust_states
 from combred.config import SamplingSettings
-from combred.ignition import Case, Rollout
 from combred.kernels import group
 from combred.records import digest, read_json, write_json
+from combred.simulation.ignition import Case, Rollout
 
 
 @pytest.mark.parametrize(
@@ -55,9 +55,9 @@ def test_a_random_choice_keeps_as_many_units_as_asked_and_the_same_for_a_seed():
 
 
 def test_delays_are_written_or_how_many_cases_do_not_ignite():
-    judged = {"unlit": 0, "cases": 12, "delay_median": 0.0123, "delay_worst": 0.2}
+    judged = {"not_ignited": 0, "cases": 12, "delay_median": 0.0123, "delay_worst": 0.2}
     assert reduction.delay(judged) == "1.23 / 20.00 %"
-    assert reduction.delay(judged | {"unlit": 5}) == "5 of 12 unlit"
+    assert reduction.delay(judged | {"not_ignited": 5}) == "5 of 12 unlit"
 
 
 def test_equilibrium_is_where_cvode_ends(drm19):
@@ -66,9 +66,9 @@ def test_equilibrium_is_where_cvode_ends(drm19):
     ended = long.by_cvode(drm19, Y0, 0.05)
     # 50 ms are hundreds of relaxation times; the tolerances of CVODE are left.
     assert long.distance(*ended, T, Y)["T"] < 1e-6
-    assert long.distance(T, Y, T, Y) == {"finite": True, "unlit": 0, "T": 0.0, "Y": 0.0}
+    assert long.distance(T, Y, T, Y) == {"finite": True, "not_ignited": 0, "T": 0.0, "Y": 0.0}
     cold = np.array([case.T0 for case in long.CASES])
-    assert long.distance(cold, Y0, T, Y)["unlit"] == len(long.CASES)
+    assert long.distance(cold, Y0, T, Y)["not_ignited"] == len(long.CASES)
 
 
 # -- accuracy: the errors that every model is judged by --------------------------------------------
@@ -122,10 +122,10 @@ def test_a_summary_names_the_worst_case_and_counts_the_unlit():
     rows = [row | {"case": str(e), "delay_error": e} for e in (0.01, 0.03, 0.02)]
     found = accuracy.summary(rows)
     assert (found["median"], found["worst"], found["worst_case"]) == (0.02, 0.03, "0.03")
-    assert (found["cases"], found["unlit"], found["peaks_worst"]) == (3, 0, {"OH": 0.1})
+    assert (found["cases"], found["not_ignited"], found["peaks_worst"]) == (3, 0, {"OH": 0.1})
     unlit = row | {"case": "cold", "delay_error": np.nan, "ignited": False}
     found = accuracy.summary([*rows, unlit])
-    assert (found["unlit"], found["worst"], found["worst_case"]) == (1, np.inf, "cold")
+    assert (found["not_ignited"], found["worst"], found["worst_case"]) == (1, np.inf, "cold")
 
 
 def test_the_cases_fill_the_range_and_are_the_same_for_a_seed():
@@ -156,7 +156,9 @@ def test_the_shipped_models_have_been_measured():
         rows = read_json(results)["rows"]
         assert [row["model"] for row in rows] == list(combred.models())
         for row in rows:
-            assert row["file"] == digest(combred.shipped.FOLDER / f"{row['model']}.safetensors")
+            assert row["file"] == digest(
+                combred.surrogate.shipped.FOLDER / f"{row['model']}.safetensors"
+            )
 
 
 # -- trust: what is asked, and how the answers are counted -----------------------------------------
@@ -256,10 +258,10 @@ def test_trust_of_the_shipped_models_is_worth_its_name():
         assert known["trust"]["usual"]["good_refused"] < 0.05
         assert beyond["trust"]["coarse"]["caught"] > 0.95
         for name in ("coarse", "usual", "strict"):
-            assert beyond["trust"][name]["caught"] >= beyond["inside"][name]["caught"]
+            assert beyond["trust"][name]["caught"] >= beyond["in_training_range"][name]["caught"]
             assert (
                 beyond["trust"][name]["bad_among_trusted"]
-                < 0.5 * beyond["inside"][name]["bad_among_trusted"]
+                < 0.5 * beyond["in_training_range"][name]["bad_among_trusted"]
             )
 
 
@@ -271,6 +273,6 @@ def test_a_card_gets_the_trust_that_was_measured_of_its_file(tmp_path):
     write_json(store, {"bad": {"usual": [0.1, 1.0, 1e-4]}, "rows": [row]})
     told = ship.trust_of("abc", (tmp_path / "none.json", store))["trust"]
     assert told["states"] == 9 and told["beyond"] == share and told["as trained"] == share
-    assert told["limit_of_doubt"] == {"1.0": share["usual"]}
+    assert told["limit_of_closure_error"] == {"1.0": share["usual"]}
     assert told["bad_if_error_exceeds"] == {"usual": [0.1, 1.0, 1e-4]}
     assert ship.trust_of("abd", (store,)) == {}  # nothing is invented for what was not measured

@@ -3,7 +3,7 @@
 import numpy as np
 
 from benchmarks.times import states_of
-from combred.ignition import Case, Rollout
+from combred.simulation.ignition import Case, Rollout
 
 
 def rollout(n: int, p: float) -> Rollout:

@@ -444,10 +444,10 @@ def test_augmentation_crops_and_mirrors():
     assert crops.shape == images.shape
     assert len(torch.unique(crops.flatten(1), dim=0)) > 80  # of 2 x 81 there are
     padded = torch.nn.functional.pad(images[0, 0], (4, 4, 4, 4))
-    windows = [padded[i : i + 8, j : j + 8] for i in range(9) for j in range(9)]
-    windows += [w.flip(1) for w in windows]
+    segments = [padded[i : i + 8, j : j + 8] for i in range(9) for j in range(9)]
+    segments += [w.flip(1) for w in segments]
     for crop in crops[:20]:
-        assert any(torch.equal(crop[0], w) for w in windows)
+        assert any(torch.equal(crop[0], w) for w in segments)
 
 
 # -- the scripts ---------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ def test_an_ignition_is_that_of_python(ignite, exported, surrogate):
         state[0, 2 + surrogate.species.index(name)] = value
     T, doubts = [1700.0], [0.0]
     for _ in range(steps):
-        state, doubt = surrogate.checked(state)
+        state, doubt = surrogate.next_state_and_error(state)
         T.append(state[0, 0].item())
         doubts.append(doubt.item())
     assert T[-1] > 2600.0

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from combred import kernels
-from combred.kernels import loading, reference
+from combred.kernels import loading
+from combred.kernels.grouping import reference
 
 ROWS = torch.eye(3)
 

@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from combred.reduction import METHODS, find_layers, reduce
 from combred.reduction.allocation import Budget, unit_costs
-from combred.reduction.merge import Merge, perform
+from combred.reduction.merge import Merge, apply_merge_in_place
 
 
 def linear(widths=(6, 40, 40, 5), seed: int = 0) -> nn.Sequential:
@@ -86,7 +86,7 @@ def test_costs_are_those_of_networks_really_cut(name, kind):
         widths = [int(rng.integers(1, k + 1)) for k in full]
         network = make().eval()
         for layer, k in zip(layers, widths, strict=True):
-            perform(network, layer, Merge.prune(torch.arange(k), layer.units))
+            apply_merge_in_place(network, layer, Merge.prune(torch.arange(k), layer.units))
         # Small whole numbers, in float64.
         assert costs.total(widths) == pytest.approx(count(network, x, kind), rel=1e-13)
         for i in range(len(widths)):

@@ -17,7 +17,7 @@ from combred.reduction.calibration import (
     relative_error,
 )
 from combred.reduction.merge import Merge
-from combred.transform import StateTransform
+from combred.surrogate.transform import StateTransform
 
 
 def gaussian(*shape: int, seed: int = 0) -> torch.Tensor:

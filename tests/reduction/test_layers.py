@@ -7,9 +7,9 @@ from torch import nn
 from torch.nn.utils import prune
 from torch.nn.utils.parametrizations import weight_norm
 
-from combred.network import Network
 from combred.reduction import find_layers
 from combred.reduction.operations import CONVOLUTIONS, ChannelSelection
+from combred.surrogate.network import Network
 
 IMAGE = torch.zeros(2, 3, 8, 8)
 OUTPUT = "its units are the network's output"

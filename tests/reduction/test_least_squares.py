@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from combred.reduction import Merge, apply_merge, condense, find_layers, look, refit
+from combred.reduction import Merge, apply_merge, condense, describe_units, find_layers, refit
 from combred.reduction.calibration import moments, read_units
 
 WIDTHS = [6, 40, 30, 5]
@@ -29,7 +29,9 @@ def keep(kept: list[int], units: int) -> Merge:
 
 def condensed(network, layer: int, threshold: float) -> Merge:
     """The norm mixing of a hidden layer, numbered from 1."""
-    return condense(look(network, find_layers(network, inputs(1))[layer]), threshold=threshold)
+    return condense(
+        describe_units(network, find_layers(network, inputs(1))[layer]), threshold=threshold
+    )
 
 
 def activations(network, layer: int, x: torch.Tensor) -> torch.Tensor:

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from combred.network import Network
 from combred.reduction import Merge, apply_merge, find_layers
+from combred.surrogate.network import Network
 
 WIDTHS = [6, 12, 10, 8, 4]
 

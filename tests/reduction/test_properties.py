@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from combred.reduction import apply_merge, condense, find_layers, look
+from combred.reduction import apply_merge, condense, describe_units, find_layers
 
 few = settings(max_examples=40, deadline=None, derandomize=True)
 seeds = st.integers(0, 2**31 - 1)
@@ -29,7 +29,7 @@ def network_of(rows: np.ndarray, seed: int = 0, outputs: int = 3) -> nn.Sequenti
 def condensed(network: nn.Sequential, **how):
     """The merge of the hidden layer, and the network after it."""
     layer = find_layers(network, torch.zeros(1, network[0].in_features).double())[1]
-    merge = condense(look(network, layer), **how)
+    merge = condense(describe_units(network, layer), **how)
     return merge, apply_merge(network, layer, merge)
 
 

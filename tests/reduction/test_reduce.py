@@ -11,10 +11,12 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 import combred
-from combred.export import export_torchscript, load_torchscript, make_card
-from combred.network import Network, Surrogate
-from combred.reduction import METHODS, Merge, condense, find_layers, magnitude, neuron_merging
-from combred.reduction.methods import COMPENSATIONS
+from combred.reduction import METHODS, Merge, condense, find_layers, magnitude
+from combred.reduction.methods import neuron_merging
+from combred.reduction.methods.table import COMPENSATIONS
+from combred.surrogate.export import export_torchscript, load_torchscript, make_card
+from combred.surrogate.network import Network
+from combred.surrogate.surrogate import Surrogate
 
 ALL_METHODS = list(METHODS)  # a new method is tested by being listed there
 
@@ -406,7 +408,7 @@ def test_a_surrogate_goes_in_and_comes_out(surrogate, mechanism, path, tmp_path,
     assert small.network.widths == [surrogate.transform.n_inputs, 12, 8, n]
     assert found.trace[-1].parameters_after == parameters(small.network)
     assert found.trace[0].compensation == "least_squares" and found.output_error < 1.0
-    assert torch.equal(small.inside(path.state), surrogate.inside(path.state))
+    assert torch.equal(small.in_training_range(path.state), surrogate.in_training_range(path.state))
     card = make_card(small, mechanism, {}, {"states": 60})
     numbers = export_torchscript(tmp_path / "small.pt", small, card, path.state.numpy())
     assert numbers["largest_difference"] < 1e-6

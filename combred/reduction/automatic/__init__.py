@@ -29,7 +29,7 @@ With a `folder` the loop can be killed anywhere: it writes its state after every
 call goes on where it stood, losing at most one chunk of training. torch's CPU generator is stored
 as well: a `train` that depends on the network, its arguments and that generator alone gives the
 same trace and network, interrupted or not. Files: state.json, trace.jsonl (one `Event` a line,
-drawn by `combred.report.automatic`), network-<event>.safetensors (weights alone: shapes are rebuilt
+drawn by `benchmarks.vision.automatic_figures`), network-<event>.safetensors (weights alone: shapes are rebuilt
 from the network given and the units of each layer).
 
 Where the paper leaves a choice:

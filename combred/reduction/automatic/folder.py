@@ -16,7 +16,7 @@ from combred.records import read_json, write_bytes, write_json
 from combred.reduction.automatic.plan import Plan
 from combred.reduction.automatic.state import Point, State
 from combred.reduction.automatic.trace import Event
-from combred.reduction.merge import Merge, perform
+from combred.reduction.merge import Merge, apply_merge_in_place
 
 
 class Folder:
@@ -70,7 +70,7 @@ class Folder:
         for name, units in entry["units"].items():
             layer = self.plan.all[name]
             if units < layer.units:
-                perform(network, layer, Merge.prune(torch.arange(units), layer.units))
+                apply_merge_in_place(network, layer, Merge.prune(torch.arange(units), layer.units))
         path = self.path / file_name(entry["event"])
         if not path.exists():
             raise FileNotFoundError(

@@ -10,7 +10,7 @@ from combred.reduction.calibration import Calibration, require_repeatable
 from combred.reduction.job import Job, narrower
 from combred.reduction.layers import HiddenLayer, find_layers
 from combred.reduction.merge import Merge
-from combred.reduction.methods import METHODS, refusal, resolve_compensation
+from combred.reduction.methods.table import METHODS, refusal, resolve_compensation
 from combred.reduction.size import count_parameters
 from combred.reduction.tracing import evaluation
 

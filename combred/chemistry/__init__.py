@@ -1,0 +1,1 @@
+"""Chemistry: mechanism, thermodynamics, reaction rates, transport, and CVODE's reactor."""

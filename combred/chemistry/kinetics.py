@@ -1,0 +1,218 @@
+"""Reaction rates in torch: how fast every species is made and consumed. Scriptable.
+
+Takes a mechanism that Cantera reads. An evaluation is two products with the matrices of
+stoichiometry and exponentials between them. Arrays are species or reactions by states: a row is
+contiguous, and what is done to it is vectorised.
+"""
+
+from typing import Any, Final
+
+import cantera as ct
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.thermo import GAS_CONSTANT
+
+NEVER = 1e30  # 1/K: the reciprocal of a temperature given as zero, whose exponential is nothing
+
+
+class Kinetics(nn.Module):
+    """Mass action with rate constants k = A T^b exp(-Ea / RT), third bodies, and falloff, also
+    chemically activated, of Lindemann, Troe (Gilbert, Luther & Troe, Ber. Bunsenges. Phys. Chem. 87
+    (1983)) and SRI (Stewart, Larson & Golden, Combust. Flame 75 (1989)); reverse rates from
+    equilibrium constants.
+
+    Logarithms of rates of progress are linear in those of concentrations and rate constant and in
+    the Gibbs energies:
+
+        ln q_forward = ln k + sum_k nu'_k ln c_k
+        ln (q_reverse / q_forward) = sum_k nu_k (ln c_k + g_k / RT - ln(p0 / RT)) = a
+
+    The second, -A / RT of the affinity A, vanishes in balance. All logarithms are float64, and what
+    follows is of `dtype`: q_forward - q_reverse = -q_forward expm1(a) has its full precision also
+    where forward and reverse nearly balance, so that float32 errs like rate constants that are off
+    by some 1e-6, and no more.
+
+    Raises ValueError for a mechanism with other rates (pressure tables, Chebyshev polynomials,
+    Tsang's falloff, ...), naming the first such reaction.
+    """
+
+    LEAST: Final[float] = 1e-300  # kmol/m3 of a species that is not there
+    SLOWEST: Final[float] = -85.0  # ln of the least that float32 holds well
+    GAS_CONSTANT: Final[float] = GAS_CONSTANT
+    LN_10: Final[float] = float(np.log(10.0))
+
+    def __init__(self, mechanism: Mechanism, dtype: torch.dtype = torch.float64):
+        super().__init__()
+        gas = mechanism.solution()
+        known = [
+            (reaction, _rate(i, reaction, mechanism.name), i)
+            for i, reaction in enumerate(gas.reactions())
+        ]
+        # Those whose rate constants depend on concentrations come last, falloff at the very end.
+        known.sort(key=lambda one: (one[1]["low"] is not None, one[0].third_body is not None))
+        reactions, rates, order = zip(*known, strict=True)
+        falloff = [rate for rate in rates if rate["low"] is not None]
+        used = gas.reactant_stoich_coeffs.T[list(order)]
+        made = gas.product_stoich_coeffs.T[list(order)]
+        orders, collider = used.copy(), np.zeros_like(used)
+        for exponents, efficiency, reaction in zip(orders, collider, reactions, strict=True):
+            for name, exponent in reaction.orders.items():
+                exponents[gas.species_index(name)] = exponent
+            if reaction.third_body is not None:
+                efficiency[:] = reaction.third_body.default_efficiency
+                for name, value in reaction.third_body.efficiencies.items():
+                    efficiency[gas.species_index(name)] = value
+        arrhenius = np.array([rate["arrhenius"] for rate in rates])
+        reversible = np.array([float(reaction.reversible) for reaction in reactions])
+        net = made - used
+        # Kilograms that a kilomole of progress makes and consumes.
+        counted = np.array([rate["sign"] for rate in rates])[:, None] * mechanism.molecular_weights
+
+        def keep(name: str, value: Any, dtype: torch.dtype = torch.float64) -> None:
+            tensor = torch.as_tensor(np.asarray(value), dtype=dtype).contiguous()
+            self.register_buffer(name, tensor, persistent=False)  # the mechanism tells them
+
+        def keep_columns(name: str, values: Any, dtype: torch.dtype = torch.float64) -> None:
+            keep(name, np.asarray(values)[..., None], dtype)
+
+        self.n_reactions: int = len(rates)
+        self.n_bodies: int = sum(reaction.third_body is not None for reaction in reactions)
+        self.n_falloff: int = len(falloff)
+        self.any_irreversible: bool = bool((reversible == 0.0).any())
+        self.any_activated: bool = any(rate["activated"] for rate in rates)
+        self.any_sri: bool = any(rate["sri"][0] > 0 for rate in rates)
+        keep_columns("weights", mechanism.molecular_weights)
+        keep("reference_pressure", gas.reference_pressure)
+        keep("forward_of", np.hstack([orders, arrhenius]))  # of [ln c, 1, ln T, -1 / T]
+        keep("ratio_of", net)  # of ln c + g / RT - ln(p0 / RT)
+        keep_columns("irreversible", np.where(reversible, 0.0, np.inf))
+        keep("made", (counted * net).T, dtype)
+        keep("consumed_forward", (counted * used).T, dtype)
+        keep("consumed_reverse", (counted * made * reversible[:, None]).T, dtype)
+        keep("collider", collider[len(rates) - self.n_bodies :])
+        keep("high_pressure", np.reshape([rate["arrhenius"] for rate in falloff], (-1, 3)))
+        keep("low_pressure", np.reshape([rate["low"] for rate in falloff], (-1, 3)))
+        keep_columns("activated", [rate["activated"] for rate in falloff], torch.bool)
+        keep_columns("troe", np.reshape([rate["troe"] for rate in falloff], (-1, 4)).T)
+        keep_columns("is_troe", [rate["is_troe"] for rate in falloff], torch.bool)
+        keep_columns("sri", np.reshape([rate["sri"] for rate in falloff], (-1, 5)).T)
+        keep("nasa_low", mechanism.nasa_low)
+        keep("nasa_high", mechanism.nasa_high)
+        keep_columns("T_mid", mechanism.T_mid)
+
+    def forward(self, T: Tensor, p: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
+        """dY/dt and the destruction of every species, (n_species, n) both, kg of it per kg of
+        mixture and second [1/s], of `dtype`; at T (n,) [K], p (n,) [Pa], Y (n_species, n) >= 0,
+        sum 1, float64.
+
+        Creation is the sum of the two.
+        """
+        moles = Y / self.weights
+        density = p / (self.GAS_CONSTANT * T * moles.sum(dim=0))
+        c = density * moles
+        arrhenius = torch.stack([torch.ones_like(T), torch.log(T), -1.0 / T])
+        standard = torch.log(self.reference_pressure / (self.GAS_CONSTANT * T))
+        ln_c = torch.log(c.clamp(min=self.LEAST))
+        ln_forward = self.forward_of @ torch.cat([ln_c, arrhenius])
+        if self.n_bodies > 0:
+            last = ln_forward[self.n_reactions - self.n_bodies :]
+            last.add_(self.pressure(T, c, arrhenius))
+        ln_ratio = self.ratio_of @ (ln_c + self.gibbs(T) - standard)
+        if self.any_irreversible:
+            ln_ratio = ln_ratio - self.irreversible
+        ln_reverse, dtype = ln_forward + ln_ratio, self.made.dtype
+        forward = torch.exp(ln_forward.to(dtype).clamp(min=self.SLOWEST))
+        reverse = torch.exp(ln_reverse.to(dtype).clamp(min=self.SLOWEST))
+        ln_ratio, density = ln_ratio.to(dtype), density.to(dtype)
+        near = -forward * torch.expm1(ln_ratio.clamp(max=1.0))
+        net = torch.where(ln_ratio < 1.0, near, forward - reverse)
+        destruction = self.consumed_forward @ forward + self.consumed_reverse @ reverse
+        return (self.made @ net) / density, destruction / density
+
+    def pressure(self, T: Tensor, c: Tensor, arrhenius: Tensor) -> Tensor:
+        """ln (n_bodies, n) of what third bodies and falloff multiply the (high-pressure) rate
+        constants of the last reactions by; T (n,), c (n_species, n) [kmol/m3]."""
+        ln_M = torch.log((self.collider @ c).clamp(min=self.LEAST))
+        if self.n_falloff > 0:
+            bodies = self.n_bodies - self.n_falloff
+            ln_high, ln_low = self.high_pressure @ arrhenius, self.low_pressure @ arrhenius
+            ln_Pr = ln_low + ln_M[bodies:] - ln_high
+            # k = k_high Pr / (1 + Pr) F; chemically activated, k_low / (1 + Pr) F.
+            ratio = -torch.logaddexp(torch.zeros_like(ln_Pr), -ln_Pr)
+            if self.any_activated:
+                from_low = ln_low - ln_high - torch.logaddexp(torch.zeros_like(ln_Pr), ln_Pr)
+                ratio = torch.where(self.activated, from_low, ratio)
+            ln_M = torch.cat([ln_M[:bodies], ratio + self.broadening(T, ln_Pr)])
+        return ln_M
+
+    def broadening(self, T: Tensor, ln_Pr: Tensor) -> Tensor:
+        """ln F (n_falloff, n) at the reduced pressures Pr; zero for Lindemann's."""
+        log_Pr = ln_Pr / self.LN_10
+        a, per_T3, per_T1, T2 = self.troe.unbind(0)
+        center = (1.0 - a) * torch.exp(-T * per_T3) + a * torch.exp(-T * per_T1)
+        center = center + torch.where(T2 != 0.0, torch.exp(-T2 / T), 0.0)
+        log_center = torch.log10(center.clamp(min=self.LEAST))
+        C, N = log_Pr - 0.4 - 0.67 * log_center, 0.75 - 1.27 * log_center
+        ln_F = self.LN_10 * log_center / (1.0 + (C / (N - 0.14 * C)) ** 2)
+        ln_F = torch.where(self.is_troe, ln_F, 0.0)
+        if self.any_sri:
+            a, b, per_c, d, e = self.sri.unbind(0)
+            bracket = torch.log(a * torch.exp(-b / T) + torch.exp(-T * per_c))
+            ln_sri = torch.log(d) + bracket / (1.0 + log_Pr**2) + e * torch.log(T)
+            ln_F = torch.where(a > 0.0, ln_sri, ln_F)
+        return ln_F
+
+    def gibbs(self, T: Tensor) -> Tensor:
+        """g_k / RT (n_species, n) of NASA-7 at T (n,) [K] and the reference pressure."""
+        one = torch.ones_like(T)
+        powers = [one - torch.log(T), -T / 2, -(T**2) / 6, -(T**3) / 12, -(T**4) / 20, 1 / T, -one]
+        basis = torch.stack(powers)
+        return torch.where(T > self.T_mid, self.nasa_high @ basis, self.nasa_low @ basis)
+
+
+def _rate(index: int, reaction: ct.Reaction, mechanism: str) -> dict:
+    """The numbers of a reaction's rate: of the high-pressure limit where it has falloff, and then
+    those of the other limit and of the falloff's width too."""
+    rate, kind = reaction.rate, type(reaction.rate)
+    numbers = {
+        "low": None,
+        "activated": False,
+        "troe": [1.0, NEVER, NEVER, 0.0],
+        "is_troe": False,
+        "sri": [0.0, 0.0, NEVER, 1.0, 0.0],
+    }
+    if kind is ct.ArrheniusRate:
+        return numbers | _arrhenius(rate)
+    if kind not in (ct.LindemannRate, ct.TroeRate, ct.SriRate):
+        raise ValueError(
+            f"reaction {index + 1} of {mechanism}, {reaction.equation}, has a rate of type "
+            f"{rate.type!r}; known are Arrhenius, third-body and falloff rates (Lindemann, Troe, "
+            "SRI). Give network.kinetics=0, which needs none."
+        )
+    numbers |= _arrhenius(rate.high_rate)
+    numbers["low"] = _arrhenius(rate.low_rate)["arrhenius"]
+    numbers["activated"] = rate.chemically_activated
+    coefficients = [float(x) for x in rate.falloff_coeffs]
+    if kind is ct.TroeRate:
+        a, T3, T1, T2 = (coefficients + [0.0])[:4]
+        numbers |= {"is_troe": True, "troe": [a, _reciprocal(T3), _reciprocal(T1), T2]}
+    if kind is ct.SriRate:
+        a, b, c, d, e = coefficients if len(coefficients) == 5 else [*coefficients, 1.0, 0.0]
+        numbers["sri"] = [a, b, _reciprocal(c), d, e]
+    return numbers
+
+
+def _arrhenius(rate: ct.Arrhenius) -> dict:
+    """ln |A|, b and Ea/R [K], and the sign of A."""
+    A, Ea = rate.pre_exponential_factor, rate.activation_energy
+    ln_A = float(np.log(abs(A))) if A else -1e3  # a reaction given as none
+    numbers = [ln_A, rate.temperature_exponent, Ea / GAS_CONSTANT]
+    return {"arrhenius": numbers, "sign": float(np.sign(A))}
+
+
+def _reciprocal(T: float) -> float:
+    """1 / T, as Cantera takes a T of zero."""
+    return 1.0 / T if abs(T) > 1e-300 else NEVER

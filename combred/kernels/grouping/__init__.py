@@ -1,0 +1,1 @@
+"""The groups of condensed units: definition, CPU and Triton."""

@@ -1,0 +1,1 @@
+"""The surrogate in one launch: Triton kernels, and the eager twin."""

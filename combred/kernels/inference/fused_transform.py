@@ -1,0 +1,132 @@
+"""Transforms inside one Triton program: between tiles and columns, Box-Cox and its inverse, the
+signed power, and functions that keep their digits near zero.
+
+Called by the kernel of `combred.kernels.inference` and by all that is called `fused_...`; what they
+compute is defined in `combred.surrogate.transform`.
+"""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def columns(x, WIDTH: tl.constexpr):
+    """The columns of x (B, WIDTH), WIDTH a power of two, as a tuple of WIDTH vectors (B,)."""
+    if WIDTH == 1:
+        return (tl.reshape(x, (x.shape[0],)),)
+    else:
+        halves = tl.permute(tl.reshape(x, (x.shape[0], 2, WIDTH // 2)), (0, 2, 1))
+        left, right = tl.split(halves)
+        return columns(left, WIDTH // 2) + columns(right, WIDTH // 2)
+
+
+@triton.jit
+def tile(x, FIRST: tl.constexpr, WIDTH: tl.constexpr):
+    """The vectors FIRST and on of the tuple x side by side: (B, WIDTH), zero where there are none;
+    WIDTH a power of two."""
+    if WIDTH == 1:
+        if FIRST < len(x):
+            return x[FIRST][:, None]
+        else:
+            return (x[0] * 0.0)[:, None]
+    else:
+        left = tile(x, FIRST, WIDTH // 2)
+        halves = tl.join(left, tile(x, FIRST + WIDTH // 2, WIDTH // 2))
+        return tl.reshape(tl.permute(halves, (0, 2, 1)), (x[0].shape[0], WIDTH))
+
+
+@triton.jit
+def replaced(x, value, K: tl.constexpr):
+    """The tuple x with `value` at place K."""
+    out = ()
+    for k in tl.static_range(len(x)):
+        if k == K:
+            out = out + (value,)
+        else:
+            out = out + (x[k],)
+    return out
+
+
+@triton.jit
+def real(x: tl.constexpr):
+    """A constant as float64: older versions of Triton would take it for float32."""
+    return tl.full((), x, tl.float64)
+
+
+@triton.jit
+def expm1(r):
+    """exp(r) - 1 in float32, exact to some 1e-7 of itself."""
+    return tl.where(tl.abs(r) < 0.25, small_expm1(r), tl.exp(r) - 1.0)
+
+
+@triton.jit
+def small_expm1(r):
+    """`expm1` where |r| < 0.25."""
+    return r * (1.0 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120 + r * (1 / 720))))))
+
+
+@triton.jit
+def log1p(x):
+    """ln(1 + x) in float32, exact to some 1e-7 of itself where |x| < 0.25."""
+    s = x / (2.0 + x)
+    t = s * s
+    return 2.0 * s * (1.0 + t * (1 / 3 + t * (1 / 5 + t * (1 / 7 + t * (1 / 9)))))
+
+
+@triton.jit
+def signed_power(x, EXPONENT: tl.constexpr):
+    """sign(x) |x|^EXPONENT in float32."""
+    if EXPONENT % 2 == 1:
+        return power(x, EXPONENT)
+    else:
+        size = power(tl.abs(x), EXPONENT)
+        return tl.where(x < 0.0, -size, size)
+
+
+@triton.jit
+def power(x, EXPONENT: tl.constexpr):
+    """x^EXPONENT in float32, x >= 0; by products where the exponent is whole."""
+    if EXPONENT == 1:
+        return x
+    elif EXPONENT % 1 != 0:
+        some = tl.exp2(EXPONENT * tl.log2(tl.where(x > 0.0, x, 1.0)))
+        return tl.where(x > 0.0, some, x)
+    elif EXPONENT % 2 == 0:
+        half = power(x, EXPONENT // 2)
+        return half * half
+    else:
+        return x * power(x, EXPONENT - 1)
+
+
+@triton.jit
+def power_less_one(u, EXPONENT: tl.constexpr):
+    """(1 + u)^EXPONENT - 1 without cancellation, u >= -1, float32.
+
+    By ab - 1 = (a - 1) + (b - 1) + (a - 1)(b - 1) where the exponent is whole, as 1 / lam is for
+    lam = 0.1; else through float64.
+    """
+    if EXPONENT == 1:
+        return u
+    elif EXPONENT % 1 != 0:
+        base = 1.0 + u.to(tl.float64)
+        some = tl.exp(real(EXPONENT) * tl.log(tl.where(base > 0.0, base, 1.0)))
+        return tl.where(base > 0.0, some - 1.0, -1.0).to(tl.float32)
+    elif EXPONENT % 2 == 0:
+        half = power_less_one(u, EXPONENT // 2)
+        return half * (2.0 + half)
+    else:
+        less = power_less_one(u, EXPONENT - 1)
+        return less + u + less * u
+
+
+@triton.jit
+def raw_fraction(Y, change, MODEL: tl.constexpr):
+    """Y dt later, float64, of a species whose F changes by `change`: F^-1(F(Y) + dF)."""
+    base = tl.where(Y < MODEL.floor, real(MODEL.floor), Y)
+    u = MODEL.lam * change * tl.exp2(-MODEL.lam * tl.log2(base.to(tl.float32)))
+    u = tl.where(u < -1.0, -1.0, u)
+    e = power_less_one(u, MODEL.inverse_lam)
+    # Where little is left of Y, 1 + e would cancel.
+    far = e < -0.75
+    left = tl.where(far, power(1.0 + u, MODEL.inverse_lam), 1.0).to(tl.float64)
+    return base * (left + tl.where(far, 0.0, e).to(tl.float64))

@@ -1,0 +1,1 @@
+"""The command `python -m combred.pipeline`: its steps, its run folder, its console."""

@@ -1,0 +1,136 @@
+"""What the pipeline shows a person: progress bars, tables, the settings, one clear error."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from combred import config
+from combred.pipeline.run import Run
+from combred.reduction import stage_table
+from combred.surrogate.network import Network
+from combred.training.devices import resolve_precision
+
+# Lines are left to the terminal to break: in a file or a log they stay whole.
+console = Console(highlight=False, soft_wrap=True)
+if not console.is_terminal:
+    console.width = 160  # tables in a log are not cut at 80 columns
+
+
+def say(run: Run, message: str) -> None:
+    """Print a line, once for all processes of torchrun."""
+    if run.device.leads:
+        console.print(message)
+
+
+def complain(message: str) -> None:
+    """Print an error."""
+    console.print(f"[bold red]error:[/] {escape(message)}")
+
+
+@contextmanager
+def progress(title: str, show: bool = True) -> Iterator[Callable[..., None]]:
+    """A progress bar as a callback (done, total, note)."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    show = show and console.is_terminal
+    with Progress(*columns, console=console, disable=not show, transient=True) as bar:
+        task = bar.add_task(title, total=None, note="")
+
+        def update(done: int, total: int, note: str = "") -> None:
+            bar.update(task, completed=done, total=total, **({"note": note} if note else {}))
+
+        yield update
+
+
+def shape(network: Network) -> str:
+    """Widths and size of a network, for people."""
+    return f"{'-'.join(map(str, network.widths))} ({network.n_weights:,} weights)"
+
+
+def print_resolved(run: Run) -> None:
+    """The settings that depend on mechanism and machine, as resolved, with the reason."""
+    s, m = run.settings, run.mechanism
+    precision, reason = resolve_precision(s.training.precision, run.device.device)
+    hidden = "-".join(map(str, s.network.hidden))
+    seen = s.network.kinetics
+    seen = f"the state and {seen} evaluations of the reaction rates" if seen else "the state alone"
+    console.print(f"[bold]combred[/] run {run.folder}, profile {s.profile}, stage {s.stage}")
+    console.print(
+        f"  {m.name}: {m.n_species} species, fuel {s.sampling.fuel}, oxidizer "
+        f"{s.sampling.oxidizer}, dt {s.dt:g} s, CVODE rtol {s.chemistry.rtol:g} "
+        f"atol {s.chemistry.atol:g}"
+    )
+    console.print(
+        f"  network of {hidden} hidden units, which sees {seen}, on {run.device.device}, "
+        f"{torch.get_num_threads()} threads, precision {precision}: {reason}"
+    )
+    console.print(f"  {run.workers} processes run CVODE, seed {s.seed}")
+
+
+def print_validation(numbers: dict) -> None:
+    """The table of stages of validation.json."""
+    table = Table(title="ignition delay against CVODE", title_justify="left", box=None)
+    left = ("", "worst case")
+    for name in ("", "weights", "median", "worst", "worst case", "burnt T", "time per state"):
+        table.add_column(name, justify="left" if name in left else "right", no_wrap=True)
+    times = numbers["timing"]["times"]
+    for name, took in times.items():
+        if name.startswith("CVODE"):
+            table.add_row(name, "", "", "", "", "", f"{1e6 * took['median']:.1f} us")
+    for name, result in numbers["stages"].items():
+        took = times[name.replace("stage", "stage ")]["median"]
+        delay = result["delay_error"]
+        table.add_row(
+            "-".join(map(str, result["widths"])),
+            f"{result['weights']:,}",
+            f"{100 * delay['median']:.2f} %",
+            f"{100 * delay['worst']:.2f} %",
+            result["worst_case"],
+            f"{result['burnt_T_error']['worst']:.1f} K",
+            f"{1e6 * took:.1f} us",
+        )
+    console.print(table)
+    for name, result in numbers["stages"].items():
+        if "flame" in result:
+            flames, speed = result["flame"], result["flame"]["speed_error"]
+            burn = sum(row["burns"] for row in flames["cases"])
+            console.print(
+                f"{name}: {burn} of {len(flames['cases'])} flames burn; speed error median "
+                f"{100 * speed['median']:.2f} %, worst {100 * speed['worst']:.2f} % "
+                f"({flames['worst_case']})"
+            )
+
+
+def print_help() -> None:
+    """Stages and settings with defaults and units."""
+    console.print("[bold]python -m combred.pipeline stage=N key=value ...[/]\n")
+    console.print("Gives the network after the N-th reduction, validated and exported.\n")
+    s = config.Settings()
+    hidden = s.network.hidden
+    console.print(
+        f"  stage 0  a network with hidden layers {hidden}, trained here or shipped (start)"
+    )
+    for stage in stage_table(s.reduction):
+        console.print(f"  stage {stage.index}  {stage.what}, retrained")
+    console.print(f"\n  profiles: {', '.join(config.PROFILES)}\n")
+    table = Table(title="settings", title_justify="left", box=None)
+    for name in ("key", "default", "unit", "what"):
+        table.add_column(name, overflow="fold", no_wrap=name == "key")
+    for key, item in config.keys().items():
+        value = s
+        for part in key.split("."):
+            value = getattr(value, part)
+        told = "(none)" if value == "" else escape(str(value))
+        table.add_row(key, told, item.metadata["unit"], escape(item.metadata["help"]))
+    console.print(table)

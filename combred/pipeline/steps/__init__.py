@@ -1,0 +1,1 @@
+"""The steps of the pipeline, in order: sample, train, reduce, validate, export, report."""

@@ -1,0 +1,164 @@
+"""Complexity-aware training: a network loses units and whole residual blocks while it is trained.
+
+Guenter & Sideris, Complexity-Aware Training of Deep Neural Networks for Optimal Structure
+Discovery. Takes any network that torch.fx traces, batches and a loss; gives a smaller network of
+the same type, trained, and a trace of numbers. `structure` finds what can go, `masks` switches it,
+`expected_cost` prices it, `sparse_training` holds the algorithm and the choices made in it.
+"""
+
+import functools
+import itertools
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from combred.checkpoint import load_checkpoint, save_checkpoint
+from combred.reduction.complexity.sparse_training import Complexity, Epoch, Training
+from combred.reduction.complexity.structure import shrink
+
+__all__ = ["Complexity", "Epoch", "Pruned", "train_sparsely"]
+
+Batches = Iterable[tuple[Tensor, Tensor]] | Callable[[int], Iterable[tuple[Tensor, Tensor]]]
+ADAM = functools.partial(torch.optim.Adam, lr=1e-3)
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """The trained network without masks, a row per epoch, and what is left of the network given:
+    the indices of its units by layer, and the blocks removed. untouched: what was not masked."""
+
+    network: nn.Module
+    trace: list[Epoch]
+    kept: dict[str, Tensor]
+    removed: list[str]
+    untouched: dict[str, str] = field(default_factory=dict)
+
+
+def train_sparsely(
+    network: nn.Module,
+    example_input: Tensor,
+    batches: Batches,
+    loss: Callable[[Tensor, Tensor], Tensor],
+    settings: Complexity,
+    *,
+    optimizer: Callable[..., torch.optim.Optimizer] = ADAM,
+    rate: Callable[[int], float] | None = None,
+    blocks: Sequence[str] | None = None,
+    evaluate: Callable[[nn.Module], float] | None = None,
+    checkpoint: Path | None = None,
+    checkpoint_seconds: float = 20.0,
+    on_epoch: Callable[[Epoch], None] = lambda _: None,
+) -> Pruned:
+    """Train a copy of `network`, and prune it meanwhile; the one given is not modified.
+
+    example_input (n, ...): an input it runs on, on the device where it is to be trained. batches:
+    (x, y), one per step, the same whenever it is run through; or a function that gives those from
+    a step on. loss(network(x), y): C, a mean over samples.
+
+    optimizer: makes the weights' optimiser from their parameters; rate: its learning rate at a
+    step. blocks: the paths that may go, see `structure.find_structure`; None: all that are found.
+    evaluate: a number for the trace, of the network in eval mode with theta rounded. checkpoint: a
+    file, written every `checkpoint_seconds`, from which an interrupted training that is called the
+    same way goes on bit for bit; it stays until the caller removes it.
+
+    Raises ValueError for a network that cannot be traced, or has nothing to prune, and for a
+    checkpoint of another training; FloatingPointError where the loss is not finite.
+    """
+    run = Training(network, example_input, settings, optimizer, blocks, evaluate)
+    store = _Checkpoint(checkpoint, run, checkpoint_seconds)
+    store.resume()
+    try:
+        for x, y in _from_step(batches, run.step):
+            run.settle_if_due()
+            run.learn(x, y, loss, rate)
+            if run.step % settings.prune_every == 0:
+                run.prune(run.masks.theta > settings.theta_tol)
+                on_epoch(run.record())
+            store.save_if_due()
+        if run.step == 0:
+            raise ValueError("batches gave nothing to train on: give (x, y), one pair per step")
+        run.settle()
+        if run.count or (run.trace and run.trace[-1].undecided):
+            on_epoch(run.record())
+    finally:
+        run.masks.detach()
+    run.network.train(network.training)
+    kept = {name: kept.cpu() for name, kept in run.kept.items()}
+    return Pruned(run.network, run.trace, kept, run.removed, run.structure.untouched)
+
+
+def _from_step(batches: Batches, step: int) -> Iterable[tuple[Tensor, Tensor]]:
+    return batches(step) if callable(batches) else itertools.islice(iter(batches), step, None)
+
+
+class _Checkpoint:
+    """All that a training is, in a file: structure, weights, theta, optimisers, generators."""
+
+    def __init__(self, path: Path | None, run: Training, seconds: float):
+        self.path, self.run, self.seconds = path, run, seconds
+        self.saved = time.monotonic()
+        shapes = [(name, tuple(p.shape)) for name, p in run.network.named_parameters()]
+        self.signature = repr((shapes, run.settings, run.structure.sizes, run.optimizer))
+
+    def save_if_due(self) -> None:
+        """Save what is `seconds` old, if it is sound."""
+        run = self.run
+        due = self.path is not None and time.monotonic() - self.saved >= self.seconds
+        if not due or not torch.isfinite(run.total):
+            return
+        content = {
+            "kept": run.kept,
+            "removed": run.removed,
+            "network": run.network.state_dict(),
+            "optimizer": run.optimizer.state_dict(),
+            "theta": run.masks.theta.detach(),
+            "theta_optimizer": run.theta_optimizer.state_dict(),
+            "trace": [asdict(row) for row in run.trace],
+            "progress": (run.step, run.count, run.settled, run.total),
+            "generators": [run.generator.get_state(), *_global_states(run.device)],
+        }
+        save_checkpoint(self.path, self.signature, content)
+        self.saved = time.monotonic()
+
+    def resume(self) -> None:
+        """Load the checkpoint, if there is one, into a fresh training."""
+        mend = "name another file with checkpoint="
+        stored = self.path and load_checkpoint(self.path, self.signature, mend)
+        if not stored:
+            return
+        run = self.run
+        run.kept = {name: kept.to(run.device) for name, kept in stored["kept"].items()}
+        run.removed, theta = stored["removed"], stored["theta"].to(run.device)
+        run.structure = shrink(run.network, run.structure, run.kept, run.removed)
+        run.network.load_state_dict(stored["network"])
+        run.masks.resize(run.structure, theta)
+        run.masks.floor = torch.zeros_like(theta)
+        run.narrow_index()
+        run.fix_last_units()
+        run.make_optimizers()
+        run.optimizer.load_state_dict(stored["optimizer"])
+        run.theta_optimizer.load_state_dict(stored["theta_optimizer"])
+        run.trace = [Epoch(**row) for row in stored["trace"]]
+        run.step, run.count, run.settled, total = stored["progress"]
+        run.total = total.to(run.device)
+        if run.settled:
+            run.masks.detach()
+        own, *shared = stored["generators"]
+        run.generator.set_state(own)
+        _set_global_states(shared, run.device)
+
+
+def _global_states(device: torch.device) -> list[Tensor]:
+    """States of torch's own generators, which dropout draws from."""
+    states = [torch.get_rng_state()]
+    return states + ([torch.cuda.get_rng_state(device)] if device.type == "cuda" else [])
+
+
+def _set_global_states(states: list[Tensor], device: torch.device) -> None:
+    torch.set_rng_state(states[0])
+    if device.type == "cuda":
+        torch.cuda.set_rng_state(states[1], device)

@@ -1,0 +1,224 @@
+"""Finding residual blocks and streams: the sums of a traced network.
+
+Takes a network that torch.fx traces; gives its `Structure`.
+"""
+
+import copy
+import operator
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import Tensor, fx, nn
+
+from combred.reduction import operations
+from combred.reduction.complexity.structure import Block, Structure, exchange, remove_path
+from combred.reduction.layers import HiddenLayer, find_layers
+from combred.reduction.operations import NORMS, PRODUCERS
+from combred.reduction.tracing import Traced
+
+SUMS = (operator.add, torch.add, "add")
+SUMS_IN_PLACE = (operator.iadd, "add_")
+IN_PLACE = (operator.iadd, operator.isub, operator.imul, operator.itruediv)
+ELEMENTWISE = (*operations.HOMOGENEOUS, *operations.BOUNDED, *operations.LINEAR, *operations.OTHER)
+ELEMENTWISE_FUNCTIONS = {
+    *operations.HOMOGENEOUS_FUNCTIONS,
+    *operations.BOUNDED_FUNCTIONS,
+    *operations.LINEAR_FUNCTIONS,
+    *operations.OTHER_FUNCTIONS,
+    *("relu", "tanh", "sigmoid"),
+}
+
+
+def find_structure(
+    network: nn.Module, example_input: Tensor, blocks: Sequence[str] | None = None
+) -> Structure:
+    """The hidden layers and residual blocks of a network that runs on `example_input` (n, ...).
+
+    A residual block is a sum of two values: one, the path, is the output of a module and has a
+    hidden layer on its way; the other, the shortcut, has none since the sum before. blocks: names
+    of the last modules of paths, or of containers that they end, in place of those that are found;
+    () for none.
+
+    Channels that an identity shortcut passes on are not touched, as in the paper's experiments
+    (xi_2 = 1, section 5). Raises ValueError for a network that cannot be traced and for a name
+    that is no path that can be removed, saying why.
+    """
+    trial = copy.deepcopy(network).eval()
+    survey = find_layers(trial, example_input)
+    graph = _Sums(trial, example_input)
+    layers = {layer.name: layer for layer in survey.layers if not layer.selects}
+    streams = {layer.name: layer for layer in graph.streams()}
+    joined = {name for layer in streams.values() for name in layer.carriers}
+    untouched = {name: why for name, why in survey.untouched.items() if name not in joined}
+    if blocks is None:
+        paths = graph.paths(list(layers.values()))
+    else:
+        paths = [graph.named_path(name) for name in blocks]
+    found = {}
+    for path in paths:
+        block, reason = graph.block(path)
+        reason = reason or _fails_without(trial, block, example_input)
+        if reason and blocks is not None:
+            raise ValueError(f"the path that ends in {block.name} cannot be removed: {reason}")
+        if reason:
+            untouched[block.name] = f"as a residual path: {reason}"
+        else:
+            found[block.name] = block
+    return Structure(layers | streams, found, untouched)
+
+
+class _Sums(Traced):
+    """The sums of a traced network: residual blocks and units of streams."""
+
+    def sums(self) -> Iterator[tuple[fx.Node, fx.Node, fx.Node]]:
+        """(sum, one, other) of every addition of two values, in both orders."""
+        for node in self.nodes:
+            if node.target in SUMS + SUMS_IN_PLACE and len(node.args) == 2:
+                if all(isinstance(value, fx.Node) for value in node.args):
+                    yield node, *node.args
+                    yield node, *reversed(node.args)
+
+    def used_for(self, end: fx.Node, through_sums: bool = True) -> set[fx.Node]:
+        """`end` and all that is used for it alone."""
+        region = {end}
+        for node in reversed(self.nodes[: self.nodes.index(end)]):
+            stops = node.op == "placeholder"
+            stops |= node.target in SUMS + SUMS_IN_PLACE and not through_sums
+            if node.users and not stops and all(user in region for user in node.users):
+                region.add(node)
+        return region
+
+    # -- blocks
+
+    def paths(self, layers: list[HiddenLayer]) -> list[fx.Node]:
+        """The last nodes of the nonlinear paths of residual blocks."""
+
+        def nonlinear(region: set[fx.Node]) -> bool:
+            names = {node.target for node in region if node.op == "call_module"}
+            return any({n.name, *(r for r, _ in n.readers)} <= names for n in layers)
+
+        found = []
+        for _, path, shortcut in self.sums():
+            if path.op != "call_module" or len(path.users) > 1:
+                continue
+            alone = len(shortcut.users) == 1 and shortcut.op != "placeholder"
+            other = self.used_for(shortcut, through_sums=False) if alone else set()
+            if nonlinear(self.used_for(path)) and not nonlinear(other):
+                found.append(path)
+        return found
+
+    def named_path(self, name: str) -> fx.Node:
+        """The last node of a module or container `name`; ValueError unless it is added."""
+        inside = [n for n in self.nodes if n.op == "call_module"]
+        inside = [n for n in inside if f"{n.target}.".startswith(f"{name}.")]
+        if not inside:
+            raise ValueError(f"no module {name!r} is called; modules are {', '.join(self.calls)}")
+        added = any(path is inside[-1] for _, path, _ in self.sums())
+        if not added or len(inside[-1].users) > 1:
+            raise ValueError(
+                f"the output of {inside[-1].target} is not added to another value, or not that "
+                "alone; blocks= wants the module whose output is added to the shortcut"
+            )
+        return inside[-1]
+
+    def block(self, path: fx.Node) -> tuple[Block, str]:
+        """The block of a path, and why it cannot be removed, "" if it can."""
+        region = self.used_for(path)
+        modules = tuple(n.target for n in self.nodes if n in region and n.op == "call_module")
+        (total,) = path.users
+        in_place = total.target in SUMS_IN_PLACE and total.args[0] is path
+        reason = ""
+        if any(self.calls.count(name) > 1 for name in modules):
+            reason = "one of its modules is used more than once"
+        elif any(_works_in_place(node) for node in region):
+            reason = "it holds an operation in place, which would change the shortcut's input"
+        elif in_place:
+            sources = {s for n in region for s in n.all_input_nodes if s not in region}
+            if {self.shape(source) for source in sources} != {self.shape(path)}:
+                reason = "`path += shortcut` where the path changes shape; write shortcut + path"
+        return Block(path.target, modules, in_place), reason
+
+    # -- units of sums
+
+    def streams(self) -> Iterator[HiddenLayer]:
+        """The units z of a sum of two linear or convolutional layers, W_2 and W_3 of equation 1:
+        each has a row in both. Sums with an identity are none."""
+        for node, one, other in self.sums():
+            if one is not node.args[0] or node.target in SUMS_IN_PLACE:
+                continue
+            carriers, shape = [self.carriers_of(one), self.carriers_of(other)], self.shape(node)
+            if not all(carriers) or self.shape(one) != self.shape(other):
+                continue
+            linear = isinstance(self.modules[carriers[0][0]], nn.Linear)
+            readers: list[tuple[str, int]] = []
+            norms = self.read(node, readers, linear, len(node.users))
+            if norms is None or not readers or (norms and linear and len(shape) != 2):
+                continue
+            yield HiddenLayer(
+                "+".join(names[0] for names in carriers),
+                shape[-1] if linear else shape[1],
+                (*carriers[0], *carriers[1], *norms),
+                tuple(readers),
+                homogeneous=False,
+                takes_offset=False,
+                last_axis=linear and len(shape) != 2,
+            )
+
+    def carriers_of(self, node: fx.Node) -> list[str]:
+        """Producer and batch norms that make a summand; [] where it is made otherwise."""
+        names: list[str] = []
+        while node.op == "call_module" and len(node.users) == 1 and self.is_plain(node.target):
+            module = self.modules[node.target]
+            names.insert(0, node.target)
+            if isinstance(module, PRODUCERS):
+                return names
+            if not isinstance(module, NORMS):
+                return []
+            node = node.args[0]
+        return []
+
+    def read(self, node: fx.Node, readers: list, linear: bool, branches: int) -> list[str] | None:
+        """Follow a sum to its readers; the batch norms on the way, None where others read it."""
+        norms: list[str] = []
+        for user in node.users:
+            module = self.modules.get(user.target) if user.op == "call_module" else None
+            if isinstance(module, PRODUCERS):
+                if isinstance(module, nn.Linear) != linear or not self.is_plain(user.target):
+                    return None
+                readers.append((user.target, 1))
+                continue
+            if isinstance(module, NORMS) and branches == 1 and self.is_plain(user.target):
+                norms.append(user.target)
+            elif not (isinstance(module, ELEMENTWISE) or user.target in ELEMENTWISE_FUNCTIONS):
+                return None
+            further = self.read(user, readers, linear, max(branches, len(user.users)))
+            if further is None:
+                return None
+            norms += further
+        return norms
+
+    def is_plain(self, name: str) -> bool:
+        """Its weights may be exchanged, and it is no grouped convolution."""
+        return not self.problem(name) and getattr(self.modules[name], "groups", 1) == 1
+
+
+def _works_in_place(node: fx.Node) -> bool:
+    method = node.op == "call_method" and node.target.endswith("_")
+    return method or node.target in IN_PLACE or bool(node.kwargs.get("inplace", False))
+
+
+@torch.no_grad()
+def _fails_without(network: nn.Module, block: Block, example_input: Tensor) -> str:
+    """Take a path out of a network; where it then does not run, put it back and say why."""
+    before = {name: network.get_submodule(name) for name in block.modules}
+    shape = network(example_input).shape
+    remove_path(network, block)
+    problem = "its output has another shape"
+    try:
+        if network(example_input).shape == shape:
+            return ""
+    except (RuntimeError, ValueError, TypeError, IndexError) as error:
+        problem = str(error)
+    for name, module in before.items():
+        exchange(network, name, module)
+    return f"without it the network does not run ({problem})"

@@ -1,0 +1,109 @@
+"""What complexity-aware training may remove, hidden units and residual blocks, and its removal.
+
+`residuals.find_structure` finds the `Structure` of a network. `masks` switches on and off what is
+in it, `expected_cost` says what that costs.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import torch
+from torch import Tensor, nn
+
+from combred.reduction.layers import HiddenLayer
+from combred.reduction.merge import Merge, apply_merge_in_place
+
+
+class Zero(nn.Module):
+    """What is left of a removed path: a scalar zero, or with `full` zeros like its input x."""
+
+    def __init__(self, full: bool = False):
+        super().__init__()
+        self.full = full
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.zeros_like(x) if self.full else x.new_zeros(())
+
+
+@dataclass(frozen=True)
+class Block:
+    """The nonlinear path of a residual block: its last module `name`, whose output is added to the
+    shortcut, and all `modules` that are used for it alone."""
+
+    name: str
+    modules: tuple[str, ...]
+    in_place: bool = False  # `path += shortcut`: a removed path must still give zeros of full shape
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Layers and blocks of a network that may lose units, or go, and why other things may not.
+
+    A layer is named by its producer; the units of a sum of two layers (z of equation 1) by both, as
+    "shortcut+path".
+    """
+
+    layers: dict[str, HiddenLayer]
+    blocks: dict[str, Block]
+    untouched: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """BernoulliMasks by name: one per unit of a layer, then one per block."""
+        return {n: layer.units for n, layer in self.layers.items()} | dict.fromkeys(self.blocks, 1)
+
+    def blocks_around(self, modules: Sequence[str]) -> list[str]:
+        """The blocks that hold all of these modules, the innermost first."""
+        found = [b for b in self.blocks.values() if set(modules) <= set(b.modules)]
+        return [block.name for block in sorted(found, key=lambda block: len(block.modules))]
+
+    def without(self, removed: Sequence[str]) -> "Structure":
+        """The structure when the paths of some blocks, with all that is in them, are gone."""
+        gone = {module for name in removed for module in self.blocks[name].modules}
+        layers, blocks = {}, {}
+        for name, layer in self.layers.items():
+            carriers = tuple(c for c in layer.carriers if c not in gone)
+            readers = tuple(r for r in layer.readers if r[0] not in gone)
+            if carriers:
+                layers[name] = replace(layer, carriers=carriers, readers=readers)
+        for name, block in self.blocks.items():
+            if name not in gone:
+                modules = tuple(m for m in block.modules if m not in gone)
+                blocks[name] = replace(block, modules=modules)
+        return Structure(layers, blocks, self.untouched)
+
+
+# -- surgery -------------------------------------------------------------------------------------
+
+
+def shrink(
+    network: nn.Module, structure: Structure, kept: Mapping[str, Tensor], removed: Sequence[str]
+) -> Structure:
+    """Take the paths of the blocks `removed`, and all units but `kept`, out of `network`, in place.
+
+    kept: indices of units by layer; a layer without an entry stays whole. Returns the structure
+    that is left. The network keeps its type and its forward; on a removed path nothing is computed:
+    its modules pass on what they get, and the last gives zero.
+    """
+    for name in removed:
+        remove_path(network, structure.blocks[name])
+    left = structure.without(removed)
+    layers = dict(left.layers)
+    for name, layer in left.layers.items():
+        if name in kept and len(kept[name]) < layer.units:
+            apply_merge_in_place(network, layer, Merge.prune(kept[name], layer.units))
+            layers[name] = replace(layer, units=len(kept[name]))
+    return replace(left, layers=layers)
+
+
+def remove_path(network: nn.Module, block: Block) -> None:
+    """Take the path of a block out of `network`, in place."""
+    for name in block.modules:
+        left = Zero(block.in_place) if name == block.name else nn.Identity()
+        exchange(network, name, left.train(network.training))
+
+
+def exchange(network: nn.Module, name: str, module: nn.Module) -> None:
+    """Put a module in the place of another."""
+    parent, _, last = name.rpartition(".")
+    setattr(network.get_submodule(parent), last, module)

@@ -1,0 +1,1 @@
+"""The reduction methods: each answers, for one hidden layer, `Merge(kept, mixing)`."""

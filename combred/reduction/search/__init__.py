@@ -1,0 +1,1 @@
+"""The search for the smallest network that meets given limits."""

@@ -1,0 +1,187 @@
+"""The criteria of a reduction: the attempts, their errors, and which of them passed.
+
+Takes the record of a gated stage in reduce.json; gives the section and its figure.
+"""
+
+import math
+
+from matplotlib.figure import Figure
+
+from combred.config import CRITERIA
+from combred.report.blocks import (
+    NO_IGNITION,
+    Block,
+    Note,
+    Picture,
+    Section,
+    Table,
+    Text,
+    duration,
+    percent,
+    shape,
+)
+from combred.report.folder import Folder
+from combred.report.style import BETWEEN, CVODE, FIRST, LAST, WIDTH, plain_log_ticks
+
+ENDED = {
+    "max_keep_ratio": "a still gentler cut was not worth a training (`reduction.max_keep_ratio`)",
+    "attempts": "the attempts were used up (`reduction.attempts`): more may find a smaller one",
+}
+FAILED = {"flame": "**no flame**"}
+
+
+def criteria_record(folder: Folder) -> dict:
+    """What reduce.json tells of the criteria, {} where there was none."""
+    return folder.reductions.get(1, {}).get("criteria", {})
+
+
+def criteria_section(folder: Folder, drawn: set[str]) -> Section | None:
+    """What was asked, what was tried, and what came of it; None where there is no criteria."""
+    criteria = criteria_record(folder)
+    if not criteria:
+        return None
+    blocks: list[Block] = [Text(_told(folder, criteria))]
+    if not criteria["smallest"]:
+        blocks.append(
+            Note("**No smaller network passed:** stage 1 is the network of stage 0.", alarm=True)
+        )
+    if "criteria" in drawn:
+        caption = (
+            "Errors in the criteria's cases against the number of weights. Triangles: right after the "
+            "cut; circles: retrained, and passed; crosses: retrained, and failed; the numbers are "
+            "those of the attempts, 0 the trained network. Dashed: the criteria. On the upper edge: a "
+            "case failed altogether."
+        )
+        alt = "Errors of every attempt against its number of weights"
+        blocks.append(Picture("criteria", alt, caption, "reduce.json"))
+    return Section("The criteria", [*blocks, criteria_table(criteria)])
+
+
+def limits_in_words(criteria: dict) -> str:
+    """What the criteria asks for: "ignition 1 %, flame 0.50 %"."""
+    return ", ".join(
+        f"{_name(kind)} {percent(limit)}" for kind, limit in criteria["limits"].items()
+    )
+
+
+def _told(folder: Folder, criteria: dict) -> str:
+    """The search in words."""
+    trace, cases = criteria["trace"], criteria["cases"]
+    limits = " and ".join(
+        f"a {CRITERIA[kind]} of {percent(limit)}" for kind, limit in criteria["limits"].items()
+    )
+    counts = [f"{len(cases[kind])} {kind}" for kind in ("ignitions", "flames") if cases[kind]]
+    passed = sum(bool(attempt["passed"]) for attempt in trace[1:])
+    weights = folder.reductions[1]["weights_after"]
+    return (
+        f"Asked for: the smallest network with at most {limits}, over {' and '.join(counts)} drawn "
+        f"with seed {criteria['seed']} inside the range of the validation's. They are other cases than "
+        "those by which this report judges, which had no part in the choice. Each attempt cuts the "
+        "smallest network that had passed, retrains it and judges it; after a failure the next cut "
+        f"is gentler. {len(trace) - 1} were made, {passed} passed; the smallest has "
+        f"{weights:,} weights. It ended because {ENDED[criteria['reason']]}."
+    )
+
+
+def criteria_table(criteria: dict) -> Table:
+    """Every attempt: what it was cut from and to, its errors, and whether it passed."""
+    kinds = list(criteria["limits"])
+    heads = ["attempt", "cut from", "to", "widths", "weights", "of stage 0"]
+    for kind in kinds:
+        heads += [f"{_name(kind)}, right after the cut", f"{_name(kind)}, retrained"]
+    rows = []
+    for attempt in criteria["trace"]:
+        first = attempt["number"] == 0
+        widths = attempt["shape"].get("widths")
+        cells = [
+            "0, trained" if first else str(attempt["number"]),
+            "–" if first else str(attempt["parent"]),
+            "–" if first else percent(attempt["factor"]),
+            shape(widths) if widths else "–",
+            f"{attempt['shape']['weights']:,}" if widths else "–",
+            percent(attempt["share"]) if widths else "–",
+        ]
+        for kind in kinds:
+            cells += [_error(attempt, when, kind) for when in ("errors_cut", "errors")]
+        verdict = "yes" if attempt["passed"] else "no"
+        noted = verdict + (f": {attempt['note']}" if attempt["note"] else "")
+        rows.append([*cells, noted, duration(attempt["seconds"])])
+    limits = "; ".join(
+        f"{_name(kind)} {percent(limit)}" for kind, limit in criteria["limits"].items()
+    )
+    caption = (
+        f"The attempts. At most: {limits}. A flame is only followed by a network whose ignitions "
+        "pass."
+    )
+    return Table([*heads, "passed", "time"], rows, "reduce.json", caption, left=0)
+
+
+def _name(kind: str) -> str:
+    return kind.replace("_", ", ")
+
+
+def _error(attempt: dict, when: str, kind: str) -> str:
+    error = (attempt[when] or {}).get(kind)
+    if error is None:
+        return "–"
+    return percent(error) if math.isfinite(error) else FAILED.get(kind, NO_IGNITION)
+
+
+def draw_criteria(criteria: dict) -> Figure:
+    """Errors against weights, a panel for each kind."""
+    kinds = criteria["limits"]
+    figure = Figure(figsize=(WIDTH, 3.9))
+    panels = figure.subplots(1, len(kinds), squeeze=False)[0]
+    for axes, (kind, limit) in zip(panels, kinds.items(), strict=True):
+        _draw_kind(axes, criteria["trace"], kind, limit)
+    panels[0].set_ylabel("error [%]")
+    handles, labels = panels[0].get_legend_handles_labels()
+    named = dict(zip(labels, handles, strict=True))
+    figure.legend(named.values(), named.keys(), loc="outside upper center", ncols=5)
+    return figure
+
+
+def _draw_kind(axes, trace: list[dict], kind: str, limit: float) -> None:
+    """One panel; an infinite error lies on the upper edge."""
+    known = [
+        100 * error
+        for attempt in trace
+        for when in ("errors_cut", "errors")
+        if (error := (attempt[when] or {}).get(kind)) is not None and 0 < error < math.inf
+    ]
+    low, high = min([*known, 100 * limit]) / 1.6, max([*known, 100 * limit]) * 2.5
+    axes.set(xscale="log", yscale="log", ylim=(low, high), xlabel="weights", title=CRITERIA[kind])
+    axes.axhline(100 * limit, color=CVODE, ls="--", lw=1, label="the criteria", zorder=1)
+    looks = {
+        "errors_cut": ("right after the cut", "v", BETWEEN[3]),
+        True: ("retrained, passed", "o", FIRST),
+        False: ("retrained, failed", "X", LAST),
+    }
+    for attempt in trace:
+        if not attempt["shape"]:
+            continue  # nothing so small could be cut
+        weights, after = attempt["shape"]["weights"], attempt["passed"]
+        for when, look in (("errors_cut", "errors_cut"), ("errors", after)):
+            error = (attempt[when] or {}).get(kind)
+            if error is None:
+                continue
+            label, marker, colour = looks[look]
+            at = min(max(100 * error, low), high)
+            axes.plot(weights, at, marker, color=colour, ms=7, ls="", label=label, clip_on=False)
+            if when == "errors":
+                axes.annotate(
+                    str(attempt["number"]),
+                    (weights, at),
+                    xytext=(6, 5),
+                    textcoords="offset points",
+                    fontsize=9,
+                )
+    plain_log_ticks(axes)
+    axes.invert_xaxis()
+    sizes = sorted({a["shape"]["weights"] for a in trace if a["shape"]})
+    ticks: list[int] = []
+    room = max(1.15, (sizes[-1] / sizes[0]) ** (1 / 13))
+    for size in sizes:  # labels that leave one another room
+        ticks += [size] if not ticks or size > room * ticks[-1] else []
+    axes.set_xticks(ticks, [f"{size:,}" for size in ticks], rotation=30)
+    axes.minorticks_off()

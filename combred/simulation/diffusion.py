@@ -1,0 +1,168 @@
+"""Diffusion of species and heat along one dimension, in the mass coordinate m = integral rho dx.
+
+In this coordinate a flame at constant pressure has no convection: what is left beside chemistry is
+
+    dY_k/dt = -dj_k/dm        dh/dt = -dq/dm        d/dx = rho d/dm
+
+Takes a `Mechanism`; gives the state of the cells a time tau later. Finite volumes of equal mass,
+fluxes at faces from centred differences: second order in space, and what leaves a cell enters its
+neighbour. No flux passes the two ends. In time: RKL2, an explicit method of second order whose
+stable step grows with the square of its stages.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.thermo import GAS_CONSTANT, Thermo
+from combred.chemistry.transport import MixtureTransport
+
+SAFETY = 1.15  # on the spectral radius, whose estimate leaves the coupling of species out
+NEWTON = 2  # steps from one stage's T to the next, which is a few kelvin away: 1e-9 K are left
+MOST_STAGES = 201  # a step that needs more comes from no flame that a cell could follow
+
+
+@dataclass(frozen=True)
+class Fluxes:
+    """Through the inner faces: j (n - 1, n_species) [kg/(m^2 s)], q (n - 1,) [W/m^2]; `rate` [1/s],
+    the spectral radius of the operator."""
+
+    j: np.ndarray
+    q: np.ndarray
+    rate: float
+
+
+class Diffusion:
+    """Mixture-averaged diffusion at pressure `p` [Pa] between cells of mass `cell_mass` [kg/m^2].
+
+    As in Cantera's FreeFlame (Kee, Coltrin & Glarborg 2003, section 12.7), at the face between two
+    cells, with the means of T and Y there:
+
+    j_k* = -rho (W_k / W) D_k dX_k/dx      j_k = j_k* - Y_k sum_i j_i*   (correction velocity)
+    q = -lambda dT/dx + sum_k h_k j_k
+    """
+
+    def __init__(self, mechanism: Mechanism, p: float, cell_mass: float):
+        self.p, self.cell_mass = p, cell_mass
+        self.transport = MixtureTransport(mechanism)
+        self._weights = mechanism.molecular_weights
+        self._thermo = Thermo(mechanism)
+        self._low, self._high = self._thermo.low.numpy(), self._thermo.high.numpy()
+        self._T_mid = mechanism.T_mid
+        self._bounds = mechanism.T_min / 2, mechanism.T_max + 1000.0  # those of Thermo
+
+    def enthalpy(self, T: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """h (n,) [J/kg] of T (n,) [K], Y (n, n_species)."""
+        return self._thermo.enthalpy(torch.from_numpy(T), torch.from_numpy(Y)).numpy()
+
+    def temperature(
+        self, h: np.ndarray, Y: np.ndarray, guess: np.ndarray, iterations: int = 4
+    ) -> np.ndarray:
+        """T (n,) [K] of h (n,) [J/kg], Y (n, n_species), by Newton's method from guess (n,) [K], as
+        `Thermo.temperature`, but with the polynomials of the mixtures: a fraction of the time.
+
+        Which half of its polynomials a species has is decided anew in every second iteration; the
+        halves meet with equal h and cp.
+        """
+        T = guess.clip(*self._bounds)
+        for i in range(iterations):
+            if i % 2 == 0:
+                high = np.where(T[:, None] > self._T_mid, Y, 0.0)
+                a = (high @ self._high + (Y - high) @ self._low).T
+            cp = a[0] + T * (a[1] + T * (a[2] + T * (a[3] + T * a[4])))
+            own = a[0] + T * (a[1] / 2 + T * (a[2] / 3 + T * (a[3] / 4 + T * a[4] / 5)))
+            T = (T - (own * T + a[5] - h) / cp).clip(*self._bounds)
+        return T
+
+    def density(self, T: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """rho (n,) [kg/m^3] of T (n,) [K], Y (n, n_species)."""
+        return self.p / (GAS_CONSTANT * T * (Y / self._weights).sum(1))
+
+    def position(self, T: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """x (n,) [m] of the cells' centres; the first cell begins at x = 0."""
+        width = self.cell_mass / self.density(T, Y)
+        return np.cumsum(width) - 0.5 * width
+
+    def fluxes(self, T: np.ndarray, Y: np.ndarray, rate: bool = True) -> Fluxes:
+        """The fluxes between cells of T (n,) [K], Y (n, n_species); their `rate` on demand."""
+        moles = Y / self._weights
+        inverse_W = moles.sum(1)
+        X = moles / inverse_W[:, None]
+        width = GAS_CONSTANT * T * inverse_W * (self.cell_mass / self.p)  # of a cell, m
+        distance = 0.5 * (width[1:] + width[:-1])
+        T_face, Y_face = 0.5 * (T[1:] + T[:-1]), 0.5 * (Y[1:] + Y[:-1])
+        moles = Y_face / self._weights
+        inverse_W = moles.sum(1)
+        X_face = moles / inverse_W[:, None]
+        rho = self.p / (GAS_CONSTANT * T_face * inverse_W)
+        D = self.transport.diffusion(T_face, self.p, X_face)
+        conductivity = self.transport.conductivity(T_face, X_face)
+        slope = (rho * inverse_W / distance)[:, None] * self._weights
+        j = -slope * D * (X[1:] - X[:-1])
+        j -= Y_face * j.sum(1, keepdims=True)
+        faces = torch.from_numpy(T_face)
+        h = self._thermo.species_enthalpy(faces).numpy()
+        q = (h * j).sum(1) - conductivity * (T[1:] - T[:-1]) / distance
+        if not rate:
+            return Fluxes(j, q, np.nan)
+        cp = self._thermo.cp(faces, torch.from_numpy(Y_face)).numpy()
+        fastest = np.maximum(rho * D.max(1), conductivity / cp) / distance
+        return Fluxes(j, q, 4.0 * SAFETY * float(fastest.max()) / self.cell_mass)
+
+    def rates(self, fluxes: Fluxes) -> tuple[np.ndarray, np.ndarray]:
+        """dY/dt (n, n_species) [1/s] and dh/dt (n,) [J/(kg s)] in the cells."""
+        dY = np.zeros((len(fluxes.j) + 1, fluxes.j.shape[1]))
+        dh = np.zeros(len(dY))
+        dY[:-1], dh[:-1] = -fluxes.j, -fluxes.q
+        dY[1:] += fluxes.j
+        dh[1:] += fluxes.q
+        return dY / self.cell_mass, dh / self.cell_mass
+
+    def step(
+        self, T: np.ndarray, Y: np.ndarray, h: np.ndarray, tau: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """T (n,) [K], Y (n, n_species) and h (n,) [J/kg] after diffusion over tau [s].
+
+        RKL2 (Meyer, Balsara & Aslam, J. Comput. Phys. 257 (2014) 594, equations 17 and 18), with
+        as many stages as the spectral radius asks for. Raises FloatingPointError where the state
+        admits no fluxes: NaN, or a diffusivity beyond `MOST_STAGES`.
+        """
+        first = self.fluxes(T, Y)
+        stages = stages_for(0.5 * tau * first.rate)
+        w = 4.0 / (stages**2 + stages - 2)
+        dY0, dh0 = self.rates(first)
+        Y0, h0 = Y, h
+        Y, h = Y0 + w / 3.0 * tau * dY0, h0 + w / 3.0 * tau * dh0
+        T = self.temperature(h, Y, T, NEWTON)
+        before_Y, before_h = Y0, h0
+        for i in range(2, stages + 1):
+            mu = (2 * i - 1) / i * _b(i) / _b(i - 1)
+            nu = -(i - 1) / i * _b(i) / _b(i - 2)
+            gamma = -(1.0 - _b(i - 1)) * mu * w * tau
+            dY, dh = self.rates(self.fluxes(T, Y, rate=False))
+            rest = 1.0 - mu - nu
+            new_Y = mu * Y + nu * before_Y + rest * Y0 + mu * w * tau * dY + gamma * dY0
+            new_h = mu * h + nu * before_h + rest * h0 + mu * w * tau * dh + gamma * dh0
+            before_Y, before_h, Y, h = Y, h, new_Y, new_h
+            T = self.temperature(h, Y, T, NEWTON)
+        return T, Y, h
+
+
+def _b(i: int) -> float:
+    """Coefficient b_i of RKL2."""
+    return (i**2 + i - 2) / (2 * i * (i + 1)) if i > 1 else 1.0 / 3.0
+
+
+def stages_for(ratio: float) -> int:
+    """The fewest stages of RKL2, an odd number from 3, that are stable for a step of `ratio` times
+    the largest one of explicit Euler: ratio <= (s^2 + s - 2) / 4. FloatingPointError where there is
+    no such number up to `MOST_STAGES`."""
+    if not ratio <= (MOST_STAGES**2 + MOST_STAGES - 2) / 4:
+        raise FloatingPointError(
+            f"diffusion over this step is {ratio:.3g} times as long as explicit Euler allows: the "
+            "state is no flame's any more, or the cells are far too small (validation.flame_cells)"
+        )
+    stages = int(np.ceil(0.5 * (np.sqrt(9.0 + 16.0 * ratio) - 1.0)))
+    return max(3, stages + 1 - stages % 2)

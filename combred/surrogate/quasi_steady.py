@@ -1,0 +1,89 @@
+"""The quasi-steady prediction of a step: a quasi-steady-state step, and how stiff it is.
+
+Takes states; gives changes of [T, F(Y)], which the network sees, and which it corrects. They are
+not the answer, and alone far from it, but hold most of what is steep in it.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from combred.chemistry.kinetics import Kinetics
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.thermo import Thermo
+
+
+class QuasiSteadyState(nn.Module):
+    """The change over `dt` [s] as 1 or 2 `evaluations` of the quasi-steady change it.
+
+    With creation C and destruction D = Y / tau frozen, dY/dt = C - Y / tau has the solution
+
+        dY = (C tau - Y) (1 - exp(-dt / tau)),
+
+    the quasi-steady-state predictor (Mott, Oran & van Leer, J. Comput. Phys. 164 (2000)), right for
+    what is slow and for what is in balance. With two, the corrector: the same with the means of C
+    and 1 / tau over the step, its end as predicted. `lam`, `floor`: of the Box-Cox transform F;
+    `dtype`: of the rates (see `Kinetics`) and of what follows from them. Raises ValueError for
+    rates that `Kinetics` does not know.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        dt: float,
+        lam: float,
+        floor: float,
+        evaluations: int,
+        dtype: torch.dtype = torch.float32,
+    ):
+        super().__init__()
+        if evaluations not in (1, 2):
+            raise ValueError(f"evaluations of the reaction rates: 1 or 2, not {evaluations}")
+        self.dt, self.lam, self.floor, self.evaluations = dt, lam, floor, evaluations
+        self.kinetics = Kinetics(mechanism, dtype)
+        self.thermo = Thermo(mechanism)
+        reactive = torch.tensor((~mechanism.inert).nonzero()[0])
+        self.register_buffer("reactive", reactive, persistent=False)
+        columns = torch.cat([torch.zeros(1, dtype=torch.int64), 2 + reactive])
+        self.register_buffer("columns", columns, persistent=False)  # of [T, p, Y], that change
+
+    def forward(self, T: Tensor, p: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
+        """Change of [T, F(Y)] (n, 1 + n_reactive) over dt and stiffness log10(dt / tau + 1e-6)
+        (n, n_reactive), float32, at T (n,) [K], p (n,) [Pa], Y (n, n_species) >= floor."""
+        T = T.clamp(self.thermo.T_min / 2, self.thermo.T_max + 1000.0)  # as `Thermo.temperature`
+        heat = self.thermo.species_enthalpy(T) / self.thermo.cp(T, Y)[:, None]
+        Y = Y.T.contiguous()  # species by states, as `Kinetics`
+        net, destruction = self.kinetics(T, p, Y)
+        heat, y = heat.T.to(net.dtype).contiguous(), Y.to(net.dtype)
+        loss = destruction / y
+        dY = self.step(net, loss)
+        if self.evaluations == 2:
+            ahead = torch.maximum(Y + dY, 1e-6 * Y)
+            ahead = ahead / ahead.sum(dim=0)
+            T_ahead = (T - (heat * dY).sum(dim=0)).clamp(self.thermo.T_min, self.thermo.T_max)
+            net_ahead, destruction = self.kinetics(T_ahead, p, ahead)
+            loss_ahead = destruction / ahead.to(net.dtype)
+            # The mean of C less Y times that of 1 / tau, with C = dY/dt + D at either end.
+            net = (net + net_ahead + (ahead - Y).to(net.dtype) * loss_ahead) / 2
+            loss = (loss + loss_ahead) / 2
+            dY = self.step(net, loss)
+        dT = -(heat * dY).sum(dim=0, keepdim=True)
+        y, dY = y.index_select(0, self.reactive), dY.index_select(0, self.reactive)
+        stiffness = torch.log10(self.dt * loss.index_select(0, self.reactive) + 1e-6)
+        change = torch.cat([dT, self.change_of_F(y, dY)]).T.contiguous()
+        return change.to(torch.float32), stiffness.T.contiguous().to(torch.float32)
+
+    def step(self, net: Tensor, loss: Tensor) -> Tensor:
+        """dY (n_species, n) with creation and loss frequency 1 / tau [1/s] frozen; net (n_species,
+        n) [1/s]: dY/dt at the beginning."""
+        x = self.dt * loss
+        # (1 - exp(-x)) / x, which is 1 - x / 2 where x is too small to divide by.
+        share = torch.where(x > 1e-4, -torch.expm1(-x) / x.clamp(min=1e-4), 1.0 - x / 2)
+        return self.dt * net * share
+
+    def change_of_F(self, Y: Tensor, dY: Tensor) -> Tensor:
+        """F(Y + dY) - F(Y) without the cancellation; F takes no less than the floor."""
+        # least: of Y + dY, in units of Y; exactly 1 at the floor, where nothing can decay.
+        growth, least = dY / Y, torch.full_like(Y, self.floor) / Y
+        grown, growth = torch.maximum(1.0 + growth, least), torch.maximum(growth, least - 1.0)
+        ln = torch.where(growth > -0.5, torch.log1p(growth), torch.log(grown))
+        return Y**self.lam * torch.expm1(self.lam * ln) / self.lam

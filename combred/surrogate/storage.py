@@ -1,0 +1,107 @@
+"""Surrogates on disk as safetensors: what `save_surrogate` wrote, `load_surrogate` reads back."""
+
+import json
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save as serialize
+
+from combred.chemistry.mechanism import Mechanism
+from combred.records import write_bytes
+from combred.surrogate.network import Network
+from combred.surrogate.surrogate import Surrogate
+from combred.surrogate.transform import make_transform
+
+# Names of tensors in files that earlier versions wrote, and what they are now.
+RENAMED = {
+    "precision": "inverse_covariance",
+    "farthest": "max_mahalanobis",
+    "transform.foretold_": "transform.qss_",
+    "transform.foretold.": "transform.qss.",
+}
+
+
+def save_surrogate(
+    path: Path, surrogate: Surrogate, mechanism: Mechanism, half: bool = False
+) -> None:
+    """Write a surrogate as safetensors, whole or not at all.
+
+    `half`: weights and biases in float16, for half the size; they are read back into float32. That
+    rounds each by up to 5e-4 of itself, which delays feel: validate the file that is written.
+    """
+    boxcox = surrogate.transform.boxcox
+    identity = {
+        "mechanism": mechanism.name,
+        "mechanism_sha256": mechanism.sha256,
+        "species": list(mechanism.species_names),
+        "dt": surrogate.dt,
+        "widths": surrogate.network.widths,
+        "boxcox": boxcox.lam,
+        "floor": boxcox.floor,
+        "power": surrogate.transform.power,
+        "kinetics": surrogate.transform.evaluations,
+    }
+    tensors = {k: v.detach().cpu().contiguous() for k, v in surrogate.state_dict().items()}
+    if half:
+        tensors |= {k: v.half() for k, v in tensors.items() if k.startswith("network.")}
+    write_bytes(Path(path), serialize(tensors, metadata={"combred": json.dumps(identity)}))
+
+
+def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:
+    """Read a surrogate that `save_surrogate` wrote for this mechanism.
+
+    Raises FileNotFoundError where there is none, ValueError where the file is damaged or belongs
+    to another mechanism.
+    """
+    path = Path(path)
+    identity, tensors = _read(path)
+    if identity["mechanism_sha256"] != mechanism.sha256:
+        raise ValueError(
+            f"{path} was trained for {identity['mechanism']} "
+            f"(sha256 {identity['mechanism_sha256'][:12]}), but the mechanism asked for is "
+            f"{mechanism.name} ({mechanism.sha256[:12]}). "
+            + mechanism.mend_mismatch(identity["mechanism"])
+        )
+    transform = make_transform(
+        mechanism,
+        identity["dt"],
+        identity["boxcox"],
+        identity["floor"],
+        identity["power"],
+        identity.get("kinetics", 0),  # files from before there were any
+    )
+    surrogate = Surrogate(mechanism, identity["dt"], transform, Network(identity["widths"]))
+    surrogate.load_state_dict(tensors)
+    return surrogate.eval()
+
+
+def mechanism_of(path: Path) -> str:
+    """The mechanism's name that a surrogate's file tells. Raises as `load_surrogate` does."""
+    return _read(Path(path))[0]["mechanism"]
+
+
+def _read(path: Path) -> tuple[dict, dict[str, torch.Tensor]]:
+    """What a surrogate's file tells of itself, and its tensors."""
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"no network at {path}: run `python -m combred.pipeline stage=N`, which makes it"
+        )
+    try:
+        with safe_open(path, "pt") as file:
+            identity = json.loads(file.metadata()["combred"])
+            tensors = {_current(name): file.get_tensor(name) for name in file.keys()}
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{path} is not a whole combred network ({error}). Delete it; the pipeline makes it "
+            "again."
+        ) from error
+    return identity, tensors
+
+
+def _current(name: str) -> str:
+    """The name of a tensor as it is now."""
+    for old, new in RENAMED.items():
+        if name == old or (old[-1] in "._" and name.startswith(old)):
+            return new + name[len(old) :]
+    return name

@@ -1,0 +1,1 @@
+"""Training a network: loop, batches, losses, optimizers, schedules, checkpoints, devices."""

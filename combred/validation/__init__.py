@@ -1,0 +1,1 @@
+"""What is compared with CVODE, how it is stored, and what is accepted."""

@@ -1,0 +1,137 @@
+"""Rollouts and flames on disk: one group for CVODE and one for each network.
+
+validation.h5, <group>/<i>: t (n,) [s], T (n,) [K], Y (n, n_species) in float32; T0, p, phi
+flames.h5, <group>/<i>: x, T, Y of the cells, t, speeds, fronts of the steps, and what else a
+`combred.simulation.flame.Flame` is, as attributes
+"""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from combred.chemistry.mechanism import Mechanism
+from combred.dataset.states import require_space
+from combred.simulation.flame import Flame, FlameCase, Profile
+from combred.simulation.ignition import Case, Rollout
+
+
+def write_rollouts(
+    path: Path, groups: dict[str, list[Rollout]], mechanism: Mechanism, inputs: dict
+) -> None:
+    """Write the rollouts of each group and the `inputs` they depend on, whole or not at all."""
+    new = Path(path).with_suffix(".new")
+    values = sum(
+        rollout.Y.size + 2 * len(rollout.t) for group in groups.values() for rollout in group
+    )
+    require_space(new.parent, 8 * values)
+    with h5py.File(new, "w") as file:
+        file.attrs["species"] = list(mechanism.species_names)
+        file.attrs["inputs"] = json.dumps(inputs)
+        for name, rollouts in groups.items():
+            for i, rollout in enumerate(rollouts):
+                group = file.create_group(f"{name}/{i:03d}")
+                case = rollout.case
+                group.attrs.update({"T0": case.T0, "p": case.p, "phi": case.phi})
+                columns = {
+                    "t": (rollout.t, "f8", "s"),
+                    "T": (rollout.T, "f8", "K"),
+                    "Y": (rollout.Y, "f8" if name == "cvode" else "f4", "1"),
+                }
+                for key, (data, dtype, unit) in columns.items():
+                    group.create_dataset(
+                        key,
+                        data=data.astype(dtype),
+                        compression="gzip",
+                        compression_opts=1,
+                        shuffle=True,
+                    ).attrs["units"] = unit
+    os.replace(new, path)
+
+
+def read_rollouts(path: Path, mechanism: Mechanism) -> tuple[dict[str, list[Rollout]], dict]:
+    """The groups of a file and their inputs; both {} if there is no file.
+
+    Raises ValueError where the file is damaged, or of another mechanism.
+    """
+    return _read(Path(path), mechanism, _rollout)
+
+
+def _read(path: Path, mechanism: Mechanism, read: Callable) -> tuple[dict[str, list], dict]:
+    if not path.exists():
+        return {}, {}
+    try:
+        with h5py.File(path, "r") as file:
+            if list(file.attrs["species"]) != list(mechanism.species_names):
+                raise ValueError("it holds the species of another mechanism")
+            groups = {n: [read(group[i]) for i in sorted(group)] for n, group in file.items()}
+            return groups, json.loads(file.attrs["inputs"])
+    except (OSError, KeyError, ValueError) as error:
+        raise ValueError(
+            f"{path} cannot be used ({error}). Delete it and run "
+            "`python -m combred.pipeline only=validate` again."
+        ) from error
+
+
+def _rollout(group: h5py.Group) -> Rollout:
+    case = Case(*(float(group.attrs[name]) for name in ("T0", "p", "phi")))
+    return Rollout(case, group["t"][...], group["T"][...], np.asarray(group["Y"][...], float))
+
+
+# -- flames ----------------------------------------------------------------------------------------
+
+CELLS = {"x": "m", "T": "K", "Y": "1"}
+STEPS = {"t": "s", "speeds": "m/s", "fronts": "kg/m^2"}
+NUMBERS = ("speed", "displacement_speed", "thickness", "outcome")
+
+
+def write_flames(
+    path: Path, groups: dict[str, list[Flame]], mechanism: Mechanism, inputs: dict
+) -> None:
+    """Write the flames of each group and the `inputs` they depend on, whole or not at all."""
+    new = Path(path).with_suffix(".new")
+    flames = [flame for group in groups.values() for flame in group]
+    require_space(new.parent, 8 * sum(flame.Y.size + 3 * len(flame.t) for flame in flames))
+    with h5py.File(new, "w") as file:
+        file.attrs["species"] = list(mechanism.species_names)
+        file.attrs["inputs"] = json.dumps(inputs)
+        for name, flames in groups.items():
+            for i, flame in enumerate(flames):
+                group, profile = file.create_group(f"{name}/{i:03d}"), flame.profile
+                group.attrs.update({key: getattr(flame, key) for key in NUMBERS})
+                case = {"unburnt_T": flame.case.T, "p": flame.case.p, "phi": flame.case.phi}
+                group.attrs.update(case | {"cell_mass": profile.cell_mass})
+                group.attrs.update({"burnt_T": profile.burnt_T, "unburnt": profile.unburnt})
+                group.attrs["profile_speed"] = profile.speed
+                for key, unit in (CELLS | STEPS).items():
+                    data = group.create_dataset(key, data=getattr(flame, key), compression="gzip")
+                    data.attrs["units"] = unit
+    os.replace(new, path)
+
+
+def read_flames(path: Path, mechanism: Mechanism) -> tuple[dict[str, list[Flame]], dict]:
+    """The groups of a file and their inputs; both {} if there is no file.
+
+    Raises ValueError where the file is damaged, or of another mechanism.
+    """
+    return _read(Path(path), mechanism, _flame)
+
+
+def _flame(group: h5py.Group) -> Flame:
+    attributes = group.attrs
+    case = FlameCase(*(float(attributes[name]) for name in ("unburnt_T", "p", "phi")))
+    profile = Profile(
+        case,
+        float(attributes["cell_mass"]),
+        np.array(attributes["unburnt"]),
+        float(attributes["burnt_T"]),
+        group["T"][...],
+        group["Y"][...],
+        float(attributes["profile_speed"]),
+    )
+    numbers = [float(attributes[name]) for name in NUMBERS[:3]]
+    steps = [group[name][...] for name in STEPS]
+    return Flame(profile, group["x"][...], *steps, *numbers, str(attributes["outcome"]))

@@ -1,0 +1,125 @@
+"""Time per state of CVODE and of surrogates, on the same states and one core, in one run."""
+
+import os
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactor import CVODE, Advance
+from combred.config import ChemistrySettings
+from combred.surrogate.surrogate import Surrogate
+from combred.threads import one_thread
+
+CFD_TOLERANCE = ChemistrySettings(rtol=1e-6, atol=1e-10)  # what a CFD run would rather choose
+WARM_UP = 3  # rounds that do not count: TorchScript compiles in its first two calls
+CVODE_STATES = 256  # CVODE is timed on fewer states: it is slow, and has no batches
+
+
+def compare_times(
+    mechanism: Mechanism,
+    surrogates: dict[int, Surrogate],
+    chemistry: ChemistrySettings,
+    states: np.ndarray,
+    repeats: int = 7,
+    on_progress: Callable[[int, int], None] = lambda *_: None,
+) -> dict:
+    """Time per state [s], on one core, of CVODE at the labels' and at `CFD_TOLERANCE`, and of each
+    stage's surrogate (whole, as TorchScript runs it) and network alone, on `states`
+    (n, 2 + n_species).
+    """
+    dt = next(iter(surrogates.values())).dt
+    advances: dict[str, tuple[Advance, int]] = {}
+    for tolerance in (chemistry, CFD_TOLERANCE):
+        name = f"CVODE rtol {tolerance.rtol:g} atol {tolerance.atol:g}"
+        cvode = CVODE(mechanism, dt, tolerance.rtol, tolerance.atol)
+        advances[name] = cvode, CVODE_STATES
+    for stage, surrogate in surrogates.items():
+        advances[f"stage {stage}"] = scripted(surrogate), len(states)
+        advances[f"stage {stage}, network alone"] = network_alone(surrogate, states), len(states)
+    with one_thread():
+        times = time_per_state(advances, states, repeats, on_progress)
+    return {
+        "cores": 1,
+        "machine": machine(),
+        "batch": len(states),
+        "cvode_states": CVODE_STATES,
+        "times": times,
+        "states": "unperturbed states of states.h5",
+    }
+
+
+def time_per_state(
+    advances: dict[str, tuple[Advance, int]],
+    states: np.ndarray,
+    repeats: int,
+    on_progress: Callable[[int, int], None] = lambda *_: None,
+) -> dict[str, dict[str, float]]:
+    """Median and spread of the time per state [s] of each `Advance`.
+
+    advances: name -> (advance, how many of the `states` (n, 2 + n_species) it is given each time,
+    evenly spread over all of them, since neighbours in a state file are alike).
+    The repeats are interleaved, so that a slow moment of the machine falls on all of them.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in advances}
+    for repeat in range(WARM_UP + repeats):
+        for name, (advance, n) in advances.items():
+            part = spread(states, n)
+            T, p, Y = part[:, 0].copy(), part[:, 1].copy(), part[:, 2:].copy()
+            started = time.perf_counter()
+            advance(T, p, Y)
+            if repeat >= WARM_UP:
+                seconds[name].append((time.perf_counter() - started) / len(part))
+        on_progress(repeat + 1, WARM_UP + repeats)
+    return {
+        name: {
+            "median": float(np.median(values)),
+            "fastest": min(values),
+            "slowest": max(values),
+            "repeats": repeats,
+        }
+        for name, values in seconds.items()
+    }
+
+
+def spread(states: np.ndarray, count: int) -> np.ndarray:
+    """`count` rows at even distances, or all rows if there are fewer."""
+    return states[np.linspace(0, len(states) - 1, min(count, len(states))).astype(int)]
+
+
+def scripted(surrogate: Surrogate) -> Advance:
+    """The surrogate as an `Advance` the way a CFD code runs it: TorchScript, frozen."""
+    module = torch.jit.freeze(torch.jit.script(surrogate.cpu().eval()))
+
+    def advance(T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        with torch.no_grad():
+            out = module(torch.from_numpy(np.column_stack([T, p, Y]))).numpy()
+        return out[:, 0], out[:, 2:]
+
+    return advance
+
+
+def network_alone(surrogate: Surrogate, states: np.ndarray) -> Advance:
+    """Only the network's products, on the features of `states`: what the papers time. It has the
+    call of an `Advance` and gives back the state that it was given."""
+    transform, network = surrogate.transform, surrogate.network
+    x = transform.inputs(torch.as_tensor(states))
+
+    def advance(T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        with torch.no_grad():
+            network(x[: len(T)])
+        return T, Y
+
+    return advance
+
+
+def machine() -> str:
+    """The processor's name and its number of cores."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return f"{names[0] if names else platform.processor()}, {os.cpu_count()} cores"

@@ -1,0 +1,140 @@
+"""The element projection: exact, positive, and idle where there is nothing to do."""
+
+import numpy as np
+import pytest
+import torch
+
+from combred.chemistry.element_projection import ElementProjection, solve_small
+
+
+def perturbed(Y: np.ndarray, size: float, seed: int = 0) -> torch.Tensor:
+    """Every mass fraction times exp(size u), u uniform in [-1, 1]."""
+    u = np.random.default_rng(seed).uniform(-1.0, 1.0, Y.shape)
+    return torch.tensor(Y * np.exp(size * u))
+
+
+def element_error(mechanism, Y, target) -> np.ndarray:
+    """Largest error of an element's mass fraction, for each row."""
+    return np.abs((np.asarray(Y) - np.asarray(target)) @ mechanism.elements.T).max(axis=1)
+
+
+def active(path) -> np.ndarray:
+    """States of the path in which ignition has begun: 5 K and more above the first."""
+    return path.Y[path.T > path.T[0] + 5.0]
+
+
+@pytest.mark.parametrize("size", [1e-4, 1e-2, 0.1])
+def test_elements_are_exact_once_ignition_has_begun(mechanism, path, size):
+    Y = active(path)
+    moved = ElementProjection(mechanism)(perturbed(Y, size), torch.tensor(Y))
+    # Six Newton steps from an error of 0.1 reach float64 rounding.
+    assert element_error(mechanism, moved, Y).max() < 1e-13
+    assert (moved.sum(dim=1) - 1.0).abs().max() < 1e-12
+
+
+def test_elements_are_exact_where_only_traces_can_tell_them_apart(mechanism, path):
+    # Early in the induction zone one species (CH4) carries two elements (C, H); only radicals, of
+    # mass fraction 1e-8, can correct their ratio.
+    Y = path.Y[path.T <= path.T[0] + 5.0]
+    moved = ElementProjection(mechanism)(perturbed(Y, 1e-2), torch.tensor(Y))
+    assert element_error(mechanism, moved, Y).max() < 1e-12  # as on the rest of the path
+
+
+def test_nothing_to_do_changes_nothing(mechanism, path):
+    Y = torch.tensor(path.Y)
+    assert torch.equal(ElementProjection(mechanism)(Y, Y), Y)
+
+
+def test_mass_fractions_stay_positive_and_zeros_stay_zero(mechanism, path):
+    Y = path.Y.copy()
+    Y[:, 1] = 0.0  # H, say, is absent
+    moved = ElementProjection(mechanism)(perturbed(Y, 0.3), torch.tensor(Y))
+    assert torch.isfinite(moved).all()
+    assert torch.equal(moved == 0.0, torch.tensor(Y) == 0.0)
+    assert (moved >= 0.0).all()
+
+
+def test_inert_species_are_those_of_the_target(mechanism, path):
+    Y = torch.tensor(path.Y)
+    moved = ElementProjection(mechanism)(perturbed(path.Y, 0.3), Y)
+    assert torch.equal(moved[:, mechanism.inert], Y[:, mechanism.inert])
+
+
+def test_abundant_species_carry_the_correction(mechanism, path):
+    Y = active(path)
+    trace = mechanism.index("HO2")
+    Y[:, trace] = 1e-12
+    raw = perturbed(Y, 1e-3)
+    moved = ElementProjection(mechanism)(raw, torch.tensor(Y))
+    relative = (moved / raw - 1.0).abs()
+    # Species of 0.1 move by about 1e-3 of themselves; the weight of the trace is 1e-8 of theirs.
+    assert relative.nan_to_num().max() > 1e-4
+    assert relative[:, trace].max() < 1e-8
+
+
+def test_a_target_of_other_elements_is_reached(mechanism, path):
+    # A surrogate is moved to the elements of another state: here, with more oxygen and less fuel.
+    raw = active(path)
+    target = 0.99 * raw + 0.01 * path.Y[0]
+    target[:, mechanism.index("O2")] += 1e-3
+    moved = ElementProjection(mechanism)(torch.tensor(raw), torch.tensor(target))
+    assert element_error(mechanism, raw, target).min() > 1e-4
+    assert element_error(mechanism, moved, target).max() < 1e-13  # float64 rounding
+
+
+@pytest.mark.parametrize("mixture", ["N2:1", "O2:1, N2:3.76", "H2:1", "H2O:1, AR:1", "H2:1, O2:1"])
+def test_absent_elements_do_not_matter(mechanism, mixture):
+    gas = mechanism.solution()
+    gas.TPX = 1000.0, 1e5, mixture
+    Y = gas.Y[None]
+    moved = ElementProjection(mechanism)(perturbed(Y, 0.1), torch.tensor(Y))
+    assert torch.isfinite(moved).all()
+    assert element_error(mechanism, moved, Y).max() < 1e-13  # float64 rounding
+
+
+@pytest.mark.parametrize("size", [1e-3, 0.1, 1.0])
+def test_the_linearization_is_the_change_of_the_answer(mechanism, path, size):
+    projection, Y = ElementProjection(mechanism), torch.tensor(active(path))
+    raw = perturbed(active(path), size)
+    moved = projection(raw, Y)
+    assert projection.error(moved, Y).max() < 1e-9
+    dY = raw * torch.tensor(np.random.default_rng(1).uniform(-1.0, 1.0, Y.shape))
+    h = 1e-4
+    change = (projection(raw + h * dY, Y) - projection(raw - h * dY, Y)) / (2 * h)
+    found = projection.linearized(raw, moved, dY)
+    # Central differences: h^2 of the values, and 1e-13 / h of what Newton's method leaves.
+    assert torch.allclose(found, change, rtol=1e-5, atol=1e-7)
+    assert (change.abs().amax(dim=0) > 1e-5).sum() > 5
+
+
+def test_the_linearization_is_finite_whatever_it_is_asked(mechanism, path):
+    projection, Y = ElementProjection(mechanism), torch.tensor(path.Y)
+    for raw in (torch.zeros_like(Y), 1e6 * Y + 1e3, 1e-300 * Y):
+        assert torch.isfinite(projection.linearized(raw, Y, torch.ones_like(Y))).all()
+
+
+def test_scripted_projection_agrees(mechanism, path):
+    projection = ElementProjection(mechanism)
+    raw, Y = perturbed(path.Y, 0.1), torch.tensor(path.Y)
+    scripted = torch.jit.script(projection)
+    # The same operations but for fused multiply-adds, which Newton's method forgives.
+    assert torch.allclose(scripted(raw, Y), projection(raw, Y), rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_small_systems_are_solved(size):
+    generator = torch.Generator().manual_seed(size)
+    root = torch.randn(50, size, size + 3, generator=generator, dtype=torch.float64)
+    root = root / root.norm(dim=2, keepdim=True)  # unit diagonal
+    A = root @ root.transpose(1, 2)
+    b = torch.randn(50, size, generator=generator, dtype=torch.float64)
+    expected = torch.linalg.solve(A, b)
+    found = solve_small(A.permute(1, 2, 0), b.T).T
+    assert torch.allclose(found, expected, rtol=1e-9)  # condition up to 1e4
+
+
+def test_an_absent_direction_of_a_system_is_left_alone():
+    A = torch.tensor([[1.0, 0.0, 0.5], [0.0, 0.0, 0.0], [0.5, 0.0, 1.0]], dtype=torch.float64)
+    x = solve_small(A[:, :, None], torch.tensor([[1.5], [0.0], [1.5]], dtype=torch.float64))
+    expected = torch.tensor([[1.0], [0.0], [1.0]], dtype=torch.float64)
+    assert torch.allclose(x, expected, atol=1e-14)

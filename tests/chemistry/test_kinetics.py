@@ -1,0 +1,122 @@
+"""Reaction rates against Cantera: two mechanisms on a reactor path, gri30 on random states, and a
+small one with every kind of rate."""
+
+import cantera as ct
+import numpy as np
+import pytest
+import torch
+from rate_kinds import KINDS, random_states
+
+from combred.chemistry.kinetics import Kinetics
+from combred.chemistry.mechanism import load_mechanism
+
+PRESSURE_TABLE = """
+- equation: H2 + O <=> H2 + O
+  type: pressure-dependent-Arrhenius
+  rate-constants:
+  - {P: 0.1 atm, A: 1.0e+10, b: 0.0, Ea: 0.0}
+  - {P: 10.0 atm, A: 1.0e+12, b: 0.0, Ea: 0.0}
+"""
+
+
+def cantera_rates(mechanism, T, p, Y):
+    """dY/dt and destruction [1/s] of states, by Cantera, reaction by reaction in float64."""
+    gas, out = mechanism.solution(), []
+    for state in zip(T, p, Y, strict=True):
+        gas.TPY = state
+        per = gas.molecular_weights / gas.density
+        out.append((gas.net_production_rates * per, gas.destruction_rates * per))
+    return [np.array(side) for side in zip(*out, strict=True)]
+
+
+def tensors(T, p, Y):
+    """T, p and Y of states as `Kinetics` takes them: species by states."""
+    return torch.tensor(T), torch.tensor(p), torch.tensor(Y.T)
+
+
+def assert_cantera_s(mechanism, T, p, Y):
+    net, destruction = (x.T.numpy() for x in Kinetics(mechanism)(*tensors(T, p, Y)))
+    net_true, destruction_true = cantera_rates(mechanism, T, p, Y)
+    turnover = np.abs(net_true) + 2 * np.abs(destruction_true)
+    # float64: sums of tens of terms, exponentials of up to 100; below 1e-30/s is nothing.
+    assert np.all(np.abs(net - net_true) <= 1e-12 * turnover + 1e-30)
+    assert np.allclose(destruction, destruction_true, rtol=1e-12, atol=1e-30)
+
+
+def test_rates_on_an_ignition_are_cantera_s(mechanism, path):
+    assert_cantera_s(mechanism, path.T, path.p, path.Y)
+
+
+@pytest.mark.parametrize("name", ["drm19.yaml", "h2o2.yaml", "gri30.yaml"])
+def test_rates_of_random_states_are_cantera_s(name):
+    mechanism = load_mechanism(name)
+    assert_cantera_s(mechanism, *random_states(mechanism))
+
+
+@pytest.mark.parametrize("name", ["drm19.yaml", "h2o2.yaml", "gri30.yaml"])
+def test_float32_errs_as_rate_constants_off_by_a_millionth(name):
+    mechanism = load_mechanism(name)
+    T, p, Y = tensors(*random_states(mechanism))
+    net, destruction = Kinetics(mechanism)(T, p, Y)
+    net32, destruction32 = Kinetics(mechanism, torch.float32)(T, p, Y)
+    assert net32.dtype == destruction32.dtype == torch.float32
+    turnover = net.abs() + 2 * destruction.abs()
+    # Logarithms of up to 100 in float32 are off by 4e-6; below 1e-30/s is nothing.
+    assert ((net32 - net).abs() <= 1e-5 * turnover + 1e-30).all()
+    assert torch.allclose(destruction32.double(), destruction, rtol=1e-5, atol=1e-30)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_near_balance_what_is_left_of_a_reaction_keeps_its_digits(h2o2, dtype):
+    """Equilibrium, and then 1 mK hotter: reactions are out of balance by 1e-5 of their rates or
+    less, of which float32 would leave two digits, were the reverse rate taken from the forward."""
+    gas = h2o2.solution()
+    gas.TPX = 1500.0, ct.one_atm, "H2:2, O2:1, AR:5"
+    gas.equilibrate("TP", rtol=1e-14)
+    hotter, p, Y = np.array([gas.T + 1e-3]), np.array([gas.P]), gas.Y[None]
+    net, destruction = (x[:, 0] for x in Kinetics(h2o2, dtype)(*tensors(hotter, p, Y)))
+    true = cantera_rates(h2o2, hotter, p, Y)[0][0]
+    assert (np.abs(true) < 1e-4 * destruction.numpy())[true != 0.0].all()
+    # Cantera's own float64 leaves 1e-15 of the rates, and so 1e-9 here; float32 its own rounding.
+    bound = {torch.float64: 1e-7, torch.float32: 1e-4}[dtype]
+    assert np.allclose(net, true, rtol=bound, atol=bound * np.abs(true).max())
+
+
+def test_every_kind_of_rate_is_cantera_s(kinds):
+    assert_cantera_s(kinds, *random_states(kinds))
+
+
+def test_every_kind_of_rate_matters_there(kinds):
+    """None is so slow that an error in it would pass."""
+    T, p, Y = random_states(kinds)
+    gas, shares = kinds.solution(), []
+    for state in zip(T, p, Y, strict=True):
+        gas.TPY = state
+        forward = np.abs(gas.forward_rates_of_progress)
+        used = gas.reactant_stoich_coeffs * forward / (gas.destruction_rates[:, None] + 1e-300)
+        shares.append(used.max(axis=0))
+    assert np.all(np.max(shares, axis=0) > 1e-3)
+
+
+def test_nothing_is_made_at_equilibrium(mechanism, path):
+    gas = mechanism.solution()
+    gas.TPY = path.T[-1], path.p[-1], path.Y[-1]
+    gas.equilibrate("HP", rtol=1e-13)
+    state = (np.array([gas.T]), np.array([gas.P]), gas.Y[None])
+    net, destruction = Kinetics(mechanism)(*tensors(*state))
+    some = torch.tensor(gas.Y[:, None] > 1e-12)
+    assert (net[some].abs() <= 1e-8 * destruction[some]).all()  # of the equilibrium solver
+
+
+def test_rates_are_the_same_scripted(kinds):
+    states = tensors(*random_states(kinds, n=16))
+    kinetics = Kinetics(kinds)
+    for ours, theirs in zip(torch.jit.script(kinetics)(*states), kinetics(*states), strict=True):
+        assert torch.equal(ours, theirs)
+
+
+def test_a_pressure_table_is_refused_by_name(tmp_path):
+    file = tmp_path / "tables.yaml"
+    file.write_text(KINDS + PRESSURE_TABLE.replace("H2 + O <=> H2 + O", "CO2 + O <=> CO + O2"))
+    with pytest.raises(ValueError, match=r"CO2 \+ O <=> CO \+ O2.*network\.kinetics=0"):
+        Kinetics(load_mechanism(str(file)))

@@ -1,0 +1,134 @@
+"""Mechanism: facts against Cantera, and a hash of the chemistry alone."""
+
+from pathlib import Path
+
+import cantera as ct
+import numpy as np
+import pytest
+
+from combred.chemistry.mechanism import load_mechanism
+
+DRM19 = "H2 H O O2 OH H2O HO2 CH2 CH2(S) CH3 CH4 CO CO2 HCO CH2O CH3O C2H4 C2H5 C2H6 N2 AR".split()
+
+
+def cantera_text(name: str) -> str:
+    """The text of a mechanism that Cantera ships."""
+    folders = (Path(d) / name for d in ct.get_data_directories())
+    return next(f for f in folders if f.is_file()).read_text()
+
+
+def test_drm19_is_the_mechanism_of_kazakov_and_frenklach(drm19):
+    assert list(drm19.species_names) == DRM19
+    assert drm19.solution().n_reactions == 84
+
+
+@pytest.mark.parametrize("name", ["drm19.yaml", "h2o2.yaml"])
+def test_inert_are_the_species_whose_rates_vanish_in_any_mixture(name):
+    mechanism = load_mechanism(name)
+    gas = mechanism.solution()
+    gas.TPY = 1800.0, ct.one_atm, np.full(gas.n_species, 1 / gas.n_species)
+    # A net rate of zero needs both rates to vanish; no reactive species balances exactly here.
+    still = gas.net_production_rates == 0
+    assert {n for n, s in zip(gas.species_names, still, strict=True) if s} == {"N2", "AR"}
+    assert np.array_equal(mechanism.inert, still)
+
+
+def test_element_masses_are_cantera_s(mechanism, path):
+    gas = mechanism.solution()
+    for T, p, Y in zip(path.T[::10], path.p[::10], path.Y[::10], strict=True):
+        gas.TPY = T, p, Y
+        expected = [gas.elemental_mass_fraction(e) for e in mechanism.element_names]
+        # Sums of some twenty products in float64.
+        assert np.allclose(mechanism.elements @ gas.Y, expected, rtol=0, atol=1e-14)
+
+
+def test_every_species_is_made_of_its_elements(mechanism):
+    # Atomic weights sum to molecular weights in float64.
+    assert np.allclose(mechanism.elements.sum(axis=0), 1.0, rtol=0, atol=1e-14)
+
+
+def test_polynomials_hold_in_the_range_that_is_given(mechanism):
+    species = mechanism.solution().species()
+    assert mechanism.T_min == max(s.thermo.min_temp for s in species)
+    assert mechanism.T_max == min(s.thermo.max_temp for s in species)
+    assert mechanism.T_min < mechanism.T_mid.min() and mechanism.T_mid.max() < mechanism.T_max
+
+
+def test_mixture_has_the_equivalence_ratio_asked_for(drm19):
+    gas = drm19.solution()
+    for phi in (0.4, 1.0, 1.8):
+        gas.TPY = 300.0, ct.one_atm, drm19.mixture("CH4:1", "O2:1, N2:3.76", phi)
+        # CH4 + 2 O2; float64 ratios.
+        assert gas["CH4"].X / gas["O2"].X * 2 == pytest.approx(phi, rel=1e-12)
+        assert gas["N2"].X / gas["O2"].X == pytest.approx(3.76, rel=1e-12)
+
+
+def test_hash_does_not_see_comments_layout_and_notes(tmp_path):
+    text = cantera_text("h2o2.yaml")
+    noted = text.replace("note: TPIS78", "note: seen by nobody")
+    assert noted != text
+    copies = {
+        "comments": "# a remark\n" + text.replace("\nreactions:", "\n# more\n\n\nreactions:"),
+        "description": text.replace("description: |-", "description: |-\n  Something else."),
+        "notes": noted,
+    }
+    hashes = {}
+    for name, content in copies.items():
+        (tmp_path / f"{name}.yaml").write_text(content)
+        hashes[name] = load_mechanism(str(tmp_path / f"{name}.yaml")).sha256
+    assert hashes == dict.fromkeys(copies, load_mechanism("h2o2.yaml").sha256)
+
+
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        ("A: 3.87e+04, b: 2.7, Ea: 6260.0", "A: 3.88e+04, b: 2.7, Ea: 6260.0"),  # a rate
+        ("A: 3.87e+04, b: 2.7, Ea: 6260.0", "A: 3.87e+04, b: 2.7, Ea: 6260.1"),  # an energy
+        ("efficiencies: {H2: 2.4, H2O: 15.4", "efficiencies: {H2: 2.5, H2O: 15.4"),
+        ("[2.34433112, 7.98052075e-03", "[2.34433113, 7.98052075e-03"),  # a polynomial
+    ],
+)
+def test_hash_sees_the_chemistry(tmp_path, before, after):
+    text = cantera_text("h2o2.yaml")
+    assert before in text
+    changed = tmp_path / "changed.yaml"
+    changed.write_text(text.replace(before, after, 1))
+    assert load_mechanism(str(changed)).sha256 != load_mechanism("h2o2.yaml").sha256
+
+
+def test_unknown_species_names_the_nearest(drm19):
+    assert drm19.index("CH2(S)") == 8
+    with pytest.raises(ValueError, match="did you mean CH4"):
+        drm19.index("ch44")
+
+
+def test_missing_file_lists_what_there_is():
+    with pytest.raises(FileNotFoundError, match="drm19.yaml"):
+        load_mechanism("drm91.yaml")
+
+
+@pytest.mark.parametrize(
+    "name, reason", [("liquidvapor.yaml", "ideal gas"), ("airNASA9.yaml", "reacts")]
+)
+def test_what_is_not_a_reacting_ideal_gas_is_refused(name, reason):
+    with pytest.raises(ValueError, match=reason):
+        load_mechanism(name)
+
+
+def test_other_polynomials_than_nasa7_are_refused(tmp_path):
+    text = cantera_text("h2o2.yaml")
+    start = text.index("- name: AR\n")
+    end = text.index("- name: N2\n")
+    argon = "- name: AR\n  composition: {Ar: 1}\n  thermo: {model: constant-cp}\n"
+    file = tmp_path / "constant.yaml"
+    text = text[:start] + argon + text[end:]
+    file.write_text(text.replace("  transport: mixture-averaged\n", ""))
+    with pytest.raises(ValueError, match=r"NASA-7.*AR"):
+        load_mechanism(str(file))
+
+
+def test_a_file_that_cantera_cannot_parse_is_a_value_error(tmp_path):
+    file = tmp_path / "broken.yaml"
+    file.write_text("phases: [")
+    with pytest.raises(ValueError, match="Cantera cannot read"):
+        load_mechanism(str(file))

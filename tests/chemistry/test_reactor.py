@@ -1,0 +1,111 @@
+"""The CVODE reference against a Cantera reactor network of the test's own."""
+
+import cantera as ct
+import numpy as np
+import pytest
+
+from combred.chemistry.reactor import CVODE, IntegrationError, Reactor
+
+RTOL, ATOL = 1e-8, 1e-16
+TOO_HOT = 1e5  # K: CVODE gives up there
+DT = 1e-6
+
+
+def exact(mechanism, T, p, Y, t):
+    """T and Y after t, by a fresh network integrated ten thousand times as accurately."""
+    gas = mechanism.solution()
+    gas.TPY = T, p, Y
+    reactor = ct.IdealGasConstPressureReactor(gas, clone=False)
+    net = ct.ReactorNet([reactor])
+    net.rtol, net.atol = 1e-12, 1e-22
+    net.advance(t)
+    return reactor.T, gas.Y
+
+
+def test_cvode_agrees_with_an_independent_network(mechanism, path):
+    T, Y = CVODE(mechanism, path.dt, RTOL, ATOL)(path.T, path.p, path.Y)
+    for i in range(0, len(T), 6):
+        T_exact, Y_exact = exact(mechanism, path.T[i], path.p[i], path.Y[i], path.dt)
+        # rtol 1e-8 per internal step, over at most some hundred of them: 1e-6 of the value.
+        assert T[i] == pytest.approx(T_exact, rel=1e-6)
+        assert np.allclose(Y[i], Y_exact, rtol=1e-5, atol=1e-10)
+
+
+def test_enthalpy_elements_and_inert_species_are_kept(mechanism, path):
+    T, Y = CVODE(mechanism, path.dt, RTOL, ATOL)(path.T, path.p, path.Y)
+    gas = mechanism.solution()
+    for i in range(len(T)):
+        gas.TPY = path.T[i], path.p[i], path.Y[i]
+        h, cp = gas.enthalpy_mass, gas.cp_mass
+        gas.TPY = T[i], path.p[i], Y[i]
+        assert abs(gas.enthalpy_mass - h) < 1e-3 * cp  # 1e-3 K: the integrator's tolerance in T
+    # Linear invariants: CVODE keeps them to the rounding of its Newton solves.
+    assert np.allclose((Y - path.Y) @ mechanism.elements.T, 0.0, atol=1e-12)
+    assert np.array_equal(Y[:, mechanism.inert], path.Y[:, mechanism.inert])
+
+
+def test_many_steps_equal_one_long_integration(mechanism, path):
+    T, p, Y = path.T[:1], path.p[:1], path.Y[:1]
+    advance = CVODE(mechanism, 2e-6, RTOL, ATOL)
+    for _ in range(20):
+        T, Y = advance(T, p, Y)
+    T_exact, Y_exact = exact(mechanism, path.T[0], path.p[0], path.Y[0], 40e-6)
+    # In the induction zone errors of 1e-8 grow with the radicals, by about e^5 in 40 us.
+    assert T[0] == pytest.approx(T_exact, rel=1e-5)
+    assert np.allclose(Y[0], Y_exact, rtol=1e-4, atol=1e-12)
+
+
+def test_an_answer_does_not_depend_on_what_was_computed_before(mechanism, path):
+    alone = [CVODE(mechanism, path.dt)(path.T[i : i + 1], path.p[:1], path.Y[i : i + 1])
+             for i in range(0, 60, 10)]  # fmt: skip
+    T, Y = CVODE(mechanism, path.dt)(path.T[::10], path.p[::10], path.Y[::10])
+    assert np.array_equal(T, np.concatenate([one[0] for one in alone]))
+    assert np.array_equal(Y, np.concatenate([one[1] for one in alone]))
+
+
+def test_failing_states_are_nan_counted_and_do_no_harm(mechanism, path):
+    T, p, Y = path.T[:5].copy(), path.p[:5], path.Y[:5]
+    T[[1, 3]] = TOO_HOT
+    cvode = CVODE(mechanism, DT)
+    T_next, Y_next = cvode(T, p, Y)
+    assert cvode.failed == 2
+    assert np.isnan(T_next).tolist() == [False, True, False, True, False]
+    assert np.isnan(Y_next[[1, 3]]).all()
+    good = [0, 2, 4]
+    T_fresh, Y_fresh = CVODE(mechanism, DT)(T[good], p[good], Y[good])
+    assert np.allclose(T_next[good], T_fresh, rtol=1e-9)  # far within rtol of the integrator
+    assert np.allclose(Y_next[good], Y_fresh, rtol=1e-6, atol=1e-14)
+
+
+@pytest.mark.parametrize("variable", ["T", "p", "Y"])
+def test_a_state_that_is_not_a_number_counts_as_failed(h2o2, variable):
+    # What CVODE or a surrogate gave back as NaN is marched on by the harnesses.
+    Y = np.tile(h2o2.mixture("H2:1", "O2:1, N2:3.76", 1.0), (3, 1))
+    state = {"T": np.full(3, 1200.0), "p": np.full(3, ct.one_atm), "Y": Y}
+    state[variable][1] = np.nan
+    cvode = CVODE(h2o2, DT)
+    T_next, _ = cvode(**state)
+    assert cvode.failed == 1
+    assert np.isnan(T_next).tolist() == [False, True, False]
+
+
+def test_reactor_raises_and_can_be_started_again(mechanism, path):
+    reactor = Reactor(mechanism, RTOL, ATOL)
+    reactor.start(TOO_HOT, path.p[0], path.Y[0])
+    with pytest.raises(IntegrationError, match="\\w"):
+        reactor.advance(DT)
+    reactor.start(path.T[0], path.p[0], path.Y[0])
+    assert reactor.advance(DT)[0] == pytest.approx(path.T_next[0], rel=1e-6)
+
+
+def test_steps_move_on_in_time_to_the_same_state(mechanism, path):
+    i = 30  # past ignition
+    reactor = Reactor(mechanism, RTOL, ATOL)
+    reactor.start(path.T[i], path.p[i], path.Y[i])
+    t, times = 0.0, []
+    while t < DT:
+        t, T = reactor.step()
+        times.append(t)
+    assert np.all(np.diff(times) > 0)
+    T_exact, _ = exact(mechanism, path.T[i], path.p[i], path.Y[i], t)
+    assert pytest.approx(T_exact, rel=1e-6) == T  # rtol over some hundred steps

@@ -1,0 +1,85 @@
+"""Transport properties against Cantera's, on the states of a flame and at the edges."""
+
+import cantera as ct
+import numpy as np
+import pytest
+
+from combred.chemistry.mechanism import load_mechanism
+from combred.chemistry.transport import MixtureTransport
+from combred.simulation.free_flame import solve_free_flame
+
+AIR = "O2:1, N2:3.76"
+
+
+def moles(mechanism, Y):
+    X = Y / mechanism.molecular_weights
+    return X / X.sum(1, keepdims=True)
+
+
+def by_cantera(mechanism, T, p, X):
+    """Conductivity (n,) and diffusion coefficients (n, n_species), state by state."""
+    gas, found = mechanism.solution(), []
+    gas.transport_model = "mixture-averaged"
+    for T_i, X_i in zip(T, X, strict=True):
+        gas.TPX = T_i, p, X_i
+        found.append((gas.thermal_conductivity, gas.mix_diff_coeffs))
+    return np.array([c for c, _ in found]), np.array([D for _, D in found])
+
+
+def test_a_flame_has_cantera_s_transport(mechanism):
+    fuel = {"drm19.yaml": "CH4:1", "h2o2.yaml": "H2:1"}[mechanism.name]
+    unburnt = mechanism.mixture(fuel, AIR, 1.0)
+    flame = solve_free_flame(mechanism, 300.0, ct.one_atm, unburnt)
+    T, X = flame.T, moles(mechanism, np.clip(flame.Y.T, 0.0, None))
+    transport = MixtureTransport(mechanism)
+    for p in (ct.one_atm, 2e6):
+        conductivity, D = by_cantera(mechanism, T, p, X)
+        # The same polynomials and mixture rules: sums of some twenty terms in float64.
+        assert np.allclose(transport.conductivity(T, X), conductivity, rtol=1e-11, atol=0)
+        assert np.allclose(transport.diffusion(T, p, X), D, rtol=1e-11, atol=0)
+
+
+def test_any_mixture_has_cantera_s_transport(mechanism):
+    rng = np.random.default_rng(0)
+    T = rng.uniform(250.0, 3000.0, 50)
+    X = rng.dirichlet(np.full(mechanism.n_species, 0.1), 50)
+    conductivity, D = by_cantera(mechanism, T, 1e5, X)
+    transport = MixtureTransport(mechanism)
+    for rows in (50, 1, 3):  # whatever the number of states, also after another one
+        found = transport.diffusion(T[:rows], 1e5, X[:rows])
+        assert np.allclose(transport.conductivity(T[:rows], X[:rows]), conductivity[:rows])
+        # Some are nearly pure: there 1 - Y_k, as Cantera has it, loses digits.
+        assert np.allclose(found, D[:rows], rtol=1e-7, atol=0)
+
+
+def test_a_pure_gas_has_finite_coefficients(mechanism):
+    X = np.eye(mechanism.n_species)
+    D = MixtureTransport(mechanism).diffusion(np.full(len(X), 700.0), 1e5, X)
+    assert np.isfinite(D).all() and (D > 0).all() and D.max() < 0.1  # m^2/s
+
+
+def test_two_gases_diffuse_into_each_other_alike(h2o2):
+    # Of two species the mixture rule makes D_1 = (W_2 / W) D_12, which is Fick's law with D_12.
+    X = np.zeros((1, h2o2.n_species))
+    one, two = h2o2.index("H2"), h2o2.index("N2")
+    X[0, [one, two]] = 0.3, 0.7
+    T = np.array([500.0])
+    D = MixtureTransport(h2o2).diffusion(T, 1e5, X)[0]
+    W = h2o2.molecular_weights
+    mean = X[0] @ W
+    gas = h2o2.solution()
+    gas.TPX = 500.0, 1e5, X[0]
+    D_12 = gas.binary_diff_coeffs[one, two]
+    assert D[one] * mean / W[two] == pytest.approx(D_12, rel=1e-9)
+    assert D[two] * mean / W[one] == pytest.approx(D_12, rel=1e-9)
+
+
+def test_a_mechanism_without_transport_is_refused(tmp_path):
+    text = (
+        "phases:\n- name: gas\n  thermo: ideal-gas\n  species: [{h2o2.yaml/species: all}]\n"
+        "  kinetics: gas\n  reactions: [h2o2.yaml/reactions]\n"
+    )
+    file = tmp_path / "bare.yaml"
+    file.write_text(text)
+    with pytest.raises(ValueError, match=r"bare.yaml has no transport data.*flame_phi"):
+        MixtureTransport(load_mechanism(str(file)))

@@ -1,0 +1,455 @@
+"""Sampling: the plan, the states, their labels, and that nothing is lost with a kill."""
+
+from concurrent.futures import Future
+from dataclasses import replace
+from types import SimpleNamespace
+
+import cantera as ct
+import h5py
+import numpy as np
+import pytest
+
+from combred.chemistry.mechanism import load_mechanism
+from combred.chemistry.reactor import CVODE, IntegrationError
+from combred.config import ChemistrySettings, SamplingSettings
+from combred.dataset import sampling
+from combred.dataset.sampling import Sampler, plan_trajectories, sample
+from combred.dataset.states import SAMPLERS, UNITS, open_states
+from combred.simulation.diffusion import Diffusion
+from combred.simulation.free_flame import solve_free_flame
+from combred.simulation.moving_grid import FlameCase, MovingGrid, profile_of
+
+DT = 1e-6
+TOO_HOT = 1e5  # K: CVODE gives up there
+
+
+@pytest.fixture(scope="module")
+def rows(table):
+    """All rows of the sampled file."""
+    return table.read(0, table.rows)
+
+
+@pytest.fixture(scope="module")
+def sampler(drm19, sampling_settings):
+    return Sampler(drm19, sampling_settings, ChemistrySettings(), DT, seed=0)
+
+
+@pytest.fixture(scope="module")
+def burning(rows):
+    """(T, p, Y) of the exact states in which ignition has begun."""
+    hot = (rows.sampler == 0) & (rows.Y[:, 4] > 1e-5)  # OH
+    return rows.T[hot], rows.p[hot], rows.Y[hot]
+
+
+class OneProcess:
+    """`ProcessPoolExecutor` without processes: a task is done when it is submitted."""
+
+    def __init__(self, workers, context, initializer, arguments):
+        initializer(*arguments)
+
+    def submit(self, work, task):
+        future = Future()
+        future.set_result(work(task))
+        return future
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def shutdown(self, **how):
+        pass
+
+
+@pytest.fixture
+def here(monkeypatch):
+    """Workers run in this process."""
+    monkeypatch.setattr(
+        sampling, "open_pool", lambda n, start, *args: OneProcess(n, None, start, args)
+    )
+    return monkeypatch
+
+
+def columns(file) -> dict[str, np.ndarray]:
+    with h5py.File(file, "r") as stored:
+        return {name: stored[name][...] for name in [*UNITS, "failed"]}
+
+
+# -- the plan --------------------------------------------------------------------------------------
+
+PLANS = [
+    SamplingSettings(),
+    SamplingSettings(states=1000, ignitions=7, flames=0),
+    SamplingSettings(states=1000, ignitions=7, flames=3, exact=1.0, perturbed=0.0, relaxed=2.0),
+]
+
+
+@pytest.mark.parametrize("settings", PLANS)
+def test_a_plan_depends_on_settings_and_seed_alone(settings):
+    plan = plan_trajectories(settings, seed=3)
+    assert plan == plan_trajectories(settings, seed=3)
+    assert plan != plan_trajectories(settings, seed=4)
+    assert [t.index for t in plan] == list(range(settings.ignitions + settings.flames))
+
+
+@pytest.mark.parametrize("settings", PLANS)
+def test_the_rows_of_a_plan_add_up(settings):
+    plan = plan_trajectories(settings, seed=0)
+    # Three kinds of rows, each rounded to half a row, for each trajectory.
+    assert abs(sum(t.rows for t in plan) - settings.states) <= 1.5 * len(plan)
+    flames = [t for t in plan if t.kind == "flame"]
+    expected = settings.flame_share * settings.states if settings.flames else 0
+    assert abs(sum(t.rows for t in flames) - expected) <= 1.5 * len(flames) + 1
+    for t in plan:
+        mix = np.array([t.exact, t.perturbed, t.relaxed])
+        share = np.array([settings.exact, settings.perturbed, settings.relaxed])
+        assert np.abs(mix - t.rows * share / share.sum()).max() <= 1.0  # rounding again
+
+
+@pytest.mark.parametrize("settings", PLANS)
+def test_a_plan_fills_the_ranges(settings):
+    plan = plan_trajectories(settings, seed=0)
+    ignitions = [t for t in plan if t.kind == "ignition"]
+    assert [t.kind for t in plan[: settings.flames]] == ["flame"] * settings.flames
+    assert len(ignitions) == settings.ignitions
+    for name, values in {"T0": [t.T for t in ignitions], "phi": [t.phi for t in ignitions],
+                         "p": [t.p for t in plan]}.items():  # fmt: skip
+        low, high = getattr(settings, name)
+        assert low <= min(values) and max(values) <= high
+    # The first 2^k points of a Sobol sequence have one point in each of 2^k equal intervals.
+    cells = 2 ** int(np.log2(settings.ignitions))
+    counts, _ = np.histogram([t.T for t in ignitions[:cells]], bins=cells, range=settings.T0)
+    assert (counts == 1).all()
+
+
+# -- the file --------------------------------------------------------------------------------------
+
+
+def test_the_file_holds_the_planned_rows(sampled, table, sampling_settings):
+    _, record = sampled
+    plan = plan_trajectories(sampling_settings, seed=0)
+    assert record["rows"] + record["failed_rows"] == sum(t.rows for t in plan)
+    assert record["lost_trajectories"] == []
+    assert table.rows == record["rows"] == sum(record["rows_per_sampler"].values())
+    assert set(np.unique(table.sources)) == {t.index for t in plan}
+    for name, count in record["rows_per_sampler"].items():
+        assert (table.samplers == SAMPLERS.index(name)).sum() == count
+
+
+def test_states_are_distinct(rows):
+    assert len(np.unique(rows.state(), axis=0)) == len(rows)
+
+
+def test_mass_fractions_are_those_of_a_mixture(rows, drm19):
+    for Y in (rows.Y, rows.Y_next):
+        assert Y.min() >= 0.0
+        assert np.abs(Y.sum(axis=1) - 1.0).max() < 1e-8  # nine decimals are kept by perturb
+
+
+def test_labels_keep_elements_enthalpy_and_inert_species(rows, drm19):
+    assert np.abs((rows.Y_next - rows.Y) @ drm19.elements.T).max() < 1e-12  # linear invariants
+    assert np.array_equal(rows.Y_next[:, drm19.inert], rows.Y[:, drm19.inert])
+    gas = drm19.solution()
+    for i in range(0, len(rows), 5):
+        gas.TPY = rows.T[i], rows.p[i], rows.Y[i]
+        h, cp = gas.enthalpy_mass, gas.cp_mass
+        gas.TPY = rows.T_next[i], rows.p[i], rows.Y_next[i]
+        assert abs(gas.enthalpy_mass - h) < 1e-2 * cp  # K; rtol of CVODE over an ignition
+
+
+def test_every_trajectory_keeps_its_elements_and_inert_species(rows, drm19):
+    # Perturbed and relaxed states have the elements of the exact ones.
+    for source in np.unique(rows.source):
+        Y = rows.Y[rows.source == source]
+        assert np.ptp(Y @ drm19.elements.T, axis=0).max() < 1e-8  # ten times what perturb allows
+        assert np.ptp(Y[:, drm19.inert], axis=0).max() < 1e-15
+
+
+@pytest.mark.parametrize("kind", [0, 1, 2])
+def test_labels_agree_with_integration_from_the_stored_state(rows, drm19, kind):
+    i = np.flatnonzero(rows.sampler == kind)
+    T, Y = CVODE(drm19, DT, 1e-10, 1e-20)(rows.T[i], rows.p[i], rows.Y[i])
+    # At rtol 1e-8 the label's own integration errs by 1e-8 per internal step; about a hundred of
+    # them, and in an ignition the error grows with the radicals. Seen: 1e-5 K and 1e-8.
+    assert np.abs(T - rows.T_next[i]).max() < 1e-3
+    assert np.abs(Y - rows.Y_next[i]).max() < 1e-6
+
+
+def test_exact_states_run_from_the_mixture_into_the_burnt_gas(rows, drm19, sampling_settings):
+    for t in plan_trajectories(sampling_settings, seed=0):
+        mine = (rows.source == t.index) & (rows.sampler == 0)
+        gas = drm19.solution()
+        Y0 = drm19.mixture(sampling_settings.fuel, sampling_settings.oxidizer, t.phi)
+        assert (rows.state()[mine] == np.r_[t.T, t.p, Y0]).all(axis=1).sum() == 1  # t = 0
+        gas.TPY = t.T, t.p, Y0
+        gas.equilibrate("HP")
+        # Over half of the way up: of the time past ignition only the end is near equilibrium.
+        assert rows.T[mine].max() > t.T + 0.5 * (gas.T - t.T)
+        assert (rows.p[mine] == t.p).all()
+
+
+# -- perturbed and relaxed -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("keep_elements", [True, False])
+def test_perturbation_keeps_what_it_promises(sampler, burning, drm19, monkeypatch, keep_elements):
+    settings = replace(sampler.settings, keep_elements=keep_elements)
+    monkeypatch.setattr(sampler, "settings", settings)
+    T, p, Y = (column[:1] for column in burning)
+    _, _, out = sampler.perturb(np.random.default_rng(0), (T, p, Y), 200, (1e-3, 0.1))
+    assert (out >= 0.0).all()
+    assert np.array_equal(out[:, drm19.inert], np.repeat(Y[:, drm19.inert], 200, axis=0))
+    assert np.abs(out.sum(axis=1) - 1.0).max() < 1e-8
+    error = np.abs((out - Y) @ drm19.elements.T).max()
+    assert error < 1e-9 if keep_elements else error > 1e-4
+
+
+def test_perturbed_states_are_distinct_and_around_all_of_the_given(sampler, burning):
+    T, p, Y = burning
+    out_T, out_p, out_Y = sampler.perturb(np.random.default_rng(0), burning, 500, (1e-3, 1e-2))
+    assert len(np.unique(out_T)) == len(np.unique(out_p)) == 500
+    assert len(np.unique(out_Y[:, 0])) == 500
+    nearest = {int(np.argmin(np.abs(T - t))) for t in out_T}
+    assert len(nearest) > 0.5 * len(np.unique(T))
+
+
+@pytest.mark.parametrize("width", [1e-3, 1e-2, 0.1])
+def test_perturbation_has_the_width_asked_for(sampler, burning, width):
+    T, p, Y = (column[-1:] for column in burning)
+    out_T, out_p, out_Y = sampler.perturb(np.random.default_rng(0), (T, p, Y), 2000, (width, width))
+    assert np.std(out_T - T) == pytest.approx(400.0 * width, rel=0.08)  # 5 sigma of 2000 draws
+    assert np.abs(out_p / p - 1.0).max() <= 0.5 * width
+    assert np.std(out_p / p) == pytest.approx(0.5 * width / 3**0.5, rel=0.05)  # uniform
+    trace = (Y[0] > 0) & (Y[0] < 1e-8)  # the projection leaves traces alone
+    ratio = np.log(out_Y[:, trace]) / np.log(Y[0, trace])
+    assert trace.any()
+    assert np.abs(ratio - 1.0).max() <= width * (1 + 1e-3)
+    assert np.std(ratio - 1.0) == pytest.approx(width / 3**0.5, rel=0.05)
+
+
+def test_perturbed_temperatures_stay_within_what_a_mechanism_knows(sampler, burning):
+    T, p, Y = burning
+    for start, bound in ((260.0, 250.0), (3290.0, 3300.0)):
+        out_T, _, _ = sampler.perturb(
+            np.random.default_rng(0), (np.full_like(T, start), p, Y), 100, (0.1, 0.1)
+        )
+        assert out_T.min() >= 250.0 and out_T.max() <= 3300.0
+        assert (out_T == bound).any()
+
+
+def test_a_hopeless_width_is_refused(sampler, burning):
+    with pytest.raises(ValueError, match="make sampling.perturbation and .* narrower"):
+        sampler.perturb(np.random.default_rng(0), burning, 100, (3.0, 3.0))
+
+
+@pytest.mark.parametrize("count", [1, 3, 7])
+def test_relaxation_gives_the_rows_asked_for(sampler, burning, count):
+    T, p, Y = (column[: -(-count // sampling.RELAXED_PER_RUN)] for column in burning)
+    block = sampler.relax(np.random.default_rng(0), T, p, Y, count)
+    assert len(block) == count
+    assert len(np.unique(block.T)) == count
+    assert np.isfinite(block.T_next).all()
+    gas = sampler.mechanism.solution()
+    gas.TPY = T[0], p[0], Y[0]
+    h = gas.enthalpy_mass
+    gas.TPY = block.T[0], block.p[0], block.Y[0]
+    assert gas.enthalpy_mass == pytest.approx(h, abs=1e-2 * gas.cp_mass)  # K; rtol of CVODE
+    assert not np.isin(block.T, T).any()  # on the way, not at its start
+
+
+def test_what_cannot_be_integrated_is_a_row_without_label(sampler, burning):
+    T, p, Y = (column[:3].copy() for column in burning)
+    T[1] = TOO_HOT
+    for block in (sampler.label(T, p, Y),
+                  sampler.relax(np.random.default_rng(0), T, p, Y, 9)):  # fmt: skip
+        failed = np.repeat([False, True, False], len(block) // 3)
+        assert np.array_equal(np.isnan(block.T_next), failed)
+        assert np.array_equal(np.isnan(block.Y_next).any(axis=1), failed)
+        assert (block.T[failed] == TOO_HOT).all()
+        assert np.isfinite(block.Y).all()
+
+
+# -- flames ----------------------------------------------------------------------------------------
+
+
+def test_a_flame_runs_from_the_mixture_to_equilibrium(h2o2):
+    Y0 = h2o2.mixture("H2:1", "O2:1, N2:3.76", 1.0)
+    flame = solve_free_flame(h2o2, 300.0, ct.one_atm, Y0)
+    gas = h2o2.solution()
+    gas.TPY = 300.0, ct.one_atm, Y0
+    gas.equilibrate("HP")
+    # Cantera's flux boundary at the inlet; recombination ends beyond 15 mm behind the flame.
+    assert flame.T[0] == pytest.approx(300.0, abs=1e-6)
+    assert flame.T[-1] == pytest.approx(gas.T, abs=20.0)
+    assert np.abs(flame.Y.sum(axis=0) - 1.0).max() < 1e-6  # tolerance of the flame solver
+
+
+def test_a_mechanism_without_transport_has_no_flames(tmp_path, h2o2):
+    text = open(f"{ct.get_data_directories()[-1]}/h2o2.yaml").read()
+    file = tmp_path / "plain.yaml"
+    file.write_text(text.replace("  transport: mixture-averaged\n", ""))
+    with pytest.raises(ValueError, match="sampling.flames=0"):
+        solve_free_flame(load_mechanism(str(file)), 300.0, ct.one_atm, np.eye(10)[0])
+
+
+@pytest.fixture
+def linear_flame(drm19):
+    """A made-up profile, linear in T from the mixture to its equilibrium, long at both ends."""
+    gas = drm19.solution()
+    Y0 = drm19.mixture("CH4:1", "O2:1, N2:3.76", 1.0)
+    gas.TPY = 300.0, ct.one_atm, Y0
+    gas.equilibrate("HP")
+    f = np.concatenate([np.zeros(30), np.linspace(0, 1, 41), np.ones(30)])
+    T = 300.0 + f * (gas.T - 300.0)
+    Y = Y0 + f[:, None] * (gas.Y - Y0)
+    return SimpleNamespace(
+        T=T, Y=Y.T, density=350.0 / T, grid=np.linspace(0.0, 5e-3, len(T)), velocity=[0.4]
+    )
+
+
+def test_flame_states_lie_on_the_profile_and_cover_it(sampler, linear_flame):
+    T, p, Y = sampler._between(linear_flame, 100, np.random.default_rng(0), ct.one_atm)
+    low, high = linear_flame.T[0], linear_flame.T[-1]
+    along = (T - low) / (high - low)
+    first, last = linear_flame.Y[:, 0], linear_flame.Y[:, -1]
+    # The profile is linear in T: interpolation is exact but for rounding.
+    assert np.allclose(Y, first + along[:, None] * (last - first), atol=1e-14)
+    tenths = np.histogram(along, bins=10, range=(0, 1))[0]
+    assert (tenths > 0).all()  # half of the states are uniform in T
+    assert tenths[[0, -1]].sum() > 30  # and half over the grid, of which 60 points are at the ends
+
+
+def test_half_of_the_flame_states_have_just_diffused(sampler, drm19, linear_flame, monkeypatch):
+    monkeypatch.setattr(sampling, "solve_free_flame", lambda *_: linear_flame)
+    monkeypatch.setattr(sampling, "SPLIT_STEPS", 1)
+    trajectory = sampling.Trajectory(0, "flame", 300.0, ct.one_atm, 1.0, 120, 0, 0)
+    block = sampler.flame(trajectory, np.random.default_rng(0))
+    case = FlameCase(300.0, ct.one_atm, 1.0)
+    begin = profile_of(drm19, linear_flame, case, linear_flame.Y[:, 0], 60)
+    T, Y, _ = Diffusion(drm19, ct.one_atm, begin.cell_mass).step(
+        begin.T, begin.Y, MovingGrid(drm19, begin).h, DT
+    )
+    assert np.array_equal(block.T[60:], T) and np.allclose(block.Y[60:], Y, atol=1e-15)
+    moved = np.abs(T - begin.T).max()
+    assert 1e-3 < moved < 20.0  # K: a microsecond of diffusion is little, and not nothing
+    expected, _ = CVODE(drm19, DT)(T, np.full(60, ct.one_atm), np.clip(Y, 0.0, None))
+    assert np.allclose(block.T_next[60:], expected, rtol=1e-9)
+
+
+def test_a_flame_of_few_states_has_none_that_diffused(sampler, linear_flame, monkeypatch):
+    monkeypatch.setattr(sampling, "solve_free_flame", lambda *_: linear_flame)
+    block = sampler.flame(
+        sampling.Trajectory(0, "flame", 300.0, ct.one_atm, 1.0, 50, 0, 0), np.random.default_rng(0)
+    )
+    T, _, _ = sampler._between(linear_flame, 50, np.random.default_rng(0), ct.one_atm)
+    assert np.array_equal(block.T, T)
+
+
+# -- killed, lost and failed -----------------------------------------------------------------------
+
+
+def test_a_block_does_not_depend_on_what_was_sampled_before(drm19, sampling_settings):
+    plan = plan_trajectories(sampling_settings, seed=0)
+    used = Sampler(drm19, sampling_settings, ChemistrySettings(), DT, seed=0)
+    used.block(plan[0])
+    fresh = Sampler(drm19, sampling_settings, ChemistrySettings(), DT, seed=0)
+    first, second = used.block(plan[1]).columns(), fresh.block(plan[1]).columns()
+    for name in UNITS:
+        assert np.array_equal(first[name], second[name])
+
+
+def test_every_trajectory_has_random_numbers_of_its_own(drm19, sampling_settings, sampler):
+    first = plan_trajectories(sampling_settings, seed=0)[0]
+    twin = sampler.block(replace(first, index=1))
+    block = sampler.block(first)
+    perturbed = block.sampler == 1
+    assert not np.isin(twin.p[perturbed], block.p[perturbed]).any()
+    other = Sampler(drm19, sampling_settings, ChemistrySettings(), DT, seed=1).block(first)
+    assert not np.isin(other.p[perturbed], block.p[perturbed]).any()
+
+
+def test_a_killed_sampling_goes_on_to_the_same_file(
+    tmp_path, drm19, sampling_settings, sampled, here
+):
+    file = tmp_path / "states.h5"
+    arguments = (file, drm19, sampling_settings, ChemistrySettings(), DT, 0, 1)
+    seen = []
+
+    def kill_after_three(finished, total):
+        seen.append((finished, total))
+        if len(seen) == 4:  # the first call tells what is there at the start
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sample(*arguments, kill_after_three)
+    assert not file.exists()
+    resumed = []
+    record = sample(*arguments, lambda *done: resumed.append(done))
+    assert resumed[0] == seen[-1]  # nothing that was done is done again
+    assert resumed[-1] == (seen[0][1], seen[0][1])
+    assert record == sampled[1]
+    uninterrupted, stored = columns(sampled[0]), columns(file)
+    for name in stored:
+        assert np.array_equal(stored[name], uninterrupted[name]), name
+
+
+def test_other_settings_do_not_go_on_with_a_killed_sampling(
+    tmp_path, drm19, sampling_settings, here
+):
+    def kill(finished, total):
+        raise KeyboardInterrupt
+
+    arguments = (drm19, sampling_settings, ChemistrySettings(), DT)
+    with pytest.raises(KeyboardInterrupt):
+        sample(tmp_path / "states.h5", *arguments, 0, 1, kill)
+    with pytest.raises(ValueError, match="seed differ"):
+        sample(tmp_path / "states.h5", *arguments, 1, 1)
+
+
+class Unlucky(Sampler):
+    """Loses trajectory 1, and the labels of two rows of trajectory 2."""
+
+    def block(self, trajectory):
+        if trajectory.index == 1:
+            raise IntegrationError("no luck")
+        block = super().block(trajectory)
+        if trajectory.index == 2:
+            block.T_next[[0, 5]], block.Y_next[[0, 5]] = np.nan, np.nan
+        return block
+
+
+def test_lost_trajectories_and_failed_rows_are_counted_and_kept_apart(
+    tmp_path, drm19, sampling_settings, here
+):
+    here.setattr(sampling, "Sampler", Unlucky)
+    file = tmp_path / "states.h5"
+    record = sample(file, drm19, sampling_settings, ChemistrySettings(), DT, 0, 1)
+    lost = plan_trajectories(sampling_settings, seed=0)[1]
+    assert record["lost_trajectories"] == [f"ignition T={lost.T:.0f} K phi={lost.phi:.2f}: no luck"]
+    assert record["failed_rows"] == lost.rows + 2
+    table = open_states(file, drm19, DT)
+    assert 1 not in table.sources
+    assert (table.sources == 2).sum() == lost.rows - 2
+    failed = columns(file)["failed"]
+    assert failed.shape == (lost.rows + 2, 2 + drm19.n_species)
+    assert (failed[: lost.rows, 0] == lost.T).all() and (failed[: lost.rows, 1] == lost.p).all()
+    list(table.chunks())  # nothing that is not a number is left among the rows
+
+
+def test_a_rare_failure_of_the_integrator_is_tried_again(
+    tmp_path, drm19, sampling_settings, sampled, here
+):
+    class Nervous(Sampler):
+        tried = 0
+
+        def block(self, trajectory):
+            Nervous.tried += 1
+            if Nervous.tried == 1:
+                raise IntegrationError("once")
+            return super().block(trajectory)
+
+    here.setattr(sampling, "Sampler", Nervous)
+    file = tmp_path / "states.h5"
+    record = sample(file, drm19, sampling_settings, ChemistrySettings(), DT, 0, 1)
+    assert record == sampled[1]

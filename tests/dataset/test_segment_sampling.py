@@ -1,0 +1,326 @@
+"""Sampling of segments: CVODE's own trajectory, begun where it matters; nothing half-made."""
+
+from concurrent.futures import Future
+from dataclasses import replace
+
+import cantera as ct
+import numpy as np
+import pytest
+
+from combred.chemistry.reactor import IntegrationError
+from combred.config import ChemistrySettings, SamplingSettings, SegmentSettings
+from combred.dataset import segment_sampling as module
+from combred.dataset.sampling import plan_trajectories
+from combred.dataset.segment_sampling import (
+    FlameStates,
+    SegmentSampler,
+    plan_cases,
+    sample_segments,
+)
+from combred.dataset.segments import offsets, open_segments
+from combred.dataset.states import SAMPLERS, Block, StateWriter, open_states, state_attributes
+from combred.simulation.ignition import Case
+
+DT, STEPS = 1e-6, 8
+AIR = "O2:1, N2:3.76"
+SETTINGS = SegmentSettings(trajectories=6, each=40, T0_min=1100.0, burnt_time=1e-4, flames=30)
+SAMPLING = SamplingSettings(
+    states=1000, ignitions=10, fuel="H2:1", oxidizer=AIR, T0=[1000.0, 1500.0], p=[5e4, 2e5]
+)
+CASE = Case(1200.0, 101325.0, 1.0)
+NO_FLAMES = FlameStates(np.empty((0, 12)), np.empty(0, int))
+
+
+@pytest.fixture(scope="module")
+def sampler(h2o2) -> SegmentSampler:
+    return SegmentSampler(h2o2, SETTINGS, SAMPLING, ChemistrySettings(), DT, STEPS, 0, 0.05)
+
+
+@pytest.fixture(scope="module")
+def sampled(sampler, tmp_path_factory):
+    """A file of segments made with two processes, and its numbers."""
+    path = tmp_path_factory.mktemp("segments") / "segments.h5"
+    return path, sample_segments(path, sampler, NO_FLAMES, 2)
+
+
+@pytest.fixture(scope="module")
+def opened(sampled, h2o2):
+    return open_segments(sampled[0], h2o2, DT)
+
+
+class Here:
+    """A pool without processes: a task is done when it is submitted."""
+
+    def __init__(self, start, arguments):
+        start(*arguments)
+
+    def submit(self, work, *task):
+        future = Future()
+        try:
+            future.set_result(work(*task))
+        except BaseException as error:
+            future.set_exception(error)
+        return future
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def shutdown(self, **how):
+        pass
+
+
+@pytest.fixture
+def here(monkeypatch):
+    monkeypatch.setattr(module, "open_pool", lambda n, start, *given: Here(start, given))
+    return monkeypatch
+
+
+def tight(mechanism, state: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """[T, p, Y] at `times` after a state, by Cantera alone, at far tighter tolerances."""
+    gas = mechanism.solution()
+    gas.TPY = state[0], state[1], state[2:]
+    reactor = ct.IdealGasConstPressureReactor(gas, clone=False)
+    net = ct.ReactorNet([reactor])
+    net.rtol, net.atol = 1e-11, 1e-20
+    out = []
+    for t in times:
+        net.advance(t)
+        out.append([reactor.T, gas.P, *gas.Y])
+    return np.array(out)
+
+
+# -- what they are ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", range(0, 240, 17))
+def test_the_states_of_a_window_are_what_follows_from_its_first(opened, h2o2, row):
+    states = opened.states[row]
+    truth = tight(h2o2, states[0], DT * np.array(offsets(STEPS)[1:]))
+    moved = np.abs(truth - states[0]).max(axis=0)
+    # Of the largest change in the segment, 1e-4: CVODE's rtol is 1e-8 of the values, and the error
+    # of an ignition's beginning grows by some orders until it ignites.
+    error = np.abs(states[1:] - truth)
+    assert (error[:, 0] < 1e-4 * moved[0] + 1e-3).all()
+    assert (error[:, 2:] < 1e-4 * moved[2:] + 1e-9).all()
+    assert np.all(states[:, 1] == states[0, 1])
+
+
+def test_a_window_keeps_enthalpy_and_elements(opened, h2o2):
+    gas = h2o2.solution()
+    for states in opened.states[::11]:
+        h = []
+        for T, p, *Y in states:
+            gas.TPY = T, p, Y
+            h.append(gas.enthalpy_mass)
+        assert np.ptp(h) < 20.0  # J/kg, of 1e6: below a hundredth of a kelvin
+    elements = opened.states[:, :, 2:] @ h2o2.elements.T
+    assert np.abs(elements - elements[:, :1]).max() < 1e-8  # CVODE's rtol
+    assert np.abs(opened.states[:, :, 2:].sum(axis=2) - 1.0).max() < 1e-12
+    assert opened.states[:, :, 2:].min() >= 0.0
+
+
+def test_windows_begin_before_on_and_after_the_rise_in_the_shares_told(sampler):
+    # T over t by Cantera alone.
+    gas = sampler.mechanism.solution()
+    gas.set_equivalence_ratio(CASE.phi, "H2:1", AIR)
+    gas.TP = CASE.T0, CASE.p
+    reactor = ct.IdealGasConstPressureReactor(gas, clone=False)
+    net = ct.ReactorNet([reactor])
+    net.rtol, net.atol = 1e-10, 1e-18
+    t, T, end = [0.0], [CASE.T0], np.inf
+    while t[-1] < end:
+        t.append(net.step())
+        T.append(reactor.T)
+        if T[-1] > CASE.T0 + 400.0:
+            end = min(end, t[-1] + SETTINGS.burnt_time)
+    t, T = np.array(t), np.array(T)
+    tau = t[np.argmax(np.gradient(T, t))]
+    many = replace(sampler, settings=replace(SETTINGS, each=2000))
+    begins = many.segments(CASE, np.random.default_rng(0))[:, 0, 0]
+    assert len(begins) == 2000
+    for share in (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98):
+        at = T[0] + share * (T[-1] - T[0])
+        when = np.interp(at, T, t)
+        earlier = 0.5 * min(when / (1.05 * tau), 1.0) + 0.25 * np.log(when / DT) / np.log(end / DT)
+        # Three standard deviations of a share of 2000 draws are 0.034.
+        assert np.mean(begins < at) == pytest.approx(earlier + 0.25 * share, abs=0.034)
+
+
+def test_longer_windows_begin_with_the_shorter(sampler):
+    short, long = (
+        replace(sampler, steps=steps).segments(CASE, np.random.default_rng(3)) for steps in (4, 16)
+    )
+    assert short.shape[1:] == (4, 12) and long.shape[1:] == (6, 12)
+    # The same integration, read out at more times: CVODE's first step depends on the first of them.
+    assert np.allclose(short, long[:, :4], rtol=1e-5, atol=1e-9)
+
+
+# -- of flames -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def table(h2o2, opened, tmp_path_factory):
+    """A state file of two ignitions and four flames, of 20 exact and 10 perturbed rows each; their
+    states are those of segments, which serve."""
+    path = tmp_path_factory.mktemp("states") / "states.h5"
+    attributes = state_attributes(h2o2, {"dt": DT, "rtol": 1e-8, "atol": 1e-16, "seed": 0})
+    writer = StateWriter(path, attributes, [30] * 6, h2o2.n_species)
+    for source in range(6):
+        now, later = opened.states[30 * source :][:30, 0], opened.states[30 * source :][:30, 1]
+        kinds = np.repeat([0, 1], [20, 10]) + (SAMPLERS.index("flame") if source > 1 else 0)
+        columns = now[:, 0], now[:, 1], now[:, 2:], later[:, 0], later[:, 2:]
+        writer.write(source, Block(*columns, np.full(30, source, "i4"), kinds.astype("u1")))
+    writer.finish()
+    return open_states(path, h2o2, DT)
+
+
+def test_flame_states_are_unperturbed_and_of_flames_that_are_not_held_out(table, opened):
+    held_out = table.sources == 3
+    drawn = FlameStates.drawn(table, held_out, 50, 0)
+    assert np.bincount(drawn.sources, minlength=6)[[0, 1, 3]].tolist() == [0, 0, 0]
+    assert len(drawn.states) == 50 and len(np.unique(drawn.states, axis=0)) == 50
+    rows = {tuple(row) for source in (2, 4, 5) for row in opened.states[30 * source :][:20, 0]}
+    assert all(tuple(row) in rows for row in drawn.states)
+    every = FlameStates.drawn(table, held_out, 1000, 0)
+    assert len(every.states) == len(every.sources) == 60
+    assert FlameStates.drawn(table, table.sources > 1, 50, 0).states.shape == (0, 12)
+
+
+def test_windows_of_flames_follow_from_their_states(sampler, table, h2o2, tmp_path, here):
+    flames = FlameStates.drawn(table, table.sources == 3, 30, 0)
+    here.setattr(module, "AT_ONCE", 8)  # 30 is no multiple of it
+    path, told = tmp_path / "segments.h5", []
+    numbers = sample_segments(path, sampler, flames, 1, lambda *done: told.append(done))
+    assert (numbers["segments"], numbers["flames"]) == (270, 30) and told[-1] == (10, 10)
+    segments = open_segments(path, h2o2, DT)
+    assert np.array_equal(segments.trajectories[240:], 6 + flames.sources)
+    for segment, state in list(zip(segments.states[240:], flames.states, strict=True))[::7]:
+        truth = tight(h2o2, state, 1e-9 + DT * np.array(offsets(STEPS)))
+        assert np.allclose(segment[:, 0], truth[:, 0], rtol=1e-5)  # of CVODE's rtol, 8 steps on
+        assert np.allclose(segment[:, 2:], truth[:, 2:], rtol=1e-4, atol=1e-9)
+
+
+def test_states_that_cvode_cannot_integrate_begin_no_segment(sampler, table, h2o2, tmp_path, here):
+    flames = FlameStates.drawn(table, table.sources == 3, 10, 0)
+    flames.states[4, 0] = np.nan
+    numbers = sample_segments(tmp_path / "segments.h5", sampler, flames, 1)
+    assert numbers["flames"] == 9
+    kept = open_segments(tmp_path / "segments.h5", h2o2, DT).trajectories[240:]
+    assert np.array_equal(kept, 6 + np.delete(flames.sources, 4))
+
+
+def test_windows_of_flames_depend_on_the_states_and_others_do_not(sampler):
+    def made_with(settings, sampling):
+        return replace(sampler, settings=settings, sampling=sampling).provenance["segments"]
+
+    more = replace(SAMPLING, states=2000)
+    assert made_with(SETTINGS, SAMPLING) != made_with(SETTINGS, more)
+    alone = replace(SETTINGS, flames=0)
+    assert made_with(alone, SAMPLING) == made_with(alone, more)
+
+
+# -- which -----------------------------------------------------------------------------------------
+
+
+def test_the_ignitions_fill_the_ranges_of_the_states_from_the_coldest_on():
+    cases = plan_cases(replace(SETTINGS, trajectories=200), SAMPLING, 0)
+    columns = np.array([[case.T0, case.phi, case.p] for case in cases])
+    ranges = np.array([[1100.0, 1500.0], SAMPLING.phi, SAMPLING.p])
+    assert (columns >= ranges[:, 0]).all() and (columns <= ranges[:, 1]).all()
+    # A low-discrepancy sequence leaves no tenth of any range empty.
+    for column, (low, high) in zip(columns.T, ranges, strict=True):
+        assert np.histogram(column, 10, (low, high))[0].min() > 0
+    assert len(np.unique(columns, axis=0)) == 200
+    assert plan_cases(replace(SETTINGS, trajectories=200), SAMPLING, 1) != cases
+
+
+def test_they_are_not_the_ignitions_of_the_states():
+    settings = replace(SETTINGS, T0_min=1000.0, trajectories=10)
+    ours = {round(case.T0, 6) for case in plan_cases(settings, SAMPLING, 0)}
+    plan = plan_trajectories(replace(SAMPLING, flames=0), 0)
+    assert not ours & {round(trajectory.T, 6) for trajectory in plan}
+
+
+def test_colder_states_are_left_out_but_not_all():
+    settings = replace(SETTINGS, T0_min=900.0)
+    assert min(case.T0 for case in plan_cases(settings, SAMPLING, 0)) >= 1000.0
+    with pytest.raises(ValueError, match=r"segments.T0_min=1600 K lies above sampling.T0"):
+        plan_cases(replace(SETTINGS, T0_min=1600.0), SAMPLING, 0)
+
+
+# -- the stage -------------------------------------------------------------------------------------
+
+
+def test_the_numbers_and_the_file_tell_what_was_made(sampler, sampled, opened):
+    numbers = sampled[1]
+    assert opened.provenance == sampler.provenance
+    assert opened.states.shape == (240, 5, 12) and opened.steps == STEPS
+    assert np.array_equal(opened.trajectories, np.repeat(np.arange(6), 40))
+    assert (numbers["segments"], numbers["failed"], numbers["not_ignited"]) == (240, 0, 0)
+
+
+def test_any_number_of_processes_gives_the_same_segments(sampler, opened, tmp_path, h2o2, here):
+    sample_segments(tmp_path / "segments.h5", sampler, NO_FLAMES, 1)
+    again = open_segments(tmp_path / "segments.h5", h2o2, DT)
+    assert np.array_equal(again.states, opened.states)
+
+
+def test_another_seed_gives_others(sampler, opened, tmp_path, h2o2, here):
+    sample_segments(tmp_path / "segments.h5", replace(sampler, seed=1), NO_FLAMES, 1)
+    again = open_segments(tmp_path / "segments.h5", h2o2, DT)
+    assert not np.isclose(again.states[:, 0, 0], opened.states[:, 0, 0]).any()
+
+
+def test_what_is_interrupted_leaves_nothing(sampler, tmp_path, here):
+    told = []
+
+    def interrupt(done, total):
+        told.append((done, total))
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sample_segments(tmp_path / "segments.h5", sampler, NO_FLAMES, 1, interrupt)
+    assert told == [(1, 6), (2, 6), (3, 6)] and not list(tmp_path.iterdir())
+
+
+def test_ignitions_that_fail_or_do_not_light_are_counted(sampler, tmp_path, h2o2, here):
+    whole = SegmentSampler.segments
+    cases = plan_cases(SETTINGS, SAMPLING, 0)
+
+    def broken(self, case, rng):
+        if case == cases[1]:
+            raise IntegrationError("as CVODE does at times")
+        return whole(self, case, rng)
+
+    here.setattr(SegmentSampler, "segments", broken)
+    delays = sorted(delay(sampler, case) for case in cases)
+    limit = SamplingSettings(**{**vars(SAMPLING), "longest": float(np.mean(delays[-2:]))})
+    slow = replace(sampler, sampling=limit)
+    numbers = sample_segments(tmp_path / "segments.h5", slow, NO_FLAMES, 1)
+    unlit = [i for i, case in enumerate(cases) if delay(sampler, case) > limit.longest and i != 1]
+    assert (numbers["failed"], numbers["not_ignited"]) == (1, len(unlit))
+    kept = np.unique(open_segments(tmp_path / "segments.h5", h2o2, DT).trajectories)
+    assert kept.tolist() == [i for i in range(6) if i != 1 and i not in unlit]
+
+
+def delay(sampler: SegmentSampler, case: Case) -> float:
+    """When Cantera alone has a case 400 K hotter, s."""
+    gas = sampler.mechanism.solution()
+    gas.set_equivalence_ratio(case.phi, "H2:1", AIR)
+    gas.TP = case.T0, case.p
+    reactor = ct.IdealGasConstPressureReactor(gas, clone=False)
+    net = ct.ReactorNet([reactor])
+    while reactor.T < case.T0 + 400.0:
+        net.step()
+    return net.time
+
+
+def test_no_ignition_at_all_is_an_error(sampler, tmp_path, here):
+    never = replace(sampler, sampling=replace(SAMPLING, longest=1e-8))
+    with pytest.raises(ValueError, match=r"no ignition gave a segment.*sampling.longest"):
+        sample_segments(tmp_path / "segments.h5", never, NO_FLAMES, 1)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,231 @@
+"""Grouping on the CPU: label for label what the definition says, and a literal brute force."""
+
+import numpy as np
+import pytest
+import torch
+
+from combred import kernels
+from combred.kernels.grouping import cpu, reference
+
+SIZES = [1, 2, 31, 32, 33, 64, 127, 300, 1000]
+THRESHOLDS = [-1.0, 0.0, 0.5, 0.8, 0.9, 0.999, 1.0]
+
+
+def brute_force(weights: np.ndarray, threshold: float) -> tuple[list[int], list[int]]:
+    """The groups of the definition, float64, rows counted anew for every group."""
+    rows = weights.astype(np.float64)
+    norm = np.sqrt((rows**2).sum(axis=1))
+    unit = rows / np.where(norm > 0, norm, 1.0)[:, None]
+    similar = unit @ unit.T >= threshold - 1e-12  # rounding must not part a row from its multiple
+    similar[norm == 0] = similar[:, norm == 0] = False
+    similar |= np.eye(len(rows), dtype=bool)
+    labels, mains = np.full(len(rows), -1), []
+    while (ungrouped := np.flatnonzero(labels < 0)).size:
+        counts = similar[np.ix_(ungrouped, ungrouped)].sum(axis=1)
+        main = ungrouped[np.argmax(counts)]  # the first of equals: the lowest index
+        labels[ungrouped[similar[main, ungrouped]]] = len(mains)
+        mains.append(int(main))
+    return labels.tolist(), mains
+
+
+def assert_same(rows: np.ndarray, threshold: float, brute: bool = True) -> torch.Tensor:
+    weights = torch.from_numpy(rows)
+    labels, mains = cpu.group(weights, threshold)
+    for side in (labels, mains):
+        assert side.dtype == torch.int64 and side.device == weights.device
+    expected = reference.group(weights, threshold)
+    assert torch.equal(labels, expected[0]) and torch.equal(mains, expected[1]), threshold
+    if brute:
+        assert (labels.tolist(), mains.tolist()) == brute_force(rows, threshold), threshold
+    return torch.bincount(labels)
+
+
+def random(rng, m, d):
+    return rng.standard_normal((m, d))
+
+
+def clustered(rng, m, d):
+    centres = rng.standard_normal((5, d))
+    return centres[rng.integers(0, 5, m)] + 0.3 * rng.standard_normal((m, d))
+
+
+def duplicated(rng, m, d):
+    """Positive multiples of a third as many rows."""
+    rows = rng.standard_normal((m // 3 + 1, d))
+    return rows[rng.integers(0, len(rows), m)] * rng.uniform(0.1, 10.0, (m, 1))
+
+
+def zeroed(rng, m, d):
+    """Clusters in which every third row is zero."""
+    rows = clustered(rng, m, d)
+    rows[::3] = 0.0
+    return rows
+
+
+def negated(rng, m, d):
+    """Every row of the second half is the opposite of one of the first."""
+    rows = random(rng, m, d)
+    rows[m - m // 2 :] = -rows[: m // 2]
+    return rows
+
+
+def axes(rng, m, d):
+    """Rows along few axes: many ties, many cosines of exactly 0 and 1."""
+    return np.eye(d)[rng.integers(0, min(4, d), m)] * rng.choice([-2.0, -1.0, 1.0, 2.0], (m, 1))
+
+
+KINDS = [random, clustered, duplicated, zeroed, negated, axes]
+
+
+def test_the_public_operation_takes_this_one_for_rows_on_a_cpu(monkeypatch):
+    monkeypatch.setattr(cpu, "group", lambda *given: given)
+    rows = torch.eye(2)
+    assert kernels.group(rows, 0.5) == (rows, 0.5)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_groups_are_those_of_the_definition(kind, size):
+    rows = kind(np.random.default_rng(size), size, 24)
+    for threshold in THRESHOLDS if size < 1000 else (0.5, 0.9, 1.0):
+        assert_same(rows, threshold, brute=size <= 300)
+
+
+@pytest.mark.parametrize("size", [1, 2, 33, 64])
+@pytest.mark.parametrize("d", [1, 1601])
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_short_and_long_rows(kind, d, size):
+    rows = kind(np.random.default_rng(size + d), size, d)
+    for threshold in THRESHOLDS:
+        assert_same(rows, threshold)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("block", [1, 7, 32, 127])
+def test_blocks_do_not_matter(kind, block, monkeypatch):
+    monkeypatch.setattr(cpu, "BLOCK", block)
+    rows = kind(np.random.default_rng(block), 127, 24)
+    for threshold in (-1.0, 0.0, 0.5, 0.9, 1.0):
+        assert_same(rows, threshold)
+
+
+@pytest.mark.parametrize("kind", [clustered, duplicated], ids=lambda kind: kind.__name__)
+def test_more_rows_than_a_block(kind):
+    m = cpu.BLOCK + 277
+    rows = kind(np.random.default_rng(0), m, 24)
+    sizes = assert_same(rows, 0.9, brute=False)
+    assert 1 < len(sizes) < m
+
+
+@pytest.mark.parametrize("size", [254, 255, 256, 257, 508, 509, 600])
+def test_groups_larger_than_a_byte_counts(size):
+    # On a circle: rows of the next groups had more than 255 neighbours in the group that leaves.
+    rng = np.random.default_rng(size)
+    angle = np.concatenate([rng.uniform(-0.5, 0.5, size), rng.uniform(0.6, 2.0, size // 2)])
+    rows = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    sizes = assert_same(rows, np.cos(0.8))
+    assert sizes.max() > 254 or size == 254
+    same = np.ones((size, 3))  # one group of exactly this size
+    assert assert_same(np.concatenate([same, np.diag([1.0, 2.0, 3.0])]), 0.99).tolist() == [
+        size,
+        1,
+        1,
+        1,
+    ]
+
+
+@pytest.mark.parametrize("many", [250, 255, 256, 257, 300, 512, 600])
+def test_a_row_far_from_the_main_row_of_a_large_group_loses_its_neighbours(many):
+    # A row at 45 degrees is like the many of a's group at 20, but not like a itself, and like the
+    # one at 70. Once a's group has left these are a pair: three rows elsewhere come before them.
+    def at(degrees, count=1):
+        angle = np.deg2rad(np.full(count, degrees))
+        return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+    rows = np.concatenate([at(0, 5), at(20, many), at(-25, 10), at(45), at(70), at(180, 3)])
+    labels, mains = cpu.group(torch.from_numpy(rows), np.cos(np.deg2rad(30.0)))
+    assert mains.tolist() == [0, many + 17, many + 15]
+    assert labels[-5:].tolist() == [2, 2, 1, 1, 1]
+    assert_same(rows, np.cos(np.deg2rad(30.0)))
+
+
+def near_pairs(threshold: float, gaps: list[float], d: int, seed: int = 0) -> np.ndarray:
+    """For every gap two rows, (2 gaps, d), with the cosine threshold + gap; pairs orthogonal."""
+    rng = np.random.default_rng(seed)
+    basis = np.linalg.qr(rng.standard_normal((d, 2 * len(gaps))))[0].T
+    rows = []
+    for i, gap in enumerate(gaps):
+        a, b = basis[2 * i], basis[2 * i + 1]
+        cosine = threshold + gap
+        # 1 - cos^2 without cancellation near a cosine of 1
+        rows += [a, rng.uniform(0.1, 10) * (cosine * a + ((1 - cosine) * (1 + cosine)) ** 0.5 * b)]
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("d", [24, 1601])
+@pytest.mark.parametrize("threshold", [0.5, 0.8, 0.9, 0.999])
+@pytest.mark.parametrize("pair", [0, 1 << 22])
+def test_pairs_near_the_threshold_are_told_apart(threshold, d, pair, monkeypatch):
+    monkeypatch.setattr(cpu, "PAIR", pair)  # whether one by one, or all in one matrix product
+    # float32 knows cosines to 6e-8 at best; the definition's slack is 1e-12, and float64 rounding
+    # of a cosine is below 1e-14.
+    gaps = [0.0, 1e-13, 1e-10, 1e-8, 1e-7, 1e-5, -1e-11, -1e-10, -1e-8, -1e-7, -1e-6, -1e-4]
+    rows = near_pairs(threshold, gaps, d)
+    labels, _ = cpu.group(torch.from_numpy(rows), threshold)
+    alike = [int(labels[2 * i]) == int(labels[2 * i + 1]) for i in range(len(gaps))]
+    assert alike == [gap >= 0 for gap in gaps]
+    assert_same(rows, threshold)
+
+
+def test_negated_rows_are_alike_at_minus_one_alone():
+    rows = np.array([[3.0, 4.0], [-0.3, -0.4]])
+    assert assert_same(rows, -1.0).tolist() == [2]
+    assert assert_same(rows, -1.0 + 1e-11).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("products", [1, 64, 1 << 22])
+@pytest.mark.parametrize("pair", [0, 64, 1 << 22])
+def test_many_pairs_at_the_threshold(products, pair, monkeypatch):
+    # All are within rounding of float32: looked at again a few at a time, or all at once.
+    monkeypatch.setattr(cpu, "PRODUCTS", products)
+    monkeypatch.setattr(cpu, "PAIR", pair)
+    rng = np.random.default_rng(0)
+    rows = np.tile(rng.standard_normal((3, 50)), (20, 1)) * rng.uniform(0.1, 10.0, (60, 1))
+    assert assert_same(rows, 1.0).tolist() == [20, 20, 20]
+
+
+@pytest.mark.parametrize("scale", [1e-38, 1e-20, 1e38])
+def test_the_length_of_rows_does_not_matter(scale):  # within what float32 holds
+    rows = clustered(np.random.default_rng(0), 50, 8)
+    expected = cpu.group(torch.from_numpy(rows), 0.8)
+    found = cpu.group(torch.from_numpy(rows * scale), 0.8)
+    assert torch.equal(found[0], expected[0]) and torch.equal(found[1], expected[1])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_dtype_layout_and_gradients_do_not_matter(dtype):
+    weights = torch.from_numpy(clustered(np.random.default_rng(0), 100, 12)).to(dtype)
+    strided = torch.empty(100, 24, dtype=dtype)[:, ::2].copy_(weights)
+    expected = brute_force(weights.numpy(), 0.7)
+    for given in (weights, strided, weights.clone().requires_grad_(), weights.T.contiguous().T):
+        before = given.detach().clone()
+        labels, mains = cpu.group(given, 0.7)
+        assert (labels.tolist(), mains.tolist()) == expected
+        assert torch.equal(given, before)
+
+
+def test_no_rows_make_no_groups():
+    labels, mains = cpu.group(torch.empty(0, 5), 0.9)
+    assert labels.shape == mains.shape == (0,)
+
+
+@pytest.mark.parametrize("shape", [(5,), (2, 3, 4)])
+def test_what_is_not_rows_is_refused(shape):
+    with pytest.raises(ValueError, match=r"rows \(m, d\)"):
+        cpu.group(torch.ones(shape), 0.9)
+
+
+@pytest.mark.parametrize("threshold", [-1.1, 1.1, float("nan")])
+def test_a_threshold_is_a_cosine(threshold):
+    with pytest.raises(ValueError, match=r"\[-1, 1\]"):
+        cpu.group(torch.ones(2, 2), threshold)

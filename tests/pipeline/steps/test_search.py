@@ -1,0 +1,312 @@
+"""A gated run of the pipeline: tiny, to the end, killed, continued, refused; and its report."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from combred.report.criteria import draw_criteria
+from safetensors.torch import load_file
+
+from combred.pipeline import command as pipeline
+from combred.report import write_report
+from combred.report.style import style
+from combred.simulation import ignition
+from combred.surrogate.storage import load_surrogate
+from combred.validation import timing
+from combred.validation.storage import read_rollouts
+
+# Real in every part and far too small to be accurate: its delays are half of CVODE's, or none.
+GATE = "reduction.criteria=ignition:300%"
+TINY = """profile=smoke stage=1 run=tiny start=scratch workers=1 sampling.states=400
+sampling.ignitions=6 sampling.flames=0 network.hidden=[24,12] network.kinetics=0
+training.steps=150 training.batch=64 training.batch_final=64 training.held_out=0.2
+retraining.steps=150 retraining.batch=64 retraining.batch_final=64 retraining.held_out=0.2
+retraining.checkpoint_seconds=0
+validation.T0=[1750,1850] validation.burnt_time=5e-5
+reduction.min_width=2 reduction.method=brain_surgeon reduction.criteria_ignitions=3
+reduction.attempts=3""".split()
+PACKAGE = str(Path(pipeline.__file__).parents[1])
+ENVIRONMENT = os.environ | {"PYTHONPATH": PACKAGE, "COLUMNS": "200", "OMP_NUM_THREADS": "1"}
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "combred.pipeline", *TINY, *arguments]
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        command(*arguments), cwd=folder, env=ENVIRONMENT, capture_output=True, text=True
+    )
+
+
+@pytest.fixture
+def here(monkeypatch, capsys):
+    """The command in this process: (exit status, what it printed)."""
+
+    def call(folder: Path, *arguments: str) -> tuple[int, str]:
+        monkeypatch.chdir(folder)
+        status = pipeline.main([*TINY, *arguments])
+        return status, " ".join(capsys.readouterr().out.split())
+
+    return call
+
+
+def record(folder: Path) -> dict:
+    return json.loads((folder / "runs/tiny/reduce.json").read_text())["stages"][0]
+
+
+def without_time(criteria: dict) -> list[dict]:
+    trace = []
+    for attempt in criteria["trace"]:
+        told = {k: v for k, v in attempt["training"].items() if "second" not in k}
+        trace.append({k: v for k, v in attempt.items() if k != "seconds"} | {"training": told})
+    return trace
+
+
+def tensors_equal(a: Path, b: Path) -> bool:
+    ours, theirs = load_file(a), load_file(b)
+    return ours.keys() == theirs.keys() and all(torch.equal(ours[k], theirs[k]) for k in ours)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Path:
+    """A tiny gated run, done in one go."""
+    folder = tmp_path_factory.mktemp("gated")
+    done = run(folder, GATE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.fixture
+def copy(finished, tmp_path) -> Path:
+    """A copy of the finished run, to break."""
+    shutil.copytree(finished / "runs", tmp_path / "runs")
+    return tmp_path
+
+
+@pytest.fixture
+def trained(copy) -> Path:
+    """The run before its reduction."""
+    folder = copy / "runs/tiny"
+    shutil.rmtree(folder / "criteria")
+    for path in [*folder.glob("stage1*"), folder / "reduce.json", folder / "validation.json"]:
+        path.unlink()
+    return copy
+
+
+def test_the_record_is_the_search(finished):
+    told = record(finished)
+    criteria = told["criteria"]
+    assert criteria["limits"] == {"ignition": 3.0} and 2 <= len(criteria["trace"]) <= 4
+    for attempt in criteria["trace"]:
+        assert attempt["passed"] == (attempt["errors"]["ignition"] <= 3.0)
+        widths = attempt["shape"]["widths"]
+        assert attempt["shape"]["weights"] == sum(np.multiply(widths[1:], widths[:-1]))
+    for attempt in criteria["trace"][1:]:
+        parent = criteria["trace"][attempt["parent"]]
+        assert parent["passed"] and parent["number"] < attempt["number"]
+        assert attempt["parameters"] <= attempt["factor"] * parent["parameters"]
+        assert attempt["training"]["steps"] == 150 and attempt["errors_cut"].keys() == {"ignition"}
+    passed = [a for a in criteria["trace"] if a["passed"]]
+    assert criteria["smallest"] == min(passed, key=lambda a: a["parameters"])["number"]
+    assert told["weights_after"] == criteria["trace"][criteria["smallest"]]["shape"]["weights"]
+
+
+def test_the_stage_is_the_smallest_that_passed_and_its_error_is_the_recorded_one(finished, drm19):
+    folder, criteria = finished / "runs/tiny", record(finished)["criteria"]
+    number = criteria["smallest"]
+    kept = folder / (f"search/attempt{number}.safetensors" if number else "stage0.safetensors")
+    assert tensors_equal(folder / "stage1.safetensors", kept)
+    references = read_rollouts(folder / "search/ignitions.h5", drm19)[0]["cvode"]
+    surrogate = load_surrogate(folder / "stage1.safetensors", drm19)
+    rollouts = ignition.follow(timing.scripted(surrogate), 1e-6, references)
+    error = ignition.compare(drm19, rollouts, references)["delay_error"]["worst"]
+    assert error == pytest.approx(criteria["trace"][number]["errors"]["ignition"], rel=1e-6)
+
+
+def test_the_gates_cases_are_not_the_validations(finished, drm19):
+    folder = finished / "runs/tiny"
+    own, _ = read_rollouts(folder / "search/ignitions.h5", drm19)
+    validated, _ = read_rollouts(folder / "validation.h5", drm19)
+    cases = {rollout.case for rollout in own["cvode"]}
+    assert len(cases) == 3 and not cases & {rollout.case for rollout in validated["cvode"]}
+    assert all(1750 < case.T0 < 1850 for case in cases)
+
+
+def test_the_folder_keeps_the_networks_that_passed_and_no_scraps(finished):
+    folder, criteria = finished / "runs/tiny", record(finished)["criteria"]
+    numbers = [a["number"] for a in criteria["trace"][1:]]
+    passed = [a["number"] for a in criteria["trace"][1:] if a["passed"]]
+    assert {path.name for path in (folder / "criteria").iterdir()} == {
+        "attempts.json",
+        "ignitions.h5",
+        *(f"attempt{i}.jsonl" for i in numbers),
+        *(f"attempt{i}.safetensors" for i in passed),
+    }
+    lines = (folder / "stage1.jsonl").read_text().splitlines() if passed else []
+    steps = [json.loads(line)["step"] for line in lines]
+    assert steps == sorted(set(steps)) and (steps or [0])[-1] == 150 * len(passed)
+
+
+def test_a_second_run_reuses_everything(copy, here):
+    before = {p: p.stat().st_mtime_ns for p in (copy / "runs/tiny").rglob("*.safetensors")}
+    status, told = here(copy, GATE, "only=reduce")
+    assert status == 0 and "stage 1" in told and "reused" in told and "attempt" not in told
+    assert before == {p: p.stat().st_mtime_ns for p in before}
+
+
+def test_killed_in_two_attempts_it_resumes_to_the_same_result(finished, trained):
+    folder = trained / "runs/tiny"
+    for number in (1, 2):
+        process = subprocess.Popen(
+            command(GATE, "only=reduce"), cwd=trained, env=ENVIRONMENT, stdout=subprocess.DEVNULL
+        )
+        deadline = time.monotonic() + 120
+        while not (folder / f"search/attempt{number}.checkpoint").exists():
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert not (folder / "stage1.safetensors").exists()
+    made = (folder / "search/ignitions.h5").stat().st_mtime_ns
+    done = run(trained, GATE, "only=reduce")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "attempt 1 " not in done.stdout  # judged before the second kill
+    assert made == (folder / "search/ignitions.h5").stat().st_mtime_ns
+    assert without_time(record(trained)["criteria"]) == without_time(record(finished)["criteria"])
+    assert tensors_equal(folder / "stage1.safetensors", finished / "runs/tiny/stage1.safetensors")
+    assert not list((folder / "criteria").glob("*.checkpoint"))
+
+
+def test_other_settings_are_refused_finished_or_not(copy, here):
+    for _ in range(2):
+        status, told = here(copy, "reduction.criteria=ignition:200%", "only=reduce")
+        assert status == 2 and "criteria.limits.ignition: 3.0 then, 2.0 now" in told
+        (copy / "runs/tiny/stage1.safetensors").unlink(missing_ok=True)
+    status, told = here(copy, GATE, "reduction.criteria_seed=2", "only=reduce")
+    assert status == 2 and "criteria.cases" in told and "delete criteria" in told
+
+
+def test_a_stage_0_that_fails_is_one_clear_error_and_may_be_asked_for_less(trained, here):
+    status, told = here(trained, "reduction.criteria=ignition:1%", "only=reduce")
+    assert status == 2
+    assert re.search(
+        r"does not pass reduction.criteria itself: ignition [\d.]+ % \(at most 1 %\)", told
+    )
+    assert "Loosen the criteria" in told and "training.steps" in told
+    assert not list((trained / "runs/tiny").glob("stage1*"))
+    status, told = here(trained, GATE, "only=reduce", "reduction.attempts=1")
+    assert status == 0 and len(record(trained)["criteria"]["trace"]) == 2
+    # Attempts used up: more of them go on from there.
+    assert record(trained)["criteria"]["reason"] == "attempts"
+    status, told = here(trained, GATE, "only=reduce", "reduction.attempts=2")
+    assert status == 0 and "attempt 2 " in told and "attempt 1 " not in told
+    assert len(record(trained)["criteria"]["trace"]) == 3
+
+
+def test_a_validation_of_one_point_leaves_no_room(trained, here):
+    status, told = here(trained, GATE, "only=reduce", "validation.T0=[1800]")
+    assert status == 2 and "Give validation.T0 two values" in told
+
+
+def test_condensation_is_gated_too(trained, here):
+    how = "reduction.method=condensation", "reduction.attempts=1"
+    assert here(trained, GATE, "only=reduce", *how)[0] == 0
+    assert record(trained)["method"] == "condensation"
+    assert len(record(trained)["criteria"]["trace"]) == 2
+
+
+def test_two_processes_of_torchrun_come_to_one_result(trained):
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
+    done = subprocess.run(
+        [*torchrun, *command(GATE, "only=reduce", "reduction.attempts=2")[1:]],
+        cwd=trained,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("criteria: attempt 1 ") == 1  # one process speaks
+    assert len(record(trained)["criteria"]["trace"]) == 3
+
+
+# -- the report ------------------------------------------------------------------------------------
+
+
+def test_the_report_tells_every_attempt(finished):
+    folder, criteria = finished / "runs/tiny", record(finished)["criteria"]
+    text = (folder / "report.md").read_text().replace("\u00a0", " ")
+    section = text.partition("## The criteria")[2].partition("\n## ")[0]
+    assert "figures/criteria.png" in section and (folder / "figures/criteria.png").exists()
+    assert "over 3 ignitions drawn with seed 1" in section and "300.0 %" in section
+    rows = [line.split("|")[1:-1] for line in section.splitlines() if re.match(r"\| \d", line)]
+    assert len(rows) == len(criteria["trace"])
+    for row, attempt in zip(rows, criteria["trace"], strict=True):
+        cells = [cell.strip() for cell in row]
+        assert cells[3] == "-".join(map(str, attempt["shape"]["widths"]))
+        error = attempt["errors"]["ignition"]
+        written = f"{100 * error:.1f} %" if np.isfinite(error) else "**no ignition**"
+        assert cells[7] == written
+        assert cells[8] == ("yes" if attempt["passed"] else "no")
+    assert "the smallest that keeps" in text
+    assert 'id="the-criteria"' in (folder / "report.html").read_text()
+
+
+def test_the_report_is_drawn_from_reduce_json_alone(copy, drm19):
+    folder = copy / "runs/tiny"
+    before = (folder / "report.md").read_text()
+    shutil.rmtree(folder / "criteria")
+    write_report(folder, drm19)
+    assert (folder / "report.md").read_text() == before
+
+
+def test_a_stage_that_nothing_smaller_passed_says_so(copy, drm19):
+    folder = copy / "runs/tiny"
+    told = json.loads((folder / "reduce.json").read_text())
+    told["stages"][0]["criteria"]["smallest"] = 0
+    (folder / "reduce.json").write_text(json.dumps(told))
+    write_report(folder, drm19)
+    assert "No smaller network passed" in (folder / "report.md").read_text()
+
+
+def attempt(number, weights, cut, after, passed):
+    return {
+        "number": number,
+        "shape": {"weights": weights, "widths": [3, weights // 6, 3]} if weights else {},
+        "errors_cut": cut,
+        "errors": after,
+        "passed": passed,
+    }
+
+
+def test_the_figure_draws_each_error_and_the_criteria():
+    trace = [
+        attempt(0, 6000, None, {"ignition": 0.004, "flame": 0.001}, True),
+        attempt(1, 3000, {"ignition": 0.05}, {"ignition": 0.008, "flame": 0.003}, True),
+        attempt(2, 1500, {"ignition": np.inf}, {"ignition": 0.03}, False),
+        attempt(3, 0, None, None, False),  # nothing so small could be cut
+    ]
+    with style():
+        figure = draw_criteria({"limits": {"ignition": 0.01, "flame": 0.005}, "trace": trace})
+        figure.canvas.draw()
+    ignition_panel, flame_panel = figure.axes
+    for axes, limit, count in ((ignition_panel, 1.0, 5), (flame_panel, 0.5, 2)):
+        lines = axes.get_lines()
+        dashed = [line for line in lines if line.get_linestyle() == "--"]
+        assert [line.get_ydata()[0] for line in dashed] == [limit]
+        points = [line for line in lines if line.get_marker() not in ("None", "")]
+        assert len(points) == count
+    by_marker = {line.get_marker(): line for line in ignition_panel.get_lines()}
+    assert by_marker["X"].get_xdata()[0] == 1500 and by_marker["X"].get_ydata()[0] == 3.0
+    # An infinite error lies on the upper edge.
+    infinite = [line for line in ignition_panel.get_lines() if line.get_marker() == "v"][-1]
+    assert infinite.get_ydata()[0] == ignition_panel.get_ylim()[1]

@@ -1,0 +1,715 @@
+"""Automatic condensation: the paper's equations and numbers, and every path of the loop, driven by
+scripted metrics; two real runs; and a loop killed anywhere that ends as if it had not been."""
+
+import copy
+import json
+import math
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from benchmarks.vision.automatic_figures import draw_main_reduction, draw_trace
+from combred.reduction import apply_merge, condense, describe_units, find_layers
+from combred.reduction.automatic import AutomaticSettings, fall, logistic, reduce_automatically
+from combred.surrogate.network import Network
+
+X = torch.ones(1, 6)
+# Pairs of units in planes of their own; a stricter threshold merges fewer of them.
+COSINES = (0.885, 0.895, 0.99)
+EXACT = (1.0, 1.0, 1.0)
+
+
+def paired(cosines=COSINES, hidden: int = 2, seed: int = 0) -> Network:
+    """6-6-...-6-3: in each of `hidden` layers units 2i and 2i + 1 enclose the i-th cosine."""
+    network = Network([6] * (hidden + 1) + [3])
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for layer in network.layers[:-1]:
+            layer.bias.zero_()
+            layer.weight.zero_()
+            for i, cosine in enumerate(cosines):
+                layer.weight[2 * i, 2 * i] = 1.0
+                layer.weight[2 * i + 1, 2 * i] = cosine
+                layer.weight[2 * i + 1, 2 * i + 1] = math.sqrt(1 - cosine**2)
+        network.layers[-1].weight.normal_(generator=generator)
+    return network
+
+
+class Script:
+    """`train` and `metric` that follow a list of metrics, in the order in which they are asked for;
+    the last one holds on. Training moves the weights a little, and keeps account."""
+
+    def __init__(self, *metrics: float):
+        self.metrics, self.calls, self.seen = list(metrics), [], []
+
+    def train(self, network: nn.Module, steps: int, rate: float) -> None:
+        self.calls.append((steps, rate))
+        with torch.no_grad():
+            for parameter in network.parameters():
+                parameter.mul_(1 + 1e-6)
+
+    def metric(self, network: nn.Module) -> float:
+        self.seen.append(copy.deepcopy(network))
+        return self.metrics.pop(0) if len(self.metrics) > 1 else self.metrics[0]
+
+
+def run(script: Script, network: nn.Module | None = None, **settings):
+    """The loop on a paired network, without a final cut unless it is asked for."""
+    plain = {"final_threshold": None, "patience": 1, "max_steps": 3000}
+    network = paired() if network is None else network
+    return reduce_automatically(
+        network, X, script.train, script.metric, AutomaticSettings(**plain | settings)
+    )
+
+
+def kinds(found, *names: str) -> list[str]:
+    return [e.kind for e in found.trace if not names or e.kind in names]
+
+
+def of(found, kind: str) -> list:
+    return [e for e in found.trace if e.kind == kind]
+
+
+def same(one: nn.Module, other: nn.Module) -> bool:
+    a, b = one.state_dict(), other.state_dict()
+    return a.keys() == b.keys() and all(torch.equal(a[key], b[key]) for key in a)
+
+
+# -- the equations ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "reductions, main, layer",
+    [
+        (0, 0.88, 0.84),
+        (16, 0.87837, 0.83837),
+        (32, 0.87343, 0.83343),
+        (48, 0.86641, 0.82641),
+        (64, 0.85904, 0.81904),
+        (80, 0.85315, 0.81315),
+        (96, 0.85018, 0.81018),
+        (101, 0.85, 0.81),
+        (5000, 0.85, 0.81),
+    ],
+)
+def test_criteria_are_those_of_the_papers_run(reductions, main, layer):
+    settings = AutomaticSettings()
+    # The paper prints five digits (section 3.2.3).
+    assert abs(settings.main_criterion(reductions) - main) < 5.1e-6
+    assert abs(settings.layer_criterion(reductions) - layer) < 5.1e-6
+
+
+@pytest.mark.parametrize("t", [0, 1, 15, 99, 100, 150, 199])
+def test_equations_21_and_22_are_the_papers(t):
+    def equation_21(t):
+        return 0.0001 + 0.5 * (0.01 - 0.0001) * (1 + math.cos(math.pi * t / 200))
+
+    def equation_22(t):
+        return 0.85 + 0.5 * (0.88 - 0.85) * (1 + math.cos(math.pi * t / 100)) if t < 100 else 0.85
+
+    settings = AutomaticSettings()
+    # float64 rounding; t_reduction is the number of reductions less one
+    assert math.isclose(settings.rate(t + 1), equation_21(t), rel_tol=1e-14)
+    assert math.isclose(settings.main_criterion(t + 1), equation_22(t), rel_tol=1e-14)
+    assert settings.rate(201) == settings.rate(10_000) == 0.0001
+    assert fall(0, 2.0, 1.0, 10) == 2.0
+
+
+@pytest.mark.parametrize("t_fail", [-30, -1, 0, 1, 2, 50])
+def test_thresholds_are_equations_23_to_25(t_fail):
+    literal = 1 / (1 + math.exp(-2 - 0.1 * t_fail))
+    assert math.isclose(AutomaticSettings().threshold(t_fail), literal, rel_tol=1e-14)  # float64
+
+
+def test_the_threshold_starts_at_the_papers_and_stays_a_cosine():
+    settings = AutomaticSettings()
+    assert round(settings.threshold(0), 5) == 0.88080
+    assert logistic(-1e5) == 0.0 and logistic(1e5) == 1.0
+    assert settings.threshold(-(10**6)) >= 0.0 and settings.threshold(10**6) == 1.0
+
+
+@pytest.mark.parametrize(
+    "wrong, says",
+    [
+        ({"main_min": 0.9}, "main_min=0.9 lies above main_max=0.88"),
+        ({"layer_max": 0.89}, "layer_max=0.89 lies above main_max=0.88"),
+        ({"layer_min": 0.86, "layer_max": 0.87}, "layer_min=0.86 lies above main_min"),
+        ({"rate_min": -1.0}, "rate_min"),
+        ({"rate_min": 0.0, "rate_max": 0.0}, "rate_max=0.0 must be positive"),
+        ({"main_max": math.nan}, "main_max=nan must be finite"),
+        ({"last_criterion": 0.95}, "in the units of the metric"),
+        ({"final_criterion": 0.95}, "in the units of the metric"),
+        ({"deviation": 0.81}, "deviation=0.81 lies above a criterion"),
+        (  # criteria of another metric, the rest forgotten
+            {"main_max": -0.1, "main_min": -0.2, "layer_max": -0.3, "layer_min": -0.4},
+            "last_criterion=0.8 lies above main_max=-0.1",
+        ),
+        ({"step_limit": 0}, "step_limit=0 must be a whole number above 0"),
+        ({"test_every": 1.5}, "test_every=1.5"),
+        ({"patience": True}, "patience=True"),
+        ({"target": -5}, "target=-5"),
+        ({"step_increment": -1}, "step_increment"),
+        ({"logit_step": 0.0}, "logit_step"),
+        ({"too_little": 0.0}, "too_little"),
+        ({"final_threshold": 1.1}, "is a cosine"),
+        ({"compensation": "magic"}, "none of own, least_squares, none"),
+        ({"ridge": -1.0}, "ridge"),
+        ({"layers": ()}, "names no layer"),
+    ],
+)
+def test_nonsense_is_refused(wrong, says):
+    with pytest.raises(ValueError, match=says):
+        AutomaticSettings(**wrong)
+
+
+# -- the paths of the loop -------------------------------------------------------------------------
+
+
+def test_success_reduces_layer_after_layer_and_ends_when_nothing_more_reduces():
+    script, network = Script(1.0), paired()
+    given = copy.deepcopy(network)
+    found = run(script, network)
+    first = ["test", "main", "cut", "met", "cut", "met", "main"]
+    assert kinds(found)[:7] == first
+    assert found.reason == "nothing" and kinds(found)[-3:] == ["unchanged", "unchanged", "end"]
+    assert found.network.widths == [6, 3, 3, 3]
+    assert found.parameters == sum(p.numel() for p in found.network.parameters())
+    assert same(network, given) and network is not found.network
+    cut = of(found, "cut")[0]
+    assert (cut.units_before, cut.units_after, cut.ratio) == (6, 3, 0.5)
+    assert cut.threshold == AutomaticSettings().threshold(0) and cut.t_fail == 0
+    assert cut.parameters_before > cut.parameters_after
+    met = of(found, "met")
+    assert met[0].units == {"layers.0": 3, "layers.1": 6}
+    assert [e.layer for e in met] == ["layers.0", "layers.1"] and [e.main for e in met] == [1, 1]
+    # a layer just cut is trained once before it is judged
+    assert [e.trained for e in met] == [1, 1] and script.calls[0] == (1, 0.01)
+    assert met[0].metric_cut == met[0].metric_first == 1.0
+    assert [e.event for e in found.trace] == list(range(len(found.trace)))
+    assert found.main.parameters == found.parameters
+    assert "layers.2" in found.untouched
+
+
+def test_training_comes_first_until_the_main_criterion_is_met():
+    script = Script(0.3, 0.6, 0.87, 0.88, 1.0)
+    found = run(script)
+    assert kinds(found)[:6] == ["test", "test", "test", "test", "main", "cut"]
+    assert script.calls[:3] == [(1, 0.01)] * 3
+    assert of(found, "main")[0].step == 3
+    found = run(Script(0.3, 0.88, 1.0), test_every=4)
+    assert of(found, "main")[0].step == 4
+
+
+def test_criteria_and_rate_fall_with_every_reduction():
+    script = Script(1.0)
+    found = run(script, paired(hidden=3), rate_period=4, criterion_period=4)
+    settings = AutomaticSettings(rate_period=4, criterion_period=4)
+    met = of(found, "met")
+    assert [e.reductions for e in met] == [1, 2, 3]
+    # t_reduction is 0 for the first two; the last layer has a criterion of its own
+    assert [e.criterion for e in met] == [0.84, 0.84, 0.8]
+    assert of(found, "main")[1].criterion == settings.main_criterion(3) < 0.88
+    assert [rate for _, rate in script.calls] == [0.01, 0.01, settings.rate(2)]
+    assert settings.rate(2) < 0.01 and settings.layer_criterion(2) < 0.84
+
+
+def test_failure_rolls_back_exactly_and_tries_longer_and_stricter():
+    # begin, cut, 20 tests below 0.84, cut again, 30 tests, cut again, met
+    script = Script(1.0, 0.7, *[0.83] * 20, 0.7, *[0.83] * 30, 0.7, 0.85, 1.0)
+    network = paired()
+    found = run(script, network)
+    cuts = [e for e in of(found, "cut") if e.layer == "layers.0"]
+    assert [(e.attempt, e.t_fail, e.step_limit) for e in cuts[:3]] == [
+        (1, 0, 20),
+        (2, 1, 30),
+        (3, 2, 40),
+    ]
+    back = of(found, "rollback")
+    assert [e.reason for e in back] == ["limit", "limit"] and [e.trained for e in back] == [20, 30]
+    assert back[0].parameters_after == cuts[0].parameters_before
+    assert back[0].units == {"layers.0": 6, "layers.1": 6} and back[0].units_after == 3
+    # Each retry starts from the very weights of the save point, not from those trained since.
+    layer = find_layers(network, X)["layers.0"]
+    for at, t_fail in ((1, 0), (22, 1), (53, 2)):
+        merge = condense(
+            describe_units(network, layer), threshold=AutomaticSettings().threshold(t_fail)
+        )
+        assert same(script.seen[at], apply_merge(network, layer, merge))
+    assert [e.units_after for e in cuts[:3]] == [3, 4, 5]  # 0.885 and 0.895 are too far apart
+    following = [e for e in of(found, "cut") if e.layer == "layers.1"][0]
+    assert following.attempt == 1 and following.step_limit == 200 and following.t_fail == 0
+
+
+def test_the_longer_limit_holds_for_other_layers_but_the_last():
+    script = Script(1.0, 0.7, *[0.83] * 20, 1.0)
+    found = run(script, paired(hidden=3))
+    limits = {e.layer: e.step_limit for e in of(found, "met")}
+    assert limits["layers.0"] == limits["layers.1"] == 30 and limits["layers.2"] == 200
+
+
+def test_a_success_that_removes_too_little_makes_the_threshold_laxer():
+    found = run(Script(1.0), too_little=0.5)  # a cut leaves some 70 % of the parameters
+    t_fail = [e.t_fail for e in found.trace if e.layer == "layers.0"]
+    assert t_fail == [0, 0, -1]
+    assert [e.t_fail for e in run(Script(1.0)).trace if e.layer == "layers.0"] == [0, 0, 0]
+
+
+def test_a_layer_in_which_nothing_merges_is_done_and_laxer_the_next_time():
+    script = Script(1.0)
+    found = run(script, paired((0.85, 0.86, 0.875)), patience=3)
+    unchanged = [e for e in of(found, "unchanged") if e.layer == "layers.0"]
+    assert unchanged[0].t_fail == 0 and unchanged[0].ratio == 1.0
+    cut = of(found, "cut")[0]
+    assert cut.t_fail == -1 and cut.units_after == 5 and cut.main == 2
+    assert of(found, "main")[1].reductions == 0  # nothing has been reduced yet
+    # After a main reduction that removed nothing, training goes on before the next.
+    assert of(found, "main")[1].step == 1
+
+
+@pytest.mark.parametrize("deviation, steps, reason", [(0.5, 10, "deviated"), (None, 20, "limit")])
+def test_a_deviated_network_is_rolled_back_early(deviation, steps, reason):
+    found = run(Script(1.0, 0.1, *[0.1] * steps, 1.0), deviation=deviation)
+    back = of(found, "rollback")[0]
+    assert (back.reason, back.trained, back.metric) == (reason, steps, 0.1)
+    again = of(found, "cut")[1]
+    assert again.layer == "layers.0" and again.t_fail == 1 and again.step_limit == 30
+
+
+def test_a_network_that_recovers_before_ten_steps_has_not_deviated():
+    found = run(Script(1.0, 0.1, *[0.1] * 9, 0.6, 0.9, 1.0))
+    assert not of(found, "rollback") and of(found, "met")[0].trained == 11
+
+
+def test_a_metric_that_is_no_number_has_deviated():
+    found = run(Script(1.0, math.nan, *[math.nan] * 10, 1.0))
+    assert of(found, "rollback")[0].reason == "deviated" and found.metric == 1.0
+
+
+def test_the_last_layer_has_limits_of_its_own():
+    # layer 1 cut and met; layer 2 below the layer criterion for 200 steps, then at 0.8
+    script = Script(1.0, 1.0, 1.0, 0.7, *[0.79] * 200, 0.7, 0.81, 1.0)
+    found = run(script)
+    back = of(found, "rollback")[0]
+    assert (back.layer, back.trained, back.criterion, back.step_limit) == (
+        "layers.1",
+        200,
+        0.8,
+        200,
+    )
+    met = of(found, "met")[1]
+    assert (met.layer, met.metric, met.criterion) == ("layers.1", 0.81, 0.8)
+    assert found.trace[-1].kind == "end" and met.attempt == 2 and met.t_fail == 1
+    found = run(Script(1.0, 1.0, 1.0, 0.7, *[0.79] * 20, 1.0), last_steps=None, last_criterion=None)
+    back = of(found, "rollback")[0]
+    assert (back.trained, back.criterion) == (20, AutomaticSettings().layer_criterion(1))
+    # the failures of the last layer leave the limit of the others alone
+    assert of(found, "cut")[2].step_limit == 20
+
+
+@pytest.mark.parametrize("bad", [0.6, 0.0, -math.inf, math.nan])
+@pytest.mark.parametrize("cosines", [COSINES, EXACT])
+def test_a_metric_that_never_recovers_ends_with_a_reason(bad, cosines):
+    """Exact copies merge at any threshold: only the limit of attempts gets the loop out."""
+    network = paired(cosines)
+    found = run(Script(1.0, bad), network, attempts=3, patience=2, max_steps=400, last_steps=30)
+    assert found.reason == "steps" and found.trace[-1].kind == "end"
+    assert found.trace[-1].reason == "steps" and found.trace[-1].step == 400
+    assert same(found.network, network) and found.metric == 1.0
+    if cosines == EXACT:
+        left = of(found, "left")
+        assert [(e.layer, e.attempt) for e in left] == [("layers.0", 4), ("layers.1", 4)]
+
+
+def test_cuts_that_always_fail_end_after_the_patience():
+    """The network as it was given is good, any smaller one is not."""
+    network = paired(EXACT)
+
+    def metric(candidate):
+        return 1.0 if candidate.widths == network.widths else 0.2
+
+    found = reduce_automatically(
+        network, X, Script(0.0).train, metric,
+        AutomaticSettings(final_threshold=None, patience=3, attempts=2, max_steps=10_000),
+    )  # fmt: skip
+    assert found.reason == "nothing" and found.network.widths == network.widths
+    assert max(e.main for e in found.trace) == 3
+
+
+def test_a_main_criterion_that_is_never_met_leaves_the_network_at_its_best():
+    found = run(Script(0.2, 0.3, 0.5, 0.4), max_steps=10)
+    assert found.reason == "steps" and not of(found, "main") and found.main is None
+    assert (found.metric, found.smallest.step, found.smallest.criterion) == (0.5, 2, None)
+    assert found.network.widths == [6, 6, 6, 3]
+
+
+def test_the_smallest_network_and_the_smallest_good_one_are_both_kept():
+    # layer 1: 0.85 meets its criterion, not the main one; it never gets better
+    found = run(Script(1.0, 0.7, 0.85, 0.9, 0.81), max_steps=40)
+    assert found.network.widths == [6, 3, 3, 3] and found.smallest.criterion == 0.8
+    assert found.metric == 0.81 and found.main.network.widths == [6, 6, 6, 3]
+    assert found.main.metric == 1.0 and found.reason == "steps"
+
+
+def test_cutting_ends_at_the_target():
+    given = sum(p.numel() for p in paired(hidden=3).parameters())
+    gone = 3 * 7 + 3 * 6  # three rows with their biases, and what the next layer read of them
+    found = run(Script(1.0), paired(hidden=3), target=given - gone)
+    assert found.reason == "target" and len(of(found, "met")) == 1
+    assert found.network.widths == [6, 3, 6, 6, 3]
+    with pytest.raises(ValueError, match="ask for fewer"):
+        run(Script(1.0), paired(hidden=3), target=given)
+
+
+def test_the_final_cut_comes_last():
+    found = run(Script(1.0), paired(hidden=3, cosines=(0.5, 0.9, 0.95)), final_threshold=0.4)
+    final = [e for e in found.trace if e.phase == "final"]
+    assert [e.kind for e in final] == ["cut", "met"] and final[0].threshold == 0.4
+    assert final[0].layer == "layers.2" and final[0].t_fail is None
+    assert not [e for e in found.trace if e.phase == "layer" and e.layer == "layers.2"]
+    assert found.network.widths[3] == 3 and found.network.widths[1] > 3
+    assert found.smallest.criterion == final[1].criterion == AutomaticSettings().layer_criterion(2)
+
+
+def test_a_final_cut_that_fails_is_undone():
+    network = paired(hidden=3, cosines=(0.5, 0.9, 0.95))
+
+    def metric(candidate):
+        return 1.0 if candidate.widths[3] == 6 else 0.6
+
+    settings = AutomaticSettings(patience=1, final_steps=25)
+    found = reduce_automatically(network, X, Script(0.0).train, metric, settings)
+    final = [e for e in found.trace if e.phase == "final"]
+    assert final[-1].kind == "rollback" and final[-1].trained == 25
+    assert found.network.widths[3] == 6 and found.reason == "nothing" and found.metric == 1.0
+
+
+def test_layers_are_chosen_and_refused_by_name():
+    found = run(Script(1.0), paired(hidden=3), layers=("layers.2", 1))
+    assert [e.layer for e in of(found, "met")] == ["layers.2", "layers.0"]
+    with pytest.raises(ValueError, match="layers.3 cannot be reduced: its units are"):
+        run(Script(1.0), paired(hidden=3), layers=("layers.3",))
+    with pytest.raises(ValueError, match="names a layer twice"):
+        run(Script(1.0), paired(hidden=3), layers=("layers.1", 2))
+    with pytest.raises(ValueError, match="no layer for a main reduction"):
+        run(Script(1.0), paired(hidden=1), final_threshold=0.4)
+    tanh = nn.Sequential(nn.Linear(6, 6), nn.ReLU(), nn.Linear(6, 6), nn.Tanh(), nn.Linear(6, 3))
+    with pytest.raises(ValueError, match="set final_threshold=None"):
+        run(Script(1.0), tanh, final_threshold=0.4)
+    assert "not homogeneous" in run(Script(1.0), tanh).untouched["2"]
+    with pytest.raises(ValueError, match="give calibration=inputs"):
+        run(Script(1.0), compensation="least_squares")
+
+
+def test_a_forward_with_its_width_written_into_it_is_refused():
+    class Fixed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = paired()
+
+        def forward(self, x: Tensor) -> Tensor:
+            hidden = torch.relu(self.inner.layers[0](x)).view(-1, 6)
+            return self.inner.layers[2](torch.relu(self.inner.layers[1](hidden)))
+
+    with pytest.raises(ValueError, match="the old width written into it"):
+        run(Script(1.0), Fixed())
+
+
+# -- real runs -------------------------------------------------------------------------------------
+
+
+def imitate(reference: nn.Module, x: Tensor, target: Tensor | None = None):
+    """`train` and `metric` that fit a network to the outputs of `reference` on x."""
+    with torch.no_grad():
+        target = reference.eval()(x)
+
+    def train(network, steps, rate):
+        network.eval()
+        optimizer = torch.optim.Adam(network.parameters(), lr=rate)
+        for _ in range(steps):
+            loss = nn.functional.mse_loss(network(x), target)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        return loss.item()
+
+    @torch.no_grad()
+    def metric(network):
+        return 1.0 - float((network.eval()(x) - target).norm() / target.norm())
+
+    return train, metric
+
+
+REAL = {
+    "main_max": 0.98, "main_min": 0.97, "layer_max": 0.97, "layer_min": 0.96,
+    "last_criterion": None, "last_steps": None, "rate_max": 1e-4, "rate_min": 1e-5,
+    "logit": 4.0, "patience": 2, "max_steps": 200, "final_threshold": 0.99,
+}  # fmt: skip
+
+
+def test_a_condensed_network_loses_its_copies_and_nothing_else(tmp_path):
+    network = Network([5, 24, 20, 16, 4])
+    generator = torch.Generator().manual_seed(3)
+    originals = {0: 9, 1: 7, 2: 6}
+    with torch.no_grad():
+        for layer in network.layers:
+            layer.weight.normal_(0.0, (2 / layer.in_features) ** 0.5, generator=generator)
+            layer.bias.normal_(0.0, 0.1, generator=generator)
+        for i, m in originals.items():
+            layer = network.layers[i]
+            extra = layer.out_features - m
+            of_unit = torch.randint(m, (extra,), generator=generator)
+            ratio = 0.2 + 3 * torch.rand(extra, generator=generator)
+            layer.weight[m:] = ratio[:, None] * layer.weight[of_unit]
+            layer.bias[m:] = ratio * layer.bias[of_unit]
+    given = copy.deepcopy(network)
+    x = torch.randn(128, 5, generator=generator)
+    train, metric = imitate(network, x)
+    told = []
+    found = reduce_automatically(
+        network, x[:1], train, metric, AutomaticSettings(**REAL), folder=tmp_path,
+        on_event=told.append,
+    )  # fmt: skip
+    assert found.network.widths == [5, 9, 7, 6, 4] and found.reason == "nothing"
+    # Merging is exact up to float32 rounding; the few steps of Adam move by 1e-4 each.
+    assert found.metric > 0.995 and metric(network) == 1.0 and same(network, given)
+    cuts = of(found, "cut")
+    assert min(e.metric for e in cuts) > 0.995
+    assert told == found.trace and all(e.loss is not None for e in of(found, "met"))
+    drawn = draw_trace(tmp_path / "trace.jsonl", tmp_path / "figures", "1 - error [-]")
+    assert [path.name for path in drawn] == ["automatic-course.png", "automatic-layers.png"]
+    assert all(path.stat().st_size > 5000 for path in drawn)
+    lines = [json.loads(line) for line in (tmp_path / "trace.jsonl").read_text().splitlines()]
+    assert len(lines) == len(found.trace)
+    with pytest.raises(ValueError, match="main reduction 99"):
+        draw_main_reduction(lines, 99)
+
+
+class Block(nn.Module):
+    """A depthwise-separable block with batch norms, between a convolution and a classifier."""
+
+    def __init__(self, inside: int = 16):
+        super().__init__()
+        self.conv = nn.Conv2d(2, 6, 3, padding=1)
+        self.expand = nn.Conv2d(6, inside, 1, bias=False)
+        self.norm1, self.norm2 = nn.BatchNorm2d(inside), nn.BatchNorm2d(inside)
+        self.depthwise = nn.Conv2d(inside, inside, 3, padding=1, groups=inside, bias=False)
+        self.project = nn.Conv2d(inside, 8, 1, bias=False)
+        self.norm3 = nn.BatchNorm2d(8)
+        self.classifier = nn.Linear(8, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        relu6 = nn.functional.relu6
+        x = relu6(self.norm1(self.expand(torch.relu(self.conv(x)))))
+        x = self.norm3(self.project(relu6(self.norm2(self.depthwise(x)))))
+        return self.classifier(x.mean((2, 3)))
+
+
+def test_a_depthwise_block_with_batch_norm_loses_its_copies():
+    generator = torch.Generator().manual_seed(4)
+    block = Block()
+    with torch.no_grad():
+        for name, tensor in block.state_dict().items():
+            if tensor.is_floating_point():
+                draw = torch.randn(tensor.shape, generator=generator)
+                is_var = name.endswith("running_var")
+                tensor.copy_(0.5 + draw.abs() if is_var else 0.6 * draw)
+        copies = torch.randint(6, (10,), generator=generator)
+        for module in (block.expand, block.norm1, block.depthwise, block.norm2):
+            for tensor in module.state_dict().values():
+                if tensor.dim() > 0:
+                    tensor[6:] = tensor[copies]
+    x = torch.randn(32, 2, 6, 6, generator=generator)
+    train, metric = imitate(block, x)
+    settings = AutomaticSettings(
+        **REAL | {"final_threshold": None, "layers": ("expand",), "logit": 6.0}
+    )
+    found = reduce_automatically(block, x[:1], train, metric, settings)
+    assert found.network.expand.out_channels == found.network.depthwise.groups == 6
+    assert found.network.norm1.num_features == found.network.project.in_channels == 6
+    # Copies merge exactly, up to float32 rounding, before Adam moves them by 1e-4 a step.
+    assert of(found, "cut")[0].metric > 0.9999 and found.metric > 0.99
+    assert block.expand.out_channels == 16
+
+
+# -- killed and resumed ----------------------------------------------------------------------------
+
+
+class Kill(Exception):
+    pass
+
+
+def erratic(kill_at: int = 0, count: list | None = None):
+    """A `train` that draws from torch's generator, and a `metric` that depends on every bit of the
+    weights: some cuts are met, some fail, some deviate. The `kill_at`-th call of either raises."""
+    count = [0] if count is None else count
+
+    def tick():
+        count[0] += 1
+        if count[0] == kill_at:
+            raise Kill
+
+    def train(network, steps, rate):
+        with torch.no_grad():
+            for parameter in network.parameters():
+                parameter.add_(0.3 * rate * steps * torch.randn(parameter.shape))
+        tick()  # in the middle of things: the weights have moved
+        return float(rate)
+
+    def metric(network):
+        tick()
+        total = sum(float(p.detach().double().abs().sum()) for p in network.parameters())
+        return 0.4 + 0.6 * math.modf(997 * total)[0]
+
+    return train, metric
+
+
+ERRATIC = AutomaticSettings(
+    main_max=0.92, main_min=0.9, layer_max=0.9, layer_min=0.88, last_criterion=None, last_steps=8,
+    deviation=0.5, deviation_steps=3, step_limit=4, step_increment=1, attempts=3, test_every=2,
+    patience=3, max_steps=150, final_threshold=0.3, final_steps=6, final_criterion=0.5,
+)  # fmt: skip
+
+
+def fresh():
+    torch.manual_seed(11)
+    return paired((0.7, 0.9, 0.93), hidden=3, seed=2)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    count = [0]
+    found = reduce_automatically(fresh(), X, *erratic(0, count), ERRATIC, folder=folder)
+    return found, count[0], folder
+
+
+def test_the_erratic_run_goes_through_all_paths(uninterrupted):
+    found, _, _ = uninterrupted
+    seen = {(e.kind, e.reason) for e in found.trace}
+    wanted = [("met", ""), ("rollback", "limit"), ("rollback", "deviated"), ("test", "")]
+    assert seen.issuperset([*wanted, ("unchanged", "")])
+    assert found.trace[-1].kind == "end"
+
+
+def test_without_a_folder_the_loop_is_the_same(uninterrupted):
+    found, _, _ = uninterrupted
+    again = reduce_automatically(fresh(), X, *erratic(), ERRATIC)
+    assert again.trace == found.trace and same(again.network, found.network)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.1, 0.23, 0.4, 0.55, 0.7, 0.85, 0.95, 1.0])
+def test_killed_anywhere_and_resumed_it_ends_the_same(uninterrupted, share, tmp_path):
+    found, calls, _ = uninterrupted
+    network = fresh()
+    with pytest.raises(Kill):
+        n = 1 + round(share * (calls - 1))
+        reduce_automatically(network, X, *erratic(n), ERRATIC, folder=tmp_path)
+    if share == 0.0:
+        network = fresh()  # nothing is stored yet, the generator neither
+    again = reduce_automatically(network, X, *erratic(), ERRATIC, folder=tmp_path)
+    assert again.trace == found.trace and again.reason == found.reason
+    assert same(again.network, found.network) and again.smallest.step == found.smallest.step
+    assert same(again.main.network, found.main.network)
+
+
+def test_killed_again_and_again_it_ends_the_same(uninterrupted, tmp_path):
+    found, _, _ = uninterrupted
+    network, kills = fresh(), 0
+    while True:
+        try:
+            again = reduce_automatically(network, X, *erratic(4), ERRATIC, folder=tmp_path)
+            break
+        except Kill:
+            kills += 1
+            torch.manual_seed(kills)  # what others do to the generator does not matter
+    assert kills > 10 and again.trace == found.trace and same(again.network, found.network)
+    assert same(network, fresh())
+
+
+def test_killed_between_two_writes_the_trace_is_mended(uninterrupted, tmp_path):
+    found, calls, _ = uninterrupted
+    network = fresh()
+    with pytest.raises(Kill):
+        reduce_automatically(network, X, *erratic(calls // 2), ERRATIC, folder=tmp_path)
+    with (tmp_path / "trace.jsonl").open("a") as file:
+        file.write('{"event": 12, "st')
+    again = reduce_automatically(network, X, *erratic(), ERRATIC, folder=tmp_path)
+    assert again.trace == found.trace
+    lines = (tmp_path / "trace.jsonl").read_text().splitlines()
+    assert [json.loads(line)["event"] for line in lines] == [e.event for e in found.trace]
+
+
+def test_a_finished_folder_answers_without_training(uninterrupted):
+    found, _, folder = uninterrupted
+    again = reduce_automatically(fresh(), X, *erratic(1), ERRATIC, folder=folder)
+    assert again.trace == found.trace and same(again.network, found.network)
+    # only the networks that state.json names are left
+    assert len(list(folder.glob("network-*.safetensors"))) <= 3
+
+
+def test_a_folder_of_another_reduction_is_refused(uninterrupted):
+    _, _, folder = uninterrupted
+    calls = erratic(1)
+    with pytest.raises(ValueError, match="another automatic reduction .*step_limit: then 4, now 5"):
+        other = AutomaticSettings(**vars(ERRATIC) | {"step_limit": 5})
+        reduce_automatically(fresh(), X, *calls, other, folder=folder)
+    network = fresh()
+    with torch.no_grad():
+        network.layers[0].weight[0, 0] += 1e-6
+    with pytest.raises(ValueError, match="another automatic reduction .network: then"):
+        reduce_automatically(network, X, *calls, ERRATIC, folder=folder)
+    with pytest.raises(ValueError, match="calibration: then None"):
+        reduce_automatically(
+            fresh(), X, *calls, ERRATIC, calibration=torch.randn(40, 6), folder=folder
+        )
+
+
+def test_files_missing_from_the_folder_are_told(tmp_path):
+    reduce_automatically(fresh(), X, *erratic(), ERRATIC, folder=tmp_path)
+    for path in tmp_path.glob("network-*"):
+        path.unlink()
+    with pytest.raises(FileNotFoundError, match="delete the folder to start anew"):
+        reduce_automatically(fresh(), X, *erratic(), ERRATIC, folder=tmp_path)
+    (tmp_path / "trace.jsonl").unlink()
+    with pytest.raises(ValueError, match="has 0 of the .* events"):
+        reduce_automatically(fresh(), X, *erratic(), ERRATIC, folder=tmp_path)
+
+
+def test_least_squares_with_calibration_resumes_too(tmp_path):
+    """Its offsets give readers a bias that they did not have."""
+    generator = torch.Generator().manual_seed(8)
+    layers = [nn.Linear(6, 12), nn.ReLU(), nn.Linear(12, 8, bias=False), nn.ReLU()]
+    network = nn.Sequential(*layers, nn.Linear(8, 3, bias=False))
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.copy_(0.5 * torch.randn(parameter.shape, generator=generator))
+    x = torch.randn(300, 6, generator=generator)
+    train, metric = imitate(network, x)
+    settings = AutomaticSettings(
+        **REAL | {"logit": 0.5, "main_max": 0.5, "main_min": 0.5, "layer_max": 0.3,
+                  "layer_min": 0.3, "deviation": None, "final_threshold": None, "patience": 1}
+    )  # fmt: skip
+    whole = reduce_automatically(network, x[:1], train, metric, settings, calibration=x)
+    assert whole.network[2].bias is not None and network[2].bias is None
+    assert whole.parameters < sum(p.numel() for p in network.parameters())
+    plain = reduce_automatically(network, x[:1], train, metric, settings)
+    assert of(whole, "cut")[0].metric > of(plain, "cut")[0].metric  # what the fit is for
+    count = [0]
+
+    def killed(candidate):
+        count[0] += 1
+        if count[0] == 3:
+            raise Kill
+        return metric(candidate)
+
+    with pytest.raises(Kill):
+        reduce_automatically(
+            network, x[:1], train, killed, settings, calibration=x, folder=tmp_path
+        )
+    again = reduce_automatically(
+        network, x[:1], train, metric, settings, calibration=x, folder=tmp_path
+    )
+    assert again.trace == whole.trace and same(again.network, whole.network)
+    with pytest.raises(ValueError, match="an iterator only once"):
+        reduce_automatically(network, x[:1], train, metric, settings, calibration=iter([x]))

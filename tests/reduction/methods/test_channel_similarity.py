@@ -1,0 +1,350 @@
+"""Channel similarity against its equations and a clustering by hand (Zhang et al.)."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import scipy.cluster.hierarchy as hierarchy
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from combred.reduction import (
+    ChannelSelection,
+    channel_similarity,
+    describe_units,
+    find_layers,
+    reduce,
+)
+from combred.reduction.calibration import layer_moments, read_units
+from combred.reduction.methods.channel_similarity import cluster, distances
+
+
+def gaussian(*shape: int, seed: int = 0) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+
+@torch.no_grad()
+def fill(network: nn.Module, seed: int = 0) -> nn.Module:
+    """Seeded weights, and batch norms that have seen something."""
+    generator = torch.Generator().manual_seed(seed)
+    for module in network.modules():
+        for tensor in module.parameters(recurse=False):
+            fan = tensor[0].numel() if tensor.dim() > 1 else 1
+            tensor.normal_(0.0, fan**-0.5, generator=generator)
+        if isinstance(module, nn.BatchNorm2d):
+            module.running_mean.normal_(0.0, 0.3, generator=generator)
+            module.running_var.uniform_(0.5, 2.0, generator=generator)
+    return network.double().eval()
+
+
+def chain(seed: int = 0) -> nn.Sequential:
+    """Two convolutions with batch norms; the second's channels are a hundred times as large."""
+    network = fill(
+        nn.Sequential(
+            *(nn.Conv2d(2, 14, 3), nn.BatchNorm2d(14), nn.ReLU()),
+            *(nn.Conv2d(14, 11, 3), nn.BatchNorm2d(11), nn.ReLU()),
+            *(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(11, 3)),
+        ),
+        seed,
+    )
+    with torch.no_grad():
+        network[4].weight *= 100.0
+        network[4].bias *= 100.0
+    return network
+
+
+def images(n: int = 10, channels: int = 2) -> torch.Tensor:
+    return gaussian(n, channels, 8, 8, seed=7)
+
+
+def units_of(network, layer=1, calibration=None):
+    survey = find_layers(network, images()[:1] if calibration is None else calibration[:1])
+    found = survey[layer]
+    data = None if calibration is None else layer_moments(network, None, found, calibration)
+    return describe_units(network, found, data)
+
+
+def normalised(D: np.ndarray) -> np.ndarray:
+    """Step 2 of section 3.4, over the pairs of different channels."""
+    pairs = D[~np.eye(len(D), dtype=bool)]
+    return (D - pairs.min()) / (pairs.max() - pairs.min())
+
+
+def slow_clusters(D: np.ndarray, stop) -> set[frozenset]:
+    """Average linkage, by hand: merge the two nearest clusters until stop(clusters, distance)."""
+    clusters = [frozenset([i]) for i in range(len(D))]
+    while len(clusters) > 1:
+        apart = {
+            (a, b): np.mean([D[i, j] for i in a for j in b])
+            for k, a in enumerate(clusters)
+            for b in clusters[:k]
+        }
+        a, b = min(apart, key=apart.get)
+        if stop(clusters, apart[a, b]):
+            break
+        clusters = [c for c in clusters if c not in (a, b)] + [a | b]
+    return set(clusters)
+
+
+def groups_of(merge) -> set[frozenset]:
+    return {frozenset(row.nonzero()[:, 0].tolist()) for row in merge.mixing}
+
+
+@torch.no_grad()
+def test_distances_of_activations_are_equation_1():
+    network, x = chain(), images()
+    units = units_of(network, 1, x)
+    a = read_units(network, units.layer, x)  # positions and images are the H x W x B of the paper
+    maps = network[:3](x)
+    for i in range(14):
+        for j in range(14):
+            found = float(distances(units, "activations")[i, j])
+            mse = float((maps[:, i] - maps[:, j]).square().mean())
+            assert found == pytest.approx(mse, rel=1e-11, abs=1e-13)  # means of some hundred
+    assert a.shape == (10 * 36, 14)
+
+
+@torch.no_grad()
+def test_distances_of_moments_are_equation_2():
+    network, x = chain(), images()
+    maps = network[:3](x).transpose(0, 1).flatten(1).numpy()
+    found = distances(units_of(network, 1, x), "moments").numpy()
+    for i in range(14):
+        for j in range(i):
+            a, b = maps[i], maps[j]
+            expected = (a.mean() - b.mean()) ** 2 + a.var() + b.var()
+            assert found[i, j] == pytest.approx(expected, rel=1e-11)
+            assert found[j, i] == pytest.approx(expected, rel=1e-11)
+
+
+def test_equation_2_is_equation_1_for_independent_channels():
+    rng = np.random.default_rng(0)
+    network = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 2)).double()
+    with torch.no_grad():
+        network[0].weight.copy_(torch.diag(torch.tensor([1.0, 2.0, 0.5])))
+    units = units_of(network, 1, torch.from_numpy(rng.normal(size=(200_000, 3))))
+    one, two = distances(units, "activations"), distances(units, "moments")
+    # Covariances of 200,000 draws: 1 / sqrt(200,000) of the variances.
+    assert torch.allclose(one, two, rtol=0.01)
+
+
+def test_distances_of_batch_norms_are_equation_4():
+    network = chain()
+    found = distances(units_of(network), "batch_norm")
+    gamma, beta = network[1].weight.tolist(), network[1].bias.tolist()
+    for i in range(14):
+        for j in range(14):
+            expected = (beta[i] - beta[j]) ** 2 + gamma[i] ** 2 + gamma[j] ** 2
+            assert float(found[i, j]) == pytest.approx(0.0 if i == j else expected, rel=1e-14)
+
+
+@pytest.mark.parametrize("threshold", [0.05, 0.2, 0.5])
+@pytest.mark.parametrize("seed", range(4))
+def test_clusters_are_those_of_a_clustering_by_hand(seed, threshold):
+    units = units_of(chain(seed))
+    D = normalised(distances(units, "batch_norm").numpy())
+    merge = channel_similarity(units, threshold=threshold)
+    assert groups_of(merge) == slow_clusters(D, lambda _, apart: apart > threshold)
+    keep = len(merge.kept)
+    assert groups_of(channel_similarity(units, keep=keep)) == groups_of(merge)
+
+
+@pytest.mark.parametrize("link", ["single", "complete", "average", "ward"])
+def test_links_are_scipys(link):
+    D = distances(units_of(chain()), "batch_norm")
+    pairs = normalised(D.numpy())[np.triu_indices(14, 1)]
+    tree = hierarchy.linkage(pairs, method=link)
+    for t in (0.1, 0.3, 0.6):
+        expected = hierarchy.fcluster(tree, t, criterion="distance")
+        assert np.array_equal(cluster(D, t, None, link), expected)
+
+
+def test_the_channel_of_the_largest_gamma_stands_for_its_cluster():
+    network = chain()
+    merge = channel_similarity(units_of(network), threshold=0.3)
+    gamma = network[1].weight.detach().abs()
+    assert 1 < len(merge.kept) < 14
+    for kept, row in zip(merge.kept.tolist(), merge.mixing, strict=True):
+        members = row.nonzero()[:, 0]
+        assert kept == members[gamma[members].argmax()]
+        assert (row[members] == 1.0).all()  # equation (6): the others' kernels are added to its own
+    assert not merge.offset.any() and (merge.kept.diff() > 0).all()
+
+
+def test_one_threshold_serves_all_layers_whatever_their_size():
+    network, x = chain(), images()
+    found = reduce(network, x[:1], method="channel_similarity", threshold=0.3)
+    for number, cut in enumerate(found.trace, start=1):
+        D = normalised(distances(units_of(network, number), "batch_norm").numpy())
+        expected = slow_clusters(D, lambda _, apart: apart > 0.3)
+        assert cut.units_after == len(expected)
+    assert [cut.units_after for cut in found.trace] != [14, 11]
+    # Distances are normalised: a layer a hundred times as large is clustered as it was.
+    with torch.no_grad():
+        network[1].weight *= 1e-3
+        network[1].bias *= 1e-3
+    again = reduce(network, x[:1], method="channel_similarity", threshold=0.3)
+    assert [cut.units_after for cut in again.trace] == [cut.units_after for cut in found.trace]
+
+
+def test_fewer_channels_stay_at_a_larger_threshold():
+    units = units_of(chain())
+    kept = [len(channel_similarity(units, threshold=t).kept) for t in (0.0, 0.1, 0.3, 0.7, 1.0)]
+    assert kept == sorted(kept, reverse=True) and kept[-1] == 1
+    assert all(len(channel_similarity(units, keep=k).kept) <= k for k in range(1, 15))
+
+
+@torch.no_grad()
+def test_layers_without_batch_norm_take_their_statistics_from_calibration():
+    network = nn.Sequential(nn.Linear(4, 12), nn.ReLU(), nn.Linear(12, 3)).double()
+    x = gaussian(300, 4)
+    merge = channel_similarity(units_of(network, 1, x), keep=5)
+    a = network[:2](x).numpy()
+    mean, variance = a.mean(0), a.var(0)
+    D = np.subtract.outer(mean, mean) ** 2 + np.add.outer(variance, variance)
+    by_hand = slow_clusters(normalised(D), lambda clusters, _: len(clusters) == 5)
+    assert groups_of(merge) == by_hand
+    for kept, row in zip(merge.kept.tolist(), merge.mixing, strict=True):
+        members = row.nonzero()[:, 0].numpy()
+        assert kept == members[variance[members].argmax()]
+    with pytest.raises(ValueError, match="give calibration"):
+        reduce(network, x[:1], method="channel_similarity", ratio=0.5)
+
+
+@torch.no_grad()
+def test_channels_that_do_the_same_are_merged_exactly_by_their_activations():
+    network, x = chain(), images()
+    same = [0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3]
+    for tensor in (*network[0].parameters(), *network[1].parameters()):
+        tensor.copy_(tensor[same])
+    network[1].running_mean.copy_(network[1].running_mean[same])
+    network[1].running_var.copy_(network[1].running_var[same])
+    method = partial(channel_similarity, statistics="activations")
+    found = reduce(
+        network, x[:1], method=method, layers=[1], threshold=1e-9, calibration=x, compensation="own"
+    )
+    assert found.trace[0].units_after == 5
+    # Sums of 14 terms, in float64.
+    assert torch.allclose(found.network(x), network(x), rtol=1e-11)
+
+
+def test_a_layer_of_one_unit_and_units_all_alike_are_one_cluster():
+    assert cluster(torch.zeros(1, 1).double(), 0.1, None).tolist() == [1]
+    assert cluster(torch.zeros(4, 4).double(), 0.1, None).tolist() == [1, 1, 1, 1]
+
+
+def test_nonsense_is_refused():
+    units = units_of(chain())
+    with pytest.raises(ValueError, match="'means' is none of auto, batch_norm, activations"):
+        channel_similarity(units, keep=3, statistics="means")
+    plain = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 2))
+    x = torch.zeros(1, 4)
+    with pytest.raises(ValueError, match="has no batch norm: give calibration"):
+        channel_similarity(
+            describe_units(plain, find_layers(plain, x)[1]), keep=3, statistics="batch_norm"
+        )
+
+
+class Block(nn.Module):
+    """A pre-activation residual block."""
+
+    def __init__(self, width: int, inner: int):
+        super().__init__()
+        self.bn1, self.conv1 = nn.BatchNorm2d(width), nn.Conv2d(width, inner, 3, padding=1)
+        self.bn2, self.conv2 = nn.BatchNorm2d(inner), nn.Conv2d(inner, width, 3, padding=1)
+
+    def forward(self, x):
+        y = self.conv1(F.relu(self.bn1(x)))
+        return x + self.conv2(F.relu(self.bn2(y)))
+
+
+class Residual(nn.Module):
+    """A small pre-activation network: the stream has 8 channels."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv2d(2, 8, 3, padding=1)
+        self.one, self.two = Block(8, 6), Block(8, 10)
+        self.norm, self.classify = nn.BatchNorm2d(8), nn.Linear(8, 4)
+
+    def forward(self, x):
+        x = self.two(self.one(self.stem(x)))
+        return self.classify(F.relu(self.norm(x)).mean(dim=(2, 3)))
+
+
+STREAM = ["one.bn1", "two.bn1", "norm"]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("calibrated", [False, True])
+def test_pre_activation_blocks_read_fewer_channels_of_the_stream(calibrated):
+    network, x = fill(Residual()), images()
+    calibration = {"calibration": x} if calibrated else {}
+    found = reduce(network, x[:1], method="channel_similarity", ratio=0.5, **calibration)
+    small = found.network
+    assert type(small) is Residual and small(x).shape == (10, 4)
+    assert {cut.layer for cut in found.trace} == {*STREAM, "one.conv1", "two.conv1"}
+    assert small.one.conv1.in_channels == small.two.conv1.in_channels == 4
+    assert (small.one.conv1.out_channels, small.two.conv1.out_channels) == (3, 5)
+    assert small.classify.in_features == 4
+    assert small.stem.out_channels == small.one.conv2.out_channels == 8  # the stream stays
+    for name in STREAM:
+        selection, norm = small.get_submodule(name)
+        assert isinstance(selection, ChannelSelection) and norm.num_features == 4
+        original = network.get_submodule(name)
+        assert torch.equal(norm.weight, original.weight[selection.channels])
+        assert torch.equal(norm.running_var, original.running_var[selection.channels])
+    assert found.trace[-1].parameters_after == sum(p.numel() for p in small.parameters())
+    assert found.trace[-1].flops_after < found.trace[0].flops_before
+    assert not any(isinstance(module, ChannelSelection) for module in network.modules())
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", STREAM)
+def test_a_selection_computes_what_its_merge_says(name):
+    network, x = fill(Residual()), images()
+    layer = find_layers(network, x[:1])[name]
+    merge = channel_similarity(describe_units(network, layer), keep=3)
+    small = reduce(network, x[:1], method="channel_similarity", layers=[name], ratio=3 / 8).network
+
+    def through_the_kept(module, args, output):
+        a = F.relu(output)  # before which every unit stands for itself
+        return torch.einsum("nkhw,km->nmhw", a[:, merge.kept], merge.mixing)
+
+    hook = network.get_submodule(name).register_forward_hook(through_the_kept)
+    expected = network(x)
+    hook.remove()
+    assert torch.allclose(small(x), expected, rtol=1e-11, atol=1e-12)  # float64, in other order
+
+
+@torch.no_grad()
+def test_a_selection_can_be_narrowed_again():
+    network, x = fill(Residual()), images()
+    once = reduce(network, x[:1], method="channel_similarity", ratio=0.75).network
+    twice = reduce(once, x[:1], method="channel_similarity", ratio=0.5).network
+    assert twice.one.conv1.in_channels == 3 and len(twice.one.bn1[0].channels) == 3
+    assert len(twice.one.bn1) == 2  # one selection, narrowed, not two in a row
+    assert set(twice.one.bn1[0].channels.tolist()) <= set(once.one.bn1[0].channels.tolist())
+    assert twice(x).shape == (10, 4)
+
+
+def test_other_methods_leave_the_stream_alone_and_say_why():
+    network, x = fill(Residual()), images()
+    found = reduce(network, x[:1], method="magnitude", ratio=0.5)
+    assert {cut.layer for cut in found.trace} == {"one.conv1", "two.conv1"}
+    with pytest.raises(ValueError, match="one.bn1 cannot be reduced: it chooses channels"):
+        reduce(network, x[:1], method="magnitude", layers=["one.bn1"], ratio=0.5)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("method", ["brain_surgeon", "interpolative"])
+def test_methods_that_look_at_activations_can_choose_from_the_stream_by_name(method):
+    network, x = fill(Residual()), images(40)
+    given = dict(method=method, layers=STREAM, calibration=x)
+    small = reduce(network, x[:1], ratio=0.5, **given)
+    assert [cut.units_after for cut in small.trace] == [4, 4, 4]
+    assert small.network.one.conv1.in_channels == 4
+    large = reduce(network, x[:1], ratio=7 / 8, **given)
+    assert large.output_error < small.output_error < 1.0

@@ -1,0 +1,533 @@
+"""Condensation: exact where units point exactly the same way, and by the paper elsewhere."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from combred.kernels import group
+from combred.reduction import Merge, apply_merge, condense, describe_units, find_layers
+from combred.reduction.methods.condensation import cosine_similarity, directions
+from combred.reduction.methods.grouping import threshold_for
+from combred.surrogate.network import Network
+
+WIDTHS = [6, 40, 30, 5]
+IMAGE = (3, 8, 8)
+
+
+def inputs(n: int = 200, shape: tuple[int, ...] = (WIDTHS[0],)) -> Tensor:
+    generator = torch.Generator().manual_seed(5)
+    return torch.randn(n, *shape, generator=generator, dtype=torch.float64)
+
+
+def condensed(network: nn.Module, number: int = 1, shape=(WIDTHS[0],), **how) -> Merge:
+    """The merge of a hidden layer, numbered from 1."""
+    x = inputs(2, shape).to(next(network.parameters()).dtype)
+    return condense(describe_units(network, find_layers(network, x)[number]), **how)
+
+
+def merged_at(network: nn.Module, number: int, merge: Merge, shape=(WIDTHS[0],)) -> nn.Module:
+    x = inputs(2, shape).to(next(network.parameters()).dtype)
+    return apply_merge(network, find_layers(network, x)[number], merge)
+
+
+def mains(merge: Merge) -> Tensor:
+    """The unit (m,) through which each unit is read; -1 for none."""
+    return torch.where(merge.mixing.any(dim=0), merge.kept[merge.mixing.argmax(dim=0)], -1)
+
+
+class Read(nn.Module):
+    """conv -> relu -> two readers, and a third behind a pooling."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 24, 3)
+        self.one, self.two = nn.Conv2d(24, 5, 3, padding=1), nn.Conv2d(24, 5, 1)
+        self.pool, self.three = nn.MaxPool2d(6), nn.Linear(24, 5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        a = torch.relu(self.conv(x))
+        pooled = self.three(torch.flatten(self.pool(a), 1))
+        return torch.cat([(self.one(a) * self.two(a)).mean((2, 3)), pooled], dim=1)
+
+
+def head(inputs: int, *before: nn.Module) -> nn.Sequential:
+    return nn.Sequential(*before, nn.Flatten(), nn.Linear(inputs, 5))
+
+
+PLANTED = {  # a network, the number of its layer that condenses, the shape of its inputs
+    "first layer": (lambda: Network(WIDTHS), 1, (6,)),
+    "second layer": (lambda: Network(WIDTHS), 2, (6,)),
+    "no bias": (
+        lambda: nn.Sequential(nn.Linear(6, 24, bias=False), nn.LeakyReLU(), nn.Linear(24, 5)),
+        1,
+        (6,),
+    ),
+    "no activation": (lambda: nn.Sequential(nn.Linear(6, 24), nn.Linear(24, 5)), 1, (6,)),
+    "sequences": (lambda: nn.Sequential(nn.Linear(6, 24), nn.ReLU(), nn.Linear(24, 5)), 1, (4, 6)),
+    "linear and batch norm": (
+        lambda: nn.Sequential(nn.Linear(6, 24), nn.BatchNorm1d(24), nn.ReLU(), nn.Linear(24, 5)),
+        1,
+        (6,),
+    ),
+    "convolution to convolution": (
+        lambda: head(5 * 36, nn.Conv2d(3, 24, 3, stride=1), nn.ReLU(), nn.Conv2d(24, 5, 1)),
+        1,
+        IMAGE,
+    ),
+    "convolution to padding convolution": (
+        lambda: head(5 * 64, nn.Conv2d(3, 24, 3, padding=1), nn.BatchNorm2d(24), nn.ReLU(),
+                     nn.Conv2d(24, 5, 3, padding=1)),
+        1,
+        IMAGE,
+    ),
+    "convolution and batch norm": (
+        lambda: head(5 * 16, nn.Conv2d(3, 24, 3, bias=False), nn.BatchNorm2d(24), nn.ReLU(),
+                     nn.Conv2d(24, 5, 3)),
+        1,
+        IMAGE,
+    ),
+    "through max pooling and flatten": (
+        lambda: head(24 * 9, nn.Conv2d(3, 24, 3), nn.BatchNorm2d(24), nn.ReLU(), nn.MaxPool2d(2)),
+        1,
+        IMAGE,
+    ),
+    "through average pooling and flatten, second": (
+        lambda: head(24 * 4, nn.Conv2d(3, 6, 3), nn.ReLU(), nn.Conv2d(6, 24, 3, padding=1),
+                     nn.AvgPool2d(3), nn.ReLU()),
+        2,
+        IMAGE,
+    ),
+    "average pooling before batch norm": (
+        lambda: head(24 * 4, nn.Conv2d(3, 24, 3), nn.AvgPool2d(3), nn.BatchNorm2d(24), nn.ReLU()),
+        1,
+        IMAGE,
+    ),
+    "several readers": (Read, 1, IMAGE),
+}  # fmt: skip
+planted_case = pytest.mark.parametrize("case", PLANTED)
+
+
+def folded_rows(network: nn.Module, layer) -> np.ndarray:
+    """Rows [W | b] (m, d + 1) with what the batch norm behind them does, written out."""
+    producer = network.get_submodule(layer.name)
+    W = producer.weight.detach().double().numpy().reshape(layer.units, -1)
+    b = np.zeros(layer.units) if producer.bias is None else producer.bias.detach().double().numpy()
+    if layer.norm:
+        norm = network.get_submodule(layer.norm)
+        gamma, beta, mean, var = (
+            t.detach().double().numpy()
+            for t in (norm.weight, norm.bias, norm.running_mean, norm.running_var)
+        )
+        scale = gamma / np.sqrt(var + norm.eps)
+        W, b = W * scale[:, None], (b - mean) * scale + beta
+    return np.column_stack([W, b])
+
+
+@torch.no_grad()
+def set_rows(network: nn.Module, layer, rows: Tensor) -> None:
+    """The producer's weights and, of the batch norm, beta, such that the folded rows are these."""
+    producer = network.get_submodule(layer.name)
+    W, b = rows[:, :-1], rows[:, -1]
+    if layer.norm:
+        norm = network.get_submodule(layer.norm)
+        scale = norm.weight / (norm.running_var + norm.eps).sqrt()
+        W = W / scale[:, None]
+        own = 0.0 if producer.bias is None else producer.bias
+        norm.bias.copy_(b - (own - norm.running_mean) * scale)
+    elif producer.bias is not None:
+        producer.bias.copy_(b)
+    producer.weight.copy_(W.reshape(producer.weight.shape))
+
+
+def plant(network, layer, originals: int, noise: float = 0.0, seed: int = 0) -> Tensor:
+    """Every unit from `originals` on becomes a positive multiple of one of the first units, up to
+    a `noise` relative to its length. Returns which (m,)."""
+    rng = np.random.default_rng(seed)
+    m = layer.units
+    of = np.concatenate([np.arange(originals), rng.integers(0, originals, m - originals)])
+    ratio = np.concatenate([np.ones(originals), 10.0 ** rng.uniform(-1, 1, m - originals)])
+    rows = ratio[:, None] * folded_rows(network, layer)[of]
+    if network.get_submodule(layer.name).bias is not None or layer.norm:
+        strayed = rng.standard_normal(rows.shape)
+    else:
+        strayed = np.column_stack([rng.standard_normal(rows[:, :-1].shape), np.zeros(m)])
+    strayed *= np.linalg.norm(rows, axis=1, keepdims=True) / np.sqrt(rows.shape[1])
+    strayed[:originals] = 0.0
+    set_rows(network, layer, torch.from_numpy(rows + noise * strayed))
+    return torch.from_numpy(of)
+
+
+@pytest.fixture
+def planting(case, drawn):
+    """A network, float64, with 7 directions among the units of a layer; which (m,); inputs."""
+    make, number, shape = PLANTED[case]
+    network, x = drawn(make()).double(), inputs(20, shape)
+    layer = find_layers(network, x)[number]
+    return network, layer, plant(network, layer, originals=7), x
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("dtype, tolerance", [(torch.float32, 1e-5), (torch.float64, 1e-10)])
+@planted_case
+def test_planted_multiples_are_merged_exactly(planting, dtype, tolerance):
+    network, layer, of, x = planting
+    network, x = network.to(dtype), x.to(dtype)
+    merge = condense(describe_units(network, layer), threshold=0.9999)
+    assert torch.equal(mains(merge), of)  # ties go to the lowest index: to the original
+    merged = apply_merge(network, layer, merge)
+    assert find_layers(merged, x)[layer.name].units == 7
+    out = network(x)
+    # Rounding of the dtype, summed over some tens of units, on multiples up to ten times as large.
+    assert (merged(x) - out).abs().max() < tolerance * out.abs().max()
+    assert out.abs().max() > 0.1
+
+
+@torch.no_grad()
+@planted_case
+def test_it_is_the_batch_norm_that_is_folded_and_the_ratio_that_is_right(planting):
+    """The merge that only adds columns up, or forgets one unit, is far from exact."""
+    network, layer, _, x = planting
+    merge = condense(describe_units(network, layer), threshold=0.9999)
+    out = network(x)
+    ones = Merge(merge.kept, (merge.mixing > 0).double(), merge.offset)
+    for other in (ones, Merge.prune(merge.kept, layer.units)):
+        wrong = apply_merge(network, layer, other)(x)
+        assert (wrong - out).abs().max() > 1e-2 * out.abs().max()
+
+
+@torch.no_grad()
+def test_two_layers_one_after_the_other_are_merged_exactly(make_network):
+    network = make_network(WIDTHS).double()
+    x = inputs()
+    for number, originals in ((1, 9), (2, 4)):
+        plant(network, find_layers(network, x)[number], originals)
+    merged = network
+    for number in (1, 2):
+        merged = merged_at(merged, number, condensed(merged, number, threshold=0.9999))
+    assert merged.widths == [6, 9, 4, 5]
+    # float64 rounding of sums that cancel a little.
+    assert torch.allclose(merged(x), network(x), rtol=0, atol=1e-12 * network(x).abs().max())
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("noise", [1e-1, 1e-2, 1e-3])
+@pytest.mark.parametrize(
+    "case", ["no activation", "convolution to convolution", "through max pooling and flatten"]
+)
+def test_near_duplicates_stay_within_the_bound_of_theory(case, drawn, noise):
+    """|delta z| <= sum_k |u_k| |v_k - r_k v_main| max |[x, 1]|, r_k = |v_k| / |v_main|.
+
+    sigma and pooling are no steeper than 1, so that a unit's activation moves by no more than
+    |(v_k - r_k v_main) . [x, 1]|, at any position; |u_k| is summed over positions. With c_k the
+    cosine of unit k and its main unit, |v_k - r_k v_main| = |v_k| sqrt(2 - 2 c_k).
+    """
+    make, number, shape = PLANTED[case]
+    network = drawn(make()).double()
+    if case == "convolution to convolution":  # the reader is then the output
+        network = nn.Sequential(*network[:3])
+    x = inputs(20, shape)
+    layer = find_layers(network, x)[number]
+    of = plant(network, layer, 7, noise)
+    threshold = 1.0 - noise**2 * 1.5  # the cosine is about 1 - noise^2 / 2
+    merge = condense(describe_units(network, layer), threshold=threshold)
+    assert layer.units > len(merge.kept) >= 7
+    main = mains(merge).numpy()
+    v = folded_rows(network, layer)
+    norm = np.linalg.norm(v, axis=1)
+    away = np.linalg.norm(v - (norm / norm[main])[:, None] * v[main], axis=1)
+    cosine = (v * v[main]).sum(axis=1) / norm / norm[main]
+    assert np.allclose(away, norm * np.sqrt((2 - 2 * cosine).clip(0)), atol=1e-6)  # sqrt(1e-15)
+    reader, positions = layer.readers[0]
+    u = network.get_submodule(reader).weight.detach()
+    u = u.unflatten(1, (layer.units, positions)).flatten(2).norm(dim=0).sum(dim=1).numpy()
+    patches = x
+    if x.dim() == 4:
+        patches = nn.functional.unfold(x, 3).transpose(1, 2)
+    size = float((patches.square().sum(dim=-1) + 1.0).max().sqrt())
+    bound = float((u * away).sum()) * size
+    out = network(x)
+    delta = (apply_merge(network, layer, merge)(x) - out).norm(dim=1).max()
+    assert delta <= bound <= float((u * norm).sum()) * (2 - 2 * threshold) ** 0.5 * size
+    # Not so far above that anything would pass; zero would mean that nothing was planted.
+    assert delta > bound / 500
+    assert (of != torch.arange(layer.units)).any()
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("case", ["first layer", "convolution and batch norm"])
+def test_negative_multiples_are_not_merged(case, drawn):
+    make, number, shape = PLANTED[case]
+    network = drawn(make()).double()
+    layer = find_layers(network, inputs(2, shape))[number]
+    half = layer.units // 2
+    rows = torch.from_numpy(folded_rows(network, layer))
+    set_rows(network, layer, torch.cat([rows[:half], -rows[:half]]))
+    for threshold in (0.9999, 0.5):
+        main = mains(condensed(network, number, shape, threshold=threshold))
+        assert not torch.any(main[:half] == main[half:])
+    assert not condensed(network, number, shape, threshold=0.9999).changes
+
+
+@torch.no_grad()
+def test_signs_of_the_batch_norm_count(drawn):
+    """Kernels that point the same way part where gamma has another sign, and opposite ones meet."""
+    network = drawn(PLANTED["convolution and batch norm"][0]()).double()
+    conv, norm = network[0], network[1]
+    for k, (kernel, sign) in enumerate([(1.0, 1.0), (1.0, -1.0), (-1.0, -1.0)]):
+        conv.weight[k] = kernel * conv.weight[0]
+        norm.running_mean[k], norm.running_var[k] = kernel * norm.running_mean[0], 1.0
+        norm.weight[k], norm.bias[k] = sign, kernel * sign * 0.3
+    merge = condensed(network, 1, IMAGE, threshold=0.9999)
+    assert mains(merge)[:3].tolist() == [0, 1, 0]
+    x = inputs(10, IMAGE)
+    merged = merged_at(network, 1, merge, IMAGE)
+    assert torch.allclose(merged(x), network(x), rtol=0, atol=1e-12 * network(x).abs().max())
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("scale, exact", [(0.02, True), (3.0, False)])
+def test_relu6_is_exact_below_its_bound_alone(drawn, scale, exact):
+    network = drawn(nn.Sequential(nn.Linear(6, 24), nn.ReLU6(), nn.Linear(24, 5))).double()
+    layer = find_layers(network, inputs(2))[1]
+    plant(network, layer, 7)
+    network[0].bias.mul_(scale)
+    x = scale * inputs()
+    assert bool((network[0](x) < 6).all()) is exact
+    merge = condense(describe_units(network, layer), threshold=0.9999)
+    assert len(merge.kept) == 7
+    error = (apply_merge(network, layer, merge)(x) - network(x)).abs().max()
+    assert bool(error < 1e-12 * network(x).abs().max()) is exact  # float64
+
+
+@torch.no_grad()
+def test_the_bias_is_part_of_a_direction(make_network):
+    network = make_network(WIDTHS).double()
+    linear = network.layers[0]
+    linear.weight[1], linear.bias[1] = linear.weight[0], linear.bias[0] + 1.0
+    merge = condensed(network, threshold=0.9999)
+    assert 0 in merge.kept and 1 in merge.kept
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("bias", [0.7, -0.7, 0.0])
+@pytest.mark.parametrize("layer", [1, 2])
+def test_the_constant_of_dead_units_goes_into_the_next_bias(make_network, layer, bias):
+    network = make_network(WIDTHS).double()
+    linear = network.layers[layer - 1]
+    dead = [0, 5, 6]
+    linear.weight[dead], linear.bias[dead] = 0.0, bias
+    merge = condensed(network, layer, threshold=0.9999)
+    assert not set(dead) & set(merge.kept.tolist())
+    assert (mains(merge) < 0).nonzero()[:, 0].tolist() == dead
+    merged = merged_at(network, layer, merge)
+    following = network.layers[layer]
+    shift = following.weight[:, dead].sum(dim=1) * max(bias, 0.0)
+    # One product and one sum in float64.
+    assert torch.allclose(merged.layers[layer].bias, following.bias + shift, rtol=1e-12)
+    assert torch.allclose(merged(inputs()), network(inputs()), rtol=1e-12, atol=1e-12)
+
+
+DEAD = {  # the layers behind a convolution to 8 units; biases of its dead units; how many leave
+    "relu": ((nn.ReLU(), nn.Conv2d(8, 5, 3)), (0.7, -0.7, 9.0, 0.0), 4),
+    "relu6": ((nn.ReLU6(), nn.Conv2d(8, 5, 3)), (0.7, -0.7, 9.0, 0.0), 4),
+    "padding": ((nn.ReLU(), nn.Conv2d(8, 5, 3, padding=1)), (0.7, -0.7, 0.9, 0.0), 2),
+    "padded pooling": (
+        (nn.ReLU(), nn.AvgPool2d(3, padding=1), nn.Conv2d(8, 5, 1)), (0.7, -0.7, 0.9, 0.0), 2,
+    ),
+    "max pooling": ((nn.ReLU(), nn.MaxPool2d(3, padding=1), nn.Conv2d(8, 5, 1)), (0.7, -2.0), 2),
+    "leaky": ((nn.LeakyReLU(), nn.Conv2d(8, 5, 3)), (0.7, -0.7, 0.9, 0.0), 1),
+    "none": ((nn.Conv2d(8, 5, 3),), (0.7, -0.7, 0.9, 0.0), 1),
+    "two activations": ((nn.LeakyReLU(), nn.ReLU(), nn.Conv2d(8, 5, 3)), (0.7, -0.7, 0.0), 1),
+}  # fmt: skip
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("norm", [True, False])
+@pytest.mark.parametrize("case", DEAD)
+def test_dead_units_leave_where_their_constant_is_known_and_can_be_read(case, norm, drawn):
+    behind, biases, leave = DEAD[case]
+    parts = [nn.Conv2d(3, 8, 3), *([nn.BatchNorm2d(8)] if norm else []), *copy.deepcopy(behind)]
+    network = drawn(nn.Sequential(*parts)).double()
+    for k, bias in enumerate(biases):
+        if norm:
+            network[1].weight[k], network[1].bias[k] = 0.0, bias
+        else:
+            network[0].weight[k], network[0].bias[k] = 0.0, bias
+    merge = condensed(network, 1, IMAGE, threshold=0.9999)
+    assert int((mains(merge) < 0).sum()) == leave
+    merged = merged_at(network, 1, merge, IMAGE)
+    x = inputs(10, IMAGE)
+    assert torch.allclose(merged(x), network(x), rtol=0, atol=1e-12 * network(x).abs().max())
+
+
+@torch.no_grad()
+def test_a_dead_unit_that_branches_read_differently_stays(drawn):
+    class Branches(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = nn.Conv2d(3, 8, 3)
+            self.one, self.two = nn.Conv2d(8, 5, 1), nn.Conv2d(8, 5, 1)
+
+        def forward(self, x):
+            a = self.conv(x)
+            return self.one(torch.relu(a)) * self.two(a)
+
+    network = drawn(Branches()).double()
+    for unit, bias in ((1, -0.8), (2, 0.0)):
+        network.conv.weight[unit], network.conv.bias[unit] = 0.0, bias
+    merge = condensed(network, 1, IMAGE, threshold=0.9999)
+    assert (mains(merge) < 0).nonzero().tolist() == [[2]]
+    x = inputs(10, IMAGE)
+    merged = merged_at(network, 1, merge, IMAGE)
+    assert torch.allclose(merged(x), network(x), rtol=0, atol=1e-12 * network(x).abs().max())
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("how", [{"threshold": 0.9}, {"keep": 3}])
+def test_a_layer_of_dead_units_keeps_one(make_network, how):
+    network = make_network(WIDTHS).double()
+    network.layers[0].weight.zero_()
+    merged = merged_at(network, 1, condensed(network, **how))
+    assert merged.widths == [6, 1, 30, 5]
+    assert torch.allclose(merged(inputs()), network(inputs()), rtol=1e-12, atol=1e-12)  # float64
+
+
+@pytest.mark.parametrize("threshold", [0.2, 0.5, 0.8])
+def test_norm_mixing_has_one_positive_entry_for_each_living_unit(make_network, threshold):
+    """What lets the mixing pass through a ReLU: Kim et al. 2020, theorem 1."""
+    network = make_network(WIDTHS)
+    linear = network.layers[0]
+    with torch.no_grad():
+        linear.weight[[3, 17]] = 0.0
+    merge = condensed(network, threshold=threshold)
+    living = mains(merge) >= 0
+    assert living.sum() == 38
+    assert torch.equal((merge.mixing > 0).sum(dim=0), living.long())
+    assert (merge.mixing >= 0).all()
+    assert (merge.offset[living] == 0).all()
+    # The entry is the ratio of norms, and a kept unit stands for itself.
+    norm = directions(linear).norm(dim=1)
+    main = merge.kept[merge.mixing.argmax(dim=0)]
+    ratio = (norm / norm[main])[living]
+    assert torch.allclose(merge.mixing.amax(dim=0)[living], ratio, rtol=1e-12)  # float64
+    assert torch.equal(merge.mixing[:, merge.kept], torch.eye(len(merge.kept)).double())
+    assert (merge.kept.diff() > 0).all()
+    # The theorem: f(Z^T v) = Z^T f(v), here for 100 draws of v.
+    v = inputs(100, (len(merge.kept),))
+    assert torch.allclose((v @ merge.mixing).relu(), v.relu() @ merge.mixing, rtol=1e-12)
+
+
+@pytest.mark.parametrize("threshold", [0.2, 0.5, 0.8])
+def test_a_unit_is_read_through_one_as_alike_as_the_threshold(make_network, threshold):
+    network = make_network(WIDTHS)
+    main = mains(condensed(network, threshold=threshold))
+    cosine = cosine_similarity(directions(network.layers[0]))[torch.arange(40), main]
+    assert (cosine >= threshold - 1e-12).all()  # float64 rounding
+    assert torch.equal(main, main[main])  # a group has one main
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("case", ["first layer", "convolution and batch norm"])
+def test_the_next_column_is_the_sum_of_the_paper(case, drawn):
+    make, number, shape = PLANTED[case]
+    network = drawn(make()).double()
+    layer = find_layers(network, inputs(2, shape))[number]
+    v = folded_rows(network, layer)
+    labels, main_units = group(torch.from_numpy(v), 0.4)
+    merged = merged_at(network, number, condensed(network, number, shape, threshold=0.4), shape)
+    reader = layer.readers[0][0]
+    U, found = (n.get_submodule(reader).weight.numpy() for n in (network, merged))
+    assert found.shape[1] == len(main_units) < layer.units
+    for column, main in enumerate(sorted(main_units.tolist())):
+        u = np.zeros_like(U[:, 0])
+        for k in (labels == labels[main]).nonzero()[:, 0].tolist():
+            u += np.linalg.norm(v[k]) / np.linalg.norm(v[main]) * U[:, k]
+        assert np.allclose(found[:, column], u, rtol=1e-10, atol=1e-14)  # float64 rounding
+
+
+def test_cosines_are_numpys(make_network):
+    linear = make_network(WIDTHS).layers[0]
+    with torch.no_grad():
+        linear.weight[4], linear.bias[4] = 0.0, 0.0
+    v = np.hstack([linear.weight.detach(), linear.bias.detach()[:, None]]).astype("f8")
+    norm = np.linalg.norm(v, axis=1)
+    with np.errstate(invalid="ignore"):
+        expected = np.nan_to_num(v @ v.T / np.outer(norm, norm))
+    found = cosine_similarity(directions(linear))
+    assert np.allclose(found, expected, rtol=0, atol=1e-14)  # float64
+
+
+def test_fewer_units_stay_at_a_lower_threshold(make_network):
+    network = make_network(WIDTHS)
+    kept = [len(condensed(network, threshold=t).kept) for t in (-1.0, 0.0, 0.5, 0.9, 1.0)]
+    assert kept == sorted(kept) and kept[0] == 1 and kept[-1] == 40
+
+
+def pairs(cosines: list[float]) -> Tensor:
+    """Rows (2 n, 2 n + 1): pairs of these cosines, different pairs orthogonal."""
+    rows = torch.zeros(2 * len(cosines), 2 * len(cosines) + 1, dtype=torch.float64)
+    for i, cosine in enumerate(cosines):
+        rows[2 * i, 2 * i] = 1.0 + i
+        rows[2 * i + 1, 2 * i] = cosine
+        rows[2 * i + 1, 2 * i + 1] = (1.0 - cosine**2) ** 0.5
+    return rows
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("norm", [True, False])
+def test_keep_finds_the_highest_threshold(norm, drawn):
+    cosines = [0.3, 0.99, 0.7, 0.9999, 0.95, 0.1, 0.8]
+    parts = [nn.Linear(14, 14), *([nn.BatchNorm1d(14)] if norm else []), nn.ReLU()]
+    network = drawn(nn.Sequential(*parts, nn.Linear(14, 3))).double()
+    set_rows(network, find_layers(network, inputs(2, (14,)))[1], pairs(cosines))
+    for keep in range(7, 15):
+        merge = condensed(network, 1, (14,), keep=keep)
+        merged = {i for i in range(7) if 2 * i + 1 not in merge.kept}
+        # The most alike of the pairs, as few as it takes.
+        assert merged == set(np.argsort(cosines)[::-1][: 14 - keep].tolist())
+        assert len(merge.kept) == keep
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_keep_is_never_exceeded_nor_undercut_without_need(make_network, seed):
+    network = make_network(WIDTHS, seed)
+    rows = directions(network.layers[0])
+    for keep in (1, 2, 5, 10, 20, 35, 39, 40, 100):
+        threshold = threshold_for(rows, keep)
+        assert len(group(rows, threshold)[1]) <= keep
+        assert threshold == 1.0 if keep >= 40 else len(group(rows, threshold + 1e-6)[1]) > keep
+        merge, expected = condensed(network, keep=keep), condensed(network, threshold=threshold)
+        assert torch.equal(merge.kept, expected.kept)
+        assert torch.equal(merge.mixing, expected.mixing)
+
+
+@torch.no_grad()
+def test_keep_does_not_count_dead_units_nor_keep_them(make_network):
+    network = make_network(WIDTHS).double()
+    network.layers[0].weight[:5] = 0.0
+    merge = condensed(network, keep=35)
+    assert len(merge.kept) == 35 and merge.kept.min() == 5
+    assert len(condensed(network, keep=10).kept) <= 10
+
+
+@torch.no_grad()
+def test_units_that_give_nothing_never_stand_in_the_way_of_keep(drawn):
+    """Rows of zeros are like nothing, behind a padding reader as well: they leave."""
+    network = drawn(PLANTED["convolution to padding convolution"][0]()).double()
+    network[1].weight[:9], network[1].bias[:9] = 0.0, 0.0
+    assert len(condensed(network, 1, IMAGE, keep=3).kept) <= 3
+
+
+@pytest.mark.parametrize("how", [{}, {"keep": 0}, {"keep": -1}])
+def test_how_far_is_asked_for(make_network, how):
+    with pytest.raises(ValueError, match="threshold=, or keep= of at least 1"):
+        condensed(make_network(WIDTHS), **how)
+
+
+@pytest.mark.parametrize("threshold", [1.1, -1.1, float("nan")])
+def test_a_threshold_is_a_cosine(make_network, threshold):
+    with pytest.raises(ValueError, match=r"\[-1, 1\]"):
+        condensed(make_network(WIDTHS), threshold=threshold)

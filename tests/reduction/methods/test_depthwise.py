@@ -1,0 +1,408 @@
+"""Depthwise-separable blocks: Chen & Xu 2024, appendix A.3, against their equations in numpy."""
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from combred.kernels import group
+from combred.reduction import apply_merge, condense, describe_units, find_layers
+
+INPUTS, OUTPUTS = 4, 5
+NORMS = [(True, True), (False, False), (True, False), (False, True)]
+
+
+def block(norms=(True, True), activation=nn.ReLU, bias: bool = True, m: int = 12) -> nn.Sequential:
+    """expand, f, activation, depthwise, g, activation, project; f and g where `norms` says so."""
+    return nn.Sequential(
+        nn.Conv2d(INPUTS, m, 1, bias=bias),
+        nn.BatchNorm2d(m) if norms[0] else nn.Identity(),
+        activation(),
+        nn.Conv2d(m, m, 3, padding=1, groups=m, bias=bias),
+        nn.BatchNorm2d(m) if norms[1] else nn.Identity(),
+        activation(),
+        nn.Conv2d(m, OUTPUTS, 1),
+    )
+
+
+def inputs(n: int = 10, scale: float = 1.0) -> Tensor:
+    generator = torch.Generator().manual_seed(5)
+    return scale * torch.randn(n, INPUTS, 6, 6, generator=generator, dtype=torch.float64)
+
+
+def units_of(network: nn.Module):
+    return describe_units(
+        network, find_layers(network, inputs(1).to(next(network.parameters()).dtype))[1]
+    )
+
+
+def merged(network: nn.Module, **how) -> nn.Module:
+    units = units_of(network)
+    return apply_merge(network, units.layer, condense(units, **how))
+
+
+def assert_close(found, expected, tolerance: float = 1e-12) -> None:
+    found, expected = np.asarray(found), np.asarray(expected)
+    assert found.shape == expected.shape
+    assert np.abs(found - expected).max() <= tolerance * np.abs(expected).max()
+
+
+class Numbers:
+    """alpha_k, epsilon_k, zeta_k, v_k, mu_k, nu_k and b_k of a block, as the paper names them."""
+
+    def __init__(self, network: nn.Sequential):
+        expand, f, _, depthwise, g, _, project = network
+        self.alpha = expand.weight.detach().double().flatten(1).numpy()
+        self.v = depthwise.weight.detach().double().flatten(1).numpy()
+        self.b = project.weight.detach().double().flatten(1).numpy()  # [output, k]
+        self.epsilon, self.zeta, self.f = self.affine(expand, f)
+        self.mu, self.nu, self.g = self.affine(depthwise, g)
+
+    @staticmethod
+    def affine(conv: nn.Module, norm: nn.Module):
+        """Scale and shift of bias and batch norm (equation 51), and the latter's mean and variance
+        of what there is without the bias."""
+        own = np.zeros(conv.out_channels)
+        if conv.bias is not None:
+            own = conv.bias.detach().double().numpy()
+        if isinstance(norm, nn.Identity):
+            return np.ones_like(own), own, None
+        gamma, eta, mean, var = (
+            t.detach().double().numpy()
+            for t in (norm.weight, norm.bias, norm.running_mean, norm.running_var)
+        )
+        scale = gamma / np.sqrt(var + norm.eps)
+        return scale, (own - mean) * scale + eta, (mean - own, var)
+
+    def output(self, x: np.ndarray, activation) -> np.ndarray:
+        """The block's output but for the projection's bias, pixel by pixel; padding 1."""
+        n, _, height, width = x.shape
+        a = np.einsum("kc,nchw->nkhw", self.alpha, x)
+        a = activation(a * self.epsilon[:, None, None] + self.zeta[:, None, None])
+        a = np.pad(a, ((0, 0), (0, 0), (1, 1), (1, 1)))
+        z = np.zeros((n, len(self.v), height, width))
+        for i in range(3):
+            for j in range(3):
+                z += self.v[:, 3 * i + j, None, None] * a[:, :, i : i + height, j : j + width]
+        z = activation(z * self.mu[:, None, None] + self.nu[:, None, None])
+        return np.einsum("jk,nkhw->njhw", self.b, z)
+
+
+def least_squares(columns: np.ndarray, target: np.ndarray) -> np.ndarray:
+    return np.linalg.lstsq(columns, target, rcond=None)[0]
+
+
+def solve(old: Numbers, members: list[int], main: int) -> dict[str, np.ndarray]:
+    """Equations (48), (63) and (64) for one group, each an overdetermined system, in their order.
+
+    With the choices of `combred.reduction.methods.depthwise`: ratios with the scale of g, nu by (61),
+    means in the place of sums in the middle and in (64), whose ratio is 1 for f.
+    """
+    k = members
+    length = np.linalg.norm(old.v, axis=1)
+    ratio = length[k] / length[main]
+    r = np.abs(old.mu[k]) * length[k] / (np.abs(old.mu[main]) * length[main])
+    b = (old.b[:, k] * r).sum(axis=1)
+    # (48): for every output j and input i, b[j] alpha[i] = sum_k r_k b_k[j] alpha_k[i]
+    target = np.einsum("k,jk,ki->ji", r, old.b[:, k], old.alpha[k])
+    alpha = np.array([least_squares(b[:, None], target[:, i])[0] for i in range(INPUTS)])
+    # (63), third and fourth line
+    target = np.einsum("k,k,ki->i", ratio, old.epsilon[k], old.alpha[k]) / ratio.sum()
+    epsilon = least_squares(alpha[:, None], target)[0]
+    zeta = (ratio * old.zeta[k]).sum() / ratio.sum()
+    # (63), fifth line, for every j and i; v_k may point against v_main
+    sign = np.sign(old.mu[k] * old.mu[main])
+    target = np.einsum("k,jk,k,k,ki->ji", sign * ratio, old.b[:, k], old.mu[k], old.epsilon[k],
+                       old.alpha[k])  # fmt: skip
+    mu = least_squares(np.outer(b, epsilon * alpha).reshape(-1, 1), target.ravel())[0]
+    # (61), second line
+    nu = least_squares(b[:, None], old.b[:, k] @ old.nu[k])[0]
+    found = dict(alpha=alpha, epsilon=epsilon, zeta=zeta, mu=mu, nu=nu, b=b, v=old.v[main])
+    for name, statistics, scales in (("f", old.f, np.ones_like(ratio)), ("g", old.g, ratio)):
+        if statistics is not None:
+            mean, var = statistics
+            found[name] = np.mean(mean[k] / scales), np.mean(var[k] / scales**2)
+    return found
+
+
+@pytest.mark.parametrize("dtype, tolerance", [(torch.float64, 1e-10), (torch.float32, 1e-5)])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("norms", NORMS)
+@pytest.mark.parametrize("seed", range(3))
+def test_it_solves_the_equations_of_the_paper(drawn, norms, bias, seed, dtype, tolerance):
+    network = drawn(block(norms=norms, bias=bias), seed).to(dtype)
+    old = Numbers(network)
+    labels, mains = group(torch.from_numpy(old.v * old.mu[:, None]), 0.3)
+    groups = [(labels == i).nonzero()[:, 0].tolist() for i in range(len(mains))]
+    assert max(len(members) for members in groups) > 2
+    by_main = sorted(zip(mains.tolist(), groups, strict=True))
+    new = Numbers(merged(network, threshold=0.3))
+    assert len(new.v) == len(mains) < 12
+    for i, (main, members) in enumerate(by_main):
+        expected = solve(old, members, main)
+        if len(members) == 1:  # is as it was
+            names = ("alpha", "epsilon", "zeta", "mu", "nu", "v")
+            expected = {name: getattr(old, name)[main] for name in names} | {"b": old.b[:, main]}
+            expected |= {n: (s[0][main], s[1][main]) for n, s in (("f", old.f), ("g", old.g)) if s}
+        # What no batch norm holds is in the weights; only products of the two are defined then.
+        alpha, v = expected["epsilon"] * expected["alpha"], expected["mu"] * expected["v"]
+        assert_close(new.epsilon[i] * new.alpha[i], alpha, tolerance)
+        assert_close(new.mu[i] * new.v[i], v, tolerance)
+        assert_close(new.b[:, i], expected["b"], tolerance)
+        # Shifts, and means, are sums that cancel: to the rounding of their terms.
+        for name in ("zeta", "nu"):
+            size = np.abs(getattr(old, name)).max()
+            assert abs(getattr(new, name)[i] - expected[name]) <= tolerance * size
+        for name, rows in (("f", "alpha"), ("g", "v")):
+            if name in expected:
+                for found, value in zip(getattr(new, name), expected[name], strict=True):
+                    assert abs(found[i] - value) <= tolerance * max(abs(value), 1.0)
+                assert_close(getattr(new, rows)[i], expected[rows], tolerance)
+
+
+def relu6(x):
+    return np.clip(x, 0.0, 6.0)
+
+
+@pytest.mark.parametrize("norms", NORMS)
+def test_the_numbers_are_those_of_the_block(drawn, norms):
+    """That `Numbers`, by which the others judge, is the block."""
+    network = drawn(block(norms=norms, activation=nn.ReLU6)).double()
+    x = inputs(3, scale=3.0)
+    with torch.no_grad():
+        expected = network(x) - network[6].bias[:, None, None]
+    assert_close(Numbers(network).output(x.numpy(), relu6), expected)
+
+
+@torch.no_grad()
+def write(network: nn.Sequential, k: int, scale, shift, at: int, seed: int) -> None:
+    """Let channel k of layer `at` and the batch norm behind it be scaled and shifted so; the batch
+    norm has statistics of its own."""
+    conv, norm = network[at], network[at + 1]
+    if isinstance(norm, nn.Identity):
+        assert scale == 1.0
+        conv.bias[k] = shift
+        return
+    rng = np.random.default_rng(seed + k)
+    norm.running_mean[k], norm.running_var[k] = rng.normal(), rng.uniform(0.5, 2.0)
+    norm.weight[k] = scale * (norm.running_var[k] + norm.eps).sqrt()
+    own = 0.0 if conv.bias is None else conv.bias[k]
+    norm.bias[k] = shift - (own - norm.running_mean[k]) * scale
+
+
+PLANTS = {  # of channel k: |v_k| / |v_p|, its sign, and mu_k / mu_p as a function of these
+    "equal mu": lambda ratio: (ratio, 1.0),
+    "length normalised away": lambda ratio: (ratio, 1.0 / ratio),
+    "any mu": lambda ratio: (ratio, 0.7 * ratio**0.5),
+    "against each other": lambda ratio: (-ratio, -0.7),
+}
+
+
+@torch.no_grad()
+def plant(network: nn.Sequential, how: str, originals: int = 4, seed: int = 0) -> Tensor:
+    """Channels from `originals` on become what merges exactly: the expansion and f of one of the
+    first (statistics differ), a multiple of its kernel, and g such that the channel behind it is a
+    positive multiple. Returns which (m,)."""
+    rng = np.random.default_rng(seed)
+    old = Numbers(network)
+    m = len(old.v)
+    of = np.concatenate([np.arange(originals), rng.integers(0, originals, m - originals)])
+    for k in range(originals, m):
+        p = of[k]
+        ratio, scale = PLANTS[how](10.0 ** rng.uniform(-0.5, 0.5))
+        network[0].weight[k] = network[0].weight[p]
+        write(network, k, old.epsilon[p], old.zeta[p], at=0, seed=seed)
+        network[3].weight[k] = ratio * network[3].weight[p]
+        write(network, k, scale * old.mu[p], ratio * scale * old.nu[p], at=3, seed=seed + 1)
+    return torch.from_numpy(of)
+
+
+def mains(merge) -> Tensor:
+    return merge.kept[merge.mixing.argmax(dim=0)]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("dtype, tolerance", [(torch.float32, 1e-5), (torch.float64, 1e-10)])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("how", PLANTS)
+def test_planted_multiples_are_merged_exactly(drawn, how, bias, dtype, tolerance):
+    network = drawn(block(bias=bias)).double()
+    of = plant(network, how)
+    network, x = network.to(dtype), inputs().to(dtype)
+    merge = condense(units_of(network), threshold=0.9999)
+    assert torch.equal(mains(merge), of)
+    out = network(x)
+    reduced = merged(network, threshold=0.9999)
+    # Rounding of the dtype over some tens of products, on ratios up to three.
+    assert (reduced(x) - out).abs().max() < tolerance * out.abs().max()
+    # One positive entry per column (Kim et al. 2020, theorem 1): the ratios r_k.
+    assert torch.equal((merge.mixing > 0).sum(dim=0), torch.ones(12, dtype=torch.int64))
+    assert (merge.mixing >= 0).all()
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("norms", NORMS)
+def test_planted_multiples_with_and_without_batch_norm(drawn, norms):
+    network = drawn(block(norms=norms)).double()
+    of = plant(network, "equal mu")
+    assert torch.equal(mains(condense(units_of(network), threshold=0.9999)), of)
+    out = network(inputs())
+    reduced = merged(network, threshold=0.9999)
+    assert (reduced(inputs()) - out).abs().max() < 1e-10 * out.abs().max()
+    assert [type(layer) for layer in reduced] == [type(layer) for layer in network]
+    assert reduced[0].weight.shape == (4, INPUTS, 1, 1) and reduced[3].weight.shape == (4, 1, 3, 3)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("scale, below", [(0.02, True), (5.0, False)])
+@pytest.mark.parametrize("how", PLANTS)
+def test_relu6_below_and_above_its_bound(drawn, how, scale, below):
+    """Below it is exact; above only where the channel behind g is the same, not a multiple."""
+    network = drawn(block(activation=nn.ReLU6)).double()
+    if below:
+        for at in (1, 4):  # small shifts too
+            network[at].weight.mul_(0.3)
+            network[at].bias.mul_(0.1)
+            network[at].running_mean.mul_(0.1)
+    plant(network, how)
+    x = inputs(scale=scale)
+    inside = max(float(network[:2](x).max()), float(network[:5](x).max()))
+    assert (inside < 6.0) is below
+    out = network(x)
+    error = (merged(network, threshold=0.9999)(x) - out).abs().max() / out.abs().max()
+    assert bool(error < 1e-10) is (below or how == "length normalised away")
+
+
+@torch.no_grad()
+def test_parallel_projections_let_expansions_be_multiples(drawn):
+    """b_k || b_p: the expansion may then be a multiple, not only the same."""
+    network = drawn(block(bias=False)).double()
+    old = Numbers(network)
+    for k, c, ratio, share in ((3, 2.5, 0.6, 0.8), (4, 0.3, 3.0, 1.7)):
+        network[0].weight[k] = c * network[0].weight[0]
+        write(network, k, old.epsilon[0], c * old.zeta[0], at=0, seed=0)
+        network[3].weight[k] = ratio * network[3].weight[0]
+        write(network, k, old.mu[0], c * ratio * old.nu[0], at=3, seed=1)
+        network[6].weight[:, k] = share * network[6].weight[:, 0]
+    units = units_of(network)
+    assert len(condense(units, threshold=0.9999).kept) == 10
+    out = network(inputs())
+    reduced = merged(network, threshold=0.9999)
+    assert (reduced(inputs()) - out).abs().max() < 1e-10 * out.abs().max()
+
+
+@torch.no_grad()
+def test_training_goes_on_where_the_reduction_stopped(drawn):
+    """Where the statistics were those of the data, they are after a merge of exact multiples: a
+    batch norm that normalises with the batch again does not jump."""
+    network, x = drawn(block()).double(), inputs(200)
+    of = plant(network, "equal mu")
+    for at in (1, 4):
+        network[at].momentum = 1.0
+        network.train()(x)
+        old = Numbers(network)
+        for k, p in enumerate(of.tolist()):  # with these statistics, the multiples that they were
+            if at == 1:
+                scale, shift = old.epsilon[p], old.zeta[p]
+            else:
+                ratio = np.linalg.norm(old.v[k]) / np.linalg.norm(old.v[p])
+                scale, shift = old.mu[p], ratio * old.nu[p]
+            norm, own = network[at], network[at - 1].bias[k]
+            norm.weight[k] = scale * (norm.running_var[k] + norm.eps).sqrt()
+            norm.bias[k] = shift - (own - norm.running_mean[k]) * scale
+    network.eval()
+    reduced = merged(network, threshold=0.9999)
+    assert reduced[3].groups == 4
+    out = network(x)
+    assert (reduced(x) - out).abs().max() < 1e-10 * out.abs().max()
+    old, new = Numbers(network), Numbers(reduced)
+    for name in ("f", "g"):
+        for found, before in zip(getattr(new, name), getattr(old, name), strict=True):
+            # A variance adds eps = 1e-5 to what a ratio of 0.3 to 3 scales.
+            assert_close(found, before[of.unique()], 1e-3)
+    out = network.train()(x)
+    # n of the batch's variance, n - 1 of the running one: 7,200 pixels; and eps as above.
+    assert (reduced.train()(x) - out).abs().max() < 1e-3 * out.abs().max()
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("norms", NORMS)
+def test_groups_of_one_are_unchanged(drawn, norms, dtype):
+    network = drawn(block(norms=norms)).to(dtype)
+    plant(network, "equal mu", originals=11)
+    of = int(mains(condense(units_of(network), threshold=0.9999))[11])
+    alone = [k for k in range(11) if k != of]
+    old, new = Numbers(network), Numbers(merged(network, threshold=0.9999))
+    tolerance = 1e-6 if dtype == torch.float32 else 1e-14  # gamma and eta are taken apart
+    assert_close(new.b[:, alone], old.b[:, alone], 0.0)
+    for name in ("alpha", "epsilon", "zeta", "v", "mu", "nu"):
+        assert_close(getattr(new, name)[alone], getattr(old, name)[alone], tolerance)
+    for name, present in zip(("f", "g"), norms, strict=True):
+        if present:  # nothing changes for training either
+            for found, expected in zip(getattr(new, name), getattr(old, name), strict=True):
+                assert_close(found[alone], expected[alone], tolerance)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("norms", NORMS)
+def test_generic_kernels_at_threshold_one_change_nothing(drawn, norms):
+    network = drawn(block(norms=norms)).double()
+    merge = condense(units_of(network), threshold=1.0)
+    assert not merge.changes and torch.equal(merge.mixing, torch.eye(12).double())
+    assert_close(merged(network, threshold=1.0)(inputs()), network(inputs()))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("norms", NORMS)
+def test_kernels_of_zeros_stay_alone_and_as_they_are(drawn, norms):
+    network = drawn(block(norms=norms)).double()
+    plant(network, "equal mu")
+    network[3].weight[[0, 7]] = 0.0  # their channels are constant behind g
+    merge = condense(units_of(network), threshold=0.5)
+    assert {0, 7} <= set(merge.kept.tolist()) and merge.changes
+    merge = condense(units_of(network), threshold=0.9999)
+    assert mains(merge)[0] == 0 and mains(merge)[7] == 7
+    out = network(inputs())
+    reduced = merged(network, threshold=0.9999)
+    assert all(torch.isfinite(value).all() for value in reduced.state_dict().values())
+    assert (reduced(inputs()) - out).abs().max() < 1e-10 * out.abs().max()
+
+
+@torch.no_grad()
+def test_opposite_kernels_are_not_merged(drawn):
+    network = drawn(block(norms=(True, False))).double()
+    plant(network, "equal mu")
+    network[3].weight[4:] *= -1.0
+    of = mains(condense(units_of(network), threshold=0.9999))
+    assert not set(of[:4].tolist()) & set(of[4:].tolist())
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("keep", [1, 2, 4, 7, 11, 12])
+def test_keep_is_the_number_of_channels(drawn, keep):
+    network = drawn(block()).double()
+    merge = condense(units_of(network), keep=keep)
+    assert 1 <= len(merge.kept) <= keep
+    reduced = merged(network, keep=keep)
+    assert reduced[0].out_channels == reduced[3].groups == len(merge.kept)
+    assert torch.isfinite(reduced(inputs())).all()
+
+
+@torch.no_grad()
+def test_a_reduced_block_is_reduced_again(drawn):
+    network = drawn(block()).double()
+    plant(network, "equal mu", originals=8)
+    once = merged(network, threshold=0.9999)
+    plant(once, "any mu", originals=3)
+    again = merged(once, threshold=0.9999)
+    out = once(inputs())
+    assert again[3].groups == 3 and once[3].groups == 8
+    assert (again(inputs()) - out).abs().max() < 1e-10 * out.abs().max()
+
+
+def test_the_network_is_untouched(drawn):
+    network = drawn(block())
+    before = {key: value.clone() for key, value in network.state_dict().items()}
+    merged(network, threshold=0.3)
+    assert all(torch.equal(value, before[key]) for key, value in network.state_dict().items())

@@ -1,0 +1,183 @@
+"""Folding: planted clusters are found, and each becomes the mean of its members' folded rows."""
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+import torch
+from scipy.cluster.vq import kmeans2
+from torch import nn
+
+from combred.reduction import apply_merge, describe_units, find_layers, reduce
+from combred.reduction.methods import folding
+from combred.reduction.methods.folding import k_means
+
+CLUSTERS = [0, 1, 2, 0, 0, 3, 1, 4, 2, 0, 4, 1]  # of 12 units
+
+
+def gaussian(*shape: int, seed: int = 0) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+
+@torch.no_grad()
+def plant(producer: nn.Module, norm: nn.Module | None, apart: float, seed: int = 0) -> None:
+    """Let the folded rows be one of five, up to noise of size `apart`; everything else differs."""
+    m = len(CLUSTERS)
+    shape = producer.weight[0].numel() + 1
+    rows = gaussian(5, shape, seed=seed)[CLUSTERS] + apart * gaussian(m, shape, seed=seed + 1)
+    if producer.bias is None and norm is None:
+        rows[:, -1] = 0.0
+    weights, bias = rows[:, :-1], rows[:, -1]
+    if norm is not None:
+        scale = torch.ones(m, dtype=torch.float64)
+        norm.running_mean.copy_(gaussian(m, seed=seed + 2))
+        if norm.affine:
+            norm.running_var.copy_(0.5 + gaussian(m, seed=seed + 3).square())
+            norm.weight.copy_(gaussian(m, seed=seed + 4))
+        std = (norm.running_var + norm.eps).sqrt()
+        scale = norm.weight / std if norm.affine else 1.0 / std
+        own = gaussian(m, seed=seed + 5) if producer.bias is not None else 0.0
+        if norm.affine:
+            norm.bias.copy_(bias - (own - norm.running_mean) * scale)
+        else:
+            norm.running_mean.copy_(own - bias / scale)
+        weights, bias = weights / scale[:, None], own
+    producer.weight.copy_(weights.reshape(producer.weight.shape))
+    if producer.bias is not None:
+        producer.bias.copy_(bias)
+
+
+def make(kind: str) -> tuple[nn.Sequential, torch.Tensor]:
+    """A network whose first layer has 12 units, and inputs for it."""
+    bias = "no bias" not in kind
+    if "linear" in kind:
+        layers = [nn.Linear(4, 12, bias=bias)]
+        layers += [nn.BatchNorm1d(12, affine="plain" not in kind)] if "norm" in kind else []
+        layers += [nn.ReLU(), nn.Linear(12, 3)]
+        x = gaussian(50, 4, seed=9)
+    else:
+        layers = [nn.Conv2d(2, 12, 3, padding=1, bias=bias)]
+        layers += [nn.BatchNorm2d(12)] if "norm" in kind else []
+        layers += [nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(12, 3, 3, padding=1)]
+        x = gaussian(6, 2, 8, 8, seed=9)
+    return nn.Sequential(*layers).double().eval(), x
+
+
+KINDS = [
+    "linear", "linear, no bias", "linear, norm", "linear, plain norm",
+    "linear, plain norm, no bias", "convolution", "convolution, norm", "convolution, norm, no bias",
+]  # fmt: skip
+
+
+def planted(kind: str, apart: float = 0.0, seed: int = 0):
+    """A network, inputs, and the units of its first layer."""
+    network, x = make(kind)
+    plant(network[0], network[1] if "norm" in kind else None, apart, seed)
+    return network, x, describe_units(network, find_layers(network, x[:1])[1])
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("keep", [5, 7])
+@pytest.mark.parametrize("kind", KINDS)
+def test_units_that_are_the_same_are_folded_exactly(kind, keep):
+    network, x, units = planted(kind)
+    merge = folding(units, keep=keep)
+    if "norm" not in kind:  # behind a batch norm they are the same to rounding alone
+        assert len(merge.kept) == 5
+    folded = apply_merge(network, units.layer, merge)
+    # Rounding of sums of some tens of terms, and of what the batch norm divides by.
+    assert (folded(x) - network(x)).abs().max() < 1e-12 * network(x).abs().max()
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("kind", KINDS)
+def test_clusters_are_found_and_become_their_means(kind, seed):
+    network, x, units = planted(kind, apart=1e-3, seed=10 * seed)
+    merge = folding(units, keep=5)
+    of = np.array(CLUSTERS)
+    assert sorted(of[merge.kept.numpy()]) == [0, 1, 2, 3, 4]
+    folded = apply_merge(network, units.layer, merge)
+    rows = describe_units(folded, find_layers(folded, x[:1])[1]).rows
+    for row, kept, mixing in zip(rows, merge.kept.tolist(), merge.mixing, strict=True):
+        members = np.flatnonzero(of == of[kept])
+        assert mixing.nonzero()[:, 0].tolist() == members.tolist()
+        assert (mixing[members] == 1.0).all()
+        mean = sum(units.rows[k] for k in members.tolist()) / len(members)
+        # Written through a batch norm and read back: rounding of float64.
+        assert torch.allclose(row, mean, rtol=0, atol=1e-12)
+        distance = (units.rows[members] - mean).norm(dim=1)
+        assert kept == members[int(distance.argmin())]
+    assert not merge.offset.any()
+    assert (folded(x) - network(x)).norm() < 1e-2 * network(x).norm()  # apart by 1e-3
+
+
+@torch.no_grad()
+def test_a_kept_channel_without_gamma_gets_one():
+    network, x = make("convolution, norm")
+    network[1].weight.zero_()
+    network[1].bias.copy_(torch.tensor(CLUSTERS) + 0.5)
+    units = describe_units(network, find_layers(network, x[:1])[1])
+    merge = folding(units, keep=5)
+    folded = apply_merge(network, units.layer, merge)
+    assert len(merge.kept) == 5
+    assert torch.allclose(folded(x), network(x), rtol=0, atol=1e-12)  # float64
+
+
+@pytest.mark.parametrize("keep", [1, 3, 6, 11])
+@pytest.mark.parametrize("kind", ["linear", "convolution, norm"])
+def test_a_seed_says_it_all_and_no_more_units_stay_than_asked(kind, keep):
+    units = planted(kind, apart=1.0)[2]
+    one, same = folding(units, keep=keep, seed=3), folding(units, keep=keep, seed=3)
+    assert torch.equal(one.kept, same.kept) and torch.equal(one.mixing, same.mixing)
+    assert all(torch.equal(one.carriers[name], same.carriers[name]) for name in one.carriers)
+    for seed in range(10):
+        merge = folding(units, keep=keep, seed=seed)
+        assert 1 <= len(merge.kept) <= keep
+        assert torch.equal(merge.mixing.sum(dim=0), torch.ones(12).double())
+        assert torch.equal(merge.mixing[:, merge.kept], torch.eye(len(merge.kept)).double())
+        assert (merge.kept.diff() > 0).all()
+
+
+def test_clusters_left_empty_are_not_filled(monkeypatch):
+    labels = torch.tensor([0, 0, 3, 3, 5, 5, 0, 3, 5, 5, 5, 5])  # 1, 2 and 4 are empty
+    module = import_module("combred.reduction.methods.folding")
+    monkeypatch.setattr(module, "k_means", lambda *_: labels)
+    units = planted("linear", apart=1.0)[2]
+    merge = folding(units, keep=6)
+    assert len(merge.kept) == 3
+    assert sorted(merge.mixing.sum(dim=1).tolist()) == [3.0, 3.0, 6.0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_k_means_ends_where_nothing_moves(seed):
+    points = gaussian(60, 4, seed=seed)
+    labels = k_means(points, 7, seed, 200)
+    members = [[n for n in range(60) if labels[n] == c] for c in range(7)]
+    centres = [sum(points[n] for n in group) / len(group) for group in members if group]
+    for n in range(60):
+        distances = [float((points[n] - centre).norm()) for centre in centres]
+        own = [c for c, group in enumerate(filter(None, members)) if n in group]
+        assert own == [int(np.argmin(distances))]
+
+
+def test_k_means_is_as_good_as_scipys():
+    points, mine, theirs = gaussian(80, 5), [], []
+    for seed in range(20):
+        labels = k_means(points, 8, seed, 100)
+        centres = torch.stack([points[labels == c].mean(dim=0) for c in range(8)])
+        mine.append(float((points - centres[labels]).square().sum()))
+        found = kmeans2(points.numpy(), 8, iter=100, minit="++", rng=seed)
+        theirs.append(np.square(points.numpy() - found[0][found[1]]).sum())
+    # Means of 20 starts, which scatter by 3 % each.
+    assert np.mean(mine) == pytest.approx(np.mean(theirs), rel=0.03)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("kind", ["linear", "convolution, norm"])
+def test_reduce_folds_planted_clusters_exactly(kind):
+    network, x, _ = planted(kind, apart=0.0)
+    found = reduce(network, x[:1], method="folding", ratio=5 / 12)
+    assert found.trace[0].units_after == 5
+    assert torch.allclose(found.network(x), network(x), rtol=0, atol=1e-11)  # float64

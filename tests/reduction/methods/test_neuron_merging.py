@@ -1,0 +1,329 @@
+"""Neuron Merging against its algorithms, one neuron at a time (Kim et al., NeurIPS 2020)."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import scipy.optimize
+import torch
+from torch import nn
+
+from combred.reduction import (
+    apply_merge,
+    describe_units,
+    find_layers,
+    magnitude,
+    neuron_merging,
+    reduce,
+    ware,
+)
+from combred.reduction.methods.neuron_merging import (
+    CRITERIA,
+    batch_norm_relation,
+    geometric_median,
+    important,
+)
+
+KINDS = ["linear", "linear, no bias", "convolution", "convolution, norm", "convolution, norm, bias"]
+
+
+@torch.no_grad()
+def make(kind: str, m: int = 12, seed: int = 0) -> tuple[nn.Sequential, torch.Tensor]:
+    """A network whose first layer has m units, seeded, with channels of either sign of gamma."""
+    bias = "no bias" not in kind and ("norm" not in kind or "bias" in kind)
+    if "linear" in kind:
+        layers = [nn.Linear(5, m, bias=bias), nn.ReLU(), nn.Linear(m, 3)]
+        x = torch.randn(40, 5, generator=torch.Generator().manual_seed(seed)).double()
+    else:
+        layers = [nn.Conv2d(2, m, 3, bias=bias)]
+        layers += [nn.BatchNorm2d(m)] if "norm" in kind else []
+        layers += [nn.ReLU(), nn.Conv2d(m, 3, 3, padding=1)]
+        x = torch.randn(4, 2, 8, 8, generator=torch.Generator().manual_seed(seed)).double()
+    network = nn.Sequential(*layers).double().eval()
+    generator = torch.Generator().manual_seed(seed + 100)
+    for tensor in network.state_dict().values():
+        if tensor.dim() > 0:
+            tensor.normal_(0.3, 1.0, generator=generator)
+    if "norm" in kind:
+        network[1].running_var.abs_().add_(0.1)
+    return network, x
+
+
+def units_of(network, x):
+    return describe_units(network, find_layers(network, x[:1])[1])
+
+
+def filters(network) -> np.ndarray:
+    """What is compared: [W | b] without a batch norm, the filters alone with one."""
+    rows = network[0].weight.detach().flatten(1).numpy()
+    if network[0].bias is not None and not isinstance(network[1], nn.BatchNorm2d):
+        rows = np.hstack([rows, network[0].bias.detach().numpy()[:, None]])
+    return rows
+
+
+def cosine_sim(a, b) -> float:
+    return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
+
+
+def scale_and_bias(network, one: int, two: int) -> tuple[float, float]:
+    """S and B of equation (8), for a convolution whose bias shifts the running mean."""
+    norm = network[1]
+    gamma, beta = norm.weight.tolist(), norm.bias.tolist()
+    sigma = [(var + norm.eps) ** 0.5 for var in norm.running_var.tolist()]
+    b = network[0].bias.tolist() if network[0].bias is not None else [0.0] * len(gamma)
+    mu = [mean - shift for mean, shift in zip(norm.running_mean.tolist(), b, strict=True)]
+    F = filters(network)
+    s = np.linalg.norm(F[two]) / np.linalg.norm(F[one])
+    S = s * gamma[two] / gamma[one] * sigma[one] / sigma[two]
+    inner = s * (-sigma[one] * beta[one] / gamma[one] + mu[one]) - mu[two]
+    return S, gamma[two] / sigma[two] * inner + beta[two]
+
+
+def most_sim(network, n: int, kept: list[int]):
+    """Algorithm 2: the position in `kept` of the most similar neuron, its cosine, the scale."""
+    rows = filters(network)
+    similar = [cosine_sim(rows[n], rows[m]) for m in kept]
+    p = int(np.argmax(similar))
+    return p, similar[p], np.linalg.norm(rows[n]) / np.linalg.norm(rows[kept[p]])
+
+
+def most_sim_with_bn(network, n: int, kept: list[int], lam: float):
+    """Algorithm 3, among the kept units that n may be a positive multiple of; None without any."""
+    rows = filters(network)
+    cos, bias, scale = {}, {}, {}
+    for p, m in enumerate(kept):
+        S, B = scale_and_bias(network, m, n)
+        if S > 0:
+            cos[p], bias[p], scale[p] = 1.0 - cosine_sim(rows[n], rows[m]), abs(B) / S, S
+    if not cos:
+        return None
+    low, high = min(bias.values()), max(bias.values())
+    spread = high - low if high > low else 1.0
+    distance = {p: cos[p] * lam + (bias[p] - low) / spread * (1.0 - lam) for p in cos}
+    p = min(distance, key=distance.get)
+    return p, 1.0 - cos[p], scale[p]
+
+
+def decompose(network, kept: list[int], t: float, lam: float) -> np.ndarray:
+    """Algorithm 1: Z (k, m)."""
+    m = network[0].weight.shape[0]
+    Z = np.zeros((len(kept), m))
+    for n in range(m):
+        if n in kept:
+            Z[kept.index(n), n] = 1.0
+            continue
+        if isinstance(network[1], nn.BatchNorm2d):
+            found = most_sim_with_bn(network, n, kept, lam)
+        else:
+            found = most_sim(network, n, kept)
+        if found is not None and found[1] >= t:
+            Z[found[0], n] = found[2]
+    return Z
+
+
+@pytest.mark.parametrize("keep", [1, 4, 11])
+@pytest.mark.parametrize("t", [-1.0, 0.1, 0.45])
+@pytest.mark.parametrize("lam", [0.7, 0.85, 1.0])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_mixing_is_that_of_the_algorithms(kind, lam, t, keep):
+    for seed in range(4):
+        network, x = make(kind, seed=seed)
+        merge = neuron_merging(units_of(network, x), keep=keep, t=t, weight=lam)
+        Z = decompose(network, merge.kept.tolist(), t, lam)
+        assert np.allclose(merge.mixing, Z, rtol=1e-12, atol=0)  # the same sums, in float64
+        assert not merge.offset.any() and not merge.carriers
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_column_of_the_mixing_has_one_positive_entry_at_most(kind):
+    for seed in range(5):
+        network, x = make(kind, seed=seed)
+        mixing = neuron_merging(units_of(network, x), keep=5).mixing
+        assert (mixing >= 0).all() and ((mixing > 0).sum(dim=0) <= 1).all()  # their theorem 1
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_units_of_the_largest_criterion_stay(kind, criterion):
+    network, x = make(kind)
+    rows = filters(network)
+    if criterion == "l1":
+        score = [sum(abs(v) for v in row) for row in rows]
+    elif criterion == "l2":
+        score = [sum(v * v for v in row) ** 0.5 for row in rows]
+    else:
+        median = slow_median(rows)
+        score = [np.linalg.norm(row - median) for row in rows]
+    expected = sorted(np.argsort(score)[-5:].tolist())
+    units = units_of(network, x)
+    assert important(units, 5, criterion).tolist() == expected
+    assert neuron_merging(units, keep=5, criterion=criterion).kept.tolist() == expected
+    assert magnitude(units, keep=5, criterion=criterion).kept.tolist() == expected
+
+
+def slow_median(rows: np.ndarray) -> np.ndarray:
+    """The point of the least sum of distances, by a general optimiser."""
+    found = scipy.optimize.minimize(
+        lambda point: np.linalg.norm(rows - point, axis=1).sum(), rows.mean(0), tol=1e-12
+    )
+    return found.x
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("m, d", [(3, 2), (10, 4), (40, 9)])
+def test_the_geometric_median_is_the_minimum(m, d, seed):
+    rows = np.random.default_rng(seed).normal(size=(m, d)) + 1.0
+    found = geometric_median(torch.from_numpy(rows)).numpy()
+    least = slow_median(rows)
+    # The optimiser stops at 1e-8, the square root of rounding; the sum is flat there.
+    assert np.allclose(found, least, rtol=0, atol=1e-5)
+    total = np.linalg.norm(rows - found, axis=1).sum()
+    assert total <= np.linalg.norm(rows - least, axis=1).sum() * (1 + 1e-12)
+
+
+def test_a_median_search_that_starts_on_a_row_goes_on():
+    line = torch.tensor([-4.0, 0.0, 1.0, 1.5, 1.5], dtype=torch.float64)  # mean 0, median 1
+    rows = torch.stack([line, torch.zeros(5)], dim=1)
+    assert torch.allclose(geometric_median(rows), torch.tensor([1.0, 0.0]).double(), atol=1e-6)
+    same = torch.ones(4, 3, dtype=torch.float64)
+    assert torch.equal(geometric_median(same), same[0])
+
+
+@pytest.mark.parametrize("bias", ["", ", bias"])
+def test_the_batch_norm_relation_is_equation_8(bias):
+    network, x = make("convolution, norm" + bias)
+    units = units_of(network, x)
+    rows = torch.from_numpy(filters(network))
+    kept = torch.tensor([1, 4, 7])
+    ratio = rows.norm(dim=1)[:, None] / rows.norm(dim=1)[kept]
+    S, B = batch_norm_relation(units.norm, units.bias, ratio, kept)
+    shift = network[0].bias.tolist() if bias else [0.0] * 12
+
+    def normalised(unit: int, response: float) -> float:
+        with torch.no_grad():
+            maps = torch.zeros(1, 12, 1, 1).double()
+            maps[0, unit] = response + shift[unit]
+            return float(network[1](maps)[0, unit])
+
+    for n in range(12):
+        for k, one in enumerate(kept.tolist()):
+            for response in (-1.3, 0.0, 2.4):
+                other = normalised(n, float(ratio[n, k]) * response)
+                again = float(S[n, k]) * normalised(one, response) + float(B[n, k])
+                assert again == pytest.approx(other, rel=1e-11, abs=1e-11)  # float64
+            assert scale_and_bias(network, one, n) == pytest.approx(
+                (float(S[n, k]), float(B[n, k])), rel=1e-12
+            )
+
+
+@torch.no_grad()
+def plant(network, originals: int = 5) -> None:
+    """Units from `originals` on become positive multiples, of less than 1, of the first ones."""
+    rng = np.random.default_rng(0)
+    norm = network[1] if isinstance(network[1], nn.BatchNorm2d) else None
+    compared = [network[0].weight]
+    if norm is None and network[0].bias is not None:
+        compared.append(network[0].bias)
+    length = torch.from_numpy(np.linalg.norm(filters(network)[:originals], axis=1))
+    for tensor in compared:
+        tensor[:originals] /= length.reshape(-1, *[1] * (tensor.dim() - 1))
+    for n in range(originals, 12):
+        one, s = n % originals, rng.uniform(0.1, 0.9)
+        for tensor in compared:
+            tensor[n] = s * tensor[one]
+        if norm is not None:
+            norm.weight[n] = norm.weight[n].abs() * norm.weight[one].sign()  # S > 0
+            norm.bias[n] -= scale_and_bias(network, one, n)[1]  # B = 0
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("lam", [0.7, 0.85])
+@pytest.mark.parametrize("kind", KINDS)
+def test_exact_multiples_are_merged_exactly(kind, lam):
+    network, x = make(kind, seed=2)
+    plant(network)
+    method = partial(neuron_merging, weight=lam, t=0.9)
+    found = reduce(network, x[:1], method=method, ratio=5 / 12)
+    assert found.trace[0].units_after == 5
+    size = network(x).abs().max()
+    # Sums of some tens of terms in float64.
+    assert (found.network(x) - network(x)).abs().max() < 1e-12 * size
+    pruned = reduce(network, x[:1], method=method, ratio=5 / 12, compensation="none")
+    assert (pruned.network(x) - network(x)).abs().max() > 1e-2 * size
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_compensated_for_at_t_1(kind):
+    network, x = make(kind)
+    units = units_of(network, x)
+    merge, pruned = neuron_merging(units, keep=6, t=1.0), magnitude(units, keep=6)
+    assert torch.equal(merge.kept, pruned.kept) and torch.equal(merge.mixing, pruned.mixing)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_compensation_it_is_magnitude_pruning(kind, criterion):
+    network, x = make(kind)
+    merging = partial(neuron_merging, criterion=criterion)
+    one = reduce(network, x[:1], method=merging, ratio=0.5, compensation="none").network
+    pruning = partial(magnitude, criterion=criterion)
+    other = reduce(network, x[:1], method=pruning, ratio=0.5).network
+    for a, b in zip(one.state_dict().values(), other.state_dict().values(), strict=True):
+        assert torch.equal(a, b)
+
+
+@torch.no_grad()
+def test_no_unit_is_read_through_a_constant_one():
+    network, x = make("convolution, norm")
+    network[0].weight[0] *= 10.0  # it stays, although its batch norm switches it off
+    network[1].weight[0], network[1].bias[0] = 0.0, 0.0
+    merge = neuron_merging(units_of(network, x), keep=4)
+    assert 0 in merge.kept and merge.mixing[0].sum() == 1.0
+    assert torch.isfinite(apply_merge(network, units_of(network, x).layer, merge)(x)).all()
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_unit_is_read_through_one_without_weights(kind):
+    network, x = make(kind)
+    network[0].weight[3] = 0.0
+    if network[0].bias is not None:
+        network[0].bias[3] = 0.0
+    for others in (network[0].weight[:3], network[0].weight[4:]):  # far from the origin, alike
+        others.copy_(5.0 + 0.1 * others)
+    merge = neuron_merging(units_of(network, x), keep=4, criterion="l2-gm")
+    assert 3 in merge.kept
+    assert merge.mixing[merge.kept.tolist().index(3)].sum() == 1.0
+
+
+def test_ware_is_equation_9():
+    rng = np.random.default_rng(0)
+    y, again = rng.normal(size=(7, 4)), rng.normal(size=(7, 4))
+    s = rng.uniform(size=4)
+    total = plain = 0.0
+    for m in range(7):
+        for i in range(4):
+            total += s[i] * abs(again[m, i] - y[m, i]) / abs(y[m, i])
+            plain += abs(again[m, i] - y[m, i]) / abs(y[m, i])
+    one, other = torch.from_numpy(y), torch.from_numpy(again)
+    assert ware(one, other, torch.from_numpy(s)) == pytest.approx(total / 28, rel=1e-14)
+    assert ware(one, other) == pytest.approx(plain / 28, rel=1e-14)
+    assert ware(one, one) == 0.0
+
+
+def test_ware_leaves_out_responses_that_were_zero():
+    y = torch.tensor([[0.0, 2.0], [4.0, 0.0]])
+    again = torch.tensor([[1.0, 1.0], [3.0, 0.0]])
+    assert ware(y, again) == pytest.approx((0.5 + 0.25) / 2)
+    assert ware(torch.zeros(2, 2), again) == 0.0
+
+
+def test_nonsense_is_refused():
+    network, x = make("linear")
+    units = units_of(network, x)
+    with pytest.raises(ValueError, match="'l3' is none of l1, l2, l2-gm"):
+        neuron_merging(units, keep=3, criterion="l3")
+    with pytest.raises(ValueError, match=r"t=1.5 must lie in \[-1, 1\]"):
+        neuron_merging(units, keep=3, t=1.5)
+    with pytest.raises(ValueError, match=r"weight=-1 in \[0, 1\]"):
+        neuron_merging(units, keep=3, weight=-1)

@@ -1,0 +1,348 @@
+"""The search for the smallest network that passes: where it goes, where it ends, and that it can
+be killed anywhere. The networks are vectors; their errors are given functions of their size."""
+
+import math
+from dataclasses import asdict
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from combred.reduction import AttemptFolder, ShrinkSettings, Unreachable, reduce, shrink_until
+from combred.reduction.search.attempts import NotPassed, format_errors, passes
+from combred.reduction.search.shrink import ending, next_factor
+
+FULL = 1000
+
+
+class Vector(nn.Module):
+    """A network of `size` parameters whose values tell what was done to it."""
+
+    def __init__(self, values: torch.Tensor):
+        super().__init__()
+        self.values = nn.Parameter(values)
+
+    @property
+    def size(self) -> int:
+        return len(self.values)
+
+
+class Killed(BaseException):
+    """As a kill: nothing catches it."""
+
+
+class Task:
+    """cut, train and judge of vectors. error(size, trained): what the judge answers; least: the
+    size under which none can be cut; kill_at: the call, counted over all three, that dies."""
+
+    def __init__(self, error, least: int = 1, kill_at: int = 0):
+        self.error, self.least, self.kill_at, self.calls = error, least, kill_at, []
+
+    def called(self, name: str) -> None:
+        self.calls.append(name)
+        if len(self.calls) == self.kill_at:
+            raise Killed
+
+    def cut(self, network: Vector, share: float) -> Vector:
+        self.called("cut")
+        size = math.floor(share * network.size)
+        if size < self.least:
+            raise Unreachable(f"fewer than {self.least} parameters")
+        return Vector(network.values.detach()[:size].floor() + 1.0)
+
+    def train(self, network: Vector, number: int) -> dict:
+        with torch.no_grad():
+            network.values += 2.0 * number + 0.5  # the half tells that it is trained
+        self.called("train")  # killed when the network in memory has already been changed
+        return {"steps": number}
+
+    def judge(self, network: Vector) -> dict:
+        self.called("judge")
+        trained = bool(network.values[0] % 1) or network.size == FULL
+        return {"flame": self.error(network.size, trained)}
+
+    def search(self, settings: ShrinkSettings | None = None, **how):
+        network = Vector(torch.zeros(FULL))
+        parts = self.cut, self.train, self.judge
+        return shrink_until(network, {"flame": 0.01}, *parts, settings, **how)
+
+
+def sizes(found) -> list[int]:
+    return [attempt.parameters for attempt in found.trace]
+
+
+def step(least: int):
+    """The error of a job that takes `least` parameters, and retraining."""
+    return lambda size, trained: 0.005 if size >= least and trained else 0.1
+
+
+def test_it_falls_by_the_factor_then_goes_back_and_falls_gently():
+    found = Task(step(240)).search()
+    # 0.5 passes twice, fails at 125; 250 / sqrt 2 = 176 fails; 250 * 0.5 ** 0.25 = 210 fails, and
+    # a factor of 0.917 is too gentle.
+    assert sizes(found) == [1000, 500, 250, 125, 176, 210]
+    assert [a.passed for a in found.trace] == [True, True, True, False, False, False]
+    assert [a.parent for a in found.trace] == [0, 0, 1, 2, 2, 2]
+    assert [a.factor for a in found.trace] == pytest.approx([1, 0.5, 0.5, 0.5, 2**-0.5, 2**-0.25])
+    assert (found.reason, found.smallest.number, found.network.size) == ("max_keep_ratio", 2, 250)
+    assert found.smallest.share == 0.25
+    assert found.trace[1].errors_cut == {"flame": 0.1} and found.trace[1].errors["flame"] == 0.005
+    # Two cuts, and the trainings of attempts 1 and 2: no failed one has left a trace.
+    assert torch.equal(found.network.values, torch.full((250,), 1 + 2 + 1 + 4.5))
+
+
+def test_a_gentle_factor_is_kept_after_a_success():
+    found = Task(step(620)).search()
+    assert sizes(found) == [1000, 500, 707, 499, 594]
+    assert [a.passed for a in found.trace[1:]] == [False, True, False, False]
+
+
+@pytest.mark.parametrize("max_keep_ratio", [0.6, 0.75, 0.88, 0.97])
+@pytest.mark.parametrize("least", [1, 30, 101, 333, 840, 999])
+def test_no_network_within_the_gentlest_cut_is_missed(least, max_keep_ratio):
+    settings = ShrinkSettings(max_keep_ratio=max_keep_ratio, attempts=100)
+    found = Task(step(least), least=2).search(settings)
+    assert found.network.size >= least and found.reason == "max_keep_ratio"
+    # Whatever passes at half the steps of the last factor tried has been found.
+    last = found.trace[-1].factor
+    assert found.network.size * last < max(least, 2) + 1
+    assert last <= max_keep_ratio < math.sqrt(last)
+
+
+def test_a_size_that_failed_in_one_leap_may_pass_in_smaller_ones():
+    # 500 fails at first, as a cut of 1000, and passes as one of 707, which was retrained.
+    def judge(network):
+        return {"flame": 0.1 if task.cuts == [500] else 0.0 if network.size > 400 else 0.1}
+
+    task = Task(None)
+    task.cuts = []
+    whole = task.cut
+    task.cut = lambda network, share: (
+        task.cuts.append(round(share * network.size)) or whole(network, share)
+    )
+    task.judge = judge
+    found = task.search()
+    assert sizes(found)[1:4] == [500, 707, 499] and found.trace[3].passed
+    assert found.network.size < 500
+
+
+def test_where_nothing_smaller_passes_the_network_given_is_the_smallest():
+    task = Task(lambda size, trained: 0.0 if size == FULL else 1.0)
+    found = task.search()
+    assert found.network.size == FULL and found.smallest.number == 0
+    assert sizes(found) == [1000, 500, 707, 840] and found.reason == "max_keep_ratio"
+
+
+def test_what_never_fails_ends_where_nothing_smaller_can_be_cut():
+    task = Task(lambda size, trained: 0.0, least=100)
+    found = task.search()
+    assert sizes(found)[:4] == [1000, 500, 250, 125] and found.network.size < 125
+    assert found.network.size * 0.5**0.25 < 101  # the next gentle cut would be one too small
+    refused = [a for a in found.trace if a.note]
+    assert refused and all(a.passed is False and a.errors is None for a in refused)
+    assert all("fewer than 100" in a.note for a in refused)
+    assert task.calls.count("train") == len(found.trace) - 1 - len(refused)
+
+
+def test_attempts_are_limited():
+    found = Task(lambda size, trained: 0.0).search(ShrinkSettings(attempts=3))
+    assert sizes(found) == [1000, 500, 250, 125] and found.reason == "attempts"
+    assert found.network.size == 125
+
+
+def test_a_network_that_does_not_pass_itself_is_refused_before_any_cut():
+    task = Task(lambda size, trained: 0.032)
+    with pytest.raises(NotPassed, match=r"flame 3.2 % \(at most 1 %\)"):
+        task.search()
+    assert task.calls == ["judge"]
+
+
+def test_a_training_that_diverges_is_a_failure_not_the_end():
+    task = Task(step(1))
+    whole = task.train
+
+    def train(network, number):
+        if number == 2:
+            raise FloatingPointError("diverged at step 7")
+        return whole(network, number)
+
+    task.train = train
+    found = task.search(ShrinkSettings(attempts=3))
+    assert [a.passed for a in found.trace] == [True, True, False, True]
+    assert found.trace[2].note == "diverged at step 7" and found.trace[3].parent == 1
+
+
+def test_a_cut_that_leaves_all_there_was_is_none():
+    task = Task(step(1))
+    task.cut = lambda network, share: Vector(network.values.detach().clone())
+    found = task.search()
+    assert found.smallest.number == 0 and "no fewer" in found.trace[1].note
+    assert "train" not in task.calls
+
+
+def test_errors_that_are_missing_or_no_numbers_fail():
+    limits = {"ignition": 0.01, "flame": 0.02}
+    assert passes({"ignition": 0.01, "flame": 0.02, "other": 9.0}, limits)
+    assert not passes({"ignition": 0.0}, limits)
+    assert not passes({"ignition": math.nan, "flame": 0.0}, limits)
+    assert not passes({"ignition": math.inf, "flame": 0.0}, limits)
+    words = format_errors({"ignition": math.inf}, limits)
+    assert words == "ignition failed (at most 1 %), flame not judged (at most 2 %)"
+
+
+def test_nonsense_is_refused():
+    with pytest.raises(ValueError, match="ask for nothing"):
+        shrink_until(Vector(torch.zeros(3)), {}, None, None, None)
+    with pytest.raises(ValueError, match="factor <= max_keep_ratio"):
+        ShrinkSettings(factor=0.95)
+    with pytest.raises(ValueError, match="attempts=0"):
+        ShrinkSettings(attempts=0)
+
+
+# -- killed and resumed ----------------------------------------------------------------------------
+
+
+def save(path, network):
+    save_file({"values": network.values.detach().contiguous()}, path)
+
+
+def load(path):
+    return Vector(load_file(path)["values"])
+
+
+def memory(folder, inputs=None) -> AttemptFolder:
+    return AttemptFolder(folder, inputs or {"limits": {"flame": 0.01}}, save, load)
+
+
+def without_time(found) -> list[dict]:
+    return [{k: v for k, v in asdict(a).items() if k != "seconds"} for a in found.trace]
+
+
+@pytest.fixture(scope="module")
+def uninterrupted():
+    task = Task(step(240), least=130)
+    return task.search(), len(task.calls)
+
+
+def test_killed_at_every_call_it_comes_to_the_same(uninterrupted, tmp_path):
+    whole, calls = uninterrupted
+    for kill_at in range(1, calls + 1):
+        folder = tmp_path / str(kill_at)
+        killed = Task(step(240), least=130, kill_at=kill_at)
+        with pytest.raises(Killed):
+            killed.search(memory=memory(folder))
+        again = Task(step(240), least=130)
+        found = again.search(memory=memory(folder))
+        assert without_time(found) == without_time(whole), kill_at
+        assert torch.equal(found.network.values, whole.network.values), kill_at
+        # Nothing but the attempt in flight is done again.
+        assert len(killed.calls) + len(again.calls) <= calls + 2, kill_at
+        names = {path.name for path in folder.iterdir()}
+        assert names == {"attempts.json", "attempt1.safetensors", "attempt2.safetensors"}
+
+
+@pytest.mark.parametrize("written", ["network", "attempts"])
+def test_killed_while_it_stores_it_comes_to_the_same(uninterrupted, tmp_path, written, monkeypatch):
+    whole, _ = uninterrupted
+    for kill_at in range(1, 9):
+        count = 0
+
+        def die(write, kill_at=kill_at):
+            def counted(*arguments):
+                nonlocal count
+                write(*arguments)
+                count += 1
+                if count == kill_at:
+                    raise Killed
+
+            return counted
+
+        folder = tmp_path / str(kill_at)
+        with monkeypatch.context() as patch:
+            how = save
+            if written == "network":
+                how = die(save)
+            else:
+                from combred.reduction.search import attempts
+
+                patch.setattr(attempts, "write_json", die(attempts.write_json))
+            store = AttemptFolder(folder, {"limits": {"flame": 0.01}}, how, load)
+            try:
+                Task(step(240), least=130).search(memory=store)
+            except Killed:
+                pass
+        found = Task(step(240), least=130).search(memory=memory(folder))
+        assert without_time(found) == without_time(whole)
+        assert torch.equal(found.network.values, whole.network.values)
+        kept = {path.name for path in folder.glob("attempt?.safetensors")}
+        assert kept == {"attempt1.safetensors", "attempt2.safetensors"}
+
+
+def test_a_finished_search_is_read_and_nothing_is_done(uninterrupted, tmp_path):
+    Task(step(240), least=130).search(memory=memory(tmp_path))
+    task = Task(step(240), least=130)
+    found = task.search(memory=memory(tmp_path))
+    assert task.calls == [] and without_time(found) == without_time(uninterrupted[0])
+    assert torch.equal(found.network.values, uninterrupted[0].network.values)
+
+
+def test_more_attempts_go_on_where_it_stopped(tmp_path):
+    Task(step(240)).search(ShrinkSettings(attempts=2), memory=memory(tmp_path))
+    task = Task(step(240))
+    found = task.search(memory=memory(tmp_path))
+    assert sizes(found) == [1000, 500, 250, 125, 176, 210]
+    assert task.calls.count("cut") == 3
+
+
+def test_a_folder_of_another_search_is_refused_unless_nothing_was_cut(tmp_path):
+    with pytest.raises(NotPassed):
+        Task(lambda size, trained: 0.032).search(memory=memory(tmp_path))
+    other = {"limits": {"flame": 0.05}}
+    assert memory(tmp_path, other).trace() == []  # looser: the network is judged anew
+    Task(step(240)).search(memory=memory(tmp_path, other))
+    with pytest.raises(ValueError, match="another search|other settings"):
+        memory(tmp_path).trace()
+
+
+def test_a_missing_network_is_named(tmp_path):
+    Task(step(240)).search(memory=memory(tmp_path))
+    (tmp_path / "attempt2.safetensors").unlink()
+    with pytest.raises(FileNotFoundError, match="attempt2"):
+        Task(step(240)).search(memory=memory(tmp_path))
+
+
+# -- a real network --------------------------------------------------------------------------------
+
+
+def test_a_real_network_is_shrunk_to_what_its_task_takes(make_network):
+    """A network of 40 hidden units that computes what 6 of them can: others are copies."""
+    network = make_network([5, 40, 3])
+    with torch.no_grad():
+        for i in range(6, 40):
+            network.layers[0].weight[i] = network.layers[0].weight[i % 6]
+            network.layers[0].bias[i] = network.layers[0].bias[i % 6]
+    x = torch.randn(200, 5, generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        wanted = network(x)
+
+    def judge(smaller):
+        with torch.no_grad():
+            return {"output": float((smaller(x) - wanted).norm() / wanted.norm())}
+
+    def cut(current, share):
+        how = {"method": "brain_surgeon", "parameters": share, "calibration": x}
+        return reduce(current, x[:1], **how).network
+
+    found = shrink_until(network, {"output": 1e-3}, cut, lambda *_: None, judge)
+    assert 6 <= found.network.widths[1] <= 7 and found.smallest.errors["output"] <= 1e-3
+    assert network.widths == [5, 40, 3]
+
+
+def test_what_comes_next_is_a_function_of_the_trace():
+    found = Task(step(240)).search()
+    settings = ShrinkSettings()
+    for i in range(1, len(found.trace)):
+        assert next_factor(found.trace[:i], settings) == found.trace[i].factor
+        assert ending(found.trace[:i], settings) == ""
+    assert ending(found.trace, settings) == "max_keep_ratio"

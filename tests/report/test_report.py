@@ -1,0 +1,542 @@
+"""The report: one file, the numbers of the files it is drawn from, and what is missing said.
+
+The run folders are made by combred's own writers around rollouts of a known shape: CVODE's is a
+smooth step at the delay, a network's the same step some per cent later, or never.
+"""
+
+import base64
+import json
+import re
+import shutil
+from dataclasses import asdict
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from combred.chemistry.mechanism import Mechanism
+from combred.config import ReductionSettings, Settings
+from combred.records import digest, write_json
+from combred.reduction import Stage, reduce_layer
+from combred.report import blocks, write_report
+from combred.report.folder import read_folder
+from combred.report.provenance import PYTHON
+from combred.report.similarity import block_means, condensation_numbers, ordered_similarity
+from combred.report.traces import PANELS, Trace, overview, worst_of_each
+from combred.report.verdict import alarms, sentence
+from combred.simulation import flame, ignition
+from combred.simulation.flame import Flame
+from combred.simulation.ignition import Case, Rollout
+from combred.simulation.moving_grid import FlameCase, Profile
+from combred.surrogate.export import export_torchscript, make_card
+from combred.surrogate.network import Network
+from combred.surrogate.storage import save_surrogate
+from combred.surrogate.surrogate import Surrogate
+from combred.surrogate.transform import StateTransform
+from combred.validation.storage import write_flames, write_rollouts
+
+DT, STEPS = 1e-6, 400
+CASES = [Case(T0, 101325.0, phi) for T0 in (1500.0, 1700.0) for phi in (0.6, 1.4)]
+FUELS = {"drm19.yaml": "CH4:1", "h2o2.yaml": "H2:1"}
+AIR = "O2:1, N2:3.76"
+TIMES = {"CVODE rtol 1e-08 atol 1e-16": 6e-4, "CVODE rtol 1e-06 atol 1e-10": 2e-4}
+
+
+# -- a run folder ----------------------------------------------------------------------------------
+
+
+def rollout(mechanism: Mechanism, case: Case, lateness: float) -> Rollout:
+    """From the mixture to its burnt state in a smooth step; lateness NaN: it stays unburnt."""
+    gas = mechanism.solution()
+    unburnt = mechanism.mixture(FUELS[mechanism.name], AIR, case.phi)
+    gas.TPY = case.T0, case.p, unburnt
+    gas.equilibrate("HP")
+    t = np.arange(STEPS + 1) * DT
+    delay = 150e-6 * 1700.0 / case.T0 * (1.0 + lateness)
+    burnt = 0.0 * t if np.isnan(delay) else 0.5 * (1 + np.tanh((t - delay) / 8e-6))
+    return Rollout(
+        case, t, case.T0 + burnt * (gas.T - case.T0), unburnt + burnt[:, None] * (gas.Y - unburnt)
+    )
+
+
+def parent(mechanism: Mechanism, hidden: list[int]) -> Surrogate:
+    """A network whose first hidden layer has pairs of units that point nearly the same way."""
+    n = 2 + mechanism.n_species
+    torch.manual_seed(0)
+    network = Network([n, *hidden, n])
+    half = hidden[0] // 2
+    with torch.no_grad():
+        first = network.layers[0]
+        first.weight[half : 2 * half] = 2.0 * first.weight[:half]
+        first.bias[half : 2 * half] = 2.0 * first.bias[:half]
+        first.weight += 1e-4 * torch.randn_like(first.weight)
+    return Surrogate(mechanism, DT, StateTransform(mechanism.n_species, 0.1, 1e-13, 1 / 3), network)
+
+
+def loss_lines(steps: int, start: float) -> str:
+    lines = [
+        {"step": s, "lr": 1e-3, "batch": 64, "train": start / s, "validation": 1.1 * start / s}
+        | {"validation_by_sampler": {"ignition": 0.3 * start / s, "ignition relaxed": start / s}}
+        for s in range(steps // 5, steps + 1, steps // 5)
+    ]
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def make_run(
+    folder: Path,
+    mechanism: Mechanism,
+    lateness: list[list[float]],
+    cases: list[Case] = CASES,
+    hidden: tuple[int, ...] = (24, 12),
+    export: bool = False,
+) -> Path:
+    """A whole run folder; `lateness`: of each stage, the relative delay error in each case."""
+    folder.mkdir(parents=True, exist_ok=True)
+    surrogate = parent(mechanism, list(hidden))
+    settings = Settings(stage=len(lateness) - 1, mechanism=mechanism.name)
+    inputs = {"validation": asdict(settings.validation), "chemistry": asdict(settings.chemistry)}
+    inputs |= {"dt": DT, "fuel": FUELS[mechanism.name], "oxidizer": AIR}
+    groups = {"cvode": [rollout(mechanism, case, 0.0) for case in cases]}
+    results, networks, records = {}, {}, []
+    for stage, late in enumerate(lateness):
+        name, weights = f"stage{stage}", folder / f"stage{stage}.safetensors"
+        if stage:
+            x = torch.randn(64, 2 + mechanism.n_species)
+            reduction = ReductionSettings(min_width=2)
+            step = Stage(stage, 1, 0.999 if stage == 1 else 0.4 / stage)
+            with torch.no_grad():
+                surrogate.network, record = reduce_layer(surrogate.network, step, reduction, x)
+            record |= {"validation_before": 0.05, "validation_merged": 0.06}
+            records.append(record | {"retraining": {"validation": 0.055, "seconds": 30.0}})
+        save_surrogate(weights, surrogate, mechanism)
+        (folder / f"{name}.jsonl").write_text(loss_lines(50 if stage else 100, 0.5))
+        pairs = zip(cases, late, strict=True)
+        groups[name] = [rollout(mechanism, case, error) for case, error in pairs]
+        results[name] = ignition.compare(mechanism, groups[name], groups["cvode"])
+        results[name] |= {
+            "weights": surrogate.network.n_weights,
+            "widths": surrogate.network.widths,
+        }
+        networks[name] = digest(weights)
+    write_rollouts(folder / "validation.h5", groups, mechanism, inputs)
+    medians = TIMES | {f"stage {i}": 1e-5 / (1 + i) for i in range(len(lateness))}
+    medians |= {f"stage {i}, network alone": 4e-6 / (1 + i) for i in range(len(lateness))}
+    spread = {k: {"median": v, "fastest": 0.9 * v, "slowest": 1.5 * v} for k, v in medians.items()}
+    timing = {"cores": 1, "machine": "a processor, 2 cores", "batch": 4096, "times": spread}
+    write_json(
+        folder / "validation.json",
+        {"inputs": inputs, "networks": networks, "stages": results, "timing": timing},
+    )
+    write_json(folder / "settings.json", asdict(settings))
+    write_json(folder / "train.json", {"validation": 0.05, "seconds": 90.0, "precision": "bf16"})
+    counts = {"rows": 1200, "failed_rows": 3, "rows_per_sampler": {"ignition": 1200}}
+    write_json(folder / "sample.json", {"seconds": 12.0, "lost_trajectories": [], **counts})
+    if records:
+        write_json(folder / "reduce.json", {"stages": records})
+    if export:
+        card = make_card(surrogate, mechanism, {}, {})
+        states = np.array([[case.T0, case.p, *groups["cvode"][0].Y[0]] for case in cases])
+        numbers = export_torchscript(folder / "surrogate.pt", surrogate, card, states)
+        write_json(folder / "export.json", {"stage": len(lateness) - 1, **numbers})
+    return folder
+
+
+THREE = [[0.02, 0.01, -0.03, 0.005], [0.04, 0.01, -0.05, 0.01], [0.06, -0.02, 0.10, 0.015]]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, drm19) -> Path:
+    """A folder with two reductions and an exported file, and its report."""
+    folder = make_run(tmp_path_factory.mktemp("whole") / "run", drm19, THREE, export=True)
+    write_report(folder, drm19)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def single(tmp_path_factory, h2o2) -> Path:
+    """A folder of stage 0 alone, of a mechanism without carbon, where one case does not ignite;
+    no losses, no states, nothing exported."""
+    lateness = [[0.02, np.nan, -0.03, 0.005]]
+    folder = make_run(tmp_path_factory.mktemp("single") / "run", h2o2, lateness)
+    for name in ("stage0.jsonl", "sample.json"):
+        (folder / name).unlink()
+    write_report(folder, h2o2)
+    return folder
+
+
+class Page(HTMLParser):
+    """A page's tags with their attributes, and its tables as rows of words."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.tags: list[tuple[str, dict]] = []
+        self.tables: list[list[list[str]]] = []
+        self.inside = False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag == "table":
+            self.tables.append([])
+        if tag == "tr":
+            self.tables[-1].append([])
+        if tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+            self.inside = True
+
+    def handle_endtag(self, tag):
+        self.inside = self.inside and tag not in ("td", "th")
+
+    def handle_data(self, data):
+        if self.inside:
+            self.tables[-1][-1][-1] += data
+
+    def all(self, tag: str) -> list[dict]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+    def row(self, name: str) -> list[str]:
+        """The cells beside a row's head, in the first table that has it."""
+        return next(r[1:] for table in self.tables for r in table if r and r[0] == name)
+
+
+def read_page(folder: Path) -> Page:
+    return Page((folder / "report.html").read_text(encoding="utf-8"))
+
+
+def number(cell: str) -> float:
+    """A written number: 6.31 %, +2.0 %, 1,616, 8.07 µs."""
+    return float(cell.replace("−", "-").replace(",", "").split("\u00a0")[0].rstrip(" ×"))
+
+
+def numbers_of(folder: Path, stage: int) -> dict:
+    return json.loads((folder / "validation.json").read_text())["stages"][f"stage{stage}"]
+
+
+# -- tests -----------------------------------------------------------------------------------------
+
+
+def test_report_is_one_file(whole):
+    page = read_page(whole)
+    outside = [a for _, a in page.tags if re.match("https?:|//", a.get("src", a.get("href", "")))]
+    assert not outside and not page.all("link") and not page.all("script")
+    assert "url(" not in (whole / "report.html").read_text()
+    images = [a["src"].partition(",") for a in page.all("img")]
+    assert len(images) == len(list((whole / "figures").glob("*.png"))) == 8
+    for kind, _, data in images:
+        assert kind == "data:image/png;base64"
+        assert base64.b64decode(data, validate=True).startswith(b"\x89PNG")
+
+
+def test_every_picture_says_what_it_shows_and_where_it_is_from(whole):
+    text = (whole / "report.html").read_text()
+    figures = re.findall(r"<figure>.*?</figure>", text, flags=re.S)
+    assert len(figures) == 8
+    assert all("Numbers: " in f and re.search(r'alt="[^"]{10,}"', f) for f in figures)
+    assert text.count("<table>") <= text.count("Numbers: ") - len(figures)
+
+
+def test_markdown_says_the_same(whole):
+    text = (whole / "report.md").read_text(encoding="utf-8")
+    links = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text)
+    assert len(links) == 8 and all((whole / link).is_file() for link in links)
+    lines = text.replace("`", "").splitlines()
+    for table in read_page(whole).tables:
+        for row in table:
+            words = f"**{row[0]}**" if len(row) == 1 else " | ".join(row)
+            assert any(words in line for line in lines), words
+    for above, line in zip(lines, lines[1:], strict=False):
+        if re.fullmatch(r"\|([:-]+\|)+", line):
+            assert above.count("|") == line.count("|")
+
+
+def test_windows_are_told_of_where_a_training_marched_them(whole, drm19, tmp_path):
+    shown = read_page(whole).row("retraining of each stage")[0]
+    assert "also segments of 8 steps of dt" in shown  # the default
+    folder = shutil.copytree(whole, tmp_path / "run")
+    settings = json.loads((folder / "settings.json").read_text())
+    for key in [key for key in settings["retraining"] if key.startswith("rollout")]:
+        del settings["retraining"][key]  # as runs were told before there were segments
+    (folder / "settings.json").write_text(json.dumps(settings))
+    write_report(folder, drm19)
+    assert "segments" not in read_page(folder).row("retraining of each stage")[0]
+
+
+def test_stage_table_is_validation_json(whole):
+    page = read_page(whole)
+    for stage in range(3):
+        result = numbers_of(whole, stage)
+        assert page.row("widths")[stage] == "-".join(map(str, result["widths"]))
+        assert number(page.row("weights")[stage]) == result["weights"]
+        assert page.row("worst case")[stage] == result["worst_case"]
+        for kind in ("median", "worst"):
+            written = number(page.row(f"delay error, {kind}")[stage])
+            assert written == pytest.approx(100 * result["delay_error"][kind], abs=0.051)
+        burnt = number(page.row("burnt T error, worst")[stage])
+        assert burnt == pytest.approx(result["burnt_T_error"]["worst"], abs=0.051)
+        assert number(page.row("surrogate")[stage]) == pytest.approx(10 / (1 + stage), rel=5e-3)
+    share = numbers_of(whole, 2)["weights"] / 6_802_800
+    assert number(page.row("of the paper's full network")[2]) == pytest.approx(
+        100 * share, abs=0.006
+    )
+    assert number(page.row("CVODE rtol 1e-08 atol 1e-16 ÷ surrogate")[0]) == 60
+
+
+def test_case_table_is_validation_json(whole):
+    rows = next(t for t in read_page(whole).tables if t[0][0] == "T0 [K]")
+    cases = numbers_of(whole, 2)["cases"]
+    assert len(rows) == 1 + len(cases)
+    for cells, case, first in zip(rows[1:], cases, numbers_of(whole, 0)["cases"], strict=True):
+        assert [float(c) for c in cells[:2]] == [case["T0"], case["phi"]]
+        assert float(cells[2]) == pytest.approx(1e3 * case["reference_delay"], rel=1e-3)
+        assert float(cells[3]) == pytest.approx(1e3 * case["delay"], rel=1e-3)
+        late = 100 * (case["delay"] / case["reference_delay"] - 1)
+        assert number(cells[4]) == pytest.approx(late, abs=0.051)
+        assert abs(number(cells[5])) == pytest.approx(100 * first["delay_error"], abs=0.051)
+        peak = case["peak_errors"]["OH"]
+        assert number(cells[8]) == pytest.approx(100 * peak, abs=0.051)
+
+
+def test_reaction_rates_are_told_of_where_they_are_evaluated(whole, drm19, tmp_path):
+    told = "quasi-steady-state step from the mechanism's reaction rates"
+    assert told not in (whole / "report.md").read_text()
+    folder = shutil.copytree(whole, tmp_path / "run")
+    validation = json.loads((folder / "validation.json").read_text())
+    for result in validation["stages"].values():
+        result["widths"][0] += 39  # as with network.kinetics
+    (folder / "validation.json").write_text(json.dumps(validation))
+    write_report(folder, drm19)
+    assert told in (folder / "report.md").read_text()
+
+
+def test_verdict_names_size_and_errors(whole, drm19):
+    result, said = numbers_of(whole, 2), sentence(read_folder(whole, drm19))
+    assert "-".join(map(str, result["widths"])) in said
+    for value in (result["delay_error"]["median"], result["delay_error"]["worst"]):
+        assert blocks.percent(value) in said
+    assert result["worst_case"] in said and "6,802,800" in said
+    assert not alarms(read_folder(whole, drm19))
+
+
+def test_case_that_does_not_ignite_is_said(single, h2o2):
+    case = str(CASES[1])
+    text = (single / "report.html").read_text()
+    alarm = re.search(r'<p class="alarm">(.*?)</p>', text, flags=re.S).group(1)
+    assert "1 of 4 cases" in alarm and case in alarm
+    assert text.index(alarm) < text.index("<h2>")
+    said = sentence(read_folder(single, h2o2))
+    assert "1 of 4 cases does not ignite" in said and "inf" not in said
+    page = read_page(single)
+    assert page.row("cases that ignite") == ["3 of 4"]
+    assert page.row("delay error, worst") == ["no ignition"]
+    assert "nan" not in re.sub(r'base64,[^"]*', "", text)
+
+
+def test_stage_0_alone(single):
+    text, page = (single / "report.html").read_text(), read_page(single)
+    assert "Nothing was reduced" in text
+    assert "paper's full network" not in text  # it has other variables
+    for missing in ("sample.json", "surrogate.json", "stage0.jsonl"):
+        assert f"{missing}" in text
+    drawn = {path.stem for path in (single / "figures").glob("*.png")}
+    assert drawn == {"delays", "temperatures", "species", "worst", "groups", "times"}
+    assert "Y(CO)" not in text and page.row("widths")
+
+
+# -- flames ----------------------------------------------------------------------------------------
+
+
+def planted_flame(mechanism: Mechanism, case: FlameCase, error: float) -> Flame:
+    """A smooth flame whose speed is off by `error`, relative; NaN: it went out."""
+    gas, unburnt = mechanism.solution(), mechanism.mixture("CH4:1", AIR, case.phi)
+    gas.TPY = case.T, case.p, unburnt
+    gas.equilibrate("HP")
+    x = np.linspace(0.0, 4e-3, 80)
+    s = 0.5 * (1 + np.tanh((x - 2e-3) / 2e-4 * (1 + np.nan_to_num(error))))
+    T, Y = case.T + s * (gas.T - case.T), unburnt + s[:, None] * (gas.Y - unburnt)
+    profile = Profile(case, 1e-5, unburnt, gas.T, T, Y, 0.4)
+    out = flame.WENT_OUT if np.isnan(error) else flame.STEADY
+    numbers = (0.4 * (1 + error), 0.4 * (1 + error), 4e-4 / (1 + error), out)
+    return Flame(profile, x, *(np.ones(10) for _ in range(3)), *numbers)
+
+
+def plant_flames(folder: Path, mechanism: Mechanism, errors: list[list[float]]) -> None:
+    """Flames in a run folder; `errors`: of each stage, the relative error of each speed."""
+    cases = [FlameCase(300.0, 101325.0, phi) for phi in (0.6, 0.8, 1.0, 1.4)]
+    groups = {"cvode": [planted_flame(mechanism, case, 0.0) for case in cases]}
+    validation = json.loads((folder / "validation.json").read_text())
+    validation["flame_inputs"] = {"validation": {"flame_phi": [0.6, 0.8, 1.0, 1.4]}}
+    for stage, stage_errors in enumerate(errors):
+        pairs = zip(cases, stage_errors, strict=True)
+        groups[f"stage{stage}"] = [planted_flame(mechanism, *pair) for pair in pairs]
+        result = flame.compare(mechanism, groups[f"stage{stage}"], groups["cvode"])
+        validation["stages"][f"stage{stage}"]["flame"] = result
+    write_json(folder / "validation.json", validation)
+    inputs = {"cases": validation["flame_inputs"], "networks": {}}
+    write_flames(folder / "flames.h5", groups, mechanism, inputs)
+
+
+FLAMES = [[0.01, 0.02, -0.03, 0.04], [0.01, 0.02, -0.03, 0.01], [0.011, np.nan, -0.052, 0.024]]
+
+
+def test_flames_are_shown_where_there_are_flames(whole, drm19, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    assert "Flames" not in (folder / "report.md").read_text()
+    plant_flames(folder, drm19, FLAMES)
+    write_report(folder, drm19)
+    page, text = read_page(folder), (folder / "report.md").read_text()
+    assert (folder / "figures/flames.png").is_file() and "## Flames" in text
+    row = page.row("300 K, phi 1, 1 atm")
+    assert number(row[0]) == pytest.approx(0.4) and number(row[1]) == pytest.approx(0.379, abs=1e-3)
+    errors = [cell.replace("\u00a0", " ") for cell in row[2:4]]
+    assert errors == ["−5.20 %", "−3.00 %"]  # of the last stage and of stage 0
+    assert page.row("300 K, phi 0.8, 1 atm")[1] == flame.WENT_OUT
+    shown = read_folder(folder, drm19)
+    assert [len(flames) for flames in shown.flames.values()] == [4, 4, 4, 4]
+
+
+def test_flames_of_other_settings_are_not_drawn(whole, drm19, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    plant_flames(folder, drm19, FLAMES)
+    validation = json.loads((folder / "validation.json").read_text())
+    validation["flame_inputs"] = {"validation": {"flame_phi": [2.0]}}
+    write_json(folder / "validation.json", validation)
+    write_report(folder, drm19)
+    assert not (folder / "figures/flames.png").exists()
+    assert "flames.h5 is missing" in (folder / "report.md").read_text()
+
+
+def method_row(method: str, ratio: float, error: float, unlit: int = 0) -> dict:
+    judged = {"not_ignited": unlit, "cases": 12, "delay_median": 0.0123, "delay_worst": 0.0456}
+    return {
+        **{"method": method, "compensation": "least_squares", "data": "states", "ratio": ratio},
+        **{"error": error, "seconds": 0.5, "before": judged, "after": judged},
+    }
+
+
+def test_the_methods_that_were_compared_are_shown(whole, drm19, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    rows = [method_row("brain_surgeon", 0.6, 0.0451), method_row("folding", 0.6, 0.0683, unlit=5)]
+    measured_on = {"widths": [23, 40, 23], "retraining": {"steps": 1000}}
+    (folder / "reduction.json").write_text(json.dumps({"measured_on": measured_on, "rows": rows}))
+    write_report(folder, drm19)
+    told = (folder / "report.md").read_text().replace(blocks.NBSP, " ")
+    assert "| brain surgeon | least squares | states | 0.045 | 0.50 s |" in told
+    assert "| brain surgeon | least squares | states | 1.23 % / 4.56 % |" in told
+    assert "| folding | least squares | states | 5 of 12 unlit |" in told
+    assert "after retraining, median / worst (1,000 steps)" in told
+    assert (folder / "figures" / "methods.png").exists()
+    assert "## Methods" not in (whole / "report.md").read_text()
+
+
+def test_missing_validation_names_the_command(tmp_path, h2o2):
+    with pytest.raises(FileNotFoundError, match=r"combred\.pipeline only=validate"):
+        write_report(tmp_path, h2o2)
+    write_json(tmp_path / "validation.json", {"inputs": {}})
+    with pytest.raises(FileNotFoundError, match="validation.json"):
+        write_report(tmp_path, h2o2)
+
+
+def test_what_does_not_belong_together_is_said(tmp_path, h2o2):
+    """Weights changed since they were validated; rollouts, settings and records lost."""
+    folder = make_run(tmp_path / "run", h2o2, [row[:1] for row in THREE[:2]], CASES[:1])
+    for name in ("validation.h5", "reduce.json", "settings.json", "train.json"):
+        (folder / name).unlink()
+    other = parent(h2o2, [24, 12])
+    save_surrogate(folder / "stage1.safetensors", other, h2o2)
+    write_json(folder / "export.json", {"stage": 0})
+    write_report(folder, h2o2)
+    text = (folder / "report.html").read_text()
+    assert "weights of stage 1 in this folder are not those" in text
+    assert "exported file holds stage 0; this report judges stage 1" in text
+    assert "no reduce.json" in text and "validation.h5 is missing" in text
+
+
+def test_condensation_numbers_find_the_planted_pairs(whole, drm19, tmp_path):
+    folder = read_folder(whole, drm19)
+    numbers = condensation_numbers(tmp_path, folder.networks, folder.reductions)
+    first = numbers["reductions"][0]
+    assert first["before"]["units"] == 24 and first["before"]["groups"] == 12
+    assert first["before"]["largest_group"] == 2 and first["after"]["units"] == 12
+    groups = numbers["groups"]["stage0"]["1"]
+    assert groups == sorted(groups, reverse=True) and groups[0] == 12
+    with np.load(tmp_path / "condensation.npz") as matrices:
+        matrix = matrices["stage1_before"].astype(float)
+    pairs = np.abs(matrix - 1.0) < 1e-2
+    assert pairs.sum() == 24 + 24 and all(pairs[i, i + 1] for i in range(0, 24, 2))
+    assert json.loads((tmp_path / "condensation.json").read_text())["groups"]["stage2"]
+
+
+def test_similarity_is_ordered_by_group_and_dead_units_come_last():
+    layer = torch.nn.Linear(3, 7)
+    axes = torch.eye(3)
+    rows = [axes[0], axes[1], 2 * axes[1], 0 * axes[0], axes[2], 3 * axes[2], 0.5 * axes[2]]
+    with torch.no_grad():
+        layer.weight.copy_(torch.stack(rows))
+        layer.bias.zero_()
+    numbers, matrix = ordered_similarity(layer, 0.99)
+    blocks_of_ones = np.zeros((7, 7))
+    for start, size in ((0, 3), (3, 2), (5, 1)):
+        blocks_of_ones[start : start + size, start : start + size] = 1.0
+    np.testing.assert_allclose(matrix, blocks_of_ones, atol=1e-7)
+    assert (numbers["groups"], numbers["largest_group"], numbers["dead_units"]) == (3, 3, 1)
+
+
+def test_shown_cases_are_the_worst():
+    """Of more cases than panels the worst are shown, in order; of each phi the worst."""
+    rng = np.random.default_rng(0)
+    errors = rng.permutation(PANELS + 6) / 100
+    flat = np.zeros(3)
+    traces = [
+        Trace(
+            Rollout(Case(1000.0 + i, 1e5, (0.6, 1.0)[i % 2]), flat, flat, flat),
+            {},
+            {0: {"delay_error": error, "ignited": i != 3}},
+            last=0,
+        )
+        for i, error in enumerate(errors)
+    ]
+    shown = overview(traces)
+    assert len(shown) == PANELS and traces[3] in shown and overview(shown) == shown
+    assert min(t.error for t in shown) >= sorted(t.error for t in traces)[6]
+    assert [t.reference.case.T0 for t in shown] == sorted(t.reference.case.T0 for t in shown)
+    lean, rich = worst_of_each(traces)
+    assert lean.error == max(t.error for t in traces[::2]) and rich is traces[3]
+
+
+def test_block_means_against_loops():
+    matrix = torch.randn(11, 11, dtype=torch.float64)
+    means = block_means(matrix, 4)
+    for i in range(3):
+        for j in range(3):
+            block = matrix[4 * i : 4 * i + 4, 4 * j : 4 * j + 4]
+            assert means[i, j] == pytest.approx(float(block.mean()), rel=1e-12)
+    assert block_means(matrix, 1) is matrix
+
+
+def test_python_lines_of_the_report_run(whole, drm19, monkeypatch):
+    monkeypatch.chdir(whole)
+    names = {"T": 1600.0, "p": 101325.0, "Y": drm19.mixture("CH4:1", AIR, 1.0)}
+    exec(PYTHON, names)
+    assert names["later"].shape == (1, 23) and names["rate"].shape == (1, 21)
+    assert names["known"].dtype == torch.bool and names["card"]["dt"] == DT
+
+
+@pytest.mark.parametrize(
+    ("fraction", "written"),
+    [(0.40509, "40.5 %"), (0.0834, "8.34 %"), (0.000612, "0.06 %"), (4e-6, "0.0004 %")]
+    + [(0.0, "0.00 %"), (np.nan, "–"), (None, "–"), (np.inf, blocks.NO_IGNITION)],
+)
+def test_percent(fraction, written):
+    assert blocks.percent(fraction).replace(blocks.NBSP, " ") == written
+
+
+@pytest.mark.parametrize(
+    ("value", "written"), [(617.69, "618"), (5.839, "5.84"), (0.28871, "0.289"), (0, "0")]
+)
+def test_significant(value, written):
+    assert blocks.significant(value) == written

@@ -1,0 +1,96 @@
+import pytest
+import torch
+
+from combred.surrogate.network import Network, initialize
+from combred.training.optimizers import MUON_NORM, OPTIMIZERS
+
+WIDTHS = [6, 24, 20, 3]
+
+
+def network(seed: int = 0, widths=WIDTHS) -> Network:
+    made = Network(widths)
+    initialize(made, [1.0] * (len(widths) - 1), torch.Generator().manual_seed(seed))
+    return made
+
+
+def task() -> tuple[torch.Tensor, torch.Tensor]:
+    """Inputs nearly on a line, as the features of a flame are, and a smooth answer."""
+    generator = torch.Generator().manual_seed(1)
+    along = torch.randn(256, 1, generator=generator)
+    x = along + 0.05 * torch.randn(256, WIDTHS[0], generator=generator)
+    across = x - x.mean(1, keepdim=True)
+    return x, torch.cat([along, 10.0 * across[:, :1], across[:, 1:2].sign()], 1)
+
+
+def descend(model: Network, optimizers, steps: int, rate: float = 3e-3, of=None) -> float:
+    x, z = of or task()
+    for _ in range(steps):
+        optimizers.set_rate(rate)
+        optimizers.zero_grad()
+        loss = (model(x) - z).abs().mean()
+        loss.backward()
+        optimizers.step()
+    return float(loss.detach())
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_loss_falls_and_every_parameter_moves(name):
+    model, before = network(), network()
+    first = descend(network(), OPTIMIZERS["adam"](network()), 1)
+    last = descend(model, OPTIMIZERS[name](model), 60)
+    assert last < 0.8 * first
+    for (key, now), then in zip(model.named_parameters(), before.parameters(), strict=True):
+        assert not torch.equal(now, then), key
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_goes_on_bit_for_bit_from_its_state(name, tmp_path):
+    whole, half = network(), network()
+    descend(whole, OPTIMIZERS[name](whole), 33)
+    optimizers = OPTIMIZERS[name](half)
+    descend(half, optimizers, 14)  # past a renewal of the bases, and not on one
+    torch.save(optimizers.state_dict(), tmp_path / "state")
+    again = OPTIMIZERS[name](half)
+    again.load_state_dict(torch.load(tmp_path / "state", weights_only=True))
+    descend(half, again, 19)
+    assert all(
+        torch.equal(a, b) for a, b in zip(whole.parameters(), half.parameters(), strict=True)
+    )
+
+
+def test_soap_is_ahead_of_adam_where_inputs_are_nearly_alike():
+    generator = torch.Generator().manual_seed(1)
+    turned = torch.linalg.qr(torch.randn(20, 20, generator=generator))[0]
+    x = torch.randn(512, 20, generator=generator) * torch.logspace(0, -3, 20) @ turned
+    z = x @ turned.T / torch.logspace(0, -2, 20)  # small differences matter
+    left = {}
+    for name in ("adam", "soap"):
+        model = network(widths=[20, 20])
+        left[name] = descend(model, OPTIMIZERS[name](model), 300, 3e-2, (x, z))
+    assert left["soap"] < 0.5 * left["adam"], left
+
+
+@pytest.mark.parametrize("widths", [[6, 300, 300, 3], [6, 40, 300, 3]])
+def test_a_step_of_muon_has_the_same_norm_at_any_width(widths):
+    model = network(widths=widths)
+    hidden = model.layers[1].weight
+    before = hidden.detach().clone()
+    descend(model, OPTIMIZERS["muon"](model), 1)
+    m_out, m_in = hidden.shape
+    norm = torch.linalg.matrix_norm(hidden - before, 2)
+    expected = MUON_NORM * 3e-3 * max(1.0, m_out / m_in) ** 0.5
+    # Five steps of Newton and Schulz leave singular values between about 0.7 and 1.2.
+    assert 0.65 * expected < norm < 1.3 * expected
+
+
+def test_the_rate_reaches_every_group():
+    optimizers = OPTIMIZERS["muon"](network())
+    optimizers.set_rate(0.5)
+    rates = [g["lr"] for o, _ in optimizers.parts for g in o.param_groups]
+    assert rates == [0.5, 0.5 * MUON_NORM]
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_a_network_without_hidden_layers_trains(name):
+    model = network(widths=[6, 3])
+    assert descend(model, OPTIMIZERS[name](model), 40) < 3.0

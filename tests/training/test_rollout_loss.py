@@ -1,0 +1,279 @@
+"""The loss of many steps: what it is, by the surrogate's own marching; its gradient, by finite
+differences."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+
+from combred.config import TrainingSettings
+from combred.dataset.segments import Segments, offsets
+from combred.surrogate.surrogate import Surrogate
+from combred.training.rollout_loss import RolloutLoss, Rollouts
+
+STEPS, FLOOR = 4, 1e-3
+
+
+@pytest.fixture
+def own(surrogate) -> Surrogate:
+    """A copy to change, with gradients: one that has been exported has none."""
+    return copy.deepcopy(surrogate).requires_grad_()
+
+
+@pytest.fixture
+def segments(path) -> torch.Tensor:
+    """What stands for CVODE's states at 0, 1, 2 and 4 steps: states of the path, and how they go on
+    with steps of its own change, each state's own enthalpy aside."""
+    step = path.later - path.state
+    states = [path.state + k * step for k in offsets(STEPS)]
+    states = torch.stack(states, dim=1)
+    states[:, :, 2:] = states[:, :, 2:].clamp(min=0.0)
+    states[:, :, 2:] /= states[:, :, 2:].sum(dim=2, keepdim=True)
+    return states
+
+
+def in_double(surrogate: Surrogate) -> None:
+    """Let a surrogate's network compute in float64: float32 is too coarse for differences."""
+    surrogate.network.double()
+    transform = surrogate.transform
+
+    def predicted_change(state, variables):
+        x, qss_prediction = transform.prepared(state, variables)
+        if transform.qss is None:
+            x = transform.features(variables)
+        return qss_prediction + transform.change(surrogate.network(x.double()))
+
+    surrogate.predicted_change = predicted_change
+
+
+def direction_of(network, seed: int) -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    return [
+        torch.randn(w.shape, generator=generator, dtype=w.dtype) * w.abs().mean()
+        for w in network.parameters()
+    ]
+
+
+def move(network, direction: list[torch.Tensor], by: float) -> None:
+    with torch.no_grad():
+        for weights, d in zip(network.parameters(), direction, strict=True):
+            weights += by * d
+
+
+def slope(network, direction: list[torch.Tensor]) -> float:
+    """The derivative along a direction, by the gradients that are there."""
+    pairs = zip(network.parameters(), direction, strict=True)
+    return float(sum((weights.grad * d).sum() for weights, d in pairs))
+
+
+# -- one step --------------------------------------------------------------------------------------
+
+
+def enthalpy_of(surrogate: Surrogate, state: torch.Tensor) -> torch.Tensor:
+    return surrogate.thermo.enthalpy(state[:, 0], state[:, 2:])
+
+
+def test_a_differentiable_step_is_the_forward_step(own, path):
+    state = path.state
+    later = own.differentiable(state, enthalpy_of(own, state))
+    expected = own(state)
+    # Y of the path sums to 1 but for a rounding, which `forward` takes out; the quasi-steady prediction is
+    # float32.
+    coarse = 1e3 if own.transform.evaluations else 1.0
+    assert torch.allclose(later[:, 0], expected[:, 0], rtol=0.0, atol=coarse * 1e-8)
+    assert torch.allclose(later[:, 2:], expected[:, 2:], rtol=coarse * 1e-9, atol=coarse * 1e-15)
+    assert torch.equal(later[:, 1], state[:, 1])
+    assert later.requires_grad
+
+
+def test_where_the_projection_fails_the_composition_stays_and_has_its_gradient(own, path):
+    with torch.no_grad():
+        own.network.layers[-1].bias += 30.0  # mass fractions beyond all mending
+    state = path.state[20:23].clone().requires_grad_()
+    later = own.differentiable(state, enthalpy_of(own, state.detach()))
+    assert torch.allclose(later[:, 2:], state[:, 2:], atol=1e-12)
+    later[:, 2:].sum().backward()
+    assert torch.equal(state.grad[:, 2:], torch.ones_like(state[:, 2:]))
+
+
+def answering(surrogate: Surrogate, change_of_Y: torch.Tensor) -> torch.Tensor:
+    """Let the network's answer be the composition times 1 + change_of_Y (n, n_species); returns
+    where that composition, whose gradient is kept, is found once the surrogate has been asked."""
+    answer = []
+    boxcox = surrogate.transform.boxcox
+
+    def inverse(F):
+        answer.append(torch.nn.Parameter((1.0 + change_of_Y) * answer.pop()))
+        return answer[-1]
+
+    def predicted_change(state, variables):
+        answer[:] = [boxcox.__class__.inverse(boxcox, variables[:, 2:])]
+        return torch.zeros_like(variables)
+
+    boxcox.inverse, surrogate.predicted_change = inverse, predicted_change
+    return answer
+
+
+def test_the_gradient_of_T_is_that_of_constant_enthalpy(own, path, mechanism):
+    """dT = -sum_k h_k dY_k / cp, with Cantera's h_k and cp; the dY are those of the projection."""
+    state = path.state[20:50:6]
+    answer = answering(own, torch.zeros(len(state), state.shape[1] - 2, dtype=torch.float64))
+    later = own.differentiable(state, enthalpy_of(own, state))
+    later[:, 0].sum().backward()
+    gas = mechanism.solution()
+    for row in range(len(state)):
+        T, p, *Y = later[row].tolist()
+        gas.TPY = T, p, Y
+        h_cp = gas.partial_molar_enthalpies / gas.molecular_weights / gas.cp_mass
+        raw = answer[0].detach()[row : row + 1]
+        moves = torch.eye(len(Y), dtype=torch.float64) * raw
+        fixed = [own.projection(raw + 1e-4 * dY, raw)[0].numpy() for dY in moves]
+        back = [own.projection(raw - 1e-4 * dY, raw)[0].numpy() for dY in moves]
+        dY = (np.array(fixed) - np.array(back)) / 2e-4  # of each species' relative change
+        dY[mechanism.inert] = 0.0
+        expected = -dY @ h_cp
+        found = (answer[0].grad[row] * raw[0]).numpy()
+        # Kelvin for a relative change of 1, some 1e3; differences of second order.
+        assert np.allclose(found, expected, rtol=1e-5, atol=1e-3), row
+
+
+def test_inert_species_keep_their_own_gradient(own, path):
+    state = path.state[30:34].clone().requires_grad_()
+    answer = answering(own, torch.zeros(4, state.shape[1] - 2, dtype=torch.float64))
+    later = own.differentiable(state, enthalpy_of(own, state.detach()))
+    weights = torch.linspace(1.0, 2.0, state.shape[1] - 2, dtype=torch.float64)
+    (later[:, 2:] * weights).sum().backward()
+    assert torch.equal(answer[0].grad[:, own.inert], torch.zeros_like(state[:, 2:][:, own.inert]))
+    kept = weights[own.inert].expand(4, -1)
+    assert torch.equal(state.grad[:, 2:][:, own.inert], kept)
+
+
+# -- the loss --------------------------------------------------------------------------------------
+
+
+def test_the_loss_is_the_relative_error_of_the_change(surrogate, segments, mechanism):
+    loss = RolloutLoss(surrogate, STEPS, FLOOR)(segments).item()
+    transform, first = surrogate.transform, segments[:, 0].numpy()
+    scale = transform.scale.numpy()
+
+    def variables(state):  # Box & Cox 1964
+        F = (np.maximum(state[:, 2:], 1e-13) ** 0.1 - 1.0) / 0.1
+        return np.column_stack([state[:, :2], F])
+
+    T, p, Y = first[:, 0], first[:, 1], first[:, 2:]
+    errors = []
+    for k in range(1, STEPS + 1):
+        T, Y = surrogate.advance(T, p, Y)
+        if k in (1, 2, 4):
+            truth = variables(segments[:, [1, 2, 4].index(k) + 1].numpy())
+            error = np.abs(variables(np.column_stack([T, p, Y])) - truth)
+            change = np.abs(truth - variables(first)) + FLOOR * k * scale
+            columns = [0, *(2 + np.flatnonzero(~mechanism.inert))]
+            relative = np.minimum(error / change, 10.0)[:, columns]
+            errors.append(relative.mean())
+    assert 0.1 < loss < 10.0
+    # The floor of the change takes roundings of 1e-16 / 1e-13 in the least mass fractions.
+    assert loss == pytest.approx(np.mean(errors), rel=1e-6)
+
+
+def test_no_error_is_no_loss(surrogate, path):
+    state, states = path.state, [path.state]
+    for k in range(1, STEPS + 1):
+        with torch.no_grad():
+            state = surrogate(state)
+        if k in offsets(STEPS):
+            states.append(state)
+    loss = RolloutLoss(surrogate, STEPS, FLOOR)(torch.stack(states, dim=1))
+    assert loss.item() < 1e-5  # of changes as small as the floor, roundings
+
+
+def test_inert_species_and_pressure_do_not_count_and_others_do(surrogate, segments, mechanism):
+    loss = RolloutLoss(surrogate, STEPS, FLOOR)
+    before = loss(segments).item()
+    inert = 2 + int(np.flatnonzero(mechanism.inert)[0])
+    for column, counts in (
+        (1, False),
+        (inert, False),
+        (0, True),
+        (2 + mechanism.index("OH"), True),
+    ):
+        other = segments.clone()
+        other[:, 1:, column] *= 1.01
+        assert (loss(other).item() != before) == counts
+
+
+def test_windows_may_be_longer_than_the_steps(surrogate, segments):
+    short = RolloutLoss(surrogate, 2, FLOOR)
+    assert torch.equal(short(segments), short(segments[:, :3]))
+
+
+@pytest.mark.parametrize("steps", [1, 2, 4])
+def test_the_gradient_is_that_of_finite_differences(own, segments, steps):
+    """Through all steps, the closure and the transforms; but not through what the reaction rates
+    foretell of a step that is not the first."""
+    if steps > 1 and own.transform.evaluations:
+        pytest.skip("no gradient passes the quasi-steady prediction of the steps after the first")
+    in_double(own)
+    loss = RolloutLoss(own, steps, FLOOR)
+    in_double(loss.surrogate)
+    network, segments = own.network, segments[20:]  # before, elements hang on traces of radicals
+    loss(segments).backward()
+    gradient = [weights.grad.clone() for weights in network.parameters()]
+    norm = float(sum((g**2).sum() for g in gradient)) ** 0.5
+    for direction in (gradient, direction_of(network, 0), direction_of(network, 1)):
+        length = float(sum((d**2).sum() for d in direction)) ** 0.5
+        direction = [d / length for d in direction]
+        losses, h = [], 1e-6 / norm
+        for by in (h, -2 * h, h):
+            move(network, direction, by)
+            losses.append(loss(segments).item())
+        # The loss has kinks (|error|, ReLU, its largest value): few lie so near to the weights.
+        found = (losses[0] - losses[1]) / (2 * h)
+        assert found == pytest.approx(slope(network, direction), abs=1e-3 * norm)
+
+
+def test_what_has_gone_astray_has_a_bounded_loss_and_a_finite_gradient(own, segments):
+    with torch.no_grad():
+        for weights in own.network.parameters():
+            weights *= 3.0
+    loss = RolloutLoss(own, STEPS, FLOOR)(segments)
+    assert 0.5 < loss.item() <= 10.0
+    loss.backward()
+    assert all(torch.isfinite(weights.grad).all() for weights in own.network.parameters())
+
+
+def test_the_network_is_shared_and_the_rest_is_not(own, segments):
+    loss = RolloutLoss(own, STEPS, FLOOR)
+    pairs = zip(loss.parameters(), own.network.parameters(), strict=True)
+    assert all(one is other for one, other in pairs)
+    assert loss.surrogate.transform.scale is not own.transform.scale
+
+
+# -- its batches -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def make_rollouts(surrogate, segments):
+    """A factory of `Rollouts` over the segments."""
+    settings = TrainingSettings(rollout_steps=STEPS, rollout_batch=16)
+    given = Segments(STEPS, segments.numpy(), np.zeros(len(segments)), {"dt": 1e-6})
+    return lambda seed=0: Rollouts(surrogate, given, settings, seed, torch.device("cpu"))
+
+
+def test_the_loss_of_a_step_depends_on_seed_and_step_alone(make_rollouts):
+    one, other = make_rollouts(), make_rollouts()
+    losses = [one(step).item() for step in range(5)]
+    assert [other(step).item() for step in (4, 2)] == [losses[4], losses[2]]
+    assert len(set(losses)) == 5
+    assert make_rollouts(1)(0).item() != losses[0]
+
+
+def test_processes_share_the_windows_of_a_step(make_rollouts):
+    rollouts = make_rollouts()
+    halves = [rollouts(3, rank, 2).item() for rank in (0, 1)]
+    assert halves[0] != halves[1]
+    # Sums in another order, and products in other shapes, which Newton's method on a network that
+    # knows nothing (it does not converge for all) grows to 1e-9; rates are float32.
+    rel = 1e-6 if rollouts.loss.surrogate.transform.evaluations else 1e-8
+    assert np.mean(halves) == pytest.approx(rollouts(3).item(), rel=rel)

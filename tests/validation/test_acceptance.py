@@ -1,0 +1,178 @@
+"""The criteria: cases of its own, CVODE's answers to them, and the errors of a surrogate in them."""
+
+import math
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from combred.config import ChemistrySettings, ReductionSettings, ValidationSettings
+from combred.simulation import ignition
+from combred.validation import acceptance as criteria
+from combred.validation.acceptance import (
+    AcceptanceCriteria,
+    References,
+    draw_flames,
+    draw_ignitions,
+    judge,
+)
+
+VALIDATION = ValidationSettings(
+    T0=[1700.0, 1800.0, 1900.0], phi=[0.7, 1.3], p=[1e5, 4e5], burnt_time=5e-5
+)
+CHEMISTRY = ChemistrySettings(1e-6, 1e-12)
+MIXTURE = "CH4:1", "O2:1, N2:3.76"
+
+
+@contextmanager
+def silent(_title):
+    yield lambda *_: None
+
+
+def test_ignitions_lie_inside_the_validations_range_and_are_none_of_its():
+    drawn = draw_ignitions(VALIDATION, 12, 1)
+    assert len(set(drawn)) == 12 and not set(drawn) & set(ignition.cases(VALIDATION))
+    for name, low, high in (("T0", 1700, 1900), ("phi", 0.7, 1.3), ("p", 1e5, 4e5)):
+        values = np.array([getattr(case, name) for case in drawn])
+        assert (values >= low).all() and (values <= high).all()
+        # One in each of twelve slices of the logarithm: the whole range is covered.
+        slices = np.floor(12 * np.log(values / low) / np.log(high / low))
+        assert sorted(slices) == list(range(12))
+
+
+def test_the_draw_is_that_of_the_seed():
+    assert draw_ignitions(VALIDATION, 5, 1) == draw_ignitions(VALIDATION, 5, 1)
+    assert draw_ignitions(VALIDATION, 5, 1) != draw_ignitions(VALIDATION, 5, 2)
+    # Another case inside the range does not change the criteria's.
+    more = replace(VALIDATION, T0=[1700.0, 1750.0, 1900.0])
+    assert draw_ignitions(more, 5, 1) == draw_ignitions(VALIDATION, 5, 1)
+
+
+def test_a_quantity_of_one_value_keeps_it():
+    drawn = draw_ignitions(replace(VALIDATION, p=[101325.0]), 4, 0)
+    assert {case.p for case in drawn} == {101325.0}
+
+
+def test_a_range_that_is_a_point_is_refused():
+    point = replace(VALIDATION, T0=[1800.0], phi=[1.0], p=[101325.0])
+    with pytest.raises(ValueError, match="Give validation.T0 two values"):
+        draw_ignitions(point, 3, 0)
+    with pytest.raises(ValueError, match="Give validation.flame_phi two values"):
+        draw_flames(point, 3, 0)
+
+
+def test_flames_are_drawn_from_the_flames_range_or_that_of_the_ignitions():
+    none = [case.phi for case in draw_flames(VALIDATION, 6, 0)]
+    assert min(none) >= 0.7 and max(none) <= 1.3 and max(none) > 1.1
+    narrow = replace(VALIDATION, flame_phi=[0.9, 1.0], flame_T=[300.0, 350.0])
+    drawn = draw_flames(narrow, 6, 0)
+    assert all(0.9 <= case.phi <= 1.0 and 300 <= case.T <= 350 for case in drawn)
+
+
+def test_only_cases_that_a_limit_asks_for_are_drawn():
+    how = {"criteria_ignitions": 4, "criteria_flames": 2, "method": "folding"}
+    counts = {
+        text: (len(made.ignitions), len(made.flames))
+        for text in ("ignition:1%", "ignition_mean:1%", "flame:1%", "flame:1%,ignition:1%")
+        for made in [AcceptanceCriteria.of(ReductionSettings(criteria=text, **how), VALIDATION)]
+    }
+    assert list(counts.values()) == [(4, 0), (4, 0), (0, 2), (4, 2)]
+
+
+@pytest.fixture(scope="module")
+def answered(drm19):
+    """A criteria of two hot ignitions, and CVODE's answers."""
+    hot = replace(VALIDATION, T0=[1850.0, 1900.0], phi=[1.0], p=[101325.0])
+    settings = ReductionSettings(criteria="ignition:1%,ignition_mean:0.5%", criteria_ignitions=2)
+    made = AcceptanceCriteria.of(settings, hot)
+    args = CHEMISTRY, 1e-6, *MIXTURE, 2
+    rollouts = ignition.reference(drm19, hot, *args, todo=made.ignitions)
+    return made, hot, References(rollouts, [])
+
+
+def test_references_are_of_the_gates_cases(answered):
+    made, _, references = answered
+    assert [rollout.case for rollout in references.rollouts] == made.ignitions
+    assert all(math.isfinite(rollout.delay) for rollout in references.rollouts)
+
+
+class Late:
+    """A chemistry that is CVODE's, `share` too late: it is marched by the references themselves."""
+
+    def __init__(self, references, shares):
+        self.references, self.shares, self.step = references, shares, 0
+
+    def __call__(self, T, p, Y):
+        self.step += 1
+        rows = []
+        for one, share in zip(self.references, self.shares, strict=True):
+            t = np.interp(self.step * 1e-6 / (1 + share), one.t, np.arange(len(one.t)))
+            low = int(t)
+            high, part = min(low + 1, len(one.t) - 1), t - low
+            rows.append(
+                (
+                    (1 - part) * one.T[low] + part * one.T[high],
+                    (1 - part) * one.Y[low] + part * one.Y[high],
+                )
+            )
+        live = rows[: len(T)] if len(T) == len(rows) else rows[-len(T) :]
+        return np.array([T for T, _ in live]), np.array([Y for _, Y in live])
+
+
+@pytest.mark.parametrize(
+    ("shares", "worst", "mean"), [((0.0, 0.0), 0, 0), ((0.1, 0.02), 0.1, 0.06)]
+)
+def test_errors_are_the_worst_and_the_mean_of_the_delays(
+    answered, drm19, surrogate_of, monkeypatch, shares, worst, mean
+):
+    made, hot, references = answered
+    same = [
+        replace_steps(r, min(len(r.t) for r in references.rollouts)) for r in references.rollouts
+    ]
+    monkeypatch.setattr(criteria.timing, "scripted", lambda _: Late(same, shares))
+    errors = judge(drm19, surrogate_of, made, References(same, []), hot, silent)
+    assert errors["ignition"] == pytest.approx(worst, abs=0.01)
+    assert errors["ignition_mean"] == pytest.approx(mean, abs=0.01)
+
+
+def replace_steps(rollout, steps):
+    return replace(rollout, t=rollout.t[:steps], T=rollout.T[:steps], Y=rollout.Y[:steps])
+
+
+@pytest.fixture
+def surrogate_of(drm19):
+    """Only its step is asked for."""
+
+    class Step:
+        dt = 1e-6
+
+    return Step()
+
+
+def test_what_does_not_ignite_has_an_infinite_error(answered, drm19, surrogate_of, monkeypatch):
+    made, hot, references = answered
+    monkeypatch.setattr(criteria.timing, "scripted", lambda _: lambda T, p, Y: (T, Y))
+    errors = judge(drm19, surrogate_of, made, references, hot, silent)
+    assert errors == {"ignition": math.inf, "ignition_mean": math.inf}
+
+
+@pytest.mark.parametrize(("limit", "asked"), [("1%", False), ("50%", True)])
+def test_flames_are_asked_for_only_where_the_ignitions_pass(
+    answered, drm19, surrogate_of, monkeypatch, limit, asked
+):
+    _, hot, references = answered
+    settings = ReductionSettings(
+        criteria=f"ignition:{limit},flame:1%", criteria_ignitions=2, criteria_flames=1
+    )
+    made = AcceptanceCriteria.of(settings, hot_flames := replace(hot, flame_phi=[0.9, 1.1]))
+    same = [
+        replace_steps(r, min(len(r.t) for r in references.rollouts)) for r in references.rollouts
+    ]
+    monkeypatch.setattr(criteria.timing, "scripted", lambda _: Late(same, (0.2, 0.2)))
+    followed = []
+    monkeypatch.setattr(criteria.flame, "follow", lambda *args: followed.append(args) or ["flame"])
+    answer = {"speed_error": {"median": 0.1, "mean": 0.2, "worst": 0.3}}
+    monkeypatch.setattr(criteria.flame, "compare", lambda *args: answer)
+    errors = judge(drm19, surrogate_of, made, References(same, ["CVODE's"]), hot_flames, silent)
+    assert bool(followed) == asked and errors.get("flame") == (0.3 if asked else None)

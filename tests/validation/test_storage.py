@@ -1,0 +1,71 @@
+"""Rollouts on disk come back as they were."""
+
+import numpy as np
+import pytest
+
+from combred.chemistry.mechanism import load_mechanism
+from combred.simulation import flame
+from combred.simulation.flame import Flame
+from combred.simulation.ignition import Case, Rollout
+from combred.simulation.moving_grid import FlameCase, Profile
+from combred.validation.storage import read_flames, read_rollouts, write_flames, write_rollouts
+
+
+def rollout(seed, n):
+    rng = np.random.default_rng(seed)
+    return Rollout(Case(1500.0, 1e5, 0.8), np.arange(n) * 1e-6, rng.random(n), rng.random((n, 10)))
+
+
+def test_round_trip(tmp_path):
+    mechanism = load_mechanism("h2o2.yaml")
+    groups = {"cvode": [rollout(0, 5), rollout(1, 9)], "stage0": [rollout(2, 5)]}
+    write_rollouts(tmp_path / "v.h5", groups, mechanism, {"dt": 1e-6})
+    again, inputs = read_rollouts(tmp_path / "v.h5", mechanism)
+    assert inputs == {"dt": 1e-6}
+    assert again.keys() == groups.keys()
+    assert again["cvode"][1].case == groups["cvode"][1].case
+    # The reference is kept exactly: later comparisons must not depend on being read from a file.
+    assert np.array_equal(again["cvode"][1].Y, groups["cvode"][1].Y)
+    assert np.allclose(again["stage0"][0].Y, groups["stage0"][0].Y, rtol=1e-6)  # float32
+
+
+def test_no_file_is_no_rollouts(tmp_path):
+    assert read_rollouts(tmp_path / "v.h5", load_mechanism("h2o2.yaml")) == ({}, {})
+
+
+def test_damaged_or_foreign_is_refused(tmp_path):
+    write_rollouts(tmp_path / "v.h5", {"cvode": [rollout(0, 5)]}, load_mechanism("h2o2.yaml"), {})
+    with pytest.raises(ValueError, match="another mechanism"):
+        read_rollouts(tmp_path / "v.h5", load_mechanism("drm19.yaml"))
+    (tmp_path / "v.h5").write_bytes(b"not HDF5")
+    with pytest.raises(ValueError, match="only=validate"):
+        read_rollouts(tmp_path / "v.h5", load_mechanism("h2o2.yaml"))
+
+
+def burnt(seed, n, **changes):
+    rng, case = np.random.default_rng(seed), FlameCase(300.0, 1e5, 0.8)
+    T, Y, unburnt = rng.random(n), rng.random((n, 10)), rng.random(10)
+    profile = Profile(case, 1e-6, unburnt, 2100.0, T, Y, 0.4)
+    numbers = {"speed": 0.41, "displacement_speed": 0.42, "thickness": 4e-4}
+    steps = (rng.random(2 * n) for _ in range(3))
+    return Flame(profile, rng.random(n), *steps, **{**numbers, "outcome": flame.STEADY} | changes)
+
+
+def test_flames_come_back_exactly(tmp_path):
+    mechanism = load_mechanism("h2o2.yaml")
+    nan = dict.fromkeys(("speed", "displacement_speed", "thickness"), np.nan)
+    failed = burnt(2, 5, **nan, outcome=flame.WENT_OUT)
+    groups = {"cvode": [burnt(0, 5), burnt(1, 9)], "stage0": [failed]}
+    write_flames(tmp_path / "f.h5", groups, mechanism, {"networks": {"stage0": "abc"}})
+    again, inputs = read_flames(tmp_path / "f.h5", mechanism)
+    assert inputs == {"networks": {"stage0": "abc"}} and again.keys() == groups.keys()
+    for name, flames in groups.items():
+        for back, wrote in zip(again[name], flames, strict=True):
+            assert back.case == wrote.case and back.outcome == wrote.outcome
+            for key in ("x", "T", "Y", "t", "speeds", "fronts", "speed", "thickness"):
+                assert np.array_equal(getattr(back, key), getattr(wrote, key), equal_nan=True)
+            for key in ("cell_mass", "unburnt", "burnt_T", "speed"):
+                assert np.array_equal(getattr(back.profile, key), getattr(wrote.profile, key))
+    assert read_flames(tmp_path / "none.h5", mechanism) == ({}, {})
+    with pytest.raises(ValueError, match="another mechanism"):
+        read_flames(tmp_path / "f.h5", load_mechanism("drm19.yaml"))

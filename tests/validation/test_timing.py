@@ -1,0 +1,58 @@
+"""What is timed is what it is called, and torch's threads are given back."""
+
+import numpy as np
+import torch
+
+from combred.config import ChemistrySettings
+from combred.threads import one_thread
+from combred.validation.timing import (
+    WARM_UP,
+    compare_times,
+    network_alone,
+    scripted,
+    time_per_state,
+)
+
+
+def test_every_advance_is_called_on_its_number_of_states():
+    seen = {"a": [], "b": []}
+
+    def advance(name):
+        return lambda T, p, Y: seen[name].append(len(T))
+
+    states = np.ones((10, 5))
+    times = time_per_state({"a": (advance("a"), 3), "b": (advance("b"), 99)}, states, repeats=2)
+    assert seen == {"a": [3] * (WARM_UP + 2), "b": [10] * (WARM_UP + 2)}
+    assert all(t["fastest"] <= t["median"] <= t["slowest"] for t in times.values())
+
+
+def test_threads_are_given_back_even_after_an_error():
+    before = torch.get_num_threads()
+    try:
+        with one_thread():
+            assert torch.get_num_threads() == 1
+            raise RuntimeError
+    except RuntimeError:
+        pass
+    assert torch.get_num_threads() == before
+
+
+def test_scripted_is_the_surrogate(surrogate, path):
+    s = path.state.numpy()
+    T, Y = scripted(surrogate)(path.T, path.p, path.Y)
+    T_eager, Y_eager = surrogate.advance(path.T, path.p, path.Y)
+    # Freezing may reorder operations; the network is float32.
+    assert np.allclose(T, T_eager, rtol=1e-6) and np.allclose(Y, Y_eager, rtol=1e-4, atol=1e-10)
+    assert network_alone(surrogate, s)(path.T, path.p, path.Y) == (path.T, path.Y)
+
+
+def test_the_comparison_names_everything_it_timed(mechanism, surrogate, path):
+    states = path.state.numpy()[:8]
+    result = compare_times(mechanism, {0: surrogate}, ChemistrySettings(), states, repeats=1)
+    assert list(result["times"]) == [
+        "CVODE rtol 1e-08 atol 1e-16",
+        "CVODE rtol 1e-06 atol 1e-10",
+        "stage 0",
+        "stage 0, network alone",
+    ]
+    assert result["cores"] == 1 and result["machine"]

@@ -214,10 +214,10 @@ def judge(model: str, cases: dict[str, list[Rollout]]) -> dict:
     surrogate, mechanism = combred.load(model), _mechanism()
     if surrogate.dt != DT or surrogate.n != 2 + mechanism.n_species:
         raise ValueError(f"{model} is no model of {mechanism.name} with dt = {DT} s")
-    rolled, advance = {}, timing.scripted(surrogate)
+    rolled, solver = {}, timing.scripted(surrogate)
     for group, refs in cases.items():
         with progress(f"{label(model)}, {group}") as bar, one_thread():
-            rolled[group] = ignition.follow(advance, DT, refs, bar)
+            rolled[group] = ignition.follow(solver, DT, refs, bar)
     rows = {
         group: ignition.compare(mechanism, rolled[group], cases[group])["cases"]
         for group in ("grid", "drawn")

@@ -83,11 +83,11 @@ def regrid(profile: Profile, cells: int) -> Profile:
 
 
 def burn(
-    profile: Profile, advance, dt: float, settings=STRICT, march=flame.burn
+    profile: Profile, solver, dt: float, settings=STRICT, march=flame.burn
 ) -> tuple[flame.Flame, dict]:
     """A flame and its numbers."""
     began = time.monotonic()
-    burnt = march(mechanism(), advance, dt, profile, settings)
+    burnt = march(mechanism(), solver, dt, profile, settings)
     names = ("outcome", "speed", "displacement_speed", "thickness")
     numbers = {name: getattr(burnt, name) for name in names}
     return burnt, numbers | {"steps": len(burnt.t), "seconds": time.monotonic() - began}
@@ -158,8 +158,8 @@ def run_models(wanted: list[str]) -> None:
             made_with = {"file": file, "CVODE": reference.speed}
             if made_with.items() <= row.get(model, {}).items():
                 continue
-            advance = timing.scripted(combred.load(model))
-            burnt, numbers = burn(reference.profile, advance, 1e-6, ValidationSettings())
+            solver = timing.scripted(combred.load(model))
+            burnt, numbers = burn(reference.profile, solver, 1e-6, ValidationSettings())
             errors = flame.compare(mechanism(), [burnt], [reference])["cases"][0]
             row[model] = (
                 made_with
@@ -206,11 +206,11 @@ def run_costs(_: list[str]) -> None:
             (d.transport.diffusion(T, ATMOSPHERE, X), d.transport.conductivity(T, X))
             for _ in range(stages)
         ],
-        "CVODE": lambda: cvode(T, p, Y),
+        "CVODE": lambda: cvode.advance(T, p, Y),
     }
     for model in combred.models():
-        advance = timing.scripted(combred.load(model))
-        work[model] = lambda advance=advance: advance(T, p, Y)
+        solver = timing.scripted(combred.load(model))
+        work[model] = lambda solver=solver: solver.advance(T, p, Y)
     for name, job in work.items():
         seconds = []
         for _ in range(5 if name == "CVODE" else 25):

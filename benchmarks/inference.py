@@ -69,7 +69,7 @@ def states() -> Tensor:
     model, mechanism = combred.load("drm19-39k"), combred.load_mechanism("drm19.yaml")
     cases = [ignition.Case(1700.0, 101325.0, phi) for phi in (0.8, 1.2)]
     Y0 = ignition.mixtures(mechanism, cases, "CH4:1", "O2:1, N2:3.76")
-    rollouts = ignition.march(model.advance, model.dt, cases, Y0, [400, 400])
+    rollouts = ignition.march(model, model.dt, cases, Y0, [400, 400])
     parts = [np.column_stack([r.T, np.full(len(r.T), r.case.p), r.Y]) for r in rollouts]
     return torch.tensor(np.concatenate(parts))
 
@@ -203,9 +203,9 @@ def lines(name: str, surrogate: Surrogate, some: Tensor, sizes, repeats: int) ->
 
 def cvode_seconds(rows: np.ndarray) -> float:
     """Time of CVODE on some states, at the tolerance of the labels, started cold."""
-    advance = CVODE(combred.load_mechanism("drm19.yaml"), 1e-6)
-    advance(rows[:2, 0], rows[:2, 1], rows[:2, 2:])
-    return _host_seconds(lambda: advance(rows[:, 0], rows[:, 1], rows[:, 2:]))
+    cvode = CVODE(combred.load_mechanism("drm19.yaml"), 1e-6)
+    cvode.advance(rows[:2, 0], rows[:2, 1], rows[:2, 2:])
+    return _host_seconds(lambda: cvode.advance(rows[:, 0], rows[:, 1], rows[:, 2:]))
 
 
 def cvode_line(some: Tensor, repeats: int) -> dict:

@@ -234,6 +234,6 @@ def mixed_pairs(s: States, kind: str, found: dict[str, np.ndarray]) -> np.ndarra
 def label(mechanism: Mechanism, dt: float, states: np.ndarray) -> np.ndarray:
     """The states dt later, by CVODE at the labels' tolerance; NaN where it fails."""
     ct.suppress_thermo_warnings()
-    advance = CVODE(mechanism, dt)
-    T, Y = advance(states[:, 0], states[:, 1], states[:, 2:])
+    cvode = CVODE(mechanism, dt)
+    T, Y = cvode.advance(states[:, 0], states[:, 1], states[:, 2:])
     return np.column_stack([T, states[:, 1], Y])

@@ -18,7 +18,7 @@ class Advance(Protocol):
     T (n,) [K], p (n,) [Pa], Y (n, n_species) [-]  ->  T (n,) [K], Y (n, n_species) [-]
     """
 
-    def __call__(
+    def advance(
         self, T: np.ndarray, p: np.ndarray, Y: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]: ...
 
@@ -102,9 +102,7 @@ class CVODE:
         self.failed = 0
         self._reactor = Reactor(mechanism, rtol, atol)
 
-    def __call__(
-        self, T: np.ndarray, p: np.ndarray, Y: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def advance(self, T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         T_next, Y_next = np.full(len(T), np.nan), np.full(Y.shape, np.nan)
         for i in range(len(T)):
             try:

@@ -224,12 +224,10 @@ class Sampler:
         for step in range(SPLIT_STEPS):
             grid.diffuse(self.dt)
             if step < SPLIT_STEPS - 1:
-                grid.react(self._advance)
+                grid.react(self)
         return self.label(grid.T, np.full(len(grid.T), begin.case.p), grid.Y)
 
-    def _advance(
-        self, T: np.ndarray, p: np.ndarray, Y: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def advance(self, T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """CVODE as an `Advance`."""
         block = self.label(T, p, Y)
         return block.T_next, block.Y_next

@@ -120,7 +120,7 @@ def fuel_index(mechanism: Mechanism, profile: Profile) -> int:
 
 def burn(
     mechanism: Mechanism,
-    advance: Advance,
+    solver: Advance,
     dt: float,
     begin: Profile,
     settings: ValidationSettings,
@@ -134,10 +134,10 @@ def burn(
     times, goes out, or stops being numbers says so in its `outcome`; nothing is raised.
     """
     with one_thread():  # a few hundred cells are too few to share
-        return _march(mechanism, advance, dt, begin, settings, on_progress)
+        return _march(mechanism, solver, dt, begin, settings, on_progress)
 
 
-def _march(mechanism, advance, dt, begin, settings, on_progress) -> Flame:
+def _march(mechanism, solver, dt, begin, settings, on_progress) -> Flame:
     grid, fuel = MovingGrid(mechanism, begin), fuel_index(mechanism, begin)
     every = max(round(INTERVAL * grid.thickness() / begin.speed / dt), 4)
     limit = max(round(settings.flame_longest / INTERVAL), INTERVALS) * every
@@ -147,7 +147,7 @@ def _march(mechanism, advance, dt, begin, settings, on_progress) -> Flame:
         try:
             # The half step that ends a step and the one that begins the next are done as one.
             grid.diffuse(dt if speeds else 0.5 * dt)
-            change = grid.react(advance)
+            change = grid.react(solver)
         except FloatingPointError:
             outcome = NOT_FINITE
             break
@@ -223,20 +223,20 @@ def _burn_cvode(file, case, unburnt, dt, settings, chemistry) -> Flame:
 
 
 def settle(
-    mechanism: Mechanism, advance: Advance, dt: float, begin: Profile, settings: ValidationSettings
+    mechanism: Mechanism, solver: Advance, dt: float, begin: Profile, settings: ValidationSettings
 ) -> Flame:
     """`burn`, and then marched on until a tenth of settings.flame_tolerance: a flame that others
     are compared with. What is left of its beginning, which a network that begins at its end does
     not have, would be an error of the network's (at 300 K 0.07 %, at 800 K 0.27 % of the speed;
     docs/findings.md). Raises ValueError where the flame does not become steady.
     """
-    steady = require_steady(burn(mechanism, advance, dt, begin, settings))
+    steady = require_steady(burn(mechanism, solver, dt, begin, settings))
     calmer = replace(
         settings,
         flame_tolerance=settings.flame_tolerance / 10,
         flame_longest=2 * settings.flame_longest,
     )
-    return replace(burn(mechanism, advance, dt, steady.profile, calmer), outcome=steady.outcome)
+    return replace(burn(mechanism, solver, dt, steady.profile, calmer), outcome=steady.outcome)
 
 
 def reference(
@@ -277,7 +277,7 @@ def require_steady(flame: Flame) -> Flame:
 
 def follow(
     mechanism: Mechanism,
-    advance: Advance,
+    solver: Advance,
     dt: float,
     references: list[Flame],
     settings: ValidationSettings,
@@ -286,7 +286,7 @@ def follow(
     """The same flames, from the references' last profiles, marched with `advance` until steady."""
     flames = []
     for i, reference in enumerate(references):
-        flames.append(burn(mechanism, advance, dt, reference.profile, settings))
+        flames.append(burn(mechanism, solver, dt, reference.profile, settings))
         on_progress(i + 1, len(references))
     return flames
 

@@ -57,7 +57,7 @@ def cases(settings: ValidationSettings) -> list[Case]:
 
 
 def march(
-    advance: Advance,
+    solver: Advance,
     dt: float,
     todo: list[Case],
     Y0: np.ndarray,
@@ -80,7 +80,7 @@ def march(
         keep = np.array([step <= steps[i] for i in live])
         if not keep.all():
             live, now_T, now_Y = live[keep], now_T[keep], now_Y[keep]
-        now_T, now_Y = advance(now_T, p[live], now_Y)
+        now_T, now_Y = solver.advance(now_T, p[live], now_Y)
         for row, i in enumerate(live):
             T[i][step], Y[i][step] = now_T[row], now_Y[row]
         if step % 100 == 0 or step == longest:
@@ -192,14 +192,14 @@ def reference(
 
 
 def follow(
-    advance: Advance,
+    solver: Advance,
     dt: float,
     references: list[Rollout],
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> list[Rollout]:
     """The same cases, from the same states over the same steps, marched with `advance`."""
     return march(
-        advance,
+        solver,
         dt,
         [r.case for r in references],
         np.array([r.Y[0] for r in references]),

@@ -114,10 +114,12 @@ class MovingGrid:
     def diffuse(self, tau: float) -> None:
         self.T, self.Y, self.h = self.diffusion.step(self.T, self.Y, self.h, tau)
 
-    def react(self, advance: Advance) -> np.ndarray:
-        """Chemistry at constant enthalpy, over the step of `advance`; returns the change of Y.
+    def react(self, solver: Advance) -> np.ndarray:
+        """Chemistry at constant enthalpy, over the step of `solver`; returns the change of Y.
         FloatingPointError where it gives no numbers."""
-        guess, Y = advance(self.T.copy(), np.full(len(self.T), self.profile.case.p), self.Y.copy())
+        guess, Y = solver.advance(
+            self.T.copy(), np.full(len(self.T), self.profile.case.p), self.Y.copy()
+        )
         if not (np.isfinite(guess).all() and np.isfinite(Y).all()):
             raise FloatingPointError("the chemistry gave a state that is not finite")
         change = Y - self.Y

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from combred.chemistry.element_projection import ElementProjection
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.thermo import Thermo
+from combred.surrogate.advance import StateFunction
 from combred.surrogate.network import Network
 from combred.surrogate.transform import StateTransform
 
@@ -221,12 +222,9 @@ class Surrogate(nn.Module):
 
     @torch.jit.ignore
     def advance(self, T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The surrogate as an `Advance` (see `combred.chemistry.reactor`)."""
-        device = self.max_mahalanobis.device
-        state = np.column_stack([T, p, Y])
-        with torch.no_grad():
-            out = self.forward(torch.as_tensor(state, device=device)).cpu().numpy()
-        return out[:, 0], out[:, 2:]
+        """The surrogate as an `Advance` (see `combred.chemistry.reactor`): T (n,) [K], p (n,) [Pa],
+        Y (n, n_species) [-] -> T (n,) [K] and Y after the step `dt`."""
+        return StateFunction(self.forward, self.max_mahalanobis.device).advance(T, p, Y)
 
 
 def _gradient_of(value: Tensor) -> Tensor:

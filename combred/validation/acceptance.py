@@ -118,17 +118,17 @@ def judge(
     out of the answer."""
     limits, errors = criteria.limits, {}
     with one_thread():
-        advance = timing.scripted(surrogate)
+        solver = timing.scripted(surrogate)
         if references.rollouts:
             with progress("the criteria's ignitions") as bar:
-                rollouts = ignition.follow(advance, surrogate.dt, references.rollouts, bar)
+                rollouts = ignition.follow(solver, surrogate.dt, references.rollouts, bar)
             delay = ignition.compare(mechanism, rollouts, references.rollouts)["delay_error"]
             found = {"ignition": delay["worst"], "ignition_mean": delay["mean"]}
             errors = {kind: found[kind] for kind in limits if kind in found}
         if references.flames and all(errors[kind] <= limits[kind] for kind in errors):
             with progress("the criteria's flames") as bar:
                 burnt = flame.follow(
-                    mechanism, advance, surrogate.dt, references.flames, validation, bar
+                    mechanism, solver, surrogate.dt, references.flames, validation, bar
                 )
             errors["flame"] = flame.compare(mechanism, burnt, references.flames)["speed_error"][
                 "worst"

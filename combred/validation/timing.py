@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE, Advance
 from combred.config import ChemistrySettings
+from combred.surrogate.advance import StateFunction
 from combred.surrogate.surrogate import Surrogate
 from combred.threads import one_thread
 
@@ -33,16 +35,16 @@ def compare_times(
     (n, 2 + n_species).
     """
     dt = next(iter(surrogates.values())).dt
-    advances: dict[str, tuple[Advance, int]] = {}
+    solvers: dict[str, tuple[Advance, int]] = {}
     for tolerance in (chemistry, CFD_TOLERANCE):
         name = f"CVODE rtol {tolerance.rtol:g} atol {tolerance.atol:g}"
         cvode = CVODE(mechanism, dt, tolerance.rtol, tolerance.atol)
-        advances[name] = cvode, CVODE_STATES
+        solvers[name] = cvode, CVODE_STATES
     for stage, surrogate in surrogates.items():
-        advances[f"stage {stage}"] = scripted(surrogate), len(states)
-        advances[f"stage {stage}, network alone"] = network_alone(surrogate, states), len(states)
+        solvers[f"stage {stage}"] = scripted(surrogate), len(states)
+        solvers[f"stage {stage}, network alone"] = network_alone(surrogate, states), len(states)
     with one_thread():
-        times = time_per_state(advances, states, repeats, on_progress)
+        times = time_per_state(solvers, states, repeats, on_progress)
     return {
         "cores": 1,
         "machine": machine(),
@@ -54,24 +56,24 @@ def compare_times(
 
 
 def time_per_state(
-    advances: dict[str, tuple[Advance, int]],
+    solvers: dict[str, tuple[Advance, int]],
     states: np.ndarray,
     repeats: int,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> dict[str, dict[str, float]]:
     """Median and spread of the time per state [s] of each `Advance`.
 
-    advances: name -> (advance, how many of the `states` (n, 2 + n_species) it is given each time,
+    solvers: name -> (solver, how many of the `states` (n, 2 + n_species) it is given each time,
     evenly spread over all of them, since neighbours in a state file are alike).
     The repeats are interleaved, so that a slow moment of the machine falls on all of them.
     """
-    seconds: dict[str, list[float]] = {name: [] for name in advances}
+    seconds: dict[str, list[float]] = {name: [] for name in solvers}
     for repeat in range(WARM_UP + repeats):
-        for name, (advance, n) in advances.items():
+        for name, (solver, n) in solvers.items():
             part = spread(states, n)
             T, p, Y = part[:, 0].copy(), part[:, 1].copy(), part[:, 2:].copy()
             started = time.perf_counter()
-            advance(T, p, Y)
+            solver.advance(T, p, Y)
             if repeat >= WARM_UP:
                 seconds[name].append((time.perf_counter() - started) / len(part))
         on_progress(repeat + 1, WARM_UP + repeats)
@@ -93,14 +95,7 @@ def spread(states: np.ndarray, count: int) -> np.ndarray:
 
 def scripted(surrogate: Surrogate) -> Advance:
     """The surrogate as an `Advance` the way a CFD code runs it: TorchScript, frozen."""
-    module = torch.jit.freeze(torch.jit.script(surrogate.cpu().eval()))
-
-    def advance(T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        with torch.no_grad():
-            out = module(torch.from_numpy(np.column_stack([T, p, Y]))).numpy()
-        return out[:, 0], out[:, 2:]
-
-    return advance
+    return StateFunction(torch.jit.freeze(torch.jit.script(surrogate.cpu().eval())))
 
 
 def network_alone(surrogate: Surrogate, states: np.ndarray) -> Advance:
@@ -109,12 +104,11 @@ def network_alone(surrogate: Surrogate, states: np.ndarray) -> Advance:
     transform, network = surrogate.transform, surrogate.network
     x = transform.inputs(torch.as_tensor(states))
 
-    def advance(T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        with torch.no_grad():
-            network(x[: len(T)])
-        return T, Y
+    def unchanged(state: Tensor) -> Tensor:
+        network(x[: len(state)])
+        return state
 
-    return advance
+    return StateFunction(unchanged)
 
 
 def machine() -> str:

@@ -23,7 +23,7 @@ def exact(mechanism, T, p, Y, t):
 
 
 def test_cvode_agrees_with_an_independent_network(mechanism, path):
-    T, Y = CVODE(mechanism, path.dt, RTOL, ATOL)(path.T, path.p, path.Y)
+    T, Y = CVODE(mechanism, path.dt, RTOL, ATOL).advance(path.T, path.p, path.Y)
     for i in range(0, len(T), 6):
         T_exact, Y_exact = exact(mechanism, path.T[i], path.p[i], path.Y[i], path.dt)
         # rtol 1e-8 per internal step, over at most some hundred of them: 1e-6 of the value.
@@ -32,7 +32,7 @@ def test_cvode_agrees_with_an_independent_network(mechanism, path):
 
 
 def test_enthalpy_elements_and_inert_species_are_kept(mechanism, path):
-    T, Y = CVODE(mechanism, path.dt, RTOL, ATOL)(path.T, path.p, path.Y)
+    T, Y = CVODE(mechanism, path.dt, RTOL, ATOL).advance(path.T, path.p, path.Y)
     gas = mechanism.solution()
     for i in range(len(T)):
         gas.TPY = path.T[i], path.p[i], path.Y[i]
@@ -46,9 +46,9 @@ def test_enthalpy_elements_and_inert_species_are_kept(mechanism, path):
 
 def test_many_steps_equal_one_long_integration(mechanism, path):
     T, p, Y = path.T[:1], path.p[:1], path.Y[:1]
-    advance = CVODE(mechanism, 2e-6, RTOL, ATOL)
+    cvode = CVODE(mechanism, 2e-6, RTOL, ATOL)
     for _ in range(20):
-        T, Y = advance(T, p, Y)
+        T, Y = cvode.advance(T, p, Y)
     T_exact, Y_exact = exact(mechanism, path.T[0], path.p[0], path.Y[0], 40e-6)
     # In the induction zone errors of 1e-8 grow with the radicals, by about e^5 in 40 us.
     assert T[0] == pytest.approx(T_exact, rel=1e-5)
@@ -56,9 +56,9 @@ def test_many_steps_equal_one_long_integration(mechanism, path):
 
 
 def test_an_answer_does_not_depend_on_what_was_computed_before(mechanism, path):
-    alone = [CVODE(mechanism, path.dt)(path.T[i : i + 1], path.p[:1], path.Y[i : i + 1])
+    alone = [CVODE(mechanism, path.dt).advance(path.T[i : i + 1], path.p[:1], path.Y[i : i + 1])
              for i in range(0, 60, 10)]  # fmt: skip
-    T, Y = CVODE(mechanism, path.dt)(path.T[::10], path.p[::10], path.Y[::10])
+    T, Y = CVODE(mechanism, path.dt).advance(path.T[::10], path.p[::10], path.Y[::10])
     assert np.array_equal(T, np.concatenate([one[0] for one in alone]))
     assert np.array_equal(Y, np.concatenate([one[1] for one in alone]))
 
@@ -67,12 +67,12 @@ def test_failing_states_are_nan_counted_and_do_no_harm(mechanism, path):
     T, p, Y = path.T[:5].copy(), path.p[:5], path.Y[:5]
     T[[1, 3]] = TOO_HOT
     cvode = CVODE(mechanism, DT)
-    T_next, Y_next = cvode(T, p, Y)
+    T_next, Y_next = cvode.advance(T, p, Y)
     assert cvode.failed == 2
     assert np.isnan(T_next).tolist() == [False, True, False, True, False]
     assert np.isnan(Y_next[[1, 3]]).all()
     good = [0, 2, 4]
-    T_fresh, Y_fresh = CVODE(mechanism, DT)(T[good], p[good], Y[good])
+    T_fresh, Y_fresh = CVODE(mechanism, DT).advance(T[good], p[good], Y[good])
     assert np.allclose(T_next[good], T_fresh, rtol=1e-9)  # far within rtol of the integrator
     assert np.allclose(Y_next[good], Y_fresh, rtol=1e-6, atol=1e-14)
 
@@ -84,7 +84,7 @@ def test_a_state_that_is_not_a_number_counts_as_failed(h2o2, variable):
     state = {"T": np.full(3, 1200.0), "p": np.full(3, ct.one_atm), "Y": Y}
     state[variable][1] = np.nan
     cvode = CVODE(h2o2, DT)
-    T_next, _ = cvode(**state)
+    T_next, _ = cvode.advance(**state)
     assert cvode.failed == 1
     assert np.isnan(T_next).tolist() == [False, True, False]
 

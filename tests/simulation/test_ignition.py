@@ -1,6 +1,7 @@
 """0D validation: bookkeeping against known answers, and CVODE as its own surrogate."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -74,7 +75,11 @@ def test_every_case_takes_its_own_steps(h2o2):
 def test_each_case_has_its_own_pressure(h2o2):
     todo = [Case(1000.0, 1e5, 1.0), Case(1000.0, 2e5, 1.0), Case(1000.0, 3e5, 1.0)]
     rollouts = march(
-        lambda T, p, Y: (T + p, Y), DT, todo, mixtures(h2o2, todo, FUEL, OXIDIZER), [1, 3, 2]
+        SimpleNamespace(advance=lambda T, p, Y: (T + p, Y)),
+        DT,
+        todo,
+        mixtures(h2o2, todo, FUEL, OXIDIZER),
+        [1, 3, 2],
     )
     assert [r.T[-1] - 1000.0 for r in rollouts] == [1e5, 6e5, 6e5]
 

@@ -3,6 +3,7 @@
 import math
 from contextlib import contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -152,7 +153,9 @@ def surrogate_of(drm19):
 
 def test_what_does_not_ignite_has_an_infinite_error(answered, drm19, surrogate_of, monkeypatch):
     made, hot, references = answered
-    monkeypatch.setattr(criteria.timing, "scripted", lambda _: lambda T, p, Y: (T, Y))
+    monkeypatch.setattr(
+        criteria.timing, "scripted", lambda _: SimpleNamespace(advance=lambda T, p, Y: (T, Y))
+    )
     errors = judge(drm19, surrogate_of, made, references, hot, silent)
     assert errors == {"ignition": math.inf, "ignition_mean": math.inf}
 

@@ -21,6 +21,7 @@ from combred.kernels.inference.fused_closure import apply_closure, normalized
 from combred.kernels.inference.fused_network import network
 from combred.kernels.inference.fused_quasi_steady import qss_prediction
 from combred.kernels.inference.fused_transform import columns, expm1, real, tile
+from combred.surrogate.advance import StateFunction
 from combred.surrogate.surrogate import Surrogate
 
 
@@ -193,9 +194,7 @@ class FusedSurrogate:
 
     def advance(self, T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The kernel as an `Advance` (see `combred.chemistry.reactor`)."""
-        state = torch.as_tensor(np.column_stack([T, p, Y]), device=self.device)
-        later = self(state).cpu().numpy()
-        return later[:, 0], later[:, 2:]
+        return StateFunction(self, self.device).advance(T, p, Y)
 
     def _launch(self, state: Tensor, out: Tensor | None, doubt: bool) -> tuple[Tensor, Tensor]:
         self.surrogate.require_states(state)

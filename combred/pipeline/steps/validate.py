@@ -50,8 +50,8 @@ def validate_ignitions(
     for stage, surrogate in surrogates.items():
         name = f"stage{stage}"
         with progress(f"rollouts of stage {stage}") as bar, one_thread():
-            advance = timing.scripted(surrogate)
-            rollouts[name] = ignition.follow(advance, s.dt, references, bar)
+            solver = timing.scripted(surrogate)
+            rollouts[name] = ignition.follow(solver, s.dt, references, bar)
         results[name] = ignition.compare(mechanism, rollouts[name], references)
         results[name]["weights"] = surrogate.network.n_weights
         results[name]["widths"] = surrogate.network.widths
@@ -79,10 +79,8 @@ def validate_flames(run: Run, surrogates: dict[int, Surrogate], networks: dict[s
         if name in flames:
             continue
         with progress(f"flames of stage {stage}") as bar:
-            advance = timing.scripted(surrogate)
-            flames[name] = flame.follow(
-                mechanism, advance, s.dt, flames["cvode"], s.validation, bar
-            )
+            solver = timing.scripted(surrogate)
+            flames[name] = flame.follow(mechanism, solver, s.dt, flames["cvode"], s.validation, bar)
         inputs["networks"][name] = networks[name]
         write_flames(file, flames, mechanism, inputs)
     return {name: flame.compare(mechanism, flames[name], flames["cvode"]) for name in networks}

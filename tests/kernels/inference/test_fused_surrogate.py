@@ -61,7 +61,7 @@ def own_ignition(surrogate: Surrogate, steps: int) -> ignition.Rollout:
     """A model's own rollout of 1700 K, stoichiometric, 1 atm, past ignition."""
     case = ignition.Case(1700.0, ct.one_atm, 1.0)
     Y0 = load_mechanism("drm19.yaml").mixture("CH4:1", "O2:1, N2:3.76", 1.0)
-    return ignition.march(surrogate.advance, surrogate.dt, [case], Y0[None], [steps])[0]
+    return ignition.march(surrogate, surrogate.dt, [case], Y0[None], [steps])[0]
 
 
 @pytest.fixture(scope="module")
@@ -459,7 +459,7 @@ def test_rollouts_decide_the_precision(name):
     network = surrogate.network
 
     def delays() -> np.ndarray:
-        found = ignition.march(surrogate.advance, surrogate.dt, cases, Y0, [360] * 2)
+        found = ignition.march(surrogate, surrogate.dt, cases, Y0, [360] * 2)
         return np.array([rollout.delay for rollout in found])
 
     expected = delays()

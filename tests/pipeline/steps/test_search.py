@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from combred.report.criteria import draw_criteria
 from safetensors.torch import load_file
 
 from combred.pipeline import command as pipeline
 from combred.report import write_report
+from combred.report.criteria import draw_criteria
 from combred.report.style import style
 from combred.simulation import ignition
 from combred.surrogate.storage import load_surrogate

@@ -1,0 +1,27 @@
+"""A function of states as an `Advance`: arrays in, arrays out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class StateFunction:
+    """An `Advance` (see `combred.chemistry.reactor`) made of a function of states.
+
+    function: states [T, p, Y] (n, 2 + n_species) [K, Pa, -], float64, on `device` -> the same one
+    step later. It is called without gradients.
+    """
+
+    function: Callable[[Tensor], Tensor]
+    device: torch.device | None = None
+
+    def advance(self, T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """T (n,) [K], p (n,) [Pa], Y (n, n_species) [-] -> T (n,) [K] and Y one step later."""
+        state = torch.as_tensor(np.column_stack([T, p, Y]), device=self.device)
+        with torch.no_grad():
+            later = self.function(state).cpu().numpy()
+        return later[:, 0], later[:, 2:]

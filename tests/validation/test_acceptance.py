@@ -104,7 +104,7 @@ class Late:
     def __init__(self, references, shares):
         self.references, self.shares, self.step = references, shares, 0
 
-    def __call__(self, T, p, Y):
+    def advance(self, T, p, Y):
         self.step += 1
         rows = []
         for one, share in zip(self.references, self.shares, strict=True):

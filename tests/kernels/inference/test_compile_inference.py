@@ -16,8 +16,9 @@ pytest.importorskip("triton", reason="pip install combred[cuda]")
 # Model, precision, compute capability, whether the closure error is wanted; and the largest spill
 # that is accepted, in bytes a thread: a little more than Triton 3.9 needs. With reaction rates, Y,
 # the enthalpies and the rates of the first evaluation are spilled while the reactions are computed;
-# with the closure error, the raw prediction of the network. One model of each kind, capability and precision is compiled
-# everywhere (10 s, and 30 s with rates), the others where there is a GPU that runs them.
+# with the closure error, the raw prediction of the network. One model of each kind, capability and
+# precision is compiled everywhere (10 s, and 30 s with rates), the others where there is a GPU that
+# runs them.
 CASES = [
     ("drm19-39k", "tf32", 80, False, 384),
     ("drm19-kinetics-336k", "bf16x3", 90, True, 2048),

@@ -1,8 +1,12 @@
-"""The hot operations, behind a thin door. `group` finds the groups of condensed units; `advance`
-makes a surrogate ready for many calls.
+"""The two operations that take most of the time, each with a fast implementation for GPUs.
 
-`reference` defines them; `cpu` is the same, fast; `grouping` the same in Triton, for CUDA devices.
-Nothing of Triton is imported before an operation needs it: `loading` says whether it can run.
+`group` finds the groups of condensed units in the rows of a weight matrix; `combred.reduction`
+calls it. `advance` prepares a surrogate for many calls: one kernel maps a batch of states to the
+states one time step later.
+
+The folder `grouping` holds the definition in torch (`reference`), the implementation for CPUs
+(`cpu`) and that in Triton (`gpu`); `inference` holds the fused surrogate in Triton and its eager
+fallback. Triton is imported only when an operation needs it: `loading` says whether it can run.
 """
 
 from __future__ import annotations
@@ -27,21 +31,22 @@ def group(
 ) -> tuple[Tensor, Tensor]:
     """Greedy grouping of rows by cosine similarity (Chen & Xu 2024, section 2.2.3).
 
-    weights (m, d), of any floating type; threshold in [-1, 1]. Returns labels (m,) int64, each
-    row's group, and mains (n_groups,) int64, each group's main row, on the device of `weights`;
-    groups in the order in which `reference.group` makes them, and labels equal to its own.
+    weights: (m, d), of any floating type. threshold: the least cosine of a row with the main row of
+    its group, in [-1, 1]. Returns labels (m,) int64, the group of each row, and mains (n_groups,)
+    int64, the main row of each group, on the device of `weights`. All implementations give the
+    labels of `reference.group`, in the same order of groups.
 
     implementation, with its cost for m rows:
 
-    - "reference": the definition in torch; m^2 float64, and O(m^2) for every group;
-    - "cpu": on one CPU, wherever the rows are; m^2 bytes, one float32 matrix product;
-    - "triton": m^2 / 8 bytes, in parallel; rows on a CUDA device of compute capability 8.0 or
-      more (or on a CPU under Triton's interpreter, for tests: slow);
-    - None: "triton" for rows on a CUDA device that can run it, else "cpu"; logs why, once, if a
-      CUDA device cannot.
+    - "reference": the definition in torch; m^2 float64 numbers, and O(m^2) work for every group;
+    - "cpu": on one CPU, whatever the device of the rows; m^2 bytes, one float32 matrix product;
+    - "triton": in parallel, m^2 / 8 bytes; for rows on a CUDA device of compute capability 8.0 or
+      more (in tests also on a CPU, under Triton's interpreter, which is slow);
+    - None: "triton" for rows on a CUDA device that can run it, otherwise "cpu". If a CUDA device
+      cannot run Triton, the reason is logged once.
 
-    ValueError for what is not rows, not a cosine or not an implementation; RuntimeError if "triton"
-    is asked for and cannot run, with the cause.
+    Raises ValueError if `weights` is not a matrix, `threshold` not a cosine or `implementation`
+    unknown; RuntimeError, with the cause, if "triton" is asked for and cannot run.
     """
     reference.require_rows(weights, threshold)
     if implementation not in (None, "reference", "cpu", "triton"):
@@ -65,30 +70,33 @@ def group(
 def advance(
     surrogate: Surrogate, implementation: str | None = None, precision: str = "bf16x3"
 ) -> FusedSurrogate | EagerSurrogate:
-    """A surrogate made ready for many calls: `advance(surrogate)(state)` is `surrogate(state)`.
+    """Prepare a surrogate for many calls: `advance(surrogate)(state)` equals `surrogate(state)`.
 
-    Besides, `next_state_and_closure(state)` gives also what the closure moved, and `advance(T, p, Y)` is an
-    `Advance` of arrays (see `combred.chemistry.reactor`). It stays on the surrogate's device.
+    The result also has `next_state_and_closure(state)`, which adds the correction by the closure,
+    and `advance(T, p, Y)`, which makes it an `Advance` of arrays (see
+    `combred.chemistry.reactor`). It stays on the device of the surrogate.
 
     implementation:
 
-    - "triton": one launch, which reads a state once and writes it once; CUDA devices of compute
-      capability 8.0 or more (or a CPU under Triton's interpreter, for tests: slow), hidden layers
-      of 512 units at most (256 on capability 8.x), 400 reactions;
+    - "triton": a single kernel reads each state once and writes it once. It needs a CUDA device of
+      compute capability 8.0 or more (in tests also a CPU, under Triton's interpreter, which is
+      slow), hidden layers of at most 512 units (256 on capability 8.x) and at most 400 reactions;
     - "eager": `surrogate` itself, in torch;
-    - None: "triton" where it can run, else "eager"; logs why, once, if the surrogate cannot be
-      fused or a CUDA device is unfit.
+    - None: "triton" where it can run, otherwise "eager". If the surrogate cannot be fused or a CUDA
+      device cannot run Triton, the reason is logged once.
 
-    precision, of "triton": "bf16x3" takes each number as a sum of two bf16, some 16 bits, in all
-    products. "tf32" and "bf16" round to 10 and 7 bits in the hidden layers, and take the first and
-    the last as "tf32x3" and "bf16x3" do; "tf32x3" and "ieee" are float32 everywhere. Over nine
-    ignitions of each model that combred ships, delays differed from those in float32 by at most
-    2e-5 with bf16x3, 1.4e-3 with tf32 and 3.8e-3 with bf16, burnt temperatures by 0.4, 9 and 9 K;
-    of models that correct reaction rates, which are float32 whatever the precision, by 2e-6, 1e-4
-    and 1.3e-4 (5e-3 with 4,000 weights), burnt temperatures by 0.01, 0.03 and 0.1 (0.7) K.
+    precision, of the matrix products of "triton": "bf16x3" represents each number by the sum of two
+    bf16 numbers, some 16 bits, in all layers. "tf32" and "bf16" round to 10 and 7 bits in the
+    hidden layers; their first and last layers are computed as by "tf32x3" and "bf16x3". "tf32x3"
+    and "ieee" have the accuracy of float32 in all layers. Over nine ignitions of each model that
+    combred ships, delays differed from those in float32 by at most 2e-5 with bf16x3, 1.4e-3 with
+    tf32 and 3.8e-3 with bf16, and burnt temperatures by 0.4, 9 and 9 K. For models that use
+    reaction rates, which are evaluated in float32 with any precision, delays differed by 2e-6, 1e-4
+    and 1.3e-4 (5e-3 with 4,000 weights), and burnt temperatures by 0.01, 0.03 and 0.1 (0.7) K.
 
-    ValueError for what is not an implementation or a precision, or what "triton" cannot take;
-    RuntimeError if "triton" is asked for and cannot run, with the cause.
+    Raises ValueError if the implementation or the precision is unknown, or if "triton" is asked for
+    and cannot take this surrogate; RuntimeError, with the cause, if "triton" is asked for and
+    cannot run.
     """
     from combred.kernels.inference import eager, packing
 

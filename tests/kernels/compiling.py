@@ -1,10 +1,10 @@
-"""Compiling Triton kernels ahead of time: no GPU is needed, and what they will use is known.
+"""Triton kernels compiled ahead of time, without a GPU, and the resources that they need.
 
     from compiling import Kernel, compiled
     module = "combred.kernels.grouping.adjacency"
     compiled([Kernel(module, "write_tiles", {"bits": "*i32:16", ...}, ...)])
 
-Done in a process of its own, in which Triton's interpreter is off.
+They are compiled in a process of their own, in which Triton's interpreter is off.
 """
 
 import dataclasses
@@ -22,10 +22,10 @@ from pathlib import Path
 class Kernel:
     """A kernel as it is launched.
 
-    signature: each argument's type as Triton writes it, "*fp32" for a pointer; with ":16" where
-    the argument is divisible by 16, as pointers of whole tensors are. constants: the constexprs.
-    These and num_warps, num_stages, maxnreg may be names of the module's own constants, so that
-    what is compiled is what is launched. arch: the compute capability, 80 or 90.
+    signature: the type of each argument as Triton writes it, "*fp32" for a pointer, with ":16" if
+    the argument is divisible by 16, as pointers to whole tensors are. constants: the constexprs.
+    These and num_warps, num_stages, maxnreg may be names of constants of the module, so that the
+    compiled kernel is the one that is launched. arch: the compute capability, 80 or 90.
     """
 
     module: str
@@ -39,8 +39,8 @@ class Kernel:
 
 
 def compiled(kernels: list[Kernel]) -> list[dict]:
-    """For each: `registers` a thread, `spill_bytes`, `shared` bytes of a program, its `ptx`, and
-    `sizes`, the module's integer constants.
+    """Of each kernel: `registers` of a thread, `spill_bytes`, `shared` bytes of a program, its
+    `ptx`, and `sizes`, the integer constants of its module.
     """
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "TRITON_CACHE_DIR": cache}
@@ -66,7 +66,7 @@ def resources(
     num_stages: int | str,
     maxnreg: int | str | None = None,
 ) -> dict:
-    """One of `compiled`, in this process."""
+    """One element of `compiled`, compiled in this process."""
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
@@ -97,20 +97,20 @@ def resources(
 
 
 def report(binary: bytes) -> dict:
-    """Registers of a kernel, and bytes of stack, with what it calls: what is there was spilled."""
+    """Registers of a kernel and bytes of its stack, which are those that were spilled."""
     import triton
 
     tools = Path(triton.__file__).parent / "backends" / "nvidia" / "bin"
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(binary)
         file.flush()
-        told = subprocess.run(
+        output = subprocess.run(
             [tools / "cuobjdump", "-res-usage", file.name],
             capture_output=True,
             text=True,
             check=True,
         ).stdout
-    found = {name: int(n) for name, n in re.findall(r"(REG|STACK|LOCAL):(\d+)", told)}
+    found = {name: int(n) for name, n in re.findall(r"(REG|STACK|LOCAL):(\d+)", output)}
     return {"registers": found["REG"], "spill_bytes": found["STACK"] + found["LOCAL"]}
 
 

@@ -18,7 +18,7 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def pytest_collection_modifyitems(items):
-    """Tests of kernels are marked `cuda` where they run on one; those that need one wait for it."""
+    """Mark tests of kernels `cuda` where they run on a GPU; skip those that need one elsewhere."""
     for item in items:
         if DEVICE == "cuda" and "triton" in getattr(item, "fixturenames", ()):
             item.add_marker("cuda")
@@ -35,10 +35,10 @@ def device() -> torch.device:
 def triton(device):
     """A function that imports a module of Triton kernels, to run on `device`.
 
-    Without a GPU they are interpreted. Whether they are is settled for every function when its
-    module is imported, also for those of Triton's own library, which other tests may have imported
-    before, compiled: these are replaced while a module's tests run. The switch itself is on during
-    the import alone, so that nothing else is interpreted.
+    Without a GPU the kernels are interpreted. Triton decides whether a function is interpreted when
+    its module is imported. Functions of Triton's own library, which other tests may have imported
+    before, are replaced by interpreted ones while the tests of a module run. The interpreter is
+    switched on only during the import, so that nothing else is interpreted.
     """
     pytest.importorskip("triton", reason="pip install combred[cuda]")
     if device.type == "cuda":
@@ -51,16 +51,16 @@ def triton(device):
 
 
 def interpret_library(patch: pytest.MonkeyPatch) -> None:
-    """Replace what triton.language itself writes in Triton (sum, max, ...)."""
+    """Replace the functions of triton.language that are written in Triton (sum, max, ...)."""
     import triton.language as tl
     from triton.runtime.interpreter import InterpretedFunction
     from triton.runtime.jit import JITFunction
 
-    importlib.import_module("triton.experimental.gluon")  # a launch does, and it wants it as it was
+    importlib.import_module("triton.experimental.gluon")  # a launch imports it
     interpreted = {}
     for module in (tl, tl.standard):
         for name, value in vars(module).copy().items():
-            if isinstance(value, JITFunction):  # the same one under either name
+            if isinstance(value, JITFunction):  # both names share one
                 made = interpreted.setdefault(value, InterpretedFunction(value.fn))
                 patch.setattr(module, name, made)
 
@@ -68,8 +68,8 @@ def interpret_library(patch: pytest.MonkeyPatch) -> None:
 def patch_language_once(patch: pytest.MonkeyPatch) -> None:
     """Let Triton's interpreter replace the functions of `triton.language` once in a launch.
 
-    It does so anew in every call of a device function, which is most of its time; here the first
-    call from each module does so, and the end of the launch restores all.
+    It does so again in every call of a device function, which takes most of its time. Here the
+    first call from each module does so, and all are restored at the end of the launch.
     """
     from triton.runtime import interpreter
 
@@ -93,7 +93,7 @@ def patch_language_once(patch: pytest.MonkeyPatch) -> None:
 
 
 def import_interpreted(name: str):
-    """The module `name` of kernels, as Triton's interpreter runs them."""
+    """The module of kernels `name`, imported with Triton's interpreter on."""
     from triton.runtime.jit import JITFunction
 
     with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""Which implementation is taken, what is said about it, and that nothing is loaded before."""
+"""Choice of the implementation, its messages, and that Triton is not imported too early."""
 
 import builtins
 import logging
@@ -48,7 +48,7 @@ def test_triton_is_not_imported_with_the_kernels():
 
 @pytest.mark.parametrize("implementation", [None, "cpu", "reference"])
 def test_implementations_that_need_no_gpu(implementation, caplog, monkeypatch):
-    monkeypatch.setattr(kernels, "unavailable", pytest.fail)  # rows on a CPU: nobody asks
+    monkeypatch.setattr(kernels, "unavailable", pytest.fail)  # not called for rows on a CPU
     labels, mains = kernels.group(ROWS, 0.5, implementation)
     assert labels.tolist() == mains.tolist() == [0, 1, 2]
     assert not caplog.records
@@ -74,7 +74,7 @@ def test_triton_asked_for_and_not_installed_says_what_to_do(without_triton):
 @pytest.mark.parametrize(
     "error", [ModuleNotFoundError("No module named 'x'", name="x"), OSError("libx.so")]
 )
-def test_a_broken_triton_is_told_from_none(without_triton, error):
+def test_a_broken_triton_is_distinguished_from_an_absent_one(without_triton, error):
     without_triton(error)
     reason = loading.unavailable(torch.device("cpu"))
     assert "does not load" in reason and str(error) in reason
@@ -108,7 +108,7 @@ def test_old_devices_are_refused(capability, monkeypatch):
 
 
 class OnCuda(torch.Tensor):
-    """Rows that say they are on a CUDA device, and are not."""
+    """Rows on a CPU that claim to be on a CUDA device."""
 
     is_cuda = True
 

@@ -1,1 +1,1 @@
-"""The groups of condensed units: definition, CPU and Triton."""
+"""Groups of condensed units: the definition, and the same for CPUs and, in Triton, for GPUs."""

@@ -1,11 +1,12 @@
-"""Which rows are alike, on a GPU: one bit per pair, and for every row to how many it is.
+"""Which rows are similar, on a GPU: one bit per pair of rows, and the degree of every row.
 
-Takes rows of norm one from `grouping` and gives it the bits. One tile of TILE x TILE cosines is
-held by one program and never leaves it: what is written is TILE / 32 words a row.
+Takes rows of norm one from `gpu` and gives it the bits. Each program computes a tile of TILE x TILE
+cosines, keeps it in registers and writes only its bits, TILE / 32 words a row.
 
-Cosines are products of float32 at float32's accuracy: three passes of tf32 on the tensor cores
-("tf32x3"), never one, whose 1e-3 would not know a cosine of 0.999 from one of 1. A tile in which
-any pair lies within rounding of the threshold, a rare one, is multiplied again in float64.
+Cosines have the accuracy of float32: three passes of tf32 on the tensor cores ("tf32x3"). One pass
+would leave errors of 1e-3 and could not distinguish cosines of 0.999 and 1. A tile with a pair
+whose cosine is within the rounding error of the threshold, which is rare, is computed again in
+float64.
 """
 
 import torch
@@ -22,9 +23,10 @@ WHOLE = 128  # rows are padded to a multiple: 16 bytes of bits
 
 
 def padded(unit: Tensor, dead: Tensor) -> Tensor:
-    """Unit rows (m, d) with whole tiles, as the kernels want them; `dead` and added rows NaN.
+    """Unit rows (m, d) padded to whole tiles (n, depth); `dead` (m,) and added rows are NaN.
 
-    A NaN compares false with any threshold, also with 0 and -1: such a row is like nothing.
+    Comparisons with NaN are false, also at thresholds of 0 and -1: such a row is similar to no
+    other.
     """
     m, d = unit.shape
     more = -m % WHOLE
@@ -35,9 +37,9 @@ def padded(unit: Tensor, dead: Tensor) -> Tensor:
 
 
 def rounding_error(d: int) -> float:
-    """What a cosine of two unit rows of d components may be off by, in float32 accuracy.
+    """Upper bound on the error of a cosine of two unit rows of d components in float32.
 
-    The entries' rounding: 2 ulp of 2^-24. tf32x3 drops the product of the low parts and rounds
+    Rounding of the entries: 2 ulp of 2^-24. tf32x3 drops the product of the low parts and rounds
     these: 2^-21 together. Tensor cores add 4 products at a time and truncate, with an error of 5
     ulp of 2^-23 at most: 20 for the 4 steps of one DEPTH, weighted by its part of
     sum_k |a_k b_k| <= 1. The d / DEPTH partial sums are added in float32. Plain float32 sums, as
@@ -55,13 +57,13 @@ def write_adjacency(
     degree: Tensor,
     rows: slice | None = None,
 ) -> None:
-    """Fill `bits` with which rows are alike, and add to `degree` how many open rows each is like.
+    """Write to `bits` which rows are similar, and add to `degree` the degree of each ungrouped row.
 
-    single, exact (n, depth): `padded` rows in float32 and float64. limit (1,) float64: the least
-    cosine of rows that are alike. opened (n / 32,) int32: the rows that count, a bit each; bits of
-    others may be left unwritten. bits (n, n / 32) int32; word w of a row holds its columns 32 w to
-    32 w + 31, the lowest in bit 0. degree (n,) int32. With `rows`, whole tiles of them, `bits` has
-    these alone; without, half the tiles are computed and written twice.
+    single, exact: (n, depth), `padded` rows in float32 and float64. limit: (1,) float64, the least
+    cosine of similar rows. opened: (n / 32,) int32, a bit for each ungrouped row; the bits of
+    grouped rows may be left unwritten. bits: (n, n / 32) int32; word w of a row holds its columns
+    32 w to 32 w + 31, the lowest in bit 0. degree: (n,) int32. With `rows`, a slice of whole tiles,
+    `bits` has these rows alone; without it, half the tiles are computed, and each is written twice.
     """
     n, depth = single.shape
     start, stop = (0, n) if rows is None else (rows.start, rows.stop)
@@ -74,7 +76,7 @@ def write_adjacency(
 
 @triton.jit
 def bit(words, index):
-    """0 or 1: bit `index` of packed words."""
+    """Bit `index` of packed words, 0 or 1."""
     return (tl.load(words + index // 32) >> (index % 32)) & 1
 
 
@@ -89,12 +91,12 @@ def write_tiles(
     rows = first + i * TILE + tl.arange(0, TILE)
     columns = j * TILE + tl.arange(0, TILE)
     open_row, open_column = bit(opened, rows), bit(opened, columns)
-    # The lower triangle is the mirror image of the upper one. Closed rows are no longer looked at.
+    # The lower triangle is the mirror image of the upper one. Tiles of grouped rows are skipped.
     wanted = (tl.max(open_row) > 0) & (tl.max(open_column) > 0)
     if MIRROR:
         wanted &= j >= i
     if wanted:
-        near = alike(single, exact, limit, rows, columns, depth, rounding, TILE, DEPTH)
+        near = similar(single, exact, limit, rows, columns, depth, rounding, TILE, DEPTH)
         lane = tl.arange(0, 32)
         word = tl.arange(0, TILE // 32)
 
@@ -113,10 +115,10 @@ def write_tiles(
 
 
 @triton.jit
-def alike(
+def similar(
     single, exact, limit, rows, columns, depth, rounding, TILE: tl.constexpr, DEPTH: tl.constexpr
 ):
-    """(TILE, TILE) int32, 1 where the cosine reaches the limit, and of a row with itself."""
+    """(TILE, TILE) int32: 1 where the cosine is at least the limit, and for a row with itself."""
     left = rows.to(tl.int64)[:, None] * depth + tl.arange(0, DEPTH)[None, :]
     right = columns.to(tl.int64)[None, :] * depth + tl.arange(0, DEPTH)[:, None]
     cosine = tl.full((TILE, TILE), 0.0, tl.float32)

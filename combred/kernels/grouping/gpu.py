@@ -1,8 +1,9 @@
-"""Grouping on a GPU: what `reference.group` defines, in Triton, label for label.
+"""Grouping on a GPU: an implementation of `reference.group` in Triton with equal labels.
 
-Imported by `combred.kernels.group` when it is needed. `adjacency` writes which rows are alike, one
-bit per pair: 2.1 GB for 131,072 rows; `rounds` makes the groups from these. No matrix of floats
-exists. Where the bits do not fit, they are computed anew, in blocks of rows, twice in every round.
+`combred.kernels.group` imports it when it is needed. `adjacency` writes which rows are similar, one
+bit per pair: 2.1 GB for 131,072 rows; `rounds` forms the groups from these bits. No matrix of
+floats exists. If the bits do not fit into memory, they are computed again, in blocks of rows, twice
+in every round.
 """
 
 import torch
@@ -13,14 +14,14 @@ from combred.kernels.grouping.adjacency import WHOLE, padded, write_adjacency
 from combred.kernels.grouping.reference import EXACT, require_rows, unit_rows
 from combred.kernels.loading import interpreted
 
-MEMORY = 4 << 30  # bytes of bits that are kept: 185,000 rows
+MEMORY = 4 << 30  # bytes of bits that are kept at most: 185,000 rows
 
 
 def group(weights: Tensor, threshold: float, memory: int = MEMORY) -> tuple[Tensor, Tensor]:
     """Greedy grouping of rows by cosine similarity: see `reference.group`.
 
-    memory: how many bytes of bits may be kept, m^2 / 8 being needed. Beyond it they are computed
-    again in blocks of rows, as many as fit but at least WHOLE.
+    memory: bytes of bits that may be kept; all bits need m^2 / 8. With less memory, the bits are
+    computed again in blocks of rows, as many as fit but at least WHOLE.
     """
     require_rows(weights, threshold)
     with torch.no_grad(), torch.cuda.device_of(weights):  # kernels are launched on this device
@@ -47,7 +48,11 @@ def first_bits(m: int, n: int, device: torch.device) -> Tensor:
 
 
 def kept(rows: Tensor, limit: Tensor, opened: Tensor, m: int) -> tuple[Tensor, Tensor]:
-    """Each row's main row (n,), and the degree (n,) at which main rows formed their groups."""
+    """The main row of each row (n,), and the degree (n,) of main rows when their group formed.
+
+    rows: `padded` rows (n, depth); limit: (1,) float64, the least cosine of similar rows; opened:
+    (n / 32,) int32, a bit for each ungrouped row; m: the number of rows before padding.
+    """
     n, device = len(rows), rows.device
     bits = torch.empty(n, n // 32, dtype=torch.int32, device=device)
     degree, best, votes, main = torch.zeros(4, n, dtype=torch.int32, device=device)
@@ -59,12 +64,12 @@ def kept(rows: Tensor, limit: Tensor, opened: Tensor, m: int) -> tuple[Tensor, T
         num_warps=rounds.WARPS, maxnreg=rounds.REGISTERS, launch_cooperative_grid=True,
         enable_fp_fusion=True,
     )  # fmt: skip
-    assert int(left) == 0, f"{int(left)} rows are in no group: likeness is not symmetric"
+    assert int(left) == 0, f"{int(left)} rows are in no group: similarity is not symmetric"
     return main, degree
 
 
 def programs(n: int, device: torch.device) -> int:
-    """How many programs run the rounds: as many as are resident at once, and have rows."""
+    """Number of programs that run the rounds: all that can be resident at once and have rows."""
     if interpreted() or device.type != "cuda":
         return 1  # the interpreter runs one after another: none may wait for a later one
     resident = torch.cuda.get_device_properties(device).multi_processor_count * rounds.PROGRAMS
@@ -74,7 +79,7 @@ def programs(n: int, device: torch.device) -> int:
 def streamed(
     rows: Tensor, limit: Tensor, opened: Tensor, m: int, block: int
 ) -> tuple[Tensor, Tensor]:
-    """As `kept`, with the bits of `block` rows at a time."""
+    """As `kept`, with the bits of only `block` rows in memory at a time."""
     n, device = len(rows), rows.device
     single = rows.float()
     bits = torch.empty(block, n // 32, dtype=torch.int32, device=device)
@@ -84,10 +89,10 @@ def streamed(
     blocks = [slice(start, min(start + block, n)) for start in range(0, n, block)]
     before, remaining = m + 1, m
     while remaining > 0:
-        assert remaining < before, f"{remaining} rows are in no group: likeness is not symmetric"
-        degree.masked_fill_(main < 0, 0)  # of grouped rows it remains
+        assert remaining < before, f"{remaining} rows are in no group: similarity is not symmetric"
+        degree.masked_fill_(main < 0, 0)  # grouped rows keep theirs
         votes.zero_()
-        for part in blocks:  # for the degrees, which must be known before rows point
+        for part in blocks:  # for the degrees, which `point` needs
             write_adjacency(single, rows, limit, opened, bits, degree, part)
         for part in blocks:  # for the bits
             write_adjacency(single, rows, limit, opened, bits, unused, part)
@@ -107,8 +112,8 @@ def streamed(
 def in_order(main: Tensor, degree: Tensor) -> tuple[Tensor, Tensor]:
     """Labels (m,) and mains (n_groups,) of the groups in the order of the sequential definition.
 
-    Largest degree of the main row when the group was formed first, ties to the lowest index: see
-    `rounds`.
+    Groups are sorted by the degree of their main row when they formed, the largest first, ties by
+    the lowest index: see `rounds`.
     """
     index = torch.arange(len(main), device=main.device)
     mains = (main == index).nonzero()[:, 0]

@@ -1,4 +1,7 @@
-"""What the kernels compute, defined in plain torch."""
+"""Greedy grouping of rows by cosine similarity, defined in plain torch.
+
+All other implementations of `combred.kernels.group` are tested against this one.
+"""
 
 import torch
 from torch import Tensor
@@ -9,13 +12,15 @@ EXACT = 1e-12  # rounding must not separate a row from its own multiple at a thr
 def group(weights: Tensor, threshold: float) -> tuple[Tensor, Tensor]:
     """Greedy grouping of rows by cosine similarity (Chen & Xu 2024, section 2.2.3).
 
-    Among the rows not yet grouped, the one with the most ungrouped rows at least `threshold` alike
-    (itself included; ties: the lowest index) becomes the main unit, and these rows its group;
-    repeated until none is left.
+    Two rows are similar if their cosine is at least `threshold`. The degree of a row is the number
+    of ungrouped rows that are similar to it, itself included. The ungrouped row of largest degree
+    (ties: the lowest index) becomes a main row, and the ungrouped rows similar to it are its group;
+    this is repeated until every row is in a group.
 
-    weights (m, d); threshold in [-1, 1]. Returns labels (m,) int64, each row's group, and mains
-    (n_groups,) int64, each group's main row, groups in the order in which they are made. A row of
-    zero norm is like nothing but itself. Similarities are taken in float64.
+    weights: (m, d); threshold: in [-1, 1]. Returns labels (m,) int64, the group of each row, and
+    mains (n_groups,) int64, the main row of each group, groups in the order in which they are
+    formed. A row of zero norm is similar to itself alone. Cosines are computed in float64. Raises
+    ValueError as `require_rows` does.
     """
     require_rows(weights, threshold)
     unit, dead = unit_rows(weights)
@@ -40,7 +45,7 @@ def group(weights: Tensor, threshold: float) -> tuple[Tensor, Tensor]:
 
 
 def require_rows(weights: Tensor, threshold: float) -> None:
-    """ValueError unless `weights` is (m, d) and `threshold` a cosine."""
+    """Raise ValueError unless `weights` is (m, d) and `threshold` is in [-1, 1]."""
     if weights.ndim != 2:
         raise ValueError(f"group wants rows (m, d), not shape {tuple(weights.shape)}")
     if not -1.0 <= threshold <= 1.0:
@@ -48,7 +53,7 @@ def require_rows(weights: Tensor, threshold: float) -> None:
 
 
 def unit_rows(weights: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows over their norms (m, d), float64, and which rows have none (m,)."""
+    """Rows divided by their norms (m, d), float64, and which rows have zero norm (m,) bool."""
     rows = weights.detach().to(torch.float64)
     norm = rows.norm(dim=1)
     dead = norm == 0

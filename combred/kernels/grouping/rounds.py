@@ -1,20 +1,22 @@
 """Greedy grouping in rounds, on a GPU, over the bits of `adjacency`.
 
-In a round every open (not yet grouped) row points to the open row it is like, itself included,
-that has the largest key: (degree, lowest index), its degree being how many open rows it is like. A
-row to which all of these point is the largest within two hops: it forms its group with them.
+A row is open while it is in no group. Its neighbours are the open rows that are similar to it,
+itself included; its degree is their number; its key is (degree, lowest index). In each round every
+open row points to its neighbour of largest key. A row to which all its neighbours point has the
+largest key within two hops: it forms its group with them.
 
-Why this is what the sequential definition does. Let i be the largest within two hops. What is
-picked before i has a larger key, so it is not within two hops of i, so it takes away none of the
-rows that i is like: i keeps its degree until it is picked, and its members. And taking i's group
-out early lowers only degrees of rows within two hops of i, none of which is picked before i. So
-every group, and its main row's degree when it forms, is that of the sequential definition. There
-keys only fall as rows are grouped and the largest is picked, so groups come in the order of their
-main rows' keys, and that is how they are sorted in the end.
+This gives the groups of the sequential definition. Let row i have the largest key within two hops.
+A row that the sequential algorithm picks before i has a larger key, so it is not within two hops of
+i and removes no neighbour of i. Row i therefore keeps its degree and its neighbours until it is
+picked. Removing the group of i early lowers only the degrees of rows within two hops of i, and none
+of these is picked before i. So every group, and the degree of its main row when it forms, is that
+of the sequential definition. In the sequential algorithm keys only decrease, and the largest is
+picked each time, so its groups come in the order of their main rows' keys: the groups are sorted by
+these keys in the end.
 
-`run` does all rounds in one launch, its programs waiting for each other between passes: all must be
-resident, which a cooperative launch guarantees. Where bits are not kept, `point_once` and
-`claim_once` are one pass each.
+`run` does all rounds in one launch. Its programs wait for each other between passes, so all must be
+resident at once, which a cooperative launch guarantees. If the bits are not kept, `point_once` and
+`claim_once` do one pass each.
 """
 
 import triton
@@ -22,13 +24,13 @@ import triton.language as tl
 
 from combred.kernels.grouping.adjacency import bit
 
-ROWS = 4  # rows that a program looks at together; they share the loads of degrees
+ROWS = 4  # rows that a program handles together; they share the loads of degrees
 WORDS = 32  # words of bits of a row at once when keys are compared
-COUNTED = 256  # when bits are counted
-CLAIMED = 128  # rows a program claims at once: whole words
+COUNTED = 256  # words of bits of a row at once when bits are counted
+CLAIMED = 128  # rows that a program claims at once: whole words of bits
 WARPS = 4
-REGISTERS = 128  # at most, of a thread of `run`; none is spilled
-PROGRAMS = 4  # of `run` per multiprocessor: its 65,536 registers are enough for 4 * 4 warps
+REGISTERS = 128  # of a thread of `run`, at most; none is spilled
+PROGRAMS = 4  # of `run` on a multiprocessor, whose 65,536 registers are enough for 4 * 4 warps
 
 
 @triton.jit
@@ -36,16 +38,18 @@ def run(
     bits, opened, degree, best, votes, main, left, arrived, n, n_words,
     ROWS: tl.constexpr, WORDS: tl.constexpr, COUNTED: tl.constexpr, CLAIMED: tl.constexpr,
 ):  # fmt: skip
-    """All rounds. bits (n, n_words), opened (n_words,), degree (n,), the open rows' number at left;
-    votes (n,) and arrived zero. Leaves main (n,): each row's main row; and its degree when it
-    formed its group in `degree`. All int32.
+    """All rounds; every argument is int32.
+
+    Takes bits (n, n_words), opened (n_words,), degree (n,), the number of open rows in `left` (1,),
+    and zeros in votes (n,) and arrived (1,). Writes the main row of each row to main (n,); `degree`
+    ends as the degree of each main row when it formed its group.
     """
     me, programs = tl.program_id(0), tl.num_programs(0)
     target = programs
     remaining = tl.load(left)
     before = remaining + 1
-    # Every round forms a group, if only of the largest key. That it did is checked all the same:
-    # a device would wait for ever.
+    # Every round forms at least the group of the largest key. This is checked all the same, because
+    # a GPU would wait for ever.
     while (remaining > 0) & (remaining < before):
         before = remaining
         for block in range(me, n // ROWS, programs):
@@ -65,7 +69,7 @@ def run(
 def point_once(
     bits, opened, degree, best, votes, first, n_words, ROWS: tl.constexpr, WORDS: tl.constexpr
 ):
-    """`point` for the rows from `first` on, of which alone `bits` holds the bits."""
+    """`point` for the rows from `first` on; `bits` holds the bits of these rows alone."""
     point(bits, opened, degree, best, votes, first, tl.program_id(0), n_words, ROWS, WORDS)
 
 
@@ -80,7 +84,7 @@ def point(
     bits, opened, degree, best, votes, first, block, n_words,
     ROWS: tl.constexpr, WORDS: tl.constexpr,
 ):  # fmt: skip
-    """Every open row of a block votes for the open row of the largest key that it is like."""
+    """Every open row of a block votes for its neighbour of the largest key."""
     line = block * ROWS + tl.arange(0, ROWS)
     rows = first + line
     open_row = bit(opened, rows) > 0
@@ -97,7 +101,7 @@ def point(
             if tl.max((near != 0).to(tl.int32)) > 0:
                 column = word[:, None] * 32 + lane[None, :]
                 size = tl.load(degree + column, mask=inside[:, None], other=0).to(tl.int64)
-                key = (size << 32) - column  # of equal degrees the lowest index is the largest
+                key = (size << 32) - column  # of equal degrees the lowest index is the largest key
                 hit = ((near[:, :, None] >> lane[None, None, :]) & 1) > 0
                 reached = tl.max(tl.where(hit, key[None, :, :], -1), axis=2)
                 largest = tl.maximum(largest, tl.max(reached, axis=1))
@@ -108,7 +112,7 @@ def point(
 
 @triton.jit
 def claim(opened, degree, best, votes, main, left, block, CLAIMED: tl.constexpr):
-    """Rows of a block whose choice was chosen by all that it is like join its group."""
+    """Rows of a block join the group of the row they chose, if all its neighbours chose it too."""
     rows = block * CLAIMED + tl.arange(0, CLAIMED)
     open_row = bit(opened, rows) > 0
     if tl.max(open_row.to(tl.int32)) > 0:
@@ -118,14 +122,14 @@ def claim(opened, degree, best, votes, main, left, block, CLAIMED: tl.constexpr)
         tl.store(main + rows, chosen, mask=joins)
         stays = (open_row & ~agreed).to(tl.int32).reshape(CLAIMED // 32, 32)
         packed = tl.sum(stays << tl.arange(0, 32)[None, :], axis=1)
-        tl.debug_barrier()  # all have read the words that are now replaced
+        tl.debug_barrier()  # all threads have read the words that are replaced now
         tl.store(opened + block * (CLAIMED // 32) + tl.arange(0, CLAIMED // 32), packed)
         tl.atomic_add(left, -tl.sum(joins.to(tl.int32)), sem="relaxed")
 
 
 @triton.jit
 def count(bits, opened, degree, votes, block, n_words, ROWS: tl.constexpr, COUNTED: tl.constexpr):
-    """How many open rows every open row of a block is like. Of grouped rows the degree remains."""
+    """Count the neighbours of every open row of a block. Grouped rows keep their degree."""
     rows = block * ROWS + tl.arange(0, ROWS)
     open_row = bit(opened, rows) > 0
     if tl.max(open_row.to(tl.int32)) > 0:
@@ -144,9 +148,9 @@ def count(bits, opened, degree, votes, block, n_words, ROWS: tl.constexpr, COUNT
 
 @triton.jit
 def ones(word):
-    """The number of set bits of int32 words: of pairs, of nibbles, of bytes, and these summed.
+    """Number of set bits of int32 words: sums over pairs, nibbles and bytes in turn.
 
-    Masks clear what an arithmetic shift drags in.
+    Masks clear the bits that an arithmetic shift fills with the sign.
     """
     word -= (word >> 1) & 0x55555555
     word = (word & 0x33333333) + ((word >> 2) & 0x33333333)
@@ -155,7 +159,7 @@ def ones(word):
 
 @triton.jit
 def wait(arrived, target):
-    """Until all programs have come here, and what they wrote before is seen by all."""
+    """Wait until all programs have arrived, and what each wrote before is visible to all."""
     tl.debug_barrier()
     tl.atomic_add(arrived, 1, sem="release")
     while tl.atomic_add(arrived, 0, sem="acquire") < target:

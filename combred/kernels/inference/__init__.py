@@ -1,1 +1,1 @@
-"""The surrogate in one launch: Triton kernels, and the eager twin."""
+"""A surrogate as one Triton kernel (`fused_surrogate`), and its fallback in torch (`eager`)."""

@@ -1,15 +1,18 @@
-"""Many numbers as one constant of a Triton program."""
+"""Many numbers as one compile-time constant of a Triton program."""
 
 import hashlib
 
 
 class Constants:
-    """Many numbers that are told apart by a digest, taken once: Triton compares and prints the
-    constants of a kernel in every launch. A base for frozen dataclasses without repr and eq."""
+    """Base of frozen dataclasses, without repr and eq, that a Triton kernel takes as a constant.
+
+    Triton compares and prints the constants of a kernel in every launch. Two objects are compared
+    by a digest of their values, which is computed once.
+    """
 
     def __post_init__(self):
-        told = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
-        object.__setattr__(self, "digest", hashlib.sha256(told.encode()).hexdigest())
+        values = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        object.__setattr__(self, "digest", hashlib.sha256(values.encode()).hexdigest())
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.digest})"

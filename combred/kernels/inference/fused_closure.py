@@ -1,13 +1,14 @@
-"""The closure inside one Triton program: the state dt later from what the network says.
+"""The closure in Triton: the state one time step later from the output of the network.
 
-Called by the kernel of `combred.kernels.inference`; the same as `Surrogate.next_state_and_closure` does in eager
-torch. Here a variable of many states is one vector (B,), a thread has one state, and the mechanism
-is part of the program: its numbers are constants, zeros are left out, sums need no other thread.
+Called by the kernel of `fused_surrogate`; computes what `Surrogate.next_state_and_closure` does in
+eager torch. Each variable is a vector (B,) over states, with one state per thread. The mechanism is
+part of the program: its numbers are constants, zeros are omitted, and sums over species stay within
+a thread.
 
-What the network says is applied in float32 to a state that stays float64, as an increment: Y + Y e
-with e = (1 + u)^(1 / lam) - 1, u = lam dF / Y^lam, which is exact to float32 of the *change*, not
-of Y. Sums over species, the small systems and T are float64; the exponentials of the projection are
-float32, and a last step, which has none, takes what they leave.
+The predicted change is float32, the state float64. The change is applied as an increment, Y + Y e
+with e = (1 + u)^(1 / lam) - 1 and u = lam dF / Y^lam, so that rounding is relative to the change,
+not to Y. Sums over species, the small linear systems and T are float64. The exponentials of the
+projection are float32; a last step without exponentials removes their rounding error.
 """
 
 import triton
@@ -27,17 +28,20 @@ WEIGHT = tl.constexpr(1e-8)  # w = Y + WEIGHT, as in `ElementProjection`
 
 @triton.jit(noinline=True)
 def apply_closure(
-    before, z, told, scale, MODEL: tl.constexpr, LIMITS: tl.constexpr, N: tl.constexpr
+    before, z, qss_change, scale, MODEL: tl.constexpr, LIMITS: tl.constexpr, N: tl.constexpr
 ):
-    """The columns of states dt later from those `before`, the network's answers z, and the change
-    that was `told` to it, of T and the species that react, if any was; with LIMITS (SHARE, FLOOR_Y,
-    FLOOR_T) also what was moved, as `Surrogate.next_state_and_closure` tells it.
+    """The columns of the states one time step later, a tuple of N vectors (B,).
 
-    noinline: some of Triton's passes take time as the square of a function's length for every load
-    and store in it, of which there are few here.
+    before: columns of the states; z: columns of the network's output; qss_change: the quasi-steady
+    change of T and the reacting species, or an empty tuple; scale: pointer to the scale of the
+    change. With LIMITS, (SHARE, FLOOR_Y, FLOOR_T) of `Surrogate`, the closure error follows as
+    column N + 1.
+
+    noinline: the time of some of Triton's passes grows with the square of a function's length for
+    every load and store in it, and there are few of them here.
     """
     Y, _ = normalized(before, N)
-    raw, change = (), predicted_change(z, told, scale, MODEL, N)
+    raw, change = (), predicted_change(z, qss_change, scale, MODEL, N)
     for k in tl.static_range(2, N):
         raw = raw + (raw_fraction(Y[k - 2], change[k], MODEL),)
     Y_next, conserves = projected(raw, Y, MODEL)
@@ -47,26 +51,27 @@ def apply_closure(
     T_next = temperature(h, Y_next, guess, MODEL)
     after = (T_next, before[1]) + Y_next
     if LIMITS is not None:
-        share = moved_share(Y_next, raw, Y, T_next, guess, T, LIMITS)
-        after = after + (tl.where(conserves, share, float("inf")),)
+        error = closure_error(Y_next, raw, Y, T_next, guess, T, LIMITS)
+        after = after + (tl.where(conserves, error, float("inf")),)
     return after
 
 
 @triton.jit
-def predicted_change(z, told, scale, MODEL: tl.constexpr, N: tl.constexpr):
-    """The change of [T, p, F(Y)] that the network says, float32, with what it was `told`."""
+def predicted_change(z, qss_change, scale, MODEL: tl.constexpr, N: tl.constexpr):
+    """The predicted change of [T, p, F(Y)], float32: the network's plus the quasi-steady change."""
     change = ()
     for k in tl.static_range(N):
         change = change + (signed_power(z[k], MODEL.inverse_power) * tl.load(scale + k),)
-    for i in tl.static_range(len(told)):
-        with_told = change[MODEL.rates.columns[i]] + told[i]
-        change = replaced(change, with_told, MODEL.rates.columns[i])
+    for i in tl.static_range(len(qss_change)):
+        total = change[MODEL.rates.columns[i]] + qss_change[i]
+        change = replaced(change, total, MODEL.rates.columns[i])
     return change
 
 
 @triton.jit
 def normalized(x, N: tl.constexpr):
-    """Y of the columns of states, at least zero and of sum 1, and the sum before; NaN stays."""
+    """Mass fractions clipped at zero and scaled to sum 1, and their sum before scaling. x: columns
+    of states. NaN is kept."""
     total = x[0] * 0.0
     positive = ()
     for k in tl.static_range(2, N):
@@ -79,21 +84,21 @@ def normalized(x, N: tl.constexpr):
 
 
 @triton.jit
-def moved_share(Y_next, raw, Y, T_next, guess, T, LIMITS: tl.constexpr):
-    """What the closure moved of the network's answer, in units of what it may move (B,): the larger
-    of Y and T, as in `Surrogate.next_state_and_closure`. LIMITS: SHARE, FLOOR_Y, FLOOR_T."""
+def closure_error(Y_next, raw, Y, T_next, guess, T, LIMITS: tl.constexpr):
+    """Correction of the prediction by the closure over its tolerance (B,), the larger of Y and T,
+    as in `Surrogate.next_state_and_closure`. LIMITS: SHARE, FLOOR_Y, FLOOR_T."""
     moved_Y, changed_Y = T * 0.0, T * 0.0
     for k in tl.static_range(len(Y)):
         moved_Y = tl.maximum(moved_Y, tl.abs(Y_next[k] - raw[k]))
         changed_Y = tl.maximum(changed_Y, tl.abs(Y_next[k] - Y[k]))
-    may_Y = real(LIMITS[0]) * changed_Y + real(LIMITS[1])
-    may_T = real(LIMITS[0]) * tl.abs(T_next - T) + real(LIMITS[2])
-    return tl.maximum(moved_Y / may_Y, tl.abs(T_next - guess) / may_T)
+    tolerance_Y = real(LIMITS[0]) * changed_Y + real(LIMITS[1])
+    tolerance_T = real(LIMITS[0]) * tl.abs(T_next - T) + real(LIMITS[2])
+    return tl.maximum(moved_Y / tolerance_Y, tl.abs(T_next - guess) / tolerance_T)
 
 
 @triton.jit
-def along(multipliers, K: tl.constexpr, MODEL: tl.constexpr):
-    """(E^T lam) of one species, float64."""
+def weighted_elements(multipliers, K: tl.constexpr, MODEL: tl.constexpr):
+    """(E^T lambda) of one species, float64."""
     s = multipliers[0] * 0.0
     for e in tl.static_range(len(MODEL.elements)):
         if MODEL.elements[e][K] != 0.0:
@@ -102,16 +107,16 @@ def along(multipliers, K: tl.constexpr, MODEL: tl.constexpr):
 
 
 @triton.jit
-def moved(y, multipliers, K: tl.constexpr, MODEL: tl.constexpr):
-    """y exp(clip(w (E^T lam), -3, 3)), w = y + 1e-8, of one species (`ElementProjection`)."""
-    r = ((y + real(WEIGHT)) * along(multipliers, K, MODEL)).to(tl.float32)
+def corrected(y, multipliers, K: tl.constexpr, MODEL: tl.constexpr):
+    """y exp(clip(w (E^T lambda), -3, 3)), w = y + 1e-8, of one species (`ElementProjection`)."""
+    r = ((y + real(WEIGHT)) * weighted_elements(multipliers, K, MODEL)).to(tl.float32)
     r = tl.minimum(tl.maximum(r, -3.0), 3.0)
     return y + y * expm1(r).to(tl.float64)
 
 
 @triton.jit
-def masses(Y, MODEL: tl.constexpr):
-    """E Y: the mass fractions of the elements, inert species apart; one float64 vector each."""
+def element_masses(Y, MODEL: tl.constexpr):
+    """E Y: mass fractions of the elements in the species that react, one float64 vector each."""
     out = ()
     for e in tl.static_range(len(MODEL.elements)):
         total = Y[0] * 0.0
@@ -124,8 +129,8 @@ def masses(Y, MODEL: tl.constexpr):
 
 @triton.jit
 def residual(y, b, multipliers, FIRST: tl.constexpr, MODEL: tl.constexpr):
-    """b - E Y' for Y' as `moved`, and the Jacobian of E Y' by the multipliers, its upper triangle;
-    one float64 vector each. FIRST: the multipliers are zero."""
+    """b - E Y' with Y' from `corrected`, and the upper triangle of the Jacobian of E Y' with
+    respect to the multipliers, one float64 vector each. FIRST: the multipliers are zero."""
     r, jacobian = b, ()
     for _ in tl.static_range(len(MODEL.pairs)):
         jacobian = jacobian + (b[0] * 0.0,)
@@ -133,14 +138,14 @@ def residual(y, b, multipliers, FIRST: tl.constexpr, MODEL: tl.constexpr):
         if not MODEL.inert[k]:
             end = y[k]
             if not FIRST:
-                end = moved(y[k], multipliers, k, MODEL)
-            r = more(r, -end, k, MODEL)
-            jacobian = steeper(jacobian, end * (y[k] + real(WEIGHT)), k, MODEL)
+                end = corrected(y[k], multipliers, k, MODEL)
+            r = add_to_elements(r, -end, k, MODEL)
+            jacobian = add_to_jacobian(jacobian, end * (y[k] + real(WEIGHT)), k, MODEL)
     return r, jacobian
 
 
 @triton.jit
-def more(totals, amount, K: tl.constexpr, MODEL: tl.constexpr):
+def add_to_elements(totals, amount, K: tl.constexpr, MODEL: tl.constexpr):
     """totals_e + E_ek amount."""
     out = ()
     for e in tl.static_range(len(MODEL.elements)):
@@ -152,7 +157,7 @@ def more(totals, amount, K: tl.constexpr, MODEL: tl.constexpr):
 
 
 @triton.jit
-def steeper(jacobian, slope, K: tl.constexpr, MODEL: tl.constexpr):
+def add_to_jacobian(jacobian, slope, K: tl.constexpr, MODEL: tl.constexpr):
     """jacobian_ef + E_ek E_fk slope."""
     out = ()
     for p in tl.static_range(len(MODEL.pairs)):
@@ -165,8 +170,8 @@ def steeper(jacobian, slope, K: tl.constexpr, MODEL: tl.constexpr):
 
 @triton.jit
 def newton_step(jacobian, r, MODEL: tl.constexpr):
-    """x of J x = r by elimination, as `conservation.solve_small`: scaled to a diagonal of one,
-    directions of vanishing pivot (an element that is absent) left at zero."""
+    """x of J x = r by elimination, as in `element_projection.solve_small`: J is scaled to a
+    diagonal of one, and directions of vanishing pivot (an absent element) are left at zero."""
     SIZE: tl.constexpr = len(MODEL.elements)
     scale, rows = (), ()
     for e in tl.static_range(SIZE):
@@ -189,7 +194,7 @@ def newton_step(jacobian, r, MODEL: tl.constexpr):
 
 @triton.jit
 def eliminated(rows, inverse, PIVOT: tl.constexpr, SIZE: tl.constexpr):
-    """Rows of an augmented matrix with the unknown PIVOT in its own row alone."""
+    """Rows of an augmented matrix after eliminating the unknown PIVOT from all rows but its own."""
     out = ()
     for j in tl.static_range(SIZE):
         row, factor = (), rows[j][PIVOT] * inverse
@@ -203,9 +208,9 @@ def eliminated(rows, inverse, PIVOT: tl.constexpr, SIZE: tl.constexpr):
 
 
 @triton.jit
-def unsettled(r, b):
-    """Whether a residual of any state is more than the last, linear step mends, a scalar."""
-    far = b[0] < 0.0  # none
+def not_converged(r, b):
+    """Whether the residual of any state is too large for the last, linear step; a scalar."""
+    far = b[0] < 0.0  # false everywhere
     for e in tl.static_range(len(r)):
         far = far | (tl.abs(r[e]) > 1e-6 * tl.abs(b[e]) + 1e-12)
     return tl.max(far.to(tl.int32), axis=0)
@@ -213,43 +218,43 @@ def unsettled(r, b):
 
 @triton.jit
 def projected(y, Y, MODEL: tl.constexpr):
-    """y with the element masses of Y, or Y where that fails, and where it went well (B,).
+    """y projected onto the element masses of Y, or Y where that fails, and where it succeeds (B,).
 
-    Newton's method as in `ElementProjection`, stopped when all states of the program have settled;
-    then one step without exponentials, in float64: from a residual of 1e-6 of an element's mass it
-    leaves some 1e-12.
+    Newton's method as in `ElementProjection`, until all states of the program have converged; then
+    one float64 step without exponentials, which reduces a residual of 1e-6 of an element's mass to
+    some 1e-12.
     """
-    b = masses(Y, MODEL)
+    b = element_masses(Y, MODEL)
     multipliers = ()
     for _ in tl.static_range(len(MODEL.elements)):
         multipliers = multipliers + (b[0] * 0.0,)
     r, jacobian = residual(y, b, multipliers, True, MODEL)
     done = 0
-    while (unsettled(r, b) > 0) & (done < MODEL.iterations):
+    while (not_converged(r, b) > 0) & (done < MODEL.iterations):
         multipliers = summed(multipliers, newton_step(jacobian, r, MODEL))
         r, jacobian = residual(y, b, multipliers, False, MODEL)
         done += 1
-    step, closed = newton_step(jacobian, r, MODEL), ()
+    step, Y_next = newton_step(jacobian, r, MODEL), ()
     for k in tl.static_range(len(MODEL.inert)):
         if MODEL.inert[k]:
-            closed = closed + (Y[k],)
+            Y_next = Y_next + (Y[k],)
         else:
-            end = moved(y[k], multipliers, k, MODEL)
-            end += end * (y[k] + real(WEIGHT)) * along(step, k, MODEL)
-            closed = closed + (tl.where(end < 0.0, 0.0, end),)
-    after = masses(closed, MODEL)
+            end = corrected(y[k], multipliers, k, MODEL)
+            end += end * (y[k] + real(WEIGHT)) * weighted_elements(step, k, MODEL)
+            Y_next = Y_next + (tl.where(end < 0.0, 0.0, end),)
+    after = element_masses(Y_next, MODEL)
     conserves = b[0] == b[0]
     for e in tl.static_range(len(MODEL.elements)):
         conserves = conserves & (tl.abs(after[e] - b[e]) < 1e-9)
     out = ()
     for k in tl.static_range(len(MODEL.inert)):
-        out = out + (tl.where(conserves, closed[k], Y[k]),)
+        out = out + (tl.where(conserves, Y_next[k], Y[k]),)
     return out, conserves
 
 
 @triton.jit
 def summed(a, b):
-    """a + b, of two tuples."""
+    """The sum of two tuples of vectors."""
     out = ()
     for i in tl.static_range(len(a)):
         out = out + (a[i] + b[i],)

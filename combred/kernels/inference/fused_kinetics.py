@@ -1,12 +1,13 @@
-"""Reaction rates inside one Triton program: how fast species are made and consumed.
+"""Reaction rates in Triton: net and destruction rates of the species.
 
-Called by `fused_quasi_steady`; what is computed is defined in `combred.chemistry.kinetics`. A variable of
-many states is one vector (B,), a thread has one state, and the mechanism is part of the program:
-reactions stand one after another, with the species that they have and no others.
+Called by `fused_quasi_steady`; `combred.chemistry.kinetics` defines the rates. Each variable is a
+vector (B,) over states, with one state per thread. The mechanism is part of the program: reactions
+are unrolled, each with its own species alone.
 
-Float64 is what balance depends on: Gibbs energies, and ln (reverse / forward) as their sum. A
-forward rate is float32, and the reverse rate with it: over random states of 300 to 2900 K the net
-rates of species are off by 4e-7 of their turnover in the median and 2e-5 at worst.
+Near equilibrium forward and reverse rates cancel. The Gibbs energies and ln(reverse / forward),
+their sum, are therefore float64; forward and reverse rates are float32. Over random states of 300
+to 2900 K, errors of the net rates are 4e-7 of the turnover of a species in the median, 2e-5 at
+most.
 """
 
 import math
@@ -18,21 +19,21 @@ from combred.chemistry import thermo
 from combred.kernels.inference.fused_transform import real, replaced, small_expm1
 
 GAS_CONSTANT = tl.constexpr(thermo.GAS_CONSTANT)
-LEAST = tl.constexpr(1e-37)  # of float32: kmol/m3 of a collider that is not there, Troe's center
+LEAST = tl.constexpr(1e-37)  # near the least float32: of an absent collider [kmol/m3], of F_cent
 PER_LN_10 = tl.constexpr(1.0 / math.log(10.0))
 
 
 @triton.jit
 def production(T, p, Y, RATES: tl.constexpr):
-    """dY/dt and the destruction of every species [1/s], two tuples of float32 vectors, at T [K],
-    p [Pa] and Y > 0, float64."""
+    """dY/dt and the destruction rate of every species [1/s], two tuples of float32 vectors, at T
+    [K], p [Pa] and Y > 0, float64."""
     moles = T * 0.0
     for k in tl.static_range(len(Y)):
         moles += Y[k] * real(RATES.per_weight[k])
     density = p / (real(GAS_CONSTANT) * T * moles)
     colliders = concentrations(density, Y, moles, RATES)
     ln_T, per_T, ln_density = tl.log(T), 1.0 / T, tl.log(density)
-    # ln (p0 / RT) goes from ln c to where both meet, in mu.
+    # mu = ln c + g / RT - ln(p0 / RT): chemical potentials over RT.
     standard = real(RATES.ln_reference) - ln_T
     ln_c, mu, net, destruction = (), (), (), ()
     for k in tl.static_range(len(Y)):
@@ -63,9 +64,9 @@ def production(T, p, Y, RATES: tl.constexpr):
 
 @triton.jit
 def directions(ln_forward, mu, REACTION: tl.constexpr):
-    """Forward, reverse and net rate of progress [kmol/(m3 s)], float32, of a reaction.
+    """Forward, reverse and net rate of progress [kmol/(m3 s)] of a reaction, float32.
 
-    Near balance, reverse - forward is forward expm1(ln (reverse / forward)).
+    Near equilibrium, reverse - forward is computed as forward expm1(ln(reverse / forward)).
     """
     forward = tl.exp(ln_forward)
     if REACTION.reversible:
@@ -91,7 +92,7 @@ def arrhenius(ln_T, per_T, NUMBERS: tl.constexpr):
 
 @triton.jit
 def dotted(total, x, SPARSE: tl.constexpr):
-    """total + sum_k coefficient_k x_k, in the precision of x."""
+    """total + sum_k coefficient_k x_k over the species of SPARSE, in the precision of total."""
     for i in tl.static_range(len(SPARSE)):
         if SPARSE[i][1] == 1.0:
             total += x[SPARSE[i][0]]
@@ -104,16 +105,16 @@ def dotted(total, x, SPARSE: tl.constexpr):
 
 @triton.jit
 def added(totals, amount, SPARSE: tl.constexpr):
-    """totals_k + coefficient_k amount."""
+    """totals_k + coefficient_k amount for the species of SPARSE."""
     for i in tl.static_range(len(SPARSE)):
-        more = totals[SPARSE[i][0]] + amount * SPARSE[i][1]
-        totals = replaced(totals, more, SPARSE[i][0])
+        total = totals[SPARSE[i][0]] + amount * SPARSE[i][1]
+        totals = replaced(totals, total, SPARSE[i][0])
     return totals
 
 
 @triton.jit
 def times(x, factor):
-    """x_k factor."""
+    """x_k factor for every k."""
     out = ()
     for k in tl.static_range(len(x)):
         out = out + (x[k] * factor,)
@@ -122,7 +123,7 @@ def times(x, factor):
 
 @triton.jit
 def gibbs(T, ln_T, per_T, K: tl.constexpr, RATES: tl.constexpr):
-    """g / RT of one species, of NASA-7, at T and the reference pressure."""
+    """g / RT of one species at T and the reference pressure, by NASA-7 polynomials."""
     low = gibbs_polynomial(T, ln_T, per_T, RATES.gibbs_low[K])
     high = gibbs_polynomial(T, ln_T, per_T, RATES.gibbs_high[K])
     return tl.where(T > real(RATES.T_mid[K]), high, low)
@@ -137,7 +138,7 @@ def gibbs_polynomial(T, ln_T, per_T, C: tl.constexpr):
 
 @triton.jit
 def concentrations(density, Y, moles, RATES: tl.constexpr):
-    """ln of the concentration of every collider [kmol/m3], float32."""
+    """ln of the effective concentration of every third body [kmol/m3], float32."""
     out = ()
     for m in tl.static_range(len(RATES.colliders)):
         total = moles * real(RATES.colliders[m][0])
@@ -148,7 +149,7 @@ def concentrations(density, Y, moles, RATES: tl.constexpr):
 
 @triton.jit
 def pressure(T, ln_T, per_T, ln_M, HIGH: tl.constexpr, FALLOFF: tl.constexpr):
-    """ln of what falloff multiplies a high-pressure rate constant by: see `Kinetics.pressure`."""
+    """ln of the factor of falloff to the high-pressure rate constant: see `Kinetics.pressure`."""
     less = arrhenius(ln_T, per_T, FALLOFF.low) - arrhenius(ln_T, per_T, HIGH)
     ln_Pr = less + ln_M
     # ln (1 + Pr) = max(ln Pr, 0) + ln (1 + exp(-|ln Pr|)), of which the second is at most ln 2.

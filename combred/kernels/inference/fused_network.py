@@ -1,10 +1,10 @@
-"""The network inside one Triton program: its layers two at a time, activations on chip.
+"""The network in Triton: layers in pairs, activations on chip.
 
-Called by the kernel of `combred.kernels.inference`. Hidden widths are padded to multiples of 32 and
-cut into pieces, (start, width) with widths of powers of two, as Triton's tensors must be; a tuple
-of pieces (B, width) is a layer. Layers come in pairs: of the first of a pair only some columns
-exist at a time, and what follows from them is added to the second. So of 23-400-400-400-23 no more
-than 400 columns are held at once, not 800.
+Called by the kernel of `fused_surrogate`. Hidden widths are padded to multiples of 32 and cut into
+pieces (start, width) whose widths are powers of two, as Triton's tensors require; a tuple of pieces
+(B, width) holds the activations of a layer. Layers are computed in pairs: only a chunk of units of
+the first layer exists at a time, and its contribution is added to the second. For 23-400-400-400-23
+a program holds 400 columns at once, not 800.
 """
 
 import triton
@@ -12,19 +12,18 @@ import triton.language as tl
 
 from combred.kernels.loading import interpreted
 
-INTERPRETED = tl.constexpr(
-    interpreted()
-)  # the interpreter keeps bf16 as bits, and multiplies those
+# The interpreter stores bf16 as bits and would multiply these.
+INTERPRETED = tl.constexpr(interpreted())
 
 
 @triton.jit
 def operands(x, PRECISION: tl.constexpr):
-    """The pieces of a layer as operands of matrix products: a tuple of parts, of pieces each.
+    """The pieces of a layer as operands of matrix products: a tuple of pieces, and for bf16x3 a
+    second one with the parts that bf16 drops.
 
-    Rounded to nearest, to 10 bits of mantissa for tf32 and to 7 for bf16. The units themselves
-    would cut tf32 off: every activation, none of them negative, would lose 2^-12 of itself on
-    average, and with drm19-39k delays grew by 0.8 % instead of 0.15 %. bf16x3: a bf16, and what
-    that leaves as another.
+    Operands are rounded to nearest, to 10 bits of mantissa for tf32 and to 7 for bf16. The tensor
+    cores themselves truncate tf32: every activation, none of them negative, would lose 2^-12 of
+    itself on average, and with drm19-39k delays grew by 0.8 % instead of 0.15 %.
     """
     large, small = (), ()
     for i in tl.static_range(len(x)):
@@ -43,14 +42,15 @@ def operands(x, PRECISION: tl.constexpr):
 
 @triton.jit
 def rounded(x, DROPPED: tl.constexpr):
-    """float32 to the nearest with the last bits DROPPED, halves away from zero; NaN stays."""
+    """float32 rounded to the nearest number without the last DROPPED bits, halves away from zero;
+    NaN is kept."""
     bits = x.to(tl.int32, bitcast=True) + (1 << (DROPPED - 1))
     return (bits & -(1 << DROPPED)).to(tl.float32, bitcast=True)
 
 
 @triton.jit
 def bf16(x):
-    """float32 to the nearest bf16; the interpreter would cut off."""
+    """float32 rounded to the nearest bf16; the interpreter would truncate."""
     if INTERPRETED:
         x = rounded(x, 16)
     return x.to(tl.bfloat16)
@@ -58,15 +58,15 @@ def bf16(x):
 
 @triton.jit
 def relu(x):
-    """x or zero; NaN stays NaN: a wrong state must not become one that looks right."""
+    """max(x, 0); NaN stays NaN, so that an invalid state cannot give a valid result."""
     return tl.maximum(x, 0.0, propagate_nan=tl.PropagateNan.ALL)
 
 
 @triton.jit
 def product(acc, large, small, weights, rest, at, PRECISION: tl.constexpr):
-    """acc (B, n) + x w, of one piece of `operands` and the weights that lie `at` (k, n).
+    """acc (B, n) + x w for one piece of `operands` and the weights at the offsets `at` (k, n).
 
-    bf16x3 leaves out the product of the two small parts, some 2^-16 of the whole.
+    bf16x3 omits the product of the two small parts, some 2^-16 of the whole.
     """
     w = tl.load(weights + at)
     if PRECISION == "bf16":
@@ -88,9 +88,9 @@ def bf16_product(acc, x, w):
 
 
 @triton.jit
-def lying(LAYER: tl.constexpr, start, K: tl.constexpr, first, N: tl.constexpr):
-    """(K, N) places of the weights from inputs `start` and on to units `first` and on. Each unit's
-    weights lie together, which is how the matrix units want 32-bit operands."""
+def weight_offsets(LAYER: tl.constexpr, start, K: tl.constexpr, first, N: tl.constexpr):
+    """(K, N) offsets of the weights of K inputs from `start` on and N units from `first` on. The
+    weights of a unit are contiguous, as tensor cores require of 32-bit operands."""
     return (
         LAYER.weights
         + (first + tl.arange(0, N))[None, :] * LAYER.width_in
@@ -100,27 +100,27 @@ def lying(LAYER: tl.constexpr, start, K: tl.constexpr, first, N: tl.constexpr):
 
 @triton.jit
 def biases(bias, LAYER: tl.constexpr, first, N: tl.constexpr, B: tl.constexpr):
-    """(B, N): the biases of units `first` and on, the same in every row."""
+    """(B, N): the biases of N units from `first` on, the same in every row."""
     return tl.broadcast_to(tl.load(bias + LAYER.bias + first + tl.arange(0, N))[None, :], (B, N))
 
 
 @triton.jit
 def units(x, weights, rest, bias, first, N: tl.constexpr, LAYER: tl.constexpr, B: tl.constexpr):
-    """(B, N): units `first` and on of a layer, before their ReLU. x: `operands` of the layer
-    before."""
+    """(B, N): N units of a layer from `first` on, before their ReLU. x: `operands` of the previous
+    layer."""
     acc = biases(bias, LAYER, first, N, B)
     for i in tl.static_range(len(LAYER.pieces)):
         large, small = x[0][i], x[0][i]
         if LAYER.precision == "bf16x3":
             small = x[1][i]
-        at = lying(LAYER, LAYER.pieces[i][0], LAYER.pieces[i][1], first, N)
+        at = weight_offsets(LAYER, LAYER.pieces[i][0], LAYER.pieces[i][1], first, N)
         acc = product(acc, large, small, weights, rest, at, LAYER.precision)
     return acc
 
 
 @triton.jit
 def single(x, weights, rest, bias, LAYER: tl.constexpr, OUT: tl.constexpr, B: tl.constexpr):
-    """The pieces OUT of a layer, before their ReLU. x: the layer before."""
+    """The pieces OUT of a layer, before their ReLU. x: pieces of the previous layer."""
     y, parts = (), operands(x, LAYER.precision)
     for j in tl.static_range(len(OUT)):
         y = y + (units(parts, weights, rest, bias, OUT[j][0], OUT[j][1], LAYER, B),)
@@ -132,8 +132,8 @@ def pair(
     x, weights, rest, bias, FIRST: tl.constexpr, SECOND: tl.constexpr, CHUNK: tl.constexpr,
     OUT: tl.constexpr, B: tl.constexpr,
 ):  # fmt: skip
-    """The pieces OUT of the SECOND of two layers, before their ReLU: CHUNK units of the FIRST at a
-    time. x: the layer before both."""
+    """The pieces OUT of the SECOND of two layers, before their ReLU, from CHUNK units of the FIRST
+    at a time. x: pieces of the layer before both."""
     y, parts = (), operands(x, FIRST.precision)
     for j in tl.static_range(len(OUT)):
         y = y + (biases(bias, SECOND, OUT[j][0], OUT[j][1], B),)
@@ -154,14 +154,15 @@ def continued(
         rest_of_some = small[0]
     out = ()
     for j in tl.static_range(len(OUT)):
-        at = lying(LAYER, c, CHUNK, OUT[j][0], OUT[j][1])
+        at = weight_offsets(LAYER, c, CHUNK, OUT[j][0], OUT[j][1])
         out = out + (product(y[j], large[0], rest_of_some, weights, rest, at, LAYER.precision),)
     return out
 
 
 @triton.jit
 def network(x, weights, rest, bias, PLAN: tl.constexpr, B: tl.constexpr):
-    """(B, C): the network's answer to its input x, pieces (B, width). PLAN: see `packing.plan`."""
+    """(B, C) outputs of the network for its inputs x, pieces (B, width). PLAN: see
+    `packing.plan`."""
     y = x
     for i in tl.static_range(len(PLAN)):
         if i > 0:

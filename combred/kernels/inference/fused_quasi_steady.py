@@ -1,8 +1,8 @@
-"""The quasi-steady prediction of a step, inside one Triton program.
+"""The quasi-steady prediction of a step, in Triton.
 
-Called by the kernel of `combred.kernels.inference`; what is computed is defined in
-`combred.surrogate.quasi_steady`, and as inputs of the network in `StateTransform.qss_features`. A variable of
-many states is one vector (B,), a thread has one state. Y is float64, changes are float32.
+Called by the kernel of `fused_surrogate`. `combred.surrogate.quasi_steady` defines the prediction,
+and `StateTransform.qss_features` the inputs of the network that are made from it. Each variable is
+a vector (B,) over states, with one state per thread. Y is float64, changes are float32.
 """
 
 import triton
@@ -16,9 +16,11 @@ from combred.kernels.inference.fused_transform import expm1, log1p, real, signed
 
 @triton.jit(noinline=True)
 def qss_prediction(state, scale, MODEL: tl.constexpr, N: tl.constexpr):
-    """The quasi-steady change of [T, F(Y)] of states, given by columns; and the same in units of
-    `scale` as the network sees it, with the stiffness after it. Two tuples of float32 vectors, of
-    the T and the species that react.
+    """The quasi-steady change of [T, F(Y)], and the inputs of the network that are made from it.
+
+    state: columns of states; scale: pointer to the scale of the change. Returns two tuples of
+    float32 vectors: the change of T and of each reacting species; and its signed powers in units of
+    `scale`, followed by the stiffness log10(loss frequency dt + 1e-6) of each species.
 
     noinline: as `fused_closure.apply_closure`.
     """
@@ -28,20 +30,21 @@ def qss_prediction(state, scale, MODEL: tl.constexpr, N: tl.constexpr):
         y = y + (tl.where(Y[k] < MODEL.floor, real(MODEL.floor), Y[k]),)
     T = clipped(state[0], MODEL)
     dT, dY, loss = quasi_steady(T, state[1], y, MODEL)
-    change, seen = shown(dT, tl.load(scale), MODEL)
-    change, seen, stiffness = (change,), (seen,), ()
+    change, feature = scaled(dT, tl.load(scale), MODEL)
+    change, features, stiffness = (change,), (feature,), ()
     for i in tl.static_range(1, len(MODEL.rates.columns)):
         dF = change_of_F(y[MODEL.rates.columns[i] - 2], dY[MODEL.rates.columns[i] - 2], MODEL)
-        dF, d = shown(dF, tl.load(scale + MODEL.rates.columns[i]), MODEL)
-        change, seen = change + (dF,), seen + (d,)
+        dF, feature = scaled(dF, tl.load(scale + MODEL.rates.columns[i]), MODEL)
+        change, features = change + (dF,), features + (feature,)
         x = loss[MODEL.rates.columns[i] - 2] * MODEL.rates.dt
         stiffness = stiffness + (tl.log(x + 1e-6) * PER_LN_10,)
-    return change, seen + stiffness
+    return change, features + stiffness
 
 
 @triton.jit
-def shown(change, scale, MODEL: tl.constexpr):
-    """A quasi-steady change, no larger than the network is shown, and as it is shown."""
+def scaled(change, scale, MODEL: tl.constexpr):
+    """A quasi-steady change, limited to `largest` times its scale, and its signed power in units of
+    the scale."""
     d = change / scale
     d = tl.where(d < -MODEL.rates.largest, -MODEL.rates.largest, d)
     d = tl.where(d > MODEL.rates.largest, MODEL.rates.largest, d)
@@ -50,10 +53,10 @@ def shown(change, scale, MODEL: tl.constexpr):
 
 @triton.jit
 def quasi_steady(T, p, Y, MODEL: tl.constexpr):
-    """dT, dY and the loss frequencies of the species [1/s], float32.
+    """dT [K], dY and the loss frequencies of the species [1/s] over a step, float32.
 
-    An evaluation of the rates at the state, then, if there are two, one at the step's end as the
-    first predicts it: creation and loss are the means of the evaluations.
+    The rates are evaluated at the state and, with two evaluations, at the end of the step that the
+    first predicts. Creation rates and loss frequencies are the means over the evaluations.
     """
     cp, heat, net, loss = T * 0.0, (), (), ()
     for k in tl.static_range(len(Y)):
@@ -65,10 +68,10 @@ def quasi_steady(T, p, Y, MODEL: tl.constexpr):
         loss = loss + (heat[k] * 0.0,)
     T_at, ratio, dT, dY = T, ones(heat), heat[0] * 0.0, net
     for before in tl.range(0, MODEL.rates.evaluations):
-        here, gone = production(T_at, p, grown(Y, ratio), MODEL.rates)
-        net, loss = means(net, loss, here, gone, Y, ratio, 1.0 / (before + 1))
+        net_here, destroyed = production(T_at, p, multiplied(Y, ratio), MODEL.rates)
+        net, loss = means(net, loss, net_here, destroyed, Y, ratio, 1.0 / (before + 1))
         dT, dY = step(net, loss, heat, MODEL.rates)
-        T_at, ratio = ahead(T, Y, dT, dY, MODEL.rates)
+        T_at, ratio = end_of_step(T, Y, dT, dY, MODEL.rates)
     return dT, dY, loss
 
 
@@ -82,7 +85,7 @@ def ones(like):
 
 
 @triton.jit
-def grown(Y, ratio):
+def multiplied(Y, ratio):
     """Y_k ratio_k, float64."""
     out = ()
     for k in tl.static_range(len(Y)):
@@ -91,14 +94,18 @@ def grown(Y, ratio):
 
 
 @triton.jit
-def means(net, loss, here, gone, Y, ratio, share):
-    """What of the evaluations so far and of the newest, at Y ratio and with its `share`, is frozen:
-    creation less Y loss, and the loss frequencies."""
+def means(net, loss, net_here, destroyed, Y, ratio, share):
+    """Means over the evaluations, of which the newest has the weight `share`: the net rates at Y
+    and the loss frequencies.
+
+    net, loss: the means over the earlier ones; net_here, destroyed: net rates and destruction rates
+    [1/s] of the newest, at the mass fractions Y ratio.
+    """
     mean_net, mean_loss = (), ()
     for k in tl.static_range(len(Y)):
         y = Y[k].to(tl.float32)
-        newest = gone[k] / (y * ratio[k])
-        found = here[k] + y * (ratio[k] - 1.0) * newest
+        newest = destroyed[k] / (y * ratio[k])
+        found = net_here[k] + y * (ratio[k] - 1.0) * newest
         mean_net = mean_net + (net[k] + (found - net[k]) * share,)
         mean_loss = mean_loss + (loss[k] + (newest - loss[k]) * share,)
     return mean_net, mean_loss
@@ -106,7 +113,7 @@ def means(net, loss, here, gone, Y, ratio, share):
 
 @triton.jit
 def step(net, loss, heat, RATES: tl.constexpr):
-    """dT and dY with creation and loss frequency frozen (`QuasiSteadyState.step`)."""
+    """dT and dY with constant creation rates and loss frequencies (`QuasiSteadyState.step`)."""
     dT, dY = heat[0] * 0.0, ()
     for k in tl.static_range(len(net)):
         x = loss[k] * RATES.dt
@@ -117,13 +124,13 @@ def step(net, loss, heat, RATES: tl.constexpr):
 
 
 @triton.jit
-def ahead(T, Y, dT, dY, RATES: tl.constexpr):
-    """T of the step's end, and how many times Y the mass fractions are there: kept, as numbers of
-    float32, for the next evaluation."""
+def end_of_step(T, Y, dT, dY, RATES: tl.constexpr):
+    """T at the end of the step, float64, and the ratio of the mass fractions there to Y, float32,
+    for the next evaluation."""
     total, ratio = T * 0.0, ()
     for k in tl.static_range(len(Y)):
-        times_Y = 1.0 + dY[k] / Y[k].to(tl.float32)
-        ratio = ratio + (tl.where(times_Y < 1e-6, 1e-6, times_Y),)
+        growth = 1.0 + dY[k] / Y[k].to(tl.float32)
+        ratio = ratio + (tl.where(growth < 1e-6, 1e-6, growth),)
         total += Y[k] * ratio[k].to(tl.float64)
     T_at = T + dT.to(tl.float64)
     T_at = tl.where(T_at < real(RATES.T_min), real(RATES.T_min), T_at)
@@ -136,7 +143,7 @@ def change_of_F(Y, dY, MODEL: tl.constexpr):
     """F(Y + dY) - F(Y) of a species (`QuasiSteadyState.change_of_F`), float32; Y float64."""
     y = Y.to(tl.float32)
     growth = dY / y
-    # Exactly 1 at the floor, where nothing can decay: a GPU's division would be off by 1e-7.
+    # Exactly 1 at the floor, where Y cannot decay: the division on a GPU has an error of 1e-7.
     least = tl.where(y > MODEL.floor, MODEL.floor / y, 1.0)
     grown = tl.where(1.0 + growth < least, least, 1.0 + growth)
     growth = tl.where(growth < least - 1.0, least - 1.0, growth)

@@ -1,11 +1,12 @@
-"""A whole surrogate in one launch: [T, p, Y] read from memory once, written once, dt later.
+"""A whole surrogate as one Triton kernel, which reads each state once and writes it once.
 
-Takes a `Surrogate` of hidden widths up to 512 on a CUDA device; gives a `FusedSurrogate`, which
-answers as `Surrogate.forward` and `closed` do. A program of the kernel takes a block of states
-through the quasi-steady prediction (`fused_quasi_steady`, where the network corrects them),
-transform, layers (`fused_network`) and closure (`fused_closure`); nothing else is written to
-memory. Widths and mechanism are part of the program: each surrogate has its own, compiled in its
-first call.
+Takes a `Surrogate` with hidden layers of at most 512 units on a CUDA device; gives a
+`FusedSurrogate`, which computes what `Surrogate.forward` and `next_state_and_closure` do. Each
+program of the kernel takes a block of states through the quasi-steady prediction
+(`fused_quasi_steady`, if the network uses reaction rates), the transform, the layers
+(`fused_network`) and the closure (`fused_closure`); no intermediate result is written to memory.
+Widths and mechanism are part of the program, so each surrogate has its own, compiled in the first
+call.
 """
 
 from dataclasses import replace
@@ -27,12 +28,15 @@ from combred.surrogate.surrogate import Surrogate
 
 @triton.jit
 def state_tile(state, rows, n, N: tl.constexpr, C: tl.constexpr, LAST: tl.constexpr):
-    """(B, C) states of some rows, one where there are none. LAST: they are not needed again; which
-    also tells the compiler that it is not to keep what it read first."""
-    at = tl.arange(0, C)
-    there = (rows < n)[:, None] & (at < N)[None, :]
-    at = state + rows.to(tl.int64)[:, None] * N + at[None, :]
-    return tl.load(at, mask=there, other=1.0, eviction_policy="evict_first" if LAST else "")
+    """(B, C) states of some rows; 1 beyond the last row n and the last column N.
+
+    LAST: the states are not needed again. The different eviction policy also keeps the compiler
+    from holding the values of the first read in registers.
+    """
+    column = tl.arange(0, C)
+    exists = (rows < n)[:, None] & (column < N)[None, :]
+    at = state + rows.to(tl.int64)[:, None] * N + column[None, :]
+    return tl.load(at, mask=exists, other=1.0, eviction_policy="evict_first" if LAST else "")
 
 
 @triton.jit(noinline=True)
@@ -40,13 +44,13 @@ def features(
     state, first, n, mean, inverse_std, MODEL: tl.constexpr,
     N: tl.constexpr, C: tl.constexpr, B: tl.constexpr,
 ):  # fmt: skip
-    """(B, C) the network's input for the states from `first` on, float32, zero beyond column N.
+    """(B, C) inputs of the network for the states from `first` on, float32, zero beyond column N.
 
-    In float32, F(Y) = expm1(lam ln Y) / lam keeps its digits where Y is near 1, as of N2, which
-    hardly varies; MODEL.double: some species varies so little that F has to be float64.
+    In float32, F(Y) = expm1(lam ln Y) / lam is accurate where Y is near 1 and hardly varies, as for
+    N2. MODEL.double: some species varies so little that F has to be computed in float64.
 
-    noinline: else the layout that the network wants of its operands is carried back into here, and
-    everything spills.
+    noinline: otherwise the compiler propagates the layout of the network's operands into this
+    function, and all registers spill.
     """
     x = state_tile(state, first + tl.arange(0, B), n, N, C, False)
     _, total = normalized(columns(x, C), N)
@@ -68,82 +72,82 @@ def features(
 
 
 @triton.jit
-def qss_inputs(seen, mean, inverse_std, LAYER: tl.constexpr, C: tl.constexpr):
-    """The quasi-steady prediction, given by columns, as the pieces of the network's input after the state's
-    own C columns, standardised."""
+def qss_inputs(qss_features, mean, inverse_std, LAYER: tl.constexpr, C: tl.constexpr):
+    """Inputs of the network from the quasi-steady prediction, standardised: the pieces (B, width)
+    that follow the C columns of the state. qss_features: a tuple of columns (B,)."""
     pieces = ()
     for i in tl.static_range(1, len(LAYER.pieces)):
         at = LAYER.pieces[i][0] - C + tl.arange(0, LAYER.pieces[i][1])
-        x = tile(seen, LAYER.pieces[i][0] - C, LAYER.pieces[i][1])
+        x = tile(qss_features, LAYER.pieces[i][0] - C, LAYER.pieces[i][1])
         x = (x - tl.load(mean + at)[None, :]) * tl.load(inverse_std + at)[None, :]
         pieces = pieces + (x,)
     return pieces
 
 
 @triton.jit
-def answers(
-    state, first, n, beside, mean, inverse_std, weights, rest, bias, MODEL: tl.constexpr,
+def network_outputs(
+    state, first, n, qss_pieces, mean, inverse_std, weights, rest, bias, MODEL: tl.constexpr,
     PLAN: tl.constexpr, N: tl.constexpr, C: tl.constexpr, B: tl.constexpr, AT_ONCE: tl.constexpr,
 ):  # fmt: skip
-    """(B, C): what the network says of the B states from `first` on, AT_ONCE of them at a time;
-    `beside`: the inputs beside the state's own, pieces (B, width).
+    """(B, C) outputs of the network for the B states from `first` on, AT_ONCE states at a time.
 
-    Wide layers leave room for fewer states than a program has threads, and the closure wants one
-    for each.
+    qss_pieces: `qss_inputs`, or an empty tuple. The closure uses one thread per state; wide layers
+    leave room for fewer states at once than a program has threads.
     """
     PARTS: tl.constexpr = B // AT_ONCE
     if PARTS == 1:
         x = features(state, first, n, mean, inverse_std, MODEL, N, C, B)
-        return network((x,) + beside, weights, rest, bias, PLAN, B)
+        return network((x,) + qss_pieces, weights, rest, bias, PLAN, B)
     else:
-        all_of_them = tl.zeros((PARTS, AT_ONCE, C), tl.float32)
+        outputs = tl.zeros((PARTS, AT_ONCE, C), tl.float32)
         part = tl.arange(0, PARTS)[:, None, None]
         for i in tl.range(0, PARTS, num_stages=1):
             start = first + i * AT_ONCE
             x = features(state, start, n, mean, inverse_std, MODEL, N, C, AT_ONCE)
-            x = (x,) + parts(beside, part == i, PARTS, AT_ONCE)
+            x = (x,) + parts(qss_pieces, part == i, PARTS, AT_ONCE)
             z = network(x, weights, rest, bias, PLAN, AT_ONCE)
-            all_of_them = tl.where(part == i, z[None, :, :], all_of_them)
-        return tl.reshape(all_of_them, (B, C))
+            outputs = tl.where(part == i, z[None, :, :], outputs)
+        return tl.reshape(outputs, (B, C))
 
 
 @triton.jit
-def parts(x, this, PARTS: tl.constexpr, AT_ONCE: tl.constexpr):
-    """Of each piece (PARTS AT_ONCE, width) the states of one part: `this` tells which."""
+def parts(x, selected, PARTS: tl.constexpr, AT_ONCE: tl.constexpr):
+    """The states (AT_ONCE, width) of one part of each piece (PARTS AT_ONCE, width); `selected` is
+    one in that part."""
     out = ()
     for i in tl.static_range(len(x)):
-        apart = tl.reshape(x[i], (PARTS, AT_ONCE, x[i].shape[1]))
-        out = out + (tl.sum(tl.where(this, apart, 0.0), axis=0),)
+        split = tl.reshape(x[i], (PARTS, AT_ONCE, x[i].shape[1]))
+        out = out + (tl.sum(tl.where(selected, split, 0.0), axis=0),)
     return out
 
 
-# Neither of these makes the program faster, and each case would be compiled anew.
+# Specialising these would not make the program faster, and each case would be compiled separately.
 @triton.jit(
     do_not_specialize=["n"], do_not_specialize_on_alignment=["state", "later", "closure_error"]
 )
 def advance_kernel(
-    state, later, closure_error, n, mean, inverse_std, scale, told_mean, told_inverse_std,
+    state, later, closure_error, n, mean, inverse_std, scale, qss_mean, qss_inverse_std,
     weights, rest, bias, MODEL: tl.constexpr, PLAN: tl.constexpr, LIMITS: tl.constexpr,
     N: tl.constexpr, C: tl.constexpr, B: tl.constexpr, AT_ONCE: tl.constexpr,
 ):  # fmt: skip
-    """Rows program_id B and on of `later` (n, N), and of `closure_error` (n,) where LIMITS are given.
+    """B rows, from program_id B on, of `later` (n, N) and, with LIMITS, of `closure_error` (n,).
 
-    The state is read again for the network and for the closure, from cache: kept in registers, it
-    would leave them too few.
+    The state is read again, from cache, for the network and for the closure: keeping it would take
+    too many registers.
     """
     first = tl.program_id(0) * B
     rows = first + tl.arange(0, B)
-    told, beside = (), ()
+    qss_change, qss_pieces = (), ()
     if MODEL.rates is not None:
         before = columns(state_tile(state, rows, n, N, C, False), C)
-        told, seen = qss_prediction(before, scale, MODEL, N)
-        beside = qss_inputs(seen, told_mean, told_inverse_std, PLAN[0].first, C)
-    z = answers(
-        state, first, n, beside, mean, inverse_std, weights, rest, bias, MODEL, PLAN, N, C, B,
+        qss_change, qss_features = qss_prediction(before, scale, MODEL, N)
+        qss_pieces = qss_inputs(qss_features, qss_mean, qss_inverse_std, PLAN[0].first, C)
+    z = network_outputs(
+        state, first, n, qss_pieces, mean, inverse_std, weights, rest, bias, MODEL, PLAN, N, C, B,
         AT_ONCE,
     )  # fmt: skip
     before = columns(state_tile(state, rows, n, N, C, True), C)
-    after = apply_closure(before, columns(z, C), told, scale, MODEL, LIMITS, N)
+    after = apply_closure(before, columns(z, C), qss_change, scale, MODEL, LIMITS, N)
     for i in tl.static_range(N):
         tl.store(later + rows.to(tl.int64) * N + i, after[i], mask=rows < n)
     if LIMITS is not None:
@@ -151,12 +155,13 @@ def advance_kernel(
 
 
 class FusedSurrogate:
-    """A `Surrogate` as one kernel: calls take and give what its `forward` does, without gradient.
+    """A `Surrogate` as one kernel: a call computes what `Surrogate.forward` does, without gradient.
 
-    Weights are packed when it is made: after more training, make another. It lives on the
-    surrogate's device. The first call compiles (10 s, 20 s with the rates of 84 reactions, minutes
-    with those of 325), and has to precede the capture of a CUDA graph; no later one waits for the
-    device.
+    surrogate: see `packing.obstacle` for what can be fused; precision: a key of
+    `packing.PRECISIONS`. The weights are copied: make a new object after further training. It lives
+    on the device of the surrogate. The first call compiles (10 s; 20 s with the rates of 84
+    reactions, minutes with those of 325) and has to precede the capture of a CUDA graph; later
+    calls do not wait for the device. Raises ValueError if the surrogate cannot be fused.
     """
 
     def __init__(self, surrogate: Surrogate, precision: str):
@@ -167,12 +172,12 @@ class FusedSurrogate:
         self.surrogate, self.precision = surrogate, precision
         self.device = surrogate.max_mahalanobis.device
         columns = max(16, triton.next_power_of_2(surrogate.n))
-        told_columns = packing.told_columns(surrogate)
-        layers = packing.layers_of(surrogate.network.widths, columns, told_columns, precision)
+        qss_columns = packing.qss_columns(surrogate)
+        layers = packing.layers_of(surrogate.network.widths, columns, qss_columns, precision)
         steps = packing.plan(layers)
         self.blocking = packing.blocking(steps)
         self.tables = (
-            *packing.standardization(surrogate, columns, told_columns),
+            *packing.standardization(surrogate, columns, qss_columns),
             *packing.pack(surrogate, layers),
         )
         self.constants = {
@@ -182,48 +187,54 @@ class FusedSurrogate:
 
     @torch.no_grad()
     def __call__(self, state: Tensor, out: Tensor | None = None) -> Tensor:
-        """States [T, p, Y] (n, 2 + n_species) [K, Pa, -], float64, dt later; in `out` where it is
-        given, contiguous, of the same shape, and it may be `state` itself."""
-        return self._launch(state, out, doubt=False)[0]
+        """States one time step later.
+
+        state: (n, 2 + n_species) float64, columns T [K], p [Pa] and Y. The result has the same
+        shape; it is written to `out` if that is given: contiguous, of the same shape, and possibly
+        `state` itself. Raises ValueError if `state` or `out` has another shape, type or device.
+        """
+        return self._launch(state, out, with_closure_error=False)[0]
 
     @torch.no_grad()
     def next_state_and_closure(self, state: Tensor) -> tuple[Tensor, Tensor]:
-        """The states dt later, and what the closure moved of the network's answer (n,), in units of
-        what it may move: see `Surrogate.next_state_and_closure`."""
-        return self._launch(state, None, doubt=True)
+        """States one time step later, and the closure error (n,) of each: see
+        `Surrogate.next_state_and_closure`."""
+        return self._launch(state, None, with_closure_error=True)
 
     def advance(self, T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The kernel as an `Advance` (see `combred.chemistry.reactor`)."""
         return StateFunction(self, self.device).advance(T, p, Y)
 
-    def _launch(self, state: Tensor, out: Tensor | None, doubt: bool) -> tuple[Tensor, Tensor]:
+    def _launch(
+        self, state: Tensor, out: Tensor | None, with_closure_error: bool
+    ) -> tuple[Tensor, Tensor]:
         self.surrogate.require_states(state)
         require_device(state, self.device)
         state = state.contiguous()
         later = torch.empty_like(state) if out is None else out
         require_out(later, state)
-        doubts = torch.empty(len(state) if doubt else 0, dtype=torch.float64, device=state.device)
-        blocking, limits = self.blocking, self.limits if doubt else None
+        closure_error = state.new_empty(len(state) if with_closure_error else 0)
+        blocking, limits = self.blocking, self.limits if with_closure_error else None
         if not len(state):
-            return later, doubts
+            return later, closure_error
         try:
             with torch.cuda.device_of(state):
                 advance_kernel[(triton.cdiv(len(state), blocking.states),)](
-                    state, later, doubts, len(state), *self.tables, **self.constants,
+                    state, later, closure_error, len(state), *self.tables, **self.constants,
                     LIMITS=limits, B=blocking.states, AT_ONCE=blocking.at_once,
                     num_warps=blocking.warps, num_stages=blocking.stages, enable_fp_fusion=True,
                 )  # fmt: skip
         except triton.runtime.errors.OutOfResources:
-            # In the first call only: other devices have less shared memory than an H200.
+            # In the first call only, on a device with less shared memory than an H200.
             if blocking.stages == 1:
                 raise
             self.blocking = replace(blocking, stages=blocking.stages - 1)
-            return self._launch(state, later, doubt)
-        return later, doubts
+            return self._launch(state, later, with_closure_error)
+        return later, closure_error
 
 
 def require_device(state: Tensor, device: torch.device) -> None:
-    """ValueError unless states are where the surrogate is."""
+    """Raise ValueError unless the states are on the device of the surrogate."""
     if state.device != device:
         raise ValueError(
             f"the states are on {state.device}, the surrogate on {device}: move one of them, the "
@@ -232,7 +243,7 @@ def require_device(state: Tensor, device: torch.device) -> None:
 
 
 def require_out(out: Tensor, state: Tensor) -> None:
-    """ValueError unless `out` can take the states dt later."""
+    """Raise ValueError unless `out` can hold the states of the next time step."""
     fits = out.shape == state.shape and out.dtype == state.dtype and out.device == state.device
     if not fits or not out.is_contiguous():
         raise ValueError(

@@ -1,8 +1,9 @@
-"""Thermodynamics inside one Triton program: enthalpy, heat capacity, and T from enthalpy, float64.
+"""Thermodynamics in Triton: enthalpy, heat capacity, and T from enthalpy, float64.
 
-Called by `fused_closure` and, of single species, by `fused_quasi_steady`; what it computes is
-defined in `combred.chemistry.thermo`. Where T is looked for, the species' polynomials are summed once for a
-composition, below and above T_mid: what Newton's method then does for a state needs no species.
+Called by `fused_closure` and, for single species, by `fused_quasi_steady`;
+`combred.chemistry.thermo` defines the quantities. To solve for T, the polynomials of the species
+are summed once for a composition, below and above T_mid, so that Newton's method needs no further
+sums over species.
 """
 
 import triton
@@ -13,8 +14,8 @@ from combred.kernels.inference.fused_transform import real
 
 @triton.jit
 def enthalpy_sums(Y, MODEL: tl.constexpr):
-    """Coefficients of the mixture's enthalpy below and above T_mid: two tuples (c_0, ..., c_5) for
-    each of MODEL.T_mid, of the species that have it."""
+    """Coefficients of the enthalpy of the mixture: for each of MODEL.T_mid two tuples (c_0, ...,
+    c_5), below and above it, summed over the species that have it."""
     sums = ()
     for m in tl.static_range(len(MODEL.T_mid)):
         sums = sums + (summed_up(Y, MODEL.low, m, MODEL), summed_up(Y, MODEL.high, m, MODEL))
@@ -23,7 +24,7 @@ def enthalpy_sums(Y, MODEL: tl.constexpr):
 
 @triton.jit
 def summed_up(Y, coefficients: tl.constexpr, M: tl.constexpr, MODEL: tl.constexpr):
-    """sum_k Y_k c_kj over the species with the T_mid of number M; j = 0, ..., 5."""
+    """sum_k Y_k c_kj over the species whose T_mid has the index M; j = 0, ..., 5."""
     c = ()
     for j in tl.static_range(6):
         total = Y[0] * 0.0
@@ -36,8 +37,8 @@ def summed_up(Y, coefficients: tl.constexpr, M: tl.constexpr, MODEL: tl.constexp
 
 @triton.jit
 def enthalpy(sums, T, MODEL: tl.constexpr):
-    """Coefficients (c_0, ..., c_5) of h(T) = c_0 T + ... + c_4 T^5 + c_5 [J/kg] on the sides of
-    T_mid on which T lies."""
+    """Coefficients (c_0, ..., c_5) of h(T) = c_0 T + ... + c_4 T^5 + c_5 [J/kg] at T, each species
+    with those below or above its T_mid."""
     c = ()
     for j in tl.static_range(6):
         total = T * 0.0
@@ -49,20 +50,20 @@ def enthalpy(sums, T, MODEL: tl.constexpr):
 
 @triton.jit
 def polynomial(c, T):
-    """h [J/kg] of the coefficients `enthalpy`."""
+    """h [J/kg] at T from the coefficients of `enthalpy`."""
     return c[5] + T * (c[0] + T * (c[1] + T * (c[2] + T * (c[3] + T * c[4]))))
 
 
 @triton.jit
 def species_enthalpy(T, K: tl.constexpr, MODEL: tl.constexpr):
-    """h_k [J/kg] of one species."""
+    """Specific enthalpy h_k [J/kg] of one species."""
     low, high = polynomial(constants(MODEL.low[K]), T), polynomial(constants(MODEL.high[K]), T)
     return tl.where(T > real(MODEL.T_mid[MODEL.side[K]]), high, low)
 
 
 @triton.jit
 def species_cp(T, K: tl.constexpr, MODEL: tl.constexpr):
-    """cp_k [J/(kg K)] of one species."""
+    """Heat capacity cp_k [J/(kg K)] of one species."""
     low, high = slope(constants(MODEL.low[K]), T), slope(constants(MODEL.high[K]), T)
     return tl.where(T > real(MODEL.T_mid[MODEL.side[K]]), high, low)
 
@@ -78,23 +79,23 @@ def constants(row: tl.constexpr):
 
 @triton.jit
 def slope(c, T):
-    """cp [J/(kg K)] of the coefficients `enthalpy`."""
+    """cp = dh/dT [J/(kg K)] at T from the coefficients of `enthalpy`."""
     return c[0] + T * (2.0 * c[1] + T * (3.0 * c[2] + T * (4.0 * c[3] + T * (5.0 * c[4]))))
 
 
 @triton.jit
 def clipped(T, MODEL: tl.constexpr):
-    """T within [T_min / 2, T_max + 1000 K], as in `Thermo.temperature`; NaN stays."""
+    """T limited to [T_min / 2, T_max + 1000 K], as in `Thermo.temperature`; NaN is kept."""
     T = tl.where(T < real(MODEL.T_least), real(MODEL.T_least), T)
     return tl.where(T > real(MODEL.T_most), real(MODEL.T_most), T)
 
 
 @triton.jit
 def temperature(h, Y, guess, MODEL: tl.constexpr):
-    """T [K] with the enthalpy h [J/kg], by Newton's method from a guess [K].
+    """T [K] at which the enthalpy is h [J/kg], by Newton's method from a guess [K].
 
-    Four steps, as in `Thermo.temperature`. The slope cp is divided by in float32: that leaves 1e-7
-    of a step, for the next one.
+    Four steps, as in `Thermo.temperature`. The reciprocal of cp is float32: its error of 1e-7 of a
+    step is removed by the next one.
     """
     sums = enthalpy_sums(Y, MODEL)
     T = clipped(guess, MODEL)

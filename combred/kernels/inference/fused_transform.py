@@ -1,8 +1,7 @@
-"""Transforms inside one Triton program: between tiles and columns, Box-Cox and its inverse, the
-signed power, and functions that keep their digits near zero.
+"""Transforms in Triton: between tiles and columns, the inverse Box-Cox transform, the signed power,
+and functions that are accurate near zero.
 
-Called by the kernel of `combred.kernels.inference` and by all that is called `fused_...`; what they
-compute is defined in `combred.surrogate.transform`.
+Called by the other `fused_` modules; `combred.surrogate.transform` defines the transforms.
 """
 
 import triton
@@ -22,8 +21,8 @@ def columns(x, WIDTH: tl.constexpr):
 
 @triton.jit
 def tile(x, FIRST: tl.constexpr, WIDTH: tl.constexpr):
-    """The vectors FIRST and on of the tuple x side by side: (B, WIDTH), zero where there are none;
-    WIDTH a power of two."""
+    """(B, WIDTH): the vectors of the tuple x from FIRST on side by side, zero beyond the last;
+    WIDTH is a power of two."""
     if WIDTH == 1:
         if FIRST < len(x):
             return x[FIRST][:, None]
@@ -37,7 +36,7 @@ def tile(x, FIRST: tl.constexpr, WIDTH: tl.constexpr):
 
 @triton.jit
 def replaced(x, value, K: tl.constexpr):
-    """The tuple x with `value` at place K."""
+    """The tuple x with `value` at index K."""
     out = ()
     for k in tl.static_range(len(x)):
         if k == K:
@@ -49,25 +48,25 @@ def replaced(x, value, K: tl.constexpr):
 
 @triton.jit
 def real(x: tl.constexpr):
-    """A constant as float64: older versions of Triton would take it for float32."""
+    """A constant as float64; older versions of Triton would make it float32."""
     return tl.full((), x, tl.float64)
 
 
 @triton.jit
 def expm1(r):
-    """exp(r) - 1 in float32, exact to some 1e-7 of itself."""
+    """exp(r) - 1 in float32 with a relative error of some 1e-7."""
     return tl.where(tl.abs(r) < 0.25, small_expm1(r), tl.exp(r) - 1.0)
 
 
 @triton.jit
 def small_expm1(r):
-    """`expm1` where |r| < 0.25."""
+    """`expm1` for |r| < 0.25."""
     return r * (1.0 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120 + r * (1 / 720))))))
 
 
 @triton.jit
 def log1p(x):
-    """ln(1 + x) in float32, exact to some 1e-7 of itself where |x| < 0.25."""
+    """ln(1 + x) in float32 with a relative error of some 1e-7 for |x| < 0.25."""
     s = x / (2.0 + x)
     t = s * s
     return 2.0 * s * (1.0 + t * (1 / 3 + t * (1 / 5 + t * (1 / 7 + t * (1 / 9)))))
@@ -85,7 +84,7 @@ def signed_power(x, EXPONENT: tl.constexpr):
 
 @triton.jit
 def power(x, EXPONENT: tl.constexpr):
-    """x^EXPONENT in float32, x >= 0; by products where the exponent is whole."""
+    """x^EXPONENT in float32, x >= 0; by products if the exponent is an integer."""
     if EXPONENT == 1:
         return x
     elif EXPONENT % 1 != 0:
@@ -102,8 +101,8 @@ def power(x, EXPONENT: tl.constexpr):
 def power_less_one(u, EXPONENT: tl.constexpr):
     """(1 + u)^EXPONENT - 1 without cancellation, u >= -1, float32.
 
-    By ab - 1 = (a - 1) + (b - 1) + (a - 1)(b - 1) where the exponent is whole, as 1 / lam is for
-    lam = 0.1; else through float64.
+    By ab - 1 = (a - 1) + (b - 1) + (a - 1)(b - 1) if the exponent is an integer, as 1 / lam is for
+    lam = 0.1; otherwise in float64.
     """
     if EXPONENT == 1:
         return u
@@ -121,12 +120,12 @@ def power_less_one(u, EXPONENT: tl.constexpr):
 
 @triton.jit
 def raw_fraction(Y, change, MODEL: tl.constexpr):
-    """Y dt later, float64, of a species whose F changes by `change`: F^-1(F(Y) + dF)."""
+    """F^-1(F(Y) + dF), float64: the predicted mass fraction of a species before closure."""
     base = tl.where(Y < MODEL.floor, real(MODEL.floor), Y)
     u = MODEL.lam * change * tl.exp2(-MODEL.lam * tl.log2(base.to(tl.float32)))
     u = tl.where(u < -1.0, -1.0, u)
     e = power_less_one(u, MODEL.inverse_lam)
-    # Where little is left of Y, 1 + e would cancel.
+    # 1 + e would lose digits by cancellation where most of Y is consumed.
     far = e < -0.75
     left = tl.where(far, power(1.0 + u, MODEL.inverse_lam), 1.0).to(tl.float64)
     return base * (left + tl.where(far, 0.0, e).to(tl.float64))

@@ -1,6 +1,7 @@
-"""A surrogate as the fused kernel takes it: constants, padded weights, and how they are cut.
+"""The arguments of the fused kernel: constants, padded weights and how layers are cut into pieces.
 
-Takes a `Surrogate`; gives what `combred.kernels.inference` launches with. Nothing of Triton here.
+Takes a `Surrogate`; gives the tables and constants with which `fused_surrogate` launches its
+kernel. Does not import Triton.
 """
 
 from dataclasses import dataclass
@@ -12,11 +13,11 @@ from combred.kernels.inference.constants import Constants
 from combred.kernels.inference.reactions import Rates, rates_of
 from combred.surrogate.surrogate import Surrogate
 
-WIDEST = 512  # hidden units; wider layers do not fit on chip, and cuBLAS is good at them
-WIDEST_8 = 256  # on compute capability 8.x; wider ones get 32 registers, and spill everything
-MOST_TOLD = 256  # padded inputs beside the state's own, which are held through all of a program
-MOST_REACTIONS = 400  # written out one after another: with 325, compiling takes minutes
-# Products of the hidden layers, and of the first and the last, whose errors nothing mends.
+MAX_WIDTH = 512  # hidden units; wider layers do not fit on chip, and cuBLAS is efficient for them
+MAX_WIDTH_8 = 256  # on compute capability 8.x, where the compiler spills wider layers
+MAX_QSS_COLUMNS = 256  # padded inputs from the quasi-steady prediction, held in registers
+MAX_REACTIONS = 400  # reactions are unrolled: with 325, compiling takes minutes
+# Products of the hidden layers, and of the first and last layer, whose errors are not damped.
 PRECISIONS = {
     "ieee": ("ieee", "ieee"),
     "tf32x3": ("tf32x3", "tf32x3"),
@@ -28,8 +29,8 @@ PRECISIONS = {
 
 @dataclass(frozen=True)
 class Layer:
-    """Where a padded layer lies: the pieces (start, width) of its inputs, its widths, the first of
-    its weights and biases; the precision of its products."""
+    """A padded layer: the pieces (start, width) of its inputs, its padded widths, the offsets of
+    its weights and biases in the packed tables, and the precision of its products."""
 
     pieces: tuple[tuple[int, int], ...]
     width_in: int
@@ -41,7 +42,8 @@ class Layer:
 
 @dataclass(frozen=True)
 class Step:
-    """Two layers, the first of them `chunk` units at a time, or one; and the pieces they give."""
+    """Two layers that are computed together, `chunk` units of the first at a time, or one layer;
+    `out`: the pieces (start, width) of the result."""
 
     first: Layer
     second: Layer | None
@@ -51,8 +53,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Blocking:
-    """States of a program, of them at once in the network, warps, and the chunks of weights that
-    are on their way at once."""
+    """Launch parameters: states of a program, states in the network at once, warps, and chunks of
+    weights that are loaded ahead (`num_stages`)."""
 
     states: int
     at_once: int
@@ -64,10 +66,13 @@ class Blocking:
 class Model(Constants):
     """The numbers of transform, mechanism and closure that are constants of the program.
 
-    `elements` (n_elements, n_species): zero for inert species; `products`: theirs, of the `pairs`
-    (e, f), which have their `place` among them; `low`, `high` (n_species, 6): coefficients of the
-    enthalpy [J/kg], below and above T_mid [K], of which `side` tells each species' number;
-    `T_least`, `T_most` [K]; `power` of the target; `rates` that the network corrects, if it does.
+    `lam` and `floor` of the Box-Cox transform; `power` of the target; `inert` (n_species,);
+    `elements` (n_elements, n_species), zero for inert species; `pairs` (e, f) of elements, e <= f,
+    `place[e][f]` the index of a pair, and `products` of their rows of `elements`, (n_pairs,
+    n_species); `low`, `high` (n_species, 6): coefficients of the enthalpy [J/kg] below and above
+    T_mid [K]; `side` (n_species,): the index of each species' T_mid; `T_least`, `T_most` [K]: the
+    limits of Newton's method; `double`: see `fused_surrogate.features`; `rates`: the reaction
+    rates, or None if the network does not use them.
     """
 
     lam: float
@@ -88,37 +93,39 @@ class Model(Constants):
     T_most: float
     double: bool
     rates: Rates | None
-    iterations: int = 5  # and the last, linear: as many as in `ElementProjection`
+    iterations: int = 5  # and a last, linear one: as many as in `ElementProjection`
 
 
 def obstacle(surrogate: Surrogate) -> str | None:
-    """Why the surrogate cannot be fused, for the device that it is on; None where it can."""
+    """The reason why the surrogate cannot be fused on its device, or None if it can."""
     device, qss = surrogate.max_mahalanobis.device, surrogate.transform.qss
     old = device.type == "cuda" and torch.cuda.get_device_capability(device)[0] == 8
-    units, widest = max(surrogate.network.widths[1:-1], default=0), WIDEST_8 if old else WIDEST
+    units = max(surrogate.network.widths[1:-1], default=0)
+    widest = MAX_WIDTH_8 if old else MAX_WIDTH
     if units > widest:
         return f"a hidden layer of {units} units does not fit on chip, {widest} do"
-    if told_columns(surrogate) > MOST_TOLD:
-        told = surrogate.transform.n_inputs - surrogate.n
-        return f"{told} inputs of reaction rates do not fit on chip, {MOST_TOLD} do"
-    if qss is not None and qss.kinetics.n_reactions > MOST_REACTIONS:
+    if qss_columns(surrogate) > MAX_QSS_COLUMNS:
+        inputs = surrogate.transform.n_inputs - surrogate.n
+        return f"{inputs} inputs of reaction rates do not fit on chip, {MAX_QSS_COLUMNS} do"
+    if qss is not None and qss.kinetics.n_reactions > MAX_REACTIONS:
         return f"{qss.kinetics.n_reactions} reactions are too many to write out one by one"
     return None
 
 
-def told_columns(surrogate: Surrogate) -> int:
-    """Padded inputs of the network beside the state's own: the quasi-steady prediction."""
+def qss_columns(surrogate: Surrogate) -> int:
+    """Padded number of the network's inputs from the quasi-steady prediction."""
     return -(-(surrogate.transform.n_inputs - surrogate.n) // 16) * 16
 
 
 def require_precision(precision: str) -> None:
-    """ValueError unless `precision` is one of `PRECISIONS`."""
+    """Raise ValueError unless `precision` is a key of `PRECISIONS`."""
     if precision not in PRECISIONS:
         raise ValueError(f"precision is one of {', '.join(PRECISIONS)}, not {precision!r}")
 
 
 def pieces(width: int) -> tuple[tuple[int, int], ...]:
-    """(start, width) of powers of two, the largest first, at most 256, of a multiple of 16."""
+    """A width, a multiple of 16, cut into pieces (start, width): powers of two, at most 256, the
+    largest first."""
     found, start = [], 0
     while start < width:
         size = min(256, 1 << ((width - start).bit_length() - 1))
@@ -127,15 +134,15 @@ def pieces(width: int) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def layers_of(widths: list[int], columns: int, told_columns: int, precision: str) -> list[Layer]:
-    """Where the padded layers of a network lie, one after another; `columns`: of padded states, to
-    which the network answers, and beside which it sees the `told_columns`."""
-    padded = [columns + told_columns, *(-(-width // 32) * 32 for width in widths[1:-1]), columns]
+def layers_of(widths: list[int], columns: int, qss_columns: int, precision: str) -> list[Layer]:
+    """The padded layers of a network, one after another. The network has `columns` padded outputs,
+    one per column of a state, and `columns + qss_columns` padded inputs."""
+    padded = [columns + qss_columns, *(-(-width // 32) * 32 for width in widths[1:-1]), columns]
     hidden, outer = PRECISIONS[precision]
     layers, weights, bias = [], 0, 0
     for i, (m, n) in enumerate(zip(padded[:-1], padded[1:], strict=True)):
         kind = outer if i in (0, len(padded) - 2) else hidden
-        beside = ((columns + at, k) for at, k in pieces(told_columns))
+        beside = ((columns + at, k) for at, k in pieces(qss_columns))
         found = pieces(m) if i else ((0, columns), *beside)
         layers.append(Layer(found, m, n, weights, bias, kind))
         weights, bias = weights + m * n, bias + n
@@ -143,7 +150,7 @@ def layers_of(widths: list[int], columns: int, told_columns: int, precision: str
 
 
 def plan(layers: list[Layer]) -> tuple[Step, ...]:
-    """The layers in pairs, and the last alone where their number is odd."""
+    """The layers in pairs; the last one alone if their number is odd."""
     steps = []
     for first, second in zip(layers[0::2], [*layers[1::2], None], strict=False):
         out = (second or first).width_out
@@ -152,11 +159,11 @@ def plan(layers: list[Layer]) -> tuple[Step, ...]:
 
 
 def blocking(steps: tuple[Step, ...]) -> Blocking:
-    """By the width that a program holds on chip: at most half of the registers for the units that
-    are held, and no more than 227 KB of shared memory, an H200's.
+    """Launch parameters, by the largest number of units that a program holds on chip.
 
-    Measured are registers and spilled bytes, not times: with 118k weights, to have a thread for
-    each state, as with the others, would spill ten times as much.
+    These take at most half of the registers, and a program at most 227 KB of shared memory, as an
+    H200 has. The choice rests on registers and spilled bytes, not on times: with 118k weights, one
+    thread per state, as in narrower networks, would spill ten times as much.
     """
     held = max(sum(width for _, width in step.out) for step in steps)
     if held <= 128:
@@ -167,8 +174,11 @@ def blocking(steps: tuple[Step, ...]) -> Blocking:
 
 
 def pack(surrogate: Surrogate, layers: list[Layer]) -> tuple[Tensor, Tensor, Tensor]:
-    """Weights of the layers, padded with zeros, one after another; what bf16 leaves of them; and
-    the biases, float32. Weights are bf16 for the bf16 precisions; rounded, see `rounded`, for tf32.
+    """Packed tables: the padded weights of all layers, the part of them that bf16 drops, and the
+    biases.
+
+    Weights are bf16 with the bf16 precisions, rounded to tf32 (see `rounded`) with "tf32", and
+    float32 otherwise. The second table is empty unless the precisions are bf16. Biases are float32.
     """
     network = surrogate.network
     device = network.layers[0].weight.device
@@ -177,17 +187,16 @@ def pack(surrogate: Surrogate, layers: list[Layer]) -> tuple[Tensor, Tensor, Ten
     bias = torch.zeros(sum(layer.width_out for layer in layers), device=device)
     for layer, linear in zip(layers, network.layers, strict=True):
         n, m = linear.weight.shape
-        seen = (
-            surrogate.n if layer is layers[0] else m
-        )  # of the state; the quasi-steady prediction lies apart
+        # Inputs of the first layer from the quasi-steady prediction have pieces of their own.
+        of_state = surrogate.n if layer is layers[0] else m
         size = layer.width_in * layer.width_out
         tile = weights[layer.weights : layer.weights + size].view(layer.width_out, layer.width_in)
         own = linear.weight.detach()
         own = rounded(own, "tf32") if layer.precision == "tf32" else own
-        tile[:n, :seen] = own[:, :seen]
-        if m > seen:
+        tile[:n, :of_state] = own[:, :of_state]
+        if m > of_state:
             first = layer.pieces[1][0]
-            tile[:n, first : first + m - seen] = own[:, seen:]
+            tile[:n, first : first + m - of_state] = own[:, of_state:]
         bias[layer.bias : layer.bias + n] = linear.bias.detach()
     if layers[0].precision != "bf16x3":
         return weights, weights[:0], bias
@@ -196,24 +205,21 @@ def pack(surrogate: Surrogate, layers: list[Layer]) -> tuple[Tensor, Tensor, Ten
 
 
 def rounded(x: Tensor, precision: str) -> Tensor:
-    """x, float32, to the nearest number of 10 (tf32) or 7 (bf16) bits of mantissa, halves away from
-    zero: what the kernel does to operands."""
+    """x, float32, rounded to the nearest number with 10 (tf32) or 7 (bf16) bits of mantissa, halves
+    away from zero, as the kernel rounds the operands of matrix products."""
     dropped = {"tf32": 13, "bf16": 16}[precision]
     bits = x.contiguous().view(torch.int32) + (1 << (dropped - 1))
     return (bits & -(1 << dropped)).view(torch.float32)
 
 
-def standardization(surrogate: Surrogate, columns: int, told_columns: int) -> tuple[Tensor, ...]:
+def standardization(surrogate: Surrogate, columns: int, qss_columns: int) -> tuple[Tensor, ...]:
     """Mean (float64), 1 / std and the scale of the change (float32), padded to (columns,); mean and
-    1 / std of the quasi-steady prediction (float32), padded to (told_columns,)."""
+    1 / std of the features of the quasi-steady prediction (float32), padded to (qss_columns,)."""
     t = surrogate.transform
     single, double = torch.float32, torch.float64
     rows = [(t.mean, double, columns), (1.0 / t.std, single, columns), (t.scale, single, columns)]
-    if told_columns:
-        told = (t.qss_mean, 1.0 / t.qss_std)
-    else:
-        told = (t.scale[:0], t.scale[:0])
-    rows += [(values, single, told_columns) for values in told]
+    qss = (t.qss_mean, 1.0 / t.qss_std) if qss_columns else (t.scale[:0], t.scale[:0])
+    rows += [(values, single, qss_columns) for values in qss]
     padded = []
     for values, dtype, width in rows:
         row = torch.zeros(width, dtype=dtype, device=values.device)
@@ -223,7 +229,7 @@ def standardization(surrogate: Surrogate, columns: int, told_columns: int) -> tu
 
 
 def model_of(surrogate: Surrogate) -> Model:
-    """What the program takes of transform, thermodynamics and projection as constants."""
+    """The constants of the program: transform, thermodynamics, projection and reaction rates."""
     transform, thermo, projection = surrogate.transform, surrogate.thermo, surrogate.projection
     boxcox, qss = transform.boxcox, transform.qss
     elements = torch.zeros(projection.n_elements, surrogate.n - 2, dtype=torch.float64)
@@ -249,13 +255,13 @@ def model_of(surrogate: Surrogate) -> Model:
         side=tuple(mids.index(T) for T in thermo.T_mid.tolist()),
         T_least=thermo.T_min / 2,
         T_most=thermo.T_max + 1000.0,
-        double=transform.std[2:].min().item() < 1e-2,  # F itself is known to 1e-7
+        double=transform.std[2:].min().item() < 1e-2,  # float32 resolves F to 1e-7
         rates=rates_of(qss, transform.LARGEST) if qss is not None else None,
     )
 
 
 def _whole(x: float) -> float:
-    """x, or the whole number that it is but for rounding."""
+    """x, rounded to a whole number if it differs from it by no more than rounding."""
     return float(round(x)) if abs(x - round(x)) < 1e-9 else x
 
 

@@ -1,7 +1,7 @@
-"""The reaction rates of a surrogate as the fused kernel takes them: constants, zeros left out.
+"""The reactions of a mechanism as constants of the fused kernel, without their zeros.
 
-Takes a `QuasiSteadyState`; gives what `fused_kinetics` and `fused_quasi_steady` unroll. Nothing of
-Triton here.
+Takes a `QuasiSteadyState`; gives the `Rates` that `fused_kinetics` and `fused_quasi_steady` unroll.
+Does not import Triton.
 """
 
 import copy
@@ -15,13 +15,13 @@ from combred.chemistry.thermo import GAS_CONSTANT
 from combred.kernels.inference.constants import Constants
 from combred.surrogate.quasi_steady import QuasiSteadyState
 
-Sparse = tuple[tuple[int, float], ...]  # (species, coefficient), those that are not zero
+Sparse = tuple[tuple[int, float], ...]  # (species, coefficient) of the nonzero coefficients
 
 
 @dataclass(frozen=True)
 class Falloff:
-    """Where a reaction's rate constant goes at low pressure, and how widely it changes over: the
-    numbers of `Kinetics.broadening`, None where it has none."""
+    """Falloff of a reaction: its low-pressure rate (ln A, b, Ea / R), whether it is chemically
+    activated, and the parameters of Troe or SRI broadening (`Kinetics.broadening`) or None."""
 
     low: tuple[float, float, float]
     activated: bool
@@ -31,9 +31,13 @@ class Falloff:
 
 @dataclass(frozen=True)
 class Reaction:
-    """`arrhenius`: ln A (in kmol, m3 and s), b, Ea / R [K]; orders of the forward rate; `net`
-    stoichiometry; kg that a kmol of progress makes, and consumes either way; the number of its
-    collider, -1: none."""
+    """One reaction.
+
+    `arrhenius`: ln A (in kmol, m3 and s), b, Ea / R [K]; `orders` of the forward rate; `net`
+    stoichiometric coefficients; `made`: net kg of each species per kmol of progress;
+    `consumed_forward`, `consumed_reverse`: kg consumed per kmol in either direction; `collider`:
+    the index of its third body in `Rates.colliders`, -1 for none.
+    """
 
     arrhenius: tuple[float, float, float]
     orders: Sparse
@@ -48,13 +52,14 @@ class Reaction:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Rates(Constants):
-    """The reactions, what they share, and the quasi-steady step (see `QuasiSteadyState`).
+    """The reactions, the properties of the species, and the quasi-steady step (`QuasiSteadyState`).
 
-    `colliders`: efficiency of most species, and what Y_k adds of those that have another [kmol/kg];
-    `per_weight` [kmol/kg] and `ln_weights`: of the molecular weights; `gibbs_low`, `gibbs_high`
-    (n_species, 7): coefficients of g / RT by 1 - ln T, T, ..., T^4, 1 / T and 1, below and above
-    T_mid [K]; `ln_reference`: ln (p0 / R) [kmol K/m3]; dt [s]; T_min, T_max [K]; `columns` of
-    [T, p, Y] that change; `largest` quasi-steady change, in units of its scale.
+    `colliders`: for each third body the efficiency of most species, and for the others the
+    difference per kg of Y_k [kmol/kg]; `per_weight` [kmol/kg] and `ln_weights`: reciprocals and
+    logarithms of the molecular weights; `gibbs_low`, `gibbs_high` (n_species, 7): coefficients of
+    g / RT for 1 - ln T, T, ..., T^4, 1 / T and 1, below and above T_mid [K]; `ln_reference`:
+    ln(p0 / R) [kmol K/m3]; `evaluations` of the rates; `dt` [s]; `T_min`, `T_max` [K]; `columns` of
+    [T, p, Y] that change; `largest`: limit of the quasi-steady change in units of its scale.
     """
 
     reactions: tuple[Reaction, ...]
@@ -74,7 +79,7 @@ class Rates(Constants):
 
 
 def rates_of(qss: QuasiSteadyState, largest: float) -> Rates:
-    """A mechanism's rates as constants of the program; `largest`: of `StateTransform`."""
+    """The rates of a mechanism as constants of the program; `largest`: `StateTransform.LARGEST`."""
     qss = copy.deepcopy(qss).cpu()
     kinetics, thermo = qss.kinetics, qss.thermo
     reactions, colliders = _reactions_of(kinetics)
@@ -99,7 +104,8 @@ def rates_of(qss: QuasiSteadyState, largest: float) -> Rates:
 
 
 def _reactions_of(kinetics: Kinetics) -> tuple[tuple[Reaction, ...], tuple]:
-    """The reactions in the order of `kinetics`, and the distinct colliders that they number."""
+    """The reactions in the order of `kinetics`, and the distinct third bodies to which they
+    refer."""
     n_species = len(kinetics.weights)
     orders, arrhenius = kinetics.forward_of[:, :n_species], kinetics.forward_of[:, n_species:]
     first_body = kinetics.n_reactions - kinetics.n_bodies
@@ -134,13 +140,13 @@ def _falloff(kinetics: Kinetics, i: int) -> Falloff:
 
 
 def _collider(efficiencies: Tensor, weights: Tensor) -> tuple[float, Sparse]:
-    """The efficiency that most species have, and what those of others are more, per kg of them."""
+    """The efficiency of most species, and the differences of the others from it, per kg."""
     usual = efficiencies.mode().values.item()
     return usual, _sparse((efficiencies - usual) / weights)
 
 
 def _gibbs(nasa: Tensor) -> tuple[tuple[float, ...], ...]:
-    """NASA-7 as g / RT has it: a1 (1 - ln T) - a2 T / 2 - a3 T^2 / 6 - ... + a6 / T - a7."""
+    """NASA-7 coefficients of g / RT = a1 (1 - ln T) - a2 T / 2 - a3 T^2 / 6 - ... + a6 / T - a7."""
     divisors = nasa.new_tensor([1.0, -2.0, -6.0, -12.0, -20.0, 1.0, -1.0])
     return tuple(tuple(row) for row in (nasa / divisors).tolist())
 

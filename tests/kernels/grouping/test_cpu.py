@@ -24,7 +24,7 @@ def assert_same(rows: np.ndarray, threshold: float) -> torch.Tensor:
     return torch.bincount(labels)
 
 
-def test_the_public_operation_takes_this_one_for_rows_on_a_cpu(monkeypatch):
+def test_the_public_operation_uses_this_one_for_rows_on_a_cpu(monkeypatch):
     monkeypatch.setattr(cpu, "group", lambda *given: given)
     rows = torch.eye(2)
     assert kernels.group(rows, 0.5) == (rows, 0.5)
@@ -63,7 +63,7 @@ def test_more_rows_than_a_block(kind):
 
 @pytest.mark.parametrize("size", [254, 255, 256, 257, 508, 509, 600])
 def test_groups_larger_than_a_byte_counts(size):
-    # On a circle: rows of the next groups had more than 255 neighbours in the group that leaves.
+    # On a circle: rows of later groups have more than 255 neighbours in the first group.
     rng = np.random.default_rng(size)
     angle = np.concatenate([rng.uniform(-0.5, 0.5, size), rng.uniform(0.6, 2.0, size // 2)])
     rows = np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -80,8 +80,9 @@ def test_groups_larger_than_a_byte_counts(size):
 
 @pytest.mark.parametrize("many", [250, 255, 256, 257, 300, 512, 600])
 def test_a_row_far_from_the_main_row_of_a_large_group_loses_its_neighbours(many):
-    # A row at 45 degrees is like the many of a's group at 20, but not like a itself, and like the
-    # one at 70. Once a's group has left these are a pair: three rows elsewhere come before them.
+    # The row at 45 degrees is similar to the many rows at 20 degrees, which are in the group of the
+    # rows at 0, but not to their main row, and to the row at 70 degrees. Once that group is formed,
+    # the rows at 45 and 70 degrees are a pair; the three rows at 180 degrees form a group before.
     def at(degrees, count=1):
         angle = np.deg2rad(np.full(count, degrees))
         return np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -96,19 +97,19 @@ def test_a_row_far_from_the_main_row_of_a_large_group_loses_its_neighbours(many)
 @pytest.mark.parametrize("d", [24, 1601])
 @pytest.mark.parametrize("threshold", [0.5, 0.8, 0.9, 0.999])
 @pytest.mark.parametrize("pair", [0, 1 << 22])
-def test_pairs_near_the_threshold_are_told_apart(threshold, d, pair, monkeypatch):
+def test_pairs_near_the_threshold_are_classified_exactly(threshold, d, pair, monkeypatch):
     monkeypatch.setattr(cpu, "PAIR", pair)  # whether one by one, or all in one matrix product
-    # float32 knows cosines to 6e-8 at best; the definition's slack is 1e-12, and float64 rounding
-    # of a cosine is below 1e-14.
+    # float32 resolves cosines to 6e-8 at best; the tolerance of the definition is 1e-12, and the
+    # float64 rounding error of a cosine is below 1e-14.
     gaps = [0.0, 1e-13, 1e-10, 1e-8, 1e-7, 1e-5, -1e-11, -1e-10, -1e-8, -1e-7, -1e-6, -1e-4]
     rows = near_pairs(threshold, gaps, d)
     labels, _ = cpu.group(torch.from_numpy(rows), threshold)
-    alike = [int(labels[2 * i]) == int(labels[2 * i + 1]) for i in range(len(gaps))]
-    assert alike == [gap >= 0 for gap in gaps]
+    same_group = [int(labels[2 * i]) == int(labels[2 * i + 1]) for i in range(len(gaps))]
+    assert same_group == [gap >= 0 for gap in gaps]
     assert_same(rows, threshold)
 
 
-def test_negated_rows_are_alike_at_minus_one_alone():
+def test_negated_rows_are_similar_at_minus_one_alone():
     rows = np.array([[3.0, 4.0], [-0.3, -0.4]])
     assert assert_same(rows, -1.0).tolist() == [2]
     assert assert_same(rows, -1.0 + 1e-11).tolist() == [1, 1]
@@ -117,7 +118,7 @@ def test_negated_rows_are_alike_at_minus_one_alone():
 @pytest.mark.parametrize("products", [1, 64, 1 << 22])
 @pytest.mark.parametrize("pair", [0, 64, 1 << 22])
 def test_many_pairs_at_the_threshold(products, pair, monkeypatch):
-    # All are within rounding of float32: looked at again a few at a time, or all at once.
+    # All are within the rounding error of float32: computed again a few at a time, or all at once.
     monkeypatch.setattr(cpu, "PRODUCTS", products)
     monkeypatch.setattr(cpu, "PAIR", pair)
     rng = np.random.default_rng(0)
@@ -151,7 +152,7 @@ def test_no_rows_make_no_groups():
 
 
 @pytest.mark.parametrize("shape", [(5,), (2, 3, 4)])
-def test_what_is_not_rows_is_refused(shape):
+def test_weights_that_are_no_matrix_are_refused(shape):
     with pytest.raises(ValueError, match=r"rows \(m, d\)"):
         cpu.group(torch.ones(shape), 0.9)
 

@@ -18,13 +18,13 @@ THRESHOLDS = [0.0, 0.5, 0.8, 0.9, 0.999, 1.0]
 
 @pytest.fixture(scope="module")
 def shipped(triton):
-    """The module, with the sizes of blocks as they are."""
+    """The module of the GPU implementation, with its own block sizes."""
     return triton("combred.kernels.grouping.gpu")
 
 
 @pytest.fixture
 def grouping(shipped, triton, device, monkeypatch):
-    """The module, with larger blocks where it is interpreted."""
+    """The same module, with larger blocks where it is interpreted."""
     if device.type != "cuda":
         adjacency = triton("combred.kernels.grouping.adjacency")
         monkeypatch.setattr(adjacency, "TILE", 128)
@@ -64,7 +64,7 @@ def test_the_sizes_that_are_launched(shipped, device, kind, size):
     assert_same(shipped, device, kind(np.random.default_rng(size), size, 40), 0.8)
 
 
-def test_the_order_is_that_of_the_definition(grouping, device):
+def test_the_order_is_that_of_the_reference(grouping, device):
     # In the plane groups overlap: mains lose neighbours to others in between, and often tie.
     rng = np.random.default_rng(0)
     groups = 0
@@ -77,13 +77,13 @@ def test_the_order_is_that_of_the_definition(grouping, device):
 
 @pytest.mark.parametrize("d", [24, 1601])
 @pytest.mark.parametrize("threshold", [0.5, 0.8, 0.999])
-def test_pairs_near_the_threshold_are_told_apart(grouping, device, threshold, d):
-    # float32 knows cosines to 6e-8 at best; the definition's slack is 1e-12.
+def test_pairs_near_the_threshold_are_classified_exactly(grouping, device, threshold, d):
+    # float32 resolves cosines to 6e-8 at best; the tolerance of the definition is 1e-12.
     gaps = [0.0, 1e-13, 1e-10, 1e-8, 1e-7, 1e-5, -1e-11, -1e-10, -1e-8, -1e-7, -1e-6, -1e-4]
     rows = near_pairs(threshold, gaps, d)
     labels, _ = grouping.group(torch.from_numpy(rows).to(device), threshold)
-    alike = [int(labels[2 * i]) == int(labels[2 * i + 1]) for i in range(len(gaps))]
-    assert alike == [gap >= 0 for gap in gaps]
+    same_group = [int(labels[2 * i]) == int(labels[2 * i + 1]) for i in range(len(gaps))]
+    assert same_group == [gap >= 0 for gap in gaps]
     assert_same(grouping, device, rows, threshold)
 
 
@@ -153,7 +153,7 @@ def test_rows_in_blocks_make_the_same_groups(grouping, device, kind, threshold, 
 
 
 def test_few_rounds_are_needed(grouping, device, monkeypatch):
-    # Where the definition goes through one group after another. Each round claims once.
+    # The definition forms one group after another. Each round claims once.
     launches = []
     claim = grouping.rounds.claim_once
 
@@ -180,7 +180,7 @@ def test_rows_without_components_are_alone(grouping, device):
     assert labels.tolist() == mains.tolist() == [0, 1, 2]
 
 
-def test_what_is_not_rows_and_no_cosine_is_refused(grouping, device):
+def test_invalid_weights_and_thresholds_are_refused(grouping, device):
     with pytest.raises(ValueError, match=r"rows \(m, d\)"):
         grouping.group(torch.ones(5, device=device), 0.9)
     with pytest.raises(ValueError, match=r"\[-1, 1\]"):

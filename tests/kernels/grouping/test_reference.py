@@ -82,7 +82,7 @@ def test_a_float32_multiple_of_a_row_has_a_cosine_of_one():
     assert labels.tolist() == [0, 0, 0, 1]
 
 
-def test_every_row_is_in_one_group_and_like_its_main():
+def test_every_row_is_in_one_group_and_similar_to_its_main_row():
     rows = torch.tensor(clustered(np.random.default_rng(3), 200, 12))
     labels, mains = group(rows, 0.8)
     cosine = torch.nn.functional.cosine_similarity(rows, rows[mains[labels]])
@@ -92,7 +92,7 @@ def test_every_row_is_in_one_group_and_like_its_main():
 
 
 def test_ties_go_to_the_lowest_index():
-    # Two pairs and a chain of three whose middle row is alone in having two neighbours.
+    # Two pairs, and a chain of three in which only the middle row has two neighbours.
     angles = torch.tensor([0.0, 5.0, 100.0, 130.0, 160.0, 200.0, 205.0], dtype=torch.float64)
     rows = torch.stack([angles.deg2rad().cos(), angles.deg2rad().sin()], dim=1)
     labels, mains = group(rows, np.cos(np.deg2rad(31.0)))
@@ -100,7 +100,7 @@ def test_ties_go_to_the_lowest_index():
     assert labels.tolist() == [1, 1, 0, 0, 0, 2, 2]
 
 
-def test_zero_rows_are_like_nothing():
+def test_zero_rows_are_similar_to_no_other():
     for threshold in (-1.0, 0.0):
         labels, mains = group(torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]), threshold)
         assert labels.tolist() == [0, 1, 2] and mains.tolist() == [0, 1, 2]
@@ -112,7 +112,7 @@ def test_no_rows_make_no_groups():
 
 
 @pytest.mark.parametrize("shape", [(5,), (2, 3, 4)])
-def test_what_is_not_rows_is_refused(shape):
+def test_weights_that_are_no_matrix_are_refused(shape):
     with pytest.raises(ValueError, match=r"rows \(m, d\)"):
         group(torch.ones(shape), 0.9)
 

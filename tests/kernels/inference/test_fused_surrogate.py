@@ -1,4 +1,4 @@
-"""The fused surrogate against the eager one, in float64 and as it is.
+"""The fused surrogate against the eager one, with a network in float64 and in float32.
 
 On the GPU where there is one, else interpreted: a launch costs 0.3 s there for h2o2, 1 s for drm19
 and 2 s with its reaction rates, whatever the number of states.
@@ -23,9 +23,9 @@ from combred.surrogate.network import Network
 from combred.surrogate.surrogate import Surrogate
 from combred.surrogate.transform import make_transform
 
-# Of one step, against a network in float64: largest error of Y and of T [K], where a step changes Y
-# by at most 0.02 and T by at most 100 K. Rounding of float32 alone costs 1e-8 and 3e-5 K; with
-# reaction rates, which cancel near balance, 5e-4 K, in eager torch too.
+# Tolerances of Y and of T [K] for one step, against a network in float64; a step changes Y by at
+# most 0.02 and T by at most 100 K. Rounding in float32 alone causes errors of 1e-8 and 3e-5 K; with
+# reaction rates, which cancel near equilibrium, of 5e-4 K, in eager torch too.
 TOLERANCES = {
     "ieee": (1e-7, 5e-4),
     "bf16x3": (5e-6, 2e-2),
@@ -56,7 +56,7 @@ def correcting() -> Surrogate:
 
 
 def own_ignition(surrogate: Surrogate, steps: int) -> ignition.Rollout:
-    """A model's own rollout of 1700 K, stoichiometric, 1 atm, past ignition."""
+    """The rollout of a model from 1700 K, stoichiometric, 1 atm, past ignition."""
     case = ignition.Case(1700.0, ct.one_atm, 1.0)
     Y0 = load_mechanism("drm19.yaml").mixture("CH4:1", "O2:1, N2:3.76", 1.0)
     return ignition.march(surrogate, surrogate.dt, [case], Y0[None], [steps])[0]
@@ -74,13 +74,13 @@ def ignition_states(ignited) -> torch.Tensor:
 
 @pytest.fixture(scope="module")
 def exact_answers(shipped, ignition_states) -> tuple[torch.Tensor, torch.Tensor]:
-    """What the shipped model gives for the ignition's states with a network in float64."""
+    """Next states and closure errors of the ignition's states with a network in float64."""
     return in_float64(shipped).next_state_and_closure(ignition_states)
 
 
 @pytest.fixture(scope="module")
 def fused_answers(fused, device, shipped, ignition_states):
-    """A function of the precision: what the fused twin gives for the same states."""
+    """A function of the precision: next states and closure errors by the fused surrogate."""
     found = {}
 
     def answers(precision):
@@ -98,8 +98,8 @@ def states_of(rollout: ignition.Rollout, rows) -> torch.Tensor:
 
 
 def untrained(name: str, widths: list[int], lam=0.1, power=1 / 3, output=3.0, kinetics=0) -> tuple:
-    """A surrogate, and 32 states, fresh to burnt, to which its transform is fitted; `kinetics`:
-    evaluations of the reaction rates that it corrects."""
+    """An untrained surrogate, and the 32 states, unburnt to burnt, to which its transform is
+    fitted; `kinetics`: the number of evaluations of the reaction rates."""
     mechanism = load_mechanism(name)
     n = 2 + mechanism.n_species
     gas, states = mechanism.solution(), []
@@ -148,13 +148,13 @@ def element_error(mechanism, out: torch.Tensor, state: torch.Tensor) -> float:
 
 
 def relative(expected: torch.Tensor, state: torch.Tensor, share=1e-5) -> tuple[float, float]:
-    """A share of the largest change of Y and of T; float32 costs 1e-6 of them at most."""
+    """A share of the largest change of Y and of T; errors of float32 are 1e-6 of them at most."""
     change = (expected - state).abs()
     return share * change[:, 2:].max().item(), share * change[:, 0].max().item()
 
 
 def assert_close(out, expected, tolerance: tuple[float, float], error=None, expected_error=None):
-    """Y and T within the tolerance; error within a hundredth where it has one."""
+    """Y and T within the tolerance, and the closure error, if given, within a hundredth."""
     assert out.dtype == torch.float64 and out.shape == expected.shape
     out = out.cpu()
     assert (out - expected)[:, 2:].abs().max() < tolerance[0]
@@ -162,7 +162,7 @@ def assert_close(out, expected, tolerance: tuple[float, float], error=None, expe
     assert torch.equal(out[:, 1], expected[:, 1])
     assert (out[:, 2:] >= 0.0).all()
     if error is not None:
-        # What may be moved has a floor of 1e-4 of Y and 1 K: errors over those.
+        # The tolerance on the closure error has floors of some 1e-4 of Y and 1 K.
         limit = max(tolerance[0] / 1e-4, tolerance[1])
         assert torch.allclose(error.cpu(), expected_error, rtol=1e-2, atol=2 * limit)
 
@@ -171,7 +171,7 @@ def assert_close(out, expected, tolerance: tuple[float, float], error=None, expe
 
 
 @pytest.mark.parametrize("precision", TOLERANCES)
-def test_a_shipped_model_answers_as_in_float64(
+def test_a_shipped_model_predicts_as_in_float64(
     fused_answers, exact_answers, shipped, ignition_states, precision
 ):
     answers = fused_answers(precision)
@@ -179,7 +179,9 @@ def test_a_shipped_model_answers_as_in_float64(
 
 
 @pytest.mark.parametrize("precision", ["bf16x3", "tf32"])
-def test_and_one_that_corrects_reaction_rates(fused, device, correcting, precision, rates_ignited):
+def test_a_model_with_reaction_rates_predicts_as_in_float64(
+    fused, device, correcting, precision, rates_ignited
+):
     expected = in_float64(correcting).next_state_and_closure(rates_ignited)
     answers = fused(correcting, precision).next_state_and_closure(rates_ignited.to(device))
     tolerance = TOLERANCES[precision][0], max(TOLERANCES[precision][1], 2e-3)
@@ -291,7 +293,7 @@ def test_states_at_the_edges(fused, device, kinetics):
     rows = edges(state, load_mechanism("h2o2.yaml"))
     expected, expected_error = in_float64(surrogate).next_state_and_closure(rows)
     out, error = fused(surrogate).next_state_and_closure(rows.to(device))
-    # With rates, of air one closure fails and the other moves 1e4 times what it may.
+    # With rates, for air one closure fails and the other exceeds its tolerance 1e4 times.
     lost = expected_error.isinf() & (error.cpu() > 1e3)
     error, expected_error = (torch.where(lost, torch.inf, x.cpu()) for x in (error, expected_error))
     assert_close(out, expected, relative(expected, rows), error, expected_error)
@@ -331,7 +333,7 @@ def test_a_nan_stays_in_its_row(fused, device, kinetics):
 # -- calls -----------------------------------------------------------------------------------------
 
 
-def test_an_answer_where_it_is_wanted(fused, device):
+def test_the_result_is_written_to_out(fused, device):
     surrogate, state = untrained("h2o2.yaml", [24])
     twin, state = fused(surrogate), state.to(device)
     expected = twin(state)
@@ -362,7 +364,7 @@ def test_in_a_cuda_graph(fused, device):
     assert torch.equal(out, twin(expected))
 
 
-def test_the_door(triton, device, monkeypatch):
+def test_the_public_operation(triton, device, monkeypatch):
     module = triton("combred.kernels.inference.fused_surrogate")
     surrogate, state = untrained("h2o2.yaml", [24])
     surrogate = surrogate.to(device)
@@ -373,7 +375,7 @@ def test_the_door(triton, device, monkeypatch):
     assert not isinstance(kernels.advance(surrogate, "eager"), module.FusedSurrogate)
 
 
-def test_wide_layers_fall_back_and_say_so_once(caplog, monkeypatch):
+def test_wide_layers_fall_back_and_the_reason_is_logged_once(caplog, monkeypatch):
     monkeypatch.setattr(loading, "_logged", set())
     monkeypatch.setattr(kernels, "unavailable", lambda device: None)
     surrogate, state = untrained("h2o2.yaml", [600])
@@ -390,7 +392,7 @@ def test_wide_layers_fall_back_and_say_so_once(caplog, monkeypatch):
     assert eager(state, out=state) is state and torch.equal(state, later)
 
 
-def test_what_cannot_be_made_is_refused(monkeypatch, triton):
+def test_a_surrogate_that_cannot_be_fused_is_refused(monkeypatch, triton):
     triton("combred.kernels.inference.fused_surrogate")
     surrogate, _ = untrained("h2o2.yaml", [600])
     with pytest.raises(ValueError, match="eager and triton, not 'cuda'"):
@@ -405,18 +407,18 @@ def test_what_cannot_be_made_is_refused(monkeypatch, triton):
         kernels.advance(surrogate, "triton")
 
 
-def test_what_does_not_fit_is_told(monkeypatch):
+def test_limits_of_a_fused_surrogate(monkeypatch):
     surrogate, _ = untrained("h2o2.yaml", [300], kinetics=1)
     assert packing.obstacle(surrogate) is None
     device = SimpleNamespace(device=torch.device("cuda", 0))
     parts = {"network": surrogate.network, "transform": surrogate.transform, "n": surrogate.n}
-    for capability, told in (((9, 0), None), ((8, 6), "300 units does not fit on chip, 256 do")):
+    for capability, message in (((9, 0), None), ((8, 6), "300 units does not fit on chip, 256 do")):
         monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _, c=capability: c)
         found = packing.obstacle(SimpleNamespace(max_mahalanobis=device, **parts))
-        assert found is None if told is None else told in found
-    monkeypatch.setattr(packing, "MOST_REACTIONS", 28)
+        assert found is None if message is None else message in found
+    monkeypatch.setattr(packing, "MAX_REACTIONS", 28)
     assert "29 reactions are too many" in packing.obstacle(surrogate)
-    monkeypatch.setattr(packing, "MOST_TOLD", 16)
+    monkeypatch.setattr(packing, "MAX_QSS_COLUMNS", 16)
     assert "17 inputs of reaction rates do not fit" in packing.obstacle(surrogate)
 
 
@@ -424,7 +426,7 @@ def test_what_does_not_fit_is_told(monkeypatch):
 
 
 def test_through_the_front_step_by_step(fused, shipped, ignited):
-    # Steps into ignition, each from the answer to the last.
+    # Steps into ignition, each from the result of the previous one.
     n = 4
     start = int(np.argmax(np.gradient(ignited.T))) - n + 1
     advance = fused(shipped, "bf16x3").advance
@@ -442,7 +444,7 @@ def test_through_the_front_step_by_step(fused, shipped, ignited):
 
 
 class Rounding(Network):
-    """A network whose products have the operands of the kernel's: what a GPU's units would get."""
+    """A network whose matrix products have the rounded operands of the kernel on a GPU."""
 
     def __init__(self, network: Network, precision: str):
         super().__init__(network.widths)
@@ -460,7 +462,7 @@ class Rounding(Network):
 
 
 def operands(x, w, kind: str) -> list[tuple]:
-    """The pairs of factors whose products make x w^T."""
+    """The pairs of rounded factors whose products sum to x w^T."""
     if kind in ("ieee", "tf32x3"):
         return [(x, w)]
     if kind in ("tf32", "bf16"):
@@ -478,7 +480,7 @@ def test_the_rounding_network_errs_as_the_kernel_does(
     twin.network = Rounding(shipped.network, precision)
     outs = fused_answers(precision)[0].cpu(), twin(ignition_states)
     errors = [(out - exact_answers[0])[:, 2:].square().mean().sqrt().item() for out in outs]
-    assert 0.5 < errors[0] / errors[1] < 2.0  # activations on the edge are rounded either way
+    assert 0.5 < errors[0] / errors[1] < 2.0  # rounding differs where an activation is half way
 
 
 @pytest.mark.slow

@@ -38,6 +38,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_default_options = {"members": True}
 autodoc_preserve_defaults = True
+autodoc_inherit_docstrings = False
 
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",

@@ -31,7 +31,7 @@ def to_rst(lines: list[str]) -> list[str]:
 
 
 def _blocks(lines: list[str]) -> list[list[str]]:
-    """Paragraphs, lists and indented blocks, in order; blank lines inside an indented block stay."""
+    """Paragraphs, lists and indented blocks, in order; an indented block keeps its blank lines."""
     blocks: list[list[str]] = []
     open_block = False
     for line in (line.rstrip() for line in lines):

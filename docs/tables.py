@@ -343,8 +343,8 @@ def headline(model: str = "drm19-kinetics-38k") -> str:
     own, cvode = times[model]["median"], times["CVODE rtol 1e-06"]["median"]
     return (
         f"With {row['weights']:,} weights (`{model}`), ignition delays of methane/air are within "
-        f"{percent(found['worst'])} of CVODE's in {found['cases']} cases between 0.5 and 2 atm, and "
-        f"the speeds of {len(flames)} laminar flames at 1 atm within {percent(max(flames))}. A "
+        f"{percent(found['worst'])} of CVODE's in {found['cases']} cases between 0.5 and 2 atm, "
+        f"and the speeds of {len(flames)} laminar flames at 1 atm within {percent(max(flames))}. A "
         f"state costs {1e6 * own:.1f} us on one core, where CVODE takes {1e6 * cvode:.0f} us at a "
         "relative tolerance of 1e-6.\n"
     )

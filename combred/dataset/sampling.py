@@ -33,6 +33,13 @@ from combred.workers import open_pool
 RELAXED_PER_RUN = 3  # states taken from one relaxation: further ones cost next to nothing
 FLAME_CELLS = 40, 400  # least and most, of a flame that is split into diffusion and chemistry
 SPLIT_STEPS = 6  # of dt, before its states are taken
+LONGEST = 1.0  # s, for which an ignition is followed at most
+BURNT_TIME = 5e-3  # s, for which it is followed past ignition
+# Shares of the states on the trajectory, perturbed, and perturbed and relaxed.
+EXACT, PERTURBED, RELAXED = 1.0, 1.0, 1.0
+PERTURBATION = 1e-3, 0.1  # range of the width s of perturbed states, log-uniform
+RELAXED_PERTURBATION = 1e-2, 0.16  # the same before relaxation
+RELAXATION = 1e-7, 1e-4  # s, range of the relaxation time, log-uniform
 T_FLOOR, T_CEILING = 250.0, 3300.0  # K: a perturbation does not leave this
 
 
@@ -82,11 +89,9 @@ def _split(rows: int, count: int, settings: SamplingSettings) -> tuple[int, int,
     """Rows of each kind for each of `count` trajectories."""
     if count == 0:
         return 0, 0, 0
-    total = settings.exact + settings.perturbed + settings.relaxed
+    total = EXACT + PERTURBED + RELAXED
     each = rows / count / total
-    return tuple(
-        round(each * share) for share in (settings.exact, settings.perturbed, settings.relaxed)
-    )
+    return tuple(round(each * share) for share in (EXACT, PERTURBED, RELAXED))
 
 
 def _spread(low: float, high: float, count: int) -> np.ndarray:
@@ -116,9 +121,9 @@ class Sampler:
         pick = self.ignition if trajectory.kind == "ignition" else self.flame
         base = pick(trajectory, rng)
         around = base.T, base.p, base.Y
-        perturbed = self.perturb(rng, around, trajectory.perturbed, self.settings.perturbation)
+        perturbed = self.perturb(rng, around, trajectory.perturbed, PERTURBATION)
         runs = -(-trajectory.relaxed // RELAXED_PER_RUN)
-        wide = self.perturb(rng, around, runs, self.settings.relaxed_perturbation)
+        wide = self.perturb(rng, around, runs, RELAXED_PERTURBATION)
         parts = [
             base,
             self.label(*perturbed),
@@ -141,7 +146,7 @@ class Sampler:
         Y0 = self.mechanism.mixture(s.fuel, s.oxidizer, trajectory.phi)
         T0, p, n = trajectory.T, trajectory.p, trajectory.exact
         case = Case(T0, p, trajectory.phi)
-        t, T = history(self.reactor, case, Y0, s.longest, s.burnt_time)
+        t, T = history(self.reactor, case, Y0, LONGEST, BURNT_TIME)
         steepest = int(np.argmax(np.gradient(T, t)))
         tau = t[steepest]
         width = (T.max() - T.min()) / max(np.gradient(T, t)[steepest], 1e-300)
@@ -257,16 +262,9 @@ class Sampler:
             s = np.exp(rng.uniform(*np.log(width), n))
             u = rng.uniform(-1, 1, (n, Y.shape[1]))
             raw = np.where(Y[base] > 0, Y[base], 1.0) ** (1 + s[:, None] * u) * (Y[base] > 0)
-            if self.settings.keep_elements:
-                around = torch.tensor(Y[base])
-                closed = self.projection(torch.tensor(raw), around)
-                moved, error = closed.numpy(), self.projection.error(closed, around).numpy()
-            else:
-                inert = self.mechanism.inert
-                moved = np.where(inert, Y[base], raw)
-                room = Y[base][:, ~inert].sum(1) / moved[:, ~inert].sum(1)
-                moved = np.where(inert, moved, moved * room[:, None])
-                error = np.zeros(n)
+            around = torch.tensor(Y[base])
+            closed = self.projection(torch.tensor(raw), around)
+            moved, error = closed.numpy(), self.projection.error(closed, around).numpy()
             good = error < 1e-9
             rows = open_rows[good]
             noise = 400.0 * s * rng.standard_normal(n)
@@ -275,8 +273,8 @@ class Sampler:
             out_Y[rows] = moved[good]
             open_rows = open_rows[~good]
         raise ValueError(
-            f"no perturbation of width {width} keeps the elements: make sampling.perturbation and "
-            "sampling.relaxed_perturbation narrower"
+            f"no perturbation of width {width} keeps the elements: the states lie too close to "
+            "pure elements: choose other ranges of sampling.phi"
         )
 
     def relax(
@@ -286,7 +284,7 @@ class Sampler:
         parts = []
         for i in range(len(T)):
             n = min(RELAXED_PER_RUN, count - i * RELAXED_PER_RUN)
-            times = np.exp(rng.uniform(*np.log(self.settings.relaxation), n))
+            times = np.exp(rng.uniform(*np.log(RELAXATION), n))
             parts.append(self._follow((T[i], p[i], Y[i]), times))
         if not parts:
             return _block(*(np.empty(s) for s in (0, 0, (0, Y.shape[1]), 0, (0, Y.shape[1]))))

@@ -13,6 +13,13 @@ from torch import Tensor, nn
 from combred.chemistry.mechanism import Mechanism
 from combred.surrogate.quasi_steady import QuasiSteadyState
 
+# Of networks that are trained now; files tell their own.
+BOXCOX = 0.1  # exponent lambda of the Box-Cox transform of Y
+FLOOR = 1e-13  # mass fractions below are taken as this
+POWER = (
+    1 / 3
+)  # exponent of the signed power of the target; 1 is plain, and worse (docs/findings.md)
+
 
 class BoxCox(nn.Module):
     """F(Y) = (max(Y, floor)^lam - 1) / lam, and its inverse (Box & Cox, JRSS B 26, 1964).

@@ -12,7 +12,7 @@ from torch import Tensor
 from combred.dataset.states import CHUNK, FLAME, Block, StateTable
 from combred.surrogate.network import Network
 from combred.surrogate.transform import StateTransform
-from combred.training.losses import LOSSES
+from combred.training.losses import l1
 
 
 def fit_transform(transform: StateTransform, table: StateTable, held_out: np.ndarray) -> None:
@@ -127,7 +127,6 @@ class ValidationLoss:
         table: StateTable,
         transform: StateTransform,
         held_out: np.ndarray,
-        loss: str,
         device: torch.device,
     ):
         if not held_out.any():
@@ -135,7 +134,6 @@ class ValidationLoss:
                 "these states are of one trajectory, and none can be held out: sample more than "
                 "one (sampling.ignitions)"
             )
-        self.loss = LOSSES[loss]
         rows = np.flatnonzero(held_out)
         chosen = np.zeros(table.rows, dtype=bool)
         chosen[rows[:: max(1, len(rows) // 20_000)]] = True
@@ -146,15 +144,14 @@ class ValidationLoss:
         self.names = [str(name) for name in table.attributes["samplers"]]
 
     def __call__(self, network: Network) -> dict:
-        loss_of = self.loss
         with torch.no_grad():
             parts = [network(x) for x in self.x.split(4096)]
             prediction = torch.cat(parts)
             by_sampler = {}
             for i in np.unique(self.samplers):
                 rows = torch.from_numpy(self.samplers == i).to(self.x.device)
-                by_sampler[self.names[i]] = float(loss_of(prediction[rows], self.z[rows]))
+                by_sampler[self.names[i]] = float(l1(prediction[rows], self.z[rows]))
             return {
-                "validation": float(loss_of(prediction, self.z)),
+                "validation": float(l1(prediction, self.z)),
                 "validation_by_sampler": by_sampler,
             }

@@ -19,7 +19,7 @@ from combred.surrogate.network import Network
 from combred.surrogate.transform import StateTransform
 from combred.training.batches import Rows, ValidationLoss
 from combred.training.devices import Device, resolve_precision
-from combred.training.losses import LOSSES
+from combred.training.losses import l1
 from combred.training.optimizers import OPTIMIZERS, Optimizers
 from combred.training.progress import Progress, TrainingCheckpoint
 from combred.training.rollout_loss import Rollouts
@@ -28,6 +28,8 @@ from combred.training.schedules import batch_sizes, learning_rate
 # Where segments are marched, the gradient is cut to this norm: through many steps it can be steep.
 # With a trained network of 38,400 weights that of the rows was 0.14, that of 256 segments 2.5 to 9.
 GRADIENT_NORM = 1.0
+EVALUATE_EVERY = 200  # steps between two lines of metrics, at most
+MEMORY_ROWS = 4_000_000  # rows held in memory; more are streamed in buffers
 
 
 def forward_mixed(network: Network, x: Tensor, bf16: bool) -> Tensor:
@@ -57,7 +59,7 @@ class _Mixed(nn.Module):
 
 def marches(settings: TrainingSettings, step: int) -> bool:
     """Whether segments are marched in a step: in the last `rollout_share` of the steps."""
-    if not settings.rollout_steps:
+    if not settings.rollout_share:
         return False
     return step >= (1.0 - settings.rollout_share) * settings.steps
 
@@ -85,7 +87,7 @@ class TrainStep:
         Returns the losses of rows and of segments (2,)."""
         rank, world = self.device.rank, self.device.world
         self.optimizers.set_rate(learning_rate(self.settings, step))
-        loss = of_rows = LOSSES[self.settings.loss](self.model(x[rank::world]), z[rank::world])
+        loss = of_rows = l1(self.model(x[rank::world]), z[rank::world])
         of_segments = torch.zeros_like(of_rows)
         marched = marches(self.settings, step)
         if marched:
@@ -111,33 +113,35 @@ def train(
     device: Device,
     on_progress: Callable[[int, int, str], None] = lambda *_: None,
     rollouts: Rollouts | None = None,
+    *,
+    held_out: np.ndarray,
 ) -> dict:
     """Train `network` in place; returns the numbers of the run.
 
     `metrics`: a .jsonl file, one line per evaluation; beside it the checkpoint, <name>.checkpoint,
     from which an interrupted run resumes. The checkpoint stays until the caller has saved the
     result and calls `forget_checkpoint`. `on_progress` is told step, steps and the latest loss.
-    `rollouts`: the segments, where `settings.rollout_steps` asks for them; of the same network.
+    `rollouts`: the segments, where `settings.rollout_share` asks for them; of the same network.
     """
-    if bool(settings.rollout_steps) != bool(rollouts):
+    if bool(settings.rollout_share) != bool(rollouts):
         raise ValueError(
-            f"rollout_steps={settings.rollout_steps}, and {'' if rollouts else 'no '}segments given"
+            f"rollout_share={settings.rollout_share}, and {'' if rollouts else 'no '}segments given"
         )
-    held_out = table.held_out(settings.held_out, seed)
     precision, _ = resolve_precision(settings.precision, device.device)
     network.to(device.device)
     transform.to("cpu")
     rows = Rows(
-        table, transform, ~held_out, settings.memory_rows, device.device, seed,
+        table, transform, ~held_out, MEMORY_ROWS, device.device, seed,
         settings.flame_oversampling,
     )  # fmt: skip
-    check = ValidationLoss(table, transform, held_out, settings.loss, device.device)
+    check = ValidationLoss(table, transform, held_out, device.device)
     optimizers = OPTIMIZERS[settings.optimizer](network)
     descend = TrainStep(network, optimizers, settings, device, precision == "bf16", rollouts)
     made_from = table.rows, table.provenance, *([rollouts.provenance] if rollouts else [])
     store = TrainingCheckpoint(metrics, network, optimizers, settings, seed, made_from, device)
     done = store.resume()
     count, seen, sizes = done.count, done.seen, batch_sizes(settings)
+    every = max(1, min(EVALUATE_EVERY, settings.steps // 6))
     saved = time.monotonic()
     started = saved - done.seconds
     running = torch.tensor([done.running, done.rollouts], device=device.device)
@@ -145,7 +149,7 @@ def train(
         running += descend(step, x, z)
         count, seen = count + 1, seen + sizes[step]
         last = step + 1 == settings.steps
-        if (step + 1) % settings.evaluate_every == 0 or last:
+        if (step + 1) % every == 0 or last:
             line = _line(settings, step, sizes[step], running, count) | check(network)
             store.log(line)
             running.zero_()
@@ -176,7 +180,7 @@ def _line(settings: TrainingSettings, step: int, size: int, losses: Tensor, coun
     if not np.isfinite([of_rows, of_segments]).all():
         raise FloatingPointError(
             f"training diverged at step {step + 1}: loss {of_rows}"
-            + (f", of segments {of_segments}" if settings.rollout_steps else "")
+            + (f", of segments {of_segments}" if settings.rollout_share else "")
             + f". Lower the rate (now {settings.lr}) or take float32; the last checkpoint is kept."
         )
     line = {"step": step + 1, "lr": learning_rate(settings, step), "batch": size, "train": of_rows}

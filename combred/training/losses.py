@@ -1,17 +1,8 @@
-"""Training losses: functions of prediction and target, both (n, 2 + n_species)."""
+"""The training loss. The squared error lost in every comparison (docs/findings.md)."""
 
-import torch
 from torch import Tensor
 
 
 def l1(prediction: Tensor, target: Tensor) -> Tensor:
     """Mean absolute error: the loss of the papers, robust to the rare large changes."""
     return (prediction - target).abs().mean()
-
-
-def mse(prediction: Tensor, target: Tensor) -> Tensor:
-    """Mean squared error; on this map it lost in every comparison (docs/findings.md)."""
-    return torch.square(prediction - target).mean()
-
-
-LOSSES = {"l1": l1, "mse": mse}

@@ -82,8 +82,8 @@ class TrainingCheckpoint:
 def outcome_settings(settings: TrainingSettings) -> dict:
     """The settings that decide the outcome of a training, as opposed to how it is watched; those of
     segments only where segments are marched."""
-    without = ["checkpoint_seconds", "evaluate_every"]
-    if not settings.rollout_steps:
+    without = ["checkpoint_seconds"]
+    if not settings.rollout_share:
         without += [k for k in asdict(settings) if k.startswith("rollout_")]
     return {k: v for k, v in asdict(settings).items() if k not in without}
 

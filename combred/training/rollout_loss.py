@@ -10,9 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from combred.config import TrainingSettings
 from combred.dataset.segments import Segments, offsets
 from combred.surrogate.surrogate import Surrogate
+
+BATCH = 256  # segments of a training step
+FLOOR = 1e-3  # added to the change that an error is relative to, in standard changes a step
 
 
 class RolloutLoss(nn.Module):
@@ -68,15 +70,13 @@ class Rollouts:
         self,
         surrogate: Surrogate,
         segments: Segments,
-        settings: TrainingSettings,
         seed: int,
         device: torch.device,
     ):
-        wanted = len(offsets(settings.rollout_steps))
-        self.loss = RolloutLoss(surrogate, settings.rollout_steps, settings.rollout_floor)
+        self.loss = RolloutLoss(surrogate, segments.steps, FLOOR)
         self.loss.to(device)
-        self.states = torch.from_numpy(segments.states[:, :wanted]).to(device)
-        self.provenance, self.seed, self.batch = segments.provenance, seed, settings.rollout_batch
+        self.states = torch.from_numpy(segments.states).to(device)
+        self.provenance, self.seed, self.batch = segments.provenance, seed, BATCH
 
     def __call__(self, step: int, rank: int = 0, world: int = 1) -> Tensor:
         """The loss of the segments of a step; of every `world`-th of them where ranks share them."""

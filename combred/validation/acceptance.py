@@ -19,6 +19,9 @@ from combred.surrogate.surrogate import Surrogate
 from combred.threads import one_thread
 from combred.validation import timing
 
+SEED = 1  # of the cases
+FLAMES = 3  # flames that a limit on flames is judged by
+
 Progress = Callable[[str], Callable]  # a title -> a context manager that gives (done, total)
 
 
@@ -81,12 +84,12 @@ class AcceptanceCriteria:
         cls, reduction: ReductionSettings, validation: ValidationSettings
     ) -> "AcceptanceCriteria":
         """The criteria of the settings; cases of a kind are drawn only where a limit asks for them."""
-        limits, seed = reduction.limits, reduction.criteria_seed
+        limits, seed = reduction.limits, SEED
         ignitions, flames = [], []
         if limits.keys() & {"ignition", "ignition_mean"}:
             ignitions = draw_ignitions(validation, reduction.criteria_ignitions, seed)
         if "flame" in limits:
-            flames = draw_flames(validation, reduction.criteria_flames, seed)
+            flames = draw_flames(validation, FLAMES, seed)
         return cls(limits, ignitions, flames)
 
     def cases(self) -> dict[str, list[dict]]:

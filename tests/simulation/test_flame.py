@@ -10,7 +10,8 @@ import pytest
 from combred.chemistry.reactor import CVODE
 from combred.config import ChemistrySettings, ValidationSettings
 from combred.simulation import flame
-from combred.simulation.flame import burn, cases, compare, follow, fuel_index, reference, start
+from combred.simulation.flame import burn, cases, follow, fuel_index, reference, start
+from combred.simulation.flame_errors import compare
 from combred.simulation.moving_grid import FlameCase, MovingGrid
 
 DT = 1e-6

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from combred.pipeline.console import print_validation, progress, say
 from combred.pipeline.run import Run
 from combred.records import digest, read_json, write_json
-from combred.simulation import flame, ignition
+from combred.simulation import flame, flame_errors, ignition, ignition_errors
 from combred.surrogate.surrogate import Surrogate
 from combred.threads import one_thread
 from combred.validation import timing
@@ -52,7 +52,7 @@ def validate_ignitions(
         with progress(f"rollouts of stage {stage}") as bar, one_thread():
             solver = timing.scripted(surrogate)
             rollouts[name] = ignition.follow(solver, s.dt, references, bar)
-        results[name] = ignition.compare(mechanism, rollouts[name], references)
+        results[name] = ignition_errors.compare(mechanism, rollouts[name], references)
         results[name]["weights"] = surrogate.network.n_weights
         results[name]["widths"] = surrogate.network.widths
     write_rollouts(run.path("validation.h5"), rollouts, mechanism, run.validate_inputs())
@@ -83,7 +83,9 @@ def validate_flames(run: Run, surrogates: dict[int, Surrogate], networks: dict[s
             flames[name] = flame.follow(mechanism, solver, s.dt, flames["cvode"], s.validation, bar)
         inputs["networks"][name] = networks[name]
         write_flames(file, flames, mechanism, inputs)
-    return {name: flame.compare(mechanism, flames[name], flames["cvode"]) for name in networks}
+    return {
+        name: flame_errors.compare(mechanism, flames[name], flames["cvode"]) for name in networks
+    }
 
 
 def by_cvode(run: Run, title: str, reference: Callable[..., list]) -> list:

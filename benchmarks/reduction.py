@@ -35,7 +35,7 @@ from combred.records import digest, read_json, strict, write_json
 from combred.reduction import Merge, Units, gaussian_inputs
 from combred.reduction.calibration import relative_error
 from combred.reduction.size import count_parameters
-from combred.simulation import ignition
+from combred.simulation import ignition, ignition_errors
 from combred.surrogate.network import Network, initialize
 from combred.surrogate.surrogate import Surrogate
 from combred.threads import one_thread
@@ -180,7 +180,7 @@ class Table:
             rollouts = ignition.follow(
                 timing.scripted(surrogate), self.run.settings.dt, self.references
             )
-        found = ignition.compare(self.run.mechanism, rollouts, self.references)
+        found = ignition_errors.compare(self.run.mechanism, rollouts, self.references)
         return {
             "validation": self.loss(network)["validation"],
             "not_ignited": sum(not case["ignited"] for case in found["cases"]),

@@ -100,14 +100,14 @@ class CVODE:
     def __init__(self, mechanism: Mechanism, dt: float, rtol: float = 1e-8, atol: float = 1e-16):
         self.dt = dt
         self.failed = 0
-        self._reactor = Reactor(mechanism, rtol, atol)
+        self.reactor = Reactor(mechanism, rtol, atol)
 
     def advance(self, T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         T_next, Y_next = np.full(len(T), np.nan), np.full(Y.shape, np.nan)
         for i in range(len(T)):
             try:
-                self._reactor.start(T[i], p[i], Y[i])
-                T_next[i], Y_next[i] = self._reactor.advance(self.dt)
+                self.reactor.start(T[i], p[i], Y[i])
+                T_next[i], Y_next[i] = self.reactor.advance(self.dt)
             except IntegrationError:
                 self.failed += 1
         return T_next, Y_next

@@ -50,6 +50,12 @@ class Block:
     source: np.ndarray
     sampler: np.ndarray
 
+    @classmethod
+    def join(cls, blocks: list["Block"]) -> "Block":
+        """The rows of all `blocks` (one at least), in order."""
+        columns = [block.columns() for block in blocks]
+        return cls(**{name: np.concatenate([c[name] for c in columns]) for name in UNITS})
+
     def __len__(self) -> int:
         return len(self.T)
 

@@ -18,8 +18,6 @@ from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import CVODE, Advance, IntegrationError
 from combred.config import ChemistrySettings, ValidationSettings
 from combred.simulation.free_flame import COARSE, FINE, solve_free_flame
-from combred.simulation.ignition import TRACKED, appears
-from combred.simulation.metrics import relative_error, summarize
 from combred.simulation.moving_grid import FlameCase, MovingGrid, Profile, profile_of
 from combred.threads import one_thread
 from combred.workers import in_processes
@@ -289,67 +287,3 @@ def follow(
         flames.append(burn(mechanism, solver, dt, reference.profile, settings))
         on_progress(i + 1, len(references))
     return flames
-
-
-# -- errors ----------------------------------------------------------------------------------------
-
-
-def compare(mechanism: Mechanism, flames: list[Flame], references: list[Flame]) -> dict:
-    """The errors of flames against the references: each case, and median, mean and worst.
-
-    Errors of speed, thickness and peaks are relative; `burnt_T_error` [K] is in the last cell;
-    `profile_T_error` [K] is the largest along x once both fronts lie at the same place. Those of a
-    flame that failed (see `Flame.outcome`) are NaN in its row, infinite in mean and worst.
-    """
-    tracked = [name for name in TRACKED if appears(name, mechanism, references)]
-    rows = []
-    for flame, ref in zip(flames, references, strict=True):
-        peaks, T_errors = dict.fromkeys(tracked, np.nan), (np.nan, np.nan)
-        if flame.burns:
-            for name in tracked:
-                k = mechanism.index(name)
-                peaks[name] = relative_error(float(flame.Y[:, k].max()), float(ref.Y[:, k].max()))
-            T_errors = abs(float(flame.T[-1] - ref.T[-1])), profile_difference(flame, ref)
-        rows.append(
-            {
-                "case": str(ref.case),
-                "T": ref.case.T,
-                "p": ref.case.p,
-                "phi": ref.case.phi,
-                "steps": len(flame.t),
-                "outcome": flame.outcome,
-                "burns": flame.burns,
-                "steady": flame.steady,
-                "speed": flame.speed,
-                "displacement_speed": flame.displacement_speed,
-                "reference_speed": ref.speed,
-                "speed_error": relative_error(flame.speed, ref.speed),
-                "thickness": flame.thickness,
-                "reference_thickness": ref.thickness,
-                "thickness_error": relative_error(flame.thickness, ref.thickness),
-                "burnt_T_error": T_errors[0],
-                "profile_T_error": T_errors[1],
-                "peak_errors": peaks,
-            }
-        )
-    errors = ("speed_error", "thickness_error", "burnt_T_error", "profile_T_error")
-    speeds = [row["speed_error"] for row in rows]
-    worst = int(np.argmax(np.where(np.isfinite(speeds), speeds, np.inf)))
-    return {
-        "cases": rows,
-        "all_burn": all(row["burns"] for row in rows),
-        "all_steady": all(row["steady"] for row in rows),
-        "worst_case": rows[worst]["case"],
-        **{name: summarize([row[name] for row in rows]) for name in errors},
-        "peak_errors": {
-            name: summarize([row["peak_errors"][name] for row in rows]) for name in tracked
-        },
-    }
-
-
-def profile_difference(flame: Flame, ref: Flame) -> float:
-    """Largest difference of T [K] at the cells of `ref`, distances taken from each flame's front,
-    where both have cells; cubic splines between them."""
-    at = ref.x + (flame.front_x - ref.front_x)
-    inside = (at >= flame.x[0]) & (at <= flame.x[-1])
-    return float(np.abs(CubicSpline(flame.x, flame.T)(at) - ref.T)[inside].max())

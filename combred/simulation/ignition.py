@@ -14,15 +14,9 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import Advance, IntegrationError, Reactor
 from combred.config import ChemistrySettings, ValidationSettings
-from combred.simulation.metrics import IGNITED, ignition_delay, relative_error, summarize
+from combred.simulation.metrics import IGNITED, ignition_delay
 from combred.workers import in_processes
 
-TRACKED = (
-    "OH",
-    "CO",
-    "CH2O",
-    "H",
-)  # species whose peaks are compared, where the mechanism has them
 
 LONGEST = 0.1  # s, longest ignition delay that is waited for
 
@@ -119,8 +113,7 @@ def steps_to_equilibrium(
         if T > case.T0 + IGNITED:
             return int(np.ceil((1.3 * t + settings.burnt_time) / dt))
     raise ValueError(
-        f"the case {case} does not ignite within {LONGEST} s: choose hotter "
-        "validation.T0"
+        f"the case {case} does not ignite within {LONGEST} s: choose hotter validation.T0"
     )
 
 
@@ -208,67 +201,3 @@ def follow(
         [len(r.t) - 1 for r in references],
         on_progress,
     )
-
-
-def appears(name: str, mechanism: Mechanism, references: list[Rollout]) -> bool:
-    """Whether every reference makes some of a species, so that its peak can be compared."""
-    if name not in mechanism.species_names:
-        return False
-    k = mechanism.index(name)
-    return all(ref.Y[:, k].max() > 1e-12 for ref in references)
-
-
-def compare(mechanism: Mechanism, rollouts: list[Rollout], references: list[Rollout]) -> dict:
-    """The errors of rollouts against the references: each case, and median, mean and worst.
-
-    Delay and peak errors are relative; `burnt_T_error` [K] is at the last step; `largest_T_error`
-    after ignition [K] from 1.1 delays on; `element_drift` is the largest change of an element's
-    mass fraction along the rollout; `equilibrium_T_error` [K] against Cantera's HP equilibrium.
-    """
-    tracked = [name for name in TRACKED if appears(name, mechanism, references)]
-    gas = mechanism.solution()
-    rows = []
-    for rollout, ref in zip(rollouts, references, strict=True):
-        delay, ref_delay = rollout.delay, ref.delay
-        late = max(np.nan_to_num(delay), ref_delay) * 1.1
-        after = ref.t > late
-        gas.TPY = ref.case.T0, ref.case.p, ref.Y[0]
-        gas.equilibrate("HP")
-        elements = (rollout.Y - rollout.Y[0]) @ mechanism.elements.T
-        row = {
-            "case": str(ref.case),
-            "T0": ref.case.T0,
-            "p": ref.case.p,
-            "phi": ref.case.phi,
-            "steps": len(ref.t) - 1,
-            "ignited": bool(np.isfinite(delay)),
-            "delay": delay,
-            "reference_delay": ref_delay,
-            "delay_error": relative_error(delay, ref_delay),
-            "burnt_T_error": abs(float(rollout.T[-1] - ref.T[-1])),
-            "largest_T_error": float(np.max(np.abs(rollout.T - ref.T)[after]))
-            if after.any()
-            else np.nan,
-            "equilibrium_T_error": abs(float(rollout.T[-1] - gas.T)),
-            "element_drift": float(np.max(np.abs(elements))),
-            "peak_errors": {
-                name: relative_error(
-                    float(rollout.Y[:, mechanism.index(name)].max()),
-                    float(ref.Y[:, mechanism.index(name)].max()),
-                )
-                for name in tracked
-            },
-        }
-        rows.append(row)
-    delays = [row["delay_error"] for row in rows]
-    worst = int(np.argmax(np.where(np.isfinite(delays), delays, np.inf)))
-    return {
-        "cases": rows,
-        "all_ignite": all(row["ignited"] for row in rows),
-        "delay_error": summarize(delays),
-        "worst_case": rows[worst]["case"],
-        "burnt_T_error": summarize([row["burnt_T_error"] for row in rows]),
-        "peak_errors": {
-            name: summarize([row["peak_errors"][name] for row in rows]) for name in tracked
-        },
-    }

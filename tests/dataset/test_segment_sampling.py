@@ -10,7 +10,7 @@ import pytest
 from combred.chemistry.reactor import IntegrationError
 from combred.config import ChemistrySettings, SamplingSettings, SegmentSettings
 from combred.dataset import segment_sampling as module
-from combred.dataset.sampling import plan_trajectories
+from combred.dataset.plan import plan_trajectories
 from combred.dataset.segment_sampling import (
     FlameStates,
     SegmentSampler,

@@ -26,7 +26,7 @@ from combred.report.provenance import PYTHON
 from combred.report.similarity import block_means, condensation_numbers, ordered_similarity
 from combred.report.traces import PANELS, Trace, overview, worst_of_each
 from combred.report.verdict import alarms, sentence
-from combred.simulation import flame, ignition
+from combred.simulation import flame, flame_errors, ignition_errors
 from combred.simulation.flame import Flame
 from combred.simulation.ignition import Case, Rollout
 from combred.simulation.moving_grid import FlameCase, Profile
@@ -114,7 +114,7 @@ def make_run(
         (folder / f"{name}.jsonl").write_text(loss_lines(50 if stage else 100, 0.5))
         pairs = zip(cases, late, strict=True)
         groups[name] = [rollout(mechanism, case, error) for case, error in pairs]
-        results[name] = ignition.compare(mechanism, groups[name], groups["cvode"])
+        results[name] = ignition_errors.compare(mechanism, groups[name], groups["cvode"])
         results[name] |= {
             "weights": surrogate.network.n_weights,
             "widths": surrogate.network.widths,
@@ -370,7 +370,7 @@ def plant_flames(folder: Path, mechanism: Mechanism, errors: list[list[float]]) 
     for stage, stage_errors in enumerate(errors):
         pairs = zip(cases, stage_errors, strict=True)
         groups[f"stage{stage}"] = [planted_flame(mechanism, *pair) for pair in pairs]
-        result = flame.compare(mechanism, groups[f"stage{stage}"], groups["cvode"])
+        result = flame_errors.compare(mechanism, groups[f"stage{stage}"], groups["cvode"])
         validation["stages"][f"stage{stage}"]["flame"] = result
     write_json(folder / "validation.json", validation)
     inputs = {"cases": validation["flame_inputs"], "networks": {}}

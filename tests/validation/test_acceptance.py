@@ -176,6 +176,6 @@ def test_flames_are_asked_for_only_where_the_ignitions_pass(
     followed = []
     monkeypatch.setattr(criteria.flame, "follow", lambda *args: followed.append(args) or ["flame"])
     answer = {"speed_error": {"median": 0.1, "mean": 0.2, "worst": 0.3}}
-    monkeypatch.setattr(criteria.flame, "compare", lambda *args: answer)
+    monkeypatch.setattr(criteria.flame_errors, "compare", lambda *args: answer)
     errors = judge(drm19, surrogate_of, made, References(same, ["CVODE's"]), hot_flames, silent)
     assert bool(followed) == asked and errors.get("flame") == (0.3 if asked else None)

@@ -10,7 +10,7 @@ from combred.pipeline.run import Run
 from combred.pipeline.steps.cases import FLAMES, IGNITIONS, answers
 from combred.pipeline.steps.sample import Data
 from combred.records import digest, read_json, write_json
-from combred.simulation import flame, ignition
+from combred.simulation import flame_errors, ignition_errors
 from combred.surrogate.surrogate import Surrogate
 from combred.validation import timing
 
@@ -32,11 +32,11 @@ def validate(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
     burnt = answers(run, FLAMES, flames, names, networks) if flames.inputs else {}
     stages = {}
     for name, surrogate in names.items():
-        stages[name] = ignition.compare(run.mechanism, groups[name], groups["cvode"])
+        stages[name] = ignition_errors.compare(run.mechanism, groups[name], groups["cvode"])
         stages[name]["weights"] = surrogate.network.n_weights
         stages[name]["widths"] = surrogate.network.widths
         if burnt:
-            stages[name]["flame"] = flame.compare(run.mechanism, burnt[name], burnt["cvode"])
+            stages[name]["flame"] = flame_errors.compare(run.mechanism, burnt[name], burnt["cvode"])
     numbers = {
         "inputs": rollouts.inputs,
         "flame_inputs": flames.inputs,

@@ -19,7 +19,7 @@ from combred.pipeline import command as pipeline
 from combred.report import write_report
 from combred.report.criteria import draw_criteria
 from combred.report.style import style
-from combred.simulation import ignition
+from combred.simulation import ignition, ignition_errors
 from combred.surrogate.storage import load_surrogate
 from combred.validation import timing
 from combred.validation.storage import read_rollouts
@@ -129,7 +129,7 @@ def test_the_stage_is_the_smallest_that_passed_and_its_error_is_the_recorded_one
     references = read_rollouts(folder / "search/ignitions.h5", drm19)[0]["cvode"]
     surrogate = load_surrogate(folder / "stage1.safetensors", drm19)
     rollouts = ignition.follow(timing.scripted(surrogate), 1e-6, references)
-    error = ignition.compare(drm19, rollouts, references)["delay_error"]["worst"]
+    error = ignition_errors.compare(drm19, rollouts, references)["delay_error"]["worst"]
     assert error == pytest.approx(criteria["trace"][number]["errors"]["ignition"], rel=1e-6)
 
 

@@ -24,29 +24,29 @@ from combred.surrogate.network import Network
 class Stage:
     """One row of the stage table: condense hidden layer `layer` at `threshold`; or, where `layer`
     is 0, leave the share `parameters` of the first network's, in all layers, by `method`; that
-    share is what is looked for where there is a `gate`."""
+    share is what is looked for where there are `criteria`."""
 
     index: int
     layer: int = 0
     threshold: float = 0.0
     parameters: float = 0.0
     method: str = "condensation"
-    gate: str = ""
+    criteria: str = ""
 
     @property
     def what(self) -> str:
         """In words, as in "hidden layer 1 condensed at 0.9"."""
         if self.layer:
             return f"hidden layer {self.layer} condensed at {self.threshold}"
-        if self.gate:
-            return f"as few parameters left by {self.method} as pass {self.gate}"
+        if self.criteria:
+            return f"as few parameters left by {self.method} as pass {self.criteria}"
         return f"{100 * self.parameters:g} % of the parameters left by {self.method}"
 
 
 def stage_table(settings: ReductionSettings) -> list[Stage]:
     """Stages 1, 2, ... of the settings."""
-    if settings.gate:
-        return [Stage(1, method=settings.method, gate=settings.gate)]
+    if settings.criteria:
+        return [Stage(1, method=settings.method, criteria=settings.criteria)]
     if settings.parameters:
         return [
             Stage(i, parameters=share, method=settings.method)

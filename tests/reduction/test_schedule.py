@@ -155,10 +155,10 @@ def test_a_stage_by_parameters_chooses_all_widths(network, calibration):
         reduce_stage(half, second, replace(settings, min_width=30), calibration, full)
 
 
-def test_a_gate_is_a_table_of_one_stage():
-    settings = ReductionSettings(method="folding", gate="ignition:1%", parameters=[0.5, 0.2])
+def test_criteria_make_a_table_of_one_stage():
+    settings = ReductionSettings(method="folding", criteria="ignition:1%", parameters=[0.5, 0.2])
     (stage,) = stage_table(settings)
-    assert (stage.index, stage.method, stage.gate) == (1, "folding", "ignition:1%")
+    assert (stage.index, stage.method, stage.criteria) == (1, "folding", "ignition:1%")
     assert stage.what == "as few parameters left by folding as pass ignition:1%"
 
 

@@ -88,7 +88,7 @@ def reduced(
 ) -> tuple[nn.Module, nn.Module]:
     """`network` with the share `removed` of the units of each layer pruned, and merged."""
     method = functools.partial(
-        combred.reduction.methods.neuron_merging, criterion=criterion, t=t, weight=weight
+        combred.reduction.neuron_merging, criterion=criterion, t=t, weight=weight
     )
     pruned, merged = (
         combred.reduction.reduce(

@@ -16,10 +16,10 @@ from combred.reduction.methods.neuron_merging import magnitude, neuron_merging, 
 from combred.reduction.methods.table import METHODS
 from combred.reduction.operations import ChannelSelection
 from combred.reduction.reduce import reduce
-from combred.reduction.schedule import Stage, reduce_layer, reduce_stage, stage_table
+from combred.reduction.schedule import Stage, reduce_stage, stage_table
 from combred.reduction.search.attempts import Attempt, AttemptFolder, Shrunk
 from combred.reduction.search.shrink import ShrinkSettings, shrink_until
-from combred.reduction.size import Unreachable
+from combred.reduction.size import Unchanged, Unreachable
 from combred.reduction.units import Units, describe_units
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "Stage",
     "Survey",
     "Units",
+    "Unchanged",
     "Unreachable",
     "apply_merge",
     "brain_surgeon",
@@ -54,7 +55,6 @@ __all__ = [
     "neuron_merging",
     "reduce",
     "reduce_automatically",
-    "reduce_layer",
     "reduce_stage",
     "refit",
     "shrink_until",

@@ -31,6 +31,7 @@ class Cut:
     units_after: int
     groups: int  # kept units that stand for others too
     largest_group: int
+    dropped: int  # units that no kept unit stands for: pruned, or constant
     parameters_before: int
     parameters_after: int
     flops_before: int
@@ -89,6 +90,7 @@ class Job:
                     units_after=len(merge.kept),
                     groups=int((members > 1).sum()),
                     largest_group=int(members.max()),
+                    dropped=int((~choice.mixing.any(dim=0)).sum()),
                     parameters_before=before[0],
                     parameters_after=after[0],
                     flops_before=before[1],

@@ -25,6 +25,7 @@ from combred.reduction.methods.table import (
     resolve_compensation,
     resolve_method,
 )
+from combred.reduction.size import Unchanged
 from combred.reduction.tracing import evaluation
 from combred.surrogate.surrogate import Surrogate
 
@@ -64,8 +65,8 @@ def reduce(
     covariance of its training states. compensation: "least_squares" (the default with
     calibration), "own" (the method's mixing; the default without), "none" (pruning).
 
-    Raises ValueError for a network that cannot be traced, a layer that cannot be reduced (saying
-    why), and a cut that changes nothing.
+    Raises ValueError for a network that cannot be traced and a layer that cannot be reduced (saying
+    why); `Unchanged` where every unit stays; `Unreachable` for a budget that no widths meet.
     """
     far = {"threshold": threshold, "ratio": ratio}
     far |= {"parameters": parameters, "flops": flops, "error": error}
@@ -106,10 +107,10 @@ def reduce(
             job.error_of_one,
         )
     if all(cut.units_after == cut.units_before for cut in found.trace):
-        raise ValueError(
+        raise Unchanged(
             f"{name_of(method)} with {kind}={amount} changes nothing: all "
-            f"{sum(layer.units for layer in targets)} units stay. Nothing is alike that far, or "
-            "the share is too large: ask for more."
+            f"{sum(layer.units for layer in targets)} units stay. No units are that similar, or "
+            "the share that stays is too large."
         )
     return replace(found, untouched=untouched)
 

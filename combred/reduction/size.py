@@ -14,6 +14,10 @@ class Unreachable(ValueError):
     """A network cannot be made so small."""
 
 
+class Unchanged(ValueError):
+    """A reduction leaves every unit where it is."""
+
+
 def count_parameters(network: nn.Module) -> int:
     """Parameters of a network, each counted once."""
     return sum(p.numel() for p in network.parameters())

@@ -11,8 +11,7 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 import combred
-from combred.reduction import METHODS, Merge, condense, find_layers, magnitude
-from combred.reduction.methods import neuron_merging
+from combred.reduction import METHODS, Merge, condense, find_layers, magnitude, neuron_merging
 from combred.reduction.methods.table import COMPENSATIONS
 from combred.surrogate.export import export_torchscript, load_torchscript, make_card
 from combred.surrogate.network import Network

@@ -19,7 +19,7 @@ import torch
 from combred.chemistry.mechanism import Mechanism
 from combred.config import ReductionSettings, Settings
 from combred.records import digest, write_json
-from combred.reduction import Stage, reduce_layer
+from combred.reduction import Stage, reduce_stage
 from combred.report import blocks, write_report
 from combred.report.folder import read_folder
 from combred.report.provenance import PYTHON
@@ -107,7 +107,9 @@ def make_run(
             reduction = ReductionSettings(min_width=2)
             step = Stage(stage, 1, 0.999 if stage == 1 else 0.4 / stage)
             with torch.no_grad():
-                surrogate.network, record = reduce_layer(surrogate.network, step, reduction, x)
+                surrogate.network, record = reduce_stage(
+                    surrogate.network, step, reduction, x, surrogate.network.n_weights
+                )
             record |= {"validation_before": 0.05, "validation_merged": 0.06}
             records.append(record | {"retraining": {"validation": 0.055, "seconds": 30.0}})
         save_surrogate(weights, surrogate, mechanism)

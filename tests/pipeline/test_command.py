@@ -20,7 +20,6 @@ from combred.config import resolve
 from combred.dataset.sampling import Sampler
 from combred.pipeline import command as pipeline
 from combred.pipeline.steps import cases
-
 from combred.surrogate import storage
 from combred.surrogate.export import load_torchscript
 
@@ -35,8 +34,14 @@ TINY = Command(
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory) -> Path:
-    """A tiny run, done in one go."""
-    return finished_run(TINY, tmp_path_factory.mktemp("finished"))
+    """A tiny run, done in one go; the networks that it read are named in `read.json`."""
+    folder, read = tmp_path_factory.mktemp("finished"), []
+    whole = storage._read
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(storage, "_read", lambda path: (read.append(path.name), whole(path))[1])
+        finished_run(TINY, folder)
+    (folder / "read.json").write_text(json.dumps(read))
+    return folder
 
 
 def kill_when(folder: Path, seen, *arguments: str) -> None:
@@ -150,8 +155,6 @@ def test_killed_at_every_long_step_it_resumes_to_the_same_result(finished, tmp_p
 
     kill_when(tmp_path, labelling)
     assert not (tmp_path / "runs/tiny/states.h5").exists()
-    kill_when(tmp_path, lambda folder: (folder / "states.h5").exists())  # amid the segments
-    assert not (tmp_path / "runs/tiny/segments.h5").exists()
     kill_when(tmp_path, lambda folder: (folder / "stage0.checkpoint").exists())
     assert not (tmp_path / "runs/tiny/stage0.safetensors").exists()
     kill_when(tmp_path, lambda folder: (folder / "stage1.checkpoint").exists())
@@ -209,13 +212,11 @@ def test_the_settings_are_written_before_the_first_step(tmp_path, call, monkeypa
     assert settings["sampling"]["states"] == 400 and settings["sampling"]["fuel"] == "CH4:1"
 
 
-def test_a_fresh_run_reads_no_network_twice(tmp_path, call, monkeypatch):
-    read = []
-    whole = storage._read
-    monkeypatch.setattr(storage, "_read", lambda path: (read.append(path.name), whole(path))[1])
-    assert call(TINY, tmp_path, "stage=1")[0] == 0
-    # The reduced network before its retraining, and each stage for the figures of the report.
-    assert read == ["stage1.merged.safetensors", "stage0.safetensors", "stage1.safetensors"]
+def test_a_fresh_run_reads_no_network_twice(finished):
+    # Each reduced network before its retraining, and each stage for the figures of the report.
+    read = json.loads((finished / "read.json").read_text())
+    merged = [f"stage{i}.merged.safetensors" for i in (1, 2)]
+    assert read == [*merged, *(f"stage{i}.safetensors" for i in range(3))]
 
 
 def torchrun(folder: Path, only: str) -> str:
@@ -274,7 +275,8 @@ def test_other_settings_are_refused_not_mixed(copy, call):
 
 
 def test_a_network_trained_on_other_states_is_refused(copy, call):
-    (copy / "runs/tiny/states.h5").unlink()
+    for name in ("states.h5", "segments.h5"):
+        (copy / "runs/tiny" / name).unlink()
     status, output = call(TINY, copy, "sampling.states=420")
     assert status == 2 and "stage0.safetensors was made with other settings" in output
     assert "states.sampling.states: 400 then, 420 now" in output
@@ -335,7 +337,7 @@ def test_a_damaged_network_is_refused(copy, call):
     path = copy / "runs/tiny/stage1.safetensors"
     path.write_bytes(path.read_bytes()[:-100])
     status, output = call(TINY, copy, "only=validate")
-    assert status == 2 and "stage1.safetensors is not a whole" in output
+    assert status == 2 and "stage1.safetensors is not" in output and "Delete it" in output
 
 
 @pytest.mark.parametrize("step", ["sample", "train", "reduce", "export"])
@@ -404,7 +406,7 @@ def test_what_cvode_cannot_do_is_counted(tmp_path, call, monkeypatch):
             return future
 
     monkeypatch.setattr(sampling, "open_pool", lambda n, start, *args: Here(n, None, start, args))
-    status, output = call(TINY, tmp_path, "only=sample")
+    status, output = call(TINY, tmp_path, "only=sample", "segments.steps=0")
     assert status == 0
     numbers = json.loads((tmp_path / "runs/tiny/sample.json").read_text())
     assert numbers["failed_rows"] > 20 and "more than 2 % failed" in output

@@ -280,7 +280,8 @@ def require_steady(flame: Flame) -> Flame:
         raise ValueError(
             f"CVODE's flame of the case {flame.case} is not steady after {len(flame.t)} steps "
             f"(outcome: {flame.outcome}), and so no reference: choose other validation.flame_phi "
-            "or validation.flame_T, a longer validation.flame_longest, or more validation.flame_cells"
+            "or validation.flame_T, a longer validation.flame_longest, or more "
+            "validation.flame_cells"
         )
     return flame
 

@@ -258,8 +258,8 @@ class Sampler:
         return Block.join(parts)
 
     def label(self, T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> Block:
-        """The states T (n,) [K], p (n,) [Pa], Y (n, n_species), labelled by CVODE over dt, each from
-        a cold start; undershoots of Y are set to zero before and after."""
+        """The states T (n,) [K], p (n,) [Pa], Y (n, n_species), labelled by CVODE over dt, each
+        from a cold start; undershoots of Y are set to zero before and after."""
         Y = _without_undershoots(Y)
         T_next, Y_next = self.cvode.advance(T, p, Y)
         return _block(T, p, Y, T_next, _without_undershoots(Y_next))

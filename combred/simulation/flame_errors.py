@@ -1,7 +1,7 @@
 """Errors of flames against CVODE: speed, thickness, temperatures, peaks of radicals.
 
-Takes the flames of a solver and those of CVODE (`combred.simulation.flame`) for the same cases;
-gives plain numbers for validation.json.
+Takes the flames of a solver and of CVODE (`combred.simulation.flame`) of the same cases; gives
+plain numbers for validation.json.
 """
 
 import numpy as np

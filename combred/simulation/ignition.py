@@ -1,8 +1,9 @@
-"""0D validation: ignitions marched with any `Advance`, step dt, past ignition to equilibrium.
+"""0D ignitions: adiabatic reactors at constant pressure, marched in steps dt to equilibrium.
 
-Takes an `Advance`; gives rollouts and their errors against those of CVODE, one uninterrupted
-integration of each case, read out at the multiples of dt. With CVODE as its own surrogate, started
-cold in every step, the errors are those of its tolerances: some 1e-6 of a delay.
+Takes settings and an `Advance`; gives a `Rollout` of each case. The references are CVODE's: one
+uninterrupted integration of each case, read out at the multiples of dt. `CVODE` as an `Advance`,
+started cold in every step, differs from them by its tolerances: some 1e-6 of a delay.
+`combred.simulation.ignition_errors` compares.
 """
 
 from collections.abc import Callable
@@ -17,13 +18,12 @@ from combred.config import ChemistrySettings, ValidationSettings
 from combred.simulation.metrics import IGNITED, ignition_delay
 from combred.workers import in_processes
 
-
 LONGEST = 0.1  # s, longest ignition delay that is waited for
 
 
 @dataclass(frozen=True)
 class Case:
-    """An ignition: T0 [K], p [Pa], equivalence ratio."""
+    """The parameters of an ignition: initial temperature T0 [K], p [Pa], equivalence ratio phi."""
 
     T0: float
     p: float
@@ -35,7 +35,7 @@ class Case:
 
 @dataclass
 class Rollout:
-    """One case marched: t (n,) [s], T (n,) [K], Y (n, n_species)."""
+    """The states of one case: t (n,) [s], T (n,) [K], Y (n, n_species), the initial state first."""
 
     case: Case
     t: np.ndarray
@@ -44,11 +44,12 @@ class Rollout:
 
     @property
     def delay(self) -> float:
+        """Ignition delay [s] (`combred.simulation.metrics`), NaN where it does not ignite."""
         return ignition_delay(self.t, self.T)
 
 
 def cases(settings: ValidationSettings) -> list[Case]:
-    """Every combination of the temperatures, pressures and equivalence ratios of the settings."""
+    """All combinations of the temperatures, pressures and equivalence ratios of `settings`."""
     return [Case(T0, p, phi) for T0 in settings.T0 for p in settings.p for phi in settings.phi]
 
 
@@ -60,9 +61,11 @@ def march(
     steps: list[int],
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> list[Rollout]:
-    """March each case from its mass fractions Y0 (n_cases, n_species) over its number of `steps`.
+    """March the cases `todo` with `solver`, whose step is dt [s].
 
-    All cases advance in one batch; those that have done their steps leave it.
+    Y0 (n_cases, n_species): initial mass fractions; steps (n_cases,): how many steps each case
+    takes; on_progress(steps done, most steps). All cases advance in one batch, from which a case is
+    dropped after its last step.
     """
     T = [np.full(n + 1, np.nan) for n in steps]
     Y = [np.full((n + 1, Y0.shape[1]), np.nan) for n in steps]
@@ -86,7 +89,8 @@ def march(
 
 
 def mixtures(mechanism: Mechanism, todo: list[Case], fuel: str, oxidizer: str) -> np.ndarray:
-    """Initial mass fractions (n_cases, n_species)."""
+    """Initial mass fractions (n_cases, n_species) of the cases `todo`; fuel and oxidizer are
+    compositions in moles."""
     return np.array([mechanism.mixture(fuel, oxidizer, case.phi) for case in todo])
 
 
@@ -98,9 +102,10 @@ def steps_to_equilibrium(
     settings: ValidationSettings,
     chemistry: ChemistrySettings,
 ) -> int:
-    """Steps of dt that a rollout needs: 1.3 ignition delays and `burnt_time` after them.
+    """The number of steps dt [s] of a rollout: 1.3 ignition delays and then settings.burnt_time.
 
-    Raises ValueError where CVODE does not ignite within `LONGEST`.
+    Y0 (n_species,): initial mass fractions. Raises ValueError where CVODE fails, or the case does
+    not ignite within `LONGEST`.
     """
     reactor = Reactor(mechanism, chemistry.rtol, chemistry.atol)
     reactor.start(case.T0, case.p, Y0)
@@ -109,7 +114,10 @@ def steps_to_equilibrium(
         try:
             t, T = reactor.step()
         except IntegrationError as error:
-            raise ValueError(f"CVODE cannot integrate the case {case}: {error}") from error
+            raise ValueError(
+                f"CVODE cannot integrate the case {case} ({error}): choose another validation.T0, "
+                "validation.p or validation.phi, or another chemistry.rtol or chemistry.atol"
+            ) from error
         if T > case.T0 + IGNITED:
             return int(np.ceil((1.3 * t + settings.burnt_time) / dt))
     raise ValueError(
@@ -120,10 +128,13 @@ def steps_to_equilibrium(
 def history(
     reactor: Reactor, case: Case, Y0: np.ndarray, longest: float, burnt_time: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """t (n,) [s] and T (n,) [K] of a case at CVODE's own steps, to `burnt_time` past ignition, or
-    to `longest` where there is none. Raises IntegrationError."""
+    """t (n,) [s] and T (n,) [K] of a case at CVODE's own steps, up to `burnt_time` [s] after
+    ignition, or up to `longest` [s] where it does not ignite.
+
+    Y0 (n_species,): initial mass fractions. Raises IntegrationError.
+    """
     reactor.start(case.T0, case.p, Y0)
-    # A short first leg: CVODE's own guess of a first step can be far too long here.
+    # A short first interval: CVODE's own first step can be far too long here.
     steps, ignited_at = [(0.0, case.T0), (1e-9, reactor.advance(1e-9)[0])], None
     while steps[-1][0] < longest:
         steps.append(reactor.step())
@@ -143,11 +154,11 @@ def integrate(
     steps: int,
     chemistry: ChemistrySettings,
 ) -> Rollout:
-    """CVODE's rollout of a case: one integration, read out at the multiples of dt.
+    """CVODE's rollout of a case: one integration, read out at `steps` multiples of dt [s].
 
-    On three methane ignitions it was 12 to 25 times cheaper than to march `CVODE`, which starts
-    cold in every step, and 13 to 90 times nearer to an integration at rtol 1e-12; the delays of the
-    two agree within 2e-6. What follows a failure is NaN.
+    Y0 (n_species,): initial mass fractions. States after a failure are NaN. On three methane
+    ignitions this was 12 to 25 times cheaper than marching with `CVODE`, which starts cold in every
+    step, and 13 to 90 times nearer to an integration at rtol 1e-12; the delays agree within 2e-6.
     """
     T, Y = np.full(steps + 1, np.nan), np.full((steps + 1, len(Y0)), np.nan)
     T[0], Y[0] = case.T0, Y0
@@ -157,7 +168,7 @@ def integrate(
         for i in range(1, steps + 1):
             T[i], Y[i] = reactor.advance(i * dt)
     except IntegrationError:
-        pass  # a rollout that ends in NaN is a failed one to all who judge it
+        pass  # the rest stays NaN, which every comparison counts as a failure
     return Rollout(case, np.arange(steps + 1) * dt, T, Y)
 
 
@@ -178,8 +189,11 @@ def reference(
     on_progress: Callable[[int, int], None] = lambda *_: None,
     todo: list[Case] | None = None,
 ) -> list[Rollout]:
-    """CVODE's rollouts of the cases of `settings`, or of those `todo`, one process per case at a
-    time."""
+    """CVODE's rollouts of the cases `todo` (default: those of `settings`), in `workers` processes.
+
+    dt [s]: interval of the states; fuel, oxidizer: compositions in moles; on_progress(cases done,
+    cases). Raises ValueError where a case does not ignite.
+    """
     todo = cases(settings) if todo is None else todo
     Y0 = mixtures(mechanism, todo, fuel, oxidizer)
     tasks = [(mechanism.file, case, Y0[i], dt, settings, chemistry) for i, case in enumerate(todo)]
@@ -192,7 +206,8 @@ def follow(
     references: list[Rollout],
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> list[Rollout]:
-    """The same cases, from the same states over the same steps, marched with `advance`."""
+    """The cases of CVODE's `references`, marched with `solver`, whose step is dt [s], from the same
+    initial states over the same numbers of steps."""
     return march(
         solver,
         dt,

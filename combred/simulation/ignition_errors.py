@@ -1,7 +1,7 @@
 """Errors of ignitions against CVODE: delay, temperatures, peaks of radicals, conservation.
 
-Takes the rollouts of a solver and those of CVODE (`combred.simulation.ignition`) for the same cases;
-gives plain numbers for validation.json.
+Takes the rollouts of a solver and of CVODE (`combred.simulation.ignition`) of the same cases; gives
+plain numbers for validation.json.
 """
 
 import numpy as np

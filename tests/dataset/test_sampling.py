@@ -404,7 +404,7 @@ def test_other_settings_do_not_go_on_with_a_killed_sampling(
     arguments = (drm19, sampling_settings, ChemistrySettings(), DT)
     with pytest.raises(KeyboardInterrupt):
         sample(tmp_path / "states.h5", *arguments, 0, 1, kill)
-    with pytest.raises(ValueError, match="seed differ"):
+    with pytest.raises(ValueError, match="seed is 0 there and 1 here"):
         sample(tmp_path / "states.h5", *arguments, 1, 1)
 
 

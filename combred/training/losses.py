@@ -1,16 +1,16 @@
-"""Training losses: functions of prediction and target, both (n, 2 + n_species)."""
+"""Training losses: scalar functions of prediction and target, both (n, 2 + n_species)."""
 
 import torch
 from torch import Tensor
 
 
 def l1(prediction: Tensor, target: Tensor) -> Tensor:
-    """Mean absolute error: the loss of the papers, robust to the rare large changes."""
+    """Mean absolute error: the loss of the papers, robust to rare large changes."""
     return (prediction - target).abs().mean()
 
 
 def mse(prediction: Tensor, target: Tensor) -> Tensor:
-    """Mean squared error; on this map it lost in every comparison (docs/findings.md)."""
+    """Mean squared error; worse than `l1` in every comparison made here (docs/findings.md)."""
     return torch.square(prediction - target).mean()
 
 

@@ -1,4 +1,7 @@
-"""Learning rate and batch size of every step of a training."""
+"""Learning rate and batch size of every step of a training.
+
+Takes `TrainingSettings`; gives numbers that depend on the step alone.
+"""
 
 import numpy as np
 
@@ -6,7 +9,8 @@ from combred.config import TrainingSettings
 
 
 def learning_rate(settings: TrainingSettings, step: int) -> float:
-    """The rate of a step: linear warm-up, then a cosine to lr_final, or steps of `decay`."""
+    """Learning rate of a step: a linear warm-up to `lr`, then a cosine to `lr_final`, or with
+    schedule="step" lr decay^(step // decay_every)."""
     warm = settings.warmup * settings.steps
     if step < warm:
         return settings.lr * (step + 1) / (warm + 1)
@@ -18,7 +22,8 @@ def learning_rate(settings: TrainingSettings, step: int) -> float:
 
 
 def batch_sizes(settings: TrainingSettings) -> list[int]:
-    """The batch size of every step: a geometric growth over phases of equal length."""
+    """Batch size of every step: from `batch` to `batch_final` in a geometric series, over
+    `batch_phases` phases of equal length."""
     ratio = settings.batch_final / settings.batch
     phases = settings.batch_phases
     sizes = []

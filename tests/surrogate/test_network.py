@@ -167,15 +167,15 @@ def test_a_network_that_answers_zero_is_the_identity(path, silent):
 
 @torch.no_grad()
 def test_with_kinetics_a_network_that_answers_zero_is_a_quasi_steady_state_step(
-    mechanism, path, informed, make_network
+    mechanism, path, qss_transform, make_network
 ):
     n = 2 + mechanism.n_species
-    network = make_network([informed.n_inputs, 8, n], output=0.0)
-    out = Surrogate(mechanism, DT, informed, network)(path.state)
+    network = make_network([qss_transform.n_inputs, 8, n], output=0.0)
+    out = Surrogate(mechanism, DT, qss_transform, network)(path.state)
     Y = path.state[:, 2:].clamp(min=1e-13)
-    change, _ = informed.qss(path.state[:, 0], path.state[:, 1], Y)
-    F = informed.boxcox(Y)[:, ~mechanism.inert] + change[:, 1:]
-    told, reached = informed.boxcox.inverse(F), out[:, 2:][:, ~mechanism.inert]
+    change, _ = qss_transform.qss(path.state[:, 0], path.state[:, 1], Y)
+    F = qss_transform.boxcox(Y)[:, ~mechanism.inert] + change[:, 1:]
+    told, reached = qss_transform.boxcox.inverse(F), out[:, 2:][:, ~mechanism.inert]
     # The closure moves what is abundant, by what the step does not conserve: a few per cent.
     assert torch.allclose(reached, told, rtol=0.2, atol=1e-9)
     # And it is nearer to CVODE than no step at all, where something happens.
@@ -223,10 +223,10 @@ def trusting(mechanism, transform, make_network, path):
 
 
 @pytest.fixture(scope="module")
-def correcting(mechanism, informed, make_network, path):
+def correcting(mechanism, qss_transform, make_network, path):
     """A surrogate that corrects the quasi-steady prediction, by nothing."""
-    network = make_network([informed.n_inputs, 8, 2 + mechanism.n_species], output=0.0)
-    surrogate = Surrogate(mechanism, DT, informed, network)
+    network = make_network([qss_transform.n_inputs, 8, 2 + mechanism.n_species], output=0.0)
+    surrogate = Surrogate(mechanism, DT, qss_transform, network)
     surrogate.fit_trust([path.state])
     return surrogate
 

@@ -119,46 +119,46 @@ def test_all_that_undoes_a_transform_travels_with_it(path):
 # -- with reaction rates ---------------------------------------------------------------------------
 
 
-def test_what_the_rates_foretell_is_seen_standardised(path, informed):
-    n = informed.features(informed.variables(path.state)).shape[1]
-    x = informed.inputs(path.state)
-    assert x.dtype == torch.float32 and x.shape == (len(path.T), informed.n_inputs)
-    assert torch.equal(x[:, :n], informed.features(informed.variables(path.state)).float())
+def test_what_the_rates_foretell_is_seen_standardised(path, qss_transform):
+    n = qss_transform.features(qss_transform.variables(path.state)).shape[1]
+    x = qss_transform.inputs(path.state)
+    assert x.dtype == torch.float32 and x.shape == (len(path.T), qss_transform.n_inputs)
+    assert torch.equal(x[:, :n], qss_transform.features(qss_transform.variables(path.state)).float())
     seen = x[:, n:].double()
     assert seen.mean(0).abs().max() < 1e-5  # float32
     std = seen.std(0, correction=0)
     assert torch.allclose(std[std > 0], torch.ones_like(std[std > 0]), atol=1e-4)
 
 
-def test_the_foretold_change_is_seen_as_a_target(path, informed):
-    v = informed.variables(path.state)
-    x, qss_prediction = informed.prepared(path.state, v)
-    columns = informed.qss.columns
-    told = informed.target(qss_prediction)[:, columns]
+def test_the_foretold_change_is_seen_as_a_target(path, qss_transform):
+    v = qss_transform.variables(path.state)
+    x, qss_prediction = qss_transform.prepared(path.state, v)
+    columns = qss_transform.qss.columns
+    told = qss_transform.target(qss_prediction)[:, columns]
     first = v.shape[1]
-    seen = x[:, first : first + len(columns)] * informed.qss_std[: len(columns)]
-    seen = seen + informed.qss_mean[: len(columns)]
+    seen = x[:, first : first + len(columns)] * qss_transform.qss_std[: len(columns)]
+    seen = seen + qss_transform.qss_mean[: len(columns)]
     assert torch.allclose(seen.double(), told, rtol=1e-4, atol=1e-4)  # float32, standardised
     others = torch.ones(v.shape[1], dtype=torch.bool)
     others[columns] = False  # p and inert species
     assert (qss_prediction[:, others] == 0).all() and (qss_prediction[:, columns] != 0).any(0).all()
 
 
-def test_most_of_a_step_is_foretold(path, informed):
+def test_most_of_a_step_is_foretold(path, qss_transform):
     """What is left to learn is less than the change, for every variable over the ignition."""
-    v = informed.variables(path.state)
-    change = informed.variables(path.later) - v
-    left = (change - informed.prepared(path.state, v)[1]).abs().sum(0)
-    changing = informed.scale != 1.0
+    v = qss_transform.variables(path.state)
+    change = qss_transform.variables(path.later) - v
+    left = (change - qss_transform.prepared(path.state, v)[1]).abs().sum(0)
+    changing = qss_transform.scale != 1.0
     assert (left[changing] < change.abs().sum(0)[changing]).double().mean() > 0.8
 
 
-def test_an_absurd_foretold_change_is_bounded(path, informed):
+def test_an_absurd_foretold_change_is_bounded(path, qss_transform):
     hot = path.state[:1].clone()
     hot[0, 0], hot[0, 2:] = 3000.0, 1.0 / (hot.shape[1] - 2)  # nothing of the kind was trained on
-    x, qss_prediction = informed.prepared(hot, informed.variables(hot))
+    x, qss_prediction = qss_transform.prepared(hot, qss_transform.variables(hot))
     assert torch.isfinite(x).all()
-    assert (qss_prediction.abs() <= 1.001 * informed.LARGEST * informed.scale).all()
+    assert (qss_prediction.abs() <= 1.001 * qss_transform.LARGEST * qss_transform.scale).all()
 
 
 def test_the_state_alone_foretells_nothing(path, transform):
@@ -168,8 +168,8 @@ def test_the_state_alone_foretells_nothing(path, transform):
     transform.fit_qss([path.state])  # nothing to be done
 
 
-def test_no_gradient_passes_what_is_foretold(path, informed):
+def test_no_gradient_passes_what_is_foretold(path, qss_transform):
     state = path.state.clone().requires_grad_()
-    v = informed.variables(path.state)
-    x, qss_prediction = informed.prepared(state, v)
+    v = qss_transform.variables(path.state)
+    x, qss_prediction = qss_transform.prepared(state, v)
     assert not x.requires_grad and not qss_prediction.requires_grad

@@ -10,8 +10,8 @@ from combred.records import read_json, write_json
 from combred.reduction import Stage, reduce_stage, stage_table
 from combred.reduction.size import count_parameters
 from combred.surrogate.storage import load_surrogate, save_surrogate
-from combred.training.batches import ValidationLoss
 from combred.training.progress import forget_checkpoint
+from combred.training.validation_loss import ValidationLoss
 
 
 def reduce_stages(run: Run) -> None:

@@ -122,12 +122,13 @@ class Cutter:
 
 def train_attempt(run: Run, surrogate: Surrogate, number: int) -> dict:
     """`train` of the search: it goes on from the checkpoint of the attempt, if there is one."""
-    s = run.settings
+    s, table = run.settings, run.states()
     with progress(f"retraining attempt {number}", show=run.device.leads) as bar:
         return training.train(
             surrogate.network,
-            run.states(),
+            table,
             surrogate.transform,
+            table.held_out(s.training.held_out, s.seed),
             run.retraining(1),
             metrics_of(run, number),
             s.seed,

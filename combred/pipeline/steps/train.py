@@ -15,8 +15,9 @@ from combred.surrogate.storage import save_surrogate
 from combred.surrogate.surrogate import Surrogate
 from combred.surrogate.transform import make_transform
 from combred.training import loop as training
-from combred.training.batches import ValidationLoss, fit_transform
+from combred.training.batches import fit_transform
 from combred.training.progress import forget_checkpoint
+from combred.training.validation_loss import ValidationLoss
 
 
 def train_first(run: Run) -> None:
@@ -89,15 +90,16 @@ def train_stage(
     `record` stores the numbers of the training, before the network is saved: where there is a
     network, there are its numbers.
     """
-    metrics = run.metrics(stage)
+    s, metrics, table = run.settings, run.metrics(stage), run.states()
     with progress(f"training stage {stage}", show=run.device.leads) as bar:
         numbers = training.train(
             surrogate.network,
-            run.states(),
+            table,
             surrogate.transform,
+            table.held_out(s.training.held_out, s.seed),
             settings,
             metrics,
-            run.settings.seed,
+            s.seed,
             run.device,
             bar,
             run.rollouts(surrogate, settings),

@@ -28,7 +28,7 @@ print(json.dumps([loaded, kinds]))
 
 @pytest.fixture(scope="module")
 def fresh() -> tuple[list[str], dict[str, str]]:
-    """From a new process: heavy modules loaded by `import combred`; the type of each public name."""
+    """Heavy modules that `import combred` loads in a new process; the type of each public name."""
     done = subprocess.run(
         [sys.executable, "-c", FRESH],
         cwd=PACKAGE.parent,

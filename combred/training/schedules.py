@@ -1,15 +1,18 @@
-"""Learning rate and batch size of every step of a training."""
+"""Learning rate and batch size of every step of a training.
+
+Takes `TrainingSettings`; gives numbers that depend on the step alone.
+"""
 
 import numpy as np
 
 from combred.config import TrainingSettings
 
-WARMUP = 0.02  # share of the steps over which the rate rises from 0
+WARMUP = 0.02  # share of the steps over which the learning rate rises from 0
 LR_FINAL = 1e-6  # learning rate at the end of the cosine
 
 
 def learning_rate(settings: TrainingSettings, step: int) -> float:
-    """The rate of a step: linear warm-up, then a cosine to `LR_FINAL`."""
+    """Learning rate of a step: a linear warm-up to `lr`, then a cosine to `LR_FINAL`."""
     warm = WARMUP * settings.steps
     if step < warm:
         return settings.lr * (step + 1) / (warm + 1)
@@ -19,7 +22,8 @@ def learning_rate(settings: TrainingSettings, step: int) -> float:
 
 
 def batch_sizes(settings: TrainingSettings) -> list[int]:
-    """The batch size of every step: a geometric growth over phases of equal length."""
+    """Batch size of every step: from `batch` to `batch_final` in a geometric series, over
+    `batch_phases` phases of equal length."""
     ratio = settings.batch_final / settings.batch
     phases = settings.batch_phases
     sizes = []

@@ -321,6 +321,8 @@ def delay(sampler: SegmentSampler, case: Case) -> float:
 
 def test_no_ignition_at_all_is_an_error(sampler, tmp_path, here):
     never = replace(sampler, sampling=replace(SAMPLING, longest=1e-8))
-    with pytest.raises(ValueError, match=r"none of the 6 ignitions gave a segment.*sampling.longest"):
+    with pytest.raises(
+        ValueError, match=r"none of the 6 ignitions gave a segment.*sampling.longest"
+    ):
         sample_segments(tmp_path / "segments.h5", never, NO_FLAMES, 1)
     assert not list(tmp_path.iterdir())

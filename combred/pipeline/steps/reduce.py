@@ -19,8 +19,8 @@ from combred.reduction import Stage, reduce_stage, stage_table
 from combred.reduction.size import count_parameters
 from combred.surrogate.storage import load_surrogate, save_surrogate
 from combred.surrogate.surrogate import Surrogate
-from combred.training.batches import ValidationLoss
 from combred.training.progress import forget_checkpoint
+from combred.training.validation_loss import ValidationLoss
 
 
 def reduce(run: Run, data: Data, first: Surrogate) -> list[Surrogate]:

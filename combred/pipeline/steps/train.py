@@ -22,9 +22,10 @@ from combred.surrogate.storage import save_surrogate
 from combred.surrogate.surrogate import Surrogate
 from combred.surrogate.transform import BOXCOX, FLOOR, POWER, make_transform
 from combred.training import loop
-from combred.training.batches import ValidationLoss, fit_transform
+from combred.training.batches import fit_transform
 from combred.training.progress import forget_checkpoint
 from combred.training.rollout_loss import Rollouts
+from combred.training.validation_loss import ValidationLoss
 
 
 def train(run: Run, data: Data) -> Surrogate:
@@ -128,13 +129,13 @@ def train_network(
             surrogate.network,
             data.table,
             surrogate.transform,
+            data.held_out,
             settings,
             metrics,
             s.seed,
             run.device,
             bar,
             rollouts,
-            held_out=data.held_out,
         )
     surrogate.cpu().eval()
     return numbers

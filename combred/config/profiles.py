@@ -114,7 +114,7 @@ PROFILES: dict[str, dict] = {
             **BY_LAYERS,
             "layers": [1, 1, 2],
             "thresholds": [0.9, 0.8, 0.999],
-            "compensation": "norm",
+            "compensation": "own",
             "rates": [1e-4, 1e-4, 4e-5],
         },
     },

@@ -32,7 +32,11 @@ class ReductionSettings:
     thresholds: list[float] = setting(
         [0.9, 0.8, 0.7], "cosine threshold of each stage; given, as reduction.layers"
     )
-    compensation: str = setting("least_squares", "'norm' (the paper's ratios) or 'least_squares'")
+    compensation: str = setting(
+        "least_squares",
+        "how the next layer reads a reduced one: 'own' (the method's own mixing: for condensation "
+        "the paper's ratios of norms) or 'least_squares'",
+    )
     ridge: float = setting(1e-6, "relative ridge of the least squares")
     calibration: int = setting(20_000, "training states that least squares and errors use")
     min_width: int = setting(16, "a stage that would leave fewer units is refused")
@@ -79,8 +83,12 @@ class ReductionSettings:
             f"reduction.thresholds={self.thresholds} must lie in [-1, 1]",
         )
         require(
-            self.compensation in ("norm", "least_squares"),
-            f"reduction.compensation={self.compensation!r}: norm or least_squares",
+            self.compensation != "norm",
+            "reduction.compensation=norm is called own now: give reduction.compensation=own",
+        )
+        require(
+            self.compensation in ("own", "least_squares"),
+            f"reduction.compensation={self.compensation!r}: own or least_squares",
         )
         require(
             not self.rates

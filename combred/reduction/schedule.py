@@ -102,8 +102,8 @@ def reduce_stage(
             "Raise reduction.thresholds, or lower reduction.min_width."
         )
     errors = {settings.compensation: _errors(found)}
-    if settings.compensation != "norm":  # the paper's ratios, for comparison
-        errors["norm"] = _errors(_reduce(network, stage, settings, calibration, full, "norm"))
+    if settings.compensation != "own":  # which is recorded for comparison
+        errors["own"] = _errors(_reduce(network, stage, settings, calibration, full, "own"))
     record |= {
         "layer": stage.layer,
         "threshold": stage.threshold,
@@ -144,7 +144,7 @@ def _reduce(
             calibration[:1],
             method=stage.method,
             calibration=calibration,
-            compensation={"norm": "own"}.get(compensation, compensation),
+            compensation=compensation,
             ridge=settings.ridge,
             **how_far,
         )

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from torch import Tensor
 
 from combred.config import ReductionSettings
-from combred.reduction.job import Reduced
+from combred.reduction.layerwise import Reduced
 from combred.reduction.reduce import reduce
 from combred.reduction.size import Unchanged, Unreachable, count_parameters
 from combred.surrogate.network import Network

@@ -213,7 +213,9 @@ def table_3(folder: Path | None) -> dict:
                     layers,
                 )  # fmt: skip
                 ware = [
-                    combred.reduction.ware(original, outputs(n, images.test, FINAL_RESPONSE[name]))
+                    combred.reduction.weighted_reconstruction_error(
+                        original, outputs(n, images.test, FINAL_RESPONSE[name])
+                    )
                     for n in pair
                 ]
                 right = [accuracy(n, images.test, images.test_labels) for n in pair]

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from torch import Tensor
 
 from combred.config import ReductionSettings
-from combred.reduction.job import Reduced
+from combred.reduction.layerwise import Reduced
 from combred.reduction.reduce import reduce
 from combred.reduction.size import Unchanged, Unreachable, count_parameters
 from combred.surrogate.network import Network
@@ -102,7 +102,7 @@ def reduce_stage(
             "Raise reduction.thresholds, or lower reduction.min_width."
         )
     errors = {settings.compensation: _errors(found)}
-    if settings.compensation != "own":  # the paper's ratios, for comparison
+    if settings.compensation != "own":  # which is recorded for comparison
         errors["own"] = _errors(_reduce(network, stage, settings, calibration, full, "own"))
     record |= {
         "layer": stage.layer,

@@ -59,7 +59,7 @@ def test_the_stage_table_is_that_of_the_settings():
     assert stage_table(settings) == [Stage(1, 1, 0.9), Stage(2, 1, 0.8), Stage(3, 2, 0.999)]
 
 
-@pytest.mark.parametrize("compensation", ["norm", "least_squares"])
+@pytest.mark.parametrize("compensation", ["own", "least_squares"])
 @pytest.mark.parametrize("layer", [1, 2])
 def test_the_record_of_a_condensed_layer(network, calibration, compensation, layer):
     condensed(network, layer, 10)
@@ -80,7 +80,7 @@ def test_the_record_of_a_condensed_layer(network, calibration, compensation, lay
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("compensation", ["norm", "least_squares"])
+@pytest.mark.parametrize("compensation", ["own", "least_squares"])
 def test_a_condensed_layer_is_the_merge_of_its_groups_fitted_and_applied(
     network, calibration, compensation
 ):
@@ -100,11 +100,11 @@ def test_a_condensed_layer_is_the_merge_of_its_groups_fitted_and_applied(
 @torch.no_grad()
 @pytest.mark.parametrize("layer", [1, 2])
 def test_recorded_errors_are_measured_on_the_networks(network, calibration, layer):
-    settings = replace(SETTINGS, compensation="norm")
+    settings = replace(SETTINGS, compensation="own")
     reduced, record = staged(network, Stage(1, layer, 0.3), settings, calibration)
     out, out_reduced = network(calibration), reduced(calibration)
     expected = (out_reduced - out).norm() / out.norm()
-    errors = record["merge_errors"]["norm"]
+    errors = record["merge_errors"]["own"]
     assert errors["output"] == pytest.approx(expected.item(), rel=1e-6)  # float32
     a, b = calibration, calibration
     for old, new in zip(network.layers[:layer], reduced.layers[:layer], strict=True):
@@ -114,7 +114,7 @@ def test_recorded_errors_are_measured_on_the_networks(network, calibration, laye
     assert errors["output"] > 1e-3  # this merge is not exact
 
 
-@pytest.mark.parametrize("compensation", ["norm", "least_squares"])
+@pytest.mark.parametrize("compensation", ["own", "least_squares"])
 def test_merging_exact_multiples_changes_no_output(network, calibration, compensation):
     condensed(network, 1, 10)
     settings = replace(SETTINGS, compensation=compensation)
@@ -128,7 +128,7 @@ def test_merging_exact_multiples_changes_no_output(network, calibration, compens
 def test_least_squares_is_closer_than_the_ratios_of_norms(network, calibration, layer, threshold):
     _, record = staged(network, Stage(1, layer, threshold), SETTINGS, calibration)
     errors = record["merge_errors"]
-    assert errors["least_squares"]["next_layer"] < errors["norm"]["next_layer"]
+    assert errors["least_squares"]["next_layer"] < errors["own"]["next_layer"]
 
 
 def test_the_given_network_is_not_modified(network, calibration):

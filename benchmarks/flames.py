@@ -28,7 +28,7 @@ from benchmarks.accuracy import CACHE
 from combred.chemistry.reactor import CVODE
 from combred.config import ValidationSettings
 from combred.records import digest, read_json, strict, write_json
-from combred.simulation import flame
+from combred.simulation import flame, flame_errors
 from combred.simulation import moving_grid as segment
 from combred.simulation.diffusion import stages_for
 from combred.simulation.free_flame import COARSE, FINE, solve_free_flame
@@ -160,7 +160,7 @@ def run_models(wanted: list[str]) -> None:
                 continue
             solver = timing.scripted(combred.load(model))
             burnt, numbers = burn(reference.profile, solver, 1e-6, ValidationSettings())
-            errors = flame.compare(mechanism(), [burnt], [reference])["cases"][0]
+            errors = flame_errors.compare(mechanism(), [burnt], [reference])["cases"][0]
             row[model] = (
                 made_with
                 | numbers

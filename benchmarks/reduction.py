@@ -35,13 +35,13 @@ from combred.records import digest, read_json, strict, write_json
 from combred.reduction import Merge, Units, gaussian_inputs
 from combred.reduction.calibration import relative_error
 from combred.reduction.size import count_parameters
-from combred.simulation import ignition
+from combred.simulation import ignition, ignition_errors
 from combred.surrogate.network import Network, initialize
 from combred.surrogate.surrogate import Surrogate
 from combred.threads import one_thread
 from combred.training import loop as training
-from combred.training.batches import ValidationLoss
 from combred.training.progress import outcome_settings
+from combred.training.validation_loss import ValidationLoss
 from combred.validation import timing
 
 RATIOS = (0.6, 0.4, 0.25, 0.1)
@@ -141,7 +141,7 @@ class Table:
         s = self.run.settings
         with tempfile.TemporaryDirectory() as folder:
             training.train(
-                network, self.run.states(), self.surrogate.transform, RETRAINING,
+                network, self.run.states(), self.surrogate.transform, self.held_out, RETRAINING,
                 Path(folder) / "metrics.jsonl", s.seed, self.run.device,
             )  # fmt: skip
         entry["error_retrained"] = relative_error(self.network, network, None, self.test)
@@ -180,7 +180,7 @@ class Table:
             rollouts = ignition.follow(
                 timing.scripted(surrogate), self.run.settings.dt, self.references
             )
-        found = ignition.compare(self.run.mechanism, rollouts, self.references)
+        found = ignition_errors.compare(self.run.mechanism, rollouts, self.references)
         return {
             "validation": self.loss(network)["validation"],
             "not_ignited": sum(not case["ignited"] for case in found["cases"]),

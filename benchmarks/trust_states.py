@@ -13,7 +13,8 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE
 from combred.config import ChemistrySettings, SamplingSettings
-from combred.dataset.sampling import Sampler, Trajectory
+from combred.dataset.plan import Trajectory
+from combred.dataset.sampling import Sampler
 
 ATM = 101325.0
 LARGEST, SMALLEST = 20 * ATM, 0.1 * ATM  # pressures asked for

@@ -3,10 +3,10 @@
 A leaf: imports nothing else of combred. Nothing else reads the command line.
 """
 
-from combred.config.command import keys, resolve
+from combred.config.command import command_of, keys, resolve, value_of
 from combred.config.criteria import CRITERIA
 from combred.config.data import ChemistrySettings, SamplingSettings, SegmentSettings
-from combred.config.learning import NetworkSettings, TrainingSettings
+from combred.config.learning import NetworkSettings, RetrainingSettings, TrainingSettings
 from combred.config.profiles import PROFILES
 from combred.config.reduction import ReductionSettings
 from combred.config.settings import STEPS, Settings
@@ -19,11 +19,14 @@ __all__ = [
     "ChemistrySettings",
     "NetworkSettings",
     "ReductionSettings",
+    "RetrainingSettings",
     "SamplingSettings",
     "Settings",
     "TrainingSettings",
     "ValidationSettings",
     "SegmentSettings",
+    "command_of",
     "keys",
     "resolve",
+    "value_of",
 ]

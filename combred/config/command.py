@@ -1,6 +1,7 @@
 """`key=value` arguments, and the settings that they make."""
 
 import difflib
+import shlex
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -50,10 +51,10 @@ def resolve(arguments: list[str]) -> Settings:
         "reduction.parameters chooses layers and widths itself: leave out "
         f"{', '.join(sorted(both))}",
     )
-    table = both | ({"reduction.parameters", "reduction.rates"} & given.keys())
+    table = both | ({"reduction.parameters"} & given.keys())
     require(
         not table or not given.get("reduction.criteria"),
-        "reduction.criteria looks for the stage itself, all layers together: leave out "
+        "reduction.criteria lets a search choose the widths of all layers: leave out "
         f"{', '.join(sorted(table))}",
     )
     if both:  # a table of layers is asked for
@@ -72,3 +73,31 @@ def resolve(arguments: list[str]) -> Settings:
     except OmegaConfBaseException as error:
         told = str(error).strip().splitlines()
         raise ValueError(f"{error.full_key or 'settings'}: {told[0]}") from error
+
+
+def command_of(settings: Settings) -> str:
+    """The command that has these settings: the profile, and every setting that is not its own.
+
+    Where the run folder is, how many processes work and which step is done decide no result: they
+    are left out.
+    """
+    usual = resolve([f"profile={settings.profile}", f"stage={settings.stage}"])
+    given = [f"profile={settings.profile}"] * (settings.profile != "default")
+    given.append(f"stage={settings.stage}")
+    silent = ("profile", "stage", "run", "only", "workers")
+    for key in keys():
+        if key in silent:
+            continue
+        value = value_of(settings, key)
+        if value != value_of(usual, key):
+            text = f"{key}={value}".replace(" ", "")
+            given.append(shlex.quote(text))
+    return " ".join(["python -m combred.pipeline", *given])
+
+
+def value_of(settings: Settings, key: str) -> Any:
+    """The value of a dotted key."""
+    value: Any = settings
+    for part in key.split("."):
+        value = getattr(value, part)
+    return value

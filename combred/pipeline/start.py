@@ -41,7 +41,7 @@ def _of_training(settings: Settings) -> dict:
     """What decides a training of stage 0 besides states and network, by dotted key."""
     of_training = {f"training.{k}": v for k, v in outcome_settings(settings.training).items()}
     of_segments = {f"segments.{k}": v for k, v in asdict(settings.segments).items()}
-    marched = of_segments if settings.training.rollout_steps else {}
+    marched = of_segments if settings.training_settings.rollout_share else {}
     return {"seed": settings.seed, **of_training, **marched}
 
 

@@ -1,7 +1,7 @@
-"""Trained surrogates that come with combred, by name.
+"""The trained surrogates that come with combred, by name.
 
-Takes a name or a path; gives a `Surrogate`. Each lies in data/models as NAME.safetensors, with its
-card, NAME.json: mechanism, size, range, accuracy and how it was made.
+Takes a name or a path; gives a `Surrogate`. Each is stored as data/models/NAME.safetensors, with
+its card NAME.json (see `combred.surrogate.card`): mechanism, size, range, accuracy, training.
 """
 
 import difflib
@@ -23,10 +23,11 @@ def models() -> dict[str, dict]:
 
 
 def load(name_or_path: str | Path) -> Surrogate:
-    """The surrogate of a name (see `models`) or of a .safetensors file that the pipeline wrote.
+    """The surrogate of this name (see `models`), or of a .safetensors file that the pipeline wrote.
 
-    Raises FileNotFoundError where there is none, naming the nearest, and ValueError where the file
-    is damaged, or its mechanism is not the one that combred or Cantera has under that name.
+    Raises FileNotFoundError if there is none, with the most similar name, and ValueError if the
+    file is damaged, or if its mechanism differs from the one that combred or Cantera has under the
+    same name.
     """
     path = FOLDER / f"{name_or_path}.safetensors"
     if not path.is_file():

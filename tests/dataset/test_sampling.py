@@ -13,7 +13,8 @@ from combred.chemistry.mechanism import load_mechanism
 from combred.chemistry.reactor import CVODE, IntegrationError
 from combred.config import ChemistrySettings, SamplingSettings
 from combred.dataset import sampling
-from combred.dataset.sampling import Sampler, plan_trajectories, sample
+from combred.dataset.plan import Trajectory, plan_trajectories
+from combred.dataset.sampling import Sampler, sample
 from combred.dataset.states import SAMPLERS, UNITS, open_states
 from combred.simulation.diffusion import Diffusion
 from combred.simulation.free_flame import solve_free_flame
@@ -309,7 +310,7 @@ def linear_flame(drm19):
 
 
 def test_flame_states_lie_on_the_profile_and_cover_it(sampler, linear_flame):
-    T, p, Y = sampler._between(linear_flame, 100, np.random.default_rng(0), ct.one_atm)
+    T, p, Y = sampler._between_grid_points(linear_flame, 100, np.random.default_rng(0), ct.one_atm)
     low, high = linear_flame.T[0], linear_flame.T[-1]
     along = (T - low) / (high - low)
     first, last = linear_flame.Y[:, 0], linear_flame.Y[:, -1]
@@ -323,7 +324,7 @@ def test_flame_states_lie_on_the_profile_and_cover_it(sampler, linear_flame):
 def test_half_of_the_flame_states_have_just_diffused(sampler, drm19, linear_flame, monkeypatch):
     monkeypatch.setattr(sampling, "solve_free_flame", lambda *_: linear_flame)
     monkeypatch.setattr(sampling, "SPLIT_STEPS", 1)
-    trajectory = sampling.Trajectory(0, "flame", 300.0, ct.one_atm, 1.0, 120, 0, 0)
+    trajectory = Trajectory(0, "flame", 300.0, ct.one_atm, 1.0, 120, 0, 0)
     block = sampler.flame(trajectory, np.random.default_rng(0))
     case = FlameCase(300.0, ct.one_atm, 1.0)
     begin = profile_of(drm19, linear_flame, case, linear_flame.Y[:, 0], 60)
@@ -340,9 +341,9 @@ def test_half_of_the_flame_states_have_just_diffused(sampler, drm19, linear_flam
 def test_a_flame_of_few_states_has_none_that_diffused(sampler, linear_flame, monkeypatch):
     monkeypatch.setattr(sampling, "solve_free_flame", lambda *_: linear_flame)
     block = sampler.flame(
-        sampling.Trajectory(0, "flame", 300.0, ct.one_atm, 1.0, 50, 0, 0), np.random.default_rng(0)
+        Trajectory(0, "flame", 300.0, ct.one_atm, 1.0, 50, 0, 0), np.random.default_rng(0)
     )
-    T, _, _ = sampler._between(linear_flame, 50, np.random.default_rng(0), ct.one_atm)
+    T, _, _ = sampler._between_grid_points(linear_flame, 50, np.random.default_rng(0), ct.one_atm)
     assert np.array_equal(block.T, T)
 
 
@@ -403,7 +404,7 @@ def test_other_settings_do_not_go_on_with_a_killed_sampling(
     arguments = (drm19, sampling_settings, ChemistrySettings(), DT)
     with pytest.raises(KeyboardInterrupt):
         sample(tmp_path / "states.h5", *arguments, 0, 1, kill)
-    with pytest.raises(ValueError, match="seed differ"):
+    with pytest.raises(ValueError, match="seed is 0 there and 1 here"):
         sample(tmp_path / "states.h5", *arguments, 1, 1)
 
 

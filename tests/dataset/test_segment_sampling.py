@@ -10,7 +10,7 @@ import pytest
 from combred.chemistry.reactor import IntegrationError
 from combred.config import ChemistrySettings, SamplingSettings, SegmentSettings
 from combred.dataset import segment_sampling as module
-from combred.dataset.sampling import plan_trajectories
+from combred.dataset.plan import plan_trajectories
 from combred.dataset.segment_sampling import (
     FlameStates,
     SegmentSampler,
@@ -321,6 +321,8 @@ def delay(sampler: SegmentSampler, case: Case) -> float:
 
 def test_no_ignition_at_all_is_an_error(sampler, tmp_path, here):
     never = replace(sampler, sampling=replace(SAMPLING, longest=1e-8))
-    with pytest.raises(ValueError, match=r"no ignition gave a segment.*sampling.longest"):
+    with pytest.raises(
+        ValueError, match=r"none of the 6 ignitions gave a segment.*sampling.longest"
+    ):
         sample_segments(tmp_path / "segments.h5", never, NO_FLAMES, 1)
     assert not list(tmp_path.iterdir())

@@ -58,7 +58,7 @@ def test_no_file_names_the_command(tmp_path, h2o2):
 
 
 def test_another_mechanism_or_step_is_refused(file, h2o2, drm19):
-    with pytest.raises(StateFileError, match=r"h2o2.yaml, but .*drm19.yaml"):
+    with pytest.raises(StateFileError, match=r"h2o2.yaml .*but .*drm19.yaml.*mechanism=h2o2.yaml"):
         open_segments(file, drm19, DT)
     with pytest.raises(StateFileError, match="Give dt=1e-06"):
         open_segments(file, h2o2, 2e-6)

@@ -125,7 +125,7 @@ def test_a_block_half_written_is_not_done(tmp_path, attributes, monkeypatch):
 
 def test_a_working_file_of_other_settings_is_refused(tmp_path, attributes):
     StateWriter(tmp_path / "states.h5", attributes, ROWS, 10)
-    with pytest.raises(StateFileError, match=r"seed differ.*delete it.*run=NAME"):
+    with pytest.raises(StateFileError, match=r"seed is 0 there and 1 here.*delete it.*run=NAME"):
         StateWriter(tmp_path / "states.h5", {**attributes, "seed": 1}, ROWS, 10)
 
 
@@ -172,7 +172,7 @@ def test_what_is_not_hdf5_is_refused(tmp_path, h2o2):
 def test_foreign_hdf5_is_refused(tmp_path, h2o2):
     with h5py.File(tmp_path / "foreign.h5", "w") as foreign:
         foreign["T"] = np.ones(3)
-    with pytest.raises(StateFileError, match=r"missing: p, Y.*combred/states.py"):
+    with pytest.raises(StateFileError, match=r"missing: p, Y.*combred/dataset/states.py"):
         open_states(tmp_path / "foreign.h5", h2o2, DT)
 
 

@@ -1,6 +1,7 @@
 """Triton kernels under test: on the GPU where there is one, elsewhere in Triton's interpreter.
 
-`compiling` is imported from this folder.
+Helpers are imported by their name alone: `compiling` of this folder, `weight_rows` of `grouping`,
+and the kernels under test of `inference`.
 """
 
 import importlib
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 import torch
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE / "grouping"), str(HERE / "inference")]
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 

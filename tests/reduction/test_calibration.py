@@ -92,7 +92,7 @@ def test_one_network_is_recognised(chunk):
 
 def test_no_states_are_refused():
     for none in ([], [(torch.zeros(0, 3), torch.zeros(0, 3))]):
-        with pytest.raises(ValueError, match="needs calibration states"):
+        with pytest.raises(ValueError, match="needs calibration inputs"):
             moments(none)
 
 

@@ -195,7 +195,7 @@ def test_every_layer_is_found_or_told_why_not(name):
     make, x = NETWORKS[name]
     network = make()
     survey = find_layers(network, x)
-    made = {layer.name for layer in survey.layers if not layer.selects}
+    made = {layer.name for layer in survey.layers if not layer.residual}
     made |= {layer.depthwise for layer in survey.layers if layer.depthwise}
     kinds = (nn.Linear, *CONVOLUTIONS, nn.ConvTranspose2d)
     every = {n for n, module in network.named_modules() if isinstance(module, kinds)}
@@ -210,7 +210,7 @@ def test_combreds_network():
     assert first.readers == (("layers.1", 1),) and second.readers == (("layers.2", 1),)
     assert first.activation == second.activation == "relu"
     assert first.homogeneous and first.takes_offset
-    assert not (first.bounded or first.selects or first.last_axis or first.norm or first.depthwise)
+    assert not (first.bounded or first.residual or first.last_axis or first.norm or first.depthwise)
     assert survey.untouched == {"layers.2": OUTPUT}
 
 
@@ -218,7 +218,7 @@ def test_layers_by_number_and_by_name():
     survey = find_layers(pre_activation(), IMAGE)
     # Selections have no number.
     assert [survey[i].name for i in (1, 2, 3)] == ["stem", "conv1", "conv3"]
-    assert survey["bn3"].selects and survey["conv3"] is survey[3]
+    assert survey["bn3"].residual and survey["conv3"] is survey[3]
     for number in (0, 4, -1):
         with pytest.raises(ValueError, match=rf"layer {number} .*hidden layers 1 to 3 \(stem, con"):
             survey[number]
@@ -499,7 +499,7 @@ def test_a_batch_norm_on_one_of_several_branches_is_a_selection():
                   two=nn.Conv2d(8, 4, 1))  # fmt: skip
     survey = find_layers(network, IMAGE)
     assert "several branches" in survey.untouched["conv"]
-    assert [(layer.name, layer.selects) for layer in survey.layers] == [("norm", True)]
+    assert [(layer.name, layer.residual) for layer in survey.layers] == [("norm", True)]
 
 
 def test_post_activation_blocks():
@@ -515,7 +515,7 @@ def test_pre_activation_blocks():
     survey = find_layers(pre_activation(), IMAGE)
     hidden = {layer.name: layer for layer in survey.layers}
     assert list(hidden) == ["stem", "conv1", "bn3", "conv3", "bn5"]
-    assert [name for name, layer in hidden.items() if layer.selects] == ["bn3", "bn5"]
+    assert [name for name, layer in hidden.items() if layer.residual] == ["bn3", "bn5"]
     assert set(hidden["stem"].readers) == {("short", 1), ("conv1", 1)}
     assert hidden["stem"].norm == "bn1" and not hidden["stem"].takes_offset
     assert hidden["bn3"].readers == (("conv3", 1),) and hidden["bn3"].takes_offset
@@ -541,7 +541,7 @@ def test_a_selection_is_found_again():
                   conv=nn.Conv2d(3, 8, 1), norm=norm, one=nn.Conv2d(3, 4, 1),
                   two=nn.Conv2d(8, 4, 1))  # fmt: skip
     layer = find_layers(network, IMAGE)["norm.1"]
-    assert layer.selects and layer.units == 3 and layer.readers == (("one", 1),)
+    assert layer.residual and layer.units == 3 and layer.readers == (("one", 1),)
 
 
 def test_concatenated_layers_are_left_alone():

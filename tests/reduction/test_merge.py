@@ -191,11 +191,11 @@ def test_the_cases_are_what_they_say(drawn):
         found[name] = find_layers(make(), inputs(shape).float()).layers
     every = [layer for layers in found.values() for layer in layers]
     assert all(found.values()) and len(LAYERS) == len(every) > 24
-    for case in ("takes_offset", "selects", "norm", "depthwise", "last_axis"):
+    for case in ("takes_offset", "residual", "norm", "depthwise", "last_axis"):
         assert {bool(getattr(layer, case)) for layer in every} == {True, False}, case
     assert any(len(layer.readers) > 1 for layer in every)
     assert any(positions > 1 for layer in every for _, positions in layer.readers)
-    assert any(layer.selects and layer.depthwise for layer in every)
+    assert any(layer.residual and layer.depthwise for layer in every)
 
 
 @torch.no_grad()
@@ -222,7 +222,7 @@ def test_no_unit_is_left_that_was_not_kept(given):
     merged = apply_merge(network, layer, merge)
     again = find_layers(merged, x)
     k = len(merge.kept)
-    name = f"{layer.name}.1" if layer.selects else layer.name
+    name = f"{layer.name}.1" if layer.residual else layer.name
     assert again[name].units == k
     for carrier in again[name].carriers:
         module = merged.get_submodule(carrier)
@@ -317,10 +317,10 @@ def test_gradients_and_modes_stay_as_they_were(given):
     for parameter in list(network.parameters())[:1]:
         parameter.requires_grad_(False)
     merged = apply_merge(network, layer, some_merge(layer))
-    renamed = {layer.name: f"{layer.name}.1"} if layer.selects else {}
+    renamed = {layer.name: f"{layer.name}.1"} if layer.residual else {}
     for name, module in network.named_modules():
         assert merged.get_submodule(renamed.get(name, name)).training == module.training, name
-    if layer.selects:  # what was put in follows the batch norm that it is put before
+    if layer.residual:  # what was put in follows the batch norm that it is put before
         norm = network.get_submodule(layer.name)
         assert {m.training for m in merged.get_submodule(layer.name).modules()} == {norm.training}
     new = dict(merged.named_parameters())
@@ -368,11 +368,11 @@ def test_a_reduced_network_can_be_reduced_again(given):
         merged = apply_merge(network, layer, merge)
         assert_equal_to_rounding(merged(x), slow(network, layer, merge, x))
         name = layer.name
-        if layer.selects and seed == 0:
+        if layer.residual and seed == 0:
             name += ".1"
         network, layer = merged, find_layers(merged, x)[name]
         assert layer.units == len(merge.kept)
-    if layer.selects:  # one selection, narrowed, and not one behind another
+    if layer.residual:  # one selection, narrowed, and not one behind another
         sizes = [b.shape for key, b in merged.named_buffers() if key.endswith("channels")]
         assert sizes == [(layer.units,)]
 
@@ -422,5 +422,5 @@ def test_only_hidden_layers_are_reduced(make_network, layer):
     ],
 )
 def test_a_merge_of_other_shapes_is_refused(kept, mixing, offset):
-    with pytest.raises(ValueError, match=r"wants kept \(k,\), mixing \(k, m\), offset \(m,\)"):
+    with pytest.raises(ValueError, match=r"has kept \(k,\), mixing \(k, m\), offset \(m,\)"):
         Merge(kept, mixing, offset)

@@ -10,7 +10,8 @@ import pytest
 from combred.chemistry.reactor import CVODE
 from combred.config import ChemistrySettings, ValidationSettings
 from combred.simulation import flame
-from combred.simulation.flame import burn, cases, compare, follow, fuel_index, reference, start
+from combred.simulation.flame import burn, cases, follow, fuel_index, reference, start
+from combred.simulation.flame_errors import compare
 from combred.simulation.moving_grid import FlameCase, MovingGrid
 
 DT = 1e-6
@@ -34,9 +35,12 @@ def begin(h2o2):
     return start(h2o2, CASE, h2o2.mixture(FUEL, AIR, 1.0), 60)
 
 
-def same(T, p, Y):
-    """An `Advance` without reactions."""
-    return T, Y
+def solver(advance):
+    """An `Advance` of a function of T, p and Y."""
+    return SimpleNamespace(advance=advance)
+
+
+INERT = solver(lambda T, p, Y: (T, Y))  # no reactions
 
 
 # -- cases, start, grid --------------------------------------------------------------------------
@@ -105,7 +109,7 @@ def test_the_front_is_followed_between_cells(h2o2, begin):
 def test_enthalpy_stays_whatever_the_chemistry_says_of_T(h2o2, begin):
     grid = MovingGrid(h2o2, begin)
     h, T = grid.h.copy(), grid.T.copy()
-    change = grid.react(SimpleNamespace(advance=lambda T, p, Y: (T + 40.0, Y)))
+    change = grid.react(solver(lambda T, p, Y: (T + 40.0, Y)))
     assert np.array_equal(grid.h, h) and np.all(change == 0.0)
     assert np.allclose(grid.T, T, atol=1e-6)
 
@@ -117,7 +121,7 @@ def test_every_cell_is_given_to_the_chemistry(h2o2, begin):
         given.append((T.copy(), p.copy(), Y.shape))
         return T, Y
 
-    MovingGrid(h2o2, begin).react(watch)
+    MovingGrid(h2o2, begin).react(solver(watch))
     T, p, shape = given[0]
     assert np.array_equal(T, begin.T) and T[0] < 310.0  # the cold ones too
     assert np.all(p == CASE.p) and shape == begin.Y.shape
@@ -196,7 +200,7 @@ def test_a_chemistry_of_nan_fails_without_an_exception(h2o2, begin, after, which
             broken[30] = np.nan
         return T, Y
 
-    found = failed(h2o2, begin, breaks)
+    found = failed(h2o2, begin, solver(breaks))
     assert found.outcome == flame.NOT_FINITE and not found.burns and not found.steady
     assert np.isnan([found.speed, found.displacement_speed, found.thickness]).all()
     assert len(found.t) == after
@@ -204,15 +208,13 @@ def test_a_chemistry_of_nan_fails_without_an_exception(h2o2, begin, after, which
 
 
 def test_a_flame_without_reactions_goes_out(h2o2, begin):
-    found = failed(h2o2, begin, same)
+    found = failed(h2o2, begin, INERT)
     assert found.outcome == flame.WENT_OUT and np.isnan(found.speed)
 
 
 def test_a_mixture_that_burns_everywhere_has_no_front(h2o2, begin):
     burnt = begin.Y[-1]
-    found = failed(
-        h2o2, begin, SimpleNamespace(advance=lambda T, p, Y: (T, np.tile(burnt, (len(T), 1))))
-    )
+    found = failed(h2o2, begin, solver(lambda T, p, Y: (T, np.tile(burnt, (len(T), 1)))))
     assert found.outcome == flame.LOST and not found.burns
 
 
@@ -272,7 +274,7 @@ def test_where_a_front_lies_is_no_error(h2o2, references):
 
 
 def test_a_failed_flame_is_never_a_success(h2o2, begin, references):
-    broken = replace(failed(h2o2, begin, same), x=references[0].x, profile=references[0].profile)
+    broken = replace(failed(h2o2, begin, INERT), x=references[0].x, profile=references[0].profile)
     result = compare(h2o2, [broken, references[1]], references)
     assert not result["all_burn"] and not result["all_steady"]
     for name in ("speed_error", "thickness_error", "burnt_T_error", "profile_T_error"):

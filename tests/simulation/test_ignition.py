@@ -12,7 +12,6 @@ from combred.simulation.ignition import (
     Case,
     Rollout,
     cases,
-    compare,
     follow,
     integrate,
     march,
@@ -20,6 +19,7 @@ from combred.simulation.ignition import (
     reference,
     steps_to_equilibrium,
 )
+from combred.simulation.ignition_errors import compare
 
 DT = 4e-6
 FUEL, OXIDIZER = "H2:1", "O2:1, N2:3.76"
@@ -33,7 +33,7 @@ class Warming:
     def __init__(self):
         self.given = []
 
-    def __call__(self, T, p, Y):
+    def advance(self, T, p, Y):
         self.given.append(len(T))
         return T + 1.0, Y.copy()
 

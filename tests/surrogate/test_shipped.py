@@ -18,7 +18,8 @@ from combred.config import (
     resolve,
 )
 from combred.pipeline.start import starting_point
-from combred.simulation.ignition import compare, follow, reference
+from combred.simulation.ignition import follow, reference
+from combred.simulation.ignition_errors import compare
 from combred.surrogate.shipped import FOLDER
 from combred.surrogate.storage import load_surrogate, save_surrogate
 

@@ -4,7 +4,7 @@ import math
 from dataclasses import asdict, dataclass
 
 from combred.config.fields import require
-from combred.reduction.methods.table import COMPENSATIONS
+from combred.reduction.compensation import COMPENSATIONS
 
 
 def fall(t: int, high: float, low: float, period: int) -> float:

@@ -7,10 +7,12 @@ from torch import Tensor, nn
 
 from combred.reduction.automatic.criteria import AutomaticSettings
 from combred.reduction.calibration import Calibration, require_repeatable
-from combred.reduction.job import Job, narrower
-from combred.reduction.layers import HiddenLayer, find_layers
+from combred.reduction.compensation import resolve_compensation
+from combred.reduction.layer_search import find_layers
+from combred.reduction.layers import HiddenLayer
+from combred.reduction.layerwise import LayerwiseReducer, fixed_width_is_an_error
 from combred.reduction.merge import Merge
-from combred.reduction.methods.table import METHODS, refusal, resolve_compensation
+from combred.reduction.methods import METHODS, refusal
 from combred.reduction.size import count_parameters
 from combred.reduction.tracing import evaluation
 
@@ -37,7 +39,7 @@ class Plan:
 
     def condense(self, network: nn.Module, layer: HiddenLayer, threshold: float) -> Merge:
         """The merge of a layer at a threshold, compensated."""
-        job = Job(
+        reducer = LayerwiseReducer(
             network,
             self.example_input,
             self.calibration,
@@ -46,11 +48,11 @@ class Plan:
             self.compensation,
             self.settings.ridge,
         )
-        return job.merge(None, layer, {"threshold": threshold})[0]
+        return reducer.merge(None, layer, {"threshold": threshold})[0]
 
     def require_runs(self, network: nn.Module, layer: HiddenLayer) -> None:
         """ValueError where a network does not run with fewer units in a layer."""
-        with narrower(layer), evaluation(network), torch.no_grad():
+        with fixed_width_is_an_error(layer), evaluation(network), torch.no_grad():
             network(self.example_input)
 
 

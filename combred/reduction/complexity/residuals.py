@@ -12,7 +12,8 @@ from torch import Tensor, fx, nn
 
 from combred.reduction import operations
 from combred.reduction.complexity.structure import Block, Structure, exchange, remove_path
-from combred.reduction.layers import HiddenLayer, find_layers
+from combred.reduction.layer_search import find_layers
+from combred.reduction.layers import HiddenLayer
 from combred.reduction.operations import NORMS, PRODUCERS
 from combred.reduction.tracing import Traced
 
@@ -46,7 +47,7 @@ def find_structure(
     trial = copy.deepcopy(network).eval()
     survey = find_layers(trial, example_input)
     graph = _Sums(trial, example_input)
-    layers = {layer.name: layer for layer in survey.layers if not layer.selects}
+    layers = {layer.name: layer for layer in survey.layers if not layer.residual}
     streams = {layer.name: layer for layer in graph.streams()}
     joined = {name for layer in streams.values() for name in layer.carriers}
     untouched = {name: why for name, why in survey.untouched.items() if name not in joined}

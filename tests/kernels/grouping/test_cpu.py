@@ -3,29 +3,22 @@
 import numpy as np
 import pytest
 import torch
+from weight_rows import (
+    axes,
+    brute_force,
+    clustered,
+    duplicated,
+    near_pairs,
+    negated,
+    random,
+    zeroed,
+)
 
 from combred import kernels
 from combred.kernels.grouping import cpu, reference
 
 SIZES = [1, 2, 31, 32, 33, 64, 127, 300, 1000]
 THRESHOLDS = [-1.0, 0.0, 0.5, 0.8, 0.9, 0.999, 1.0]
-
-
-def brute_force(weights: np.ndarray, threshold: float) -> tuple[list[int], list[int]]:
-    """The groups of the definition, float64, rows counted anew for every group."""
-    rows = weights.astype(np.float64)
-    norm = np.sqrt((rows**2).sum(axis=1))
-    unit = rows / np.where(norm > 0, norm, 1.0)[:, None]
-    similar = unit @ unit.T >= threshold - 1e-12  # rounding must not part a row from its multiple
-    similar[norm == 0] = similar[:, norm == 0] = False
-    similar |= np.eye(len(rows), dtype=bool)
-    labels, mains = np.full(len(rows), -1), []
-    while (ungrouped := np.flatnonzero(labels < 0)).size:
-        counts = similar[np.ix_(ungrouped, ungrouped)].sum(axis=1)
-        main = ungrouped[np.argmax(counts)]  # the first of equals: the lowest index
-        labels[ungrouped[similar[main, ungrouped]]] = len(mains)
-        mains.append(int(main))
-    return labels.tolist(), mains
 
 
 def assert_same(rows: np.ndarray, threshold: float, brute: bool = True) -> torch.Tensor:
@@ -38,40 +31,6 @@ def assert_same(rows: np.ndarray, threshold: float, brute: bool = True) -> torch
     if brute:
         assert (labels.tolist(), mains.tolist()) == brute_force(rows, threshold), threshold
     return torch.bincount(labels)
-
-
-def random(rng, m, d):
-    return rng.standard_normal((m, d))
-
-
-def clustered(rng, m, d):
-    centres = rng.standard_normal((5, d))
-    return centres[rng.integers(0, 5, m)] + 0.3 * rng.standard_normal((m, d))
-
-
-def duplicated(rng, m, d):
-    """Positive multiples of a third as many rows."""
-    rows = rng.standard_normal((m // 3 + 1, d))
-    return rows[rng.integers(0, len(rows), m)] * rng.uniform(0.1, 10.0, (m, 1))
-
-
-def zeroed(rng, m, d):
-    """Clusters in which every third row is zero."""
-    rows = clustered(rng, m, d)
-    rows[::3] = 0.0
-    return rows
-
-
-def negated(rng, m, d):
-    """Every row of the second half is the opposite of one of the first."""
-    rows = random(rng, m, d)
-    rows[m - m // 2 :] = -rows[: m // 2]
-    return rows
-
-
-def axes(rng, m, d):
-    """Rows along few axes: many ties, many cosines of exactly 0 and 1."""
-    return np.eye(d)[rng.integers(0, min(4, d), m)] * rng.choice([-2.0, -1.0, 1.0, 2.0], (m, 1))
 
 
 KINDS = [random, clustered, duplicated, zeroed, negated, axes]
@@ -147,19 +106,6 @@ def test_a_row_far_from_the_main_row_of_a_large_group_loses_its_neighbours(many)
     assert mains.tolist() == [0, many + 17, many + 15]
     assert labels[-5:].tolist() == [2, 2, 1, 1, 1]
     assert_same(rows, np.cos(np.deg2rad(30.0)))
-
-
-def near_pairs(threshold: float, gaps: list[float], d: int, seed: int = 0) -> np.ndarray:
-    """For every gap two rows, (2 gaps, d), with the cosine threshold + gap; pairs orthogonal."""
-    rng = np.random.default_rng(seed)
-    basis = np.linalg.qr(rng.standard_normal((d, 2 * len(gaps))))[0].T
-    rows = []
-    for i, gap in enumerate(gaps):
-        a, b = basis[2 * i], basis[2 * i + 1]
-        cosine = threshold + gap
-        # 1 - cos^2 without cancellation near a cosine of 1
-        rows += [a, rng.uniform(0.1, 10) * (cosine * a + ((1 - cosine) * (1 + cosine)) ** 0.5 * b)]
-    return np.array(rows)
 
 
 @pytest.mark.parametrize("d", [24, 1601])

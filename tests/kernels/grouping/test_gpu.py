@@ -8,7 +8,7 @@ each kind and length has one or two thresholds instead of all.
 import numpy as np
 import pytest
 import torch
-from test_cpu import brute_force, clustered, duplicated, near_pairs, negated, random, zeroed
+from weight_rows import brute_force, clustered, duplicated, near_pairs, negated, random, zeroed
 
 from combred.kernels.grouping import cpu, reference
 
@@ -21,7 +21,7 @@ KINDS = [clustered, random, duplicated, zeroed, negated]
 @pytest.fixture(scope="module")
 def shipped(triton):
     """The module, with the sizes of blocks as they are."""
-    return triton("combred.kernels.grouping")
+    return triton("combred.kernels.grouping.gpu")
 
 
 @pytest.fixture

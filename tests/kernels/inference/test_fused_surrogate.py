@@ -39,7 +39,7 @@ TOLERANCES = {
 @pytest.fixture(scope="module")
 def fused(triton, device):
     """A factory: the fused twin of a surrogate."""
-    module = triton("combred.kernels.inference")
+    module = triton("combred.kernels.inference.fused_surrogate")
 
     def make(surrogate, precision="ieee"):
         return module.FusedSurrogate(copy.deepcopy(surrogate).to(device), precision)
@@ -332,7 +332,7 @@ def test_in_a_cuda_graph(fused, device):
 
 
 def test_the_door(triton, device, monkeypatch):
-    module = triton("combred.kernels.inference")
+    module = triton("combred.kernels.inference.fused_surrogate")
     surrogate, state = untrained("h2o2.yaml", [24])
     surrogate = surrogate.to(device)
     monkeypatch.setattr(kernels, "unavailable", lambda device: None)
@@ -360,7 +360,7 @@ def test_wide_layers_fall_back_and_say_so_once(caplog, monkeypatch):
 
 
 def test_what_cannot_be_made_is_refused(monkeypatch, triton):
-    triton("combred.kernels.inference")
+    triton("combred.kernels.inference.fused_surrogate")
     surrogate, _ = untrained("h2o2.yaml", [600])
     with pytest.raises(ValueError, match="eager and triton, not 'cuda'"):
         kernels.advance(surrogate, "cuda")
@@ -381,7 +381,7 @@ def test_what_does_not_fit_is_told(monkeypatch):
     parts = {"network": surrogate.network, "transform": surrogate.transform, "n": surrogate.n}
     for capability, told in (((9, 0), None), ((8, 6), "300 units does not fit on chip, 256 do")):
         monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _, c=capability: c)
-        found = packing.obstacle(SimpleNamespace(farthest=device, **parts))
+        found = packing.obstacle(SimpleNamespace(max_mahalanobis=device, **parts))
         assert found is None if told is None else told in found
     monkeypatch.setattr(packing, "MOST_REACTIONS", 28)
     assert "29 reactions are too many" in packing.obstacle(surrogate)

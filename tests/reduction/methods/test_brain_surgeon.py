@@ -7,9 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from combred.reduction import HiddenLayer, Units
+from combred.reduction import HiddenLayer, Units, brain_surgeon
 from combred.reduction.calibration import moments
-from combred.reduction.methods import brain_surgeon
 from combred.reduction.methods.brain_surgeon import eliminate
 
 RIDGE = 1e-6

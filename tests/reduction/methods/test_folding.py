@@ -8,8 +8,7 @@ import torch
 from scipy.cluster.vq import kmeans2
 from torch import nn
 
-from combred.reduction import apply_merge, describe_units, find_layers, reduce
-from combred.reduction.methods import folding
+from combred.reduction import apply_merge, describe_units, find_layers, folding, reduce
 from combred.reduction.methods.folding import k_means
 
 CLUSTERS = [0, 1, 2, 0, 0, 3, 1, 4, 2, 0, 4, 1]  # of 12 units

@@ -6,9 +6,8 @@ import scipy.linalg
 import torch
 from torch import nn
 
-from combred.reduction import HiddenLayer, Units
+from combred.reduction import HiddenLayer, Units, interpolative
 from combred.reduction.calibration import moments
-from combred.reduction.methods import interpolative
 
 
 def units_of(A, B, U, intercept: bool) -> Units:

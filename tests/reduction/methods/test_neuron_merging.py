@@ -15,14 +15,10 @@ from combred.reduction import (
     magnitude,
     neuron_merging,
     reduce,
-    ware,
+    weighted_reconstruction_error,
 )
-from combred.reduction.methods.neuron_merging import (
-    CRITERIA,
-    batch_norm_relation,
-    geometric_median,
-    important,
-)
+from combred.reduction.methods.magnitude import CRITERIA, geometric_median, important_units
+from combred.reduction.methods.neuron_merging import batch_norm_relation
 
 KINDS = ["linear", "linear, no bias", "convolution", "convolution, norm", "convolution, norm, bias"]
 
@@ -156,7 +152,7 @@ def test_the_units_of_the_largest_criterion_stay(kind, criterion):
         score = [np.linalg.norm(row - median) for row in rows]
     expected = sorted(np.argsort(score)[-5:].tolist())
     units = units_of(network, x)
-    assert important(units, 5, criterion).tolist() == expected
+    assert important_units(units, 5, criterion).tolist() == expected
     assert neuron_merging(units, keep=5, criterion=criterion).kept.tolist() == expected
     assert magnitude(units, keep=5, criterion=criterion).kept.tolist() == expected
 
@@ -296,7 +292,7 @@ def test_no_unit_is_read_through_one_without_weights(kind):
     assert merge.mixing[merge.kept.tolist().index(3)].sum() == 1.0
 
 
-def test_ware_is_equation_9():
+def test_the_weighted_reconstruction_error_is_equation_9():
     rng = np.random.default_rng(0)
     y, again = rng.normal(size=(7, 4)), rng.normal(size=(7, 4))
     s = rng.uniform(size=4)
@@ -306,16 +302,18 @@ def test_ware_is_equation_9():
             total += s[i] * abs(again[m, i] - y[m, i]) / abs(y[m, i])
             plain += abs(again[m, i] - y[m, i]) / abs(y[m, i])
     one, other = torch.from_numpy(y), torch.from_numpy(again)
-    assert ware(one, other, torch.from_numpy(s)) == pytest.approx(total / 28, rel=1e-14)
-    assert ware(one, other) == pytest.approx(plain / 28, rel=1e-14)
-    assert ware(one, one) == 0.0
+    assert weighted_reconstruction_error(one, other, torch.from_numpy(s)) == pytest.approx(
+        total / 28, rel=1e-14
+    )
+    assert weighted_reconstruction_error(one, other) == pytest.approx(plain / 28, rel=1e-14)
+    assert weighted_reconstruction_error(one, one) == 0.0
 
 
-def test_ware_leaves_out_responses_that_were_zero():
+def test_the_weighted_reconstruction_error_leaves_out_responses_of_zero():
     y = torch.tensor([[0.0, 2.0], [4.0, 0.0]])
     again = torch.tensor([[1.0, 1.0], [3.0, 0.0]])
-    assert ware(y, again) == pytest.approx((0.5 + 0.25) / 2)
-    assert ware(torch.zeros(2, 2), again) == 0.0
+    assert weighted_reconstruction_error(y, again) == pytest.approx((0.5 + 0.25) / 2)
+    assert weighted_reconstruction_error(torch.zeros(2, 2), again) == 0.0
 
 
 def test_nonsense_is_refused():

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import cantera as ct
 import numpy as np
-from scipy.stats import qmc
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import IntegrationError, Reactor
@@ -133,6 +132,8 @@ def plan_cases(settings: SegmentSettings, sampling: SamplingSettings, seed: int)
 
     Raises ValueError where T0_min lies above the range of T0.
     """
+    from scipy.stats import qmc  # not above: it takes a second, and worker processes do not need it
+
     low, high = max(sampling.T0[0], settings.T0_min), sampling.T0[1]
     if low > high:
         raise ValueError(

@@ -118,7 +118,6 @@ def judge(
     surrogate: Surrogate,
     criteria: AcceptanceCriteria,
     references: References,
-    validation: ValidationSettings,
     progress: Progress,
 ) -> dict[str, float]:
     """Errors of a surrogate by kind of limit [-], infinite if a case does not ignite or a flame
@@ -136,9 +135,9 @@ def judge(
         if references.flames and all(errors[kind] <= limits[kind] for kind in errors):
             with progress("flames of the acceptance criteria") as bar:
                 burnt = flame.follow(
-                    mechanism, solver, surrogate.dt, references.flames, validation, bar
+                    mechanism, solver, surrogate.dt, references.flames, on_progress=bar
                 )
-            errors["flame"] = flame_errors.compare(mechanism, burnt, references.flames)["speed_error"][
-                "worst"
-            ]
+            errors["flame"] = flame_errors.compare(mechanism, burnt, references.flames)[
+                "speed_error"
+            ]["worst"]
     return errors

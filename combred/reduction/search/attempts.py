@@ -73,13 +73,15 @@ class NoMemory:
     """A `Memory` that stores nothing: a search that is killed starts anew."""
 
     def trace(self) -> list[Attempt]:
+        """No attempts."""
         return []
 
     def network(self, number: int) -> nn.Module:
+        """Raises LookupError."""
         raise LookupError(f"the network of attempt {number} was not kept")
 
     def store(self, trace: list[Attempt], network: nn.Module) -> None:
-        pass
+        """Stores nothing."""
 
 
 class AttemptFolder:
@@ -115,10 +117,10 @@ class AttemptFolder:
             return []
         was, now = stored["inputs"], self.inputs
         other = [key for key in {**now, **was} if was.get(key) != now.get(key)]
-        changes = "; ".join(f"{key}: then {was.get(key)}, now {now.get(key)}" for key in other)
+        changes = "; ".join(f"{k}: then {was.get(k)}, now {now.get(k)}" for k in other)
         raise ValueError(
-            f"{self.path} holds a search with other settings ({changes}). Give those again to go on "
-            "with it, or another folder."
+            f"{self.path} holds a search with other settings ({changes}). Give those again to "
+            "go on with it, or another folder."
         )
 
     def file(self, number: int, flying: bool = False) -> Path:

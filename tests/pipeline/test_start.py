@@ -21,10 +21,10 @@ PACKAGE = str(Path(pipeline.__file__).parents[1])
 MODEL, CARD = next(
     (name, card)
     for name, card in combred.models().items()
-    if card["training"]["settings"]["network"]["hidden"] == Settings().network.hidden
+    if card["training"]["network"]["hidden"] == Settings().network.hidden
     and card["training"]["stage"] == 0
 )
-MADE = CARD["training"]["settings"]
+MADE = CARD["training"]
 # Within what the model was trained on, whatever that is; real in every part, and tiny.
 TINY = [
     *(f"sampling.{key}={MADE['sampling'][key]}".replace(" ", "") for key in ("T0", "p", "phi")),

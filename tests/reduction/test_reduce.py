@@ -14,7 +14,8 @@ import combred
 from combred.reduction import METHODS, Merge, condense, find_layers, magnitude
 from combred.reduction.methods import neuron_merging
 from combred.reduction.methods.table import COMPENSATIONS
-from combred.surrogate.export import export_torchscript, load_torchscript, make_card
+from combred.surrogate.card import make_card
+from combred.surrogate.export import export_torchscript, load_torchscript
 from combred.surrogate.network import Network
 from combred.surrogate.surrogate import Surrogate
 

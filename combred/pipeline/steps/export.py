@@ -5,7 +5,8 @@ from dataclasses import asdict
 from combred.pipeline.console import say
 from combred.pipeline.run import Run
 from combred.records import digest, read_json, write_json
-from combred.surrogate.export import export_torchscript, make_card
+from combred.surrogate.card import describe_accuracy, describe_training, make_card
+from combred.surrogate.export import export_torchscript
 
 
 def export(run: Run) -> None:
@@ -20,17 +21,10 @@ def export(run: Run) -> None:
             f"stage {s.stage} has not been validated: run `python -m combred.pipeline "
             f"stage={s.stage} only=validate`; a network is exported with its measured accuracy"
         )
-    wanted = ("all_ignite", "delay_error", "worst_case", "burnt_T_error", "peak_errors")
-    accuracy = {key: measured[key] for key in wanted} | {"measured_on": validation["inputs"]}
-    table = run.states()
-    made = {
-        "states": table.rows,
-        "made_with": table.provenance,
-        "stage": s.stage,
-        "profile": s.profile,
-        "start": start_in_words(run),
-    }
-    card = make_card(surrogate, run.mechanism, accuracy, made)
+    table, start = run.states(), read_json(run.path("train.json")).get("shipped", "scratch")
+    training = describe_training(asdict(s), run.mechanism, s.stage, table.rows, start)
+    accuracy = describe_accuracy(measured, validation["inputs"])
+    card = make_card(surrogate, run.mechanism, accuracy, training)
     check = table.draw(table.held_out(s.training.held_out, s.seed), 512, s.seed)
     numbers = export_torchscript(run.path("surrogate.pt"), surrogate, card, check)
     network = {"widths": surrogate.network.widths, "weights": surrogate.network.n_weights}
@@ -41,14 +35,6 @@ def export(run: Run) -> None:
         f"export: {run.path('surrogate.pt')}, {numbers['bytes'] / 1e6:.2f} MB, agrees with "
         f"the eager model within {numbers['largest_difference']:.1e}",
     )
-
-
-def start_in_words(run: Run) -> str:
-    """How the network of stage 0 came to be, for the card."""
-    name = read_json(run.path("train.json")).get("shipped")
-    if not name:
-        return "stage 0 was trained on these states"
-    return f"stage 0 is {name}, which comes with combred; its card tells how that was trained"
 
 
 def report(run: Run) -> None:

@@ -120,7 +120,8 @@ class FlameStates:
     sources: np.ndarray
 
     @classmethod
-    def drawn(cls, table: StateTable, held_out: np.ndarray, seed: int, count: int = FLAMES
+    def drawn(
+        cls, table: StateTable, held_out: np.ndarray, seed: int, count: int = FLAMES
     ) -> "FlameStates":
         """`count` exact flame states (or all of them) of a state file, drawn at random from the
         rows that are not `held_out` (n,)."""

@@ -302,8 +302,6 @@ def delay(sampler: SegmentSampler, case: Case) -> float:
 
 def test_a_run_without_any_ignition_is_refused(sampler, tmp_path, in_this_process):
     never = replace(sampler, longest=1e-8)
-    with pytest.raises(
-        ValueError, match=r"none of the 6 ignitions gave a segment.*sampling.T0"
-    ):
+    with pytest.raises(ValueError, match=r"none of the 6 ignitions gave a segment.*sampling.T0"):
         sample_segments(tmp_path / "segments.h5", never, NO_FLAMES, 1)
     assert not list(tmp_path.iterdir())

@@ -34,7 +34,14 @@ def flames(h2o2):
     """CVODE's flames of two mixtures, from two processes."""
     calls = []
     found = flame.reference(
-        h2o2, FLAMES, FLAME_CHEMISTRY, FLAME_DT, FUEL, AIR, 2, lambda *done: calls.append(done),
+        h2o2,
+        FLAMES,
+        FLAME_CHEMISTRY,
+        FLAME_DT,
+        FUEL,
+        AIR,
+        2,
+        lambda *done: calls.append(done),
         how=FLAME_MARCH,
     )
     assert calls == [(1, 2), (2, 2)]

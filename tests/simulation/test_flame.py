@@ -156,7 +156,9 @@ def test_cvode_follows_its_own_references(h2o2, flames):
 
 
 def test_an_unsteady_reference_is_refused(flames):
-    with pytest.raises(ValueError, match=r"300 K, phi 0.9, 1 atm is not steady.*validation.flame_phi"):
+    with pytest.raises(
+        ValueError, match=r"300 K, phi 0.9, 1 atm is not steady.*validation.flame_phi"
+    ):
         flame.require_steady(replace(flames[0], outcome=flame.UNSTEADY))
 
 

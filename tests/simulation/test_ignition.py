@@ -1,6 +1,5 @@
 """0D ignitions: the bookkeeping of a march with known solvers, and CVODE's references."""
 
-
 import numpy as np
 import pytest
 from hydrogen import AIR, CHEMISTRY, FUEL, IGNITION_DT, IGNITIONS, solver

@@ -205,7 +205,9 @@ def _from_format_1(card: dict) -> dict:
     """Shipped models had all settings in their card, exported ones the provenance of the states."""
     old = card["training"]
     settings = old.get("settings", old.get("made_with", {}))
-    training = {"command": "", **{key: old[key] for key in ("states", "stage", "start")}}
+    version = card.get("versions", {}).get("combred", "")
+    training = {"command": "", "version": version}
+    training |= {key: old[key] for key in ("states", "stage", "start")}
     for part, keys in (("sampling", SAMPLING), ("network", NETWORK)):
         known = settings.get(part, {})
         training[part] = {key: known[key] for key in keys if key in known}

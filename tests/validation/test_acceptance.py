@@ -72,7 +72,7 @@ def test_flames_are_drawn_from_the_range_of_flames_or_else_of_ignitions():
 
 
 def test_only_cases_that_a_limit_needs_are_drawn():
-    how = {"criteria_ignitions": 4, "criteria_flames": 2, "method": "folding"}
+    how = {"criteria_ignitions": 4, "method": "folding"}
     counts = {
         text: (len(made.ignitions), len(made.flames))
         for text in ("ignition:1%", "ignition_mean:1%", "flame:1%", "flame:1%,ignition:1%")
@@ -133,7 +133,7 @@ def test_errors_are_the_worst_and_the_mean_of_the_ignition_delays(
         replace_steps(r, min(len(r.t) for r in references.rollouts)) for r in references.rollouts
     ]
     monkeypatch.setattr(acceptance.timing, "scripted", lambda _: Late(same, shares))
-    errors = judge(drm19, surrogate_of, made, References(same, []), hot, silent)
+    errors = judge(drm19, surrogate_of, made, References(same, []), silent)
     assert errors["ignition"] == pytest.approx(worst, abs=0.01)
     assert errors["ignition_mean"] == pytest.approx(mean, abs=0.01)
 
@@ -159,7 +159,7 @@ def test_a_case_that_does_not_ignite_has_an_infinite_error(
     monkeypatch.setattr(
         acceptance.timing, "scripted", lambda _: SimpleNamespace(advance=lambda T, p, Y: (T, Y))
     )
-    errors = judge(drm19, surrogate_of, made, references, hot, silent)
+    errors = judge(drm19, surrogate_of, made, references, silent)
     assert errors == {"ignition": math.inf, "ignition_mean": math.inf}
 
 
@@ -169,7 +169,7 @@ def test_flames_are_computed_only_if_the_ignitions_pass(
 ):
     _, hot, references = answered
     settings = ReductionSettings(
-        criteria=f"ignition:{limit},flame:1%", criteria_ignitions=2, criteria_flames=1
+        criteria=f"ignition:{limit},flame:1%", criteria_ignitions=2
     )
     made = AcceptanceCriteria.of(settings, hot_flames := replace(hot, flame_phi=[0.9, 1.1]))
     same = [
@@ -182,5 +182,5 @@ def test_flames_are_computed_only_if_the_ignitions_pass(
     )
     answer = {"speed_error": {"median": 0.1, "mean": 0.2, "worst": 0.3}}
     monkeypatch.setattr(acceptance.flame, "compare", lambda *args: answer)
-    errors = judge(drm19, surrogate_of, made, References(same, ["CVODE's"]), hot_flames, silent)
+    errors = judge(drm19, surrogate_of, made, References(same, ["CVODE's"]), silent)
     assert bool(followed) == asked and errors.get("flame") == (0.3 if asked else None)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from combred.config import TrainingSettings
 from combred.dataset.segments import Segments, offsets
 from combred.surrogate.surrogate import Surrogate
 from combred.training.rollout_loss import RolloutLoss, Rollouts
@@ -258,9 +257,8 @@ def test_the_network_is_shared_and_the_rest_is_a_copy(own, segments):
 @pytest.fixture
 def make_rollouts(surrogate, segments):
     """A factory of `Rollouts` over the segments."""
-    settings = TrainingSettings(rollout_steps=STEPS, rollout_batch=16)
     given = Segments(STEPS, segments.numpy(), np.zeros(len(segments)), {"dt": 1e-6})
-    return lambda seed=0: Rollouts(surrogate, given, settings, seed, torch.device("cpu"))
+    return lambda seed=0: Rollouts(surrogate, given, seed, torch.device("cpu"), batch=16)
 
 
 def test_the_loss_of_a_step_depends_on_seed_and_step_alone(make_rollouts):

@@ -21,7 +21,7 @@ CPU = Device(torch.device("cpu"))
 HELD_OUT = 0.2
 SETTINGS = TrainingSettings(
     steps=60, lr=2e-3, batch=32, batch_final=64, batch_phases=2, precision="float32",
-    evaluate_every=25, checkpoint_seconds=0.0, warmup=0.1,
+    checkpoint_seconds=0.0,
 )  # fmt: skip
 
 

@@ -1,18 +1,21 @@
-"""Schedules of the learning rate and of the batch."""
+"""Schedules of the learning rate and of the batch size."""
 
 import numpy as np
 import pytest
 
 from combred.config import TrainingSettings
+from combred.training import schedules
 from combred.training.schedules import batch_sizes, learning_rate
 
 
-@pytest.mark.parametrize("warmup", [0.0, 0.02, 0.25])
-def test_cosine_starts_at_lr_and_ends_at_lr_final(warmup):
-    settings = TrainingSettings(steps=1000, lr=1e-2, lr_final=1e-5, warmup=warmup)
+@pytest.mark.parametrize("warmup", [0.0, schedules.WARMUP, 0.25])
+def test_the_cosine_falls_from_lr_to_its_end(warmup, monkeypatch):
+    monkeypatch.setattr(schedules, "WARMUP", warmup)
+    monkeypatch.setattr(schedules, "LR_FINAL", 1e-5)
+    settings = TrainingSettings(steps=1000, lr=1e-2)
     warm = int(warmup * 1000)
     assert learning_rate(settings, warm) == pytest.approx(1e-2, rel=1e-12)
-    # The last step is one short of the end: (pi / steps)^2 / 4 of the range above lr_final.
+    # The last step is one before the end: (pi / steps)^2 / 4 of the range above LR_FINAL.
     end = 1e-5 + 1e-2 * (np.pi / (1000 - warm)) ** 2 / 4
     assert learning_rate(settings, 999) == pytest.approx(end, rel=1e-3)
     middle = warm + (1000 - warm) // 2
@@ -20,15 +23,6 @@ def test_cosine_starts_at_lr_and_ends_at_lr_final(warmup):
     rates = [learning_rate(settings, step) for step in range(1000)]
     assert np.all(np.diff(rates[:warm]) > 0) and np.all(np.diff(rates[warm:]) < 0)
     assert 0 < min(rates) and max(rates) == pytest.approx(1e-2, rel=1e-12)
-
-
-def test_steps_multiply_by_decay():
-    settings = TrainingSettings(
-        steps=1000, lr=1e-2, schedule="step", decay=0.5, decay_every=300, warmup=0.0
-    )
-    expected = {0: 1e-2, 299: 1e-2, 300: 5e-3, 599: 5e-3, 600: 2.5e-3, 999: 1.25e-3}
-    for step, rate in expected.items():
-        assert learning_rate(settings, step) == pytest.approx(rate, rel=1e-12)
 
 
 @pytest.mark.parametrize("phases", [2, 3, 5])
@@ -44,6 +38,6 @@ def test_batches_grow_geometrically_from_first_to_last(phases):
     assert np.allclose(ratios, 16 ** (1 / (phases - 1)), rtol=0.02)  # rounded to whole rows
 
 
-def test_one_phase_keeps_the_batch():
+def test_one_phase_keeps_the_batch_size():
     settings = TrainingSettings(steps=10, batch=128, batch_final=128, batch_phases=1)
     assert batch_sizes(settings) == [128] * 10

@@ -72,11 +72,12 @@ class Rollouts:
         segments: Segments,
         seed: int,
         device: torch.device,
+        batch: int = BATCH,
     ):
         self.loss = RolloutLoss(surrogate, segments.steps, FLOOR)
         self.loss.to(device)
         self.states = torch.from_numpy(segments.states).to(device)
-        self.provenance, self.seed, self.batch = segments.provenance, seed, BATCH
+        self.provenance, self.seed, self.batch = segments.provenance, seed, batch
 
     def __call__(self, step: int, rank: int = 0, world: int = 1) -> Tensor:
         """The loss of the segments of a step; with `world` processes, of the share of `rank`."""

@@ -9,7 +9,6 @@ import torch
 
 from combred.dataset.segments import Segments, offsets
 from combred.surrogate.surrogate import Surrogate
-from combred.training import rollout_loss as module
 from combred.training.rollout_loss import RolloutLoss, Rollouts
 
 STEPS, FLOOR = 4, 1e-3
@@ -256,11 +255,10 @@ def test_the_network_is_shared_and_the_rest_is_a_copy(own, segments):
 
 
 @pytest.fixture
-def make_rollouts(surrogate, segments, monkeypatch):
-    """A factory of `Rollouts` over the segments, 16 in a training step."""
-    monkeypatch.setattr(module, "BATCH", 16)
+def make_rollouts(surrogate, segments):
+    """A factory of `Rollouts` over the segments."""
     given = Segments(STEPS, segments.numpy(), np.zeros(len(segments)), {"dt": 1e-6})
-    return lambda seed=0: Rollouts(surrogate, given, seed, torch.device("cpu"))
+    return lambda seed=0: Rollouts(surrogate, given, seed, torch.device("cpu"), batch=16)
 
 
 def test_the_loss_of_a_step_depends_on_seed_and_step_alone(make_rollouts):

@@ -10,23 +10,21 @@ from combred.config import ChemistrySettings, SegmentSettings
 from combred.dataset.segment_sampling import FlameStates, SegmentSampler, sample_segments
 from combred.dataset.segments import open_segments
 from combred.surrogate.surrogate import Surrogate
-from combred.training import rollout_loss
 from combred.training.batches import RowBatches
 from combred.training.rollout_loss import FLOOR, RolloutLoss, Rollouts
 from combred.training.schedules import learning_rate
 
 DT = 1e-6
 SEGMENTS = SegmentSettings(steps=4, ignitions=4)
+FEW = {"each": 20, "T0_min": 1500.0, "burnt_time": 5e-5}
 
 
 @pytest.fixture(scope="module")
 def segments(drm19, sampling_settings, tmp_path_factory, in_process):
     """Segments of four steps, from four ignitions by CVODE."""
     path = tmp_path_factory.mktemp("segments") / "segments.h5"
-    sampler = SegmentSampler(
-        drm19, SEGMENTS, sampling_settings, ChemistrySettings(), DT, 0,
-        each=20, T0_min=1500.0, burnt_time=5e-5,
-    )  # fmt: skip
+    how = SEGMENTS, sampling_settings, ChemistrySettings(), DT, 0
+    sampler = SegmentSampler(drm19, *how, **FEW)
     no_flames = FlameStates(np.empty((0, 2 + drm19.n_species)), np.empty(0, int))
     with in_process():
         sample_segments(path, sampler, no_flames, 1)
@@ -35,14 +33,8 @@ def segments(drm19, sampling_settings, tmp_path_factory, in_process):
 
 @pytest.fixture(scope="module")
 def settings(training):
-    """Thirty steps, all of them with a batch of segments."""
-    return training.changed(steps=30, rollout_share=1.0)
-
-
-@pytest.fixture(autouse=True)
-def small_batches(monkeypatch):
-    """Eight segments in a training step, for speed."""
-    monkeypatch.setattr(rollout_loss, "BATCH", 8)
+    """Thirty steps, all of them with a batch of segments of four steps."""
+    return training.changed(steps=30, rollout_share=1.0, rollout_weight=0.2)
 
 
 @pytest.fixture
@@ -52,7 +44,7 @@ def fit(training, segments, drm19, settings, tmp_path):
     def run(settings=settings, name="m", stop=None, given=segments):
         network = training.network()
         surrogate = Surrogate(drm19, DT, training.transform, network)
-        rollouts = Rollouts(surrogate, given, 0, training.device.device)
+        rollouts = Rollouts(surrogate, given, 0, training.device.device, batch=8)
         metrics = tmp_path / f"{name}.jsonl"
         return training.fit(metrics, settings, network, stop=stop, rollouts=rollouts)
 
@@ -89,7 +81,7 @@ def test_the_first_step_descends_on_rows_and_segments_together(
     rows = RowBatches(training.table, training.transform, keep, 10**6, cpu, 0)
     x, z = next(rows.batches([64], first=0))
     surrogate = Surrogate(drm19, DT, training.transform, before)
-    of_segments = Rollouts(surrogate, segments, 0, cpu)(0)
+    of_segments = Rollouts(surrogate, segments, settings, 0, cpu)(0)
     ((before(x) - z).abs().mean() + 3.0 * of_segments).backward()
     for new, old in zip(network.parameters(), before.parameters(), strict=True):
         # Kingma & Ba 2015: the first step has the sign of the gradient, whatever its norm. The two

@@ -1,26 +1,23 @@
-"""Schedules of the learning rate and of the batch size."""
+"""Schedules of the learning rate and of the batch."""
 
 import numpy as np
 import pytest
 
 from combred.config import TrainingSettings
-from combred.training import schedules
-from combred.training.schedules import batch_sizes, learning_rate
+from combred.training.schedules import LR_FINAL, WARMUP, batch_sizes, learning_rate
 
 
-@pytest.mark.parametrize("warmup", [0.0, schedules.WARMUP, 0.25])
-def test_the_cosine_falls_from_lr_to_its_end(warmup, monkeypatch):
-    monkeypatch.setattr(schedules, "WARMUP", warmup)
-    monkeypatch.setattr(schedules, "LR_FINAL", 1e-5)
-    settings = TrainingSettings(steps=1000, lr=1e-2)
-    warm = int(warmup * 1000)
+@pytest.mark.parametrize("steps", [1000, 200])
+def test_the_cosine_starts_at_lr_and_ends_at_its_last_rate(steps):
+    settings = TrainingSettings(steps=steps, lr=1e-2)
+    warm = round(WARMUP * steps)
     assert learning_rate(settings, warm) == pytest.approx(1e-2, rel=1e-12)
-    # The last step is one before the end: (pi / steps)^2 / 4 of the range above LR_FINAL.
-    end = 1e-5 + 1e-2 * (np.pi / (1000 - warm)) ** 2 / 4
-    assert learning_rate(settings, 999) == pytest.approx(end, rel=1e-3)
-    middle = warm + (1000 - warm) // 2
-    assert learning_rate(settings, middle) == pytest.approx(0.5 * (1e-2 + 1e-5), rel=0.01)
-    rates = [learning_rate(settings, step) for step in range(1000)]
+    # The last step is one short of the end: (pi / steps)^2 / 4 of the range above LR_FINAL.
+    end = LR_FINAL + 1e-2 * (np.pi / (steps - warm)) ** 2 / 4
+    assert learning_rate(settings, steps - 1) == pytest.approx(end, rel=1e-3)
+    middle = warm + (steps - warm) // 2
+    assert learning_rate(settings, middle) == pytest.approx(0.5 * (1e-2 + LR_FINAL), rel=0.01)
+    rates = [learning_rate(settings, step) for step in range(steps)]
     assert np.all(np.diff(rates[:warm]) > 0) and np.all(np.diff(rates[warm:]) < 0)
     assert 0 < min(rates) and max(rates) == pytest.approx(1e-2, rel=1e-12)
 
@@ -38,6 +35,6 @@ def test_batches_grow_geometrically_from_first_to_last(phases):
     assert np.allclose(ratios, 16 ** (1 / (phases - 1)), rtol=0.02)  # rounded to whole rows
 
 
-def test_one_phase_keeps_the_batch_size():
+def test_one_phase_keeps_the_batch():
     settings = TrainingSettings(steps=10, batch=128, batch_final=128, batch_phases=1)
     assert batch_sizes(settings) == [128] * 10

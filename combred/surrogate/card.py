@@ -113,9 +113,10 @@ def _training_range(surrogate: Surrogate, names: list[str]) -> dict:
 def describe_training(
     settings: dict, mechanism: Mechanism, stage: int, states: int, start: str
 ) -> dict:
-    """How a model was made: the `command` that makes it with the `version` of combred, the `states` (rows) it was trained on, its
-    `stage`, the `start` of stage 0 ("scratch", or the name of a shipped model), and the settings
-    of `sampling` and `network` that say what the model is for.
+    """How a model was made: the `command` that makes it with this `version` of combred, the
+    `states` (rows) it was trained on, its `stage`, the `start` of stage 0 ("scratch", or the name
+    of a shipped model), and the settings of `sampling` and `network` that say what the model is
+    for.
 
     settings: all settings of the run, as in its settings.json.
     """

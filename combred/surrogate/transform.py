@@ -13,12 +13,10 @@ from torch import Tensor, nn
 from combred.chemistry.mechanism import Mechanism
 from combred.surrogate.quasi_steady import QuasiSteadyState
 
-# Of networks that are trained now; files tell their own.
+# Of networks that are trained now; a stored network has its own.
 BOXCOX = 0.1  # exponent lambda of the Box-Cox transform of Y
-FLOOR = 1e-13  # mass fractions below are taken as this
-POWER = (
-    1 / 3
-)  # exponent of the signed power of the target; 1 is plain, and worse (docs/findings.md)
+FLOOR = 1e-13  # mass fractions below are treated as this
+POWER = 1 / 3  # exponent of the signed power of the target; 1 is worse (docs/findings.md)
 
 
 class BoxCox(nn.Module):

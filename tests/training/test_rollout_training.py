@@ -105,12 +105,12 @@ def test_segments_are_used_in_the_last_share_of_the_steps(
         return loss
 
     monkeypatch.setattr(Rollouts, "__call__", watched)
-    fit(replace(settings, rollout_share=0.5, steps=60))
-    assert steps == list(range(30, 60))
+    fit(replace(settings, rollout_share=21 / 48, steps=48))  # lines of metrics every 8 steps
+    assert steps == list(range(27, 48))
     written = [line.get("rollout") for line in training.lines(tmp_path / "m.jsonl")]
-    assert written[:3] == [None] * 3  # of steps 10, 20 and 30
-    # Means over the steps with segments; sums in float32.
-    means = [np.mean(losses[i : i + 10]) for i in (0, 10, 20)]
+    assert written[:3] == [None, None, None]
+    # Means over the steps with segments only: five of the first eight. Sums in float32.
+    means = [np.mean(part) for part in (losses[:5], losses[5:13], losses[13:])]
     assert written[3:] == pytest.approx(means, rel=1e-5)
 
 

@@ -10,8 +10,8 @@ is coarse (60 cells), so that the page builds in seconds; both chemistries pay t
 import matplotlib.pyplot as plt
 
 import combred
+from combred import flame
 from combred.config import ValidationSettings
-from combred.simulation import flame
 
 mechanism = combred.load_mechanism("drm19.yaml")
 surrogate = combred.load("drm19-kinetics-38k")

@@ -7,7 +7,6 @@ Takes `SamplingSettings` and a seed; gives a list of `Trajectory`, the tasks of
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import qmc
 
 from combred.config import SamplingSettings
 
@@ -43,6 +42,8 @@ def plan_trajectories(settings: SamplingSettings, seed: int) -> list[Trajectory]
     Flames come first, because they take longest: phi evenly spaced at each unburnt temperature, p
     log-uniform at random. The ignitions are a scrambled Sobol sequence over T0, phi and ln p.
     """
+    from scipy.stats import qmc  # not above: it takes a second, and worker processes do not need it
+
     flame_rows = int(settings.states * settings.flame_share) if settings.flames else 0
     rows_of = {
         "flame": _rows_per_trajectory(flame_rows, settings.flames),

@@ -275,7 +275,7 @@ def _block(T, p, Y, T_next, Y_next) -> Block:
     return Block(T, p, Y, T_next, Y_next, np.zeros(len(T), "i4"), np.zeros(len(T), "u1"))
 
 
-# -- the stage ----------------------------------------------------------------------------------
+# -- the stage -------------------------------------------------------------------------------------
 
 _sampler: Sampler  # one per worker process
 

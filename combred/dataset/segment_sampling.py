@@ -13,7 +13,6 @@ from pathlib import Path
 
 import cantera as ct
 import numpy as np
-from scipy.stats import qmc
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import IntegrationError, Reactor
@@ -127,6 +126,8 @@ class FlameStates:
 def plan_cases(settings: SegmentSettings, sampling: SamplingSettings, seed: int) -> list[Case]:
     """The ignitions that segments are taken from: a scrambled Sobol sequence over T0, phi and ln p
     in the ranges of `sampling`; T0 from `T0_MIN` on, if the range reaches that far."""
+    from scipy.stats import qmc  # not above: it takes a second, and worker processes do not need it
+
     low, high = sampling.T0
     low = max(low, T0_MIN) if high >= T0_MIN else low
     ranges = np.array([[low, high], sampling.phi, np.log(sampling.p)])

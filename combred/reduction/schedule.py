@@ -126,12 +126,12 @@ def _reduce(
     """`reduce`, as far as a stage asks for."""
     if stage.layer:
         how_far = {"layers": [stage.layer], "threshold": stage.threshold}
-        mend = (
+        remedy = (
             "Lower reduction.thresholds, or train from a smaller initialisation (network.scales)."
         )
     else:
         how_far = {"parameters": stage.parameters * full / count_parameters(network)}
-        mend = "Lower reduction.parameters."
+        remedy = "Lower reduction.parameters."
         if how_far["parameters"] >= 1:
             raise ValueError(
                 f"stage {stage.index} is to leave {100 * stage.parameters:g} % of {full:,} "
@@ -148,7 +148,7 @@ def _reduce(
             **how_far,
         )
     except Unchanged as reason:
-        raise ValueError(f"stage {stage.index} ({stage.what}): {reason} {mend}") from reason
+        raise ValueError(f"stage {stage.index} ({stage.what}): {reason} {remedy}") from reason
 
 
 def _errors(found: Reduced) -> dict[str, float]:

@@ -18,6 +18,7 @@ from scipy.interpolate import CubicSpline
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import CVODE, Advance, IntegrationError
 from combred.config import ChemistrySettings, ValidationSettings
+from combred.config.fields import require
 from combred.simulation.free_flame import COARSE, FINE, solve_free_flame
 from combred.simulation.moving_grid import FlameCase, MovingGrid, Profile, profile_of
 from combred.threads import one_thread
@@ -29,6 +30,33 @@ OUT = 0.02  # a flame slower than this share of its initial speed is extinct
 
 STEADY, UNSTEADY = "steady", "not steady"
 NOT_FINITE, WENT_OUT, LOST = "not finite", "went out", "front left the grid"
+
+
+@dataclass(frozen=True)
+class FlameMarch:
+    """How a flame is marched.
+
+    cells: number of cells, over eight flame thicknesses; tolerance: the flame is steady when its
+    speed changes by less, a share; longest: end of the march, in flame times (thickness / speed).
+    Raises ValueError for values with which no flame can be resolved or become steady.
+    """
+
+    cells: int = 200
+    tolerance: float = 1e-3
+    longest: float = 6.0
+
+    def __post_init__(self):
+        require(
+            self.cells >= 40, f"cells={self.cells}: a flame needs at least 40, five a thickness"
+        )
+        require(
+            0 < self.tolerance < 0.1 and self.longest >= 1,
+            f"tolerance={self.tolerance} must lie in (0, 0.1), and longest={self.longest} be at "
+            "least 1 flame time",
+        )
+
+
+MARCH = FlameMarch()
 
 
 @dataclass(frozen=True)
@@ -128,26 +156,26 @@ def burn(
     solver: Advance,
     dt: float,
     begin: Profile,
-    settings: ValidationSettings,
+    how: FlameMarch = MARCH,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Flame:
     """March the flame `begin` with `solver`, whose step is dt [s], until its speed is steady.
 
     The speed is steady when (1) its means over the last `INTERVALS` intervals, each of `INTERVAL`
-    flame times (thickness / speed of `begin`), differ by at most settings.flame_tolerance
+    flame times (thickness / speed of `begin`), differ by at most how.tolerance
     (relative), and (2) so do the speeds from consumption and from displacement. A flame that is not
-    steady after settings.flame_longest flame times, becomes extinct, leaves the grid or has values
+    steady after how.longest flame times, becomes extinct, leaves the grid or has values
     that are not finite has this as its `outcome`; no exception is raised. on_progress(steps done,
     most steps).
     """
     with one_thread():  # a few hundred cells are too few for several threads
-        return _march(mechanism, solver, dt, begin, settings, on_progress)
+        return _march(mechanism, solver, dt, begin, how, on_progress)
 
 
-def _march(mechanism, solver, dt, begin, settings, on_progress) -> Flame:
+def _march(mechanism, solver, dt, begin, how, on_progress) -> Flame:
     grid, fuel = MovingGrid(mechanism, begin), fuel_index(mechanism, begin)
     every = max(round(INTERVAL * grid.thickness() / begin.speed / dt), 4)
-    limit = max(round(settings.flame_longest / INTERVAL), INTERVALS) * every
+    limit = max(round(how.longest / INTERVAL), INTERVALS) * every
     to_speed = begin.cell_mass / (dt * grid.unburnt_rho)
     speeds, fronts, outcome = [], [], UNSTEADY
     while len(speeds) < limit and outcome == UNSTEADY:
@@ -163,7 +191,7 @@ def _march(mechanism, solver, dt, begin, settings, on_progress) -> Flame:
         fronts.append(grid.move())
         if len(speeds) % every == 0:
             displacement = np.array(fronts) / (dt * grid.unburnt_rho)
-            outcome = _judge(grid, speeds, displacement, every, settings.flame_tolerance)
+            outcome = _judge(grid, speeds, displacement, every, how.tolerance)
             on_progress(len(speeds), limit)
     if outcome in (STEADY, UNSTEADY):
         grid.diffuse(0.5 * dt)
@@ -221,30 +249,25 @@ def _finish(
 # -- CVODE's flames, and the flames that start from them -------------------------------------------
 
 
-def _burn_cvode(file, case, unburnt, dt, settings, chemistry) -> Flame:
+def _burn_cvode(file, case, unburnt, dt, chemistry, how) -> Flame:
     mechanism = load_mechanism(file)
-    begin = start(mechanism, case, unburnt, settings.flame_cells)
-    return settle(
-        mechanism, CVODE(mechanism, dt, chemistry.rtol, chemistry.atol), dt, begin, settings
-    )
+    begin = start(mechanism, case, unburnt, how.cells)
+    cvode = CVODE(mechanism, dt, chemistry.rtol, chemistry.atol)
+    return settle(mechanism, cvode, dt, begin, how)
 
 
 def settle(
-    mechanism: Mechanism, solver: Advance, dt: float, begin: Profile, settings: ValidationSettings
+    mechanism: Mechanism, solver: Advance, dt: float, begin: Profile, how: FlameMarch = MARCH
 ) -> Flame:
-    """A reference flame: `burn`, and then marched on, to a tenth of settings.flame_tolerance.
+    """A reference flame: `burn`, and then marched on, to a tenth of how.tolerance.
 
     The second march removes the transient of the initial profile, which is absent from a flame that
     starts from the converged reference. It would count as an error of the surrogate: 0.07 % of the
     speed at 300 K, 0.27 % at 800 K (docs/findings.md). Raises ValueError where the flame does not
     become steady.
     """
-    steady = require_steady(burn(mechanism, solver, dt, begin, settings))
-    stricter = replace(
-        settings,
-        flame_tolerance=settings.flame_tolerance / 10,
-        flame_longest=2 * settings.flame_longest,
-    )
+    steady = require_steady(burn(mechanism, solver, dt, begin, how))
+    stricter = replace(how, tolerance=how.tolerance / 10, longest=2 * how.longest)
     return replace(burn(mechanism, solver, dt, steady.profile, stricter), outcome=steady.outcome)
 
 
@@ -258,6 +281,7 @@ def reference(
     workers: int,
     on_progress: Callable[[int, int], None] = lambda *_: None,
     todo: list[FlameCase] | None = None,
+    how: FlameMarch = MARCH,
 ) -> list[Flame]:
     """CVODE's flames of the cases `todo` (default: those of `settings`), in `workers` processes.
 
@@ -268,7 +292,7 @@ def reference(
     todo = cases(settings) if todo is None else todo
     mixtures = [mechanism.mixture(fuel, oxidizer, case.phi) for case in todo]
     tasks = [
-        (mechanism.file, case, unburnt, dt, settings, chemistry)
+        (mechanism.file, case, unburnt, dt, chemistry, how)
         for case, unburnt in zip(todo, mixtures, strict=True)
     ]
     return in_processes(workers, _burn_cvode, tasks, on_progress)
@@ -280,8 +304,7 @@ def require_steady(flame: Flame) -> Flame:
         raise ValueError(
             f"CVODE's flame of the case {flame.case} is not steady after {len(flame.t)} steps "
             f"(outcome: {flame.outcome}), and so no reference: choose other validation.flame_phi "
-            "or validation.flame_T, a longer validation.flame_longest, or more "
-            "validation.flame_cells"
+            "or validation.flame_T"
         )
     return flame
 
@@ -291,13 +314,13 @@ def follow(
     solver: Advance,
     dt: float,
     references: list[Flame],
-    settings: ValidationSettings,
+    how: FlameMarch = MARCH,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> list[Flame]:
     """The cases of CVODE's `references`, marched with `solver`, whose step is dt [s], from their
     last profiles until steady. on_progress(flames done, flames)."""
     flames = []
     for i, reference in enumerate(references):
-        flames.append(burn(mechanism, solver, dt, reference.profile, settings))
+        flames.append(burn(mechanism, solver, dt, reference.profile, how))
         on_progress(i + 1, len(references))
     return flames

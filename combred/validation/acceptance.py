@@ -12,7 +12,7 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.config import ReductionSettings, ValidationSettings
-from combred.simulation import flame, ignition
+from combred.simulation import flame, flame_errors, ignition, ignition_errors
 from combred.simulation.flame import Flame, FlameCase
 from combred.simulation.ignition import Case, Rollout
 from combred.surrogate.surrogate import Surrogate
@@ -118,7 +118,6 @@ def judge(
     surrogate: Surrogate,
     criteria: AcceptanceCriteria,
     references: References,
-    validation: ValidationSettings,
     progress: Progress,
 ) -> dict[str, float]:
     """Errors of a surrogate by kind of limit [-], infinite if a case does not ignite or a flame
@@ -130,15 +129,15 @@ def judge(
         if references.rollouts:
             with progress("ignitions of the acceptance criteria") as bar:
                 rollouts = ignition.follow(solver, surrogate.dt, references.rollouts, bar)
-            delay = ignition.compare(mechanism, rollouts, references.rollouts)["delay_error"]
+            delay = ignition_errors.compare(mechanism, rollouts, references.rollouts)["delay_error"]
             found = {"ignition": delay["worst"], "ignition_mean": delay["mean"]}
             errors = {kind: found[kind] for kind in limits if kind in found}
         if references.flames and all(errors[kind] <= limits[kind] for kind in errors):
             with progress("flames of the acceptance criteria") as bar:
                 burnt = flame.follow(
-                    mechanism, solver, surrogate.dt, references.flames, validation, bar
+                    mechanism, solver, surrogate.dt, references.flames, on_progress=bar
                 )
-            errors["flame"] = flame.compare(mechanism, burnt, references.flames)["speed_error"][
-                "worst"
-            ]
+            errors["flame"] = flame_errors.compare(mechanism, burnt, references.flames)[
+                "speed_error"
+            ]["worst"]
     return errors

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactor import Advance
 from combred.pipeline.artefact import Artefact
 from combred.pipeline.console import progress
 from combred.pipeline.run import Run
@@ -32,18 +33,31 @@ class Kind:
     follow: Callable[..., list]
 
 
-def follow_ignitions(run: Run, solver, references: list, bar: Callable) -> list:
+FLAME_MARCH = flame.FlameMarch()
+
+
+def reference_ignitions(run: Run, cases: list | None, bar: Callable) -> list:
+    """CVODE's ignitions."""
+    return ignition.reference(*run.reference_task, bar, cases)
+
+
+def follow_ignitions(run: Run, solver: Advance, references: list, bar: Callable) -> list:
+    """The ignitions of a surrogate, from the initial states of the references."""
     return ignition.follow(solver, run.settings.dt, references, bar)
 
 
-def follow_flames(run: Run, solver, references: list, bar: Callable) -> list:
-    return flame.follow(
-        run.mechanism, solver, run.settings.dt, references, run.settings.validation, bar
-    )
+def reference_flames(run: Run, cases: list | None, bar: Callable) -> list:
+    """CVODE's flames."""
+    return flame.reference(*run.reference_task, bar, cases, FLAME_MARCH)
 
 
-IGNITIONS = Kind("ignitions", read_rollouts, write_rollouts, ignition.reference, follow_ignitions)
-FLAMES = Kind("flames", read_flames, write_flames, flame.reference, follow_flames)
+def follow_flames(run: Run, solver: Advance, references: list, bar: Callable) -> list:
+    """The flames of a surrogate, from the profiles of the references."""
+    return flame.follow(run.mechanism, solver, run.settings.dt, references, FLAME_MARCH, bar)
+
+
+IGNITIONS = Kind("ignitions", read_rollouts, write_rollouts, reference_ignitions, follow_ignitions)
+FLAMES = Kind("flames", read_flames, write_flames, reference_flames, follow_flames)
 
 
 def answers(
@@ -69,7 +83,7 @@ def answers(
         groups = {name: stored[name] for name in ("cvode", *inputs["networks"])}
     else:
         with progress(f"{kind.name} with CVODE") as bar:
-            groups["cvode"] = kind.reference(*run.reference_task, bar, cases)
+            groups["cvode"] = kind.reference(run, cases, bar)
         kind.write(path, groups, mechanism, inputs)
     for name, surrogate in surrogates.items():
         if name not in groups:

@@ -148,9 +148,7 @@ class Judge:
 
     def errors(self, surrogate: Surrogate) -> dict[str, float]:
         """The errors of a surrogate by kind."""
-        run = self.run
-        settings = run.settings.validation
-        return judge(run.mechanism, surrogate, self.criteria, self.references, settings, progress)
+        return judge(self.run.mechanism, surrogate, self.criteria, self.references, progress)
 
 
 def train_attempt(run: Run, data: Data, surrogate: Surrogate, number: int) -> dict:

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import cantera as ct
 
 from combred.config import ChemistrySettings, ValidationSettings
+from combred.simulation.flame import FlameMarch
 from combred.simulation.moving_grid import FlameCase
 
 FUEL, AIR = "H2:1", "O2:1, N2:3.76"
@@ -14,7 +15,8 @@ IGNITIONS = ValidationSettings(T0=[1100.0, 1300.0], phi=[0.6, 1.2], burnt_time=2
 CHEMISTRY = ChemistrySettings()
 
 FLAME_DT = 1e-6  # s
-FLAMES = ValidationSettings(flame_phi=[0.9, 1.3], flame_cells=48, flame_tolerance=0.01)
+FLAMES = ValidationSettings(flame_phi=[0.9, 1.3])
+FLAME_MARCH = FlameMarch(cells=48, tolerance=0.01)
 FLAME_CHEMISTRY = ChemistrySettings(rtol=1e-6, atol=1e-10)
 FLAME = FlameCase(300.0, ct.one_atm, 1.0)
 

@@ -15,7 +15,7 @@ ROOMS = (
 )  # fmt: skip
 # Any room may import these; they import none of the rooms.
 GROUND = ("config", "records", "checkpoint", "workers", "threads", "data")
-# A reduction groups the units of any network; the kernels of the surrogate are none of its business.
+# A reduction groups the units of any network; it does not need the kernels of the surrogate.
 NOT_FOR = {"reduction": "kernels.inference"}
 
 FOLDER = Path(combred.__file__).parent

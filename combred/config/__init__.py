@@ -3,7 +3,7 @@
 A leaf: imports nothing else of combred. Nothing else reads the command line.
 """
 
-from combred.config.command import command_of, keys, resolve, value_of
+from combred.config.command import keys, resolve, value_of
 from combred.config.criteria import CRITERIA
 from combred.config.data import ChemistrySettings, SamplingSettings, SegmentSettings
 from combred.config.learning import NetworkSettings, RetrainingSettings, TrainingSettings
@@ -25,7 +25,6 @@ __all__ = [
     "TrainingSettings",
     "ValidationSettings",
     "SegmentSettings",
-    "command_of",
     "keys",
     "resolve",
     "value_of",

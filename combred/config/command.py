@@ -1,7 +1,6 @@
 """`key=value` arguments, and the settings that they make."""
 
 import difflib
-import shlex
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -73,26 +72,6 @@ def resolve(arguments: list[str]) -> Settings:
     except OmegaConfBaseException as error:
         told = str(error).strip().splitlines()
         raise ValueError(f"{error.full_key or 'settings'}: {told[0]}") from error
-
-
-def command_of(settings: Settings) -> str:
-    """The command that has these settings: the profile, and every setting that is not its own.
-
-    Where the run folder is, how many processes work and which step is done decide no result: they
-    are left out.
-    """
-    usual = resolve([f"profile={settings.profile}", f"stage={settings.stage}"])
-    given = [f"profile={settings.profile}"] * (settings.profile != "default")
-    given.append(f"stage={settings.stage}")
-    silent = ("profile", "stage", "run", "only", "workers")
-    for key in keys():
-        if key in silent:
-            continue
-        value = value_of(settings, key)
-        if value != value_of(usual, key):
-            text = f"{key}={value}".replace(" ", "")
-            given.append(shlex.quote(text))
-    return " ".join(["python -m combred.pipeline", *given])
 
 
 def value_of(settings: Settings, key: str) -> Any:

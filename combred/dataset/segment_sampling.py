@@ -8,7 +8,7 @@ random stream. The flame states are those of the state file.
 import time
 from collections.abc import Callable
 from concurrent.futures import as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import cantera as ct
@@ -25,9 +25,6 @@ from combred.simulation.metrics import IGNITED
 from combred.workers import open_pool
 
 AT_ONCE = 250  # flame states per task
-EACH = 120  # segments of an ignition
-T0_MIN = 1250.0  # K, initial temperature of the ignitions, at least
-BURNT_TIME = 4e-4  # s after ignition, up to which segments begin
 FLAMES = 40_000  # segments that begin at unperturbed flame states, if there are as many
 
 
@@ -36,7 +33,10 @@ class SegmentSampler:
     """Integrates trajectory segments; has all settings that they depend on.
 
     settings: of the segments; sampling: of the state file, whose mixture and ranges the ignitions
-    share; chemistry: CVODE's tolerances; dt [s]: the time step.
+    share; chemistry: CVODE's tolerances; dt [s]: the time step; each: segments of an ignition;
+    T0_min [K]: lowest initial temperature of the ignitions, if the range reaches that far;
+    burnt_time [s]: time after ignition up to which segments begin; longest [s]: time after which an
+    ignition is given up.
     """
 
     mechanism: Mechanism
@@ -45,6 +45,10 @@ class SegmentSampler:
     chemistry: ChemistrySettings
     dt: float
     seed: int
+    each: int = 120
+    T0_min: float = 1250.0
+    burnt_time: float = 4e-4
+    longest: float = LONGEST
 
     @property
     def provenance(self) -> dict:
@@ -54,17 +58,17 @@ class SegmentSampler:
         return {"dt": self.dt, **chemistry, "seed": self.seed, "segments": segments}
 
     def segments(self, case: Case, rng: np.random.Generator) -> np.ndarray:
-        """The segments of an ignition, (EACH, m, 2 + n_species); (0, m, 2 + n_species)
+        """The segments of an ignition, (each, m, 2 + n_species); (0, m, 2 + n_species)
         where the case does not ignite.
 
         With tau, the time of the steepest rise of T: half of them begin at times uniform up to 1.05
-        tau, a quarter at times log-uniform from dt to `BURNT_TIME` after ignition, a quarter at
+        tau, a quarter at times log-uniform from dt to `burnt_time` after ignition, a quarter at
         temperatures uniform between initial and highest T. Raises IntegrationError.
         """
-        n = EACH
+        n = self.each
         Y0 = self.mechanism.mixture(self.sampling.fuel, self.sampling.oxidizer, case.phi)
         reactor = Reactor(self.mechanism, self.chemistry.rtol, self.chemistry.atol)
-        t, T = history(reactor, case, Y0, LONGEST, BURNT_TIME)
+        t, T = history(reactor, case, Y0, self.longest, self.burnt_time)
         if not T.max() > case.T0 + IGNITED:
             return np.empty((0, len(offsets(self.settings.steps)), 2 + len(Y0)))
         tau = t[int(np.argmax(np.gradient(T, t)))]
@@ -116,23 +120,25 @@ class FlameStates:
     sources: np.ndarray
 
     @classmethod
-    def drawn(cls, table: StateTable, held_out: np.ndarray, seed: int) -> "FlameStates":
-        """`FLAMES` exact flame states (or all of them) of a state file, drawn at random from the
+    def drawn(
+        cls, table: StateTable, held_out: np.ndarray, seed: int, count: int = FLAMES
+    ) -> "FlameStates":
+        """`count` exact flame states (or all of them) of a state file, drawn at random from the
         rows that are not `held_out` (n,)."""
-        which = table.exact & table.of_flames & ~held_out, FLAMES, seed
+        which = table.exact & table.of_flames & ~held_out, count, seed
         return cls(table.draw(*which), table.sources[table.drawn(*which)])
 
 
-def plan_cases(settings: SegmentSettings, sampling: SamplingSettings, seed: int) -> list[Case]:
+def plan_cases(sampler: SegmentSampler) -> list[Case]:
     """The ignitions that segments are taken from: a scrambled Sobol sequence over T0, phi and ln p
-    in the ranges of `sampling`; T0 from `T0_MIN` on, if the range reaches that far."""
+    in the ranges of the state file; T0 from `T0_min` on, if the range reaches that far."""
     from scipy.stats import qmc  # not above: it takes a second, and worker processes do not need it
 
-    low, high = sampling.T0
-    low = max(low, T0_MIN) if high >= T0_MIN else low
+    sampling, (low, high) = sampler.sampling, sampler.sampling.T0
+    low = max(low, sampler.T0_min) if high >= sampler.T0_min else low
     ranges = np.array([[low, high], sampling.phi, np.log(sampling.p)])
-    rng = np.random.default_rng([seed, 6])
-    n = settings.ignitions
+    rng = np.random.default_rng([sampler.seed, 6])
+    n = sampler.settings.ignitions
     points = qmc.Sobol(3, seed=rng).random(1 << max(n - 1, 1).bit_length())[:n]
     cases = ranges[:, 0] + points * (ranges[:, 1] - ranges[:, 0])
     return [Case(float(T), float(np.exp(log_p)), float(phi)) for T, phi, log_p in cases]
@@ -176,7 +182,7 @@ def sample_segments(
     where no ignition gives a segment.
     """
     w, begun = sampler, time.monotonic()
-    cases = plan_cases(w.settings, w.sampling, w.seed)
+    cases = plan_cases(w)
     batches = np.split(flames.states, range(AT_ONCE, len(flames.states), AT_ONCE))
     begins = [*cases, *(batch for batch in batches if len(batch))]
     found = _integrate(w, begins, workers, on_progress)
@@ -185,7 +191,7 @@ def sample_segments(
     if not good:
         raise ValueError(
             f"none of the {len(cases)} ignitions gave a segment: CVODE failed, or they do not "
-            f"ignite within {LONGEST} s. Choose hotter sampling.T0"
+            f"ignite within {w.longest} s. Choose hotter sampling.T0"
         )
     trajectories = np.repeat(good, [len(found[i]) for i in good])
     states = np.concatenate([*(found[i] for i in good), *of_flames])
@@ -211,7 +217,7 @@ def _integrate(
 ) -> list[np.ndarray | None]:
     """The segments of each task of `begins`, in order (`_work`), from `workers` processes."""
     w = sampler
-    settings = w.settings, w.sampling, w.chemistry, w.dt, w.seed
+    settings = [getattr(w, field.name) for field in fields(w) if field.name != "mechanism"]
     found: list[np.ndarray | None] = [None] * len(begins)
     with open_pool(workers, _start_worker, w.mechanism.file, *settings) as pool:
         waiting = [pool.submit(_work, i, begin) for i, begin in enumerate(begins)]

@@ -167,7 +167,7 @@ def stages_for(ratio: float) -> int:
         raise FloatingPointError(
             f"a diffusion step of {ratio:.3g} times the stable step of explicit Euler needs more "
             f"than {MOST_STAGES} stages: the state is not that of a flame, or the cells are far "
-            "too small (validation.flame_cells)"
+            "too small (FlameMarch.cells)"
         )
     stages = int(np.ceil(0.5 * (np.sqrt(9.0 + 16.0 * ratio) - 1.0)))
     return max(3, stages + 1 - stages % 2)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from combred import data
 from combred.chemistry.mechanism import load_mechanism
-from combred.records import read_json
+from combred.surrogate.card import read_card
 from combred.surrogate.storage import load_surrogate, mechanism_of
 from combred.surrogate.surrogate import Surrogate
 
@@ -17,8 +17,9 @@ FOLDER = data.FOLDER / "models"
 
 
 def models() -> dict[str, dict]:
-    """The cards of all models that come with combred, by name, the largest first."""
-    cards = {path.stem: read_json(path) for path in FOLDER.glob("*.json")}
+    """The cards (see `combred.surrogate.card`) of all models that come with combred, by name, the
+    largest first."""
+    cards = {path.stem: read_card(path) for path in FOLDER.glob("*.json")}
     return dict(sorted(cards.items(), key=lambda item: -item[1]["network"]["weights"]))
 
 

@@ -1,12 +1,11 @@
 """Settings: key=value, profiles, and what is refused."""
 
-import shlex
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError
 
 import pytest
 
 from combred import config
-from combred.config import PROFILES, ReductionSettings, Settings, command_of, keys, resolve
+from combred.config import PROFILES, ReductionSettings, Settings, keys, resolve
 from combred.reduction import Stage, stage_table
 
 
@@ -50,23 +49,6 @@ def test_retraining_is_the_training_but_for_what_it_lists():
 def test_without_segments_no_training_marches_along_them():
     assert resolve([]).retraining_settings.rollout_share == 0.2
     assert resolve(["segments.steps=0"]).retraining_settings.rollout_share == 0.0
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-def test_the_command_of_settings_gives_these_settings_again(profile):
-    given = [f"profile={profile}", "stage=1", "sampling.fuel=H2:1, CO:1", "training.lr=1e-3"]
-    settings = resolve(given)
-    words = shlex.split(command_of(settings))
-    assert words[:3] == ["python", "-m", "combred.pipeline"]
-    assert replace_fuel(resolve(words[3:])) == replace_fuel(settings)
-
-
-def replace_fuel(settings: Settings) -> Settings:
-    """Without the blanks, which compositions may have."""
-    fuel = settings.sampling.fuel.replace(" ", "")
-    oxidizer = settings.sampling.oxidizer.replace(" ", "")
-    sampling = replace(settings.sampling, fuel=fuel, oxidizer=oxidizer)
-    return replace(settings, sampling=sampling)
 
 
 def test_the_condensed_profile_is_what_its_measurements_were_made_with():

@@ -22,7 +22,8 @@ from combred.simulation.ignition import Case
 
 DT, STEPS = 1e-6, 8
 AIR = "O2:1, N2:3.76"
-SETTINGS = SegmentSettings(trajectories=6, each=40, T0_min=1100.0, burnt_time=1e-4, flames=30)
+SETTINGS = SegmentSettings(steps=STEPS, ignitions=6)
+BURNT_TIME = 1e-4  # s after ignition, up to which segments begin
 SAMPLING = SamplingSettings(
     states=1000, ignitions=10, fuel="H2:1", oxidizer=AIR, T0=[1000.0, 1500.0], p=[5e4, 2e5]
 )
@@ -32,7 +33,8 @@ NO_FLAMES = FlameStates(np.empty((0, 12)), np.empty(0, int))
 
 @pytest.fixture(scope="module")
 def sampler(h2o2) -> SegmentSampler:
-    return SegmentSampler(h2o2, SETTINGS, SAMPLING, ChemistrySettings(), DT, STEPS, 0, 0.05)
+    few = {"each": 40, "T0_min": 1100.0, "burnt_time": BURNT_TIME}
+    return SegmentSampler(h2o2, SETTINGS, SAMPLING, ChemistrySettings(), DT, 0, **few)
 
 
 @pytest.fixture(scope="module")
@@ -104,10 +106,10 @@ def test_segments_begin_before_in_and_after_the_rise_in_the_documented_shares(sa
         t.append(net.step())
         T.append(reactor.T)
         if T[-1] > CASE.T0 + 400.0:
-            end = min(end, t[-1] + SETTINGS.burnt_time)
+            end = min(end, t[-1] + BURNT_TIME)
     t, T = np.array(t), np.array(T)
     tau = t[np.argmax(np.gradient(T, t))]
-    many = replace(sampler, settings=replace(SETTINGS, each=2000))
+    many = replace(sampler, each=2000)
     begins = many.segments(CASE, np.random.default_rng(0))[:, 0, 0]
     assert len(begins) == 2000
     for share in (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98):
@@ -120,7 +122,10 @@ def test_segments_begin_before_in_and_after_the_rise_in_the_documented_shares(sa
 
 def test_a_longer_segment_begins_with_the_shorter(sampler):
     short, long = (
-        replace(sampler, steps=steps).segments(CASE, np.random.default_rng(3)) for steps in (4, 16)
+        replace(sampler, settings=replace(SETTINGS, steps=steps)).segments(
+            CASE, np.random.default_rng(3)
+        )
+        for steps in (4, 16)
     )
     assert short.shape[1:] == (4, 12) and long.shape[1:] == (6, 12)
     # The same integration, read out at more times: CVODE's first step depends on the first of them.
@@ -148,20 +153,20 @@ def table(h2o2, opened, tmp_path_factory):
 
 def test_flame_states_are_exact_and_not_held_out(table, opened):
     held_out = table.sources == 3
-    drawn = FlameStates.drawn(table, held_out, 50, 0)
+    drawn = FlameStates.drawn(table, held_out, 0, 50)
     assert np.bincount(drawn.sources, minlength=6)[[0, 1, 3]].tolist() == [0, 0, 0]
     assert len(drawn.states) == 50 and len(np.unique(drawn.states, axis=0)) == 50
     rows = {tuple(row) for source in (2, 4, 5) for row in opened.states[30 * source :][:20, 0]}
     assert all(tuple(row) in rows for row in drawn.states)
-    every = FlameStates.drawn(table, held_out, 1000, 0)
+    every = FlameStates.drawn(table, held_out, 0)
     assert len(every.states) == len(every.sources) == 60
-    assert FlameStates.drawn(table, table.sources > 1, 50, 0).states.shape == (0, 12)
+    assert FlameStates.drawn(table, table.sources > 1, 0).states.shape == (0, 12)
 
 
 def test_segments_of_flames_follow_from_their_states(
     sampler, table, h2o2, tmp_path, in_this_process, monkeypatch
 ):
-    flames = FlameStates.drawn(table, table.sources == 3, 30, 0)
+    flames = FlameStates.drawn(table, table.sources == 3, 0, 30)
     monkeypatch.setattr(module, "AT_ONCE", 8)  # 30 is no multiple of it
     path, calls = tmp_path / "segments.h5", []
     numbers = sample_segments(path, sampler, flames, 1, lambda *done: calls.append(done))
@@ -177,7 +182,7 @@ def test_segments_of_flames_follow_from_their_states(
 def test_states_that_cvode_cannot_integrate_begin_no_segment(
     sampler, table, h2o2, tmp_path, in_this_process
 ):
-    flames = FlameStates.drawn(table, table.sources == 3, 10, 0)
+    flames = FlameStates.drawn(table, table.sources == 3, 0, 10)
     flames.states[4, 0] = np.nan
     numbers = sample_segments(tmp_path / "segments.h5", sampler, flames, 1)
     assert numbers["flames"] == 9
@@ -185,21 +190,20 @@ def test_states_that_cvode_cannot_integrate_begin_no_segment(
     assert np.array_equal(kept, 6 + np.delete(flames.sources, 4))
 
 
-def test_the_provenance_has_the_state_file_only_with_flames(sampler):
-    def provenance(settings, sampling):
-        return replace(sampler, settings=settings, sampling=sampling).provenance["segments"]
-
-    more = replace(SAMPLING, states=2000)
-    assert provenance(SETTINGS, SAMPLING) != provenance(SETTINGS, more)
-    alone = replace(SETTINGS, flames=0)
-    assert provenance(alone, SAMPLING) == provenance(alone, more)
+def test_the_provenance_has_the_settings_of_segments_and_states(sampler):
+    other_states = replace(sampler, sampling=replace(SAMPLING, states=2000))
+    other_segments = replace(sampler, settings=replace(SETTINGS, steps=4))
+    other_seed = replace(sampler, seed=1)
+    for other in (other_states, other_segments, other_seed):
+        assert other.provenance != sampler.provenance
 
 
 # -- the ignitions ---------------------------------------------------------------------------------
 
 
-def test_the_ignitions_fill_the_ranges_of_the_state_file_above_T0_min():
-    cases = plan_cases(replace(SETTINGS, trajectories=200), SAMPLING, 0)
+def test_the_ignitions_fill_the_ranges_of_the_state_file_above_T0_min(sampler):
+    many = replace(sampler, settings=replace(SETTINGS, ignitions=200))
+    cases = plan_cases(many)
     columns = np.array([[case.T0, case.phi, case.p] for case in cases])
     ranges = np.array([[1100.0, 1500.0], SAMPLING.phi, SAMPLING.p])
     assert (columns >= ranges[:, 0]).all() and (columns <= ranges[:, 1]).all()
@@ -207,21 +211,21 @@ def test_the_ignitions_fill_the_ranges_of_the_state_file_above_T0_min():
     for column, (low, high) in zip(columns.T, ranges, strict=True):
         assert np.histogram(column, 10, (low, high))[0].min() > 0
     assert len(np.unique(columns, axis=0)) == 200
-    assert plan_cases(replace(SETTINGS, trajectories=200), SAMPLING, 1) != cases
+    assert plan_cases(replace(many, seed=1)) != cases
 
 
-def test_the_ignitions_are_not_those_of_the_state_file():
-    settings = replace(SETTINGS, T0_min=1000.0, trajectories=10)
-    ours = {round(case.T0, 6) for case in plan_cases(settings, SAMPLING, 0)}
+def test_the_ignitions_are_not_those_of_the_state_file(sampler):
+    many = replace(sampler, T0_min=1000.0, settings=replace(SETTINGS, ignitions=10))
+    ours = {round(case.T0, 6) for case in plan_cases(many)}
     plan = plan_trajectories(replace(SAMPLING, flames=0), 0)
     assert not ours & {round(trajectory.T, 6) for trajectory in plan}
 
 
-def test_a_T0_min_above_the_range_is_refused():
-    settings = replace(SETTINGS, T0_min=900.0)
-    assert min(case.T0 for case in plan_cases(settings, SAMPLING, 0)) >= 1000.0
-    with pytest.raises(ValueError, match=r"segments.T0_min=1600 K lies above sampling.T0"):
-        plan_cases(replace(SETTINGS, T0_min=1600.0), SAMPLING, 0)
+@pytest.mark.parametrize("T0_min", [900.0, 1600.0])
+def test_a_T0_min_outside_of_the_range_leaves_the_whole_range(sampler, T0_min):
+    many = replace(sampler, T0_min=T0_min, settings=replace(SETTINGS, ignitions=50))
+    temperatures = [case.T0 for case in plan_cases(many)]
+    assert 1000.0 <= min(temperatures) < 1050.0 and 1450.0 < max(temperatures) <= 1500.0
 
 
 # -- the stage -------------------------------------------------------------------------------------
@@ -266,7 +270,7 @@ def test_ignitions_that_fail_or_do_not_ignite_are_counted(
     sampler, tmp_path, h2o2, in_this_process, monkeypatch
 ):
     whole = SegmentSampler.segments
-    cases = plan_cases(SETTINGS, SAMPLING, 0)
+    cases = plan_cases(sampler)
 
     def broken(self, case, rng):
         if case == cases[1]:
@@ -275,10 +279,10 @@ def test_ignitions_that_fail_or_do_not_ignite_are_counted(
 
     monkeypatch.setattr(SegmentSampler, "segments", broken)
     delays = sorted(delay(sampler, case) for case in cases)
-    limit = SamplingSettings(**{**vars(SAMPLING), "longest": float(np.mean(delays[-2:]))})
-    slow = replace(sampler, sampling=limit)
+    longest = float(np.mean(delays[-2:]))
+    slow = replace(sampler, longest=longest)
     numbers = sample_segments(tmp_path / "segments.h5", slow, NO_FLAMES, 1)
-    cold = [i for i, case in enumerate(cases) if delay(sampler, case) > limit.longest and i != 1]
+    cold = [i for i, case in enumerate(cases) if delay(sampler, case) > longest and i != 1]
     assert (numbers["failed"], numbers["not_ignited"]) == (1, len(cold))
     kept = np.unique(open_segments(tmp_path / "segments.h5", h2o2, DT).trajectories)
     assert kept.tolist() == [i for i in range(6) if i != 1 and i not in cold]
@@ -297,9 +301,7 @@ def delay(sampler: SegmentSampler, case: Case) -> float:
 
 
 def test_a_run_without_any_ignition_is_refused(sampler, tmp_path, in_this_process):
-    never = replace(sampler, sampling=replace(SAMPLING, longest=1e-8))
-    with pytest.raises(
-        ValueError, match=r"none of the 6 ignitions gave a segment.*sampling.longest"
-    ):
+    never = replace(sampler, longest=1e-8)
+    with pytest.raises(ValueError, match=r"none of the 6 ignitions gave a segment.*sampling.T0"):
         sample_segments(tmp_path / "segments.h5", never, NO_FLAMES, 1)
     assert not list(tmp_path.iterdir())

@@ -20,6 +20,7 @@ from combred.config import resolve
 from combred.dataset.sampling import Sampler
 from combred.pipeline import command as pipeline
 from combred.pipeline.steps import cases
+from combred.simulation.flame import FlameMarch
 from combred.surrogate import storage
 from combred.surrogate.export import load_torchscript
 

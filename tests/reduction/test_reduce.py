@@ -11,9 +11,11 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 import combred
-from combred.reduction import METHODS, Merge, condense, find_layers, magnitude, neuron_merging
+from combred.reduction import METHODS, Merge, condense, find_layers, magnitude
 from combred.reduction.compensation import COMPENSATIONS
-from combred.surrogate.export import export_torchscript, load_torchscript, make_card
+from combred.reduction.methods import neuron_merging
+from combred.surrogate.card import make_card
+from combred.surrogate.export import export_torchscript, load_torchscript
 from combred.surrogate.network import Network
 from combred.surrogate.surrogate import Surrogate
 
@@ -111,7 +113,7 @@ def test_every_method_reduces_every_kind_of_network(method, name, compensation):
     assert [m.training for m in small.modules()] == [m.training for m in network.modules()]
     assert small(x).shape == network(x).shape and torch.isfinite(small(x)).all()
     layers = find_layers(network, x[:1]).layers
-    done = [layer for layer in layers if not layer.depthwise or METHODS[method].handles_depthwise]
+    done = [layer for layer in layers if not layer.depthwise or METHODS[method].depthwise]
     assert [cut.layer for cut in found.trace] == [layer.name for layer in done]
     assert set(found.untouched) >= {layer.name for layer in layers if layer not in done}
     for cut, layer in zip(found.trace, done, strict=True):
@@ -284,12 +286,12 @@ def test_least_squares_does_without_a_homogeneous_activation(method, activation)
     given = dict(method=method, ratio=0.5, calibration=x)
     found = combred.reduce(network, x[:1], **given)
     assert found.trace[0].units_after <= 8 and found.output_error < 1.0
-    if not METHODS[method].needs_homogeneous:
+    if not METHODS[method].multiples:
         combred.reduce(network, x[:1], compensation="own", **given)
         return
     with pytest.raises(ValueError, match="0: its activation is not homogeneous.*2: its activation"):
         combred.reduce(network, x[:1], compensation="own", **given)
-    with pytest.raises(ValueError, match='layer 0 cannot.*compensation="least_squares" needs'):
+    with pytest.raises(ValueError, match='layer 0 cannot.*compensation="least_squares" can'):
         combred.reduce(network, x[:1], compensation="own", layers=[1], **given)
 
 
@@ -320,9 +322,9 @@ def test_a_width_written_into_forward_is_told(method, calibrated):
     "asked, message",
     [
         (dict(method="prune", ratio=0.5), "no method 'prune': condensation, .*brain_surgeon"),
-        (dict(), "by one of threshold=, ratio=, parameters=, flops= or error="),
-        (dict(ratio=0.5, threshold=0.5), "say how far to reduce"),
-        (dict(ratio=0.5, parameters=0.5), "say how far to reduce"),
+        (dict(), "say how far: one of threshold=, ratio=, parameters=, flops= or error="),
+        (dict(ratio=0.5, threshold=0.5), "say how far: one of"),
+        (dict(ratio=0.5, parameters=0.5), "say how far: one of"),
         (dict(method="magnitude", threshold=0.5), r"magnitude takes ratio=.*no threshold="),
         (dict(ratio=0.0), r"ratio=0.0 is the share of units kept: it lies in \(0, 1\]"),
         (dict(ratio=[0.5, 1.5]), r"it lies in \(0, 1\]"),
@@ -357,7 +359,7 @@ def test_calibration_that_runs_only_once_is_refused():
 
 
 def test_an_example_input_is_wanted():
-    with pytest.raises(ValueError, match="needs an example_input"):
+    with pytest.raises(ValueError, match="wants an example_input"):
         combred.reduce(make("linear")[0], ratio=0.5)
 
 

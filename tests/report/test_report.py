@@ -30,7 +30,8 @@ from combred.simulation import flame, flame_errors, ignition_errors
 from combred.simulation.flame import Flame
 from combred.simulation.ignition import Case, Rollout
 from combred.simulation.moving_grid import FlameCase, Profile
-from combred.surrogate.export import export_torchscript, make_card
+from combred.surrogate.card import make_card
+from combred.surrogate.export import export_torchscript
 from combred.surrogate.network import Network
 from combred.surrogate.storage import save_surrogate
 from combred.surrogate.surrogate import Surrogate

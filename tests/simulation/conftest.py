@@ -7,6 +7,7 @@ from hydrogen import (
     FLAME,
     FLAME_CHEMISTRY,
     FLAME_DT,
+    FLAME_MARCH,
     FLAMES,
     FUEL,
     IGNITION_DT,
@@ -33,7 +34,15 @@ def flames(h2o2):
     """CVODE's flames of two mixtures, from two processes."""
     calls = []
     found = flame.reference(
-        h2o2, FLAMES, FLAME_CHEMISTRY, FLAME_DT, FUEL, AIR, 2, lambda *done: calls.append(done)
+        h2o2,
+        FLAMES,
+        FLAME_CHEMISTRY,
+        FLAME_DT,
+        FUEL,
+        AIR,
+        2,
+        lambda *done: calls.append(done),
+        how=FLAME_MARCH,
     )
     assert calls == [(1, 2), (2, 2)]
     return found
@@ -48,4 +57,4 @@ def begin(h2o2):
 @pytest.fixture(scope="session")
 def extinct(h2o2, begin):
     """A flame without reactions."""
-    return flame.burn(h2o2, INERT, FLAME_DT, begin, FLAMES)
+    return flame.burn(h2o2, INERT, FLAME_DT, begin, FLAME_MARCH)

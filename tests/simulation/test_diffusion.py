@@ -213,7 +213,7 @@ def test_a_state_that_is_not_finite_is_refused(h2o2, broken):
 def test_far_too_small_cells_are_refused(h2o2):
     T, Y, _ = layer(h2o2, 40)
     diffusion = Diffusion(h2o2, ct.one_atm, 1e-9)
-    with pytest.raises(FloatingPointError, match="validation.flame_cells"):
+    with pytest.raises(FloatingPointError, match="FlameMarch.cells"):
         diffusion.step(T, Y, diffusion.enthalpy(T, Y), 1e-4)
 
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 import cantera as ct
 import numpy as np
 import pytest
-from hydrogen import AIR, FLAME, FLAME_CHEMISTRY, FLAME_DT, FLAMES, FUEL, solver
+from hydrogen import AIR, FLAME, FLAME_CHEMISTRY, FLAME_DT, FLAME_MARCH, FLAMES, FUEL, solver
 
 from combred.chemistry.reactor import CVODE
 from combred.config import ValidationSettings
 from combred.simulation import flame
-from combred.simulation.flame import burn, cases, follow, fuel_index, start
+from combred.simulation.flame import FlameMarch, burn, cases, follow, fuel_index, start
 from combred.simulation.flame_errors import compare
 from combred.simulation.moving_grid import MovingGrid
 
@@ -114,7 +114,7 @@ def test_the_solver_advances_every_cell(h2o2, begin):
 
 def test_cvode_s_flame_agrees_with_cantera_s(h2o2, begin):
     dt = DT / 2
-    found = burn(h2o2, cvode(h2o2, dt), dt, begin, replace(FLAMES, flame_tolerance=0.005))
+    found = burn(h2o2, cvode(h2o2, dt), dt, begin, replace(FLAME_MARCH, tolerance=0.005))
     assert found.steady
     # With 7 cells per thickness the error is 2 %; that of FreeFlame on its own grid is 0.1 %.
     assert found.speed == pytest.approx(begin.speed, rel=0.03)
@@ -146,7 +146,7 @@ def test_the_burnt_gas_has_the_elements_of_the_unburnt(h2o2, flames):
 
 def test_cvode_follows_its_own_references(h2o2, flames):
     calls = []
-    found = follow(h2o2, cvode(h2o2), DT, flames, FLAMES, lambda *done: calls.append(done))
+    found = follow(h2o2, cvode(h2o2), DT, flames, FLAME_MARCH, lambda *done: calls.append(done))
     assert calls == [(1, 2), (2, 2)]
     result = compare(h2o2, found, flames)
     # A tenth of the tolerance, to which the references were marched.
@@ -156,7 +156,9 @@ def test_cvode_follows_its_own_references(h2o2, flames):
 
 
 def test_an_unsteady_reference_is_refused(flames):
-    with pytest.raises(ValueError, match=r"300 K, phi 0.9, 1 atm is not steady.*flame_longest"):
+    with pytest.raises(
+        ValueError, match=r"300 K, phi 0.9, 1 atm is not steady.*validation.flame_phi"
+    ):
         flame.require_steady(replace(flames[0], outcome=flame.UNSTEADY))
 
 
@@ -174,7 +176,7 @@ def test_a_solver_that_returns_nan_ends_the_march_without_an_exception(h2o2, beg
             broken[30] = np.nan
         return T, Y
 
-    found = burn(h2o2, solver(breaks), DT, begin, FLAMES)
+    found = burn(h2o2, solver(breaks), DT, begin, FLAME_MARCH)
     assert found.outcome == flame.NOT_FINITE and not found.burns and not found.steady
     assert np.isnan([found.speed, found.displacement_speed, found.thickness]).all()
     assert len(found.t) == after
@@ -188,12 +190,12 @@ def test_a_flame_without_reactions_goes_out(extinct):
 def test_a_mixture_that_burns_in_every_cell_has_no_front(h2o2, begin):
     burnt = begin.Y[-1]
     everywhere = solver(lambda T, p, Y: (T, np.tile(burnt, (len(T), 1))))
-    found = burn(h2o2, everywhere, DT, begin, FLAMES)
+    found = burn(h2o2, everywhere, DT, begin, FLAME_MARCH)
     assert found.outcome == flame.LOST and not found.burns
 
 
 def test_a_march_ends_after_the_longest_time(h2o2, begin):
-    settings = replace(FLAMES, flame_tolerance=1e-9, flame_longest=1.0)
+    settings = replace(FLAME_MARCH, tolerance=1e-9, longest=1.0)
     found = burn(h2o2, cvode(h2o2), DT, begin, settings)
     assert found.outcome == flame.UNSTEADY and found.burns and not found.steady
     assert np.isfinite(found.speed)
@@ -209,12 +211,22 @@ def test_a_march_ends_after_the_longest_time(h2o2, begin):
         ({"flame_phi": [1.0, -1.0]}, "flame_phi"),
         ({"flame_T": []}, "flame_T"),
         ({"flame_T": [0.0]}, "flame_T"),
-        ({"flame_cells": 10}, "at least 40"),
-        ({"flame_tolerance": 0.0}, "flame_tolerance"),
-        ({"flame_tolerance": 0.5}, "flame_tolerance"),
-        ({"flame_longest": 0.5}, "flame_longest"),
     ],
 )
 def test_impossible_settings_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         ValidationSettings(**settings)
+
+
+@pytest.mark.parametrize(
+    "how, message",
+    [
+        ({"cells": 10}, "at least 40"),
+        ({"tolerance": 0.0}, "tolerance=0.0"),
+        ({"tolerance": 0.5}, "tolerance=0.5"),
+        ({"longest": 0.5}, "longest=0.5"),
+    ],
+)
+def test_an_impossible_march_is_refused(how, message):
+    with pytest.raises(ValueError, match=message):
+        FlameMarch(**how)

@@ -1,13 +1,12 @@
 """0D ignitions: the bookkeeping of a march with known solvers, and CVODE's references."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hydrogen import AIR, CHEMISTRY, FUEL, IGNITION_DT, IGNITIONS, solver
 
 from combred.chemistry.reactor import CVODE
 from combred.config import ChemistrySettings, ValidationSettings
+from combred.simulation import ignition
 from combred.simulation.ignition import (
     Case,
     cases,
@@ -107,12 +106,12 @@ def test_delay_agrees_with_that_of_steps_ten_times_shorter(h2o2, ignitions):
     assert ref.delay == pytest.approx(fine.delay, abs=0.2 * DT)
 
 
-def test_a_case_that_does_not_ignite_is_refused(h2o2):
+def test_a_case_that_does_not_ignite_is_refused(h2o2, monkeypatch):
     case = Case(700.0, 101325.0, 1.0)
     Y0 = h2o2.mixture(FUEL, AIR, 1.0)
-    settings = replace(IGNITIONS, longest=1e-3)
+    monkeypatch.setattr(ignition, "LONGEST", 1e-3)
     with pytest.raises(ValueError, match=r"700 K, phi 1, 1 atm does not ignite.*validation.T0"):
-        steps_to_equilibrium(h2o2, case, Y0, DT, settings, CHEMISTRY)
+        steps_to_equilibrium(h2o2, case, Y0, DT, IGNITIONS, CHEMISTRY)
 
 
 def test_a_case_that_cvode_cannot_integrate_is_refused(h2o2):

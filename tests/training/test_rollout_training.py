@@ -81,7 +81,7 @@ def test_the_first_step_descends_on_rows_and_segments_together(
     rows = RowBatches(training.table, training.transform, keep, 10**6, cpu, 0)
     x, z = next(rows.batches([64], first=0))
     surrogate = Surrogate(drm19, DT, training.transform, before)
-    of_segments = Rollouts(surrogate, segments, settings, 0, cpu)(0)
+    of_segments = Rollouts(surrogate, segments, 0, cpu, batch=8)(0)
     ((before(x) - z).abs().mean() + 3.0 * of_segments).backward()
     for new, old in zip(network.parameters(), before.parameters(), strict=True):
         # Kingma & Ba 2015: the first step has the sign of the gradient, whatever its norm. The two

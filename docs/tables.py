@@ -158,7 +158,7 @@ def models_table() -> str:
     paper = sum(m * n for m, n in itertools.pairwise(PAPER))
     for name in in_order(cards):
         card = cards[name]
-        n, sampling = card["network"], card["training"]["settings"]["sampling"]
+        n, sampling = card["network"], card["training"]["sampling"]
         low, high = (p / 101325.0 for p in sampling["p"])
         rows.append(
             [

@@ -10,12 +10,10 @@ is coarse (60 cells), so that the page builds in seconds; both chemistries pay t
 import matplotlib.pyplot as plt
 
 import combred
-from combred.config import ValidationSettings
-from combred.simulation import flame
+from combred import flame
 
 mechanism = combred.load_mechanism("drm19.yaml")
 surrogate = combred.load("drm19-kinetics-38k")
-settings = ValidationSettings()
 
 # %%
 # Both start from the same profile: Cantera's ``FreeFlame``, put on cells of equal mass.
@@ -30,8 +28,7 @@ profile = flame.start(mechanism, case, unburnt, cells=60)
 solvers = {"CVODE": combred.CVODE(mechanism, surrogate.dt, rtol=1e-6, atol=1e-10)}
 solvers["surrogate"] = surrogate
 flames = {
-    name: flame.burn(mechanism, solver, surrogate.dt, profile, settings)
-    for name, solver in solvers.items()
+    name: flame.burn(mechanism, solver, surrogate.dt, profile) for name, solver in solvers.items()
 }
 for name, found in flames.items():
     print(f"{name:10} {found.outcome}, {found.speed:.4f} m/s, {1e6 * found.thickness:.0f} um")

@@ -26,7 +26,7 @@ import combred
 command = [
     *("-m", "combred.pipeline", "profile=smoke", "stage=0", "run=hydrogen"),
     *("mechanism=h2o2.yaml", "sampling.fuel=H2:1", "sampling.T0=[1000,1700]"),
-    *("network.kinetics=2", "network.hidden=[64,64]", "training.steps=1500"),
+    *("network.kinetics=2", "network.hidden=[64,64]", "training.steps=1500", "segments.steps=0"),
     *("validation.T0=[1100,1200,1300]", "validation.phi=[0.7,1.0,1.4]"),
 ]
 scratch = tempfile.TemporaryDirectory()

@@ -54,9 +54,9 @@ class Block(nn.Module):
 
 
 network = nn.Sequential(
-    nn.Conv2d(1, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16), nn.ReLU(),
-    Block(16, 32, 2), Block(32, 64, 2),
-    nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 4),
+    nn.Conv2d(1, 12, 3, padding=1, bias=False), nn.BatchNorm2d(12), nn.ReLU(),
+    Block(12, 24, 2), Block(24, 48, 2),
+    nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(48, 4),
 )  # fmt: skip
 
 # %%

@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import inspect
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,35 @@ def test_included_files_exist_or_are_generated(page):
 def test_every_generated_table_is_on_a_page():
     included = {t for page in PAGES for t in INCLUDE.findall(page.read_text())}
     assert {f"generated/{name}.md" for name in tables.TABLES} <= included
+
+
+# -- commands and settings -------------------------------------------------------------------------
+
+CURRENT = [page for page in PAGES if page.parent == DOCS and page.name != "findings.md"]
+SECTIONS = "|".join(section for section in tables.sections() if section != tables.GENERAL)
+
+
+def commands() -> list[str]:
+    """Arguments of the pipeline that the pages show, in fences and as code in sentences."""
+    text = "\n".join(page.read_text().replace("\\\n", " ") for page in CURRENT)
+    fences = re.findall(r"^python -m combred\.pipeline ([^#\n]+)", text, re.MULTILINE)
+    spans = re.findall(r"`(\"?[a-z.A-Z0_]+=[^`]+)`", FENCE.sub("", text))
+    return sorted({line.strip() for line in (*fences, *spans)})
+
+
+@pytest.mark.parametrize("arguments", commands())
+def test_shown_commands_are_understood(arguments):
+    words = [word for word in shlex.split(arguments) if word != "--help"]
+    if any(word.partition("=")[0] not in config.keys() for word in words):
+        assert re.match(r"(key|method|TRITON_INTERPRET)=", words[0]), "no such setting"
+    elif not re.search(r"=(NAME|N)\b", arguments):
+        config.resolve(words)
+
+
+@pytest.mark.parametrize("page", [*CURRENT, ROOT / "CONTRIBUTING.md"], ids=name_of)
+def test_settings_named_in_the_text_exist(page):
+    named = re.findall(rf"(?<![\w./])((?:{SECTIONS})\.(?!json|h5|py|md)\w+)", page.read_text())
+    assert not {key for key in named if key not in config.keys()}
 
 
 # -- tables ----------------------------------------------------------------------------------------

@@ -1,23 +1,10 @@
-"""Rows of weights for tests of the grouping, and a literal brute force."""
+"""Rows of weights for tests of the grouping.
+
+A kind of rows is a function of a numpy generator, the number of rows m and their length d; it gives
+(m, d) float64. `mixed` says which kind and length a test of many sizes and thresholds takes.
+"""
 
 import numpy as np
-
-
-def brute_force(weights: np.ndarray, threshold: float) -> tuple[list[int], list[int]]:
-    """The groups of the definition, float64, rows counted anew for every group."""
-    rows = weights.astype(np.float64)
-    norm = np.sqrt((rows**2).sum(axis=1))
-    unit = rows / np.where(norm > 0, norm, 1.0)[:, None]
-    similar = unit @ unit.T >= threshold - 1e-12  # rounding must not part a row from its multiple
-    similar[norm == 0] = similar[:, norm == 0] = False
-    similar |= np.eye(len(rows), dtype=bool)
-    labels, mains = np.full(len(rows), -1), []
-    while (ungrouped := np.flatnonzero(labels < 0)).size:
-        counts = similar[np.ix_(ungrouped, ungrouped)].sum(axis=1)
-        main = ungrouped[np.argmax(counts)]  # the first of equals: the lowest index
-        labels[ungrouped[similar[main, ungrouped]]] = len(mains)
-        mains.append(int(main))
-    return labels.tolist(), mains
 
 
 def random(rng, m, d):
@@ -25,6 +12,7 @@ def random(rng, m, d):
 
 
 def clustered(rng, m, d):
+    """Rows around five directions."""
     centres = rng.standard_normal((5, d))
     return centres[rng.integers(0, 5, m)] + 0.3 * rng.standard_normal((m, d))
 
@@ -52,6 +40,19 @@ def negated(rng, m, d):
 def axes(rng, m, d):
     """Rows along few axes: many ties, many cosines of exactly 0 and 1."""
     return np.eye(d)[rng.integers(0, min(4, d), m)] * rng.choice([-2.0, -1.0, 1.0, 2.0], (m, 1))
+
+
+KINDS = [random, clustered, duplicated, zeroed, negated, axes]
+
+
+def mixed(sizes: list[int], thresholds: list[float], lengths: list[int]) -> list[tuple]:
+    """Cases (kind, length, size, threshold): every size with every threshold, and with each of
+    them every kind and length at least once, instead of all combinations."""
+    return [
+        (KINDS[(i + j) % len(KINDS)], lengths[(i + 2 * j) % len(lengths)], size, threshold)
+        for i, size in enumerate(sizes)
+        for j, threshold in enumerate(thresholds)
+    ]
 
 
 def near_pairs(threshold: float, gaps: list[float], d: int, seed: int = 0) -> np.ndarray:

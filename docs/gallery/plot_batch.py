@@ -52,7 +52,7 @@ groups = {
 # tensor, and gives the closure error beside them: how much the closure had to move the prediction
 # so that it conserves elements and enthalpy, in units of its tolerance. Above 1: do not use it.
 
-fig, (left, right) = plt.subplots(1, 2, figsize=(11, 4.8), layout="constrained")
+fig, axis = plt.subplots(figsize=(7, 4.8), layout="constrained")
 for (name, states), marker in zip(groups.items(), "o^s", strict=True):
     T, p, Y = states[:, 0], states[:, 1], states[:, 2:]
     with torch.no_grad():
@@ -65,12 +65,13 @@ for (name, states), marker in zip(groups.items(), "o^s", strict=True):
         f"{name:27} {100 * trusted.double().mean():3.0f} % trusted, {(share[trusted] > 1).sum()} "
         f"of these bad; {(share > 1).sum()} bad in all"
     )
-    left.loglog(closure_error, share, marker, ms=4, mfc="none", label=name)
-left.axvline(1, color="black", lw=1)
-left.axhline(1, color="black", lw=1, ls="--")
-left.set(xlabel="closure error [-]: trusted up to 1")
-left.set(ylabel="error of Y / (10 % of its change + 1e-4)", title="is the closure error right?")
-left.legend(fontsize=9)
+    axis.loglog(closure_error, share, marker, ms=4, mfc="none", label=name)
+axis.axvline(1, color="black", lw=1)
+axis.axhline(1, color="black", lw=1, ls="--")
+axis.set(xlabel="closure error [-]: trusted up to 1")
+axis.set(ylabel="error of Y / (10 % of its change + 1e-4)", title="closure error and true error")
+axis.legend(fontsize=9)
+plt.show()
 
 # %%
 # CPU time for each state against the size of the batch, on one core.
@@ -88,8 +89,9 @@ started = time.process_time()
 cvode.advance(states[:400, 0], states[:400, 1], states[:400, 2:])
 each = (time.process_time() - started) / 400
 print(f"CVODE {1e6 * each:.0f} us, surrogate {1e6 * seconds[-1]:.1f} us a state")
-right.loglog(sizes, 1e6 * np.array(seconds), "o-", color="tab:red", label="surrogate, in Python")
-right.axhline(1e6 * each, color="black", label="CVODE, rtol 1e-8")
-right.set(xlabel="states in a batch", ylabel="CPU time per state [us]", title="what a state costs")
-right.legend()
+fig, axis = plt.subplots(figsize=(7, 4.2), layout="constrained")
+axis.loglog(sizes, 1e6 * np.array(seconds), "o-", color="tab:red", label="surrogate, in Python")
+axis.axhline(1e6 * each, color="black", label="CVODE, rtol 1e-8")
+axis.set(xlabel="states in a batch", ylabel="CPU time per state [us]", title="cost of a state")
+axis.legend()
 plt.show()

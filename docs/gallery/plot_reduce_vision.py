@@ -60,14 +60,16 @@ network = nn.Sequential(
 )  # fmt: skip
 
 # %%
-# Trained on 220 batches.
+# Trained on 300 batches, at a rate that falls to zero.
 
-optimizer = torch.optim.Adam(network.parameters(), lr=3e-3)
-for _ in range(220):
+optimizer = torch.optim.Adam(network.parameters(), lr=5e-3)
+schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 300)
+for _ in range(300):
     image, kind = draw(64)
     optimizer.zero_grad()
     nn.functional.cross_entropy(network(image), kind).backward()
     optimizer.step()
+    schedule.step()
 network.eval()
 image, kind = draw(1000)
 
@@ -102,7 +104,7 @@ for axis, data in zip(axes, (None, calibration), strict=True):
             points.append((size(found.network) / size(network), accuracy(found.network)))
         share, right = zip(*points, strict=True)
         axis.plot(share, right, marker + "-", color=f"C{methods.index(method)}", label=method)
-    axis.set(xlabel="share of the parameters that stays", xlim=(1.03, 0), ylim=(0.2, 1.02))
+    axis.set(xlabel="share of the parameters that stays", xlim=(1.03, 0), ylim=(0.1, 1.02))
     axis.axhline(0.25, color="gray", ls=":", lw=1)
     axis.legend(loc="lower left")
 print(found.untouched)

@@ -229,7 +229,7 @@ class Table:
 def delay(judged: dict) -> str:
     """Median and worst error of the delay, or how many cases do not ignite."""
     if judged["not_ignited"]:
-        return f"{judged['unlit']} of {judged['cases']} unlit"
+        return f"{judged['not_ignited']} of {judged['cases']} not ignited"
     return f"{100 * judged['delay_median']:.2f} / {100 * judged['delay_worst']:.2f} %"
 
 

@@ -218,7 +218,7 @@ def line(name: str, found: dict) -> str:
     keys = ("trusted", "caught", "good_refused", "bad_among_trusted")
     pairs = "  ".join(f"{percent(was[k])} {percent(now[k])}" for k in keys)
     return (
-        f"  {name:43} {percent(now['bad'])}  {pairs}  {found['inside']['largest_T_error']:6.1f}"
+        f"  {name:43} {percent(now['bad'])}  {pairs}  {found['in_training_range']['largest_T_error']:6.1f}"
         f" {found['trust']['largest_T_error']:6.1f} K"
     )
 

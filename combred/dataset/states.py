@@ -21,7 +21,7 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 
-FORMAT = 1
+FORMAT = 2  # 1: of combred 0.1, whose settings have other names
 UNITS = {"T": "K", "p": "Pa", "Y": "1", "T_next": "K", "Y_next": "1", "source": "1", "sampler": "1"}
 SAMPLERS = (
     "ignition",
@@ -385,8 +385,8 @@ def open_states(path: Path, mechanism: Mechanism, dt: float) -> StateTable:
         raise StateFileError(
             f"{path} is an HDF5 file, but not a combred state file of format {FORMAT} (its "
             f"format: {attributes.get('format')}; datasets missing: {', '.join(missing) or 'none'})"
-            ". Bring it to the schema in combred/dataset/states.py, or name another run with "
-            "run=NAME."
+            ". Format 1 is of combred 0.1: give run=NAME, and the states are made anew. States of "
+            "your own follow the schema in combred/dataset/states.py."
         )
     if "rows" not in attributes:  # written last
         raise StateFileError(f"{path} is not finished: it has no attribute rows. {again}")

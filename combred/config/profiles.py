@@ -20,8 +20,8 @@ PROFILES: dict[str, dict] = {
     # The best found so far (docs/findings.md): the default of every setting.
     "default": {},
     # The network of Chen & Xu 2024 and its stages (section 3.1.3), from the shipped network of that
-    # size: layer 1 at 0.9 and at 0.8. The third stage of the paper, layer 2 at 0.999, merges nothing
-    # in this network: layer 1 goes on. Muon trains layers this wide within hours of a core.
+    # size: layer 1 at 0.9 and at 0.8. The paper's third stage, layer 2 at 0.999, merges nothing in
+    # this network: layer 1 goes on. Muon trains layers this wide within hours of a core.
     "paper": {
         "sampling": {**NARROW, "states": 60_000, "ignitions": 300, "flames": 8},
         "segments": NO_SEGMENTS,

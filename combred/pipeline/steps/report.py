@@ -1,4 +1,4 @@
-"""The step `report`: report.html, report.md and figures/, drawn from the files of the run folder."""
+"""The step `report`: report.html, report.md and figures/, from the files of the run folder."""
 
 from combred.pipeline.run import Run
 from combred.surrogate.surrogate import Surrogate

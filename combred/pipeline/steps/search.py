@@ -1,7 +1,7 @@
 """The search for the smallest network that meets the acceptance criteria: stage 1 of such a run.
 
-Gives `combred.reduction.shrink_until` the cut, the training and the judge of the run, and the folder
-search/ as its memory; writes stage1.safetensors, stage1.jsonl and reduce.json.
+Gives `combred.reduction.shrink_until` the cut, the training and the judge of the run, and the
+folder search/ as its memory; writes stage1.safetensors, stage1.jsonl and reduce.json.
 """
 
 import copy
@@ -216,12 +216,12 @@ def finish(run: Run, artefact: Artefact, first: Surrogate, found: Shrunk) -> Non
     }
     say(
         run,
-        f"stage 1: {shape(found.network.network)}, the smallest that passes: {why[found.reason]}",
+        f"stage 1: {shape(found.network.network)}, the smallest that meets the criteria: {why[found.reason]}",
     )
     if not smallest.number:
         say(
             run,
-            "  [bold yellow]nothing smaller than stage 0 passes the criteria: stage 1 is stage 0[/]",
+            "  [bold yellow]nothing smaller than stage 0 meets the criteria: it is stage 1 too[/]",
         )
 
 

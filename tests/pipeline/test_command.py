@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from tiny import Command, finished_run
 
 from combred.chemistry.mechanism import load_mechanism
-from combred.config import resolve
+from combred.config import keys, resolve
 from combred.dataset.sampling import Sampler
 from combred.pipeline import command as pipeline
 from combred.pipeline.steps import cases
@@ -418,8 +418,18 @@ def test_what_cvode_cannot_do_is_counted(tmp_path, call, monkeypatch):
 
 def test_no_argument_prints_stages_settings_and_units(capsys):
     assert pipeline.main([]) == 0
-    told = capsys.readouterr().out
-    assert "stage 2" in told and "sampling.states" in told and "K" in told
+    output = capsys.readouterr().out
+    assert "stage 2" in output and "sampling.states" in output and "K" in output
+    assert all(key in output for key in keys())
+
+
+def test_help_prints_the_values_of_a_profile_wherever_it_is_asked_for(capsys):
+    for arguments in (["profile=smoke", "--help"], ["-h", "stage=1", "profile=smoke"]):
+        assert pipeline.main(arguments) == 0
+        output = capsys.readouterr().out
+        assert "3000" in output and "[64, 32]" in output and "400000" not in output
+    assert pipeline.main(["--help", "stge=1"]) == 2
+    assert "did you mean stage" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def reduce(run: Run, data: Data, first: Surrogate) -> list[Surrogate]:
 
 
 def make_stage(run: Run, data: Data, stage: Stage, before: list[Surrogate]) -> Surrogate:
-    """Reduce the last of the surrogates `before`, and retrain; an interrupted retraining goes on."""
+    """Reduce and retrain the last of the surrogates `before`; an interrupted retraining goes on."""
     i, inputs = stage.index, artefacts.reduced_network(run, stage.index).inputs
     known = read_entry(run, i).get("inputs") == inputs
     if run.device.leads and not (known and run.merged(i).exists()):

@@ -216,7 +216,8 @@ def finish(run: Run, artefact: Artefact, first: Surrogate, found: Shrunk) -> Non
     }
     say(
         run,
-        f"stage 1: {shape(found.network.network)}, the smallest that meets the criteria: {why[found.reason]}",
+        f"stage 1: {shape(found.network.network)}, the smallest that meets the criteria: "
+        f"{why[found.reason]}",
     )
     if not smallest.number:
         say(

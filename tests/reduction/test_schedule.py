@@ -1,4 +1,4 @@
-"""The stage table: its stages, what each does to a network, its record, and what it refuses."""
+"""The stage table: the network and the record of each stage, and the errors."""
 
 from dataclasses import replace
 

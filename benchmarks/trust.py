@@ -62,7 +62,7 @@ def trained_with(model: str) -> SamplingSettings:
     """The sampling settings of a model: from its card, or from settings.json beside its file."""
     path = path_of(model)
     if path.parent == FOLDER:
-        settings = combred.models()[path.stem]["training"]["settings"]
+        settings = combred.models()[path.stem]["training"]
     else:
         settings = read_json(path.parent / "settings.json")
     if "sampling" not in settings:
@@ -218,7 +218,7 @@ def line(name: str, found: dict) -> str:
     keys = ("trusted", "caught", "good_refused", "bad_among_trusted")
     pairs = "  ".join(f"{percent(was[k])} {percent(now[k])}" for k in keys)
     return (
-        f"  {name:43} {percent(now['bad'])}  {pairs}  {found['inside']['largest_T_error']:6.1f}"
+        f"  {name:43} {percent(now['bad'])}  {pairs}  {found['in_training_range']['largest_T_error']:6.1f}"
         f" {found['trust']['largest_T_error']:6.1f} K"
     )
 

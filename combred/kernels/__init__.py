@@ -53,9 +53,9 @@ def group(
     if implementation == "triton" or (implementation is None and weights.is_cuda):
         reason = unavailable(weights.device)
         if reason is None:
-            from combred.kernels.grouping import gpu as grouping
+            from combred.kernels.grouping import gpu  # imports Triton
 
-            return grouping.group(weights, threshold)
+            return gpu.group(weights, threshold)
         if implementation == "triton":
             raise RuntimeError(f"group cannot run in Triton: {reason}")
         fall_back("group", reason)
@@ -109,6 +109,6 @@ def advance(
             fall_back("advance", obstacle or reason, "eager torch")
         if obstacle or reason:
             return eager.EagerSurrogate(surrogate)
-    from combred.kernels.inference import fused_surrogate as inference
+    from combred.kernels.inference.fused_surrogate import FusedSurrogate  # imports Triton
 
-    return inference.FusedSurrogate(surrogate, precision)
+    return FusedSurrogate(surrogate, precision)

@@ -145,7 +145,6 @@ def _reduce(
             method=stage.method,
             calibration=calibration,
             compensation=compensation,
-            ridge=settings.ridge,
             **how_far,
         )
     except Unchanged as reason:

@@ -113,5 +113,5 @@ def _delay(row: dict | None, when: str) -> str:
         return "–"
     judged = row[when]
     if judged["not_ignited"]:
-        return f"{judged['unlit']} of {judged['cases']} unlit"
+        return f"{judged['not_ignited']} of {judged['cases']} not ignited"
     return f"{percent(judged['delay_median'])} / {percent(judged['delay_worst'])}"

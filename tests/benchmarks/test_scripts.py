@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import combred
-from benchmarks import accuracy, inference, kernels, long, reduction, ship, trust, trust_states
+from benchmarks import accuracy, inference, kernels, long, reduction, trust, trust_states
 from combred.config import SamplingSettings
 from combred.kernels import group
 from combred.records import digest, read_json, write_json
@@ -22,10 +22,14 @@ def test_every_script_can_be_imported(name):
     importlib.import_module(f"benchmarks.{name}")
 
 
+@pytest.fixture(scope="module")
+def some_states() -> torch.Tensor:
+    return inference.states()[::40].contiguous()
+
+
 @pytest.mark.parametrize("name", ["drm19-39k", "drm19-kinetics-4k"])
-def test_ways_of_inference_agree_and_one_that_does_not_is_told(name):
-    surrogate = combred.load(name).eval().requires_grad_(False)
-    some = inference.states()[::40].contiguous()
+def test_ways_of_inference_agree_and_a_wrong_one_is_refused(name, some_states):
+    surrogate, some = combred.load(name).eval().requires_grad_(False), some_states
     expected, calls = surrogate(some), {}
     for way, precision, call in inference.ways(surrogate, some):
         if way != "torch.compile":  # which takes a minute
@@ -57,7 +61,7 @@ def test_a_random_choice_keeps_as_many_units_as_asked_and_the_same_for_a_seed():
 def test_delays_are_written_or_how_many_cases_do_not_ignite():
     judged = {"not_ignited": 0, "cases": 12, "delay_median": 0.0123, "delay_worst": 0.2}
     assert reduction.delay(judged) == "1.23 / 20.00 %"
-    assert reduction.delay(judged | {"not_ignited": 5}) == "5 of 12 unlit"
+    assert reduction.delay(judged | {"not_ignited": 5}) == "5 of 12 not ignited"
 
 
 def test_equilibrium_is_where_cvode_ends(drm19):
@@ -263,16 +267,3 @@ def test_trust_of_the_shipped_models_is_worth_its_name():
                 beyond["trust"][name]["bad_among_trusted"]
                 < 0.5 * beyond["in_training_range"][name]["bad_among_trusted"]
             )
-
-
-def test_a_card_gets_the_trust_that_was_measured_of_its_file(tmp_path):
-    store = tmp_path / "trust.json"
-    share = {"usual": {"caught": 0.98}}
-    row = {"file": "abc", "states": 9, "roc": {"1.0": share | {"coarse": {"caught": 1.0}}}}
-    row |= {group: {"trust": share} for group in ("as trained", "beyond")}
-    write_json(store, {"bad": {"usual": [0.1, 1.0, 1e-4]}, "rows": [row]})
-    told = ship.trust_of("abc", (tmp_path / "none.json", store))["trust"]
-    assert told["states"] == 9 and told["beyond"] == share and told["as trained"] == share
-    assert told["limit_of_closure_error"] == {"1.0": share["usual"]}
-    assert told["bad_if_error_exceeds"] == {"usual": [0.1, 1.0, 1e-4]}
-    assert ship.trust_of("abd", (store,)) == {}  # nothing is invented for what was not measured

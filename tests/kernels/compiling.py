@@ -1,7 +1,8 @@
 """Compiling Triton kernels ahead of time: no GPU is needed, and what they will use is known.
 
     from compiling import Kernel, compiled
-    compiled([Kernel("combred.kernels.grouping.adjacency", "write_tiles", {"bits": "*i32:16", ...}, ...)])
+    module = "combred.kernels.grouping.adjacency"
+    compiled([Kernel(module, "write_tiles", {"bits": "*i32:16", ...}, ...)])
 
 Done in a process of its own, in which Triton's interpreter is off.
 """

@@ -1,6 +1,7 @@
 """Triton kernels under test: on the GPU where there is one, elsewhere in Triton's interpreter.
 
-`compiling` is imported from this folder.
+Helpers are imported by their name alone: `compiling` of this folder, `weight_rows` of `grouping`,
+and the kernels under test of `inference`.
 """
 
 import importlib
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 import torch
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE / "grouping"), str(HERE / "inference")]
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -44,6 +46,7 @@ def triton(device):
         return
     with pytest.MonkeyPatch.context() as patch:
         interpret_library(patch)
+        patch_language_once(patch)
         yield import_interpreted
 
 
@@ -60,6 +63,33 @@ def interpret_library(patch: pytest.MonkeyPatch) -> None:
             if isinstance(value, JITFunction):  # the same one under either name
                 made = interpreted.setdefault(value, InterpretedFunction(value.fn))
                 patch.setattr(module, name, made)
+
+
+def patch_language_once(patch: pytest.MonkeyPatch) -> None:
+    """Let Triton's interpreter replace the functions of `triton.language` once in a launch.
+
+    It does so anew in every call of a device function, which is most of its time; here the first
+    call from each module does so, and the end of the launch restores all.
+    """
+    from triton.runtime import interpreter
+
+    if not hasattr(interpreter, "_LangPatchScope"):  # a version of Triton that does not restore
+        return
+    replace, modules, scopes = interpreter._patch_lang, set(), []
+
+    class Launch:
+        def restore(self) -> None:
+            modules.clear()
+            while scopes:
+                scopes.pop().restore()
+
+    def replace_once(function) -> Launch:
+        if id(function.__globals__) not in modules:
+            modules.add(id(function.__globals__))
+            scopes.append(replace(function))
+        return Launch()
+
+    patch.setattr(interpreter, "_patch_lang", replace_once)
 
 
 def import_interpreted(name: str):

@@ -88,7 +88,7 @@ def test_an_old_triton_is_refused(monkeypatch):
 
 
 def test_the_interpreter_is_a_device_for_any_tensor(triton, device, monkeypatch):
-    triton("combred.kernels.grouping")
+    triton("combred.kernels.grouping.gpu")
     monkeypatch.setenv("TRITON_INTERPRET", "1")
     assert loading.unavailable(torch.device("cpu")) is None
     if device.type == "cpu":
@@ -133,7 +133,7 @@ def test_rows_on_a_cuda_device_go_to_triton(monkeypatch):
     monkeypatch.setattr(kernels, "unavailable", lambda device: None)
 
     def importing(name, globals=None, locals=None, fromlist=(), level=0):
-        if name == "combred.kernels" and "grouping" in fromlist:
+        if name == "combred.kernels.grouping" and "gpu" in fromlist:
             asked.append(name)
             raise ImportError("libcuda.so.1")
         return found(name, globals, locals, fromlist, level)
@@ -149,6 +149,6 @@ def test_rows_on_a_cuda_device_go_to_triton(monkeypatch):
 def test_none_takes_the_gpu():
     rows = torch.randn(100, 8, generator=torch.Generator().manual_seed(0))
     labels, mains = kernels.group(rows.cuda(), 0.5)
-    assert labels.is_cuda and "combred.kernels.grouping" in sys.modules
+    assert labels.is_cuda and "combred.kernels.grouping.gpu" in sys.modules
     expected = kernels.group(rows, 0.5)
     assert torch.equal(labels.cpu(), expected[0]) and torch.equal(mains.cpu(), expected[1])

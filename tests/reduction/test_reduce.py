@@ -14,7 +14,8 @@ from torch import nn
 
 import combred
 from combred.reduction import Merge, Unchanged, condense, magnitude, neuron_merging
-from combred.surrogate.export import export_torchscript, load_torchscript, make_card
+from combred.surrogate.card import make_card
+from combred.surrogate.export import export_torchscript, load_torchscript
 from combred.surrogate.network import Network
 from combred.surrogate.surrogate import Surrogate
 

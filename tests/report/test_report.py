@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from combred.chemistry.mechanism import Mechanism
 from combred.config import ReductionSettings, Settings
@@ -24,13 +25,15 @@ from combred.report import blocks, write_report
 from combred.report.folder import read_folder
 from combred.report.provenance import PYTHON
 from combred.report.similarity import block_means, condensation_numbers, ordered_similarity
+from combred.report.style import save as render
 from combred.report.traces import PANELS, Trace, overview, worst_of_each
 from combred.report.verdict import alarms, sentence
-from combred.simulation import flame, ignition
+from combred.simulation import flame, flame_errors, ignition_errors
 from combred.simulation.flame import Flame
 from combred.simulation.ignition import Case, Rollout
 from combred.simulation.moving_grid import FlameCase, Profile
-from combred.surrogate.export import export_torchscript, make_card
+from combred.surrogate.card import make_card
+from combred.surrogate.export import export_torchscript
 from combred.surrogate.network import Network
 from combred.surrogate.storage import save_surrogate
 from combred.surrogate.surrogate import Surrogate
@@ -116,7 +119,7 @@ def make_run(
         (folder / f"{name}.jsonl").write_text(loss_lines(50 if stage else 100, 0.5))
         pairs = zip(cases, late, strict=True)
         groups[name] = [rollout(mechanism, case, error) for case, error in pairs]
-        results[name] = ignition.compare(mechanism, groups[name], groups["cvode"])
+        results[name] = ignition_errors.compare(mechanism, groups[name], groups["cvode"])
         results[name] |= {
             "weights": surrogate.network.n_weights,
             "widths": surrogate.network.widths,
@@ -166,6 +169,22 @@ def single(tmp_path_factory, h2o2) -> Path:
         (folder / name).unlink()
     write_report(folder, h2o2)
     return folder
+
+
+@pytest.fixture
+def rendered(monkeypatch) -> set[str]:
+    """Names of the figures that a report of this test renders: none, unless a test adds some.
+    The others are made, but one pixel is saved of them: rendering is most of a report's time."""
+    names: set[str] = set()
+
+    def save(figure, path: Path) -> None:
+        if path.stem in names:
+            render(figure, path)
+        else:
+            Image.new("RGB", (1, 1)).save(path)
+
+    monkeypatch.setattr("combred.report.save", save)
+    return names
 
 
 class Page(HTMLParser):
@@ -253,13 +272,13 @@ def test_markdown_says_the_same(whole):
             assert above.count("|") == line.count("|")
 
 
-def test_windows_are_told_of_where_a_training_marched_them(whole, drm19, tmp_path):
+def test_training_on_segments_is_named_where_there_was_some(whole, drm19, tmp_path, rendered):
     shown = read_page(whole).row("retraining of each stage")[0]
     assert "also segments of 8 steps of dt" in shown  # the default
     folder = shutil.copytree(whole, tmp_path / "run")
     settings = json.loads((folder / "settings.json").read_text())
     for key in [key for key in settings["retraining"] if key.startswith("rollout")]:
-        del settings["retraining"][key]  # as runs were told before there were segments
+        del settings["retraining"][key]
     (folder / "settings.json").write_text(json.dumps(settings))
     write_report(folder, drm19)
     assert "segments" not in read_page(folder).row("retraining of each stage")[0]
@@ -300,16 +319,16 @@ def test_case_table_is_validation_json(whole):
         assert number(cells[8]) == pytest.approx(100 * peak, abs=0.051)
 
 
-def test_reaction_rates_are_told_of_where_they_are_evaluated(whole, drm19, tmp_path):
-    told = "quasi-steady-state step from the mechanism's reaction rates"
-    assert told not in (whole / "report.md").read_text()
+def test_reaction_rates_are_named_where_they_are_evaluated(whole, drm19, tmp_path, rendered):
+    named = "quasi-steady-state step from the mechanism's reaction rates"
+    assert named not in (whole / "report.md").read_text()
     folder = shutil.copytree(whole, tmp_path / "run")
     validation = json.loads((folder / "validation.json").read_text())
     for result in validation["stages"].values():
         result["widths"][0] += 39  # as with network.kinetics
     (folder / "validation.json").write_text(json.dumps(validation))
     write_report(folder, drm19)
-    assert told in (folder / "report.md").read_text()
+    assert named in (folder / "report.md").read_text()
 
 
 def test_verdict_names_size_and_errors(whole, drm19):
@@ -372,7 +391,7 @@ def plant_flames(folder: Path, mechanism: Mechanism, errors: list[list[float]]) 
     for stage, stage_errors in enumerate(errors):
         pairs = zip(cases, stage_errors, strict=True)
         groups[f"stage{stage}"] = [planted_flame(mechanism, *pair) for pair in pairs]
-        result = flame.compare(mechanism, groups[f"stage{stage}"], groups["cvode"])
+        result = flame_errors.compare(mechanism, groups[f"stage{stage}"], groups["cvode"])
         validation["stages"][f"stage{stage}"]["flame"] = result
     write_json(folder / "validation.json", validation)
     inputs = {"cases": validation["flame_inputs"], "networks": {}}
@@ -382,7 +401,8 @@ def plant_flames(folder: Path, mechanism: Mechanism, errors: list[list[float]]) 
 FLAMES = [[0.01, 0.02, -0.03, 0.04], [0.01, 0.02, -0.03, 0.01], [0.011, np.nan, -0.052, 0.024]]
 
 
-def test_flames_are_shown_where_there_are_flames(whole, drm19, tmp_path):
+def test_flames_are_shown_where_there_are_flames(whole, drm19, tmp_path, rendered):
+    rendered.add("flames")
     folder = tmp_path / "run"
     shutil.copytree(whole, folder)
     assert "Flames" not in (folder / "report.md").read_text()
@@ -399,7 +419,7 @@ def test_flames_are_shown_where_there_are_flames(whole, drm19, tmp_path):
     assert [len(flames) for flames in shown.flames.values()] == [4, 4, 4, 4]
 
 
-def test_flames_of_other_settings_are_not_drawn(whole, drm19, tmp_path):
+def test_flames_of_other_settings_are_not_drawn(whole, drm19, tmp_path, rendered):
     folder = tmp_path / "run"
     shutil.copytree(whole, folder)
     plant_flames(folder, drm19, FLAMES)
@@ -411,26 +431,35 @@ def test_flames_of_other_settings_are_not_drawn(whole, drm19, tmp_path):
     assert "flames.h5 is missing" in (folder / "report.md").read_text()
 
 
-def method_row(method: str, ratio: float, error: float, unlit: int = 0) -> dict:
-    judged = {"not_ignited": unlit, "cases": 12, "delay_median": 0.0123, "delay_worst": 0.0456}
+def method_row(method: str, ratio: float, error: float, not_ignited: int = 0) -> dict:
+    judged = {
+        "not_ignited": not_ignited,
+        "cases": 12,
+        "delay_median": 0.0123,
+        "delay_worst": 0.0456,
+    }
     return {
         **{"method": method, "compensation": "least_squares", "data": "states", "ratio": ratio},
         **{"error": error, "seconds": 0.5, "before": judged, "after": judged},
     }
 
 
-def test_the_methods_that_were_compared_are_shown(whole, drm19, tmp_path):
+def test_the_methods_that_were_compared_are_shown(whole, drm19, tmp_path, rendered):
+    rendered.add("methods")
     folder = tmp_path / "run"
     shutil.copytree(whole, folder)
-    rows = [method_row("brain_surgeon", 0.6, 0.0451), method_row("folding", 0.6, 0.0683, unlit=5)]
+    rows = [
+        method_row("brain_surgeon", 0.6, 0.0451),
+        method_row("folding", 0.6, 0.0683, not_ignited=5),
+    ]
     measured_on = {"widths": [23, 40, 23], "retraining": {"steps": 1000}}
     (folder / "reduction.json").write_text(json.dumps({"measured_on": measured_on, "rows": rows}))
     write_report(folder, drm19)
-    told = (folder / "report.md").read_text().replace(blocks.NBSP, " ")
-    assert "| brain surgeon | least squares | states | 0.045 | 0.50 s |" in told
-    assert "| brain surgeon | least squares | states | 1.23 % / 4.56 % |" in told
-    assert "| folding | least squares | states | 5 of 12 unlit |" in told
-    assert "after retraining, median / worst (1,000 steps)" in told
+    text = (folder / "report.md").read_text().replace(blocks.NBSP, " ")
+    assert "| brain surgeon | least squares | states | 0.045 | 0.50 s |" in text
+    assert "| brain surgeon | least squares | states | 1.23 % / 4.56 % |" in text
+    assert "| folding | least squares | states | 5 of 12 not ignited |" in text
+    assert "after retraining, median / worst (1,000 steps)" in text
     assert (folder / "figures" / "methods.png").exists()
     assert "## Methods" not in (whole / "report.md").read_text()
 
@@ -443,7 +472,7 @@ def test_missing_validation_names_the_command(tmp_path, h2o2):
         write_report(tmp_path, h2o2)
 
 
-def test_what_does_not_belong_together_is_said(tmp_path, h2o2):
+def test_files_that_do_not_belong_together_are_named(tmp_path, h2o2, rendered):
     """Weights changed since they were validated; rollouts, settings and records lost."""
     folder = make_run(tmp_path / "run", h2o2, [row[:1] for row in THREE[:2]], CASES[:1])
     for name in ("validation.h5", "reduce.json", "settings.json", "train.json"):

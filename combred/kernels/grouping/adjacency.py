@@ -34,7 +34,7 @@ def padded(unit: Tensor, dead: Tensor) -> Tensor:
     return whole.masked_fill_(absent[:, None], torch.nan)
 
 
-def closure_error(d: int) -> float:
+def rounding_error(d: int) -> float:
     """What a cosine of two unit rows of d components may be off by, in float32 accuracy.
 
     The entries' rounding: 2 ulp of 2^-24. tf32x3 drops the product of the low parts and rounds
@@ -66,7 +66,7 @@ def write_adjacency(
     n, depth = single.shape
     start, stop = (0, n) if rows is None else (rows.start, rows.stop)
     write_tiles[(n // TILE, (stop - start) // TILE)](
-        single, exact, limit, opened, bits, degree, start, n // 32, depth, closure_error(depth),
+        single, exact, limit, opened, bits, degree, start, n // 32, depth, rounding_error(depth),
         MIRROR=rows is None, TILE=TILE, DEPTH=DEPTH, SWATH=SWATH,
         num_warps=WARPS, num_stages=STAGES, enable_fp_fusion=True,
     )  # fmt: skip
@@ -80,7 +80,7 @@ def bit(words, index):
 
 @triton.jit
 def write_tiles(
-    single, exact, limit, opened, bits, degree, first, n_words, depth, doubt,
+    single, exact, limit, opened, bits, degree, first, n_words, depth, rounding,
     MIRROR: tl.constexpr, TILE: tl.constexpr, DEPTH: tl.constexpr, SWATH: tl.constexpr,
 ):  # fmt: skip
     """One tile of `write_adjacency`."""
@@ -94,7 +94,7 @@ def write_tiles(
     if MIRROR:
         wanted &= j >= i
     if wanted:
-        near = alike(single, exact, limit, rows, columns, depth, doubt, TILE, DEPTH)
+        near = alike(single, exact, limit, rows, columns, depth, rounding, TILE, DEPTH)
         lane = tl.arange(0, 32)
         word = tl.arange(0, TILE // 32)
 
@@ -114,7 +114,7 @@ def write_tiles(
 
 @triton.jit
 def alike(
-    single, exact, limit, rows, columns, depth, doubt, TILE: tl.constexpr, DEPTH: tl.constexpr
+    single, exact, limit, rows, columns, depth, rounding, TILE: tl.constexpr, DEPTH: tl.constexpr
 ):
     """(TILE, TILE) int32, 1 where the cosine reaches the limit, and of a row with itself."""
     left = rows.to(tl.int64)[:, None] * depth + tl.arange(0, DEPTH)[None, :]
@@ -127,7 +127,7 @@ def alike(
     distance = cosine - least.to(tl.float32)
     same = rows[:, None] == columns[None, :]
     near = ((distance >= 0) | same).to(tl.int32)
-    if tl.max(((tl.abs(distance) < doubt) & ~same).to(tl.int32)) > 0:
+    if tl.max(((tl.abs(distance) < rounding) & ~same).to(tl.int32)) > 0:
         exactly = tl.full((TILE, TILE), 0.0, tl.float64)
         for k in range(0, depth, DEPTH):
             a, b = tl.load(exact + left + k), tl.load(exact + right + k)

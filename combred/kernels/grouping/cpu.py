@@ -31,14 +31,14 @@ def adjacency(unit: Tensor, dead: Tensor, threshold: float) -> tuple[np.ndarray,
     m, d = unit.shape
     single = unit.float()
     # Error of a dot product of d float32 terms of two unit rows, entries rounded: generous.
-    doubt = (d + 8) * 2.0**-23
+    rounding = (d + 8) * 2.0**-23
     exact = threshold - EXACT
     similar = torch.empty(m, m, dtype=torch.uint8)
     for start in range(0, m, BLOCK):  # the upper triangle; the lower is its mirror image
         rows = slice(start, min(start + BLOCK, m))
         distance = (single[rows] @ single[start:].T).sub_(exact)
         alike = (distance >= 0).view(torch.uint8)
-        near = distance.abs_().lt_(doubt)
+        near = distance.abs_().lt_(rounding)
         if PAIR * int(near.count_nonzero()) > near.numel():
             alike = ((unit[rows] @ unit[start:].T) >= exact).view(torch.uint8)
         else:

@@ -122,7 +122,7 @@ def parts(x, this, PARTS: tl.constexpr, AT_ONCE: tl.constexpr):
     do_not_specialize=["n"], do_not_specialize_on_alignment=["state", "later", "closure_error"]
 )
 def advance_kernel(
-    state, later, doubt, n, mean, inverse_std, scale, told_mean, told_inverse_std,
+    state, later, closure_error, n, mean, inverse_std, scale, told_mean, told_inverse_std,
     weights, rest, bias, MODEL: tl.constexpr, PLAN: tl.constexpr, LIMITS: tl.constexpr,
     N: tl.constexpr, C: tl.constexpr, B: tl.constexpr, AT_ONCE: tl.constexpr,
 ):  # fmt: skip
@@ -147,7 +147,7 @@ def advance_kernel(
     for i in tl.static_range(N):
         tl.store(later + rows.to(tl.int64) * N + i, after[i], mask=rows < n)
     if LIMITS is not None:
-        tl.store(doubt + rows, after[N], mask=rows < n)
+        tl.store(closure_error + rows, after[N], mask=rows < n)
 
 
 class FusedSurrogate:

@@ -11,7 +11,7 @@ ARCHES = [80, 90]
 TILES = {
     "single": "*fp32:16", "exact": "*fp64:16", "limit": "*fp64:16", "opened": "*i32:16",
     "bits": "*i32:16", "degree": "*i32:16", "first": "i32:16", "n_words": "i32", "depth": "i32:16",
-    "closure_error": "fp32",
+    "rounding": "fp32",
 }  # fmt: skip
 PASS = dict.fromkeys(["opened", "degree", "best", "votes", "main", "left"], "*i32:16")
 RUN = {"bits": "*i32:16", **PASS, "arrived": "*i32:16", "n": "i32:16", "n_words": "i32"}
@@ -35,7 +35,7 @@ for arch in ARCHES:
     for name, (module, signature, given) in LAUNCHED.items():
         function = name.split(",")[0]
         KERNELS[name, arch] = Kernel(
-            f"combred.kernels.{module}", function, signature,
+            f"combred.kernels.grouping.{module}", function, signature,
             {**given, **{size: size for size in SIZES[function]}}, arch, "WARPS",
             "STAGES" if module == "adjacency" else 3, "REGISTERS" if function == "run" else None,
         )  # fmt: skip

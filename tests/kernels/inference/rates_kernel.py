@@ -1,4 +1,4 @@
-"""The reaction rates of `fused_kinetics` alone, for a test to look at."""
+"""A kernel of the reaction rates of `fused_kinetics` alone, for their test."""
 
 import triton
 import triton.language as tl

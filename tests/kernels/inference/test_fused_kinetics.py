@@ -1,5 +1,5 @@
 """The reaction rates of the fused kernel against `Kinetics` in float64, which is Cantera's: see
-tests/test_kinetics.py."""
+tests/chemistry/test_kinetics.py."""
 
 import cantera as ct
 import numpy as np
@@ -19,11 +19,11 @@ def rates(triton, device):
     kernel = triton("rates_kernel").rates_kernel
 
     def evaluate(mechanism, T, p, Y):
-        told = rates_of(QuasiSteadyState(mechanism, 1e-6, 0.1, 1e-13, 1), 1e3)
+        constants = rates_of(QuasiSteadyState(mechanism, 1e-6, 0.1, 1e-13, 1), 1e3)
         out = torch.empty((2, *Y.shape), dtype=torch.float32, device=device)
         T, p, Y = (x.to(device).contiguous() for x in (T, p, Y))
         B = 1 << (len(T) - 1).bit_length()
-        kernel[(1,)](T, p, Y, out[0], out[1], len(T), RATES=told, N=len(Y), B=B)
+        kernel[(1,)](T, p, Y, out[0], out[1], len(T), RATES=constants, N=len(Y), B=B)
         return out.cpu().double()
 
     return evaluate
@@ -60,8 +60,8 @@ def test_on_an_ignition(rates, mechanism, path):
 
 
 def test_near_balance_what_is_left_of_a_reaction_keeps_its_digits(rates, h2o2):
-    """Equilibrium, and then 1 mK hotter (see tests/test_kinetics.py): net rates of 1e-5 of the
-    turnover and less, of which float32 logarithms would leave no more than a digit."""
+    """Equilibrium, and then 1 mK hotter (see tests/chemistry/test_kinetics.py): net rates of 1e-5
+    of the turnover and less, of which float32 logarithms would leave no more than a digit."""
     gas = h2o2.solution()
     gas.TPX = 1500.0, ct.one_atm, "H2:2, O2:1, AR:5"
     gas.equilibrate("TP", rtol=1e-14)

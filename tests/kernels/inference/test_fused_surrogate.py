@@ -1,7 +1,7 @@
 """The fused surrogate against the eager one, in float64 and as it is.
 
-On the GPU where there is one, else interpreted: a launch of drm19 costs a second there, and one of
-h2o2 less than half of that, whatever the number of states.
+On the GPU where there is one, else interpreted: a launch costs 0.3 s there for h2o2, 1 s for drm19
+and 2 s with its reaction rates, whatever the number of states.
 """
 
 import copy
@@ -23,8 +23,6 @@ from combred.surrogate.network import Network
 from combred.surrogate.surrogate import Surrogate
 from combred.surrogate.transform import make_transform
 
-SHIPPED = ["drm19-39k", "drm19-118k", "drm19-338k"]
-CORRECTING = ["drm19-kinetics-38k", "drm19-kinetics-4k"]  # reaction rates
 # Of one step, against a network in float64: largest error of Y and of T [K], where a step changes Y
 # by at most 0.02 and T by at most 100 K. Rounding of float32 alone costs 1e-8 and 3e-5 K; with
 # reaction rates, which cancel near balance, 5e-4 K, in eager torch too.
@@ -39,7 +37,7 @@ TOLERANCES = {
 @pytest.fixture(scope="module")
 def fused(triton, device):
     """A factory: the fused twin of a surrogate."""
-    module = triton("combred.kernels.inference")
+    module = triton("combred.kernels.inference.fused_surrogate")
 
     def make(surrogate, precision="ieee"):
         return module.FusedSurrogate(copy.deepcopy(surrogate).to(device), precision)
@@ -67,6 +65,31 @@ def own_ignition(surrogate: Surrogate, steps: int) -> ignition.Rollout:
 @pytest.fixture(scope="module")
 def ignited(shipped) -> ignition.Rollout:
     return own_ignition(shipped, 450)
+
+
+@pytest.fixture(scope="module")
+def ignition_states(ignited) -> torch.Tensor:
+    return states_of(ignited, slice(0, 451, 4))  # 113
+
+
+@pytest.fixture(scope="module")
+def exact_answers(shipped, ignition_states) -> tuple[torch.Tensor, torch.Tensor]:
+    """What the shipped model gives for the ignition's states with a network in float64."""
+    return in_float64(shipped).next_state_and_closure(ignition_states)
+
+
+@pytest.fixture(scope="module")
+def fused_answers(fused, device, shipped, ignition_states):
+    """A function of the precision: what the fused twin gives for the same states."""
+    found = {}
+
+    def answers(precision):
+        if precision not in found:
+            twin = fused(shipped, precision)
+            found[precision] = twin.next_state_and_closure(ignition_states.to(device))
+        return found[precision]
+
+    return answers
 
 
 def states_of(rollout: ignition.Rollout, rows) -> torch.Tensor:
@@ -130,47 +153,54 @@ def relative(expected: torch.Tensor, state: torch.Tensor, share=1e-5) -> tuple[f
     return share * change[:, 2:].max().item(), share * change[:, 0].max().item()
 
 
-def assert_close(out, expected, tolerance: tuple[float, float], doubt=None, doubted=None):
-    """Y and T within the tolerance; doubt within a hundredth where it has one."""
+def assert_close(out, expected, tolerance: tuple[float, float], error=None, expected_error=None):
+    """Y and T within the tolerance; error within a hundredth where it has one."""
     assert out.dtype == torch.float64 and out.shape == expected.shape
     out = out.cpu()
     assert (out - expected)[:, 2:].abs().max() < tolerance[0]
     assert (out - expected)[:, 0].abs().max() < tolerance[1]
     assert torch.equal(out[:, 1], expected[:, 1])
     assert (out[:, 2:] >= 0.0).all()
-    if doubt is not None:
+    if error is not None:
         # What may be moved has a floor of 1e-4 of Y and 1 K: errors over those.
         limit = max(tolerance[0] / 1e-4, tolerance[1])
-        assert torch.allclose(doubt.cpu(), doubted, rtol=1e-2, atol=2 * limit)
+        assert torch.allclose(error.cpu(), expected_error, rtol=1e-2, atol=2 * limit)
 
 
 # -- one step --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("precision", TOLERANCES)
-def test_a_shipped_model_answers_as_in_float64(fused, device, shipped, ignited, precision):
-    state = states_of(ignited, slice(0, 451, 4))  # 113
-    assert_as_in_float64(fused, device, shipped, state, precision)
+def test_a_shipped_model_answers_as_in_float64(
+    fused_answers, exact_answers, shipped, ignition_states, precision
+):
+    answers = fused_answers(precision)
+    assert_as_in_float64(answers, exact_answers, shipped, ignition_states, TOLERANCES[precision])
 
 
-@pytest.mark.parametrize("precision", TOLERANCES)
-def test_and_one_that_corrects_reaction_rates(fused, device, correcting, precision):
-    state = states_of(own_ignition(correcting, 300), slice(0, 301, 4))
-    assert_as_in_float64(fused, device, correcting, state, precision, least=2e-3)
+@pytest.mark.parametrize("precision", ["bf16x3", "tf32"])
+def test_and_one_that_corrects_reaction_rates(fused, device, correcting, precision, rates_ignited):
+    expected = in_float64(correcting).next_state_and_closure(rates_ignited)
+    answers = fused(correcting, precision).next_state_and_closure(rates_ignited.to(device))
+    tolerance = TOLERANCES[precision][0], max(TOLERANCES[precision][1], 2e-3)
+    assert_as_in_float64(answers, expected, correcting, rates_ignited, tolerance)
 
 
-def assert_as_in_float64(fused, device, surrogate, state, precision, least=0.0):
-    """`least`: tolerance of T [K] whatever the precision."""
-    expected, doubted = in_float64(surrogate).next_state_and_closure(state)
-    out, doubt = fused(surrogate, precision).next_state_and_closure(state.to(device))
+@pytest.fixture(scope="module")
+def rates_ignited(correcting) -> torch.Tensor:
+    """76 states of the ignition that the model with reaction rates predicts."""
+    return states_of(own_ignition(correcting, 300), slice(0, 301, 4))
+
+
+def assert_as_in_float64(answers, expected, surrogate, state, tolerance):
+    """answers, expected: next states and closure errors; tolerance of Y and of T [K]."""
+    (out, error), (expected, expected_error) = answers, expected
     assert (expected - state)[:, 0].abs().max() > 20.0  # the front is among them
-    tolerance = TOLERANCES[precision][0], max(TOLERANCES[precision][1], least)
-    assert_close(out, expected, tolerance, doubt, doubted)
-    mechanism = load_mechanism("drm19.yaml")
-    # Whatever the precision: the closure is float64.
-    assert element_error(mechanism, out, state.to(device)) < 1e-12
-    assert (out[:, 2:].sum(dim=1) - 1.0).abs().max() < 1e-12
+    assert_close(out, expected, tolerance, error, expected_error)
     out, thermo = out.cpu(), surrogate.thermo
+    # Whatever the precision: the closure is float64.
+    assert element_error(load_mechanism("drm19.yaml"), out, state) < 1e-12
+    assert (out[:, 2:].sum(dim=1) - 1.0).abs().max() < 1e-12
     h = thermo.enthalpy(state[:, 0], state[:, 2:])
     off = (thermo.enthalpy(out[:, 0], out[:, 2:]) - h) / thermo.cp(out[:, 0], out[:, 2:])
     assert off.abs().max() < 1e-8  # K; float64 rounding of the enthalpy is 1e-11
@@ -189,20 +219,21 @@ def assert_as_in_float64(fused, device, surrogate, state, precision, least=0.0):
 def test_reaction_rates(fused, device, name, evaluations, widths, lam, power):
     surrogate, state = untrained(name, widths, lam, power, 1.0, evaluations)
     state[:, 0].clamp_(max=2900.0)
-    told = in_float64(surrogate).transform.prepared(state, surrogate.transform.variables(state))[1]
-    assert (told / surrogate.transform.scale).abs().max() > 1.0  # the rates do speak
-    expected, doubted = in_float64(surrogate).next_state_and_closure(state)
-    out, doubt = fused(surrogate).next_state_and_closure(state.to(device))
-    assert_close(out, expected, relative(expected, state), doubt, doubted)
+    exact = in_float64(surrogate).transform
+    qss_change = exact.prepared(state, exact.variables(state))[1]
+    assert (qss_change / surrogate.transform.scale).abs().max() > 1.0  # the rates matter
+    expected, expected_error = in_float64(surrogate).next_state_and_closure(state)
+    out, error = fused(surrogate).next_state_and_closure(state.to(device))
+    assert_close(out, expected, relative(expected, state), error, expected_error)
 
 
 @pytest.mark.parametrize("widths", [[5], [17, 33], [33, 100, 5], [17, 5, 100, 33], []])
 def test_odd_widths_and_any_number_of_layers(fused, device, widths):
     surrogate, state = untrained("h2o2.yaml", widths, output=3.0 if widths else 0.3)
-    expected, doubted = in_float64(surrogate).next_state_and_closure(state)
-    assert (expected - state)[:, 2:].abs().max() > 1e-5  # the network does speak
-    out, doubt = fused(surrogate).next_state_and_closure(state.to(device))
-    assert_close(out, expected, relative(expected, state), doubt, doubted)
+    expected, expected_error = in_float64(surrogate).next_state_and_closure(state)
+    assert (expected - state)[:, 2:].abs().max() > 1e-5  # the network matters
+    out, error = fused(surrogate).next_state_and_closure(state.to(device))
+    assert_close(out, expected, relative(expected, state), error, expected_error)
 
 
 @pytest.mark.parametrize("lam, power", [(0.15, 0.4), (0.5, 1.0), (1.0, 0.5), (0.125, 1 / 3)])
@@ -220,15 +251,15 @@ def test_a_large_mechanism(fused, device):
     assert element_error(mechanism, out, state.to(device)) < 1e-12
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 31, 33, 64, 127, 300])
+@pytest.mark.parametrize("n", [0, 1, 127, 300])
 def test_any_number_of_states(fused, device, n):
     surrogate, state = untrained("h2o2.yaml", [17, 5])
     state = state.repeat(10, 1)[:n]
-    out, doubt = fused(surrogate).next_state_and_closure(state.to(device))
-    assert out.shape == state.shape and doubt.shape == (n,)
+    out, error = fused(surrogate).next_state_and_closure(state.to(device))
+    assert out.shape == state.shape and error.shape == (n,)
     if n:
-        expected, doubted = surrogate.next_state_and_closure(state)
-        assert_close(out, expected, (1e-8, 1e-4), doubt, doubted)
+        expected, expected_error = surrogate.next_state_and_closure(state)
+        assert_close(out, expected, (1e-8, 1e-4), error, expected_error)
 
 
 def test_more_units_than_are_at_once_on_chip(fused, device):
@@ -258,12 +289,12 @@ def edges(state: torch.Tensor, mechanism) -> torch.Tensor:
 def test_states_at_the_edges(fused, device, kinetics):
     surrogate, state = untrained("h2o2.yaml", [24], kinetics=kinetics)
     rows = edges(state, load_mechanism("h2o2.yaml"))
-    expected, doubted = in_float64(surrogate).next_state_and_closure(rows)
-    out, doubt = fused(surrogate).next_state_and_closure(rows.to(device))
+    expected, expected_error = in_float64(surrogate).next_state_and_closure(rows)
+    out, error = fused(surrogate).next_state_and_closure(rows.to(device))
     # With rates, of air one closure fails and the other moves 1e4 times what it may.
-    lost = doubted.isinf() & (doubt.cpu() > 1e3)
-    doubt, doubted = (torch.where(lost, torch.inf, x.cpu()) for x in (doubt, doubted))
-    assert_close(out, expected, relative(expected, rows), doubt, doubted)
+    lost = expected_error.isinf() & (error.cpu() > 1e3)
+    error, expected_error = (torch.where(lost, torch.inf, x.cpu()) for x in (error, expected_error))
+    assert_close(out, expected, relative(expected, rows), error, expected_error)
     clean = rows.clone()
     clean[:, 2:] = surrogate.normalized(rows[:, 2:])
     assert element_error(load_mechanism("h2o2.yaml"), out, clean.to(device)) < 1e-12
@@ -274,25 +305,25 @@ def test_where_the_closure_fails_the_composition_stays(fused, device):
     with torch.no_grad():
         surrogate.network.layers[-1].bias[2:] = 1e6  # far more of every species
         surrogate.network.layers[-1].weight[:, ::2] *= 30.0
-    expected, doubted = surrogate.next_state_and_closure(state)
-    assert doubted.isinf().any()
-    out, doubt = (part.cpu() for part in fused(surrogate).next_state_and_closure(state.to(device)))
-    assert torch.equal(doubt.isinf(), doubted.isinf())
-    stayed = doubt.isinf()
+    expected, expected_error = surrogate.next_state_and_closure(state)
+    assert expected_error.isinf().any()
+    out, error = (part.cpu() for part in fused(surrogate).next_state_and_closure(state.to(device)))
+    assert torch.equal(error.isinf(), expected_error.isinf())
+    stayed = error.isinf()
     Y = surrogate.normalized(state[:, 2:])
     assert torch.allclose(out[stayed, 2:], Y[stayed], rtol=1e-14, atol=0)  # one rounding
     assert torch.allclose(out[stayed, 0], expected[stayed, 0], rtol=1e-9)
 
 
 @pytest.mark.parametrize("kinetics", [0, 2])
-@pytest.mark.parametrize("column", [0, 1, 2, 5])
-def test_what_is_not_a_number_stays_in_its_row(fused, device, column, kinetics):
+def test_a_nan_stays_in_its_row(fused, device, kinetics):
     surrogate, state = untrained("h2o2.yaml", [24], kinetics=kinetics)
-    broken = state.clone()
-    broken[4, column] = np.nan
-    out, doubt = (part.cpu() for part in fused(surrogate).next_state_and_closure(broken.to(device)))
-    assert not out[4].isfinite().all() and not doubt[4] <= 1.0
-    others = torch.arange(len(state)) != 4
+    broken, rows = state.clone(), torch.tensor([4, 9, 14, 19])
+    broken[rows, torch.tensor([0, 1, 2, 5])] = np.nan  # T, p and two species
+    answers = fused(surrogate).next_state_and_closure(broken.to(device))
+    out, error = (part.cpu() for part in answers)
+    assert not out[rows].isfinite().all(dim=1).any() and not (error[rows] <= 1.0).any()
+    others = ~torch.isin(torch.arange(len(state)), rows)
     expected = surrogate(state)[others]
     assert_close(out[others], expected, relative(expected, state[others]))
 
@@ -332,7 +363,7 @@ def test_in_a_cuda_graph(fused, device):
 
 
 def test_the_door(triton, device, monkeypatch):
-    module = triton("combred.kernels.inference")
+    module = triton("combred.kernels.inference.fused_surrogate")
     surrogate, state = untrained("h2o2.yaml", [24])
     surrogate = surrogate.to(device)
     monkeypatch.setattr(kernels, "unavailable", lambda device: None)
@@ -360,7 +391,7 @@ def test_wide_layers_fall_back_and_say_so_once(caplog, monkeypatch):
 
 
 def test_what_cannot_be_made_is_refused(monkeypatch, triton):
-    triton("combred.kernels.inference")
+    triton("combred.kernels.inference.fused_surrogate")
     surrogate, _ = untrained("h2o2.yaml", [600])
     with pytest.raises(ValueError, match="eager and triton, not 'cuda'"):
         kernels.advance(surrogate, "cuda")
@@ -381,7 +412,7 @@ def test_what_does_not_fit_is_told(monkeypatch):
     parts = {"network": surrogate.network, "transform": surrogate.transform, "n": surrogate.n}
     for capability, told in (((9, 0), None), ((8, 6), "300 units does not fit on chip, 256 do")):
         monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _, c=capability: c)
-        found = packing.obstacle(SimpleNamespace(farthest=device, **parts))
+        found = packing.obstacle(SimpleNamespace(max_mahalanobis=device, **parts))
         assert found is None if told is None else told in found
     monkeypatch.setattr(packing, "MOST_REACTIONS", 28)
     assert "29 reactions are too many" in packing.obstacle(surrogate)
@@ -393,19 +424,20 @@ def test_what_does_not_fit_is_told(monkeypatch):
 
 
 def test_through_the_front_step_by_step(fused, shipped, ignited):
-    # 8 steps into ignition, each from the answer to the last.
-    start = int(np.argmax(np.gradient(ignited.T))) - 6
+    # Steps into ignition, each from the answer to the last.
+    n = 4
+    start = int(np.argmax(np.gradient(ignited.T))) - n + 1
     advance = fused(shipped, "bf16x3").advance
     T, p, Y = ignited.T[start : start + 1], np.array([ct.one_atm]), ignited.Y[start : start + 1]
     path = [T[0]]
-    for _ in range(8):
+    for _ in range(n):
         T, Y = advance(T, p, Y)
         path.append(T[0])
-    expected = ignited.T[start : start + 9]
+    expected = ignited.T[start : start + n + 1]
     steps = np.diff(expected)
-    assert expected[-1] - expected[0] > 150.0 and steps.min() > 0.0
+    assert expected[-1] - expected[0] > 100.0 and steps.min() > 0.0
     # When each temperature is reached, in steps: the whole ignition takes 200 of them.
-    late = np.interp(expected[1:-1], path, np.arange(9)) - np.arange(1, 8)
+    late = np.interp(expected[1:-1], path, np.arange(n + 1)) - np.arange(1, n)
     assert np.abs(late).max() < 0.01
 
 
@@ -439,27 +471,29 @@ def operands(x, w, kind: str) -> list[tuple]:
 
 
 @pytest.mark.parametrize("precision", ["bf16x3", "tf32", "bf16"])
-def test_the_rounding_network_errs_as_the_kernel_does(fused, device, shipped, ignited, precision):
-    state = states_of(ignited, slice(0, 451, 2))
-    exact, twin = in_float64(shipped)(state), copy.deepcopy(shipped)
+def test_the_rounding_network_errs_as_the_kernel_does(
+    fused_answers, exact_answers, shipped, ignition_states, precision
+):
+    twin = copy.deepcopy(shipped)
     twin.network = Rounding(shipped.network, precision)
-    outs = fused(shipped, precision)(state.to(device)).cpu(), twin(state)
-    errors = [(out - exact)[:, 2:].square().mean().sqrt().item() for out in outs]
+    outs = fused_answers(precision)[0].cpu(), twin(ignition_states)
+    errors = [(out - exact_answers[0])[:, 2:].square().mean().sqrt().item() for out in outs]
     assert 0.5 < errors[0] / errors[1] < 2.0  # activations on the edge are rounded either way
 
 
-@pytest.mark.parametrize("name", SHIPPED + CORRECTING)
-def test_rollouts_decide_the_precision(name):
-    # Delays within 1e-4 with the default, bf16x3: measured 2e-5 at most over nine ignitions each.
-    # The tolerances are those of the worst shipped model over those.
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["drm19-39k", "drm19-kinetics-4k"])
+def test_delays_decide_the_precision(name):
+    # Delays within 1e-4 with the default, bf16x3: measured 2e-5 at most over nine ignitions of each
+    # shipped model. The tolerances are those of the worst shipped model over these.
     surrogate = combred.load(name).requires_grad_(False)
-    cases = [ignition.Case(1700.0, ct.one_atm, phi) for phi in (0.5, 2.0)]
+    cases = [ignition.Case(1800.0, ct.one_atm, phi) for phi in (0.5, 2.0)]
     mechanism = load_mechanism("drm19.yaml")
     Y0 = ignition.mixtures(mechanism, cases, "CH4:1", "O2:1, N2:3.76")
     network = surrogate.network
 
     def delays() -> np.ndarray:
-        found = ignition.march(surrogate, surrogate.dt, cases, Y0, [360] * 2)
+        found = ignition.march(surrogate, surrogate.dt, cases, Y0, [200] * 2)
         return np.array([rollout.delay for rollout in found])
 
     expected = delays()

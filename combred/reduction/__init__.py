@@ -6,7 +6,7 @@
 - `reduce_automatically` (automatic/): the loop of Chen & Xu 2024, layer by layer.
 - `train_sparsely` (complexity/): units and residual blocks are removed during training.
 
-A method looks at the `Units` of one hidden layer and answers a `Merge`; `apply_merge` carries it
+A method takes the `Units` of one hidden layer and returns a `Merge`, which `apply_merge` carries
 out. `methods/__init__.py` says how to add a method.
 """
 

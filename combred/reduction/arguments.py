@@ -10,7 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from combred.reduction.calibration import Calibration, batches, require_repeatable
+from combred.reduction.calibration import (
+    Calibration,
+    batches,
+    missing_calibration,
+    require_repeatable,
+)
 from combred.reduction.layers import HiddenLayer, Survey
 from combred.reduction.merge import Merge
 from combred.reduction.methods import Method, name_of, refusal
@@ -59,10 +64,7 @@ def require_calibration(
 ) -> None:
     """ValueError where calibration inputs are needed and missing, or cannot be used."""
     if calibration is None and method.needs_calibration:
-        raise ValueError(
-            f"{name} looks at activations: give calibration=inputs (512 are nearly enough; "
-            "combred.reduction.gaussian_inputs makes some where there is no data)"
-        )
+        raise ValueError(missing_calibration(name))
     if calibration is None and kind in ("parameters", "flops", "error"):
         raise ValueError(
             f"{kind}= chooses widths by their cost in accuracy: give calibration=inputs"

@@ -101,6 +101,14 @@ def require_repeatable(calibration: Calibration | None) -> None:
         )
 
 
+def missing_calibration(method: str) -> str:
+    """The error message of a method that needs calibration inputs and has none."""
+    return (
+        f"{method} needs activations: give calibration=inputs (512 are nearly enough; "
+        "combred.reduction.gaussian_inputs makes some where there is no data)"
+    )
+
+
 def batches(calibration: Calibration) -> Iterator[Tensor]:
     """Calibration inputs in batches: those given, or a tensor split into batches that fit in
     memory."""

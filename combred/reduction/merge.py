@@ -1,6 +1,6 @@
 """The result of a method, `Merge`, and the surgery that carries it out on a network.
 
-Every method answers `Merge(kept, mixing, offset)` for one hidden layer (`layers.HiddenLayer`).
+Every method returns `Merge(kept, mixing, offset)` for one hidden layer (`layers.HiddenLayer`).
 `apply_merge` carries it out for linear, convolutional, batch-normalised and depthwise layers.
 """
 

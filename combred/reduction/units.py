@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from combred.reduction.calibration import Moments
+from combred.reduction.calibration import Moments, missing_calibration
 from combred.reduction.layers import HiddenLayer
 
 
@@ -76,10 +76,7 @@ class Units:
     def require_moments(self, method: str) -> Moments:
         """The moments; raises ValueError where there are none, in the name of a method."""
         if self.moments is None:
-            raise ValueError(
-                f"{method} looks at activations: give calibration=inputs (512 are nearly enough; "
-                "combred.reduction.gaussian_inputs makes some where there is no data)"
-            )
+            raise ValueError(missing_calibration(method))
         return self.moments
 
 

@@ -1,4 +1,4 @@
-"""The stage table: its stages, what each does to a network, its record, and what it refuses."""
+"""The stage table: the network and the record of each stage, and the errors."""
 
 from dataclasses import replace
 
@@ -88,7 +88,7 @@ def test_a_condensed_layer_is_the_merge_of_its_groups_fitted_and_applied(
     merge = condense(describe_units(network, layer), threshold=0.3)
     if compensation == "least_squares":
         moments = layer_moments(network, None, layer, calibration)
-        merge = refit(merge, moments, SETTINGS.ridge)
+        merge = refit(merge, moments)
     expected = apply_merge(network, layer, merge)
     settings = replace(SETTINGS, compensation=compensation)
     reduced, _ = staged(network, Stage(1, 2, 0.3), settings, calibration)

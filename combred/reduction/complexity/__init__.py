@@ -5,7 +5,7 @@ Discovery. Takes any network that torch.fx traces, batches and a loss; gives a s
 the same type, trained, and a trace of numbers.
 
 - `pruning`: `train_sparsely`, the entry, and its checkpoint.
-- `settings`: what is minimised.
+- `settings`: the objective.
 - `sparse_training`: the algorithm, step by step, and the choices made in it.
 - `residuals`, `structure`: the units and blocks that can be removed, and their removal.
 - `bernoulli_masks`: the random variables that switch them on and off during training.

@@ -1,4 +1,4 @@
-"""Settings of complexity-aware training: what is minimised, and how.
+"""Settings of complexity-aware training: the objective, and how it is minimised.
 
 Takes numbers of the caller; gives `Complexity`, by which `sparse_training` trains and prunes.
 """

@@ -4,17 +4,17 @@ A method chooses which units of one hidden layer stay, and how the next layers r
 
     method(units: Units, *, keep: int, ...) -> Merge
 
-It takes the `Units` of the layer (weights as rows, what the next layers make of each unit, moments
-of the activations where there are calibration inputs) and the number of units to keep, or a
-`threshold`; it gives a `Merge`. It changes no network: `merge.apply_merge` does, for linear,
-convolutional, batch-normalised and depthwise layers alike, and `combred.reduce` compensates by
-least squares where it is asked to.
+It takes the `Units` of the layer (its weights as rows, the weights that read each unit, moments of
+the activations where there are calibration inputs) and the number of units to keep, or a
+`threshold`; it returns a `Merge`. It changes no network: `merge.apply_merge` does, for linear,
+convolutional, batch-normalised and depthwise layers, and `combred.reduce` fits the mixing by least
+squares if it is asked to.
 
 To add a method:
 
 1. Write it in a file of its own, `methods/<name>.py`, with its source and equations in the
    docstring.
-2. List it in `METHODS` below, with what it asks of a layer and of the caller (`Method`).
+2. List it in `METHODS` below, with its requirements (`Method`).
    `combred.reduce(..., method="<name>")` then finds it, and the tests of every method
    (`tests/reduction/methods/test_all_methods.py`) run it on every kind of network.
 3. Add its name to `REDUCTIONS` in `combred/config/reduction.py`, so that `reduction.method=<name>`
@@ -43,11 +43,11 @@ from combred.reduction.methods.neuron_merging import neuron_merging
 
 @dataclass(frozen=True)
 class Method:
-    """A method, `choose(units, *, keep= or threshold=) -> Merge`, and what it asks for.
+    """A method, `choose(units, *, keep= or threshold=) -> Merge`, and its requirements.
 
     needs_homogeneous: reads units as multiples of others, which its own mixing may do only where
     the activation is homogeneous, sigma(c x) = c sigma(x) for c > 0. takes_threshold: takes
-    `threshold` as well as `keep`. needs_calibration: looks at activations. handles_depthwise: is
+    `threshold` as well as `keep`. needs_calibration: uses activations. handles_depthwise: is
     defined for a layer with a depthwise convolution behind it. handles_residual: chooses channels
     of a residual stream unasked (a method that needs calibration can do so where they are named).
     """

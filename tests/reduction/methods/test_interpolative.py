@@ -95,5 +95,5 @@ def test_without_calibration_the_error_says_what_to_give():
     A, U = activations(10, 4, rank=4)
     seen = units_of(A, A, U, True)
     blind = Units(seen.network, seen.layer, seen.weights, seen.bias, None, None, seen.reading)
-    with pytest.raises(ValueError, match="interpolative looks at activations: give calibration"):
+    with pytest.raises(ValueError, match="interpolative needs activations: give calibration"):
         interpolative(blind, keep=2)

@@ -73,7 +73,7 @@ def main(arguments: list[str]) -> None:
     measured_on = table.measured_on | {"steps": STEPS, "batch": BATCH, "theta_rate": 3e-3}
     stored = read_json(path)
     rows = stored.get("rows", []) if stored.get("measured_on") == measured_on else []
-    blocks = run.states().chunks(keep=~table.held_out)
+    blocks = table.table.chunks(keep=~table.held_out)
     pairs = [encode(table.surrogate.transform, block) for block in blocks]
     x, z = (torch.cat(side) for side in zip(*pairs, strict=True))
     for nu in NUS:

@@ -2,7 +2,7 @@
 
     python -m benchmarks.flames grid [CELLS ...]     CVODE: speed against the number of cells
     python -m benchmarks.flames step [DT ...]        CVODE: speed against dt [s]
-    python -m benchmarks.flames checks               CVODE: tolerances, segment; Cantera's FreeFlame
+    python -m benchmarks.flames checks               CVODE: tolerances, extent; Cantera's FreeFlame
     python -m benchmarks.flames models [PHI,T ...]   shipped models against CVODE, at 1 atm
     python -m benchmarks.flames costs                time per step and its parts
     python -m benchmarks.flames                      the table of what there is
@@ -26,10 +26,8 @@ from scipy.optimize import least_squares
 import combred
 from benchmarks.accuracy import CACHE
 from combred.chemistry.reactor import CVODE
-from combred.config import ValidationSettings
 from combred.records import digest, read_json, strict, write_json
-from combred.simulation import flame
-from combred.simulation import moving_grid as segment
+from combred.simulation import flame, flame_errors, moving_grid
 from combred.simulation.diffusion import stages_for
 from combred.simulation.free_flame import COARSE, FINE, solve_free_flame
 from combred.simulation.moving_grid import FlameCase, MovingGrid, Profile
@@ -46,7 +44,7 @@ CELLS = (57, 80, 113, 160, 226)
 STEPS = (4e-6, 2e-6, 1e-6, 5e-7)
 MODEL_CASES = ("1,300", "0.8,300", "1.2,300", "1.4,300", "0.6,500", "1,500", "1,800", "0.6,800")
 MODEL_CELLS = 160
-STRICT = ValidationSettings(flame_tolerance=5e-4, flame_longest=8.0)
+STRICT = flame.FlameMarch(tolerance=5e-4, longest=8.0)
 
 
 def mechanism() -> combred.Mechanism:
@@ -70,7 +68,7 @@ def begin(case: FlameCase, cells: int) -> Profile:
 
 
 def regrid(profile: Profile, cells: int) -> Profile:
-    """The same segment in more or fewer cells; a start that is nearly steady saves flame times."""
+    """The same profile in more or fewer cells; a start that is nearly steady saves flame times."""
     old = (np.arange(len(profile.T)) + 0.5) / len(profile.T)
     new = (np.arange(cells) + 0.5) / cells
     columns = [np.interp(new, old, column) for column in profile.Y.T]
@@ -83,11 +81,11 @@ def regrid(profile: Profile, cells: int) -> Profile:
 
 
 def burn(
-    profile: Profile, solver, dt: float, settings=STRICT, march=flame.burn
+    profile: Profile, solver, dt: float, how=STRICT, march=flame.burn
 ) -> tuple[flame.Flame, dict]:
     """A flame and its numbers."""
     began = time.monotonic()
-    burnt = march(mechanism(), solver, dt, profile, settings)
+    burnt = march(mechanism(), solver, dt, profile, how)
     names = ("outcome", "speed", "displacement_speed", "thickness")
     numbers = {name: getattr(burnt, name) for name in names}
     return burnt, numbers | {"steps": len(burnt.t), "seconds": time.monotonic() - began}
@@ -123,7 +121,7 @@ def run_checks(_: list[str]) -> None:
     ):
         if name not in stored()["checks"]:
             cells = round(80 * (before + behind) / 8)
-            segment.UNBURNT, segment.BURNT = before, behind
+            moving_grid.UNBURNT, moving_grid.BURNT = before, behind
             profile = begin(STANDARD, cells)
             keep("checks", name, burn(profile, CVODE(mechanism(), 1e-6, **tolerances), 1e-6)[1])
     if "FreeFlame" not in stored()["checks"]:
@@ -159,8 +157,8 @@ def run_models(wanted: list[str]) -> None:
             if made_with.items() <= row.get(model, {}).items():
                 continue
             solver = timing.scripted(combred.load(model))
-            burnt, numbers = burn(reference.profile, solver, 1e-6, ValidationSettings())
-            errors = flame.compare(mechanism(), [burnt], [reference])["cases"][0]
+            burnt, numbers = burn(reference.profile, solver, 1e-6, flame.MARCH)
+            errors = flame_errors.compare(mechanism(), [burnt], [reference])["cases"][0]
             row[model] = (
                 made_with
                 | numbers
@@ -176,7 +174,7 @@ def reference_flame(case: FlameCase) -> tuple[flame.Flame, dict]:
         "dt": 1e-6,
         **TOLERANCES,
         "mechanism": mechanism().sha256,
-        "flame_tolerance": ValidationSettings().flame_tolerance / 10,
+        "flame_tolerance": flame.MARCH.tolerance / 10,
     }
     path = CACHE / f"flame-{case.T:g}-{case.phi:g}.h5"
     groups, made_with = read_flames(path, mechanism())
@@ -184,7 +182,7 @@ def reference_flame(case: FlameCase) -> tuple[flame.Flame, dict]:
         return groups["cvode"][0], stored()["models"][str(case)]["CVODE"]
     cvode = CVODE(mechanism(), 1e-6, **TOLERANCES)
     profile = begin(case, MODEL_CELLS)
-    found, numbers = burn(profile, cvode, 1e-6, ValidationSettings(), flame.settle)
+    found, numbers = burn(profile, cvode, 1e-6, flame.MARCH, flame.settle)
     keep("models", str(case), stored()["models"].get(str(case), {}) | {"CVODE": numbers})
     CACHE.mkdir(exist_ok=True)
     write_flames(path, {"cvode": [found]}, mechanism(), inputs)
@@ -193,15 +191,15 @@ def reference_flame(case: FlameCase) -> tuple[flame.Flame, dict]:
 
 def run_costs(_: list[str]) -> None:
     """Median time [ms] of one step of 200 cells: chemistry, diffusion, and transport in it."""
-    segment = MovingGrid(mechanism(), begin(STANDARD, 200))
-    T, Y, d = segment.T, segment.Y, segment.diffusion
+    grid = MovingGrid(mechanism(), begin(STANDARD, 200))
+    T, Y, d = grid.T, grid.Y, grid.diffusion
     p, X = np.full(len(T), ATMOSPHERE), (Y / mechanism().molecular_weights)
     X /= X.sum(1, keepdims=True)
     stages = stages_for(0.5e-6 * d.fluxes(T, Y).rate)
     cvode = CVODE(mechanism(), 1e-6, **TOLERANCES)
     numbers = {"cells": len(T), "stages": stages, "machine": timing.machine()}
     work = {
-        "diffusion": lambda: d.step(T, Y, segment.h, 1e-6),
+        "diffusion": lambda: d.step(T, Y, grid.h, 1e-6),
         "of it transport": lambda: [
             (d.transport.diffusion(T, ATMOSPHERE, X), d.transport.conductivity(T, X))
             for _ in range(stages)

@@ -31,17 +31,19 @@ from combred.config import TrainingSettings, ValidationSettings
 from combred.pipeline.command import prepare
 from combred.pipeline.console import progress
 from combred.pipeline.run import Run
+from combred.pipeline.steps.networks import load_first
+from combred.pipeline.steps.sample import load_data
 from combred.records import digest, read_json, strict, write_json
 from combred.reduction import Merge, Units, gaussian_inputs
 from combred.reduction.calibration import relative_error
 from combred.reduction.size import count_parameters
-from combred.simulation import ignition
+from combred.simulation import ignition, ignition_errors
 from combred.surrogate.network import Network, initialize
 from combred.surrogate.surrogate import Surrogate
 from combred.threads import one_thread
 from combred.training import loop as training
-from combred.training.batches import ValidationLoss
 from combred.training.progress import outcome_settings
+from combred.training.validation_loss import ValidationLoss
 from combred.validation import timing
 
 RATIOS = (0.6, 0.4, 0.25, 0.1)
@@ -92,10 +94,10 @@ class Table:
 
     def __init__(self, run: Run, errors_only: bool):
         self.run, self.errors_only = run, errors_only
-        self.surrogate = run.surrogate(0)
+        self.surrogate = load_first(run)
         self.network = self.surrogate.network
-        s, table = run.settings, run.states()
-        self.held_out = table.held_out(s.training.held_out, s.seed)
+        s, data = run.settings, load_data(run)
+        self.table, self.held_out = data.table, data.held_out
         self.calibration = self.inputs(~self.held_out, CALIBRATION)
         self.test = self.inputs(self.held_out, TEST)
         self.path = run.path("reduction.json")
@@ -112,7 +114,7 @@ class Table:
         if errors_only:
             return
         self.loss = ValidationLoss(
-            table, self.surrogate.transform, self.held_out, "l1", torch.device("cpu")
+            self.table, self.surrogate.transform, self.held_out, torch.device("cpu")
         )
         with progress("CVODE rollouts") as bar:
             self.references = ignition.reference(
@@ -121,7 +123,7 @@ class Table:
             )  # fmt: skip
 
     def inputs(self, keep: np.ndarray, n: int) -> torch.Tensor:
-        states = torch.from_numpy(self.run.states().draw(keep, n, 1))
+        states = torch.from_numpy(self.table.draw(keep, n, 1))
         return self.surrogate.transform.inputs(states)
 
     def measure(self, row: Row, ratio: float) -> dict:
@@ -141,7 +143,7 @@ class Table:
         s = self.run.settings
         with tempfile.TemporaryDirectory() as folder:
             training.train(
-                network, self.run.states(), self.surrogate.transform, RETRAINING,
+                network, self.table, self.surrogate.transform, self.held_out, RETRAINING,
                 Path(folder) / "metrics.jsonl", s.seed, self.run.device,
             )  # fmt: skip
         entry["error_retrained"] = relative_error(self.network, network, None, self.test)
@@ -180,7 +182,7 @@ class Table:
             rollouts = ignition.follow(
                 timing.scripted(surrogate), self.run.settings.dt, self.references
             )
-        found = ignition.compare(self.run.mechanism, rollouts, self.references)
+        found = ignition_errors.compare(self.run.mechanism, rollouts, self.references)
         return {
             "validation": self.loss(network)["validation"],
             "not_ignited": sum(not case["ignited"] for case in found["cases"]),

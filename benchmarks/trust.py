@@ -62,7 +62,7 @@ def trained_with(model: str) -> SamplingSettings:
     """The sampling settings of a model: from its card, or from settings.json beside its file."""
     path = path_of(model)
     if path.parent == FOLDER:
-        settings = combred.models()[path.stem]["training"]["settings"]
+        settings = combred.models()[path.stem]["training"]
     else:
         settings = read_json(path.parent / "settings.json")
     if "sampling" not in settings:

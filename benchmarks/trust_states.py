@@ -13,7 +13,8 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE
 from combred.config import ChemistrySettings, SamplingSettings
-from combred.dataset.sampling import Sampler, Trajectory
+from combred.dataset.plan import Trajectory
+from combred.dataset.sampling import PERTURBATION, RELAXED_PERTURBATION, Sampler
 
 ATM = 101325.0
 LARGEST, SMALLEST = 20 * ATM, 0.1 * ATM  # pressures asked for
@@ -67,17 +68,25 @@ class States:
             parts.append(block.state()[np.isfinite(block.T_next)])
         return np.concatenate(parts)[: self.count]
 
-    def perturbed(self, base: np.ndarray, width: list[float], keep: bool = True) -> np.ndarray:
+    def perturbed(self, base: np.ndarray, width: tuple[float, float]) -> np.ndarray:
         """`Sampler.perturb` of states, of other widths."""
-        settings = replace(self.trained, keep_elements=keep)
-        sampler = Sampler(self.mechanism, settings, ChemistrySettings(), 1e-6, self.seed)
+        sampler = Sampler(self.mechanism, self.trained, ChemistrySettings(), 1e-6, self.seed)
         around = base[:, 0], base[:, 1], base[:, 2:]
-        T, p, Y = sampler.perturb(self.rng, around, self.count, tuple(width))
-        return np.column_stack([T, p, Y])
+        return np.column_stack(sampler.perturb(self.rng, around, self.count, width))
+
+    def without_elements(self, base: np.ndarray, width: tuple[float, float]) -> np.ndarray:
+        """States perturbed in Y alone, which keep the sum of Y but not the elements."""
+        state = base[self.rng.integers(0, len(base), self.count)].copy()
+        Y, inert = state[:, 2:], self.mechanism.inert
+        s = np.exp(self.rng.uniform(*np.log(width), len(Y)))[:, None]
+        moved = np.where(Y > 0, Y, 1.0) ** (1 + s * self.rng.uniform(-1, 1, Y.shape)) * (Y > 0)
+        share = Y[:, ~inert].sum(1) / moved[:, ~inert].sum(1)
+        state[:, 2:] = np.where(inert, Y, moved * share[:, None])
+        return state
 
     def relaxed(self, base: np.ndarray) -> np.ndarray:
         """States on the way from wide perturbations, as in training."""
-        wide = self.perturbed(base, self.trained.relaxed_perturbation)[: -(-self.count // 3)]
+        wide = self.perturbed(base, RELAXED_PERTURBATION)[: -(-self.count // 3)]
         block = self.sampler.relax(
             self.rng, wide[:, 0], wide[:, 1], wide[:, 2:], count=3 * len(wide)
         )
@@ -186,7 +195,7 @@ def draw(
     add("as trained: ignitions", s.ignitions)
     add("as trained: flames", s.flames)
     both = np.concatenate([found["as trained: ignitions"], found["as trained: flames"]])
-    add("as trained: perturbed", lambda: s.perturbed(both, trained.perturbation))
+    add("as trained: perturbed", lambda: s.perturbed(both, PERTURBATION))
     add("as trained: relaxed", lambda: s.relaxed(both))
     for factors in ((1.15, 1.5), (1.5, 3.0), (3.0, 20.0)):
         ranges = beyond(*p, factors, ends)
@@ -201,7 +210,7 @@ def draw(
         add(f"oxidizer: {oxidizer}", lambda o=oxidizer: s.ignitions(oxidizer=o))
     add("perturbed: width 0.16 to 0.3", lambda: s.perturbed(both, [0.16, 0.3]))
     add("perturbed: width 0.3 to 0.6", lambda: s.perturbed(both, [0.3, 0.6]))
-    add("perturbed: elements not kept", lambda: s.perturbed(both, trained.perturbation, False))
+    add("perturbed: elements not kept", lambda: s.without_elements(both, PERTURBATION))
     some = both[np.random.default_rng(seed).permutation(len(both))[:count]]
     add("changed: T 100 to 600 K off", lambda: moved_T(some, s.rng))
     add("changed: cold, with radicals", lambda: cooled(some, s.rng))

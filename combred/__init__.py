@@ -1,39 +1,43 @@
-"""combred: chemistry surrogates for flames, trained, made small, and proved against CVODE.
+"""combred: chemistry surrogates for flames, trained, reduced and validated against CVODE.
 
     python -m combred.pipeline stage=2
 
-The rooms, in the order in which data flow: chemistry, simulation, dataset, surrogate, training,
-kernels, reduction, validation, report, pipeline. See the README for the tour.
+The public names below are loaded at their first use: `import combred` imports neither torch nor
+Cantera. Data flow through the folders in this order: chemistry, simulation, dataset, surrogate,
+training, reduction, validation, export, report; `pipeline` runs them all.
 """
 
-__version__ = "0.1.0"
-__all__ = [
-    "CVODE",
-    "Mechanism",
-    "Surrogate",
-    "load",
-    "load_mechanism",
-    "load_surrogate",
-    "models",
-    "reduce",
-]
+import importlib
 
+__version__ = "0.2.0"
+
+# Public name -> where it is defined: "module", or "module:attribute", under `combred`.
 _HOMES = {
-    "CVODE": "chemistry.reactor",
-    "Mechanism": "chemistry.mechanism",
-    "load_mechanism": "chemistry.mechanism",
-    "Surrogate": "surrogate.surrogate",
-    "load_surrogate": "surrogate.storage",
-    "reduce": "reduction",
-    "load": "surrogate.shipped",
-    "models": "surrogate.shipped",
+    "CVODE": "chemistry.reactor:CVODE",
+    "Mechanism": "chemistry.mechanism:Mechanism",
+    "Surrogate": "surrogate.surrogate:Surrogate",
+    "export": "surrogate.export",
+    "flame": "simulation.flame",
+    "ignition": "simulation.ignition",
+    "kernels": "kernels",
+    "load": "surrogate.shipped:load",
+    "load_mechanism": "chemistry.mechanism:load_mechanism",
+    "load_surrogate": "surrogate.storage:load_surrogate",
+    "models": "surrogate.shipped:models",
+    "reduce": "reduction:reduce",
+    "reduction": "reduction",
+    "validation": "validation",
 }
+__all__ = list(_HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])
 
 
 def __getattr__(name: str):
-    # Nothing is loaded before it is asked for: torch and Cantera take seconds.
-    if name in _HOMES:
-        import importlib
-
-        return getattr(importlib.import_module(f"combred.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'combred' has no attribute {name!r}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'combred' has no attribute {name!r}")
+    module, _, attribute = _HOMES[name].partition(":")
+    home = importlib.import_module(f"combred.{module}")
+    return getattr(home, attribute) if attribute else home

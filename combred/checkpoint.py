@@ -1,4 +1,7 @@
-"""Checkpoints of long trainings: whole or not at all, and refused by any training but their own."""
+"""Checkpoints of long trainings: written whole or not at all, loaded only by their own training.
+
+A signature, a text, says which training a checkpoint belongs to.
+"""
 
 import io
 import os
@@ -10,8 +13,8 @@ from combred.records import write_bytes
 
 
 def save_checkpoint(path: Path, signature: str, content: dict) -> None:
-    """Write tensors and numbers, with the signature of what they belong to."""
-    buffer = io.BytesIO()  # so that a full disk is an OSError, which is told
+    """Write tensors and numbers, with the signature of the training they belong to."""
+    buffer = io.BytesIO()  # so that a full disk raises OSError, which is reported
     torch.save({"signature": signature, **content}, buffer)
     write_bytes(path, buffer.getvalue())
 
@@ -19,10 +22,10 @@ def save_checkpoint(path: Path, signature: str, content: dict) -> None:
 def load_checkpoint(
     path: Path, signature: str, mend: str, device: torch.device | str = "cpu"
 ) -> dict | None:
-    """What `save_checkpoint` wrote, None where there is nothing.
+    """The content that `save_checkpoint` wrote, None if there is no file.
 
-    Raises ValueError where the file is damaged, or where its signature is another one; `mend` says
-    what to do then, beside deleting it.
+    Raises ValueError if the file is damaged or has another signature; `mend` completes the message
+    "Delete it, or ...".
     """
     if not path.exists():
         return None
@@ -30,7 +33,7 @@ def load_checkpoint(
         stored = torch.load(path, map_location=device, weights_only=True)
     except Exception as error:
         raise ValueError(
-            f"{path} cannot be read ({error}). Delete it; the training starts anew."
+            f"{path} cannot be read ({error}). Delete it; the training starts again."
         ) from error
     if stored["signature"] != signature:
         then, now = first_difference(stored["signature"], signature)
@@ -42,7 +45,8 @@ def load_checkpoint(
 
 
 def first_difference(one: str, other: str, before: int = 40, after: int = 60) -> tuple[str, str]:
-    """Where two texts begin to differ, with some of what stands around it."""
+    """The parts of two texts around the first difference: up to `before` characters before it and
+    `after` from it on."""
     at = len(os.path.commonprefix([one, other]))
     start = max(0, at - before)
     return tuple(

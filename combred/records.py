@@ -1,4 +1,7 @@
-"""Records: numbers in JSON files, written whole or not at all, and the hash of a file. A leaf."""
+"""Records: JSON files of numbers, written whole or not at all, and hashes of files.
+
+Imports nothing of combred.
+"""
 
 import hashlib
 import json
@@ -9,7 +12,7 @@ import numpy as np
 
 
 def read_json(path: Path) -> dict:
-    """A JSON file, {} if there is none; ValueError if it is damaged."""
+    """The content of a JSON file, {} if there is no file. Raises ValueError if it is damaged."""
     if not path.exists():
         return {}
     try:
@@ -19,18 +22,19 @@ def read_json(path: Path) -> dict:
 
 
 def digest(path: Path) -> str:
-    """A short hash of a file's content."""
+    """The first 16 hexadecimal digits of the SHA-256 of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
 def write_json(path: Path, numbers: dict) -> None:
-    """Write JSON whole or not at all. NaN and infinity are written as Python reads them."""
+    """Write a JSON file, whole or not at all. NaN and infinity are written as Python reads them;
+    see `strict`."""
     text = json.dumps(numbers, indent=1, default=_plain)
     write_bytes(Path(path), (text + "\n").encode())
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all; a disk that is full is an OSError."""
+    """Write a file, whole or not at all. Raises OSError if the disk is full."""
     new = path.with_name(path.name + ".new")
     try:
         new.write_bytes(data)
@@ -40,7 +44,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def strict(value):
-    """The same numbers with null for NaN and infinity: JSON that every parser reads."""
+    """The same content with None for NaN and infinity: JSON that every parser reads."""
     if isinstance(value, dict):
         return {key: strict(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""How many threads torch uses. A leaf."""
+"""The number of threads that torch uses."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ import torch
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """torch on one thread: for timings, and for batches too small to share."""
+    """A context with torch on one thread: for timings, and for batches too small to divide."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

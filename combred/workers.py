@@ -1,4 +1,4 @@
-"""Worker processes for CVODE: a pool whose processes never outlive their parent."""
+"""Worker processes for CVODE: a pool whose processes end with their parent."""
 
 import multiprocessing
 import multiprocessing.connection
@@ -12,22 +12,22 @@ import cantera as ct
 
 
 def open_pool(workers: int, start: Callable[..., None], *arguments) -> ProcessPoolExecutor:
-    """A pool of `workers` fresh processes; each calls start(*arguments) first.
+    """A pool of `workers` new processes; each calls start(*arguments) first.
 
-    Fresh (spawned) because a forked copy of a process that has run torch's threads may hang.
+    They are spawned: a forked copy of a process that has used torch's threads may hang.
     """
     context = multiprocessing.get_context("spawn")
     return ProcessPoolExecutor(workers, context, _begin, (start, arguments))
 
 
 def _begin(start: Callable[..., None], arguments: tuple) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which stops us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and stops us
     threading.Thread(target=_follow_parent, daemon=True).start()
     start(*arguments)
 
 
 def _follow_parent() -> None:
-    # A parent that is killed cannot say so, and its workers would wait for work for ever.
+    # A killed parent cannot stop its workers, and they would wait for tasks for ever.
     multiprocessing.connection.wait([multiprocessing.parent_process().sentinel])
     os._exit(1)
 
@@ -35,8 +35,11 @@ def _follow_parent() -> None:
 def in_processes(
     workers: int, work: Callable, tasks: list[tuple], on_progress: Callable[[int, int], None]
 ) -> list:
-    """`work(*task)` of each task, in order, in processes that run CVODE; `on_progress` is told how
-    many are done. Where one fails those that wait are not begun."""
+    """The results of work(*task) for each task, in order, from `workers` processes.
+
+    `on_progress` receives the number of finished tasks and of all tasks. If a task raises, no
+    waiting task is started, and the exception is raised here.
+    """
     with open_pool(workers, ct.suppress_thermo_warnings) as pool:
         futures, results = [pool.submit(work, *task) for task in tasks], []
         try:

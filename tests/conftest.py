@@ -1,11 +1,14 @@
-"""What several test files share: two mechanisms, a real reactor path of each, a sampled state file.
+"""Fixtures for all tests: two mechanisms, states of an ignition of each, networks, a state file.
 
-The path is integrated with Cantera alone, not with combred, so that it can serve as truth.
-`rate_kinds` is imported from this folder; `benchmarks` and `coupling`, which are not installed,
-from the repository's root.
+The ignition is integrated with Cantera alone, not with combred, so that it can serve as the truth.
+Test files import `rate_kinds` from this folder, and `benchmarks` and `coupling`, which are not
+installed, from the repository's root.
 """
 
 import sys
+from collections.abc import Iterator
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 
@@ -14,9 +17,10 @@ import numpy as np
 import pytest
 import torch
 
+import combred.workers
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import ChemistrySettings, SamplingSettings
-from combred.dataset.sampling import sample
+from combred.dataset import sampling, segment_sampling
 from combred.dataset.states import Block, StateWriter, open_states, state_attributes
 from combred.surrogate.network import Network, initialize
 from combred.surrogate.surrogate import Surrogate
@@ -24,9 +28,82 @@ from combred.surrogate.transform import StateTransform, make_transform
 
 sys.path[:0] = [str(folder) for folder in FilePath(__file__).parents[:2]]
 
-DT = 1e-6
+DT = 1e-6  # s
 AIR = "O2:1, N2:3.76"
-IGNITIONS = {"drm19.yaml": ("CH4:1", 1500.0), "h2o2.yaml": ("H2:1", 1100.0)}
+IGNITIONS = {"drm19.yaml": ("CH4:1", 1500.0), "h2o2.yaml": ("H2:1", 1100.0)}  # fuel, T0 [K]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread():
+    """torch on one thread: the same sums in the same order on every machine."""
+    torch.set_num_threads(1)
+
+
+# -- worker pools ----------------------------------------------------------------------------------
+
+
+class InProcessPool(Executor):
+    """A pool whose tasks run in this process, each as soon as it is submitted."""
+
+    def __init__(self, workers: int, start, *arguments):
+        start(*arguments)
+
+    def submit(self, work, /, *task) -> Future:
+        future = Future()
+        try:
+            future.set_result(work(*task))
+        except BaseException as error:
+            future.set_exception(error)
+        return future
+
+
+@contextmanager
+def run_in_process() -> Iterator[None]:
+    """Tasks of worker pools run in this process: new processes take seconds to start."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (combred.workers, sampling, segment_sampling):
+            patch.setattr(module, "open_pool", InProcessPool)
+        yield
+
+
+@pytest.fixture(scope="session")
+def in_process():
+    """The context manager `run_in_process`."""
+    return run_in_process
+
+
+# -- mechanisms ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session", params=list(IGNITIONS))
+def mechanism(request):
+    """DRM19 and Cantera's hydrogen mechanism, one after the other."""
+    return load_mechanism(request.param)
+
+
+@pytest.fixture(scope="session")
+def drm19():
+    """DRM19: methane, 21 species."""
+    return load_mechanism("drm19.yaml")
+
+
+@pytest.fixture(scope="session")
+def h2o2():
+    """Cantera's hydrogen mechanism, 10 species."""
+    return load_mechanism("h2o2.yaml")
+
+
+@pytest.fixture(scope="session")
+def kinds(tmp_path_factory):
+    """A mechanism with every kind of rate that `Kinetics` supports."""
+    from rate_kinds import KINDS  # in this folder
+
+    file = tmp_path_factory.mktemp("kinds") / "kinds.yaml"
+    file.write_text(KINDS)
+    return load_mechanism(str(file))
+
+
+# -- states of an ignition -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -42,50 +119,21 @@ class Path:
 
     @property
     def state(self) -> torch.Tensor:
+        """States [T, p, Y] (n, 2 + n_species)."""
         return torch.tensor(np.column_stack([self.T, self.p, self.Y]))
 
     @property
     def later(self) -> torch.Tensor:
+        """The same states `dt` later."""
         return torch.tensor(np.column_stack([self.T_next, self.p, self.Y_next]))
 
 
 def integrate(gas: ct.Solution, rtol: float = 1e-10, atol: float = 1e-20):
-    """A fresh Cantera reactor network around `gas` as it stands."""
+    """A new Cantera reactor and its network, starting from the state of `gas`."""
     reactor = ct.IdealGasConstPressureReactor(gas, clone=False)
     net = ct.ReactorNet([reactor])
     net.rtol, net.atol, net.max_time_step = rtol, atol, 1e-4
     return reactor, net
-
-
-@pytest.fixture(scope="session", autouse=True)
-def one_thread():
-    """The same sums in the same order, whatever the machine."""
-    torch.set_num_threads(1)
-
-
-@pytest.fixture(scope="session", params=list(IGNITIONS))
-def mechanism(request):
-    return load_mechanism(request.param)
-
-
-@pytest.fixture(scope="session")
-def drm19():
-    return load_mechanism("drm19.yaml")
-
-
-@pytest.fixture(scope="session")
-def h2o2():
-    return load_mechanism("h2o2.yaml")
-
-
-@pytest.fixture(scope="session")
-def kinds(tmp_path_factory):
-    """A mechanism with every kind of rate that `Kinetics` knows."""
-    from rate_kinds import KINDS  # of this folder
-
-    file = tmp_path_factory.mktemp("kinds") / "kinds.yaml"
-    file.write_text(KINDS)
-    return load_mechanism(str(file))
 
 
 @pytest.fixture(scope="session")
@@ -105,7 +153,7 @@ def path(mechanism) -> Path:
     T, Y = np.array(T)[pick], np.array(Y)[pick].clip(0.0)
     T_next, Y_next = np.empty_like(T), np.empty_like(Y)
     for i in range(len(T)):
-        gas.set_unnormalized_mass_fractions(Y[i])  # so that inert species do not move by a rounding
+        gas.set_unnormalized_mass_fractions(Y[i])  # normalizing would change inert species
         gas.TP = T[i], ct.one_atm
         reactor, net = integrate(gas)
         net.advance(DT)
@@ -113,9 +161,12 @@ def path(mechanism) -> Path:
     return Path(T, np.full(len(T), ct.one_atm), Y, T_next, Y_next.clip(0.0))
 
 
+# -- networks and surrogates -----------------------------------------------------------------------
+
+
 @pytest.fixture(scope="session")
 def make_network():
-    """A factory: a network of given widths with seeded weights and biases of order one."""
+    """A factory: a network of given widths with seeded weights, and biases of order 0.1."""
 
     def make(widths: list[int], seed: int = 0, output: float = 1.0) -> Network:
         generator = torch.Generator().manual_seed(seed)
@@ -129,6 +180,7 @@ def make_network():
 
 
 def fitted_to(path: Path, mechanism, kinetics: int) -> StateTransform:
+    """A transform fitted to the states of an ignition."""
     made = make_transform(mechanism, DT, 0.1, 1e-13, 1 / 3, kinetics)
     made.fit([(path.state, path.later)]).fit_qss([path.state])
     return made
@@ -136,24 +188,26 @@ def fitted_to(path: Path, mechanism, kinetics: int) -> StateTransform:
 
 @pytest.fixture(scope="session")
 def transform(mechanism, path) -> StateTransform:
-    """Fitted to the path; of the state alone."""
+    """A fitted transform whose network input is the state alone."""
     return fitted_to(path, mechanism, kinetics=0)
 
 
 @pytest.fixture(scope="session")
-def informed(mechanism, path) -> StateTransform:
-    """The same with two evaluations of the reaction rates."""
+def qss_transform(mechanism, path) -> StateTransform:
+    """A fitted transform with two evaluations of the reaction rates."""
     return fitted_to(path, mechanism, kinetics=2)
 
 
-@pytest.fixture(scope="session", params=["transform", "informed"])
+@pytest.fixture(scope="session", params=["transform", "qss_transform"])
 def surrogate(request, mechanism, make_network) -> Surrogate:
-    """Untrained, but its changes over dt are as large as those of the chemistry; of the state
-    alone, and with reaction rates."""
+    """An untrained surrogate, of the state alone and with reaction rates, whose changes over dt are
+    as large as those of the chemistry."""
     n, transform = 2 + mechanism.n_species, request.getfixturevalue(request.param)
     network = make_network([transform.n_inputs, 24, 16, n], output=0.2)
     return Surrogate(mechanism, DT, transform, network)
 
+
+# -- state files -----------------------------------------------------------------------------------
 
 SAMPLING = {
     "states": 480, "ignitions": 8, "flames": 0, "fuel": "CH4:1", "oxidizer": AIR,
@@ -163,25 +217,30 @@ SAMPLING = {
 
 @pytest.fixture(scope="session")
 def sampling_settings() -> SamplingSettings:
+    """Settings of the state file `sampled`: 480 rows of 8 ignitions of methane."""
     return SamplingSettings(**SAMPLING)
 
 
 @pytest.fixture(scope="session")
 def sampled(tmp_path_factory, drm19, sampling_settings):
-    """Path and record of a small state file of DRM19, made by `sample` with two processes."""
+    """Path and record of a small state file of DRM19, made by `sample`."""
     file = tmp_path_factory.mktemp("sampled") / "states.h5"
-    record = sample(file, drm19, sampling_settings, ChemistrySettings(), DT, seed=0, workers=2)
+    with run_in_process():
+        record = sampling.sample(
+            file, drm19, sampling_settings, ChemistrySettings(), DT, seed=0, workers=1
+        )
     return file, record
 
 
 @pytest.fixture(scope="session")
 def table(sampled, drm19):
+    """The state table of `sampled`."""
     return open_states(sampled[0], drm19, DT)
 
 
 @pytest.fixture(scope="session")
 def write_states():
-    """A factory: a finished state file of given rows, all of one sampler."""
+    """A factory: a finished state file of given rows, all from one sampler."""
 
     def write(file, mechanism, T, p, Y, T_next, Y_next, source=None):
         n = len(T)

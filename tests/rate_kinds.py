@@ -1,4 +1,4 @@
-"""A mechanism with every kind of rate, and random states of any mechanism, for tests of rates."""
+"""A mechanism with every type of rate, and random states of any mechanism, for tests of rates."""
 
 import cantera as ct
 import numpy as np
@@ -46,7 +46,7 @@ reactions:
   low-P-rate-constant: {A: 4.7e+18, b: -1.0, Ea: 0.0}
   high-P-rate-constant: {A: 1.0e+14, b: 0.0, Ea: 0.0}
   SRI: {A: 1.1, B: 700.0, C: 1234.0}
-- equation: CH3 + OH (+M) <=> H2 + CO + H2 (+M)  # chemically activated; not elementary, for once
+- equation: CH3 + OH (+M) <=> H2 + CO + H2 (+M)  # chemically activated; not elementary
   type: chemically-activated
   low-P-rate-constant: {A: 282.3, b: 2.9, Ea: -1600.0}
   high-P-rate-constant: {A: 2.2e+04, b: 2.1, Ea: -4000.0}
@@ -66,8 +66,7 @@ reactions:
 
 
 def random_states(mechanism, n=200, seed=0):
-    """From unburnt to hot, from a hundredth of an atmosphere to a hundred, a third of the species
-    absent."""
+    """T (n,) of 300 to 2900 K, p (n,) of 0.01 to 100 atm, Y (n, n_species), a third of it zero."""
     rng = np.random.default_rng(seed)
     T, p = rng.uniform(300.0, 2900.0, n), ct.one_atm * 10 ** rng.uniform(-2, 2, n)
     Y = rng.dirichlet(np.ones(mechanism.n_species), n) ** 3

@@ -1,4 +1,4 @@
-"""A checkpoint is given back to its own training, and refused by any other with the difference."""
+"""Checkpoints: loaded by their own training; refused, with the difference, by any other."""
 
 import pytest
 import torch
@@ -6,7 +6,7 @@ import torch
 from combred.checkpoint import first_difference, load_checkpoint, save_checkpoint
 
 
-def test_what_was_saved_is_loaded(tmp_path):
+def test_a_saved_checkpoint_is_loaded(tmp_path):
     path, content = tmp_path / "a.checkpoint", {"x": torch.arange(3), "step": 7}
     assert load_checkpoint(path, "mine", "try again") is None
     save_checkpoint(path, "mine", content)
@@ -15,17 +15,17 @@ def test_what_was_saved_is_loaded(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["a.checkpoint"]
 
 
-def test_another_training_is_refused_with_both_sides_and_the_mend(tmp_path):
+def test_another_signature_is_refused_with_both_sides_and_the_remedy(tmp_path):
     path = tmp_path / "a.checkpoint"
     save_checkpoint(path, "x" * 500 + " lr=0.1" + "y" * 500, {})
     with pytest.raises(
         ValueError, match="then .*lr=0.1(.|\\n)*now .*lr=0.2(.|\\n)*or name another"
-    ) as told:
+    ) as raised:
         load_checkpoint(path, "x" * 500 + " lr=0.2" + "y" * 500, "name another")
-    assert len(str(told.value)) < 600
+    assert len(str(raised.value)) < 600
 
 
-def test_a_damaged_file_is_told(tmp_path):
+def test_a_damaged_file_is_refused(tmp_path):
     (tmp_path / "a.checkpoint").write_bytes(b"no checkpoint")
     with pytest.raises(ValueError, match="(?s)cannot be read .*Delete it"):
         load_checkpoint(tmp_path / "a.checkpoint", "mine", "try again")

@@ -1,4 +1,4 @@
-"""JSON records come back, damaged ones are refused, and a hash follows the content."""
+"""JSON records: written whole or not at all, damaged ones refused; hashes of files."""
 
 import json
 
@@ -16,14 +16,14 @@ def test_json_is_written_whole_or_not_at_all(tmp_path):
     assert json.loads(file.read_text()) == {"x": 1.5, "y": [0, 1]}
 
 
-def test_no_file_is_an_empty_record_and_a_damaged_one_is_refused(tmp_path):
+def test_a_missing_file_is_an_empty_record_and_a_damaged_one_is_refused(tmp_path):
     assert read_json(tmp_path / "a.json") == {}
     (tmp_path / "a.json").write_text('{"x": 1')
     with pytest.raises(ValueError, match="delete it"):
         read_json(tmp_path / "a.json")
 
 
-def test_a_digest_follows_the_content(tmp_path):
+def test_files_have_equal_digests_if_and_only_if_their_contents_are_equal(tmp_path):
     (tmp_path / "a").write_bytes(b"1")
     (tmp_path / "b").write_bytes(b"1")
     (tmp_path / "c").write_bytes(b"2")

@@ -88,7 +88,7 @@ def reduced(
 ) -> tuple[nn.Module, nn.Module]:
     """`network` with the share `removed` of the units of each layer pruned, and merged."""
     method = functools.partial(
-        combred.reduction.methods.neuron_merging, criterion=criterion, t=t, weight=weight
+        combred.reduction.neuron_merging, criterion=criterion, t=t, weight=weight
     )
     pruned, merged = (
         combred.reduction.reduce(
@@ -213,7 +213,9 @@ def table_3(folder: Path | None) -> dict:
                     layers,
                 )  # fmt: skip
                 ware = [
-                    combred.reduction.ware(original, outputs(n, images.test, FINAL_RESPONSE[name]))
+                    combred.reduction.weighted_reconstruction_error(
+                        original, outputs(n, images.test, FINAL_RESPONSE[name])
+                    )
                     for n in pair
                 ]
                 right = [accuracy(n, images.test, images.test_labels) for n in pair]

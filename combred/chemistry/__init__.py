@@ -1,1 +1,5 @@
-"""Chemistry: mechanism, thermodynamics, reaction rates, transport, and CVODE's reactor."""
+"""Chemistry: mechanism, thermodynamics, reaction rates, transport, the element projection, CVODE.
+
+The first room of the flow. `reactor.Advance` is the interface between chemistry and its users: it
+maps the states of a batch to the states one time step later. CVODE is one, a surrogate is one.
+"""

@@ -1,8 +1,8 @@
-"""Reaction rates in torch: how fast every species is made and consumed. Scriptable.
+"""Reaction rates in torch: net production and destruction of every species. Scriptable.
 
-Takes a mechanism that Cantera reads. An evaluation is two products with the matrices of
-stoichiometry and exponentials between them. Arrays are species or reactions by states: a row is
-contiguous, and what is done to it is vectorised.
+Takes a `Mechanism`; gives dY/dt of states, for the quasi-steady-state step of the surrogate. An
+evaluation is two products with stoichiometric matrices, with exponentials between them. Arrays are
+species or reactions by states: rows are contiguous, so operations on them vectorise.
 """
 
 from typing import Any, Final
@@ -15,32 +15,32 @@ from torch import Tensor, nn
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.thermo import GAS_CONSTANT
 
-NEVER = 1e30  # 1/K: the reciprocal of a temperature given as zero, whose exponential is nothing
+NEVER = 1e30  # 1/K: the reciprocal of a temperature of zero; exp(-T NEVER) underflows to zero
 
 
 class Kinetics(nn.Module):
-    """Mass action with rate constants k = A T^b exp(-Ea / RT), third bodies, and falloff, also
-    chemically activated, of Lindemann, Troe (Gilbert, Luther & Troe, Ber. Bunsenges. Phys. Chem. 87
-    (1983)) and SRI (Stewart, Larson & Golden, Combust. Flame 75 (1989)); reverse rates from
-    equilibrium constants.
+    """Mass action kinetics. Rate constants are k = A T^b exp(-Ea / RT), with third bodies and with
+    falloff or chemical activation after Lindemann, Troe (Gilbert, Luther & Troe, Ber. Bunsenges.
+    Phys. Chem. 87 (1983)) and SRI (Stewart, Larson & Golden, Combust. Flame 75 (1989)). Reverse
+    rates follow from equilibrium constants.
 
-    Logarithms of rates of progress are linear in those of concentrations and rate constant and in
-    the Gibbs energies:
+    The logarithms of the rates of progress q are linear in ln k, in ln c_k (concentrations) and in
+    the Gibbs energies g_k:
 
         ln q_forward = ln k + sum_k nu'_k ln c_k
         ln (q_reverse / q_forward) = sum_k nu_k (ln c_k + g_k / RT - ln(p0 / RT)) = a
 
-    The second, -A / RT of the affinity A, vanishes in balance. All logarithms are float64, and what
-    follows is of `dtype`: q_forward - q_reverse = -q_forward expm1(a) has its full precision also
-    where forward and reverse nearly balance, so that float32 errs like rate constants that are off
-    by some 1e-6, and no more.
+    a is minus the affinity of the reaction over RT, and zero at its equilibrium. All logarithms are
+    float64, everything after them is of `dtype`. The net rate -q_forward expm1(a) keeps its full
+    precision where forward and reverse rates nearly balance. The error of float32 is therefore no
+    larger than that of rate constants that are wrong by some 1e-6.
 
-    Raises ValueError for a mechanism with other rates (pressure tables, Chebyshev polynomials,
-    Tsang's falloff, ...), naming the first such reaction.
+    Raises ValueError for a mechanism with rates of another type (pressure tables, Chebyshev
+    polynomials, Tsang's falloff, ...); the message names the first such reaction.
     """
 
-    LEAST: Final[float] = 1e-300  # kmol/m3 of a species that is not there
-    SLOWEST: Final[float] = -85.0  # ln of the least that float32 holds well
+    LEAST: Final[float] = 1e-300  # kmol/m3: concentration of an absent species, for its logarithm
+    SLOWEST: Final[float] = -85.0  # ln of the smallest rate: float32 underflows at exp(-87)
     GAS_CONSTANT: Final[float] = GAS_CONSTANT
     LN_10: Final[float] = float(np.log(10.0))
 
@@ -51,7 +51,7 @@ class Kinetics(nn.Module):
             (reaction, _rate(i, reaction, mechanism.name), i)
             for i, reaction in enumerate(gas.reactions())
         ]
-        # Those whose rate constants depend on concentrations come last, falloff at the very end.
+        # Reactions with third bodies come last, and those with falloff after them.
         known.sort(key=lambda one: (one[1]["low"] is not None, one[0].third_body is not None))
         reactions, rates, order = zip(*known, strict=True)
         falloff = [rate for rate in rates if rate["low"] is not None]
@@ -68,12 +68,12 @@ class Kinetics(nn.Module):
         arrhenius = np.array([rate["arrhenius"] for rate in rates])
         reversible = np.array([float(reaction.reversible) for reaction in reactions])
         net = made - used
-        # Kilograms that a kilomole of progress makes and consumes.
+        # kg of each species per kmol of progress of each reaction.
         counted = np.array([rate["sign"] for rate in rates])[:, None] * mechanism.molecular_weights
 
         def keep(name: str, value: Any, dtype: torch.dtype = torch.float64) -> None:
             tensor = torch.as_tensor(np.asarray(value), dtype=dtype).contiguous()
-            self.register_buffer(name, tensor, persistent=False)  # the mechanism tells them
+            self.register_buffer(name, tensor, persistent=False)  # made from the mechanism
 
         def keep_columns(name: str, values: Any, dtype: torch.dtype = torch.float64) -> None:
             keep(name, np.asarray(values)[..., None], dtype)
@@ -104,11 +104,11 @@ class Kinetics(nn.Module):
         keep_columns("T_mid", mechanism.T_mid)
 
     def forward(self, T: Tensor, p: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
-        """dY/dt and the destruction of every species, (n_species, n) both, kg of it per kg of
-        mixture and second [1/s], of `dtype`; at T (n,) [K], p (n,) [Pa], Y (n_species, n) >= 0,
-        sum 1, float64.
+        """Net production rate dY/dt and destruction rate of every species, both (n_species, n)
+        [1/s] (kg of the species per kg of mixture and second) and of `dtype`.
 
-        Creation is the sum of the two.
+        T (n,) [K], p (n,) [Pa], Y (n_species, n) >= 0 with sum 1, all float64. The creation rate is
+        the sum of the two.
         """
         moles = Y / self.weights
         density = p / (self.GAS_CONSTANT * T * moles.sum(dim=0))
@@ -133,14 +133,17 @@ class Kinetics(nn.Module):
         return (self.made @ net) / density, destruction / density
 
     def pressure(self, T: Tensor, c: Tensor, arrhenius: Tensor) -> Tensor:
-        """ln (n_bodies, n) of what third bodies and falloff multiply the (high-pressure) rate
-        constants of the last reactions by; T (n,), c (n_species, n) [kmol/m3]."""
+        """ln (n_bodies, n) of the factors by which third bodies and falloff multiply the rate
+        constants (at high pressure) of the last `n_bodies` reactions.
+
+        T (n,) [K]; c (n_species, n) [kmol/m3]; arrhenius (3, n): 1, ln T, -1 / T.
+        """
         ln_M = torch.log((self.collider @ c).clamp(min=self.LEAST))
         if self.n_falloff > 0:
             bodies = self.n_bodies - self.n_falloff
             ln_high, ln_low = self.high_pressure @ arrhenius, self.low_pressure @ arrhenius
             ln_Pr = ln_low + ln_M[bodies:] - ln_high
-            # k = k_high Pr / (1 + Pr) F; chemically activated, k_low / (1 + Pr) F.
+            # Falloff: k = k_high Pr / (1 + Pr) F. Chemically activated: k = k_low / (1 + Pr) F.
             ratio = -torch.logaddexp(torch.zeros_like(ln_Pr), -ln_Pr)
             if self.any_activated:
                 from_low = ln_low - ln_high - torch.logaddexp(torch.zeros_like(ln_Pr), ln_Pr)
@@ -149,7 +152,8 @@ class Kinetics(nn.Module):
         return ln_M
 
     def broadening(self, T: Tensor, ln_Pr: Tensor) -> Tensor:
-        """ln F (n_falloff, n) at the reduced pressures Pr; zero for Lindemann's."""
+        """ln F (n_falloff, n), F the broadening factor, at T (n,) [K] and ln of the reduced
+        pressures Pr (n_falloff, n); zero for Lindemann falloff."""
         log_Pr = ln_Pr / self.LN_10
         a, per_T3, per_T1, T2 = self.troe.unbind(0)
         center = (1.0 - a) * torch.exp(-T * per_T3) + a * torch.exp(-T * per_T1)
@@ -166,7 +170,8 @@ class Kinetics(nn.Module):
         return ln_F
 
     def gibbs(self, T: Tensor) -> Tensor:
-        """g_k / RT (n_species, n) of NASA-7 at T (n,) [K] and the reference pressure."""
+        """g_k / RT (n_species, n), from NASA-7 polynomials, at T (n,) [K] and the reference
+        pressure."""
         one = torch.ones_like(T)
         powers = [one - torch.log(T), -T / 2, -(T**2) / 6, -(T**3) / 12, -(T**4) / 20, 1 / T, -one]
         basis = torch.stack(powers)
@@ -174,8 +179,8 @@ class Kinetics(nn.Module):
 
 
 def _rate(index: int, reaction: ct.Reaction, mechanism: str) -> dict:
-    """The numbers of a reaction's rate: of the high-pressure limit where it has falloff, and then
-    those of the other limit and of the falloff's width too."""
+    """The numbers of a reaction's rate. "arrhenius" is the high-pressure limit of a reaction with
+    falloff; "low" is its low-pressure limit, and None for other reactions."""
     rate, kind = reaction.rate, type(reaction.rate)
     numbers = {
         "low": None,
@@ -189,8 +194,8 @@ def _rate(index: int, reaction: ct.Reaction, mechanism: str) -> dict:
     if kind not in (ct.LindemannRate, ct.TroeRate, ct.SriRate):
         raise ValueError(
             f"reaction {index + 1} of {mechanism}, {reaction.equation}, has a rate of type "
-            f"{rate.type!r}; known are Arrhenius, third-body and falloff rates (Lindemann, Troe, "
-            "SRI). Give network.kinetics=0, which needs none."
+            f"{rate.type!r}; combred evaluates Arrhenius, third-body and falloff rates (Lindemann, "
+            "Troe, SRI). Give network.kinetics=0: such a network needs no rates."
         )
     numbers |= _arrhenius(rate.high_rate)
     numbers["low"] = _arrhenius(rate.low_rate)["arrhenius"]
@@ -206,13 +211,13 @@ def _rate(index: int, reaction: ct.Reaction, mechanism: str) -> dict:
 
 
 def _arrhenius(rate: ct.Arrhenius) -> dict:
-    """ln |A|, b and Ea/R [K], and the sign of A."""
+    """ln |A|, b and Ea/R [K] ("arrhenius"), and the sign of A ("sign")."""
     A, Ea = rate.pre_exponential_factor, rate.activation_energy
-    ln_A = float(np.log(abs(A))) if A else -1e3  # a reaction given as none
+    ln_A = float(np.log(abs(A))) if A else -1e3  # A = 0: no reaction
     numbers = [ln_A, rate.temperature_exponent, Ea / GAS_CONSTANT]
     return {"arrhenius": numbers, "sign": float(np.sign(A))}
 
 
 def _reciprocal(T: float) -> float:
-    """1 / T, as Cantera takes a T of zero."""
+    """1 / T; for T = 0 a value whose exponential vanishes, as in Cantera."""
     return 1.0 / T if abs(T) > 1e-300 else NEVER

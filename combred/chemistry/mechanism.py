@@ -1,7 +1,7 @@
-"""A Cantera mechanism, read once: everything about the chemistry that does not change.
+"""A Cantera mechanism, read once: species, elements, thermodynamic data, inert species.
 
-First in the flow. Takes the name of a mechanism file; gives a `Mechanism` of plain arrays that
-the samplers, the surrogate and the harnesses share, and that travels inside an exported file.
+First in the flow. Takes the name of a mechanism file; gives a `Mechanism` of plain arrays, which
+simulation, dataset and surrogate share, and which an exported surrogate carries.
 """
 
 import difflib
@@ -22,13 +22,14 @@ COMMON_FUELS = ("CH4", "H2", "C2H4", "C2H6", "C3H8", "NH3")
 
 @dataclass(frozen=True, eq=False)
 class Mechanism:
-    """The facts of an ideal-gas mechanism.
+    """The constants of an ideal-gas mechanism.
 
-    `file`: what Cantera opens; `name`: its base name; `sha256`: hash of species and reactions.
-    `molecular_weights` (n_species,) [kg/kmol]; `elements` (n_elements, n_species) [kg of element
-    per kg of species]; `nasa_low`, `nasa_high` (n_species, 7): NASA-7 coefficients below and
-    above `T_mid` (n_species,) [K]; `T_min`, `T_max` [K]: where all of them hold;
-    `inert` (n_species,) bool: species that no reaction makes or consumes.
+    file: the path, or the name of a file that Cantera ships; name: its base name; sha256: hash of
+    species and reactions. molecular_weights (n_species,) [kg/kmol]; elements (n_elements,
+    n_species) [kg of element per kg of species]; nasa_low, nasa_high (n_species, 7): NASA-7
+    coefficients below and above T_mid (n_species,) [K]; T_min, T_max [K]: the range in which the
+    polynomials of all species hold; inert (n_species,) bool: species with no net stoichiometry in
+    any reaction.
     """
 
     file: str
@@ -47,34 +48,36 @@ class Mechanism:
 
     @property
     def n_species(self) -> int:
+        """The number of species."""
         return len(self.species_names)
 
     def solution(self) -> ct.Solution:
-        """A fresh Cantera phase of this mechanism."""
+        """A new Cantera phase of this mechanism."""
         return ct.Solution(self.file)
 
     def index(self, species: str) -> int:
-        """Index of a species; ValueError with the nearest name if there is none."""
+        """Index of a species. Raises ValueError, with the nearest name, if there is none."""
         if species not in self.species_names:
             near = difflib.get_close_matches(species.upper(), self.species_names, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            hint = f" (did you mean {near[0]}?)" if near else ""
             raise ValueError(
-                f"{self.name} has no species {species!r}{hint} It has: "
+                f"{self.name} has no species {species!r}{hint}. Its species are "
                 f"{' '.join(self.species_names)}"
             )
         return self.species_names.index(species)
 
     def mend_mismatch(self, other: str) -> str:
-        """What a user does about a file made for the mechanism named `other`, not for this one."""
+        """The remedy, as text, for a file that was made for the mechanism named `other`."""
         if other == self.name:
             return (
-                f"Both are called {other}: its species or rates have changed since. Bring the old "
-                "file back, or start a new run=NAME."
+                f"Both are called {other}, but species or rates have changed since. Restore the "
+                "old mechanism file, or start a new run=NAME."
             )
         return f"Give mechanism={other}, or another run=NAME."
 
     def resolve_fuel(self, fuel: str) -> str:
-        """The fuel that "auto" stands for here, as a composition in moles; any other is checked.
+        """The fuel as a composition in moles: "auto" becomes the first of `COMMON_FUELS` that the
+        mechanism has, any other text is checked and returned.
 
         Raises ValueError where a species is unknown, or where "auto" finds no common fuel.
         """
@@ -86,24 +89,24 @@ class Mechanism:
             if name in self.species_names:
                 return f"{name}:1"
         raise ValueError(
-            f"{self.name} has none of {', '.join(COMMON_FUELS)}: name the fuel, as in "
-            "sampling.fuel=CH3OH:1"
+            f"sampling.fuel=auto looks for {', '.join(COMMON_FUELS)}, and {self.name} has none of "
+            "them: name the fuel, as in sampling.fuel=CH3OH:1"
         )
 
     def mixture(self, fuel: str, oxidizer: str, phi: float) -> np.ndarray:
-        """Mass fractions (n_species,) of a fuel-oxidizer mixture at equivalence ratio `phi`.
+        """Mass fractions (n_species,) of fuel and oxidizer at the equivalence ratio phi > 0.
 
-        `fuel` and `oxidizer` are Cantera compositions in moles, as in "CH4:1" and "O2:1, N2:3.76".
-        Raises ValueError where they are not.
+        fuel, oxidizer: Cantera compositions in moles, as in "CH4:1" and "O2:1, N2:3.76". Raises
+        ValueError where they are not.
         """
         gas = self.solution()
         try:
             gas.set_equivalence_ratio(phi, fuel, oxidizer)
         except ct.CanteraError as error:
-            told = [line for line in str(error).splitlines() if line.strip(" *")]
+            reason = [line for line in str(error).splitlines() if line.strip(" *")][-1]
             raise ValueError(
-                f"fuel {fuel!r} in oxidizer {oxidizer!r} is no mixture of {self.name}: {told[-1]} "
-                "Compositions are in moles, as in sampling.oxidizer='O2:1, N2:3.76'."
+                f"{self.name} cannot mix fuel {fuel!r} with oxidizer {oxidizer!r}: {reason} "
+                "Give compositions in moles, as in sampling.oxidizer='O2:1, N2:3.76'."
             ) from error
         return gas.Y
 
@@ -111,8 +114,8 @@ class Mechanism:
 def load_mechanism(file: str) -> Mechanism:
     """Read a mechanism: one of combred's own (`drm19.yaml`), one of Cantera's, or a path.
 
-    Raises FileNotFoundError if there is no such file, ValueError if it is not an ideal gas with
-    NASA-7 polynomials and reactions (the surrogate carries its own thermodynamics).
+    Raises FileNotFoundError if there is no such file, and ValueError if it is not a reacting ideal
+    gas with NASA-7 polynomials (the surrogate evaluates these polynomials itself).
     """
     return _load(file)
 
@@ -134,13 +137,17 @@ def _load(file: str) -> Mechanism:
         raise ValueError(f"Cantera cannot read {file!r}: {error}") from error
     if gas.thermo_model != "ideal-gas" or gas.n_reactions == 0:
         raise ValueError(
-            f"{file!r} is a {gas.thermo_model} phase with {gas.n_reactions} reactions; "
-            "combred needs an ideal gas that reacts"
+            f"{file!r} is a {gas.thermo_model} phase with {gas.n_reactions} reactions; combred "
+            "needs an ideal gas that reacts: give another mechanism=FILE"
         )
     species = gas.species()
     other = [s.name for s in species if not isinstance(s.thermo, ct.NasaPoly2)]
     if other:
-        raise ValueError(f"{file!r}: combred needs NASA-7 polynomials; these have others: {other}")
+        raise ValueError(
+            f"combred needs NASA-7 polynomials, and these species of {file!r} have other "
+            f"thermodynamic data: {' '.join(other)}. Fit NASA-7 polynomials to them, or give "
+            "another mechanism=FILE"
+        )
     coefficients = np.array([s.thermo.coeffs for s in species])
     net = gas.product_stoich_coeffs - gas.reactant_stoich_coeffs
     weights = gas.molecular_weights
@@ -165,7 +172,7 @@ def _load(file: str) -> Mechanism:
 
 
 def _content_hash(gas: ct.Solution) -> str:
-    """sha256 of what the chemistry depends on; comments and file layout do not count."""
+    """sha256 of species and reactions; notes, transport data, comments and layout do not count."""
 
     def plain(entry: dict) -> dict:
         return {

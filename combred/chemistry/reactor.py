@@ -1,7 +1,7 @@
-"""Reference chemistry: the adiabatic constant-pressure reactor, integrated by CVODE.
+"""Reference chemistry: the adiabatic reactor at constant pressure, integrated by CVODE.
 
-Takes a `Mechanism`; gives the state `dt` later. `Advance` is the one interface between chemistry
-and whatever tests it: CVODE is one, a surrogate is one.
+Takes a `Mechanism` and states; gives the states dt later. `Advance` is the interface between
+chemistry and all that tests or uses it: `CVODE` is one, a surrogate is one.
 """
 
 from typing import Protocol
@@ -13,28 +13,28 @@ from combred.chemistry.mechanism import Mechanism
 
 
 class Advance(Protocol):
-    """Chemistry over one fixed step `dt` at constant pressure and enthalpy.
+    """Chemistry over a fixed time step dt, at constant pressure and enthalpy."""
 
-    T (n,) [K], p (n,) [Pa], Y (n, n_species) [-]  ->  T (n,) [K], Y (n, n_species) [-]
-    """
-
-    def advance(
-        self, T: np.ndarray, p: np.ndarray, Y: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]: ...
+    def advance(self, T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """T (n,) [K] and Y (n, n_species), one step after the states T (n,) [K], p (n,) [Pa],
+        Y (n, n_species)."""
+        ...
 
 
 class IntegrationError(RuntimeError):
-    """CVODE gave up on a state."""
+    """CVODE (or Cantera's flame solver) failed."""
 
 
 class Reactor:
-    """One adiabatic constant-pressure reactor, re-initialised for each new state.
+    """One adiabatic reactor at constant pressure, started again for each state.
 
-    dY_k/dt = W_k w_k / rho,  dT/dt = -sum_k h_k W_k w_k / (rho cp)   (Cantera's
-    IdealGasConstPressureReactor). `rtol` [-] and `atol` (of the reactor's variables) are CVODE's.
+        dY_k/dt = W_k w_k / rho    dT/dt = -sum_k h_k W_k w_k / (rho cp)
+
+    with the molar production rates w_k (Cantera's IdealGasConstPressureReactor). rtol and atol are
+    CVODE's tolerances, relative and absolute (in the units of the reactor's variables).
     """
 
-    MAX_STEP = 1e-3  # s; near equilibrium CVODE's steps would otherwise grow past all use
+    MAX_STEP = 1e-3  # s; near equilibrium CVODE's steps would grow beyond any time of interest
 
     def __init__(self, mechanism: Mechanism, rtol: float, atol: float):
         self._mechanism, self._tolerances = mechanism, (rtol, atol)
@@ -49,32 +49,32 @@ class Reactor:
         self.net.max_time_step = self.MAX_STEP
 
     def _fail(self, error: ct.CanteraError) -> IntegrationError:
-        # A new phase and integrator: nothing of the failure is carried into the next state.
+        # A new phase and a new integrator: the failure must not affect the next state.
         self._build()
         lines = [line.strip() for line in str(error).splitlines()]
-        told = [line for line in lines if line and not line.startswith("*")]
-        return IntegrationError("; ".join(told[:2]))
+        message = [line for line in lines if line and not line.startswith("*")]
+        return IntegrationError("; ".join(message[:2]))
 
     def start(self, T: float, p: float, Y: np.ndarray) -> None:
-        """Put the reactor at t = 0 in the state T [K], p [Pa], Y (n_species,).
+        """Set the reactor to the state T [K], p [Pa], Y (n_species,) at t = 0.
 
-        Raises IntegrationError where this is no state of the gas (NaN, for one).
+        Raises IntegrationError where Cantera refuses the state, for example NaN.
         """
         try:
             self.gas.set_unnormalized_mass_fractions(Y)
             self.gas.TP = T, p
         except ct.CanteraError as error:
             raise self._fail(error) from error
-        # The mass is a variable of CVODE: with the volume that the last state left, it would drift.
+        # The mass is a variable of CVODE. It follows from the volume, which the last state changed.
         self._reactor.volume = 1.0
         self._reactor.syncState()
         self.net.initial_time = 0.0
         self.net.reinitialize()
 
     def advance(self, t: float) -> tuple[float, np.ndarray]:
-        """Integrate to t [s] after `start`; returns T [K] and Y (n_species,).
+        """Integrate to the time t [s] after `start`; returns T [K] and Y (n_species,).
 
-        Raises IntegrationError where CVODE fails; the reactor must then be started anew.
+        Raises IntegrationError where CVODE fails; the reactor must then be started again.
         """
         try:
             self.net.advance(t)
@@ -83,7 +83,10 @@ class Reactor:
         return self._reactor.T, self.gas.Y
 
     def step(self) -> tuple[float, float]:
-        """One internal step of the integrator; returns t [s] and T [K]."""
+        """One internal step of CVODE; returns the time t [s] after `start` and T [K].
+
+        Raises IntegrationError as `advance` does.
+        """
         try:
             t = self.net.step()
         except ct.CanteraError as error:
@@ -92,22 +95,26 @@ class Reactor:
 
 
 class CVODE:
-    """The reference `Advance`: every state integrated by CVODE from a cold start.
+    """The reference `Advance` over dt [s]: CVODE integrates every state from a cold start, that is
+    without the step size and history of an earlier integration.
 
-    A state that CVODE cannot integrate comes back as NaN; `failed` counts them.
+    rtol, atol: CVODE's tolerances. A state that CVODE cannot integrate is returned as NaN, and
+    counted in `failed`. `reactor` is the `Reactor` that it uses.
     """
 
     def __init__(self, mechanism: Mechanism, dt: float, rtol: float = 1e-8, atol: float = 1e-16):
         self.dt = dt
         self.failed = 0
-        self._reactor = Reactor(mechanism, rtol, atol)
+        self.reactor = Reactor(mechanism, rtol, atol)
 
     def advance(self, T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """T (n,) [K] and Y (n, n_species) of the states T (n,) [K], p (n,) [Pa], Y (n, n_species),
+        dt later; NaN where CVODE fails."""
         T_next, Y_next = np.full(len(T), np.nan), np.full(Y.shape, np.nan)
         for i in range(len(T)):
             try:
-                self._reactor.start(T[i], p[i], Y[i])
-                T_next[i], Y_next[i] = self._reactor.advance(self.dt)
+                self.reactor.start(T[i], p[i], Y[i])
+                T_next[i], Y_next[i] = self.reactor.advance(self.dt)
             except IntegrationError:
                 self.failed += 1
         return T_next, Y_next

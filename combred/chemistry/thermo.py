@@ -1,4 +1,8 @@
-"""Ideal-gas thermodynamics in torch: enthalpy, cp, and T from enthalpy. Scriptable, float64."""
+"""Ideal-gas thermodynamics in torch: enthalpy, cp, and T from enthalpy. Scriptable, float64.
+
+Takes a `Mechanism`; used by the surrogate, which recovers T from constant enthalpy, and by the
+diffusion of flames.
+"""
 
 import numpy as np
 import torch
@@ -22,7 +26,8 @@ class Thermo(nn.Module):
         self.register_buffer("low", torch.tensor(mechanism.nasa_low[:, :6] * specific))
         self.register_buffer("high", torch.tensor(mechanism.nasa_high[:, :6] * specific))
         self.register_buffer("T_mid", torch.tensor(mechanism.T_mid))
-        # The coefficients of h by the temperature at which polynomials join: species side by side.
+        # The coefficients of h, grouped by T_mid (the "joints"), so that one product with Y gives
+        # the polynomials of a mixture.
         joints = np.unique(mechanism.T_mid)
         of_joint = mechanism.T_mid[:, None] == joints
         both = np.stack([mechanism.nasa_low[:, :6], mechanism.nasa_high[:, :6]], axis=1)
@@ -54,10 +59,11 @@ class Thermo(nn.Module):
         return (Y * self.species_cp(T)).sum(1)
 
     def temperature(self, h: Tensor, Y: Tensor, guess: Tensor, iterations: int = 4) -> Tensor:
-        """T (n,) [K] with enthalpy(T, Y) = h [J/kg], by Newton's method from guess (n,) [K].
+        """T (n,) [K] with enthalpy(T, Y) = h (n,) [J/kg], Y (n, n_species), by Newton's method from
+        guess (n,) [K].
 
-        From a guess within 500 K, four iterations leave less than 1e-6 K. The result is kept
-        within [T_min / 2, T_max + 1000 K]: outside, the polynomials say nothing.
+        From a guess within 500 K, four iterations leave an error below 1e-6 K. T is clipped to
+        [T_min / 2, T_max + 1000 K]: further out the polynomials are meaningless.
         """
         T = guess.clamp(self.T_min / 2, self.T_max + 1000.0)
         mixture = (Y @ self.grouped).view(-1, len(self.joints), 2, 6)

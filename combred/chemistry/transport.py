@@ -1,31 +1,33 @@
-"""Mixture-averaged transport in numpy, for all cells at once: what a flame's diffusion needs.
+"""Mixture-averaged transport in numpy, for all cells of a flame at once.
 
-Takes a `Mechanism` with transport data; gives diffusion coefficients and thermal conductivity from
-Cantera's own polynomial fits, so that both agree with Cantera's to rounding. Called through Python
-state by state, Cantera takes three times as long (DRM19, 200 states: 0.41 ms against 0.14 ms).
+Takes a `Mechanism` with transport data; gives diffusion coefficients and thermal conductivity, for
+`combred.simulation.diffusion`. The polynomial fits are Cantera's own, so that results agree with
+Cantera's to rounding. Cantera itself, called from Python state by state, takes three times as long
+(DRM19, 200 states: 0.41 ms against 0.14 ms).
 """
 
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 
-TINY = 1e-20  # least mole fraction in the mixture rules, as in Cantera: a pure gas divides by zero
+TINY = 1e-20  # smallest mole fraction in the mixture rules, as in Cantera; avoids 0 / 0 in pure gas
 
 
 class MixtureTransport:
-    """Kinetic-theory transport of a mixture (Kee, Coltrin & Glarborg, Chemically Reacting Flow,
-    2003, equations 12.118 and 12.178), as Cantera's 'mixture-averaged' model has it.
+    """Cantera's "mixture-averaged" model of transport (Kee, Coltrin & Glarborg, Chemically Reacting
+    Flow, 2003, equations 12.118 and 12.178).
 
-    Pure species: lambda_k = sqrt(T) P(ln T), D_jk = T^(3/2) P(ln T) / p, with Cantera's
-    polynomials of degree 4.
+    Of pure species, lambda_k = sqrt(T) P_k(ln T), and of pairs, D_jk = T^(3/2) P_jk(ln T) / p, with
+    Cantera's polynomials P of degree 4. Raises ValueError where the mechanism has no transport
+    data.
     """
 
     def __init__(self, mechanism: Mechanism):
         gas = mechanism.solution()
         if gas.transport_model in (None, "none"):
             raise ValueError(
-                f"{mechanism.name} has no transport data, which a flame needs: give "
-                "validation.flame_phi=[], or a mechanism file with transport"
+                f"{mechanism.name} has no transport data, which a flame needs: give a mechanism "
+                "file with transport data, or validation.flame_phi=[] for no flames"
             )
         gas.transport_model = "mixture-averaged"
         n = mechanism.n_species
@@ -37,22 +39,25 @@ class MixtureTransport:
             [gas.get_thermal_conductivity_polynomial(k) for k in range(n)]
         ).T.copy()
         self._others = 1.0 - np.eye(n)
-        self._inverse = np.empty((0, n * n))  # reused: fresh pages would take most of the time
+        self._inverse = np.empty((0, n * n))  # reused: allocation would take most of the time
 
     def conductivity(self, T: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """lambda (n,) [W/(m K)] of mixtures at T (n,) [K] with mole fractions X (n, n_species):
-        the mean of the arithmetic and the harmonic mean over the species."""
+        """Thermal conductivity lambda (n,) [W/(m K)] of mixtures, T (n,) [K], mole fractions X
+        (n, n_species):
+
+        lambda = (sum_k X_k lambda_k + 1 / sum_k (X_k / lambda_k)) / 2
+        """
         pure = np.sqrt(T)[:, None] * (_powers(T) @ self._conductivity)
         X = np.maximum(X, TINY)
         return 0.5 * ((X * pure).sum(1) + 1.0 / (X / pure).sum(1))
 
     def diffusion(self, T: np.ndarray, p: float, X: np.ndarray) -> np.ndarray:
-        """D_k (n, n_species) [m^2/s] of each species into the mixture, for a flux that is driven by
-        the gradient of its mole fraction:
+        """Diffusion coefficient D_k (n, n_species) [m^2/s] of each species into the mixture, for a
+        flux driven by the gradient of its mole fraction:
 
         D_k = (1 - Y_k) / sum_{j != k} X_j / D_jk
 
-        at T (n,) [K], p [Pa], X (n, n_species).
+        T (n,) [K], p [Pa], mole fractions X (n, n_species).
         """
         n, species = X.shape
         X = np.maximum(X, TINY)
@@ -61,7 +66,7 @@ class MixtureTransport:
         np.matmul(_powers(T), self._binary, out=self._inverse)
         np.reciprocal(self._inverse, out=self._inverse)
         inverse = self._inverse.reshape(n, species, species)
-        # The sums leave k out instead of taking it away again: of a pure gas nothing would be left.
+        # The sums leave species k out. To subtract it from the whole sum would cancel in pure gas.
         np.einsum("nkk->nk", inverse)[...] = 0.0
         resistance = np.matmul(X[:, None, :], inverse)[:, 0]
         mass = X * self.molecular_weights

@@ -3,10 +3,10 @@
 A leaf: imports nothing else of combred. Nothing else reads the command line.
 """
 
-from combred.config.command import keys, resolve
+from combred.config.command import keys, resolve, value_of
 from combred.config.criteria import CRITERIA
 from combred.config.data import ChemistrySettings, SamplingSettings, SegmentSettings
-from combred.config.learning import NetworkSettings, TrainingSettings
+from combred.config.learning import NetworkSettings, RetrainingSettings, TrainingSettings
 from combred.config.profiles import PROFILES
 from combred.config.reduction import ReductionSettings
 from combred.config.settings import STEPS, Settings
@@ -19,6 +19,7 @@ __all__ = [
     "ChemistrySettings",
     "NetworkSettings",
     "ReductionSettings",
+    "RetrainingSettings",
     "SamplingSettings",
     "Settings",
     "TrainingSettings",
@@ -26,4 +27,5 @@ __all__ = [
     "SegmentSettings",
     "keys",
     "resolve",
+    "value_of",
 ]

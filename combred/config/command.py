@@ -50,10 +50,10 @@ def resolve(arguments: list[str]) -> Settings:
         "reduction.parameters chooses layers and widths itself: leave out "
         f"{', '.join(sorted(both))}",
     )
-    table = both | ({"reduction.parameters", "reduction.rates"} & given.keys())
+    table = both | ({"reduction.parameters"} & given.keys())
     require(
         not table or not given.get("reduction.criteria"),
-        "reduction.criteria looks for the stage itself, all layers together: leave out "
+        "reduction.criteria lets a search choose the widths of all layers: leave out "
         f"{', '.join(sorted(table))}",
     )
     if both:  # a table of layers is asked for
@@ -72,3 +72,11 @@ def resolve(arguments: list[str]) -> Settings:
     except OmegaConfBaseException as error:
         told = str(error).strip().splitlines()
         raise ValueError(f"{error.full_key or 'settings'}: {told[0]}") from error
+
+
+def value_of(settings: Settings, key: str) -> Any:
+    """The value of a dotted key."""
+    value: Any = settings
+    for part in key.split("."):
+        value = getattr(value, part)
+    return value

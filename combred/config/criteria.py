@@ -1,4 +1,4 @@
-"""What a gated reduction is judged by, as it is written on the command line."""
+"""The acceptance criteria of a reduction, as they are written on the command line."""
 
 import difflib
 import math

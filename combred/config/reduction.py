@@ -1,22 +1,25 @@
-"""Settings of the reduction: the stage table, or the criteria."""
+"""Settings of the reduction: the stage table, or the acceptance criteria of a search."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from combred.config.criteria import CRITERIA, parse_criteria
 from combred.config.fields import require, setting
-from combred.config.learning import TrainingSettings
 
 REDUCTIONS = (
     *("condensation", "brain_surgeon", "interpolative", "folding"),
     *("neuron_merging", "channel_similarity", "magnitude"),
 )
+COMPENSATIONS = ("own", "least_squares")
 
 
 @dataclass(frozen=True)
 class ReductionSettings:
-    """The stage table: stage i condenses hidden layer layers[i-1] at thresholds[i-1]; or, where
-    `parameters` are given, leaves parameters[i-1] of the first network's, by any method; or, where
-    a `criteria` is given, stage 1 is the smallest network found that passes it."""
+    """How each stage makes the network of the stage before it smaller; one of three ways.
+
+    `parameters`: stage i leaves the share parameters[i-1] of the first network's parameters, by any
+    method. `layers` and `thresholds`: stage i condenses hidden layer layers[i-1] at the cosine
+    threshold thresholds[i-1]. `criteria`: stage 1 is the smallest network found that meets them.
+    """
 
     method: str = setting("brain_surgeon", f"how units are chosen: {', '.join(REDUCTIONS)}")
     parameters: list[float] = setting(
@@ -26,33 +29,33 @@ class ReductionSettings:
     )
     layers: list[int] = setting(
         [1, 1, 1],
-        "hidden layer condensed in each stage (1 is the first); given, it takes the place of "
+        "hidden layer that each stage condenses (1 is the first); takes the place of "
         "reduction.parameters",
     )
     thresholds: list[float] = setting(
-        [0.9, 0.8, 0.7], "cosine threshold of each stage; given, as reduction.layers"
+        [0.9, 0.8, 0.7], "cosine threshold of each stage; goes with reduction.layers"
     )
-    compensation: str = setting("least_squares", "'norm' (the paper's ratios) or 'least_squares'")
-    ridge: float = setting(1e-6, "relative ridge of the least squares")
-    calibration: int = setting(20_000, "training states that least squares and errors use")
-    min_width: int = setting(16, "a stage that would leave fewer units is refused")
-    rates: list[float] = setting([], "retraining rate of each stage; empty: retraining.lr for all")
+    compensation: str = setting(
+        "least_squares",
+        "how the next layer is corrected: 'least_squares', or 'own', the method's own rule (the "
+        "norm ratios of Chen & Xu 2024)",
+    )
+    min_width: int = setting(16, "a stage that would leave fewer units in a layer is refused")
     criteria: str = setting(
         "",
-        "errors that may be, as ignition:1%,flame:0.5%: stage 1 is then the smallest network found "
-        f"that keeps them, widths of all layers chosen; of {', '.join(CRITERIA)}",
+        "largest errors that are accepted, as ignition:1%,flame:0.5%: stage 1 is then the smallest "
+        f"network found that meets them; of {', '.join(CRITERIA)}",
     )
     criteria_ignitions: int = setting(
-        12, "ignitions of the criteria, drawn inside the validation's range"
+        12, "ignitions that the criteria are judged by, drawn inside the validation's range"
     )
-    criteria_flames: int = setting(3, "flames of the criteria, drawn inside the validation's range")
-    criteria_seed: int = setting(1, "seed of the criteria's cases")
-    factor: float = setting(0.5, "share of the parameters that the criteria's first cuts leave")
-    max_keep_ratio: float = setting(0.88, "a criteria's cut that would leave more is not tried")
-    attempts: int = setting(12, "cuts that the criteria may judge")
+    attempts: int = setting(12, "networks that the search for the criteria may judge")
 
     def __post_init__(self):
-        self._require_criteria()
+        parse_criteria(self.criteria)
+        for name in ("criteria_ignitions", "attempts", "min_width"):
+            value = getattr(self, name)
+            require(value > 0, f"reduction.{name}={value} must be at least 1")
         require(
             len(self.layers) == len(self.thresholds) > 0,
             f"reduction.layers={self.layers} and reduction.thresholds={self.thresholds} need one "
@@ -71,56 +74,25 @@ class ReductionSettings:
         )
         require(
             bool(self.parameters or self.criteria) or self.method == "condensation",
-            f"reduction.method={self.method} wants reduction.parameters=[...], the share of the "
-            "parameters that each stage leaves: a cosine threshold means nothing to it",
+            f"reduction.method={self.method} needs reduction.parameters=[...], the share of the "
+            "parameters that each stage leaves: only condensation has a cosine threshold",
         )
         require(
             all(-1 <= t <= 1 for t in self.thresholds),
             f"reduction.thresholds={self.thresholds} must lie in [-1, 1]",
         )
         require(
-            self.compensation in ("norm", "least_squares"),
-            f"reduction.compensation={self.compensation!r}: norm or least_squares",
-        )
-        require(
-            not self.rates
-            or bool(self.criteria)
-            or (len(self.rates) == self.stages and min(self.rates) > 0),
-            f"reduction.rates={self.rates} needs one positive rate for each of {self.stages} "
-            "stages, or none",
-        )
-        require(
-            self.calibration > 0 and self.min_width > 0 and self.ridge >= 0,
-            "reduction.calibration and min_width must be positive, ridge not negative",
-        )
-
-    def _require_criteria(self) -> None:
-        parse_criteria(self.criteria)
-        require(
-            0 < self.factor <= self.max_keep_ratio < 1,
-            f"reduction.factor={self.factor} and reduction.max_keep_ratio={self.max_keep_ratio} are shares of "
-            "the parameters that a cut leaves: 0 < factor <= max_keep_ratio < 1",
-        )
-        for name in ("criteria_ignitions", "criteria_flames", "attempts"):
-            value = getattr(self, name)
-            require(value > 0, f"reduction.{name}={value} must be at least 1")
-        require(
-            self.criteria_seed >= 0,
-            f"reduction.criteria_seed={self.criteria_seed} must not be negative",
+            self.compensation in COMPENSATIONS,
+            f"reduction.compensation={self.compensation!r}: {' or '.join(COMPENSATIONS)}"
+            + ("; 'norm' is now called 'own'" if self.compensation == "norm" else ""),
         )
 
     @property
     def limits(self) -> dict[str, float]:
-        """What the criteria asks for: the largest error of each kind, a share. {}: there is no criteria."""
+        """The largest accepted error of each kind, a share; {} where there are no criteria."""
         return parse_criteria(self.criteria)
 
     @property
     def stages(self) -> int:
-        """How many stages the table has."""
+        """Number of stages after stage 0."""
         return 1 if self.criteria else len(self.parameters) or len(self.layers)
-
-    def retraining_of(self, stage: int, settings: TrainingSettings) -> TrainingSettings:
-        """The training settings after the reduction of a stage (1 is the first)."""
-        if self.criteria or not self.rates:
-            return settings
-        return replace(settings, lr=self.rates[stage - 1])

@@ -1,55 +1,42 @@
 """All settings together."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from combred.config.data import ChemistrySettings, SamplingSettings, SegmentSettings
 from combred.config.fields import require, setting
-from combred.config.learning import NetworkSettings, TrainingSettings
+from combred.config.learning import NetworkSettings, RetrainingSettings, TrainingSettings
 from combred.config.reduction import ReductionSettings
 from combred.config.validation import ValidationSettings
-
-RETRAINING = {
-    "steps": 12_000,
-    "lr": 3e-3,
-    "batch": 1024,
-    "batch_phases": 3,
-    "flame_oversampling": 4,
-    "rollout_steps": 8,
-    "rollout_share": 0.2,
-    "rollout_weight": 0.5,
-}
-
 
 STEPS = ("sample", "train", "reduce", "validate", "export", "report")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything `python -m combred.pipeline` can be told."""
+    """All settings of `python -m combred.pipeline`."""
 
-    stage: int = setting(2, "reductions wanted; 0 is the full network")
+    stage: int = setting(2, "number of reductions; 0: the network is not reduced")
     profile: str = setting(
-        "default", "starting point of all other settings: default, shipped, condensed, paper, smoke"
+        "default", "starting point of all other settings: default, paper, condensed, smoke"
     )
-    run: str = setting("", "name of the run folder, runs/NAME; if not given: mechanism and profile")
-    only: str = setting("", f"do one step and no other: {', '.join(STEPS)}")
+    run: str = setting("", "name of the run folder, runs/NAME; empty: mechanism and profile")
+    only: str = setting("", f"do this step alone: {', '.join(STEPS)}")
     start: str = setting(
         "shipped",
-        "stage 0: 'shipped' takes the network that comes with combred, where one has the "
-        "mechanism, dt, mixture and network asked for and was trained on all of the range of "
-        "sampling.*, and trains where none was, or where training.* or seed are given that are "
-        "not the profile's; 'scratch' trains",
+        "stage 0: 'shipped' takes a network that comes with combred, where one fits these settings "
+        "(mechanism, dt, mixture, network, and ranges of sampling.* within its own), and trains "
+        "otherwise; 'scratch' trains",
     )
-    mechanism: str = setting("drm19.yaml", "combred's, Cantera's, or a path")
+    mechanism: str = setting("drm19.yaml", "name of combred's or Cantera's mechanism, or a path")
     dt: float = setting(1e-6, "time step of the surrogate", "s")
     seed: int = setting(0, "seed of sampling, initialisation and training")
-    workers: int = setting(0, "processes for CVODE; 0: one per core")
+    workers: int = setting(0, "processes that run CVODE; 0: one per core")
     chemistry: ChemistrySettings = field(default_factory=ChemistrySettings)
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
     segments: SegmentSettings = field(default_factory=SegmentSettings)
     network: NetworkSettings = field(default_factory=NetworkSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
-    retraining: TrainingSettings = field(default_factory=lambda: TrainingSettings(**RETRAINING))
+    retraining: RetrainingSettings = field(default_factory=RetrainingSettings)
     reduction: ReductionSettings = field(default_factory=ReductionSettings)
     validation: ValidationSettings = field(default_factory=ValidationSettings)
 
@@ -73,9 +60,23 @@ class Settings:
             "/" not in self.run and self.run not in (".", ".."),
             f"run={self.run!r} names a folder inside runs/",
         )
+        self.retraining.of(self.training)  # refuses what is no training
 
     @property
     def run_name(self) -> str:
         """The run folder's name."""
         stem = self.mechanism.rsplit("/", 1)[-1].rsplit(".", 1)[0]
         return self.run or f"{stem}-{self.profile}"
+
+    @property
+    def training_settings(self) -> TrainingSettings:
+        """The settings of the training of stage 0; it uses segments only if there are some."""
+        return self._with_segments(self.training)
+
+    @property
+    def retraining_settings(self) -> TrainingSettings:
+        """The settings of the training after each reduction, as `training_settings`."""
+        return self._with_segments(self.retraining.of(self.training))
+
+    def _with_segments(self, training: TrainingSettings) -> TrainingSettings:
+        return training if self.segments.steps else replace(training, rollout_share=0.0)

@@ -1,70 +1,76 @@
-"""Segments of ignitions and flames, integrated by CVODE in several processes.
+"""Trajectory segments of ignitions and flames, integrated by CVODE in several processes.
 
-Takes a `Mechanism`, settings and states of flames; gives segments.h5 (`combred.dataset.segments`). The
-ignitions lie in the ranges of the states' but are not theirs: they have a random stream of their
-own. A flame's states are those of the state file, as its diffusion leaves them to chemistry.
+Takes a `Mechanism`, settings, and states of flames; gives segments.h5 (`combred.dataset.segments`).
+The ignitions lie in the ranges of those of the state file, but are others: they have their own
+random stream. The flame states are those of the state file.
 """
 
 import time
 from collections.abc import Callable
 from concurrent.futures import as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import cantera as ct
 import numpy as np
-from scipy.stats import qmc
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import IntegrationError, Reactor
 from combred.config import ChemistrySettings, SamplingSettings, SegmentSettings
+from combred.dataset.sampling import LONGEST
 from combred.dataset.segments import Segments, offsets, write_segments
-from combred.dataset.states import FLAME, StateTable
+from combred.dataset.states import StateTable
 from combred.simulation.ignition import Case, history
 from combred.simulation.metrics import IGNITED
 from combred.workers import open_pool
 
-AT_ONCE = 250  # flame states of a task
+AT_ONCE = 250  # flame states per task
+FLAMES = 40_000  # segments that begin at unperturbed flame states, if there are as many
 
 
 @dataclass(frozen=True)
 class SegmentSampler:
-    """Everything that segments of `steps` steps of `dt` [s] depend on; `held_out`: the share of the
-    flames at which none begins."""
+    """Integrates trajectory segments; has all settings that they depend on.
+
+    settings: of the segments; sampling: of the state file, whose mixture and ranges the ignitions
+    share; chemistry: CVODE's tolerances; dt [s]: the time step; each: segments of an ignition;
+    T0_min [K]: lowest initial temperature of the ignitions, if the range reaches that far;
+    burnt_time [s]: time after ignition up to which segments begin; longest [s]: time after which an
+    ignition is given up.
+    """
 
     mechanism: Mechanism
     settings: SegmentSettings
     sampling: SamplingSettings
     chemistry: ChemistrySettings
     dt: float
-    steps: int
     seed: int
-    held_out: float
+    each: int = 120
+    T0_min: float = 1250.0
+    burnt_time: float = 4e-4
+    longest: float = LONGEST
 
     @property
     def provenance(self) -> dict:
-        """All of it but the mechanism and the steps: of longer segments, shorter ones are a part."""
-        shared = {key: getattr(self.sampling, key) for key in ("fuel", "oxidizer", "longest")}
-        ranges = {key: list(getattr(self.sampling, key)) for key in ("T0", "p", "phi")}
+        """The settings that the segments depend on, but for the mechanism."""
         chemistry = {"rtol": self.chemistry.rtol, "atol": self.chemistry.atol}
-        states = {"held_out": self.held_out, "sampling": asdict(self.sampling)}
-        of_flames = states if self.settings.flames and self.sampling.flames else {}
-        segments = {**asdict(self.settings), **shared, **ranges, **of_flames}
+        segments = {**asdict(self.settings), "sampling": asdict(self.sampling)}
         return {"dt": self.dt, **chemistry, "seed": self.seed, "segments": segments}
 
     def segments(self, case: Case, rng: np.random.Generator) -> np.ndarray:
-        """The segments of a case, (settings.each, m, 2 + n_species); none where it does not ignite.
+        """The segments of an ignition, (each, m, 2 + n_species); (0, m, 2 + n_species)
+        where the case does not ignite.
 
-        With tau, the time of the steepest rise: half of them begin uniformly in time up to 1.05
-        tau, a quarter log-uniformly from dt to `burnt_time` past ignition, a quarter uniformly in T
-        on the rise. Raises IntegrationError.
+        With tau, the time of the steepest rise of T: half of them begin at times uniform up to 1.05
+        tau, a quarter at times log-uniform from dt to `burnt_time` after ignition, a quarter at
+        temperatures uniform between initial and highest T. Raises IntegrationError.
         """
-        s, n = self.settings, self.settings.each
+        n = self.each
         Y0 = self.mechanism.mixture(self.sampling.fuel, self.sampling.oxidizer, case.phi)
         reactor = Reactor(self.mechanism, self.chemistry.rtol, self.chemistry.atol)
-        t, T = history(reactor, case, Y0, self.sampling.longest, s.burnt_time)
+        t, T = history(reactor, case, Y0, self.longest, self.burnt_time)
         if not T.max() > case.T0 + IGNITED:
-            return np.empty((0, len(offsets(self.steps)), 2 + len(Y0)))
+            return np.empty((0, len(offsets(self.settings.steps)), 2 + len(Y0)))
         tau = t[int(np.argmax(np.gradient(T, t)))]
         rise_T, rise_at = np.unique(np.maximum.accumulate(T), return_index=True)
         quarter = n // 4
@@ -73,14 +79,14 @@ class SegmentSampler:
             np.exp(rng.uniform(*np.log([self.dt, max(t[-1], 2 * self.dt)]), quarter)),
             np.interp(rng.uniform(rise_T[0], rise_T[-1], quarter), rise_T, t[rise_at]),
         ]
-        times = np.concatenate(begin)[:, None] + self.dt * np.array(offsets(self.steps))
+        times = np.concatenate(begin)[:, None] + self.dt * np.array(offsets(self.settings.steps))
         return self._states(reactor, case, Y0, times)
 
     def after(self, states: np.ndarray) -> np.ndarray:
-        """The segments that begin 1 ns after `states` (n, 2 + n_species), as `history` does:
-        (n, m, 2 + n_species), NaN where CVODE fails."""
+        """The segments (n, m, 2 + n_species) that begin 1 ns after the states [T, p, Y]
+        (n, 2 + n_species), NaN where CVODE fails; 1 ns is the first interval of `history`."""
         reactor = Reactor(self.mechanism, self.chemistry.rtol, self.chemistry.atol)
-        times = 1e-9 + self.dt * np.array(offsets(self.steps))
+        times = 1e-9 + self.dt * np.array(offsets(self.settings.steps))
         found = np.full((len(states), len(times), states.shape[1]), np.nan)
         for segment, (T, p, *Y) in zip(found, states, strict=True):
             try:
@@ -92,49 +98,47 @@ class SegmentSampler:
     def _states(
         self, reactor: Reactor, case: Case, Y0: np.ndarray, times: np.ndarray
     ) -> np.ndarray:
-        """[T, p, Y] at times (...) [s] of one integration, (..., 2 + n_species)."""
+        """[T, p, Y], (..., 2 + n_species), at the times (...) [s] of one integration of a case;
+        undershoots of Y are set to zero. Raises IntegrationError."""
         at, where = np.unique(times, return_inverse=True)
         states = np.empty((len(at), 2 + len(Y0)))
         reactor.start(case.T0, case.p, Y0)
         reactor.advance(1e-9)  # as in `history`
         for i, t in enumerate(at):
             T, Y = reactor.advance(max(t, 1e-9))
-            Y = Y.clip(min=0.0)  # undershoots, of the order of atol
+            Y = Y.clip(min=0.0)  # CVODE's undershoots are of the order of atol
             states[i] = T, case.p, *(Y / Y.sum())
         return states[where.reshape(times.shape)]
 
 
 @dataclass(frozen=True)
 class FlameStates:
-    """Where segments begin that are not of ignitions: `states` (n, 2 + n_species), and the `sources`
-    (n,) of their flames."""
+    """Initial states of the trajectory segments taken from flames: states (n, 2 + n_species),
+    [T, p, Y]; sources (n,): index of each flame in the state file."""
 
     states: np.ndarray
     sources: np.ndarray
 
     @classmethod
-    def drawn(cls, table: StateTable, held_out: np.ndarray, count: int, seed: int) -> "FlameStates":
-        """`count` unperturbed states (or all there are) of a state file's flames, but for the rows
-        that are held out."""
-        which = (table.samplers == FLAME) & ~held_out, count, seed
+    def drawn(
+        cls, table: StateTable, held_out: np.ndarray, seed: int, count: int = FLAMES
+    ) -> "FlameStates":
+        """`count` exact flame states (or all of them) of a state file, drawn at random from the
+        rows that are not `held_out` (n,)."""
+        which = table.exact & table.of_flames & ~held_out, count, seed
         return cls(table.draw(*which), table.sources[table.drawn(*which)])
 
 
-def plan_cases(settings: SegmentSettings, sampling: SamplingSettings, seed: int) -> list[Case]:
-    """The ignitions of the segments: a scrambled Sobol sequence over T0, phi and ln p, in the ranges
-    of the states, T0 from `T0_min` on.
+def plan_cases(sampler: SegmentSampler) -> list[Case]:
+    """The ignitions that segments are taken from: a scrambled Sobol sequence over T0, phi and ln p
+    in the ranges of the state file; T0 from `T0_min` on, if the range reaches that far."""
+    from scipy.stats import qmc  # not above: it takes a second, and worker processes do not need it
 
-    Raises ValueError where that leaves no temperature.
-    """
-    low, high = max(sampling.T0[0], settings.T0_min), sampling.T0[1]
-    if low > high:
-        raise ValueError(
-            f"segments.T0_min={settings.T0_min:g} K lies above sampling.T0={sampling.T0}: give a "
-            "segments.T0_min inside that range"
-        )
+    sampling, (low, high) = sampler.sampling, sampler.sampling.T0
+    low = max(low, sampler.T0_min) if high >= sampler.T0_min else low
     ranges = np.array([[low, high], sampling.phi, np.log(sampling.p)])
-    rng = np.random.default_rng([seed, 6])
-    n = settings.trajectories
+    rng = np.random.default_rng([sampler.seed, 6])
+    n = sampler.settings.ignitions
     points = qmc.Sobol(3, seed=rng).random(1 << max(n - 1, 1).bit_length())[:n]
     cases = ranges[:, 0] + points * (ranges[:, 1] - ranges[:, 0])
     return [Case(float(T), float(np.exp(log_p)), float(phi)) for T, phi, log_p in cases]
@@ -152,6 +156,8 @@ def _start_worker(file: str, *settings) -> None:
 
 
 def _work(index: int, begin: Case | np.ndarray) -> tuple[int, np.ndarray | None]:
+    """The segments of task `index`, an ignition or a batch of flame states; None where an ignition
+    cannot be integrated."""
     if not isinstance(begin, Case):
         return index, _worker.after(begin)
     try:
@@ -167,19 +173,53 @@ def sample_segments(
     workers: int,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> dict:
-    """Make segments.h5 at `path`, whole or not at all: what is interrupted starts anew (500
-    ignitions of methane and 40,000 states of flames take some two minutes of one core).
+    """Write segments.h5 to `path`, from the ignitions of `plan_cases` and from `flames`.
 
-    `on_progress` is told tasks done and planned, which are ignitions and batches of flame states.
-    Returns the numbers of the stage. Raises ValueError where no ignition gives a segment.
+    on_progress(tasks done, tasks): a task is an ignition, or a batch of flame states. An
+    interrupted run leaves no file and starts again (500 ignitions of methane and 40,000 flame
+    states take some two minutes of one core). Returns the numbers of segments, of segments of
+    flames, of steps, of ignitions that failed or did not ignite, and the seconds. Raises ValueError
+    where no ignition gives a segment.
     """
     w, begun = sampler, time.monotonic()
-    cases = plan_cases(w.settings, w.sampling, w.seed)
+    cases = plan_cases(w)
     batches = np.split(flames.states, range(AT_ONCE, len(flames.states), AT_ONCE))
     begins = [*cases, *(batch for batch in batches if len(batch))]
-    how = w.settings, w.sampling, w.chemistry, w.dt, w.steps, w.seed, w.held_out
+    found = _integrate(w, begins, workers, on_progress)
+    of_flames, found = found[len(cases) :], found[: len(cases)]
+    good = [i for i, states in enumerate(found) if states is not None and len(states)]
+    if not good:
+        raise ValueError(
+            f"none of the {len(cases)} ignitions gave a segment: CVODE failed, or they do not "
+            f"ignite within {w.longest} s. Choose hotter sampling.T0"
+        )
+    trajectories = np.repeat(good, [len(found[i]) for i in good])
+    states = np.concatenate([*(found[i] for i in good), *of_flames])
+    trajectories = np.concatenate([trajectories, len(cases) + flames.sources]).astype("i4")
+    finite = np.isfinite(states).all(axis=(1, 2))
+    segments = Segments(w.settings.steps, states[finite], trajectories[finite], w.provenance)
+    write_segments(path, segments, w.mechanism)
+    return {
+        "segments": len(segments.states),
+        "flames": int(finite[len(states) - len(flames.states) :].sum()),
+        "steps": w.settings.steps,
+        "failed": sum(states is None for states in found),
+        "not_ignited": sum(states is not None and not len(states) for states in found),
+        "seconds": time.monotonic() - begun,
+    }
+
+
+def _integrate(
+    sampler: SegmentSampler,
+    begins: list[Case | np.ndarray],
+    workers: int,
+    on_progress: Callable[[int, int], None],
+) -> list[np.ndarray | None]:
+    """The segments of each task of `begins`, in order (`_work`), from `workers` processes."""
+    w = sampler
+    settings = [getattr(w, field.name) for field in fields(w) if field.name != "mechanism"]
     found: list[np.ndarray | None] = [None] * len(begins)
-    with open_pool(workers, _start_worker, w.mechanism.file, *how) as pool:
+    with open_pool(workers, _start_worker, w.mechanism.file, *settings) as pool:
         waiting = [pool.submit(_work, i, begin) for i, begin in enumerate(begins)]
         try:
             for done, future in enumerate(as_completed(waiting), start=1):
@@ -188,24 +228,4 @@ def sample_segments(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    of_flames, found = found[len(cases) :], found[: len(cases)]
-    good = [i for i, states in enumerate(found) if states is not None and len(states)]
-    if not good:
-        raise ValueError(
-            "no ignition gave a segment: choose hotter sampling.T0 or segments.T0_min, or a longer "
-            "sampling.longest"
-        )
-    trajectories = np.repeat(good, [len(found[i]) for i in good])
-    states = np.concatenate([*(found[i] for i in good), *of_flames])
-    trajectories = np.concatenate([trajectories, len(cases) + flames.sources]).astype("i4")
-    whole = np.isfinite(states).all(axis=(1, 2))
-    segments = Segments(w.steps, states[whole], trajectories[whole], w.provenance)
-    write_segments(path, segments, w.mechanism)
-    return {
-        "segments": len(segments.states),
-        "flames": int(whole[len(states) - len(flames.states) :].sum()),
-        "steps": w.steps,
-        "failed": sum(states is None for states in found),
-        "not_ignited": sum(states is not None and not len(states) for states in found),
-        "seconds": time.monotonic() - begun,
-    }
+    return found

@@ -1,11 +1,12 @@
-"""Segments: a state on an ignition or of a flame, and where CVODE has it 1, 2, 4, ..., K steps of dt
-later, at constant pressure and enthalpy.
+"""Trajectory segments: a state of an ignition or a flame, and CVODE's states 1, 2, 4, ..., K steps
+dt later, at constant pressure and enthalpy. The file segments.h5: schema, writer and reader.
 
-The file segments.h5, its writer and its reader. `combred.dataset.segment_sampling` makes it, the loss of many
-steps (`combred.training.rollout_loss`) is trained on it.
+`combred.dataset.segment_sampling` makes the file; the loss over many steps
+(`combred.training.rollout_loss`) is computed from it. Its datasets are
 
-    T (n, m) [K]   p (n,) [Pa]   Y (n, m, n_species) [-]   trajectory (n,)
-    offset (m,) [dt]: 0, 1, 2, 4, ..., K
+    T (n, m) [K]      p (n,) [Pa]      Y (n, m, n_species) [-]
+    trajectory (n,)   index of the ignition or flame
+    offset (m,) [dt]  0, 1, 2, 4, ..., K
 """
 
 import json
@@ -24,16 +25,19 @@ UNITS = {"T": "K", "p": "Pa", "Y": "1", "trajectory": "1", "offset": "dt"}
 
 
 def offsets(steps: int) -> list[int]:
-    """The steps at which a segment of `steps` (a power of two) has states: 0, 1, 2, 4, ..., steps.
-    Those of a shorter segment are the first of a longer one."""
+    """The steps at which a segment has states: 0, 1, 2, 4, ..., `steps`, a power of two. A longer
+    segment begins with the offsets of a shorter one."""
     return [0, *(1 << i for i in range(steps.bit_length()))]
 
 
 @dataclass(frozen=True)
 class Segments:
-    """Segments in memory: `states` (n, m, 2 + n_species), [T, p, Y] at the m `offsets` of `steps`;
-    `trajectories` (n,): of an ignition its number, of a flame its source in the state file after
-    these; `provenance`: what they were made with."""
+    """Trajectory segments, in memory.
+
+    steps: K; states (n, m, 2 + n_species): [T, p, Y] at the m `offsets` of K; trajectories (n,):
+    the index of an ignition in the plan of segments, or, of a flame, the number of these ignitions
+    plus the flame's source in the state file; provenance: the settings they were made with.
+    """
 
     steps: int
     states: np.ndarray
@@ -42,7 +46,8 @@ class Segments:
 
 
 def write_segments(path: Path, segments: Segments, mechanism: Mechanism) -> None:
-    """Write segments, whole or not at all."""
+    """Write a segment file: it appears complete, or not at all. Raises OSError where the disk is
+    too full."""
     path, states = Path(path), segments.states
     require_space(path.parent, states.nbytes)
     attributes = state_attributes(mechanism, segments.provenance) | {"format": FORMAT}
@@ -66,9 +71,10 @@ def write_segments(path: Path, segments: Segments, mechanism: Mechanism) -> None
 
 
 def open_segments(path: Path, mechanism: Mechanism, dt: float) -> Segments:
-    """Read segments.h5 and check that it is whole and made for this mechanism and step.
+    """Read a segment file, and check that it is complete and was made for this mechanism and this
+    dt [s].
 
-    Raises FileNotFoundError or StateFileError (a ValueError) with the mend.
+    Raises FileNotFoundError, or StateFileError (a ValueError), with the remedy.
     """
     path = Path(path)
     again = "Delete it and run `python -m combred.pipeline only=sample` with the same settings."
@@ -83,27 +89,29 @@ def open_segments(path: Path, mechanism: Mechanism, dt: float) -> Segments:
             columns = {name: file[name][...] for name in UNITS}
             steps, made_by = int(attributes["steps"]), str(attributes["mechanism"])
     except (OSError, KeyError) as error:
-        raise StateFileError(
-            f"{path} is not a whole file of segments ({error}). {again}"
-        ) from error
+        raise StateFileError(f"{path} is not a complete segment file ({error}). {again}") from error
     if str(attributes["mechanism_sha256"]) != mechanism.sha256:
         raise StateFileError(
-            f"{path} holds segments of {made_by}, but the mechanism asked for is {mechanism.name} "
-            f"({mechanism.sha256[:12]}). " + mechanism.mend_mismatch(made_by)
+            f"{path} holds segments of {made_by} "
+            f"(sha256 {str(attributes['mechanism_sha256'])[:12]}), but this run has the mechanism "
+            f"{mechanism.name} ({mechanism.sha256[:12]}). " + mechanism.mend_mismatch(made_by)
         )
     if float(attributes["dt"]) != dt:
         raise StateFileError(
-            f"{path} holds steps of dt = {float(attributes['dt'])} s, but dt = {dt} s is asked "
-            f"for. Give dt={float(attributes['dt'])}, or another run=NAME."
+            f"{path} has steps of dt = {float(attributes['dt'])} s, but this run has dt = {dt} s. "
+            f"Give dt={float(attributes['dt'])}, or another run=NAME."
         )
     T, Y = columns["T"][..., None], columns["Y"]
     p = np.broadcast_to(columns["p"][:, None, None], T.shape)
     states = np.concatenate([T, p, Y], axis=2)
     expected = len(columns["trajectory"]), len(offsets(steps)), 2 + mechanism.n_species
-    if states.shape != expected or not np.isfinite(states).all():
+    if states.shape != expected:
         raise StateFileError(
-            f"{path} should hold {expected} finite numbers, and holds {states.shape}. {again}"
+            f"{path} should have states of shape {expected}, but they have {states.shape}. {again}"
         )
+    if not np.isfinite(states).all():
+        bad = int((~np.isfinite(states)).sum())
+        raise StateFileError(f"{path} has {bad} values that are not finite. {again}")
     plain = {name: attributes[name].item() for name in ("dt", "rtol", "atol", "seed")}
     provenance = {**plain, "segments": json.loads(attributes["segments"])}
     return Segments(steps, states, columns["trajectory"], provenance)

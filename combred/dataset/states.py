@@ -1,11 +1,12 @@
-"""States and what CVODE makes of them dt later: the one HDF5 schema, its writer and its reader.
+"""The state file: states and, as their labels, CVODE's states dt later. Schema, writer and reader.
 
-Takes the blocks that `sampling` makes; gives a `StateTable` that transform and training stream.
-A row is in the file once, labelled; what CVODE could not integrate lies beside, in `failed`.
+Takes the blocks of `combred.dataset.sampling`; gives a `StateTable`, which the transform and
+training read in chunks. The datasets of the HDF5 file are
 
-    T, T_next (n,) [K]   p (n,) [Pa]   Y, Y_next (n, n_species) [-]
-    source (n,): trajectory   sampler (n,): index into the attribute `samplers`
-    failed (m, 2 + n_species): T, p, Y of the states that have no label
+    T, T_next (n,) [K]      p (n,) [Pa]      Y, Y_next (n, n_species) [-]
+    source (n,)             index of the trajectory
+    sampler (n,)            kind of state: index into the attribute `samplers`
+    failed (m, 2 + n_species)   T, p, Y of the states that CVODE could not integrate
 """
 
 import json
@@ -20,7 +21,7 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 
-FORMAT = 1
+FORMAT = 2  # 1: of combred 0.1, whose settings have other names
 UNITS = {"T": "K", "p": "Pa", "Y": "1", "T_next": "K", "Y_next": "1", "source": "1", "sampler": "1"}
 SAMPLERS = (
     "ignition",
@@ -30,17 +31,20 @@ SAMPLERS = (
     "flame perturbed",
     "flame relaxed",
 )
-FLAME = SAMPLERS.index("flame")
-CHUNK = 16_384
+FLAME = SAMPLERS.index("flame")  # exact states of flames; this sampler and later ones are of flames
+EXACT = SAMPLERS.index("ignition"), FLAME
+CHUNK = 16_384  # rows
 
 
 class StateFileError(ValueError):
-    """A state file that cannot be used; the message says why and what mends it."""
+    """A file of states or segments that cannot be used; the message has the reason and the
+    remedy."""
 
 
 @dataclass
 class Block:
-    """Rows of a state file, as arrays; rows whose T_next is NaN have failed."""
+    """Rows of a state file, in memory: T, T_next (n,) [K], p (n,) [Pa], Y, Y_next (n, n_species),
+    source and sampler (n,). T_next and Y_next are NaN where CVODE failed."""
 
     T: np.ndarray
     p: np.ndarray
@@ -50,28 +54,35 @@ class Block:
     source: np.ndarray
     sampler: np.ndarray
 
+    @classmethod
+    def join(cls, blocks: list["Block"]) -> "Block":
+        """The rows of all `blocks` (one at least), in order."""
+        columns = [block.columns() for block in blocks]
+        return cls(**{name: np.concatenate([c[name] for c in columns]) for name in UNITS})
+
     def __len__(self) -> int:
         return len(self.T)
 
     def columns(self) -> dict[str, np.ndarray]:
+        """The arrays by the names of the file's datasets."""
         return {name: getattr(self, name) for name in UNITS}
 
     def rows(self, chosen: np.ndarray) -> "Block":
-        """The chosen rows, by mask or index."""
+        """The chosen rows: a mask (n,) or indices."""
         return Block(**{name: column[chosen] for name, column in self.columns().items()})
 
     def state(self) -> np.ndarray:
-        """[T, p, Y] (n, 2 + n_species)."""
+        """[T, p, Y] of the states, (n, 2 + n_species)."""
         return np.column_stack([self.T, self.p, self.Y])
 
     def next_state(self) -> np.ndarray:
-        """[T, p, Y] dt later, (n, 2 + n_species)."""
+        """[T, p, Y] of the labels, (n, 2 + n_species)."""
         return np.column_stack([self.T_next, self.p, self.Y_next])
 
 
 def state_attributes(mechanism: Mechanism, provenance: dict) -> dict:
-    """The attributes of a state file; `provenance` holds dt and whatever else the rows were made
-    with (`sampling.provenance`); what is no plain value in it is kept as JSON text."""
+    """The attributes of a state file. `provenance` has dt and the other settings that the rows were
+    made with (`sampling.provenance`); a dict in it is stored as JSON text."""
     import cantera
 
     return {
@@ -87,11 +98,15 @@ def state_attributes(mechanism: Mechanism, provenance: dict) -> dict:
 
 
 class StateWriter:
-    """Collects blocks in a file of fixed layout that survives a kill, then makes the final one.
+    """Writes a state file block by block, so that an interrupted run can be resumed.
 
-    The working file is allocated whole and uncompressed; a block is written in place and its
-    `done` flag after it, so a killed run loses at most the blocks in flight. `finish` writes the
-    compressed file under a temporary name and renames it.
+    Blocks go to a working file beside `path`, allocated as a whole and uncompressed. A block is
+    written in its place, and its `done` flag after it: a run that is killed loses at most the
+    blocks it was computing. `finish` writes the compressed file under a temporary name and renames
+    it.
+
+    rows_per_block: the rows of each block, in order. Raises StateFileError where the working file
+    of another run is there, or is damaged, and OSError where the disk is too full.
     """
 
     def __init__(self, path: Path, attributes: dict, rows_per_block: list[int], n_species: int):
@@ -106,12 +121,12 @@ class StateWriter:
 
     def _allocate(self, n_species: int) -> None:
         new = self.partial.with_suffix(".new")
-        # Twice: the working file, and the final one beside it.
+        # Twice the size: the working file and the final one exist together for a while.
         require_space(self.path.parent, 2 * 8 * int(self._starts[-1]) * (5 + 2 * n_species))
         rows = int(self._starts[-1])
         with h5py.File(new, "w") as file:
             for name, (shape, dtype) in _layout(rows, n_species).items():
-                file.create_dataset(name, shape, dtype)[-1:] = 0  # allocates all of it
+                file.create_dataset(name, shape, dtype)[-1:] = 0  # allocates the dataset
             file.create_dataset("done", data=np.zeros(len(self._starts) - 1, "u1"))
             file.attrs["attributes"] = json.dumps(self.attributes, default=str)
         os.replace(new, self.partial)
@@ -122,23 +137,30 @@ class StateWriter:
                 stored = file.attrs["attributes"]
         except (OSError, KeyError) as error:
             raise StateFileError(
-                f"{self.partial} is unreadable ({error}). Delete it; sampling then starts anew."
+                f"{self.partial}, left by an interrupted sampling, cannot be read ({error}). "
+                "Delete it; sampling then starts from the beginning."
             ) from error
         if stored != json.dumps(self.attributes, default=str):
-            theirs, ours = json.loads(stored), json.loads(json.dumps(self.attributes, default=str))
-            differing = [k for k in ours if theirs.get(k) != ours[k]]
+            theirs = _flat(json.loads(stored))
+            ours = _flat(json.loads(json.dumps(self.attributes, default=str)))
+            differing = [
+                f"{name} is {theirs.get(name)} there and {value} here"
+                for name, value in ours.items()
+                if theirs.get(name) != value
+            ]
             raise StateFileError(
-                f"{self.partial} was begun with other settings ({', '.join(differing)} differ). "
-                "Finish it with those, delete it, or name another run with run=NAME."
+                f"{self.partial}, left by an interrupted sampling, has other settings: "
+                f"{'; '.join(differing)}. Resume it with its own settings, delete it, or name "
+                "another run with run=NAME."
             )
 
     def done(self) -> np.ndarray:
-        """Which blocks are already in the file, (n_blocks,) bool."""
+        """Which blocks are in the working file, (n_blocks,) bool."""
         with h5py.File(self.partial, "r") as file:
             return file["done"][...].astype(bool)
 
     def write(self, index: int, block: Block) -> None:
-        """Put block `index` in its place, then mark it done."""
+        """Write block number `index`, then mark it as done."""
         start, stop = self._starts[index : index + 2]
         assert len(block) == stop - start
         with h5py.File(self.partial, "r+") as file:
@@ -148,7 +170,8 @@ class StateWriter:
             file["done"][index] = 1
 
     def finish(self) -> None:
-        """Write the final file from the finished rows, then remove the working file."""
+        """Write the final file, with the labelled rows and the failed states apart, and remove the
+        working file. All blocks must be done."""
         assert self.done().all()
         new = self.path.with_suffix(".new")
         with h5py.File(self.partial, "r") as source, h5py.File(new, "w") as file:
@@ -168,10 +191,21 @@ class StateWriter:
         self.partial.unlink()
 
 
-def require_space(folder: Path, size: int) -> None:
-    """OSError unless `size` bytes can be written into `folder`, asked of the file system itself.
+def _flat(attributes: dict) -> dict:
+    """Attributes by name; a dict, stored as JSON text, gives an entry name.key for each key."""
+    flat = {}
+    for name, value in attributes.items():
+        if isinstance(value, str) and value.startswith("{"):
+            flat |= {f"{name}.{key}": inner for key, inner in json.loads(value).items()}
+        else:
+            flat[name] = value
+    return flat
 
-    Asked beforehand because HDF5, where the disk fills up under it, can take the process along.
+
+def require_space(folder: Path, size: int) -> None:
+    """Raise OSError unless `size` bytes can be written into `folder`, which is made if needed.
+
+    Checked in advance, because HDF5 may crash the process when the disk becomes full.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=folder) as file:
@@ -179,9 +213,9 @@ def require_space(folder: Path, size: int) -> None:
 
 
 def _copy_rows(source: h5py.Dataset, good: np.ndarray, file: h5py.File, name: str) -> h5py.Dataset:
-    """The good rows of a dataset, chunk by chunk, into a new compressed one."""
+    """Copy the rows of the mask `good` (n,), chunk by chunk, to a new compressed dataset."""
     rows, width = int(good.sum()), source.shape[1:]
-    # An open end lets a chunk be longer than the data, and the data be none.
+    # Without a maximal length, chunks may be longer than the data, and the data may be empty.
     target = file.create_dataset(
         name,
         (rows, *width),
@@ -215,9 +249,11 @@ def _layout(rows: int, n_species: int) -> dict[str, tuple[tuple[int, ...], str]]
 
 @dataclass(frozen=True)
 class StateTable:
-    """A finished state file, opened for streaming. Made by `open_states`.
+    """A finished state file, opened for reading by `open_states`.
 
-    `sources` (n,) and `samplers` (n,) are in memory; the states themselves are read in chunks.
+    rows: number n of rows; dt [s]; attributes: those of the file; sources (n,): index of each row's
+    trajectory; samplers (n,): kind of each row's state, an index into `SAMPLERS`. The states
+    themselves stay on disk and are read in chunks.
     """
 
     path: Path
@@ -229,14 +265,25 @@ class StateTable:
 
     @property
     def provenance(self) -> dict | None:
-        """What the rows were made with; None for states that did not come from `sampling`."""
+        """The settings that the rows were made with (`sampling.provenance`); None for states that
+        were not made by `sampling`."""
         if "sampling" not in self.attributes:
             return None
         plain = {name: self.attributes[name].item() for name in ("dt", "rtol", "atol", "seed")}
         return {**plain, "sampling": json.loads(self.attributes["sampling"])}
 
+    @property
+    def exact(self) -> np.ndarray:
+        """(n,) bool: states of an ignition or a flame itself, neither perturbed nor relaxed."""
+        return np.isin(self.samplers, EXACT)
+
+    @property
+    def of_flames(self) -> np.ndarray:
+        """(n,) bool: states of flames; the others are of ignitions."""
+        return self.samplers >= FLAME
+
     def numbers(self) -> dict:
-        """Rows, rows that failed, and rows of each sampler."""
+        """Numbers of rows, of failed rows, and of rows of each sampler."""
         with h5py.File(self.path, "r") as file:
             failed = len(file["failed"]) if "failed" in file else 0
         names = [str(name) for name in self.attributes["samplers"]]
@@ -244,14 +291,15 @@ class StateTable:
         return {"rows": self.rows, "failed_rows": failed, "rows_per_sampler": counts}
 
     def read(self, start: int, stop: int) -> Block:
-        """Rows start to stop, checked for what no CVODE run writes."""
+        """The rows [start, stop). Raises StateFileError where the file is damaged, or where a value
+        is not physical: not finite, T or p <= 0, Y < -1e-9."""
         try:
             with h5py.File(self.path, "r") as file:
                 block = Block(**{name: file[name][start:stop] for name in UNITS})
         except OSError as error:
             raise StateFileError(
                 f"{self.path}, rows {start} to {stop}, cannot be read ({error}): the file is "
-                "truncated or damaged. Delete it; the pipeline makes it again."
+                "truncated or damaged. Delete it, and the pipeline makes it again."
             ) from error
         for name, column in block.columns().items():
             bad = ~np.isfinite(column)
@@ -262,14 +310,14 @@ class StateTable:
             if bad.any():
                 row = start + int(np.argwhere(bad)[0, 0])
                 raise StateFileError(
-                    f"{self.path}: {name} of row {row} is not physical (NaN, or below zero): "
-                    f"{int(bad.sum())} such values in rows {start} to {stop}. Remove these rows, "
-                    "or delete the file and let the pipeline make it again."
+                    f"{self.path}: {name} of row {row} is not physical (not finite, or below "
+                    f"zero), one of {int(bad.sum())} such values in rows {start} to {stop}. Remove "
+                    "these rows, or delete the file, and the pipeline makes it again."
                 )
         return block
 
     def chunks(self, rows: int = CHUNK, keep: np.ndarray | None = None) -> Iterator[Block]:
-        """All rows, or those of the mask `keep` (n,), in order, at most `rows` at a time."""
+        """All rows, or those of the mask `keep` (n,), in order, in blocks of at most `rows`."""
         for start in range(0, self.rows, rows):
             stop = min(start + rows, self.rows)
             if keep is None:
@@ -278,7 +326,7 @@ class StateTable:
                 yield self.read(start, stop).rows(keep[start:stop])
 
     def drawn(self, keep: np.ndarray, count: int, seed: int) -> np.ndarray:
-        """(n,) bool: `count` rows (or all there are) drawn from the rows `keep`."""
+        """(n,) bool: `count` rows (or all of them) drawn at random from the mask `keep` (n,)."""
         rows = np.flatnonzero(keep)
         rng = np.random.default_rng([seed, 5])
         drawn = np.zeros(self.rows, dtype=bool)
@@ -286,23 +334,23 @@ class StateTable:
         return drawn
 
     def draw(self, keep: np.ndarray, count: int, seed: int) -> np.ndarray:
-        """The states [T, p, Y] of rows that are `drawn`, in row order."""
+        """The states [T, p, Y] of the rows of `drawn`, (count, 2 + n_species), in row order."""
         blocks = [self.read(0, 0), *self.chunks(keep=self.drawn(keep, count, seed))]
         return np.concatenate([block.state() for block in blocks])
 
     def held_out(self, fraction: float, seed: int) -> np.ndarray:
-        """(n,) bool: rows of the trajectories kept for validation, `fraction` of the ignitions and
-        of the flames each.
+        """(n,) bool: the rows of the trajectories that are not trained on but used for the
+        validation loss, drawn at random: `fraction` of the ignitions and of the flames each.
 
-        Whole trajectories are drawn, so that no neighbour in time of a validation row is trained.
-        At least one trajectory is held out, and at least one is not.
+        Trajectories are held out as a whole, because neighbouring states of one trajectory are
+        nearly the same. At least one trajectory is held out, and at least one is not.
         """
         trajectories, first = np.unique(self.sources, return_index=True)
-        kinds = self.samplers[first] // 3  # exact, perturbed and relaxed rows of one trajectory
+        of_flame = self.of_flames[first]
         rng = np.random.default_rng([seed, 1])
         chosen: list[int] = []
-        for kind in np.unique(kinds):
-            members = rng.permutation(trajectories[kinds == kind])
+        for flames in np.unique(of_flame):  # ignitions, then flames
+            members = rng.permutation(trajectories[of_flame == flames])
             chosen += members[: round(fraction * len(members))].tolist()
         if len(trajectories) > 1:
             chosen = chosen[: len(trajectories) - 1] or [int(rng.choice(trajectories))]
@@ -310,9 +358,10 @@ class StateTable:
 
 
 def open_states(path: Path, mechanism: Mechanism, dt: float) -> StateTable:
-    """Open a state file and check that it is whole and made for this mechanism and step.
+    """Open a state file, and check that it is complete and was made for this mechanism and this
+    dt [s].
 
-    Raises FileNotFoundError or StateFileError (a ValueError) with the mend.
+    Raises FileNotFoundError, or StateFileError (a ValueError), with the remedy.
     """
     path = Path(path)
     if not path.is_file():
@@ -329,29 +378,35 @@ def open_states(path: Path, mechanism: Mechanism, dt: float) -> StateTable:
                 sources, samplers = file["source"][...], file["sampler"][...]
     except OSError as error:
         raise StateFileError(
-            f"{path} is not a readable HDF5 file ({error}): truncated, or not one. {again}"
+            f"{path} is not a readable HDF5 file ({error}): it is truncated, or of another kind. "
+            f"{again}"
         ) from error
     if attributes.get("format") != FORMAT or missing:
         raise StateFileError(
-            f"{path} is HDF5 but not a combred state file of format {FORMAT} (format attribute: "
-            f"{attributes.get('format')}; datasets missing: {', '.join(missing) or 'none'}). "
-            "Its schema stands in combred/states.py."
+            f"{path} is an HDF5 file, but not a combred state file of format {FORMAT} (its "
+            f"format: {attributes.get('format')}; datasets missing: {', '.join(missing) or 'none'})"
+            ". Format 1 is of combred 0.1: give run=NAME, and the states are made anew. States of "
+            "your own follow the schema in combred/dataset/states.py."
         )
-    rows = int(attributes.get("rows", -1))
+    if "rows" not in attributes:  # written last
+        raise StateFileError(f"{path} is not finished: it has no attribute rows. {again}")
+    rows = int(attributes["rows"])
     if any(shape[0] != rows for shape in shapes.values()):
-        raise StateFileError(f"{path} promises {rows} rows but its datasets have {shapes}. {again}")
+        raise StateFileError(
+            f"{path} should have {rows} rows, but its datasets have the shapes {shapes}. {again}"
+        )
     if rows == 0:
-        raise StateFileError(f"{path} has no rows. {again}")
+        raise StateFileError(f"{path} has no labelled rows. {again}")
     if str(attributes["mechanism_sha256"]) != mechanism.sha256:
         raise StateFileError(
             f"{path} holds states of {attributes['mechanism']} "
-            f"(sha256 {str(attributes['mechanism_sha256'])[:12]}), but the mechanism asked for is "
+            f"(sha256 {str(attributes['mechanism_sha256'])[:12]}), but this run has the mechanism "
             f"{mechanism.name} ({mechanism.sha256[:12]}). "
             + mechanism.mend_mismatch(str(attributes["mechanism"]))
         )
     if float(attributes["dt"]) != dt:
         raise StateFileError(
-            f"{path} was labelled with dt = {float(attributes['dt'])} s, but dt = {dt} s is asked "
-            f"for. Give dt={float(attributes['dt'])}, or another run=NAME."
+            f"{path} was labelled with dt = {float(attributes['dt'])} s, but this run has "
+            f"dt = {dt} s. Give dt={float(attributes['dt'])}, or another run=NAME."
         )
     return StateTable(path, rows, float(attributes["dt"]), attributes, sources, samplers)

@@ -1,7 +1,7 @@
-"""The main way: `python -m combred.pipeline stage=2 key=value`.
+"""The command: `python -m combred.pipeline stage=2 key=value`.
 
-Does what is missing and reuses what is there: sample, train (stage 0), reduce 1 to N, validate,
-export, report (`combred.steps`).
+Does the steps that are missing and reuses the files that are there: sample, train (stage 0),
+reduce (stages 1 to N), validate, export, report (`combred.pipeline.steps`).
 """
 
 import logging
@@ -9,8 +9,9 @@ import shutil
 import time
 from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from combred import config
 from combred.chemistry.kinetics import Kinetics
@@ -19,24 +20,57 @@ from combred.chemistry.reactor import IntegrationError
 from combred.config import Settings
 from combred.pipeline.console import complain, console, print_help, print_resolved, say
 from combred.pipeline.run import Run
-from combred.pipeline.steps.export import export, report
-from combred.pipeline.steps.reduce import reduce_stages
-from combred.pipeline.steps.sample import sample_states
-from combred.pipeline.steps.train import train_first
-from combred.pipeline.steps.validate import validate
-from combred.records import read_json
+from combred.pipeline.steps import (
+    export,
+    networks,
+    reduce,
+    report,
+    sample,
+    train,
+    validate,
+)
+from combred.records import read_json, write_json
 from combred.training.devices import open_device
 
-ALL_PROCESSES = ("train", "reduce")  # of torchrun have a part in these; the rest is the first's
+
+@dataclass(frozen=True)
+class Step:
+    """A step: its function, whose arguments are the run and the results that it `needs`, and the
+    name of the result that it `gives`. `by_all`: all processes of torchrun take part in it; the
+    others are done by the first process."""
+
+    function: Callable[..., Any]
+    needs: tuple[str, ...] = ()
+    gives: str = ""
+    by_all: bool = False
+
+
+STEPS = {
+    "sample": Step(sample.sample, (), "data"),
+    "train": Step(train.train, ("data",), "first", by_all=True),
+    "reduce": Step(reduce.reduce, ("data", "first"), "surrogates", by_all=True),
+    "validate": Step(validate.validate, ("data", "surrogates"), "validation"),
+    "export": Step(export.export, ("data", "surrogates", "validation")),
+    "report": Step(report.report, ("surrogates",)),
+}
+# How a result is read from the run folder where no step of this command has made it. Each refuses
+# files that were made with other settings.
+LOADERS: dict[str, Callable[[Run], Any]] = {
+    "data": sample.load_data,
+    "first": networks.load_first,
+    "surrogates": networks.load_surrogates,
+    "validation": validate.load_validation,
+}
 
 
 def main(arguments: list[str]) -> int:
-    """Run the pipeline; returns the exit status. What a user can mend prints one error."""
+    """Run the pipeline; returns the exit status. An error that a user can mend is one message."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    if not arguments or arguments[0] in ("-h", "--help", "help"):
-        print_help()
-        return 0
+    asks_help = {"-h", "--help", "help"} & set(arguments)
     try:
+        if asks_help or not arguments:
+            print_help(config.resolve([a for a in arguments if a not in asks_help]))
+            return 0
         settings = config.resolve(arguments)
         execute(prepare(settings), settings.only)
         return 0
@@ -47,27 +81,27 @@ def main(arguments: list[str]) -> int:
         complain(str(error))
     except BrokenProcessPool:
         complain(
-            "a process that runs CVODE was killed, for want of memory perhaps. What was finished "
-            "is kept: run the same command again, with fewer workers=N if it happens again."
+            "a process that runs CVODE was killed, perhaps for lack of memory. Finished work is "
+            "kept: run the same command again, with fewer workers=N if it happens again."
         )
     except OSError as error:
         free = shutil.disk_usage(Path.cwd()).free / 1e9
         complain(
-            f"a file could not be written or read: {error}. The disk has {free:.1f} GB free. What "
-            "was finished is kept: make room, then run the same command again."
+            f"a file could not be written or read: {error}. The disk has {free:.1f} GB free. "
+            "Finished work is kept: make room, then run the same command again."
         )
     return 2
 
 
 def prepare(settings: Settings) -> Run:
-    """Resolve what depends on mechanism and machine, and open the run folder."""
+    """Resolve the settings that depend on mechanism and machine, and open the run folder."""
     mechanism = load_mechanism(settings.mechanism)
     fuel = mechanism.resolve_fuel(settings.sampling.fuel)
     settings = replace(settings, sampling=replace(settings.sampling, fuel=fuel))
     run = Run(settings, mechanism, Path("runs") / settings.run_name, open_device())
     mechanism.mixture(fuel, settings.sampling.oxidizer, 1.0)  # refuses what is no mixture
     if settings.network.kinetics:
-        Kinetics(mechanism)  # refuses rates that it does not know, before anything is sampled
+        Kinetics(mechanism)  # refuses unknown kinds of rates, before anything is sampled
     if run.device.leads:
         run.folder.mkdir(parents=True, exist_ok=True)
         print_resolved(run)
@@ -76,24 +110,27 @@ def prepare(settings: Settings) -> Run:
 
 def execute(run: Run, only: str = "") -> None:
     """All steps up to the stage asked for, or just `only`; prints the time of each."""
-    steps: dict[str, Callable[[Run], None]] = {
-        "sample": sample_states,
-        "train": train_first,
-        "reduce": reduce_stages,
-        "validate": validate,
-        "export": export,
-        "report": report,
-    }
+    results: dict[str, Any] = {}
     started = time.monotonic()
-    for name, step in steps.items():
-        if only in ("", name):
-            begun = time.monotonic()
-            if name in ALL_PROCESSES or run.device.leads:
-                step(run)
-            run.barrier()
-            say(run, f"  [dim]{name}: {time.monotonic() - begun:.1f} s[/]")
-    not_ignited = not read_json(run.path("export.json")).get("all_ignite", True)
-    if not_ignited and only in ("", "export"):
+    if run.device.leads:
+        networks.require_same_settings(run)
+        write_json(run.path("settings.json"), asdict(run.settings))
+    run.barrier()
+    for name, step in STEPS.items():
+        if only not in ("", name):
+            continue
+        begun = time.monotonic()
+        if step.by_all or run.device.leads:
+            for need in step.needs:
+                if need not in results:
+                    results[need] = LOADERS[need](run)
+            result = step.function(run, *(results[need] for need in step.needs))
+            if step.gives:
+                results[step.gives] = result
+        run.barrier()
+        say(run, f"  [dim]{name}: {time.monotonic() - begun:.1f} s[/]")
+    failing = not read_json(run.path("export.json")).get("all_ignite", True)
+    if failing and only in ("", "export"):
         say(run, "  [bold yellow]with the exported network some cases do not ignite[/]")
     say(run, f"[bold]done[/] in {time.monotonic() - started:.0f} s")
     for name in ("surrogate.pt", "report.html"):

@@ -10,6 +10,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 from combred import config
+from combred.config import Settings
 from combred.pipeline.run import Run
 from combred.reduction import stage_table
 from combred.surrogate.network import Network
@@ -112,25 +113,32 @@ def print_validation(numbers: dict) -> None:
             )
 
 
-def print_help() -> None:
-    """Stages and settings with defaults and units."""
+def print_help(settings: Settings) -> None:
+    """The stages, and the settings grouped by step, with the values of a profile."""
+    profile = settings.profile
     console.print("[bold]python -m combred.pipeline stage=N key=value ...[/]\n")
     console.print("Gives the network after the N-th reduction, validated and exported.\n")
-    s = config.Settings()
-    hidden = s.network.hidden
-    console.print(
-        f"  stage 0  a network with hidden layers {hidden}, trained here or shipped (start)"
-    )
-    for stage in stage_table(s.reduction):
+    hidden = "-".join(map(str, settings.network.hidden))
+    console.print(f"  stage 0  hidden layers {hidden}, trained here or shipped (start)")
+    for stage in stage_table(settings.reduction):
         console.print(f"  stage {stage.index}  {stage.what}, retrained")
-    console.print(f"\n  profiles: {', '.join(config.PROFILES)}\n")
-    table = Table(title="settings", title_justify="left", box=None)
-    for name in ("key", "default", "unit", "what"):
-        table.add_column(name, overflow="fold", no_wrap=name == "key")
-    for key, item in config.keys().items():
-        value = s
-        for part in key.split("."):
-            value = getattr(value, part)
-        told = "(none)" if value == "" else escape(str(value))
-        table.add_row(key, told, item.metadata["unit"], escape(item.metadata["help"]))
-    console.print(table)
+    console.print(f"\n  profiles: {', '.join(config.PROFILES)}; here: {profile}")
+    console.print("  `profile=NAME --help` prints the values of another\n")
+    items, usual = config.keys(), config.Settings()
+    for section in dict.fromkeys(key.rpartition(".")[0] for key in items):
+        title = section or "the run"
+        table = Table(title=title, title_justify="left", title_style="bold", box=None)
+        for name in ("key", "value", "unit", "meaning"):
+            table.add_column(name, overflow="fold", no_wrap=name == "key")
+        for key, item in items.items():
+            if key.rpartition(".")[0] != section:
+                continue
+            value = config.value_of(settings, key)
+            shown = "(none)" if value == "" else escape(str(value))
+            if value != config.value_of(usual, key):
+                shown = f"[bold]{shown}[/]"
+            table.add_row(key, shown, item.metadata["unit"], escape(item.metadata["help"]))
+        console.print(table)
+        console.print()
+    if profile != "default":
+        console.print(f"[bold]bold[/]: of the profile {profile}, not the default")

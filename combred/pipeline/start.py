@@ -1,4 +1,7 @@
-"""Which model that comes with combred can be stage 0 of a run."""
+"""The shipped model, if there is one, that can be stage 0 of a run.
+
+Takes settings and the cards of the shipped models; gives a name, or the reasons why none fits.
+"""
 
 from dataclasses import asdict
 
@@ -9,21 +12,21 @@ from combred.training.progress import outcome_settings
 
 
 def starting_point(settings: Settings, mechanism: Mechanism) -> tuple[str, str]:
-    """Name of the shipped model that can stand for stage 0 of these settings, or "" and why none.
+    """Name of the shipped model that can be stage 0 of a run with these settings, and ""; or "",
+    and why there is none.
 
-    It was trained for the same mechanism, dt and mixture, has the same network, and its training
-    covers the temperatures, pressures and equivalence ratios asked for. Who asks for a training or
-    a seed that is not the profile's wants to train: no model stands for that.
+    A model fits if it was trained for the same mechanism, dt, mixture and network, in a range that
+    covers the temperatures, pressures and equivalence ratios of the settings. No model fits
+    settings whose training or seed differ from the profile's: they ask for a training.
     """
-    asked = own_training(settings)
-    if asked:
-        return "", f"{asked} is asked for"
+    own = own_training(settings)
+    if own:
+        return "", f"{own} is asked for"
     reasons = []
     for name, card in models().items():
-        made = card["training"]
-        if made["stage"] != 0:
+        if card["training"]["stage"] != 0:
             continue
-        reason = _difference(settings, mechanism, card, made["settings"])
+        reason = _difference(settings, mechanism, card)
         if not reason:
             return name, ""
         reasons.append(f"{name}: {reason}")
@@ -31,26 +34,29 @@ def starting_point(settings: Settings, mechanism: Mechanism) -> tuple[str, str]:
 
 
 def own_training(settings: Settings) -> str:
-    """The first setting of the training of stage 0 that is not its profile's, as key=value."""
+    """The first setting of the training of stage 0 that differs from the profile's, as key=value;
+    "" if there is none."""
     wanted = _of_training(settings)
     usual = _of_training(resolve([f"profile={settings.profile}", "stage=0"]))
     return next((f"{key}={wanted[key]}" for key in wanted if wanted[key] != usual.get(key)), "")
 
 
 def _of_training(settings: Settings) -> dict:
-    """What decides a training of stage 0 besides states and network, by dotted key."""
+    """All settings, by dotted key, that decide the training of stage 0, besides states and
+    network."""
     of_training = {f"training.{k}": v for k, v in outcome_settings(settings.training).items()}
     of_segments = {f"segments.{k}": v for k, v in asdict(settings.segments).items()}
-    marched = of_segments if settings.training.rollout_steps else {}
-    return {"seed": settings.seed, **of_training, **marched}
+    used = of_segments if settings.training_settings.rollout_share else {}
+    return {"seed": settings.seed, **of_training, **used}
 
 
-def _difference(settings: Settings, mechanism: Mechanism, card: dict, made: dict) -> str:
-    """The first thing in which a shipped model differs from what is asked for, "" if none."""
+def _difference(settings: Settings, mechanism: Mechanism, card: dict) -> str:
+    """The first property of a shipped model that does not fit the settings, "" if there is none."""
     if card["mechanism_sha256"] != mechanism.sha256:
         return f"another mechanism, {card['mechanism']}"
     if card["dt"] != settings.dt:
         return f"dt = {card['dt']:g} s"
+    made = card["training"]
     for key, value in asdict(settings.network).items():
         if made["network"].get(key) != value:
             return f"network.{key} = {made['network'].get(key)}"

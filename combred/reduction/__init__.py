@@ -1,25 +1,37 @@
-"""Making trained networks smaller. A method answers `Merge`; `apply_merge` performs it."""
+"""Trained networks, made smaller: any network that torch.fx traces, and the networks of surrogates.
+
+- `reduce`: one network by one method (`METHODS`), at a threshold, a ratio or a budget.
+- `reduce_stage`, `stage_table`: the stages of a pipeline run.
+- `shrink_until` (search/): reduces and retrains until the errors reach limits.
+- `reduce_automatically` (automatic/): the loop of Chen & Xu 2024, layer by layer.
+- `train_sparsely` (complexity/): units and residual blocks are removed during training.
+
+A method takes the `Units` of one hidden layer and returns a `Merge`, which `apply_merge` carries
+out. `methods/__init__.py` says how to add a method.
+"""
 
 from combred.reduction.automatic import AutomaticSettings, reduce_automatically
 from combred.reduction.calibration import gaussian_inputs
+from combred.reduction.compensation import refit
 from combred.reduction.complexity.pruning import Complexity, Epoch, Pruned, train_sparsely
-from combred.reduction.job import Cut, Reduced
-from combred.reduction.layers import HiddenLayer, Survey, find_layers
-from combred.reduction.least_squares import refit
+from combred.reduction.layer_search import find_layers
+from combred.reduction.layers import HiddenLayer, Survey
+from combred.reduction.layerwise import LayerReduction, Reduced
 from combred.reduction.merge import Merge, apply_merge
+from combred.reduction.methods import METHODS
 from combred.reduction.methods.brain_surgeon import brain_surgeon
 from combred.reduction.methods.channel_similarity import channel_similarity
 from combred.reduction.methods.condensation import condense
 from combred.reduction.methods.folding import folding
 from combred.reduction.methods.interpolative import interpolative
-from combred.reduction.methods.neuron_merging import magnitude, neuron_merging, ware
-from combred.reduction.methods.table import METHODS
+from combred.reduction.methods.magnitude import magnitude
+from combred.reduction.methods.neuron_merging import neuron_merging, weighted_reconstruction_error
 from combred.reduction.operations import ChannelSelection
 from combred.reduction.reduce import reduce
-from combred.reduction.schedule import Stage, reduce_layer, reduce_stage, stage_table
+from combred.reduction.schedule import Stage, reduce_stage, stage_table
 from combred.reduction.search.attempts import Attempt, AttemptFolder, Shrunk
 from combred.reduction.search.shrink import ShrinkSettings, shrink_until
-from combred.reduction.size import Unreachable
+from combred.reduction.size import Unchanged, Unreachable
 from combred.reduction.units import Units, describe_units
 
 __all__ = [
@@ -29,9 +41,9 @@ __all__ = [
     "AutomaticSettings",
     "ChannelSelection",
     "Complexity",
-    "Cut",
     "Epoch",
     "HiddenLayer",
+    "LayerReduction",
     "Merge",
     "Pruned",
     "Reduced",
@@ -39,26 +51,26 @@ __all__ = [
     "Shrunk",
     "Stage",
     "Survey",
+    "Unchanged",
     "Units",
     "Unreachable",
     "apply_merge",
     "brain_surgeon",
     "channel_similarity",
     "condense",
+    "describe_units",
     "find_layers",
     "folding",
     "gaussian_inputs",
     "interpolative",
-    "describe_units",
     "magnitude",
     "neuron_merging",
     "reduce",
     "reduce_automatically",
-    "reduce_layer",
     "reduce_stage",
     "refit",
     "shrink_until",
     "stage_table",
     "train_sparsely",
-    "ware",
+    "weighted_reconstruction_error",
 ]

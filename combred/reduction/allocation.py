@@ -1,27 +1,32 @@
-"""Widths that are chosen: one budget, spent over the layers where it costs least accuracy.
+"""Allocation: one budget is divided among the layers so that the output loses least accuracy.
 
-Takes what each layer loses as its units leave (`brain_surgeon.eliminate`) and what the units cost;
-gives a width for each layer.
+Takes the loss of each layer as its units are removed (`brain_surgeon.eliminate`) and the cost of
+its units; gives a width for each layer, and the network reduced to these widths.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from torch import Tensor, nn
 
 from combred.reduction.calibration import Calibration, layer_moments
 from combred.reduction.layers import HiddenLayer
+from combred.reduction.layerwise import Reduced
 from combred.reduction.methods.brain_surgeon import eliminate
 from combred.reduction.size import Unreachable, positions
 from combred.reduction.units import describe_units
 
+STEP = 128  # a layer is narrowed by one part in so many at a time
+# Squared relative error at which the sensitivity of the output is measured: small, so that the
+# output responds linearly, and far above the loss that the ridge (1e-6) causes in redundant layers.
+VISIBLE = 1e-4
+
 
 @dataclass(frozen=True)
 class Budget:
-    """kind: "parameters" or "flops", and amount, the share that may stay; or "error", and the
-    largest relative error of the output."""
+    """kind: "parameters" or "flops", with the share that may stay as amount; or "error", with the
+    largest relative error of the output. 0 < amount < 1, or ValueError is raised."""
 
     kind: str
     amount: float
@@ -31,67 +36,73 @@ class Budget:
             raise ValueError(f"{self.kind}={self.amount} is a share: it lies between 0 and 1")
 
 
-STEP = 128  # a layer is lowered by one part in so many at a time
-# Squared relative error at which is measured how much of it arrives: small, so that the answer is
-# linear, but far above what the ridge (1e-6) counts as lost where units are redundant.
-VISIBLE = 1e-4
-
-
 def allocate(
     network: nn.Module,
     example_input: Tensor,
     layers: Sequence[HiddenLayer],
     calibration: Calibration,
     budget: Budget,
-    cut: Callable[[list[int]], Any],
+    reduce_to: Callable[[list[int]], Reduced],
     error_of_one: Callable[[HiddenLayer, int], float],
-) -> Any:
-    """The result of `cut(widths)` for the widths that spend a budget best.
+) -> Reduced:
+    """The result of `reduce_to(widths)` for the widths that use a budget best.
 
-    cut: reduces all layers to widths; error_of_one(layer, width): the output's relative error where
-    that layer alone is reduced.
+    reduce_to(widths): all `layers` reduced to these widths. error_of_one(layer, width): relative
+    error of the output where that layer alone is reduced.
 
-    Loss of a layer at width k: the squared relative error of the next layers' pre-activations that
-    the brain surgeon leaves (from one elimination of the unreduced network's layer), times how much
-    of such an error arrives at the output (measured: the output's error, squared, over the loss,
-    when this layer alone is reduced until it loses `VISIBLE`). Losses of layers are taken to add.
-    Widths are lowered greedily, the layer that loses least per parameter (or flop) saved first, and
-    the sizes are recounted after each step, since a unit costs less when its neighbours have
-    shrunk. The brain surgeon's losses need not be those of the method that cuts: for a budget of
-    parameters or flops the same share of every layer is tried as well, and the better of the two
-    returned. An error is met by bisection along the path, on which it is taken to rise.
+    The loss of layer i at width k is s_i L_i(k). L_i(k) is the squared relative error of the next
+    layers' pre-activations after elimination by the brain surgeon, which removes units one after
+    another from the layer of the unreduced network. s_i is the sensitivity of the output to it,
+    measured once: the squared error of the output over L_i, where layer i alone is reduced until
+    L_i = `VISIBLE`. Losses of layers are taken to add up.
+
+    Widths are lowered greedily: first where the loss per parameter (or flop) saved is least. Sizes
+    are recounted after each step, since a unit costs less when the layers beside it are narrower.
+    For a budget of parameters or flops, the same share of every layer is tried as well, and the one
+    with the smaller error returned: losses of the brain surgeon need not be those of the method in
+    use. An error is met by bisection along the path of widths, on which it is taken to rise.
+
+    Raises `Unreachable` for a budget that one unit in every layer does not meet, ValueError for an
+    error that the first step exceeds.
     """
-    curves = [_curve(network, layer, calibration) for layer in layers]
+    curves = [_loss_curve(network, layer, calibration) for layer in layers]
     full = [layer.units for layer in layers]
-    weights = []
+    sensitivities = []
     for layer, curve in zip(layers, curves, strict=True):
         width = max(1, int((curve >= VISIBLE).sum()) - 1)  # curves fall, from width 0 on
-        arrived = error_of_one(layer, width) ** 2
-        weights.append(arrived / curve[width] if curve[width] > 0 else 1.0)
+        error = error_of_one(layer, width) ** 2
+        sensitivities.append(error / curve[width] if curve[width] > 0 else 1.0)
     costs = unit_costs(network, example_input, layers, budget.kind)
-    path = _descend([w * c for w, c in zip(weights, curves, strict=True)], costs, full)
-    if budget.kind != "error":
-        chosen, even = _within(path, costs, budget), _within(_evenly(full), costs, budget)
-        found = [cut(widths) for widths in (chosen, even)]
-        return min(found, key=lambda one: one.output_error)
-    few, many, best = 1, len(path) - 1, None  # path[0] is full, path[-1] one unit each
+    losses = [s * curve for s, curve in zip(sensitivities, curves, strict=True)]
+    path = _descend(losses, costs, full)
+    if budget.kind == "error":
+        return _largest_reduction(path, budget, reduce_to)
+    chosen, even = _within(path, costs, budget), _within(_evenly(full), costs, budget)
+    return min((reduce_to(chosen), reduce_to(even)), key=lambda found: found.output_error)
+
+
+def _largest_reduction(
+    path: list[list[int]], budget: Budget, reduce_to: Callable[[list[int]], Reduced]
+) -> Reduced:
+    """The narrowest network of a path of widths whose output error stays within a budget."""
+    few, many, best = 1, len(path) - 1, None  # path[0]: all units; path[-1]: one in each layer
     while few <= many:
         middle = (few + many) // 2
-        found = cut(path[middle])
+        found = reduce_to(path[middle])
         if found.output_error <= budget.amount:
             best, few = found, middle + 1
         else:
             many = middle - 1
     if best is None:
         raise ValueError(
-            f"error={budget.amount} cannot be kept: the smallest cut already gives more. Allow "
-            "more, or give more calibration inputs"
+            f"error={budget.amount} cannot be kept: the smallest reduction already gives more. "
+            "Allow more, or give more calibration inputs"
         )
     return best
 
 
 def _within(path: list[list[int]], costs: "Costs", budget: Budget) -> list[int]:
-    """The first widths of a falling path that keep a budget. Unreachable where none do."""
+    """The first widths of a falling path that meet a budget; raises Unreachable where none do."""
     total = costs.total(path[0])
     for widths in path:
         if costs.total(widths) <= budget.amount * total:
@@ -104,13 +115,13 @@ def _within(path: list[list[int]], costs: "Costs", budget: Budget) -> list[int]:
 
 
 def _evenly(full: list[int]) -> list[list[int]]:
-    """The same share of every layer, from all units to one."""
+    """Widths with the same share of every layer, from all units down to one."""
     steps = max(full)
     return [[max(1, round(k * i / steps)) for k in full] for i in range(steps, 0, -1)]
 
 
-def _curve(network: nn.Module, layer: HiddenLayer, calibration: Calibration) -> np.ndarray:
-    """Relative squared error (units + 1,) of the next layers' pre-activations, by width."""
+def _loss_curve(network: nn.Module, layer: HiddenLayer, calibration: Calibration) -> np.ndarray:
+    """L (units + 1,): squared relative error of the next layers' pre-activations, by width."""
     data = layer_moments(network, None, layer, calibration)
     units = describe_units(network, layer, data)
     found = eliminate(units, 1)
@@ -124,10 +135,12 @@ def _curve(network: nn.Module, layer: HiddenLayer, calibration: Calibration) -> 
 
 @dataclass(frozen=True)
 class Costs:
-    """Parameters or flops of a network as a function of its widths.
+    """Parameters or flops of a network as a function of the widths k of its layers.
 
-    total(k) = fixed + sum_i own_i k_i + sum_ij pair_ij k_i k_j: weights between two layers that may
-    shrink are bilinear in their widths, all others linear.
+        total(k) = fixed + sum_i own_i k_i + sum_ij pair_ij k_i k_j
+
+    The weights between two layers that may be narrowed are bilinear in their widths, all others
+    linear or constant. own (n,), pair (n, n) for n layers.
     """
 
     fixed: float
@@ -135,11 +148,12 @@ class Costs:
     pair: np.ndarray
 
     def total(self, widths: Sequence[int]) -> float:
+        """Parameters, or flops for one input row, at these widths."""
         k = np.asarray(widths, dtype=float)
         return float(self.fixed + self.own @ k + k @ self.pair @ k)
 
     def gradient(self, widths: Sequence[int]) -> np.ndarray:
-        """Cost of one unit of each layer at these widths."""
+        """Cost (n,) of one more unit of each layer at these widths."""
         k = np.asarray(widths, dtype=float)
         return self.own + self.pair @ k + self.pair.T @ k
 
@@ -147,7 +161,7 @@ class Costs:
 def unit_costs(
     network: nn.Module, example_input: Tensor, layers: Sequence[HiddenLayer], kind: str
 ) -> Costs:
-    """`Costs` of a network, by parameters (also for "error") or by flops."""
+    """`Costs` of a network in flops where `kind` is "flops", else in parameters."""
     calls = positions(network, example_input)
     size = len(layers)
     fixed, own, pair = 0.0, np.zeros(size), np.zeros((size, size))
@@ -170,7 +184,7 @@ def unit_costs(
 
 
 def _descend(losses: list[np.ndarray], costs: Costs, full: list[int]) -> list[list[int]]:
-    """Widths from full to one unit in each layer, each step where it loses least."""
+    """Widths from `full` to one unit in each layer, each step where the loss per cost is least."""
     widths, path = list(full), [list(full)]
     while any(k > 1 for k in widths):
         price = costs.gradient(widths)

@@ -1,7 +1,8 @@
-"""What calibration states say of a hidden layer: the second moments of what its readers read.
+"""Calibration: activations of a hidden layer on given inputs, and errors measured on them.
 
-Takes the original network, the one whose earlier layers are already reduced, and inputs; gives
-`Moments`, which is all that least squares, brain surgeon and pivoted QR need. Streamed.
+Takes the original network, the one whose earlier layers are already reduced, and calibration
+inputs; gives `Moments` of the activations, which is all that least squares, brain surgeon and
+pivoted QR need, and relative errors. Inputs are streamed in batches.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,16 +16,17 @@ from combred.reduction.tracing import evaluation
 from combred.surrogate.transform import StateTransform
 
 Calibration = Tensor | Iterable[Tensor]
-ROWS = 4096  # inputs run at once; fewer where an input is a whole image
-IMAGES = 128
+ROWS = 4096  # vectors (n, d) that are run at once
+IMAGES = 128  # inputs of more axes that are run at once
 
 
 @dataclass(frozen=True)
 class Moments:
     """Moments of the activations A (n, m) of the original network and B (n, m) of the reduced one.
 
-    mean_A, mean_B (m,); BB, BA, AA (m, m): means of B^T B, B^T A, A^T A about those means, float64.
-    Where no earlier layer has been reduced A is B, and the three are one tensor.
+    mean_A, mean_B (m,): means over the n rows. BB, BA, AA (m, m): B^T B / n, B^T A / n, A^T A / n
+    of the deviations from these means. float64. Where no earlier layer has been reduced, A is B and
+    the three are one tensor.
     """
 
     n: int
@@ -35,7 +37,7 @@ class Moments:
     AA: Tensor
 
     def about(self, intercept: bool) -> tuple[Tensor, Tensor, Tensor]:
-        """BB, BA, AA about the means (with an intercept), or about zero."""
+        """BB, BA, AA: about the means with an intercept, about zero without one."""
         if intercept:
             return self.BB, self.BA, self.AA
         a, b = self.mean_A, self.mean_B
@@ -46,9 +48,11 @@ class Moments:
 
 
 def moments(pairs: Iterable[tuple[Tensor, Tensor]]) -> Moments:
-    """`Moments` of streamed pairs (A, B) of activations, (n, m) each; A is B is recognised.
+    """`Moments` of pairs (A, B) of activations, (n, m) each, one pair per batch.
 
-    Summed about the means of the first pair: activations may vary little about a large mean.
+    Pairs in which B is the very tensor A are recognised. Deviations are summed from the means of
+    the first pair, so that a small variance about a large mean keeps its digits. Raises ValueError
+    where there are no rows.
     """
     n, sums, same = 0, None, True
     for original, reduced in pairs:
@@ -62,7 +66,7 @@ def moments(pairs: Iterable[tuple[Tensor, Tensor]]) -> Moments:
         sums = parts if sums is None else [s + q for s, q in zip(sums, parts, strict=True)]
         n += len(A)
     if not n:
-        raise ValueError("least-squares compensation needs calibration states; none were given")
+        raise ValueError("least squares needs calibration inputs, and none were given")
     means = [s / n for s in sums]
     da, AA = means[:2]
     AA = AA - torch.outer(da, da)
@@ -76,10 +80,10 @@ def moments(pairs: Iterable[tuple[Tensor, Tensor]]) -> Moments:
 def layer_moments(
     original: nn.Module, reduced: nn.Module | None, layer: HiddenLayer, calibration: Calibration
 ) -> Moments:
-    """`Moments` of what the readers of `layer` read, over calibration inputs.
+    """`Moments` of the activations that the readers of `layer` read, over calibration inputs.
 
-    `reduced`: the network whose earlier layers are reduced already, or None if none is. Every
-    position of a map, and every reader, counts as a row.
+    reduced: the network whose earlier layers are reduced already, or None if none is. Every
+    position of a map is a row, for every reader.
     """
     return moments(
         (A, A if reduced is None else read_units(reduced, layer, x))
@@ -89,7 +93,7 @@ def layer_moments(
 
 
 def require_repeatable(calibration: Calibration | None) -> None:
-    """ValueError for an iterator: calibration is run through more than once."""
+    """Raises ValueError for an iterator: calibration inputs are run through more than once."""
     if isinstance(calibration, Iterator):
         raise ValueError(
             "calibration is run through more than once, an iterator only once: give inputs "
@@ -97,8 +101,17 @@ def require_repeatable(calibration: Calibration | None) -> None:
         )
 
 
+def missing_calibration(method: str) -> str:
+    """The error message of a method that needs calibration inputs and has none."""
+    return (
+        f"{method} needs activations: give calibration=inputs (512 are nearly enough; "
+        "combred.reduction.gaussian_inputs makes some where there is no data)"
+    )
+
+
 def batches(calibration: Calibration) -> Iterator[Tensor]:
-    """Calibration inputs in batches that fit in memory."""
+    """Calibration inputs in batches: those given, or a tensor split into batches that fit in
+    memory."""
     if not isinstance(calibration, Tensor):
         yield from calibration
     else:
@@ -107,21 +120,25 @@ def batches(calibration: Calibration) -> Iterator[Tensor]:
 
 @torch.no_grad()
 def read_units(network: nn.Module, layer: HiddenLayer, x: Tensor) -> Tensor:
-    """What the readers of a layer read for inputs x, (rows, units): a row per position, reader."""
-    return torch.cat(list(_reader_traffic(network, layer, x)[0].values()))
+    """Activations (rows, units) that the readers of a layer read for inputs x (n, ...).
+
+    One row per input, position and reader.
+    """
+    return torch.cat(list(_run_readers(network, layer, x)[0].values()))
 
 
 @torch.no_grad()
 def reader_outputs(network: nn.Module, layer: HiddenLayer, x: Tensor) -> Tensor:
-    """Pre-activations of the layers that read `layer`, for inputs x, flattened and concatenated."""
-    outputs = _reader_traffic(network, layer, x)[1]
+    """Pre-activations (n, q) of the layers that read `layer`, for inputs x (n, ...), flattened and
+    side by side."""
+    outputs = _run_readers(network, layer, x)[1]
     return torch.cat([out.flatten(1) for out in outputs.values()], dim=1)
 
 
-def _reader_traffic(
+def _run_readers(
     network: nn.Module, layer: HiddenLayer, x: Tensor
 ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Inputs, as (rows, units), and outputs of the readers of a layer, by name."""
+    """Inputs, as (rows, units), and outputs of the readers of a layer, by name, for inputs x."""
     inputs, outputs, hooks = {}, {}, []
     for name, positions in layer.readers:
 
@@ -151,8 +168,10 @@ def relative_error(
     layer: HiddenLayer | None,
     calibration: Calibration,
 ) -> float:
-    """|reduced - original| / |original| (Frobenius) over calibration inputs: of the pre-activations
-    of the layers that read `layer`, or of the output where `layer` is None."""
+    """|reduced - original| / |original| (Frobenius) over calibration inputs.
+
+    Of the pre-activations of the layers that read `layer`, or of the output where it is None.
+    """
     difference = size = 0.0
     for x in batches(calibration):
         if layer is None:
@@ -166,10 +185,11 @@ def relative_error(
 
 
 def gaussian_inputs(transform: StateTransform, n: int = 4096, seed: int = 0) -> Tensor:
-    """Inputs (n, n_inputs), float32, for calibration where there are no states.
+    """Network inputs (n, n_inputs), float32, for calibration without states.
 
-    Gaussian, with the mean (zero) and the covariance of the training inputs that the transform of a
-    surrogate keeps; the quasi-steady prediction, if the network sees it, is that of such states.
+    Gaussian draws with zero mean and the covariance of the training inputs, which the transform of
+    a surrogate keeps. Where the network also sees the quasi-steady-state (QSS) prediction, the
+    draws are made into states and the prediction is computed for these. seed: of the draws.
     """
     values, vectors = torch.linalg.eigh(transform.covariance.double().cpu())
     root = vectors * values.clamp(min=0.0).sqrt()

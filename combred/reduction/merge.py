@@ -1,7 +1,7 @@
-"""A reduction as a choice, and the one piece of surgery that performs it.
+"""The result of a method, `Merge`, and the surgery that carries it out on a network.
 
-Every method answers `Merge(kept, mixing, offset)` for one hidden layer (`layers.HiddenLayer`);
-`apply_merge` applies it to linear, convolutional, batch-normalised and depthwise layers.
+Every method returns `Merge(kept, mixing, offset)` for one hidden layer (`layers.HiddenLayer`).
+`apply_merge` carries it out for linear, convolutional, batch-normalised and depthwise layers.
 """
 
 import copy
@@ -16,12 +16,16 @@ from combred.reduction.operations import ChannelSelection
 
 @dataclass(frozen=True)
 class Merge:
-    """What becomes of the m units of a hidden layer.
+    """Which of the m units of a hidden layer stay, and how the next layers read the others.
 
-    kept (k,): indices of the units that stay, ascending. mixing (k, m), offset (m,): what the next
-    layers read of all units, a (m,), is taken as a = mixing^T a[kept] + offset. carriers: new
-    tensors for the kept units, by parameter name, as in {"layers.0.weight": (k, ...)}, for methods
-    that move the units they keep (centroids, depthwise blocks); else they stay as they are.
+    The activations a (m,) that the next layers read are approximated by
+
+        a = mixing^T a[kept] + offset
+
+    kept (k,): indices of the units that stay, ascending. mixing (k, m), offset (m,): float64.
+    carriers: new tensors for the kept units, by parameter name, as {"layers.0.weight": (k, ...)},
+    from methods that move the units they keep (to centroids, in depthwise blocks); all other
+    parameters of the kept units stay. Raises ValueError where shapes disagree, and for k = 0.
     """
 
     kept: Tensor
@@ -33,7 +37,7 @@ class Merge:
         k, m = self.mixing.shape
         if self.kept.shape != (k,) or self.offset.shape != (m,) or k == 0:
             raise ValueError(
-                f"a merge of m units into k > 0 wants kept (k,), mixing (k, m), offset (m,); got "
+                f"a merge of m units into k > 0 has kept (k,), mixing (k, m), offset (m,); got "
                 f"{tuple(self.kept.shape)}, {tuple(self.mixing.shape)}, {tuple(self.offset.shape)}"
             )
 
@@ -44,7 +48,7 @@ class Merge:
 
     @staticmethod
     def prune(kept: Tensor, m: int) -> "Merge":
-        """The units `kept` (k,) of m stay; what the others gave is lost: a mixing of zeros."""
+        """The merge that keeps the units `kept` (k,) of m; the others are read as zero."""
         kept = kept.sort().values
         mixing = torch.zeros(len(kept), m, dtype=torch.float64, device=kept.device)
         mixing[torch.arange(len(kept), device=kept.device), kept] = 1.0
@@ -52,14 +56,13 @@ class Merge:
 
 
 def apply_merge(network: nn.Module, layer: HiddenLayer, merge: Merge) -> nn.Module:
-    """A copy of `network` in which `layer` keeps the units of `merge`, and the layers that read it
-    read the others through them:
+    """A reduced copy of `network`: `layer` has the kept units, and its readers read them alone.
 
-    W_next' = W_next mixing^T,  b_next' = b_next + W_next offset.   (in float64)
+        W_next' = W_next mixing^T,  b_next' = b_next + W_next offset   (in float64)
 
-    For a convolution that reads the layer, W_next is its kernel, input channels being units; for a
-    linear layer behind a flatten, each unit stands for all its positions. Raises ValueError where
-    an offset meets a reader that pads with zeros: there it is no constant.
+    For a convolution that reads the layer, W_next is its kernel, with units as input channels; for
+    a linear layer behind a flatten, a unit is all its positions. Dtypes, devices and requires_grad
+    stay. Raises ValueError for an offset where a reader pads with zeros: padding has no offset.
     """
     reduced = copy.deepcopy(network)
     apply_merge_in_place(reduced, layer, merge)
@@ -76,15 +79,16 @@ def apply_merge_in_place(network: nn.Module, layer: HiddenLayer, merge: Merge) -
             "is not constant; its merge must have offset 0"
         )
     for name in layer.carriers:
-        _keep_outputs(network.get_submodule(name), merge.kept, f"{name}.", merge.carriers)
-    if layer.selects:
+        _keep_rows(network.get_submodule(name), merge.kept, f"{name}.", merge.carriers)
+    if layer.residual:
         _select_channels(network, layer.name, merge.kept)
     for name, positions in layer.readers:
         _mix_inputs(network.get_submodule(name), merge, positions, shifts)
 
 
-def _keep_outputs(module: nn.Module, kept: Tensor, name: str, new: dict[str, Tensor]) -> None:
-    """Units (dimension 0) `kept` of every tensor of a producer, batch norm or depthwise layer."""
+def _keep_rows(module: nn.Module, kept: Tensor, name: str, new: dict[str, Tensor]) -> None:
+    """Leave a producer, batch norm or depthwise layer the rows `kept` of each of its tensors, or
+    the `new` tensors that a merge gives for them."""
     tensors = dict(module.named_parameters(recurse=False))
     tensors |= {k: v for k, v in module.named_buffers(recurse=False) if v.dim() > 0}
     for key, tensor in tensors.items():
@@ -121,7 +125,7 @@ def _mix_inputs(module: nn.Module, merge: Merge, positions: int, shifts: bool) -
 
 
 def _set(module: nn.Module, key: str, value: Tensor) -> None:
-    """Exchange a parameter or buffer, keeping dtype, device and requires_grad."""
+    """Replace a parameter or buffer, keeping dtype, device and requires_grad."""
     old = getattr(module, key)
     value = value.to(old.device, old.dtype).clone(memory_format=torch.contiguous_format)
     if isinstance(old, nn.Parameter):

@@ -1,4 +1,8 @@
-"""The modules and functions that the reduction knows, by what they do to units."""
+"""The modules and functions of PyTorch that the reduction knows, by their effect on units.
+
+Takes nothing; gives the tuples and sets that `paths` and `complexity.residuals` look operations up
+in, and `ChannelSelection`, which reductions of residual networks put into a network.
+"""
 
 import operator
 
@@ -23,7 +27,7 @@ POOL_FUNCTIONS = {
 # sigma(c x) = c sigma(x) for c > 0 (Chen & Xu 2024, equation 5)
 HOMOGENEOUS = (nn.ReLU, nn.LeakyReLU)
 HOMOGENEOUS_FUNCTIONS = {torch.relu, torch.relu_, F.relu, F.leaky_relu}
-# ReLU6 is homogeneous below its bound alone; Chen & Xu apply their method to it all the same.
+# ReLU6 is homogeneous only below 6; Chen & Xu 2024, appendix A.3, condense behind it all the same.
 BOUNDED = (nn.ReLU6,)
 BOUNDED_FUNCTIONS = {F.relu6}
 LINEAR = (nn.Identity, nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)
@@ -37,15 +41,15 @@ OTHER_FUNCTIONS = {
     *(F.hardsigmoid, F.hardtanh, F.mish, F.logsigmoid, F.softsign, torch.tanh, torch.sigmoid),
 }
 JOINS = {operator.add, operator.iadd, torch.add, torch.cat, torch.concat}
-# layers with weights that are not reduced
+# layers with weights that cannot be reduced
 PARAMETRIC = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d, nn.Bilinear, nn.RNNBase)
 
 
 class ChannelSelection(nn.Module):
-    """Passes on the channels `channels` (k,) of an input (n, m, ...).
+    """Passes on the channels `channels` (k,) of an input (n, m, ...): the output is (n, k, ...).
 
-    Put before the batch norm of a pre-activation residual block, it lets the block read fewer
-    channels of the residual stream than the stream has (Zhang et al., section 4).
+    Before the first batch norm of a pre-activation residual block, it lets the block read k of the
+    m channels of the residual stream (Zhang et al., section 4).
     """
 
     def __init__(self, channels: Tensor):

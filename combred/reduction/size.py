@@ -1,4 +1,8 @@
-"""How large a network is: parameters, and floating-point operations for one input."""
+"""The size of a network: its parameters, and floating-point operations for one input row.
+
+Takes a network (and an example input); gives numbers for traces and budgets. Also the two errors of
+a reduction that cannot be made: `Unreachable` and `Unchanged`.
+"""
 
 import math
 
@@ -11,25 +15,34 @@ from combred.reduction.tracing import Traced, evaluation
 
 
 class Unreachable(ValueError):
-    """A network cannot be made so small."""
+    """A network cannot be made as small as it is asked for."""
+
+
+class Unchanged(ValueError):
+    """A reduction would keep every unit."""
 
 
 def count_parameters(network: nn.Module) -> int:
-    """Parameters of a network, each counted once."""
+    """Number of parameters of a network, shared ones counted once."""
     return sum(p.numel() for p in network.parameters())
 
 
 def count_flops(network: nn.Module, example_input: Tensor) -> int:
-    """Floating-point operations of the matrix products and convolutions for one input row, two per
-    multiply-add."""
+    """Floating-point operations of matrix products and convolutions for one input row.
+
+    A multiply-add counts as two. example_input (n, ...): the first row is run.
+    """
     with evaluation(network), torch.no_grad(), FlopCounterMode(display=False) as counter:
         network(example_input[:1])
     return counter.get_total_flops()
 
 
 def positions(network: nn.Module, example_input: Tensor) -> dict[str, float]:
-    """How often the weights of a linear, convolutional or batch-norm layer are used for one input
-    row, by name."""
+    """How often each weight of a layer is used for one input row, by the layer's name.
+
+    1 for a linear layer on vectors, the number of output pixels for a convolution or a batch norm
+    on images. example_input (n, ...): the network is traced with it.
+    """
     traced = Traced(network, example_input)
     modules, found = traced.modules, {}
     for node in traced.nodes:

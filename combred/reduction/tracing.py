@@ -1,4 +1,8 @@
-"""A network as torch.fx traces it: calls in the order of the data, with shapes."""
+"""A network as torch.fx traces it: its calls in the order of the data, with shapes.
+
+Takes a network and an example input; gives `Traced`, on which hidden layers (`paths`) and residual
+blocks (`complexity.residuals`) are found. Also `evaluation`, the mode in which networks are run.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +16,7 @@ from combred.reduction.operations import CONVOLUTIONS, NORMS, ChannelSelection
 
 @contextmanager
 def evaluation(network: nn.Module) -> Iterator[None]:
-    """Evaluation mode for a while; then every module is back in the mode it had."""
+    """Evaluation mode inside a with statement; afterwards every module has the mode it had."""
     modes = [(module, module.training) for module in network.modules()]
     network.eval()
     try:
@@ -23,15 +27,18 @@ def evaluation(network: nn.Module) -> Iterator[None]:
 
 
 class _Tracer(fx.Tracer):
+    """Keeps a `ChannelSelection` as one call."""
+
     def is_leaf_module(self, module: nn.Module, name: str) -> bool:
         return isinstance(module, ChannelSelection) or super().is_leaf_module(module, name)
 
 
 class Traced:
-    """The graph of a network in evaluation mode, and the questions asked of it.
+    """The torch.fx graph of a network in evaluation mode.
 
-    nodes: torch.fx nodes in the order of the data, with shapes; modules: by name; calls: the name
-    of the module of every call, in order.
+    nodes: in the order of the data, with shapes. modules: by name. calls: the names of the modules
+    that are called, in order, once for each call. shared: ids of the parameters that several
+    modules hold. read_directly: names of modules whose parameters are read outside of them.
     """
 
     def __init__(self, network: nn.Module, example_input: Tensor):
@@ -64,11 +71,12 @@ class Traced:
         self.read_directly = {name.rpartition(".")[0] for name in attributes}
 
     def shape(self, node: fx.Node) -> tuple[int, ...] | None:
-        """Shape of a value, None where it is no single tensor."""
+        """Shape of the value of a node, None where it is no single tensor."""
         shape = getattr(node.meta.get("tensor_meta"), "shape", None)
         return None if shape is None else tuple(shape)
 
     def is_depthwise(self, node: fx.Node) -> bool:
+        """Whether a node calls a convolution with one kernel per channel."""
         module = self.modules.get(node.target) if node.op == "call_module" else None
         return (
             isinstance(module, CONVOLUTIONS)
@@ -77,8 +85,10 @@ class Traced:
         )
 
     def problem(self, name: str) -> str:
-        """Why the weights of a module may not be exchanged, "" if they may: it is called once,
-        shares none, and holds them as plain parameters."""
+        """Why the weights of a module cannot be replaced by others, "" if they can.
+
+        They can where the module is called once, shares no weight, and holds them as parameters.
+        """
         module = self.modules[name]
         if isinstance(module, NORMS) and module.running_mean is None:
             return f"{name} keeps no running statistics"

@@ -126,7 +126,7 @@ def read_folder(path: Path, mechanism: Mechanism) -> Folder:
             "only=validate` with this run's settings; a report is drawn from what was measured"
         )
     rollouts, inputs = read_rollouts(path / "validation.h5", mechanism)
-    if rollouts and inputs != validation.get("inputs"):
+    if rollouts and inputs.get("cases") != validation.get("inputs"):
         raise ValueError(
             f"{path}: validation.h5 and validation.json are of different cases or settings. Delete "
             "validation.h5 and run the same command with only=validate."

@@ -90,7 +90,7 @@ def made_table(folder: Folder) -> Table:
 
 def _setting_rows(s: dict, train: dict) -> list[list[str]]:
     """What settings.json and train.json say of states and training."""
-    sampling, training, again = s["sampling"], s["training"], s["retraining"]
+    sampling, again = s["sampling"], s["training"] | s["retraining"]
 
     def span(key: str) -> str:
         low, high = sampling[key]
@@ -107,8 +107,8 @@ def _setting_rows(s: dict, train: dict) -> list[list[str]]:
             f"{several(sampling['flame_T'], 'K')}",
         ],
         *_stage0_rows(s, train),
-        ["retraining of each stage", _training(again)],
-        ["held out", f"{percent(training['held_out'])} of the trajectories"],
+        ["retraining of each stage", _training(again, s["segments"]["steps"])],
+        ["held out", f"{percent(sampling['held_out'])} of the trajectories"],
     ]
 
 
@@ -118,23 +118,23 @@ def _stage0_rows(s: dict, train: dict) -> list[list[str]]:
         return [["stage 0", f"{train['shipped']}, which comes with combred (its card tells more)"]]
     return [
         ["initial scale of each layer", ", ".join(map(str, s["network"]["scales"]))],
-        ["training", _training(s["training"])],
+        ["training", _training(s["training"], s["segments"]["steps"])],
         ["precision of the training", str(train.get("precision", "–"))],
     ]
 
 
-def _training(t: dict) -> str:
+def _training(t: dict, segment_steps: int) -> str:
     sizes = dict.fromkeys((t["batch"], t["batch_final"]))
     marched = ""
-    if t.get("rollout_steps"):  # older runs do not know of segments
+    if t["rollout_share"] and segment_steps:
         marched = (
-            f"; in the last {percent(t['rollout_share'])} of the steps also segments of "
-            f"{t['rollout_steps']} steps of dt, weight {t['rollout_weight']:g}"
+            f"; in the last {percent(t['rollout_share'])} of the steps also along segments of "
+            f"{segment_steps} time steps, weight {t['rollout_weight']:g}"
         )
-    named = {"soap": "SOAP", "muon": "Muon"}.get(t.get("optimizer"), "Adam")  # older runs: Adam
+    named = {"soap": "SOAP", "muon": "Muon"}.get(t["optimizer"], "Adam")
     return (
-        f"{t['steps']:,} steps of {named} on {t['loss'].upper()}, rate {t['lr']:g} "
-        f"({t['schedule']}), batch {' to '.join(f'{size:,}' for size in sizes)}{marched}"
+        f"{t['steps']:,} steps of {named} on L1, rate {t['lr']:g} (cosine), "
+        f"batch {' to '.join(f'{size:,}' for size in sizes)}{marched}"
     )
 
 

@@ -9,6 +9,7 @@ from combred.report.criteria import criteria_record, criteria_section
 from combred.report.flames import flame_section
 from combred.report.folder import Folder
 from combred.report.methods import methods_section
+from combred.report.paper import paper_section
 from combred.report.provenance import cases_in_words, made_section, use_section
 from combred.report.tables import case_table, stage_table, time_table
 from combred.report.traces import PANELS
@@ -24,6 +25,7 @@ def make_sections(folder: Folder, condensed: dict, drawn: set[str]) -> list[Sect
     """All sections. `condensed`: what `condensation_numbers` gave."""
     sections = [
         stages_section(folder),
+        paper_section(folder),
         criteria_section(folder, drawn),
         ignition_section(folder, drawn),
         flame_section(folder, drawn),

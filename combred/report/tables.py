@@ -65,7 +65,7 @@ def reduction_rows(folder: Folder, stage: int) -> dict[str, str]:
         else:
             rows["parameters asked for, of stage 0"] = percent(record["parameters"])
     rows["compensation"] = record["compensation"].replace("_", " ")
-    for key, name in (("norm", "norm ratios"), ("least_squares", "least squares")):
+    for key, name in (("own", "own mixing"), ("least_squares", "least squares")):
         if key in errors:
             rows[f"merge error, {name}"] = percent(errors[key]["output"])
     return rows

@@ -1,13 +1,14 @@
-"""Diffusion of species and heat along one dimension, in the mass coordinate m = integral rho dx.
+"""Diffusion of species and heat in one dimension, in the mass coordinate m = integral rho dx.
 
-In this coordinate a flame at constant pressure has no convection: what is left beside chemistry is
+In this coordinate a planar flame at constant pressure has no convection. Without chemistry,
 
     dY_k/dt = -dj_k/dm        dh/dt = -dq/dm        d/dx = rho d/dm
 
-Takes a `Mechanism`; gives the state of the cells a time tau later. Finite volumes of equal mass,
-fluxes at faces from centred differences: second order in space, and what leaves a cell enters its
-neighbour. No flux passes the two ends. In time: RKL2, an explicit method of second order whose
-stable step grows with the square of its stages.
+Takes a `Mechanism` and the state of the cells; gives their state a time tau later, for
+`combred.simulation.moving_grid`. In space: finite volumes of equal mass, with fluxes at the faces
+from centred differences, which is conservative and of second order. The fluxes through both ends
+are zero. In time: RKL2, an explicit method of second order, whose stable step grows with the square
+of its number of stages.
 """
 
 from dataclasses import dataclass
@@ -19,15 +20,15 @@ from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.thermo import GAS_CONSTANT, Thermo
 from combred.chemistry.transport import MixtureTransport
 
-SAFETY = 1.15  # on the spectral radius, whose estimate leaves the coupling of species out
-NEWTON = 2  # steps from one stage's T to the next, which is a few kelvin away: 1e-9 K are left
-MOST_STAGES = 201  # a step that needs more comes from no flame that a cell could follow
+SAFETY = 1.15  # factor on the spectral radius; its estimate neglects the coupling of species
+NEWTON = 2  # iterations from the T of one stage to the next, a few kelvin away: 1e-9 K remain
+MOST_STAGES = 201  # a step that needs more does not come from a flame that the cells resolve
 
 
 @dataclass(frozen=True)
 class Fluxes:
-    """Through the inner faces: j (n - 1, n_species) [kg/(m^2 s)], q (n - 1,) [W/m^2]; `rate` [1/s],
-    the spectral radius of the operator."""
+    """Fluxes through the inner faces of n cells: of species, j (n - 1, n_species) [kg/(m^2 s)], and
+    of heat, q (n - 1,) [W/m^2]; rate [1/s]: spectral radius of the diffusion operator."""
 
     j: np.ndarray
     q: np.ndarray
@@ -35,13 +36,13 @@ class Fluxes:
 
 
 class Diffusion:
-    """Mixture-averaged diffusion at pressure `p` [Pa] between cells of mass `cell_mass` [kg/m^2].
+    """Mixture-averaged diffusion at the pressure p [Pa] between cells of mass cell_mass [kg/m^2].
 
-    As in Cantera's FreeFlame (Kee, Coltrin & Glarborg 2003, section 12.7), at the face between two
-    cells, with the means of T and Y there:
+    The fluxes are those of Cantera's FreeFlame (Kee, Coltrin & Glarborg 2003, section 12.7). At the
+    face between two cells, with the mean T and Y of the two:
 
-    j_k* = -rho (W_k / W) D_k dX_k/dx      j_k = j_k* - Y_k sum_i j_i*   (correction velocity)
-    q = -lambda dT/dx + sum_k h_k j_k
+        j_k* = -rho (W_k / W) D_k dX_k/dx      j_k = j_k* - Y_k sum_i j_i*   (correction velocity)
+        q = -lambda dT/dx + sum_k h_k j_k
     """
 
     def __init__(self, mechanism: Mechanism, p: float, cell_mass: float):
@@ -51,7 +52,7 @@ class Diffusion:
         self._thermo = Thermo(mechanism)
         self._low, self._high = self._thermo.low.numpy(), self._thermo.high.numpy()
         self._T_mid = mechanism.T_mid
-        self._bounds = mechanism.T_min / 2, mechanism.T_max + 1000.0  # those of Thermo
+        self._bounds = mechanism.T_min / 2, mechanism.T_max + 1000.0  # K, as in Thermo
 
     def enthalpy(self, T: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """h (n,) [J/kg] of T (n,) [K], Y (n, n_species)."""
@@ -60,11 +61,11 @@ class Diffusion:
     def temperature(
         self, h: np.ndarray, Y: np.ndarray, guess: np.ndarray, iterations: int = 4
     ) -> np.ndarray:
-        """T (n,) [K] of h (n,) [J/kg], Y (n, n_species), by Newton's method from guess (n,) [K], as
-        `Thermo.temperature`, but with the polynomials of the mixtures: a fraction of the time.
+        """T (n,) [K] of h (n,) [J/kg], Y (n, n_species), by Newton's method from guess (n,) [K].
 
-        Which half of its polynomials a species has is decided anew in every second iteration; the
-        halves meet with equal h and cp.
+        As `Thermo.temperature`, and several times faster, because the polynomials are summed over
+        the mixture first. The temperature range of each species (below or above T_mid) is updated
+        in every second iteration; h and cp are continuous at T_mid.
         """
         T = guess.clip(*self._bounds)
         for i in range(iterations):
@@ -81,12 +82,13 @@ class Diffusion:
         return self.p / (GAS_CONSTANT * T * (Y / self._weights).sum(1))
 
     def position(self, T: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        """x (n,) [m] of the cells' centres; the first cell begins at x = 0."""
+        """x (n,) [m] of the cells' centres; the left face of the first cell is x = 0."""
         width = self.cell_mass / self.density(T, Y)
         return np.cumsum(width) - 0.5 * width
 
     def fluxes(self, T: np.ndarray, Y: np.ndarray, rate: bool = True) -> Fluxes:
-        """The fluxes between cells of T (n,) [K], Y (n, n_species); their `rate` on demand."""
+        """The fluxes between cells of T (n,) [K], Y (n, n_species); without `rate`, the spectral
+        radius is not computed and NaN."""
         moles = Y / self._weights
         inverse_W = moles.sum(1)
         X = moles / inverse_W[:, None]
@@ -112,7 +114,7 @@ class Diffusion:
         return Fluxes(j, q, 4.0 * SAFETY * float(fastest.max()) / self.cell_mass)
 
     def rates(self, fluxes: Fluxes) -> tuple[np.ndarray, np.ndarray]:
-        """dY/dt (n, n_species) [1/s] and dh/dt (n,) [J/(kg s)] in the cells."""
+        """dY/dt (n, n_species) [1/s] and dh/dt (n,) [J/(kg s)] of the cells, from their fluxes."""
         dY = np.zeros((len(fluxes.j) + 1, fluxes.j.shape[1]))
         dh = np.zeros(len(dY))
         dY[:-1], dh[:-1] = -fluxes.j, -fluxes.q
@@ -125,9 +127,9 @@ class Diffusion:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """T (n,) [K], Y (n, n_species) and h (n,) [J/kg] after diffusion over tau [s].
 
-        RKL2 (Meyer, Balsara & Aslam, J. Comput. Phys. 257 (2014) 594, equations 17 and 18), with
-        as many stages as the spectral radius asks for. Raises FloatingPointError where the state
-        admits no fluxes: NaN, or a diffusivity beyond `MOST_STAGES`.
+        One step of RKL2 (Meyer, Balsara & Aslam, J. Comput. Phys. 257 (2014) 594, equations 17 and
+        18), with the stages that the spectral radius requires (`stages_for`). Raises
+        FloatingPointError where the state has NaN, or would require more than `MOST_STAGES`.
         """
         first = self.fluxes(T, Y)
         stages = stages_for(0.5 * tau * first.rate)
@@ -151,18 +153,21 @@ class Diffusion:
 
 
 def _b(i: int) -> float:
-    """Coefficient b_i of RKL2."""
+    """The coefficient b_i of RKL2."""
     return (i**2 + i - 2) / (2 * i * (i + 1)) if i > 1 else 1.0 / 3.0
 
 
 def stages_for(ratio: float) -> int:
-    """The fewest stages of RKL2, an odd number from 3, that are stable for a step of `ratio` times
-    the largest one of explicit Euler: ratio <= (s^2 + s - 2) / 4. FloatingPointError where there is
-    no such number up to `MOST_STAGES`."""
+    """The smallest odd number s >= 3 of RKL2 stages for which a step of `ratio` times the stable
+    step of explicit Euler is stable: ratio <= (s^2 + s - 2) / 4.
+
+    Raises FloatingPointError where s would exceed `MOST_STAGES`, or ratio is NaN.
+    """
     if not ratio <= (MOST_STAGES**2 + MOST_STAGES - 2) / 4:
         raise FloatingPointError(
-            f"diffusion over this step is {ratio:.3g} times as long as explicit Euler allows: the "
-            "state is no flame's any more, or the cells are far too small (validation.flame_cells)"
+            f"a diffusion step of {ratio:.3g} times the stable step of explicit Euler needs more "
+            f"than {MOST_STAGES} stages: the state is not that of a flame, or the cells are far "
+            "too small (FlameMarch.cells)"
         )
     stages = int(np.ceil(0.5 * (np.sqrt(9.0 + 16.0 * ratio) - 1.0)))
     return max(3, stages + 1 - stages % 2)

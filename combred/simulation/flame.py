@@ -1,11 +1,12 @@
-"""1D validation: freely propagating premixed flames with any `Advance` as chemistry.
+"""1D premixed flames, freely propagating, with any `Advance` as chemistry.
 
-Takes an `Advance` with its step dt; gives flames, marched until their speed is steady, and their
-errors against the flames of CVODE, which goes through the same march.
+Takes settings and an `Advance` with its step dt; gives a `Flame` of each case, marched until its
+speed is steady. The references are marched in the same way with CVODE.
+`combred.simulation.flame_errors` compares.
 
-A flame is a grid of cells that follows the front (`combred.simulation.moving_grid`). Diffusion and chemistry are
-split after Strang (SIAM J. Numer. Anal. 5 (1968) 506): half a step dt of diffusion, `advance` in
-every cell, half a step of diffusion.
+A flame is a set of cells that follow its front (`combred.simulation.moving_grid`). Diffusion and
+chemistry are split after Strang (SIAM J. Numer. Anal. 5 (1968) 506): half a step dt of diffusion,
+a step of chemistry in every cell, half a step of diffusion.
 """
 
 from collections.abc import Callable
@@ -17,29 +18,56 @@ from scipy.interpolate import CubicSpline
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import CVODE, Advance, IntegrationError
 from combred.config import ChemistrySettings, ValidationSettings
+from combred.config.fields import require
 from combred.simulation.free_flame import COARSE, FINE, solve_free_flame
-from combred.simulation.ignition import TRACKED, appears
-from combred.simulation.metrics import relative_error, summarize
 from combred.simulation.moving_grid import FlameCase, MovingGrid, Profile, profile_of
 from combred.threads import one_thread
 from combred.workers import in_processes
 
-INTERVAL = 0.25  # flame times over which a speed is averaged
-INTERVALS = 3  # that have to agree
-OUT = 0.02  # of the first speed: a flame slower than this is out
+INTERVAL = 0.25  # flame times (thickness / speed) over which a speed is averaged
+INTERVALS = 3  # number of intervals whose mean speeds must agree
+OUT = 0.02  # a flame slower than this share of its initial speed is extinct
 
 STEADY, UNSTEADY = "steady", "not steady"
 NOT_FINITE, WENT_OUT, LOST = "not finite", "went out", "front left the grid"
 
 
 @dataclass(frozen=True)
-class Flame:
-    """A flame marched: its last profile at x (n,) [m], what each step was, and how it ended.
+class FlameMarch:
+    """How a flame is marched.
 
-    t (steps,) [s]; speeds (steps,) [m/s], by consumption of fuel; fronts (steps,) [kg/m^2], mass
-    that the front has passed. `speed` [m/s] is their mean over the last intervals,
-    `displacement_speed` [m/s] the slope of `fronts` there; both, like `thickness` [m], NaN where
-    the flame failed. `outcome`: one of the constants above.
+    cells: number of cells, over eight flame thicknesses; tolerance: the flame is steady when its
+    speed changes by less, a share; longest: end of the march, in flame times (thickness / speed).
+    Raises ValueError for values with which no flame can be resolved or become steady.
+    """
+
+    cells: int = 200
+    tolerance: float = 1e-3
+    longest: float = 6.0
+
+    def __post_init__(self):
+        require(
+            self.cells >= 40, f"cells={self.cells}: a flame needs at least 40, five a thickness"
+        )
+        require(
+            0 < self.tolerance < 0.1 and self.longest >= 1,
+            f"tolerance={self.tolerance} must lie in (0, 0.1), and longest={self.longest} be at "
+            "least 1 flame time",
+        )
+
+
+MARCH = FlameMarch()
+
+
+@dataclass(frozen=True)
+class Flame:
+    """A marched flame: its last profile, its history, and its outcome.
+
+    x (n,) [m]: centres of the cells of `profile`; t (steps,) [s]; speeds (steps,) [m/s]: from the
+    consumption of fuel; fronts (steps,) [kg/m^2]: mass that the front has passed. speed [m/s]: mean
+    of `speeds` over the last intervals; displacement_speed [m/s]: from the slope of `fronts` there;
+    thickness [m]: `MovingGrid.thickness`; all three are NaN where the flame failed. outcome: one of
+    the constants of this module.
     """
 
     profile: Profile
@@ -54,34 +82,40 @@ class Flame:
 
     @property
     def case(self) -> FlameCase:
+        """The parameters of the flame."""
         return self.profile.case
 
     @property
     def T(self) -> np.ndarray:
+        """T (n,) [K] of the last profile."""
         return self.profile.T
 
     @property
     def Y(self) -> np.ndarray:
+        """Y (n, n_species) of the last profile."""
         return self.profile.Y
 
     @property
     def front_x(self) -> float:
-        """Where [m] T first is `front_T`, on the cubic spline through the cells."""
+        """Position [m] of the front: where the cubic spline through T first reaches `front_T`; NaN
+        where it does not."""
         at = CubicSpline(self.x, self.T).solve(self.profile.front_T, extrapolate=False)
         return float(at[0]) if len(at) else np.nan
 
     @property
     def steady(self) -> bool:
+        """Whether its speed has become steady."""
         return self.outcome == STEADY
 
     @property
     def burns(self) -> bool:
-        """It has a speed, steady or not."""
+        """Whether it has a speed, steady or not."""
         return self.outcome in (STEADY, UNSTEADY)
 
 
 def cases(settings: ValidationSettings) -> list[FlameCase]:
-    """Every combination of the flames' temperatures and equivalence ratios and of the pressures."""
+    """All combinations of the unburnt temperatures, pressures and equivalence ratios of the flames
+    of `settings`."""
     return [
         FlameCase(T, p, phi)
         for T in settings.flame_T
@@ -90,14 +124,12 @@ def cases(settings: ValidationSettings) -> list[FlameCase]:
     ]
 
 
-# -- where a flame starts --------------------------------------------------------------------------
+# -- the initial profile ---------------------------------------------------------------------------
 
 
 def start(mechanism: Mechanism, case: FlameCase, unburnt: np.ndarray, cells: int) -> Profile:
-    """Cantera's FreeFlame of the mixture `unburnt` (n_species,) on `cells` cells of equal mass.
-
-    Raises ValueError where Cantera finds no flame.
-    """
+    """Cantera's flame of a case on `cells` cells of equal mass; unburnt (n_species,): mass
+    fractions of the fresh mixture. Raises ValueError where Cantera finds no flame."""
     try:
         flame = solve_free_flame(mechanism, case.T, case.p, unburnt, refinements=(COARSE, FINE))
     except IntegrationError as error:
@@ -109,7 +141,8 @@ def start(mechanism: Mechanism, case: FlameCase, unburnt: np.ndarray, cells: int
 
 
 def fuel_index(mechanism: Mechanism, profile: Profile) -> int:
-    """The species with carbon or hydrogen that the flame consumes most of."""
+    """Index of the fuel: of the species with carbon or hydrogen, the one whose mass fraction drops
+    most through the flame."""
     burning = [name in ("C", "H") for name in mechanism.element_names]
     fuels = mechanism.elements[burning].any(axis=0) & ~mechanism.inert
     return int(np.argmax(np.where(fuels, profile.unburnt - profile.Y[-1], -np.inf)))
@@ -123,29 +156,31 @@ def burn(
     solver: Advance,
     dt: float,
     begin: Profile,
-    settings: ValidationSettings,
+    how: FlameMarch = MARCH,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Flame:
-    """March the flame `begin` with `advance`, whose step is dt [s], until its speed is steady.
+    """March the flame `begin` with `solver`, whose step is dt [s], until its speed is steady.
 
-    Steady: the mean speeds over the last `INTERVALS` intervals of `INTERVAL` flame times
-    (thickness / speed of `begin`) differ by no more than settings.flame_tolerance, and so do speed
-    by consumption and by displacement. A flame that is not so after settings.flame_longest flame
-    times, goes out, or stops being numbers says so in its `outcome`; nothing is raised.
+    The speed is steady when (1) its means over the last `INTERVALS` intervals, each of `INTERVAL`
+    flame times (thickness / speed of `begin`), differ by at most how.tolerance
+    (relative), and (2) so do the speeds from consumption and from displacement. A flame that is not
+    steady after how.longest flame times, becomes extinct, leaves the grid or has values
+    that are not finite has this as its `outcome`; no exception is raised. on_progress(steps done,
+    most steps).
     """
-    with one_thread():  # a few hundred cells are too few to share
-        return _march(mechanism, solver, dt, begin, settings, on_progress)
+    with one_thread():  # a few hundred cells are too few for several threads
+        return _march(mechanism, solver, dt, begin, how, on_progress)
 
 
-def _march(mechanism, solver, dt, begin, settings, on_progress) -> Flame:
+def _march(mechanism, solver, dt, begin, how, on_progress) -> Flame:
     grid, fuel = MovingGrid(mechanism, begin), fuel_index(mechanism, begin)
     every = max(round(INTERVAL * grid.thickness() / begin.speed / dt), 4)
-    limit = max(round(settings.flame_longest / INTERVAL), INTERVALS) * every
+    limit = max(round(how.longest / INTERVAL), INTERVALS) * every
     to_speed = begin.cell_mass / (dt * grid.unburnt_rho)
     speeds, fronts, outcome = [], [], UNSTEADY
     while len(speeds) < limit and outcome == UNSTEADY:
         try:
-            # The half step that ends a step and the one that begins the next are done as one.
+            # The half step of diffusion that ends a step is merged with the first of the next.
             grid.diffuse(dt if speeds else 0.5 * dt)
             change = grid.react(solver)
         except FloatingPointError:
@@ -156,7 +191,7 @@ def _march(mechanism, solver, dt, begin, settings, on_progress) -> Flame:
         fronts.append(grid.move())
         if len(speeds) % every == 0:
             displacement = np.array(fronts) / (dt * grid.unburnt_rho)
-            outcome = _judge(grid, speeds, displacement, every, settings.flame_tolerance)
+            outcome = _judge(grid, speeds, displacement, every, how.tolerance)
             on_progress(len(speeds), limit)
     if outcome in (STEADY, UNSTEADY):
         grid.diffuse(0.5 * dt)
@@ -166,8 +201,8 @@ def _march(mechanism, solver, dt, begin, settings, on_progress) -> Flame:
 def _judge(
     grid: MovingGrid, speeds: list[float], displacement: np.ndarray, every: int, tolerance: float
 ) -> str:
-    """How a march stands at the end of an interval of `every` steps; displacement (steps,) [m/s] is
-    the way of the front over one step's time."""
+    """The outcome so far, at the end of an interval of `every` steps: UNSTEADY until the flame is
+    steady or has failed. displacement (steps,): position of the front over dt [m/s]."""
     last = float(np.mean(speeds[-every:]))
     if not np.isfinite(grid.front()):
         return LOST if grid.T[0] > grid.profile.front_T else WENT_OUT
@@ -183,7 +218,7 @@ def _judge(
 
 
 def _slope(values: np.ndarray) -> float:
-    """The change of `values` from one to the next, by linear regression."""
+    """The mean change from one of `values` (n,) to the next, by linear regression."""
     steps = np.arange(len(values)) - 0.5 * (len(values) - 1)
     return float(steps @ values / (steps @ steps))
 
@@ -191,7 +226,7 @@ def _slope(values: np.ndarray) -> float:
 def _finish(
     grid: MovingGrid, speeds: list[float], fronts: list[float], dt: float, every: int, outcome: str
 ) -> Flame:
-    """The flame as it was left."""
+    """The `Flame` of a march that has ended."""
     begin, span = grid.profile, INTERVALS * every
     speed = displacement = thickness = np.nan
     if outcome in (STEADY, UNSTEADY):
@@ -211,32 +246,29 @@ def _finish(
     )
 
 
-# -- CVODE's flames, and those that follow them ----------------------------------------------------
+# -- CVODE's flames, and the flames that start from them -------------------------------------------
 
 
-def _burn_cvode(file, case, unburnt, dt, settings, chemistry) -> Flame:
+def _burn_cvode(file, case, unburnt, dt, chemistry, how) -> Flame:
     mechanism = load_mechanism(file)
-    begin = start(mechanism, case, unburnt, settings.flame_cells)
-    return settle(
-        mechanism, CVODE(mechanism, dt, chemistry.rtol, chemistry.atol), dt, begin, settings
-    )
+    begin = start(mechanism, case, unburnt, how.cells)
+    cvode = CVODE(mechanism, dt, chemistry.rtol, chemistry.atol)
+    return settle(mechanism, cvode, dt, begin, how)
 
 
 def settle(
-    mechanism: Mechanism, solver: Advance, dt: float, begin: Profile, settings: ValidationSettings
+    mechanism: Mechanism, solver: Advance, dt: float, begin: Profile, how: FlameMarch = MARCH
 ) -> Flame:
-    """`burn`, and then marched on until a tenth of settings.flame_tolerance: a flame that others
-    are compared with. What is left of its beginning, which a network that begins at its end does
-    not have, would be an error of the network's (at 300 K 0.07 %, at 800 K 0.27 % of the speed;
-    docs/findings.md). Raises ValueError where the flame does not become steady.
+    """A reference flame: `burn`, and then marched on, to a tenth of how.tolerance.
+
+    The second march removes the transient of the initial profile, which is absent from a flame that
+    starts from the converged reference. It would count as an error of the surrogate: 0.07 % of the
+    speed at 300 K, 0.27 % at 800 K (docs/findings.md). Raises ValueError where the flame does not
+    become steady.
     """
-    steady = require_steady(burn(mechanism, solver, dt, begin, settings))
-    calmer = replace(
-        settings,
-        flame_tolerance=settings.flame_tolerance / 10,
-        flame_longest=2 * settings.flame_longest,
-    )
-    return replace(burn(mechanism, solver, dt, steady.profile, calmer), outcome=steady.outcome)
+    steady = require_steady(burn(mechanism, solver, dt, begin, how))
+    stricter = replace(how, tolerance=how.tolerance / 10, longest=2 * how.longest)
+    return replace(burn(mechanism, solver, dt, steady.profile, stricter), outcome=steady.outcome)
 
 
 def reference(
@@ -249,28 +281,30 @@ def reference(
     workers: int,
     on_progress: Callable[[int, int], None] = lambda *_: None,
     todo: list[FlameCase] | None = None,
+    how: FlameMarch = MARCH,
 ) -> list[Flame]:
-    """CVODE's flames of the cases of `settings`, or of those `todo`, one process per flame at a
-    time.
+    """CVODE's flames of the cases `todo` (default: those of `settings`), in `workers` processes.
 
-    Raises ValueError where Cantera finds no flame to start from, or CVODE's does not become steady.
+    dt [s]: step of the splitting; fuel, oxidizer: compositions in moles; on_progress(flames done,
+    flames). Raises ValueError where Cantera finds no flame to start from, or where CVODE's flame
+    does not become steady.
     """
     todo = cases(settings) if todo is None else todo
     mixtures = [mechanism.mixture(fuel, oxidizer, case.phi) for case in todo]
     tasks = [
-        (mechanism.file, case, unburnt, dt, settings, chemistry)
+        (mechanism.file, case, unburnt, dt, chemistry, how)
         for case, unburnt in zip(todo, mixtures, strict=True)
     ]
     return in_processes(workers, _burn_cvode, tasks, on_progress)
 
 
 def require_steady(flame: Flame) -> Flame:
-    """The same flame; ValueError where it is not steady: nothing can be judged by it."""
+    """`flame` itself. Raises ValueError where it is not steady and cannot be a reference."""
     if not flame.steady:
         raise ValueError(
-            f"CVODE's flame of the case {flame.case} is {flame.outcome} after "
-            f"{len(flame.t)} steps: choose other validation.flame_phi or flame_T, a longer "
-            "validation.flame_longest, or more validation.flame_cells"
+            f"CVODE's flame of the case {flame.case} is not steady after {len(flame.t)} steps "
+            f"(outcome: {flame.outcome}), and so no reference: choose other validation.flame_phi "
+            "or validation.flame_T"
         )
     return flame
 
@@ -280,76 +314,13 @@ def follow(
     solver: Advance,
     dt: float,
     references: list[Flame],
-    settings: ValidationSettings,
+    how: FlameMarch = MARCH,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> list[Flame]:
-    """The same flames, from the references' last profiles, marched with `advance` until steady."""
+    """The cases of CVODE's `references`, marched with `solver`, whose step is dt [s], from their
+    last profiles until steady. on_progress(flames done, flames)."""
     flames = []
     for i, reference in enumerate(references):
-        flames.append(burn(mechanism, solver, dt, reference.profile, settings))
+        flames.append(burn(mechanism, solver, dt, reference.profile, how))
         on_progress(i + 1, len(references))
     return flames
-
-
-# -- errors ----------------------------------------------------------------------------------------
-
-
-def compare(mechanism: Mechanism, flames: list[Flame], references: list[Flame]) -> dict:
-    """The errors of flames against the references: each case, and median, mean and worst.
-
-    Errors of speed, thickness and peaks are relative; `burnt_T_error` [K] is in the last cell;
-    `profile_T_error` [K] is the largest along x once both fronts lie at the same place. Those of a
-    flame that failed (see `Flame.outcome`) are NaN in its row, infinite in mean and worst.
-    """
-    tracked = [name for name in TRACKED if appears(name, mechanism, references)]
-    rows = []
-    for flame, ref in zip(flames, references, strict=True):
-        peaks, T_errors = dict.fromkeys(tracked, np.nan), (np.nan, np.nan)
-        if flame.burns:
-            for name in tracked:
-                k = mechanism.index(name)
-                peaks[name] = relative_error(float(flame.Y[:, k].max()), float(ref.Y[:, k].max()))
-            T_errors = abs(float(flame.T[-1] - ref.T[-1])), profile_difference(flame, ref)
-        rows.append(
-            {
-                "case": str(ref.case),
-                "T": ref.case.T,
-                "p": ref.case.p,
-                "phi": ref.case.phi,
-                "steps": len(flame.t),
-                "outcome": flame.outcome,
-                "burns": flame.burns,
-                "steady": flame.steady,
-                "speed": flame.speed,
-                "displacement_speed": flame.displacement_speed,
-                "reference_speed": ref.speed,
-                "speed_error": relative_error(flame.speed, ref.speed),
-                "thickness": flame.thickness,
-                "reference_thickness": ref.thickness,
-                "thickness_error": relative_error(flame.thickness, ref.thickness),
-                "burnt_T_error": T_errors[0],
-                "profile_T_error": T_errors[1],
-                "peak_errors": peaks,
-            }
-        )
-    errors = ("speed_error", "thickness_error", "burnt_T_error", "profile_T_error")
-    speeds = [row["speed_error"] for row in rows]
-    worst = int(np.argmax(np.where(np.isfinite(speeds), speeds, np.inf)))
-    return {
-        "cases": rows,
-        "all_burn": all(row["burns"] for row in rows),
-        "all_steady": all(row["steady"] for row in rows),
-        "worst_case": rows[worst]["case"],
-        **{name: summarize([row[name] for row in rows]) for name in errors},
-        "peak_errors": {
-            name: summarize([row["peak_errors"][name] for row in rows]) for name in tracked
-        },
-    }
-
-
-def profile_difference(flame: Flame, ref: Flame) -> float:
-    """Largest difference of T [K] at the cells of `ref`, distances taken from each flame's front,
-    where both have cells; cubic splines between them."""
-    at = ref.x + (flame.front_x - ref.front_x)
-    inside = (at >= flame.x[0]) & (at <= flame.x[-1])
-    return float(np.abs(CubicSpline(flame.x, flame.T)(at) - ref.T)[inside].max())

@@ -1,7 +1,7 @@
-"""Cantera's freely propagating premixed flame: states for sampling, the start and the touchstone of
-the flames that `flame` marches.
+"""Cantera's freely propagating premixed flame, steady and one-dimensional.
 
-Takes a `Mechanism` and an unburnt state; gives a solved `cantera.FreeFlame`.
+Takes a `Mechanism` and an unburnt state; gives a solved `cantera.FreeFlame`. Sampling takes states
+from it, and the flames of `combred.simulation.flame` start from it.
 """
 
 import cantera as ct
@@ -23,17 +23,17 @@ def solve_free_flame(
     width: float = 0.03,
     refinements: tuple[dict, ...] = (COARSE,),
 ) -> ct.FreeFlame:
-    """The mixture-averaged flame from the unburnt state T [K], p [Pa], Y (n_species,), in a domain
-    of `width` [m], solved with one refinement after another.
+    """The flame of the unburnt state T [K], p [Pa], Y (n_species,); transport is mixture-averaged.
 
-    Raises ValueError where the mechanism has no transport data, IntegrationError where Cantera
-    finds no flame.
+    width [m]: length of the domain; refinements: Cantera's refine criteria, applied one after
+    another. Raises ValueError where the mechanism has no transport data, and IntegrationError where
+    Cantera finds no flame.
     """
     gas = mechanism.solution()
     if gas.transport_model in (None, "none"):
         raise ValueError(
-            f"{mechanism.name} has no transport data, which a flame needs: give sampling.flames=0 "
-            "and validation.flame_phi=[], or a mechanism file with transport"
+            f"{mechanism.name} has no transport data, which a flame needs: give a mechanism file "
+            "with transport data, or sampling.flames=0 and validation.flame_phi=[] for no flames"
         )
     gas.transport_model = "mixture-averaged"
     gas.TPY = T, p, Y

@@ -1,8 +1,9 @@
-"""0D validation: ignitions marched with any `Advance`, step dt, past ignition to equilibrium.
+"""0D ignitions: adiabatic reactors at constant pressure, marched in steps dt to equilibrium.
 
-Takes an `Advance`; gives rollouts and their errors against those of CVODE, one uninterrupted
-integration of each case, read out at the multiples of dt. With CVODE as its own surrogate, started
-cold in every step, the errors are those of its tolerances: some 1e-6 of a delay.
+Takes settings and an `Advance`; gives a `Rollout` of each case. The references are CVODE's: one
+uninterrupted integration of each case, read out at the multiples of dt. `CVODE` as an `Advance`,
+started cold in every step, differs from them by its tolerances: some 1e-6 of a delay.
+`combred.simulation.ignition_errors` compares.
 """
 
 from collections.abc import Callable
@@ -14,20 +15,15 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import Advance, IntegrationError, Reactor
 from combred.config import ChemistrySettings, ValidationSettings
-from combred.simulation.metrics import IGNITED, ignition_delay, relative_error, summarize
+from combred.simulation.metrics import IGNITED, ignition_delay
 from combred.workers import in_processes
 
-TRACKED = (
-    "OH",
-    "CO",
-    "CH2O",
-    "H",
-)  # species whose peaks are compared, where the mechanism has them
+LONGEST = 0.1  # s, longest ignition delay that is waited for
 
 
 @dataclass(frozen=True)
 class Case:
-    """An ignition: T0 [K], p [Pa], equivalence ratio."""
+    """The parameters of an ignition: initial temperature T0 [K], p [Pa], equivalence ratio phi."""
 
     T0: float
     p: float
@@ -39,7 +35,7 @@ class Case:
 
 @dataclass
 class Rollout:
-    """One case marched: t (n,) [s], T (n,) [K], Y (n, n_species)."""
+    """The states of one case: t (n,) [s], T (n,) [K], Y (n, n_species), the initial state first."""
 
     case: Case
     t: np.ndarray
@@ -48,11 +44,12 @@ class Rollout:
 
     @property
     def delay(self) -> float:
+        """Ignition delay [s] (`combred.simulation.metrics`), NaN where it does not ignite."""
         return ignition_delay(self.t, self.T)
 
 
 def cases(settings: ValidationSettings) -> list[Case]:
-    """Every combination of the temperatures, pressures and equivalence ratios of the settings."""
+    """All combinations of the temperatures, pressures and equivalence ratios of `settings`."""
     return [Case(T0, p, phi) for T0 in settings.T0 for p in settings.p for phi in settings.phi]
 
 
@@ -64,9 +61,11 @@ def march(
     steps: list[int],
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> list[Rollout]:
-    """March each case from its mass fractions Y0 (n_cases, n_species) over its number of `steps`.
+    """March the cases `todo` with `solver`, whose step is dt [s].
 
-    All cases advance in one batch; those that have done their steps leave it.
+    Y0 (n_cases, n_species): initial mass fractions; steps (n_cases,): how many steps each case
+    takes; on_progress(steps done, most steps). All cases advance in one batch, from which a case is
+    dropped after its last step.
     """
     T = [np.full(n + 1, np.nan) for n in steps]
     Y = [np.full((n + 1, Y0.shape[1]), np.nan) for n in steps]
@@ -90,7 +89,8 @@ def march(
 
 
 def mixtures(mechanism: Mechanism, todo: list[Case], fuel: str, oxidizer: str) -> np.ndarray:
-    """Initial mass fractions (n_cases, n_species)."""
+    """Initial mass fractions (n_cases, n_species) of the cases `todo`; fuel and oxidizer are
+    compositions in moles."""
     return np.array([mechanism.mixture(fuel, oxidizer, case.phi) for case in todo])
 
 
@@ -102,33 +102,39 @@ def steps_to_equilibrium(
     settings: ValidationSettings,
     chemistry: ChemistrySettings,
 ) -> int:
-    """Steps of dt that a rollout needs: 1.3 ignition delays and `burnt_time` after them.
+    """The number of steps dt [s] of a rollout: 1.3 ignition delays and then settings.burnt_time.
 
-    Raises ValueError where CVODE does not ignite within `longest`.
+    Y0 (n_species,): initial mass fractions. Raises ValueError where CVODE fails, or the case does
+    not ignite within `LONGEST`.
     """
     reactor = Reactor(mechanism, chemistry.rtol, chemistry.atol)
     reactor.start(case.T0, case.p, Y0)
     t, T = 0.0, case.T0
-    while t < settings.longest:
+    while t < LONGEST:
         try:
             t, T = reactor.step()
         except IntegrationError as error:
-            raise ValueError(f"CVODE cannot integrate the case {case}: {error}") from error
+            raise ValueError(
+                f"CVODE cannot integrate the case {case} ({error}): choose another validation.T0, "
+                "validation.p or validation.phi, or another chemistry.rtol or chemistry.atol"
+            ) from error
         if T > case.T0 + IGNITED:
             return int(np.ceil((1.3 * t + settings.burnt_time) / dt))
     raise ValueError(
-        f"the case {case} does not ignite within validation.longest = {settings.longest} s: "
-        "choose hotter validation.T0, or a longer time"
+        f"the case {case} does not ignite within {LONGEST} s: choose hotter validation.T0"
     )
 
 
 def history(
     reactor: Reactor, case: Case, Y0: np.ndarray, longest: float, burnt_time: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """t (n,) [s] and T (n,) [K] of a case at CVODE's own steps, to `burnt_time` past ignition, or
-    to `longest` where there is none. Raises IntegrationError."""
+    """t (n,) [s] and T (n,) [K] of a case at CVODE's own steps, up to `burnt_time` [s] after
+    ignition, or up to `longest` [s] where it does not ignite.
+
+    Y0 (n_species,): initial mass fractions. Raises IntegrationError.
+    """
     reactor.start(case.T0, case.p, Y0)
-    # A short first leg: CVODE's own guess of a first step can be far too long here.
+    # A short first interval: CVODE's own first step can be far too long here.
     steps, ignited_at = [(0.0, case.T0), (1e-9, reactor.advance(1e-9)[0])], None
     while steps[-1][0] < longest:
         steps.append(reactor.step())
@@ -148,11 +154,11 @@ def integrate(
     steps: int,
     chemistry: ChemistrySettings,
 ) -> Rollout:
-    """CVODE's rollout of a case: one integration, read out at the multiples of dt.
+    """CVODE's rollout of a case: one integration, read out at `steps` multiples of dt [s].
 
-    On three methane ignitions it was 12 to 25 times cheaper than to march `CVODE`, which starts
-    cold in every step, and 13 to 90 times nearer to an integration at rtol 1e-12; the delays of the
-    two agree within 2e-6. What follows a failure is NaN.
+    Y0 (n_species,): initial mass fractions. States after a failure are NaN. On three methane
+    ignitions this was 12 to 25 times cheaper than marching with `CVODE`, which starts cold in every
+    step, and 13 to 90 times nearer to an integration at rtol 1e-12; the delays agree within 2e-6.
     """
     T, Y = np.full(steps + 1, np.nan), np.full((steps + 1, len(Y0)), np.nan)
     T[0], Y[0] = case.T0, Y0
@@ -162,7 +168,7 @@ def integrate(
         for i in range(1, steps + 1):
             T[i], Y[i] = reactor.advance(i * dt)
     except IntegrationError:
-        pass  # a rollout that ends in NaN is a failed one to all who judge it
+        pass  # the rest stays NaN, which every comparison counts as a failure
     return Rollout(case, np.arange(steps + 1) * dt, T, Y)
 
 
@@ -183,8 +189,11 @@ def reference(
     on_progress: Callable[[int, int], None] = lambda *_: None,
     todo: list[Case] | None = None,
 ) -> list[Rollout]:
-    """CVODE's rollouts of the cases of `settings`, or of those `todo`, one process per case at a
-    time."""
+    """CVODE's rollouts of the cases `todo` (default: those of `settings`), in `workers` processes.
+
+    dt [s]: interval of the states; fuel, oxidizer: compositions in moles; on_progress(cases done,
+    cases). Raises ValueError where a case does not ignite.
+    """
     todo = cases(settings) if todo is None else todo
     Y0 = mixtures(mechanism, todo, fuel, oxidizer)
     tasks = [(mechanism.file, case, Y0[i], dt, settings, chemistry) for i, case in enumerate(todo)]
@@ -197,7 +206,8 @@ def follow(
     references: list[Rollout],
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> list[Rollout]:
-    """The same cases, from the same states over the same steps, marched with `advance`."""
+    """The cases of CVODE's `references`, marched with `solver`, whose step is dt [s], from the same
+    initial states over the same numbers of steps."""
     return march(
         solver,
         dt,
@@ -206,67 +216,3 @@ def follow(
         [len(r.t) - 1 for r in references],
         on_progress,
     )
-
-
-def appears(name: str, mechanism: Mechanism, references: list[Rollout]) -> bool:
-    """Whether every reference makes some of a species, so that its peak can be compared."""
-    if name not in mechanism.species_names:
-        return False
-    k = mechanism.index(name)
-    return all(ref.Y[:, k].max() > 1e-12 for ref in references)
-
-
-def compare(mechanism: Mechanism, rollouts: list[Rollout], references: list[Rollout]) -> dict:
-    """The errors of rollouts against the references: each case, and median, mean and worst.
-
-    Delay and peak errors are relative; `burnt_T_error` [K] is at the last step; `largest_T_error`
-    after ignition [K] from 1.1 delays on; `element_drift` is the largest change of an element's
-    mass fraction along the rollout; `equilibrium_T_error` [K] against Cantera's HP equilibrium.
-    """
-    tracked = [name for name in TRACKED if appears(name, mechanism, references)]
-    gas = mechanism.solution()
-    rows = []
-    for rollout, ref in zip(rollouts, references, strict=True):
-        delay, ref_delay = rollout.delay, ref.delay
-        late = max(np.nan_to_num(delay), ref_delay) * 1.1
-        after = ref.t > late
-        gas.TPY = ref.case.T0, ref.case.p, ref.Y[0]
-        gas.equilibrate("HP")
-        elements = (rollout.Y - rollout.Y[0]) @ mechanism.elements.T
-        row = {
-            "case": str(ref.case),
-            "T0": ref.case.T0,
-            "p": ref.case.p,
-            "phi": ref.case.phi,
-            "steps": len(ref.t) - 1,
-            "ignited": bool(np.isfinite(delay)),
-            "delay": delay,
-            "reference_delay": ref_delay,
-            "delay_error": relative_error(delay, ref_delay),
-            "burnt_T_error": abs(float(rollout.T[-1] - ref.T[-1])),
-            "largest_T_error": float(np.max(np.abs(rollout.T - ref.T)[after]))
-            if after.any()
-            else np.nan,
-            "equilibrium_T_error": abs(float(rollout.T[-1] - gas.T)),
-            "element_drift": float(np.max(np.abs(elements))),
-            "peak_errors": {
-                name: relative_error(
-                    float(rollout.Y[:, mechanism.index(name)].max()),
-                    float(ref.Y[:, mechanism.index(name)].max()),
-                )
-                for name in tracked
-            },
-        }
-        rows.append(row)
-    delays = [row["delay_error"] for row in rows]
-    worst = int(np.argmax(np.where(np.isfinite(delays), delays, np.inf)))
-    return {
-        "cases": rows,
-        "all_ignite": all(row["ignited"] for row in rows),
-        "delay_error": summarize(delays),
-        "worst_case": rows[worst]["case"],
-        "burnt_T_error": summarize([row["burnt_T_error"] for row in rows]),
-        "peak_errors": {
-            name: summarize([row["peak_errors"][name] for row in rows]) for name in tracked
-        },
-    }

@@ -1,15 +1,15 @@
-"""Numbers by which a rollout is judged. Plain functions of arrays; a leaf."""
+"""Ignition delay, relative error, and the summary of errors: functions of arrays alone."""
 
 import numpy as np
 
-IGNITED = 400.0  # K above the initial temperature: what counts as ignited
+IGNITED = 400.0  # K: a mixture has ignited where T is this much above its initial value
 
 
 def ignition_delay(t: np.ndarray, T: np.ndarray) -> float:
-    """Time [s] of the steepest rise of T (n,) [K] over t (n,) [s], equally spaced; NaN if T never
-    rises by `IGNITED`.
+    """Ignition delay [s]: the time of the largest dT/dt; NaN if T never rises by `IGNITED`.
 
-    The maximum of dT/dt at midpoints, refined by the parabola through it and its neighbours.
+    t (n,) [s] is equally spaced, T (n,) [K] may end in NaN. dT/dt is taken at midpoints, and its
+    maximum refined by the parabola through it and its two neighbours.
     """
     if not np.nanmax(T) > T[0] + IGNITED:
         return np.nan
@@ -25,11 +25,11 @@ def ignition_delay(t: np.ndarray, T: np.ndarray) -> float:
 
 
 def relative_error(value: float, reference: float) -> float:
-    """|value - reference| / |reference|; NaN stays NaN."""
+    """|value - reference| / |reference|; NaN where an argument is NaN."""
     return abs(value - reference) / abs(reference)
 
 
 def summarize(errors: list[float]) -> dict[str, float]:
-    """Median, mean and worst of errors; a NaN (a failed case) makes mean and worst infinite."""
+    """Median, mean and worst (largest) of `errors`; NaN, a failed case, counts as infinite."""
     e = np.where(np.isfinite(errors), errors, np.inf)
     return {"median": float(np.median(e)), "mean": float(np.mean(e)), "worst": float(np.max(e))}

@@ -1,10 +1,10 @@
-"""The cells around a flame's front: diffusion, chemistry, and moving with the front.
+"""Cells that follow a flame front: their diffusion, their chemistry, and the motion of the grid.
 
-Takes a `Profile` to start from; `flame` marches it. Planar flame at constant pressure, in the mass
-coordinate m = integral rho dx: no convection, only diffusion (`combred.simulation.diffusion`) and chemistry.
-The front moves towards the unburnt gas by rho_u S_L a second. When it has moved by a whole cell,
-the grid moves with it: an unburnt cell enters at the left, a burnt one leaves at the right, and
-nothing is interpolated.
+Takes a `Profile` to start from; `combred.simulation.flame` marches it. The flame is planar, at
+constant pressure, in the mass coordinate m = integral rho dx, in which there is no convection but
+only diffusion (`combred.simulation.diffusion`) and chemistry. The front moves towards the unburnt
+gas, at the left, by rho_u S_L [kg/(m^2 s)]. When it has moved by a whole cell, the grid moves too:
+an unburnt cell enters at the left, a burnt one leaves at the right. Nothing is interpolated.
 """
 
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import Advance
 from combred.simulation.diffusion import Diffusion
 
-# The grid before and behind the steepest point, in flame thicknesses (mass).
+# Extent of the grid before and behind the steepest point, in flame thicknesses (mass per area).
 UNBURNT, BURNT = 5.0, 3.0
 
 
 @dataclass(frozen=True)
 class FlameCase:
-    """A flame: unburnt temperature T [K], p [Pa], equivalence ratio."""
+    """The parameters of a flame: unburnt temperature T [K], p [Pa], equivalence ratio phi."""
 
     T: float
     p: float
@@ -34,9 +34,12 @@ class FlameCase:
 
 @dataclass(frozen=True)
 class Profile:
-    """A flame to start from: T (n,) [K] and Y (n, n_species) in cells of `cell_mass` [kg/m^2], from
-    unburnt to burnt; `unburnt` (n_species,); `burnt_T` [K], adiabatic, at equilibrium; `speed`
-    [m/s], which sets the flame time."""
+    """The profile of a flame on cells of equal mass, from unburnt to burnt.
+
+    cell_mass [kg/m^2]; unburnt (n_species,): mass fractions of the fresh mixture; burnt_T [K]: its
+    adiabatic equilibrium temperature; T (n,) [K]; Y (n, n_species); speed [m/s]: flame speed, of
+    which the flame time is thickness / speed.
+    """
 
     case: FlameCase
     cell_mass: float
@@ -48,14 +51,15 @@ class Profile:
 
     @property
     def front_T(self) -> float:
-        """The temperature [K] that marks the front."""
+        """The temperature [K] that marks the front: the mean of unburnt and burnt."""
         return 0.5 * (self.case.T + self.burnt_T)
 
 
 def profile_of(
     mechanism: Mechanism, flame: ct.FreeFlame, case: FlameCase, unburnt: np.ndarray, cells: int
 ) -> Profile:
-    """A solved flame of the mixture `unburnt` (n_species,) on `cells` cells of equal mass."""
+    """Cantera's solved `flame` of the mixture `unburnt` (n_species,), interpolated linearly to
+    `cells` cells of equal mass."""
     T, Y, rho = flame.T, flame.Y.T, flame.density
     mass = np.append(0.0, np.cumsum(0.5 * (rho[1:] + rho[:-1]) * np.diff(flame.grid)))
     gas = mechanism.solution()
@@ -79,8 +83,9 @@ def profile_of(
 
 
 class MovingGrid:
-    """The cells around the front: T (n,) [K], Y (n, n_species) and h (n,) [J/kg] as they are now,
-    and how many cells have entered (`entered`)."""
+    """The cells that follow the front, with their present T (n,) [K], Y (n, n_species) and h (n,)
+    [J/kg]; entered: the number of cells that have entered at the left. Raises ValueError where the
+    mechanism has no transport data."""
 
     def __init__(self, mechanism: Mechanism, profile: Profile):
         self.profile = profile
@@ -91,10 +96,11 @@ class MovingGrid:
         self.unburnt_h = float(self.diffusion.enthalpy(unburnt_T, profile.unburnt[None])[0])
         self.unburnt_rho = float(self.diffusion.density(unburnt_T, profile.unburnt[None])[0])
         self.entered = 0
-        self._kept_at = self.front()
+        self._first_front = self.front()
 
     def front(self) -> float:
-        """Where T first passes `front_T`, in cells from the first centre; NaN if nowhere."""
+        """Position of the front, where T first exceeds `front_T`, in cells from the centre of the
+        first; NaN where no cell exceeds it, or the first cell does."""
         hot = self.T > self.profile.front_T
         i = int(np.argmax(hot))
         if i == 0:
@@ -102,8 +108,8 @@ class MovingGrid:
         return i - (self.T[i] - self.profile.front_T) / (self.T[i] - self.T[i - 1])
 
     def thickness(self) -> float:
-        """(T_b - T_u) / max dT/dx [m], T_b at equilibrium; the parabola through the largest
-        difference quotient and its neighbours gives the maximum."""
+        """Thermal flame thickness (T_b - T_u) / max dT/dx [m], T_b at equilibrium. The maximum is
+        that of the parabola through the largest difference quotient and its neighbours."""
         slope = np.diff(self.T) / np.diff(self.diffusion.position(self.T, self.Y))
         i = int(np.clip(np.argmax(slope), 1, len(slope) - 2))
         left, top, right = slope[i - 1 : i + 2]
@@ -112,25 +118,31 @@ class MovingGrid:
         return float((self.profile.burnt_T - self.profile.case.T) / steepest)
 
     def diffuse(self, tau: float) -> None:
+        """Advance the cells by diffusion over tau [s]. Raises FloatingPointError where they have no
+        stable step (`Diffusion.step`)."""
         self.T, self.Y, self.h = self.diffusion.step(self.T, self.Y, self.h, tau)
 
     def react(self, solver: Advance) -> np.ndarray:
-        """Chemistry at constant enthalpy, over the step of `solver`; returns the change of Y.
-        FloatingPointError where it gives no numbers."""
+        """Advance the cells by chemistry over the step of `solver`; returns the change of Y
+        (n, n_species). T follows from constant enthalpy; the solver's T is only the initial guess.
+
+        Raises FloatingPointError where the solver returns values that are not finite.
+        """
         guess, Y = solver.advance(
             self.T.copy(), np.full(len(self.T), self.profile.case.p), self.Y.copy()
         )
         if not (np.isfinite(guess).all() and np.isfinite(Y).all()):
-            raise FloatingPointError("the chemistry gave a state that is not finite")
+            raise FloatingPointError("the solver returned a state that is not finite")
         change = Y - self.Y
         self.Y = np.array(Y)
         self.T = self.diffusion.temperature(self.h, self.Y, guess)
         return change
 
     def move(self) -> float:
-        """Move with the front by whole cells; returns the mass [kg/m^2] that it has passed."""
+        """Move the grid by whole cells, back to where the front was at first; returns the mass
+        [kg/m^2] that the front has passed since then."""
         at = self.front()
-        cells = int(self._kept_at - at) if np.isfinite(at) else 0
+        cells = int(self._first_front - at) if np.isfinite(at) else 0
         if cells > 0:
             kept = len(self.T) - cells
             for values, unburnt in (
@@ -142,4 +154,4 @@ class MovingGrid:
                 values[:cells] = unburnt
             self.entered += cells
             at += cells
-        return (self.entered - at + self._kept_at) * self.profile.cell_mass
+        return (self.entered - at + self._first_front) * self.profile.cell_mass

@@ -1,1 +1,1 @@
-"""The surrogate: transforms, quasi-steady step, network and closure; how it is saved and loaded."""
+"""The surrogate: transforms, quasi-steady-state step, network, closure; its files and its card."""

@@ -1,4 +1,8 @@
-"""A function of states as an `Advance`: arrays in, arrays out."""
+"""A function of torch states as an `Advance` of numpy arrays.
+
+Takes any function from states to the states one step later; gives the interface that the
+simulations take.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,10 +14,10 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class StateFunction:
-    """An `Advance` (see `combred.chemistry.reactor`) made of a function of states.
+    """An `Advance` (see `combred.chemistry.reactor`) made from a function of states.
 
-    function: states [T, p, Y] (n, 2 + n_species) [K, Pa, -], float64, on `device` -> the same one
-    step later. It is called without gradients.
+    function: maps states [T, p, Y] (n, 2 + n_species) [K, Pa, -], float64, on `device` (None: the
+    CPU), to the states one step later. It is called without gradients.
     """
 
     function: Callable[[Tensor], Tensor]

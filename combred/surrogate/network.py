@@ -1,4 +1,8 @@
-"""The fully connected network and its initialization."""
+"""The fully connected network of a surrogate, and its initialization.
+
+Takes standardised features (n, n_inputs); gives the transformed change over one step
+(n, 2 + n_species). What goes in and what comes out is defined in `combred.surrogate.transform`.
+"""
 
 from collections.abc import Sequence
 
@@ -9,7 +13,7 @@ from torch import Tensor, nn
 class Network(nn.Module):
     """A fully connected ReLU network of given `widths`, input and output included.
 
-    Without biases it has sum_l m_l m_{l+1} weights; that is the size the papers count.
+    Without biases it has sum_l m_l m_{l+1} weights, the size that the papers count.
     """
 
     def __init__(self, widths: Sequence[int]):
@@ -20,13 +24,17 @@ class Network(nn.Module):
 
     @property
     def widths(self) -> list[int]:
+        """Units of every layer, input and output included."""
         return [self.layers[0].in_features] + [layer.out_features for layer in self.layers]
 
     @property
     def n_weights(self) -> int:
+        """Number of weights, without biases."""
         return sum(layer.weight.numel() for layer in self.layers)
 
     def forward(self, x: Tensor) -> Tensor:
+        """x (n, widths[0]) -> (n, widths[-1]): ReLU between the affine layers, none after the
+        last."""
         last = len(self.layers) - 1
         for i, layer in enumerate(self.layers):
             x = layer(x)
@@ -36,11 +44,11 @@ class Network(nn.Module):
 
 
 def initialize(network: Network, scales: Sequence[float | str], generator: torch.Generator) -> None:
-    """Draw the weights of each layer; biases are zero.
+    """Draw the weights of each layer from a normal distribution; biases are zero.
 
-    A number g means g times He's standard deviation sqrt(2 / m_in) (He et al., ICCV 2015);
-    "condense" means the standard deviation 2 / (m_in + m_out) of Chen & Xu 2024, equation 19,
-    small enough that neurons align in direction while training.
+    `scales`, one for each layer: a number g is g times He's standard deviation sqrt(2 / m_in)
+    (He et al., ICCV 2015); "condense" is the standard deviation 2 / (m_in + m_out) of Chen & Xu
+    2024, equation 19, so small that neurons align in direction during training.
     """
     for layer, scale in zip(network.layers, scales, strict=True):
         m_out, m_in = layer.weight.shape

@@ -1,7 +1,8 @@
-"""The quasi-steady prediction of a step: a quasi-steady-state step, and how stiff it is.
+"""The quasi-steady-state (QSS) step: an explicit estimate of the change over dt, from the rates.
 
-Takes states; gives changes of [T, F(Y)], which the network sees, and which it corrects. They are
-not the answer, and alone far from it, but hold most of what is steep in it.
+Takes states; gives the QSS change of [T, F(Y)] and the stiffness of every species. The network
+sees both and corrects the change. The QSS change alone is inaccurate, but contains most of the
+steep dependence on the state.
 """
 
 import torch
@@ -13,17 +14,19 @@ from combred.chemistry.thermo import Thermo
 
 
 class QuasiSteadyState(nn.Module):
-    """The change over `dt` [s] as 1 or 2 `evaluations` of the quasi-steady change it.
+    """The quasi-steady-state step over `dt` [s] with 1 or 2 `evaluations` of the reaction rates.
 
-    With creation C and destruction D = Y / tau frozen, dY/dt = C - Y / tau has the solution
+    With the creation rate C and the time scale tau of destruction Y / tau frozen, the solution of
+    dY/dt = C - Y / tau is
 
         dY = (C tau - Y) (1 - exp(-dt / tau)),
 
-    the quasi-steady-state predictor (Mott, Oran & van Leer, J. Comput. Phys. 164 (2000)), right for
-    what is slow and for what is in balance. With two, the corrector: the same with the means of C
-    and 1 / tau over the step, its end as predicted. `lam`, `floor`: of the Box-Cox transform F;
-    `dtype`: of the rates (see `Kinetics`) and of what follows from them. Raises ValueError for
-    rates that `Kinetics` does not know.
+    the predictor of the quasi-steady-state method (Mott, Oran & van Leer, J. Comput. Phys. 164
+    (2000)). It is accurate for slow species and for species in balance. The second evaluation, at
+    the predicted state, makes the corrector: the same formula with the means of C and 1 / tau over
+    the step. `lam`, `floor`: of the Box-Cox transform F; `dtype`: of the rates (see `Kinetics`) and
+    of all that follows from them. Raises ValueError for rate types that `Kinetics` does not
+    support.
     """
 
     def __init__(
@@ -37,18 +40,21 @@ class QuasiSteadyState(nn.Module):
     ):
         super().__init__()
         if evaluations not in (1, 2):
-            raise ValueError(f"evaluations of the reaction rates: 1 or 2, not {evaluations}")
+            raise ValueError(f"evaluations of the reaction rates are 1 or 2, not {evaluations}")
         self.dt, self.lam, self.floor, self.evaluations = dt, lam, floor, evaluations
         self.kinetics = Kinetics(mechanism, dtype)
         self.thermo = Thermo(mechanism)
         reactive = torch.tensor((~mechanism.inert).nonzero()[0])
         self.register_buffer("reactive", reactive, persistent=False)
         columns = torch.cat([torch.zeros(1, dtype=torch.int64), 2 + reactive])
-        self.register_buffer("columns", columns, persistent=False)  # of [T, p, Y], that change
+        self.register_buffer(
+            "columns", columns, persistent=False
+        )  # of [T, p, Y]: those that change
 
     def forward(self, T: Tensor, p: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
-        """Change of [T, F(Y)] (n, 1 + n_reactive) over dt and stiffness log10(dt / tau + 1e-6)
-        (n, n_reactive), float32, at T (n,) [K], p (n,) [Pa], Y (n, n_species) >= floor."""
+        """The QSS change of [T, F(Y)] over dt (n, 1 + n_reactive) and the stiffness
+        log10(dt / tau + 1e-6) (n, n_reactive), float32, at T (n,) [K], p (n,) [Pa] and
+        Y (n, n_species) >= floor."""
         T = T.clamp(self.thermo.T_min / 2, self.thermo.T_max + 1000.0)  # as `Thermo.temperature`
         heat = self.thermo.species_enthalpy(T) / self.thermo.cp(T, Y)[:, None]
         Y = Y.T.contiguous()  # species by states, as `Kinetics`
@@ -62,7 +68,7 @@ class QuasiSteadyState(nn.Module):
             T_ahead = (T - (heat * dY).sum(dim=0)).clamp(self.thermo.T_min, self.thermo.T_max)
             net_ahead, destruction = self.kinetics(T_ahead, p, ahead)
             loss_ahead = destruction / ahead.to(net.dtype)
-            # The mean of C less Y times that of 1 / tau, with C = dY/dt + D at either end.
+            # Mean of C minus Y times the mean of 1 / tau, with C = dY/dt + D at both ends.
             net = (net + net_ahead + (ahead - Y).to(net.dtype) * loss_ahead) / 2
             loss = (loss + loss_ahead) / 2
             dY = self.step(net, loss)
@@ -73,16 +79,16 @@ class QuasiSteadyState(nn.Module):
         return change.to(torch.float32), stiffness.T.contiguous().to(torch.float32)
 
     def step(self, net: Tensor, loss: Tensor) -> Tensor:
-        """dY (n_species, n) with creation and loss frequency 1 / tau [1/s] frozen; net (n_species,
-        n) [1/s]: dY/dt at the beginning."""
+        """dY (n_species, n) with frozen creation rate and loss frequency `loss` = 1 / tau [1/s];
+        `net` (n_species, n) [1/s]: dY/dt at the beginning of the step."""
         x = self.dt * loss
-        # (1 - exp(-x)) / x, which is 1 - x / 2 where x is too small to divide by.
+        # (1 - exp(-x)) / x; its series 1 - x / 2 where x is too small to divide by.
         share = torch.where(x > 1e-4, -torch.expm1(-x) / x.clamp(min=1e-4), 1.0 - x / 2)
         return self.dt * net * share
 
     def change_of_F(self, Y: Tensor, dY: Tensor) -> Tensor:
-        """F(Y + dY) - F(Y) without the cancellation; F takes no less than the floor."""
-        # least: of Y + dY, in units of Y; exactly 1 at the floor, where nothing can decay.
+        """F(Y + dY) - F(Y) without cancellation; F treats what is below the floor as the floor."""
+        # least: the smallest Y + dY, over Y; exactly 1 at the floor, where nothing can decay.
         growth, least = dY / Y, torch.full_like(Y, self.floor) / Y
         grown, growth = torch.maximum(1.0 + growth, least), torch.maximum(growth, least - 1.0)
         ln = torch.where(growth > -0.5, torch.log1p(growth), torch.log(grown))

@@ -1,7 +1,7 @@
-"""Trained surrogates that come with combred, by name.
+"""The trained surrogates that come with combred, by name.
 
-Takes a name or a path; gives a `Surrogate`. Each lies in data/models as NAME.safetensors, with its
-card, NAME.json: mechanism, size, range, accuracy and how it was made.
+Takes a name or a path; gives a `Surrogate`. Each is stored as data/models/NAME.safetensors, with
+its card NAME.json (see `combred.surrogate.card`): mechanism, size, range, accuracy, training.
 """
 
 import difflib
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from combred import data
 from combred.chemistry.mechanism import load_mechanism
-from combred.records import read_json
+from combred.surrogate.card import read_card
 from combred.surrogate.storage import load_surrogate, mechanism_of
 from combred.surrogate.surrogate import Surrogate
 
@@ -17,16 +17,18 @@ FOLDER = data.FOLDER / "models"
 
 
 def models() -> dict[str, dict]:
-    """The cards of all models that come with combred, by name, the largest first."""
-    cards = {path.stem: read_json(path) for path in FOLDER.glob("*.json")}
+    """The cards (see `combred.surrogate.card`) of all models that come with combred, by name, the
+    largest first."""
+    cards = {path.stem: read_card(path) for path in FOLDER.glob("*.json")}
     return dict(sorted(cards.items(), key=lambda item: -item[1]["network"]["weights"]))
 
 
 def load(name_or_path: str | Path) -> Surrogate:
-    """The surrogate of a name (see `models`) or of a .safetensors file that the pipeline wrote.
+    """The surrogate of this name (see `models`), or of a .safetensors file that the pipeline wrote.
 
-    Raises FileNotFoundError where there is none, naming the nearest, and ValueError where the file
-    is damaged, or its mechanism is not the one that combred or Cantera has under that name.
+    Raises FileNotFoundError if there is none, with the most similar name, and ValueError if the
+    file is damaged, or if its mechanism differs from the one that combred or Cantera has under the
+    same name.
     """
     path = FOLDER / f"{name_or_path}.safetensors"
     if not path.is_file():

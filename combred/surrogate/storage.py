@@ -1,4 +1,8 @@
-"""Surrogates on disk as safetensors: what `save_surrogate` wrote, `load_surrogate` reads back."""
+"""Surrogates on disk, as safetensors.
+
+`save_surrogate` writes the buffers, the network, and the numbers needed to build them again;
+`load_surrogate` reads them and gives a `Surrogate`.
+"""
 
 import json
 from pathlib import Path
@@ -13,7 +17,7 @@ from combred.surrogate.network import Network
 from combred.surrogate.surrogate import Surrogate
 from combred.surrogate.transform import make_transform
 
-# Names of tensors in files that earlier versions wrote, and what they are now.
+# Tensor names in files of earlier versions -> names now.
 RENAMED = {
     "precision": "inverse_covariance",
     "farthest": "max_mahalanobis",
@@ -27,8 +31,8 @@ def save_surrogate(
 ) -> None:
     """Write a surrogate as safetensors, whole or not at all.
 
-    `half`: weights and biases in float16, for half the size; they are read back into float32. That
-    rounds each by up to 5e-4 of itself, which delays feel: validate the file that is written.
+    `half`: weights and biases in float16, for half the size; they are read back into float32. This
+    rounds each by up to 5e-4 of itself, which changes ignition delays: validate the written file.
     """
     boxcox = surrogate.transform.boxcox
     identity = {
@@ -51,8 +55,8 @@ def save_surrogate(
 def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:
     """Read a surrogate that `save_surrogate` wrote for this mechanism.
 
-    Raises FileNotFoundError where there is none, ValueError where the file is damaged or belongs
-    to another mechanism.
+    Raises FileNotFoundError if there is no file, ValueError if it is damaged or belongs to another
+    mechanism.
     """
     path = Path(path)
     identity, tensors = _read(path)
@@ -69,7 +73,7 @@ def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:
         identity["boxcox"],
         identity["floor"],
         identity["power"],
-        identity.get("kinetics", 0),  # files from before there were any
+        identity.get("kinetics", 0),  # absent from files of the first version
     )
     surrogate = Surrogate(mechanism, identity["dt"], transform, Network(identity["widths"]))
     surrogate.load_state_dict(tensors)
@@ -77,15 +81,15 @@ def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:
 
 
 def mechanism_of(path: Path) -> str:
-    """The mechanism's name that a surrogate's file tells. Raises as `load_surrogate` does."""
+    """Name of the mechanism that a surrogate's file was made for. Raises as `load_surrogate`."""
     return _read(Path(path))[0]["mechanism"]
 
 
 def _read(path: Path) -> tuple[dict, dict[str, torch.Tensor]]:
-    """What a surrogate's file tells of itself, and its tensors."""
+    """Metadata and tensors of a surrogate's file."""
     if not path.is_file():
         raise FileNotFoundError(
-            f"no network at {path}: run `python -m combred.pipeline stage=N`, which makes it"
+            f"there is no network at {path}: run `python -m combred.pipeline stage=N` to make it"
         )
     try:
         with safe_open(path, "pt") as file:
@@ -93,14 +97,14 @@ def _read(path: Path) -> tuple[dict, dict[str, torch.Tensor]]:
             tensors = {_current(name): file.get_tensor(name) for name in file.keys()}
     except (SafetensorError, KeyError, TypeError, ValueError) as error:
         raise ValueError(
-            f"{path} is not a whole combred network ({error}). Delete it; the pipeline makes it "
-            "again."
+            f"{path} is not a complete combred network ({error}). Delete it, and the pipeline "
+            "makes it again."
         ) from error
     return identity, tensors
 
 
 def _current(name: str) -> str:
-    """The name of a tensor as it is now."""
+    """The current name of a tensor."""
     for old, new in RENAMED.items():
         if name == old or (old[-1] in "._" and name.startswith(old)):
             return new + name[len(old) :]

@@ -1,7 +1,9 @@
-"""The surrogate: transform, network, inverse transform and closure, from a state to the state dt later.
+"""The surrogate: maps a thermochemical state to the state one time step later.
 
-Takes [T, p, Y] in SI and float64; gives the same, dt later. The network runs in float32, what
-surrounds it in float64; T, p and Y are transformed in here and nowhere else.
+Takes [T, p, Y] in SI units, float64; gives the same after `dt`. Its parts, in this order: the
+transform of the state, the network, the inverse transform of the change, and the closure, which
+conserves elements, mass and enthalpy. The network computes in float32, all else in float64. T, p
+and Y are transformed here and nowhere else.
 """
 
 from collections.abc import Iterable
@@ -16,19 +18,23 @@ from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.thermo import Thermo
 from combred.surrogate.advance import StateFunction
 from combred.surrogate.network import Network
+from combred.surrogate.training_range import damped_inverse, range_of_states, squared_distance
 from combred.surrogate.transform import StateTransform
 
 
 class Surrogate(nn.Module):
-    """Transform, network, inverse transform and closure: CVODE's stand-in over one step `dt` [s].
+    """Chemistry over one step `dt` [s] at constant pressure and enthalpy, in place of CVODE.
 
-    The closure is part of the model: inert species are copied, elements projected back, Y >= 0,
-    sum Y = 1, and T follows from constant enthalpy. What it has to move tells of the network: a
-    prediction that does not conserve is wrong, and by as much at least (`closure_error`).
+    The closure follows the network: inert species are copied, the mass fractions are projected
+    onto the elements of the initial state with Y >= 0 and sum Y = 1, and T follows from constant
+    enthalpy. The size of this correction is an error estimate (`closure_error`): a prediction
+    that violates conservation is wrong by at least that amount.
+
+    Raises ValueError if the network's widths do not fit the transform and the mechanism.
     """
 
-    # What the closure may move before a prediction is doubted: a share of the step's own change,
-    # and these floors beside it. Chosen, and measured, with benchmarks/trust.py.
+    # Tolerance on the closure's correction: a share of the step's own change, plus a floor.
+    # Chosen and measured with benchmarks/trust.py.
     SHARE: Final[float] = 0.07
     FLOOR_Y: Final[float] = 7e-5
     FLOOR_T: Final[float] = 0.7  # K
@@ -44,23 +50,26 @@ class Surrogate(nn.Module):
                 f"{n} variables (T, p, {n - 2} species); this one has widths {network.widths}"
             )
         self.dt, self.n = dt, n
-        self.species = list(mechanism.species_names)  # for who loads the exported file
+        self.species = list(mechanism.species_names)  # read by those who load the exported file
         self.transform = transform
         self.corrects_rates: bool = transform.evaluations > 0
         self.network = network
         self.thermo = Thermo(mechanism)
         self.projection = ElementProjection(mechanism)
         self.register_buffer("inert", torch.tensor(mechanism.inert))
+        # Of the training states' features; the largest distance is squared, see `training_range`.
         self.register_buffer("inverse_covariance", torch.zeros(n, n, dtype=torch.float64))
         self.register_buffer("max_mahalanobis", torch.tensor(torch.inf, dtype=torch.float64))
 
     def forward(self, state: Tensor) -> Tensor:
-        """States [T, p, Y] (n, 2 + n_species) [K, Pa, -], float64, dt later."""
+        """The states dt later, (n, 2 + n_species), of states [T, p, Y] (n, 2 + n_species)
+        [K, Pa, -], float64. Raises ValueError for another shape or type."""
         return self.next_state_and_closure(state)[0]
 
     def next_state_and_closure(self, state: Tensor) -> tuple[Tensor, Tensor]:
-        """The states dt later, and what the closure moved of the network's answer (n,), in units of
-        what it may move."""
+        """The states dt later, and the closure's correction of each over its tolerance (n,);
+        infinity where no small correction conserves the elements. See `closure_error`, which also
+        takes into account what the state itself is."""
         self.require_states(state)
         Y = self.normalized(state[:, 2:])
         T, p = state[:, 0], state[:, 1]
@@ -72,12 +81,12 @@ class Surrogate(nn.Module):
         h = self.thermo.enthalpy(T, Y)
         T_next = self.thermo.temperature(h, Y_next, T + change[:, 0])
         later = torch.cat([T_next[:, None], p[:, None], Y_next], dim=1)
-        moved_Y = (Y_next - Y_raw).abs().amax(dim=1)
-        moved_T = (T_next - T - change[:, 0]).abs()
-        may_Y = self.SHARE * (Y_next - Y).abs().amax(dim=1) + self.FLOOR_Y
-        may_T = self.SHARE * (T_next - T).abs() + self.FLOOR_T
-        moved = torch.maximum(moved_Y / may_Y, moved_T / may_T)
-        return later, torch.where(conserves, moved, torch.inf)
+        correction_Y = (Y_next - Y_raw).abs().amax(dim=1)
+        correction_T = (T_next - T - change[:, 0]).abs()
+        tolerance_Y = self.SHARE * (Y_next - Y).abs().amax(dim=1) + self.FLOOR_Y
+        tolerance_T = self.SHARE * (T_next - T).abs() + self.FLOOR_T
+        error = torch.maximum(correction_Y / tolerance_Y, correction_T / tolerance_T)
+        return later, torch.where(conserves, error, torch.inf)
 
     def require_states(self, state: Tensor) -> None:
         """ValueError unless `state` is float64 of shape (n, 2 + n_species)."""
@@ -88,16 +97,17 @@ class Surrogate(nn.Module):
             )
 
     def predicted_change(self, state: Tensor, variables: Tensor) -> Tensor:
-        """Change of the `variables` [T, p, F(Y)] of states over dt as the network says it, before
-        closure."""
+        """The network's prediction of the change of [T, p, F(Y)] over dt, (n, 2 + n_species),
+        before the closure; `variables`: [T, p, F(Y)] of the states."""
         x, qss_change = self.transform.prepared(state, variables)
         return qss_change + self.transform.change(self.network(x).to(torch.float64))
 
     def conserving(self, Y_raw: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
-        """Y_raw with the element masses of Y, (n, n_species) both, and where that went well (n,).
+        """Y_raw projected onto the element masses of Y, (n, n_species) both, and whether the
+        projection converged (n,).
 
-        A prediction that no small correction makes conserve elements is no prediction: the
-        composition stays. States inside the training range do not come near this.
+        Where it did not, the prediction is too far from conservation to be corrected, and the
+        composition stays at Y. States inside the training range do not come near this.
         """
         Y_closed = self.projection(Y_raw, Y)
         conserves = self.projection.error(Y_closed, Y) < 1e-9
@@ -105,13 +115,14 @@ class Surrogate(nn.Module):
 
     @torch.jit.ignore
     def differentiable(self, state: Tensor, h: Tensor) -> Tensor:
-        """`forward` for training through many steps: its values, with a gradient that is cheap.
+        """The values of `forward`, with a gradient that is cheap: for training over many steps.
 
-        `state`: as for `forward`, sum Y = 1 and Y >= 0; `h` (n,) [J/kg]: its enthalpy, which the
-        steps keep, as they keep the elements. The gradient does not go through the iterations of
-        the closure but is that of what they converge to: for Y the projection's linearization, for
-        T that of constant enthalpy, dT_next = -sum_k h_k dY_next_k / cp. Inert species, and where
-        the projection fails all of them, stay: dY_next = dY.
+        `state` (n, 2 + n_species): as for `forward`, with sum Y = 1 and Y >= 0; `h` (n,) [J/kg]:
+        its enthalpy, which stays constant over the steps, as the elements do. The gradient does
+        not pass through the iterations of the closure. It is that of their limit: for Y the
+        projection's linearization, for T constant enthalpy, dT_next = -sum_k h_k dY_next_k / cp.
+        Inert species do not change, nor does any species where the projection fails: there
+        dY_next = dY.
         """
         p, Y = state[:, 1], state[:, 2:]
         variables = self.transform.variables(state)
@@ -128,7 +139,8 @@ class Surrogate(nn.Module):
         return torch.cat([T_next[:, None], p[:, None], Y_next], dim=1)
 
     def normalized(self, Y: Tensor) -> Tensor:
-        """Y clipped at zero and scaled to sum 1: what a transport step leaves is not exact."""
+        """Y (n, n_species) clipped at zero and scaled to sum 1: a transport step leaves small
+        errors in both."""
         Y = Y.clamp(min=0.0)
         return Y / Y.sum(dim=1, keepdim=True)
 
@@ -139,37 +151,36 @@ class Surrogate(nn.Module):
 
     @torch.jit.export
     def trust(self, state: Tensor) -> Tensor:
-        """(n,) bool: the network's answer needs little correction to conserve, `closure_error` is at most
-        1; of a network that sees the state alone, also that the state is `in_training_range`."""
+        """(n,) bool: whether the `closure_error` is at most 1."""
         return self.closure_error(state) <= 1.0
 
     @torch.jit.export
     def closure_error(self, state: Tensor) -> Tensor:
-        """(n,) how much the network's answer is to be doubted: at most 1 is trusted, infinity means
-        that the state is none (not finite, Y < 0, sum Y far from 1) or, where the network sees the
-        state alone, that it is not `in_training_range`. With the rates, networks hold beyond their range.
+        """Error estimate of a step (n,) [-]: the closure's correction over its tolerance. A step
+        with at most 1 is trusted. It is the larger of
 
-        The larger of |Y_next - Y_raw| / (0.07 |Y_next - Y| + 7e-5), largest species each, and
-        |T_next - T_raw| / (0.07 |T_next - T| + 0.7 K): what the closure moves of the network's raw
-        answer, in units of 7 % of the step's change and a floor. It costs a forward call, whose
-        answer `next_state_and_error` gives along.
+            max_k |Y_next - Y_raw|_k / (0.07 max_k |Y_next - Y|_k + 7e-5)
+            |T_next - T_raw| / (0.07 |T_next - T| + 0.7 K)
+
+        with Y_raw, T_raw the network's prediction before the closure. Infinity for a state that is
+        not valid (`is_valid_state`) and, if the network does not correct the reaction rates, for a
+        state that is not `in_training_range`; networks that correct the rates hold beyond it.
+        Costs as much as `forward`; `next_state_and_error` gives both.
         """
         return self.next_state_and_error(state)[1]
 
     @torch.jit.export
     def next_state_and_error(self, state: Tensor) -> tuple[Tensor, Tensor]:
         """The states dt later, as `forward` gives them, and the `closure_error` of each (n,)."""
-        later, moved = self.next_state_and_closure(state)
+        later, error = self.next_state_and_closure(state)
         known = self.is_valid_state(state) if self.corrects_rates else self.in_training_range(state)
-        return later, torch.where(known, moved, torch.inf)
+        return later, torch.where(known, error, torch.inf)
 
     @torch.jit.export
     def in_training_range(self, state: Tensor) -> Tensor:
-        """(n,) bool: the state lies where the training data were.
-
-        Inside the range of every variable, and no farther from their mean, in Mahalanobis distance,
-        than the farthest training state.
-        """
+        """(n,) bool: the state is valid and like those of the training. Every variable of
+        [T, p, F(Y)] is inside its range in training, and the Mahalanobis distance from the mean is
+        at most that of the farthest training state."""
         self.require_states(state)
         variables = self.transform.variables(state)
         x = self.transform.features(variables)
@@ -179,43 +190,28 @@ class Surrogate(nn.Module):
         inside = (
             (variables >= self.transform.low - margin) & (variables <= self.transform.high + margin)
         ).all(dim=1)
-        distance = ((x @ self.inverse_covariance) * x).sum(dim=1)
-        return (
-            inside & (distance <= self.max_mahalanobis * (1.0 + 1e-9)) & self.is_valid_state(state)
-        )
+        near = squared_distance(x, self.inverse_covariance) <= self.max_mahalanobis * (1.0 + 1e-9)
+        return inside & near & self.is_valid_state(state)
 
     def is_valid_state(self, state: Tensor) -> Tensor:
-        """(n,) bool: finite, and mass fractions but for rounding and transport errors."""
-        sound = torch.isfinite(state).all(dim=1) & (state[:, 2:] >= -1e-9).all(dim=1)
-        return sound & ((state[:, 2:].sum(dim=1) - 1.0).abs() < 1e-3)
+        """(n,) bool: all values are finite, no Y is below -1e-9 and sum Y is 1 within 1e-3."""
+        valid = torch.isfinite(state).all(dim=1) & (state[:, 2:] >= -1e-9).all(dim=1)
+        return valid & ((state[:, 2:].sum(dim=1) - 1.0).abs() < 1e-3)
 
     @torch.jit.ignore
     def fit_trust(self, chunks: Iterable[Tensor]) -> None:
-        """Set the limits of `in_training_range` from the training states, (n, 2 + n_species) each, streamed.
-
-        The transform must have been fitted. The covariance is damped by 1e-4 of a standardised
-        variance, which keeps combinations that hardly vary from ruling alone.
-        """
-        n = len(self.transform.mean)
-        damped = self.transform.covariance + 1e-4 * torch.eye(n, dtype=torch.float64)
-        self.inverse_covariance.copy_(torch.linalg.inv(damped))
-        farthest = torch.zeros((), dtype=torch.float64)
-        for state in chunks:
-            x = self.transform.features(self.transform.variables(state))
-            farthest = torch.maximum(farthest, ((x @ self.inverse_covariance) * x).sum(dim=1).max())
+        """Set the limits of `in_training_range` from the training states, (n, 2 + n_species) each,
+        streamed. The transform must have been fitted to them."""
+        self.inverse_covariance.copy_(damped_inverse(self.transform.covariance))
+        farthest = range_of_states(self.transform, self.inverse_covariance, chunks)[2]
         self.max_mahalanobis.copy_(farthest)
 
     @torch.jit.ignore
     def narrow_trust(self, chunks: Iterable[Tensor]) -> None:
-        """Keep of what is `in_training_range` no more than the range of these states, (n, 2 + n_species) each,
-        streamed, and the distance of the farthest of them."""
-        t, farthest = self.transform, torch.zeros((), dtype=torch.float64)
-        low, high = torch.full_like(t.low, torch.inf), torch.full_like(t.high, -torch.inf)
-        for state in chunks:
-            v = t.variables(state)
-            low, high = torch.minimum(low, v.amin(0)), torch.maximum(high, v.amax(0))
-            x = t.features(v)
-            farthest = torch.maximum(farthest, ((x @ self.inverse_covariance) * x).sum(dim=1).max())
+        """Restrict `in_training_range` to the range of these states, (n, 2 + n_species) each,
+        streamed; what was outside before stays outside."""
+        t = self.transform
+        low, high, farthest = range_of_states(t, self.inverse_covariance, chunks)
         t.low.copy_(torch.maximum(t.low, torch.minimum(low, t.high)))
         t.high.copy_(torch.minimum(t.high, torch.maximum(high, t.low)))
         self.max_mahalanobis.copy_(torch.minimum(self.max_mahalanobis, farthest))

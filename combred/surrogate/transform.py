@@ -1,7 +1,7 @@
-"""What the network sees and says: Box-Cox, standardisation and the signed power, invertible.
+"""The transform of states to network inputs and of changes to network targets, and its inverse.
 
-Takes states; gives float64 features and targets. Everything needed to undo a transform is a
-buffer of the module, so that it travels inside the exported file.
+Takes states [T, p, Y]; gives standardised features, and targets by the signed power. All numbers
+that the inverse needs are buffers of the module, so that they are part of the exported file.
 """
 
 from collections.abc import Iterable
@@ -13,11 +13,16 @@ from torch import Tensor, nn
 from combred.chemistry.mechanism import Mechanism
 from combred.surrogate.quasi_steady import QuasiSteadyState
 
+# Of networks that are trained now; a stored network has its own.
+BOXCOX = 0.1  # exponent lambda of the Box-Cox transform of Y
+FLOOR = 1e-13  # mass fractions below are treated as this
+POWER = 1 / 3  # exponent of the signed power of the target; 1 is worse (docs/findings.md)
+
 
 class BoxCox(nn.Module):
     """F(Y) = (max(Y, floor)^lam - 1) / lam, and its inverse (Box & Cox, JRSS B 26, 1964).
 
-    `lam` in (0, 1]; `floor`: mass fractions below it are integrator noise.
+    `lam` in (0, 1]; `floor` > 0: mass fractions below it are noise of the integrator.
     """
 
     def __init__(self, lam: float, floor: float):
@@ -25,33 +30,37 @@ class BoxCox(nn.Module):
         self.lam, self.floor = lam, floor
 
     def forward(self, Y: Tensor) -> Tensor:
+        """F of mass fractions Y, of any shape."""
         return (Y.clamp(min=self.floor) ** self.lam - 1.0) / self.lam
 
     def inverse(self, F: Tensor) -> Tensor:
+        """Y >= 0 of F, of any shape; 0 for F below -1 / lam."""
         return (1.0 + self.lam * F).clamp(min=0.0) ** (1.0 / self.lam)
 
 
 def signed_power(x: Tensor, power: float) -> Tensor:
-    """sign(x) |x|^power."""
+    """sign(x) |x|^power, of any shape."""
     return torch.sign(x) * x.abs() ** power
 
 
 class StateTransform(nn.Module):
-    """Features x = ([T, p, F(Y)] - mean) / std of a state, (n, 2 + n_species), and of their change
-    over dt the target z = sign(d) |d|^power, d = change / scale.
+    """Features of a state, (n, 2 + n_species), and targets of the change over dt, the same shape.
 
-    The mean of the change is not subtracted: zero change stays zero. With power < 1 this is the
-    generalised Box-Cox transform of Yi et al. (arXiv 2512.05685): small changes stay visible;
-    power 1 is the plain target. Columns that never change have scale 1. The features' mean,
-    covariance and range are kept, to tell where the training data were.
+        x = (v - mean) / std,  v = [T, p, F(Y)]
+        z = sign(d) |d|^power,  d = (v(t + dt) - v(t)) / scale
 
-    With `qss`, the quasi-steady change is taken from d: the network learns
-    what is left. It sees the quasi-steady change, as if it were a target, and the stiffness beside x.
+    `scale` is the standard deviation of the change, 1 for a variable that never changes. The mean
+    of the change is not subtracted, so that zero change is zero. With power < 1 this is the
+    generalised Box-Cox transform of Yi et al. (arXiv 2512.05685), which resolves small changes;
+    power 1 is the linear target. Mean, covariance and range of the features also define the
+    training range (`combred.surrogate.training_range`).
+
+    With `qss` the quasi-steady-state (QSS) change is subtracted from the change, and the network
+    learns the rest. Its inputs are then x, the transformed QSS change, and the stiffness.
     """
 
-    LARGEST: Final[float] = (
-        1e3  # quasi-steady change in units of scale; those of states stay below 25
-    )
+    # Bound of the QSS change over `scale`; that of training states stays below 25.
+    LARGEST: Final[float] = 1e3
 
     def __init__(
         self,
@@ -68,10 +77,10 @@ class StateTransform(nn.Module):
         self.qss = qss
         self.n_inputs: int = n
         if qss is not None:
-            seen = len(qss.columns) + len(qss.reactive)
-            self.n_inputs = n + seen
-            self.register_buffer("qss_mean", torch.zeros(seen))
-            self.register_buffer("qss_std", torch.ones(seen))
+            n_qss = len(qss.columns) + len(qss.reactive)
+            self.n_inputs = n + n_qss
+            self.register_buffer("qss_mean", torch.zeros(n_qss))
+            self.register_buffer("qss_std", torch.ones(n_qss))
         for name in ("mean", "low", "high"):
             self.register_buffer(name, torch.zeros(n, dtype=torch.float64))
         for name in ("std", "scale"):
@@ -80,7 +89,7 @@ class StateTransform(nn.Module):
 
     @property
     def evaluations(self) -> int:
-        """Evaluations of the reaction rates; 0: the network sees the state alone."""
+        """Evaluations of the reaction rates in a step; 0: the input is the state alone."""
         return self.qss.evaluations if self.qss is not None else 0
 
     def variables(self, state: Tensor) -> Tensor:
@@ -88,26 +97,27 @@ class StateTransform(nn.Module):
         return torch.cat([state[:, :2], self.boxcox(state[:, 2:])], dim=1)
 
     def features(self, variables: Tensor) -> Tensor:
-        """Standardised network input of `variables`."""
+        """Standardised `variables`, (n, 2 + n_species)."""
         return (variables - self.mean) / self.std
 
     def inputs(self, state: Tensor) -> Tensor:
-        """What the network is given for states [T, p, Y]: (n, n_inputs), float32."""
+        """The network inputs (n, n_inputs), float32, of states [T, p, Y]."""
         return self.prepared(state, self.variables(state))[0]
 
     def prepared(self, state: Tensor, variables: Tensor) -> tuple[Tensor, Tensor]:
-        """What the network is given for states whose `variables` are known, (n, n_inputs), float32,
-        and the quasi-steady change of the variables, (n, 2 + n_species), zero without rates."""
+        """The network inputs (n, n_inputs), float32, of states whose `variables` are given, and the
+        QSS change of these variables (n, 2 + n_species), zero without `qss`."""
         x, base = self.features(variables).to(torch.float32), torch.zeros_like(variables)
         if self.qss is not None:
-            seen, told = self.qss_features(state)
-            x = torch.cat([x, (seen - self.qss_mean) / self.qss_std], dim=1)
-            base = base.index_copy(1, self.qss.columns, told.to(base.dtype))
+            raw, change = self.qss_features(state)
+            x = torch.cat([x, (raw - self.qss_mean) / self.qss_std], dim=1)
+            base = base.index_copy(1, self.qss.columns, change.to(base.dtype))
         return x, base
 
     def qss_features(self, state: Tensor) -> tuple[Tensor, Tensor]:
-        """What the rates foretell of states: as inputs that are not standardised yet, and the
-        change of those variables that change; float32, without gradient."""
+        """The network inputs that come from the QSS step, not yet standardised, (n, 1 + 2
+        n_reactive), and the QSS change of T and the reactive F(Y), (n, 1 + n_reactive); float32,
+        without gradient."""
         state = state.detach()
         Y = state[:, 2:].clamp(min=self.boxcox.floor)
         change, stiffness = self.qss(state[:, 0], state[:, 1], Y)
@@ -116,7 +126,7 @@ class StateTransform(nn.Module):
         return torch.cat([signed_power(d, self.power), stiffness], dim=1), d * scale
 
     def target(self, change: Tensor) -> Tensor:
-        """What the network learns, of a change of `variables` over dt (less the quasi-steady one)."""
+        """The network target of a change of `variables` over dt, less the QSS change."""
         return signed_power(change / self.scale, self.power)
 
     def change(self, target: Tensor) -> Tensor:
@@ -124,9 +134,11 @@ class StateTransform(nn.Module):
         return signed_power(target, 1.0 / self.power) * self.scale
 
     def fit(self, pairs: Iterable[tuple[Tensor, Tensor]]) -> "StateTransform":
-        """Set mean, std, covariance, range and scale from pairs (state, state dt later), streamed.
+        """Set mean, std, covariance, range and scale from pairs (states, states dt later), each
+        (n, 2 + n_species), streamed. Returns self.
 
-        The moments are summed in float64 about the first chunk's mean. Returns self.
+        The moments are summed in float64 about the first chunk's mean. Raises ValueError for fewer
+        than two states.
         """
         n, total, outer, shift = 0, None, None, None
         changed = torch.zeros_like(self.mean)
@@ -157,14 +169,14 @@ class StateTransform(nn.Module):
         return self
 
     def fit_qss(self, states: Iterable[Tensor]) -> None:
-        """Set mean and standard deviation of the quasi-steady prediction, from states, streamed; after
-        `fit`. Without `qss` nothing is to be done."""
+        """Set mean and standard deviation of `qss_features` from states (n, 2 + n_species),
+        streamed, after `fit`. Without `qss` does nothing."""
         if self.qss is None:
             return
         n, total, squared = 0, torch.zeros(()), torch.zeros(())
         for state in states:
-            seen = self.qss_features(state)[0].double()
-            n, total, squared = n + len(seen), total + seen.sum(0), squared + (seen**2).sum(0)
+            raw = self.qss_features(state)[0].double()
+            n, total, squared = n + len(raw), total + raw.sum(0), squared + (raw**2).sum(0)
         mean = total / n
         std = (squared / n - mean**2).clamp(min=0.0).sqrt()
         self.qss_mean.copy_(mean)
@@ -174,12 +186,13 @@ class StateTransform(nn.Module):
 def make_transform(
     mechanism: Mechanism, dt: float, boxcox: float, floor: float, power: float, kinetics: int
 ) -> StateTransform:
-    """A transform to be fitted, for states of a mechanism and steps of dt [s]; `kinetics`:
-    evaluations of the reaction rates, 0 to 2."""
+    """A `StateTransform`, not yet fitted, for states of a mechanism and steps of dt [s]. `boxcox`:
+    exponent of F, in (0, 1]; `floor` and `power` as there; `kinetics`: evaluations of the reaction
+    rates, 0, 1 or 2."""
     qss = QuasiSteadyState(mechanism, dt, boxcox, floor, kinetics) if kinetics else None
     return StateTransform(mechanism.n_species, boxcox, floor, power, qss)
 
 
 def _positive(spread: Tensor, size: Tensor) -> Tensor:
-    """Spread, or 1 where it is nothing but rounding."""
+    """Spread, or 1 where it is only rounding of values of this size."""
     return torch.where(spread > 1e-12 * size + 1e-300, spread, torch.ones_like(spread))

@@ -1,1 +1,1 @@
-"""Training a network: loop, batches, losses, optimizers, schedules, checkpoints, devices."""
+"""Training of a network: loop, batches, losses, optimisers, schedules, checkpoints, devices."""

@@ -1,6 +1,6 @@
-"""The rows of a state file as training sees them: encoded, in batches, some of them held out.
+"""Batches of training rows, encoded as network inputs and targets.
 
-Takes a `StateTable` and a `StateTransform`; gives network inputs and targets.
+Takes a `StateTable`, a `StateTransform` and a mask of rows; gives the batch of every step.
 """
 
 from collections.abc import Iterator
@@ -10,13 +10,12 @@ import torch
 from torch import Tensor
 
 from combred.dataset.states import CHUNK, FLAME, Block, StateTable
-from combred.surrogate.network import Network
 from combred.surrogate.transform import StateTransform
-from combred.training.losses import LOSSES
 
 
 def fit_transform(transform: StateTransform, table: StateTable, held_out: np.ndarray) -> None:
-    """Fit a transform to the training rows, streamed."""
+    """Fit a transform, in place, to the training rows of a state file, streamed. `held_out`
+    (n_rows,) bool: rows that are left out."""
     transform.fit(
         (torch.from_numpy(block.state()), torch.from_numpy(block.next_state()))
         for block in table.chunks(keep=~held_out)
@@ -24,8 +23,16 @@ def fit_transform(transform: StateTransform, table: StateTable, held_out: np.nda
     transform.fit_qss(torch.from_numpy(block.state()) for block in table.chunks(keep=~held_out))
 
 
+def l1_loss(prediction: Tensor, target: Tensor) -> Tensor:
+    """The training loss: the mean absolute error, over all elements of both (n, 2 + n_species).
+
+    The mean squared error was worse in every comparison made here (docs/findings.md).
+    """
+    return (prediction - target).abs().mean()
+
+
 def encode(transform: StateTransform, block: Block) -> tuple[Tensor, Tensor]:
-    """Network input and target, float32, of the rows of a block."""
+    """Network inputs (n, n_inputs) and targets (n, 2 + n_species), float32, of a block of rows."""
     state = torch.from_numpy(block.state())
     v = transform.variables(state)
     change = transform.variables(torch.from_numpy(block.next_state())) - v
@@ -33,12 +40,13 @@ def encode(transform: StateTransform, block: Block) -> tuple[Tensor, Tensor]:
     return x, transform.target(change - qss_change).float()
 
 
-class Rows:
-    """Encoded rows of a state file, in memory or, if there are too many, in shuffled buffers; those
-    of unperturbed flames `flame_oversampling` times.
+class RowBatches:
+    """Yields batches of encoded rows of a state file.
 
-    The batch of a step depends on seed and step alone, so that a resumed run sees what the
-    uninterrupted one would have seen.
+    `keep` (n_rows,) bool: the rows to train on; those of unperturbed flames count
+    `flame_oversampling` times. All are held in memory, or, if there are more than `memory_rows`,
+    one buffer at a time, of chunks drawn anew in each epoch. The batch of a step depends on seed
+    and step alone, so that a resumed training gets the batches of the uninterrupted one.
     """
 
     def __init__(
@@ -61,11 +69,12 @@ class Rows:
         self._loaded: tuple[tuple[int, ...], Tensor, Tensor] | None = None
 
     def visits(self, samplers: np.ndarray) -> np.ndarray:
-        """How often rows of these samplers (n,) are seen in an epoch."""
+        """How often a row of each of these samplers (n,) occurs in an epoch."""
         return np.where(samplers == FLAME, self.flame_oversampling, 1)
 
     def load(self, chunks: list[int]) -> tuple[Tensor, Tensor]:
-        """Encoded rows of the chunks that start at the given rows; the last ones are kept."""
+        """Encoded rows of the chunks that start at the given rows. The result of the last call is
+        kept."""
         key = tuple(chunks)
         if self._loaded is None or self._loaded[0] != key:
             self._loaded = None
@@ -81,8 +90,8 @@ class Rows:
         return self._loaded[1:]
 
     def batches(self, sizes: list[int], first: int) -> Iterator[tuple[Tensor, Tensor]]:
-        """The batches of steps first, first + 1, ...; `sizes[step]` rows each (fewer where a
-        buffer has fewer)."""
+        """The batches (inputs, targets) of the steps `first`, `first` + 1, ...; `sizes[step]` rows
+        each, or all of a buffer that has fewer."""
         step, epoch = 0, 0
         while step < len(sizes):
             for index, (chunks, rows) in enumerate(self._buffers(epoch)):
@@ -102,7 +111,8 @@ class Rows:
             epoch += 1
 
     def _buffers(self, epoch: int) -> list[tuple[list[int], int]]:
-        """Groups of chunks that fit in memory: one group of all, or a fresh shuffle each epoch."""
+        """Chunks and number of rows of each buffer of an epoch: one buffer if all rows fit in
+        memory, else the chunks in random order."""
         if self.rows <= self.memory_rows:
             return [([start for start, _ in self._chunks], self.rows)]
         rng = np.random.default_rng([self.seed, 3, epoch])
@@ -117,44 +127,3 @@ class Rows:
     def _permutation(self, rows: int, epoch: int, index: int) -> Tensor:
         rng = np.random.default_rng([self.seed, 4, epoch, index])
         return torch.from_numpy(rng.permutation(rows)).to(self.device)
-
-
-class ValidationLoss:
-    """Mean loss over held-out rows, at most 20,000 of them, whole and by sampler."""
-
-    def __init__(
-        self,
-        table: StateTable,
-        transform: StateTransform,
-        held_out: np.ndarray,
-        loss: str,
-        device: torch.device,
-    ):
-        if not held_out.any():
-            raise ValueError(
-                "these states are of one trajectory, and none can be held out: sample more than "
-                "one (sampling.ignitions)"
-            )
-        self.loss = LOSSES[loss]
-        rows = np.flatnonzero(held_out)
-        chosen = np.zeros(table.rows, dtype=bool)
-        chosen[rows[:: max(1, len(rows) // 20_000)]] = True
-        blocks = list(table.chunks(keep=chosen))
-        encoded = [encode(transform, block) for block in blocks]
-        self.x, self.z = (torch.cat(side).to(device) for side in zip(*encoded, strict=True))
-        self.samplers = np.concatenate([block.sampler for block in blocks])
-        self.names = [str(name) for name in table.attributes["samplers"]]
-
-    def __call__(self, network: Network) -> dict:
-        loss_of = self.loss
-        with torch.no_grad():
-            parts = [network(x) for x in self.x.split(4096)]
-            prediction = torch.cat(parts)
-            by_sampler = {}
-            for i in np.unique(self.samplers):
-                rows = torch.from_numpy(self.samplers == i).to(self.x.device)
-                by_sampler[self.names[i]] = float(loss_of(prediction[rows], self.z[rows]))
-            return {
-                "validation": float(loss_of(prediction, self.z)),
-                "validation_by_sampler": by_sampler,
-            }

@@ -1,4 +1,4 @@
-"""Where training runs: the device, the processes of torchrun, and the precision."""
+"""The device of a training, the processes of torchrun, and the numerical precision."""
 
 import os
 from dataclasses import dataclass
@@ -10,7 +10,8 @@ import torch
 
 @dataclass(frozen=True)
 class Device:
-    """Where training runs: the torch device, and this process among those of torchrun."""
+    """The torch device of this process; its rank and the number of processes (`world`) of
+    torchrun."""
 
     device: torch.device
     rank: int = 0
@@ -18,11 +19,13 @@ class Device:
 
     @property
     def leads(self) -> bool:
+        """Whether this is the process that writes files and prints."""
         return self.rank == 0
 
 
 def open_device() -> Device:
-    """CUDA if there is one, else CPU; joins the process group when started by torchrun."""
+    """The device: CUDA if available, else CPU. Joins the process group if torchrun started this
+    process."""
     world = int(os.environ.get("WORLD_SIZE", "1"))  # set by torchrun, not by users
     cuda = torch.cuda.is_available()
     if world == 1:
@@ -31,14 +34,15 @@ def open_device() -> Device:
     if cuda:
         torch.cuda.set_device(local)
     if not torch.distributed.is_initialized():
-        # The others wait while the first process samples and validates: long.
+        # The other processes wait for hours while the first one samples and validates.
         backend, patience = "nccl" if cuda else "gloo", timedelta(days=7)
         torch.distributed.init_process_group(backend, timeout=patience)
     return Device(torch.device(f"cuda:{local}" if cuda else "cpu"), rank, world)
 
 
 def resolve_precision(precision: str, device: torch.device) -> tuple[str, str]:
-    """The precision that "auto" stands for, and the reason, for the log."""
+    """The precision, "float32" or "bf16", and the reason for it, to be printed. `precision`: one
+    of these, or "auto", which takes bf16 where the hardware has bf16 arithmetic."""
     if precision != "auto":
         return precision, "asked for"
     if device.type == "cuda":

@@ -1,11 +1,12 @@
-"""The optimisers of a training: Adam, SOAP, and Muon for the wide layers of a network.
+"""The optimisers of a training: Adam, SOAP, and Muon for wide layers.
 
-Takes a `Network` and the name of an optimiser; gives one object that `training` steps and saves.
+Takes a `Network`; gives an `Optimizers`, which the training loop steps and saves.
 
-What a state's features have in common (temperature, and twenty mass fractions that rise and fall
-together) makes the loss steep in few directions and flat in most. Adam, which scales every weight
-by itself, is slow in the flat ones; SOAP takes Adam's step in the eigenbasis of each layer's
-gradients, Muon makes the singular values of each layer's step equal (docs/findings.md).
+The features of a state are strongly correlated: temperature and some twenty mass fractions rise
+and fall together. The loss is therefore steep in few directions and flat in most. Adam scales
+every weight separately and is slow in the flat directions. SOAP takes Adam's step in the eigenbasis
+of each layer's gradients. Muon makes the singular values of each layer's step equal
+(docs/findings.md).
 """
 
 from collections.abc import Iterable
@@ -15,46 +16,46 @@ from torch import nn
 
 from combred.surrogate.network import Network
 
-# Steps between renewals of SOAP's bases, as in the paper's experiments.
+# Steps between updates of SOAP's eigenbases, as in the paper's experiments.
 SOAP_EVERY = 10
-# Muon's step of a layer has this spectral norm per unit of learning rate, whatever the width; at a
-# width of 400 every weight then moves by 0.2 of the rate, root mean square, as with Adam.
+# Spectral norm of Muon's step of a layer over the learning rate, for any width. At a width of 400
+# the root mean square step of a weight is then 0.2 of the rate, as with Adam.
 MUON_NORM = 4.0
-# With Muon, SOAP takes the first and the last layer and keeps a basis of their narrow side alone.
+# With Muon, SOAP trains the first and the last layer, and has a basis only for sides up to this.
 NARROW = 128
 
 
 class Optimizers:
-    """Several torch optimisers, each of its own parameters, as one.
+    """Several torch optimisers, each for its own parameters, used as one.
 
-    `parts`: the optimisers, and the factor of the learning rate that each takes.
+    `parts`: pairs of an optimiser and the factor that multiplies its learning rate.
     """
 
     def __init__(self, parts: Iterable[tuple[torch.optim.Optimizer, float]]):
         self.parts = list(parts)
 
     def set_rate(self, rate: float) -> None:
-        """The learning rate of the next step."""
+        """Set the learning rate of the next step."""
         for optimizer, factor in self.parts:
             for group in optimizer.param_groups:
                 group["lr"] = rate * factor
 
     def zero_grad(self) -> None:
-        """Forget the gradients."""
+        """Delete the gradients."""
         for optimizer, _ in self.parts:
             optimizer.zero_grad(set_to_none=True)
 
     def step(self) -> None:
-        """One step from the gradients."""
+        """Make one step with the gradients that the parameters hold."""
         for optimizer, _ in self.parts:
             optimizer.step()
 
     def state_dict(self) -> list[dict]:
-        """What a training resumes from."""
+        """The states of all parts, for a checkpoint."""
         return [optimizer.state_dict() for optimizer, _ in self.parts]
 
     def load_state_dict(self, states: list[dict]) -> None:
-        """Take up what `state_dict` gave."""
+        """Restore what `state_dict` returned."""
         for (optimizer, _), state in zip(self.parts, states, strict=True):
             optimizer.load_state_dict(state)
 
@@ -66,15 +67,15 @@ def adam(network: Network) -> Optimizers:
 
 def soap(network: Network) -> Optimizers:
     """SOAP (Vyas et al., ICLR 2025, arXiv 2409.11321, algorithm 3): Adam in the eigenbasis of
-    Shampoo's two factors of each weight matrix; biases by Adam. A step costs some m n (m + n) and
-    every tenth m^3 + n^3 for an (m, n) layer: for layers up to about a thousand wide."""
+    Shampoo's two factors of each weight matrix; Adam for biases. For an (m, n) layer a step costs
+    about m n (m + n) operations, and every tenth m^3 + n^3 more: suited to widths up to 1000."""
     return Optimizers([(_soap(network.parameters()), 1.0)])
 
 
 def muon(network: Network) -> Optimizers:
-    """Muon (Jordan et al. 2024) for the weights between hidden layers: the momentum of the
-    gradients, its singular values set to one by Newton and Schulz's iteration. SOAP for the first
-    and the last layer, on their narrow side, Adam for the biases."""
+    """Muon (Jordan et al. 2024) for the weights between hidden layers: the step is the momentum of
+    the gradients with singular values set to one by Newton-Schulz iteration. SOAP for the first
+    and the last layer, with a basis of their narrow side; Adam for biases."""
     hidden = [layer.weight for layer in network.layers[1:-1]]
     between = {id(weight) for weight in hidden}
     others = [p for p in network.parameters() if id(p) not in between]
@@ -86,7 +87,7 @@ def muon(network: Network) -> Optimizers:
 
 
 def _soap(parameters: Iterable[nn.Parameter], widest: int = 1 << 30) -> torch.optim.Optimizer:
-    from pytorch_optimizer import SOAP  # half a second, and wanted by trainings alone
+    from pytorch_optimizer import SOAP  # takes half a second, and only trainings need it
 
     return SOAP(
         parameters,

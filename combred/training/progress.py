@@ -1,8 +1,15 @@
-"""How far a training is, and what it goes on from when it was interrupted."""
+"""How far a training has come, and the checkpoint from which it resumes.
 
+Takes what the training loop holds (network, optimisers, numbers); writes one file beside the
+metrics, and reads it back for the same training only.
+"""
+
+import hashlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+import numpy as np
 
 from combred.checkpoint import load_checkpoint, save_checkpoint
 from combred.config import TrainingSettings
@@ -13,21 +20,24 @@ from combred.training.optimizers import Optimizers
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a training is: steps done, sum and number of the losses since the last line of
-    metrics, samples seen, seconds taken, and the sum of the losses of segments."""
+    """How far a training has come: steps done; since the last line of metrics the sum of the losses
+    of rows (`row_loss`) and of segments (`rollout_loss`), and their number (`count`); samples seen
+    and seconds taken in all."""
 
     step: int = 0
-    running: float = 0.0
+    row_loss: float = 0.0
     count: int = 0
     seen: int = 0
     seconds: float = 0.0
-    rollouts: float = 0.0
+    rollout_loss: float = 0.0
 
 
 class TrainingCheckpoint:
-    """Weights, optimisers and progress beside the metrics; the first process writes, all read.
+    """Weights, optimisers and progress in a file beside the metrics. The first process writes it,
+    all processes read it.
 
-    `made_from`: rows and provenance of the states, and what else the outcome depends on.
+    `made_from`: what the outcome depends on besides network, settings and seed, such as the
+    provenance of the states.
     """
 
     def __init__(
@@ -45,7 +55,8 @@ class TrainingCheckpoint:
         self.signature = repr((network.widths, outcome_settings(settings), seed, made_from))
 
     def resume(self) -> Progress:
-        """Load the checkpoint if there is one; returns how far it is."""
+        """Load the checkpoint, if there is one, into network and optimisers; returns its progress.
+        Removes lines of metrics that were written after it. ValueError for another training's."""
         progress = Progress()
         mend = "name another run with run=NAME"
         stored = load_checkpoint(self.path, self.signature, mend, self.device.device)
@@ -80,19 +91,24 @@ class TrainingCheckpoint:
 
 
 def outcome_settings(settings: TrainingSettings) -> dict:
-    """The settings that decide the outcome of a training, as opposed to how it is watched; those of
-    segments only where segments are marched."""
-    without = ["checkpoint_seconds", "evaluate_every"]
-    if not settings.rollout_steps:
+    """The settings that decide the outcome of a training. Intervals of metrics and checkpoints do
+    not, nor do settings of the rollout loss where it is not used."""
+    without = ["checkpoint_seconds"]
+    if not settings.rollout_share:
         without += [k for k in asdict(settings) if k.startswith("rollout_")]
     return {k: v for k, v in asdict(settings).items() if k not in without}
 
 
+def digest_of_rows(rows: np.ndarray) -> str:
+    """A short hash of a choice of rows (n,) bool."""
+    return hashlib.sha256(np.packbits(rows).tobytes()).hexdigest()[:16]
+
+
 def checkpoint_of(metrics: Path) -> Path:
-    """Where the checkpoint of a training lies."""
+    """Path of the checkpoint of the training with these metrics."""
     return metrics.with_suffix(".checkpoint")
 
 
 def forget_checkpoint(metrics: Path) -> None:
-    """Remove a checkpoint once its result is saved."""
+    """Remove a checkpoint, if there is one, once its result is saved."""
     checkpoint_of(metrics).unlink(missing_ok=True)

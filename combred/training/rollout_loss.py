@@ -1,7 +1,7 @@
-"""The loss of many steps: the surrogate marched from states of a trajectory, against CVODE.
+"""The rollout loss: the error of the surrogate after many steps along a trajectory segment.
 
-Takes the segments of `combred.dataset.segments`; gives the term that training adds to the loss of one step.
-One step's loss does not see that errors of many steps add up, or feed on each other.
+Takes the segments of `combred.dataset.segments`, which CVODE computed; gives the term that training
+adds to the loss of one step. The loss of one step does not see how errors accumulate.
 """
 
 import copy
@@ -10,23 +10,25 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from combred.config import TrainingSettings
 from combred.dataset.segments import Segments, offsets
 from combred.surrogate.surrogate import Surrogate
 
+BATCH = 256  # segments of a training step
+FLOOR = 1e-3  # added to the change that an error is relative to, in standard changes a step
+
 
 class RolloutLoss(nn.Module):
-    """The relative error of the change over K' steps, mean over K' = 1, 2, 4, ..., K = `steps`:
+    """The relative error of the change over k steps, mean over k = 1, 2, 4, ..., `steps`:
 
-        L = mean min(|v_K' - v_K'^ref| / (|v_K'^ref - v_0| + floor K' scale), 10)
+        L = mean min(|v_k - v_k^ref| / (|v_k^ref - v_0| + floor k scale), 10)
 
-    v = [T, p, F(Y)], v_0 the state that a segment begins with, v_K' what the whole surrogate, its
-    closure inside, makes of it in K' steps, v_K'^ref what CVODE does; `scale` is the transform's.
-    The mean is over the segments and over the variables that change: not p, not inert species.
-    Gradients pass through all steps (`Surrogate.differentiable`); what is beyond 10 has none, and
-    is left to the loss of one step.
+    with v = [T, p, F(Y)]: v_0 at the beginning of a segment, v_k after k steps of the surrogate,
+    closure included, v_k^ref after k steps of CVODE; `scale` is that of the transform, and `floor`
+    [-] a share of it. The mean is over the segments and over the variables that change, which
+    excludes p and inert species. Gradients pass through all steps (`Surrogate.differentiable`). An
+    error beyond 10 has no gradient; only the loss of one step reduces it.
 
-    The network is shared with `surrogate`; all else is a copy, which can be on another device.
+    The network is shared with `surrogate`. All else is a copy, which can be on another device.
     """
 
     WORST = 10.0
@@ -36,14 +38,14 @@ class RolloutLoss(nn.Module):
         self.surrogate = copy.deepcopy(surrogate)
         self.surrogate.network = surrogate.network
         self.offsets, self.floor = offsets(steps), floor
-        changing = surrogate.transform.scale != 1.0  # of a column that never changes it is 1
+        changing = surrogate.transform.scale != 1.0  # 1: the variable never changes
         changing[1] = False
         changing[2:] &= ~surrogate.inert
         self.register_buffer("changing", changing)
 
     def forward(self, segments: Tensor) -> Tensor:
-        """The loss of segments (n, 1 + n_offsets, 2 + n_species): the states at 0, 1, 2, 4, ...,
-        `steps` (or farther, which is left aside) times dt, float64."""
+        """The loss of segments (n, m, 2 + n_species), float64: the states [T, p, Y] at 0, 1, 2, 4,
+        ..., `steps` times dt. Later states are ignored."""
         transform, first = self.surrogate.transform, segments[:, 0]
         h = self.surrogate.thermo.enthalpy(first[:, 0], first[:, 2:])
         before = transform.variables(first)
@@ -59,7 +61,7 @@ class RolloutLoss(nn.Module):
 
 
 class Rollouts:
-    """What a training needs to march segments: their batches and their loss.
+    """Batches of trajectory segments for a training, and their `RolloutLoss`.
 
     The batch of a step depends on seed and step alone, as that of the rows does.
     """
@@ -68,18 +70,17 @@ class Rollouts:
         self,
         surrogate: Surrogate,
         segments: Segments,
-        settings: TrainingSettings,
         seed: int,
         device: torch.device,
+        batch: int = BATCH,
     ):
-        wanted = len(offsets(settings.rollout_steps))
-        self.loss = RolloutLoss(surrogate, settings.rollout_steps, settings.rollout_floor)
+        self.loss = RolloutLoss(surrogate, segments.steps, FLOOR)
         self.loss.to(device)
-        self.states = torch.from_numpy(segments.states[:, :wanted]).to(device)
-        self.provenance, self.seed, self.batch = segments.provenance, seed, settings.rollout_batch
+        self.states = torch.from_numpy(segments.states).to(device)
+        self.provenance, self.seed, self.batch = segments.provenance, seed, batch
 
     def __call__(self, step: int, rank: int = 0, world: int = 1) -> Tensor:
-        """The loss of the segments of a step; of every `world`-th of them where ranks share them."""
+        """The loss of the segments of a step; with `world` processes, of the share of `rank`."""
         rng = np.random.default_rng([self.seed, 8, step])
         chosen = torch.from_numpy(rng.integers(0, len(self.states), self.batch)[rank::world])
         return self.loss(self.states[chosen.to(self.states.device)])

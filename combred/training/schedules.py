@@ -1,24 +1,29 @@
-"""Learning rate and batch size of every step of a training."""
+"""Learning rate and batch size of every step of a training.
+
+Takes `TrainingSettings`; gives numbers that depend on the step alone.
+"""
 
 import numpy as np
 
 from combred.config import TrainingSettings
 
+WARMUP = 0.02  # share of the steps over which the learning rate rises from 0
+LR_FINAL = 1e-6  # learning rate at the end of the cosine
+
 
 def learning_rate(settings: TrainingSettings, step: int) -> float:
-    """The rate of a step: linear warm-up, then a cosine to lr_final, or steps of `decay`."""
-    warm = settings.warmup * settings.steps
+    """Learning rate of a step: a linear warm-up to `lr`, then a cosine to `LR_FINAL`."""
+    warm = WARMUP * settings.steps
     if step < warm:
         return settings.lr * (step + 1) / (warm + 1)
-    if settings.schedule == "step":
-        return settings.lr * settings.decay ** (step // settings.decay_every)
     done = (step - warm) / max(settings.steps - warm, 1)
     fall = 0.5 * (1 + np.cos(np.pi * done))
-    return settings.lr_final + (settings.lr - settings.lr_final) * float(fall)
+    return LR_FINAL + (settings.lr - LR_FINAL) * float(fall)
 
 
 def batch_sizes(settings: TrainingSettings) -> list[int]:
-    """The batch size of every step: a geometric growth over phases of equal length."""
+    """Batch size of every step: from `batch` to `batch_final` in a geometric series, over
+    `batch_phases` phases of equal length."""
     ratio = settings.batch_final / settings.batch
     phases = settings.batch_phases
     sizes = []

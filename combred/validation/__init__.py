@@ -1,1 +1,26 @@
-"""What is compared with CVODE, how it is stored, and what is accepted."""
+"""Validation: comparison with CVODE, acceptance criteria, timing, and storage of the results."""
+
+from combred.validation.acceptance import (
+    AcceptanceCriteria,
+    References,
+    draw_flames,
+    draw_ignitions,
+    judge,
+)
+from combred.validation.storage import read_flames, read_rollouts, write_flames, write_rollouts
+from combred.validation.timing import compare_times, scripted, time_per_state
+
+__all__ = [
+    "AcceptanceCriteria",
+    "References",
+    "compare_times",
+    "draw_flames",
+    "draw_ignitions",
+    "judge",
+    "read_flames",
+    "read_rollouts",
+    "scripted",
+    "time_per_state",
+    "write_flames",
+    "write_rollouts",
+]

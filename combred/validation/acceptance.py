@@ -1,8 +1,8 @@
-"""The criteria of a reduction: ignitions and flames of its own, and a surrogate's errors in them.
+"""The acceptance criteria of a reduction: error limits for ignitions and flames of their own.
 
-Takes the validation's settings; gives cases drawn inside their range, CVODE's answer to them, and a
-judge for `combred.reduction.shrink_until`. They are other cases than the validation's, so that what
-a report shows was not what the network was chosen by.
+Takes the settings of the validation; gives cases drawn inside its range, and the errors of a
+surrogate in them, by which `combred.reduction.shrink_until` accepts a network. The cases differ
+from those of the validation, so that the errors in a report are not those that chose the network.
 """
 
 from collections.abc import Callable
@@ -12,21 +12,26 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.config import ReductionSettings, ValidationSettings
-from combred.simulation import flame, ignition
+from combred.simulation import flame, flame_errors, ignition, ignition_errors
 from combred.simulation.flame import Flame, FlameCase
 from combred.simulation.ignition import Case, Rollout
 from combred.surrogate.surrogate import Surrogate
 from combred.threads import one_thread
 from combred.validation import timing
 
-Progress = Callable[[str], Callable]  # a title -> a context manager that gives (done, total)
+SEED = 1  # of the cases
+FLAMES = 3  # flames that a limit on flames is judged by
+
+# A title -> a context manager that gives a function of (done, total).
+Progress = Callable[[str], Callable]
 
 
 def draw_ignitions(validation: ValidationSettings, count: int, seed: int) -> list[Case]:
-    """Ignitions inside the range of the validation's T0, p and phi, evenly spread, at random.
+    """`count` ignitions inside the range of the validation's T0 [K], p [Pa] and phi, drawn as a
+    Latin hypercube, log-uniform.
 
-    ValueError where the validation has one temperature, pressure and equivalence ratio only: the
-    criteria's case would be its own.
+    Raises ValueError if the validation has a single temperature, pressure and equivalence ratio:
+    the drawn case would be that of the validation.
     """
     ranges = {name: _span(getattr(validation, name)) for name in ("T0", "p", "phi")}
     _require_room(ranges, "validation.T0")
@@ -35,8 +40,8 @@ def draw_ignitions(validation: ValidationSettings, count: int, seed: int) -> lis
 
 
 def draw_flames(validation: ValidationSettings, count: int, seed: int) -> list[FlameCase]:
-    """Flames inside the range of the validation's flame_T, p and flame_phi (phi, if there are no
-    flames), as `draw_ignitions`."""
+    """`count` flames inside the range of the validation's flame_T [K], p [Pa] and flame_phi (phi if
+    that is empty), drawn and refused as in `draw_ignitions`."""
     phi = validation.flame_phi or validation.phi
     ranges = {"flame_T": _span(validation.flame_T), "p": _span(validation.p), "phi": _span(phi)}
     _require_room(ranges, "validation.flame_phi")
@@ -51,15 +56,15 @@ def _span(values: list[float]) -> tuple[float, float]:
 def _require_room(ranges: dict[str, tuple[float, float]], key: str) -> None:
     if all(low == high for low, high in ranges.values()):
         raise ValueError(
-            "reduction.criteria draws its cases inside the range of the validation's, and that is a "
+            "reduction.criteria draws its cases inside the range of the validation, which is a "
             f"single point: {', '.join(f'{name} {low:g}' for name, (low, _) in ranges.items())}. "
             f"Give {key} two values at least"
         )
 
 
 def _draw(ranges: list[tuple[float, float]], count: int, seed: list[int]) -> list[list[float]]:
-    """Values (count,) of each quantity, log-uniform in its range: a Latin hypercube, one value in
-    each of `count` slices."""
+    """`count` values of each quantity, log-uniform in its range, as a Latin hypercube: one value in
+    each of `count` equal parts of the range."""
     rng = np.random.default_rng(seed)
     columns = []
     for low, high in ranges:
@@ -70,7 +75,10 @@ def _draw(ranges: list[tuple[float, float]], count: int, seed: list[int]) -> lis
 
 @dataclass(frozen=True)
 class AcceptanceCriteria:
-    """What a network has to do: keep `limits` (by kind, of `config.CRITERIA`) in these cases."""
+    """Error limits that a network has to keep, and the cases in which it has to keep them.
+
+    limits: kind of error, of `config.CRITERIA` -> largest relative error [-].
+    """
 
     limits: dict[str, float]
     ignitions: list[Case]
@@ -80,17 +88,17 @@ class AcceptanceCriteria:
     def of(
         cls, reduction: ReductionSettings, validation: ValidationSettings
     ) -> "AcceptanceCriteria":
-        """The criteria of the settings; cases of a kind are drawn only where a limit asks for them."""
-        limits, seed = reduction.limits, reduction.criteria_seed
+        """The criteria of the settings. Cases of a kind are drawn only if a limit needs them."""
+        limits, seed = reduction.limits, SEED
         ignitions, flames = [], []
         if limits.keys() & {"ignition", "ignition_mean"}:
             ignitions = draw_ignitions(validation, reduction.criteria_ignitions, seed)
         if "flame" in limits:
-            flames = draw_flames(validation, reduction.criteria_flames, seed)
+            flames = draw_flames(validation, FLAMES, seed)
         return cls(limits, ignitions, flames)
 
     def cases(self) -> dict[str, list[dict]]:
-        """The cases as plain numbers."""
+        """The cases as plain numbers, to be stored."""
         return {
             "ignitions": [dict(vars(case)) for case in self.ignitions],
             "flames": [dict(vars(case)) for case in self.flames],
@@ -99,7 +107,7 @@ class AcceptanceCriteria:
 
 @dataclass(frozen=True)
 class References:
-    """CVODE's answers to the cases of a criteria."""
+    """CVODE's solutions of the cases of the acceptance criteria."""
 
     rollouts: list[Rollout]
     flames: list[Flame]
@@ -110,27 +118,26 @@ def judge(
     surrogate: Surrogate,
     criteria: AcceptanceCriteria,
     references: References,
-    validation: ValidationSettings,
     progress: Progress,
 ) -> dict[str, float]:
-    """Errors of a surrogate by kind; infinite where a case does not ignite or a flame does not
-    burn. Flames are costly: a network whose ignitions fail is not asked for them, and they are left
-    out of the answer."""
+    """Errors of a surrogate by kind of limit [-], infinite if a case does not ignite or a flame
+    does not burn. Flames are costly: if an ignition limit is not kept, they are not computed, and
+    their kind is missing from the result."""
     limits, errors = criteria.limits, {}
     with one_thread():
         solver = timing.scripted(surrogate)
         if references.rollouts:
-            with progress("the criteria's ignitions") as bar:
+            with progress("ignitions of the acceptance criteria") as bar:
                 rollouts = ignition.follow(solver, surrogate.dt, references.rollouts, bar)
-            delay = ignition.compare(mechanism, rollouts, references.rollouts)["delay_error"]
+            delay = ignition_errors.compare(mechanism, rollouts, references.rollouts)["delay_error"]
             found = {"ignition": delay["worst"], "ignition_mean": delay["mean"]}
             errors = {kind: found[kind] for kind in limits if kind in found}
         if references.flames and all(errors[kind] <= limits[kind] for kind in errors):
-            with progress("the criteria's flames") as bar:
+            with progress("flames of the acceptance criteria") as bar:
                 burnt = flame.follow(
-                    mechanism, solver, surrogate.dt, references.flames, validation, bar
+                    mechanism, solver, surrogate.dt, references.flames, on_progress=bar
                 )
-            errors["flame"] = flame.compare(mechanism, burnt, references.flames)["speed_error"][
-                "worst"
-            ]
+            errors["flame"] = flame_errors.compare(mechanism, burnt, references.flames)[
+                "speed_error"
+            ]["worst"]
     return errors

@@ -1,8 +1,9 @@
-"""Rollouts and flames on disk: one group for CVODE and one for each network.
+"""Ignition rollouts and flames on disk, in HDF5: one group for CVODE and one for each network.
 
-validation.h5, <group>/<i>: t (n,) [s], T (n,) [K], Y (n, n_species) in float32; T0, p, phi
-flames.h5, <group>/<i>: x, T, Y of the cells, t, speeds, fronts of the steps, and what else a
-`combred.simulation.flame.Flame` is, as attributes
+validation.h5, <group>/<i>   t (n,) [s], T (n,) [K], Y (n, n_species), float32 for networks;
+                             attributes T0 [K], p [Pa], phi
+flames.h5, <group>/<i>       x [m], T [K], Y of the cells; t [s], speeds [m/s], fronts [kg/m^2]
+                             of the steps; all other fields of a `Flame` as attributes
 """
 
 import json
@@ -22,7 +23,8 @@ from combred.simulation.ignition import Case, Rollout
 def write_rollouts(
     path: Path, groups: dict[str, list[Rollout]], mechanism: Mechanism, inputs: dict
 ) -> None:
-    """Write the rollouts of each group and the `inputs` they depend on, whole or not at all."""
+    """Write the rollouts of each group, and the `inputs` that they depend on, whole or not at
+    all."""
     new = Path(path).with_suffix(".new")
     values = sum(
         rollout.Y.size + 2 * len(rollout.t) for group in groups.values() for rollout in group
@@ -53,9 +55,9 @@ def write_rollouts(
 
 
 def read_rollouts(path: Path, mechanism: Mechanism) -> tuple[dict[str, list[Rollout]], dict]:
-    """The groups of a file and their inputs; both {} if there is no file.
+    """The groups of a file of rollouts, and their inputs; both {} if there is no file.
 
-    Raises ValueError where the file is damaged, or of another mechanism.
+    Raises ValueError if the file is damaged or belongs to another mechanism.
     """
     return _read(Path(path), mechanism, _rollout)
 
@@ -91,7 +93,7 @@ NUMBERS = ("speed", "displacement_speed", "thickness", "outcome")
 def write_flames(
     path: Path, groups: dict[str, list[Flame]], mechanism: Mechanism, inputs: dict
 ) -> None:
-    """Write the flames of each group and the `inputs` they depend on, whole or not at all."""
+    """Write the flames of each group, and the `inputs` that they depend on, whole or not at all."""
     new = Path(path).with_suffix(".new")
     flames = [flame for group in groups.values() for flame in group]
     require_space(new.parent, 8 * sum(flame.Y.size + 3 * len(flame.t) for flame in flames))
@@ -113,9 +115,9 @@ def write_flames(
 
 
 def read_flames(path: Path, mechanism: Mechanism) -> tuple[dict[str, list[Flame]], dict]:
-    """The groups of a file and their inputs; both {} if there is no file.
+    """The groups of a file of flames, and their inputs; both {} if there is no file.
 
-    Raises ValueError where the file is damaged, or of another mechanism.
+    Raises ValueError if the file is damaged or belongs to another mechanism.
     """
     return _read(Path(path), mechanism, _flame)
 

@@ -1,4 +1,7 @@
-"""Time per state of CVODE and of surrogates, on the same states and one core, in one run."""
+"""Time per state of CVODE and of surrogates, on the same states and one core, in one run.
+
+Takes solvers (any `Advance`) and states; gives seconds per state.
+"""
 
 import os
 import platform
@@ -17,9 +20,9 @@ from combred.surrogate.advance import StateFunction
 from combred.surrogate.surrogate import Surrogate
 from combred.threads import one_thread
 
-CFD_TOLERANCE = ChemistrySettings(rtol=1e-6, atol=1e-10)  # what a CFD run would rather choose
-WARM_UP = 3  # rounds that do not count: TorchScript compiles in its first two calls
-CVODE_STATES = 256  # CVODE is timed on fewer states: it is slow, and has no batches
+CFD_TOLERANCE = ChemistrySettings(rtol=1e-6, atol=1e-10)  # typical of a CFD run
+WARM_UP = 3  # rounds that are not counted: TorchScript compiles in its first two calls
+CVODE_STATES = 256  # CVODE is timed on fewer states: it is slow and has no batches
 
 
 def compare_times(
@@ -30,9 +33,11 @@ def compare_times(
     repeats: int = 7,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> dict:
-    """Time per state [s], on one core, of CVODE at the labels' and at `CFD_TOLERANCE`, and of each
-    stage's surrogate (whole, as TorchScript runs it) and network alone, on `states`
-    (n, 2 + n_species).
+    """Time per state [s] on one core: of CVODE at the tolerances of `chemistry` and at
+    `CFD_TOLERANCE`, and of each stage's surrogate in TorchScript and network alone.
+
+    surrogates: stage -> surrogate, all with the same dt; states (n, 2 + n_species): those that are
+    advanced. Returns the times by name (see `time_per_state`), and what they were measured on.
     """
     dt = next(iter(surrogates.values())).dt
     solvers: dict[str, tuple[Advance, int]] = {}
@@ -63,9 +68,9 @@ def time_per_state(
 ) -> dict[str, dict[str, float]]:
     """Median and spread of the time per state [s] of each `Advance`.
 
-    solvers: name -> (solver, how many of the `states` (n, 2 + n_species) it is given each time,
-    evenly spread over all of them, since neighbours in a state file are alike).
-    The repeats are interleaved, so that a slow moment of the machine falls on all of them.
+    solvers: name -> (solver, number of `states` (n, 2 + n_species) that it advances in one call).
+    These are evenly spaced, since neighbours in a state file are similar. The repeats of the
+    solvers are interleaved, so that a slow phase of the machine affects all of them.
     """
     seconds: dict[str, list[float]] = {name: [] for name in solvers}
     for repeat in range(WARM_UP + repeats):
@@ -89,18 +94,18 @@ def time_per_state(
 
 
 def spread(states: np.ndarray, count: int) -> np.ndarray:
-    """`count` rows at even distances, or all rows if there are fewer."""
+    """`count` evenly spaced rows of states, or all rows if there are fewer."""
     return states[np.linspace(0, len(states) - 1, min(count, len(states))).astype(int)]
 
 
 def scripted(surrogate: Surrogate) -> Advance:
-    """The surrogate as an `Advance` the way a CFD code runs it: TorchScript, frozen."""
+    """The surrogate as an `Advance` in the form that a CFD code runs: TorchScript, frozen."""
     return StateFunction(torch.jit.freeze(torch.jit.script(surrogate.cpu().eval())))
 
 
 def network_alone(surrogate: Surrogate, states: np.ndarray) -> Advance:
-    """Only the network's products, on the features of `states`: what the papers time. It has the
-    call of an `Advance` and gives back the state that it was given."""
+    """The network alone, on the features of `states`, which is what the papers time; an `Advance`
+    that returns the state unchanged."""
     transform, network = surrogate.transform, surrogate.network
     x = transform.inputs(torch.as_tensor(states))
 

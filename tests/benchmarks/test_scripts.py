@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import combred
-from benchmarks import accuracy, inference, kernels, long, reduction, ship, trust, trust_states
+from benchmarks import accuracy, inference, kernels, long, reduction, trust, trust_states
 from combred.config import SamplingSettings
 from combred.kernels import group
 from combred.records import digest, read_json, write_json
@@ -267,16 +267,3 @@ def test_trust_of_the_shipped_models_is_worth_its_name():
                 beyond["trust"][name]["bad_among_trusted"]
                 < 0.5 * beyond["in_training_range"][name]["bad_among_trusted"]
             )
-
-
-def test_a_card_gets_the_trust_that_was_measured_of_its_file(tmp_path):
-    store = tmp_path / "trust.json"
-    share = {"usual": {"caught": 0.98}}
-    row = {"file": "abc", "states": 9, "roc": {"1.0": share | {"coarse": {"caught": 1.0}}}}
-    row |= {group: {"trust": share} for group in ("as trained", "beyond")}
-    write_json(store, {"bad": {"usual": [0.1, 1.0, 1e-4]}, "rows": [row]})
-    told = ship.trust_of("abc", (tmp_path / "none.json", store))["trust"]
-    assert told["states"] == 9 and told["beyond"] == share and told["as trained"] == share
-    assert told["limit_of_closure_error"] == {"1.0": share["usual"]}
-    assert told["bad_if_error_exceeds"] == {"usual": [0.1, 1.0, 1e-4]}
-    assert ship.trust_of("abd", (store,)) == {}  # nothing is invented for what was not measured

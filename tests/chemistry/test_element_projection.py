@@ -1,4 +1,4 @@
-"""The element projection: exact, positive, and idle where there is nothing to do."""
+"""The element projection: exact, positive, and without effect on a state that conserves."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_elements_are_exact_once_ignition_has_begun(mechanism, path, size):
     assert (moved.sum(dim=1) - 1.0).abs().max() < 1e-12
 
 
-def test_elements_are_exact_where_only_traces_can_tell_them_apart(mechanism, path):
+def test_elements_are_exact_where_only_radicals_can_correct_them(mechanism, path):
     # Early in the induction zone one species (CH4) carries two elements (C, H); only radicals, of
     # mass fraction 1e-8, can correct their ratio.
     Y = path.Y[path.T <= path.T[0] + 5.0]
@@ -40,7 +40,7 @@ def test_elements_are_exact_where_only_traces_can_tell_them_apart(mechanism, pat
     assert element_error(mechanism, moved, Y).max() < 1e-12  # as on the rest of the path
 
 
-def test_nothing_to_do_changes_nothing(mechanism, path):
+def test_a_state_with_the_right_elements_is_not_changed(mechanism, path):
     Y = torch.tensor(path.Y)
     assert torch.equal(ElementProjection(mechanism)(Y, Y), Y)
 
@@ -72,8 +72,8 @@ def test_abundant_species_carry_the_correction(mechanism, path):
     assert relative[:, trace].max() < 1e-8
 
 
-def test_a_target_of_other_elements_is_reached(mechanism, path):
-    # A surrogate is moved to the elements of another state: here, with more oxygen and less fuel.
+def test_the_elements_of_another_state_are_reached(mechanism, path):
+    # As in a surrogate: here, the target has more oxygen and less fuel.
     raw = active(path)
     target = 0.99 * raw + 0.01 * path.Y[0]
     target[:, mechanism.index("O2")] += 1e-3
@@ -83,7 +83,7 @@ def test_a_target_of_other_elements_is_reached(mechanism, path):
 
 
 @pytest.mark.parametrize("mixture", ["N2:1", "O2:1, N2:3.76", "H2:1", "H2O:1, AR:1", "H2:1, O2:1"])
-def test_absent_elements_do_not_matter(mechanism, mixture):
+def test_elements_are_exact_where_others_are_absent(mechanism, mixture):
     gas = mechanism.solution()
     gas.TPX = 1000.0, 1e5, mixture
     Y = gas.Y[None]
@@ -93,7 +93,7 @@ def test_absent_elements_do_not_matter(mechanism, mixture):
 
 
 @pytest.mark.parametrize("size", [1e-3, 0.1, 1.0])
-def test_the_linearization_is_the_change_of_the_answer(mechanism, path, size):
+def test_the_linearization_agrees_with_central_differences(mechanism, path, size):
     projection, Y = ElementProjection(mechanism), torch.tensor(active(path))
     raw = perturbed(active(path), size)
     moved = projection(raw, Y)
@@ -102,12 +102,12 @@ def test_the_linearization_is_the_change_of_the_answer(mechanism, path, size):
     h = 1e-4
     change = (projection(raw + h * dY, Y) - projection(raw - h * dY, Y)) / (2 * h)
     found = projection.linearized(raw, moved, dY)
-    # Central differences: h^2 of the values, and 1e-13 / h of what Newton's method leaves.
+    # Errors of central differences: h^2 of the values, and 1e-13 / h from Newton's method.
     assert torch.allclose(found, change, rtol=1e-5, atol=1e-7)
     assert (change.abs().amax(dim=0) > 1e-5).sum() > 5
 
 
-def test_the_linearization_is_finite_whatever_it_is_asked(mechanism, path):
+def test_the_linearization_is_finite_for_any_state(mechanism, path):
     projection, Y = ElementProjection(mechanism), torch.tensor(path.Y)
     for raw in (torch.zeros_like(Y), 1e6 * Y + 1e3, 1e-300 * Y):
         assert torch.isfinite(projection.linearized(raw, Y, torch.ones_like(Y))).all()
@@ -133,7 +133,7 @@ def test_small_systems_are_solved(size):
     assert torch.allclose(found, expected, rtol=1e-9)  # condition up to 1e4
 
 
-def test_an_absent_direction_of_a_system_is_left_alone():
+def test_a_vanishing_pivot_gives_zero():
     A = torch.tensor([[1.0, 0.0, 0.5], [0.0, 0.0, 0.0], [0.5, 0.0, 1.0]], dtype=torch.float64)
     x = solve_small(A[:, :, None], torch.tensor([[1.5], [0.0], [1.5]], dtype=torch.float64))
     expected = torch.tensor([[1.0], [0.0], [1.0]], dtype=torch.float64)

@@ -1,5 +1,5 @@
-"""Reaction rates against Cantera: two mechanisms on a reactor path, gri30 on random states, and a
-small one with every kind of rate."""
+"""Reaction rates against Cantera's: along ignitions, at random states of three mechanisms, and in a
+mechanism with every type of rate."""
 
 import cantera as ct
 import numpy as np
@@ -35,15 +35,16 @@ def tensors(T, p, Y):
 
 
 def assert_cantera_s(mechanism, T, p, Y):
+    """The rates of the states agree with Cantera's to rounding."""
     net, destruction = (x.T.numpy() for x in Kinetics(mechanism)(*tensors(T, p, Y)))
     net_true, destruction_true = cantera_rates(mechanism, T, p, Y)
     turnover = np.abs(net_true) + 2 * np.abs(destruction_true)
-    # float64: sums of tens of terms, exponentials of up to 100; below 1e-30/s is nothing.
+    # float64: sums of tens of terms, exponentials of up to 100; rates below 1e-30/s are zero.
     assert np.all(np.abs(net - net_true) <= 1e-12 * turnover + 1e-30)
     assert np.allclose(destruction, destruction_true, rtol=1e-12, atol=1e-30)
 
 
-def test_rates_on_an_ignition_are_cantera_s(mechanism, path):
+def test_rates_along_an_ignition_are_cantera_s(mechanism, path):
     assert_cantera_s(mechanism, path.T, path.p, path.Y)
 
 
@@ -54,22 +55,22 @@ def test_rates_of_random_states_are_cantera_s(name):
 
 
 @pytest.mark.parametrize("name", ["drm19.yaml", "h2o2.yaml", "gri30.yaml"])
-def test_float32_errs_as_rate_constants_off_by_a_millionth(name):
+def test_float32_errors_are_those_of_rate_constants_wrong_by_1e_5(name):
     mechanism = load_mechanism(name)
     T, p, Y = tensors(*random_states(mechanism))
     net, destruction = Kinetics(mechanism)(T, p, Y)
     net32, destruction32 = Kinetics(mechanism, torch.float32)(T, p, Y)
     assert net32.dtype == destruction32.dtype == torch.float32
     turnover = net.abs() + 2 * destruction.abs()
-    # Logarithms of up to 100 in float32 are off by 4e-6; below 1e-30/s is nothing.
+    # Logarithms of up to 100 in float32 are off by 4e-6; rates below 1e-30/s are zero.
     assert ((net32 - net).abs() <= 1e-5 * turnover + 1e-30).all()
     assert torch.allclose(destruction32.double(), destruction, rtol=1e-5, atol=1e-30)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-def test_near_balance_what_is_left_of_a_reaction_keeps_its_digits(h2o2, dtype):
-    """Equilibrium, and then 1 mK hotter: reactions are out of balance by 1e-5 of their rates or
-    less, of which float32 would leave two digits, were the reverse rate taken from the forward."""
+def test_net_rates_near_equilibrium_keep_their_digits(h2o2, dtype):
+    """1 mK above equilibrium, net rates are 1e-5 or less of the forward rates. A float32 difference
+    of forward and reverse rate would leave two digits of them."""
     gas = h2o2.solution()
     gas.TPX = 1500.0, ct.one_atm, "H2:2, O2:1, AR:5"
     gas.equilibrate("TP", rtol=1e-14)
@@ -82,12 +83,12 @@ def test_near_balance_what_is_left_of_a_reaction_keeps_its_digits(h2o2, dtype):
     assert np.allclose(net, true, rtol=bound, atol=bound * np.abs(true).max())
 
 
-def test_every_kind_of_rate_is_cantera_s(kinds):
+def test_every_type_of_rate_is_cantera_s(kinds):
     assert_cantera_s(kinds, *random_states(kinds))
 
 
-def test_every_kind_of_rate_matters_there(kinds):
-    """None is so slow that an error in it would pass."""
+def test_every_type_of_rate_is_significant_in_the_test_mechanism(kinds):
+    """None is so slow that an error in it would not be seen."""
     T, p, Y = random_states(kinds)
     gas, shares = kinds.solution(), []
     for state in zip(T, p, Y, strict=True):
@@ -98,7 +99,7 @@ def test_every_kind_of_rate_matters_there(kinds):
     assert np.all(np.max(shares, axis=0) > 1e-3)
 
 
-def test_nothing_is_made_at_equilibrium(mechanism, path):
+def test_net_rates_vanish_at_equilibrium(mechanism, path):
     gas = mechanism.solution()
     gas.TPY = path.T[-1], path.p[-1], path.Y[-1]
     gas.equilibrate("HP", rtol=1e-13)

@@ -1,4 +1,4 @@
-"""Mechanism: facts against Cantera, and a hash of the chemistry alone."""
+"""Mechanism: its constants against Cantera, its hash, and the files that are refused."""
 
 from pathlib import Path
 
@@ -42,12 +42,12 @@ def test_element_masses_are_cantera_s(mechanism, path):
         assert np.allclose(mechanism.elements @ gas.Y, expected, rtol=0, atol=1e-14)
 
 
-def test_every_species_is_made_of_its_elements(mechanism):
+def test_element_masses_of_a_species_add_up_to_one(mechanism):
     # Atomic weights sum to molecular weights in float64.
     assert np.allclose(mechanism.elements.sum(axis=0), 1.0, rtol=0, atol=1e-14)
 
 
-def test_polynomials_hold_in_the_range_that_is_given(mechanism):
+def test_the_range_of_the_polynomials_is_cantera_s(mechanism):
     species = mechanism.solution().species()
     assert mechanism.T_min == max(s.thermo.min_temp for s in species)
     assert mechanism.T_max == min(s.thermo.max_temp for s in species)
@@ -63,7 +63,7 @@ def test_mixture_has_the_equivalence_ratio_asked_for(drm19):
         assert gas["N2"].X / gas["O2"].X == pytest.approx(3.76, rel=1e-12)
 
 
-def test_hash_does_not_see_comments_layout_and_notes(tmp_path):
+def test_hash_does_not_depend_on_comments_layout_and_notes(tmp_path):
     text = cantera_text("h2o2.yaml")
     noted = text.replace("note: TPIS78", "note: seen by nobody")
     assert noted != text
@@ -88,7 +88,7 @@ def test_hash_does_not_see_comments_layout_and_notes(tmp_path):
         ("[2.34433112, 7.98052075e-03", "[2.34433113, 7.98052075e-03"),  # a polynomial
     ],
 )
-def test_hash_sees_the_chemistry(tmp_path, before, after):
+def test_hash_depends_on_the_chemistry(tmp_path, before, after):
     text = cantera_text("h2o2.yaml")
     assert before in text
     changed = tmp_path / "changed.yaml"
@@ -102,7 +102,7 @@ def test_unknown_species_names_the_nearest(drm19):
         drm19.index("ch44")
 
 
-def test_missing_file_lists_what_there_is():
+def test_a_missing_file_lists_the_mechanisms_of_combred():
     with pytest.raises(FileNotFoundError, match="drm19.yaml"):
         load_mechanism("drm91.yaml")
 
@@ -110,7 +110,7 @@ def test_missing_file_lists_what_there_is():
 @pytest.mark.parametrize(
     "name, reason", [("liquidvapor.yaml", "ideal gas"), ("airNASA9.yaml", "reacts")]
 )
-def test_what_is_not_a_reacting_ideal_gas_is_refused(name, reason):
+def test_a_phase_that_is_not_a_reacting_ideal_gas_is_refused(name, reason):
     with pytest.raises(ValueError, match=reason):
         load_mechanism(name)
 

@@ -1,4 +1,4 @@
-"""The CVODE reference against a Cantera reactor network of the test's own."""
+"""CVODE's reference against reactor networks that the tests make with Cantera alone."""
 
 import cantera as ct
 import numpy as np
@@ -31,7 +31,7 @@ def test_cvode_agrees_with_an_independent_network(mechanism, path):
         assert np.allclose(Y[i], Y_exact, rtol=1e-5, atol=1e-10)
 
 
-def test_enthalpy_elements_and_inert_species_are_kept(mechanism, path):
+def test_enthalpy_elements_and_inert_species_are_conserved(mechanism, path):
     T, Y = CVODE(mechanism, path.dt, RTOL, ATOL).advance(path.T, path.p, path.Y)
     gas = mechanism.solution()
     for i in range(len(T)):
@@ -55,7 +55,7 @@ def test_many_steps_equal_one_long_integration(mechanism, path):
     assert np.allclose(Y[0], Y_exact, rtol=1e-4, atol=1e-12)
 
 
-def test_an_answer_does_not_depend_on_what_was_computed_before(mechanism, path):
+def test_a_state_does_not_depend_on_those_computed_before(mechanism, path):
     alone = [CVODE(mechanism, path.dt).advance(path.T[i : i + 1], path.p[:1], path.Y[i : i + 1])
              for i in range(0, 60, 10)]  # fmt: skip
     T, Y = CVODE(mechanism, path.dt).advance(path.T[::10], path.p[::10], path.Y[::10])
@@ -63,7 +63,7 @@ def test_an_answer_does_not_depend_on_what_was_computed_before(mechanism, path):
     assert np.array_equal(Y, np.concatenate([one[1] for one in alone]))
 
 
-def test_failing_states_are_nan_counted_and_do_no_harm(mechanism, path):
+def test_states_that_fail_are_nan_and_counted_and_leave_others_unchanged(mechanism, path):
     T, p, Y = path.T[:5].copy(), path.p[:5], path.Y[:5]
     T[[1, 3]] = TOO_HOT
     cvode = CVODE(mechanism, DT)
@@ -78,8 +78,8 @@ def test_failing_states_are_nan_counted_and_do_no_harm(mechanism, path):
 
 
 @pytest.mark.parametrize("variable", ["T", "p", "Y"])
-def test_a_state_that_is_not_a_number_counts_as_failed(h2o2, variable):
-    # What CVODE or a surrogate gave back as NaN is marched on by the harnesses.
+def test_a_nan_state_counts_as_failed(h2o2, variable):
+    # A march goes on with the states that its solver returned, also with NaN.
     Y = np.tile(h2o2.mixture("H2:1", "O2:1, N2:3.76", 1.0), (3, 1))
     state = {"T": np.full(3, 1200.0), "p": np.full(3, ct.one_atm), "Y": Y}
     state[variable][1] = np.nan
@@ -98,7 +98,7 @@ def test_reactor_raises_and_can_be_started_again(mechanism, path):
     assert reactor.advance(DT)[0] == pytest.approx(path.T_next[0], rel=1e-6)
 
 
-def test_steps_move_on_in_time_to_the_same_state(mechanism, path):
+def test_internal_steps_reach_the_same_state(mechanism, path):
     i = 30  # past ignition
     reactor = Reactor(mechanism, RTOL, ATOL)
     reactor.start(path.T[i], path.p[i], path.Y[i])

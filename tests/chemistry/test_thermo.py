@@ -1,4 +1,4 @@
-"""Thermo against Cantera, on the states of a reactor path and across the polynomials' joint."""
+"""Thermodynamics against Cantera's, along an ignition and across T_mid of the polynomials."""
 
 import cantera as ct
 import numpy as np
@@ -37,10 +37,10 @@ def test_mixture_enthalpy_and_cp_are_cantera_s(mechanism, path, thermo):
     assert torch.allclose(thermo.cp(T, Y), cp, rtol=1e-13)
 
 
-def test_species_values_are_cantera_s_over_the_whole_range(mechanism, thermo):
+def test_enthalpy_and_cp_of_species_are_cantera_s_over_the_whole_range(mechanism, thermo):
     gas = mechanism.solution()
     grid = np.linspace(mechanism.T_min, mechanism.T_max, 50)
-    grid = np.sort(np.concatenate([grid, np.unique(mechanism.T_mid)]))  # the joint itself, too
+    grid = np.sort(np.concatenate([grid, np.unique(mechanism.T_mid)]))  # T_mid itself, too
     h = thermo.species_enthalpy(torch.tensor(grid)).numpy()
     cp = thermo.species_cp(torch.tensor(grid)).numpy()
     RT = ct.gas_constant * grid[:, None] / gas.molecular_weights
@@ -59,14 +59,14 @@ def test_temperature_is_found_from_enthalpy(mechanism, path, thermo, away):
     assert (found - T).abs().max() < 1e-6  # K, as the docstring promises within 500 K
 
 
-def test_temperature_is_found_across_the_joint_of_the_polynomials(mechanism, path, thermo):
+def test_temperature_is_found_across_T_mid_of_the_polynomials(mechanism, path, thermo):
     Y = torch.tensor(path.Y)
     T = torch.linspace(700.0, 1300.0, len(Y), dtype=torch.float64)
     found = thermo.temperature(thermo.enthalpy(T, Y), Y, 2000.0 - T)  # guesses on the other side
-    assert (found - T).abs().max() < 1e-6  # K; cp jumps at the joint by some 1e-4 of itself
+    assert (found - T).abs().max() < 1e-6  # K; cp jumps at T_mid by some 1e-4 of itself
 
 
-def test_temperature_without_a_solution_stays_in_its_bounds(mechanism, path, thermo):
+def test_temperature_of_an_impossible_enthalpy_stays_in_its_bounds(mechanism, path, thermo):
     Y = torch.tensor(path.Y[:2])
     guess = torch.full((2,), 1500.0, dtype=torch.float64)
     found = thermo.temperature(torch.tensor([-1e9, 1e9], dtype=torch.float64), Y, guess, 20)

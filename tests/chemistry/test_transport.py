@@ -1,4 +1,4 @@
-"""Transport properties against Cantera's, on the states of a flame and at the edges."""
+"""Transport properties against Cantera's: gases of an ignition, random mixtures, pure gases."""
 
 import cantera as ct
 import numpy as np
@@ -6,12 +6,9 @@ import pytest
 
 from combred.chemistry.mechanism import load_mechanism
 from combred.chemistry.transport import MixtureTransport
-from combred.simulation.free_flame import solve_free_flame
-
-AIR = "O2:1, N2:3.76"
 
 
-def moles(mechanism, Y):
+def mole_fractions(mechanism, Y):
     X = Y / mechanism.molecular_weights
     return X / X.sum(1, keepdims=True)
 
@@ -26,11 +23,9 @@ def by_cantera(mechanism, T, p, X):
     return np.array([c for c, _ in found]), np.array([D for _, D in found])
 
 
-def test_a_flame_has_cantera_s_transport(mechanism):
-    fuel = {"drm19.yaml": "CH4:1", "h2o2.yaml": "H2:1"}[mechanism.name]
-    unburnt = mechanism.mixture(fuel, AIR, 1.0)
-    flame = solve_free_flame(mechanism, 300.0, ct.one_atm, unburnt)
-    T, X = flame.T, moles(mechanism, np.clip(flame.Y.T, 0.0, None))
+def test_gases_of_an_ignition_have_cantera_s_transport(mechanism, path):
+    # From unburnt to burnt gas with all intermediates, at the temperatures of a flame.
+    T, X = np.linspace(300.0, 2900.0, len(path.T)), mole_fractions(mechanism, path.Y)
     transport = MixtureTransport(mechanism)
     for p in (ct.one_atm, 2e6):
         conductivity, D = by_cantera(mechanism, T, p, X)
@@ -39,13 +34,13 @@ def test_a_flame_has_cantera_s_transport(mechanism):
         assert np.allclose(transport.diffusion(T, p, X), D, rtol=1e-11, atol=0)
 
 
-def test_any_mixture_has_cantera_s_transport(mechanism):
+def test_random_mixtures_have_cantera_s_transport(mechanism):
     rng = np.random.default_rng(0)
     T = rng.uniform(250.0, 3000.0, 50)
     X = rng.dirichlet(np.full(mechanism.n_species, 0.1), 50)
     conductivity, D = by_cantera(mechanism, T, 1e5, X)
     transport = MixtureTransport(mechanism)
-    for rows in (50, 1, 3):  # whatever the number of states, also after another one
+    for rows in (50, 1, 3):  # any number of states, also after another number
         found = transport.diffusion(T[:rows], 1e5, X[:rows])
         assert np.allclose(transport.conductivity(T[:rows], X[:rows]), conductivity[:rows])
         # Some are nearly pure: there 1 - Y_k, as Cantera has it, loses digits.
@@ -58,8 +53,8 @@ def test_a_pure_gas_has_finite_coefficients(mechanism):
     assert np.isfinite(D).all() and (D > 0).all() and D.max() < 0.1  # m^2/s
 
 
-def test_two_gases_diffuse_into_each_other_alike(h2o2):
-    # Of two species the mixture rule makes D_1 = (W_2 / W) D_12, which is Fick's law with D_12.
+def test_two_gases_have_their_binary_diffusion_coefficient(h2o2):
+    # For two species the mixture rule gives D_1 = (W_2 / W) D_12: Fick's law with D_12.
     X = np.zeros((1, h2o2.n_species))
     one, two = h2o2.index("H2"), h2o2.index("N2")
     X[0, [one, two]] = 0.3, 0.7
@@ -74,7 +69,7 @@ def test_two_gases_diffuse_into_each_other_alike(h2o2):
     assert D[two] * mean / W[one] == pytest.approx(D_12, rel=1e-9)
 
 
-def test_a_mechanism_without_transport_is_refused(tmp_path):
+def test_a_mechanism_without_transport_data_is_refused(tmp_path):
     text = (
         "phases:\n- name: gas\n  thermo: ideal-gas\n  species: [{h2o2.yaml/species: all}]\n"
         "  kinetics: gas\n  reactions: [h2o2.yaml/reactions]\n"

@@ -1,4 +1,4 @@
-"""The file of segments: read as it was written, and refused where it is not whole or not ours."""
+"""The segment file: read as it was written, and refused where it is damaged or of another run."""
 
 import h5py
 import numpy as np
@@ -33,7 +33,7 @@ def test_offsets_double_up_to_the_steps():
     assert offsets(16)[:5] == offsets(8)
 
 
-def test_what_is_written_is_read(file, segments, h2o2):
+def test_segments_are_read_as_they_were_written(file, segments, h2o2):
     again = open_segments(file, h2o2, DT)
     assert np.array_equal(again.states, segments.states)
     assert np.array_equal(again.trajectories, segments.trajectories)
@@ -41,7 +41,7 @@ def test_what_is_written_is_read(file, segments, h2o2):
     assert [path.name for path in file.parent.iterdir()] == ["segments.h5"]
 
 
-def test_the_file_says_what_it_holds(file, h2o2):
+def test_the_file_has_units_offsets_and_the_mechanism(file, h2o2):
     with h5py.File(file) as stored:
         assert {name: stored[name].attrs["units"] for name in UNITS} == UNITS
         assert stored["offset"][...].tolist() == offsets(STEPS)
@@ -52,13 +52,13 @@ def test_the_file_says_what_it_holds(file, h2o2):
 # -- refused ---------------------------------------------------------------------------------------
 
 
-def test_no_file_names_the_command(tmp_path, h2o2):
+def test_a_missing_file_names_the_command(tmp_path, h2o2):
     with pytest.raises(FileNotFoundError, match="only=sample"):
         open_segments(tmp_path / "segments.h5", h2o2, DT)
 
 
 def test_another_mechanism_or_step_is_refused(file, h2o2, drm19):
-    with pytest.raises(StateFileError, match=r"h2o2.yaml, but .*drm19.yaml"):
+    with pytest.raises(StateFileError, match=r"h2o2.yaml .*but .*drm19.yaml.*mechanism=h2o2.yaml"):
         open_segments(file, drm19, DT)
     with pytest.raises(StateFileError, match="Give dt=1e-06"):
         open_segments(file, h2o2, 2e-6)

@@ -1,10 +1,11 @@
-"""The state file: resumed after a kill, and refused, with the mend, when it is not right."""
+"""The state file: written, resumed after an interruption, read, and refused with the remedy."""
 
 import h5py
 import numpy as np
 import pytest
 
 from combred.dataset.states import (
+    SAMPLERS,
     UNITS,
     Block,
     StateFileError,
@@ -19,7 +20,7 @@ ROWS = [3, 5, 2]  # rows of each block
 
 
 def block(index: int, failed: int = 0) -> Block:
-    """Random rows of block `index` for h2o2 (10 species); the first `failed` have no label."""
+    """Block `index` of random rows for h2o2 (10 species); the first `failed` have no label."""
     n, rng = ROWS[index], np.random.default_rng(index)
     T, p = rng.uniform(1e3, 2e3, n), rng.uniform(9e4, 1.1e5, n)
     Y, Y_next = rng.dirichlet(np.ones(10), n), rng.dirichlet(np.ones(10), n)
@@ -59,7 +60,7 @@ def same(a: dict, b: dict) -> bool:
 # -- written and read ------------------------------------------------------------------------------
 
 
-def test_what_is_written_is_read(file, h2o2):
+def test_rows_are_read_as_they_were_written(file, h2o2):
     table = open_states(file, h2o2, DT)
     expected = [block(i).columns() for i in range(3)]
     got = table.read(0, table.rows).columns()
@@ -78,12 +79,12 @@ def test_chunks_are_all_rows_in_order(file, h2o2, rows):
     assert np.array_equal(np.concatenate([c.T for c in chunks]), table.read(0, 10).T)
 
 
-def test_every_column_says_its_unit(file):
+def test_every_dataset_has_its_unit(file):
     with h5py.File(file, "r") as stored:
         assert {name: stored[name].attrs["units"] for name in UNITS} == UNITS
 
 
-def test_rows_without_a_label_are_set_aside(tmp_path, attributes, h2o2):
+def test_rows_without_a_label_are_stored_apart(tmp_path, attributes, h2o2):
     file = written(tmp_path / "states.h5", attributes, failed=(1, 2, 0))
     table = open_states(file, h2o2, DT)
     assert table.rows == 7
@@ -97,7 +98,7 @@ def test_rows_without_a_label_are_set_aside(tmp_path, attributes, h2o2):
 
 
 @pytest.mark.parametrize("before", [[], [0], [2, 0]])
-def test_a_killed_writer_goes_on_to_the_same_file(tmp_path, attributes, file, before):
+def test_an_interrupted_writer_is_resumed_to_the_same_file(tmp_path, attributes, file, before):
     path = tmp_path / "killed.h5"
     first = StateWriter(path, attributes, ROWS, 10)
     for i in before:
@@ -114,7 +115,7 @@ def test_a_killed_writer_goes_on_to_the_same_file(tmp_path, attributes, file, be
     assert not second.partial.exists()
 
 
-def test_a_block_half_written_is_not_done(tmp_path, attributes, monkeypatch):
+def test_a_block_that_was_written_in_part_is_not_done(tmp_path, attributes, monkeypatch):
     writer = StateWriter(tmp_path / "killed.h5", attributes, ROWS, 10)
     monkeypatch.setattr(h5py.File, "flush", lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
@@ -125,7 +126,7 @@ def test_a_block_half_written_is_not_done(tmp_path, attributes, monkeypatch):
 
 def test_a_working_file_of_other_settings_is_refused(tmp_path, attributes):
     StateWriter(tmp_path / "states.h5", attributes, ROWS, 10)
-    with pytest.raises(StateFileError, match=r"seed differ.*delete it.*run=NAME"):
+    with pytest.raises(StateFileError, match=r"seed is 0 there and 1 here.*delete it.*run=NAME"):
         StateWriter(tmp_path / "states.h5", {**attributes, "seed": 1}, ROWS, 10)
 
 
@@ -139,7 +140,7 @@ def test_a_damaged_working_file_is_refused(tmp_path, attributes):
 # -- refused ---------------------------------------------------------------------------------------
 
 
-def test_no_file_names_the_command(tmp_path, h2o2):
+def test_a_missing_file_names_the_command(tmp_path, h2o2):
     with pytest.raises(FileNotFoundError, match="only=sample"):
         open_states(tmp_path / "none.h5", h2o2, DT)
 
@@ -163,16 +164,16 @@ def test_a_damaged_chunk_is_refused_when_it_is_read(file, h2o2):
         table.read(0, table.rows)
 
 
-def test_what_is_not_hdf5_is_refused(tmp_path, h2o2):
+def test_a_file_that_is_not_hdf5_is_refused(tmp_path, h2o2):
     (tmp_path / "text.h5").write_text("T p Y\n")
     with pytest.raises(StateFileError, match="not a readable HDF5"):
         open_states(tmp_path / "text.h5", h2o2, DT)
 
 
-def test_foreign_hdf5_is_refused(tmp_path, h2o2):
+def test_hdf5_of_another_schema_is_refused(tmp_path, h2o2):
     with h5py.File(tmp_path / "foreign.h5", "w") as foreign:
         foreign["T"] = np.ones(3)
-    with pytest.raises(StateFileError, match=r"missing: p, Y.*combred/states.py"):
+    with pytest.raises(StateFileError, match=r"missing: p, Y.*combred/dataset/states.py"):
         open_states(tmp_path / "foreign.h5", h2o2, DT)
 
 
@@ -205,11 +206,11 @@ def test_a_file_in_which_every_row_failed_is_refused(tmp_path, attributes, h2o2)
         ("T_next", np.nan), ("T_next", 0.0), ("Y_next", np.nan), ("Y_next", -1e-3),
     ],
 )  # fmt: skip
-def test_a_planted_value_is_found_with_its_row(file, h2o2, name, value):
+def test_a_value_that_is_not_physical_is_named_with_its_row(file, h2o2, name, value):
     with h5py.File(file, "r+") as stored:
         stored[name][7, ...] = value
     table = open_states(file, h2o2, DT)
-    assert len(table.read(0, 7)) == 7  # rows before it are sound
+    assert len(table.read(0, 7)) == 7  # the rows before it are good
     with pytest.raises(StateFileError, match=rf"{name} of row 7 .*(Remove|delete)"):
         list(table.chunks(4))
 
@@ -218,15 +219,23 @@ def test_a_planted_value_is_found_with_its_row(file, h2o2, name, value):
 
 
 def table_of(ignitions: int, flames: int = 0, rows: int = 30) -> StateTable:
-    """Trajectories of `rows` rows each: exact, perturbed and relaxed ones, shuffled."""
+    """Trajectories of `rows` rows each, a third of them exact, perturbed and relaxed; shuffled."""
     sources = np.repeat(np.arange(ignitions + flames), rows)
     samplers = np.tile(np.arange(rows) % 3, ignitions + flames) + 3 * (sources >= ignitions)
     order = np.random.default_rng(0).permutation(len(sources))
     return StateTable("nowhere", len(order), DT, {}, sources[order], samplers[order].astype("u1"))
 
 
+def test_exact_rows_and_rows_of_flames_have_these_samplers():
+    table = table_of(ignitions=2, flames=3)
+    names = np.array(SAMPLERS)[table.samplers]
+    assert np.array_equal(table.exact, (names == "ignition") | (names == "flame"))
+    assert np.array_equal(table.of_flames, np.char.startswith(names, "flame"))
+    assert table.exact.sum() == 50 and table.of_flames.sum() == 90
+
+
 @pytest.mark.parametrize("fraction", [0.05, 0.2, 0.5])
-def test_a_split_never_cuts_a_trajectory(fraction):
+def test_trajectories_are_held_out_as_a_whole(fraction):
     table = table_of(ignitions=60, flames=20)
     out = table.held_out(fraction, seed=0)
     held = np.unique(table.sources[out])
@@ -236,7 +245,7 @@ def test_a_split_never_cuts_a_trajectory(fraction):
     assert (held >= 60).sum() == 20 * fraction
 
 
-def test_a_split_depends_on_the_seed_alone():
+def test_the_held_out_rows_depend_on_the_seed_alone():
     table = table_of(ignitions=60)
     first = table.held_out(0.2, seed=0)
     assert np.array_equal(first, table.held_out(0.2, seed=0))
@@ -245,12 +254,12 @@ def test_a_split_depends_on_the_seed_alone():
 
 @pytest.mark.parametrize("fraction", [0.001, 0.999])
 @pytest.mark.parametrize("ignitions, flames", [(2, 0), (3, 0), (2, 1)])
-def test_both_sides_of_a_split_have_a_trajectory(fraction, ignitions, flames):
+def test_one_trajectory_at_least_is_held_out_and_one_is_not(fraction, ignitions, flames):
     out = table_of(ignitions, flames).held_out(fraction, seed=0)
     assert out.any() and not out.all()
 
 
-def test_states_are_drawn_once_and_from_the_rows_asked_for(file, h2o2):
+def test_states_are_drawn_once_and_from_the_given_rows(file, h2o2):
     table = open_states(file, h2o2, DT)
     keep = table.sources == 1
     expected = block(1).state()

@@ -1,12 +1,10 @@
-"""The way through: a tiny run to the end, the same run killed at every long step, and bad input."""
+"""The command: a tiny run to its end, the same run killed at every long step, and bad input."""
 
 import json
 import os
 import resource
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -15,80 +13,56 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from tiny import Command, finished_run
 
 from combred.chemistry.mechanism import load_mechanism
-from combred.config import resolve
+from combred.config import keys, resolve
 from combred.dataset.sampling import Sampler
 from combred.pipeline import command as pipeline
+from combred.pipeline.steps import cases
+from combred.simulation.flame import FlameMarch
+from combred.surrogate import storage
 from combred.surrogate.export import load_torchscript
 
-# Real in every part and far too small to be accurate.
-TINY = """profile=smoke stage=2 run=tiny sampling.states=400 sampling.ignitions=6 sampling.flames=0
-network.hidden=[24,12] network.kinetics=2
-training.steps=150 training.batch=64 training.batch_final=64
-training.checkpoint_seconds=0 training.evaluate_every=50 training.held_out=0.2
-retraining.steps=150 retraining.batch=64 retraining.batch_final=64
-retraining.checkpoint_seconds=0 retraining.evaluate_every=50 retraining.held_out=0.2
-reduction.thresholds=[0.4,0.2] reduction.min_width=2 validation.T0=[1800] validation.burnt_time=5e-5
-workers=2""".split()
-PACKAGE = str(Path(pipeline.__file__).parents[1])
+TINY = Command(
+    """profile=smoke stage=2 run=tiny sampling.states=400 sampling.ignitions=6 sampling.flames=0
+    sampling.held_out=0.2 network.hidden=[24,12] network.kinetics=2 training.steps=150
+    training.batch=64 training.batch_final=64 training.checkpoint_seconds=0 retraining.steps=150
+    retraining.batch=64 reduction.thresholds=[0.4,0.2] validation.T0=[1800]
+    validation.burnt_time=5e-5 workers=2"""
+)
 
 
-def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "combred.pipeline", *TINY, *arguments]
-
-
-def environment() -> dict:
-    return os.environ | {"PYTHONPATH": PACKAGE, "COLUMNS": "200"}
-
-
-def run(folder: Path, *arguments: str, **kwargs) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        command(*arguments), cwd=folder, env=environment(), capture_output=True, text=True, **kwargs
-    )
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Path:
+    """A tiny run, done in one go; the networks that it read are named in `read.json`."""
+    folder, read = tmp_path_factory.mktemp("finished"), []
+    whole = storage._read
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(storage, "_read", lambda path: (read.append(path.name), whole(path))[1])
+        finished_run(TINY, folder)
+    (folder / "read.json").write_text(json.dumps(read))
+    return folder
 
 
 def kill_when(folder: Path, seen, *arguments: str) -> None:
     """Start the pipeline and SIGKILL it, and it alone, as soon as `seen` (in the run folder) is
     true; its worker processes must end by themselves."""
-    process = subprocess.Popen(
-        command(*arguments),
-        cwd=folder,
-        env=environment(),
-        start_new_session=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+    process = TINY.start(folder, TINY.words(*arguments), start_new_session=True)
     deadline = time.monotonic() + 120
     while not seen(folder / "runs/tiny"):
-        assert process.poll() is None, process.stdout.read().decode()
+        assert process.poll() is None, process.stdout.read()
         assert time.monotonic() < deadline
         time.sleep(0.002)
     process.kill()
     process.wait()
     while True:
         try:
-            os.killpg(process.pid, 0)  # someone of its group is left
+            os.killpg(process.pid, 0)  # a worker process is left
         except ProcessLookupError:
             break
         assert time.monotonic() < deadline
         time.sleep(0.05)
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory) -> Path:
-    """A tiny run, done in one go."""
-    folder = tmp_path_factory.mktemp("finished")
-    done = run(folder)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder
-
-
-@pytest.fixture
-def copy(finished, tmp_path) -> Path:
-    """A copy of the finished run, to break."""
-    shutil.copytree(finished / "runs", tmp_path / "runs")
-    return tmp_path
 
 
 def test_a_run_leaves_every_artefact_and_no_scraps(finished):
@@ -135,40 +109,41 @@ def test_the_exported_file_stands_alone(finished):
     assert card == json.loads((finished / "runs/tiny/surrogate.json").read_text())
 
 
-def test_a_second_run_reuses_everything(copy):
+def test_a_second_run_reuses_everything(copy, call):
     before = {p: p.stat().st_mtime_ns for p in (copy / "runs/tiny").glob("*.safetensors")}
-    done = run(copy)
-    assert done.returncode == 0 and done.stdout.count("reused") == 6
+    status, output = call(TINY, copy)
+    assert status == 0 and output.count("reused") == 6
     assert before == {p: p.stat().st_mtime_ns for p in before}
 
 
-FLAMES = """validation.flame_phi=[1.0] validation.flame_T=[800.0] validation.flame_cells=40
-validation.flame_tolerance=0.05 validation.flame_longest=1.0""".split()
+FLAMES = "only=validate", "validation.flame_phi=[1.0]", "validation.flame_T=[800.0]"
 
 
-def test_flames_are_marched_where_they_are_asked_for_and_reused(copy):
+def test_flames_are_marched_where_they_are_asked_for_and_reused(copy, call, monkeypatch):
+    # Coarse, and one flame time long: 5 cells to a thickness.
+    monkeypatch.setattr(cases, "FLAME_MARCH", FlameMarch(cells=40, tolerance=0.05, longest=1.0))
     folder = copy / "runs/tiny"
     ignitions = (folder / "validation.h5").stat().st_mtime_ns
-    done = run(copy, "only=validate", *FLAMES)
-    assert done.returncode == 0, done.stdout + done.stderr
+    status, output = call(TINY, copy, *FLAMES)
+    assert status == 0, output
     numbers = json.loads((folder / "validation.json").read_text())
     for stage in range(3):
         flame = numbers["stages"][f"stage{stage}"]["flame"]
         assert [row["case"] for row in flame["cases"]] == ["800 K, phi 1, 1 atm"]
-        # CVODE's: DRM19 at 800 K, 5 cells to a thickness; a network trained on 400 states is none.
+        # The speed of CVODE's flame, DRM19 at 800 K; a network trained on 400 states has none.
         assert flame["cases"][0]["reference_speed"] == pytest.approx(2.3, rel=0.15)
-    assert (folder / "validation.h5").stat().st_mtime_ns == ignitions  # these were not
+    assert (folder / "validation.h5").stat().st_mtime_ns == ignitions  # reused
     stored = (folder / "flames.h5").stat().st_mtime_ns
-    again = run(copy, "only=validate", *FLAMES)
-    assert "validation: reused" in again.stdout and "flames burn" in again.stdout
+    status, output = call(TINY, copy, *FLAMES)
+    assert "validation: reused" in output and "flames burn" in output
     assert (folder / "flames.h5").stat().st_mtime_ns == stored
-    assert run(copy, "only=validate").returncode == 0
+    assert call(TINY, copy, "only=validate")[0] == 0
     numbers = json.loads((folder / "validation.json").read_text())
     assert "flame" not in numbers["stages"]["stage0"]
     assert (folder / "validation.h5").stat().st_mtime_ns == ignitions
 
 
-def test_killed_at_every_long_step_it_resumes_to_the_same_result(finished, tmp_path):
+def test_killed_at_every_long_step_it_resumes_to_the_same_result(finished, tmp_path, call):
     def labelling(folder):
         partial = folder / "states.partial.h5"
         if not partial.exists():
@@ -181,14 +156,12 @@ def test_killed_at_every_long_step_it_resumes_to_the_same_result(finished, tmp_p
 
     kill_when(tmp_path, labelling)
     assert not (tmp_path / "runs/tiny/states.h5").exists()
-    kill_when(tmp_path, lambda folder: (folder / "states.h5").exists())  # amid the segments
-    assert not (tmp_path / "runs/tiny/segments.h5").exists()
     kill_when(tmp_path, lambda folder: (folder / "stage0.checkpoint").exists())
     assert not (tmp_path / "runs/tiny/stage0.safetensors").exists()
     kill_when(tmp_path, lambda folder: (folder / "stage1.checkpoint").exists())
     assert not (tmp_path / "runs/tiny/stage1.safetensors").exists()
-    done = run(tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
+    status, output = call(TINY, tmp_path)
+    assert status == 0, output
     with h5py.File(tmp_path / "runs/tiny/states.h5") as a:
         with h5py.File(finished / "runs/tiny/states.h5") as b:
             for name in ("T", "p", "Y", "T_next", "Y_next", "source", "sampler"):
@@ -198,79 +171,73 @@ def test_killed_at_every_long_step_it_resumes_to_the_same_result(finished, tmp_p
         ours, theirs = load_file(tmp_path / name), load_file(finished / name)
         assert all(torch.equal(ours[key], theirs[key]) for key in theirs), name
         lines = (tmp_path / f"runs/tiny/stage{stage}.jsonl").read_text().splitlines()
-        assert [json.loads(line)["step"] for line in lines] == [50, 100, 150]
+        assert [json.loads(line)["step"] for line in lines] == [*range(25, 151, 25)]
 
 
-def test_windows_are_part_of_what_marched_them_alone(finished):
+def test_a_training_depends_on_segments_only_where_it_marches_along_them(finished):
     folder = finished / "runs/tiny"
-    told = json.loads((folder / "sample.json").read_text())["segments"]
-    assert told["segments"] == 8 * 40 and told["steps"] == 2  # of the smoke profile
-    assert told["flames"] == 0  # there are none
+    made = json.loads((folder / "sample.json").read_text())["segments"]
+    assert made["segments"] == 4 * 120 and made["steps"] == 2  # of the smoke profile
+    assert made["flames"] == 0  # there are none
     inputs = json.loads((folder / "train.json").read_text())["inputs"]
     assert not any(key.startswith(("rollout", "segments")) for key in inputs["training"])
     for stage in json.loads((folder / "reduce.json").read_text())["stages"]:
         retraining = stage["inputs"]["retraining"]
-        assert retraining["rollout_steps"] == 2
-        assert retraining["segments"]["segments"]["trajectories"] == 8
+        assert retraining["rollout_share"] == 0.2
+        assert retraining["segments"]["segments"]["steps"] == 2
     losses = [json.loads(x) for x in (folder / "stage1.jsonl").read_text().splitlines()]
     assert losses[-1]["rollout"] > 0.0 and "rollout" not in losses[0]
 
 
-def test_windows_are_made_where_a_training_wants_them_and_as_long_as_it_does(copy):
-    path = copy / "runs/tiny/segments.h5"
-    path.unlink()
-    done = run(copy, "only=sample", "retraining.rollout_steps=0")
-    assert done.returncode == 0 and not path.exists()
-    done = run(copy, "only=sample", "retraining.rollout_steps=4")
-    assert done.returncode == 0, done.stdout
-    with h5py.File(path) as file:
-        assert file["offset"][...].tolist() == [0, 1, 2, 4]
-    # Longer ones serve as well, and those that are too short are made anew.
-    made = path.stat().st_mtime_ns
-    done = run(copy, "only=sample")
-    assert "segments: 320, reused" in done.stdout and path.stat().st_mtime_ns == made
-    done = run(copy, "only=sample", "retraining.rollout_steps=8")
-    assert done.returncode == 0 and path.stat().st_mtime_ns != made
+def test_segments_of_other_settings_are_refused_and_none_are_made_for_none(copy, call):
+    folder = copy / "runs/tiny"
+    status, output = call(TINY, copy, "segments.steps=4")
+    assert status == 2 and "segments.h5 was made with other settings" in output
+    assert "segments.steps: 2 then, 4 now" in output
+    (folder / "segments.h5").unlink()
+    (folder / "stage1.safetensors").unlink()
+    status, output = call(TINY, copy, "only=reduce")
+    assert status == 2 and "no segments at" in output and "only=sample" in output
+    status, _ = call(TINY, copy, "only=sample", "segments.steps=0")
+    assert status == 0 and not (folder / "segments.h5").exists()
 
 
-def test_missing_or_other_windows_are_refused(copy):
-    done = run(copy, "segments.each=41")
-    assert done.returncode == 2 and "segments.h5 was made with other settings" in done.stdout
-    assert "segments.each: 40 then, 41 now" in done.stdout
-    (copy / "runs/tiny/stage1.safetensors").unlink()
-    short = run(copy, "only=reduce", "retraining.rollout_steps=4")
-    assert short.returncode == 2 and "segments of 2 steps, and 4 are asked for" in short.stdout
-    (copy / "runs/tiny/segments.h5").unlink()
-    done = run(copy, "only=reduce")
-    assert done.returncode == 2 and "no segments at" in done.stdout and "only=sample" in done.stdout
-    assert "Traceback" not in done.stdout + done.stderr + short.stderr
+def test_the_settings_are_written_before_the_first_step(tmp_path, call, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("combred.pipeline.steps.sample.sample_dataset", stop)
+    status, output = call(TINY, tmp_path)
+    assert status == 130 and "goes on from here" in output
+    settings = json.loads((tmp_path / "runs/tiny/settings.json").read_text())
+    assert settings["sampling"]["states"] == 400 and settings["sampling"]["fuel"] == "CH4:1"
 
 
-def torchrun(folder: Path, only: str) -> subprocess.CompletedProcess:
-    """One step of the pipeline in two processes, which have to succeed."""
-    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
-    done = subprocess.run(
-        [*launch, "-m", "combred.pipeline", *TINY, f"only={only}"],
-        cwd=folder,
-        env=environment() | {"OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done
+def test_a_fresh_run_reads_no_network_twice(finished):
+    # Each reduced network before its retraining, and each stage for the figures of the report.
+    read = json.loads((finished / "read.json").read_text())
+    merged = [f"stage{i}.merged.safetensors" for i in (1, 2)]
+    assert read == [*merged, *(f"stage{i}.safetensors" for i in range(3))]
+
+
+def torchrun(folder: Path, only: str) -> str:
+    """The output of one step in two processes of torchrun, which has to succeed."""
+    status, output = TINY.finish(folder, TINY.torchrun(f"only={only}"))
+    assert status == 0, output
+    return output
 
 
 def test_two_processes_of_torchrun_train_the_same_network(finished, copy):
     folder = copy / "runs/tiny"
     for name in ("stage0.safetensors", "train.json"):
         (folder / name).unlink()
-    done = torchrun(copy, "train")
+    output = torchrun(copy, "train")
     two = json.loads((folder / "train.json").read_text())
     one = json.loads((finished / "runs/tiny/train.json").read_text())
     # Halves of each batch, gradients averaged: the same step but for rounding, which 150 steps
     # of training amplify; losses of different seeds differ by more than 3 %.
     assert two["validation"] == pytest.approx(one["validation"], rel=0.03)
-    assert done.stdout.count("stage 0:") == 1  # one process speaks
+    assert output.count("stage 0:") == 1  # one process speaks
 
 
 def test_two_processes_of_torchrun_share_the_segments(finished, copy):
@@ -289,46 +256,41 @@ def test_two_processes_of_torchrun_share_the_segments(finished, copy):
 
 
 def test_an_interrupt_says_how_to_go_on(tmp_path):
-    process = subprocess.Popen(
-        command(),
-        cwd=tmp_path,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        text=True,
-        # A shell starts what runs in its background deaf to interrupts, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    # A shell starts what runs in its background deaf to interrupts, and children inherit that.
+    listen = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
+    process = TINY.start(tmp_path, TINY.words(), **listen)
     deadline = time.monotonic() + 60
     while not (tmp_path / "runs/tiny/states.partial.h5").exists():
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    told = process.communicate(timeout=60)[0]
-    assert process.returncode == 130 and "goes on from here" in told
+    output = process.communicate(timeout=60)[0]
+    assert process.returncode == 130 and "goes on from here" in output
 
 
-def test_other_settings_are_refused_not_mixed(copy):
-    done = run(copy, "network.hidden=[24,10]")
-    assert done.returncode == 2 and "[24, 12][1]" not in done.stdout
-    assert "network.hidden: [24, 12] then, [24, 10] now" in done.stdout
-    assert "run=NAME" in done.stdout
+def test_other_settings_are_refused_not_mixed(copy, call):
+    status, output = call(TINY, copy, "network.hidden=[24,10]")
+    assert status == 2 and "[24, 12][1]" not in output
+    assert "network.hidden: [24, 12] then, [24, 10] now" in output
+    assert "run=NAME" in output
 
 
-def test_a_network_trained_on_other_states_is_refused(copy):
-    (copy / "runs/tiny/states.h5").unlink()
-    done = run(copy, "sampling.states=420")
-    assert done.returncode == 2 and "stage0.safetensors was made with other settings" in done.stdout
-    assert "states.sampling.states: 400 then, 420 now" in done.stdout
+def test_a_network_trained_on_other_states_is_refused(copy, call):
+    for name in ("states.h5", "segments.h5"):
+        (copy / "runs/tiny" / name).unlink()
+    status, output = call(TINY, copy, "sampling.states=420")
+    assert status == 2 and "stage0.safetensors was made with other settings" in output
+    assert "states.sampling.states: 400 then, 420 now" in output
 
 
-def test_a_stage_reduced_from_another_network_is_refused(copy):
+def test_a_stage_reduced_from_another_network_is_refused(copy, call):
     shutil.copy(copy / "runs/tiny/stage0.safetensors", copy / "runs/tiny/stage1.safetensors")
-    done = run(copy, "only=reduce")
-    assert done.returncode == 2
-    assert "stage2.safetensors was made with other settings (parent" in done.stdout
+    status, output = call(TINY, copy, "only=reduce")
+    assert status == 2
+    assert "stage2.safetensors was made with other settings (parent" in output
 
 
-def test_a_kill_after_the_merge_loses_nothing(finished, copy):
+def test_a_kill_after_the_merge_loses_nothing(finished, copy, call):
     # Killed between the record and the merged network.
     folder = copy / "runs/tiny"
     entries = json.loads((folder / "reduce.json").read_text())["stages"]
@@ -337,46 +299,46 @@ def test_a_kill_after_the_merge_loses_nothing(finished, copy):
     (folder / "stage2.safetensors").unlink()
     # Killed between the retrained network and clearing up.
     shutil.copy(folder / "stage1.safetensors", folder / "stage1.merged.safetensors")
-    done = run(copy, "only=reduce")
-    assert done.returncode == 0, done.stdout
+    status, output = call(TINY, copy, "only=reduce")
+    assert status == 0, output
     again = (folder / "stage2.safetensors").read_bytes()
     assert again == (finished / "runs/tiny/stage2.safetensors").read_bytes()
     assert not list(folder.glob("*.merged.*"))
     assert "retraining" in json.loads((folder / "reduce.json").read_text())["stages"][1]
 
 
-def test_states_of_another_mechanism_are_refused(copy):
-    done = run(copy, "mechanism=h2o2.yaml", "run=tiny")
-    assert done.returncode == 2 and "mechanism=drm19.yaml" in done.stdout
-    assert "Traceback" not in done.stdout + done.stderr
+def test_states_of_another_mechanism_are_refused(copy, call):
+    status, output = call(TINY, copy, "mechanism=h2o2.yaml", "run=tiny")
+    assert status == 2 and "mechanism=drm19.yaml" in output
+    assert "Traceback" not in output
 
 
-def test_a_truncated_state_file_is_one_clear_error(copy):
+def test_a_truncated_state_file_is_one_clear_error(copy, call):
     path = copy / "runs/tiny/states.h5"
     path.write_bytes(path.read_bytes()[:5000])
-    done = run(copy)
-    assert done.returncode == 2 and "truncated" in done.stdout and "Delete it" in done.stdout
-    assert "Traceback" not in done.stdout + done.stderr
+    status, output = call(TINY, copy)
+    assert status == 2 and "truncated" in output and "Delete it" in output
+    assert "Traceback" not in output
 
 
-def test_a_missing_stage_names_the_command(copy):
+def test_a_missing_stage_names_the_command(copy, call):
     (copy / "runs/tiny/stage1.safetensors").unlink()
-    done = run(copy, "only=validate")
-    assert done.returncode == 2 and "stage1.safetensors" in done.stdout
-    assert "python -m combred.pipeline stage=N" in done.stdout
+    status, output = call(TINY, copy, "only=validate")
+    assert status == 2 and "stage1.safetensors" in output
+    assert "python -m combred.pipeline stage=N" in output
 
 
-def test_an_unvalidated_network_is_not_exported(copy):
+def test_an_unvalidated_network_is_not_exported(copy, call):
     (copy / "runs/tiny/validation.json").unlink()
-    done = run(copy, "only=export")
-    assert done.returncode == 2 and "only=validate" in done.stdout
+    status, output = call(TINY, copy, "only=export")
+    assert status == 2 and "only=validate" in output
 
 
-def test_a_damaged_network_is_refused(copy):
+def test_a_damaged_network_is_refused(copy, call):
     path = copy / "runs/tiny/stage1.safetensors"
     path.write_bytes(path.read_bytes()[:-100])
-    done = run(copy, "only=validate")
-    assert done.returncode == 2 and "stage1.safetensors is not a whole" in done.stdout
+    status, output = call(TINY, copy, "only=validate")
+    assert status == 2 and "stage1.safetensors is not" in output and "Delete it" in output
 
 
 @pytest.mark.parametrize("step", ["sample", "train", "reduce", "export"])
@@ -389,14 +351,14 @@ def test_a_full_disk_is_one_clear_error_and_nothing_half_written(copy, step):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (4_000, 4_000))
 
-    done = run(copy, f"only={step}", preexec_fn=small_files)
-    assert done.returncode == 2 and "GB free" in done.stdout, done.stdout + done.stderr
-    assert "Traceback" not in done.stdout
+    status, output = TINY.finish(copy, TINY.words(f"only={step}"), preexec_fn=small_files)
+    assert status == 2 and "GB free" in output, output
+    assert "Traceback" not in output
     assert not (copy / "runs/tiny" / made).exists()
     assert not list((copy / "runs/tiny").glob("*.new"))
 
 
-def test_nothing_is_exported_or_reported_under_other_settings(copy):
+def test_nothing_is_exported_or_reported_under_other_settings(copy, call):
     before = {p: p.read_bytes() for p in (copy / "runs/tiny").glob("*.*")}
     for arguments in (
         ["only=export", "seed=7"],
@@ -404,20 +366,19 @@ def test_nothing_is_exported_or_reported_under_other_settings(copy):
         ["only=validate", "dt=2e-6"],
         ["only=train", "chemistry.rtol=1e-3"],
     ):
-        done = run(copy, *arguments)
-        assert done.returncode == 2 and "error:" in done.stdout, done.stdout
+        status, output = call(TINY, copy, *arguments)
+        assert status == 2 and "error:" in output, output
     assert before == {p: p.read_bytes() for p in (copy / "runs/tiny").glob("*.*")}
 
 
 @pytest.mark.parametrize("bad", ["sampling.oxidizer=Air:1", "sampling.fuel=CH4:x"])
-def test_a_composition_that_is_none_is_refused(tmp_path, bad):
-    done = run(tmp_path, bad)
-    assert done.returncode == 2 and "error:" in done.stdout and "Traceback" not in done.stdout
+def test_a_composition_that_is_none_is_refused(tmp_path, bad, call):
+    status, output = call(TINY, tmp_path, bad)
+    assert status == 2 and "error:" in output and "Traceback" not in output
 
 
-def test_what_cvode_cannot_do_is_counted(tmp_path, monkeypatch, capsys):
+def test_what_cvode_cannot_do_is_counted(tmp_path, call, monkeypatch):
     # In this process and with one worker's function called directly: a third of the labels fail.
-    monkeypatch.chdir(tmp_path)
     whole = Sampler.label
 
     def broken(self, T, p, Y):
@@ -446,9 +407,10 @@ def test_what_cvode_cannot_do_is_counted(tmp_path, monkeypatch, capsys):
             return future
 
     monkeypatch.setattr(sampling, "open_pool", lambda n, start, *args: Here(n, None, start, args))
-    assert pipeline.main([*TINY, "only=sample"]) == 0
+    status, output = call(TINY, tmp_path, "only=sample", "segments.steps=0")
+    assert status == 0
     numbers = json.loads((tmp_path / "runs/tiny/sample.json").read_text())
-    assert numbers["failed_rows"] > 20 and "more than 2 % failed" in capsys.readouterr().out
+    assert numbers["failed_rows"] > 20 and "more than 2 % failed" in output
     with h5py.File(tmp_path / "runs/tiny/states.h5") as file:
         assert len(file["failed"]) == numbers["failed_rows"]
         assert np.isfinite(file["T_next"][...]).all()
@@ -456,8 +418,18 @@ def test_what_cvode_cannot_do_is_counted(tmp_path, monkeypatch, capsys):
 
 def test_no_argument_prints_stages_settings_and_units(capsys):
     assert pipeline.main([]) == 0
-    told = capsys.readouterr().out
-    assert "stage 2" in told and "sampling.states" in told and "K" in told
+    output = capsys.readouterr().out
+    assert "stage 2" in output and "sampling.states" in output and "K" in output
+    assert all(key in output for key in keys())
+
+
+def test_help_prints_the_values_of_a_profile_wherever_it_is_asked_for(capsys):
+    for arguments in (["profile=smoke", "--help"], ["-h", "stage=1", "profile=smoke"]):
+        assert pipeline.main(arguments) == 0
+        output = capsys.readouterr().out
+        assert "3000" in output and "[64, 32]" in output and "400000" not in output
+    assert pipeline.main(["--help", "stge=1"]) == 2
+    assert "did you mean stage" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

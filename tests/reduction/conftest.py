@@ -1,16 +1,24 @@
-"""What the tests of reductions share: networks whose every number is drawn, batch norms' too."""
+"""Networks with random weights and batch norm statistics, for all tests of the reduction.
+
+`reducible` is imported from this folder.
+"""
+
+import sys
+from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
+sys.path.insert(0, str(Path(__file__).parent))
+
 
 @pytest.fixture(scope="session")
 def drawn():
-    """A factory: the network with weights, biases and batch norms drawn from a seed, evaluating.
+    """A factory: a network with seeded weights, biases and batch norms, in evaluation mode.
 
-    No statistic is zero or one, and a third of the batch norms' scales are negative, so that what
-    forgets one of them shows.
+    No statistic is zero or one, and a third of the scales of batch norms are negative: code that
+    forgets one of them gives a wrong result.
     """
 
     @torch.no_grad()

@@ -1,4 +1,4 @@
-"""What calibration says of a layer, against numpy on all rows at once; errors, literally."""
+"""Moments against numpy on all rows at once, relative errors against their definition."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ class TwoReaders(nn.Module):
 
 
 def drop(network, x, layer, kept):
-    """The network without some units of a layer, and that layer."""
+    """The network with some units of a layer only, and that layer."""
     found = find_layers(network, x[:1])[layer]
     return apply_merge(network, found, Merge.prune(torch.tensor(kept), found.units)), found
 
@@ -61,8 +61,8 @@ def test_streamed_moments_are_numpys(chunk, shift):
     a, b = A.numpy(), B.numpy()
     joint = np.cov(np.hstack([a, b]).T, bias=True)
     assert found.n == 100
-    # About the first chunk's mean, digits are lost to its distance from the mean of all, not to
-    # the mean itself: 1e-16 of 1e6 in each entry.
+    # Sums about the mean of the first chunk lose digits by its distance from the mean of all, not
+    # by the mean itself: 1e-16 of 1e6 in each entry.
     tolerance = 1e-13 + 1e-15 * shift
     assert np.allclose(found.mean_A, a.mean(0), rtol=1e-14, atol=1e-14)
     assert np.allclose(found.mean_B, b.mean(0), rtol=1e-14, atol=1e-14)
@@ -77,7 +77,7 @@ def test_streamed_moments_are_numpys(chunk, shift):
 
 
 @pytest.mark.parametrize("chunk", [1, 33, 100])
-def test_one_network_is_recognised(chunk):
+def test_pairs_of_the_same_tensor_are_recognised(chunk):
     A = gaussian(100, 5).float()
     found = moments((part, part) for part in A.split(chunk))
     pairs = moments((part, part.clone()) for part in A.split(chunk))
@@ -90,13 +90,13 @@ def test_one_network_is_recognised(chunk):
     assert found.BB.dtype == torch.float64
 
 
-def test_no_states_are_refused():
+def test_moments_of_no_rows_are_refused():
     for none in ([], [(torch.zeros(0, 3), torch.zeros(0, 3))]):
-        with pytest.raises(ValueError, match="needs calibration states"):
+        with pytest.raises(ValueError, match="needs calibration inputs"):
             moments(none)
 
 
-def test_batches_are_those_given_or_as_many_as_fit():
+def test_batches_are_those_given_or_parts_of_a_tensor():
     given = [torch.zeros(3, 2), torch.zeros(5, 2)]
     assert all(a is b for a, b in zip(batches(given), given, strict=True))
     assert [len(part) for part in batches(torch.zeros(ROWS + 3, 2))] == [ROWS, 3]
@@ -135,7 +135,7 @@ def test_a_linear_layer_reads_rows_along_the_last_axis():
 
 
 @torch.no_grad()
-def test_every_reader_counts():
+def test_activations_and_outputs_are_those_of_every_reader():
     network, x = TwoReaders().double(), gaussian(30, 4)
     layer = find_layers(network, x[:1])[1]
     assert {name for name, _ in layer.readers} == {"one", "other"}
@@ -183,7 +183,7 @@ def test_relative_error_is_the_quotient_of_norms():
 
 
 @torch.no_grad()
-def test_looking_changes_no_mode_and_leaves_no_hook():
+def test_calibration_changes_no_mode_and_leaves_no_hook():
     network, x = convolutional()
     network.train()
     network[1].eval()
@@ -200,7 +200,7 @@ def test_looking_changes_no_mode_and_leaves_no_hook():
     assert network.training and not any(module._forward_hooks for module in network.modules())
 
 
-def test_gaussian_inputs_vary_as_the_training_inputs_did():
+def test_gaussian_inputs_have_the_covariance_of_the_training_inputs():
     rng = np.random.default_rng(0)
     Y = rng.dirichlet(np.ones(4), size=400)
     state = np.column_stack([rng.uniform(800, 2000, 400), rng.uniform(1e5, 2e5, 400), Y])

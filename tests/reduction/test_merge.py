@@ -1,4 +1,4 @@
-"""The surgery: any `Merge`, on any hidden layer, does what its equation says."""
+"""`apply_merge`: any `Merge`, on any hidden layer, gives the network of its equation."""
 
 import copy
 from dataclasses import replace
@@ -159,7 +159,7 @@ def some_merge(layer, seed: int = 0) -> Merge:
 
 @torch.no_grad()
 def slow(network: nn.Module, layer, merge: Merge, x: Tensor) -> Tensor:
-    """The output where every reader of the layer reads mixing^T a[kept] + offset in a's place."""
+    """The output if every reader of the layer reads mixing^T a[kept] + offset in place of a."""
 
     def through(module, args):
         a = args[0]
@@ -185,28 +185,28 @@ def assert_equal_to_rounding(found: Tensor, expected: Tensor) -> None:
     assert (found - expected).abs().max() <= 1e-12 * expected.abs().max()
 
 
-def test_the_cases_are_what_they_say(drawn):
+def test_the_cases_cover_every_kind_of_layer():
     found = {}
     for name, (make, shape) in NETWORKS.items():
         found[name] = find_layers(make(), inputs(shape).float()).layers
     every = [layer for layers in found.values() for layer in layers]
     assert all(found.values()) and len(LAYERS) == len(every) > 24
-    for case in ("takes_offset", "selects", "norm", "depthwise", "last_axis"):
+    for case in ("takes_offset", "residual", "norm", "depthwise", "last_axis"):
         assert {bool(getattr(layer, case)) for layer in every} == {True, False}, case
     assert any(len(layer.readers) > 1 for layer in every)
     assert any(positions > 1 for layer in every for _, positions in layer.readers)
-    assert any(layer.selects and layer.depthwise for layer in every)
+    assert any(layer.residual and layer.depthwise for layer in every)
 
 
 @torch.no_grad()
 @every_layer
-def test_the_merged_network_is_the_equation(given):
+def test_the_merged_network_computes_the_equation(given):
     network, layer, x = given
     merge = some_merge(layer)
     merged = apply_merge(network, layer, merge)
     expected = slow(network, layer, merge, x)
     assert_equal_to_rounding(merged(x), expected)
-    # Nothing of this is vacuous: the merge does something, and so does its offset.
+    # The merge changes the output, and its offset does as well.
     out = network(x)
     assert (expected - out).abs().max() > 1e-2 * out.abs().max()
     if layer.takes_offset:
@@ -216,13 +216,13 @@ def test_the_merged_network_is_the_equation(given):
 
 @torch.no_grad()
 @every_layer
-def test_no_unit_is_left_that_was_not_kept(given):
+def test_all_modules_have_the_kept_units_only(given):
     network, layer, x = given
     merge = some_merge(layer)
     merged = apply_merge(network, layer, merge)
     again = find_layers(merged, x)
     k = len(merge.kept)
-    name = f"{layer.name}.1" if layer.selects else layer.name
+    name = f"{layer.name}.1" if layer.residual else layer.name
     assert again[name].units == k
     for carrier in again[name].carriers:
         module = merged.get_submodule(carrier)
@@ -261,7 +261,7 @@ def test_pruning_is_a_merge_of_zeros(given):
 
 @torch.no_grad()
 @every_layer
-def test_new_tensors_for_the_carriers_are_taken(given):
+def test_new_tensors_replace_those_of_the_carriers(given):
     network, layer, x = given
     merge = some_merge(layer)
     generator = torch.Generator().manual_seed(3)
@@ -282,17 +282,18 @@ def test_new_tensors_for_the_carriers_are_taken(given):
 
 
 @pytest.mark.parametrize("case", PADDED)
-def test_what_pads_with_zeros_refuses_an_offset(given):
+def test_an_offset_before_zero_padding_is_refused(given):
     network, layer, _ = given
     merge = random_merge(layer.units, 3)
     with pytest.raises(ValueError, match=f"layer {layer.name} is read by a layer that pads"):
         apply_merge(network, layer, merge)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 @every_layer
-def test_the_given_network_is_untouched_and_shares_nothing(given, dtype):
+def test_the_given_network_is_not_modified_and_shares_nothing(given, case):
     network, layer, _ = given
+    dtypes = (torch.float32, torch.float64, torch.bfloat16)
+    dtype = dtypes[list(LAYERS).index(case) % 3]
     network.to(dtype)
     before = {name: value.clone() for name, value in network.state_dict().items()}
     merged = apply_merge(network, layer, some_merge(layer))
@@ -308,7 +309,7 @@ def test_the_given_network_is_untouched_and_shares_nothing(given, dtype):
 
 
 @every_layer
-def test_gradients_and_modes_stay_as_they_were(given):
+def test_gradients_and_modes_stay(given):
     network, layer, x = given
     network.train()
     frozen = network.get_submodule(layer.carriers[-1]), network.get_submodule(layer.readers[0][0])
@@ -317,10 +318,10 @@ def test_gradients_and_modes_stay_as_they_were(given):
     for parameter in list(network.parameters())[:1]:
         parameter.requires_grad_(False)
     merged = apply_merge(network, layer, some_merge(layer))
-    renamed = {layer.name: f"{layer.name}.1"} if layer.selects else {}
+    renamed = {layer.name: f"{layer.name}.1"} if layer.residual else {}
     for name, module in network.named_modules():
         assert merged.get_submodule(renamed.get(name, name)).training == module.training, name
-    if layer.selects:  # what was put in follows the batch norm that it is put before
+    if layer.residual:  # a selection has the mode of its batch norm
         norm = network.get_submodule(layer.name)
         assert {m.training for m in merged.get_submodule(layer.name).modules()} == {norm.training}
     new = dict(merged.named_parameters())
@@ -336,8 +337,8 @@ def test_gradients_and_modes_stay_as_they_were(given):
 
 
 @every_layer
-def test_the_device_stays(given):
-    """The merge is on another one: nothing of the network moves there."""
+def test_the_network_stays_on_its_device(given):
+    """Also where the merge is on another one."""
     network, layer, _ = given
     merged = apply_merge(network.to("meta"), layer, some_merge(layer))
     assert {t.device.type for t in [*merged.parameters(), *merged.buffers()]} == {"meta"}
@@ -345,14 +346,14 @@ def test_the_device_stays(given):
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 @torch.no_grad()
-@every_layer
-def test_the_result_scripts_traces_and_loads(given):
+@pytest.mark.parametrize("case", {network: case for case, (network, _) in LAYERS.items()}.values())
+def test_the_result_can_be_scripted_traced_and_loaded(given):
     network, layer, x = given
     merged = apply_merge(network, layer, some_merge(layer))
     out = merged(x)
     assert torch.equal(torch.jit.script(merged)(x), out)
     assert torch.equal(torch.fx.symbolic_trace(merged)(x), out)
-    # Loaded into a network that was reduced to the same widths by another merge.
+    # Loaded into a network that another merge has reduced to the same widths.
     other = apply_merge(network, layer, some_merge(layer, seed=1))
     assert not torch.equal(other(x), out)
     other.load_state_dict(merged.state_dict(), strict=True)
@@ -363,26 +364,26 @@ def test_the_result_scripts_traces_and_loads(given):
 @every_layer
 def test_a_reduced_network_can_be_reduced_again(given):
     network, layer, x = given
-    for seed in range(3):
+    for seed in range(2):
         merge = random_merge(layer.units, layer.units - 1, seed, layer.takes_offset)
         merged = apply_merge(network, layer, merge)
         assert_equal_to_rounding(merged(x), slow(network, layer, merge, x))
         name = layer.name
-        if layer.selects and seed == 0:
+        if layer.residual and seed == 0:
             name += ".1"
         network, layer = merged, find_layers(merged, x)[name]
         assert layer.units == len(merge.kept)
-    if layer.selects:  # one selection, narrowed, and not one behind another
+    if layer.residual:  # one selection, narrowed, not two in a row
         sizes = [b.shape for key, b in merged.named_buffers() if key.endswith("channels")]
         assert sizes == [(layer.units,)]
 
 
 @torch.no_grad()
 @pytest.mark.parametrize("name", NETWORKS)
-def test_all_layers_one_after_another(name, drawn):
+def test_all_layers_are_merged_one_after_another(name, drawn):
     make, shape = NETWORKS[name]
     network, x = drawn(make()).double(), inputs(shape)
-    for layer in find_layers(network, x).layers:  # names stay what they were, selections last
+    for layer in find_layers(network, x).layers:  # names stay
         merge = some_merge(layer)
         merged = apply_merge(network, layer, merge)
         assert_equal_to_rounding(merged(x), slow(network, layer, merge, x))
@@ -391,7 +392,7 @@ def test_all_layers_one_after_another(name, drawn):
 
 @torch.no_grad()
 @every_layer
-def test_one_unit_is_enough(given):
+def test_a_layer_can_be_merged_into_one_unit(given):
     network, layer, x = given
     merge = random_merge(layer.units, 1, shifts=layer.takes_offset)
     merged = apply_merge(network, layer, merge)
@@ -408,7 +409,7 @@ def test_a_merged_network_can_be_trained(make_network):
 
 
 @pytest.mark.parametrize("layer", [-1, 0, 4, 5])
-def test_only_hidden_layers_are_reduced(make_network, layer):
+def test_only_hidden_layers_have_a_number(make_network, layer):
     with pytest.raises(ValueError, match=r"hidden layers 1 to 3.*output layer is never"):
         find_layers(make_network(WIDTHS), torch.zeros(1, 6))[layer]
 
@@ -422,5 +423,5 @@ def test_only_hidden_layers_are_reduced(make_network, layer):
     ],
 )
 def test_a_merge_of_other_shapes_is_refused(kept, mixing, offset):
-    with pytest.raises(ValueError, match=r"wants kept \(k,\), mixing \(k, m\), offset \(m,\)"):
+    with pytest.raises(ValueError, match=r"has kept \(k,\), mixing \(k, m\), offset \(m,\)"):
         Merge(kept, mixing, offset)

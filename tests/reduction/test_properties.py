@@ -1,4 +1,4 @@
-"""What holds of condensation and of the surgery for any network at all."""
+"""Properties of condensation that hold for any network, on networks that hypothesis draws."""
 
 import numpy as np
 import torch
@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from combred.reduction import apply_merge, condense, describe_units, find_layers
+from combred.reduction import HiddenLayer, apply_merge, condense, describe_units, find_layers
 
 few = settings(max_examples=40, deadline=None, derandomize=True)
 seeds = st.integers(0, 2**31 - 1)
@@ -28,14 +28,20 @@ def network_of(rows: np.ndarray, seed: int = 0, outputs: int = 3) -> nn.Sequenti
 
 def condensed(network: nn.Sequential, **how):
     """The merge of the hidden layer, and the network after it."""
-    layer = find_layers(network, torch.zeros(1, network[0].in_features).double())[1]
+    layer = HiddenLayer("0", network[0].out_features, ("0",), (("2", 1),), activation="relu")
     merge = condense(describe_units(network, layer), **how)
     return merge, apply_merge(network, layer, merge)
 
 
+def test_the_hidden_layer_is_the_one_that_is_found():
+    network = network_of(np.ones((3, 5)))
+    found = find_layers(network, torch.zeros(1, 4).double())[1]
+    assert found == HiddenLayer("0", 3, ("0",), (("2", 1),), activation="relu")
+
+
 @st.composite
 def layers(draw) -> np.ndarray:
-    """Rows (m, d): generic, in clusters, multiples of a few, some of them zero or negated."""
+    """Rows (m, d): random, in clusters, or multiples of a few; some of them zero or negated."""
     rng = np.random.default_rng(draw(seeds))
     m, d = draw(st.integers(1, 40)), draw(st.integers(2, 8))
     centres = rng.standard_normal((draw(st.integers(1, m)), d))
@@ -48,7 +54,7 @@ def layers(draw) -> np.ndarray:
 
 @few
 @given(layers(), thresholds)
-def test_never_more_units_and_one_positive_entry_per_column(rows, threshold):
+def test_the_mixing_has_one_positive_entry_per_column(rows, threshold):
     network = network_of(rows)
     merge, reduced = condensed(network, threshold=threshold)
     m, k = len(rows), len(merge.kept)
@@ -57,7 +63,7 @@ def test_never_more_units_and_one_positive_entry_per_column(rows, threshold):
         p.numel() for p in network.parameters()
     )
     assert sorted(set(merge.kept.tolist())) == merge.kept.tolist()
-    # Kim et al. 2020, theorem 1, but for dead units, which are read as constants.
+    # Kim et al. 2020, theorem 1; dead units are constants, without an entry.
     positive = (merge.mixing > 0).sum(dim=0)
     dead = torch.from_numpy(~rows[:, :-1].any(axis=1))
     assert (merge.mixing >= 0).all() and torch.isfinite(merge.mixing).all()
@@ -67,14 +73,14 @@ def test_never_more_units_and_one_positive_entry_per_column(rows, threshold):
 
 @few
 @given(layers(), st.integers(1, 45))
-def test_keep_is_kept_to(rows, keep):
+def test_at_most_keep_units_stay(rows, keep):
     merge, _ = condensed(network_of(rows), keep=keep)
     assert 1 <= len(merge.kept) <= min(keep, len(rows))
 
 
 @few
 @given(seeds, st.integers(1, 40), st.integers(3, 12))
-def test_threshold_one_on_generic_weights_changes_nothing(seed, m, d):
+def test_threshold_one_on_random_weights_changes_nothing(seed, m, d):
     rows = np.random.default_rng(seed).standard_normal((m, d))
     network = network_of(rows)
     merge, reduced = condensed(network, threshold=1.0)
@@ -104,7 +110,7 @@ def test_a_permutation_of_units_permutes_the_result(rows, threshold, seed):
     assume(len(rows))
     order = np.random.default_rng(seed).permutation(len(rows))
     merge, _ = condensed(network_of(rows[order]), threshold=threshold)
-    expected = dict(greedy(rows, threshold, order))  # beyond ties, which follow the order
+    expected = dict(greedy(rows, threshold, order))  # ties follow the order
     assert {int(order[i]) for i in merge.kept} == set(expected)
     for column, i in enumerate(merge.kept.tolist()):
         members = {int(order[j]) for j in merge.mixing[column].nonzero()[:, 0].tolist()}
@@ -113,9 +119,9 @@ def test_a_permutation_of_units_permutes_the_result(rows, threshold, seed):
 
 @few
 @given(seeds, st.integers(1, 6), st.integers(1, 6), st.floats(0.0, 0.02))
-def test_a_permutation_of_well_separated_groups_does_not_even_move_ties(seed, n, size, spread):
-    """Groups far apart and narrow: the same partition in any order, and for exact multiples the
-    same network."""
+def test_well_separated_groups_are_found_in_any_order(seed, n, size, spread):
+    """Narrow groups far apart: the same groups in any order, and for exact multiples the same
+    network."""
     rng = np.random.default_rng(seed)
     axes = np.linalg.qr(rng.standard_normal((8, 8)))[0]
     of = np.repeat(np.arange(n), size)
@@ -145,8 +151,8 @@ def test_a_permutation_of_well_separated_groups_does_not_even_move_ties(seed, n,
 
 @few
 @given(layers(), thresholds, seeds)
-def test_the_length_of_rows_is_the_mixing_alone(rows, threshold, seed):
-    """Scaling units and unscaling their columns changes neither groups nor network."""
+def test_scaling_units_changes_neither_groups_nor_network(rows, threshold, seed):
+    """Rows are multiplied by powers of two, and the columns that read them divided by the same."""
     rows = rows[rows[:, :-1].any(axis=1)]
     assume(len(rows))
     scale = 2.0 ** np.random.default_rng(seed).integers(-8, 8, len(rows))  # exact in binary
@@ -159,5 +165,5 @@ def test_the_length_of_rows_is_the_mixing_alone(rows, threshold, seed):
     x = torch.from_numpy(np.random.default_rng(0).standard_normal((20, rows.shape[1] - 1)))
     with torch.no_grad():
         out = reduced(x)
-        # Norms are rounded the same way: only the order of sums could differ, and does not.
+        # Norms are rounded alike.
         assert (reduced_scaled(x) - out).abs().max() <= 1e-13 * out.abs().max()

@@ -1,4 +1,4 @@
-"""A stage of reduction: its record tells what happened, and what makes no sense is refused."""
+"""The stage table: the network and the record of each stage, and the errors."""
 
 from dataclasses import replace
 
@@ -9,13 +9,19 @@ from combred.config import ReductionSettings
 from combred.reduction import (
     Stage,
     Unreachable,
+    apply_merge,
+    condense,
+    describe_units,
+    find_layers,
     reduce,
-    reduce_layer,
     reduce_stage,
+    refit,
     stage_table,
 )
+from combred.reduction.calibration import layer_moments
 
 WIDTHS = [6, 40, 30, 5]
+FULL = 6 * 40 + 40 + 40 * 30 + 30 + 30 * 5 + 5
 SETTINGS = ReductionSettings(min_width=2)
 STAGE = Stage(1, layer=1, threshold=0.5)
 
@@ -30,8 +36,13 @@ def calibration():
     return torch.randn(300, WIDTHS[0], generator=torch.Generator().manual_seed(5))
 
 
+def staged(network, stage, settings, calibration):
+    """The network and the record of a stage."""
+    return reduce_stage(network, stage, settings, calibration, FULL)
+
+
 def condensed(network, layer: int, originals: int):
-    """Every unit from `originals` on is made twice one of the first."""
+    """`network`, every unit of a hidden layer from `originals` on made twice one of the first."""
     linear = network.layers[layer - 1]
     with torch.no_grad():
         of = torch.arange(originals, linear.out_features) % originals
@@ -48,20 +59,20 @@ def test_the_stage_table_is_that_of_the_settings():
     assert stage_table(settings) == [Stage(1, 1, 0.9), Stage(2, 1, 0.8), Stage(3, 2, 0.999)]
 
 
-@pytest.mark.parametrize("compensation", ["norm", "least_squares"])
+@pytest.mark.parametrize("compensation", ["own", "least_squares"])
 @pytest.mark.parametrize("layer", [1, 2])
-def test_the_record_tells_what_was_done(network, calibration, compensation, layer):
+def test_the_record_of_a_condensed_layer(network, calibration, compensation, layer):
     condensed(network, layer, 10)
     with torch.no_grad():
         network.layers[layer - 1].weight[1] = 0.0  # one dead unit
     settings = replace(SETTINGS, compensation=compensation)
-    reduced, record = reduce_layer(network, Stage(2, layer, 0.9999), settings, calibration)
+    reduced, record = staged(network, Stage(2, layer, 0.9999), settings, calibration)
     after = [10 if i == layer else m for i, m in enumerate(WIDTHS)]
     assert reduced.widths == record["widths_after"] == after
     assert record["widths_before"] == WIDTHS
     assert record["weights_before"] == 6 * 40 + 40 * 30 + 30 * 5
     assert record["weights_after"] == sum(m * n for m, n in zip(after, after[1:], strict=False))
-    # Nine living originals; the copies of the dead one are alone together.
+    # Nine living originals; the copies of the dead unit form a group of their own.
     assert record["groups"] == 10 and record["dead_units"] == 1
     assert record["largest_group"] == WIDTHS[layer] // 10
     assert (record["stage"], record["layer"], record["threshold"]) == (2, layer, 0.9999)
@@ -69,13 +80,31 @@ def test_the_record_tells_what_was_done(network, calibration, compensation, laye
 
 
 @torch.no_grad()
+@pytest.mark.parametrize("compensation", ["own", "least_squares"])
+def test_a_condensed_layer_is_the_merge_of_its_groups_fitted_and_applied(
+    network, calibration, compensation
+):
+    layer = find_layers(network, calibration[:1])[2]
+    merge = condense(describe_units(network, layer), threshold=0.3)
+    if compensation == "least_squares":
+        moments = layer_moments(network, None, layer, calibration)
+        merge = refit(merge, moments)
+    expected = apply_merge(network, layer, merge)
+    settings = replace(SETTINGS, compensation=compensation)
+    reduced, _ = staged(network, Stage(1, 2, 0.3), settings, calibration)
+    assert reduced.widths == expected.widths != WIDTHS
+    for name, value in expected.state_dict().items():
+        assert torch.equal(reduced.state_dict()[name], value)
+
+
+@torch.no_grad()
 @pytest.mark.parametrize("layer", [1, 2])
-def test_errors_are_those_of_the_networks(network, calibration, layer):
-    settings = replace(SETTINGS, compensation="norm")
-    reduced, record = reduce_layer(network, Stage(1, layer, 0.3), settings, calibration)
+def test_recorded_errors_are_measured_on_the_networks(network, calibration, layer):
+    settings = replace(SETTINGS, compensation="own")
+    reduced, record = staged(network, Stage(1, layer, 0.3), settings, calibration)
     out, out_reduced = network(calibration), reduced(calibration)
     expected = (out_reduced - out).norm() / out.norm()
-    errors = record["merge_errors"]["norm"]
+    errors = record["merge_errors"]["own"]
     assert errors["output"] == pytest.approx(expected.item(), rel=1e-6)  # float32
     a, b = calibration, calibration
     for old, new in zip(network.layers[:layer], reduced.layers[:layer], strict=True):
@@ -85,26 +114,26 @@ def test_errors_are_those_of_the_networks(network, calibration, layer):
     assert errors["output"] > 1e-3  # this merge is not exact
 
 
-@pytest.mark.parametrize("compensation", ["norm", "least_squares"])
-def test_exact_multiples_cost_nothing(network, calibration, compensation):
+@pytest.mark.parametrize("compensation", ["own", "least_squares"])
+def test_merging_exact_multiples_changes_no_output(network, calibration, compensation):
     condensed(network, 1, 10)
     settings = replace(SETTINGS, compensation=compensation)
-    _, record = reduce_layer(network, Stage(1, 1, 0.9999), settings, calibration)
+    _, record = staged(network, Stage(1, 1, 0.9999), settings, calibration)
     # float32 rounding over 40 units; least squares: a ridge of 1e-6 pulls to the exact mixing.
     assert record["merge_errors"][compensation]["output"] < 1e-5
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.2, 0.4])
 @pytest.mark.parametrize("layer", [1, 2])
-def test_least_squares_is_closer_than_norm_mixing(network, calibration, layer, threshold):
-    _, record = reduce_layer(network, Stage(1, layer, threshold), SETTINGS, calibration)
+def test_least_squares_is_closer_than_the_ratios_of_norms(network, calibration, layer, threshold):
+    _, record = staged(network, Stage(1, layer, threshold), SETTINGS, calibration)
     errors = record["merge_errors"]
-    assert errors["least_squares"]["next_layer"] < errors["norm"]["next_layer"]
+    assert errors["least_squares"]["next_layer"] < errors["own"]["next_layer"]
 
 
-def test_the_given_network_is_untouched(network, calibration):
+def test_the_given_network_is_not_modified(network, calibration):
     before = {name: value.clone() for name, value in network.state_dict().items()}
-    reduced, _ = reduce_layer(network, STAGE, SETTINGS, calibration)
+    reduced, _ = staged(network, STAGE, SETTINGS, calibration)
     with torch.no_grad():
         for parameter in reduced.parameters():
             parameter += 1.0
@@ -112,30 +141,30 @@ def test_the_given_network_is_untouched(network, calibration):
 
 
 def test_the_same_stage_gives_the_same_network(network, calibration):
-    first, _ = reduce_layer(network, STAGE, SETTINGS, calibration)
-    second, _ = reduce_layer(network, STAGE, SETTINGS, calibration)
+    first, _ = staged(network, STAGE, SETTINGS, calibration)
+    second, _ = staged(network, STAGE, SETTINGS, calibration)
     for name, value in first.state_dict().items():
         assert torch.equal(second.state_dict()[name], value)
 
 
 def test_a_threshold_that_merges_nothing_is_refused(network, calibration):
-    with pytest.raises(ValueError, match=r"merges none of 40 units.*Lower reduction.thresholds"):
-        reduce_layer(network, Stage(1, 1, 0.9999), SETTINGS, calibration)
+    with pytest.raises(ValueError, match=r"all 40 units stay.*Lower reduction.thresholds"):
+        staged(network, Stage(1, 1, 0.9999), SETTINGS, calibration)
 
 
-def test_a_layer_is_not_made_narrower_than_asked(network, calibration):
+def test_a_layer_keeps_at_least_min_width_units(network, calibration):
     condensed(network, 1, 10)
     enough, too_few = replace(SETTINGS, min_width=10), replace(SETTINGS, min_width=11)
-    reduced, _ = reduce_layer(network, Stage(1, 1, 0.9999), enough, calibration)
+    reduced, _ = staged(network, Stage(1, 1, 0.9999), enough, calibration)
     assert reduced.widths[1] == 10
     with pytest.raises(ValueError, match=r"leave 10 of 40 units.*min_width = 11.*Raise"):
-        reduce_layer(network, Stage(1, 1, 0.9999), too_few, calibration)
+        staged(network, Stage(1, 1, 0.9999), too_few, calibration)
 
 
-@pytest.mark.parametrize("layer", [0, 3])
+@pytest.mark.parametrize("layer", [-1, 3])
 def test_the_output_layer_is_never_reduced(network, calibration, layer):
     with pytest.raises(ValueError, match=r"hidden layers 1 to 2.*output layer is never reduced"):
-        reduce_layer(network, Stage(1, layer, 0.5), SETTINGS, calibration)
+        staged(network, Stage(1, layer, 0.5), SETTINGS, calibration)
 
 
 def test_a_stage_by_parameters_chooses_all_widths(network, calibration):
@@ -155,13 +184,13 @@ def test_a_stage_by_parameters_chooses_all_widths(network, calibration):
         reduce_stage(half, second, replace(settings, min_width=30), calibration, full)
 
 
-def test_a_gate_is_a_table_of_one_stage():
-    settings = ReductionSettings(method="folding", gate="ignition:1%", parameters=[0.5, 0.2])
+def test_criteria_make_a_table_of_one_stage():
+    settings = ReductionSettings(method="folding", criteria="ignition:1%", parameters=[0.5, 0.2])
     (stage,) = stage_table(settings)
-    assert (stage.index, stage.method, stage.gate) == (1, "folding", "ignition:1%")
+    assert (stage.index, stage.method, stage.criteria) == (1, "folding", "ignition:1%")
     assert stage.what == "as few parameters left by folding as pass ignition:1%"
 
 
-def test_a_size_that_no_network_has_is_unreachable(network, calibration):
+def test_a_budget_below_one_unit_per_layer_is_unreachable(network, calibration):
     with pytest.raises(Unreachable, match="one unit in every layer"):
         reduce(network, calibration[:1], parameters=1e-3, calibration=calibration)

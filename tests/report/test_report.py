@@ -20,7 +20,7 @@ from PIL import Image
 from combred.chemistry.mechanism import Mechanism
 from combred.config import ReductionSettings, Settings
 from combred.records import digest, write_json
-from combred.reduction import Stage, reduce_layer
+from combred.reduction import Stage, reduce_stage
 from combred.report import blocks, write_report
 from combred.report.folder import read_folder
 from combred.report.provenance import PYTHON
@@ -28,11 +28,12 @@ from combred.report.similarity import block_means, condensation_numbers, ordered
 from combred.report.style import save as render
 from combred.report.traces import PANELS, Trace, overview, worst_of_each
 from combred.report.verdict import alarms, sentence
-from combred.simulation import flame, ignition
+from combred.simulation import flame, flame_errors, ignition_errors
 from combred.simulation.flame import Flame
 from combred.simulation.ignition import Case, Rollout
 from combred.simulation.moving_grid import FlameCase, Profile
-from combred.surrogate.export import export_torchscript, make_card
+from combred.surrogate.card import make_card
+from combred.surrogate.export import export_torchscript
 from combred.surrogate.network import Network
 from combred.surrogate.storage import save_surrogate
 from combred.surrogate.surrogate import Surrogate
@@ -109,14 +110,16 @@ def make_run(
             reduction = ReductionSettings(min_width=2)
             step = Stage(stage, 1, 0.999 if stage == 1 else 0.4 / stage)
             with torch.no_grad():
-                surrogate.network, record = reduce_layer(surrogate.network, step, reduction, x)
+                surrogate.network, record = reduce_stage(
+                    surrogate.network, step, reduction, x, surrogate.network.n_weights
+                )
             record |= {"validation_before": 0.05, "validation_merged": 0.06}
             records.append(record | {"retraining": {"validation": 0.055, "seconds": 30.0}})
         save_surrogate(weights, surrogate, mechanism)
         (folder / f"{name}.jsonl").write_text(loss_lines(50 if stage else 100, 0.5))
         pairs = zip(cases, late, strict=True)
         groups[name] = [rollout(mechanism, case, error) for case, error in pairs]
-        results[name] = ignition.compare(mechanism, groups[name], groups["cvode"])
+        results[name] = ignition_errors.compare(mechanism, groups[name], groups["cvode"])
         results[name] |= {
             "weights": surrogate.network.n_weights,
             "widths": surrogate.network.widths,
@@ -388,7 +391,7 @@ def plant_flames(folder: Path, mechanism: Mechanism, errors: list[list[float]]) 
     for stage, stage_errors in enumerate(errors):
         pairs = zip(cases, stage_errors, strict=True)
         groups[f"stage{stage}"] = [planted_flame(mechanism, *pair) for pair in pairs]
-        result = flame.compare(mechanism, groups[f"stage{stage}"], groups["cvode"])
+        result = flame_errors.compare(mechanism, groups[f"stage{stage}"], groups["cvode"])
         validation["stages"][f"stage{stage}"]["flame"] = result
     write_json(folder / "validation.json", validation)
     inputs = {"cases": validation["flame_inputs"], "networks": {}}

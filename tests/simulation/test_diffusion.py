@@ -1,4 +1,4 @@
-"""The diffusion of a flame: conservation, exact solutions, orders in space and time."""
+"""Diffusion of a flame: conservation, exact solutions, orders of accuracy in space and time."""
 
 import cantera as ct
 import numpy as np
@@ -12,8 +12,8 @@ MASS = 4e-4  # kg/m^2 of gas between the ends: some thicknesses of a hydrogen fl
 
 
 def layer(mechanism, cells, width=0.1):
-    """T (cells,) and Y (cells, n_species) of a smooth layer between hydrogen/air and its burnt gas,
-    flat at both ends, and the diffusion between the cells."""
+    """T (cells,), Y (cells, n_species) and the `Diffusion` of a smooth layer, flat at both ends,
+    between hydrogen/air and its burnt gas."""
     unburnt = mechanism.mixture("H2:1", AIR, 1.0)
     gas = mechanism.solution()
     gas.TPY = 300.0, ct.one_atm, unburnt
@@ -28,7 +28,7 @@ def slope(x, y):
     return np.polyfit(np.log(x), np.log(y), 1)[0]
 
 
-# -- what must not change --------------------------------------------------------------------------
+# -- conservation ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("tau", [1e-7, 1e-5])  # 3 and some 20 stages
@@ -56,7 +56,7 @@ def test_a_uniform_gas_stays_as_it_is(mechanism):
     assert np.allclose(T_next, T, rtol=1e-12) and np.allclose(Y_next, Y, rtol=0, atol=1e-14)
 
 
-def test_no_mass_is_moved_by_diffusion(h2o2):
+def test_diffusion_transports_no_net_mass(h2o2):
     T, Y, diffusion = layer(h2o2, 40)
     j = diffusion.fluxes(T, Y).j
     assert np.abs(j.sum(1)).max() < 1e-14 * np.abs(j).max()  # the correction velocity
@@ -88,7 +88,7 @@ def decay_error(values, mean, rate, tau):
     return abs(-np.log(amplitude) / tau / rate - 1.0)
 
 
-def test_heat_conducts_as_it_should(h2o2):
+def test_a_wave_of_temperature_decays_at_the_exact_rate(h2o2):
     T0, p, tau, Y = 800.0, 2e5, 1e-5, np.zeros(h2o2.n_species)
     Y[h2o2.index("N2")] = 1.0
     gas = h2o2.solution()
@@ -106,7 +106,7 @@ def test_heat_conducts_as_it_should(h2o2):
     assert errors[-1] < 1e-3  # (pi / 48)^2 / 12 is 0.4e-3
 
 
-def test_two_gases_mix_as_they_should(h2o2):
+def test_a_wave_of_composition_decays_at_the_exact_rate(h2o2):
     T0, p, tau, cells = 900.0, 1e5, 2e-6, 48
     one, two = h2o2.index("H2"), h2o2.index("N2")
     Y = np.zeros((cells, h2o2.n_species))
@@ -120,13 +120,13 @@ def test_two_gases_mix_as_they_should(h2o2):
     for _ in range(4):
         T, Y, h = diffusion.step(T, Y, h, tau)
     assert decay_error(1e6 * Y[:, one], 0.2e6, rate, 4 * tau) < 1e-3
-    assert np.abs(T - T0).max() < 1e-6  # enthalpy goes with the species: T has no reason to change
+    assert np.abs(T - T0).max() < 1e-6  # enthalpy diffuses with the species, so that T stays
 
 
 # -- orders ----------------------------------------------------------------------------------------
 
 
-def test_fluxes_are_of_second_order_in_the_cell(h2o2):
+def test_fluxes_are_of_second_order_in_space(h2o2):
     def middle(cells):
         fluxes = diffusion_fluxes(h2o2, cells)
         return np.append(fluxes.j[cells // 2 - 1], fluxes.q[cells // 2 - 1] * 1e-6)
@@ -202,18 +202,18 @@ def test_steps_of_a_thousand_euler_steps_are_stable(h2o2):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("broken", [np.nan, np.inf])
-def test_what_is_no_state_is_refused(h2o2, broken):
+def test_a_state_that_is_not_finite_is_refused(h2o2, broken):
     T, Y, diffusion = layer(h2o2, 40)
     h = diffusion.enthalpy(T, Y)
     T[7] = broken
-    with pytest.raises(FloatingPointError, match="no flame's"):
+    with pytest.raises(FloatingPointError, match="not that of a flame"):
         diffusion.step(T, Y, h, 1e-6)
 
 
 def test_far_too_small_cells_are_refused(h2o2):
     T, Y, _ = layer(h2o2, 40)
     diffusion = Diffusion(h2o2, ct.one_atm, 1e-9)
-    with pytest.raises(FloatingPointError, match="validation.flame_cells"):
+    with pytest.raises(FloatingPointError, match="FlameMarch.cells"):
         diffusion.step(T, Y, diffusion.enthalpy(T, Y), 1e-4)
 
 

@@ -1,5 +1,5 @@
-"""The quasi-steady prediction: against the exact solution of a frozen linear equation, a
-literal predictor and corrector with Cantera's rates, and the orders of both."""
+"""The QSS step, against the exact solution with frozen coefficients, a plain implementation with
+Cantera's rates, and CVODE for the orders of predictor and corrector."""
 
 import cantera as ct
 import numpy as np
@@ -17,7 +17,7 @@ def tensors(path, rows=slice(None)):
     return [torch.tensor(x) for x in (path.T[rows], path.p[rows], Y)]
 
 
-def literal(mechanism, T, p, Y, dt, evaluations):
+def plain_step(mechanism, T, p, Y, dt, evaluations):
     """Change (1 + n_species) of [T, F(Y)] and 1 / tau of one state, in numpy with Cantera's rates,
     equation by equation."""
     gas = mechanism.solution()
@@ -49,37 +49,37 @@ def literal(mechanism, T, p, Y, dt, evaluations):
     return np.array([-heat @ dY, *(F(Y + dY) - F(Y))]), loss
 
 
-def assert_literal(mechanism, T, p, Y, evaluations):
-    told = QuasiSteadyState(mechanism, DT, LAM, FLOOR, evaluations, torch.float64)
-    change, stiffness = (x.numpy() for x in told(T, p, Y))
+def assert_equal_to_plain_step(mechanism, T, p, Y, evaluations):
+    qss = QuasiSteadyState(mechanism, DT, LAM, FLOOR, evaluations, torch.float64)
+    change, stiffness = (x.numpy() for x in qss(T, p, Y))
     keep = ~mechanism.inert
     for i in range(len(T)):
         state = T[i].item(), p[i].item(), Y[i].numpy()
-        true, loss = literal(mechanism, *state, DT, evaluations)
+        true, loss = plain_step(mechanism, *state, DT, evaluations)
         true = true[np.concatenate([[True], keep])]
-        # Given as float32; and near balance little is left of rates that are good to 1e-12.
+        # float32 results; near balance, rates accurate to 1e-12 cancel.
         assert np.allclose(change[i], true, rtol=1e-5, atol=1e-8)
         assert np.allclose(10.0 ** stiffness[i] - 1e-6, DT * loss[keep], rtol=1e-5, atol=1e-11)
 
 
 @pytest.mark.parametrize("evaluations", [1, 2])
-def test_changes_are_those_of_a_literal_step(mechanism, path, evaluations):
-    assert_literal(mechanism, *tensors(path, slice(None, None, 4)), evaluations)
+def test_changes_equal_those_of_a_plain_implementation(mechanism, path, evaluations):
+    assert_equal_to_plain_step(mechanism, *tensors(path, slice(None, None, 4)), evaluations)
 
 
 @pytest.mark.parametrize("evaluations", [1, 2])
-def test_gri30_is_foretold_too(evaluations):
-    """From unburnt gas, in which most species come from nothing."""
+def test_gri30_equals_the_plain_implementation_too(evaluations):
+    """From unburnt gas, where most species are absent."""
     gri30 = load_mechanism("gri30.yaml")
     Y = np.maximum(gri30.mixture("CH4:1", "O2:1, N2:3.76", 1.0), FLOOR)[None]
     state = np.array([1600.0]), np.array([ct.one_atm]), Y
-    assert_literal(gri30, *map(torch.tensor, state), evaluations)
+    assert_equal_to_plain_step(gri30, *map(torch.tensor, state), evaluations)
 
 
 @pytest.mark.parametrize("evaluations", [1, 2])
-def test_float32_errs_as_rates_that_are_off_by_a_millionth(mechanism, path, evaluations):
-    """The change of Y over a step may be off by some such share of what is made and consumed in it,
-    or of Y, where the step is longer than that takes; and by the rounding of Y."""
+def test_float32_has_the_error_of_rates_that_are_off_by_a_millionth(mechanism, path, evaluations):
+    """The change of Y may be off by a few millionths of the amount produced and consumed in the
+    step, at most of Y, and by the rounding of Y."""
     args, state = (mechanism, DT, LAM, FLOOR, evaluations), tensors(path)
     change, stiffness = QuasiSteadyState(*args)(*state)
     exact, exactly = QuasiSteadyState(*args, torch.float64)(*state)
@@ -91,8 +91,8 @@ def test_float32_errs_as_rates_that_are_off_by_a_millionth(mechanism, path, eval
     assert change.dtype == exact.dtype == torch.float32
 
 
-def test_a_frozen_step_solves_the_linear_equation(h2o2):
-    """dY/dt = C - Y / tau over twelve decades of dt / tau, the joint of the two branches too."""
+def test_a_step_with_frozen_coefficients_solves_the_linear_equation(h2o2):
+    """dY/dt = C - Y / tau over twelve decades of dt / tau, including where the branches meet."""
     loss = torch.logspace(-6, 6, 97, dtype=torch.float64)[:, None] / DT
     loss = torch.cat([loss, torch.tensor([[0.0], [0.99999e-4 / DT], [1.00001e-4 / DT]])])
     Y, C = torch.tensor([[0.3]]), 0.7 * loss + 2.0
@@ -100,14 +100,14 @@ def test_a_frozen_step_solves_the_linear_equation(h2o2):
     x = np.longdouble(1e-6) * loss.numpy().astype(np.longdouble)
     share = np.where(x > 0, -np.expm1(-x) / np.where(x > 0, x, 1), 1)
     true = np.longdouble(1e-6) * (C - Y * loss).numpy() * share
-    # Up to the joint, 1e-4, the branch without a division leaves x^2 / 6 = 2e-9.
+    # Up to x = 1e-4, where the branches meet, the series neglects x^2 / 6 = 2e-9.
     assert np.allclose(found.numpy(), true.astype(float), rtol=2e-9, atol=0)
 
 
 @pytest.mark.parametrize(("evaluations", "order"), [(1, 2), (2, 3)])
 def test_orders_of_predictor_and_corrector(mechanism, path, evaluations, order):
-    """The error of one step falls as dt^2 and dt^3: steps of 1e-9 to 8e-9 s, in which nothing is
-    stiff, of H2O in the steepest state of an ignition, against CVODE; slope by regression."""
+    """The error of one step scales as dt^2 and dt^3: H2O in the steepest state of an ignition, over
+    steps of 1e-9 to 8e-9 s, which are not stiff, against CVODE; slope by regression."""
     i, k = int(np.argmax(path.T_next - path.T)), mechanism.index("H2O")
     column = 1 + int((~mechanism.inert)[:k].sum())
     steps = 1e-9 * 2.0 ** np.arange(4)
@@ -119,55 +119,56 @@ def test_orders_of_predictor_and_corrector(mechanism, path, evaluations, order):
     errors = []
     for dt in steps:
         net.advance(dt)
-        told = QuasiSteadyState(mechanism, dt, LAM, FLOOR, evaluations)
-        change, _ = told(*tensors(path, slice(i, i + 1)))
+        qss = QuasiSteadyState(mechanism, dt, LAM, FLOOR, evaluations)
+        change, _ = qss(*tensors(path, slice(i, i + 1)))
         later, now = gas.Y[k], path.Y[i, k]
         errors.append(abs(change[0, column].item() - (later**LAM - now**LAM) / LAM))
     slope = np.polyfit(np.log(steps), np.log(errors), 1)[0]
     assert slope == pytest.approx(order, abs=0.3)  # float32 changes leave a few digits
 
 
-def test_what_stands_still_is_foretold_to_stand_still(mechanism, path):
+def test_at_equilibrium_the_change_is_zero(mechanism, path):
     gas = mechanism.solution()
     gas.TPY = path.T[-1], path.p[-1], path.Y[-1]
     gas.equilibrate("HP", rtol=1e-13)
     burnt = np.array([gas.T]), np.array([gas.P]), np.maximum(gas.Y, FLOOR)[None]
-    told = QuasiSteadyState(mechanism, DT, LAM, FLOOR, 2)
-    change, _ = told(*map(torch.tensor, burnt))
-    steepest = told(*tensors(path))[0].abs().amax(0)
-    # Of what is not lifted to the floor, nor made of what is; and of the equilibrium solver.
+    qss = QuasiSteadyState(mechanism, DT, LAM, FLOOR, 2)
+    change, _ = qss(*map(torch.tensor, burnt))
+    steepest = qss(*tensors(path))[0].abs().amax(0)
+    # Only of abundant species: others are at the floor, or react with those that are. 1e-6: error
+    # of the equilibrium solver.
     there = torch.tensor(np.concatenate([[True], (gas.Y > 1e-7)[~mechanism.inert]]))
     assert (change[0].abs() <= 1e-6 * steepest)[there].all()
 
 
-def test_what_is_not_there_does_not_decay(drm19):
-    """Exactly: what the network sees of a change is its cube root, and would show a rounding."""
+def test_an_absent_species_does_not_decay(drm19):
+    """Exactly: the network input is the cube root of the change, which magnifies a rounding."""
     Y = np.maximum(drm19.mixture("CH4:1", "O2:1, N2:3.76", 1.0), FLOOR)
-    told = QuasiSteadyState(drm19, DT, LAM, FLOOR, 2)
+    qss = QuasiSteadyState(drm19, DT, LAM, FLOOR, 2)
     y = torch.tensor(Y[~drm19.inert], dtype=torch.float32)[:, None]
     dY = -y * torch.tensor([1e-3, 0.5, 0.9, 2.0])
     absent = torch.tensor(Y[~drm19.inert] == FLOOR)
-    dF = told.change_of_F(y, dY)
+    dF = qss.change_of_F(y, dY)
     assert absent.sum() > 10 and (dF[absent] == 0.0).all() and (dF[~absent] < 0.0).all()
 
 
 def test_inert_species_have_no_columns(mechanism, path):
-    told = QuasiSteadyState(mechanism, DT, LAM, FLOOR, 1)
+    qss = QuasiSteadyState(mechanism, DT, LAM, FLOOR, 1)
     reactive = mechanism.n_species - int(mechanism.inert.sum())
-    change, stiffness = told(*tensors(path))
+    change, stiffness = qss(*tensors(path))
     assert change.shape == (len(path.T), 1 + reactive)
     assert stiffness.shape == (len(path.T), reactive)
-    assert told.columns.tolist() == [0, *(2 + np.flatnonzero(~mechanism.inert))]
+    assert qss.columns.tolist() == [0, *(2 + np.flatnonzero(~mechanism.inert))]
 
 
-def test_all_states_give_finite_numbers(drm19):
-    """Also those that no flame ever sees."""
+def test_all_states_give_finite_changes(drm19):
+    """Also states that occur in no flame."""
     rng = np.random.default_rng(0)
     T, p = rng.uniform(200.0, 3500.0, 300), ct.one_atm * 10 ** rng.uniform(-2, 2, 300)
     T[:3] = -100.0, 0.0, 1e5
     Y = np.maximum(rng.dirichlet(np.full(drm19.n_species, 0.1), 300), FLOOR)
-    told = QuasiSteadyState(drm19, DT, LAM, FLOOR, 2)
-    change, stiffness = told(*map(torch.tensor, (T, p, Y)))
+    qss = QuasiSteadyState(drm19, DT, LAM, FLOOR, 2)
+    change, stiffness = qss(*map(torch.tensor, (T, p, Y)))
     assert torch.isfinite(change).all() and torch.isfinite(stiffness).all()
 
 

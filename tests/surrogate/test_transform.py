@@ -14,14 +14,14 @@ def fitted(path, power: float = 1 / 3, chunk: int = 1000) -> StateTransform:
 
 
 @pytest.mark.parametrize("lam", [0.05, 0.1, 0.5, 1.0])
-def test_boxcox_comes_back(path, lam):
+def test_the_inverse_of_boxcox(path, lam):
     boxcox, Y = BoxCox(lam, 1e-13), torch.tensor(path.Y)
     back, Y = boxcox.inverse(boxcox(Y)), Y.clamp(min=1e-13)
-    # A rounding of Y^lam - 1 is magnified by 1 / (lam Y^lam); a few of them on the way.
+    # A few roundings of Y^lam - 1, each magnified by 1 / (lam Y^lam).
     assert ((back / Y - 1.0).abs() <= 1e-15 * (1.0 + Y**-lam) / lam).all()
 
 
-def test_boxcox_is_its_formula_and_nears_the_logarithm():
+def test_boxcox_is_its_formula_and_tends_to_the_logarithm():
     Y = torch.logspace(-12, 0, 50, dtype=torch.float64)
     expected = [(y**0.1 - 1.0) / 0.1 for y in Y.tolist()]
     assert np.allclose(BoxCox(0.1, 1e-13)(Y), expected, rtol=1e-13, atol=1e-13)  # float64
@@ -29,7 +29,7 @@ def test_boxcox_is_its_formula_and_nears_the_logarithm():
     assert torch.allclose(BoxCox(1e-6, 1e-13)(Y), Y.log(), atol=1e-6 * 27.6**2)
 
 
-def test_boxcox_takes_what_is_below_the_floor_as_the_floor():
+def test_boxcox_treats_values_below_the_floor_as_the_floor():
     boxcox = BoxCox(0.1, 1e-13)
     F = boxcox(torch.tensor([0.0, -1e-5, 1e-20, 1e-13], dtype=torch.float64))
     assert torch.equal(F, F[3].expand(4))
@@ -37,7 +37,7 @@ def test_boxcox_takes_what_is_below_the_floor_as_the_floor():
 
 
 @pytest.mark.parametrize("power", [1 / 3, 0.5, 1.0])
-def test_target_comes_back(path, power):
+def test_the_inverse_of_the_target(path, power):
     transform = fitted(path, power)
     change = transform.variables(path.later) - transform.variables(path.state)
     back = transform.change(transform.target(change))
@@ -53,14 +53,14 @@ def test_zero_change_stays_zero(path, power):
     assert torch.equal(transform.change(zero), zero)
 
 
-def test_target_is_its_formula(path):
+def test_the_target_is_its_formula(path):
     transform = fitted(path, 1 / 3)
     change = transform.variables(path.later) - transform.variables(path.state)
     d = (change / transform.scale).numpy()
     assert np.allclose(transform.target(change), np.cbrt(d), rtol=1e-12, atol=1e-300)  # float64
 
 
-def test_power_one_is_plain(path):
+def test_power_one_is_linear(path):
     transform = fitted(path, 1.0)
     change = torch.randn(20, path.state.shape[1], dtype=torch.float64,
                          generator=torch.Generator().manual_seed(0))  # fmt: skip
@@ -106,7 +106,7 @@ def test_one_state_cannot_be_fitted(path):
         transform.fit([(path.state[:1], path.later[:1])])
 
 
-def test_all_that_undoes_a_transform_travels_with_it(path):
+def test_the_state_dict_holds_the_whole_transform(path):
     transform = fitted(path)
     other = StateTransform(path.Y.shape[1], lam=0.1, floor=1e-13, power=1 / 3)
     other.load_state_dict(transform.state_dict())
@@ -119,57 +119,58 @@ def test_all_that_undoes_a_transform_travels_with_it(path):
 # -- with reaction rates ---------------------------------------------------------------------------
 
 
-def test_what_the_rates_foretell_is_seen_standardised(path, informed):
-    n = informed.features(informed.variables(path.state)).shape[1]
-    x = informed.inputs(path.state)
-    assert x.dtype == torch.float32 and x.shape == (len(path.T), informed.n_inputs)
-    assert torch.equal(x[:, :n], informed.features(informed.variables(path.state)).float())
+def test_qss_features_are_standardised_inputs(path, qss_transform):
+    n = qss_transform.features(qss_transform.variables(path.state)).shape[1]
+    x = qss_transform.inputs(path.state)
+    assert x.dtype == torch.float32 and x.shape == (len(path.T), qss_transform.n_inputs)
+    features = qss_transform.features(qss_transform.variables(path.state))
+    assert torch.equal(x[:, :n], features.float())
     seen = x[:, n:].double()
     assert seen.mean(0).abs().max() < 1e-5  # float32
     std = seen.std(0, correction=0)
     assert torch.allclose(std[std > 0], torch.ones_like(std[std > 0]), atol=1e-4)
 
 
-def test_the_foretold_change_is_seen_as_a_target(path, informed):
-    v = informed.variables(path.state)
-    x, qss_prediction = informed.prepared(path.state, v)
-    columns = informed.qss.columns
-    told = informed.target(qss_prediction)[:, columns]
+def test_the_qss_change_is_an_input_transformed_as_a_target(path, qss_transform):
+    v = qss_transform.variables(path.state)
+    x, qss_change = qss_transform.prepared(path.state, v)
+    columns = qss_transform.qss.columns
+    expected = qss_transform.target(qss_change)[:, columns]
     first = v.shape[1]
-    seen = x[:, first : first + len(columns)] * informed.qss_std[: len(columns)]
-    seen = seen + informed.qss_mean[: len(columns)]
-    assert torch.allclose(seen.double(), told, rtol=1e-4, atol=1e-4)  # float32, standardised
+    seen = x[:, first : first + len(columns)] * qss_transform.qss_std[: len(columns)]
+    seen = seen + qss_transform.qss_mean[: len(columns)]
+    assert torch.allclose(seen.double(), expected, rtol=1e-4, atol=1e-4)  # float32, standardised
     others = torch.ones(v.shape[1], dtype=torch.bool)
     others[columns] = False  # p and inert species
-    assert (qss_prediction[:, others] == 0).all() and (qss_prediction[:, columns] != 0).any(0).all()
+    assert (qss_change[:, others] == 0).all() and (qss_change[:, columns] != 0).any(0).all()
 
 
-def test_most_of_a_step_is_foretold(path, informed):
-    """What is left to learn is less than the change, for every variable over the ignition."""
-    v = informed.variables(path.state)
-    change = informed.variables(path.later) - v
-    left = (change - informed.prepared(path.state, v)[1]).abs().sum(0)
-    changing = informed.scale != 1.0
+def test_the_qss_change_is_most_of_the_change(path, qss_transform):
+    """Summed over the ignition, the rest is smaller than the change for most variables."""
+    v = qss_transform.variables(path.state)
+    change = qss_transform.variables(path.later) - v
+    left = (change - qss_transform.prepared(path.state, v)[1]).abs().sum(0)
+    changing = qss_transform.scale != 1.0
     assert (left[changing] < change.abs().sum(0)[changing]).double().mean() > 0.8
 
 
-def test_an_absurd_foretold_change_is_bounded(path, informed):
+def test_an_extreme_qss_change_is_bounded(path, qss_transform):
     hot = path.state[:1].clone()
-    hot[0, 0], hot[0, 2:] = 3000.0, 1.0 / (hot.shape[1] - 2)  # nothing of the kind was trained on
-    x, qss_prediction = informed.prepared(hot, informed.variables(hot))
+    hot[0, 0], hot[0, 2:] = 3000.0, 1.0 / (hot.shape[1] - 2)  # far from all training states
+    x, qss_change = qss_transform.prepared(hot, qss_transform.variables(hot))
     assert torch.isfinite(x).all()
-    assert (qss_prediction.abs() <= 1.001 * informed.LARGEST * informed.scale).all()
+    assert (qss_change.abs() <= 1.001 * qss_transform.LARGEST * qss_transform.scale).all()
 
 
-def test_the_state_alone_foretells_nothing(path, transform):
-    x, qss_prediction = transform.prepared(path.state, transform.variables(path.state))
-    assert transform.evaluations == 0 and (qss_prediction == 0).all()
+def test_without_rates_the_qss_change_is_zero(path, transform):
+    x, qss_change = transform.prepared(path.state, transform.variables(path.state))
+    assert transform.evaluations == 0 and (qss_change == 0).all()
     assert torch.equal(x, transform.inputs(path.state))
-    transform.fit_qss([path.state])  # nothing to be done
+    transform.fit_qss([path.state])  # does nothing
 
 
-def test_no_gradient_passes_what_is_foretold(path, informed):
+def test_no_gradient_passes_through_the_qss_change(path, qss_transform):
     state = path.state.clone().requires_grad_()
-    v = informed.variables(path.state)
-    x, qss_prediction = informed.prepared(state, v)
-    assert not x.requires_grad and not qss_prediction.requires_grad
+    v = qss_transform.variables(path.state)
+    x, qss_change = qss_transform.prepared(state, v)
+    assert not x.requires_grad and not qss_change.requires_grad

@@ -1,4 +1,4 @@
-"""Rows: encoded as the network sees them, and batches that depend on seed and step alone."""
+"""Batches of rows: their encoding, and that they depend on seed and step alone."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import torch
 from combred.dataset.states import SAMPLERS, open_states
 from combred.surrogate.transform import StateTransform, make_transform
 from combred.training import batches as module
-from combred.training.batches import Rows, encode, fit_transform
+from combred.training.batches import RowBatches, encode, fit_transform
 
 DT = 1e-6
 HELD_OUT = 0.2
@@ -20,13 +20,13 @@ def fitted(table, drm19) -> StateTransform:
     return transform
 
 
-def test_the_transform_sees_the_training_rows_alone(table, fitted, drm19):
+def test_the_transform_is_fitted_to_training_rows_only(table, fitted, drm19):
     held_out = table.held_out(HELD_OUT, 0)
     block = table.read(0, table.rows)
-    alone = StateTransform(drm19.n_species, lam=0.1, floor=1e-13, power=1 / 3)
+    expected = StateTransform(drm19.n_species, lam=0.1, floor=1e-13, power=1 / 3)
     pair = (torch.tensor(block.state()[~held_out]), torch.tensor(block.next_state()[~held_out]))
-    alone.fit([pair])
-    for name, value in alone.state_dict().items():
+    expected.fit([pair])
+    for name, value in expected.state_dict().items():
         # Sums in another order, in float64.
         assert torch.allclose(getattr(fitted, name), value, rtol=1e-9, atol=1e-9), name
 
@@ -41,17 +41,17 @@ def test_encoded_rows_are_features_and_targets(table, fitted):
     assert torch.allclose(fitted.change(z.double()), w - v, rtol=1e-6, atol=1e-300)
 
 
-def test_with_kinetics_what_is_left_of_the_change_is_encoded(table, drm19):
+def test_with_rates_the_target_is_the_change_less_the_qss_change(table, drm19):
     transform = make_transform(drm19, DT, 0.1, 1e-13, 1 / 3, kinetics=2)
     fit_transform(transform, table, table.held_out(HELD_OUT, 0))
     block = table.read(0, 50)
     x, z = encode(transform, block)
     state = torch.tensor(block.state())
     v, w = transform.variables(state), transform.variables(torch.tensor(block.next_state()))
-    told, qss_prediction = transform.prepared(state, v)
-    assert torch.equal(x, told)
-    back = qss_prediction + transform.change(z.double())
-    # Float32 of the target, and of the quasi-steady prediction, where the two are opposite.
+    inputs, qss_change = transform.prepared(state, v)
+    assert torch.equal(x, inputs)
+    back = qss_change + transform.change(z.double())
+    # Rounding of the float32 target and QSS change, where the two have opposite signs.
     assert torch.allclose(back, w - v, rtol=1e-5, atol=1e-6)
 
 
@@ -73,9 +73,9 @@ def numbered(h2o2, write_states, tmp_path_factory):
     return table, transform, keep
 
 
-def make_rows(numbered, memory_rows: int, seed: int = 0) -> Rows:
+def make_row_batches(numbered, memory_rows: int, seed: int = 0) -> RowBatches:
     table, transform, keep = numbered
-    return Rows(table, transform, keep, memory_rows, torch.device("cpu"), seed)
+    return RowBatches(table, transform, keep, memory_rows, torch.device("cpu"), seed)
 
 
 def row_numbers(numbered, x: torch.Tensor) -> np.ndarray:
@@ -85,9 +85,9 @@ def row_numbers(numbered, x: torch.Tensor) -> np.ndarray:
 
 
 @pytest.mark.parametrize("memory_rows", [PIECE, 2 * PIECE, 10 * PIECE])
-def test_each_row_is_visited_once_an_epoch(numbered, monkeypatch, memory_rows):
+def test_each_row_occurs_once_in_an_epoch(numbered, monkeypatch, memory_rows):
     monkeypatch.setattr(module, "CHUNK", PIECE)
-    rows = make_rows(numbered, memory_rows)
+    rows = make_row_batches(numbered, memory_rows)
     expected = np.flatnonzero(numbered[2])
     steps = len(expected) // 32  # of an epoch: 32 divides every buffer
     batches = list(rows.batches([32] * 2 * steps, first=0))
@@ -98,14 +98,14 @@ def test_each_row_is_visited_once_an_epoch(numbered, monkeypatch, memory_rows):
     for epoch in epochs:
         assert np.array_equal(np.sort(epoch), expected)
         assert not np.array_equal(epoch, expected)  # shuffled
-    assert not np.array_equal(*epochs)  # anew
+    assert not np.array_equal(*epochs)
 
 
-def test_no_row_comes_twice_in_an_epoch_that_does_not_divide(numbered, monkeypatch):
+def test_no_row_occurs_twice_if_the_batch_does_not_divide_the_epoch(numbered, monkeypatch):
     monkeypatch.setattr(module, "CHUNK", PIECE)
-    rows = make_rows(numbered, 10 * PIECE)
+    rows = make_row_batches(numbered, 10 * PIECE)
     batches = [row_numbers(numbered, x) for x, _ in rows.batches([48] * 12, first=0)]
-    steps = numbered[2].sum() // 48  # what is left over is dropped; another permutation follows
+    steps = numbered[2].sum() // 48  # the rest is dropped; the next epoch has another permutation
     for epoch in (batches[:steps], batches[steps:]):
         drawn = np.concatenate(epoch)
         assert len(np.unique(drawn)) == len(drawn) == 48 * steps
@@ -116,30 +116,30 @@ def test_no_row_comes_twice_in_an_epoch_that_does_not_divide(numbered, monkeypat
 def test_a_batch_depends_on_seed_and_step_alone(numbered, monkeypatch, memory_rows, first):
     monkeypatch.setattr(module, "CHUNK", PIECE)
     sizes = [16] * 10 + [50] * 14
-    whole = list(make_rows(numbered, memory_rows).batches(sizes, first=0))
-    resumed = list(make_rows(numbered, memory_rows).batches(sizes, first=first))
+    whole = list(make_row_batches(numbered, memory_rows).batches(sizes, first=0))
+    resumed = list(make_row_batches(numbered, memory_rows).batches(sizes, first=first))
     assert len(whole) == len(sizes) and len(resumed) == len(sizes) - first
     for (x, z), (x_resumed, z_resumed) in zip(whole[first:], resumed, strict=True):
         assert torch.equal(x, x_resumed) and torch.equal(z, z_resumed)
-    other = list(make_rows(numbered, memory_rows, seed=1).batches(sizes, first=0))
+    other = list(make_row_batches(numbered, memory_rows, seed=1).batches(sizes, first=0))
     assert not torch.equal(other[0][0], whole[0][0])
 
 
-def test_batches_have_the_sizes_asked_for_or_the_whole_buffer(numbered, monkeypatch):
+def test_a_batch_has_the_requested_size_or_is_a_whole_buffer(numbered, monkeypatch):
     monkeypatch.setattr(module, "CHUNK", PIECE)
-    rows = make_rows(numbered, 2 * PIECE)
+    rows = make_row_batches(numbered, 2 * PIECE)
     sizes = [10, 20, 30, 100, 1000, 5]
     got = [len(x) for x, _ in rows.batches(sizes, first=0)]
     assert got[:4] == sizes[:4] and got[5] == 5
     assert got[4] in (PIECE, 2 * PIECE)  # a buffer
 
 
-def test_flames_are_visited_as_often_as_asked_for(table, fitted, monkeypatch):
-    """Every row of an epoch once, those of unperturbed flames three times."""
-    monkeypatch.setattr(module, "FLAME", SAMPLERS.index("ignition"))  # of which the table has some
+def test_flame_rows_occur_flame_oversampling_times(table, fitted, monkeypatch):
+    """In an epoch every row occurs once, those of unperturbed flames three times."""
+    monkeypatch.setattr(module, "FLAME", SAMPLERS.index("ignition"))  # the table has no flames
     visits = np.where(table.samplers == module.FLAME, 3, 1)
     keep = np.ones(table.rows, dtype=bool)
-    rows = Rows(table, fitted, keep, 10**6, torch.device("cpu"), 0, flame_oversampling=3)
+    rows = RowBatches(table, fitted, keep, 10**6, torch.device("cpu"), 0, flame_oversampling=3)
     assert rows.rows == visits.sum() and 1 < visits.mean() < 3
     x = torch.cat([x for x, _ in rows.batches([rows.rows], first=0)])
     once = encode(fitted, table.read(0, table.rows))[0]

@@ -1,11 +1,11 @@
-"""Devices: the precision that is taken, and one process without torchrun."""
+"""Devices: the precision that is used, and one process without torchrun."""
 
 import torch
 
 from combred.training.devices import open_device, resolve_precision
 
 
-def test_a_precision_asked_for_is_taken():
+def test_a_requested_precision_is_used():
     for precision in ("float32", "bf16"):
         assert resolve_precision(precision, torch.device("cpu")) == (precision, "asked for")
     assert resolve_precision("auto", torch.device("cpu"))[0] in ("float32", "bf16")

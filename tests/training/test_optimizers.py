@@ -1,3 +1,5 @@
+"""Optimisers: the loss falls, a saved state resumes bit for bit, steps have the expected norm."""
+
 import pytest
 import torch
 
@@ -14,7 +16,7 @@ def network(seed: int = 0, widths=WIDTHS) -> Network:
 
 
 def task() -> tuple[torch.Tensor, torch.Tensor]:
-    """Inputs nearly on a line, as the features of a flame are, and a smooth answer."""
+    """Inputs near a line, as the features of a flame are, and smooth targets."""
     generator = torch.Generator().manual_seed(1)
     along = torch.randn(256, 1, generator=generator)
     x = along + 0.05 * torch.randn(256, WIDTHS[0], generator=generator)
@@ -22,7 +24,8 @@ def task() -> tuple[torch.Tensor, torch.Tensor]:
     return x, torch.cat([along, 10.0 * across[:, :1], across[:, 1:2].sign()], 1)
 
 
-def descend(model: Network, optimizers, steps: int, rate: float = 3e-3, of=None) -> float:
+def minimise(model: Network, optimizers, steps: int, rate: float = 3e-3, of=None) -> float:
+    """Train a network for some steps; returns the last loss."""
     x, z = of or task()
     for _ in range(steps):
         optimizers.set_rate(rate)
@@ -36,29 +39,29 @@ def descend(model: Network, optimizers, steps: int, rate: float = 3e-3, of=None)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_loss_falls_and_every_parameter_moves(name):
     model, before = network(), network()
-    first = descend(network(), OPTIMIZERS["adam"](network()), 1)
-    last = descend(model, OPTIMIZERS[name](model), 60)
+    first = minimise(network(), OPTIMIZERS["adam"](network()), 1)
+    last = minimise(model, OPTIMIZERS[name](model), 60)
     assert last < 0.8 * first
     for (key, now), then in zip(model.named_parameters(), before.parameters(), strict=True):
         assert not torch.equal(now, then), key
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_goes_on_bit_for_bit_from_its_state(name, tmp_path):
+def test_a_saved_state_resumes_bit_for_bit(name, tmp_path):
     whole, half = network(), network()
-    descend(whole, OPTIMIZERS[name](whole), 33)
+    minimise(whole, OPTIMIZERS[name](whole), 33)
     optimizers = OPTIMIZERS[name](half)
-    descend(half, optimizers, 14)  # past a renewal of the bases, and not on one
+    minimise(half, optimizers, 14)  # after one update of the bases, and before the next
     torch.save(optimizers.state_dict(), tmp_path / "state")
     again = OPTIMIZERS[name](half)
     again.load_state_dict(torch.load(tmp_path / "state", weights_only=True))
-    descend(half, again, 19)
+    minimise(half, again, 19)
     assert all(
         torch.equal(a, b) for a, b in zip(whole.parameters(), half.parameters(), strict=True)
     )
 
 
-def test_soap_is_ahead_of_adam_where_inputs_are_nearly_alike():
+def test_soap_is_faster_than_adam_for_correlated_inputs():
     generator = torch.Generator().manual_seed(1)
     turned = torch.linalg.qr(torch.randn(20, 20, generator=generator))[0]
     x = torch.randn(512, 20, generator=generator) * torch.logspace(0, -3, 20) @ turned
@@ -66,7 +69,7 @@ def test_soap_is_ahead_of_adam_where_inputs_are_nearly_alike():
     left = {}
     for name in ("adam", "soap"):
         model = network(widths=[20, 20])
-        left[name] = descend(model, OPTIMIZERS[name](model), 300, 3e-2, (x, z))
+        left[name] = minimise(model, OPTIMIZERS[name](model), 300, 3e-2, (x, z))
     assert left["soap"] < 0.5 * left["adam"], left
 
 
@@ -75,15 +78,15 @@ def test_a_step_of_muon_has_the_same_norm_at_any_width(widths):
     model = network(widths=widths)
     hidden = model.layers[1].weight
     before = hidden.detach().clone()
-    descend(model, OPTIMIZERS["muon"](model), 1)
+    minimise(model, OPTIMIZERS["muon"](model), 1)
     m_out, m_in = hidden.shape
     norm = torch.linalg.matrix_norm(hidden - before, 2)
     expected = MUON_NORM * 3e-3 * max(1.0, m_out / m_in) ** 0.5
-    # Five steps of Newton and Schulz leave singular values between about 0.7 and 1.2.
+    # Five Newton-Schulz iterations leave singular values between about 0.7 and 1.2.
     assert 0.65 * expected < norm < 1.3 * expected
 
 
-def test_the_rate_reaches_every_group():
+def test_the_learning_rate_is_set_in_every_group():
     optimizers = OPTIMIZERS["muon"](network())
     optimizers.set_rate(0.5)
     rates = [g["lr"] for o, _ in optimizers.parts for g in o.param_groups]
@@ -93,4 +96,4 @@ def test_the_rate_reaches_every_group():
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_network_without_hidden_layers_trains(name):
     model = network(widths=[6, 3])
-    assert descend(model, OPTIMIZERS[name](model), 40) < 3.0
+    assert minimise(model, OPTIMIZERS[name](model), 40) < 3.0

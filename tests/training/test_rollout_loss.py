@@ -1,4 +1,4 @@
-"""The loss of many steps: what it is, by the surrogate's own marching; its gradient, by finite
+"""The rollout loss: its value, against steps of the surrogate; its gradient, against finite
 differences."""
 
 import copy
@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from combred.config import TrainingSettings
 from combred.dataset.segments import Segments, offsets
 from combred.surrogate.surrogate import Surrogate
 from combred.training.rollout_loss import RolloutLoss, Rollouts
@@ -17,14 +16,14 @@ STEPS, FLOOR = 4, 1e-3
 
 @pytest.fixture
 def own(surrogate) -> Surrogate:
-    """A copy to change, with gradients: one that has been exported has none."""
+    """A copy that a test may change, with gradients: an exported surrogate has none."""
     return copy.deepcopy(surrogate).requires_grad_()
 
 
 @pytest.fixture
 def segments(path) -> torch.Tensor:
-    """What stands for CVODE's states at 0, 1, 2 and 4 steps: states of the path, and how they go on
-    with steps of its own change, each state's own enthalpy aside."""
+    """In place of CVODE's states at 0, 1, 2 and 4 steps: states of the path, each extrapolated by
+    its change over one step. Enthalpy is not constant."""
     step = path.later - path.state
     states = [path.state + k * step for k in offsets(STEPS)]
     states = torch.stack(states, dim=1)
@@ -34,15 +33,15 @@ def segments(path) -> torch.Tensor:
 
 
 def in_double(surrogate: Surrogate) -> None:
-    """Let a surrogate's network compute in float64: float32 is too coarse for differences."""
+    """Make a surrogate's network compute in float64: float32 is too coarse for differences."""
     surrogate.network.double()
     transform = surrogate.transform
 
     def predicted_change(state, variables):
-        x, qss_prediction = transform.prepared(state, variables)
+        x, qss_change = transform.prepared(state, variables)
         if transform.qss is None:
             x = transform.features(variables)
-        return qss_prediction + transform.change(surrogate.network(x.double()))
+        return qss_change + transform.change(surrogate.network(x.double()))
 
     surrogate.predicted_change = predicted_change
 
@@ -62,7 +61,7 @@ def move(network, direction: list[torch.Tensor], by: float) -> None:
 
 
 def slope(network, direction: list[torch.Tensor]) -> float:
-    """The derivative along a direction, by the gradients that are there."""
+    """The derivative along a direction, from the gradients of the weights."""
     pairs = zip(network.parameters(), direction, strict=True)
     return float(sum((weights.grad * d).sum() for weights, d in pairs))
 
@@ -78,8 +77,7 @@ def test_a_differentiable_step_is_the_forward_step(own, path):
     state = path.state
     later = own.differentiable(state, enthalpy_of(own, state))
     expected = own(state)
-    # Y of the path sums to 1 but for a rounding, which `forward` takes out; the quasi-steady prediction is
-    # float32.
+    # `forward` scales Y to sum 1, a rounding for Y of the path; the QSS change is float32.
     coarse = 1e3 if own.transform.evaluations else 1.0
     assert torch.allclose(later[:, 0], expected[:, 0], rtol=0.0, atol=coarse * 1e-8)
     assert torch.allclose(later[:, 2:], expected[:, 2:], rtol=coarse * 1e-9, atol=coarse * 1e-15)
@@ -87,9 +85,9 @@ def test_a_differentiable_step_is_the_forward_step(own, path):
     assert later.requires_grad
 
 
-def test_where_the_projection_fails_the_composition_stays_and_has_its_gradient(own, path):
+def test_where_the_projection_fails_the_composition_and_its_gradient_stay(own, path):
     with torch.no_grad():
-        own.network.layers[-1].bias += 30.0  # mass fractions beyond all mending
+        own.network.layers[-1].bias += 30.0  # far beyond what the projection can correct
     state = path.state[20:23].clone().requires_grad_()
     later = own.differentiable(state, enthalpy_of(own, state.detach()))
     assert torch.allclose(later[:, 2:], state[:, 2:], atol=1e-12)
@@ -97,9 +95,9 @@ def test_where_the_projection_fails_the_composition_stays_and_has_its_gradient(o
     assert torch.equal(state.grad[:, 2:], torch.ones_like(state[:, 2:]))
 
 
-def answering(surrogate: Surrogate, change_of_Y: torch.Tensor) -> torch.Tensor:
-    """Let the network's answer be the composition times 1 + change_of_Y (n, n_species); returns
-    where that composition, whose gradient is kept, is found once the surrogate has been asked."""
+def predicting(surrogate: Surrogate, change_of_Y: torch.Tensor) -> torch.Tensor:
+    """Make the network predict the composition times 1 + change_of_Y (n, n_species). Returns a list
+    that holds this composition, with its gradient, after a call of the surrogate."""
     answer = []
     boxcox = surrogate.transform.boxcox
 
@@ -118,7 +116,7 @@ def answering(surrogate: Surrogate, change_of_Y: torch.Tensor) -> torch.Tensor:
 def test_the_gradient_of_T_is_that_of_constant_enthalpy(own, path, mechanism):
     """dT = -sum_k h_k dY_k / cp, with Cantera's h_k and cp; the dY are those of the projection."""
     state = path.state[20:50:6]
-    answer = answering(own, torch.zeros(len(state), state.shape[1] - 2, dtype=torch.float64))
+    answer = predicting(own, torch.zeros(len(state), state.shape[1] - 2, dtype=torch.float64))
     later = own.differentiable(state, enthalpy_of(own, state))
     later[:, 0].sum().backward()
     gas = mechanism.solution()
@@ -140,7 +138,7 @@ def test_the_gradient_of_T_is_that_of_constant_enthalpy(own, path, mechanism):
 
 def test_inert_species_keep_their_own_gradient(own, path):
     state = path.state[30:34].clone().requires_grad_()
-    answer = answering(own, torch.zeros(4, state.shape[1] - 2, dtype=torch.float64))
+    answer = predicting(own, torch.zeros(4, state.shape[1] - 2, dtype=torch.float64))
     later = own.differentiable(state, enthalpy_of(own, state.detach()))
     weights = torch.linspace(1.0, 2.0, state.shape[1] - 2, dtype=torch.float64)
     (later[:, 2:] * weights).sum().backward()
@@ -173,11 +171,11 @@ def test_the_loss_is_the_relative_error_of_the_change(surrogate, segments, mecha
             relative = np.minimum(error / change, 10.0)[:, columns]
             errors.append(relative.mean())
     assert 0.1 < loss < 10.0
-    # The floor of the change takes roundings of 1e-16 / 1e-13 in the least mass fractions.
+    # Below the floor of the change, roundings of 1e-16 / 1e-13 in the least mass fractions.
     assert loss == pytest.approx(np.mean(errors), rel=1e-6)
 
 
-def test_no_error_is_no_loss(surrogate, path):
+def test_a_surrogate_without_error_has_no_loss(surrogate, path):
     state, states = path.state, [path.state]
     for k in range(1, STEPS + 1):
         with torch.no_grad():
@@ -185,10 +183,10 @@ def test_no_error_is_no_loss(surrogate, path):
         if k in offsets(STEPS):
             states.append(state)
     loss = RolloutLoss(surrogate, STEPS, FLOOR)(torch.stack(states, dim=1))
-    assert loss.item() < 1e-5  # of changes as small as the floor, roundings
+    assert loss.item() < 1e-5  # roundings of changes as small as the floor
 
 
-def test_inert_species_and_pressure_do_not_count_and_others_do(surrogate, segments, mechanism):
+def test_pressure_and_inert_species_do_not_enter_the_loss(surrogate, segments, mechanism):
     loss = RolloutLoss(surrogate, STEPS, FLOOR)
     before = loss(segments).item()
     inert = 2 + int(np.flatnonzero(mechanism.inert)[0])
@@ -203,21 +201,24 @@ def test_inert_species_and_pressure_do_not_count_and_others_do(surrogate, segmen
         assert (loss(other).item() != before) == counts
 
 
-def test_windows_may_be_longer_than_the_steps(surrogate, segments):
+def test_segments_may_be_longer_than_the_rollout(surrogate, segments):
     short = RolloutLoss(surrogate, 2, FLOOR)
     assert torch.equal(short(segments), short(segments[:, :3]))
 
 
 @pytest.mark.parametrize("steps", [1, 2, 4])
 def test_the_gradient_is_that_of_finite_differences(own, segments, steps):
-    """Through all steps, the closure and the transforms; but not through what the reaction rates
-    foretell of a step that is not the first."""
+    """The gradient passes through all steps, closure and transforms, but not through the QSS change
+    of steps after the first."""
     if steps > 1 and own.transform.evaluations:
-        pytest.skip("no gradient passes the quasi-steady prediction of the steps after the first")
+        pytest.skip("no gradient passes through the QSS change of steps after the first")
     in_double(own)
     loss = RolloutLoss(own, steps, FLOOR)
     in_double(loss.surrogate)
-    network, segments = own.network, segments[20:]  # before, elements hang on traces of radicals
+    network, segments = (
+        own.network,
+        segments[20:],
+    )  # earlier, the projection rests on traces of radicals
     loss(segments).backward()
     gradient = [weights.grad.clone() for weights in network.parameters()]
     norm = float(sum((g**2).sum() for g in gradient)) ** 0.5
@@ -228,12 +229,12 @@ def test_the_gradient_is_that_of_finite_differences(own, segments, steps):
         for by in (h, -2 * h, h):
             move(network, direction, by)
             losses.append(loss(segments).item())
-        # The loss has kinks (|error|, ReLU, its largest value): few lie so near to the weights.
+        # The loss has kinks (|error|, ReLU, the bound of 10); few are so close to the weights.
         found = (losses[0] - losses[1]) / (2 * h)
         assert found == pytest.approx(slope(network, direction), abs=1e-3 * norm)
 
 
-def test_what_has_gone_astray_has_a_bounded_loss_and_a_finite_gradient(own, segments):
+def test_a_diverging_rollout_has_a_bounded_loss_and_a_finite_gradient(own, segments):
     with torch.no_grad():
         for weights in own.network.parameters():
             weights *= 3.0
@@ -243,22 +244,21 @@ def test_what_has_gone_astray_has_a_bounded_loss_and_a_finite_gradient(own, segm
     assert all(torch.isfinite(weights.grad).all() for weights in own.network.parameters())
 
 
-def test_the_network_is_shared_and_the_rest_is_not(own, segments):
+def test_the_network_is_shared_and_the_rest_is_a_copy(own, segments):
     loss = RolloutLoss(own, STEPS, FLOOR)
     pairs = zip(loss.parameters(), own.network.parameters(), strict=True)
     assert all(one is other for one, other in pairs)
     assert loss.surrogate.transform.scale is not own.transform.scale
 
 
-# -- its batches -----------------------------------------------------------------------------------
+# -- batches -----------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def make_rollouts(surrogate, segments):
     """A factory of `Rollouts` over the segments."""
-    settings = TrainingSettings(rollout_steps=STEPS, rollout_batch=16)
     given = Segments(STEPS, segments.numpy(), np.zeros(len(segments)), {"dt": 1e-6})
-    return lambda seed=0: Rollouts(surrogate, given, settings, seed, torch.device("cpu"))
+    return lambda seed=0: Rollouts(surrogate, given, seed, torch.device("cpu"), batch=16)
 
 
 def test_the_loss_of_a_step_depends_on_seed_and_step_alone(make_rollouts):
@@ -269,11 +269,12 @@ def test_the_loss_of_a_step_depends_on_seed_and_step_alone(make_rollouts):
     assert make_rollouts(1)(0).item() != losses[0]
 
 
-def test_processes_share_the_windows_of_a_step(make_rollouts):
+def test_processes_share_the_segments_of_a_step(make_rollouts):
     rollouts = make_rollouts()
     halves = [rollouts(3, rank, 2).item() for rank in (0, 1)]
     assert halves[0] != halves[1]
-    # Sums in another order, and products in other shapes, which Newton's method on a network that
-    # knows nothing (it does not converge for all) grows to 1e-9; rates are float32.
+    # Sums in another order and products of other shapes differ by roundings. With an untrained
+    # network Newton's method, which does not always converge, amplifies them to 1e-9; rates are
+    # float32.
     rel = 1e-6 if rollouts.loss.surrogate.transform.evaluations else 1e-8
     assert np.mean(halves) == pytest.approx(rollouts(3).item(), rel=rel)

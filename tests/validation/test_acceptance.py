@@ -1,4 +1,4 @@
-"""The criteria: cases of its own, CVODE's answers to them, and the errors of a surrogate in them."""
+"""The acceptance criteria: the cases drawn, and the errors of a surrogate in them."""
 
 import math
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ import pytest
 
 from combred.config import ChemistrySettings, ReductionSettings, ValidationSettings
 from combred.simulation import ignition
-from combred.validation import acceptance as criteria
+from combred.validation import acceptance as acceptance
 from combred.validation.acceptance import (
     AcceptanceCriteria,
     References,
@@ -31,31 +31,31 @@ def silent(_title):
     yield lambda *_: None
 
 
-def test_ignitions_lie_inside_the_validations_range_and_are_none_of_its():
+def test_drawn_ignitions_lie_inside_the_range_of_the_validation_and_differ_from_its_cases():
     drawn = draw_ignitions(VALIDATION, 12, 1)
     assert len(set(drawn)) == 12 and not set(drawn) & set(ignition.cases(VALIDATION))
     for name, low, high in (("T0", 1700, 1900), ("phi", 0.7, 1.3), ("p", 1e5, 4e5)):
         values = np.array([getattr(case, name) for case in drawn])
         assert (values >= low).all() and (values <= high).all()
-        # One in each of twelve slices of the logarithm: the whole range is covered.
+        # One in each of twelve parts of the logarithmic range: all of it is covered.
         slices = np.floor(12 * np.log(values / low) / np.log(high / low))
         assert sorted(slices) == list(range(12))
 
 
-def test_the_draw_is_that_of_the_seed():
+def test_drawn_cases_depend_on_seed_and_range_alone():
     assert draw_ignitions(VALIDATION, 5, 1) == draw_ignitions(VALIDATION, 5, 1)
     assert draw_ignitions(VALIDATION, 5, 1) != draw_ignitions(VALIDATION, 5, 2)
-    # Another case inside the range does not change the criteria's.
+    # A further case inside the range does not change them.
     more = replace(VALIDATION, T0=[1700.0, 1750.0, 1900.0])
     assert draw_ignitions(more, 5, 1) == draw_ignitions(VALIDATION, 5, 1)
 
 
-def test_a_quantity_of_one_value_keeps_it():
+def test_a_quantity_with_a_single_value_keeps_it():
     drawn = draw_ignitions(replace(VALIDATION, p=[101325.0]), 4, 0)
     assert {case.p for case in drawn} == {101325.0}
 
 
-def test_a_range_that_is_a_point_is_refused():
+def test_a_range_of_a_single_point_is_refused():
     point = replace(VALIDATION, T0=[1800.0], phi=[1.0], p=[101325.0])
     with pytest.raises(ValueError, match="Give validation.T0 two values"):
         draw_ignitions(point, 3, 0)
@@ -63,7 +63,7 @@ def test_a_range_that_is_a_point_is_refused():
         draw_flames(point, 3, 0)
 
 
-def test_flames_are_drawn_from_the_flames_range_or_that_of_the_ignitions():
+def test_flames_are_drawn_from_the_range_of_flames_or_else_of_ignitions():
     none = [case.phi for case in draw_flames(VALIDATION, 6, 0)]
     assert min(none) >= 0.7 and max(none) <= 1.3 and max(none) > 1.1
     narrow = replace(VALIDATION, flame_phi=[0.9, 1.0], flame_T=[300.0, 350.0])
@@ -71,35 +71,36 @@ def test_flames_are_drawn_from_the_flames_range_or_that_of_the_ignitions():
     assert all(0.9 <= case.phi <= 1.0 and 300 <= case.T <= 350 for case in drawn)
 
 
-def test_only_cases_that_a_limit_asks_for_are_drawn():
-    how = {"criteria_ignitions": 4, "criteria_flames": 2, "method": "folding"}
+def test_only_cases_that_a_limit_needs_are_drawn():
+    how = {"criteria_ignitions": 4, "method": "folding"}
     counts = {
         text: (len(made.ignitions), len(made.flames))
         for text in ("ignition:1%", "ignition_mean:1%", "flame:1%", "flame:1%,ignition:1%")
         for made in [AcceptanceCriteria.of(ReductionSettings(criteria=text, **how), VALIDATION)]
     }
-    assert list(counts.values()) == [(4, 0), (4, 0), (0, 2), (4, 2)]
+    assert list(counts.values()) == [(4, 0), (4, 0), (0, 3), (4, 3)]
 
 
 @pytest.fixture(scope="module")
-def answered(drm19):
-    """A criteria of two hot ignitions, and CVODE's answers."""
+def answered(drm19, in_process):
+    """Criteria with two hot ignitions, their settings, and the solutions by CVODE."""
     hot = replace(VALIDATION, T0=[1850.0, 1900.0], phi=[1.0], p=[101325.0])
     settings = ReductionSettings(criteria="ignition:1%,ignition_mean:0.5%", criteria_ignitions=2)
     made = AcceptanceCriteria.of(settings, hot)
-    args = CHEMISTRY, 1e-6, *MIXTURE, 2
-    rollouts = ignition.reference(drm19, hot, *args, todo=made.ignitions)
+    args = CHEMISTRY, 1e-6, *MIXTURE, 1
+    with in_process():
+        rollouts = ignition.reference(drm19, hot, *args, todo=made.ignitions)
     return made, hot, References(rollouts, [])
 
 
-def test_references_are_of_the_gates_cases(answered):
+def test_references_are_of_the_cases_of_the_criteria(answered):
     made, _, references = answered
     assert [rollout.case for rollout in references.rollouts] == made.ignitions
     assert all(math.isfinite(rollout.delay) for rollout in references.rollouts)
 
 
 class Late:
-    """A chemistry that is CVODE's, `share` too late: it is marched by the references themselves."""
+    """An `Advance` that follows the references, delayed by a share of the time each."""
 
     def __init__(self, references, shares):
         self.references, self.shares, self.step = references, shares, 0
@@ -124,15 +125,15 @@ class Late:
 @pytest.mark.parametrize(
     ("shares", "worst", "mean"), [((0.0, 0.0), 0, 0), ((0.1, 0.02), 0.1, 0.06)]
 )
-def test_errors_are_the_worst_and_the_mean_of_the_delays(
+def test_errors_are_the_worst_and_the_mean_of_the_ignition_delays(
     answered, drm19, surrogate_of, monkeypatch, shares, worst, mean
 ):
     made, hot, references = answered
     same = [
         replace_steps(r, min(len(r.t) for r in references.rollouts)) for r in references.rollouts
     ]
-    monkeypatch.setattr(criteria.timing, "scripted", lambda _: Late(same, shares))
-    errors = judge(drm19, surrogate_of, made, References(same, []), hot, silent)
+    monkeypatch.setattr(acceptance.timing, "scripted", lambda _: Late(same, shares))
+    errors = judge(drm19, surrogate_of, made, References(same, []), silent)
     assert errors["ignition"] == pytest.approx(worst, abs=0.01)
     assert errors["ignition_mean"] == pytest.approx(mean, abs=0.01)
 
@@ -143,7 +144,7 @@ def replace_steps(rollout, steps):
 
 @pytest.fixture
 def surrogate_of(drm19):
-    """Only its step is asked for."""
+    """In place of a surrogate: an object with a step."""
 
     class Step:
         dt = 1e-6
@@ -151,31 +152,33 @@ def surrogate_of(drm19):
     return Step()
 
 
-def test_what_does_not_ignite_has_an_infinite_error(answered, drm19, surrogate_of, monkeypatch):
+def test_a_case_that_does_not_ignite_has_an_infinite_error(
+    answered, drm19, surrogate_of, monkeypatch
+):
     made, hot, references = answered
     monkeypatch.setattr(
-        criteria.timing, "scripted", lambda _: SimpleNamespace(advance=lambda T, p, Y: (T, Y))
+        acceptance.timing, "scripted", lambda _: SimpleNamespace(advance=lambda T, p, Y: (T, Y))
     )
-    errors = judge(drm19, surrogate_of, made, references, hot, silent)
+    errors = judge(drm19, surrogate_of, made, references, silent)
     assert errors == {"ignition": math.inf, "ignition_mean": math.inf}
 
 
 @pytest.mark.parametrize(("limit", "asked"), [("1%", False), ("50%", True)])
-def test_flames_are_asked_for_only_where_the_ignitions_pass(
+def test_flames_are_computed_only_if_the_ignitions_pass(
     answered, drm19, surrogate_of, monkeypatch, limit, asked
 ):
     _, hot, references = answered
-    settings = ReductionSettings(
-        criteria=f"ignition:{limit},flame:1%", criteria_ignitions=2, criteria_flames=1
-    )
-    made = AcceptanceCriteria.of(settings, hot_flames := replace(hot, flame_phi=[0.9, 1.1]))
+    settings = ReductionSettings(criteria=f"ignition:{limit},flame:1%", criteria_ignitions=2)
+    made = AcceptanceCriteria.of(settings, replace(hot, flame_phi=[0.9, 1.1]))
     same = [
         replace_steps(r, min(len(r.t) for r in references.rollouts)) for r in references.rollouts
     ]
-    monkeypatch.setattr(criteria.timing, "scripted", lambda _: Late(same, (0.2, 0.2)))
+    monkeypatch.setattr(acceptance.timing, "scripted", lambda _: Late(same, (0.2, 0.2)))
     followed = []
-    monkeypatch.setattr(criteria.flame, "follow", lambda *args: followed.append(args) or ["flame"])
+    monkeypatch.setattr(
+        acceptance.flame, "follow", lambda *args, **_: followed.append(args) or ["flame"]
+    )
     answer = {"speed_error": {"median": 0.1, "mean": 0.2, "worst": 0.3}}
-    monkeypatch.setattr(criteria.flame, "compare", lambda *args: answer)
-    errors = judge(drm19, surrogate_of, made, References(same, ["CVODE's"]), hot_flames, silent)
+    monkeypatch.setattr(acceptance.flame_errors, "compare", lambda *args: answer)
+    errors = judge(drm19, surrogate_of, made, References(same, ["CVODE's"]), silent)
     assert bool(followed) == asked and errors.get("flame") == (0.3 if asked else None)

@@ -1,4 +1,4 @@
-"""Rollouts on disk come back as they were."""
+"""Rollouts and flames on disk: read back as written, refused if damaged or of another mechanism."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def rollout(seed, n):
     return Rollout(Case(1500.0, 1e5, 0.8), np.arange(n) * 1e-6, rng.random(n), rng.random((n, 10)))
 
 
-def test_round_trip(tmp_path):
+def test_rollouts_are_read_back_as_written(tmp_path):
     mechanism = load_mechanism("h2o2.yaml")
     groups = {"cvode": [rollout(0, 5), rollout(1, 9)], "stage0": [rollout(2, 5)]}
     write_rollouts(tmp_path / "v.h5", groups, mechanism, {"dt": 1e-6})
@@ -24,16 +24,16 @@ def test_round_trip(tmp_path):
     assert inputs == {"dt": 1e-6}
     assert again.keys() == groups.keys()
     assert again["cvode"][1].case == groups["cvode"][1].case
-    # The reference is kept exactly: later comparisons must not depend on being read from a file.
+    # The reference is stored in float64: errors must not depend on reading it from a file.
     assert np.array_equal(again["cvode"][1].Y, groups["cvode"][1].Y)
     assert np.allclose(again["stage0"][0].Y, groups["stage0"][0].Y, rtol=1e-6)  # float32
 
 
-def test_no_file_is_no_rollouts(tmp_path):
+def test_a_missing_file_has_no_rollouts(tmp_path):
     assert read_rollouts(tmp_path / "v.h5", load_mechanism("h2o2.yaml")) == ({}, {})
 
 
-def test_damaged_or_foreign_is_refused(tmp_path):
+def test_a_damaged_file_or_another_mechanism_is_refused(tmp_path):
     write_rollouts(tmp_path / "v.h5", {"cvode": [rollout(0, 5)]}, load_mechanism("h2o2.yaml"), {})
     with pytest.raises(ValueError, match="another mechanism"):
         read_rollouts(tmp_path / "v.h5", load_mechanism("drm19.yaml"))
@@ -51,7 +51,7 @@ def burnt(seed, n, **changes):
     return Flame(profile, rng.random(n), *steps, **{**numbers, "outcome": flame.STEADY} | changes)
 
 
-def test_flames_come_back_exactly(tmp_path):
+def test_flames_are_read_back_exactly(tmp_path):
     mechanism = load_mechanism("h2o2.yaml")
     nan = dict.fromkeys(("speed", "displacement_speed", "thickness"), np.nan)
     failed = burnt(2, 5, **nan, outcome=flame.WENT_OUT)

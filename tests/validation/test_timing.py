@@ -1,4 +1,4 @@
-"""What is timed is what it is called, and torch's threads are given back."""
+"""Timing: every solver advances the states that it should; torch gets its threads back."""
 
 from types import SimpleNamespace
 
@@ -16,7 +16,7 @@ from combred.validation.timing import (
 )
 
 
-def test_every_advance_is_called_on_its_number_of_states():
+def test_every_solver_advances_its_number_of_states():
     seen = {"a": [], "b": []}
 
     def advance(name):
@@ -28,7 +28,7 @@ def test_every_advance_is_called_on_its_number_of_states():
     assert all(t["fastest"] <= t["median"] <= t["slowest"] for t in times.values())
 
 
-def test_threads_are_given_back_even_after_an_error():
+def test_the_number_of_threads_is_restored_even_after_an_error():
     before = torch.get_num_threads()
     try:
         with one_thread():
@@ -39,7 +39,7 @@ def test_threads_are_given_back_even_after_an_error():
     assert torch.get_num_threads() == before
 
 
-def test_scripted_is_the_surrogate(surrogate, path):
+def test_the_scripted_surrogate_equals_the_surrogate(surrogate, path):
     s = path.state.numpy()
     T, Y = scripted(surrogate).advance(path.T, path.p, path.Y)
     T_eager, Y_eager = surrogate.advance(path.T, path.p, path.Y)
@@ -49,7 +49,7 @@ def test_scripted_is_the_surrogate(surrogate, path):
     assert np.array_equal(T, path.T) and np.array_equal(Y, path.Y)
 
 
-def test_the_comparison_names_everything_it_timed(mechanism, surrogate, path):
+def test_the_comparison_names_every_solver(mechanism, surrogate, path):
     states = path.state.numpy()[:8]
     result = compare_times(mechanism, {0: surrogate}, ChemistrySettings(), states, repeats=1)
     assert list(result["times"]) == [

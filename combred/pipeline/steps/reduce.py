@@ -1,74 +1,78 @@
-"""The step `reduce`: the networks of the stages after the first, one reduced from the other."""
+"""The step `reduce`: the networks of the stages after stage 0, each reduced from the one before.
+
+Takes `Data` and the surrogate of stage 0; writes stageN.safetensors, stageN.jsonl and reduce.json,
+and hands on the surrogates of all stages.
+"""
+
+import copy
 
 import torch
 
+from combred.pipeline import artefacts
 from combred.pipeline.console import say, shape
 from combred.pipeline.run import Run
-from combred.pipeline.steps.search import reduce_to_criteria
+from combred.pipeline.steps.networks import load_reduced, read_entry, write_entry
+from combred.pipeline.steps.sample import Data
+from combred.pipeline.steps.search import search_smallest
 from combred.pipeline.steps.train import train_stage
-from combred.records import read_json, write_json
 from combred.reduction import Stage, reduce_stage, stage_table
 from combred.reduction.size import count_parameters
 from combred.surrogate.storage import load_surrogate, save_surrogate
-from combred.training.batches import ValidationLoss
+from combred.surrogate.surrogate import Surrogate
 from combred.training.progress import forget_checkpoint
+from combred.training.validation_loss import ValidationLoss
 
 
-def reduce_stages(run: Run) -> None:
-    """stageN.safetensors for every stage up to the one asked for, and reduce.json."""
-    if run.settings.reduction.criteria and run.settings.stage:
-        reduce_to_criteria(run)
-        return
+def reduce(run: Run, data: Data, first: Surrogate) -> list[Surrogate]:
+    """The surrogates of stages 0, 1, ... up to the one asked for."""
+    surrogates = [first]
+    if run.settings.stage == 0:
+        return surrogates
+    if run.settings.reduction.criteria:
+        return [first, search_smallest(run, data, first)]
     for stage in stage_table(run.settings.reduction)[: run.settings.stage]:
         i = stage.index
-        run.surrogate(i - 1)  # the stage before is there, and of these settings
         if run.weights(i).exists():
-            shown = shape(run.surrogate(i).network)
+            surrogate = load_reduced(run, i)
             if run.device.leads:
                 run.merged(i).unlink(missing_ok=True)
-            say(run, f"stage {i}: {shown}, reused")
-            continue
-        known = run.reduction_entry(i).get("inputs") == run.reduce_inputs(i)
-        if run.device.leads and not (known and run.merged(i).exists()):
-            forget_checkpoint(run.metrics(i))
-            merge_stage(run, stage)
-        run.barrier()
-        surrogate = load_surrogate(run.merged(i), run.mechanism)
-
-        def record(numbers: dict, i: int = i) -> None:
-            write_entry(run, i, {**run.reduction_entry(i), "retraining": numbers})
-
-        train_stage(run, i, surrogate, run.retraining(i), record)
-        if run.device.leads:
-            run.merged(i).unlink()
+            say(run, f"stage {i}: {shape(surrogate.network)}, reused")
+        else:
+            surrogate = make_stage(run, data, stage, surrogates)
+        surrogates.append(surrogate)
+    return surrogates
 
 
-def merge_stage(run: Run, stage: Stage) -> None:
-    """Reduce the previous stage's network; record what that did to the losses."""
-    s, table = run.settings, run.states()
-    surrogate = run.surrogate(stage.index - 1)
-    held_out = table.held_out(s.training.held_out, s.seed)
-    states = torch.from_numpy(table.draw(~held_out, s.reduction.calibration, s.seed))
-    x = surrogate.transform.inputs(states)
+def make_stage(run: Run, data: Data, stage: Stage, before: list[Surrogate]) -> Surrogate:
+    """Reduce and retrain the last of the surrogates `before`; an interrupted retraining goes on."""
+    i, inputs = stage.index, artefacts.reduced_network(run, stage.index).inputs
+    known = read_entry(run, i).get("inputs") == inputs
+    if run.device.leads and not (known and run.merged(i).exists()):
+        forget_checkpoint(run.metrics(i))
+        merge_stage(run, data, stage, before, inputs)
+    run.barrier()
+    surrogate = load_surrogate(run.merged(i), run.mechanism)
+
+    def record(numbers: dict) -> None:
+        write_entry(run, i, {**read_entry(run, i), "retraining": numbers})
+
+    train_stage(run, data, i, surrogate, run.settings.retraining_settings, record)
+    if run.device.leads:
+        run.merged(i).unlink()
+    return surrogate
+
+
+def merge_stage(run: Run, data: Data, stage: Stage, before: list[Surrogate], inputs: dict) -> None:
+    """Write the reduced network, and the record of what the reduction did to the losses."""
+    first, parent, reduction = before[0], before[-1], run.settings.reduction
+    x, full = data.calibration_inputs(parent), count_parameters(first.network)
     with torch.no_grad():
-        full = count_parameters(run.surrogate(0).network)
-        network, record = reduce_stage(surrogate.network, stage, s.reduction, x, full)
-    loss = ValidationLoss(
-        table, surrogate.transform, held_out, s.retraining.loss, torch.device("cpu")
-    )
-    record["validation_before"] = loss(surrogate.network)["validation"]
+        network, record = reduce_stage(parent.network, stage, reduction, x, full)
+    loss = ValidationLoss(data.table, parent.transform, data.held_out, torch.device("cpu"))
+    record["validation_before"] = loss(parent.network)["validation"]
     record["validation_merged"] = loss(network)["validation"]
-    surrogate.network = network
-    write_entry(run, stage.index, {"inputs": run.reduce_inputs(stage.index), **record})
-    save_surrogate(run.merged(stage.index), surrogate, run.mechanism)
-    say(
-        run,
-        f"stage {stage.index}: {stage.what}: {shape(network)}",
-    )
-
-
-def write_entry(run: Run, stage: int, entry: dict) -> None:
-    """Put a stage's record into reduce.json; those of later stages stay."""
-    entries = read_json(run.path("reduce.json")).get("stages", [])
-    entries[stage - 1 : stage] = [entry]
-    write_json(run.path("reduce.json"), {"stages": entries})
+    reduced = copy.deepcopy(parent)
+    reduced.network = network
+    write_entry(run, stage.index, {"inputs": inputs, **record})
+    save_surrogate(run.merged(stage.index), reduced, run.mechanism)
+    say(run, f"stage {stage.index}: {stage.what}: {shape(network)}")

@@ -1,7 +1,7 @@
-"""The stage that a criteria decides: part of the pipeline, which calls it where there is one.
+"""The search for the smallest network that meets the acceptance criteria: stage 1 of such a run.
 
-Gives `combred.reduction.shrink_until` the run's cut, training and judge, and the folder search/ of
-the run for its memory; leaves stage1.safetensors, stage1.jsonl and reduce.json.
+Gives `combred.reduction.shrink_until` the cut, the training and the judge of the run, and the
+folder search/ as its memory; writes stage1.safetensors, stage1.jsonl and reduce.json.
 """
 
 import copy
@@ -13,9 +13,14 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from combred.pipeline import artefacts
+from combred.pipeline.artefact import Artefact
 from combred.pipeline.console import progress, say, shape
 from combred.pipeline.run import Run
-from combred.pipeline.steps.judge import Judge
+from combred.pipeline.steps.cases import FLAMES, IGNITIONS, answers
+from combred.pipeline.steps.networks import load_reduced, read_entry
+from combred.pipeline.steps.sample import Data
+from combred.pipeline.steps.train import train_network
 from combred.records import read_json, write_bytes, write_json
 from combred.reduction import (
     Attempt,
@@ -30,55 +35,56 @@ from combred.reduction.search.attempts import NotPassed, format_errors
 from combred.reduction.size import count_parameters
 from combred.surrogate.storage import load_surrogate, save_surrogate
 from combred.surrogate.surrogate import Surrogate
-from combred.training import loop as training
 from combred.training.progress import forget_checkpoint
-from combred.validation.acceptance import AcceptanceCriteria
+from combred.validation.acceptance import SEED, AcceptanceCriteria, References, judge
 
 
-def reduce_to_criteria(run: Run) -> None:
-    """stage1.safetensors: the smallest network found that passes the criteria; reduce.json tells how.
+def search_smallest(run: Run, data: Data, first: Surrogate) -> Surrogate:
+    """The smallest network found that meets the criteria, as the surrogate of stage 1.
 
-    Raises ValueError where stage 0 does not pass itself, and where search/ holds a search with other
-    settings.
+    Raises ValueError where stage 0 does not meet them itself, and where search/ holds a search with
+    other settings.
     """
-    r, first, entry = run.settings.reduction, run.surrogate(0), run.reduction_entry(1)
+    r = run.settings.reduction
     if run.weights(1).exists():
-        shown, done = shape(run.surrogate(1).network), entry["criteria"]
+        surrogate, done = load_reduced(run, 1), read_entry(run, 1)["criteria"]
         if done["reason"] != "attempts" or len(done["trace"]) > r.attempts:
-            say(run, f"stage 1: {shown}, reused")
-            return
+            say(run, f"stage 1: {shape(surrogate.network)}, reused")
+            return surrogate
+    artefact = artefacts.reduced_network(run, 1)
     try:
         found = shrink_until(
             first,
             r.limits,
-            Cutter(run),
-            lambda surrogate, number: train_attempt(run, surrogate, number),
+            Cutter(run, data, first),
+            lambda surrogate, number: train_attempt(run, data, surrogate, number),
             Judge(run),
-            ShrinkSettings(r.factor, r.max_keep_ratio, r.attempts),
-            memory=open_memory(run),
+            ShrinkSettings(attempts=r.attempts),
+            memory=open_memory(run, artefact),
             describe=lambda s: {"widths": s.network.widths, "weights": s.network.n_weights},
-            on_attempt=lambda attempt: tell(run, attempt),
+            on_attempt=lambda attempt: print_attempt(run, attempt),
         )
     except NotPassed as error:
         raise ValueError(
-            f"the trained network (stage 0, {shape(first.network)}) does not pass reduction.criteria "
-            f"itself: {error}. Nothing smaller is looked for. Loosen the criteria, or train a better "
-            "stage 0 (training.steps, sampling.states, network.hidden)"
+            f"the network of stage 0 ({shape(first.network)}) does not meet reduction.criteria "
+            f"itself: {error}. No smaller one is looked for. Loosen the criteria, or train a "
+            "better stage 0 (training.steps, sampling.states, network.hidden)"
         ) from error
     if run.device.leads:
-        finish(run, first, found)
+        finish(run, artefact, first, found)
     run.barrier()
+    return found.network
 
 
-def open_memory(run: Run) -> AttemptFolder:
+def open_memory(run: Run, artefact: Artefact) -> AttemptFolder:
     """The folder search/, if what it holds was made with these settings."""
-    path, inputs = run.path("criteria"), run.reduce_inputs(1)
+    path = run.path("search")
     stored = read_json(path / "attempts.json")
     if len(stored.get("trace", [])) > 1:
-        run.refuse_difference(path, stored["inputs"], inputs)
+        Artefact(path, artefact.inputs).require(stored["inputs"])
     return AttemptFolder(
         path,
-        inputs,
+        artefact.inputs,
         lambda file, surrogate: save_surrogate(file, surrogate, run.mechanism),
         lambda file: load_surrogate(file, run.mechanism),
         run.device.leads,
@@ -91,24 +97,22 @@ def metrics_of(run: Run, number: int) -> Path:
 
 
 class Cutter:
-    """`cut` of the search: a surrogate's network by the method of the settings."""
+    """`cut` of the search: a surrogate's network reduced by the method of the settings."""
 
-    def __init__(self, run: Run):
-        self.run, self.full = run, count_parameters(run.surrogate(0).network)
+    def __init__(self, run: Run, data: Data, first: Surrogate):
+        self.run, self.data, self.first = run, data, first
+        self.full = count_parameters(first.network)
 
     @cached_property
     def inputs(self) -> Tensor:
         """Network inputs of the calibration states."""
-        run, s = self.run, self.run.settings
-        table, transform = run.states(), run.surrogate(0).transform
-        held_out = table.held_out(s.training.held_out, s.seed)
-        states = torch.from_numpy(table.draw(~held_out, s.reduction.calibration, s.seed))
-        return transform.inputs(states)
+        return self.data.calibration_inputs(self.first)
 
     def __call__(self, surrogate: Surrogate, share: float) -> Surrogate:
         return self.run.shared(lambda: self.cut(surrogate, share))
 
     def cut(self, surrogate: Surrogate, share: float) -> Surrogate:
+        """A copy of the surrogate with the `share` of its parameters."""
         settings = self.run.settings.reduction
         of_first = share * count_parameters(surrogate.network) / self.full
         stage = Stage(1, parameters=of_first, method=settings.method)
@@ -120,24 +124,40 @@ class Cutter:
         return smaller
 
 
-def train_attempt(run: Run, surrogate: Surrogate, number: int) -> dict:
+class Judge:
+    """`judge` of the search: the errors of a surrogate in the cases of the criteria."""
+
+    def __init__(self, run: Run):
+        self.run = run
+        self.criteria = AcceptanceCriteria.of(run.settings.reduction, run.settings.validation)
+
+    @cached_property
+    def references(self) -> References:
+        """CVODE's answers to the cases, computed once and kept in search/."""
+        ignitions, flames, inputs = [], [], artefacts.criteria(self.run)
+        if self.criteria.ignitions:
+            file = Artefact(self.run.path("search/ignitions.h5"), inputs)
+            ignitions = answers(self.run, IGNITIONS, file, {}, {}, self.criteria.ignitions)["cvode"]
+        if self.criteria.flames:
+            file = Artefact(self.run.path("search/flames.h5"), inputs)
+            flames = answers(self.run, FLAMES, file, {}, {}, self.criteria.flames)["cvode"]
+        return References(ignitions, flames)
+
+    def __call__(self, surrogate: Surrogate) -> dict[str, float]:
+        return self.run.shared(lambda: self.errors(surrogate))
+
+    def errors(self, surrogate: Surrogate) -> dict[str, float]:
+        """The errors of a surrogate by kind."""
+        return judge(self.run.mechanism, surrogate, self.criteria, self.references, progress)
+
+
+def train_attempt(run: Run, data: Data, surrogate: Surrogate, number: int) -> dict:
     """`train` of the search: it goes on from the checkpoint of the attempt, if there is one."""
-    s = run.settings
-    with progress(f"retraining attempt {number}", show=run.device.leads) as bar:
-        return training.train(
-            surrogate.network,
-            run.states(),
-            surrogate.transform,
-            run.retraining(1),
-            metrics_of(run, number),
-            s.seed,
-            run.device,
-            bar,
-            run.rollouts(surrogate, run.retraining(1)),
-        )
+    settings, metrics = run.settings.retraining_settings, metrics_of(run, number)
+    return train_network(run, data, surrogate, settings, metrics, f"attempt {number}")
 
 
-def tell(run: Run, attempt: Attempt) -> None:
+def print_attempt(run: Run, attempt: Attempt) -> None:
     """Print an attempt, after its cut and after its judgement; its checkpoint is of no more use."""
     if run.device.leads and attempt.number:
         forget_checkpoint(metrics_of(run, attempt.number))
@@ -157,24 +177,24 @@ def tell(run: Run, attempt: Attempt) -> None:
         say(run, f"criteria: attempt {attempt.number} {verdict}: {found}")
 
 
-def finish(run: Run, first: Surrogate, found: Shrunk) -> None:
+def finish(run: Run, artefact: Artefact, first: Surrogate, found: Shrunk) -> None:
     """Store the network found as that of stage 1, after its record and its metrics."""
-    smallest, r = found.smallest, run.settings.reduction
+    smallest, r, search = found.smallest, run.settings.reduction, ShrinkSettings()
     passed = [attempt for attempt in found.trace[1:] if attempt.passed]
     if passed:
         join_metrics([metrics_of(run, attempt.number) for attempt in passed], run.metrics(1))
     criteria = {
         "limits": r.limits,
         "cases": AcceptanceCriteria.of(r, run.settings.validation).cases(),
-        "seed": r.criteria_seed,
-        "factor": r.factor,
-        "max_keep_ratio": r.max_keep_ratio,
+        "seed": SEED,
+        "factor": search.factor,
+        "max_keep_ratio": search.max_keep_ratio,
         "reason": found.reason,
         "smallest": smallest.number,
         "trace": [asdict(attempt) for attempt in found.trace],
     }
     record = {
-        "inputs": run.reduce_inputs(1),
+        "inputs": artefact.inputs,
         "stage": 1,
         "method": r.method,
         "parameters": smallest.share,
@@ -191,17 +211,18 @@ def finish(run: Run, first: Surrogate, found: Shrunk) -> None:
     for scrap in run.path("criteria").glob("*.checkpoint"):
         scrap.unlink()
     why = {
-        "max_keep_ratio": "no gentler cut is tried (reduction.max_keep_ratio)",
+        "max_keep_ratio": "no gentler cut is tried",
         "attempts": f"all {r.attempts} attempts are used up (reduction.attempts)",
     }
     say(
         run,
-        f"stage 1: {shape(found.network.network)}, the smallest that passes: {why[found.reason]}",
+        f"stage 1: {shape(found.network.network)}, the smallest that meets the criteria: "
+        f"{why[found.reason]}",
     )
     if not smallest.number:
         say(
             run,
-            "  [bold yellow]nothing smaller than stage 0 passes the criteria: stage 1 is stage 0[/]",
+            "  [bold yellow]nothing smaller than stage 0 meets the criteria: it is stage 1 too[/]",
         )
 
 

@@ -1,72 +1,83 @@
-"""The step `train`: the network of stage 0; and the training of any stage."""
+"""The step `train`: the network of stage 0; and the training of any stage.
+
+Takes `Data`; writes stage0.safetensors, stage0.jsonl and train.json, and hands on the surrogate.
+"""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 from rich.markup import escape
 
 from combred.config import TrainingSettings
+from combred.pipeline import artefacts
 from combred.pipeline.console import progress, say, shape
 from combred.pipeline.run import Run
+from combred.pipeline.steps.networks import load_first, start_of
+from combred.pipeline.steps.sample import Data
 from combred.records import read_json, write_json
 from combred.surrogate import shipped
 from combred.surrogate.network import Network, initialize
 from combred.surrogate.storage import save_surrogate
 from combred.surrogate.surrogate import Surrogate
-from combred.surrogate.transform import make_transform
-from combred.training import loop as training
-from combred.training.batches import ValidationLoss, fit_transform
+from combred.surrogate.transform import BOXCOX, FLOOR, POWER, make_transform
+from combred.training import loop
+from combred.training.batches import fit_transform
 from combred.training.progress import forget_checkpoint
+from combred.training.rollout_loss import Rollouts
+from combred.training.validation_loss import ValidationLoss
 
 
-def train_first(run: Run) -> None:
-    """stage0.safetensors, stage0.jsonl and train.json."""
-    s, record = run.settings, run.path("train.json")
+def train(run: Run, data: Data) -> Surrogate:
+    """The network of stage 0: reused, taken from the models that come with combred, or trained."""
     if run.weights(0).exists():
-        shown, name = shape(run.surrogate(0).network), read_json(record).get("shipped")
+        surrogate = load_first(run)
+        name = read_json(run.path("train.json")).get("shipped")
         came = f", {name}, which comes with combred" if name else ""
-        say(run, f"stage 0: {shown}{came}, reused")
-        return
-    name, why_not = run.start
+        say(run, f"stage 0: {shape(surrogate.network)}{came}, reused")
+        return surrogate
+    name, why_not = start_of(run)
     if name:
-        start_shipped(run, name)
-        return
-    if s.start == "shipped":
+        if run.device.leads:
+            take_shipped(run, data, name)
+        run.barrier()
+        return load_first(run)
+    if run.settings.start == "shipped":
         say(run, f"  stage 0 is trained, none that comes with combred fits: {escape(why_not)}")
-    inputs, table = run.train_inputs(shipped=False), run.states()
-    held_out = table.held_out(s.training.held_out, s.seed)
-    transform = make_transform(
-        run.mechanism, s.dt, s.network.boxcox, s.network.floor, s.network.power, s.network.kinetics
+    surrogate, inputs = untrained(run, data), artefacts.trained_network(run).inputs
+    record = run.path("train.json")
+    train_stage(
+        run,
+        data,
+        0,
+        surrogate,
+        run.settings.training_settings,
+        lambda numbers: write_json(record, {"inputs": inputs, **numbers}),
     )
+    return surrogate
+
+
+def untrained(run: Run, data: Data) -> Surrogate:
+    """A surrogate with transforms fitted to the states, and a network that is initialised."""
+    s, table, held_out = run.settings, data.table, data.held_out
+    transform = make_transform(run.mechanism, s.dt, BOXCOX, FLOOR, POWER, s.network.kinetics)
     fit_transform(transform, table, held_out)
     network = Network([transform.n_inputs, *s.network.hidden, 2 + run.mechanism.n_species])
     initialize(network, s.network.layer_scales, torch.Generator().manual_seed(s.seed))
     surrogate = Surrogate(run.mechanism, s.dt, transform, network)
     surrogate.fit_trust(torch.from_numpy(b.state()) for b in table.chunks(keep=~held_out))
-    train_stage(
-        run,
-        0,
-        surrogate,
-        s.training,
-        lambda numbers: write_json(record, {"inputs": inputs, **numbers}),
-    )
+    return surrogate
 
 
-def start_shipped(run: Run, name: str) -> None:
-    """Take a model that comes with combred for the network of stage 0.
+def take_shipped(run: Run, data: Data, name: str) -> None:
+    """Write a model that comes with combred as the network of stage 0.
 
-    It is trusted where these states are, for they are what its reductions are retrained on.
-    The first process of torchrun does it alone; the others wait at the end of the step.
+    Its range of training is cut to the range of these states, on which its reductions are trained.
     """
-    if not run.device.leads:
-        return
-    surrogate, table = shipped.load(name), run.states()
-    held_out = table.held_out(run.settings.training.held_out, run.settings.seed)
+    surrogate, table, held_out = shipped.load(name), data.table, data.held_out
     surrogate.narrow_trust(torch.from_numpy(b.state()) for b in table.chunks(keep=~held_out))
-    loss = ValidationLoss(
-        table, surrogate.transform, held_out, run.settings.training.loss, torch.device("cpu")
-    )
-    inputs = run.train_inputs(shipped=True)
+    loss = ValidationLoss(table, surrogate.transform, held_out, torch.device("cpu"))
+    inputs = artefacts.shipped_network(run, name).inputs
     write_json(
         run.path("train.json"), {"inputs": inputs, "shipped": name, **loss(surrogate.network)}
     )
@@ -79,36 +90,52 @@ def start_shipped(run: Run, name: str) -> None:
 
 def train_stage(
     run: Run,
+    data: Data,
     stage: int,
     surrogate: Surrogate,
     settings: TrainingSettings,
     record: Callable[[dict], None],
 ) -> None:
-    """Train a surrogate's network on the run's states and save it as the network of a stage.
+    """Train a surrogate's network in place, and save it as the network of a stage.
 
-    `record` stores the numbers of the training, before the network is saved: where there is a
-    network, there are its numbers.
+    record: stores the numbers of the training. It is called before the network is saved, so that a
+    network on disk always has its numbers.
     """
-    metrics = run.metrics(stage)
-    with progress(f"training stage {stage}", show=run.device.leads) as bar:
-        numbers = training.train(
-            surrogate.network,
-            run.states(),
-            surrogate.transform,
-            settings,
-            metrics,
-            run.settings.seed,
-            run.device,
-            bar,
-            run.rollouts(surrogate, settings),
-        )
+    numbers = train_network(run, data, surrogate, settings, run.metrics(stage), f"stage {stage}")
     if run.device.leads:
         record(numbers)
         save_surrogate(run.weights(stage), surrogate, run.mechanism)
-        forget_checkpoint(metrics)
+        forget_checkpoint(run.metrics(stage))
     run.barrier()
     say(
         run,
         f"stage {stage}: {shape(surrogate.network)}, validation loss "
         f"{numbers['validation']:.4f}, {numbers['samples_per_second']:,.0f} samples/s",
     )
+
+
+def train_network(
+    run: Run, data: Data, surrogate: Surrogate, settings: TrainingSettings, metrics: Path, what: str
+) -> dict:
+    """Train a surrogate's network in place on the run's data, with a progress bar; its numbers.
+
+    metrics: the file of training metrics; a checkpoint beside it is resumed.
+    """
+    s, rollouts = run.settings, None
+    if settings.rollout_share:
+        rollouts = Rollouts(surrogate, data.segments, s.seed, run.device.device)
+    with progress(f"training {what}", show=run.device.leads) as bar:
+        numbers = loop.train(
+            surrogate.network,
+            data.table,
+            surrogate.transform,
+            data.held_out,
+            settings,
+            metrics,
+            s.seed,
+            run.device,
+            bar,
+            rollouts,
+        )
+    surrogate.cpu().eval()
+    return numbers

@@ -1,16 +1,20 @@
-"""What the loop asks for: criteria, rates and thresholds (Chen & Xu 2024, equations 21 to 25)."""
+"""Settings of the loop, and its criteria, rates and thresholds: Chen & Xu 2024, equations 21 to 25.
+
+Takes numbers of the caller; gives `AutomaticSettings`, which `loop` asks for the criteria, the
+learning rate and the thresholds as reductions are done.
+"""
 
 import math
 from dataclasses import asdict, dataclass
 
 from combred.config.fields import require
-from combred.reduction.methods.table import COMPENSATIONS
+from combred.reduction.compensation import COMPENSATIONS
 
 
 def fall(t: int, high: float, low: float, period: int) -> float:
-    """From `high` at t = 0 to `low` at t >= period along a cosine (equations 21 and 22):
+    """A cosine from `high` at t <= 0 to `low` at t >= period (equations 21 and 22):
 
-    low + 0.5 (high - low) (1 + cos(pi t / period)).
+    low + 0.5 (high - low) (1 + cos(pi t / period))
     """
     if t <= 0:
         return high
@@ -20,19 +24,23 @@ def fall(t: int, high: float, low: float, period: int) -> float:
 
 
 def logistic(x: float) -> float:
-    """1 / (1 + exp(-x)), for any x."""
+    """1 / (1 + exp(-x)), without overflow."""
     return 1.0 / (1.0 + math.exp(-x)) if x >= 0 else math.exp(x) / (1.0 + math.exp(x))
 
 
 @dataclass(frozen=True)
 class AutomaticSettings:
-    """How far, how fast and how long. Defaults are the paper's, for an accuracy and for steps that
-    are epochs; criteria are in the units of the caller's metric. ValueError refuses nonsense."""
+    """Criteria, learning rates, thresholds and limits of an automatic reduction.
+
+    Defaults are the paper's, where the metric is an accuracy and a training step is an epoch.
+    Criteria are in the units of the caller's metric. Raises ValueError, naming the setting, for
+    values that contradict each other or lie outside of their range.
+    """
 
     # equation (22)
-    main_max: float = 0.88  # main criterion: what starts a main reduction
+    main_max: float = 0.88  # main criterion: meeting it starts a main reduction
     main_min: float = 0.85
-    layer_max: float = 0.84  # layer-by-layer criterion: what completes a layer
+    layer_max: float = 0.84  # layer-by-layer criterion: meeting it completes a layer
     layer_min: float = 0.81
     criterion_period: int = 100  # T_Acc, reductions
     # equation (21)
@@ -43,20 +51,20 @@ class AutomaticSettings:
     logit: float = 2.0
     logit_step: float = 0.1
     too_little: float = 0.999  # a success that leaves a larger share of the parameters: t_fail - 1
-    step_limit: int = 20  # training steps after a cut, all layers but the last
-    step_increment: int = 10  # more of them after each failure, for good
+    step_limit: int = 20  # training steps after a reduction, of all layers but the last
+    step_increment: int = 10  # steps added to the limit after each failure, for all later ones
     last_steps: int | None = 200  # of the last layer; None: as the others
     last_criterion: float | None = 0.8  # of the last layer; None: as the others
-    deviation: float | None = 0.5  # a metric below it means that the network has deviated; None: no
-    deviation_steps: int = 10  # ... from so many steps after the cut on
+    deviation: float | None = 0.5  # with a metric below it the network has deviated; None: never
+    deviation_steps: int = 10  # ... from so many steps after the reduction on
     final_threshold: float | None = 0.4  # of the layer in front of the output layer; None: no cut
     final_steps: int = 200
-    final_criterion: float | None = None  # None: the layer criterion of the moment
+    final_criterion: float | None = None  # None: the layer criterion after all reductions
     test_every: int = 1  # steps between tests, the chunk that `train` is asked for
-    target: int | None = None  # parameters at which cutting ends; None: when nothing more reduces
+    target: int | None = None  # parameters at which the reduction ends; None: when none is left
     max_steps: int = 20_000  # of all training together (the paper: some 15,200)
     attempts: int = 20  # failures of one layer in one main reduction, after which it is left
-    patience: int = 10  # main reductions in a row that remove nothing, after which cutting ends
+    patience: int = 10  # main reductions in a row that remove nothing, after which it ends
     layers: tuple[str | int, ...] | None = None  # in order; None: all but the final cut's
     compensation: str | None = None  # as in `combred.reduce`
     ridge: float = 1e-6
@@ -65,17 +73,36 @@ class AutomaticSettings:
         for name, value in asdict(self).items():
             if isinstance(value, float) and not math.isfinite(value):
                 raise ValueError(f"{name}={value} must be finite")
+        self._require_criteria()
+        self._require_whole_numbers()
+        require(self.rate_min >= 0, f"rate_min={self.rate_min} must not be negative")
+        require(self.rate_max > 0, f"rate_max={self.rate_max} must be positive")
+        require(self.logit_step > 0, f"logit_step={self.logit_step} must be positive")
+        require(0 < self.too_little <= 1, f"too_little={self.too_little} must lie in (0, 1]")
+        require(
+            self.final_threshold is None or -1 <= self.final_threshold <= 1,
+            f"final_threshold={self.final_threshold} is a cosine, in [-1, 1]",
+        )
+        require(
+            self.compensation in (None, *COMPENSATIONS),
+            f"compensation={self.compensation!r} is none of {', '.join(COMPENSATIONS)}",
+        )
+        require(self.ridge >= 0, f"ridge={self.ridge} must not be negative")
+        require(self.layers is None or len(self.layers) > 0, "layers=() names no layer")
+        if self.layers is not None:
+            object.__setattr__(self, "layers", tuple(self.layers))
+
+    def _require_criteria(self) -> None:
+        """Each criterion falls, and none asks for more than the one before it."""
         for kind in ("main", "layer", "rate"):
             low, high = getattr(self, f"{kind}_min"), getattr(self, f"{kind}_max")
             require(low <= high, f"{kind}_min={low} lies above {kind}_max={high}: it falls to it")
-        require(self.rate_min >= 0, f"rate_min={self.rate_min} must not be negative")
-        require(self.rate_max > 0, f"rate_max={self.rate_max} must be positive")
         for end in ("min", "max"):
             layer, main = getattr(self, f"layer_{end}"), getattr(self, f"main_{end}")
             require(
                 layer <= main,
-                f"layer_{end}={layer} lies above main_{end}={main}: a layer just cut is asked for "
-                "less than the network that is to be reduced",
+                f"layer_{end}={layer} lies above main_{end}={main}: a condensed layer has to meet "
+                "less than the network before it",
             )
         for name in ("last_criterion", "final_criterion"):
             value = getattr(self, name)
@@ -91,32 +118,21 @@ class AutomaticSettings:
             f"deviation={self.deviation} lies above a criterion (the lowest is {lowest}): "
             "give it in the units of the metric, or None",
         )
+
+    def _require_whole_numbers(self) -> None:
+        """Numbers of steps, reductions and attempts are whole."""
         whole = ("criterion_period", "rate_period", "step_limit", "deviation_steps", "final_steps")
         whole += ("test_every", "max_steps", "attempts", "patience", "last_steps", "target")
         for name in whole:
             value = getattr(self, name)
             if value is None and name in ("last_steps", "target"):
                 continue
-            sound = isinstance(value, int) and not isinstance(value, bool) and value > 0
-            require(sound, f"{name}={value} must be a whole number above 0")
+            positive = isinstance(value, int) and not isinstance(value, bool) and value > 0
+            require(positive, f"{name}={value} must be a whole number above 0")
         require(
             isinstance(self.step_increment, int) and self.step_increment >= 0,
             f"step_increment={self.step_increment} must be a whole number, 0 or more",
         )
-        require(self.logit_step > 0, f"logit_step={self.logit_step} must be positive")
-        require(0 < self.too_little <= 1, f"too_little={self.too_little} must lie in (0, 1]")
-        require(
-            self.final_threshold is None or -1 <= self.final_threshold <= 1,
-            f"final_threshold={self.final_threshold} is a cosine, in [-1, 1]",
-        )
-        require(
-            self.compensation in (None, *COMPENSATIONS),
-            f"compensation={self.compensation!r} is none of {', '.join(COMPENSATIONS)}",
-        )
-        require(self.ridge >= 0, f"ridge={self.ridge} must not be negative")
-        require(self.layers is None or len(self.layers) > 0, "layers=() names no layer")
-        if self.layers is not None:
-            object.__setattr__(self, "layers", tuple(self.layers))
 
     def main_criterion(self, reductions: int) -> float:
         """The main criterion after so many reductions (equation 22)."""

@@ -1,4 +1,7 @@
-"""The state of the loop on disk, written after every event, and read again."""
+"""The state of the loop on disk: written after every event, and read when it goes on.
+
+Takes state, networks and events; gives them back to a loop with the same network and settings.
+"""
 
 import base64
 import copy
@@ -20,9 +23,12 @@ from combred.reduction.merge import Merge, apply_merge_in_place
 
 
 class Folder:
-    """state.json, trace.jsonl and the networks of the loop, written so that a kill at any moment
-    leaves a whole state: networks first, under names of their own, then state.json, which names
-    them; lines of the trace beyond state.json's count are of an event that did not happen."""
+    """state.json, trace.jsonl and the networks of an automatic reduction.
+
+    A kill at any moment leaves a complete state: networks are written first, under new names, then
+    state.json, which names them. It also counts the events; lines of the trace beyond that count
+    are ignored.
+    """
 
     def __init__(self, path: Path, network: nn.Module, plan: Plan):
         self.path, self.network, self.plan = path, network, plan
@@ -35,7 +41,11 @@ class Folder:
         }
 
     def load(self) -> tuple[State, dict[str, Point], list[Event]] | None:
-        """What the folder holds, None if nothing; torch's generator is set to what it was."""
+        """State, networks by role and trace of the folder, or None where it is empty.
+
+        Sets torch's generator to its stored state. Raises ValueError for a folder of another
+        reduction or with a short trace, FileNotFoundError where a network is missing.
+        """
         self.path.mkdir(parents=True, exist_ok=True)
         stored = read_json(self.path / "state.json")
         if not stored:
@@ -44,9 +54,9 @@ class Folder:
         was, now = stored["signature"], self.signature
         other = [key for key in {**now, **was} if was.get(key) != now.get(key)]
         if other:
-            told = "; ".join(f"{key}: then {was.get(key)}, now {now.get(key)}" for key in other)
+            changes = "; ".join(f"{key}: then {was.get(key)}, now {now.get(key)}" for key in other)
             raise ValueError(
-                f"{self.path} holds another automatic reduction ({told}). Give the same network "
+                f"{self.path} holds another automatic reduction ({changes}). Give the same network "
                 "and settings to go on with it, or another folder."
             )
         path, events = self.path / "trace.jsonl", stored["state"]["events"]
@@ -64,8 +74,7 @@ class Folder:
         return State(**stored["state"]), points, trace
 
     def rebuild(self, entry: dict) -> Point:
-        """A stored network: a copy of the original, cut to the stored shapes, with the stored
-        weights."""
+        """A stored network: the given one with the stored units and weights."""
         network = copy.deepcopy(self.network)
         for name, units in entry["units"].items():
             layer = self.plan.all[name]
@@ -78,7 +87,7 @@ class Folder:
             )
         weights = load_file(path)
         for key in weights.keys() - network.state_dict().keys():
-            # A merge with an offset gives its readers a bias, where they had none.
+            # A merge with an offset gives its readers a bias where they had none.
             module = network.get_submodule(key.removesuffix(".bias"))
             new = module.weight.detach().new_zeros(weights[key].shape)
             module.bias = nn.Parameter(new, requires_grad=module.weight.requires_grad)
@@ -86,9 +95,9 @@ class Folder:
         return Point(network, **entry)
 
     def save(self, state: State, points: dict[str, Point], event: Event) -> None:
-        """Write the state after an event."""
+        """Write the state after an event, and delete networks that are no longer needed."""
         new = [point for point in points.values() if point.event == event.event]
-        if new:  # several are copies of one
+        if new:  # if there are several, they are copies of one
             tensors = new[0].network.state_dict().items()
             plain = {k: v.detach().cpu().contiguous().clone() for k, v in tensors}
             write_bytes(self.path / file_name(event.event), to_bytes(plain))

@@ -1,4 +1,7 @@
-"""Which layers are cut, in which order, and how: found once, before the loop begins."""
+"""The layers that the loop reduces, in which order and how: found once, before it begins.
+
+Takes a network, settings and calibration inputs; gives a `Plan`, by which `loop` condenses layers.
+"""
 
 from dataclasses import dataclass
 
@@ -7,10 +10,12 @@ from torch import Tensor, nn
 
 from combred.reduction.automatic.criteria import AutomaticSettings
 from combred.reduction.calibration import Calibration, require_repeatable
-from combred.reduction.job import Job, narrower
-from combred.reduction.layers import HiddenLayer, find_layers
+from combred.reduction.compensation import resolve_compensation
+from combred.reduction.layer_search import find_layers
+from combred.reduction.layers import HiddenLayer, Survey
+from combred.reduction.layerwise import LayerwiseReducer, fixed_width_is_an_error
 from combred.reduction.merge import Merge
-from combred.reduction.methods.table import METHODS, refusal, resolve_compensation
+from combred.reduction.methods import METHODS, refusal
 from combred.reduction.size import count_parameters
 from combred.reduction.tracing import evaluation
 
@@ -19,8 +24,8 @@ OUTPUT = "its units are the network's output"  # as `find_layers` says it of the
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be done: the settings, the layers of the main reductions in order, that of the
-    final cut, and the compensation with its inputs."""
+    """The settings, the layers of a main reduction in order, the layer of the final cut (or None),
+    the compensation and its calibration inputs, and why other layers are left alone."""
 
     settings: AutomaticSettings
     example_input: Tensor
@@ -32,12 +37,13 @@ class Plan:
 
     @property
     def all(self) -> dict[str, HiddenLayer]:
+        """The layers of the main reductions and of the final cut, by name."""
         final = [self.final] if self.final else []
         return {layer.name: layer for layer in [*self.layers, *final]}
 
     def condense(self, network: nn.Module, layer: HiddenLayer, threshold: float) -> Merge:
-        """The merge of a layer at a threshold, compensated."""
-        job = Job(
+        """The merge of a layer of a network at a cosine threshold, compensated."""
+        reducer = LayerwiseReducer(
             network,
             self.example_input,
             self.calibration,
@@ -46,11 +52,11 @@ class Plan:
             self.compensation,
             self.settings.ridge,
         )
-        return job.merge(None, layer, {"threshold": threshold})[0]
+        return reducer.merge(None, layer, {"threshold": threshold})[0]
 
     def require_runs(self, network: nn.Module, layer: HiddenLayer) -> None:
-        """ValueError where a network does not run with fewer units in a layer."""
-        with narrower(layer), evaluation(network), torch.no_grad():
+        """Raises ValueError where a network does not run with fewer units in a layer."""
+        with fixed_width_is_an_error(layer), evaluation(network), torch.no_grad():
             network(self.example_input)
 
 
@@ -60,7 +66,11 @@ def make_plan(
     settings: AutomaticSettings,
     calibration: Calibration | None,
 ) -> Plan:
-    """What is to be reduced. ValueError where that cannot be."""
+    """The `Plan` of a network.
+
+    Raises ValueError where it cannot be traced, where a layer of the settings cannot be condensed,
+    where none can, and where the target is not below the size of the network.
+    """
     compensation = resolve_compensation(settings.compensation, calibration)
     require_repeatable(calibration)
     size = count_parameters(network)
@@ -74,33 +84,46 @@ def make_plan(
     }
     final = None
     if settings.final_threshold is not None:
-        outputs = {name for name, why in survey.untouched.items() if why == OUTPUT}
-        before = [
-            layer
-            for layer in survey.layers
-            if outputs.intersection(name for name, _ in layer.readers) and not refused[layer.name]
-        ]
-        if not before:
-            raise ValueError(
-                f"final_threshold={settings.final_threshold} cuts the layer in front of the output "
-                f"layer ({', '.join(outputs) or 'there is none'}), and that layer cannot be "
-                "condensed: set final_threshold=None"
-            )
-        final = before[-1]
+        final = _layer_before_output(survey, refused, settings.final_threshold)
     if settings.layers is not None:
-        layers = [survey[name] for name in settings.layers]
-        for layer in layers:
-            if refused[layer.name]:
-                raise ValueError(f"layer {layer.name} cannot be reduced: {refused[layer.name]}")
-        if len({layer.name for layer in layers}) < len(layers):
-            raise ValueError(f"layers={settings.layers} names a layer twice")
+        layers = _named_layers(survey, refused, settings.layers)
     else:
         layers = [la for la in survey.layers if not refused[la.name] and la is not final]
     untouched = survey.untouched | {name: why for name, why in refused.items() if why}
     if not layers:
-        told = "; ".join(f"{name}: {why}" for name, why in untouched.items())
+        reasons = "; ".join(f"{name}: {why}" for name, why in untouched.items())
         raise ValueError(
-            f"there is no layer for a main reduction. {told}"
+            f"there is no layer for a main reduction. {reasons}"
             + (f"; {final.name}: left to the final cut" if final else "")
         )
     return Plan(settings, example_input, layers, final, compensation, calibration, untouched)
+
+
+def _layer_before_output(survey: Survey, refused: dict[str, str], threshold: float) -> HiddenLayer:
+    """The last layer that the output layer reads; ValueError where it cannot be condensed."""
+    outputs = {name for name, why in survey.untouched.items() if why == OUTPUT}
+    before = [
+        layer
+        for layer in survey.layers
+        if outputs.intersection(name for name, _ in layer.readers) and not refused[layer.name]
+    ]
+    if not before:
+        raise ValueError(
+            f"final_threshold={threshold} cuts the layer in front of the output layer "
+            f"({', '.join(outputs) or 'there is none'}), and that layer cannot be condensed: set "
+            "final_threshold=None"
+        )
+    return before[-1]
+
+
+def _named_layers(
+    survey: Survey, refused: dict[str, str], names: tuple[str | int, ...]
+) -> list[HiddenLayer]:
+    """Layers by name or number; ValueError where one cannot be condensed or is named twice."""
+    layers = [survey[name] for name in names]
+    for layer in layers:
+        if refused[layer.name]:
+            raise ValueError(f"layer {layer.name} cannot be reduced: {refused[layer.name]}")
+    if len({layer.name for layer in layers}) < len(layers):
+        raise ValueError(f"layers={names} names a layer twice")
+    return layers

@@ -1,4 +1,4 @@
-"""Where the loop stands: what a folder keeps between two events."""
+"""The state of the loop and its networks, as `folder` stores them between two events."""
 
 import math
 from dataclasses import dataclass
@@ -11,33 +11,38 @@ from combred.reduction.size import count_parameters
 
 @dataclass
 class Point:
-    """A network at some event: its units by layer, its metric, and the event at which its weights
-    were last changed, which names its file."""
+    """A network of the loop.
+
+    units: by layer. metric: of the caller. event: the one at which its weights were last changed,
+    which names its file. step: training steps done by then.
+    """
 
     network: nn.Module
     units: dict[str, int]
     metric: float
     event: int
     step: int = 0
-    criterion: float | None = None  # what it met, of the networks that come out
+    criterion: float | None = None  # that it met, of the networks that come out
 
     @property
     def parameters(self) -> int:
+        """Number of parameters."""
         return count_parameters(self.network)
 
     @property
     def rank(self) -> tuple[bool, int, float]:
-        """One that met its criterion before one that did not, the smaller, the better."""
+        """The larger, the better: first a criterion met, then fewer parameters, then the metric."""
         metric = -math.inf if math.isnan(self.metric) else self.metric
         return self.criterion is not None, -self.parameters, metric
 
     def found(self) -> Found:
+        """The network as a result."""
         return Found(self.network, self.parameters, self.metric, self.criterion, self.step)
 
 
 @dataclass
 class State:
-    """Where the loop stands, beside its networks."""
+    """The state of the loop but for its networks. Numbers of a layer are of the one in turn."""
 
     step_limit: int
     t_fail: dict[str, int]
@@ -48,12 +53,12 @@ class State:
     phase: str = "start"  # then train, layer, final, finish, end
     main: int = 0  # main reductions begun
     begun_with: int = 0  # parameters at the beginning of this one
-    index: int = 0  # of the layer in it
-    failures: int = 0  # of that layer in it
-    threshold: float | None = None  # of the cut being judged; None: none is
-    trained: int = 0  # steps since the cut
-    metric_cut: float | None = None
-    metric_first: float | None = None
+    index: int = 0  # of the layer, in the order of the plan
+    failures: int = 0  # of the layer in this main reduction
+    threshold: float | None = None  # at which the layer being judged was condensed; None: none is
+    trained: int = 0  # training steps since then
+    metric_cut: float | None = None  # right after it
+    metric_first: float | None = None  # after the first training
     stalled: int = 0  # main reductions in a row that removed nothing
     train_first: bool = False  # before the next main reduction, whatever the metric
-    reason: str = ""  # why cutting ended
+    reason: str = ""  # why no further layer is reduced

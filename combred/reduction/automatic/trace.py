@@ -1,4 +1,4 @@
-"""What comes out of the loop: its events, the networks found, and the result."""
+"""The results of the loop: its events, the networks that it found, and why it ended."""
 
 from dataclasses import dataclass
 
@@ -9,16 +9,20 @@ from torch import nn
 class Event:
     """One line of the trace.
 
-    kind: "test" (in training, or of a cut not yet decided), "main" (a main reduction begins),
-    "cut", "met" (the cut stays), "rollback" (reason: "limit", "deviated" or "steps"), "unchanged"
-    (the threshold merges nothing), "left" (too many failures), "end" (reason as in
-    `AutomaticReduction`). phase: "train", "layer" or "final". main: number of the main reduction,
-    from 1. attempt: of this layer in it, from 1. Numbers of the cut being judged: units_before,
-    units_after, ratio (the share of the layer that stays: all its parameters belong to units),
-    metric_cut (right after it), metric_first (after the first training), trained (steps since).
-    metric: at this event, in a rollback of the network that is given up. criterion: what it is held
-    against. t_fail, threshold: those that the cut was made with. parameters_before: of the network
-    before the cut; parameters_after and units (by layer): of the one that the loop goes on with.
+    kind: "test" (in training, or of a condensed layer not yet decided on), "main" (a main reduction
+    begins), "cut" (a layer is condensed), "met" (it stays so), "rollback" (reason: "limit",
+    "deviated" or "steps"), "unchanged" (the threshold merges nothing), "left" (too many failures),
+    "end" (reason as in `AutomaticReduction`). phase: "train", "layer" or "final". main: number of
+    the main reduction, from 1. attempt: of this layer in it, from 1.
+
+    Of the condensed layer being judged: units_before, units_after, ratio (the share of its units
+    that stays), t_fail and threshold with which it was condensed, metric_cut (right after it),
+    metric_first (after the first training), trained (training steps since).
+
+    metric: of the network at this event; in a rollback, of the one that is given up. criterion:
+    that the metric is compared with. parameters_before: of the network before the layer was
+    condensed; parameters_after and units (by layer): of the one that the loop goes on with. rate:
+    learning rate. loss: of the training, as the caller gave it.
     """
 
     event: int
@@ -50,8 +54,8 @@ class Event:
 
 @dataclass(frozen=True)
 class Found:
-    """A network of the loop: its metric, the criterion that it met (None: none), and the training
-    step at which it did."""
+    """A network that the loop found: its metric, the criterion that it met (None: none), and the
+    training step at which it did."""
 
     network: nn.Module
     parameters: int
@@ -62,14 +66,14 @@ class Found:
 
 @dataclass(frozen=True)
 class AutomaticReduction:
-    """What an automatic reduction came to.
+    """The result of an automatic reduction.
 
-    smallest: the smallest network that met its criterion: of the layer whose cut gave it its size,
-    or of the final cut; for a network not reduced, the main one. Of those of its size, the one of
-    the best metric. Where no criterion was ever met, the network given, at its best. main: the
-    smallest that met the main criterion of its time, None if none did: no smaller, and better.
-    reason: why the loop ended: "target" (reached), "nothing" (nothing more reduces) or "steps"
-    (max_steps are used up). untouched: why other layers were left alone.
+    smallest: the smallest network that met its criterion: that of the layer whose reduction gave it
+    its size, or of the final cut, or the main criterion where nothing was reduced. Among networks
+    of this size, the one with the best metric. Where no criterion was ever met, the given network
+    at its best. main: the smallest that met the main criterion of its time, or None; it is at least
+    as large as `smallest`. reason: why the loop ended, "target" (reached), "nothing" (nothing more
+    can be reduced) or "steps" (max_steps are used up). untouched: why other layers were left alone.
     """
 
     smallest: Found
@@ -85,7 +89,7 @@ class AutomaticReduction:
 
     @property
     def parameters(self) -> int:
-        """Its size."""
+        """Its number of parameters."""
         return self.smallest.parameters
 
     @property

@@ -1,10 +1,11 @@
-"""BernoulliMasks on a network: a Bernoulli variable on every hidden unit and every residual block.
+"""A random mask on every hidden unit and every residual block of a network.
 
-Takes a `Structure` and theta; gives hooks that multiply by xi ~ Bernoulli(theta), and lets
-optimisers go on when the network has shrunk. Used by `sparse_training`.
+Takes a `Structure` and theta; gives hooks that multiply by xi ~ Bernoulli(theta), and narrows
+optimisers when the network has shrunk. Used by `sparse_training`.
 
-A unit's mask multiplies what its readers read, a block's mask the output of its nonlinear path:
-xi_1, xi_2 and xi_B of Guenter & Sideris, equation (1).
+The mask of a unit multiplies its activation where the next layers read it; the mask of a block
+multiplies the output of its nonlinear path. They are xi_1, xi_2 and xi_B of Guenter & Sideris,
+equation (1).
 """
 
 import copy
@@ -15,13 +16,15 @@ from torch import Tensor, nn
 
 from combred.reduction.complexity.structure import Structure
 
-DECIDED = 0.5  # theta from which a unit or block stays when theta is rounded
+DECIDED = 0.5  # when theta is rounded, units and blocks with at least this theta stay
 
 
 class BernoulliMasks:
-    """theta of every mask of a structure, flat (n,), and hooks that multiply by xi ~ theta.
+    """The masks xi ~ Bernoulli(theta) of a structure, and the hooks that multiply by them.
 
-    floor (n,): lower bounds of theta, 0, or 1 for the last unit of a layer, which must stay.
+    theta (n,), in [0, 1]: one entry per unit and block, in the order of `structure.sizes`. floor
+    (n,): lower bounds of theta: 0, or 1 for the last unit of a layer, which has to stay. Raises
+    ValueError for a theta of another length.
     """
 
     def __init__(self, structure: Structure, theta: Tensor):
@@ -30,7 +33,7 @@ class BernoulliMasks:
         self.resize(structure, theta)
 
     def resize(self, structure: Structure, theta: Tensor) -> None:
-        """Take over the structure that is left, and its theta."""
+        """Make the masks those of a smaller structure, with its theta (n,)."""
         self.sizes = structure.sizes
         if theta.shape != (sum(self.sizes.values()),):
             raise ValueError(f"theta {tuple(theta.shape)} for {sum(self.sizes.values())} masks")
@@ -38,22 +41,24 @@ class BernoulliMasks:
         self.round()
 
     def by_name(self, values: Tensor) -> dict[str, Tensor]:
-        """Views of a flat tensor (n,), by layer and block."""
+        """Views of a tensor (n,) by the name of the layer or block."""
         return dict(zip(self.sizes, values.split(list(self.sizes.values())), strict=True))
 
     def sample(self, generator: torch.Generator) -> Tensor:
-        """One sample of every mask, which the network then runs with; its gradient is the
-        straight-through estimate of dC/dtheta."""
+        """Draw xi (n,), with which the network then runs.
+
+        Its gradient after a backward pass is the straight-through estimate of dC/dtheta.
+        """
         xi = torch.bernoulli(self.theta.detach(), generator=generator).requires_grad_()
         self.xi = self.by_name(xi)
         return xi
 
     def round(self) -> None:
-        """Let the network run with theta rounded for xi."""
+        """Let the network run with xi = theta rounded to 0 or 1."""
         self.xi = self.by_name((self.theta.detach() >= DECIDED).to(self.theta.dtype))
 
     def attach(self, network: nn.Module, structure: Structure) -> None:
-        """Hook the masks into a network."""
+        """Add the hooks to a network."""
         for name, layer in structure.layers.items():
             for reader, positions in layer.readers:
                 module = network.get_submodule(reader)
@@ -64,7 +69,7 @@ class BernoulliMasks:
             self.handles.append(network.get_submodule(name).register_forward_hook(hook))
 
     def detach(self) -> None:
-        """Take the hooks out."""
+        """Remove the hooks."""
         for handle in self.handles:
             handle.remove()
         self.handles.clear()
@@ -92,8 +97,11 @@ def _block_hook(masks: BernoulliMasks, name: str):
 
 
 def index_network(network: nn.Module) -> nn.Module:
-    """A copy whose parameters hold the index of each of their entries: whatever surgery it goes
-    through, it then says which entries are left. float64, which holds integers to 2^53."""
+    """A copy of a network in which each parameter entry is its own flat index.
+
+    After the same surgery as the network, it says which entries are left. float64, which holds
+    integers up to 2^53.
+    """
     indices = copy.deepcopy(network).double()
     with torch.no_grad():
         for p in indices.parameters():
@@ -104,11 +112,11 @@ def index_network(network: nn.Module) -> nn.Module:
 def follow(
     optimizer: torch.optim.Optimizer, moved: Mapping[Tensor, tuple[Tensor, Tensor] | None]
 ) -> None:
-    """Let an optimiser go on with what is left of its parameters, and of its state, in place.
+    """Narrow an optimiser, in place, to the parameters that are left and to their state.
 
-    moved: for each old parameter the new one and the flat indices (shaped as the new one) of its
-    entries in the old one, or None where it is gone. Raises ValueError for a state that is
-    neither a number nor of the shape of its parameter.
+    moved: for each old parameter the new one and the flat indices, in its shape, of its entries in
+    the old one; None where the parameter is gone. Raises ValueError for a state that is neither a
+    number nor of the shape of its parameter.
     """
     for group in optimizer.param_groups:
         group["params"] = [moved[p][0] for p in group["params"] if moved[p] is not None]

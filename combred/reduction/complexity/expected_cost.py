@@ -1,15 +1,16 @@
-"""What a network with masks is expected to cost: the complexity index J_FP.
+"""The expected cost of a network with masks: the complexity index J_FP.
 
 Guenter & Sideris, Complexity-Aware Training of Deep Neural Networks for Optimal Structure
 Discovery, section 3.1. Takes a network and its `structure.Structure`; gives `ComplexityIndex`, a
-differentiable function of theta. One rule stands for their equations (11) and (12): a weight costs
+differentiable function of theta. One rule stands for their equations (11) and (12). A weight costs
 
-    f E[inputs] E[outputs] prod theta_B,     f = its entries x positions / (inputs x outputs)
+    f E[inputs] E[outputs] prod theta_B   multiply-accumulates
+    p E[inputs] E[outputs] prod theta_B   parameters
 
-multiply-accumulates, E[inputs] = |theta|_1 of the layer that feeds it and E[outputs] = |theta|_1 of
-the layer that it makes (or the width where that is not masked), theta_B those of the blocks it lies
-in; and p E[inputs] E[outputs] prod theta_B parameters, with positions = 1. So f = 1 for a fully
-connected layer, W H K^2 for a convolution with an output of W x H, p = 1 and K^2.
+E[inputs] = |theta|_1 of the layer that feeds it, E[outputs] = |theta|_1 of the layer that it makes
+(the width where a layer is not masked), theta_B of the blocks that it lies in. With K^2 entries of
+a kernel and an output of W x H pixels, f = W H K^2 and p = K^2; for a fully connected layer both
+are 1.
 """
 
 import math
@@ -26,8 +27,8 @@ from combred.reduction.size import positions
 
 @dataclass(frozen=True)
 class Cost:
-    """flops [multiply-accumulates per input row] and parameters of one tensor of a module, per open
-    mask of each of the layers and blocks `masks`."""
+    """The cost of one tensor of a module: flops (multiply-accumulates per input row) and parameters
+    for each combination of one unit or block of each of `masks`."""
 
     module: str
     flops: float
@@ -36,12 +37,12 @@ class Cost:
 
 
 def list_costs(network: nn.Module, example_input: Tensor, structure: Structure) -> list[Cost]:
-    """The cost of every parameter of a network.
+    """The cost of every parameter tensor of a network.
 
-    A bias costs one operation per position and one parameter (their f_a, p_a = 1, which stands for
-    bias and activation); a batch norm one multiply-add per position and two parameters. The biases
-    b_3 of shortcuts, which (11) and (12) leave out, are counted. Parameters of other modules cost
-    no operations.
+    A bias costs one operation per position and one parameter (their f_a = p_a = 1 stands for bias
+    and activation); a batch norm one multiply-add per position and two parameters. The biases b_3
+    of shortcuts, which (11) and (12) leave out, are counted. Parameters of other modules cost no
+    operations.
     """
     uses = positions(network, example_input)
     made = {c: name for name, layer in structure.layers.items() for c in layer.carriers}
@@ -66,12 +67,12 @@ class ComplexityIndex:
 
         beta sum_l J_F^l / F + (1 - beta) sum_l J_P^l / P + alpha sum_l theta_B^l / L
 
-    F, P, L: operations, parameters and blocks of the unreduced network, so that theta = 1 gives
-    1 + alpha (1 without blocks) there. costs: those of the unreduced network; what is no longer in
-    `structure` is left out.
+    totals: F, P, L, the operations, parameters and blocks of the unreduced network, where theta = 1
+    gives 1 + alpha (1 without blocks). costs: of the unreduced network; those of units and blocks
+    that are no longer in `structure` are left out. beta, alpha: weights.
 
     By (14) and (16) the hyperparameters log gamma of the paper's priors follow from J_FP: its
-    derivatives by |theta_1|_1 are -log gamma_1 / (nu N). Of log gamma_B, (16) prints -nu alpha N;
+    derivatives by |theta_1|_1 are -log gamma_1 / (nu N). For log gamma_B, (16) has -nu alpha N;
     (14) holds with -nu alpha N / L.
     """
 
@@ -112,17 +113,17 @@ class ComplexityIndex:
         self.n_columns = len(names) + 1
 
     def __call__(self, theta: Tensor) -> Tensor:
-        """J_FP, a scalar."""
+        """J_FP (a scalar) of theta (n,)."""
         return self.weights.to(theta.dtype) @ self._open(theta)
 
     @torch.no_grad()
     def expected(self, theta: Tensor) -> tuple[float, float]:
-        """Expected multiply-accumulates per input row (the sum of 11), expected parameters (12)."""
+        """Expected multiply-accumulates per input row (sum of 11) and parameters (12) at theta."""
         products = self._open(theta.double())
         return float(self.flops @ products), float(self.parameters @ products)
 
     def _open(self, theta: Tensor) -> Tensor:
-        """The product of the expected numbers of open masks that multiplies each cost."""
+        """The product of expected numbers of units and blocks that multiplies each cost."""
         widths = theta.new_zeros(self.n_columns).index_add(0, self.owner, theta)
         constant = torch.zeros_like(widths)
         constant[0] = 1.0
@@ -136,7 +137,7 @@ class ComplexityIndex:
 def index_of(
     network: nn.Module, example_input: Tensor, structure: Structure, beta: float, alpha: float
 ) -> tuple[ComplexityIndex, list[Cost], tuple[float, float, int]]:
-    """The index of an unreduced network, its costs, and its totals (F, P, L)."""
+    """J_FP of an unreduced network, its costs, and its totals (F, P, L)."""
     costs = list_costs(network, example_input, structure)
     sizes = structure.sizes
     full = [math.prod(sizes[mask] for mask in cost.masks) for cost in costs]

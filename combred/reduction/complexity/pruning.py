@@ -1,9 +1,7 @@
-"""Complexity-aware training: a network loses units and whole residual blocks while it is trained.
+"""`train_sparsely`: a network is trained and pruned at once, and can be interrupted.
 
-Guenter & Sideris, Complexity-Aware Training of Deep Neural Networks for Optimal Structure
-Discovery. Takes any network that torch.fx traces, batches and a loss; gives a smaller network of
-the same type, trained, and a trace of numbers. `structure` finds what can go, `masks` switches it,
-`expected_cost` prices it, `sparse_training` holds the algorithm and the choices made in it.
+Takes a network, batches, a loss and `Complexity`; gives `Pruned`, the smaller trained network and
+its trace. The algorithm is in `sparse_training`; a checkpoint file holds its whole state.
 """
 
 import functools
@@ -17,7 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from combred.checkpoint import load_checkpoint, save_checkpoint
-from combred.reduction.complexity.sparse_training import Complexity, Epoch, Training
+from combred.reduction.complexity.settings import Complexity
+from combred.reduction.complexity.sparse_training import Epoch, Training
 from combred.reduction.complexity.structure import shrink
 
 __all__ = ["Complexity", "Epoch", "Pruned", "train_sparsely"]
@@ -28,8 +27,11 @@ ADAM = functools.partial(torch.optim.Adam, lr=1e-3)
 
 @dataclass(frozen=True)
 class Pruned:
-    """The trained network without masks, a row per epoch, and what is left of the network given:
-    the indices of its units by layer, and the blocks removed. untouched: what was not masked."""
+    """The result: the trained network without masks, and a trace, a row per `prune_every` steps.
+
+    kept: indices, by layer, of the units of the given network that are left. removed: names of the
+    removed blocks. untouched: layers and blocks that were not masked, and why.
+    """
 
     network: nn.Module
     trace: list[Epoch]
@@ -53,20 +55,20 @@ def train_sparsely(
     checkpoint_seconds: float = 20.0,
     on_epoch: Callable[[Epoch], None] = lambda _: None,
 ) -> Pruned:
-    """Train a copy of `network`, and prune it meanwhile; the one given is not modified.
+    """Train a copy of `network` and remove units and blocks from it; the given one is not modified.
 
-    example_input (n, ...): an input it runs on, on the device where it is to be trained. batches:
-    (x, y), one per step, the same whenever it is run through; or a function that gives those from
-    a step on. loss(network(x), y): C, a mean over samples.
+    example_input (n, ...): an input it runs on, on the device of the training. batches: (x, y), one
+    per step, the same each time they are run through; or a function of a step that gives the
+    batches from there on. loss(network(x), y): C, a mean over the rows.
 
-    optimizer: makes the weights' optimiser from their parameters; rate: its learning rate at a
-    step. blocks: the paths that may go, see `structure.find_structure`; None: all that are found.
-    evaluate: a number for the trace, of the network in eval mode with theta rounded. checkpoint: a
-    file, written every `checkpoint_seconds`, from which an interrupted training that is called the
-    same way goes on bit for bit; it stays until the caller removes it.
+    optimizer: makes the optimiser of the weights from their parameters. rate(step): its learning
+    rate. blocks: the paths that may be removed (`residuals.find_structure`), None for all that are
+    found. evaluate(network): a number for the trace, in eval mode with theta rounded. on_epoch: is
+    given each row of the trace. checkpoint: a file, written every `checkpoint_seconds` s, from
+    which the same call goes on bit for bit after an interruption; the caller removes it.
 
-    Raises ValueError for a network that cannot be traced, or has nothing to prune, and for a
-    checkpoint of another training; FloatingPointError where the loss is not finite.
+    Raises ValueError for a network that cannot be traced or has nothing to prune, without batches,
+    and for a checkpoint of another training; FloatingPointError where the loss is not finite.
     """
     run = Training(network, example_input, settings, optimizer, blocks, evaluate)
     store = _Checkpoint(checkpoint, run, checkpoint_seconds)
@@ -92,11 +94,12 @@ def train_sparsely(
 
 
 def _from_step(batches: Batches, step: int) -> Iterable[tuple[Tensor, Tensor]]:
+    """The batches from a step on."""
     return batches(step) if callable(batches) else itertools.islice(iter(batches), step, None)
 
 
 class _Checkpoint:
-    """All that a training is, in a file: structure, weights, theta, optimisers, generators."""
+    """A file with the state of a training: structure, weights, theta, optimisers, generators."""
 
     def __init__(self, path: Path | None, run: Training, seconds: float):
         self.path, self.run, self.seconds = path, run, seconds
@@ -105,7 +108,7 @@ class _Checkpoint:
         self.signature = repr((shapes, run.settings, run.structure.sizes, run.optimizer))
 
     def save_if_due(self) -> None:
-        """Save what is `seconds` old, if it is sound."""
+        """Save once `seconds` have passed, unless the loss is no longer finite."""
         run = self.run
         due = self.path is not None and time.monotonic() - self.saved >= self.seconds
         if not due or not torch.isfinite(run.total):
@@ -125,9 +128,9 @@ class _Checkpoint:
         self.saved = time.monotonic()
 
     def resume(self) -> None:
-        """Load the checkpoint, if there is one, into a fresh training."""
-        mend = "name another file with checkpoint="
-        stored = self.path and load_checkpoint(self.path, self.signature, mend)
+        """Load the checkpoint, if there is one, into a training that has just begun."""
+        remedy = "name another file with checkpoint="
+        stored = self.path and load_checkpoint(self.path, self.signature, remedy)
         if not stored:
             return
         run = self.run
@@ -153,7 +156,7 @@ class _Checkpoint:
 
 
 def _global_states(device: torch.device) -> list[Tensor]:
-    """States of torch's own generators, which dropout draws from."""
+    """States of torch's own generators, from which dropout draws."""
     states = [torch.get_rng_state()]
     return states + ([torch.cuda.get_rng_state(device)] if device.type == "cuda" else [])
 

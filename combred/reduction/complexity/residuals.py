@@ -1,4 +1,4 @@
-"""Finding residual blocks and streams: the sums of a traced network.
+"""The residual blocks and streams of a network, found as sums in its trace.
 
 Takes a network that torch.fx traces; gives its `Structure`.
 """
@@ -11,8 +11,9 @@ import torch
 from torch import Tensor, fx, nn
 
 from combred.reduction import operations
-from combred.reduction.complexity.structure import Block, Structure, exchange, remove_path
-from combred.reduction.layers import HiddenLayer, find_layers
+from combred.reduction.complexity.structure import Block, Structure, remove_path, replace_module
+from combred.reduction.layer_search import find_layers
+from combred.reduction.layers import HiddenLayer
 from combred.reduction.operations import NORMS, PRODUCERS
 from combred.reduction.tracing import Traced
 
@@ -34,19 +35,19 @@ def find_structure(
 ) -> Structure:
     """The hidden layers and residual blocks of a network that runs on `example_input` (n, ...).
 
-    A residual block is a sum of two values: one, the path, is the output of a module and has a
-    hidden layer on its way; the other, the shortcut, has none since the sum before. blocks: names
-    of the last modules of paths, or of containers that they end, in place of those that are found;
-    () for none.
+    A residual block is a sum of two values. One, the path, is the output of a module and contains
+    a hidden layer; the other, the shortcut, contains none since the sum before it. blocks: names of
+    the last modules of paths, or of containers that end with them, in place of those that are
+    found; () for none.
 
-    Channels that an identity shortcut passes on are not touched, as in the paper's experiments
-    (xi_2 = 1, section 5). Raises ValueError for a network that cannot be traced and for a name
-    that is no path that can be removed, saying why.
+    Channels that an identity shortcut passes on are not masked, as in the paper's experiments
+    (xi_2 = 1, section 5). Raises ValueError for a network that cannot be traced, and, with the
+    reason, for a name that is not a path that can be removed.
     """
     trial = copy.deepcopy(network).eval()
     survey = find_layers(trial, example_input)
     graph = _Sums(trial, example_input)
-    layers = {layer.name: layer for layer in survey.layers if not layer.selects}
+    layers = {layer.name: layer for layer in survey.layers if not layer.residual}
     streams = {layer.name: layer for layer in graph.streams()}
     joined = {name for layer in streams.values() for name in layer.carriers}
     untouched = {name: why for name, why in survey.untouched.items() if name not in joined}
@@ -68,7 +69,7 @@ def find_structure(
 
 
 class _Sums(Traced):
-    """The sums of a traced network: residual blocks and units of streams."""
+    """The sums of a traced network, as residual blocks and as units of streams."""
 
     def sums(self) -> Iterator[tuple[fx.Node, fx.Node, fx.Node]]:
         """(sum, one, other) of every addition of two values, in both orders."""
@@ -79,7 +80,7 @@ class _Sums(Traced):
                     yield node, *reversed(node.args)
 
     def used_for(self, end: fx.Node, through_sums: bool = True) -> set[fx.Node]:
-        """`end` and all that is used for it alone."""
+        """`end` and all nodes that are used for it alone."""
         region = {end}
         for node in reversed(self.nodes[: self.nodes.index(end)]):
             stops = node.op == "placeholder"
@@ -87,8 +88,6 @@ class _Sums(Traced):
             if node.users and not stops and all(user in region for user in node.users):
                 region.add(node)
         return region
-
-    # -- blocks
 
     def paths(self, layers: list[HiddenLayer]) -> list[fx.Node]:
         """The last nodes of the nonlinear paths of residual blocks."""
@@ -108,7 +107,7 @@ class _Sums(Traced):
         return found
 
     def named_path(self, name: str) -> fx.Node:
-        """The last node of a module or container `name`; ValueError unless it is added."""
+        """The last node of a module or container; raises ValueError unless it is a summand."""
         inside = [n for n in self.nodes if n.op == "call_module"]
         inside = [n for n in inside if f"{n.target}.".startswith(f"{name}.")]
         if not inside:
@@ -138,11 +137,11 @@ class _Sums(Traced):
                 reason = "`path += shortcut` where the path changes shape; write shortcut + path"
         return Block(path.target, modules, in_place), reason
 
-    # -- units of sums
-
     def streams(self) -> Iterator[HiddenLayer]:
-        """The units z of a sum of two linear or convolutional layers, W_2 and W_3 of equation 1:
-        each has a row in both. Sums with an identity are none."""
+        """The units z of each sum of two linear or convolutional layers, W_2 and W_3 of equation 1.
+
+        A unit has a row in both layers. Sums with an identity have no such units.
+        """
         for node, one, other in self.sums():
             if one is not node.args[0] or node.target in SUMS_IN_PLACE:
                 continue
@@ -165,7 +164,7 @@ class _Sums(Traced):
             )
 
     def carriers_of(self, node: fx.Node) -> list[str]:
-        """Producer and batch norms that make a summand; [] where it is made otherwise."""
+        """The producer and the batch norms that make a summand; [] where others make it."""
         names: list[str] = []
         while node.op == "call_module" and len(node.users) == 1 and self.is_plain(node.target):
             module = self.modules[node.target]
@@ -178,7 +177,10 @@ class _Sums(Traced):
         return []
 
     def read(self, node: fx.Node, readers: list, linear: bool, branches: int) -> list[str] | None:
-        """Follow a sum to its readers; the batch norms on the way, None where others read it."""
+        """Walk from a sum to the layers that read it, and append these to `readers`.
+
+        Returns the batch norms on the way, None where anything but such layers reads the sum.
+        """
         norms: list[str] = []
         for user in node.users:
             module = self.modules.get(user.target) if user.op == "call_module" else None
@@ -198,18 +200,19 @@ class _Sums(Traced):
         return norms
 
     def is_plain(self, name: str) -> bool:
-        """Its weights may be exchanged, and it is no grouped convolution."""
+        """Whether the weights of a module can be replaced, and it is no grouped convolution."""
         return not self.problem(name) and getattr(self.modules[name], "groups", 1) == 1
 
 
 def _works_in_place(node: fx.Node) -> bool:
+    """Whether a node changes its input."""
     method = node.op == "call_method" and node.target.endswith("_")
     return method or node.target in IN_PLACE or bool(node.kwargs.get("inplace", False))
 
 
 @torch.no_grad()
 def _fails_without(network: nn.Module, block: Block, example_input: Tensor) -> str:
-    """Take a path out of a network; where it then does not run, put it back and say why."""
+    """Remove a path from a network; where it then does not run, put it back and say why."""
     before = {name: network.get_submodule(name) for name in block.modules}
     shape = network(example_input).shape
     remove_path(network, block)
@@ -220,5 +223,5 @@ def _fails_without(network: nn.Module, block: Block, example_input: Tensor) -> s
     except (RuntimeError, ValueError, TypeError, IndexError) as error:
         problem = str(error)
     for name, module in before.items():
-        exchange(network, name, module)
+        replace_module(network, name, module)
     return f"without it the network does not run ({problem})"

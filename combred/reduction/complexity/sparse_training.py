@@ -1,14 +1,18 @@
 """Algorithm 1 of Guenter & Sideris, step by step: weights and theta learn, the network shrinks.
 
 Takes a network, `Complexity` and batches one at a time; leaves the network trained and smaller, and
-a trace. `complexity.train_sparsely` drives it and can be resumed.
+a trace. `pruning.train_sparsely` calls it, with checkpoints.
 
-Where the paper leaves a choice: theta goes by Adam at a constant rate of its own and is then
-projected onto [0, 1] (their table 1; equation 18 has plain gradient steps): the straight-through
-gradient is noise of any scale, which Adam divides by. The penalty lambda acts on weights, not on
-biases and batch norms. A layer outside of all blocks keeps its last unit, which is from then on
-not masked. A block goes too when a layer in it has lost every unit: nothing passes (their section
-3.3). What is undecided in the end is rounded.
+Where the paper leaves a choice:
+
+- theta is updated by Adam at a constant rate of its own and then projected onto [0, 1] (their table
+  1; equation 18 has plain gradient steps). The straight-through gradient is noisy, of any scale,
+  and Adam divides by this scale.
+- The penalty lambda acts on weights, not on biases and batch norms.
+- A layer outside of all blocks keeps its last unit, which is not masked from then on.
+- A block is removed as well when a layer in it has lost every unit: nothing passes through it
+  (their section 3.3).
+- At the end, theta is rounded wherever it is undecided.
 """
 
 import copy
@@ -26,59 +30,19 @@ from combred.reduction.complexity.bernoulli_masks import (
 )
 from combred.reduction.complexity.expected_cost import ComplexityIndex, index_of
 from combred.reduction.complexity.residuals import find_structure
+from combred.reduction.complexity.settings import Complexity
 from combred.reduction.complexity.structure import shrink
 from combred.reduction.size import count_flops, count_parameters
 
 
 @dataclass(frozen=True)
-class Complexity:
-    """What is minimised, C(W, theta) + lambda/2 |W|^2 + nu J_FP (equation 15), and how.
-
-    nu: the price of the whole network, in units of the loss. beta: the weight of operations,
-    1 - beta that of parameters (above 1 these are rewarded; their table 5 has 1.7). alpha: the
-    weight of blocks. weight_decay: lambda. theta_0: every theta at the start (theirs: 1 on
-    ImageNet, 0.75 on CIFAR); theta_rate: Adam's rate for theta (theirs: 1e-3 to 5e-3);
-    theta_tol: what is at most this is removed, after every `prune_every` steps (their epoch).
-    settle_after: the step after which theta is rounded and the weights alone train on (not in the
-    paper; None: rounded at the end). seed: of the masks' samples.
-    """
-
-    nu: float
-    beta: float = 0.5
-    alpha: float = 0.0
-    weight_decay: float = 1e-4
-    theta_0: float = 1.0
-    theta_rate: float = 2e-3
-    theta_tol: float = 0.1
-    prune_every: int = 100
-    settle_after: int | None = None
-    seed: int = 0
-
-    def __post_init__(self):
-        wrong = []
-        if not (self.nu >= 0 and self.alpha >= 0 and self.weight_decay >= 0):
-            wrong.append("nu, alpha and weight_decay must not be negative")
-        if not 0 <= self.beta <= 2:
-            wrong.append("beta must lie in [0, 2]")
-        if not 0 <= self.theta_tol < DECIDED:
-            wrong.append(f"theta_tol must lie in [0, {DECIDED})")
-        if not self.theta_tol < self.theta_0 <= 1:
-            wrong.append("theta_0 must lie above theta_tol, up to 1")
-        if not 0 < self.theta_rate < 1:
-            wrong.append("theta_rate must lie in (0, 1)")
-        if self.prune_every < 1 or (self.settle_after is not None and self.settle_after < 0):
-            wrong.append("prune_every must be at least 1, settle_after not negative")
-        if wrong:
-            raise ValueError(f"{'; '.join(wrong)}: {self}")
-
-
-@dataclass(frozen=True)
 class Epoch:
-    """How far a training is after `step` steps, behind the removals of that step.
+    """A row of the trace, after `step` steps and the removals of that step.
 
-    loss: mean of C over the steps since the row before. complexity: J_FP; undecided: thetas in
-    (theta_tol, 1 - theta_tol); units: by layer; blocks: those left. parameters and flops (two per
-    multiply-add, for one input row) as counted on the network; value: what `evaluate` gave.
+    loss: mean of C over the steps since the row before. complexity: J_FP. undecided: number of
+    thetas in (theta_tol, 1 - theta_tol). units: left, by layer. blocks: names of those left.
+    parameters and flops (two per multiply-add, for one input row): of the network. value: number
+    that the caller's `evaluate` gave.
     """
 
     step: int
@@ -93,10 +57,12 @@ class Epoch:
 
 
 class Training:
-    """A copy of `network` in training: its masks, its optimisers, and how far it is.
+    """A copy of `network` in training, with its masks, its optimisers and its trace.
 
-    kept: the units left, by layer, as indices of those of the network given; removed: its blocks
-    that are gone. Raises ValueError where there is nothing to prune.
+    example_input (n, ...): an input it runs on, on the device of the training. make_optimizer: of
+    the weights. blocks: paths that may be removed, None for all that are found. kept: the units
+    left, by layer, as indices into those of the given network. removed: names of the blocks that
+    are removed. Raises ValueError where there is nothing to prune.
     """
 
     def __init__(
@@ -113,7 +79,7 @@ class Training:
         self.structure = find_structure(self.network, example_input, blocks)
         if not self.structure.sizes:
             raise ValueError(
-                "this network has nothing to prune; its layers are left alone for a reason:\n"
+                "this network has nothing to prune; why its layers are left alone:\n"
                 + "\n".join(f"  {name}: {why}" for name, why in self.structure.untouched.items())
             )
         self.index, self.costs, self.totals = index_of(
@@ -134,11 +100,9 @@ class Training:
         self.trace: list[Epoch] = []
 
     def make_optimizers(self) -> None:
-        """Fresh optimisers, of the network and the masks as they are."""
+        """Make new optimisers of the present weights and of theta."""
         self.optimizer = self.make_optimizer(self.network.parameters())
         self.theta_optimizer = torch.optim.Adam([self.masks.theta], lr=self.settings.theta_rate)
-
-    # -- steps 1 to 3 of algorithm 1
 
     def learn(
         self,
@@ -147,8 +111,11 @@ class Training:
         loss: Callable[[Tensor, Tensor], Tensor],
         rate: Callable[[int], float] | None = None,
     ) -> None:
-        """One step of the weights (17), and of theta (18) unless it is settled, with one sample of
-        all masks; the masks' gradient is that of the sample (straight through)."""
+        """Steps 1 to 3 of algorithm 1: train the weights (17), and theta (18) unless it is settled.
+
+        x, y: a batch. loss(network(x), y): C. rate(step): learning rate of the weights. All masks
+        are sampled once; the gradient by theta is that by the sample (straight through).
+        """
         if rate is not None:
             for group in self.optimizer.param_groups:
                 group["lr"] = rate(self.step)
@@ -176,17 +143,18 @@ class Training:
         theta = self.masks.theta
         (complexity,) = torch.autograd.grad(self.index(theta), theta)
         gradient = straight_through + self.settings.nu * complexity
-        # Where the loss diverged, `record` says so; theta must stay one that can be drawn from.
+        # If the loss diverges, `record` raises; until then theta has to remain a probability.
         theta.grad = gradient.nan_to_num(0.0, 0.0, 0.0)
         self.theta_optimizer.step()
         with torch.no_grad():
             torch.maximum(theta.clamp_(max=1.0), self.masks.floor, out=theta)
 
-    # -- step 4
-
     @torch.no_grad()
     def prune(self, stays: Tensor) -> None:
-        """Remove what does not stay (n,), from the network, the masks and both optimisers."""
+        """Step 4 of algorithm 1: remove units and blocks from network, masks and both optimisers.
+
+        stays (n,): bool, in the order of theta.
+        """
         if self.settled or bool(stays.all()):
             return
         by_name = self.masks.by_name(stays.clone())
@@ -208,10 +176,10 @@ class Training:
         self.kept = {name: self.kept[name][kept[name]] for name in left.layers}
         self.removed += removed
         flat = [s if name in left.sizes else s & False for name, s in by_name.items()]
-        self.narrow_gates(torch.cat(flat).nonzero()[:, 0])
+        self.narrow_masks(torch.cat(flat).nonzero()[:, 0])
 
     def choose_blocks(self, stays: dict[str, Tensor]) -> list[str]:
-        """Blocks whose mask does not stay, or in which a layer has no unit that stays."""
+        """The blocks to remove: those that do not stay, or in which a layer has no unit left."""
         chosen = {name for name in self.structure.blocks if not stays[name].any()}
         for name, layer in self.structure.layers.items():
             around = self.structure.blocks_around(layer.carriers)
@@ -219,8 +187,8 @@ class Training:
                 chosen.add(around[0])
         return [name for name in self.structure.blocks if name in chosen]
 
-    def narrow_gates(self, left: Tensor) -> None:
-        """Gates (indices `left`), index and theta's optimiser for the structure that is left."""
+    def narrow_masks(self, left: Tensor) -> None:
+        """Narrow masks, J_FP and theta's optimiser to the masks `left` (k,), indices."""
         old, floor = self.masks.theta, self.masks.floor[left]
         self.masks.resize(self.structure, old[left])
         self.masks.floor = floor
@@ -229,13 +197,13 @@ class Training:
         self.fix_last_units()
 
     def narrow_index(self) -> None:
-        """The index of what is left, in the units of the unreduced network."""
+        """Make J_FP anew for the structure that is left, relative to the unreduced network."""
         how = self.totals, self.settings.beta, self.settings.alpha, self.device
         self.index = ComplexityIndex(self.costs, self.structure, *how)
 
     @torch.no_grad()
     def fix_last_units(self) -> None:
-        """The last unit of a layer outside of all blocks is not masked: theta = 1 from now on."""
+        """Set theta = 1, for good, for the last unit of a layer outside of all blocks."""
         floor = self.masks.by_name(self.masks.floor)
         for name, layer in self.structure.layers.items():
             if layer.units == 1 and not self.structure.blocks_around(layer.carriers):
@@ -250,7 +218,7 @@ class Training:
             self.settle()
 
     def settle(self) -> None:
-        """Round theta (theorem 3.1: the optima are at 0 and 1); from here on no mask acts."""
+        """Round theta (theorem 3.1: the optima are at 0 and 1); no mask acts from now on."""
         self.prune(self.masks.theta >= DECIDED)
         with torch.no_grad():
             self.masks.theta.fill_(1.0)
@@ -258,10 +226,8 @@ class Training:
         self.masks.detach()
         self.settled = True
 
-    # -- the trace
-
     def record(self) -> Epoch:
-        """A row of the trace. FloatingPointError where the loss has not stayed finite."""
+        """Append a row to the trace; raises FloatingPointError where the loss is not finite."""
         loss = float(self.total) / self.count if self.count else self.trace[-1].loss
         if not torch.isfinite(self.total):
             raise FloatingPointError(
@@ -287,7 +253,7 @@ class Training:
 
     @torch.no_grad()
     def value(self) -> float | None:
-        """What the caller's `evaluate` says of the network with theta rounded."""
+        """The caller's `evaluate` of the network in eval mode with theta rounded, or None."""
         if self.evaluate is None:
             return None
         self.masks.round()

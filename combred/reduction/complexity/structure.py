@@ -1,7 +1,7 @@
-"""What complexity-aware training may remove, hidden units and residual blocks, and its removal.
+"""The hidden units and residual blocks that training may remove, and their removal.
 
-`residuals.find_structure` finds the `Structure` of a network. `masks` switches on and off what is
-in it, `expected_cost` says what that costs.
+`residuals.find_structure` gives the `Structure` of a network. `bernoulli_masks` masks its units and
+blocks, `expected_cost` computes their cost, `shrink` removes them from the network.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from combred.reduction.merge import Merge, apply_merge_in_place
 
 
 class Zero(nn.Module):
-    """What is left of a removed path: a scalar zero, or with `full` zeros like its input x."""
+    """Stands for a removed path: gives a scalar zero, or with `full` zeros like its input."""
 
     def __init__(self, full: bool = False):
         super().__init__()
@@ -27,20 +27,24 @@ class Zero(nn.Module):
 
 @dataclass(frozen=True)
 class Block:
-    """The nonlinear path of a residual block: its last module `name`, whose output is added to the
-    shortcut, and all `modules` that are used for it alone."""
+    """The nonlinear path of a residual block.
+
+    name: its last module, whose output is added to the shortcut. modules: all that are used for
+    this path alone. in_place: written as `path += shortcut`, so that a removed path has to give
+    zeros of full shape.
+    """
 
     name: str
     modules: tuple[str, ...]
-    in_place: bool = False  # `path += shortcut`: a removed path must still give zeros of full shape
+    in_place: bool = False
 
 
 @dataclass(frozen=True)
 class Structure:
-    """Layers and blocks of a network that may lose units, or go, and why other things may not.
+    """The layers that may lose units, the blocks that may be removed, and why others may not.
 
-    A layer is named by its producer; the units of a sum of two layers (z of equation 1) by both, as
-    "shortcut+path".
+    A layer is named by its producer; the units of a sum of two layers (z of equation 1) by both
+    producers, as "shortcut+path".
     """
 
     layers: dict[str, HiddenLayer]
@@ -49,7 +53,7 @@ class Structure:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """BernoulliMasks by name: one per unit of a layer, then one per block."""
+        """Numbers of masks by name: the units of each layer, then one for each block."""
         return {n: layer.units for n, layer in self.layers.items()} | dict.fromkeys(self.blocks, 1)
 
     def blocks_around(self, modules: Sequence[str]) -> list[str]:
@@ -58,7 +62,7 @@ class Structure:
         return [block.name for block in sorted(found, key=lambda block: len(block.modules))]
 
     def without(self, removed: Sequence[str]) -> "Structure":
-        """The structure when the paths of some blocks, with all that is in them, are gone."""
+        """The structure that is left without the paths of some blocks and all layers in them."""
         gone = {module for name in removed for module in self.blocks[name].modules}
         layers, blocks = {}, {}
         for name, layer in self.layers.items():
@@ -73,17 +77,14 @@ class Structure:
         return Structure(layers, blocks, self.untouched)
 
 
-# -- surgery -------------------------------------------------------------------------------------
-
-
 def shrink(
     network: nn.Module, structure: Structure, kept: Mapping[str, Tensor], removed: Sequence[str]
 ) -> Structure:
-    """Take the paths of the blocks `removed`, and all units but `kept`, out of `network`, in place.
+    """Remove the paths of the blocks `removed`, and all units but `kept`, from `network`, in place.
 
-    kept: indices of units by layer; a layer without an entry stays whole. Returns the structure
-    that is left. The network keeps its type and its forward; on a removed path nothing is computed:
-    its modules pass on what they get, and the last gives zero.
+    kept: indices (k,) of units by layer; a layer without an entry stays whole. Returns the
+    structure that is left. The network keeps its type and its forward. On a removed path nothing is
+    computed: its modules pass on their input, and the last one gives zero.
     """
     for name in removed:
         remove_path(network, structure.blocks[name])
@@ -97,13 +98,13 @@ def shrink(
 
 
 def remove_path(network: nn.Module, block: Block) -> None:
-    """Take the path of a block out of `network`, in place."""
+    """Remove the path of a block from `network`, in place."""
     for name in block.modules:
         left = Zero(block.in_place) if name == block.name else nn.Identity()
-        exchange(network, name, left.train(network.training))
+        replace_module(network, name, left.train(network.training))
 
 
-def exchange(network: nn.Module, name: str, module: nn.Module) -> None:
-    """Put a module in the place of another."""
+def replace_module(network: nn.Module, name: str, module: nn.Module) -> None:
+    """Put a module in the place of another, in place."""
     parent, _, last = name.rpartition(".")
     setattr(network.get_submodule(parent), last, module)

@@ -1,1 +1,114 @@
-"""The reduction methods: each answers, for one hidden layer, `Merge(kept, mixing)`."""
+"""The reduction methods, and how to add one.
+
+A method chooses which units of one hidden layer stay, and how the next layers read the others:
+
+    method(units: Units, *, keep: int, ...) -> Merge
+
+It takes the `Units` of the layer (its weights as rows, the weights that read each unit, moments of
+the activations where there are calibration inputs) and the number of units to keep, or a
+`threshold`; it returns a `Merge`. It changes no network: `merge.apply_merge` does, for linear,
+convolutional, batch-normalised and depthwise layers, and `combred.reduce` fits the mixing by least
+squares if it is asked to.
+
+To add a method:
+
+1. Write it in a file of its own, `methods/<name>.py`, with its source and equations in the
+   docstring.
+2. List it in `METHODS` below, with its requirements (`Method`).
+   `combred.reduce(..., method="<name>")` then finds it, and the tests of every method
+   (`tests/reduction/methods/test_all_methods.py`) run it on every kind of network.
+3. Add its name to `REDUCTIONS` in `combred/config/reduction.py`, so that `reduction.method=<name>`
+   is a setting (a test compares the two lists).
+4. Test it against its equations in `tests/reduction/methods/test_<name>.py`.
+
+A function that is not listed works as well: `combred.reduce(..., method=function)`.
+
+`grouping` and `depthwise` are parts of `condensation`.
+"""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from combred.reduction.layers import HiddenLayer
+from combred.reduction.merge import Merge
+from combred.reduction.methods.brain_surgeon import brain_surgeon
+from combred.reduction.methods.channel_similarity import channel_similarity
+from combred.reduction.methods.condensation import condense
+from combred.reduction.methods.folding import folding
+from combred.reduction.methods.interpolative import interpolative
+from combred.reduction.methods.magnitude import magnitude
+from combred.reduction.methods.neuron_merging import neuron_merging
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method, `choose(units, *, keep= or threshold=) -> Merge`, and its requirements.
+
+    needs_homogeneous: reads units as multiples of others, which its own mixing may do only where
+    the activation is homogeneous, sigma(c x) = c sigma(x) for c > 0. takes_threshold: takes
+    `threshold` as well as `keep`. needs_calibration: uses activations. handles_depthwise: is
+    defined for a layer with a depthwise convolution behind it. handles_residual: chooses channels
+    of a residual stream unasked (a method that needs calibration can do so where they are named).
+    """
+
+    choose: Callable[..., Merge]
+    needs_homogeneous: bool = False
+    takes_threshold: bool = False
+    needs_calibration: bool = False
+    handles_depthwise: bool = True
+    handles_residual: bool = False
+
+
+METHODS = {
+    "condensation": Method(condense, needs_homogeneous=True, takes_threshold=True),
+    "neuron_merging": Method(neuron_merging, needs_homogeneous=True, handles_depthwise=False),
+    "magnitude": Method(magnitude),
+    "channel_similarity": Method(channel_similarity, takes_threshold=True, handles_residual=True),
+    "folding": Method(folding, needs_homogeneous=True, handles_depthwise=False),
+    "interpolative": Method(interpolative, needs_calibration=True),
+    "brain_surgeon": Method(brain_surgeon, needs_calibration=True),
+}
+
+
+def resolve_method(method: str | Callable[..., Merge]) -> Method:
+    """The `Method` of a name or of a function, which may be a `functools.partial` of a listed one.
+
+    A function that is not listed is taken to handle everything and to need nothing. Raises
+    ValueError, with all names, for a name that is not listed.
+    """
+    if callable(method):
+        known = {entry.choose: entry for entry in METHODS.values()}
+        entry = known.get(_innermost(method), Method(method, takes_threshold=True))
+        return replace(entry, choose=method)
+    if method not in METHODS:
+        raise ValueError(f"there is no method {method!r}: {', '.join(METHODS)}")
+    return METHODS[method]
+
+
+def name_of(method: str | Callable[..., Merge]) -> str:
+    """A method's name, for messages and traces."""
+    if isinstance(method, str):
+        return method
+    return getattr(_innermost(method), "__name__", repr(method))
+
+
+def _innermost(method: Callable[..., Merge]) -> Callable[..., Merge]:
+    """The function inside any number of partials."""
+    while isinstance(method, functools.partial):
+        method = method.func
+    return method
+
+
+def refusal(method: Method, layer: HiddenLayer, compensation: str) -> str:
+    """Why a method cannot reduce a layer, "" if it can."""
+    if layer.residual and not (method.handles_residual or method.needs_calibration):
+        return "it chooses channels of a residual stream, which have no weights of their own"
+    if layer.depthwise and not method.handles_depthwise:
+        return "the method is not defined through a depthwise convolution"
+    if method.needs_homogeneous and compensation == "own" and not layer.homogeneous:
+        return (
+            "its activation is not homogeneous, so that no unit is a multiple of another; "
+            'compensation="least_squares" needs no homogeneous activation'
+        )
+    return ""

@@ -1,4 +1,4 @@
-"""Optimal brain surgeon on the activations: units leave one after another, the cheapest first.
+"""Optimal brain surgeon: units are removed one after another, the least costly first.
 
 Meng et al., OSSCAR: One-shot structured pruning in vision and language models with combinatorial
 optimization (ICML 2024, arXiv 2403.12983), its backward elimination; after Hassibi & Stork, Second
@@ -18,12 +18,12 @@ BLOCK = 64  # eliminations between two updates of the matrices
 
 @dataclass(frozen=True)
 class Elimination:
-    """The order in which units leave, and what each departure costs.
+    """The order in which units are removed, and the cost of each removal.
 
-    order (m - last,): units, the first to leave first. cost (m - last + 1,): cost[i] is the squared
-    error of the next layers' pre-activations, per calibration row, after i departures, the others
-    refitted by least squares (what the ridge adds is counted); size: their own mean square about
-    the intercept.
+    order (m - last,): indices of units, the first one removed first. cost (m - last + 1,): cost[i]
+    is the squared error of the next layers' pre-activations per calibration row after i removals,
+    the other units refitted by least squares, the ridge term included. size: mean square of these
+    pre-activations (about their mean where the readers take an offset).
     """
 
     order: Tensor
@@ -32,7 +32,10 @@ class Elimination:
 
 
 def brain_surgeon(units: Units, *, keep: int, ridge: float = 1e-6) -> Merge:
-    """The `keep` units that backward elimination leaves; mix them by least squares (`refit`)."""
+    """The merge that keeps the `keep` units that backward elimination leaves.
+
+    It prunes the others: least squares (`compensation.refit`) finds the mixing. Needs calibration.
+    """
     order = eliminate(units, keep, ridge).order
     stays = torch.ones(units.m, dtype=torch.bool, device=order.device)
     stays[order] = False
@@ -40,15 +43,19 @@ def brain_surgeon(units: Units, *, keep: int, ridge: float = 1e-6) -> Merge:
 
 
 def eliminate(units: Units, last: int, ridge: float = 1e-6) -> Elimination:
-    """Take units away until `last` are left.
+    """Remove units until `last` are left, 1 <= last <= m.
 
-    What the next layers compute from all units, A U, is approximated by B W. With H = B^T B + ridge
-    and W its least squares, the departure of unit j costs |w_j|^2 / [H^-1]_jj, and the others
-    take over by W -= H^-1[:, j] w_j / [H^-1]_jj; H^-1 itself loses the rank-one term
-    c c^T, c = H^-1[:, j] / sqrt([H^-1]_jj). Costs need of W its Gram matrix P = W W^T alone, so
-    that a departure changes two m x m matrices by terms of rank one and two. These are kept aside
-    and applied BLOCK at a time: columns that are asked for meanwhile are corrected on the fly.
-    Exact, O(m^3) for all of it.
+    The pre-activations of the next layers, A U, are approximated by B W: A (n, m) and B (n, m) are
+    the activations of the original and of the reduced network, U (m, q) the weights that read them.
+    With H = B^T B / n + ridge I and W the least-squares solution, removing unit j costs
+
+        |w_j|^2 / [H^-1]_jj,    and W -= H^-1[:, j] w_j / [H^-1]_jj
+
+    makes the other units compensate; H^-1 loses c c^T with c = H^-1[:, j] / sqrt([H^-1]_jj). Costs
+    depend on W only through P = W W^T, so that each removal changes two m x m matrices by terms of
+    rank one and two. These are collected and applied `BLOCK` at a time; single rows that are needed
+    in between are corrected at once. Exact, O(m^3) in all. Raises ValueError for another `last` and
+    without calibration.
     """
     BB, BA, AA = units.require_moments("brain_surgeon").about(units.layer.takes_offset)
     U = units.reading.to(BB.device)
@@ -66,33 +73,33 @@ def eliminate(units: Units, last: int, ridge: float = 1e-6) -> Elimination:
         start = max(size + float(damp * U.square().sum() - (W * target).sum()), 0.0)
     P = W @ W.T
     left = torch.arange(m, device=BB.device)
-    order, prices = [], [start]
+    order, costs = [], [start]
     while len(left) > last:
-        gone, costs = _block(inverse, P, min(BLOCK, len(left) - last))
+        gone, more = _block(inverse, P, min(BLOCK, len(left) - last))
         order.append(left[gone])
-        prices += costs
+        costs += more
         stays = torch.ones(len(left), dtype=torch.bool, device=left.device)
         stays[gone] = False
         left, inverse, P = left[stays], inverse[stays][:, stays], P[stays][:, stays]
     found = torch.cat(order) if order else left[:0]
-    return Elimination(found, torch.tensor(prices, dtype=torch.float64).cumsum(0), size)
+    return Elimination(found, torch.tensor(costs, dtype=torch.float64).cumsum(0), size)
 
 
 def _block(inverse: Tensor, P: Tensor, count: int) -> tuple[Tensor, list[float]]:
-    """Take `count` units away, updating H^-1 and P in place; their indices and costs."""
+    """Remove `count` units, updating H^-1 and P in place; the indices and costs of the units."""
     m = len(P)
     C, Y = inverse.new_zeros(count, m), inverse.new_zeros(count, m)
     squared = inverse.new_zeros(count)  # |g|^2, g = w_j / sqrt([H^-1]_jj)
     h, p = torch.diagonal(inverse).clone(), torch.diagonal(P).clone()
     gone, costs = [], []
     for i in range(count):
-        price = p / h.clamp(min=1e-300)
-        price[gone] = torch.inf
-        j = int(price.argmin())
+        cost = p / h.clamp(min=1e-300)
+        cost[gone] = torch.inf
+        j = int(cost.argmin())
         c, y = C[:i], Y[:i]
         root = h[j].clamp(min=1e-300).sqrt()
         column = (inverse[j] - c[:, j] @ c) / root
-        # P after i departures: P - sum (c y^T + y c^T - |g|^2 c c^T)
+        # P after i removals: P - sum (c y^T + y c^T - |g|^2 c c^T)
         image = (P[j] - y[:, j] @ c - c[:, j] @ y + (squared[:i] * c[:, j]) @ c) / root
         C[i], Y[i], squared[i] = column, image, p[j].clamp(min=0.0) / root**2
         gone.append(j)

@@ -1,6 +1,6 @@
-"""Channel similarity: units whose distributions are alike are clustered, one of each stays.
+"""Channel similarity: units with similar distributions are clustered, and one of each stays.
 
-Zhang et al., Network pruning via channel similarity: sections 3.1 to 3.4.
+Zhang et al., Network pruning via channel similarity, sections 3.1 to 3.4.
 """
 
 import numpy as np
@@ -21,15 +21,16 @@ def channel_similarity(
     statistics: str = "auto",
     link: str = "average",
 ) -> Merge:
-    """One unit of each cluster stays, the one with the largest |gamma|.
+    """The merge that keeps one unit of each cluster, the one with the largest |gamma|.
 
-    Distances are normalised to [0, 1] within the layer, clustered hierarchically (scipy, `link`;
-    the paper names none) and cut at `threshold`, one for all layers, or into `keep` clusters.
-    statistics: "batch_norm" (equation 4), "activations" (equation 1, of calibration data: the
-    activations that the readers see), "moments" (equation 2, with the mean and variance of the
-    calibration data in the place of beta and gamma^2), or "auto": batch norm where there is one.
-    The paper removes the other units and lets retraining mend it; the mixing here is its equation
-    (6), which lets the one that stays replace them.
+    Distances between units are normalised to [0, 1] within the layer and clustered hierarchically
+    (scipy's linkage `link`; the paper names none), either up to the distance `threshold` in [0, 1]
+    or into `keep` clusters. statistics: the distance, "batch_norm" (equation 4), "activations"
+    (equation 1, of the activations that the readers see on calibration inputs), "moments" (equation
+    2, with mean and variance of the activations in place of beta and gamma^2), or "auto": batch
+    norm where there is one, else moments. The mixing is equation (6): the unit that stays takes the
+    place of its cluster (the paper removes the others and retrains). Raises ValueError for other
+    statistics, and where they are missing.
     """
     if statistics == "auto":
         statistics = "batch_norm" if units.norm is not None else "moments"
@@ -52,7 +53,10 @@ def channel_similarity(
 
 
 def distances(units: Units, statistics: str) -> Tensor:
-    """Dist (m, m) between units, zero on the diagonal."""
+    """Distances (m, m) between units, zero on the diagonal.
+
+    statistics: "batch_norm", "activations" or "moments", as in `channel_similarity`.
+    """
     if statistics == "activations":
         moments = units.require_moments("channel_similarity")
         mean, variance = moments.mean_B, torch.diagonal(moments.BB)
@@ -80,7 +84,10 @@ def distances(units: Units, statistics: str) -> Tensor:
 def cluster(
     distance: Tensor, threshold: float | None, keep: int | None, link: str = "average"
 ) -> np.ndarray:
-    """Cluster (m,) of each unit, numbered from 1 (algorithm 1 of the paper: normalise, cluster)."""
+    """Cluster (m,) of each unit, numbered from 1 (their algorithm 1: normalise, cluster).
+
+    distance (m, m): symmetric, zero on the diagonal. threshold in [0, 1], or keep clusters.
+    """
     m = len(distance)
     if m == 1:
         return np.ones(1, dtype=int)
@@ -90,12 +97,15 @@ def cluster(
     tree = linkage(normalised, method=link)
     if threshold is not None:
         return fcluster(tree, threshold, criterion="distance")
-    # fcluster's maxclust leaves fewer where distances tie; cut_tree leaves exactly so many.
+    # fcluster's maxclust gives fewer clusters where distances tie; cut_tree gives exactly so many.
     return cut_tree(tree, n_clusters=min(keep, m))[:, 0] + 1
 
 
 def importance(units: Units) -> Tensor:
-    """|gamma| (m,), or the standard deviation of the activations where there is no batch norm."""
+    """|gamma| (m,), or the standard deviation of the activations where there is no batch norm.
+
+    Raises ValueError where there is neither a batch norm nor calibration.
+    """
     if units.norm is not None:
         return units.norm.gamma.abs()
     moments = units.require_moments("channel_similarity")

@@ -1,4 +1,4 @@
-"""Condensation: neurons of a layer that point the same way are merged into one.
+"""Condensation: units of a layer whose weights point in the same direction are merged into one.
 
 Chen & Xu, Efficient and flexible method for reducing moderate-size deep neural networks with
 condensation (2024), sections 2.2.1 to 2.3.3.
@@ -14,16 +14,22 @@ from combred.reduction.units import Units
 
 
 def condense(units: Units, *, threshold: float | None = None, keep: int | None = None) -> Merge:
-    """The merge of a layer's groups.
+    """The merge that keeps the main unit of each group of similar units.
 
-    Greedy groups of units at least `threshold` alike (`kernels.group`), or at the highest threshold
-    that leaves at most `keep`. Rows are [W | b], kernels unfolded, a batch norm behind the layer
-    folded in. The main unit of a group stays; unit k is read as |v_k| / |v_main| times it, so that
-    the next layer's column becomes u_main' = sum_k (|v_k| / |v_main|) u_k: exact for ReLU where the
-    cosine is 1 (their equations 5 to 12 and 36). A unit without input weights is dead: its constant
-    output relu(b_k) is an offset, where it is zero or the readers take one; else it is grouped as
-    any other. A depthwise-separable block is condensed on its depthwise kernels
-    (`depthwise.condense_block`).
+    Rows are v_k = [W_k | b_k], kernels flattened, the batch norm behind the layer folded in. Units
+    are grouped greedily where their cosine similarity is at least `threshold` in [-1, 1]
+    (`kernels.group`), or at the highest threshold that leaves at most `keep` units. The main unit
+    of a group stays, and the next layer reads unit k as |v_k| / |v_main| times the main unit:
+
+        u_main' = sum_k (|v_k| / |v_main|) u_k
+
+    exact for ReLU where the cosine is 1 (their equations 5 to 12 and 36). A dead unit, whose input
+    weights are all zero, has the constant output relu(b_k): it becomes an offset where it is zero
+    or the readers take an offset, and is grouped as any other unit elsewhere. With a depthwise
+    convolution behind the layer, its kernels are grouped (`depthwise.condense_block`).
+
+    Raises ValueError where neither a threshold nor keep >= 1 is given, and for a threshold outside
+    of [-1, 1].
     """
     if units.layer.depthwise:
         return condense_block(units, threshold=threshold, keep=keep)
@@ -35,7 +41,7 @@ def condense(units: Units, *, threshold: float | None = None, keep: int | None =
 
 
 def dead_units(units: Units) -> tuple[Tensor, Tensor]:
-    """Which units (m,) always give a constant that may leave, and these constants (m,)."""
+    """Which units (m,) are dead and can become an offset, and the constants (m,) that they give."""
     layer, bias = units.layer, units.rows[:, -1]
     relu = layer.activation == "relu"
     constants = bias.clamp(min=0.0, max=6.0 if layer.bounded else None) if relu else bias
@@ -44,11 +50,11 @@ def dead_units(units: Units) -> tuple[Tensor, Tensor]:
 
 
 def directions(layer: nn.Linear) -> Tensor:
-    """Rows v_k = [W_k | b_k] (m, m_in + 1) of a linear layer, float64."""
+    """Rows v_k = [W_k | b_k] (m, m_in + 1) of a linear layer (m_in -> m), float64."""
     return torch.cat([layer.weight, layer.bias[:, None]], dim=1).detach().double()
 
 
 def cosine_similarity(rows: Tensor) -> Tensor:
-    """C (m, m) between rows v_k (their equation 4); 0 for a row of zero norm."""
+    """C (m, m), cosines between rows v_k (m, d) (their equation 4); 0 for a row of zero norm."""
     unit = nn.functional.normalize(rows, dim=1)
     return unit @ unit.T

@@ -1,27 +1,32 @@
-"""Condensation of depthwise-separable blocks (MobileNetV2).
+"""Condensation of depthwise-separable blocks (MobileNetV2): Chen & Xu 2024, appendix A.3.
 
-Chen & Xu 2024, appendix A.3. A block is expand (1 x 1) -> batch norm f -> activation -> depthwise
--> batch norm g -> activation -> project (1 x 1). Its depthwise kernels are grouped; expand, f, g
-and project of each group are solved for together, by least squares.
+Part of condensation. A block is
 
-Where the paper leaves a choice, or does not agree with itself:
+    expand (1 x 1) -> batch norm f -> activation -> depthwise -> batch norm g -> activation
+    -> project (1 x 1)
 
-- *Ratios.* The merged projection uses |mu_k v_k| / |mu_main v_main|, the kernels with their batch
-  norm's scale, where the paper has |v_k| / |v_main|: the same where mu_k = mu_main, and exact also
-  where the batch norm has normalised the length of v_k away. Kernels are grouped with that scale.
-- *nu.* Their equation (61), b_new nu_new = b_p nu_p + b_q nu_q, not the last row of (63), which has
-  a ratio there that does not follow from (57) and breaks exactness.
-- *Signs.* Where mu_k and mu_main differ in sign, v_k points against v_main: |v_k| / |v_main| mu_k
-  in (63) is taken as r_k mu_main, r_k being the ratio above; the same where the signs agree.
-- *Range.* (63) has (epsilon, zeta) and mu only up to a factor s, 1/s; as it stands, the activation
-  in the middle sees the sum of the merged channels. ReLU6 is homogeneous only below its bound, so
-  the mean is taken: s = 1 / sum_k |v_k| / |v_main|, and mu is solved for after it. For ReLU it
-  changes nothing.
-- *Mean and variance.* Equation (64) gives running statistics; gamma and eta are then what makes
-  epsilon = gamma / sqrt(Var + eps) and zeta = eta - Mean epsilon true. In (64) ratios are inverted
-  and summed over the group; here too the mean is taken: a group of one keeps its statistics. The
-  ratio is how the input of the batch norm grows with k: |v_k| / |v_main| for g, but 1 for f, which
-  comes before v_k: else f would not normalise any more when training goes on.
+Takes the `Units` of the layer that expand makes. The depthwise kernels v_k are grouped; then
+expand, f, g and project of each group are solved for together, by least squares. Gives a `Merge`
+with new tensors for all of them. f is epsilon x + zeta, g is mu x + nu, as in the paper.
+
+Where the paper leaves a choice, or contradicts itself:
+
+- *Ratios.* The merged projection uses |mu_k v_k| / |mu_main v_main|, and kernels are grouped with
+  the factor mu_k. The paper has |v_k| / |v_main|: the same for mu_k = mu_main. The ratio used here
+  is exact also where the batch norm has normalised the length of v_k.
+- *nu* follows equation (61), b_new nu_new = b_p nu_p + b_q nu_q. The last row of (63) has an extra
+  ratio, which does not follow from (57) and is not exact.
+- *Signs.* Where mu_k and mu_main differ in sign, v_k points against v_main. In (63),
+  |v_k| / |v_main| mu_k is then r_k mu_main, with the ratio r_k above; with equal signs both agree.
+- *Range.* (63) determines (epsilon, zeta) and mu only up to factors s and 1/s; with s = 1 the
+  activation in the middle receives the sum of the merged channels. ReLU6 is homogeneous only below
+  6, so the mean is taken instead: s = 1 / sum_k |v_k| / |v_main|, and mu is solved for afterwards.
+  With ReLU the result is the same.
+- *Mean and variance.* Equation (64) gives the running statistics; gamma and eta then follow from
+  epsilon = gamma / sqrt(Var + eps) and zeta = eta - Mean epsilon. (64) inverts the ratios and sums
+  over the group; here the mean is taken, so that a group of one keeps its statistics. The ratio is
+  the growth of the batch norm's input with k: |v_k| / |v_main| for g, and 1 for f, which comes
+  before v_k. With another ratio f would not normalise when training goes on.
 """
 
 from dataclasses import replace
@@ -37,10 +42,11 @@ from combred.reduction.units import BatchNorm, Units, batch_norm, norm_behind
 def condense_block(
     units: Units, *, threshold: float | None = None, keep: int | None = None
 ) -> Merge:
-    """Group the depthwise kernels of a block and solve for the rest (their equations 48, 62 to 64).
+    """The merge of the groups of depthwise kernels of a block (their equations 48, 62 to 64).
 
-    `units` is the block's hidden layer, found by `find_layers`. The mixing of the merge holds the
-    ratios r_k; its `carriers` the solved expansion, kernels and batch norms of the kept channels.
+    units: of the layer that the expansion makes. threshold, keep: as in `condensation.condense`.
+    The mixing holds the ratios r_k; `carriers` the new expansion, kernels and batch norms of the
+    kept channels.
     """
     layer, network, rows = units.layer, units.network, units.rows
     if threshold is None:
@@ -89,7 +95,7 @@ def condense_block(
 
 
 def _without_bias(module: nn.Module, bias: Tensor) -> BatchNorm:
-    """A batch norm for what comes before it less a bias (m,), which its mean loses too."""
+    """The batch norm for an input without the bias (m,) of the convolution before it."""
     norm = batch_norm(module)
     return replace(norm, mean=norm.mean - bias)
 
@@ -97,11 +103,12 @@ def _without_bias(module: nn.Module, bias: Tensor) -> BatchNorm:
 def _solve_group(
     units: Units, mixing: Tensor, main: int, affine: tuple[Tensor, ...], length: Tensor
 ) -> tuple[Tensor, ...]:
-    """alpha, epsilon, zeta, mu, nu of one merged channel.
+    """alpha (d,), epsilon, zeta, mu and nu of one merged channel.
 
-    b_k (q,), a column of the projection, alpha_k (d,), the expansion's row; r_k the ratios. In the
-    order of the paper: (48) for b and alpha, then (63) for epsilon, zeta, mu, nu. A channel alone
-    in its group is returned as it is.
+    mixing (m,): ratios r_k, 0 outside the group; main: its main channel. affine: epsilon, zeta, mu,
+    nu (m,) of all channels. length (m,): |v_k|. Solved in the order of the paper: (48) for the
+    column b of the projection and the row alpha of the expansion, then (63) for the rest. A channel
+    alone in its group stays as it is.
     """
     epsilon, zeta, mu, nu = affine
     group = (mixing != 0).nonzero()[:, 0]
@@ -130,7 +137,8 @@ def _solve_group(
 def _statistics(
     module: nn.Module, name: str, norm, merge: Merge, length: Tensor, scale: Tensor, shift: Tensor
 ) -> dict[str, Tensor]:
-    """Running statistics by (64), and gamma and eta such that the batch norm is scale x + shift."""
+    """New tensors of a batch norm: running statistics by equation (64), and gamma and eta with
+    which it is scale x + shift for the kept channels (k,)."""
     grouped = (merge.mixing != 0).double()
     own = length[merge.kept, None]
     rho = torch.where(own > 0, length / own.clamp(min=1e-300), 1.0)  # (k, m)

@@ -1,4 +1,4 @@
-"""Folding: units are clustered by k-means, and each cluster becomes its centroid. Needs no data.
+"""Folding: units are clustered by k-means, and each cluster becomes its centroid; without data.
 
 Wang et al., Forget the data and fine-tuning! Just fold the network to compress (ICLR 2025).
 """
@@ -11,11 +11,13 @@ from combred.reduction.units import Units
 
 
 def folding(units: Units, *, keep: int, seed: int = 0, iterations: int = 30) -> Merge:
-    """`keep` clusters of rows [W | b]; the member nearest to the centroid takes its place.
+    """The merge that replaces each of at most `keep` clusters of units by its centroid.
 
-    The rows have the batch norm behind the layer folded in; the centroid's row is written back as
-    weights through it. The next layers read every member of a cluster as its centroid: a mixing of
-    ones. Clusters that k-means leaves empty are not filled: fewer units may stay.
+    Rows [W | b], with the batch norm behind the layer folded in, are clustered by k-means (seed: of
+    its start; iterations: at most). The unit nearest to the centroid stays and takes the centroid's
+    row, written back through the batch norm. The next layers read every unit of a cluster as the
+    centroid: the mixing is one. Clusters that k-means leaves empty are not filled, so that fewer
+    units may stay.
     """
     rows = units.rows
     distinct, labels = torch.unique(rows, dim=0, return_inverse=True)
@@ -30,13 +32,14 @@ def folding(units: Units, *, keep: int, seed: int = 0, iterations: int = 30) -> 
     order = nearest.argsort()
     kept, member, centroids = nearest[order], member[order], centroids[order]
     offset = rows.new_zeros(units.m)
-    return Merge(kept, member, offset, _written_back(units, kept, centroids))
+    return Merge(kept, member, offset, _unfold(units, kept, centroids))
 
 
 def k_means(points: Tensor, k: int, seed: int, iterations: int) -> Tensor:
-    """Cluster (m,) of each of points (m, d), at most k of them, some perhaps empty.
+    """Cluster (m,) in 0, ..., k - 1 of each of the points (m, d); clusters may stay empty.
 
-    Lloyd's iteration; the start is drawn as in k-means++ (Arthur & Vassilvitskii, SODA 2007).
+    Lloyd's iteration until nothing moves, at most `iterations`, from centres drawn as in k-means++
+    (Arthur & Vassilvitskii, SODA 2007) with `seed`.
     """
     generator = torch.Generator().manual_seed(seed)
     square = points.square().sum(dim=1)
@@ -59,11 +62,11 @@ def k_means(points: Tensor, k: int, seed: int, iterations: int) -> Tensor:
     return labels
 
 
-def _written_back(units: Units, kept: Tensor, centroids: Tensor) -> dict:
-    """Producer and batch norm of the kept units such that their folded rows are the centroids.
+def _unfold(units: Units, kept: Tensor, centroids: Tensor) -> dict[str, Tensor]:
+    """Parameters of the kept units (k,) whose rows, batch norm folded in, are centroids (k, d + 1).
 
-    The kept unit's running statistics stay; gamma keeps its scale (1 where it is zero), and beta
-    takes the rest of the bias; the running mean does where there is no beta.
+    Running statistics and gamma stay (gamma is 1 where it was zero); beta takes up the bias, or the
+    running mean where there is no beta.
     """
     name, norm = units.layer.name, units.norm
     producer = units.network.get_submodule(name)

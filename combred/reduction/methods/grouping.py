@@ -1,6 +1,7 @@
-"""Groups of units that point the same way, and the merge that they make.
+"""Groups of units that point in the same direction, and the merge of such groups.
 
-Chen & Xu 2024, section 2.2.3. The grouping itself is `combred.kernels.group`.
+Part of condensation (Chen & Xu 2024, section 2.2.3). Takes rows [W | b]; gives groups, computed by
+`combred.kernels.group`, and their `Merge`.
 """
 
 from collections.abc import Callable
@@ -13,7 +14,10 @@ from combred.reduction.merge import Merge
 
 
 def group_rows(rows: Tensor, dead: Tensor, threshold: float) -> Tensor:
-    """Main unit (m,) of each row's group; -1 for dead rows."""
+    """Index (m,) of the main unit of each row's group; -1 for dead rows.
+
+    rows (m, d), dead (m,): rows that join no group. threshold: cosine in [-1, 1].
+    """
     main_of = torch.full((len(rows),), -1, dtype=torch.int64, device=rows.device)
     alive = (~dead).nonzero()[:, 0]
     if len(alive) == 0:
@@ -24,8 +28,11 @@ def group_rows(rows: Tensor, dead: Tensor, threshold: float) -> Tensor:
 
 
 def merge_groups(rows: Tensor, main_of: Tensor, constants: Tensor) -> Merge:
-    """Each unit as its norm ratio times the main unit of its group; dead ones (-1) as `constants`
-    (m,)."""
+    """The merge that reads each unit as |v_k| / |v_main| times the main unit of its group.
+
+    rows (m, d): v_k. main_of (m,): as `group_rows` gives it. constants (m,): the outputs of dead
+    units (-1), which become offsets.
+    """
     m = len(rows)
     alive = main_of >= 0
     kept = main_of[alive].unique()
@@ -38,18 +45,21 @@ def merge_groups(rows: Tensor, main_of: Tensor, constants: Tensor) -> Merge:
 
 
 def threshold_for(rows: Tensor, keep: int | None) -> float:
-    """A cosine threshold that leaves at most `keep` groups, while 1e-6 more leaves more; bisection.
+    """A cosine threshold that leaves at most `keep` groups of rows (m, d); 1e-6 more leaves more.
 
-    The highest one, as long as a higher threshold never leaves fewer groups; greedy groups, which
-    need not be nested, keep to that nearly, not always.
+    Found by bisection. It is the highest such threshold if a higher threshold never leaves fewer
+    groups, which holds for greedy groups nearly always. Raises ValueError for keep < 1.
     """
     if keep is None or keep < 1:
-        raise ValueError(f"condensation wants threshold=, or keep= of at least 1, not keep={keep}")
+        raise ValueError(f"condensation needs threshold=, or keep= of at least 1, not keep={keep}")
     return bisect_groups(lambda t: len(kernels.group(rows, t)[1]), keep, -1.0, 1.0)
 
 
 def bisect_groups(count: Callable[[float], int], keep: int, few: float, many: float) -> float:
-    """The threshold nearest to `many`, towards `few`, at which `count` is at most `keep`."""
+    """The threshold between `few` and `many`, nearest to `many`, with count(threshold) <= keep.
+
+    count(few) is taken to be at most `keep`. Bisection down to an interval of 1e-6.
+    """
     if count(many) <= keep:
         return many
     while abs(many - few) > 1e-6:

@@ -1,4 +1,4 @@
-"""Interpolative decomposition: the units whose activations span those of all others.
+"""Interpolative decomposition: units whose activations span those of all others stay.
 
 Chee et al., Model preserving compression for neural networks (NeurIPS 2022): pivoted QR of the
 activations.
@@ -12,13 +12,12 @@ from combred.reduction.units import Units
 
 
 def interpolative(units: Units, *, keep: int) -> Merge:
-    """The first `keep` pivots of B = Q R, with the mixing that R gives: [I, R11^-1 R12].
+    """The merge that keeps the first `keep` pivots of B P = Q R, mixed by [I, R11^-1 R12].
 
-    Fewer, where B has no such rank.
-
-    R is read off the pivoted Cholesky factor of B^T B = P R^T R P^T: the same pivots, the
-    same R, without the rows of B. Columns are weighted by the norm of what the next layers make of
-    them.
+    B (n, m): activations on calibration inputs, columns weighted by the norms of the weights with
+    which the next layers read them. Pivots and R are those of the pivoted Cholesky factorisation
+    P^T B^T B P = R^T R, which needs no rows of B. Fewer units stay where the rank of B is smaller.
+    Raises ValueError without calibration.
     """
     moments = units.require_moments("interpolative")
     BB, _, _ = moments.about(units.layer.takes_offset)
@@ -27,7 +26,7 @@ def interpolative(units: Units, *, keep: int) -> Merge:
     factor, pivots, rank, _ = dpstrf(G, tol=-1.0, lower=0)  # rank: to m rounding errors
     keep = min(keep, max(int(rank), 1))
     R = torch.from_numpy(factor).triu().to(BB.device)
-    if rank == 0:  # all units are constant: the offset says all
+    if rank == 0:  # all units are constant: the offset is exact
         R.fill_diagonal_(1.0)
     order = torch.from_numpy(pivots.astype("int64") - 1).to(BB.device)
     mixing = torch.zeros(keep, units.m, dtype=torch.float64, device=BB.device)

@@ -1,4 +1,4 @@
-"""Neuron Merging: prune by a criterion, and read what was pruned through its nearest kept unit.
+"""Neuron merging: units are pruned by a criterion and read through the nearest unit that stays.
 
 Kim et al., Neuron Merging: Compensating for Pruned Neurons (NeurIPS 2020).
 """
@@ -7,27 +7,28 @@ import torch
 from torch import Tensor
 
 from combred.reduction.merge import Merge
+from combred.reduction.methods.magnitude import important_units
 from combred.reduction.units import BatchNorm, Units
-
-CRITERIA = ("l1", "l2", "l2-gm")
 
 
 def neuron_merging(
     units: Units, *, keep: int, criterion: str = "l2", t: float = -1.0, weight: float = 0.85
 ) -> Merge:
-    """The `keep` units with the largest `criterion`; Z by their algorithms 1 to 3.
+    """The merge that keeps the `keep` units with the largest criterion and merges the others.
 
-    criterion: "l1", "l2" norms, or "l2-gm": distance from the geometric median. A pruned unit is
-    compensated for where its cosine with the nearest kept unit is at least `t`. Behind a batch norm
-    the nearest unit minimises `weight` (1 - cosine) + (1 - `weight`) bias distance (algorithm 3;
-    their lambda, 0.7 to 0.9 in their experiments) and the scale is S of equation (8); without one,
-    cosine alone counts, on [W | b], and the scale is the ratio of norms (algorithm 2, section 6.1).
+    criterion: as in `magnitude.important_units`. Each pruned unit is read as a positive multiple of
+    the nearest kept unit, if their cosine is at least `t` in [-1, 1]; else it is lost (algorithm
+    1). Without a batch norm the nearest unit has the largest cosine between rows [W | b], and the
+    multiple is the ratio of norms (algorithm 2, section 6.1). Behind a batch norm the nearest unit
+    minimises `weight` (1 - cosine) + (1 - `weight`) (bias distance) (algorithm 3; `weight` in
+    [0, 1] is their lambda, 0.7 to 0.9 in their experiments), and the multiple is S of equation (8).
+    Raises ValueError for other values.
     """
     if not -1.0 <= t <= 1.0 or not 0.0 <= weight <= 1.0:
         raise ValueError(f"t={t} must lie in [-1, 1], weight={weight} in [0, 1]")
-    kept = important(units, keep, criterion)
+    kept = important_units(units, keep, criterion)
     merge = Merge.prune(kept, units.m)
-    # Filters are compared as they are, without what the batch norm makes of them: (8) sees to that.
+    # Filters are compared without the batch norm: equation (8) takes it into account.
     rows = units.weights if units.norm is not None else units.rows
     pruned = torch.ones(units.m, dtype=torch.bool, device=rows.device)
     pruned[merge.kept] = False
@@ -35,13 +36,13 @@ def neuron_merging(
     cosine = unit @ unit[merge.kept].T  # (m, k)
     length = rows.norm(dim=1)
     ratio = length[:, None] / length[merge.kept].clamp(min=1e-300)
-    ratio = torch.where(length[merge.kept] > 0, ratio, 0.0)  # no unit is a multiple of nothing
+    ratio = torch.where(length[merge.kept] > 0, ratio, 0.0)  # no unit is a multiple of zeros
     distance, scale = 1.0 - cosine, ratio
     if units.norm is not None:
         scale, bias = batch_norm_relation(units.norm, units.bias, ratio, merge.kept)
         bias_distance = torch.where(scale > 0, bias.abs() / scale.clamp(min=1e-300), torch.inf)
         distance = weight * distance + (1.0 - weight) * _normalised(bias_distance)
-    # S < 0 would need a negative multiple, which no ReLU passes on: never nearest.
+    # S < 0 would be a negative multiple, which a ReLU does not pass on: never the nearest.
     distance = torch.where(scale > 0, distance, torch.inf)
     nearest = distance.argmin(dim=1)
     compensated = pruned & (cosine.gather(1, nearest[:, None])[:, 0] >= t)
@@ -51,51 +52,13 @@ def neuron_merging(
     return merge
 
 
-def magnitude(units: Units, *, keep: int, criterion: str = "l2") -> Merge:
-    """Pruning: the `keep` units with the largest criterion, the others lost."""
-    return Merge.prune(important(units, keep, criterion), units.m)
-
-
-def important(units: Units, keep: int, criterion: str) -> Tensor:
-    """Indices (keep,), ascending, of the units of the largest criterion; ties: the lowest index."""
-    if criterion not in CRITERIA:
-        raise ValueError(f"criterion {criterion!r} is none of {', '.join(CRITERIA)}")
-    rows = units.weights if units.norm is not None and units.kernels is None else units.rows
-    if criterion == "l1":
-        score = rows.abs().sum(dim=1)
-    elif criterion == "l2":
-        score = rows.norm(dim=1)
-    else:
-        score = (rows - geometric_median(rows)).norm(dim=1)
-    return score.argsort(descending=True, stable=True)[:keep].sort().values
-
-
-def geometric_median(rows: Tensor, steps: int = 1000) -> Tensor:
-    """The point (d,) with the least sum of distances to rows (m, d).
-
-    Weiszfeld's iteration; from a row it goes on as in Vardi & Zhang, PNAS 97 (2000).
-    """
-    point = rows.mean(dim=0)
-    for _ in range(steps):
-        distance = (rows - point).norm(dim=1)
-        weight = torch.where(distance > 0, 1.0 / distance, 0.0)
-        pull, here = weight @ (rows - point), (distance == 0).sum()
-        if pull.norm() <= here:  # this row is the median
-            break
-        step = (1.0 - here / pull.norm()) * pull / weight.sum()
-        point = point + step
-        if step.norm() <= 1e-12 * point.norm():
-            break
-    return point
-
-
 def batch_norm_relation(
     norm: BatchNorm, bias: Tensor, ratio: Tensor, kept: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """S and B (m, k) of equation (8): x_2^BN = S x_1^BN + B, unit 1 being kept, unit 2 any.
+    """S and B (m, k) of equation (8), x_2^BN = S x_1^BN + B, for kept units 1 and all units 2.
 
-    ratio (m, k): s = |F_2| / |F_1|. A bias b (m,) of the convolution shifts its running mean.
-    Where gamma_1 is 0, x_1^BN is constant and S is 0.
+    ratio (m, k): s = |F_2| / |F_1| of the filters. bias (m,) of the convolution, which shifts the
+    running mean. kept (k,): indices. Where gamma_1 is 0, x_1^BN is constant and S is 0.
     """
     gamma, beta, sigma = norm.gamma, norm.beta, norm.std
     mu = norm.mean - bias
@@ -108,7 +71,7 @@ def batch_norm_relation(
 
 
 def _normalised(distance: Tensor) -> Tensor:
-    """Each row's finite entries to [0, 1]."""
+    """The finite entries of each row, mapped to [0, 1]."""
     finite = torch.where(torch.isfinite(distance), distance, torch.nan)
     low = torch.nan_to_num(finite, nan=torch.inf).amin(dim=1, keepdim=True)
     high = torch.nan_to_num(finite, nan=-torch.inf).amax(dim=1, keepdim=True)
@@ -116,13 +79,15 @@ def _normalised(distance: Tensor) -> Tensor:
     return torch.where(torch.isfinite(distance), (distance - low) / spread, torch.inf)
 
 
-def ware(original: Tensor, reduced: Tensor, importance: Tensor | None = None) -> float:
-    """Weighted average reconstruction error (their equation 9) of responses y (M, N):
+def weighted_reconstruction_error(
+    original: Tensor, reduced: Tensor, importance: Tensor | None = None
+) -> float:
+    """Weighted average reconstruction error (WARE, their equation 9) of responses y (M, N):
 
         sum_m sum_i s_i |y'_im - y_im| / |y_im| / (M N)
 
-    importance (N,): s_i, 1 if not given. Responses that are exactly zero are left out, and not
-    counted: their relative error has no meaning.
+    original, reduced (M, N): y and y', of M inputs and N units. importance (N,): s_i, 1 if None.
+    Responses y_im = 0, which have no relative error, are left out of sum and count.
     """
     s = torch.ones_like(original[0]) if importance is None else importance
     counted = original != 0

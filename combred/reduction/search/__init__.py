@@ -1,1 +1,1 @@
-"""The search for the smallest network that meets given limits."""
+"""The search for the smallest network that keeps given limits: `shrink_until`, and its memory."""

@@ -1,7 +1,7 @@
-"""The attempts of a search for the smallest network: what each gave, and where they are kept.
+"""The attempts of a search for the smallest network, and the folder that stores them.
 
 Takes attempts and networks from `shrink`; gives them back to a search that goes on. The folder
-holds attempts.json and a network for each attempt that passed, or is in flight.
+holds attempts.json, and the network of each attempt that passed or is in flight.
 """
 
 import json
@@ -18,12 +18,13 @@ from combred.records import read_json, write_json
 
 @dataclass
 class Attempt:
-    """One cut and what came of it; number 0: the network as it was given.
+    """One cut, its retraining and its errors; number 0 is the given network.
 
-    parent: the attempt whose network was cut, to `factor` of its parameters. share: the parameters
-    it has, of those of the first network. errors_cut: right after the cut; errors: after the
-    retraining. passed: None while it is in flight. seconds: all that it took. note: why it failed
-    unjudged. training, shape: what `train` and `describe` told.
+    parent: number of the attempt whose network was cut to the share `factor` of its parameters.
+    parameters; share: parameters over those of the given network. errors_cut: by kind, right after
+    the cut; errors: after the retraining. passed: None while the attempt is in flight. seconds:
+    wall time of the attempt. note: why it failed without being judged. training, shape: numbers
+    that `train` and `describe` gave.
     """
 
     number: int
@@ -42,8 +43,8 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Shrunk:
-    """The smallest network that passed, its attempt (0: the one given), all attempts, and why the
-    search ended: "max_keep_ratio" (no gentler cut is tried) or "attempts" (they are used up)."""
+    """The result of a search: the smallest network that passed, its attempt (number 0: the given
+    network), all attempts, and why the search ended, "max_keep_ratio" or "attempts"."""
 
     network: nn.Module
     smallest: Attempt
@@ -52,40 +53,45 @@ class Shrunk:
 
 
 class NotPassed(ValueError):
-    """The network that is to be made smaller does not do its job itself."""
+    """The network that is to be made smaller does not keep the limits itself."""
 
 
 class Memory(Protocol):
-    """Where a search keeps what it has done."""
+    """Where a search stores its attempts."""
 
-    def trace(self) -> list[Attempt]: ...
+    def trace(self) -> list[Attempt]:
+        """All attempts stored so far."""
 
-    def network(self, number: int) -> nn.Module: ...
+    def network(self, number: int) -> nn.Module:
+        """The network of an attempt that passed or is in flight."""
 
-    def store(self, trace: list[Attempt], network: nn.Module) -> None: ...
+    def store(self, trace: list[Attempt], network: nn.Module) -> None:
+        """Store the last attempt of a trace, and its network."""
 
 
 class NoMemory:
-    """Nothing is kept: a search that is killed starts anew."""
+    """A `Memory` that stores nothing: a search that is killed starts anew."""
 
     def trace(self) -> list[Attempt]:
+        """No attempts."""
         return []
 
     def network(self, number: int) -> nn.Module:
+        """Raises LookupError."""
         raise LookupError(f"the network of attempt {number} was not kept")
 
     def store(self, trace: list[Attempt], network: nn.Module) -> None:
-        pass
+        """Stores nothing."""
 
 
 class AttemptFolder:
-    """A `Memory` on disk, written so that a kill at any moment leaves a whole one: a network first,
-    then attempts.json, which tells of it.
+    """A `Memory` on disk. A kill at any moment leaves it complete: a network is written first, then
+    attempts.json, which names it.
 
-    inputs: JSON of all that decides the outcome (the network given, the limits, the settings);
+    inputs: JSON of everything that decides the outcome (the given network, limits, settings).
     save(path, network) and load(path): how a network is written and read. leads: whether this
-    process writes. A folder in which nothing but attempt 0 was judged, with other inputs, is begun
-    anew; one that holds more raises ValueError.
+    process writes. A folder with other inputs is begun anew if it holds attempt 0 alone; if it
+    holds more, ValueError is raised.
     """
 
     def __init__(
@@ -102,7 +108,7 @@ class AttemptFolder:
             self.path.mkdir(parents=True, exist_ok=True)
 
     def trace(self) -> list[Attempt]:
-        """What the folder holds."""
+        """All attempts in the folder; raises ValueError where they have other inputs."""
         stored = read_json(self.path / "attempts.json")
         trace = [Attempt(**entry) for entry in stored.get("trace", [])]
         if not trace or stored["inputs"] == self.inputs:
@@ -111,27 +117,30 @@ class AttemptFolder:
             return []
         was, now = stored["inputs"], self.inputs
         other = [key for key in {**now, **was} if was.get(key) != now.get(key)]
-        told = "; ".join(f"{key}: then {was.get(key)}, now {now.get(key)}" for key in other)
+        changes = "; ".join(f"{k}: then {was.get(k)}, now {now.get(k)}" for k in other)
         raise ValueError(
-            f"{self.path} holds a search with other settings ({told}). Give those again to go on "
-            "with it, or another folder."
+            f"{self.path} holds a search with other settings ({changes}). Give those again to "
+            "go on with it, or another folder."
         )
 
     def file(self, number: int, flying: bool = False) -> Path:
-        """The network of an attempt: as it passed, or right after its cut."""
+        """The file of an attempt's network: right after its cut (`flying`), or as it passed."""
         return self.path / f"attempt{number}{'.cut' if flying else ''}.safetensors"
 
     def network(self, number: int) -> nn.Module:
-        """The network of an attempt that is in flight or passed: attempts.json says which."""
+        """The network of an attempt that passed or is in flight, as attempts.json says.
+
+        Raises FileNotFoundError where its file is missing.
+        """
         path = self.file(number, flying=self.trace()[number].passed is None)
         if not path.exists():
             raise FileNotFoundError(
-                f"{path} is missing, which attempts.json tells of: delete {self.path} to start anew"
+                f"{path} is missing, which attempts.json names: delete {self.path} to start anew"
             )
         return self.load(path)
 
     def store(self, trace: list[Attempt], network: nn.Module) -> None:
-        """The last attempt, and its network unless it failed or is the one given."""
+        """Store the last attempt, and its network unless it failed or is the given one."""
         if not self.leads:
             return
         attempt = trace[-1]
@@ -145,12 +154,13 @@ class AttemptFolder:
 
 
 def passes(errors: Mapping[str, float], limits: Mapping[str, float]) -> bool:
-    """Whether every kind of error is known and within its limit."""
+    """Whether every kind of error that has a limit is present and within it."""
     return all(errors.get(kind, math.inf) <= limit for kind, limit in limits.items())
 
 
 def format_errors(errors: Mapping[str, float] | None, limits: Mapping[str, float]) -> str:
-    """Errors and their limits in words, as in "ignition 3.2 % (at most 1 %)"."""
+    """Errors and their limits in words, as "ignition 3.2 % (at most 1 %)". Errors are shares; one
+    that is missing is "not judged", one that is infinite or NaN "failed"."""
     parts = []
     for kind, limit in limits.items():
         error = (errors or {}).get(kind)

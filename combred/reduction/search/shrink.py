@@ -1,31 +1,31 @@
-"""Reduction gated by physics: cut, retrain, judge, go back where it failed, keep the smallest.
+"""The search for the smallest network whose errors keep given limits.
 
-Takes a network, the errors that it may have, and three functions of the caller, so that one search
-serves flames and anything else; gives the smallest network found that keeps the limits, and the
-whole trace. No number of the training is asked: the judge is the use that the network is made for.
+Takes a network, its limits and three functions of the caller, so that one search serves flames and
+anything else; gives the smallest network found that keeps the limits, and the whole trace. The
+judge is the use that the network is made for, not a training loss.
 
-    cut(network, share)       a smaller network that keeps at most `share` of the parameters of this
-                              one, which stays as it is; raises `Unreachable` where there is none
-    train(network, attempt)   retrains in place; may return numbers for the trace ("seconds" is
-                              taken for its time). attempt, its number, names files of its own
-    judge(network) -> errors  by kind, lower is better; a kind left out, or NaN, has failed
+    cut(network, share)       a smaller copy with at most `share` of the parameters; raises
+                              `Unreachable` where there is none
+    train(network, attempt)   retrains in place; may return numbers for the trace (its "seconds"
+                              count as the time of the training). attempt: a number, for file names
+    judge(network) -> errors  by kind, lower is better; a kind that is missing or NaN has failed
 
     found = shrink_until(network, {"ignition": 0.01}, cut, train, judge)
     found.network, found.smallest.errors, found.trace, found.reason
 
-The search. Attempt 0 judges the network as it is. Each further one cuts the last network that
-passed to the share `factor` of its parameters, retrains and judges. It passed: the next one cuts it
-by the same factor. It failed: back to the last that passed, and a gentler factor, its square root.
-The end: the next cut would leave more than `max_keep_ratio`, or `attempts` are used up. A size that
-failed in one leap may be reached again in smaller ones: every step that passes has been retrained,
-and may pass where the leap failed.
+The search. Attempt 0 judges the given network. Each further attempt cuts the last network that
+passed to the share `factor` of its parameters, retrains and judges it. If it passes, the next
+attempt cuts it by the same factor. If it fails, the search returns to the last network that passed,
+and the factor becomes its square root, which removes less. The search ends when the next cut would
+leave more than the share `max_keep_ratio`, or when `attempts` are used up. A size that failed in
+one large cut may be reached again in smaller ones, with a retraining after each, and then pass.
 
-It is not the loop of Chen & Xu 2024 (`automatic`), which condenses one layer at a time by a cosine
-threshold and trains in chunks until a criterion is met: here one number is looked for, the share of
-all parameters that stays, any method cuts, and every attempt is trained to the end of its schedule,
-since errors of rollouts fall until the last step of a decaying rate.
+The loop of Chen & Xu 2024 (`automatic`) is another search: it condenses one layer at a time by a
+cosine threshold, and trains in chunks until a criterion is met. Here the share of all parameters is
+the one variable, any method may cut, and every attempt is trained to the end of its schedule, since
+errors over many steps fall until the last step of a decaying learning rate.
 
-With a `memory` (`attempts.AttemptFolder`) the search can be killed anywhere: what comes next is a
+With a `memory` (`attempts.AttemptFolder`) the search can be killed at any time: the next step is a
 function of the trace alone, and the attempt in flight goes on with its training.
 """
 
@@ -54,8 +54,12 @@ Judge = Callable[[nn.Module], Mapping[str, float]]
 
 @dataclass(frozen=True)
 class ShrinkSettings:
-    """How boldly and how long. factor: share of the parameters that the first cuts leave; max_keep_ratio:
-    the largest share that a cut is tried with; attempts: cuts to be judged, at most."""
+    """Sizes and number of the cuts.
+
+    factor: share of the parameters that the first cuts leave. max_keep_ratio: the largest share
+    that a cut may leave; 0 < factor <= max_keep_ratio < 1. attempts: the largest number of cuts, at
+    least 1. Raises ValueError otherwise.
+    """
 
     factor: float = 0.5
     max_keep_ratio: float = 0.88
@@ -64,25 +68,26 @@ class ShrinkSettings:
     def __post_init__(self):
         require(
             0 < self.factor <= self.max_keep_ratio < 1,
-            f"factor={self.factor} and max_keep_ratio={self.max_keep_ratio} are shares of the parameters that "
-            "a cut leaves: 0 < factor <= max_keep_ratio < 1",
+            f"factor={self.factor} and max_keep_ratio={self.max_keep_ratio} are shares of the "
+            "parameters that a cut leaves: 0 < factor <= max_keep_ratio < 1",
         )
         require(self.attempts > 0, f"attempts={self.attempts} must be at least 1")
 
 
 def smallest_passed(trace: list[Attempt]) -> Attempt:
-    """The last attempt that passed: each is smaller than the one before."""
+    """The last attempt that passed, which is the smallest: each cuts the one before it."""
     return [attempt for attempt in trace if attempt.passed][-1]
 
 
 def next_factor(trace: list[Attempt], settings: ShrinkSettings) -> float:
-    """The factor of the next cut: every failure so far has made it gentler, its square root."""
+    """The share that the next cut leaves: `factor`, its square root after each failure so far."""
     failures = sum(attempt.passed is False for attempt in trace[1:])
     return settings.factor ** (0.5**failures)
 
 
 def ending(trace: list[Attempt], settings: ShrinkSettings) -> str:
-    """Why a search whose attempts are all judged is over, "" if it is not."""
+    """Why a search is over once all its attempts are judged, "" if it is not: "max_keep_ratio" or
+    "attempts"."""
     if next_factor(trace, settings) > settings.max_keep_ratio:
         return "max_keep_ratio"
     return "attempts" if len(trace) > settings.attempts else ""
@@ -104,12 +109,12 @@ def shrink_until(
     """The smallest network found whose errors keep the limits.
 
     network: any; it is not modified. limits: the largest error of each kind. cut, train, judge: see
-    the module. memory: where attempts are kept, and taken up again. size: what is made small.
-    describe: numbers of a network for the trace. on_attempt: told each attempt, once after its cut
-    and once after its judgement, when it is stored.
+    the module. memory: where attempts are stored, and from where a search goes on. size(network):
+    the number that is made small. describe(network): numbers for the trace. on_attempt: is given
+    each attempt once it is stored, after its cut and after its judgement.
 
-    Raises ValueError where no limit is given, and `NotPassed`, telling its errors, where the
-    network itself does not pass.
+    Raises ValueError without limits, and `NotPassed`, with its errors, where the given network
+    itself does not keep the limits.
     """
     require(bool(limits), "limits={} ask for nothing: give the largest error of each kind")
     memory = NoMemory() if memory is None else memory
@@ -119,7 +124,8 @@ def shrink_until(
 
 @dataclass
 class _Search:
-    """The search; between two attempts everything is in the trace and the last network passed."""
+    """A running search. Between two attempts its state is the trace and the last network that
+    passed."""
 
     first: nn.Module
     limits: Mapping[str, float]
@@ -135,6 +141,7 @@ class _Search:
         self.trace = self.memory.trace()
 
     def run(self, settings: ShrinkSettings) -> Shrunk:
+        """Go on from the present trace to the end."""
         if not self.trace:
             self.begin()
         if not self.trace[0].passed:
@@ -155,7 +162,7 @@ class _Search:
         return Shrunk(current, smallest_passed(self.trace), self.trace, reason)
 
     def begin(self) -> None:
-        """Attempt 0: the network as it was given."""
+        """Attempt 0: judge the given network."""
         begun, attempt = time.monotonic(), Attempt(0, 0, 1.0)
         self.measure(attempt, self.first)
         attempt.errors = dict(self.judge(self.first))
@@ -163,7 +170,10 @@ class _Search:
         self.commit(attempt, self.first, begun)
 
     def reduce(self, current: nn.Module, factor: float) -> nn.Module:
-        """The cut of a new attempt, judged as it is; back to `current` where there is none."""
+        """Begin an attempt: cut `current`, and judge the result before it is retrained.
+
+        Returns the smaller network, or `current` where there is none.
+        """
         begun, parent = time.monotonic(), smallest_passed(self.trace)
         attempt, candidate = Attempt(len(self.trace), parent.number, factor), current
         try:
@@ -178,11 +188,11 @@ class _Search:
         return candidate
 
     def retrain(self, candidate: nn.Module) -> None:
-        """The attempt in flight, trained and judged."""
+        """Train and judge the attempt in flight."""
         begun, attempt = time.monotonic(), self.trace[-1]
         try:
             attempt.training = dict(self.train(candidate, attempt.number) or {})
-            # A training that was resumed knows what it took before.
+            # A training that was resumed adds the time before its interruption.
             begun = min(begun, time.monotonic() - attempt.training.get("seconds", 0.0))
             attempt.errors = dict(self.judge(candidate))
             attempt.passed = passes(attempt.errors, self.limits)
@@ -191,11 +201,12 @@ class _Search:
         self.commit(attempt, candidate, begun)
 
     def measure(self, attempt: Attempt, network: nn.Module) -> None:
+        """Note the size of the network of an attempt."""
         attempt.parameters, attempt.shape = self.size(network), dict(self.describe(network))
         attempt.share = attempt.parameters / self.size(self.first)
 
     def commit(self, attempt: Attempt, network: nn.Module, begun: float) -> None:
-        """Stored, then told."""
+        """Store an attempt, then report it to the caller."""
         attempt.seconds += time.monotonic() - begun
         if attempt.number == len(self.trace):
             self.trace.append(attempt)

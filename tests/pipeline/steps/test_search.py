@@ -1,12 +1,9 @@
-"""A gated run of the pipeline: tiny, to the end, killed, continued, refused; and its report."""
+"""A run with acceptance criteria: tiny, to the end, killed, continued, refused; and its report."""
 
 import json
-import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -14,50 +11,25 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from tiny import Command, finished_run
 
-from combred.pipeline import command as pipeline
 from combred.report import write_report
 from combred.report.criteria import draw_criteria
 from combred.report.style import style
-from combred.simulation import ignition
+from combred.simulation import ignition, ignition_errors
 from combred.surrogate.storage import load_surrogate
 from combred.validation import timing
 from combred.validation.storage import read_rollouts
 
-# Real in every part and far too small to be accurate: its delays are half of CVODE's, or none.
-GATE = "reduction.criteria=ignition:300%"
-TINY = """profile=smoke stage=1 run=tiny start=scratch workers=1 sampling.states=400
-sampling.ignitions=6 sampling.flames=0 network.hidden=[24,12] network.kinetics=0
-training.steps=150 training.batch=64 training.batch_final=64 training.held_out=0.2
-retraining.steps=150 retraining.batch=64 retraining.batch_final=64 retraining.held_out=0.2
-retraining.checkpoint_seconds=0
-validation.T0=[1750,1850] validation.burnt_time=5e-5
-reduction.min_width=2 reduction.method=brain_surgeon reduction.criteria_ignitions=3
-reduction.attempts=3""".split()
-PACKAGE = str(Path(pipeline.__file__).parents[1])
-ENVIRONMENT = os.environ | {"PYTHONPATH": PACKAGE, "COLUMNS": "200", "OMP_NUM_THREADS": "1"}
-
-
-def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "combred.pipeline", *TINY, *arguments]
-
-
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        command(*arguments), cwd=folder, env=ENVIRONMENT, capture_output=True, text=True
-    )
-
-
-@pytest.fixture
-def here(monkeypatch, capsys):
-    """The command in this process: (exit status, what it printed)."""
-
-    def call(folder: Path, *arguments: str) -> tuple[int, str]:
-        monkeypatch.chdir(folder)
-        status = pipeline.main([*TINY, *arguments])
-        return status, " ".join(capsys.readouterr().out.split())
-
-    return call
+# Delays of a network this small are half of CVODE's, or it does not ignite.
+CRITERIA = "reduction.criteria=ignition:300%"
+TINY = Command(
+    """profile=smoke stage=1 run=tiny start=scratch workers=1 sampling.states=400
+    sampling.ignitions=6 sampling.flames=0 sampling.held_out=0.2 network.hidden=[24,12]
+    training.steps=150 training.batch=64 training.batch_final=64 training.checkpoint_seconds=0
+    retraining.steps=150 retraining.batch=64 validation.T0=[1750,1850] validation.burnt_time=5e-5
+    reduction.method=brain_surgeon reduction.criteria_ignitions=3 reduction.attempts=3"""
+)
 
 
 def record(folder: Path) -> dict:
@@ -79,25 +51,15 @@ def tensors_equal(a: Path, b: Path) -> bool:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory) -> Path:
-    """A tiny gated run, done in one go."""
-    folder = tmp_path_factory.mktemp("gated")
-    done = run(folder, GATE)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder
-
-
-@pytest.fixture
-def copy(finished, tmp_path) -> Path:
-    """A copy of the finished run, to break."""
-    shutil.copytree(finished / "runs", tmp_path / "runs")
-    return tmp_path
+    """A tiny run with a search, done in one go."""
+    return finished_run(TINY, tmp_path_factory.mktemp("search"), CRITERIA)
 
 
 @pytest.fixture
 def trained(copy) -> Path:
     """The run before its reduction."""
     folder = copy / "runs/tiny"
-    shutil.rmtree(folder / "criteria")
+    shutil.rmtree(folder / "search")
     for path in [*folder.glob("stage1*"), folder / "reduce.json", folder / "validation.json"]:
         path.unlink()
     return copy
@@ -129,11 +91,11 @@ def test_the_stage_is_the_smallest_that_passed_and_its_error_is_the_recorded_one
     references = read_rollouts(folder / "search/ignitions.h5", drm19)[0]["cvode"]
     surrogate = load_surrogate(folder / "stage1.safetensors", drm19)
     rollouts = ignition.follow(timing.scripted(surrogate), 1e-6, references)
-    error = ignition.compare(drm19, rollouts, references)["delay_error"]["worst"]
+    error = ignition_errors.compare(drm19, rollouts, references)["delay_error"]["worst"]
     assert error == pytest.approx(criteria["trace"][number]["errors"]["ignition"], rel=1e-6)
 
 
-def test_the_gates_cases_are_not_the_validations(finished, drm19):
+def test_the_cases_of_the_criteria_are_not_those_of_the_validation(finished, drm19):
     folder = finished / "runs/tiny"
     own, _ = read_rollouts(folder / "search/ignitions.h5", drm19)
     validated, _ = read_rollouts(folder / "validation.h5", drm19)
@@ -146,7 +108,7 @@ def test_the_folder_keeps_the_networks_that_passed_and_no_scraps(finished):
     folder, criteria = finished / "runs/tiny", record(finished)["criteria"]
     numbers = [a["number"] for a in criteria["trace"][1:]]
     passed = [a["number"] for a in criteria["trace"][1:] if a["passed"]]
-    assert {path.name for path in (folder / "criteria").iterdir()} == {
+    assert {path.name for path in (folder / "search").iterdir()} == {
         "attempts.json",
         "ignitions.h5",
         *(f"attempt{i}.jsonl" for i in numbers),
@@ -157,19 +119,17 @@ def test_the_folder_keeps_the_networks_that_passed_and_no_scraps(finished):
     assert steps == sorted(set(steps)) and (steps or [0])[-1] == 150 * len(passed)
 
 
-def test_a_second_run_reuses_everything(copy, here):
+def test_a_second_run_reuses_everything(copy, call):
     before = {p: p.stat().st_mtime_ns for p in (copy / "runs/tiny").rglob("*.safetensors")}
-    status, told = here(copy, GATE, "only=reduce")
-    assert status == 0 and "stage 1" in told and "reused" in told and "attempt" not in told
+    status, output = call(TINY, copy, CRITERIA, "only=reduce")
+    assert status == 0 and "stage 1" in output and "reused" in output and "attempt" not in output
     assert before == {p: p.stat().st_mtime_ns for p in before}
 
 
-def test_killed_in_two_attempts_it_resumes_to_the_same_result(finished, trained):
+def test_killed_in_two_attempts_it_resumes_to_the_same_result(finished, trained, call):
     folder = trained / "runs/tiny"
     for number in (1, 2):
-        process = subprocess.Popen(
-            command(GATE, "only=reduce"), cwd=trained, env=ENVIRONMENT, stdout=subprocess.DEVNULL
-        )
+        process = TINY.start(trained, TINY.words(CRITERIA, "only=reduce"))
         deadline = time.monotonic() + 120
         while not (folder / f"search/attempt{number}.checkpoint").exists():
             assert process.poll() is None and time.monotonic() < deadline
@@ -178,64 +138,58 @@ def test_killed_in_two_attempts_it_resumes_to_the_same_result(finished, trained)
         process.wait()
         assert not (folder / "stage1.safetensors").exists()
     made = (folder / "search/ignitions.h5").stat().st_mtime_ns
-    done = run(trained, GATE, "only=reduce")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "attempt 1 " not in done.stdout  # judged before the second kill
+    status, output = call(TINY, trained, CRITERIA, "only=reduce")
+    assert status == 0, output
+    assert "attempt 1 " not in output  # judged before the second kill
     assert made == (folder / "search/ignitions.h5").stat().st_mtime_ns
     assert without_time(record(trained)["criteria"]) == without_time(record(finished)["criteria"])
     assert tensors_equal(folder / "stage1.safetensors", finished / "runs/tiny/stage1.safetensors")
-    assert not list((folder / "criteria").glob("*.checkpoint"))
+    assert not list((folder / "search").glob("*.checkpoint"))
 
 
-def test_other_settings_are_refused_finished_or_not(copy, here):
+def test_other_settings_are_refused_finished_or_not(copy, call):
     for _ in range(2):
-        status, told = here(copy, "reduction.criteria=ignition:200%", "only=reduce")
-        assert status == 2 and "criteria.limits.ignition: 3.0 then, 2.0 now" in told
+        status, output = call(TINY, copy, "reduction.criteria=ignition:200%", "only=reduce")
+        assert status == 2 and "limits.ignition: 3.0 then, 2.0 now" in output
         (copy / "runs/tiny/stage1.safetensors").unlink(missing_ok=True)
-    status, told = here(copy, GATE, "reduction.criteria_seed=2", "only=reduce")
-    assert status == 2 and "criteria.cases" in told and "delete criteria" in told
+    status, output = call(TINY, copy, CRITERIA, "reduction.criteria_ignitions=4", "only=reduce")
+    assert status == 2 and "criteria.cases" in output and "delete search" in output
 
 
-def test_a_stage_0_that_fails_is_one_clear_error_and_may_be_asked_for_less(trained, here):
-    status, told = here(trained, "reduction.criteria=ignition:1%", "only=reduce")
+def test_a_stage_0_that_fails_is_one_clear_error_and_may_be_asked_for_less(trained, call):
+    status, output = call(TINY, trained, "reduction.criteria=ignition:1%", "only=reduce")
     assert status == 2
     assert re.search(
-        r"does not pass reduction.criteria itself: ignition [\d.]+ % \(at most 1 %\)", told
+        r"does not meet reduction.criteria itself: ignition [\d.]+ % \(at most 1 %\)", output
     )
-    assert "Loosen the criteria" in told and "training.steps" in told
+    assert "Loosen the criteria" in output and "training.steps" in output
     assert not list((trained / "runs/tiny").glob("stage1*"))
-    status, told = here(trained, GATE, "only=reduce", "reduction.attempts=1")
+    status, output = call(TINY, trained, CRITERIA, "only=reduce", "reduction.attempts=1")
     assert status == 0 and len(record(trained)["criteria"]["trace"]) == 2
     # Attempts used up: more of them go on from there.
     assert record(trained)["criteria"]["reason"] == "attempts"
-    status, told = here(trained, GATE, "only=reduce", "reduction.attempts=2")
-    assert status == 0 and "attempt 2 " in told and "attempt 1 " not in told
+    status, output = call(TINY, trained, CRITERIA, "only=reduce", "reduction.attempts=2")
+    assert status == 0 and "attempt 2 " in output and "attempt 1 " not in output
     assert len(record(trained)["criteria"]["trace"]) == 3
 
 
-def test_a_validation_of_one_point_leaves_no_room(trained, here):
-    status, told = here(trained, GATE, "only=reduce", "validation.T0=[1800]")
-    assert status == 2 and "Give validation.T0 two values" in told
+def test_a_validation_of_one_point_leaves_no_room(trained, call):
+    status, output = call(TINY, trained, CRITERIA, "only=reduce", "validation.T0=[1800]")
+    assert status == 2 and "Give validation.T0 two values" in output
 
 
-def test_condensation_is_gated_too(trained, here):
+def test_the_search_condenses_too(trained, call):
     how = "reduction.method=condensation", "reduction.attempts=1"
-    assert here(trained, GATE, "only=reduce", *how)[0] == 0
+    assert call(TINY, trained, CRITERIA, "only=reduce", *how)[0] == 0
     assert record(trained)["method"] == "condensation"
     assert len(record(trained)["criteria"]["trace"]) == 2
 
 
 def test_two_processes_of_torchrun_come_to_one_result(trained):
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
-    done = subprocess.run(
-        [*torchrun, *command(GATE, "only=reduce", "reduction.attempts=2")[1:]],
-        cwd=trained,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("criteria: attempt 1 ") == 1  # one process speaks
+    words = TINY.torchrun(CRITERIA, "only=reduce", "reduction.attempts=2")
+    status, output = TINY.finish(trained, words)
+    assert status == 0, output
+    assert output.count("criteria: attempt 1 ") == 1  # one process speaks
     assert len(record(trained)["criteria"]["trace"]) == 3
 
 
@@ -264,7 +218,7 @@ def test_the_report_tells_every_attempt(finished):
 def test_the_report_is_drawn_from_reduce_json_alone(copy, drm19):
     folder = copy / "runs/tiny"
     before = (folder / "report.md").read_text()
-    shutil.rmtree(folder / "criteria")
+    shutil.rmtree(folder / "search")
     write_report(folder, drm19)
     assert (folder / "report.md").read_text() == before
 

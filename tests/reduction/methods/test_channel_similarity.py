@@ -1,4 +1,4 @@
-"""Channel similarity against its equations and a clustering by hand (Zhang et al.)."""
+"""Channel similarity against its equations and a clustering in plain Python (Zhang et al.)."""
 
 from functools import partial
 
@@ -27,7 +27,7 @@ def gaussian(*shape: int, seed: int = 0) -> torch.Tensor:
 
 @torch.no_grad()
 def fill(network: nn.Module, seed: int = 0) -> nn.Module:
-    """Seeded weights, and batch norms that have seen something."""
+    """Seeded weights, batch norms and their statistics."""
     generator = torch.Generator().manual_seed(seed)
     for module in network.modules():
         for tensor in module.parameters(recurse=False):
@@ -67,13 +67,13 @@ def units_of(network, layer=1, calibration=None):
 
 
 def normalised(D: np.ndarray) -> np.ndarray:
-    """Step 2 of section 3.4, over the pairs of different channels."""
+    """Distances normalised over the pairs of different channels (section 3.4, step 2)."""
     pairs = D[~np.eye(len(D), dtype=bool)]
     return (D - pairs.min()) / (pairs.max() - pairs.min())
 
 
-def slow_clusters(D: np.ndarray, stop) -> set[frozenset]:
-    """Average linkage, by hand: merge the two nearest clusters until stop(clusters, distance)."""
+def average_linkage(D: np.ndarray, stop) -> set[frozenset]:
+    """Average linkage: merge the two nearest clusters until stop(clusters, distance)."""
     clusters = [frozenset([i]) for i in range(len(D))]
     while len(clusters) > 1:
         apart = {
@@ -140,19 +140,18 @@ def test_distances_of_batch_norms_are_equation_4():
             assert float(found[i, j]) == pytest.approx(0.0 if i == j else expected, rel=1e-14)
 
 
-@pytest.mark.parametrize("threshold", [0.05, 0.2, 0.5])
-@pytest.mark.parametrize("seed", range(4))
-def test_clusters_are_those_of_a_clustering_by_hand(seed, threshold):
+@pytest.mark.parametrize("seed, threshold", [(0, 0.05), (1, 0.2), (2, 0.5), (3, 0.2)])
+def test_clusters_are_those_of_average_linkage(seed, threshold):
     units = units_of(chain(seed))
     D = normalised(distances(units, "batch_norm").numpy())
     merge = channel_similarity(units, threshold=threshold)
-    assert groups_of(merge) == slow_clusters(D, lambda _, apart: apart > threshold)
+    assert groups_of(merge) == average_linkage(D, lambda _, apart: apart > threshold)
     keep = len(merge.kept)
     assert groups_of(channel_similarity(units, keep=keep)) == groups_of(merge)
 
 
 @pytest.mark.parametrize("link", ["single", "complete", "average", "ward"])
-def test_links_are_scipys(link):
+def test_linkages_are_those_of_scipy(link):
     D = distances(units_of(chain()), "batch_norm")
     pairs = normalised(D.numpy())[np.triu_indices(14, 1)]
     tree = hierarchy.linkage(pairs, method=link)
@@ -169,19 +168,19 @@ def test_the_channel_of_the_largest_gamma_stands_for_its_cluster():
     for kept, row in zip(merge.kept.tolist(), merge.mixing, strict=True):
         members = row.nonzero()[:, 0]
         assert kept == members[gamma[members].argmax()]
-        assert (row[members] == 1.0).all()  # equation (6): the others' kernels are added to its own
+        assert (row[members] == 1.0).all()  # equation (6): kernels of the cluster are added up
     assert not merge.offset.any() and (merge.kept.diff() > 0).all()
 
 
-def test_one_threshold_serves_all_layers_whatever_their_size():
+def test_distances_are_normalised_in_each_layer():
     network, x = chain(), images()
     found = reduce(network, x[:1], method="channel_similarity", threshold=0.3)
     for number, cut in enumerate(found.trace, start=1):
         D = normalised(distances(units_of(network, number), "batch_norm").numpy())
-        expected = slow_clusters(D, lambda _, apart: apart > 0.3)
+        expected = average_linkage(D, lambda _, apart: apart > 0.3)
         assert cut.units_after == len(expected)
     assert [cut.units_after for cut in found.trace] != [14, 11]
-    # Distances are normalised: a layer a hundred times as large is clustered as it was.
+    # A layer with distances a million times smaller has the same clusters.
     with torch.no_grad():
         network[1].weight *= 1e-3
         network[1].bias *= 1e-3
@@ -204,8 +203,8 @@ def test_layers_without_batch_norm_take_their_statistics_from_calibration():
     a = network[:2](x).numpy()
     mean, variance = a.mean(0), a.var(0)
     D = np.subtract.outer(mean, mean) ** 2 + np.add.outer(variance, variance)
-    by_hand = slow_clusters(normalised(D), lambda clusters, _: len(clusters) == 5)
-    assert groups_of(merge) == by_hand
+    expected = average_linkage(normalised(D), lambda clusters, _: len(clusters) == 5)
+    assert groups_of(merge) == expected
     for kept, row in zip(merge.kept.tolist(), merge.mixing, strict=True):
         members = row.nonzero()[:, 0].numpy()
         assert kept == members[variance[members].argmax()]
@@ -214,7 +213,7 @@ def test_layers_without_batch_norm_take_their_statistics_from_calibration():
 
 
 @torch.no_grad()
-def test_channels_that_do_the_same_are_merged_exactly_by_their_activations():
+def test_channels_with_equal_activations_are_merged_exactly():
     network, x = chain(), images()
     same = [0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3]
     for tensor in (*network[0].parameters(), *network[1].parameters()):
@@ -230,12 +229,12 @@ def test_channels_that_do_the_same_are_merged_exactly_by_their_activations():
     assert torch.allclose(found.network(x), network(x), rtol=1e-11)
 
 
-def test_a_layer_of_one_unit_and_units_all_alike_are_one_cluster():
+def test_one_unit_and_equal_units_are_one_cluster():
     assert cluster(torch.zeros(1, 1).double(), 0.1, None).tolist() == [1]
     assert cluster(torch.zeros(4, 4).double(), 0.1, None).tolist() == [1, 1, 1, 1]
 
 
-def test_nonsense_is_refused():
+def test_unknown_statistics_and_missing_batch_norms_are_refused():
     units = units_of(chain())
     with pytest.raises(ValueError, match="'means' is none of auto, batch_norm, activations"):
         channel_similarity(units, keep=3, statistics="means")
@@ -303,14 +302,14 @@ def test_pre_activation_blocks_read_fewer_channels_of_the_stream(calibrated):
 
 @torch.no_grad()
 @pytest.mark.parametrize("name", STREAM)
-def test_a_selection_computes_what_its_merge_says(name):
+def test_a_selection_computes_what_its_merge_describes(name):
     network, x = fill(Residual()), images()
     layer = find_layers(network, x[:1])[name]
     merge = channel_similarity(describe_units(network, layer), keep=3)
     small = reduce(network, x[:1], method="channel_similarity", layers=[name], ratio=3 / 8).network
 
     def through_the_kept(module, args, output):
-        a = F.relu(output)  # before which every unit stands for itself
+        a = F.relu(output)  # every unit before the merge
         return torch.einsum("nkhw,km->nmhw", a[:, merge.kept], merge.mixing)
 
     hook = network.get_submodule(name).register_forward_hook(through_the_kept)
@@ -330,7 +329,7 @@ def test_a_selection_can_be_narrowed_again():
     assert twice(x).shape == (10, 4)
 
 
-def test_other_methods_leave_the_stream_alone_and_say_why():
+def test_other_methods_leave_the_stream_alone_with_a_reason():
     network, x = fill(Residual()), images()
     found = reduce(network, x[:1], method="magnitude", ratio=0.5)
     assert {cut.layer for cut in found.trace} == {"one.conv1", "two.conv1"}
@@ -340,8 +339,8 @@ def test_other_methods_leave_the_stream_alone_and_say_why():
 
 @torch.no_grad()
 @pytest.mark.parametrize("method", ["brain_surgeon", "interpolative"])
-def test_methods_that_look_at_activations_can_choose_from_the_stream_by_name(method):
-    network, x = fill(Residual()), images(40)
+def test_methods_with_calibration_choose_channels_of_the_stream_where_it_is_named(method):
+    network, x = fill(Residual()), images(20)
     given = dict(method=method, layers=STREAM, calibration=x)
     small = reduce(network, x[:1], ratio=0.5, **given)
     assert [cut.units_after for cut in small.trace] == [4, 4, 4]

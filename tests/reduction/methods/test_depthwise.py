@@ -48,7 +48,7 @@ def assert_close(found, expected, tolerance: float = 1e-12) -> None:
 
 
 class Numbers:
-    """alpha_k, epsilon_k, zeta_k, v_k, mu_k, nu_k and b_k of a block, as the paper names them."""
+    """alpha_k, epsilon_k, zeta_k, v_k, mu_k, nu_k and b_k of a block, in the paper's symbols."""
 
     def __init__(self, network: nn.Sequential):
         expand, f, _, depthwise, g, _, project = network
@@ -60,8 +60,8 @@ class Numbers:
 
     @staticmethod
     def affine(conv: nn.Module, norm: nn.Module):
-        """Scale and shift of bias and batch norm (equation 51), and the latter's mean and variance
-        of what there is without the bias."""
+        """Scale and shift of bias and batch norm together (equation 51), and mean and variance of
+        the batch norm for an input without the bias."""
         own = np.zeros(conv.out_channels)
         if conv.bias is not None:
             own = conv.bias.detach().double().numpy()
@@ -75,7 +75,7 @@ class Numbers:
         return scale, (own - mean) * scale + eta, (mean - own, var)
 
     def output(self, x: np.ndarray, activation) -> np.ndarray:
-        """The block's output but for the projection's bias, pixel by pixel; padding 1."""
+        """The block's output without the projection's bias; padding 1."""
         n, _, height, width = x.shape
         a = np.einsum("kc,nchw->nkhw", self.alpha, x)
         a = activation(a * self.epsilon[:, None, None] + self.zeta[:, None, None])
@@ -95,8 +95,8 @@ def least_squares(columns: np.ndarray, target: np.ndarray) -> np.ndarray:
 def solve(old: Numbers, members: list[int], main: int) -> dict[str, np.ndarray]:
     """Equations (48), (63) and (64) for one group, each an overdetermined system, in their order.
 
-    With the choices of `combred.reduction.methods.depthwise`: ratios with the scale of g, nu by (61),
-    means in the place of sums in the middle and in (64), whose ratio is 1 for f.
+    With the choices of `combred.reduction.methods.depthwise`: ratios with the scale of g, nu by
+    (61), means in place of sums in the middle and in (64), whose ratio is 1 for f.
     """
     k = members
     length = np.linalg.norm(old.v, axis=1)
@@ -128,9 +128,8 @@ def solve(old: Numbers, members: list[int], main: int) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("dtype, tolerance", [(torch.float64, 1e-10), (torch.float32, 1e-5)])
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("norms", NORMS)
-@pytest.mark.parametrize("seed", range(3))
-def test_it_solves_the_equations_of_the_paper(drawn, norms, bias, seed, dtype, tolerance):
-    network = drawn(block(norms=norms, bias=bias), seed).to(dtype)
+def test_the_merged_channels_solve_the_equations_of_the_paper(drawn, norms, bias, dtype, tolerance):
+    network = drawn(block(norms=norms, bias=bias), seed=NORMS.index(norms)).to(dtype)
     old = Numbers(network)
     labels, mains = group(torch.from_numpy(old.v * old.mu[:, None]), 0.3)
     groups = [(labels == i).nonzero()[:, 0].tolist() for i in range(len(mains))]
@@ -140,16 +139,16 @@ def test_it_solves_the_equations_of_the_paper(drawn, norms, bias, seed, dtype, t
     assert len(new.v) == len(mains) < 12
     for i, (main, members) in enumerate(by_main):
         expected = solve(old, members, main)
-        if len(members) == 1:  # is as it was
+        if len(members) == 1:  # stays as it is
             names = ("alpha", "epsilon", "zeta", "mu", "nu", "v")
             expected = {name: getattr(old, name)[main] for name in names} | {"b": old.b[:, main]}
             expected |= {n: (s[0][main], s[1][main]) for n, s in (("f", old.f), ("g", old.g)) if s}
-        # What no batch norm holds is in the weights; only products of the two are defined then.
+        # Without a batch norm its scale is in the weights: only the products are determined.
         alpha, v = expected["epsilon"] * expected["alpha"], expected["mu"] * expected["v"]
         assert_close(new.epsilon[i] * new.alpha[i], alpha, tolerance)
         assert_close(new.mu[i] * new.v[i], v, tolerance)
         assert_close(new.b[:, i], expected["b"], tolerance)
-        # Shifts, and means, are sums that cancel: to the rounding of their terms.
+        # Shifts and means are sums that cancel: equal to the rounding of their terms.
         for name in ("zeta", "nu"):
             size = np.abs(getattr(old, name)).max()
             assert abs(getattr(new, name)[i] - expected[name]) <= tolerance * size
@@ -165,8 +164,8 @@ def relu6(x):
 
 
 @pytest.mark.parametrize("norms", NORMS)
-def test_the_numbers_are_those_of_the_block(drawn, norms):
-    """That `Numbers`, by which the others judge, is the block."""
+def test_the_reference_in_numpy_is_the_block(drawn, norms):
+    """`Numbers`, on which the other tests rely, computes what the block computes."""
     network = drawn(block(norms=norms, activation=nn.ReLU6)).double()
     x = inputs(3, scale=3.0)
     with torch.no_grad():
@@ -176,8 +175,8 @@ def test_the_numbers_are_those_of_the_block(drawn, norms):
 
 @torch.no_grad()
 def write(network: nn.Sequential, k: int, scale, shift, at: int, seed: int) -> None:
-    """Let channel k of layer `at` and the batch norm behind it be scaled and shifted so; the batch
-    norm has statistics of its own."""
+    """Set scale and shift of channel k of layer `at` and the batch norm behind it, whose statistics
+    are drawn."""
     conv, norm = network[at], network[at + 1]
     if isinstance(norm, nn.Identity):
         assert scale == 1.0
@@ -200,9 +199,9 @@ PLANTS = {  # of channel k: |v_k| / |v_p|, its sign, and mu_k / mu_p as a functi
 
 @torch.no_grad()
 def plant(network: nn.Sequential, how: str, originals: int = 4, seed: int = 0) -> Tensor:
-    """Channels from `originals` on become what merges exactly: the expansion and f of one of the
-    first (statistics differ), a multiple of its kernel, and g such that the channel behind it is a
-    positive multiple. Returns which (m,)."""
+    """Make the channels from `originals` on ones that merge exactly into one of the first: the same
+    expansion and f (statistics differ), a multiple of its kernel, and g such that the channel
+    behind it is a positive multiple. Returns the original (m,) of each channel."""
     rng = np.random.default_rng(seed)
     old = Numbers(network)
     m = len(old.v)
@@ -257,7 +256,7 @@ def test_planted_multiples_with_and_without_batch_norm(drawn, norms):
 @pytest.mark.parametrize("scale, below", [(0.02, True), (5.0, False)])
 @pytest.mark.parametrize("how", PLANTS)
 def test_relu6_below_and_above_its_bound(drawn, how, scale, below):
-    """Below it is exact; above only where the channel behind g is the same, not a multiple."""
+    """Exact below the bound; above it only where the channel behind g is equal, not a multiple."""
     network = drawn(block(activation=nn.ReLU6)).double()
     if below:
         for at in (1, 4):  # small shifts too
@@ -274,8 +273,8 @@ def test_relu6_below_and_above_its_bound(drawn, how, scale, below):
 
 
 @torch.no_grad()
-def test_parallel_projections_let_expansions_be_multiples(drawn):
-    """b_k || b_p: the expansion may then be a multiple, not only the same."""
+def test_with_parallel_projections_multiples_of_expansions_merge_exactly(drawn):
+    """Where b_k is parallel to b_p, the expansion may be a multiple, not only equal."""
     network = drawn(block(bias=False)).double()
     old = Numbers(network)
     for k, c, ratio, share in ((3, 2.5, 0.6, 0.8), (4, 0.3, 3.0, 1.7)):
@@ -292,16 +291,16 @@ def test_parallel_projections_let_expansions_be_multiples(drawn):
 
 
 @torch.no_grad()
-def test_training_goes_on_where_the_reduction_stopped(drawn):
-    """Where the statistics were those of the data, they are after a merge of exact multiples: a
-    batch norm that normalises with the batch again does not jump."""
+def test_training_goes_on_without_a_jump_after_a_reduction(drawn):
+    """If the statistics of the batch norms are those of the data, they still are after exact
+    multiples are merged: normalising with the statistics of the batch changes nothing."""
     network, x = drawn(block()).double(), inputs(200)
     of = plant(network, "equal mu")
     for at in (1, 4):
         network[at].momentum = 1.0
         network.train()(x)
         old = Numbers(network)
-        for k, p in enumerate(of.tolist()):  # with these statistics, the multiples that they were
+        for k, p in enumerate(of.tolist()):  # multiples again, with these statistics
             if at == 1:
                 scale, shift = old.epsilon[p], old.zeta[p]
             else:
@@ -318,10 +317,10 @@ def test_training_goes_on_where_the_reduction_stopped(drawn):
     old, new = Numbers(network), Numbers(reduced)
     for name in ("f", "g"):
         for found, before in zip(getattr(new, name), getattr(old, name), strict=True):
-            # A variance adds eps = 1e-5 to what a ratio of 0.3 to 3 scales.
+            # eps = 1e-5 is added to variances that ratios of 0.3 to 3 scale.
             assert_close(found, before[of.unique()], 1e-3)
     out = network.train()(x)
-    # n of the batch's variance, n - 1 of the running one: 7,200 pixels; and eps as above.
+    # The batch's variance has n = 7,200 pixels, the running one n - 1; and eps as above.
     assert (reduced.train()(x) - out).abs().max() < 1e-3 * out.abs().max()
 
 
@@ -339,7 +338,7 @@ def test_groups_of_one_are_unchanged(drawn, norms, dtype):
     for name in ("alpha", "epsilon", "zeta", "v", "mu", "nu"):
         assert_close(getattr(new, name)[alone], getattr(old, name)[alone], tolerance)
     for name, present in zip(("f", "g"), norms, strict=True):
-        if present:  # nothing changes for training either
+        if present:  # statistics too
             for found, expected in zip(getattr(new, name), getattr(old, name), strict=True):
                 assert_close(found[alone], expected[alone], tolerance)
 
@@ -355,7 +354,7 @@ def test_generic_kernels_at_threshold_one_change_nothing(drawn, norms):
 
 @torch.no_grad()
 @pytest.mark.parametrize("norms", NORMS)
-def test_kernels_of_zeros_stay_alone_and_as_they_are(drawn, norms):
+def test_kernels_of_zeros_are_groups_of_one_and_unchanged(drawn, norms):
     network = drawn(block(norms=norms)).double()
     plant(network, "equal mu")
     network[3].weight[[0, 7]] = 0.0  # their channels are constant behind g
@@ -379,8 +378,8 @@ def test_opposite_kernels_are_not_merged(drawn):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("keep", [1, 2, 4, 7, 11, 12])
-def test_keep_is_the_number_of_channels(drawn, keep):
+@pytest.mark.parametrize("keep", [1, 4, 11, 12])
+def test_at_most_keep_channels_stay(drawn, keep):
     network = drawn(block()).double()
     merge = condense(units_of(network), keep=keep)
     assert 1 <= len(merge.kept) <= keep
@@ -401,7 +400,7 @@ def test_a_reduced_block_is_reduced_again(drawn):
     assert (again(inputs()) - out).abs().max() < 1e-10 * out.abs().max()
 
 
-def test_the_network_is_untouched(drawn):
+def test_the_given_network_is_not_modified(drawn):
     network = drawn(block())
     before = {key: value.clone() for key, value in network.state_dict().items()}
     merged(network, threshold=0.3)

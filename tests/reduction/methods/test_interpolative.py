@@ -6,13 +6,12 @@ import scipy.linalg
 import torch
 from torch import nn
 
-from combred.reduction import HiddenLayer, Units
+from combred.reduction import HiddenLayer, Units, interpolative
 from combred.reduction.calibration import moments
-from combred.reduction.methods import interpolative
 
 
 def units_of(A, B, U, intercept: bool) -> Units:
-    """Units that were seen to do A in the original network and B in the reduced one."""
+    """Units with activations A in the original network and B in the reduced one."""
     one = torch.from_numpy(A)
     data = moments([(one, one if B is A else torch.from_numpy(B))])
     m = A.shape[1]
@@ -23,14 +22,14 @@ def units_of(A, B, U, intercept: bool) -> Units:
 
 
 def activations(n: int, m: int, rank: int, seed: int = 0):
-    """A (n, m) of a rank, about means that are not zero, and U (m, 3)."""
+    """A (n, m) with deviations of a given rank from means that are not zero, and U (m, 3)."""
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, m))
     return A + rng.normal(size=m), rng.normal(size=(m, 3))
 
 
 def read_through(merge, A):
-    """What the next layers take the activations A for, given those of the kept units."""
+    """The activations A, read through those of the kept units."""
     return A[:, merge.kept.numpy()] @ merge.mixing.numpy() + merge.offset.numpy()
 
 
@@ -50,7 +49,7 @@ def test_pivots_and_mixing_are_those_of_pivoted_qr(keep, intercept, asymmetric):
     solved = np.linalg.solve(R[:keep, :keep], R[:keep, keep:])
     solved = np.diag(weights[pivots[:keep]]) @ solved @ np.diag(1 / weights[pivots[keep:]])
     mixing[np.ix_(pivots[:keep], pivots[keep:])] = solved
-    # R is read off the Gram matrix: the square of a condition of 1e2, in float64.
+    # R comes from the Gram matrix: the square of a condition of 1e2, in float64.
     assert np.allclose(merge.mixing, mixing[merge.kept.numpy()], rtol=0, atol=1e-10)
     offset = np.zeros(14)
     if intercept:
@@ -61,7 +60,7 @@ def test_pivots_and_mixing_are_those_of_pivoted_qr(keep, intercept, asymmetric):
 
 @pytest.mark.parametrize("keep", [4, 6, 10])
 @pytest.mark.parametrize("rank", [1, 4])
-def test_activations_of_low_rank_are_given_back(rank, keep):
+def test_activations_of_low_rank_are_read_exactly(rank, keep):
     A, U = activations(300, 10, rank)
     merge = interpolative(units_of(A, A, U, True), keep=keep)
     assert len(merge.kept) == rank  # more would divide rounding by rounding
@@ -70,21 +69,21 @@ def test_activations_of_low_rank_are_given_back(rank, keep):
     assert np.abs(again - A).max() < 1e-12 * np.abs(A).max()
 
 
-def test_without_an_offset_the_mean_is_one_more_dimension():
+def test_without_an_offset_the_mean_adds_one_to_the_rank():
     A, U = activations(300, 10, rank=3)
     merge = interpolative(units_of(A, A, U, False), keep=8)
     assert len(merge.kept) == 4 and not merge.offset.any()
     assert np.abs(read_through(merge, A) - A).max() < 1e-12 * np.abs(A).max()
 
 
-def test_constant_units_are_an_offset():
+def test_constant_units_become_an_offset():
     A = np.tile([0.0, 3.0, 0.5], (40, 1))
     merge = interpolative(units_of(A, A, np.ones((3, 2)), True), keep=2)
     again = read_through(merge, A)
     assert len(merge.kept) == 1 and np.allclose(again, A, rtol=1e-15)
 
 
-def test_units_that_nobody_reads_are_not_kept():
+def test_units_that_are_not_read_are_not_kept():
     A, U = activations(100, 8, rank=8)
     U[[0, 3]] = 0.0
     merge = interpolative(units_of(A, A, U, True), keep=6)
@@ -92,9 +91,9 @@ def test_units_that_nobody_reads_are_not_kept():
     assert torch.isfinite(merge.mixing).all()
 
 
-def test_without_activations_it_says_what_to_give():
+def test_without_calibration_the_error_says_what_to_give():
     A, U = activations(10, 4, rank=4)
     seen = units_of(A, A, U, True)
     blind = Units(seen.network, seen.layer, seen.weights, seen.bias, None, None, seen.reading)
-    with pytest.raises(ValueError, match="interpolative looks at activations: give calibration"):
+    with pytest.raises(ValueError, match="interpolative needs activations: give calibration"):
         interpolative(blind, keep=2)

@@ -1,5 +1,7 @@
-"""The search for the smallest network that passes: where it goes, where it ends, and that it can
-be killed anywhere. The networks are vectors; their errors are given functions of their size."""
+"""The search for the smallest network that keeps its limits: its steps, its end, and its memory.
+
+The networks are vectors; their errors are given functions of their size.
+"""
 
 import math
 from dataclasses import asdict
@@ -17,7 +19,7 @@ FULL = 1000
 
 
 class Vector(nn.Module):
-    """A network of `size` parameters whose values tell what was done to it."""
+    """A network of `size` parameters; each cut and each training changes their values."""
 
     def __init__(self, values: torch.Tensor):
         super().__init__()
@@ -25,16 +27,17 @@ class Vector(nn.Module):
 
     @property
     def size(self) -> int:
+        """Number of parameters."""
         return len(self.values)
 
 
 class Killed(BaseException):
-    """As a kill: nothing catches it."""
+    """Stands for a kill: nothing catches it."""
 
 
 class Task:
-    """cut, train and judge of vectors. error(size, trained): what the judge answers; least: the
-    size under which none can be cut; kill_at: the call, counted over all three, that dies."""
+    """cut, train and judge of vectors. error(size, trained): the error that the judge gives. least:
+    the smallest size that can be cut. kill_at: the call, counted over all three, that is killed."""
 
     def __init__(self, error, least: int = 1, kill_at: int = 0):
         self.error, self.least, self.kill_at, self.calls = error, least, kill_at, []
@@ -53,7 +56,7 @@ class Task:
 
     def train(self, network: Vector, number: int) -> dict:
         with torch.no_grad():
-            network.values += 2.0 * number + 0.5  # the half tells that it is trained
+            network.values += 2.0 * number + 0.5  # the half marks a trained network
         self.called("train")  # killed when the network in memory has already been changed
         return {"steps": number}
 
@@ -73,14 +76,14 @@ def sizes(found) -> list[int]:
 
 
 def step(least: int):
-    """The error of a job that takes `least` parameters, and retraining."""
+    """The error in a task that needs `least` parameters, and retraining."""
     return lambda size, trained: 0.005 if size >= least and trained else 0.1
 
 
-def test_it_falls_by_the_factor_then_goes_back_and_falls_gently():
+def test_sizes_fall_by_the_factor_and_after_a_failure_by_its_square_root():
     found = Task(step(240)).search()
-    # 0.5 passes twice, fails at 125; 250 / sqrt 2 = 176 fails; 250 * 0.5 ** 0.25 = 210 fails, and
-    # a factor of 0.917 is too gentle.
+    # 0.5 passes twice and fails at 125; 250 / sqrt 2 = 176 fails; 250 * 0.5 ** 0.25 = 210 fails;
+    # the next factor, 0.917, is larger than max_keep_ratio.
     assert sizes(found) == [1000, 500, 250, 125, 176, 210]
     assert [a.passed for a in found.trace] == [True, True, True, False, False, False]
     assert [a.parent for a in found.trace] == [0, 0, 1, 2, 2, 2]
@@ -88,11 +91,11 @@ def test_it_falls_by_the_factor_then_goes_back_and_falls_gently():
     assert (found.reason, found.smallest.number, found.network.size) == ("max_keep_ratio", 2, 250)
     assert found.smallest.share == 0.25
     assert found.trace[1].errors_cut == {"flame": 0.1} and found.trace[1].errors["flame"] == 0.005
-    # Two cuts, and the trainings of attempts 1 and 2: no failed one has left a trace.
+    # Two cuts, and the trainings of attempts 1 and 2: failed attempts changed nothing.
     assert torch.equal(found.network.values, torch.full((250,), 1 + 2 + 1 + 4.5))
 
 
-def test_a_gentle_factor_is_kept_after_a_success():
+def test_the_factor_stays_after_a_success():
     found = Task(step(620)).search()
     assert sizes(found) == [1000, 500, 707, 499, 594]
     assert [a.passed for a in found.trace[1:]] == [False, True, False, False]
@@ -100,18 +103,18 @@ def test_a_gentle_factor_is_kept_after_a_success():
 
 @pytest.mark.parametrize("max_keep_ratio", [0.6, 0.75, 0.88, 0.97])
 @pytest.mark.parametrize("least", [1, 30, 101, 333, 840, 999])
-def test_no_network_within_the_gentlest_cut_is_missed(least, max_keep_ratio):
+def test_the_smallest_network_is_found_up_to_the_last_factor(least, max_keep_ratio):
     settings = ShrinkSettings(max_keep_ratio=max_keep_ratio, attempts=100)
     found = Task(step(least), least=2).search(settings)
     assert found.network.size >= least and found.reason == "max_keep_ratio"
-    # Whatever passes at half the steps of the last factor tried has been found.
+    # A network smaller by the last factor that was tried would fail.
     last = found.trace[-1].factor
     assert found.network.size * last < max(least, 2) + 1
     assert last <= max_keep_ratio < math.sqrt(last)
 
 
-def test_a_size_that_failed_in_one_leap_may_pass_in_smaller_ones():
-    # 500 fails at first, as a cut of 1000, and passes as one of 707, which was retrained.
+def test_a_size_that_failed_in_one_cut_may_pass_in_smaller_ones():
+    # 500 fails at first, cut from 1000, and passes when cut from 707, which was retrained.
     def judge(network):
         return {"flame": 0.1 if task.cuts == [500] else 0.0 if network.size > 400 else 0.1}
 
@@ -127,18 +130,18 @@ def test_a_size_that_failed_in_one_leap_may_pass_in_smaller_ones():
     assert found.network.size < 500
 
 
-def test_where_nothing_smaller_passes_the_network_given_is_the_smallest():
+def test_where_nothing_smaller_passes_the_given_network_is_the_result():
     task = Task(lambda size, trained: 0.0 if size == FULL else 1.0)
     found = task.search()
     assert found.network.size == FULL and found.smallest.number == 0
     assert sizes(found) == [1000, 500, 707, 840] and found.reason == "max_keep_ratio"
 
 
-def test_what_never_fails_ends_where_nothing_smaller_can_be_cut():
+def test_a_search_without_failures_ends_where_nothing_smaller_can_be_cut():
     task = Task(lambda size, trained: 0.0, least=100)
     found = task.search()
     assert sizes(found)[:4] == [1000, 500, 250, 125] and found.network.size < 125
-    assert found.network.size * 0.5**0.25 < 101  # the next gentle cut would be one too small
+    assert found.network.size * 0.5**0.25 < 101  # the next cut would be too small
     refused = [a for a in found.trace if a.note]
     assert refused and all(a.passed is False and a.errors is None for a in refused)
     assert all("fewer than 100" in a.note for a in refused)
@@ -151,14 +154,14 @@ def test_attempts_are_limited():
     assert found.network.size == 125
 
 
-def test_a_network_that_does_not_pass_itself_is_refused_before_any_cut():
+def test_a_network_that_does_not_keep_the_limits_is_refused_before_any_cut():
     task = Task(lambda size, trained: 0.032)
     with pytest.raises(NotPassed, match=r"flame 3.2 % \(at most 1 %\)"):
         task.search()
     assert task.calls == ["judge"]
 
 
-def test_a_training_that_diverges_is_a_failure_not_the_end():
+def test_a_training_that_diverges_is_a_failed_attempt():
     task = Task(step(1))
     whole = task.train
 
@@ -173,7 +176,7 @@ def test_a_training_that_diverges_is_a_failure_not_the_end():
     assert found.trace[2].note == "diverged at step 7" and found.trace[3].parent == 1
 
 
-def test_a_cut_that_leaves_all_there_was_is_none():
+def test_a_cut_that_removes_nothing_is_a_failed_attempt():
     task = Task(step(1))
     task.cut = lambda network, share: Vector(network.values.detach().clone())
     found = task.search()
@@ -181,7 +184,7 @@ def test_a_cut_that_leaves_all_there_was_is_none():
     assert "train" not in task.calls
 
 
-def test_errors_that_are_missing_or_no_numbers_fail():
+def test_errors_that_are_missing_nan_or_infinite_fail():
     limits = {"ignition": 0.01, "flame": 0.02}
     assert passes({"ignition": 0.01, "flame": 0.02, "other": 9.0}, limits)
     assert not passes({"ignition": 0.0}, limits)
@@ -191,16 +194,13 @@ def test_errors_that_are_missing_or_no_numbers_fail():
     assert words == "ignition failed (at most 1 %), flame not judged (at most 2 %)"
 
 
-def test_nonsense_is_refused():
+def test_missing_limits_and_settings_out_of_range_are_refused():
     with pytest.raises(ValueError, match="ask for nothing"):
         shrink_until(Vector(torch.zeros(3)), {}, None, None, None)
     with pytest.raises(ValueError, match="factor <= max_keep_ratio"):
         ShrinkSettings(factor=0.95)
     with pytest.raises(ValueError, match="attempts=0"):
         ShrinkSettings(attempts=0)
-
-
-# -- killed and resumed ----------------------------------------------------------------------------
 
 
 def save(path, network):
@@ -225,7 +225,7 @@ def uninterrupted():
     return task.search(), len(task.calls)
 
 
-def test_killed_at_every_call_it_comes_to_the_same(uninterrupted, tmp_path):
+def test_a_search_killed_at_any_call_and_resumed_gives_the_same_result(uninterrupted, tmp_path):
     whole, calls = uninterrupted
     for kill_at in range(1, calls + 1):
         folder = tmp_path / str(kill_at)
@@ -236,14 +236,16 @@ def test_killed_at_every_call_it_comes_to_the_same(uninterrupted, tmp_path):
         found = again.search(memory=memory(folder))
         assert without_time(found) == without_time(whole), kill_at
         assert torch.equal(found.network.values, whole.network.values), kill_at
-        # Nothing but the attempt in flight is done again.
+        # Only the attempt in flight is repeated.
         assert len(killed.calls) + len(again.calls) <= calls + 2, kill_at
         names = {path.name for path in folder.iterdir()}
         assert names == {"attempts.json", "attempt1.safetensors", "attempt2.safetensors"}
 
 
 @pytest.mark.parametrize("written", ["network", "attempts"])
-def test_killed_while_it_stores_it_comes_to_the_same(uninterrupted, tmp_path, written, monkeypatch):
+def test_a_search_killed_while_it_writes_gives_the_same_result(
+    uninterrupted, tmp_path, written, monkeypatch
+):
     whole, _ = uninterrupted
     for kill_at in range(1, 9):
         count = 0
@@ -279,7 +281,7 @@ def test_killed_while_it_stores_it_comes_to_the_same(uninterrupted, tmp_path, wr
         assert kept == {"attempt1.safetensors", "attempt2.safetensors"}
 
 
-def test_a_finished_search_is_read_and_nothing_is_done(uninterrupted, tmp_path):
+def test_a_finished_search_is_read_from_its_folder(uninterrupted, tmp_path):
     Task(step(240), least=130).search(memory=memory(tmp_path))
     task = Task(step(240), least=130)
     found = task.search(memory=memory(tmp_path))
@@ -287,7 +289,7 @@ def test_a_finished_search_is_read_and_nothing_is_done(uninterrupted, tmp_path):
     assert torch.equal(found.network.values, uninterrupted[0].network.values)
 
 
-def test_more_attempts_go_on_where_it_stopped(tmp_path):
+def test_a_search_with_more_attempts_goes_on(tmp_path):
     Task(step(240)).search(ShrinkSettings(attempts=2), memory=memory(tmp_path))
     task = Task(step(240))
     found = task.search(memory=memory(tmp_path))
@@ -299,7 +301,7 @@ def test_a_folder_of_another_search_is_refused_unless_nothing_was_cut(tmp_path):
     with pytest.raises(NotPassed):
         Task(lambda size, trained: 0.032).search(memory=memory(tmp_path))
     other = {"limits": {"flame": 0.05}}
-    assert memory(tmp_path, other).trace() == []  # looser: the network is judged anew
+    assert memory(tmp_path, other).trace() == []  # other limits: the network is judged anew
     Task(step(240)).search(memory=memory(tmp_path, other))
     with pytest.raises(ValueError, match="another search|other settings"):
         memory(tmp_path).trace()
@@ -312,11 +314,8 @@ def test_a_missing_network_is_named(tmp_path):
         Task(step(240)).search(memory=memory(tmp_path))
 
 
-# -- a real network --------------------------------------------------------------------------------
-
-
-def test_a_real_network_is_shrunk_to_what_its_task_takes(make_network):
-    """A network of 40 hidden units that computes what 6 of them can: others are copies."""
+def test_a_real_network_is_reduced_to_the_units_that_its_task_needs(make_network):
+    """A network of 40 hidden units, of which 34 are copies of the other 6."""
     network = make_network([5, 40, 3])
     with torch.no_grad():
         for i in range(6, 40):
@@ -339,7 +338,7 @@ def test_a_real_network_is_shrunk_to_what_its_task_takes(make_network):
     assert network.widths == [5, 40, 3]
 
 
-def test_what_comes_next_is_a_function_of_the_trace():
+def test_the_next_step_is_a_function_of_the_trace():
     found = Task(step(240)).search()
     settings = ShrinkSettings()
     for i in range(1, len(found.trace)):

@@ -1,4 +1,4 @@
-"""Compensation by least squares against numpy, and against what it must never be worse than."""
+"""Compensation by least squares against numpy, and never worse than the mixing of the method."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ def keep(kept: list[int], units: int) -> Merge:
 
 
 def condensed(network, layer: int, threshold: float) -> Merge:
-    """The norm mixing of a hidden layer, numbered from 1."""
+    """The merge of condensation, mixed by ratios of norms, of a hidden layer numbered from 1."""
     return condense(
         describe_units(network, find_layers(network, inputs(1))[layer]), threshold=threshold
     )
@@ -39,7 +39,7 @@ def activations(network, layer: int, x: torch.Tensor) -> torch.Tensor:
 
 
 def residual(merge: Merge, A: torch.Tensor) -> float:
-    """Mean square of what a merge misses of the activations A."""
+    """Mean square error of the activations A, read through a merge."""
     return float((A - (A[:, merge.kept] @ merge.mixing + merge.offset)).square().sum() / len(A))
 
 
@@ -48,7 +48,7 @@ def network(make_network):
     return make_network(WIDTHS).double()
 
 
-def test_without_ridge_it_is_numpys_least_squares():
+def test_without_ridge_the_mixing_is_the_least_squares_of_numpy():
     A, B = gaussian(300, 9, seed=1).abs(), gaussian(300, 9, seed=2).abs()
     merge = refit(keep([1, 4, 7], 9), moments([(A, B)]), ridge=1e-14)
     design = np.column_stack([B[:, [1, 4, 7]], np.ones(300)])
@@ -58,7 +58,7 @@ def test_without_ridge_it_is_numpys_least_squares():
     assert np.allclose(merge.offset, expected[3], rtol=0, atol=1e-11)
 
 
-def test_with_ridge_it_is_the_minimum_of_its_docstring():
+def test_with_ridge_the_mixing_is_the_minimum_that_refit_defines():
     A, ridge = gaussian(200, 6).abs(), 0.3
     start = keep([0, 2], 6)
     merge = refit(start, moments([(A, A)]), ridge)
@@ -74,7 +74,7 @@ def test_with_ridge_it_is_the_minimum_of_its_docstring():
 
 
 @pytest.mark.parametrize("asymmetric", [True, False])
-def test_without_intercept_it_is_least_squares_through_zero(asymmetric):
+def test_without_intercept_the_offset_is_zero(asymmetric):
     A = gaussian(300, 9, seed=1).abs()
     B = gaussian(300, 9, seed=2).abs() if asymmetric else A
     merge = refit(keep([1, 4, 7], 9), moments([(A, B)]), ridge=1e-14, intercept=False)
@@ -84,7 +84,7 @@ def test_without_intercept_it_is_least_squares_through_zero(asymmetric):
 
 
 def test_activations_of_the_kept_units_alone_are_enough():
-    # As they come from a network whose kept units a method has moved.
+    # They come from a network whose kept units a method has moved.
     A, B = gaussian(300, 9, seed=1).abs(), gaussian(300, 9, seed=2).abs()
     whole = refit(keep([1, 4, 7], 9), moments([(A, B)]))
     narrow = refit(keep([1, 4, 7], 9), moments([(A, B[:, [1, 4, 7]])]))
@@ -94,12 +94,12 @@ def test_activations_of_the_kept_units_alone_are_enough():
 
 @pytest.mark.parametrize("chunk", [1, 7, 100])
 @pytest.mark.parametrize("reduced", [True, False])
-def test_streaming_does_not_matter(chunk, reduced):
+def test_batches_give_the_same_fit(chunk, reduced):
     A = gaussian(100, 8, seed=1)
     B = gaussian(100, 8, seed=2) if reduced else A
     whole = refit(keep([0, 3], 8), moments([(A, B)]))
     parts = zip(A.split(chunk), B.split(chunk), strict=True)
-    if not reduced:  # told by their being the same tensor
+    if not reduced:  # recognised as the same tensor
         parts = ((part, part) for part in A.split(chunk))
     streamed = refit(keep([0, 3], 8), moments(parts))
     assert torch.allclose(whole.mixing, streamed.mixing, rtol=0, atol=1e-12)  # order of sums
@@ -118,10 +118,14 @@ def test_an_exact_linear_dependence_is_recovered():
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("layer", [1, 2])
-@pytest.mark.parametrize("threshold", [0.0, 0.2, 0.4])
-@pytest.mark.parametrize("ridge", [1e-12, 1e-6, 1.0])
-def test_it_is_never_worse_than_norm_mixing_on_the_calibration(network, layer, threshold, ridge):
+@pytest.mark.parametrize(
+    "layer, threshold, ridge",
+    [
+        *((1, 0.0, 1e-12), (1, 0.2, 1e-6), (1, 0.4, 1.0)),
+        *((2, 0.0, 1.0), (2, 0.2, 1e-12), (2, 0.4, 1e-6)),
+    ],
+)
+def test_the_fit_is_never_worse_than_ratios_of_norms(network, layer, threshold, ridge):
     A = activations(network, layer, inputs())
     norm = condensed(network, layer, threshold)
     fitted = refit(norm, moments([(A, A)]), ridge)
@@ -134,33 +138,33 @@ def test_it_is_never_worse_than_norm_mixing_on_the_calibration(network, layer, t
         merged = apply_merge(network, find_layers(network, x)[layer], merge)
         return (merged.layers[layer](activations(merged, layer, x)) - exact).norm()
 
-    if ridge == 1e-12:  # the least of all linear readings, whatever the next weights are
+    if ridge == 1e-12:  # the best linear mixing, whatever the next weights are
         assert error(fitted) <= error(norm) * (1 + 1e-9)
 
 
 @torch.no_grad()
-def test_a_large_ridge_gives_back_the_norm_mixing(network):
+def test_with_a_large_ridge_the_mixing_stays(network):
     A = activations(network, 1, inputs())
     norm = condensed(network, 1, 0.5)
     fitted = refit(norm, moments([(A, A)]), ridge=1e12)
     assert torch.allclose(fitted.mixing, norm.mixing, rtol=0, atol=1e-10)  # 1e-12 of the pull
-    # The offset is free of the ridge: it is what makes the means agree.
+    # The offset has no ridge: it makes the means agree.
     mean = A.mean(0) - norm.mixing.T @ A[:, norm.kept].mean(0)
     assert torch.allclose(fitted.offset, mean, rtol=0, atol=1e-10)
 
 
 @torch.no_grad()
-def test_what_the_calibration_never_sees_does_not_move(network):
+def test_the_mixing_of_a_unit_that_is_never_active_stays(network):
     norm = condensed(network, 1, 0.5)
     asleep = int(norm.kept[3])
     A = activations(network, 1, inputs())
-    A[:, asleep] = 0.0  # this kept unit fires in no calibration state
+    A[:, asleep] = 0.0  # this kept unit is zero on all calibration inputs
     fitted = refit(norm, moments([(A, A)]), ridge=1e-6)
     assert torch.allclose(fitted.mixing[3], norm.mixing[3], rtol=0, atol=1e-12)  # float64
 
 
 @torch.no_grad()
-def test_no_ridge_and_a_unit_that_never_fires_still_have_an_answer(network):
+def test_without_ridge_a_unit_that_is_never_active_gives_no_error(network):
     # reduction.ridge=0 is allowed by the settings; the covariance is singular then.
     norm = condensed(network, 1, 0.5)
     A = activations(network, 1, inputs())
@@ -171,7 +175,7 @@ def test_no_ridge_and_a_unit_that_never_fires_still_have_an_answer(network):
 
 
 @torch.no_grad()
-def test_it_corrects_for_an_earlier_layer_that_was_reduced(network):
+def test_errors_of_an_earlier_reduced_layer_are_corrected(network):
     x = inputs()
     first = condensed(network, 1, 0.4)
     reduced = apply_merge(network, find_layers(network, x)[1], first)
@@ -180,14 +184,14 @@ def test_it_corrects_for_an_earlier_layer_that_was_reduced(network):
     against_original = refit(norm, moments([(A, B)]), 1e-12)
     against_itself = refit(norm, moments([(B, B)]), 1e-12)
 
-    def missed(merge):
+    def error(merge):
         return (A - (B[:, merge.kept] @ merge.mixing + merge.offset)).norm()
 
-    assert missed(against_original) < missed(against_itself)
+    assert error(against_original) < error(against_itself)
 
 
 @torch.no_grad()
-def test_activations_are_the_hidden_layers(network):
+def test_activations_are_those_of_the_hidden_layers(network):
     x = inputs(7)
     a = (x @ network.layers[0].weight.T + network.layers[0].bias).clamp(min=0)
     assert torch.allclose(activations(network, 1, x), a, rtol=1e-12, atol=1e-14)  # float64
@@ -202,7 +206,7 @@ def test_no_calibration_is_refused():
         moments([])
 
 
-def test_the_given_merge_is_untouched():
+def test_the_given_merge_is_not_modified():
     A = gaussian(50, 5)
     start = keep([0, 2], 5)
     before = replace(start, mixing=start.mixing.clone(), offset=start.offset.clone())

@@ -1,4 +1,9 @@
-"""The work of `combred.reduce`: layer after layer, a merge is chosen and performed."""
+"""Layer after layer: the work of `combred.reduce` once its arguments are checked.
+
+Takes a network, hidden layers and how far each is reduced; gives the smaller network and a record
+of each layer (`Reduced`). Front to back, for each layer: the method chooses a `Merge`, least
+squares refits it, `merge.apply_merge_in_place` carries it out.
+"""
 
 import copy
 import time
@@ -10,27 +15,34 @@ import torch
 from torch import Tensor, nn
 
 from combred.reduction.calibration import Calibration, layer_moments, relative_error
+from combred.reduction.compensation import refit
 from combred.reduction.layers import HiddenLayer
-from combred.reduction.least_squares import refit
 from combred.reduction.merge import Merge, apply_merge, apply_merge_in_place
-from combred.reduction.methods.table import Method
+from combred.reduction.methods import Method
 from combred.reduction.size import count_flops, count_parameters
 from combred.reduction.units import describe_units
 
 
 @dataclass(frozen=True)
-class Cut:
-    """One layer's reduction. parameters and flops (two per multiply-add, for one input row) are the
-    whole network's; error: relative (Frobenius) error of the pre-activations of the layers that
-    read this one, against the network that was given, over the calibration; None without."""
+class LayerReduction:
+    """The record of one layer.
+
+    units_before, units_after: of this layer. groups: kept units that stand for others too;
+    largest_group: units of the largest; dropped: units that no kept unit stands for (pruned, or
+    constant). parameters and flops (two per multiply-add, for one input row): of the whole network.
+    error: relative (Frobenius) error, over the calibration inputs, of the pre-activations of the
+    layers that read this one, against the network that was given; None without calibration.
+    seconds: wall time.
+    """
 
     layer: str
     method: str
     compensation: str
     units_before: int
     units_after: int
-    groups: int  # kept units that stand for others too
+    groups: int
     largest_group: int
+    dropped: int
     parameters_before: int
     parameters_after: int
     flops_before: int
@@ -41,20 +53,25 @@ class Cut:
 
 @dataclass(frozen=True)
 class Reduced:
-    """The smaller network, what was done to each layer, and why other layers were left alone.
+    """The smaller network, a record of each layer, and why other layers were left alone.
 
-    output_error: relative (Frobenius) error of the output over the calibration, None without.
+    output_error: relative (Frobenius) error of the output over the calibration inputs, None without
+    calibration.
     """
 
     network: nn.Module
-    trace: list[Cut]
+    trace: list[LayerReduction]
     untouched: dict[str, str] = field(default_factory=dict)
     output_error: float | None = None
 
 
 @dataclass(frozen=True)
-class Job:
-    """A network to be reduced, and how: what stays the same from layer to layer."""
+class LayerwiseReducer:
+    """A network that is to be reduced, and what holds for all its layers.
+
+    network: is never modified. example_input (n, ...): an input it runs on. method and its name;
+    compensation: one of `COMPENSATIONS`, least squares with this relative ridge.
+    """
 
     network: nn.Module
     example_input: Tensor
@@ -64,24 +81,27 @@ class Job:
     compensation: str
     ridge: float
 
-    def cut(self, layers: list[HiddenLayer], sizes: list[dict]) -> Reduced:
-        """Reduce layers one after another, front to back, each to its size."""
+    def reduce(self, layers: list[HiddenLayer], sizes: list[dict]) -> Reduced:
+        """Reduce `layers` one after another, front to back, each to its size.
+
+        sizes: {"keep": units} or {"threshold": value} of each layer.
+        """
         reduced, trace = copy.deepcopy(self.network), []
-        for layer, size in zip(layers, sizes, strict=True):
-            begun = time.perf_counter()
-            before = count_parameters(reduced), count_flops(reduced, self.example_input)
-            changed = any(cut.units_after < cut.units_before for cut in trace)
-            merge, choice = self.merge(reduced if changed else None, layer, size)
+        size = self.count(reduced)
+        for layer, how_far in zip(layers, sizes, strict=True):
+            begun, before = time.perf_counter(), size
+            changed = any(done.units_after < done.units_before for done in trace)
+            merge, choice = self.merge(reduced if changed else None, layer, how_far)
             if merge.changes:
                 apply_merge_in_place(reduced, layer, merge)
             members = (choice.mixing != 0).sum(dim=1)
             error = None if self.calibration is None else 0.0
-            with narrower(layer):
-                after = count_parameters(reduced), count_flops(reduced, self.example_input)
+            with fixed_width_is_an_error(layer):
+                size = self.count(reduced) if merge.changes else before
                 if self.calibration is not None and (changed or merge.changes):
                     error = relative_error(self.network, reduced, layer, self.calibration)
             trace.append(
-                Cut(
+                LayerReduction(
                     layer=layer.name,
                     method=self.name,
                     compensation=self.compensation,
@@ -89,10 +109,11 @@ class Job:
                     units_after=len(merge.kept),
                     groups=int((members > 1).sum()),
                     largest_group=int(members.max()),
+                    dropped=int((~choice.mixing.any(dim=0)).sum()),
                     parameters_before=before[0],
-                    parameters_after=after[0],
+                    parameters_after=size[0],
                     flops_before=before[1],
-                    flops_after=after[1],
+                    flops_after=size[1],
                     error=error,
                     seconds=time.perf_counter() - begun,
                 )
@@ -102,47 +123,52 @@ class Job:
             output = relative_error(self.network, reduced, None, self.calibration)
         return Reduced(reduced, trace, {}, output)
 
+    def count(self, network: nn.Module) -> tuple[int, int]:
+        """Parameters, and flops for one input row."""
+        return count_parameters(network), count_flops(network, self.example_input)
+
     def error_of_one(self, layer: HiddenLayer, keep: int) -> float:
         """Relative error of the output where one layer alone keeps `keep` units."""
         merge, _ = self.merge(None, layer, {"keep": keep})
         reduced = apply_merge(self.network, layer, merge)
-        with narrower(layer):
+        with fixed_width_is_an_error(layer):
             return relative_error(self.network, reduced, None, self.calibration)
 
     def merge(
-        self, reduced: nn.Module | None, layer: HiddenLayer, size: dict
+        self, reduced: nn.Module | None, layer: HiddenLayer, how_far: dict
     ) -> tuple[Merge, Merge]:
-        """The merge of one layer, compensated, and the method's own.
+        """The merge of one layer, compensated, and the one that the method chose.
 
-        reduced: the network whose earlier layers are reduced, None if none is. size:
+        reduced: the network whose earlier layers are reduced, None if none is. how_far:
         {"keep": units} or {"threshold": value}.
         """
         current = self.network if reduced is None else reduced
-        if size.get("keep") == layer.units:
+        if how_far.get("keep") == layer.units:
             whole = Merge.prune(torch.arange(layer.units), layer.units)
             return whole, whole
         data = None
         if self.calibration is not None:
             data = layer_moments(self.network, reduced, layer, self.calibration)
-        choice = self.method.choose(describe_units(current, layer, data), **size)
+        choice = self.method.choose(describe_units(current, layer, data), **how_far)
         if not choice.changes or self.compensation == "own":
             return choice, choice
         if self.compensation == "none":
             return Merge.prune(choice.kept, layer.units), choice
-        if choice.carriers:
+        if choice.carriers:  # the kept units have moved, and their activations with them
             moved = apply_merge(current, layer, choice)
-            with narrower(layer):
+            with fixed_width_is_an_error(layer):
                 data = layer_moments(self.network, moved, layer, self.calibration)
         return refit(choice, data, self.ridge, layer.takes_offset), choice
 
 
 @contextmanager
-def narrower(layer: HiddenLayer) -> Iterator[None]:
-    """ValueError where a network does not run once a layer has fewer units."""
+def fixed_width_is_an_error(layer: HiddenLayer) -> Iterator[None]:
+    """Raises ValueError where a network does not run once a layer has fewer units."""
     try:
         yield
     except RuntimeError as problem:
         raise ValueError(
             f"with fewer units in {layer.name} the network no longer runs ({problem}): its "
-            "forward has the old width written into it"
+            "forward has the old width written into it. Let the forward read the width off its "
+            "input, as x.flatten(1) or x.view(len(x), -1) do"
         ) from problem

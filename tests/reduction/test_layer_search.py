@@ -1,4 +1,4 @@
-"""The layers that tracing finds, and the reason for every layer that is left alone."""
+"""`find_layers`: the hidden layers of a network, and the reason for each layer that is none."""
 
 import pytest
 import torch
@@ -16,7 +16,7 @@ OUTPUT = "its units are the network's output"
 
 
 class Net(nn.Module):
-    """Named modules, and a forward given as a function of them and the input."""
+    """Named modules, and a forward that is given as a function of them and the input."""
 
     def __init__(self, forward, **modules):
         super().__init__()
@@ -29,7 +29,7 @@ class Net(nn.Module):
 
 
 class Step(nn.Module):
-    """A function as a module; a module stays what it is."""
+    """A function as a module; a module stays one."""
 
     def __new__(cls, function):
         return function if isinstance(function, nn.Module) else super().__new__(cls)
@@ -95,7 +95,7 @@ def post_activation() -> Net:
 def pre_activation() -> Net:
     """x + conv2(relu(bn2(conv1(relu(bn1(x)))))) twice over, the first with a convolved shortcut.
 
-    What the first block reads is the stem's alone, so that its batch norm belongs to the stem.
+    The first block reads the stem only, so that its batch norm belongs to the stem.
     """
 
     def forward(n, x):
@@ -144,7 +144,7 @@ def tied() -> nn.Sequential:
 
 
 class Scaled(nn.Conv2d):
-    """Not PyTorch's convolution, though it is one."""
+    """A convolution with a forward of its own."""
 
     def forward(self, x):
         return 2.0 * super().forward(x)
@@ -191,11 +191,11 @@ NETWORKS = {
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_every_layer_is_found_or_told_why_not(name):
+def test_every_layer_is_found_or_has_a_reason(name):
     make, x = NETWORKS[name]
     network = make()
     survey = find_layers(network, x)
-    made = {layer.name for layer in survey.layers if not layer.selects}
+    made = {layer.name for layer in survey.layers if not layer.residual}
     made |= {layer.depthwise for layer in survey.layers if layer.depthwise}
     kinds = (nn.Linear, *CONVOLUTIONS, nn.ConvTranspose2d)
     every = {n for n, module in network.named_modules() if isinstance(module, kinds)}
@@ -210,15 +210,15 @@ def test_combreds_network():
     assert first.readers == (("layers.1", 1),) and second.readers == (("layers.2", 1),)
     assert first.activation == second.activation == "relu"
     assert first.homogeneous and first.takes_offset
-    assert not (first.bounded or first.selects or first.last_axis or first.norm or first.depthwise)
+    assert not (first.bounded or first.residual or first.last_axis or first.norm or first.depthwise)
     assert survey.untouched == {"layers.2": OUTPUT}
 
 
 def test_layers_by_number_and_by_name():
     survey = find_layers(pre_activation(), IMAGE)
-    # Selections have no number.
+    # Residual layers have no number.
     assert [survey[i].name for i in (1, 2, 3)] == ["stem", "conv1", "conv3"]
-    assert survey["bn3"].selects and survey["conv3"] is survey[3]
+    assert survey["bn3"].residual and survey["conv3"] is survey[3]
     for number in (0, 4, -1):
         with pytest.raises(ValueError, match=rf"layer {number} .*hidden layers 1 to 3 \(stem, con"):
             survey[number]
@@ -241,7 +241,7 @@ def test_layers_by_number_and_by_name():
         lambda x: x.flatten(1).contiguous(),
     ],
 )
-def test_behind_a_flatten_a_unit_has_all_its_positions(flatten):
+def test_behind_a_flatten_a_unit_has_several_inputs(flatten):
     layer = find_layers(flattened(flatten, 32), IMAGE)["conv"]
     assert layer.readers == (("read", 4),) and layer.units == 8 and layer.takes_offset
 
@@ -258,7 +258,7 @@ def test_behind_a_flatten_a_unit_has_all_its_positions(flatten):
         lambda x: torch.mean(x, dim=(2, 3), keepdim=True),
     ],
 )
-def test_pooling_to_one_position(pool):
+def test_behind_global_pooling_a_unit_has_one_input(pool):
     network = flattened(nn.Sequential(Step(pool), nn.Flatten()), 8)
     assert find_layers(network, IMAGE)["conv"].readers == (("read", 1),)
 
@@ -363,14 +363,14 @@ def test_dropout_is_passed_through(pass_on):
         (lambda x: x.view(2, 8, 4, 16), "reshapes"),
     ],
 )
-def test_what_is_not_known_is_left_alone(function, reason):
+def test_layers_before_unknown_operations_are_left_alone(function, reason):
     with pytest.raises(ValueError, match=f"layer conv cannot be reduced: .*{reason}"):
         find_layers(through(function), IMAGE)["conv"]
 
 
 @pytest.mark.parametrize("axis", [1, -3])
 def test_a_mean_over_units_is_not_one_over_pixels(axis):
-    # As many rows of pixels as units: shapes alone do not tell.
+    # As many rows of pixels as units: the shapes do not distinguish them.
     network = through(lambda x: x.mean(axis), read=nn.Conv1d(8, 4, 1))
     assert "mixes units" in find_layers(network, IMAGE).untouched["conv"]
     network = flattened(lambda x: x.flatten(1).mean(-1, keepdim=True), 1)
@@ -395,7 +395,7 @@ def test_batch_norm_behind_the_producer():
     [
         (nn.ReLU(), nn.BatchNorm2d(8)),
         (nn.BatchNorm2d(8), nn.BatchNorm2d(8), nn.ReLU()),
-        # The maximum of negative multiples is that of no multiple.
+        # A maximum does not commute with negative multiples.
         (nn.MaxPool2d(2), nn.BatchNorm2d(8), nn.ReLU()),
         (nn.AvgPool2d(3, padding=1), nn.BatchNorm2d(8), nn.ReLU()),
     ],
@@ -404,13 +404,13 @@ def test_a_batch_norm_that_is_not_part_of_the_weights_breaks_homogeneity(parts):
     network = nn.Sequential(nn.Conv2d(3, 8, 3), *parts, nn.Conv2d(8, 2, 1))
     layer = find_layers(network, IMAGE)["0"]
     assert not layer.homogeneous
-    # All batch norms lose the same channels; the first is folded if it comes first of all.
+    # All batch norms are carriers; the first is folded if it is right behind the convolution.
     norms = [str(i) for i, part in enumerate(parts, 1) if isinstance(part, nn.BatchNorm2d)]
     assert layer.carriers == ("0", *norms)
     assert layer.norm == ("1" if isinstance(parts[0], nn.BatchNorm2d) else "")
 
 
-def test_an_average_before_the_batch_norm_does_not():
+def test_average_pooling_before_the_batch_norm_keeps_homogeneity():
     network = nn.Sequential(
         nn.Conv2d(3, 8, 3), nn.AvgPool2d(2), nn.BatchNorm2d(8), nn.ReLU(), nn.Conv2d(8, 2, 1)
     )
@@ -418,7 +418,7 @@ def test_an_average_before_the_batch_norm_does_not():
     assert layer.homogeneous and layer.norm == "2"
 
 
-def test_a_batch_norm_behind_a_flatten_is_not_the_units():
+def test_a_layer_with_a_batch_norm_behind_a_flatten_is_left_alone():
     network = nn.Sequential(
         nn.Conv2d(3, 8, 3), nn.Flatten(), nn.BatchNorm1d(288), nn.Linear(288, 2)
     )
@@ -434,11 +434,11 @@ def test_a_depthwise_block(norm, activation):
     assert layer.depthwise == ("4" if norm else "3") and layer.norm == ("2" if norm else "")
     assert layer.readers == ((("7" if norm else "5"), 1),)
     assert layer.bounded is (activation is nn.ReLU6) and layer.homogeneous
-    assert layer.takes_offset  # what the depthwise layer pads comes before what its readers read
+    assert layer.takes_offset  # the depthwise layer pads before the readers
     assert survey["0"].readers == (("1", 1),) and survey["0"].takes_offset
 
 
-def test_a_batch_norm_behind_the_activation_behind_a_depthwise_layer_is_not_part_of_it():
+def test_a_batch_norm_behind_the_second_activation_of_a_depthwise_block_is_not_folded():
     network = nn.Sequential(nn.Conv2d(3, 8, 1), nn.ReLU(), nn.Conv2d(8, 8, 3, groups=8), nn.ReLU(),
                             nn.BatchNorm2d(8), nn.Conv2d(8, 2, 1))  # fmt: skip
     layer = find_layers(network, IMAGE)["0"]
@@ -454,21 +454,21 @@ def test_two_depthwise_layers_in_a_row_are_left_alone():
     assert "units that are left alone" in survey.untouched["1"]
 
 
-def test_a_depthwise_multiplier_is_a_grouped_convolution():
+def test_a_depthwise_convolution_with_a_multiplier_is_a_grouped_convolution():
     network = nn.Sequential(nn.Conv2d(3, 8, 1), nn.Conv2d(8, 16, 3, groups=8), nn.Conv2d(16, 2, 1))
     survey = find_layers(network, IMAGE)
     assert survey.untouched == {"0": "1, which reads it, is a grouped convolution",
                                 "1": "grouped convolution", "2": OUTPUT}  # fmt: skip
 
 
-def test_a_grouped_convolution_and_what_it_reads_are_left_alone():
+def test_a_grouped_convolution_and_the_layer_before_it_are_left_alone():
     survey = find_layers(grouped(), IMAGE)
     assert [layer.name for layer in survey.layers] == ["4"]
     assert survey.untouched["2"] == "grouped convolution"
     assert "grouped convolution" in survey.untouched["0"]
 
 
-def test_branches_are_all_readers():
+def test_all_branches_are_readers():
     def forward(n, x):
         a = torch.relu(n.conv(x))
         return n.one(a).mean((2, 3)) + n.two(a).mean((2, 3)) + n.three(a.flatten(1))
@@ -483,7 +483,7 @@ def test_branches_are_all_readers():
     assert all("residual sum" in survey.untouched[name] for name in ("one", "two", "three"))
 
 
-def test_branches_of_different_activations_have_none_in_common():
+def test_branches_with_different_activations_have_the_activation_other():
     network = between(lambda n, x: n.other(x) + torch.relu(x), other=nn.Conv2d(8, 8, 1))
     assert "residual sum" in find_layers(network, IMAGE).untouched["conv"]
     read = nn.Conv2d(8, 4, 1)
@@ -493,13 +493,13 @@ def test_branches_of_different_activations_have_none_in_common():
     assert layer.activation == "other" and layer.homogeneous
 
 
-def test_a_batch_norm_on_one_of_several_branches_is_a_selection():
+def test_a_batch_norm_on_one_of_several_branches_is_a_residual_layer():
     network = Net(lambda n, x: (lambda a: n.one(torch.relu(n.norm(a))) * n.two(a))(n.conv(x)),
                   conv=nn.Conv2d(3, 8, 1), norm=nn.BatchNorm2d(8), one=nn.Conv2d(8, 4, 1),
                   two=nn.Conv2d(8, 4, 1))  # fmt: skip
     survey = find_layers(network, IMAGE)
     assert "several branches" in survey.untouched["conv"]
-    assert [(layer.name, layer.selects) for layer in survey.layers] == [("norm", True)]
+    assert [(layer.name, layer.residual) for layer in survey.layers] == [("norm", True)]
 
 
 def test_post_activation_blocks():
@@ -515,7 +515,7 @@ def test_pre_activation_blocks():
     survey = find_layers(pre_activation(), IMAGE)
     hidden = {layer.name: layer for layer in survey.layers}
     assert list(hidden) == ["stem", "conv1", "bn3", "conv3", "bn5"]
-    assert [name for name, layer in hidden.items() if layer.selects] == ["bn3", "bn5"]
+    assert [name for name, layer in hidden.items() if layer.residual] == ["bn3", "bn5"]
     assert set(hidden["stem"].readers) == {("short", 1), ("conv1", 1)}
     assert hidden["stem"].norm == "bn1" and not hidden["stem"].takes_offset
     assert hidden["bn3"].readers == (("conv3", 1),) and hidden["bn3"].takes_offset
@@ -528,20 +528,20 @@ def test_pre_activation_blocks():
     "affine, activation, found",
     [(True, nn.ReLU(), ["norm"]), (False, nn.ReLU(), []), (True, nn.Identity(), [])],
 )
-def test_a_stream_is_selected_from_by_an_affine_norm_with_an_activation(affine, activation, found):
+def test_a_residual_layer_has_an_affine_batch_norm_and_an_activation(affine, activation, found):
     network = Net(lambda n, x: (lambda a: n.one(n.act(n.norm(a))) * n.two(a))(n.conv(x)),
                   conv=nn.Conv2d(3, 8, 1), norm=nn.BatchNorm2d(8, affine=affine), act=activation,
                   one=nn.Conv2d(8, 4, 1), two=nn.Conv2d(8, 4, 1))  # fmt: skip
     assert [layer.name for layer in find_layers(network, IMAGE).layers] == found
 
 
-def test_a_selection_is_found_again():
+def test_a_residual_layer_with_a_selection_is_found_again():
     norm = nn.Sequential(ChannelSelection(torch.tensor([0, 2, 5])), nn.BatchNorm2d(3))
     network = Net(lambda n, x: (lambda a: n.one(torch.relu(n.norm(a))) * n.two(a))(n.conv(x)),
                   conv=nn.Conv2d(3, 8, 1), norm=norm, one=nn.Conv2d(3, 4, 1),
                   two=nn.Conv2d(8, 4, 1))  # fmt: skip
     layer = find_layers(network, IMAGE)["norm.1"]
-    assert layer.selects and layer.units == 3 and layer.readers == (("one", 1),)
+    assert layer.residual and layer.units == 3 and layer.readers == (("one", 1),)
 
 
 def test_concatenated_layers_are_left_alone():
@@ -583,7 +583,7 @@ def test_concatenated_layers_are_left_alone():
         ),
     ],
 )  # fmt: skip
-def test_weights_that_are_not_the_layers_own_are_left_alone(network, reasons):
+def test_layers_with_shared_or_parametrised_weights_are_left_alone(network, reasons):
     untouched = find_layers(network(), IMAGE).untouched
     for name, reason in reasons.items():
         assert reason in untouched[name], untouched
@@ -598,28 +598,28 @@ def test_linear_layers_on_sequences():
     assert "another axis" in find_layers(network, torch.zeros(2, 5, 8)).untouched["0"]
 
 
-def test_readers_of_positions_are_not_readers_of_units():
+def test_layers_whose_positions_are_read_as_units_are_left_alone():
     network = nn.Sequential(nn.Conv2d(3, 8, 1), nn.ReLU(), nn.Linear(8, 2))
     assert "2 reads positions" in find_layers(network, IMAGE).untouched["0"]
     network = nn.Sequential(nn.Linear(8, 5), nn.ReLU(), nn.Conv2d(3, 2, 1))
     assert "2 reads positions" in find_layers(network, IMAGE).untouched["0"]
 
 
-def test_an_example_without_a_batch_axis_is_not_misread():
+def test_an_example_without_a_batch_axis_is_recognised():
     network = nn.Sequential(nn.Conv2d(3, 8, 1), nn.ReLU(), nn.Conv2d(8, 2, 1), nn.ReLU(),
                             nn.Conv2d(2, 2, 1))  # fmt: skip
     survey = find_layers(network, IMAGE[0])
     assert survey.layers == [] and "give an example (n, ...)" in survey.untouched["0"]
 
 
-def test_one_dimension_and_three():
+def test_convolutions_of_one_and_three_dimensions():
     for conv, norm, size in ((nn.Conv1d, nn.BatchNorm1d, 1), (nn.Conv3d, nn.BatchNorm3d, 3)):
         network = nn.Sequential(conv(3, 8, 2), norm(8), nn.ReLU(), conv(8, 2, 2))
         layer = find_layers(network, torch.zeros(2, 3, *[4] * size))["0"]
         assert layer.norm == "1" and layer.readers == (("3", 1),)
 
 
-def test_the_order_is_that_of_the_data_not_of_the_names():
+def test_layers_are_in_the_order_of_the_data():
     network = Net(lambda n, x: n.a(torch.relu(n.c(torch.relu(n.b(x))))),
                   a=nn.Conv2d(3, 3, 1), b=nn.Conv2d(3, 3, 1), c=nn.Conv2d(3, 3, 1))  # fmt: skip
     assert [layer.name for layer in find_layers(network, IMAGE).layers] == ["b", "c"]
@@ -632,7 +632,7 @@ def test_the_order_is_that_of_the_data_not_of_the_names():
         lambda x: torch.stack([row for row in x]),
     ],
 )
-def test_a_forward_that_looks_at_values_cannot_be_traced(function):
+def test_a_forward_that_branches_on_values_is_refused(function):
     with pytest.raises(ValueError, match="Net cannot be traced by torch.fx .*must not branch"):
         find_layers(through(function), IMAGE)
 
@@ -640,11 +640,11 @@ def test_a_forward_that_looks_at_values_cannot_be_traced(function):
 def test_an_example_that_does_not_fit_is_refused(capfd):
     with pytest.raises(ValueError, match=r"does not run on an example_input of shape \(2, 3\)"):
         find_layers(Network([6, 5, 4]), torch.zeros(2, 3))
-    assert capfd.readouterr() == ("", "")  # one error, no tracebacks besides
+    assert capfd.readouterr() == ("", "")  # one error and no output
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_the_network_is_left_as_it_was(drawn, fails):
+def test_the_network_is_not_modified(drawn, fails):
     network = drawn(pre_activation()).train()
     network.bn3.eval()  # frozen, as in fine-tuning
     network.bn3.weight.requires_grad_(False)

@@ -1,0 +1,108 @@
+"""The artefacts of a run: where each lies, and what it depends on.
+
+Takes a `Run`; gives an `Artefact`. The settings that an artefact depends on stand here and nowhere
+else. Whether a file that is there may be used is asked of its `Artefact`.
+"""
+
+from dataclasses import asdict
+
+from combred import data
+from combred.config import TrainingSettings
+from combred.dataset.sampling import provenance
+from combred.dataset.segment_sampling import SegmentSampler
+from combred.pipeline.artefact import Artefact, plain
+from combred.pipeline.run import Run
+from combred.records import digest
+from combred.reduction import stage_table
+from combred.training.progress import outcome_settings
+from combred.validation.acceptance import AcceptanceCriteria
+
+
+def states(run: Run) -> Artefact:
+    """states.h5: the labelled states."""
+    s = run.settings
+    inputs = provenance(s.sampling, s.chemistry, s.dt, s.seed)
+    return Artefact(run.path("states.h5"), plain(inputs))
+
+
+def segment_sampler(run: Run) -> SegmentSampler:
+    """The sampler of the trajectory segments, of which the trainings of this run use all."""
+    s = run.settings
+    return SegmentSampler(run.mechanism, s.segments, s.sampling, s.chemistry, s.dt, s.seed)
+
+
+def segments(run: Run) -> Artefact:
+    """segments.h5: the trajectory segments."""
+    return Artefact(run.path("segments.h5"), plain(segment_sampler(run).provenance))
+
+
+def _training(run: Run, settings: TrainingSettings) -> dict:
+    """What a training depends on besides the states: its settings, and segments if it uses any."""
+    marched = {"segments": segments(run).inputs} if settings.rollout_share else {}
+    return outcome_settings(settings) | marched
+
+
+def trained_network(run: Run) -> Artefact:
+    """stage0.safetensors where it is trained here."""
+    s = run.settings
+    inputs = {"network": asdict(s.network), "training": _training(run, s.training_settings)}
+    return Artefact(run.weights(0), plain({"states": states(run).inputs, **inputs}))
+
+
+def shipped_network(run: Run, name: str) -> Artefact:
+    """stage0.safetensors where it is the model `name` that comes with combred."""
+    made = {"shipped": name, "digest": shipped_digest(name), "states": states(run).inputs}
+    return Artefact(run.weights(0), plain(made))
+
+
+def shipped_digest(name: str) -> str:
+    """The digest of the file of a model that comes with combred."""
+    return digest(data.FOLDER / "models" / f"{name}.safetensors")
+
+
+def reduced_network(run: Run, stage: int) -> Artefact:
+    """stageN.safetensors of a stage after stage 0; stage N - 1 has to be there."""
+    s, r = run.settings, run.settings.reduction
+    row = stage_table(r)[stage - 1]
+    if r.criteria:
+        how = {"method": r.method, "limits": r.limits, "criteria": criteria(run)}
+    elif row.layer:
+        how = {"layer": row.layer, "threshold": row.threshold}
+    else:
+        how = {"method": row.method, "parameters": row.parameters}
+    inputs = {
+        "parent": digest(run.weights(stage - 1)),
+        **how,
+        "compensation": r.compensation,
+        "retraining": _training(run, s.retraining_settings),
+    }
+    return Artefact(run.weights(stage), plain(inputs))
+
+
+def criteria(run: Run) -> dict:
+    """What CVODE's answers to the cases of the acceptance criteria depend on."""
+    s = run.settings
+    cases = AcceptanceCriteria.of(s.reduction, s.validation).cases()
+    return plain({"cases": cases, "burnt_time": s.validation.burnt_time, **_by_cvode(run)})
+
+
+def ignitions(run: Run) -> Artefact:
+    """validation.h5: the ignitions of every stage and of CVODE."""
+    v = run.settings.validation
+    cases = {"T0": v.T0, "phi": v.phi, "p": v.p, "burnt_time": v.burnt_time}
+    return Artefact(run.path("validation.h5"), plain({"validation": cases, **_by_cvode(run)}))
+
+
+def flames(run: Run) -> Artefact:
+    """flames.h5: the flames of every stage and of CVODE; inputs {} where none are asked for."""
+    v = run.settings.validation
+    cases = {"flame_phi": v.flame_phi, "flame_T": v.flame_T, "p": v.p}
+    inputs = {"validation": cases, **_by_cvode(run)} if v.flame_phi else {}
+    return Artefact(run.path("flames.h5"), plain(inputs))
+
+
+def _by_cvode(run: Run) -> dict:
+    """What every integration by CVODE depends on."""
+    s = run.settings
+    mixture = {"fuel": s.sampling.fuel, "oxidizer": s.sampling.oxidizer}
+    return {"chemistry": asdict(s.chemistry), "dt": s.dt, **mixture}

@@ -1,0 +1,98 @@
+"""Ship networks of a run with combred: copy them, with their cards, into combred.data.
+
+    python -m combred.pipeline.ship runs/NAME STAGE:MODEL [STAGE:MODEL ...] [trust=FILE]
+
+Takes a validated run folder; writes models/MODEL.safetensors and its card, MODEL.json, with the
+accuracy that validation.json has for this very file, and renews SHA256SUMS. trust=FILE: the result
+of benchmarks/trust.py (benchmarks/results/trust.json), from which a card takes how many bad steps
+the error estimate of its model detects. Prints a line for each model.
+"""
+
+import hashlib
+import shutil
+import sys
+from pathlib import Path
+
+from combred.chemistry.mechanism import load_mechanism
+from combred.records import digest, read_json, write_bytes, write_json
+from combred.surrogate.card import describe_accuracy, describe_training, make_card
+from combred.surrogate.shipped import FOLDER
+from combred.surrogate.storage import load_surrogate, mechanism_of
+
+
+def ship(run: Path, stage: int, name: str, folder: Path, trust: Path | None = None) -> str:
+    """Copy the network of a stage of a run into `folder` as the model `name`, and write its card.
+    `trust`: the file with its trust figures, if any. Returns a line that describes the model.
+
+    Raises ValueError if the network has not been validated as it is.
+    """
+    weights, validation = run / f"stage{stage}.safetensors", read_json(run / "validation.json")
+    measured = validation.get("stages", {}).get(f"stage{stage}")
+    if measured is None or validation["networks"][f"stage{stage}"] != digest(weights):
+        raise ValueError(
+            f"{weights} has not been validated as it is: run `python -m combred.pipeline "
+            f"run={run.name} stage={stage} only=validate` with the settings of the run"
+        )
+    mechanism = load_mechanism(mechanism_of(weights))
+    surrogate = load_surrogate(weights, mechanism)
+    settings, rows = read_json(run / "settings.json"), read_json(run / "sample.json")["rows"]
+    start = read_json(run / "train.json").get("shipped", "scratch")
+    card = make_card(
+        surrogate,
+        mechanism,
+        describe_accuracy(measured, validation["inputs"]),
+        describe_training(settings, mechanism, stage, rows, start),
+        trust_of(digest(weights), trust) if trust else None,
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(weights, folder / f"{name}.safetensors")
+    write_json(folder / f"{name}.json", card)
+    error = measured["delay_error"]
+    return (
+        f"{name}: {measured['weights']:,} weights, delay error {100 * error['median']:.2f} / "
+        f"{100 * error['worst']:.2f} % (median / worst)"
+    )
+
+
+def trust_of(file: str, measured: Path) -> dict | None:
+    """The trust figures of the network with the digest `file`, for its card; None if there are
+    none. `measured`: the result of benchmarks/trust.py."""
+    found = read_json(measured)
+    for row in found.get("rows", []):
+        if row["file"] == file:
+            groups = {name: row[name]["trust"] for name in ("as trained", "beyond")}
+            limits = {limit: shares["usual"] for limit, shares in row["roc"].items()}
+            of_states = {"states": row["states"], "bad_if_error_exceeds": found["bad"]}
+            return of_states | groups | {"limit_of_closure_error": limits}
+    return None
+
+
+def write_checksums(data: Path) -> None:
+    """Write SHA256SUMS of all mechanisms and models in the data folder, as `sha256sum` reads it."""
+    files = [
+        path for part in ("mechanisms", "models") for path in sorted((data / part).glob("*.*"))
+    ]
+    lines = [
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(data)}\n"
+        for path in files
+    ]
+    write_bytes(data / "SHA256SUMS", "".join(lines).encode())
+
+
+def main(arguments: list[str]) -> None:
+    """The command; see the module."""
+    given = [argument for argument in arguments if not argument.startswith("trust=")]
+    trust = [Path(argument[6:]) for argument in arguments if argument.startswith("trust=")]
+    if len(given) < 2 or len(trust) > 1:
+        sys.exit(__doc__)
+    for path in trust:
+        if not path.is_file():
+            sys.exit(f"there is no file {path}: run `python -m benchmarks.trust`, which writes it")
+    for pair in given[1:]:
+        stage, _, name = pair.partition(":")
+        print(ship(Path(given[0]), int(stage), name, FOLDER, trust[0] if trust else None))
+    write_checksums(FOLDER.parent)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

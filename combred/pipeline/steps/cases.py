@@ -1,0 +1,95 @@
+"""Ignitions and flames of a run: CVODE's, computed once, and each network's in the same cases.
+
+Takes cases and surrogates; writes validation.h5, flames.h5 and those of a search, and hands on the
+results. A file holds a group for CVODE and one for each network; what it was made with stands in
+it, and a group of the same cases and the same network is not computed again.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactor import Advance
+from combred.pipeline.artefact import Artefact
+from combred.pipeline.console import progress
+from combred.pipeline.run import Run
+from combred.simulation import flame, ignition
+from combred.surrogate.surrogate import Surrogate
+from combred.threads import one_thread
+from combred.validation import timing
+from combred.validation.storage import read_flames, read_rollouts, write_flames, write_rollouts
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of case: its name, its file's reader and writer, CVODE's answer to the cases, and the
+    answer of another `Advance` from the same initial states."""
+
+    name: str
+    read: Callable[[Path, Mechanism], tuple[dict[str, list], dict]]
+    write: Callable[[Path, dict[str, list], Mechanism, dict], None]
+    reference: Callable[..., list]
+    follow: Callable[..., list]
+
+
+FLAME_MARCH = flame.FlameMarch()
+
+
+def reference_ignitions(run: Run, cases: list | None, bar: Callable) -> list:
+    """CVODE's ignitions."""
+    return ignition.reference(*run.reference_task, bar, cases)
+
+
+def follow_ignitions(run: Run, solver: Advance, references: list, bar: Callable) -> list:
+    """The ignitions of a surrogate, from the initial states of the references."""
+    return ignition.follow(solver, run.settings.dt, references, bar)
+
+
+def reference_flames(run: Run, cases: list | None, bar: Callable) -> list:
+    """CVODE's flames."""
+    return flame.reference(*run.reference_task, bar, cases, FLAME_MARCH)
+
+
+def follow_flames(run: Run, solver: Advance, references: list, bar: Callable) -> list:
+    """The flames of a surrogate, from the profiles of the references."""
+    return flame.follow(run.mechanism, solver, run.settings.dt, references, FLAME_MARCH, bar)
+
+
+IGNITIONS = Kind("ignitions", read_rollouts, write_rollouts, reference_ignitions, follow_ignitions)
+FLAMES = Kind("flames", read_flames, write_flames, reference_flames, follow_flames)
+
+
+def answers(
+    run: Run,
+    kind: Kind,
+    artefact: Artefact,
+    surrogates: dict[str, Surrogate],
+    networks: dict[str, str],
+    cases: list | None = None,
+) -> dict[str, list]:
+    """The answers of CVODE ("cvode") and of each surrogate, by name, to the cases.
+
+    networks: the digest of each surrogate's network, by name. cases: those of the validation's
+    settings where None.
+    """
+    path, mechanism = artefact.path, run.mechanism
+    stored, made_with = kind.read(path, mechanism)
+    inputs: dict = {"cases": artefact.inputs, "networks": {}}
+    groups: dict[str, list] = {}
+    if made_with.get("cases") == artefact.inputs:
+        known = made_with["networks"]
+        inputs["networks"] = {k: v for k, v in known.items() if networks.get(k) == v}
+        groups = {name: stored[name] for name in ("cvode", *inputs["networks"])}
+    else:
+        with progress(f"{kind.name} with CVODE") as bar:
+            groups["cvode"] = kind.reference(run, cases, bar)
+        kind.write(path, groups, mechanism, inputs)
+    for name, surrogate in surrogates.items():
+        if name not in groups:
+            with progress(f"{kind.name} of {name}") as bar, one_thread():
+                solver = timing.scripted(surrogate)
+                groups[name] = kind.follow(run, solver, groups["cvode"], bar)
+            inputs["networks"][name] = networks[name]
+            kind.write(path, groups, mechanism, inputs)
+    return groups

@@ -1,0 +1,113 @@
+"""The networks of a run on disk: loaded, if they were made with the settings of now.
+
+train.json says how stage 0 was made, reduce.json how the later stages were.
+"""
+
+from combred.pipeline import artefacts
+from combred.pipeline.run import Run
+from combred.pipeline.start import starting_point
+from combred.pipeline.steps.sample import load_data, load_segments
+from combred.records import read_json, write_json
+from combred.surrogate.storage import load_surrogate
+from combred.surrogate.surrogate import Surrogate
+
+
+def load_surrogates(run: Run) -> list[Surrogate]:
+    """The surrogates of stages 0, 1, ... up to the one asked for, from the run folder.
+
+    Raises FileNotFoundError where one is missing, ValueError where it has other settings.
+    """
+    return [load_first(run), *(load_reduced(run, i) for i in range(1, run.settings.stage + 1))]
+
+
+def load_reduced(run: Run, stage: int) -> Surrogate:
+    """The surrogate of a stage after stage 0. Raises ValueError where it has other settings."""
+    surrogate = load_stage(run, stage)
+    stored = read_entry(run, stage).get("inputs")
+    if stored is None:
+        raise ValueError(
+            f"reduce.json does not say how {run.weights(stage)} was made: delete that network, "
+            "and the pipeline makes it again"
+        )
+    artefacts.reduced_network(run, stage).require(stored)
+    return surrogate
+
+
+def load_first(run: Run) -> Surrogate:
+    """The surrogate of stage 0. Raises ValueError where it was made with other settings.
+
+    A network that was trained here, with these settings, is also what start=shipped accepts.
+    """
+    surrogate = load_stage(run, 0)
+    stored = read_json(run.path("train.json")).get("inputs")
+    if stored is None:
+        raise ValueError(
+            f"train.json does not say how {run.weights(0)} was made: delete both, and the "
+            "pipeline makes them again"
+        )
+    if "shipped" not in stored:
+        artefacts.trained_network(run).require(stored)
+        return surrogate
+    name, why_not = start_of(run)
+    then = stored["shipped"]
+    if then == name and stored["digest"] == artefacts.shipped_digest(name):
+        artefacts.shipped_network(run, name).require(stored)
+        return surrogate
+    if name:
+        now = f"{name} of this version, another network"
+    else:
+        now = f"one that is trained ({why_not})"
+    raise ValueError(
+        f"{run.weights(0)} is {then}, which came with combred; now asked for is {now}. Give the "
+        "settings of before again, name another run with run=NAME, or delete stage*.safetensors "
+        f"(and search/, if there) in {run.folder}: the states stay."
+    )
+
+
+def load_stage(run: Run, stage: int) -> Surrogate:
+    """The surrogate of a stage as it is on disk. Raises ValueError where its dt is another."""
+    surrogate = load_surrogate(run.weights(stage), run.mechanism)
+    if surrogate.dt != run.settings.dt:
+        raise ValueError(
+            f"{run.weights(stage)} advances by dt = {surrogate.dt} s, but dt = "
+            f"{run.settings.dt} s is asked for. Give dt={surrogate.dt}, or another run=NAME."
+        )
+    return surrogate
+
+
+def start_of(run: Run) -> tuple[str, str]:
+    """The name of the shipped model that is stage 0, "" where it is trained here; and why."""
+    if run.settings.start == "scratch":
+        return "", "start=scratch"
+    return starting_point(run.settings, run.mechanism)
+
+
+def read_entry(run: Run, stage: int) -> dict:
+    """The record of a stage in reduce.json, {} if there is none."""
+    entries = read_json(run.path("reduce.json")).get("stages", [])
+    return entries[stage - 1] if len(entries) >= stage else {}
+
+
+def write_entry(run: Run, stage: int, entry: dict) -> None:
+    """Put the record of a stage into reduce.json; those of later stages stay."""
+    entries = read_json(run.path("reduce.json")).get("stages", [])
+    entries[stage - 1 : stage] = [entry]
+    write_json(run.path("reduce.json"), {"stages": entries})
+
+
+def require_same_settings(run: Run) -> None:
+    """ValueError if any file of the run folder was made with other settings.
+
+    Asked before a command does anything: a run folder belongs to its settings.
+    """
+    if artefacts.states(run).path.exists():
+        load_data(run)
+    if run.settings.segments.steps and artefacts.segments(run).path.exists():
+        load_segments(run)
+    for stage in range(run.settings.reduction.stages + 1):
+        if not run.weights(stage).exists():
+            return  # the stages after it are made anew, or refused by their parent's digest
+        if stage:
+            load_reduced(run, stage)
+        else:
+            load_first(run)

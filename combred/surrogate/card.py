@@ -1,0 +1,220 @@
+"""The card of a model: what a user of its file has to know, as plain JSON, format 2.
+
+Takes a `Surrogate`, its measured accuracy and the settings it was made with; gives a dictionary
+that lies beside the model's file, and inside an exported one. Its keys:
+
+    format, what, versions         of this schema; what the model computes; of combred and torch
+    mechanism, mechanism_sha256, species, molecular_weights, input, units, dtype, dt
+    methods                        of the exported file, with shapes
+    range                          of T, p and every Y in training
+    network                        widths, weights, evaluations of the reaction rates
+    training                       how it was made: see `describe_training`
+    accuracy                       errors in ignitions: see `describe_accuracy`
+    trust                          how many steps of bad accuracy the error estimate detects, if
+                                   measured: see `combred.pipeline.ship`
+"""
+
+import json
+import platform
+import shlex
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+
+from combred.chemistry.mechanism import Mechanism
+from combred.config import resolve
+from combred.records import read_json
+from combred.surrogate.surrogate import Surrogate
+
+FORMAT = 2
+ACCURACY = ("all_ignite", "delay_error", "worst_case", "burnt_T_error", "peak_errors")
+SAMPLING = ("fuel", "oxidizer", "T0", "p", "phi", "flames", "flame_phi", "flame_T")
+NETWORK = ("hidden", "scales", "kinetics")
+UNITS = {"T": "K", "p": "Pa", "Y": "1", "dt": "s", "source": "1/s", "molecular_weights": "kg/kmol"}
+
+
+def make_card(
+    surrogate: Surrogate,
+    mechanism: Mechanism,
+    accuracy: dict,
+    training: dict,
+    trust: dict | None = None,
+) -> dict:
+    """The card of a surrogate. `accuracy` as `describe_accuracy`, `training` as
+    `describe_training` returns it; `trust`: measured shares, left out if None."""
+    import combred
+
+    names = list(mechanism.species_names)
+    return {
+        "format": FORMAT,
+        "what": "state dt later of an adiabatic constant-pressure reactor",
+        "mechanism": mechanism.name,
+        "mechanism_sha256": mechanism.sha256,
+        "species": names,
+        "molecular_weights": mechanism.molecular_weights.tolist(),
+        "input": ["T", "p", *(f"Y_{name}" for name in names)],
+        "units": dict(UNITS),
+        "dtype": "float64",
+        "dt": surrogate.dt,
+        "methods": _methods(surrogate),
+        "range": _training_range(surrogate, names),
+        "network": {
+            "widths": surrogate.network.widths,
+            "weights": surrogate.network.n_weights,
+            "kinetics": surrogate.transform.evaluations,
+        },
+        "training": training,
+        "accuracy": accuracy,
+        **({"trust": trust} if trust else {}),
+        "versions": {
+            "combred": combred.__version__,
+            "torch": torch.__version__,
+            "python": platform.python_version(),
+        },
+    }
+
+
+def _methods(surrogate: Surrogate) -> dict[str, str]:
+    """The methods of the exported file, all of states (n, 2 + n_species)."""
+    share, floor_Y, floor_T = surrogate.SHARE, surrogate.FLOOR_Y, surrogate.FLOOR_T
+    infinite = "a state that is not valid (finite, Y >= 0, sum Y = 1)"
+    if not surrogate.corrects_rates:
+        infinite += ", or not in_training_range"
+    return {
+        "forward(state)": "(n, 2 + n_species) [T, p, Y] -> the same, dt later",
+        "source(state)": "(n, n_species) mean dY/dt over dt",
+        "trust(state)": "(n,) bool: closure_error(state) <= 1",
+        "closure_error(state)": "(n,) error estimate: the correction by the closure (elements, "
+        f"enthalpy) over its tolerance, the larger of Y over {share:g} of the step's change of Y "
+        f"+ {floor_Y:g} and T over {share:g} of its change + {floor_T:g} K; infinity for "
+        f"{infinite}",
+        "next_state_and_error(state)": "forward and closure_error, at the cost of forward",
+        "in_training_range(state)": "(n,) bool: the state is like those of the training",
+    }
+
+
+def _training_range(surrogate: Surrogate, names: list[str]) -> dict:
+    """[lowest, highest] T [K], p [Pa] and Y of each species in training."""
+    transform, inverse = surrogate.transform, surrogate.transform.boxcox.inverse
+    ends = []
+    for v in (transform.low, transform.high):
+        Y = inverse(v[2:])
+        # A mass fraction at the floor means an absent species.
+        Y = torch.where(Y <= 1.001 * transform.boxcox.floor, 0.0, Y)
+        ends.append([*v[:2].tolist(), *Y.tolist()])
+    T, p, *Y = (list(pair) for pair in zip(*ends, strict=True))
+    return {"T": T, "p": p, "Y": dict(zip(names, Y, strict=True))}
+
+
+# -- how a model was made, and its accuracy --------------------------------------------------------
+
+
+def describe_training(
+    settings: dict, mechanism: Mechanism, stage: int, states: int, start: str
+) -> dict:
+    """How a model was made: the `command` that makes it with this `version` of combred, the
+    `states` (rows) it was trained on, its `stage`, the `start` of stage 0 ("scratch", or the name
+    of a shipped model), and the settings of `sampling` and `network` that say what the model is
+    for.
+
+    settings: all settings of the run, as in its settings.json.
+    """
+    import combred
+
+    sampling = {key: settings["sampling"][key] for key in SAMPLING}
+    return {
+        "command": command_of(settings, mechanism, stage),
+        "version": combred.__version__,
+        "states": states,
+        "stage": stage,
+        "start": start,
+        "sampling": sampling | {"fuel": mechanism.resolve_fuel(sampling["fuel"])},
+        "network": {key: settings["network"][key] for key in NETWORK},
+    }
+
+
+def describe_accuracy(measured: dict, inputs: dict) -> dict:
+    """The errors of a model in ignitions, of all that validation.json holds of a stage, and what
+    they were `measured_on`: the `inputs` of the validation."""
+    return {key: measured[key] for key in ACCURACY} | {"measured_on": inputs}
+
+
+def command_of(settings: dict, mechanism: Mechanism, stage: int) -> str:
+    """The command that makes the model of a stage: all settings that differ from the profile's,
+    except those that do not change the model."""
+    wanted = _flat(json.loads(json.dumps(settings)))
+    profile = wanted.get("profile", "default")
+    usual = _flat(json.loads(json.dumps(asdict(resolve([f"profile={profile}"])))))
+    for values in (wanted, usual):
+        values["sampling.fuel"] = mechanism.resolve_fuel(values["sampling.fuel"])
+    ignored = ["only", "workers", "profile", "run", "stage"]
+    if stage == 0:
+        ignored += [key for key in wanted if key.startswith(("reduction.", "retraining."))]
+    elif wanted.get("reduction.parameters") or wanted.get("reduction.criteria"):
+        ignored += ["reduction.layers", "reduction.thresholds"]  # the stage table is not used
+    trainings = ["training", "retraining"][: 1 + (stage > 0)]
+    if not any(wanted.get(f"{training}.rollout_share") for training in trainings):
+        ignored += [key for key in wanted if key.startswith("segments.")]
+    given = {"profile": profile, "run": wanted.get("run"), "stage": stage}
+    words = [f"{key}={value}" for key, value in given.items() if value not in ("", None)]
+    for key, value in wanted.items():
+        if key not in ignored and value != usual.get(key):
+            words.append(shlex.quote(f"{key}={_written(value)}"))
+    return " ".join(["python -m combred.pipeline", *words])
+
+
+def _flat(settings: dict, prefix: str = "") -> dict:
+    """Nested settings by dotted key."""
+    found: dict = {}
+    for key, value in settings.items():
+        nested = isinstance(value, dict)
+        found |= _flat(value, f"{prefix}{key}.") if nested else {prefix + key: value}
+    return found
+
+
+def _written(value) -> str:
+    """A setting as it is written on the command line."""
+    if isinstance(value, list):
+        return f"[{','.join(map(_written, value))}]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def read_card(path: Path) -> dict:
+    """A card on disk, in format 2; a card of format 1 is converted, without its command.
+
+    Raises FileNotFoundError if there is none, ValueError if it is damaged or of another format.
+    """
+    path = Path(path)
+    card = read_json(path)
+    if not card:
+        raise FileNotFoundError(f"there is no card at {path}")
+    if card.get("format") == FORMAT:
+        return card
+    if card.get("format") == 1:
+        return _from_format_1(card)
+    raise ValueError(
+        f"{path} is a card of format {card.get('format')!r}, and this version of combred reads "
+        f"formats 1 and {FORMAT}: update combred, or export the model again"
+    )
+
+
+def _from_format_1(card: dict) -> dict:
+    """Shipped models had all settings in their card, exported ones the provenance of the states."""
+    old = card["training"]
+    settings = old.get("settings", old.get("made_with", {}))
+    version = card.get("versions", {}).get("combred", "")
+    training = {"command": "", "version": version}
+    training |= {key: old[key] for key in ("states", "stage", "start")}
+    for part, keys in (("sampling", SAMPLING), ("network", NETWORK)):
+        known = settings.get(part, {})
+        training[part] = {key: known[key] for key in keys if key in known}
+    new = card | {"format": FORMAT, "training": training}
+    if "limit_of_doubt" in new.get("trust", {}):
+        trust = dict(new["trust"])
+        trust["limit_of_closure_error"] = trust.pop("limit_of_doubt")
+        new["trust"] = trust
+    return new

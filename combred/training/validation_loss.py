@@ -1,0 +1,54 @@
+"""The validation loss: the training loss over held-out rows, in total and for each sampler.
+
+Takes a `StateTable`, a fitted `StateTransform` and a mask of rows; gives a function of a network.
+"""
+
+import numpy as np
+import torch
+
+from combred.dataset.states import StateTable
+from combred.surrogate.network import Network
+from combred.surrogate.transform import StateTransform
+from combred.training.batches import encode, l1_loss
+
+
+class ValidationLoss:
+    """Mean loss over held-out rows, at most 20,000 of them.
+
+    `held_out` (n_rows,) bool: the rows of `table`. Raises ValueError if no row is held out.
+    """
+
+    def __init__(
+        self,
+        table: StateTable,
+        transform: StateTransform,
+        held_out: np.ndarray,
+        device: torch.device,
+    ):
+        if not held_out.any():
+            raise ValueError(
+                "no row is held out for validation, which needs states of at least two "
+                "trajectories: give a larger sampling.ignitions"
+            )
+        rows = np.flatnonzero(held_out)
+        chosen = np.zeros(table.rows, dtype=bool)
+        chosen[rows[:: max(1, len(rows) // 20_000)]] = True
+        blocks = list(table.chunks(keep=chosen))
+        encoded = [encode(transform, block) for block in blocks]
+        self.x, self.z = (torch.cat(side).to(device) for side in zip(*encoded, strict=True))
+        self.samplers = np.concatenate([block.sampler for block in blocks])
+        self.names = [str(name) for name in table.attributes["samplers"]]
+
+    def __call__(self, network: Network) -> dict:
+        """The losses of a network: "validation" of all rows, and "validation_by_sampler"."""
+        with torch.no_grad():
+            parts = [network(x) for x in self.x.split(4096)]
+            prediction = torch.cat(parts)
+            by_sampler = {}
+            for i in np.unique(self.samplers):
+                rows = torch.from_numpy(self.samplers == i).to(self.x.device)
+                by_sampler[self.names[i]] = float(l1_loss(prediction[rows], self.z[rows]))
+            return {
+                "validation": float(l1_loss(prediction, self.z)),
+                "validation_by_sampler": by_sampler,
+            }

@@ -1,0 +1,221 @@
+"""The documentation's parts that rot: links, generated tables, gallery scripts, docstrings."""
+
+import ast
+import importlib.util
+import inspect
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import combred
+from combred import config
+from docs import docstrings, tables
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [
+    *sorted(DOCS.glob("*.md")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *(ROOT / name / "README.md" for name in ("coupling", "data")),
+]
+SCRIPTS = sorted((DOCS / "gallery").glob("*.py"))
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+INCLUDE = re.compile(r"```\{include\} (\S+)")
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+# -- links -----------------------------------------------------------------------------------------
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page: its headings, as GitHub and MyST write them, and its labels."""
+    text = FENCE.sub("", page.read_text())
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    slugs = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return slugs | set(re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_point_at_files_and_headings_that_exist(page):
+    broken = []
+    for link in LINK.findall(FENCE.sub("", page.read_text())):
+        target, _, anchor = link.partition("#")
+        if "://" in target:
+            continue
+        file = page if not target else (page.parent / target).resolve()
+        if file.parent == DOCS / "examples":  # made from the gallery's scripts
+            file = DOCS / "gallery" / f"{file.stem}.py"
+        if not file.exists() or (anchor and anchor not in anchors(file)):
+            broken.append(link)
+    assert not broken
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_included_files_exist_or_are_generated(page):
+    for target in INCLUDE.findall(page.read_text()):
+        file = Path(target)
+        generated = file.parent.name == "generated" and file.stem in tables.TABLES
+        assert generated or (page.parent / file).is_file(), target
+
+
+def test_every_generated_table_is_on_a_page():
+    included = {t for page in PAGES for t in INCLUDE.findall(page.read_text())}
+    assert {f"generated/{name}.md" for name in tables.TABLES} <= included
+
+
+# -- commands and settings -------------------------------------------------------------------------
+
+CURRENT = [page for page in PAGES if page.parent == DOCS and page.name != "findings.md"]
+SECTIONS = "|".join(section for section in tables.sections() if section != tables.GENERAL)
+
+
+def commands() -> list[str]:
+    """Arguments of the pipeline that the pages show, in fences and as code in sentences."""
+    text = "\n".join(page.read_text().replace("\\\n", " ") for page in CURRENT)
+    fences = re.findall(r"^python -m combred\.pipeline ([^#\n]+)", text, re.MULTILINE)
+    spans = re.findall(r"`(\"?[a-z.A-Z0_]+=[^`]+)`", FENCE.sub("", text))
+    return sorted({line.strip() for line in (*fences, *spans)})
+
+
+@pytest.mark.parametrize("arguments", commands())
+def test_shown_commands_are_understood(arguments):
+    words = [word for word in shlex.split(arguments) if word != "--help"]
+    if any(word.partition("=")[0] not in config.keys() for word in words):
+        assert re.match(r"(key|method|TRITON_INTERPRET)=", words[0]), "no such setting"
+    elif not re.search(r"=(NAME|N)\b", arguments):
+        config.resolve(words)
+
+
+@pytest.mark.parametrize("page", [*CURRENT, ROOT / "CONTRIBUTING.md"], ids=name_of)
+def test_settings_named_in_the_text_exist(page):
+    named = re.findall(rf"(?<![\w./])((?:{SECTIONS})\.(?!json|h5|py|md)\w+)", page.read_text())
+    assert not {key for key in named if key not in config.keys()}
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
+def cells(line: str) -> int:
+    """The number of cells of a line of a Markdown table."""
+    return len(re.split(r"(?<!\\)\|", line.strip())) - 2
+
+
+@pytest.mark.parametrize("name", tables.TABLES)
+def test_tables_are_whole(name):
+    text = tables.TABLES[name]()
+    for block in re.split(r"\n\n+", text.strip()):
+        lines = block.splitlines()
+        if lines[0].startswith("|"):
+            assert len(lines) > 2
+            assert {cells(line) for line in lines} == {cells(lines[0])}
+    assert "nan" not in text.lower().split() and "None" not in text
+
+
+def test_every_setting_is_on_the_settings_page():
+    text, defaults = tables.settings_table(), config.resolve([])
+    for key, item in config.keys().items():
+        row = next(line for line in text.splitlines() if line.startswith(f"| `{key}` |"))
+        assert tables.plain(item.metadata["help"]) in row
+        assert tables.code(tables.shown(tables.value_of(defaults, key))) in row
+
+
+def test_every_profile_and_what_it_changes_is_on_the_settings_page():
+    text = tables.profiles_table()
+    for profile in config.PROFILES:
+        assert f"### profile={profile}\n" in text
+    smoke = text.split("### profile=smoke\n")[1].split("###")[0]
+    states = config.resolve(["profile=smoke"]).sampling.states
+    assert states != config.resolve([]).sampling.states
+    assert f"| `sampling.states` | `{states}` |" in smoke
+
+
+def test_result_tables_name_every_shipped_model():
+    for name in ("models", "delays", "burnt", "flames", "times", "trust"):
+        text = tables.TABLES[name]()
+        assert all(f"`{model}`" in text for model in combred.models()), name
+
+
+def test_a_measured_number_stands_in_its_table():
+    (row,) = (r for r in tables.read("accuracy.json")["rows"] if r["model"] == "drm19-338k")
+    errors = row["delay"]["1300 K"]
+    shown = f"{100 * errors['mean']:.2f} / {100 * errors['worst']:.2f} %"
+    (line,) = (li for li in tables.delay_table().splitlines() if "`drm19-338k`" in li)
+    assert line.split(" | ")[3] == shown
+
+
+# -- gallery ---------------------------------------------------------------------------------------
+
+
+def test_there_are_six_scripts():
+    assert len(SCRIPTS) == 6 and all(path.name.startswith("plot_") for path in SCRIPTS)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=name_of)
+def test_gallery_scripts_are_short_and_end_in_a_picture(script):
+    text = script.read_text()
+    assert len(text.splitlines()) < 120
+    assert text.startswith('"""\n') and text.endswith("plt.show()\n")
+
+
+def exists(module: str, name: str) -> bool:
+    """Whether `from module import name` works."""
+    found = importlib.import_module(module)
+    return hasattr(found, name) or importlib.util.find_spec(f"{module}.{name}") is not None
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=name_of)
+def test_gallery_scripts_import_public_names_alone(script):
+    tree = ast.parse(script.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("combred"):
+            for alias in node.names:
+                assert "._" not in f"{node.module}.{alias.name}" and exists(node.module, alias.name)
+        if isinstance(node, ast.Import):
+            assert all(a.name == "combred" or "combred" not in a.name for a in node.names)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if node.value.id == "combred":
+                assert node.attr in combred.__all__
+
+
+# -- docstrings ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("One `a*b`, |v| and x_.", "One \\ ``a*b``\\ , \\|v\\| and x\\_."),
+        ("It solves\n\n    a = b\n\nthen stops.", "It solves\n\n::\n\n    a = b\n\nthen stops."),
+        ("Two:\n\n- one\n  more\n- two", "Two:\n\n- one more\n\n- two"),
+    ],
+)
+def test_docstrings_become_restructured_text(text, expected):
+    assert "\n".join(docstrings.to_rst(text.split("\n"))).strip() == expected
+
+
+def documented() -> list[str]:
+    """The modules on the API page."""
+    return re.findall(r"^\.\. automodule:: (\S+)$", (DOCS / "api.md").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", documented())
+def test_docstrings_of_the_api_are_read_without_a_warning(name):
+    core = pytest.importorskip("docutils.core")
+    module = importlib.import_module(name)
+    found = [module] + [
+        part
+        for thing in vars(module).values()
+        if getattr(thing, "__module__", None) == name
+        for part in (thing, *(vars(thing).values() if inspect.isclass(thing) else ()))
+    ]
+    for thing in found:
+        if not (text := getattr(thing, "__doc__", None)):
+            continue
+        source = "\n".join(docstrings.to_rst(inspect.cleandoc(text).splitlines()))
+        quiet = {"report_level": 2, "halt_level": 2, "warning_stream": False}
+        core.publish_doctree(source, settings_overrides=quiet)

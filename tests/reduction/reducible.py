@@ -1,0 +1,91 @@
+"""All reduction methods, and small networks of each kind that they reduce.
+
+from reducible import ALL_METHODS, make
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from combred.reduction import METHODS
+
+ALL_METHODS = list(METHODS)  # a method is tested by being listed in METHODS
+
+
+def linear(activation=nn.ReLU) -> nn.Module:
+    """5-16-12-4."""
+    layers = [nn.Linear(5, 16), activation(), nn.Linear(16, 12), activation(), nn.Linear(12, 4)]
+    return nn.Sequential(*layers)
+
+
+class Convolutional(nn.Module):
+    """Batch norms, a convolution that pads, pooling, flatten, and functions in forward."""
+
+    def __init__(self):
+        super().__init__()
+        self.one, self.norm1 = nn.Conv2d(2, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8)
+        self.two, self.norm2 = nn.Conv2d(8, 6, 3, padding=1), nn.BatchNorm2d(6)
+        self.three, self.four = nn.Linear(6 * 4 * 4, 10), nn.Linear(10, 3)
+
+    def forward(self, x):
+        x = F.relu(self.norm1(self.one(x)))
+        x = F.max_pool2d(F.relu(self.norm2(self.two(x))), 2)
+        return self.four(F.relu(self.three(torch.flatten(x, 1))))
+
+
+def depthwise() -> nn.Module:
+    """An expansion, a depthwise convolution and a projection, and a linear layer."""
+    return nn.Sequential(
+        *(nn.Conv2d(2, 12, 1, bias=False), nn.BatchNorm2d(12), nn.ReLU6()),
+        *(nn.Conv2d(12, 12, 3, padding=1, groups=12, bias=False), nn.BatchNorm2d(12), nn.ReLU6()),
+        *(nn.Conv2d(12, 5, 1), nn.BatchNorm2d(5), nn.ReLU()),
+        *(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 3)),
+    )
+
+
+NETWORKS = {"linear": (linear, (5,)), "convolutional": (Convolutional, (2, 8, 8))}
+NETWORKS |= {"depthwise": (depthwise, (2, 8, 8))}
+
+
+@torch.no_grad()
+def make(name: str, dtype=torch.float32, seed: int = 0) -> tuple[nn.Module, torch.Tensor]:
+    """A network with seeded weights and batch norm statistics, and 40 inputs."""
+    build, shape = NETWORKS[name]
+    network, generator = build(), torch.Generator().manual_seed(seed)
+    for module in network.modules():
+        for tensor in module.parameters(recurse=False):
+            fan = tensor[0].numel() if tensor.dim() > 1 else 4
+            tensor.normal_(0.0, (2.0 / fan) ** 0.5, generator=generator)
+        if isinstance(module, nn.BatchNorm2d):
+            module.weight.abs_().add_(0.3)
+            module.running_mean.normal_(0.0, 0.3, generator=generator)
+            module.running_var.uniform_(0.5, 2.0, generator=generator)
+    x = torch.randn(40, *shape, generator=generator)
+    return network.to(dtype).eval(), x.to(dtype)
+
+
+def flops(network: nn.Module, x: torch.Tensor) -> int:
+    """Floating-point operations for one input."""
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        network(x[:1])
+    return counter.get_total_flops()
+
+
+def parameters(network: nn.Module) -> int:
+    """Number of parameters."""
+    return sum(p.numel() for p in network.parameters())
+
+
+def state(network: nn.Module) -> dict:
+    """Copies of all tensors of a network, and the modes of its modules."""
+    modes = {name: module.training for name, module in network.named_modules()}
+    return {key: value.clone() for key, value in network.state_dict().items()} | modes
+
+
+def same(one: dict, other: dict) -> bool:
+    """Whether two states are equal bit for bit."""
+    return one.keys() == other.keys() and all(
+        torch.equal(a, other[key]) if isinstance(a, torch.Tensor) else a == other[key]
+        for key, a in one.items()
+    )

@@ -1,0 +1,60 @@
+"""CVODE's ignitions and flames of hydrogen, computed once for all tests of this folder."""
+
+import pytest
+from hydrogen import (
+    AIR,
+    CHEMISTRY,
+    FLAME,
+    FLAME_CHEMISTRY,
+    FLAME_DT,
+    FLAME_MARCH,
+    FLAMES,
+    FUEL,
+    IGNITION_DT,
+    IGNITIONS,
+    INERT,
+)
+
+from combred.simulation import flame, ignition
+
+
+@pytest.fixture(scope="session")
+def ignitions(h2o2):
+    """CVODE's rollouts of four ignitions, from two processes."""
+    calls = []
+    rollouts = ignition.reference(
+        h2o2, IGNITIONS, CHEMISTRY, IGNITION_DT, FUEL, AIR, 2, lambda *done: calls.append(done)
+    )
+    assert calls == [(i + 1, 4) for i in range(4)]
+    return rollouts
+
+
+@pytest.fixture(scope="session")
+def flames(h2o2):
+    """CVODE's flames of two mixtures, from a process (a second one would import torch, too)."""
+    calls = []
+    found = flame.reference(
+        h2o2,
+        FLAMES,
+        FLAME_CHEMISTRY,
+        FLAME_DT,
+        FUEL,
+        AIR,
+        1,
+        lambda *done: calls.append(done),
+        how=FLAME_MARCH,
+    )
+    assert calls == [(1, 2), (2, 2)]
+    return found
+
+
+@pytest.fixture(scope="session")
+def begin(h2o2):
+    """Cantera's flame of `FLAME` on 60 cells, as a start."""
+    return flame.start(h2o2, FLAME, h2o2.mixture(FUEL, AIR, FLAME.phi), 60)
+
+
+@pytest.fixture(scope="session")
+def extinct(h2o2, begin):
+    """A flame without reactions."""
+    return flame.burn(h2o2, INERT, FLAME_DT, begin, FLAME_MARCH)

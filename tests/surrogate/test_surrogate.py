@@ -1,0 +1,157 @@
+"""The surrogate: conservation by the closure, for any state and any network."""
+
+import numpy as np
+import pytest
+import torch
+
+from combred.surrogate.network import Network
+from combred.surrogate.surrogate import Surrogate
+
+DT = 1e-6
+
+
+def element_error(mechanism, out: torch.Tensor, Y: np.ndarray) -> float:
+    return np.abs((out[:, 2:].numpy() - Y) @ mechanism.elements.T).max()
+
+
+def after_transport(path) -> tuple[torch.Tensor, np.ndarray]:
+    """The path with errors as a transport step leaves them, and the normalized mass fractions."""
+    rng = np.random.default_rng(0)
+    Y = path.Y * (1.0 + 1e-4)
+    Y = np.where(Y < 1e-12, -1e-6 * rng.random(Y.shape), Y)
+    clean = Y.clip(0.0) / Y.clip(0.0).sum(axis=1, keepdims=True)
+    return torch.tensor(np.column_stack([path.T, path.p, Y])), clean
+
+
+@pytest.fixture(scope="module")
+def untrained(mechanism, transform, make_network):
+    """A surrogate with an untrained network, whose changes far exceed those of the chemistry."""
+    n = 2 + mechanism.n_species
+    return Surrogate(mechanism, DT, transform, make_network([n, 24, 16, n], output=1.0))
+
+
+def test_a_network_of_other_widths_is_refused(mechanism, transform):
+    n = 2 + mechanism.n_species
+    with pytest.raises(
+        ValueError,
+        match=rf"maps {n} inputs to the change of {n} variables.*widths \[{n}, 8, {n - 1}\]",
+    ):
+        Surrogate(mechanism, DT, transform, Network([n, 8, n - 1]))
+
+
+@torch.no_grad()
+def test_the_closure_conserves_elements_and_mass_and_keeps_Y_positive(mechanism, path, surrogate):
+    out = surrogate(path.state)
+    moved = np.abs(out[:, 2:].numpy() - path.Y).max()
+    assert moved > 1e-5  # the network predicts a change
+    assert element_error(mechanism, out, path.Y) < 1e-10  # negligible after 1e4 steps
+    assert (out[:, 2:].sum(dim=1) - 1.0).abs().max() < 1e-10
+    assert (out[:, 2:] >= 0.0).all()
+    assert torch.equal(out[:, 1], path.state[:, 1])  # pressure
+
+
+@torch.no_grad()
+def test_the_closure_holds_for_an_untrained_network(mechanism, path, untrained):
+    out = untrained(path.state)
+    assert torch.isfinite(out).all()
+    assert (out[:, 2:] >= 0.0).all()
+    assert (out[:, 2:].sum(dim=1) - 1.0).abs().max() < 1e-6  # a CFD code tolerates this
+    assert element_error(mechanism, out, path.Y) < 1e-6
+
+
+@torch.no_grad()
+def test_enthalpy_is_conserved(mechanism, path, surrogate):
+    out = surrogate(path.state).numpy()
+    gas = mechanism.solution()
+    for before, after in zip(path.state.numpy(), out, strict=True):
+        gas.TPY = before[0], before[1], before[2:]
+        h, cp = gas.enthalpy_mass, gas.cp_mass
+        gas.TPY = after[0], after[1], after[2:]
+        assert abs(gas.enthalpy_mass - h) < 1e-6 * cp  # 1e-6 K, as Thermo.temperature promises
+
+
+@torch.no_grad()
+def test_inert_species_are_copied(mechanism, path, surrogate):
+    out = surrogate(path.state)[:, 2:].numpy()
+    # Copied from the state scaled to sum 1: one rounding.
+    assert np.allclose(out[:, mechanism.inert], path.Y[:, mechanism.inert], rtol=1e-14, atol=0)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("n", [0, 1, 7])
+def test_any_number_of_states_is_advanced(path, surrogate, n):
+    state = path.state[20 : 20 + n]
+    out = surrogate(state)
+    assert out.shape == state.shape and out.dtype == torch.float64
+    # float32 products in blocks of other sizes: 1e-7 of a change of a few K and some 1e-3.
+    expected = surrogate(path.state)[20 : 20 + n]
+    assert torch.allclose(out, expected, rtol=1e-6, atol=1e-8)
+    assert surrogate.trust(state).shape == (n,)
+    assert surrogate.source(state).shape == (n, path.Y.shape[1])
+
+
+@torch.no_grad()
+def test_states_with_transport_errors_are_normalized(mechanism, path, surrogate):
+    state, clean = after_transport(path)
+    assert state[:, 2:].min() < 0.0
+    out = surrogate(state)
+    assert torch.isfinite(out).all()
+    assert (out[:, 2:] >= 0.0).all()
+    assert (out[:, 2:].sum(dim=1) - 1.0).abs().max() < 1e-10
+    assert element_error(mechanism, out, clean) < 1e-10
+    tidy = surrogate(torch.tensor(np.column_stack([path.T, path.p, clean])))
+    # Roundings of the sum may change the last float32 digit of the network's input.
+    assert torch.allclose(out, tidy, rtol=1e-6, atol=1e-8)
+
+
+@torch.no_grad()
+def test_a_prediction_of_no_change_returns_the_state(path, unchanging):
+    out = unchanging(path.state)
+    # Mass fractions below the floor of 1e-13, some twenty, are returned as the floor.
+    assert (out[:, 2:] - path.state[:, 2:]).abs().max() < 1e-10
+    assert (out[:, 0] - path.state[:, 0]).abs().max() < 1e-6  # K; heat of formation of these
+
+
+@torch.no_grad()
+def test_with_rates_a_network_output_of_zero_gives_the_quasi_steady_state_step(
+    mechanism, path, qss_transform, make_network
+):
+    n = 2 + mechanism.n_species
+    network = make_network([qss_transform.n_inputs, 8, n], output=0.0)
+    out = Surrogate(mechanism, DT, qss_transform, network)(path.state)
+    Y = path.state[:, 2:].clamp(min=1e-13)
+    change, _ = qss_transform.qss(path.state[:, 0], path.state[:, 1], Y)
+    F = qss_transform.boxcox(Y)[:, ~mechanism.inert] + change[:, 1:]
+    expected, found = qss_transform.boxcox.inverse(F), out[:, 2:][:, ~mechanism.inert]
+    # The closure changes abundant species by a few per cent, since the step does not conserve.
+    assert torch.allclose(found, expected, rtol=0.2, atol=1e-9)
+    # Where T changes, the result is closer to CVODE than the initial state is.
+    steep = torch.tensor(np.abs(path.T_next - path.T) > 1.0)
+    left = (out[steep, 0] - torch.tensor(path.T_next)[steep]).abs().sum()
+    assert left < 0.5 * (path.state[steep, 0] - torch.tensor(path.T_next)[steep]).abs().sum()
+
+
+@torch.no_grad()
+def test_source_is_the_mean_rate_of_change(path, surrogate):
+    expected = (surrogate(path.state)[:, 2:] - path.state[:, 2:]) / surrogate.dt
+    # The state is first scaled to sum 1: rounding of Y over dt.
+    assert torch.allclose(surrogate.source(path.state), expected, rtol=0, atol=1e-14 / DT)
+
+
+@torch.no_grad()
+def test_advance_equals_forward(path, surrogate):
+    T, Y = surrogate.advance(path.T, path.p, path.Y)
+    out = surrogate(path.state).numpy()
+    assert np.array_equal(T, out[:, 0]) and np.array_equal(Y, out[:, 2:])
+
+
+@torch.no_grad()
+def test_the_scripted_surrogate_agrees(path, surrogate):
+    scripted = torch.jit.script(surrogate)
+    for _ in range(3):  # TorchScript profiles the first calls and fuses later
+        out = scripted(path.state)
+    # The same operations, fused: float32 rounding of the network at most.
+    assert torch.allclose(out, surrogate(path.state), rtol=1e-6, atol=1e-8)
+    assert torch.equal(scripted.trust(path.state), surrogate.trust(path.state))
+    assert torch.allclose(scripted.source(path.state), surrogate.source(path.state), atol=1e-8 / DT)
+    assert scripted.dt == surrogate.dt

@@ -1,0 +1,95 @@
+"""The public interface: what `import combred` loads, the names that it gives, their docstrings."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import combred
+
+PACKAGE = Path(combred.__file__).parent
+MODULES = {
+    ".".join(file.relative_to(PACKAGE).with_suffix("").parts): file
+    for file in sorted(PACKAGE.rglob("*.py"))
+    if file.relative_to(PACKAGE).parts[0] != "data"
+}
+FRESH = """
+import json, sys
+import combred
+loaded = [name for name in ("torch", "cantera", "numpy", "h5py") if name in sys.modules]
+named = dir(combred)
+kinds = {name: type(getattr(combred, name)).__name__ for name in named}
+print(json.dumps([loaded, kinds]))
+"""
+
+
+@pytest.fixture(scope="module")
+def fresh() -> tuple[list[str], dict[str, str]]:
+    """Heavy modules that `import combred` loads in a new process; the type of each public name."""
+    done = subprocess.run(
+        [sys.executable, "-c", FRESH],
+        cwd=PACKAGE.parent,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return tuple(json.loads(done.stdout))
+
+
+def test_import_loads_neither_torch_nor_cantera(fresh):
+    assert fresh[0] == []
+
+
+def test_every_public_name_resolves(fresh):
+    kinds = fresh[1]
+    assert kinds.keys() == {*combred.__all__, "__version__"}
+    assert {name for name, kind in kinds.items() if kind == "module"} == {
+        "export", "flame", "ignition", "kernels", "reduction", "validation",
+    }  # fmt: skip
+    assert {kinds[name] for name in ("CVODE", "Mechanism", "Surrogate")} == {"type"}
+    functions = ("load", "load_mechanism", "load_surrogate", "models", "reduce")
+    assert {kinds[name] for name in functions} == {"function"}
+
+
+def test_modules_are_available_under_their_short_names():
+    from combred.simulation import flame, ignition
+    from combred.surrogate import export
+
+    assert (combred.flame, combred.ignition, combred.export) == (flame, ignition, export)
+    assert callable(combred.kernels.advance) and callable(combred.kernels.group)
+    assert combred.reduce is combred.reduction.reduce
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'quench'"):
+        combred.quench  # noqa: B018
+
+
+def without_docstring(body: list[ast.stmt], prefix: str = "") -> list[str]:
+    """Public classes, functions and methods of a module or class that have no docstring."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    public = [node for node in body if isinstance(node, kinds) and not node.name.startswith("_")]
+    found = [prefix + node.name for node in public if not ast.get_docstring(node)]
+    for node in public:
+        if isinstance(node, ast.ClassDef):
+            found += without_docstring(node.body, f"{prefix}{node.name}.")
+    return found
+
+
+def test_the_walk_finds_missing_docstrings():
+    text = "class A:\n def f(self): pass\n def _g(self): pass\n def h(self): 'h'\ndef k(): pass"
+    assert without_docstring(ast.parse(text).body) == ["A", "k", "A.f"]
+
+
+def test_everything_public_has_a_docstring():
+    missing = []
+    for name, file in MODULES.items():
+        tree = ast.parse(file.read_text())
+        described = ast.get_docstring(tree) or name.endswith("__main__")
+        missing += [f"{name}:{item}" for item in without_docstring(tree.body)]
+        missing += [] if described else [name]
+    assert not missing, ", ".join(missing)

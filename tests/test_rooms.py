@@ -1,0 +1,92 @@
+"""The rooms of combred/ import in one direction: from a later room to an earlier one, never back.
+
+The imports are read from the source with `ast`, including those inside functions.
+"""
+
+import ast
+from pathlib import Path
+
+import combred
+
+# In the order of the flow of data: a room may import the rooms before it.
+ROOMS = (
+    "chemistry", "simulation", "dataset", "surrogate", "training", "kernels", "reduction",
+    "validation", "report", "pipeline",
+)  # fmt: skip
+# Any room may import these; they import none of the rooms.
+GROUND = ("config", "records", "checkpoint", "workers", "threads", "data")
+# A reduction groups the units of any network; it does not need the kernels of the surrogate.
+NOT_FOR = {"reduction": "kernels.inference"}
+
+FOLDER = Path(combred.__file__).parent
+
+
+def imports(source: str) -> list[str]:
+    """The modules of combred that a source imports, without the leading "combred."."""
+    names = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"line {node.lineno}: a relative import; give the full name"
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    return [name.removeprefix("combred.") for name in names if name.startswith("combred.")]
+
+
+def allowed(room: str, name: str) -> bool:
+    """Whether a module of `room` may import `name`."""
+    target = name.split(".")[0]
+    if target in (room, *GROUND, "__version__"):
+        return True
+    if target not in ROOMS or room not in ROOMS:
+        return False  # a public name of combred, or an import from the ground floor
+    if room in NOT_FOR and name.startswith(NOT_FOR[room]):
+        return False
+    return ROOMS.index(target) < ROOMS.index(room)
+
+
+def violations(folder: Path) -> list[str]:
+    """The imports of the package in `folder` that are not allowed, as text."""
+    found = []
+    for file in sorted(folder.rglob("*.py")):
+        module = file.relative_to(folder).with_suffix("").parts
+        if module == ("__init__",):
+            continue  # the public names, which are loaded on demand
+        for name in imports(file.read_text()):
+            if not allowed(module[0], name):
+                found.append(f"{'/'.join(module)} imports combred.{name}")
+    return found
+
+
+def test_no_room_imports_a_later_one():
+    assert violations(FOLDER) == []
+
+
+def test_every_module_belongs_to_a_room_or_to_the_ground_floor():
+    entries = {path.stem for path in FOLDER.iterdir() if path.suffix == ".py" or path.is_dir()}
+    entries -= {"__init__", "__pycache__"}
+    assert entries <= {*ROOMS, *GROUND}
+    assert entries >= {*ROOMS, *GROUND} - {"data"}  # data/ lies at the top of the repository
+
+
+def test_upward_imports_are_found(tmp_path):
+    sources = {
+        "chemistry/reactor.py": "from combred.simulation import ignition\n",
+        "simulation/flame.py": "def late():\n    import combred.pipeline.run\n",
+        "surrogate/storage.py": "from combred import reduce, __version__\n",
+        "reduction/merge.py": "from combred.kernels.inference.packing import pack\n",
+        "reduction/layers.py": "from combred.kernels.grouping import cpu\nimport numpy\n",
+        "pipeline/run.py": "from combred.chemistry.mechanism import Mechanism\n",
+        "records.py": "from combred.chemistry import thermo\nfrom combred import checkpoint\n",
+    }
+    for name, source in sources.items():
+        file = tmp_path / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(source)
+    assert violations(tmp_path) == [
+        "chemistry/reactor imports combred.simulation.ignition",
+        "records imports combred.chemistry.thermo",
+        "reduction/merge imports combred.kernels.inference.packing.pack",
+        "simulation/flame imports combred.pipeline.run",
+        "surrogate/storage imports combred.reduce",
+    ]

@@ -49,9 +49,9 @@ def first_difference(one: str, other: str, before: int = 40, after: int = 60) ->
     `after` from it on."""
     at = len(os.path.commonprefix([one, other]))
     start = max(0, at - before)
-    return tuple(
-        ("..." if start else "")
-        + text[start : at + after]
-        + ("..." if at + after < len(text) else "")
-        for text in (one, other)
-    )
+
+    def part(text: str) -> str:
+        end = "..." if at + after < len(text) else ""
+        return ("..." if start else "") + text[start : at + after] + end
+
+    return part(one), part(other)

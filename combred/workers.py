@@ -28,7 +28,10 @@ def _begin(start: Callable[..., None], arguments: tuple) -> None:
 
 def _follow_parent() -> None:
     # A killed parent cannot stop its workers, and they would wait for tasks for ever.
-    multiprocessing.connection.wait([multiprocessing.parent_process().sentinel])
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        raise RuntimeError("this process has no parent to follow: only workers of a pool have one")
+    multiprocessing.connection.wait([parent.sentinel])
     os._exit(1)
 
 

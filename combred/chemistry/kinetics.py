@@ -181,7 +181,8 @@ class Kinetics(nn.Module):
 def _rate(index: int, reaction: ct.Reaction, mechanism: str) -> dict:
     """The numbers of a reaction's rate. "arrhenius" is the high-pressure limit of a reaction with
     falloff; "low" is its low-pressure limit, and None for other reactions."""
-    rate, kind = reaction.rate, type(reaction.rate)
+    rate: Any = reaction.rate  # Cantera's stubs do not know which type of rate it is
+    kind = type(rate)
     numbers = {
         "low": None,
         "activated": False,

@@ -20,6 +20,9 @@ class Thermo(nn.Module):
     h/R  = a1 T + a2 T^2/2 + a3 T^3/3 + a4 T^4/4 + a5 T^5/5 + a6
     """
 
+    low: Tensor
+    high: Tensor
+
     def __init__(self, mechanism: Mechanism):
         super().__init__()
         specific = GAS_CONSTANT / mechanism.molecular_weights[:, None]

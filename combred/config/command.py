@@ -2,7 +2,7 @@
 
 import difflib
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, cast
 
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -16,7 +16,7 @@ def keys(kind: type = Settings, prefix: str = "") -> dict[str, Any]:
     """Every dotted key of the settings and its dataclass field."""
     found: dict[str, Any] = {}
     for item in fields(kind):
-        if is_dataclass(item.type):
+        if isinstance(item.type, type) and is_dataclass(item.type):
             found |= keys(item.type, f"{prefix}{item.name}.")
         else:
             found[prefix + item.name] = item
@@ -68,7 +68,7 @@ def resolve(arguments: list[str]) -> Settings:
             PROFILES[profile],
             OmegaConf.from_dotlist([f"{key}={value}" for key, value in given.items()]),
         )
-        return OmegaConf.to_object(merged)
+        return cast(Settings, OmegaConf.to_object(merged))
     except OmegaConfBaseException as error:
         told = str(error).strip().splitlines()
         raise ValueError(f"{error.full_key or 'settings'}: {told[0]}") from error

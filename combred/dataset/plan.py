@@ -51,9 +51,10 @@ def plan_trajectories(settings: SamplingSettings, seed: int) -> list[Trajectory]
     }
     plan: list[Trajectory] = []
     rng = np.random.default_rng([seed, 0])
+    low, high = settings.flame_phi
     groups = np.array_split(np.arange(settings.flames), len(settings.flame_T))
     for T, group in zip(settings.flame_T, groups, strict=True):
-        for phi in _evenly_spaced(*settings.flame_phi, len(group)):
+        for phi in _evenly_spaced(low, high, len(group)):
             p = np.exp(rng.uniform(*np.log(settings.p)))
             plan.append(Trajectory(len(plan), "flame", T, p, phi, *rows_of["flame"]))
     points = qmc.Sobol(3, seed=rng).random(1 << max(settings.ignitions - 1, 1).bit_length())

@@ -217,13 +217,14 @@ class Sampler:
         """
         T, p, Y = states
         out_T, out_p, out_Y = np.empty(count), np.empty(count), np.empty((count, Y.shape[1]))
+        low, high = np.log(width)
         open_rows = np.arange(count)
         for _ in range(50):
             if len(open_rows) == 0:
                 return out_T, out_p, out_Y
             n = len(open_rows)
             base = rng.integers(0, len(T), n)
-            s = np.exp(rng.uniform(*np.log(width), n))
+            s = np.exp(rng.uniform(low, high, n))
             u = rng.uniform(-1, 1, (n, Y.shape[1]))
             raw = np.where(Y[base] > 0, Y[base], 1.0) ** (1 + s[:, None] * u) * (Y[base] > 0)
             target = torch.tensor(Y[base])
@@ -248,10 +249,11 @@ class Sampler:
     ) -> Block:
         """`count` labelled states: `RELAXED_PER_RUN` from an integration of each state T (n,) [K],
         p (n,) [Pa], Y (n, n_species), at times log-uniform in the range `relaxation`."""
+        low, high = np.log(RELAXATION)
         parts = []
         for i in range(len(T)):
             n = min(RELAXED_PER_RUN, count - i * RELAXED_PER_RUN)
-            times = np.exp(rng.uniform(*np.log(RELAXATION), n))
+            times = np.exp(rng.uniform(low, high, n))
             parts.append(self._read_out((T[i], p[i], Y[i]), times))
         if not parts:
             return _block(*(np.empty(s) for s in (0, 0, (0, Y.shape[1]), 0, (0, Y.shape[1]))))

@@ -74,9 +74,10 @@ class SegmentSampler:
         tau = t[int(np.argmax(np.gradient(T, t)))]
         rise_T, rise_at = np.unique(np.maximum.accumulate(T), return_index=True)
         quarter = n // 4
+        low, high = np.log([self.dt, max(t[-1], 2 * self.dt)])
         begin = [
             rng.uniform(0.0, 1.05 * tau, n - 2 * quarter),
-            np.exp(rng.uniform(*np.log([self.dt, max(t[-1], 2 * self.dt)]), quarter)),
+            np.exp(rng.uniform(low, high, quarter)),
             np.interp(rng.uniform(rise_T[0], rise_T[-1], quarter), rise_T, t[rise_at]),
         ]
         times = np.concatenate(begin)[:, None] + self.dt * np.array(offsets(self.settings.steps))
@@ -184,17 +185,17 @@ def sample_segments(
     w, begun = sampler, time.monotonic()
     cases = plan_cases(w)
     batches = np.split(flames.states, range(AT_ONCE, len(flames.states), AT_ONCE))
-    begins = [*cases, *(batch for batch in batches if len(batch))]
+    begins: list[Case | np.ndarray] = [*cases, *(batch for batch in batches if len(batch))]
     found = _integrate(w, begins, workers, on_progress)
     of_flames, found = found[len(cases) :], found[: len(cases)]
-    good = [i for i, states in enumerate(found) if states is not None and len(states)]
+    good = {i: states for i, states in enumerate(found) if states is not None and len(states)}
     if not good:
         raise ValueError(
             f"none of the {len(cases)} ignitions gave a segment: CVODE failed, or they do not "
             f"ignite within {w.longest} s. Choose hotter sampling.T0"
         )
-    trajectories = np.repeat(good, [len(found[i]) for i in good])
-    states = np.concatenate([*(found[i] for i in good), *of_flames])
+    trajectories = np.repeat(list(good), [len(states) for states in good.values()])
+    states = np.concatenate([*good.values(), *of_flames])
     trajectories = np.concatenate([trajectories, len(cases) + flames.sources]).astype("i4")
     finite = np.isfinite(states).all(axis=(1, 2))
     segments = Segments(w.settings.steps, states[finite], trajectories[finite], w.provenance)

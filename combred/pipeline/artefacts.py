@@ -5,6 +5,7 @@ else. Whether a file that is there may be used is asked of its `Artefact`.
 """
 
 from dataclasses import asdict
+from typing import Any
 
 from combred import data
 from combred.config import TrainingSettings
@@ -64,6 +65,7 @@ def reduced_network(run: Run, stage: int) -> Artefact:
     """stageN.safetensors of a stage after stage 0; stage N - 1 has to be there."""
     s, r = run.settings, run.settings.reduction
     row = stage_table(r)[stage - 1]
+    how: dict[str, Any]
     if r.criteria:
         how = {"method": r.method, "limits": r.limits, "criteria": criteria(run)}
     elif row.layer:

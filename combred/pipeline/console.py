@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from rich.console import Console
@@ -49,7 +50,8 @@ def progress(title: str, show: bool = True) -> Iterator[Callable[..., None]]:
         task = bar.add_task(title, total=None, note="")
 
         def update(done: int, total: int, note: str = "") -> None:
-            bar.update(task, completed=done, total=total, **({"note": note} if note else {}))
+            fields: dict[str, Any] = {"note": note} if note else {}
+            bar.update(task, completed=done, total=total, **fields)
 
         yield update
 
@@ -64,8 +66,9 @@ def print_resolved(run: Run) -> None:
     s, m = run.settings, run.mechanism
     precision, reason = resolve_precision(s.training.precision, run.device.device)
     hidden = "-".join(map(str, s.network.hidden))
-    seen = s.network.kinetics
-    seen = f"the state and {seen} evaluations of the reaction rates" if seen else "the state alone"
+    seen, evaluations = "the state alone", s.network.kinetics
+    if evaluations:
+        seen = f"the state and {evaluations} evaluations of the reaction rates"
     console.print(f"[bold]combred[/] run {run.folder}, profile {s.profile}, stage {s.stage}")
     console.print(
         f"  {m.name}: {m.n_species} species, fuel {s.sampling.fuel}, oxidizer "

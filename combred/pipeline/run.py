@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from combred.chemistry.mechanism import Mechanism
-from combred.config import Settings
+from combred.config import ChemistrySettings, Settings, ValidationSettings
 from combred.training.devices import Device
 
 
@@ -44,11 +44,13 @@ class Run:
         return self.settings.workers or len(os.sched_getaffinity(0))
 
     @property
-    def reference_task(self) -> tuple:
+    def reference_task(
+        self,
+    ) -> tuple[Mechanism, ValidationSettings, ChemistrySettings, float, str, str, int]:
         """The arguments that `ignition.reference` and `flame.reference` have in common."""
         s = self.settings
-        mixture = s.sampling.fuel, s.sampling.oxidizer
-        return self.mechanism, s.validation, s.chemistry, s.dt, *mixture, self.workers
+        fuel, oxidizer = s.sampling.fuel, s.sampling.oxidizer
+        return self.mechanism, s.validation, s.chemistry, s.dt, fuel, oxidizer, self.workers
 
     def barrier(self) -> None:
         """Wait for the other processes of torchrun, if there are any."""
@@ -69,7 +71,7 @@ class Run:
             except Exception as error:  # the other processes wait for it
                 outcome = [(None, error)]
         torch.distributed.broadcast_object_list(outcome, src=0)
-        made, error = outcome[0]
-        if error is not None:
-            raise error
+        made, failure = outcome[0]
+        if failure is not None:
+            raise failure
         return made

@@ -6,6 +6,7 @@ their delay.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -119,7 +120,7 @@ def draw_flames(folder: Folder, species: Sequence[tuple[str, int]]) -> Figure | 
     panels_of = [("T [K]", None), *((f"Y({name}) [-]", k) for name, k in species)]
     figure = Figure(figsize=(WIDTH, 1.6 * len(panels_of) + 0.9))
     panels = figure.subplots(len(panels_of), len(chosen), sharex="col", sharey="row", squeeze=False)
-    looks = {"cvode": {"color": CVODE, "lw": 2.6, "alpha": 0.85}}
+    looks: dict[str, dict[str, Any]] = {"cvode": {"color": CVODE, "lw": 2.6, "alpha": 0.85}}
     for stage in stages:
         dashes = "-" if stage == folder.last else (0, (4, 2))
         looks[f"stage{stage}"] = {"color": colour(stage, folder.last), "lw": 1.5, "ls": dashes}

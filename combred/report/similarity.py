@@ -7,6 +7,7 @@ cosine-similarity matrices of these layers, units ordered by group; figure 3 of 
 
 import os
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -31,7 +32,8 @@ def condensation_numbers(
     reduction is left out where one of the two networks is missing, or where it is no condensation
     of one layer.
     """
-    stages, matrices = [], {}
+    stages: list[dict] = []
+    matrices: dict[str, Any] = {}
     for stage, record in sorted(reductions.items()):
         if stage not in networks or stage - 1 not in networks or "layer" not in record:
             continue
@@ -47,7 +49,7 @@ def condensation_numbers(
         "groups": {
             f"stage{stage}": {
                 str(i): [count_groups(layer, threshold) for threshold in THRESHOLDS]
-                for i, layer in enumerate(network.layers[:-1], start=1)
+                for i, layer in enumerate(cast(list[nn.Linear], network.layers[:-1]), start=1)
             }
             for stage, network in networks.items()
         },

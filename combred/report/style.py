@@ -59,7 +59,7 @@ def save(figure: Figure, path: Path) -> None:
 @contextmanager
 def style() -> Iterator[None]:
     """The report's style, for as long as its figures are drawn and saved."""
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context(STYLE):  # type: ignore[arg-type]  # its stubs list every key
         yield
 
 

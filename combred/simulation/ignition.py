@@ -80,8 +80,8 @@ def march(
         if not keep.all():
             live, now_T, now_Y = live[keep], now_T[keep], now_Y[keep]
         now_T, now_Y = solver.advance(now_T, p[live], now_Y)
-        for row, i in enumerate(live):
-            T[i][step], Y[i][step] = now_T[row], now_Y[row]
+        for row, index in enumerate(live):
+            T[index][step], Y[index][step] = now_T[row], now_Y[row]
         if step % 100 == 0 or step == longest:
             on_progress(step, longest)
     times = [np.arange(n + 1) * dt for n in steps]

@@ -6,6 +6,7 @@ from those of the validation, so that the errors in a report are not those that 
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ SEED = 1  # of the cases
 FLAMES = 3  # flames that a limit on flames is judged by
 
 # A title -> a context manager that gives a function of (done, total).
-Progress = Callable[[str], Callable]
+Progress = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
 
 
 def draw_ignitions(validation: ValidationSettings, count: int, seed: int) -> list[Case]:

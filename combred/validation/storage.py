@@ -134,6 +134,6 @@ def _flame(group: h5py.Group) -> Flame:
         group["Y"][...],
         float(attributes["profile_speed"]),
     )
-    numbers = [float(attributes[name]) for name in NUMBERS[:3]]
-    steps = [group[name][...] for name in STEPS]
-    return Flame(profile, group["x"][...], *steps, *numbers, str(attributes["outcome"]))
+    steps = {name: group[name][...] for name in STEPS}
+    numbers = {name: float(attributes[name]) for name in NUMBERS[:3]}
+    return Flame(profile, group["x"][...], outcome=str(attributes["outcome"]), **steps, **numbers)

@@ -10,6 +10,8 @@ class Constants:
     by a digest of their values, which is computed once.
     """
 
+    digest: str
+
     def __post_init__(self):
         values = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
         object.__setattr__(self, "digest", hashlib.sha256(values.encode()).hexdigest())

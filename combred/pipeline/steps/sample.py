@@ -33,10 +33,15 @@ class Data:
     held_out: np.ndarray
 
     @cached_property
-    def segments(self) -> Segments | None:
-        """The trajectory segments, read when a training first asks for them; None where the
-        settings make none."""
-        return load_segments(self.run) if self.run.settings.segments.steps else None
+    def segments(self) -> Segments:
+        """The trajectory segments, read when a training first asks for them. Raises ValueError
+        where the settings make none."""
+        if not self.run.settings.segments.steps:
+            raise ValueError(
+                "segments.steps=0 makes no trajectory segments, which a training with a "
+                "rollout_share needs: give segments.steps=8, or training.rollout_share=0"
+            )
+        return load_segments(self.run)
 
     def calibration_inputs(self, surrogate: Surrogate) -> torch.Tensor:
         """Network inputs (n, n_inputs) of training states, by which a reduction is calibrated."""

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from torch import nn
 
@@ -43,10 +43,11 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Shrunk:
-    """The result of a search: the smallest network that passed, its attempt (number 0: the given
-    network), all attempts, and why the search ended, "max_keep_ratio" or "attempts"."""
+    """The result of a search: the smallest network that passed (of the class of the given network),
+    its attempt (number 0: the given network), all attempts, and why the search ended,
+    "max_keep_ratio" or "attempts"."""
 
-    network: nn.Module
+    network: Any
     smallest: Attempt
     trace: list[Attempt]
     reason: str
@@ -98,8 +99,8 @@ class AttemptFolder:
         self,
         path: Path,
         inputs: dict,
-        save: Callable[[Path, nn.Module], None],
-        load: Callable[[Path], nn.Module],
+        save: Callable[[Path, Any], None],
+        load: Callable[[Path], Any],
         leads: bool = True,
     ):
         self.path, self.save, self.load, self.leads = Path(path), save, load, leads

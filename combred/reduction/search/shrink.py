@@ -32,6 +32,7 @@ function of the trace alone, and the attempt in flight goes on with its training
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from torch import nn
 
@@ -47,9 +48,10 @@ from combred.reduction.search.attempts import (
 )
 from combred.reduction.size import Unreachable, count_parameters
 
-Cut = Callable[[nn.Module, float], nn.Module]
-Train = Callable[[nn.Module, int], dict | None]
-Judge = Callable[[nn.Module], Mapping[str, float]]
+# The networks are nn.Modules of the caller's own class, which its functions may ask for.
+Cut = Callable[[Any, float], Any]
+Train = Callable[[Any, int], dict | None]
+Judge = Callable[[Any], Mapping[str, float]]
 
 
 @dataclass(frozen=True)
@@ -102,8 +104,8 @@ def shrink_until(
     settings: ShrinkSettings | None = None,
     *,
     memory: Memory | None = None,
-    size: Callable[[nn.Module], int] = count_parameters,
-    describe: Callable[[nn.Module], dict] = lambda _: {},
+    size: Callable[[Any], int] = count_parameters,
+    describe: Callable[[Any], dict] = lambda _: {},
     on_attempt: Callable[[Attempt], None] = lambda _: None,
 ) -> Shrunk:
     """The smallest network found whose errors keep the limits.
@@ -133,8 +135,8 @@ class _Search:
     train: Train
     judge: Judge
     memory: Memory
-    size: Callable[[nn.Module], int]
-    describe: Callable[[nn.Module], dict]
+    size: Callable[[Any], int]
+    describe: Callable[[Any], dict]
     on_attempt: Callable[[Attempt], None]
 
     def __post_init__(self):

@@ -13,11 +13,11 @@ CRITERIA = {
 
 
 def parse_criteria(text: str) -> dict[str, float]:
-    """The limits of a criteria by kind, as shares: "ignition:1%,flame:0.005" -> 0.01 and 0.005.
+    """The limits by kind of error, as shares: "ignition:1%,flame:0.005" -> 0.01 and 0.005.
 
     Raises ValueError for a kind that is not in `CRITERIA`, naming the nearest, for one given twice,
-    and for a limit that is no positive number; a plain number of 1 or more is taken for a percent
-    sign forgotten.
+    and for a limit that is no positive number. A plain number of 1 or more is refused, since a
+    percent sign was probably forgotten.
     """
     limits: dict[str, float] = {}
     for item in text.split(",") if text.strip() else []:

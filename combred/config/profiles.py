@@ -38,8 +38,8 @@ PROFILES: dict[str, dict] = {
             "batch_final": 8192,
         },
         "retraining": {
-            "steps": 60,
-            "lr": 1e-3,
+            "steps": 50,
+            "lr": 1e-4,
             "batch": 4096,
             "batch_phases": 2,
         },

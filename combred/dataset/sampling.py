@@ -95,7 +95,7 @@ class Sampler:
         """`trajectory.exact` states of a 0D ignition, labelled by the same integration, dt later.
 
         With tau, the time of the steepest rise of T: a quarter uniform in time up to 1.1 tau, a
-        quarter log-uniform in time from 1 ns to the end (`burnt_time` past ignition), a quarter
+        quarter log-uniform in time from 1 ns to the end (`BURNT_TIME` past ignition), a quarter
         normally distributed in time around tau, a quarter uniform in T, one of them at t = 0.
         Raises IntegrationError.
         """
@@ -211,9 +211,9 @@ class Sampler:
 
             Y_k' = Y_k^(1 + s u_k)    T' = T + 400 K s N(0, 1)    p' = p (1 + s u / 2)
 
-        with s log-uniform in `width`, and u_k, u uniform in [-1, 1]. Inert species and, with
-        `keep_elements`, the mass of every element are kept; a perturbation whose projection to
-        these masses fails is drawn again. Raises ValueError where 50 draws fail.
+        with s log-uniform in `width`, and u_k, u uniform in [-1, 1]. Inert species and
+        the mass of every element are kept; a perturbation whose projection to these masses fails is
+        drawn again. Raises ValueError where 50 draws fail.
         """
         T, p, Y = states
         out_T, out_p, out_Y = np.empty(count), np.empty(count), np.empty((count, Y.shape[1]))
@@ -248,7 +248,7 @@ class Sampler:
         self, rng: np.random.Generator, T: np.ndarray, p: np.ndarray, Y: np.ndarray, count: int
     ) -> Block:
         """`count` labelled states: `RELAXED_PER_RUN` from an integration of each state T (n,) [K],
-        p (n,) [Pa], Y (n, n_species), at times log-uniform in the range `relaxation`."""
+        p (n,) [Pa], Y (n, n_species), at times log-uniform in `RELAXATION` [s]."""
         low, high = np.log(RELAXATION)
         parts = []
         for i in range(len(T)):

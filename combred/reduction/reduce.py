@@ -51,15 +51,15 @@ def reduce(
     """Make a trained network smaller; the one that is given is not modified.
 
     network: an `nn.Module` that torch.fx traces, or a `Surrogate`. example_input (n, ...): an input
-    it runs on (a surrogate needs none). method: a name in `METHODS`, or a function such as
+    for tracing; not needed for a surrogate. method: a name in `METHODS`, or a function such as
     functools.partial(neuron_merging, criterion="l1"). layers: names, or numbers from 1, of the
     hidden layers to reduce, in any order; None: all that the method can reduce.
 
-    How far, by one of these. threshold: cosine in [-1, 1] for condensation, distance in [0, 1] for
-    channel similarity. ratio: the largest share of units to keep, in (0, 1] (a method that groups
-    units may keep fewer). Either is one number, one per layer, or a dict by name. Or widths are
-    chosen (`allocation`): parameters or flops, the share of the network's that may stay, in (0, 1);
-    or error, the largest relative error of the output.
+    How far: give exactly one of these sizes. threshold: cosine in [-1, 1] for condensation,
+    distance in [0, 1] for channel similarity. ratio: the largest share of units to keep, in (0, 1]
+    (a method that groups units may keep fewer). Either is one number, one per layer, or a dict by
+    name. Or widths are chosen (`allocation`): parameters or flops, the share of the network's to
+    keep, in (0, 1); or error, the largest relative error of the output.
 
     calibration: inputs (n, ...), or an iterable of batches (run through more than once); for a
     surrogate states [T (K), p (Pa), Y], (n, 2 + n_species), float64. A surrogate without them is
@@ -67,9 +67,10 @@ def reduce(
     "least_squares" (the default with calibration; ridge: its relative weight), "own" (the mixing of
     the method; the default without calibration) or "none" (pruning).
 
-    Raises ValueError for a network that cannot be traced, a layer that cannot be reduced, and
-    arguments that do not fit, with the reason; `Unchanged` where every unit would stay;
-    `Unreachable` where no widths meet a budget.
+    Returns `Reduced`: the network, the trace of each layer, the layers left untouched and the
+    relative error of the output. Raises ValueError for a network that cannot be traced, a layer
+    that cannot be reduced, and arguments that do not fit, with the reason; `Unchanged` where every
+    unit would stay; `Unreachable` where no widths meet a budget.
     """
     kind, amount = choose_how_far(
         dict(threshold=threshold, ratio=ratio, parameters=parameters, flops=flops, error=error)

@@ -28,7 +28,7 @@ class Surrogate(nn.Module):
     The closure follows the network: inert species are copied, the mass fractions are projected
     onto the elements of the initial state with Y >= 0 and sum Y = 1, and T follows from constant
     enthalpy. The size of this correction is an error estimate (`closure_error`): a prediction
-    that violates conservation is wrong by at least that amount.
+    that violates conservation is wrong by about that amount.
 
     Raises ValueError if the network's widths do not fit the transform and the mechanism.
     """
@@ -68,8 +68,8 @@ class Surrogate(nn.Module):
 
     def next_state_and_closure(self, state: Tensor) -> tuple[Tensor, Tensor]:
         """The states dt later, and the closure's correction of each over its tolerance (n,);
-        infinity where no small correction conserves the elements. See `closure_error`, which also
-        takes into account what the state itself is."""
+        infinity where no small correction conserves the elements. See `closure_error`, which is
+        also infinite for invalid states."""
         self.require_states(state)
         Y = self.normalized(state[:, 2:])
         T, p = state[:, 0], state[:, 1]
@@ -159,13 +159,13 @@ class Surrogate(nn.Module):
         """Error estimate of a step (n,) [-]: the closure's correction over its tolerance. A step
         with at most 1 is trusted. It is the larger of
 
-            max_k |Y_next - Y_raw|_k / (0.07 max_k |Y_next - Y|_k + 7e-5)
+            max_k |Y_next - Y_raw| / (0.07 max_k |Y_next - Y| + 7e-5)
             |T_next - T_raw| / (0.07 |T_next - T| + 0.7 K)
 
         with Y_raw, T_raw the network's prediction before the closure. Infinity for a state that is
         not valid (`is_valid_state`) and, if the network does not correct the reaction rates, for a
-        state that is not `in_training_range`; networks that correct the rates hold beyond it.
-        Costs as much as `forward`; `next_state_and_error` gives both.
+        state that is not `in_training_range`; a network that corrects a QSS prediction is also
+        trusted outside its range. Costs as much as `forward`; `next_state_and_error` gives both.
         """
         return self.next_state_and_error(state)[1]
 

@@ -1,4 +1,5 @@
-"""The acceptance criteria of a reduction: error limits for ignitions and flames of their own.
+"""The acceptance criteria of a reduction: error limits in ignitions and flames that are drawn
+for them.
 
 Takes the settings of the validation; gives cases drawn inside its range, and the errors of a
 surrogate in them, by which `combred.reduction.shrink_until` accepts a network. The cases differ
@@ -42,7 +43,8 @@ def draw_ignitions(validation: ValidationSettings, count: int, seed: int) -> lis
 
 def draw_flames(validation: ValidationSettings, count: int, seed: int) -> list[FlameCase]:
     """`count` flames inside the range of the validation's flame_T [K], p [Pa] and flame_phi (phi if
-    that is empty), drawn and refused as in `draw_ignitions`."""
+    that is empty), drawn as in `draw_ignitions`, with the same
+    ValueError."""
     phi = validation.flame_phi or validation.phi
     ranges = {"flame_T": _span(validation.flame_T), "p": _span(validation.p), "phi": _span(phi)}
     _require_room(ranges, "validation.flame_phi")
@@ -123,7 +125,7 @@ def judge(
 ) -> dict[str, float]:
     """Errors of a surrogate by kind of limit [-], infinite if a case does not ignite or a flame
     does not burn. Flames are costly: if an ignition limit is not kept, they are not computed, and
-    their kind is missing from the result."""
+    the result has no "flame"."""
     limits, errors = criteria.limits, {}
     with one_thread():
         solver = timing.scripted(surrogate)

@@ -44,7 +44,8 @@ def reduce(run: Run, data: Data, first: Surrogate) -> list[Surrogate]:
 
 
 def make_stage(run: Run, data: Data, stage: Stage, before: list[Surrogate]) -> Surrogate:
-    """Reduce and retrain the last of the surrogates `before`; an interrupted retraining goes on."""
+    """Reduce the last of the surrogates `before` and retrain the result, which is the surrogate of
+    `stage`; writes stageN.safetensors. An interrupted retraining is resumed."""
     i, inputs = stage.index, artefacts.reduced_network(run, stage.index).inputs
     known = read_entry(run, i).get("inputs") == inputs
     if run.device.leads and not (known and run.merged(i).exists()):

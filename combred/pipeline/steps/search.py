@@ -77,7 +77,7 @@ def search_smallest(run: Run, data: Data, first: Surrogate) -> Surrogate:
 
 
 def open_memory(run: Run, artefact: Artefact) -> AttemptFolder:
-    """The folder search/, if what it holds was made with these settings."""
+    """The folder search/. Raises ValueError if its search was begun with other settings."""
     path = run.path("search")
     stored = read_json(path / "attempts.json")
     if len(stored.get("trace", [])) > 1:

@@ -208,7 +208,7 @@ def finish(run: Run, artefact: Artefact, first: Surrogate, found: Shrunk) -> Non
     }
     write_json(run.path("reduce.json"), {"stages": [record]})
     save_surrogate(run.weights(1), found.network, run.mechanism)
-    for scrap in run.path("criteria").glob("*.checkpoint"):
+    for scrap in run.path("search").glob("*.checkpoint"):
         scrap.unlink()
     why = {
         "max_keep_ratio": "no gentler cut is tried",

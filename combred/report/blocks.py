@@ -77,6 +77,7 @@ class Section:
 
     @property
     def anchor(self) -> str:
+        """The name by which a link finds the heading."""
         return self.title.lower().replace(" ", "-")
 
 

@@ -52,6 +52,7 @@ class Folder:
 
     @property
     def last(self) -> int:
+        """The last stage."""
         return self.stages[-1]
 
     def measured(self, stage: int) -> dict:
@@ -84,6 +85,7 @@ class Folder:
         return record.get("validation")
 
     def weights(self, stage: int) -> Path:
+        """The file of the network of a stage."""
         return self.path / f"stage{stage}.safetensors"
 
     @cached_property

@@ -48,6 +48,7 @@ def stage_table(folder: Folder) -> Table:
 
 
 def reduction_rows(folder: Folder, stage: int) -> dict[str, str]:
+    """How the stage was reduced, and the errors right after it."""
     record = folder.reductions.get(stage)
     if record is None:
         return {}
@@ -72,6 +73,7 @@ def reduction_rows(folder: Folder, stage: int) -> dict[str, str]:
 
 
 def size_rows(folder: Folder, stage: int) -> dict[str, str]:
+    """Widths and number of weights."""
     result, first = folder.measured(stage), folder.measured(folder.stages[0])
     rows = {"widths": shape(result["widths"]), "weights": f"{result['weights']:,}"}
     if folder.last:
@@ -82,6 +84,7 @@ def size_rows(folder: Folder, stage: int) -> dict[str, str]:
 
 
 def loss_rows(folder: Folder, stage: int) -> dict[str, str]:
+    """Validation losses before the reduction, after it and after the retraining."""
     record = folder.reductions.get(stage, {})
     losses = {
         "before the merge": record.get("validation_before"),
@@ -92,6 +95,7 @@ def loss_rows(folder: Folder, stage: int) -> dict[str, str]:
 
 
 def ignition_rows(folder: Folder, stage: int) -> dict[str, str]:
+    """Errors of the ignitions against CVODE."""
     result = folder.measured(stage)
     cases, failed = len(result["cases"]), len(failures(result))
     ignited = f"{cases - failed} of {cases}"
@@ -109,6 +113,7 @@ def ignition_rows(folder: Folder, stage: int) -> dict[str, str]:
 
 
 def time_rows(folder: Folder, stage: int) -> dict[str, str]:
+    """Time per state of the surrogate and of its network alone."""
     own, alone = folder.seconds(stage), folder.seconds(stage, alone=True)
     if own is None:
         return {}

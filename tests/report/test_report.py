@@ -274,7 +274,7 @@ def test_markdown_says_the_same(whole):
 
 def test_training_on_segments_is_named_where_there_was_some(whole, drm19, tmp_path, rendered):
     shown = read_page(whole).row("retraining of each stage")[0]
-    assert "also segments of 8 steps of dt" in shown  # the default
+    assert "along segments of 8 time steps" in shown  # the default
     folder = shutil.copytree(whole, tmp_path / "run")
     settings = json.loads((folder / "settings.json").read_text())
     for key in [key for key in settings["retraining"] if key.startswith("rollout")]:

@@ -22,6 +22,7 @@ class Zero(nn.Module):
         self.full = full
 
     def forward(self, x: Tensor) -> Tensor:
+        """Zero: a scalar, or with `full` of the shape of x."""
         return torch.zeros_like(x) if self.full else x.new_zeros(())
 
 

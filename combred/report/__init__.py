@@ -1,8 +1,9 @@
-"""The report of a run: report.html (one file), report.md and figures/, drawn from files of numbers.
+"""The report of a run: report.html (a single file), report.md and figures/.
 
-Last in the flow. Takes a run folder; reads what the other steps wrote and measures nothing. The one
-thing it adds are numbers of the weights themselves (`similarity`), written to condensation.json and
-condensation.npz before they are drawn. Nothing else in combred imports matplotlib.
+Last in the flow. Takes a run folder and reads the files that the other steps wrote; it measures
+nothing. The only numbers it adds are those of the condensation of the layers (`similarity`), which
+are written to condensation.json and condensation.npz before they are drawn. Nothing else in combred
+imports matplotlib.
 """
 
 import base64
@@ -27,14 +28,14 @@ from combred.report.similarity import condensation_numbers
 from combred.report.style import save, style
 from combred.report.traces import make_traces, overview, worst_of_each
 
-# After the fuel, what is shown of the species; the first six that the mechanism has.
+# The species shown besides the fuel; of all these the first six that the mechanism has.
 SPECIES = ("O2", "OH", "H", "CO", "CH2O", "H2O", "HO2", "CO2", "NO")
 
 
 def write_report(folder: Path, mechanism: Mechanism) -> None:
     """Write report.html, report.md and figures/ into a run folder that has been validated.
 
-    Raises FileNotFoundError where validation.json is missing, ValueError where a file is damaged or
+    Raises FileNotFoundError if validation.json is missing, ValueError if a file is damaged or
     belongs to another mechanism.
     """
     run = read_folder(folder, mechanism)
@@ -63,7 +64,7 @@ def write_report(folder: Path, mechanism: Mechanism) -> None:
 
 
 def draw(run: Folder, condensed: dict) -> dict[str, Figure]:
-    """Every figure that the folder has the numbers for, by name."""
+    """All figures for which the folder has numbers, by name; condensed: `condensation_numbers`."""
     ends = {stage: run.measured(stage) for stage in (run.stages[0], run.last)}
     drawn = {"delays": ignitions.draw_delays(ends)}
     traces = make_traces(run)
@@ -93,7 +94,7 @@ def draw(run: Folder, condensed: dict) -> dict[str, Figure]:
 
 
 def shown_species(run: Folder) -> list[str]:
-    """Up to six species: the fuel's, then the usual ones that the mechanism has."""
+    """The species shown in figures, at most six: those of the fuel, then those of `SPECIES`."""
     wanted = dict.fromkeys([*verdict.fuel_names(run), *SPECIES])
     return [name for name in wanted if name in run.mechanism.species_names][:6]
 
@@ -102,7 +103,7 @@ def shown_species(run: Folder) -> list[str]:
 
 
 def render(template: str, content: dict, folder: Path) -> str:
-    """A template of combred/report/templates filled with the content of a report."""
+    """A template of combred/report/templates, filled with the content of a report."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("combred.report", "templates"),
         autoescape=template.endswith(".html.j2"),
@@ -117,12 +118,13 @@ def render(template: str, content: dict, folder: Path) -> str:
 
 
 def inline(text: str) -> Markup:
-    """Escaped HTML of a line with `code` and **strong** words; 1e-08 stays in one piece."""
+    """A line with `code` and **strong** words as HTML, escaped; 1e-08 is not broken across
+    lines."""
     marked = re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text)))
     marked = re.sub(r"\b\d[\d.]*e-\d+", r'<span class="whole">\g<0></span>', marked)
     return Markup(re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", marked))
 
 
 def data_uri(path: Path) -> str:
-    """A PNG as the text that puts it inside the page."""
+    """A PNG as a data URI, which is part of the page."""
     return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode("ascii")

@@ -1,7 +1,7 @@
-"""What a report is made of: blocks that both templates know, and how numbers are written.
+"""The blocks of a report, which both templates know, and how numbers are written.
 
-A leaf. A block is content without form; `report.html.j2` and `report.md.j2` give it one each. Text
-may hold `code` and **strong** words.
+Imports nothing of combred. A block is content without layout; `report.html.j2` and `report.md.j2`
+lay it out. Text may hold `code` and **strong** words.
 """
 
 import math
@@ -23,7 +23,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Note:
-    """A paragraph that stands out: what is missing, or, with `alarm`, what is wrong."""
+    """A highlighted paragraph: something is missing or, with `alarm`, wrong."""
 
     kind: ClassVar[str] = "note"
     body: str
@@ -32,9 +32,9 @@ class Note:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of written numbers under column heads; a row of one cell is a heading inside the table.
+    """Rows of formatted numbers under column heads; a row of one cell is a heading in the table.
 
-    `source`: the files that the numbers came from. The first `left` columns are words.
+    `source`: the files that hold the numbers. The first `left` columns are words, aligned left.
     """
 
     kind: ClassVar[str] = "table"
@@ -47,7 +47,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure, figures/<name>.png, what to see on it, and the file of its numbers."""
+    """A figure, figures/<name>.png, with its caption and the files that hold its numbers."""
 
     kind: ClassVar[str] = "picture"
     name: str
@@ -85,7 +85,7 @@ class Section:
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """A number with so many significant digits, never in powers of ten: 617.7 -> 618."""
+    """A number with so many significant digits, without exponent: 617.7 -> 618; – if not finite."""
     if not math.isfinite(value):
         return "–"
     if value == 0:
@@ -95,7 +95,7 @@ def significant(value: float, digits: int = 3) -> str:
 
 
 def percent(fraction: float | None, sign: str = "") -> str:
-    """A fraction in percent, 0.4051 -> 40.5 %; – where there is none; inf: no ignition."""
+    """A fraction in percent, 0.4051 -> 40.5 %; None and NaN: –; infinite: no ignition."""
     if fraction is None or math.isnan(fraction):
         return "–"
     if math.isinf(fraction):
@@ -107,25 +107,25 @@ def percent(fraction: float | None, sign: str = "") -> str:
 
 
 def kelvin(value: float | None) -> str:
-    """A temperature difference, to a tenth of a kelvin."""
+    """A temperature difference [K] with one decimal."""
     if value is None or not math.isfinite(value):
         return "–"
     return f"{value:.1f}{NBSP}K"
 
 
 def microseconds(seconds: float | None) -> str:
-    """A time per state."""
+    """A time per state [s] in microseconds."""
     return "–" if seconds is None else f"{significant(1e6 * seconds)}{NBSP}µs"
 
 
 def delay_unit(rows: Sequence[dict]) -> tuple[str, float]:
-    """The unit that suits the delays of these cases, and how many of it a second has."""
+    """The unit in which the delays of these cases are written, and its number in a second."""
     longest = max(row["reference_delay"] for row in rows)
     return ("ms", 1e3) if longest >= 1e-4 else ("µs", 1e6)
 
 
 def duration(seconds: float | None) -> str:
-    """A stretch of computing, in the unit that suits it."""
+    """A computing time [s] in seconds, minutes or hours."""
     if seconds is None:
         return "–"
     if seconds < 120:
@@ -136,12 +136,12 @@ def duration(seconds: float | None) -> str:
 
 
 def power(value: float | None) -> str:
-    """A small number as it was set: 1e-08."""
+    """A small number with its exponent: 1e-08."""
     return "–" if value is None else f"{value:.2g}"
 
 
 def shape(widths: Sequence[int]) -> str:
-    """Widths as the papers write them: 23-800-23."""
+    """Widths of a network as in papers: 23-800-23."""
     return "-".join(map(str, widths))
 
 

@@ -1,6 +1,6 @@
-"""The criteria of a reduction: the attempts, their errors, and which of them passed.
+"""The search for the smallest network that meets the acceptance criteria: attempts and errors.
 
-Takes the record of a gated stage in reduce.json; gives the section and its figure.
+Takes the record "criteria" of stage 1 in reduce.json; gives a section with its table and figure.
 """
 
 import math
@@ -24,48 +24,52 @@ from combred.report.folder import Folder
 from combred.report.style import BETWEEN, CVODE, FIRST, LAST, WIDTH, plain_log_ticks
 
 ENDED = {
-    "max_keep_ratio": "a still gentler cut was not worth a training (`reduction.max_keep_ratio`)",
-    "attempts": "the attempts were used up (`reduction.attempts`): more may find a smaller one",
+    "max_keep_ratio": "the next cut would have kept more than {share} of the weights",
+    "attempts": "the number of attempts was used up (`reduction.attempts`); more attempts may find "
+    "a smaller network",
 }
 FAILED = {"flame": "**no flame**"}
 
 
 def criteria_record(folder: Folder) -> dict:
-    """What reduce.json tells of the criteria, {} where there was none."""
+    """The record of the search in reduce.json, {} if there was none."""
     return folder.reductions.get(1, {}).get("criteria", {})
 
 
 def criteria_section(folder: Folder, drawn: set[str]) -> Section | None:
-    """What was asked, what was tried, and what came of it; None where there is no criteria."""
+    """The criteria, the attempts and the result; None if there was no search."""
     criteria = criteria_record(folder)
     if not criteria:
         return None
-    blocks: list[Block] = [Text(_told(folder, criteria))]
+    blocks: list[Block] = [Text(_search_in_words(folder, criteria))]
     if not criteria["smallest"]:
         blocks.append(
-            Note("**No smaller network passed:** stage 1 is the network of stage 0.", alarm=True)
+            Note(
+                "**No smaller network meets the criteria:** stage 1 is the network of stage 0.",
+                alarm=True,
+            )
         )
     if "criteria" in drawn:
         caption = (
-            "Errors in the criteria's cases against the number of weights. Triangles: right after the "
-            "cut; circles: retrained, and passed; crosses: retrained, and failed; the numbers are "
-            "those of the attempts, 0 the trained network. Dashed: the criteria. On the upper edge: a "
-            "case failed altogether."
+            "Errors of the attempts against their number of weights. Triangles: right after the "
+            "cut. Circles: retrained, meets the criteria. Crosses: retrained, fails them. The "
+            "labels are the numbers of the attempts; 0 is the trained network. Dashed: the limit. "
+            "Symbols on the upper edge: a case does not ignite or has no flame."
         )
         alt = "Errors of every attempt against its number of weights"
         blocks.append(Picture("criteria", alt, caption, "reduce.json"))
-    return Section("The criteria", [*blocks, criteria_table(criteria)])
+    return Section("Acceptance criteria", [*blocks, criteria_table(criteria)])
 
 
 def limits_in_words(criteria: dict) -> str:
-    """What the criteria asks for: "ignition 1 %, flame 0.50 %"."""
+    """The limits of the criteria: "ignition 1.00 %, flame 0.50 %"."""
     return ", ".join(
         f"{_name(kind)} {percent(limit)}" for kind, limit in criteria["limits"].items()
     )
 
 
-def _told(folder: Folder, criteria: dict) -> str:
-    """The search in words."""
+def _search_in_words(folder: Folder, criteria: dict) -> str:
+    """What was searched for, in which cases, and how the search ended."""
     trace, cases = criteria["trace"], criteria["cases"]
     limits = " and ".join(
         f"a {CRITERIA[kind]} of {percent(limit)}" for kind, limit in criteria["limits"].items()
@@ -73,20 +77,22 @@ def _told(folder: Folder, criteria: dict) -> str:
     counts = [f"{len(cases[kind])} {kind}" for kind in ("ignitions", "flames") if cases[kind]]
     passed = sum(bool(attempt["passed"]) for attempt in trace[1:])
     weights = folder.reductions[1]["weights_after"]
+    ended = ENDED[criteria["reason"]].format(share=percent(criteria["max_keep_ratio"]))
     return (
-        f"Asked for: the smallest network with at most {limits}, over {' and '.join(counts)} drawn "
-        f"with seed {criteria['seed']} inside the range of the validation's. They are other cases than "
-        "those by which this report judges, which had no part in the choice. Each attempt cuts the "
-        "smallest network that had passed, retrains it and judges it; after a failure the next cut "
-        f"is gentler. {len(trace) - 1} were made, {passed} passed; the smallest has "
-        f"{weights:,} weights. It ended because {ENDED[criteria['reason']]}."
+        f"The search looks for the smallest network with {limits} at most, over "
+        f"{' and '.join(counts)} drawn with seed {criteria['seed']} from the range of the "
+        "validation. These cases are not those of the validation in this report, which played no "
+        "part in the choice. Each attempt cuts the smallest network that met the criteria so far, "
+        "retrains it and computes its errors; after a failure the next cut keeps more. "
+        f"{len(trace) - 1} attempts were made, {passed} met the criteria; the smallest network has "
+        f"{weights:,} weights. The search ended because {ended}."
     )
 
 
 def criteria_table(criteria: dict) -> Table:
-    """Every attempt: what it was cut from and to, its errors, and whether it passed."""
+    """Every attempt: the attempt it started from, its size, its errors, and whether it passed."""
     kinds = list(criteria["limits"])
-    heads = ["attempt", "cut from", "to", "widths", "weights", "of stage 0"]
+    heads = ["attempt", "cut from attempt", "to", "widths", "weights", "of stage 0"]
     for kind in kinds:
         heads += [f"{_name(kind)}, right after the cut", f"{_name(kind)}, retrained"]
     rows = []
@@ -110,8 +116,8 @@ def criteria_table(criteria: dict) -> Table:
         f"{_name(kind)} {percent(limit)}" for kind, limit in criteria["limits"].items()
     )
     caption = (
-        f"The attempts. At most: {limits}. A flame is only followed by a network whose ignitions "
-        "pass."
+        f"The attempts. Limits: {limits}. Flames are computed only with networks whose ignitions "
+        "meet the criteria."
     )
     return Table([*heads, "passed", "time"], rows, "reduce.json", caption, left=0)
 
@@ -128,7 +134,7 @@ def _error(attempt: dict, when: str, kind: str) -> str:
 
 
 def draw_criteria(criteria: dict) -> Figure:
-    """Errors against weights, a panel for each kind."""
+    """Errors against the number of weights, one panel for each kind of error."""
     kinds = criteria["limits"]
     figure = Figure(figsize=(WIDTH, 3.9))
     panels = figure.subplots(1, len(kinds), squeeze=False)[0]
@@ -142,7 +148,7 @@ def draw_criteria(criteria: dict) -> Figure:
 
 
 def _draw_kind(axes, trace: list[dict], kind: str, limit: float) -> None:
-    """One panel; an infinite error lies on the upper edge."""
+    """One panel; an infinite error is drawn on the upper edge."""
     known = [
         100 * error
         for attempt in trace
@@ -151,7 +157,7 @@ def _draw_kind(axes, trace: list[dict], kind: str, limit: float) -> None:
     ]
     low, high = min([*known, 100 * limit]) / 1.6, max([*known, 100 * limit]) * 2.5
     axes.set(xscale="log", yscale="log", ylim=(low, high), xlabel="weights", title=CRITERIA[kind])
-    axes.axhline(100 * limit, color=CVODE, ls="--", lw=1, label="the criteria", zorder=1)
+    axes.axhline(100 * limit, color=CVODE, ls="--", lw=1, label="limit", zorder=1)
     looks = {
         "errors_cut": ("right after the cut", "v", BETWEEN[3]),
         True: ("retrained, passed", "o", FIRST),
@@ -159,7 +165,7 @@ def _draw_kind(axes, trace: list[dict], kind: str, limit: float) -> None:
     }
     for attempt in trace:
         if not attempt["shape"]:
-            continue  # nothing so small could be cut
+            continue  # no network of this size could be cut
         weights, after = attempt["shape"]["weights"], attempt["passed"]
         for when, look in (("errors_cut", "errors_cut"), ("errors", after)):
             error = (attempt[when] or {}).get(kind)
@@ -181,7 +187,7 @@ def _draw_kind(axes, trace: list[dict], kind: str, limit: float) -> None:
     sizes = sorted({a["shape"]["weights"] for a in trace if a["shape"]})
     ticks: list[int] = []
     room = max(1.15, (sizes[-1] / sizes[0]) ** (1 / 13))
-    for size in sizes:  # labels that leave one another room
+    for size in sizes:  # labels that do not overlap
         ticks += [size] if not ticks or size > room * ticks[-1] else []
     axes.set_xticks(ticks, [f"{size:,}" for size in ticks], rotation=30)
     axes.minorticks_off()

@@ -1,7 +1,6 @@
 """Figures of training, condensation and time.
 
-Takes numbers that lie in files; gives matplotlib figures. A figure never computes: what is drawn
-was written first.
+Takes numbers from files; gives matplotlib figures. Nothing is computed here.
 """
 
 import math
@@ -16,7 +15,7 @@ SHADES = matplotlib.colormaps["RdBu_r"].resampled(41)  # steps of 0.05: a PNG of
 
 
 def draw_losses(losses: dict[int, list[dict]], reductions: dict[int, dict]) -> Figure:
-    """Training and validation loss of all stages end to end, and the latter by sampler."""
+    """Training and validation loss of all stages, one after another, and validation by sampler."""
     figure = Figure(figsize=(WIDTH, 6.2))
     total, split = figure.subplots(2, 1, sharex=True)
     start, last = 0, max(losses)
@@ -55,7 +54,7 @@ def draw_losses(losses: dict[int, list[dict]], reductions: dict[int, dict]) -> F
     beside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "alignment": "left"}
     total.legend(**beside, title="validation", title_fontsize=9)
     split.legend(**beside, title="validation, by sampler", title_fontsize=9)
-    split.set_xlabel("optimiser step, stages laid end to end")
+    split.set_xlabel("optimiser step, stages one after another")
     split.set_xlim(0, start)
     return figure
 
@@ -99,7 +98,7 @@ def draw_similarity(reductions: list[dict], matrices: dict[str, np.ndarray]) -> 
 
 
 def draw_groups(numbers: dict) -> Figure:
-    """Groups against threshold, a panel for each hidden layer, a line for each stage."""
+    """Number of groups against threshold: a panel for each hidden layer, a line for each stage."""
     stages = {int(name.removeprefix("stage")): g for name, g in numbers["groups"].items()}
     layers = sorted({layer for groups in stages.values() for layer in groups}, key=int)
     figure = Figure(figsize=(WIDTH, 3.3))
@@ -124,7 +123,7 @@ def draw_groups(numbers: dict) -> Figure:
 
 
 def draw_times(times: dict[str, dict]) -> Figure:
-    """Time per state: everything on one scale, and the surrogates alone on their own."""
+    """Time per state: CVODE and surrogates on one scale, and the surrogates alone on another."""
     stages = [int(name.split()[1].rstrip(",")) for name in times if name.startswith("stage")]
     few = {name: t for name, t in times.items() if not name.startswith("CVODE")}
     figure = Figure(figsize=(WIDTH, 1.6 + 0.36 * len(times)))
@@ -157,5 +156,5 @@ def draw_times(times: dict[str, dict]) -> Figure:
 
 
 def _two_lines(name: str) -> str:
-    """The tolerances of CVODE under its name: long labels leave no room for bars."""
+    """The tolerances of CVODE below its name, so that the label stays narrow."""
     return name.replace(" rtol", "\nrtol") if name.startswith("CVODE") else name

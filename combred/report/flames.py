@@ -1,8 +1,7 @@
-"""The flames of a validation: their table, their figure, and the section that holds both.
+"""The flames of a validation: their section, with a table and a figure.
 
-Takes flames.h5 and the results "flame" of validation.json; where there are none, there is no
-section. A figure never computes: x is drawn from each flame's front, as the ignitions are from
-their delay.
+Takes flames.h5 and the results "flame" of validation.json; without these there is no section. In
+the figure, x is the distance from the front of each flame.
 """
 
 from collections.abc import Sequence
@@ -18,45 +17,49 @@ from combred.report.folder import Folder
 from combred.report.style import CVODE, WIDTH, colour
 from combred.simulation.flame import Flame
 
-COLUMNS = 3  # flames in the figure: those of the largest error of the speed
-AROUND = 2.5  # of CVODE's flame thicknesses on each side of the front
+COLUMNS = 3  # flames in the figure: those with the largest speed error
+AROUND = 2.5  # flame thicknesses of CVODE's flame on each side of the front
 
 
 def flame_result(folder: Folder, stage: int) -> dict:
-    """What validation.json says of a stage's flames, {} if there were none."""
+    """The results of the flames of a stage in validation.json, {} if there were none."""
     return folder.measured(stage).get("flame", {})
 
 
 def flame_section(folder: Folder, drawn: set[str]) -> Section | None:
-    """Speeds, thicknesses, profiles; None where no flame was marched."""
+    """Speeds, thicknesses and profiles; None if no flame was computed."""
     if not flame_result(folder, folder.last):
         return None
     blocks: list[Block] = [
         Text(
-            "Planar premixed flames at constant pressure: in every cell and step dt the network "
-            "takes CVODE's place, in the cold gas too, while species and heat diffuse between the "
-            "cells (mixture-averaged, as in Cantera's FreeFlame). Both go through the same march, "
-            "the network from CVODE's steady flame, until the speed is steady again. Fuel that is "
-            "consumed in the window gives the speed; the thickness is (T_b - T_u) / max dT/dx."
+            "Freely propagating premixed flames at constant pressure. In each time step dt the "
+            "network replaces CVODE in every cell, also in the unburnt gas; species and heat "
+            "diffuse between the cells (mixture-averaged transport, as in Cantera's FreeFlame). "
+            "The flame with the network starts from the steady flame with CVODE and is advanced "
+            "until its speed is steady again. The speed follows from the fuel consumed in the "
+            "computational domain; the thickness is (T_b - T_u) / max dT/dx."
         )
     ]
     if "flames" in drawn:
-        shown = "" if len(_rows(folder)) <= COLUMNS else f", the {COLUMNS} of largest speed error"
+        shown = (
+            "" if len(_rows(folder)) <= COLUMNS else f", the {COLUMNS} with the largest speed error"
+        )
         blocks.append(
             Picture(
                 "flames",
                 "Temperature and species through flames",
-                f"Temperature and mass fractions through the flames{shown}; x from the place where "
-                "T is halfway to the adiabatic temperature. Black: CVODE; orange: stage "
-                f"{folder.last}; dashed blue: stage {folder.stages[0]}."
-                if folder.last
-                else f"Temperature and mass fractions through the flames{shown}; x from the place "
-                "where T is halfway to the adiabatic temperature. Black: CVODE; blue: stage 0.",
+                f"Temperature and mass fractions through the flames{shown}. At x = 0, T is halfway "
+                "between the unburnt and the adiabatic temperature. Black: CVODE; "
+                + (
+                    f"orange: stage {folder.last}; dashed blue: stage {folder.stages[0]}."
+                    if folder.last
+                    else "blue: stage 0."
+                ),
                 "flames.h5, validation.json",
             )
         )
     else:
-        blocks.append(Note("The profiles are not shown: flames.h5 is missing, or lacks a stage."))
+        blocks.append(Note("The profiles are not shown: flames.h5 is missing or lacks a stage."))
     return Section("Flames", [*blocks, flame_table(folder)])
 
 
@@ -65,7 +68,7 @@ def _rows(folder: Folder) -> list[dict]:
 
 
 def flame_table(folder: Folder) -> Table:
-    """Every flame of the last stage, and the error of the speed of stage 0 beside it."""
+    """Every flame of the last stage, with the speed error of stage 0 for comparison."""
     first, rows = folder.stages[0], _rows(folder)
     old_rows = flame_result(folder, first).get("cases", []) if folder.last else []
     species = list(rows[0]["peak_errors"])
@@ -81,9 +84,9 @@ def flame_table(folder: Folder) -> Table:
         cells += [kelvin(row["profile_T_error"]), kelvin(row["burnt_T_error"])]
         written.append(cells + [percent(row["peak_errors"][name]) for name in species])
     caption = (
-        f"Every flame with the network of stage {folder.last}; + is fast, − is slow. The largest T "
-        "error is that along x once both fronts lie at the same place; burnt T is that of the last "
-        "cell."
+        f"All flames with the network of stage {folder.last}; +: faster than CVODE's, −: slower. "
+        "The largest T error is that of the profile over x, with both fronts at the same place; "
+        "the burnt T is that of the last cell."
     )
     return Table(heads, written, "validation.json", caption)
 
@@ -108,8 +111,8 @@ def _failure(row: dict, name: str) -> str:
 
 
 def draw_flames(folder: Folder, species: Sequence[tuple[str, int]]) -> Figure | None:
-    """T and species (rows: name and index) through the flames (columns); None where flames.h5 has
-    not what validation.json tells of."""
+    """T and species (rows: name and index) through the flames (columns); None if flames.h5 does not
+    hold the flames of validation.json."""
     stages = list(dict.fromkeys((folder.stages[0], folder.last)))
     names = ["cvode", *(f"stage{stage}" for stage in stages)]
     if not flame_result(folder, folder.last) or not folder.flames.keys() >= set(names):
@@ -137,9 +140,9 @@ def draw_flames(folder: Folder, species: Sequence[tuple[str, int]]) -> Figure | 
                 axes.set_ylabel(label)
         panels[0, column].set_title(rows[i]["case"])
         panels[-1, column].set_xlabel("x from the front [mm]")
-    told = ["CVODE", *(f"stage {stage}" for stage in stages)]
+    names = ["CVODE", *(f"stage {stage}" for stage in stages)]
     lines = [Figure().add_subplot().plot([], [], **look)[0] for look in looks.values()]
-    figure.legend(lines, told, loc="outside upper center", ncols=len(told))
+    figure.legend(lines, names, loc="outside upper center", ncols=len(names))
     return figure
 
 

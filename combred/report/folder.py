@@ -1,7 +1,7 @@
 """A run folder, read once for its report.
 
-Takes the folder's files of numbers; gives a `Folder`. Only validation.json has to be there: a
-report is about what was measured. What else is missing is empty here, and the report says so.
+Takes the files of numbers in the folder; gives a `Folder`. Only validation.json is required. Other
+files that are missing are empty here, and the report says that they are missing.
 """
 
 import json
@@ -25,10 +25,10 @@ PAPER_MECHANISM = "drm19.yaml"
 
 @dataclass(frozen=True)
 class Folder:
-    """The artefacts of a run: the JSON files as they are, losses by stage, rollouts and flames by
-    network.
+    """The artefacts of a run: the contents of its JSON files, losses by stage, and rollouts and
+    flames by network.
 
-    `reductions`: the records of reduce.json by stage, from 1. `methods`: reduction.json, if there.
+    `reductions`: the records of reduce.json by stage, from 1. `methods`: reduction.json, or {}.
     """
 
     path: Path
@@ -47,21 +47,21 @@ class Folder:
 
     @property
     def stages(self) -> list[int]:
-        """The stages that were validated: 0 is the trained network, the last is the result."""
+        """The validated stages: 0 is the trained network, the last one the result."""
         return sorted(int(name.removeprefix("stage")) for name in self.validation["stages"])
 
     @property
     def last(self) -> int:
-        """The last stage."""
+        """The last validated stage."""
         return self.stages[-1]
 
     def measured(self, stage: int) -> dict:
-        """What validation.json says of a stage."""
+        """The results of a stage in validation.json."""
         return self.validation["stages"][f"stage{stage}"]
 
     @property
     def inputs(self) -> dict:
-        """What the validation was made with: its cases, CVODE's tolerances, dt, the mixture."""
+        """The inputs of the validation: cases, tolerances of CVODE, dt [s], mixture."""
         return self.validation.get("inputs", {})
 
     @property
@@ -76,21 +76,21 @@ class Folder:
 
     @property
     def cvode_seconds(self) -> dict[str, float]:
-        """Median time per state [s] of CVODE at each tolerance, the labels' first."""
+        """Median time per state [s] of CVODE at each tolerance, first that of the training data."""
         return {name: t["median"] for name, t in self.times.items() if name.startswith("CVODE")}
 
     def loss(self, stage: int) -> float | None:
-        """The validation loss of a stage as it is used: after training, or after retraining."""
+        """The validation loss of a stage at the end of its training or retraining, if known."""
         record = self.reductions.get(stage, {}).get("retraining", {}) if stage else self.train
         return record.get("validation")
 
     def weights(self, stage: int) -> Path:
-        """The file of the network of a stage."""
+        """The file with the weights of a stage."""
         return self.path / f"stage{stage}.safetensors"
 
     @cached_property
     def networks(self) -> dict[int, Network]:
-        """The networks of the stages whose weights are in the folder."""
+        """The networks by stage, of the stages whose weights are in the folder."""
         there = [stage for stage in self.stages if self.weights(stage).is_file()]
         return {
             stage: load_surrogate(self.weights(stage), self.mechanism).network for stage in there
@@ -98,7 +98,7 @@ class Folder:
 
     @cached_property
     def outdated(self) -> list[int]:
-        """Stages whose weights in the folder are not those that validation.json measured."""
+        """Stages whose weights in the folder differ from those that were validated."""
         known = self.validation.get("networks", {})
         return [
             stage
@@ -109,7 +109,7 @@ class Folder:
 
     @cached_property
     def versions(self) -> dict[str, str]:
-        """Versions of what made the folder, as far as the card and states.h5 tell."""
+        """Versions of the software that made the folder, from the card and states.h5."""
         found = dict(self.card.get("versions", {}))
         states = self.path / "states.h5"
         if states.is_file():
@@ -119,23 +119,27 @@ class Folder:
 
 
 def read_folder(path: Path, mechanism: Mechanism) -> Folder:
-    """Read a run folder. FileNotFoundError, with the command to type, where it is not validated."""
+    """Read a run folder.
+
+    Raises FileNotFoundError, with the command to type, if it has not been validated; ValueError if
+    validation.h5 and validation.json do not belong together.
+    """
     path = Path(path)
     validation = read_json(path / "validation.json")
     if not validation.get("stages"):
         raise FileNotFoundError(
-            f"no measurements in {path / 'validation.json'}: run `python -m combred.pipeline "
-            "only=validate` with this run's settings; a report is drawn from what was measured"
+            f"no results in {path / 'validation.json'}: run `python -m combred.pipeline "
+            "only=validate` with the settings of this run; a report is made from its results"
         )
     rollouts, inputs = read_rollouts(path / "validation.h5", mechanism)
     if rollouts and inputs.get("cases") != validation.get("inputs"):
         raise ValueError(
-            f"{path}: validation.h5 and validation.json are of different cases or settings. Delete "
+            f"{path}: validation.h5 and validation.json have different cases or settings. Delete "
             "validation.h5 and run the same command with only=validate."
         )
-    flames, told = read_flames(path / "flames.h5", mechanism)
-    if told.get("cases") != validation.get("flame_inputs") or not told:
-        flames = {}  # of other settings: the report then shows the numbers alone
+    flames, inputs = read_flames(path / "flames.h5", mechanism)
+    if inputs.get("cases") != validation.get("flame_inputs") or not inputs:
+        flames = {}  # of other settings: the report then shows the table alone
     stages = [int(name.removeprefix("stage")) for name in validation["stages"]]
     entries = read_json(path / "reduce.json").get("stages", [])
     reductions = {entry["stage"]: entry for entry in entries if entry["stage"] in stages}
@@ -158,6 +162,6 @@ def read_folder(path: Path, mechanism: Mechanism) -> Folder:
 
 
 def _lines(path: Path) -> list[dict]:
-    """The lines of a file of metrics; a line that a kill cut short is left out."""
+    """The lines of a file of metrics, without an incomplete last line of a killed run."""
     text = path.read_text().splitlines() if path.is_file() else []
     return [json.loads(line) for line in text if line.endswith("}")]

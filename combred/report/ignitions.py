@@ -1,4 +1,4 @@
-"""Figures of ignitions: delays, and what T and the species do along a rollout.
+"""Figures of ignitions: delays, and T and species along the rollouts.
 
 Takes the rollouts of validation.h5 and the errors of validation.json; gives matplotlib figures.
 """
@@ -16,7 +16,7 @@ from combred.simulation.ignition import Rollout
 
 
 def draw_temperatures(traces: Sequence[Trace]) -> Figure:
-    """T around the ignition of every case, a panel each."""
+    """T around the ignition, one panel for each case."""
     cases = [trace.reference.case for trace in traces]
     mixtures = len({(case.p, case.phi) for case in cases})
     regular = 2 <= mixtures <= 5 and mixtures * len({case.T0 for case in cases}) == len(cases)
@@ -27,7 +27,7 @@ def draw_temperatures(traces: Sequence[Trace]) -> Figure:
     for spare in panels[len(traces) :]:
         spare.axis("off")
     for i, (axes, trace) in enumerate(zip(panels, traces, strict=False)):
-        _draw_window(axes, trace, None)
+        _draw_around_ignition(axes, trace, None)
         axes.set_title(str(trace.reference.case))
         _write_error(axes, trace)
         if i % columns == 0:
@@ -39,12 +39,12 @@ def draw_temperatures(traces: Sequence[Trace]) -> Figure:
 
 
 def draw_species(traces: Sequence[Trace], species: Sequence[tuple[str, int]]) -> Figure:
-    """Species (rows: name and index) around the ignitions (columns)."""
+    """Mass fractions (rows: name and index of a species) around the ignitions (columns)."""
     figure = Figure(figsize=(WIDTH, 1.6 * len(species) + 0.9))
     panels = figure.subplots(len(species), len(traces), sharex="col", sharey="row", squeeze=False)
     for i, (name, index) in enumerate(species):
         for j, trace in enumerate(traces):
-            _draw_window(panels[i, j], trace, index)
+            _draw_around_ignition(panels[i, j], trace, index)
             if i == 0:
                 panels[i, j].set_title(str(trace.reference.case))
             if i == len(species) - 1:
@@ -63,14 +63,14 @@ def draw_case(trace: Trace, species: Sequence[tuple[str, int]]) -> Figure:
         spare.axis("off")
     for rollout, style in _curves(trace):
         panels[0].plot(1e3 * rollout.t, rollout.T, **style)
-    panels[0].axvspan(*(1e3 * t for t in trace.window()), color="#f0e442", alpha=0.35, lw=0)
-    panels[0].set(title="the whole rollout; shaded: the window of the other panels")
+    panels[0].axvspan(*(1e3 * t for t in trace.time_range()), color="#f0e442", alpha=0.35, lw=0)
+    panels[0].set(title="the whole rollout; shaded: the time shown in the other panels")
     panels[0].set(xlabel="time [ms]", ylabel="T [K]")
-    _draw_window(panels[1], trace, None)
+    _draw_around_ignition(panels[1], trace, None)
     _write_error(panels[1], trace)
     panels[1].set_ylabel("T [K]")
     for axes, (name, index) in zip(panels[2:], species, strict=False):
-        _draw_window(axes, trace, index)
+        _draw_around_ignition(axes, trace, index)
         axes.set_ylabel(f"Y({name}) [-]")
     for axes in panels[2 + len(species) - 2 : 2 + len(species)]:
         axes.set_xlabel("time after CVODE's ignition [µs]")
@@ -79,7 +79,7 @@ def draw_case(trace: Trace, species: Sequence[tuple[str, int]]) -> Figure:
 
 
 def _curves(trace: Trace) -> list[tuple[Rollout, dict]]:
-    """Each rollout and how it is drawn, CVODE first and thick, the last stage on top."""
+    """Each rollout and its line style: CVODE first and thick, the last stage on top."""
     curves = [(trace.reference, {"color": CVODE, "lw": 2.6, "alpha": 0.85})]
     for stage, rollout in trace.rollouts.items():
         dashes = "-" if stage == trace.last else (0, (4, 2))
@@ -87,14 +87,14 @@ def _curves(trace: Trace) -> list[tuple[Rollout, dict]]:
     return curves
 
 
-def _draw_window(axes: Axes, trace: Trace, index: int | None) -> None:
+def _draw_around_ignition(axes: Axes, trace: Trace, index: int | None) -> None:
     """T (index None) or a species around the ignition, over time after CVODE's delay."""
-    low, high = trace.window()
+    low, high = trace.time_range()
     zero = trace.row["reference_delay"]
     for rollout, style in _curves(trace):
-        inside = (rollout.t >= low) & (rollout.t <= high)
+        shown = (rollout.t >= low) & (rollout.t <= high)
         y = rollout.T if index is None else rollout.Y[:, index]
-        axes.plot(1e6 * (rollout.t[inside] - zero), y[inside], **style)
+        axes.plot(1e6 * (rollout.t[shown] - zero), y[shown], **style)
     axes.set_xlim(1e6 * (low - zero), 1e6 * (high - zero))
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.yaxis.set_major_locator(MaxNLocator(4))
@@ -102,7 +102,7 @@ def _draw_window(axes: Axes, trace: Trace, index: int | None) -> None:
 
 
 def _write_error(axes: Axes, trace: Trace) -> None:
-    """The delay error of the last stage, in the panel."""
+    """Write the delay error of the last stage into the panel."""
     ignited = trace.row["ignited"]
     axes.text(
         0.03,
@@ -123,7 +123,7 @@ def _legend(figure: Figure, trace: Trace) -> None:
 
 
 def draw_delays(results: dict[int, dict]) -> Figure:
-    """Delay against 1000/T0 of CVODE (lines) and stages (markers), and the errors below."""
+    """Delay against 1000/T0, CVODE as lines and stages as markers, and the errors below."""
     figure = Figure(figsize=(WIDTH, 6.2))
     top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
     last = max(results)
@@ -158,14 +158,14 @@ def draw_delays(results: dict[int, dict]) -> Figure:
 
 
 def _name(mixture: tuple[float, float], mixtures: list[tuple[float, float]]) -> str:
-    """Equivalence ratio, and the pressure where there are several."""
+    """The equivalence ratio, and the pressure if there are several."""
     p, phi = mixture
     several = len({p for p, _ in mixtures}) > 1
     return f"phi {phi:g}" + (f", {p / 101325:g} atm" if several else "")
 
 
 def _mark_failures(axes: Axes, results: dict[int, dict], factor: float) -> None:
-    """A cross on CVODE's delay where the network of a stage does not ignite."""
+    """A cross at CVODE's delay where the network of a stage does not ignite."""
     for stage, result in results.items():
         failed = [row for row in result["cases"] if not row["ignited"]]
         if failed:

@@ -1,7 +1,7 @@
-"""All reduction methods on one network, where reduction.json tells of them.
+"""All reduction methods compared on the network of the run, if reduction.json is in the folder.
 
-Takes the rows that benchmarks/reduction.py wrote into the run's folder; gives the section's tables
-and its figure.
+Takes the rows that benchmarks/reduction.py wrote into the run folder; gives a section with tables
+and a figure.
 """
 
 from matplotlib.figure import Figure
@@ -14,7 +14,7 @@ HUES = (FIRST, "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#777777", LAST, "#00
 
 
 def methods_section(folder: Folder, drawn: set[str]) -> Section | None:
-    """Tables and figure of the comparison; None where there is none."""
+    """Tables and figure of the comparison; None if there was none."""
     if not folder.methods:
         return None
     measured, rows = folder.methods["measured_on"], folder.methods["rows"]
@@ -23,17 +23,17 @@ def methods_section(folder: Folder, drawn: set[str]) -> Section | None:
     found = {(_key(row), row["ratio"]): row for row in rows}
     blocks: list[Block] = [
         Text(
-            f"The network {'-'.join(map(str, measured['widths']))}, every hidden layer cut to the "
-            "share of its units in the head of a column, by every method; allocation spends the "
-            "same number of parameters unevenly, and scratch is a new network of the same widths, "
-            "trained as long as the others are retrained."
+            f"The network {'-'.join(map(str, measured['widths']))} reduced by every method. Each "
+            "hidden layer keeps the share of its units that heads a column. Allocation: the same "
+            "number of parameters, with widths chosen for each layer. Scratch: a new network of "
+            "the same widths, trained as long as the others are retrained."
         )
     ]
     if "methods" in drawn:
         caption = (
-            "Relative error of the output against the unreduced network, on held-out states, right "
-            "after the cut. Solid: mixed by least squares on training states (neuron merging then "
-            "keeps what magnitude keeps); dashed: without any data."
+            "Error of the output relative to the unreduced network, on held-out states, right "
+            "after the cut. Solid: with compensation by least squares on training states (neuron "
+            "merging then keeps the same units as magnitude); dashed: without data."
         )
         alt = "Output error of every method against the share of units kept"
         blocks.append(Picture("methods", alt, caption, "reduction.json"))
@@ -43,26 +43,28 @@ def methods_section(folder: Folder, drawn: set[str]) -> Section | None:
         for key, name in names.items()
         if key[0] != "scratch"
     ]
-    caption = "Output error right after the cut, and time for the deepest cut on one core."
+    caption = (
+        "Output error right after the cut, and the time that the largest cut took on one core."
+    )
     blocks.append(Table(heads, cut, "reduction.json", caption, left=3))
     if all("after" in row for row in rows):
-        for when, told in (("before", "right after the cut"), ("after", "after retraining")):
+        for when, words in (("before", "right after the cut"), ("after", "after retraining")):
             table = [
                 [*name, *(_delay(found.get((key, r)), when) for r in ratios)]
                 for key, name in names.items()
                 if not (key[0] == "scratch" and when == "before")
             ]
             steps = measured["retraining"]["steps"]
-            caption = f"Error of the ignition delay {told}, median / worst"
+            caption = f"Error of the ignition delay {words}, median / worst"
             caption += f" ({steps:,} steps)." if when == "after" else "."
             blocks.append(Table(heads[:-1], table, "reduction.json", caption, left=3))
     else:
-        blocks.append(Note("Retraining and ignitions were not measured."))
+        blocks.append(Note("Retraining and ignition delays were not measured."))
     return Section("Methods", blocks)
 
 
 def draw_methods(methods: dict) -> Figure:
-    """Output error right after the cut against the share of units kept."""
+    """Output error right after the cut against the share of units that are kept."""
     figure = Figure(figsize=(WIDTH, 4.6))
     axes = figure.subplots()
     rows = [row for row in methods["rows"] if row["method"] != "scratch"]

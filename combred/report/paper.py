@@ -1,6 +1,6 @@
 """The reduction of Chen & Xu 2024 beside the one of a run, stage by stage.
 
-Takes a `Folder`; gives a `Section` where the run began with the paper's network, None elsewhere.
+Takes a `Folder`; gives a `Section` if the run started from the paper's network.
 """
 
 from combred.report.blocks import Section, Table, Text, percent, significant
@@ -17,7 +17,8 @@ PAPER_STAGES = (
 
 
 def paper_section(folder: Folder) -> Section | None:
-    """The table of the paper beside that of the run."""
+    """The table of the paper beside that of the run; None if the run started from another
+    network."""
     first = folder.measured(folder.stages[0])
     if folder.mechanism.name != PAPER_MECHANISM or first["widths"] != PAPER_WIDTHS:
         return None
@@ -32,16 +33,16 @@ def paper_section(folder: Folder) -> Section | None:
     columns = ["stage", "reduction", "widths", "weights", "share", "validation loss", "delay error"]
     source = "validation.json, reduce.json, train.json; Chen & Xu 2024, table 1"
     text = (
-        "The same network, reduced by the paper and by this run. The delay error is median / worst "
-        "over the ignitions of this report; the paper has none. The two losses are of different "
-        "targets (the paper's is not raised to a power) and of different states: compare each with "
-        "its own stage 0. In the paper each retraining has 5000 steps of Adam."
+        "The same network, reduced in the paper and in this run. The delay error is median / worst "
+        "over the ignitions of this report; the paper gives none. The losses of paper and run have "
+        "different targets (the paper's is not raised to a power) and different states: compare "
+        "each with its own stage 0. In the paper each retraining takes 5000 steps of Adam."
     )
     return Section("Beside the paper", [Table(columns, rows, source, left=3), Text(text)])
 
 
 def _own_row(folder: Folder, stage: int) -> list[str]:
-    """A stage of the run, as the paper's table has it."""
+    """A stage of the run in the columns of the paper's table."""
     result, record = folder.measured(stage), folder.reductions.get(stage, {})
     how = f"layer {record['layer']} at {record['threshold']:g}" if "layer" in record else "–"
     loss, error = folder.loss(stage), result["delay_error"]

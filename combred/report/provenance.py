@@ -1,6 +1,6 @@
-"""How a network was made, where it may be used, and what has not been shown of it.
+"""How a network was made, how it is used, and its limitations.
 
-Takes a `Folder`; gives the last sections of a report.
+Takes a `Folder`; gives the last two sections of a report.
 """
 
 import math
@@ -30,8 +30,8 @@ card = json.loads(extra["card.json"])       # species and their order, units, dt
 
 state = torch.tensor([[T, p, *Y]], dtype=torch.float64)   # [K, Pa, -], Y as in card["species"]
 with torch.no_grad():
-    later, doubt = model.next_state_and_error(state)     # [T, p, Y] after dt, at the same p and enthalpy
-    known = doubt <= 1                      # bool, model.trust(state): where false, call CVODE
+    later, error = model.next_state_and_error(state)   # [T, p, Y] after dt, same p and enthalpy
+    trusted = error <= 1                    # bool, as model.trust(state): where False, call CVODE
     rate = model.source(state)              # mean dY/dt over dt [1/s]
 """
 
@@ -43,39 +43,39 @@ model.eval();
 torch::NoGradGuard no_grad;
 auto state = torch::empty({n_cells, %d}, torch::kFloat64);   // rows [T, p, Y...] in SI
 // ... fill state.data_ptr<double>(), row by row ...
-auto answer = model.run_method("next_state_and_error", state).toTuple();
-auto later = answer->elements()[0].toTensor();               // as model.forward({state}) gives it
-auto known = answer->elements()[1].toTensor() <= 1;          // where false, call CVODE
+auto result = model.run_method("next_state_and_error", state).toTuple();
+auto later = result->elements()[0].toTensor();               // equal to model.forward({state})
+auto trusted = result->elements()[1].toTensor() <= 1;        // where false, call CVODE
 """
 
 
 def cases_in_words(folder: Folder) -> str:
-    """The validation's cases: T0, phi and p, every combination."""
+    """The cases of the validation: all combinations of T0, phi and p."""
     rows = folder.measured(folder.last)["cases"]
     T0, phi, p = (list(dict.fromkeys(row[key] for row in rows)) for key in ("T0", "phi", "p"))
     return f"T0 {several(T0, 'K')}, phi {several(phi)}, p {several(p, 'Pa')}"
 
 
 def made_section(folder: Folder) -> Section:
-    """Settings, states, times of the steps."""
+    """Settings, training states, and times of the steps."""
     blocks: list[Block] = [made_table(folder)]
     if folder.sample:
         blocks.append(state_table(folder))
     else:
-        blocks.append(Note("Of the states nothing is known: there is no sample.json."))
+        blocks.append(Note("The training states are not described: there is no sample.json."))
     times = duration_table(folder)
     return Section("How it was made", [*blocks, times] if times.rows else blocks)
 
 
 def made_table(folder: Folder) -> Table:
-    """Settings, precision, seed, versions: what is needed to make it again."""
+    """Settings, precision, seed and versions: the inputs that reproduce the network."""
     s, inputs = folder.settings, folder.inputs
     cvode = inputs.get("chemistry", {})
     rows = [
         ["mechanism", f"{folder.mechanism.name}, {folder.mechanism.n_species} species"],
-        ["its sha256", f"`{folder.mechanism.sha256[:16]}`"],
+        ["sha256 of the mechanism", f"`{folder.mechanism.sha256[:16]}`"],
         ["mixture", f"{inputs.get('fuel', '–')} in {inputs.get('oxidizer', '–')} (moles)"],
-        ["step dt", f"{inputs['dt']:g}{NBSP}s" if "dt" in inputs else "–"],
+        ["time step dt", f"{inputs['dt']:g}{NBSP}s" if "dt" in inputs else "–"],
         ["CVODE, rtol and atol", f"{power(cvode.get('rtol'))} and {power(cvode.get('atol'))}"],
     ]
     rows += _setting_rows(s, folder.train) if s else []
@@ -89,7 +89,7 @@ def made_table(folder: Folder) -> Table:
 
 
 def _setting_rows(s: dict, train: dict) -> list[list[str]]:
-    """What settings.json and train.json say of states and training."""
+    """Settings of sampling and training."""
     sampling, again = s["sampling"], s["training"] | s["retraining"]
 
     def span(key: str) -> str:
@@ -113,9 +113,9 @@ def _setting_rows(s: dict, train: dict) -> list[list[str]]:
 
 
 def _stage0_rows(s: dict, train: dict) -> list[list[str]]:
-    """How the network of stage 0 came to be."""
+    """The origin of the network of stage 0."""
     if "shipped" in train:
-        return [["stage 0", f"{train['shipped']}, which comes with combred (its card tells more)"]]
+        return [["stage 0", f"{train['shipped']}, which comes with combred (see its card)"]]
     return [
         ["initial scale of each layer", ", ".join(map(str, s["network"]["scales"]))],
         ["training", _training(s["training"], s["segments"]["steps"])],
@@ -139,23 +139,23 @@ def _training(t: dict, segment_steps: int) -> str:
 
 
 def state_table(folder: Folder) -> Table:
-    """The states that the network was trained on, by sampler."""
+    """The number of training states by sampler."""
     rows = [[name, f"{n:,}"] for name, n in folder.sample.get("rows_per_sampler", {}).items()]
     rows.append(["all", f"{folder.sample['rows']:,}"])
-    rows.append(["could not be labelled by CVODE", f"{folder.sample['failed_rows']:,}"])
-    rows.append(["trajectories lost", f"{len(folder.sample.get('lost_trajectories', []))}"])
+    rows.append(["failed in CVODE", f"{folder.sample['failed_rows']:,}"])
+    rows.append(["trajectories that failed", f"{len(folder.sample.get('lost_trajectories', []))}"])
     return Table(["states", "number"], rows, "sample.json")
 
 
 def duration_table(folder: Folder) -> Table:
-    """How long each step took, as far as the files tell."""
-    rows = [["labelling the states", duration(folder.sample.get("seconds"))]]
+    """The time that each step took, as far as the files hold it."""
+    rows = [["sampling the states", duration(folder.sample.get("seconds"))]]
     if "shipped" not in folder.train:
         rows.append(["training stage 0", duration(folder.train.get("seconds"))])
     for stage, record in folder.reductions.items():
         if "criteria" in record:
             seconds = sum(attempt["seconds"] for attempt in record["criteria"]["trace"])
-            rows.append(["the criteria's search for stage 1", duration(seconds)])
+            rows.append(["search for stage 1 by the acceptance criteria", duration(seconds)])
             continue
         seconds = record.get("retraining", {}).get("seconds")
         rows.append([f"retraining stage {stage}", duration(seconds)])
@@ -165,33 +165,39 @@ def duration_table(folder: Folder) -> Table:
 
 
 def use_section(folder: Folder) -> Section:
-    """Where the network may be used, how it is loaded, and what has not been shown."""
-    inputs = folder.inputs
+    """What was validated, how the network is loaded and called, and its training range."""
+    inputs, flames = folder.inputs, "flame" in folder.measured(folder.last)
     blocks: list[Block] = [
         Text(
-            "**What was validated:** adiabatic ignitions in 0D at constant pressure, of "
+            "**Validated:** adiabatic ignitions in 0D at constant pressure, of "
             f"{inputs.get('fuel', 'the fuel')} in {inputs.get('oxidizer', 'its oxidizer')}, at "
-            f"{cases_in_words(folder)}, marched to the burnt state with the network's own step."
+            f"{cases_in_words(folder)}, up to the burnt gas, with the network's own time step"
+            + (", and the flames above." if flames else ".")
         ),
         Text(
-            "**Nothing else was:** no flame and no transport, no other pressure, mixture or step, "
-            "no coupling to a flow. One training with one seed was judged; another seed gives "
-            "other errors. That a state lies inside the ranges below does not make its answer "
-            "right."
+            "**Not validated:** "
+            + ("" if flames else "flames and transport, ")
+            + "other pressures, mixtures and time steps, and the coupling to a flow. The results "
+            "are those of one training with one seed; another seed gives other errors. A state "
+            "inside the ranges below may still have a wrong prediction."
         ),
     ]
     if not folder.card:
-        blocks.append(Note("No file was exported: there is no surrogate.json."))
+        blocks.append(Note("Nothing was exported: there is no surrogate.json."))
         return Section("Use and limits", blocks)
     size = folder.export.get("bytes")
-    told = f" ({significant(size / 1e6, 2)} MB)" if size else ""
+    megabytes = f" ({significant(size / 1e6, 2)} MB)" if size else ""
+    sees_rates = folder.measured(folder.last)["widths"][0] > 2 + folder.mechanism.n_species
     blocks += [
         Text(
-            f"The exported file, `surrogate.pt`{told}, holds weights, transforms, thermodynamics "
-            "and the closure (elements, enthalpy, Y between 0 and 1); it needs LibTorch and no "
-            "more. `trust` says of each state whether it lies where the training data were and "
-            "the network's own answer nearly conserves elements and enthalpy; where not, call "
-            "CVODE. `next_state_and_error` gives answer and doubt in one call. From Python:"
+            f"The exported file, `surrogate.pt`{megabytes}, holds the weights, the transforms, the "
+            "thermodynamics and the closure (conservation of elements and enthalpy, Y between 0 "
+            "and 1). It needs LibTorch alone. `trust` tells for each state whether the prediction "
+            "may be used: "
+            + ("" if sees_rates else "the state is in the training range, and ")
+            + "the network's raw prediction nearly conserves elements and enthalpy. Where it is "
+            "false, call CVODE. `next_state_and_error` gives the next state and the closure error "
+            "in one call; an error of at most 1 is trusted. From Python:"
         ),
         Code("python", PYTHON),
         Text("From C++:"),
@@ -202,16 +208,16 @@ def use_section(folder: Folder) -> Section:
 
 
 def range_table(card: dict) -> Table:
-    """The range of the training states."""
+    """The range of each variable over the training states."""
     ranges = card["range"]
     rows = [["T [K]", *(f"{value:.0f}" for value in ranges["T"])]]
     rows.append(["p [Pa]", *(f"{value:.0f}" for value in ranges["p"])])
     rows += [[f"Y({name}) [-]", *map(_fraction, pair)] for name, pair in ranges["Y"].items()]
     caption = (
-        "The range of the training states; outside it the network cannot be right. Mass fractions "
-        "below the floor of the transform are taken as the floor."
+        "Range of the training states. Outside this range the prediction is an extrapolation. Mass "
+        "fractions below the floor of the transform are replaced by the floor."
     )
-    return Table(["", "least", "largest"], rows, "surrogate.json", caption)
+    return Table(["", "smallest", "largest"], rows, "surrogate.json", caption)
 
 
 def _fraction(value: float) -> str:

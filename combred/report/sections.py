@@ -1,7 +1,7 @@
-"""The sections of a report: what is shown, in which order, and the words around it.
+"""The sections of a report: their order, and the words around tables and figures.
 
 Takes a `Folder`, the numbers of condensation and the names of the figures that were drawn; gives
-`Section`s. What is missing is said, with the file that it would be in.
+`Section`s. A section says what is missing, and which file would hold it.
 """
 
 from combred.report.blocks import Block, Note, Picture, Section, Text
@@ -22,7 +22,7 @@ PAPER = (
 
 
 def make_sections(folder: Folder, condensed: dict, drawn: set[str]) -> list[Section]:
-    """All sections. `condensed`: what `condensation_numbers` gave."""
+    """All sections. condensed: the result of `condensation_numbers`; drawn: names of figures."""
     sections = [
         stages_section(folder),
         paper_section(folder),
@@ -43,42 +43,44 @@ def stages_section(folder: Folder) -> Section:
     """The table of stages."""
     one_layer = all("layer" in record for record in folder.reductions.values())
     how = (
-        "Each stage condenses one hidden layer of the network before it: units whose rows [W | b] "
-        "are more alike than the threshold become one, and the network is retrained. "
+        "Each stage condenses one hidden layer of the previous network: units whose rows [W | b] "
+        "have a cosine similarity above the threshold are merged into one, and the network is "
+        "retrained. "
         if one_layer
-        else "Each stage takes units from all hidden layers of the network before it, as many from "
-        "each as costs least accuracy for the parameters asked for; those that stay are mixed so "
-        "that the next layer's inputs change least, and the network is retrained. "
+        else "Each stage removes units from all hidden layers of the previous network. The widths "
+        "are those that cost least accuracy for the target share of parameters. The units that "
+        "stay are combined so that the inputs of the next layer change least, and the network is "
+        "retrained. "
     )
     if criteria_record(folder):
         how = (
-            "The smallest network found that passes the criteria: units are taken from all hidden "
-            "layers together, and the network is retrained, again and again, until nothing smaller "
-            "passes. "
+            "Stage 1 is the smallest network found that meets the acceptance criteria: units are "
+            "removed from all hidden layers together and the network is retrained, repeatedly, "
+            "until no smaller network meets them. "
         )
-    told: Block = Text(
-        f"{how}The merge "
-        "errors are those of the network's output right after the merge, relative, in the 2-norm "
-        "over training states; the drift is that of an element's mass fraction along a rollout. "
-        f"{PAPER}"
+    text: Block = Text(
+        f"{how}The merge error is the relative error of the network's output right after the "
+        "merge, in the 2-norm over training states. The element drift is the largest change of an "
+        f"element mass fraction along a rollout. {PAPER}"
     )
     if not folder.last:
-        told = Text("Nothing was reduced in this run: stage 0 is the trained network.")
+        text = Text("Nothing was reduced in this run: stage 0 is the trained network.")
     elif not folder.reductions:
-        told = Note("Of the reductions nothing is known: there is no reduce.json.")
-    return Section("Stages", [stage_table(folder), told])
+        text = Note("The reductions are not described: there is no reduce.json.")
+    return Section("Stages", [stage_table(folder), text])
 
 
 def ignition_section(folder: Folder, drawn: set[str]) -> Section:
-    """Rollouts against CVODE: delays, temperatures, species, the worst case, every case."""
+    """Rollouts against CVODE: delays, temperatures, species, the worst case, all cases."""
     result = folder.measured(folder.last)
     count = len(result["cases"])
     blocks: list[Block] = [
         Text(
             f"{count} ignition{'s' if count > 1 else ''} at constant pressure and enthalpy: "
-            f"{cases_in_words(folder)}. Network and CVODE start from the same mixture and are "
-            "marched over the same steps dt, past ignition to the burnt state; the network is fed "
-            "nothing but its own output. The delay is the time of the steepest rise of T."
+            f"{cases_in_words(folder)}. Network and CVODE start from the same mixture and take the "
+            "same time steps dt, past ignition to the burnt gas. Each step of the network starts "
+            "from its own previous prediction. The ignition delay is the time of the steepest rise "
+            "of T."
         )
     ]
     shortest = min(row["reference_delay"] for row in result["cases"])
@@ -86,20 +88,20 @@ def ignition_section(folder: Folder, drawn: set[str]) -> Section:
     if shortest < 20 * dt:
         blocks.append(
             Note(
-                f"The shortest delay is {shortest / dt:.1f} steps dt long: its error is a matter "
-                "of fractions of a step."
+                f"The shortest delay is {shortest / dt:.1f} time steps long: its error is a "
+                "fraction of a step."
             )
         )
     blocks += [p for p in ignition_pictures(folder, result["worst_case"]) if p.name in drawn]
     if "temperatures" not in drawn:
         blocks.append(
-            Note("The rollouts are not shown: validation.h5 is missing, or lacks this stage.")
+            Note("The rollouts are not shown: validation.h5 is missing or lacks this stage.")
         )
     return Section("Ignition", [*blocks, case_table(folder)])
 
 
 def ignition_pictures(folder: Folder, worst: str) -> list[Picture]:
-    """The figures of ignitions, with what to see on them."""
+    """The figures of ignitions with their captions; worst: the name of the worst case."""
     lines = "Black: CVODE; blue: stage 0."
     if folder.last:
         lines = (
@@ -108,65 +110,69 @@ def ignition_pictures(folder: Folder, worst: str) -> list[Picture]:
         )
     rollouts = "validation.h5, validation.json"
     cases = len(folder.measured(folder.last)["cases"])
-    left_out = f" Shown: the {PANELS} of {cases} cases of largest error." if cases > PANELS else ""
+    left_out = (
+        f" Shown: the {PANELS} of {cases} cases with the largest errors." if cases > PANELS else ""
+    )
     return [
         Picture(
             "delays",
             "Ignition delay against 1000/T0",
-            "Ignition delay against initial temperature, and its error. A marker on the black line "
-            "of its equivalence ratio: the network ignites when CVODE does. A cross: it does not "
-            "ignite.",
+            "Ignition delay against initial temperature, and its error. Lines: CVODE; markers: the "
+            "networks; a cross: the network does not ignite.",
             "validation.json",
         ),
         Picture(
             "temperatures",
             "Temperature around the ignition of each case",
-            f"Temperature around the ignition. {lines} Time runs from CVODE's ignition; a window "
-            "is a few rise times wide, so that a small shift is seen. The number in a panel is the "
-            f"delay error of stage {folder.last}.{left_out}",
+            f"Temperature around the ignition. {lines} Time is counted from CVODE's ignition; a "
+            "panel is a few rise times wide, so that a small shift is visible. The number in a "
+            f"panel is the delay error of stage {folder.last}.{left_out}",
             rollouts,
         ),
         Picture(
             "species",
             "Species around the ignition",
-            "Mass fractions around the ignition; for each equivalence ratio (if there is one only: "
-            f"for each T0) the case whose delay is worst. {lines}",
+            "Mass fractions around the ignition: for each equivalence ratio, or each T0 if there "
+            f"is only one equivalence ratio, the case with the largest delay error. {lines}",
             rollouts,
         ),
         Picture(
             "worst",
             f"The worst case, {worst}",
-            f"The worst case of all, {worst}. {lines}",
+            f"The case with the largest delay error, {worst}. {lines}",
             rollouts,
         ),
     ]
 
 
 def loss_section(folder: Folder, drawn: set[str]) -> Section:
-    """Loss curves."""
+    """Loss against training step."""
     files = [f"stage{stage}.jsonl" for stage in folder.losses]
     trained = [s for s in folder.stages if s or "shipped" not in folder.train]
     missing = [f"stage{s}.jsonl" for s in trained if s not in folder.losses]
     picture = Picture(
         "losses",
         "Training and validation loss of all stages",
-        "Loss of every stage, laid end to end. Vertical lines: reductions; triangles: the "
-        "validation loss right after the merge. It is the mean over held-out trajectories, in the "
-        "network's transformed units. Perturbed states make up most of it: it says whether the "
-        "training has converged, not whether the network ignites in time.",
+        "Loss of all stages, one after another. Vertical lines: reductions; triangles: the "
+        "validation loss right after a merge. The validation loss is the mean over held-out "
+        "trajectories, in the transformed units of the network's output. Perturbed states are the "
+        "largest part of it: it shows whether the training has converged, not whether the ignition "
+        "delay is right.",
         ", ".join([*files, *(["reduce.json"] if folder.reductions else [])]),
     )
     blocks: list[Block] = [picture] if "losses" in drawn else []
     if missing:
-        blocks.append(Note(f"Not shown, because missing: {', '.join(missing)}."))
+        blocks.append(Note(f"Not shown, because the files are missing: {', '.join(missing)}."))
     if "shipped" in folder.train:
         name = folder.train["shipped"]
-        blocks.append(Note(f"Stage 0 is {name}, which comes with combred: not trained here."))
+        blocks.append(
+            Note(f"Stage 0 is {name}, which comes with combred; it was not trained here.")
+        )
     return Section("Loss", blocks)
 
 
 def condensation_section(folder: Folder, condensed: dict, drawn: set[str]) -> Section:
-    """How far layers have condensed, and what a reduction made of it."""
+    """Condensation of the layers, before and after the reductions."""
     blocks: list[Block] = []
     if "similarity" in drawn:
         blocks += _similarity(condensed["reductions"])
@@ -182,8 +188,9 @@ def condensation_section(folder: Folder, condensed: dict, drawn: set[str]) -> Se
             Picture(
                 "groups",
                 "Number of groups against cosine threshold",
-                "The units that each layer would keep if it were condensed at a threshold. A line "
-                "that falls early has condensed; where it is flat, there is nothing to merge.",
+                "Number of units that each layer would keep if it were condensed at a cosine "
+                "threshold. A layer whose line falls already at thresholds near 1 has condensed; "
+                "where a line is flat, no further units can be merged.",
                 "condensation.json",
             )
         )
@@ -191,22 +198,22 @@ def condensation_section(folder: Folder, condensed: dict, drawn: set[str]) -> Se
 
 
 def _similarity(reductions: list[dict]) -> list[Block]:
-    """The matrices, and their groups in words."""
-    told = []
+    """The similarity matrices, with the numbers of groups in words."""
+    sentences = []
     for record in reductions:
         before, after = record["before"], record["after"]
-        told.append(
-            f"stage {record['stage']}, layer {record['layer']} at {record['threshold']:g}: "
-            f"{before['units']} units in {before['groups']} groups, the largest of "
-            f"{before['largest_group']}; after retraining {after['units']} units in "
-            f"{after['groups']} groups"
+        sentences.append(
+            f"Stage {record['stage']}, layer {record['layer']} at {record['threshold']:g}: "
+            f"{before['units']} units in {before['groups']} groups, of which the largest has "
+            f"{before['largest_group']} units; after retraining {after['units']} units in "
+            f"{after['groups']} groups."
         )
     side = max(record["before"]["units_per_pixel"] for record in reductions)
-    coarse = f" A pixel is the mean of up to {side} × {side} similarities." if side > 1 else ""
+    coarse = f" A pixel is the mean over up to {side} × {side} pairs." if side > 1 else ""
     caption = (
-        "Cosine similarity between the units of the reduced layer, ordered by group, largest "
-        "first. Red blocks on the diagonal before a reduction are units that point the same way; "
-        f"after it and the retraining, few should be left.{coarse} In numbers: {'. '.join(told)}."
+        "Cosine similarity between the units of the reduced layer, ordered by group, the largest "
+        "first. Red blocks on the diagonal are groups of units with nearly the same direction, "
+        f"which a reduction merges; few should remain after it.{coarse} {' '.join(sentences)}"
     )
     alt = "Cosine-similarity matrices of the reduced layers"
     return [Picture("similarity", alt, caption, "condensation.npz, condensation.json")]
@@ -215,7 +222,7 @@ def _similarity(reductions: list[dict]) -> list[Block]:
 def time_section(folder: Folder, drawn: set[str]) -> Section:
     """Time per state."""
     if "times" not in drawn:
-        return Section("Time per state", [Note("validation.json holds no times.")])
+        return Section("Time per state", [Note("There are no times in validation.json.")])
     timing = folder.validation["timing"]
     cores = timing.get("cores", 1)
     many = f" in batches of {timing['batch']:,}" if "batch" in timing else ""
@@ -223,15 +230,15 @@ def time_section(folder: Folder, drawn: set[str]) -> Section:
         "times",
         "Time per state of CVODE and of each stage",
         f"Time to advance one state by dt on {cores} core{'s' if cores != 1 else ''}; machine: "
-        f"{timing.get('machine', 'unknown')}. Bars: medians; grey lines: fastest to slowest of the "
-        "repeats, cut where they leave a panel. Pale: the network's products alone, which is what "
-        "papers tend to report; full colour: what a CFD code waits for, with transforms, element "
+        f"{timing.get('machine', 'unknown')}. Bars: medians; grey lines: fastest to slowest "
+        "repeat, clipped at the edge of a panel. Pale: the network alone, which papers usually "
+        "report; full colour: the surrogate as a CFD code calls it, with transforms, element "
         "projection and temperature.",
         "validation.json",
     )
-    told = Text(
-        f"The states: {timing.get('states', 'those of the run')}. CVODE takes them one by one "
-        f"through Cantera, the networks{many}. All times are of one run on one machine, measured "
-        "in turns: trust their ratios more than their values, and measure again on yours."
+    text = Text(
+        f"States: {timing.get('states', 'those of the run')}. CVODE advances them one by one "
+        f"through Cantera, the networks{many}. All times were measured in turns in one run on one "
+        "machine: their ratios are more reliable than their values. Measure again on your machine."
     )
-    return Section("Time per state", [picture, told, time_table(folder)])
+    return Section("Time per state", [picture, text, time_table(folder)])

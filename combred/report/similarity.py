@@ -1,8 +1,9 @@
-"""How far the layers have condensed: numbers for the report, written before anything is drawn.
+"""Condensation of the layers: numbers for the report, written before they are drawn.
 
-Takes the networks of a run folder's stages; gives condensation.json (groups against threshold, and
-for each reduction the groups of the reduced layer before and after) and condensation.npz (the
-cosine-similarity matrices of these layers, units ordered by group; figure 3 of Chen & Xu 2024).
+Takes the networks of the stages of a run; writes condensation.json (number of groups against
+threshold, and for each reduction the groups of the reduced layer before and after) and
+condensation.npz (cosine-similarity matrices of these layers, units ordered by group; figure 3 of
+Chen & Xu 2024).
 """
 
 import os
@@ -20,7 +21,7 @@ from combred.reduction.methods.grouping import group_rows
 from combred.surrogate.network import Network
 
 THRESHOLDS = (0.999, 0.99, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5)
-PIXELS = 320  # of a stored matrix's side: more than a printed panel can show
+PIXELS = 320  # of a side of a stored matrix, at most: more than a printed panel shows
 
 
 def condensation_numbers(
@@ -28,9 +29,9 @@ def condensation_numbers(
 ) -> dict:
     """Write condensation.json and condensation.npz into the folder; returns the former.
 
-    `networks` by stage; `reductions` by stage, with `layer` and `threshold` as in reduce.json. A
-    reduction is left out where one of the two networks is missing, or where it is no condensation
-    of one layer.
+    networks: by stage. reductions: by stage, with `layer` and `threshold` as in reduce.json. A
+    reduction is omitted if one of the two networks is missing, or if it did not condense a single
+    layer.
     """
     stages: list[dict] = []
     matrices: dict[str, Any] = {}
@@ -63,10 +64,10 @@ def condensation_numbers(
 
 
 def ordered_similarity(layer: nn.Linear, threshold: float) -> tuple[dict, np.ndarray]:
-    """The groups of a layer at a threshold, and its similarity matrix, units ordered by group.
+    """The groups of a layer at a cosine threshold, and its similarity matrix, ordered by group.
 
-    Largest group first, units without input weights last. A matrix of more than `PIXELS` units is
-    averaged over square blocks: `units_per_pixel` units on a side.
+    The largest group comes first, units without input weights last. A matrix of more than `PIXELS`
+    units is averaged over square blocks of `units_per_pixel` units on a side.
     """
     rows, dead = directions(layer), ~layer.weight.detach().any(dim=1)
     main_of = group_rows(rows, dead, threshold)
@@ -87,7 +88,7 @@ def ordered_similarity(layer: nn.Linear, threshold: float) -> tuple[dict, np.nda
 
 
 def block_means(matrix: Tensor, side: int) -> Tensor:
-    """Means of a square matrix over blocks of side x side; those at the edge may be smaller."""
+    """Means of a square matrix over blocks of side x side; blocks at the edge may be smaller."""
     if side == 1:
         return matrix
     m = len(matrix)
@@ -100,6 +101,7 @@ def block_means(matrix: Tensor, side: int) -> Tensor:
 
 
 def count_groups(layer: nn.Linear, threshold: float) -> int:
-    """Groups of a layer's units at a cosine threshold, units without input weights not counted."""
+    """Number of groups of a layer at a cosine threshold, without units that have no input
+    weights."""
     alive = layer.weight.detach().any(dim=1)
     return len(kernels.group(directions(layer)[alive], threshold)[1])

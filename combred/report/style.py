@@ -1,4 +1,4 @@
-"""The look of all figures: sizes, colours, ticks, and how they are saved."""
+"""The style of all figures: sizes, colours and ticks, and how a figure is saved."""
 
 import math
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ STYLE = {
     "legend.fontsize": 9,
 }
 WIDTH = 10.0  # inches; shown at 1000 pixels
-# Okabe & Ito's colours, which the colour-blind can tell apart.
+# Colours of Okabe & Ito, which colour-blind readers can distinguish.
 CVODE, FIRST, LAST = "#000000", "#0072B2", "#D55E00"
 BETWEEN = ("#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 SAMPLERS = (FIRST, "#56B4E9", "#009E73", LAST, "#E69F00", "#CC79A7")
@@ -48,7 +48,7 @@ def colour(stage: int, last: int) -> str:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a PNG of at most 256 colours, which are plenty here: a third of the size."""
+    """Write a PNG with a palette of 256 colours, which has a third of the size."""
     figure.set_dpi(150)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
@@ -64,7 +64,7 @@ def style() -> Iterator[None]:
 
 
 def plain_log_ticks(axes: Axes) -> None:
-    """Numbers like 0.05 on a logarithmic axis, also where it spans less than a decade."""
+    """Tick labels like 0.05 on a logarithmic axis, also if it spans less than a decade."""
     low, high = axes.get_ylim()
     decades = math.log10(high / low)
     subs = (1, 2, 5) if decades > 0.7 else (1, 1.5, 2, 3, 4, 5, 6, 8)

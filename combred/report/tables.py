@@ -1,6 +1,6 @@
-"""The tables of what was measured: stages, cases, times.
+"""The tables of results: stages, cases, times.
 
-Takes a `Folder`; gives `Table`s of numbers as they are written, each with the files it is from.
+Takes a `Folder`; gives `Table`s of formatted numbers, each with the files that hold them.
 """
 
 from combred.report.blocks import (
@@ -21,9 +21,9 @@ from combred.report.verdict import failures, of_paper
 
 
 def stage_table(folder: Folder) -> Table:
-    """All that was measured of each stage: a column for each, quantities below one another.
+    """The results of all stages: a column for each stage, a row for each quantity.
 
-    A quantity that no stage has, as the thresholds of a run without reductions, is left out.
+    A quantity that no stage has, as the thresholds in a run without reductions, has no row.
     """
     stages = folder.stages
     parts = {
@@ -62,11 +62,11 @@ def reduction_rows(folder: Folder, stage: int) -> dict[str, str]:
     else:
         rows = {"method": record["method"].replace("_", " ")}
         if "criteria" in record:
-            rows["the smallest that keeps"] = limits_in_words(record["criteria"])
+            rows["acceptance criteria, at most"] = limits_in_words(record["criteria"])
         else:
-            rows["parameters asked for, of stage 0"] = percent(record["parameters"])
+            rows["target share of the parameters of stage 0"] = percent(record["parameters"])
     rows["compensation"] = record["compensation"].replace("_", " ")
-    for key, name in (("own", "own mixing"), ("least_squares", "least squares")):
+    for key, name in (("own", "own compensation"), ("least_squares", "least squares")):
         if key in errors:
             rows[f"merge error, {name}"] = percent(errors[key]["output"])
     return rows
@@ -109,7 +109,7 @@ def ignition_rows(folder: Folder, stage: int) -> dict[str, str]:
     for name, errors in result["peak_errors"].items():
         rows[f"peak of {name}, worst"] = percent(errors["worst"])
     drift = max(row["element_drift"] for row in result["cases"])
-    return rows | {"drift of an element, worst": power(drift)}
+    return rows | {"element drift, worst": power(drift)}
 
 
 def time_rows(folder: Folder, stage: int) -> dict[str, str]:
@@ -117,14 +117,14 @@ def time_rows(folder: Folder, stage: int) -> dict[str, str]:
     own, alone = folder.seconds(stage), folder.seconds(stage, alone=True)
     if own is None:
         return {}
-    rows = {"surrogate": microseconds(own), "its network alone": microseconds(alone)}
+    rows = {"surrogate": microseconds(own), "network alone": microseconds(alone)}
     for name, cvode in folder.cvode_seconds.items():
         rows[f"{name} ÷ surrogate"] = f"{significant(cvode / own, 2)} ×"
     return rows
 
 
 def case_table(folder: Folder) -> Table:
-    """Every case of the last stage, and the delay error of stage 0 beside it."""
+    """Every case of the last stage, with the delay error of stage 0 for comparison."""
     last, first = folder.last, folder.stages[0]
     result = folder.measured(last)
     species = list(result["peak_errors"])
@@ -137,7 +137,7 @@ def case_table(folder: Folder) -> Table:
         "error",
         *([f"error, stage{NBSP}0"] if last else []),
     ]
-    heads += ["burnt T error", "largest T error, burnt", *(f"peak {name}" for name in species)]
+    heads += ["burnt T error, end", "burnt T error, largest", *(f"peak {name}" for name in species)]
     rows = []
     for row, old in zip(result["cases"], folder.measured(first)["cases"], strict=True):
         cells = [f"{row['T0']:g}", f"{row['phi']:g}", *([f"{row['p']:g}"] if pressures else [])]
@@ -147,22 +147,22 @@ def case_table(folder: Folder) -> Table:
         cells += [kelvin(row["burnt_T_error"]), kelvin(row["largest_T_error"])]
         rows.append(cells + [percent(row["peak_errors"][name]) for name in species])
     caption = (
-        f"Every case with the network of stage {last}. Errors of delays and peaks are relative; "
-        "+ is late, − is early. Burnt T is compared at the last step; its largest error is that "
-        "from 1.1 delays on."
+        f"All cases with the network of stage {last}. Errors of delays and peak mass fractions are "
+        "relative; +: later than CVODE, −: earlier. The burnt T is compared at the last step; its "
+        "largest error is taken over all times after 1.1 delays."
     )
     return Table(heads, rows, "validation.json", caption, left=0)
 
 
 def signed_error(row: dict) -> str:
-    """A case's delay error with its sign: + where the network is late."""
+    """The delay error of a case with its sign: + if the network ignites later than CVODE."""
     if not row["ignited"]:
         return NO_IGNITION
     return percent(row["delay_error"], "+" if row["delay"] >= row["reference_delay"] else "−")
 
 
 def time_table(folder: Folder) -> Table:
-    """Median and spread of every timing, and the ratio to CVODE."""
+    """Median and range of every time, and the ratio of CVODE's time to it."""
     rows = [
         [name, *(microseconds(time[key]) for key in ("median", "fastest", "slowest"))]
         + [f"{significant(cvode / time['median'], 2)} ×" for cvode in folder.cvode_seconds.values()]

@@ -1,6 +1,6 @@
-"""Which ignitions a report shows, and in which window of time.
+"""Which ignitions a report shows, and over which times.
 
-Takes the rollouts of validation.h5 and their rows of validation.json; gives `Trace`s, one a case.
+Takes the rollouts of validation.h5 and their rows of validation.json; gives a `Trace` of each case.
 """
 
 from collections.abc import Sequence
@@ -11,12 +11,13 @@ import numpy as np
 from combred.report.folder import Folder
 from combred.simulation.ignition import Rollout
 
-PANELS = 24  # ignitions on the overview; of more, those of the largest error
+PANELS = 24  # ignitions shown at most; of more, those with the largest errors
 
 
 @dataclass(frozen=True)
 class Trace:
-    """One case: CVODE's rollout, that of each stage drawn, and their rows of validation.json."""
+    """One case: the rollouts of CVODE and of the stages shown, and their rows of
+    validation.json."""
 
     reference: Rollout
     rollouts: dict[int, Rollout]
@@ -30,11 +31,11 @@ class Trace:
 
     @property
     def error(self) -> float:
-        """The delay error of the last stage; inf where it does not ignite."""
+        """The delay error of the last stage; infinite if it does not ignite."""
         return self.row["delay_error"] if self.row["ignited"] else np.inf
 
-    def window(self) -> tuple[float, float]:
-        """Times [s] around all delays, a few rise times wide, so that the ignition is seen."""
+    def time_range(self) -> tuple[float, float]:
+        """First and last time [s] shown around the ignition: a few rise times around all delays."""
         t, T = self.reference.t, self.reference.T
         rise = (T.max() - T[0]) / (np.diff(T).max() / (t[1] - t[0]))
         delays = [row["delay"] for row in self.rows.values() if row["ignited"]]
@@ -45,7 +46,7 @@ class Trace:
 
 
 def overview(traces: Sequence[Trace]) -> list[Trace]:
-    """The traces that the overview shows: all, or the `PANELS` of largest delay error."""
+    """The traces in the figure of all cases: all, or the `PANELS` with the largest delay errors."""
     if len(traces) <= PANELS:
         return list(traces)
     worst = sorted(range(len(traces)), key=lambda i: -traces[i].error)[:PANELS]
@@ -53,7 +54,8 @@ def overview(traces: Sequence[Trace]) -> list[Trace]:
 
 
 def worst_of_each(traces: Sequence[Trace], most: int = 4) -> list[Trace]:
-    """The case of the largest delay error of each equivalence ratio (of only one: of each T0)."""
+    """The case with the largest delay error for each equivalence ratio, or for each T0 if there is
+    only one equivalence ratio."""
     by = "phi" if len({t.reference.case.phi for t in traces}) > 1 else "T0"
     worst: dict[float, Trace] = {}
     for trace in traces:
@@ -65,10 +67,8 @@ def worst_of_each(traces: Sequence[Trace], most: int = 4) -> list[Trace]:
 
 
 def make_traces(folder: Folder) -> list[Trace]:
-    """The cases with the rollouts of the first and the last stage.
-
-    [] if CVODE's rollouts, or those of the last stage, are missing.
-    """
+    """The cases with the rollouts of the first and the last stage; [] if the rollouts of CVODE or
+    of the last stage are missing."""
     stages = [s for s in (folder.stages[0], folder.last) if f"stage{s}" in folder.rollouts]
     if "cvode" not in folder.rollouts or folder.last not in stages:
         return []

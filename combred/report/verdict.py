@@ -1,6 +1,6 @@
-"""The verdict of a run: one sentence, what is wrong said first, and a row of key figures.
+"""The head of a report: the verdict in one sentence, warnings, and key figures.
 
-Takes a `Folder`; gives words. Everything stands in validation.json.
+Takes a `Folder`; gives words. The numbers are those of validation.json.
 """
 
 from combred.report.blocks import (
@@ -16,21 +16,21 @@ from combred.report.folder import PAPER_MECHANISM, PAPER_WEIGHTS, Folder
 
 
 def title(folder: Folder) -> str:
-    """What was made, in a line."""
+    """The title of the report."""
     kind = "reduced" if folder.last else "trained"
     fuel = " and ".join(fuel_names(folder))
     return f"A {kind} network for {fuel + ', ' if fuel else ''}{folder.mechanism.name}"
 
 
 def fuel_names(folder: Folder) -> list[str]:
-    """The species of the fuel, of those that the mechanism has."""
+    """The species of the fuel that the mechanism has."""
     parts = str(folder.inputs.get("fuel", "")).split(",")
     names = [part.split(":")[0].strip() for part in parts]
     return [name for name in names if name in folder.mechanism.species_names]
 
 
 def sentence(folder: Folder) -> str:
-    """The verdict: how small, and how far from CVODE."""
+    """The verdict: the size of the network and its errors against CVODE."""
     result = folder.measured(folder.last)
     cases, failed, error = len(result["cases"]), failures(result), result["delay_error"]
     if len(failed) == cases:
@@ -52,10 +52,12 @@ def sentence(folder: Folder) -> str:
 
 
 def _size(folder: Folder) -> str:
-    """The first half of the verdict: what network, and how small."""
+    """The first half of the verdict: the network and its size."""
     result, first = folder.measured(folder.last), folder.measured(folder.stages[0])
     paper = of_paper(folder, result)
-    full = f" ({paper} of the paper's full network of {PAPER_WEIGHTS:,})" if paper else ""
+    full = (
+        f" ({paper} of the {PAPER_WEIGHTS:,} weights of the paper's full network)" if paper else ""
+    )
     widths = shape(result["widths"])
     if not folder.last:
         return f"The trained network, {widths}, has {result['weights']:,} weights{full}"
@@ -64,29 +66,30 @@ def _size(folder: Folder) -> str:
 
 
 def further(folder: Folder) -> str:
-    """What the reductions cost, and the time per state: the sentences after the verdict."""
-    told = []
+    """The sentences after the verdict: errors before the reductions, inputs, time per state."""
+    sentences = []
     first = folder.measured(folder.stages[0])
     if folder.last and not failures(first):
         error = first["delay_error"]
-        told.append(
-            f"Before the reductions the errors of the delay were {percent(error['median'])} and "
-            f"{percent(error['worst'])}."
+        sentences.append(
+            f"Before the reductions the delay errors were {percent(error['median'])} (median) and "
+            f"{percent(error['worst'])} (worst)."
         )
     inputs = folder.measured(folder.last)["widths"][0]
     if inputs > 2 + folder.mechanism.n_species:
-        told.append(
-            "It corrects a quasi-steady-state step from the mechanism's reaction rates, which it "
-            "sees beside the state: they are evaluated in every step, and their time is counted."
+        sentences.append(
+            "The network corrects a quasi-steady-state step from the mechanism's reaction rates, "
+            "which is also among its inputs. The rates are evaluated in every step; the times "
+            "include this."
         )
     own = folder.seconds(folder.last)
     if own is not None:
         ratios = [ratio(own, time, name) for name, time in folder.cvode_seconds.items()]
-        told.append(
-            f"To advance one state by dt takes it {microseconds(own)} on one core"
+        sentences.append(
+            f"The surrogate advances one state by dt in {microseconds(own)} on one core"
             + (f": {', and '.join(ratios)}." if ratios else ".")
         )
-    return " ".join(told)
+    return " ".join(sentences)
 
 
 def ratio(own: float, other: float, name: str) -> str:
@@ -97,34 +100,35 @@ def ratio(own: float, other: float, name: str) -> str:
 
 
 def alarms(folder: Folder) -> list[Note]:
-    """What has to be known before any number is believed."""
+    """Warnings that the reader needs before any number."""
     notes = []
     for stage in dict.fromkeys((folder.last, folder.stages[0])):
         result = folder.measured(stage)
         if failed := failures(result):
             notes.append(
                 f"**With the network of stage {stage}, {len(failed)} of {len(result['cases'])} "
-                f"cases that ignite with CVODE do not ignite:** {'; '.join(failed)}. Their errors "
-                "count as infinite in every median and worst value."
+                f"cases do not ignite, which ignite with CVODE:** {'; '.join(failed)}. Their "
+                "errors count as infinite in medians and worst values."
             )
     if folder.outdated:
         notes.append(
-            f"**The weights of stage {several(folder.outdated)} in this folder are not those that "
-            "validation.json measured.** Run `python -m combred.pipeline only=validate` again."
+            f"**The weights of stage {several(folder.outdated)} in this folder are not those of "
+            "the results in validation.json.** Run `python -m combred.pipeline only=validate` "
+            "again."
         )
     exported = folder.export.get("stage", folder.last)
     if exported != folder.last:
         notes.append(
-            f"**The exported file holds stage {exported}; this report judges stage "
+            f"**The exported file holds stage {exported}; this report is about stage "
             f"{folder.last}.** Run `python -m combred.pipeline stage={folder.last} only=export`."
         )
-    smoke = "This run has the smoke profile: a test of the machinery, not a network for use."
+    smoke = "This run has the smoke profile: it tests the pipeline; its network is not for use."
     mild = [Note(smoke)] if folder.settings.get("profile") == "smoke" else []
     return [*(Note(note, alarm=True) for note in notes), *mild]
 
 
 def key_figures(folder: Folder) -> list[tuple[str, str, str]]:
-    """(number, what it is, what to compare it with), a handful."""
+    """Key figures: (number, quantity, reference) each."""
     result, first = folder.measured(folder.last), folder.measured(folder.stages[0])
     error, cases, failed = result["delay_error"], len(result["cases"]), len(failures(result))
     share = [f"{percent(result['weights'] / first['weights'])} of stage 0"] if folder.last else []
@@ -151,7 +155,7 @@ def failures(result: dict) -> list[str]:
 
 
 def of_paper(folder: Folder, result: dict) -> str:
-    """The share of the paper's full network's weights, "" for another mechanism's."""
+    """The share of the weights of the paper's full network; "" for other mechanisms."""
     if folder.mechanism.name != PAPER_MECHANISM:
         return ""
     return percent(result["weights"] / PAPER_WEIGHTS)

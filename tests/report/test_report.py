@@ -1,7 +1,8 @@
-"""The report: one file, the numbers of the files it is drawn from, and what is missing said.
+"""The report: one page with the numbers of the files in the run folder, and what is missing.
 
-The run folders are made by combred's own writers around rollouts of a known shape: CVODE's is a
-smooth step at the delay, a network's the same step some per cent later, or never.
+The run folders are made by combred's own writers from rollouts of a known shape: with CVODE T rises
+in a smooth step at the ignition delay, with a network in the same step some per cent later, or not
+at all.
 """
 
 import base64
@@ -11,6 +12,7 @@ import shutil
 from dataclasses import asdict
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,10 +20,11 @@ import torch
 from PIL import Image
 
 from combred.chemistry.mechanism import Mechanism
-from combred.config import ReductionSettings, Settings
+from combred.config import CRITERIA, ReductionSettings, Settings
 from combred.records import digest, write_json
 from combred.reduction import Stage, reduce_stage
 from combred.report import blocks, write_report
+from combred.report.criteria import criteria_section, draw_criteria
 from combred.report.folder import read_folder
 from combred.report.provenance import PYTHON
 from combred.report.similarity import block_means, condensation_numbers, ordered_similarity
@@ -250,7 +253,7 @@ def test_report_is_one_file(whole):
         assert base64.b64decode(data, validate=True).startswith(b"\x89PNG")
 
 
-def test_every_picture_says_what_it_shows_and_where_it_is_from(whole):
+def test_every_figure_has_a_caption_and_the_file_of_its_numbers(whole):
     text = (whole / "report.html").read_text()
     figures = re.findall(r"<figure>.*?</figure>", text, flags=re.S)
     assert len(figures) == 8
@@ -258,7 +261,7 @@ def test_every_picture_says_what_it_shows_and_where_it_is_from(whole):
     assert text.count("<table>") <= text.count("Numbers: ") - len(figures)
 
 
-def test_markdown_says_the_same(whole):
+def test_markdown_has_the_same_tables_and_figures(whole):
     text = (whole / "report.md").read_text(encoding="utf-8")
     links = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text)
     assert len(links) == 8 and all((whole / link).is_file() for link in links)
@@ -277,8 +280,7 @@ def test_training_on_segments_is_named_where_there_was_some(whole, drm19, tmp_pa
     assert "along segments of 8 time steps" in shown  # the default
     folder = shutil.copytree(whole, tmp_path / "run")
     settings = json.loads((folder / "settings.json").read_text())
-    for key in [key for key in settings["retraining"] if key.startswith("rollout")]:
-        del settings["retraining"][key]
+    settings["segments"]["steps"] = 0
     (folder / "settings.json").write_text(json.dumps(settings))
     write_report(folder, drm19)
     assert "segments" not in read_page(folder).row("retraining of each stage")[0]
@@ -340,7 +342,7 @@ def test_verdict_names_size_and_errors(whole, drm19):
     assert not alarms(read_folder(whole, drm19))
 
 
-def test_case_that_does_not_ignite_is_said(single, h2o2):
+def test_a_case_that_does_not_ignite_is_named_first(single, h2o2):
     case = str(CASES[1])
     text = (single / "report.html").read_text()
     alarm = re.search(r'<p class="alarm">(.*?)</p>', text, flags=re.S).group(1)
@@ -369,7 +371,7 @@ def test_stage_0_alone(single):
 
 
 def planted_flame(mechanism: Mechanism, case: FlameCase, error: float) -> Flame:
-    """A smooth flame whose speed is off by `error`, relative; NaN: it went out."""
+    """A smooth flame whose speed has the relative error `error`; NaN: it went out."""
     gas, unburnt = mechanism.solution(), mechanism.mixture("CH4:1", AIR, case.phi)
     gas.TPY = case.T, case.p, unburnt
     gas.equilibrate("HP")
@@ -483,8 +485,66 @@ def test_files_that_do_not_belong_together_are_named(tmp_path, h2o2, rendered):
     write_report(folder, h2o2)
     text = (folder / "report.html").read_text()
     assert "weights of stage 1 in this folder are not those" in text
-    assert "exported file holds stage 0; this report judges stage 1" in text
+    assert "exported file holds stage 0; this report is about stage 1" in text
     assert "no reduce.json" in text and "validation.h5 is missing" in text
+
+
+# -- the search by the acceptance criteria ---------------------------------------------------------
+
+
+def attempt(number: int, error: float | None, passed: bool, **changes) -> dict:
+    """An attempt of the search as reduce.json has it; error: that of the ignition delay."""
+    errors = None if error is None else {"ignition": error, "flame": None}
+    return {
+        **{"number": number, "parent": 0, "factor": 0.6, "passed": passed, "note": ""},
+        **{"shape": {"widths": [23, 40 - number, 23], "weights": 1900 - 46 * number}},
+        **{"share": 0.9, "errors_cut": errors, "errors": errors, "seconds": 30.0, **changes},
+    }
+
+
+def search_record(trace: list[dict], smallest: int, reason: str = "attempts") -> dict:
+    criteria = {
+        **{"limits": {"ignition": 0.01, "flame": 0.005}, "seed": 1, "max_keep_ratio": 0.88},
+        **{"cases": {"ignitions": [0] * 8, "flames": [0] * 2}, "factor": 0.6},
+        **{"reason": reason, "smallest": smallest, "trace": trace},
+    }
+    return {"criteria": criteria, "weights_after": 1854}
+
+
+def text_of(section) -> str:
+    return section.blocks[0].body.replace(blocks.NBSP, " ")
+
+
+def test_a_search_names_its_limits_attempts_and_end():
+    trace = [attempt(0, 0.004, True), attempt(1, 0.009, True), attempt(2, np.inf, False)]
+    folder = SimpleNamespace(reductions={1: search_record(trace, 1)})
+    section = criteria_section(folder, {"criteria"})
+    text = text_of(section)
+    assert "worst relative error of the ignition delay of 1.00 %" in text
+    assert "8 ignitions and 2 flames drawn with seed 1" in text
+    assert "2 attempts were made, 1 met the criteria" in text and "1,854 weights" in text
+    assert "number of attempts was used up" in text
+    table = section.blocks[-1]
+    assert [row[0] for row in table.rows] == ["0, trained", "1", "2"]
+    assert blocks.NO_IGNITION in table.rows[2] and table.rows[1][-2] == "yes"
+    figure = draw_criteria(folder.reductions[1]["criteria"])
+    assert [axes.get_title() for axes in figure.axes] == list(CRITERIA.values())[::2]
+
+
+def test_a_search_without_a_smaller_network_says_so():
+    trace = [attempt(0, 0.004, True), attempt(1, None, False, shape={}, note="diverged")]
+    folder = SimpleNamespace(reductions={1: search_record(trace, 0, "max_keep_ratio")})
+    section = criteria_section(folder, set())
+    assert "would have kept more than 88.0 % of the weights" in text_of(section)
+    assert section.blocks[1].alarm and "stage 1 is the network of stage 0" in section.blocks[1].body
+    assert section.blocks[-1].rows[1][-2] == "no: diverged"
+
+
+def test_no_search_has_no_section():
+    assert criteria_section(SimpleNamespace(reductions={1: {"layer": 1}}), set()) is None
+
+
+# -- condensation and numbers ----------------------------------------------------------------------
 
 
 def test_condensation_numbers_find_the_planted_pairs(whole, drm19, tmp_path):
@@ -554,7 +614,7 @@ def test_python_lines_of_the_report_run(whole, drm19, monkeypatch):
     names = {"T": 1600.0, "p": 101325.0, "Y": drm19.mixture("CH4:1", AIR, 1.0)}
     exec(PYTHON, names)
     assert names["later"].shape == (1, 23) and names["rate"].shape == (1, 21)
-    assert names["known"].dtype == torch.bool and names["card"]["dt"] == DT
+    assert names["trusted"].dtype == torch.bool and names["card"]["dt"] == DT
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,8 @@ def references(groups: tuple[str, ...] = ("grid", "drawn", "long")) -> dict[str,
 
 def summary(rows: list[dict]) -> dict:
     """Errors over some of the cases that `ignition.compare` gave: of the delay median, mean and
-    worst, the worst case, the number of cases that do not ignite, and the worst errors of burnt T [K] and of peaks."""
+    worst, the worst case, the number of cases that do not ignite, and the worst errors of burnt T
+    [K] and of peaks."""
     delays = [row["delay_error"] for row in rows]
     worst = int(np.argmax(np.where(np.isfinite(delays), delays, np.inf)))
     return {
@@ -257,7 +258,7 @@ def show(row: dict) -> None:
     print(f"\n{row['model']} ({row['weights']:,} weights)")
     for name, r in row["delay"].items():
         peaks = ", ".join(f"{k} {100 * v:.1f}" for k, v in r["peaks_worst"].items())
-        print(f"  {name:18} {r['cases']:3} cases, {r['not_ignited']} not ignited: {100 * r['median']:.2f} /"
+        print(f"  {name:18} {r['cases']:3} cases, {r['not_ignited']} fail {100 * r['median']:.2f} /"
               f" {100 * r['mean']:.2f} / {100 * r['worst']:.2f} %  ({r['worst_case']});"
               f" burnt T {r['burnt_T_worst']:.1f} K; peaks {peaks} %")  # fmt: skip
     for place, e in row["long"].items():

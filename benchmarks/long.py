@@ -92,7 +92,7 @@ def main(arguments: list[str]) -> None:
     for name, row in rows.items():
         for step, d in row["after"].items():
             print(f"{name:12} {int(step):9,} steps: T {100 * d['T']:8.4f} %  Y {d['Y']:.2e}"
-                  f"  {d['not_ignited']} not ignited, {'finite' if d['finite'] else 'NOT FINITE'}")  # fmt: skip
+                  f" {d['not_ignited']} fail, {'' if d['finite'] else 'NOT '}FINITE")  # fmt: skip
     print(json.dumps(strict({"steps": steps, "rows": rows})))
 
 

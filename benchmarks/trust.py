@@ -15,14 +15,13 @@ largest change and a floor:
     usual     10 %, 1 K, 1e-4
     strict     5 %, 0.2 K, 2e-5
 
-The change over dt being the source term times dt, the share is that of heat release and of source.
-Told are, of each rule, how many of the bad are refused ("caught"), how many of the good are refused
-as well, and how many of the trusted are bad, which depends on what is asked. Rules: `in_training_range` (the
-range of training and the Mahalanobis distance, all that trust was until it looked at the answer),
-the closure alone (what it moves, at most 1, wherever the state lies), and trust, which is both for
-networks that see the state alone and the closure for those that correct the rates; for the limit of
-doubt the ROC. Writes benchmarks/results/trust.json after each shipped model
-(benchmarks/cache/trust.json for other files); prints a table, then one JSON line.
+The change over dt is the source term times dt, so that the share is also that of heat release and
+source. For each rule the numbers are: the share of the bad predictions that it refuses ("caught"),
+the share of the good ones that it refuses, and the share of bad ones among the trusted. Rules: the
+training range (`in_training_range`), the closure error alone, and `trust`, which is both for
+networks that see the state alone, and the closure error for those that correct the rates. The
+limit of the closure error is varied for the ROC. Writes benchmarks/results/trust.json after each
+shipped model (benchmarks/cache/trust.json for other files); prints a table, then one JSON line.
 """
 
 import hashlib
@@ -209,16 +208,17 @@ def judge(model: str) -> dict:
 
 
 def line(name: str, found: dict) -> str:
-    """One row of the table: before, that is inside, and trust, of predictions bad as usual."""
+    """One row of the table: the training range alone, and trust, at the usual limits."""
 
     def percent(value: float) -> str:
         return f"{100 * value:5.1f}" if np.isfinite(value) else "    -"
 
-    was, now = found["in_training_range"]["usual"], found["trust"]["usual"]
+    inside = found["in_training_range"]
+    was, now = inside["usual"], found["trust"]["usual"]
     keys = ("trusted", "caught", "good_refused", "bad_among_trusted")
     pairs = "  ".join(f"{percent(was[k])} {percent(now[k])}" for k in keys)
     return (
-        f"  {name:43} {percent(now['bad'])}  {pairs}  {found['in_training_range']['largest_T_error']:6.1f}"
+        f"  {name:43} {percent(now['bad'])}  {pairs}  {inside['largest_T_error']:6.1f}"
         f" {found['trust']['largest_T_error']:6.1f} K"
     )
 

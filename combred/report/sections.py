@@ -190,7 +190,7 @@ def condensation_section(folder: Folder, condensed: dict, drawn: set[str]) -> Se
                 "Number of groups against cosine threshold",
                 "Number of units that each layer would keep if it were condensed at a cosine "
                 "threshold. A layer whose line falls already at thresholds near 1 has condensed; "
-                "where a line is flat, no further units can be merged.",
+                "where a line is flat, a lower threshold merges no further units.",
                 "condensation.json",
             )
         )

@@ -96,7 +96,7 @@ def ratio(own: float, other: float, name: str) -> str:
     """How many times faster or slower than CVODE."""
     less = own <= other
     times = significant(other / own if less else own / other, 2)
-    return f"{times} times {'less' if less else 'more'} than {name} ({microseconds(other)})"
+    return f"{times} times {'faster' if less else 'slower'} than {name} ({microseconds(other)})"
 
 
 def alarms(folder: Folder) -> list[Note]:

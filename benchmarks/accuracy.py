@@ -1,25 +1,25 @@
-"""How accurate are the models that come with combred?
+"""How accurate are the models that come with combred in ignitions?
 
     python -m benchmarks.accuracy [MODEL ...]
 
-MODEL: a shipped model's name (none: all of them) or the path of a stageN.safetensors. Each is
-rolled out from the cold mixture of methane and air to the burnt gas, dt 1e-6 s, and compared with
-CVODE at the labels' tolerance:
+MODEL: the name of a shipped model or the path of a stageN.safetensors; without it, all shipped
+models. Each model is rolled out from the unburnt mixture of methane and air to the burnt gas with
+dt 1e-6 s and compared with CVODE at the tolerance of the training data:
 
-- grid: T0 1300 to 1800 K, phi 0.5 to 2, p 0.5, 1 and 2 atm, every combination (90 cases);
-- drawn: 48 cases drawn at random, seed 0, inside the same range, which nobody chose a model by;
-- long: 27 cases of the grid over 50,000 steps (50 ms), at the end and on the way (see `distances`).
+- grid: T0 1300 to 1800 K, phi 0.5 to 2, p 0.5, 1 and 2 atm, all combinations (90 cases);
+- drawn: 48 cases drawn at random from the same range, seed 0; no model was chosen by them;
+- long: 27 cases of the grid over 50,000 steps (50 ms); errors along the rollout and at its end (see
+  `distances`).
 
-CVODE integrates each case once, without interruption, and is read out at the multiples of dt
-(`ignition.integrate`); its rollouts are kept in benchmarks/cache, with what they depend on. Writes
-benchmarks/results/accuracy.json after each shipped model (benchmarks/cache/accuracy.json for other
-files) and goes on from there: a model that was measured is not measured again unless its file or
-the cases have changed. Prints a table, then one JSON line.
+CVODE integrates each case once, without interruption, and its solution is evaluated at the
+multiples of dt (`ignition.integrate`). Its rollouts are kept in benchmarks/cache with their inputs.
+Writes benchmarks/results/accuracy.json after each shipped model (benchmarks/cache/accuracy.json for
+other files); a model is not measured again unless its file or the cases have changed. Prints a
+table, then one JSON line.
 """
 
 import json
 import os
-import sys
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -29,6 +29,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 import combred
+from benchmarks.command_line import words
 from combred.chemistry.mechanism import Mechanism
 from combred.config import ChemistrySettings, ValidationSettings
 from combred.pipeline.console import progress
@@ -44,7 +45,7 @@ from combred.workers import open_pool
 
 RESULTS = Path(__file__).parent / "results" / "accuracy.json"
 CACHE = Path(__file__).parent / "cache"
-STORES = RESULTS, CACHE / "accuracy.json"  # of the models that combred ships, of other files
+STORES = RESULTS, CACHE / "accuracy.json"  # for shipped models, for other files
 ATM = 101325.0
 FUEL, OXIDIZER, DT, CHEMISTRY = "CH4:1", "O2:1, N2:3.76", 1e-6, ChemistrySettings()
 GRID = ValidationSettings(
@@ -63,11 +64,11 @@ SETS = {
 }
 
 
-# -- the cases, and CVODE's rollouts of them -------------------------------------------------------
+# -- cases, and their rollouts with CVODE ----------------------------------------------------------
 
 
 def drawn_cases(count: int = DRAWN, seed: int = SEED) -> list[Case]:
-    """Cases at random inside the range of the grid; p log-uniform."""
+    """Random cases from the range of the grid; p log-uniform."""
     rng = np.random.default_rng(seed)
     T0, phi = rng.uniform(1300, 1800, count), rng.uniform(0.5, 2.0, count)
     p = ATM * np.exp(rng.uniform(np.log(0.5), np.log(2.0), count))
@@ -84,7 +85,7 @@ def all_cases() -> dict[str, list[Case]]:
 
 
 def inputs(mechanism: Mechanism, group: str) -> dict:
-    """What the rollouts of a group depend on."""
+    """The inputs of the rollouts of a group."""
     return {
         "mechanism_sha256": mechanism.sha256,
         "cantera": ct.__version__,
@@ -104,7 +105,7 @@ def _mechanism() -> Mechanism:
 
 
 def roll(group: str, case: Case) -> Rollout:
-    """CVODE's rollout of one case of a group."""
+    """The rollout of one case of a group with CVODE."""
     mechanism = _mechanism()
     Y0 = mechanism.mixture(FUEL, OXIDIZER, case.phi)
     steps = LONG_STEPS
@@ -114,7 +115,7 @@ def roll(group: str, case: Case) -> Rollout:
 
 
 def references(groups: tuple[str, ...] = ("grid", "drawn", "long")) -> dict[str, list[Rollout]]:
-    """CVODE's rollouts of each group, from the cache where what they depend on has not changed."""
+    """Rollouts with CVODE by group, from the cache if their inputs have not changed."""
     mechanism, found = _mechanism(), {}
     CACHE.mkdir(exist_ok=True)
     for group in groups:
@@ -139,9 +140,9 @@ def references(groups: tuple[str, ...] = ("grid", "drawn", "long")) -> dict[str,
 
 
 def summary(rows: list[dict]) -> dict:
-    """Errors over some of the cases that `ignition.compare` gave: of the delay median, mean and
-    worst, the worst case, the number of cases that do not ignite, and the worst errors of burnt T
-    [K] and of peaks."""
+    """Errors over some cases (rows of `ignition_errors.compare`): median, mean and worst delay
+    error, the worst case, the number of cases that do not ignite, and the worst errors of burnt T
+    [K] and of peak mass fractions."""
     delays = [row["delay_error"] for row in rows]
     worst = int(np.argmax(np.where(np.isfinite(delays), delays, np.inf)))
     return {
@@ -158,7 +159,8 @@ def summary(rows: list[dict]) -> dict:
 
 
 def half_way(rollout: Rollout, level: float) -> float:
-    """Time [s] at which T first passes `level` [K], on a cubic through eight steps; NaN: never."""
+    """Time [s] at which T first exceeds `level` [K], on a cubic spline through eight steps; NaN if
+    it never does."""
     above = np.flatnonzero(rollout.T > level)
     if len(above) == 0:
         return np.nan
@@ -166,7 +168,7 @@ def half_way(rollout: Rollout, level: float) -> float:
     near = slice(max(i - 4, 0), i + 4)
     if not np.isfinite(rollout.T[near]).all():
         return np.nan
-    # In units of steps: the times themselves differ in their last digits only.
+    # In units of steps: the times differ in their last digits only.
     steps = np.arange(near.start, near.start + len(rollout.T[near]))
     roots = CubicSpline(steps, rollout.T[near]).solve(level, extrapolate=False)
     here = roots[(roots > i - 1 - 1e-9) & (roots <= i + 1e-9)]
@@ -174,7 +176,7 @@ def half_way(rollout: Rollout, level: float) -> float:
 
 
 def errors(T: np.ndarray, Y: np.ndarray, ref_T: np.ndarray, ref_Y: np.ndarray) -> dict:
-    """Largest relative error of T, and largest absolute one of any mass fraction."""
+    """Largest relative error of T, and largest absolute error of a mass fraction."""
     if not (len(T) and np.isfinite(T).all() and np.isfinite(Y).all()):
         return {"T": np.inf, "Y": np.inf}
     return {
@@ -184,16 +186,16 @@ def errors(T: np.ndarray, Y: np.ndarray, ref_T: np.ndarray, ref_Y: np.ndarray) -
 
 
 def distances(rollout: Rollout, ref: Rollout) -> dict:
-    """How far a rollout is from the reference's trajectory: `errors` at three places.
+    """`errors` of a rollout against the reference at three places.
 
     end: at the last step, at the same time.
-    after: largest over all steps from 1.1 times the later of the two delays on, at the same time.
-    aligned: largest over all steps, of the rollout moved in time until both pass the temperature
-    half way between the reference's lowest and highest at the same moment; read between its steps
-    on a cubic spline. A shift in ignition, which the delay's error tells, is then no error, and
-    what is left is the error of the path itself: before ignition, in it, and behind it. CVODE read
-    0.37 dt later leaves 4e-7 of T in an ignition at 1500 K and 0.5 atm, and 3e-3 of T and 1e-3 of Y
-    in one at 1800 K and 2 atm, which passes within few steps: what is below cannot be seen there.
+    after: the largest over all steps after 1.1 times the later of the two delays, at the same time.
+    aligned: the largest over all steps, with the rollout shifted in time so that both reach the
+    temperature halfway between the lowest and the highest of the reference at the same moment. The
+    rollout is interpolated by a cubic spline. The shift removes the error of the ignition delay;
+    the error of the path itself remains. Resolution: CVODE evaluated 0.37 dt later gives errors of
+    4e-7 of T in an ignition at 1500 K and 0.5 atm, and of 3e-3 of T and 1e-3 of Y in one at 1800 K
+    and 2 atm, which takes only a few steps.
     """
     dt = float(ref.t[1] - ref.t[0])
     end = errors(rollout.T[-1:], rollout.Y[-1:], ref.T[-1:], ref.Y[-1:])
@@ -211,7 +213,7 @@ def distances(rollout: Rollout, ref: Rollout) -> dict:
 
 
 def judge(model: str, cases: dict[str, list[Rollout]]) -> dict:
-    """Errors of one model on all cases."""
+    """Errors of one model in all cases."""
     surrogate, mechanism = combred.load(model), _mechanism()
     if surrogate.dt != DT or surrogate.n != 2 + mechanism.n_species:
         raise ValueError(f"{model} is no model of {mechanism.name} with dt = {DT} s")
@@ -242,25 +244,26 @@ def judge(model: str, cases: dict[str, list[Rollout]]) -> dict:
 
 
 def path_of(model: str) -> Path:
-    """The file of a model's name or path."""
+    """The file of a model, given by name or path."""
     shipped = FOLDER / f"{model}.safetensors"
     return shipped if shipped.is_file() else Path(model)
 
 
 def label(model: str) -> str:
-    """What a model is called in the table: its name, or run and stage of a path."""
+    """The name of a model in the table: that of a shipped model, or run and stage of a path."""
     path = path_of(model)
     return path.stem if path.parent == FOLDER else f"{path.parent.name}/{path.stem}"
 
 
 def show(row: dict) -> None:
-    """The table of one model."""
+    """Print the table of one model."""
     print(f"\n{row['model']} ({row['weights']:,} weights)")
     for name, r in row["delay"].items():
         peaks = ", ".join(f"{k} {100 * v:.1f}" for k, v in r["peaks_worst"].items())
-        print(f"  {name:18} {r['cases']:3} cases, {r['not_ignited']} fail {100 * r['median']:.2f} /"
-              f" {100 * r['mean']:.2f} / {100 * r['worst']:.2f} %  ({r['worst_case']});"
-              f" burnt T {r['burnt_T_worst']:.1f} K; peaks {peaks} %")  # fmt: skip
+        print(f"  {name:18} {r['cases']:3} cases, {r['not_ignited']} not ignited:"
+              f" {100 * r['median']:.2f} / {100 * r['mean']:.2f} / {100 * r['worst']:.2f} %"
+              f"  ({r['worst_case']}); burnt T {r['burnt_T_worst']:.1f} K;"
+              f" peaks {peaks} %")  # fmt: skip
     for place, e in row["long"].items():
         print(f"  {LONG_STEPS:,} steps, {place:8} T {100 * e['T']['median']:.3f} /"
               f" {100 * e['T']['worst']:.3f} %;  Y {e['Y']['median']:.1e} /"
@@ -268,20 +271,20 @@ def show(row: dict) -> None:
 
 
 def finite(value):
-    """Numbers as `strict` wrote them, with infinity back in the place of null."""
+    """Numbers as `strict` wrote them, with infinity in place of null."""
     if isinstance(value, dict):
         return {key: finite(item) for key, item in value.items()}
     return np.inf if value is None else value
 
 
 def measured(store: Path, cases: dict) -> dict[str, dict]:
-    """The rows of an earlier run on the same cases, by label."""
+    """The rows of an earlier run with the same cases, by label."""
     stored = read_json(store)
     return {row["model"]: row for row in stored.get("rows", []) if stored.get("cases") == cases}
 
 
 def known(file: str, cases: dict) -> dict | None:
-    """The row of this very file, under whatever name it was measured."""
+    """The row of this file, under any name."""
     rows = [row for store in STORES for row in measured(store, cases).values()]
     return next((row for row in rows if row["file"] == file), None)
 
@@ -312,4 +315,4 @@ def main(models: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(words(__doc__))

@@ -1,18 +1,18 @@
-"""Complexity-aware training of the combustion network: how small at which error?
+"""Complexity-aware training of the combustion network: which size has which error?
 
     python -m combred.pipeline profile=condensed stage=0
     python -m benchmarks.complexity profile=condensed [key=value ...]
 
-Takes the settings of a pipeline run and its states. A new network of the run's widths is trained
-while units are priced by nu (Guenter & Sideris; flops and parameters alike), for several nu; beside
-each, the same widths from scratch for as many steps. Errors of the ignition delay against CVODE are
-those of `benchmarks.reduction`. Writes complexity.json into the run's folder after every
-network, and goes on from there. Prints a table, then one JSON line.
+Takes the settings of a pipeline run and its states. For several prices nu, a new network of the
+run's widths is trained while units are removed at that price (Guenter & Sideris; operations and
+parameters have the same price). For comparison, a network of the resulting widths is trained from
+scratch for as many steps. Errors of the ignition delay are those of `benchmarks.reduction`. Writes
+complexity.json into the run folder after every network, and resumes from it. Prints a table, then
+one JSON line.
 """
 
 import functools
 import json
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,6 +20,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from benchmarks.command_line import words
 from benchmarks.reduction import Table, delay
 from combred import config
 from combred.pipeline.command import prepare
@@ -35,19 +36,20 @@ STEPS, BATCH, RATE = 9000, 1024, 1.5e-3
 
 
 def batches(x: Tensor, z: Tensor, first: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """The batches of steps `first` to STEPS: each the same whenever it is asked for."""
+    """The batches of the steps from `first` to STEPS; each depends on its step alone."""
     for step in range(first, STEPS):
         pick = torch.randint(len(x), (BATCH,), generator=torch.Generator().manual_seed(step))
         yield x[pick], z[pick]
 
 
 def rate(step: int) -> float:
-    """The learning rate: the pipeline's cosine."""
+    """The learning rate at a step: the cosine of the pipeline."""
     settings = config.TrainingSettings(steps=STEPS, lr=RATE)
     return learning_rate(settings, step)
 
 
 def fresh(widths: list[int], seed: int) -> Network:
+    """An untrained network."""
     network = Network(widths)
     scales = [0.5] * len(network.layers)
     initialize(network, scales, torch.Generator().manual_seed(seed))
@@ -55,7 +57,7 @@ def fresh(widths: list[int], seed: int) -> Network:
 
 
 def from_scratch(widths: list[int], x: Tensor, z: Tensor, seed: int) -> Network:
-    """The same widths, trained for as many steps on the same batches."""
+    """A network of these widths, trained for STEPS steps on the same batches."""
     network = fresh(widths, seed)
     optimizer = torch.optim.Adam(network.parameters(), lr=RATE)
     for step, (a, b) in enumerate(batches(x, z, 0)):
@@ -111,4 +113,4 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(words(__doc__))

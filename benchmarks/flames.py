@@ -1,20 +1,19 @@
-"""Does a network burn as CVODE does: speed, thickness and profiles of free flames?
+"""How accurate are speed, thickness and profiles of freely propagating flames with a network?
 
     python -m benchmarks.flames grid [CELLS ...]     CVODE: speed against the number of cells
     python -m benchmarks.flames step [DT ...]        CVODE: speed against dt [s]
-    python -m benchmarks.flames checks               CVODE: tolerances, extent; Cantera's FreeFlame
+    python -m benchmarks.flames checks               CVODE: tolerances, domain; Cantera's FreeFlame
     python -m benchmarks.flames models [PHI,T ...]   shipped models against CVODE, at 1 atm
     python -m benchmarks.flames costs                time per step and its parts
     python -m benchmarks.flames                      the table of what there is
 
 Methane/air (DRM19) at 1 atm; `grid`, `step` and `checks` at phi 1, 300 K. CVODE at rtol 1e-6 and
-atol 1e-10; `checks` says what the labels' tolerances would change. One core. Every result is
-written to benchmarks/results/flames.json as soon as it is there, and not computed again. Prints a
-table, then one JSON line.
+atol 1e-10; `checks` also gives the speed at the tolerances of the training data. One core. Every
+result is written to benchmarks/results/flames.json at once and not computed again. Prints a table,
+then one JSON line.
 """
 
 import json
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from scipy.optimize import least_squares
 
 import combred
 from benchmarks.accuracy import CACHE
+from benchmarks.command_line import words
 from combred.chemistry.reactor import CVODE
 from combred.records import digest, read_json, strict, write_json
 from combred.simulation import flame, flame_errors, moving_grid
@@ -52,11 +52,12 @@ def mechanism() -> combred.Mechanism:
 
 
 def stored() -> dict:
+    """The results so far, by part."""
     return {"grid": {}, "step": {}, "checks": {}, "models": {}, "costs": {}} | read_json(RESULTS)
 
 
 def keep(part: str, key: str, numbers: dict) -> None:
-    """Put one result into the file; what others have written meanwhile stays."""
+    """Add one result to the file, which another process may have changed meanwhile."""
     results = stored()
     results[part][key] = numbers
     write_json(RESULTS, strict(results))
@@ -64,11 +65,12 @@ def keep(part: str, key: str, numbers: dict) -> None:
 
 
 def begin(case: FlameCase, cells: int) -> Profile:
+    """The initial profile of a flame."""
     return flame.start(mechanism(), case, mechanism().mixture(FUEL, OXIDIZER, case.phi), cells)
 
 
 def regrid(profile: Profile, cells: int) -> Profile:
-    """The same profile in more or fewer cells; a start that is nearly steady saves flame times."""
+    """The profile on another number of cells: a start that is nearly steady takes fewer steps."""
     old = (np.arange(len(profile.T)) + 0.5) / len(profile.T)
     new = (np.arange(cells) + 0.5) / cells
     columns = [np.interp(new, old, column) for column in profile.Y.T]
@@ -83,7 +85,7 @@ def regrid(profile: Profile, cells: int) -> Profile:
 def burn(
     profile: Profile, solver, dt: float, how=STRICT, march=flame.burn
 ) -> tuple[flame.Flame, dict]:
-    """A flame and its numbers."""
+    """The steady flame from a profile with a chemistry solver, and its numbers."""
     began = time.monotonic()
     burnt = march(mechanism(), solver, dt, profile, how)
     names = ("outcome", "speed", "displacement_speed", "thickness")
@@ -129,8 +131,8 @@ def run_checks(_: list[str]) -> None:
 
 
 def free_flame(case: FlameCase, slopes: tuple[float, ...]) -> dict:
-    """Speed of Cantera's flame on finer and finer grids, and extrapolated: its convection is
-    upwind, first order, so the last two are taken for a + b / points."""
+    """Speed of Cantera's flame on a sequence of refined grids, and its limit. Cantera's convection
+    is upwind, of first order: the last two speeds are extrapolated by a + b / points."""
     unburnt = mechanism().mixture(FUEL, OXIDIZER, case.phi)
     found = solve_free_flame(mechanism(), case.T, case.p, unburnt, refinements=(COARSE, FINE))
     points, speeds = [], []
@@ -168,7 +170,8 @@ def run_models(wanted: list[str]) -> None:
 
 
 def reference_flame(case: FlameCase) -> tuple[flame.Flame, dict]:
-    """CVODE's flame of a case and its numbers, marched once and kept in benchmarks/cache."""
+    """The flame of a case with CVODE and its numbers, computed once and kept in
+    benchmarks/cache."""
     inputs = {
         "cells": MODEL_CELLS,
         "dt": 1e-6,
@@ -190,7 +193,8 @@ def reference_flame(case: FlameCase) -> tuple[flame.Flame, dict]:
 
 
 def run_costs(_: list[str]) -> None:
-    """Median time [ms] of one step of 200 cells: chemistry, diffusion, and transport in it."""
+    """Median time [ms] of one step of 200 cells: chemistry, diffusion, and its transport
+    properties."""
     grid = MovingGrid(mechanism(), begin(STANDARD, 200))
     T, Y, d = grid.T, grid.Y, grid.diffusion
     p, X = np.full(len(T), ATMOSPHERE), (Y / mechanism().molecular_weights)
@@ -220,7 +224,7 @@ def run_costs(_: list[str]) -> None:
 
 
 def order(x: list[float], speeds: list[float]) -> tuple[float, float]:
-    """q and S_0 of speed = S_0 + c x^q, by regression over all x."""
+    """Order q and limit S_0 of speed = S_0 + c x^q, by regression over all x."""
     x, speeds = np.array(x) / max(x), np.array(speeds)
     guess = [speeds[np.argmin(x)], speeds[np.argmax(x)] - speeds[np.argmin(x)], 2.0]
     fit = least_squares(lambda v: (v[0] + v[1] * x ** v[2] - speeds) / speeds[0], guess)
@@ -231,9 +235,9 @@ def table(results: dict) -> None:
     for part, spacing in (("grid", lambda key: 1.0 / float(key)), ("step", float)):
         rows = sorted(results[part].items(), key=lambda item: -spacing(item[0]))
         for key, row in rows:
-            told = f"{row['outcome']} after {row['steps']} steps, {row['seconds']:.0f} s"
+            ended = f"{row['outcome']} after {row['steps']} steps, {row['seconds']:.0f} s"
             width = 1e6 * row["thickness"]
-            print(f"{part} {key:>6}: {row['speed']:.5f} m/s, {width:.1f} um, {told}")
+            print(f"{part} {key:>6}: {row['speed']:.5f} m/s, {width:.1f} um, {ended}")
         if len(rows) > 3:
             q, limit = order([spacing(key) for key, _ in rows], [row["speed"] for _, row in rows])
             print(f"{part}: order {q:.2f}, extrapolated {limit:.5f} m/s")
@@ -245,7 +249,7 @@ def table(results: dict) -> None:
         width = 1e6 * cvode["thickness"]
         print(f"{case}: FreeFlame {cantera:.4f}, CVODE {cvode['speed']:.4f} m/s, {width:.0f} um")
         for model in combred.models():
-            if model in row:  # a new one has not been through every flame yet
+            if model in row:  # a new model may not have been computed for every flame
                 print(f"  {model:11} {errors_in_words(row[model])}")
     print(json.dumps(results))
 
@@ -267,10 +271,10 @@ def main(arguments: list[str]) -> None:
             "costs": run_costs}  # fmt: skip
     if arguments:
         if arguments[0] not in work:
-            raise SystemExit(f"{arguments[0]!r} is none of {', '.join(work)}")
+            raise SystemExit(f"{arguments[0]!r} is none of {', '.join(work)}; see --help")
         work[arguments[0]](arguments[1:])
     table(stored())
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(words(__doc__))

@@ -1,19 +1,19 @@
-"""How fast is inference? States per second of CVODE, and of a surrogate in up to eight ways.
+"""How many states per second do CVODE and a surrogate advance, in up to eight implementations?
 
     python -m benchmarks.inference [--quick] [--largest N]
 
-For the network of the paper (23-3200-1600-800-400-23), that of its reduction
-(23-1105-1309-800-400-23), both untrained, and models that combred ships: eager torch, TorchScript,
-torch.compile, eager in a CUDA graph, and the fused kernel in three precisions, one of them also in
-a graph, on batches of 1 to 4 million states of an ignition. CVODE runs on all cores. Without a GPU:
-CVODE, eager, TorchScript and torch.compile on the CPU, on one thread and on modest batches.
---quick: the shipped models alone, two repeats.
+Networks: that of the paper (23-3200-1600-800-400-23) and its reduction (23-1105-1309-800-400-23),
+both untrained, and shipped models. Implementations: eager torch, TorchScript, torch.compile, eager
+in a CUDA graph, and the fused kernel in three precisions, one of them also in a graph. Batches: 1
+to 4 million states of an ignition. CVODE runs on all cores. Without a GPU: CVODE, eager,
+TorchScript and torch.compile on one CPU thread with smaller batches. --quick: shipped models alone,
+two repeats.
 
-A way is timed once its answers agree with those of eager torch in float32 (`AGREEMENT`). Prints a
-table, median and spread, then one JSON line. Roofline: the time that the device takes at its best
-either for the products of the network's weights, or to read and write the states, whichever is
-longer; from the H200's data sheet, without sparsity. Reaction rates, where a network corrects them,
-are not in it: they are most of what such a surrogate does.
+Before an implementation is timed, its results are compared with those of eager torch in float32
+(`AGREEMENT`). Prints a table with medians and ranges, then one JSON line. Roofline: the minimum
+time of the device for the products of the network's weights or for reading and writing the states,
+whichever is longer, by the data sheet of the H200 without sparsity. It does not include the
+reaction rates, which take most of the time of a surrogate that uses them.
 """
 
 import argparse
@@ -47,12 +47,12 @@ SHIPPED = (
 )  # fmt: skip
 BATCHES = (1, 1024, 32_768, 1 << 20, 1 << 22)
 CPU_BATCHES = (1, 1024, 16_384)
-RATES = 30_000  # bytes a state of intermediate results of the reaction rates
-MEMORY = 1 << 36  # bytes of intermediate results of eager torch; larger batches are left to others
+RATES = 30_000  # bytes of intermediate results of the reaction rates per state
+MEMORY = 1 << 36  # bytes of intermediate results of eager torch; it skips larger batches
 PRECISIONS = ("bf16x3", "tf32", "bf16")
-# Largest error of Y, and of T [K], of one step against eager float32; products in tf32 or bf16
-# round every activation, and a step changes Y by 0.02 and T by 100 K at most. Of torch.compile,
-# whose float32 functions leave 0.011 K where there are reaction rates, a little more than that.
+# Largest errors of Y and of T [K] of one step against eager float32. A step changes Y by at most
+# 0.02 and T by at most 100 K; products in tf32 or bf16 round every activation. With reaction rates
+# torch.compile differs by 0.011 K from eager torch.
 AGREEMENT = {
     "eager": (2e-6, 3e-2),
     "bf16x3": (2e-5, 0.1),
@@ -65,7 +65,7 @@ BANDWIDTH = 4.8e12
 
 
 def states() -> Tensor:
-    """(n, 23) states that the smallest model goes through in two ignitions."""
+    """(n, 23) states [T, p, Y] of two ignitions predicted by the smallest model."""
     model, mechanism = combred.load("drm19-39k"), combred.load_mechanism("drm19.yaml")
     cases = [ignition.Case(1700.0, 101325.0, phi) for phi in (0.8, 1.2)]
     Y0 = ignition.mixtures(mechanism, cases, "CH4:1", "O2:1, N2:3.76")
@@ -86,13 +86,14 @@ def networks(quick: bool) -> dict[str, Surrogate]:
     return {name: s.eval().requires_grad_(False) for name, s in found.items()}
 
 
-# -- the ways --------------------------------------------------------------------------------------
+# -- implementations
+# --------------------------------------------------------------------------------------
 
 
 def ways(surrogate: Surrogate, batch: Tensor) -> Iterator[tuple[str, str, Callable[[], Tensor]]]:
-    """Name, precision of the products and call of each way to advance `batch`."""
+    """Name, precision of the matrix products and call of each implementation for `batch`."""
     on_gpu = batch.is_cuda
-    # Intermediate results of the widest layer in float32, and of the closure in float64.
+    # Bytes of intermediate results: the widest layer in float32, the closure in float64.
     each = 4 * max(surrogate.network.widths) + 2500
     each += RATES if surrogate.transform.evaluations else 0
     if len(batch) * each < MEMORY:
@@ -114,7 +115,7 @@ def ways(surrogate: Surrogate, batch: Tensor) -> Iterator[tuple[str, str, Callab
 
 
 def graphed(call: Callable[[], Tensor]) -> Callable[[], Tensor]:
-    """The call, captured."""
+    """The call, captured in a CUDA graph."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -136,7 +137,8 @@ def graphed(call: Callable[[], Tensor]) -> Callable[[], Tensor]:
 
 
 def seconds(call: Callable[[], Tensor], repeats: int, on_gpu: bool) -> list[float]:
-    """Times of a call, warm; on a GPU of as many calls in a row as take some 20 ms."""
+    """Times [s] of a call after a warm-up; on a GPU the mean of as many calls as take some 20
+    ms."""
     for _ in range(3):
         call()
     if not on_gpu:
@@ -162,20 +164,20 @@ def _host_seconds(call: Callable[[], object]) -> float:
 
 
 def roofline(surrogate: Surrogate, n: int, precision: str) -> float:
-    """Seconds that an H200 takes at its best for n states."""
+    """Minimum time [s] of an H200 for n states."""
     products = 2 * surrogate.network.n_weights * n / PEAK[precision]
     return max(products, 2 * 8 * surrogate.n * n / BANDWIDTH)
 
 
 def require_agreement(name: str, precision: str, out: Tensor, expected: Tensor) -> None:
-    """AssertionError unless a way's answers are eager torch's."""
+    """Raise AssertionError unless the results agree with those of eager torch."""
     error = (out - expected).abs()
     Y, T = error[:, 2:].max().item(), error[:, 0].max().item()
     assert Y < AGREEMENT[precision][0] and T < AGREEMENT[precision][1], (name, Y, T)
 
 
 def lines(name: str, surrogate: Surrogate, some: Tensor, sizes, repeats: int) -> Iterator[dict]:
-    """The lines of the table of one network."""
+    """The lines of the table for one network."""
     for n in sizes:
         batch = some.repeat(-(-n // len(some)), 1)[:n].contiguous()
         expected = surrogate(batch[: len(some)])
@@ -202,14 +204,14 @@ def lines(name: str, surrogate: Surrogate, some: Tensor, sizes, repeats: int) ->
 
 
 def cvode_seconds(rows: np.ndarray) -> float:
-    """Time of CVODE on some states, at the tolerance of the labels, started cold."""
+    """Time [s] of CVODE for some states at the tolerance of the training data."""
     cvode = CVODE(combred.load_mechanism("drm19.yaml"), 1e-6)
     cvode.advance(rows[:2, 0], rows[:2, 1], rows[:2, 2:])
     return _host_seconds(lambda: cvode.advance(rows[:, 0], rows[:, 1], rows[:, 2:]))
 
 
 def cvode_line(some: Tensor, repeats: int) -> dict:
-    """States per second of CVODE, a process on every core, each with 200 states."""
+    """States per second of CVODE with one process per core, each with 200 states."""
     cores = len(os.sched_getaffinity(0))
     rows = timing.spread(some.cpu().numpy(), 200)
     with open_pool(cores, ct.suppress_thermo_warnings) as pool:
@@ -239,12 +241,15 @@ def show(line: dict) -> None:
 
 @torch.no_grad()
 def main() -> None:
-    parser = argparse.ArgumentParser(description="States per second of inference.")
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--largest", type=int, default=max(BATCHES))
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.inference", description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument("--quick", action="store_true", help="shipped models alone, two repeats")
+    parser.add_argument("--largest", type=int, default=max(BATCHES), help="largest batch")
     asked = parser.parse_args()
     on_gpu = torch.cuda.is_available()
-    where = torch.cuda.get_device_name() if on_gpu else "no GPU: the rows of the CPU alone"
+    where = torch.cuda.get_device_name() if on_gpu else "no GPU: CPU alone"
     torch.backends.cuda.matmul.allow_tf32 = False
     repeats = 2 if asked.quick else 9
     print(f"{timing.machine()}; {where}; torch {torch.__version__}")

@@ -1,17 +1,17 @@
-"""How fast are the kernels? Grouping of units by direction.
+"""How much time does the grouping of units by direction take?
 
     python -m benchmarks.kernels
 
-On one CPU thread, for random and clustered rows (m, 24), as those of a first layer:
-`kernels.group`, its definition in torch (`kernels.reference`), and, at 3200 rows, the loop of
-Chen & Xu 2024 (section 2.2.3) literally in Python with numpy rows.
+Without a GPU: one CPU thread, random and clustered rows (m, 24) as in a first layer. Times of
+`kernels.group`, of its definition in torch (`kernels.grouping.reference`) and, for 3200 rows, of
+the loop of Chen & Xu 2024 (section 2.2.3) in plain Python.
 
-Where there is a GPU, on that instead, for clustered rows of 24 and 1024: `kernels.group`; its
-definition in torch, a dense matrix and a step for every group, where this fits; and the times that
-no kernel could beat: the bits written at the device's copying speed, and the matrix product at
-float32 accuracy (half of it, in three passes of tf32) at its speed in torch, both measured.
+With a GPU: clustered rows of length 24 and 1024. Times of `kernels.group`, of its definition in
+torch where its dense matrix fits, and two lower limits, both measured: writing the bits at the
+copying speed of the device, and half the matrix product at float32 accuracy, in three passes of
+tf32, at its speed in torch.
 
-Labels are compared before anything is timed. Prints a table, then one JSON line.
+Labels are compared before a time is taken. Prints a table, then one JSON line.
 """
 
 import json
@@ -23,6 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from benchmarks.command_line import words
 from combred import kernels
 from combred.kernels.grouping import cpu, reference
 from combred.threads import one_thread
@@ -34,11 +35,11 @@ REFERENCE_UP_TO = 3200  # a dense float64 matrix and a step of O(m^2) for every 
 GPU_SIZES = (3200, 16_384, 65_536, 131_072)
 GPU_DEPTHS = (24, 1024)
 GPU_THRESHOLD = 0.9
-REFERENCE_BYTES = 10  # a pair: its cosine in float64, whether it reaches the threshold, and room
+REFERENCE_BYTES = 10  # per pair: its cosine in float64, a comparison, and a margin
 
 
 def rows(m: int, kind: str, d: int = 24) -> Tensor:
-    """(m, d) directions: without structure, or ten around each of m / 10 centres."""
+    """(m, d) rows: random, or clustered, ten around each of m / 10 centres."""
     generator = torch.Generator().manual_seed(0)
     noise = torch.randn(m, d, generator=generator)
     if kind == "random":
@@ -48,7 +49,7 @@ def rows(m: int, kind: str, d: int = 24) -> Tensor:
 
 
 def literal(weights: Tensor, threshold: float) -> list[int]:
-    """Labels by the paper's words, a unit at a time."""
+    """Labels by the loop of the paper, one unit at a time."""
     v = weights.double().numpy()
     norm = np.sqrt((v * v).sum(axis=1))
     labels = [-1] * len(v)
@@ -66,7 +67,7 @@ def literal(weights: Tensor, threshold: float) -> list[int]:
             if labels[k] < 0 and similar[main][k]:
                 labels[k] = group
         group += 1
-        if max(counts) == 1:  # all that are left are alone
+        if max(counts) == 1:  # each of the others is a group of one
             for k in range(len(v)):
                 if labels[k] < 0:
                     labels[k] = group
@@ -75,7 +76,7 @@ def literal(weights: Tensor, threshold: float) -> list[int]:
 
 
 def seconds(call: Callable[[], object], repeats: int) -> tuple[float, float]:
-    """Median and slowest time of a call."""
+    """Median and slowest time of a call [s]."""
     taken = []
     for _ in range(repeats):
         begun = time.perf_counter()
@@ -104,6 +105,7 @@ def measure(m: int, kind: str, threshold: float) -> dict:
 
 
 def on_cpu() -> dict:
+    """The table of a CPU thread, printed; returns it."""
     print(f"{timing.machine()}; one thread; torch {torch.__version__}")
     print(f"{'m':>7} {'rows':10} {'threshold':>9} {'groups':>7} {'median':>10} {'slowest':>10} "
           f"{'reference':>10} {'literal':>10}")  # fmt: skip
@@ -123,7 +125,7 @@ def on_cpu() -> dict:
 
 
 def device_seconds(call: Callable[[], object], repeats: int) -> tuple[float, float, float]:
-    """Fastest, median and slowest time of a call on the GPU, after two that do not count."""
+    """Fastest, median and slowest time [s] of a call on the GPU, after two for warming up."""
 
     def complete() -> None:
         call()
@@ -140,7 +142,8 @@ def device_seconds(call: Callable[[], object], repeats: int) -> tuple[float, flo
 
 
 def speeds() -> dict[str, float]:
-    """What this GPU does in torch: bytes written a second by a copy, tf32 operations a second."""
+    """Speeds of this GPU in torch: bytes written per second by a copy, tf32 operations per
+    second."""
     source = torch.empty(1 << 30, dtype=torch.uint8, device="cuda")
     target = torch.empty_like(source)
     written = len(source) / device_seconds(lambda: target.copy_(source), 10)[1]
@@ -178,6 +181,7 @@ def measure_on_gpu(m: int, d: int, speed: dict[str, float]) -> dict:
 
 
 def on_gpu() -> dict:
+    """The table of the GPU, printed; returns it."""
     name = torch.cuda.get_device_name()
     print(f"{name}; clustered rows, threshold {GPU_THRESHOLD}; torch {torch.__version__}")
     speed = speeds()
@@ -197,6 +201,7 @@ def on_gpu() -> dict:
 
 
 def main() -> None:
+    words(__doc__)
     print(json.dumps(on_gpu() if torch.cuda.is_available() else on_cpu()))
 
 

@@ -1,16 +1,16 @@
-"""Does a surrogate burn right inside OpenFOAM, and how much faster than OpenFOAM's own chemistry?
+"""How accurate and how fast is a surrogate in OpenFOAM, compared with OpenFOAM's own chemistry?
 
     python -m benchmarks.openfoam LIBRARY [MODEL ...] [--cells N] [--steps N]
 
-LIBRARY: libcombredChemistry.so, built as coupling/README.md says; chemFoam and reactingFoam have to
-be on the path (OpenFOAM v1912 of openfoam.com is what it was tried with). Two questions, for
-OpenFOAM's seulex and each MODEL (those that combred ships with reaction rates, unless said):
+LIBRARY: libcombredChemistry.so, built as in coupling/README.md. chemFoam and reactingFoam have to
+be on the path (tested with OpenFOAM v1912 of openfoam.com). Two cases, with OpenFOAM's seulex and
+with each MODEL (without it, the shipped models with reaction rates):
 
-- chemFoam, one cell at constant pressure: when does methane/air reach 2000 K? Against CVODE, in
-  steps of the same dt, too.
-- reactingFoam, laminar, a premixed flame on N cells at rest, open on the burnt side: its speed, of
-  the methane that burns, and the time of the chemistry, which is that of the run less that of a run
-  with the chemistry switched off. One core.
+- chemFoam, one cell at constant pressure: the time at which methane/air reaches 2000 K, compared
+  with CVODE in steps of the same dt.
+- reactingFoam, a laminar premixed flame on N cells, initially at rest, open on the burnt side: its
+  speed from the consumption of methane, and the time of the chemistry, which is the time of the run
+  less that of a run with chemistry switched off. One core.
 
 Prints a table, then one JSON line.
 """
@@ -73,14 +73,14 @@ PATCHES = ("closed", "open", "sides")
 
 
 def write(folder: Path, name: str, text: str) -> None:
-    """A dictionary of a case."""
+    """Write a dictionary of a case."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(HEAD.format(path.name) + text)
 
 
 def write_case(folder: Path, library: Path, model: str, control: str) -> None:
-    """What all cases have; `model`: of combred, "ode" or "off"."""
+    """Write the files that all cases have; model: the name of a shipped model, "ode" or "off"."""
     write_mechanism(combred.load_mechanism("drm19.yaml"), folder / "constant")
     write(folder, "constant/thermophysicalProperties", THERMOPHYSICAL)
     ode = " ".join(f"{key} {value:g};" for key, value in ODE.items())
@@ -109,7 +109,8 @@ def write_case(folder: Path, library: Path, model: str, control: str) -> None:
 
 
 def run(folder: Path, command: str) -> str:
-    """What a program of OpenFOAM says; RuntimeError with the end of it where it fails."""
+    """The output of a program of OpenFOAM. Raises RuntimeError with its end if the program
+    fails."""
     done = subprocess.run([command], cwd=folder, capture_output=True, text=True)
     said = done.stdout + done.stderr
     if done.returncode or "FATAL" in said:
@@ -118,7 +119,8 @@ def run(folder: Path, command: str) -> str:
 
 
 def integrated(said: str) -> tuple[int, int]:
-    """Cells that the solver `combred` had, and how many of them it integrated."""
+    """The number of cells that the solver `combred` advanced, and how many of them by
+    integration."""
     pairs = re.findall(r"combred: (\d+) cells, (\d+) of them integrated", said)
     return sum(int(n) for n, _ in pairs), sum(int(n) for _, n in pairs)
 
@@ -127,13 +129,14 @@ def integrated(said: str) -> tuple[int, int]:
 
 
 def reached(t: np.ndarray, T: np.ndarray) -> float:
-    """When T [K] first passes `REACHED`, by interpolation."""
+    """The time at which T [K] first exceeds `REACHED`, by interpolation."""
     i = int(np.argmax(T > REACHED))
     return float(np.interp(REACHED, T[i - 1 : i + 1], t[i - 1 : i + 1]))
 
 
 def by_cvode() -> list[tuple[int, float]]:
-    """For each ignition the steps that it takes, with some to spare, and when it is `reached`."""
+    """For each ignition a number of steps that suffices, and the time [s] of `reached` with
+    CVODE."""
     mechanism = combred.load_mechanism("drm19.yaml")
     cases = [ignition.Case(T0, ct.one_atm, phi) for T0, phi in IGNITIONS]
     Y0 = ignition.mixtures(mechanism, cases, "CH4:1", "O2:1, N2:3.76")
@@ -144,7 +147,7 @@ def by_cvode() -> list[tuple[int, float]]:
 
 
 def ignite(folder: Path, library: Path, model: str, T0: float, phi: float, steps: int) -> float:
-    """When a cell of chemFoam is `reached`."""
+    """The time [s] of `reached` in a cell of chemFoam."""
     write_case(folder, library, model, f"endTime {steps * DT:g}; writeInterval {10 * steps};")
     write(
         folder,
@@ -161,8 +164,8 @@ def ignite(folder: Path, library: Path, model: str, T0: float, phi: float, steps
 
 
 def flame_profile(cells: int) -> tuple[np.ndarray, np.ndarray]:
-    """T (cells,) and Y (cells, n_species) of Cantera's flame with unit Lewis numbers, the front a
-    third of the way, unburnt first."""
+    """T (cells,) [K] and Y (cells, n_species) of Cantera's flame with unit Lewis numbers; the front
+    is at a third of the domain, the unburnt gas comes first."""
     gas = combred.load_mechanism("drm19.yaml").solution()
     gas.transport_model = "unity-Lewis-number"
     gas.set_equivalence_ratio(PHI, "CH4:1", "O2:1, N2:3.76")
@@ -177,25 +180,26 @@ def flame_profile(cells: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def write_field(folder: Path, name: str, dimensions: str, values, patches: dict[str, str]) -> None:
-    """A volScalarField, or a volVectorField of zero where there are no values."""
+    """Write a volScalarField; without values, a volVectorField of zero."""
     kind = "volVectorField" if values is None else "volScalarField"
     if values is None:
-        inside = "uniform (0 0 0)"
+        field = "uniform (0 0 0)"
     elif np.ndim(values):
-        inside = "nonuniform List<scalar> " + str(len(values)) + "\n(\n"
-        inside += "\n".join(f"{value:.12g}" for value in values) + "\n)"
+        field = "nonuniform List<scalar> " + str(len(values)) + "\n(\n"
+        field += "\n".join(f"{value:.12g}" for value in values) + "\n)"
     else:
-        inside = f"uniform {values:.12g}"
+        field = f"uniform {values:.12g}"
     boundary = "\n".join(f"{patch} {{ {patches[patch]} }}" for patch in PATCHES)
     (folder / "0").mkdir(exist_ok=True)
     (folder / "0" / name).write_text(
         f"FoamFile {{ version 2.0; format ascii; class {kind}; object {name}; }}\n"
-        f"dimensions {dimensions};\ninternalField {inside};\nboundaryField\n{{\n{boundary}\n}}\n"
+        f"dimensions {dimensions};\ninternalField {field};\nboundaryField\n{{\n{boundary}\n}}\n"
     )
 
 
 def write_flame(folder: Path, T: np.ndarray, Y: np.ndarray, names: list[str]) -> None:
-    """Mesh and fields of a flame at rest: closed on the unburnt side, open on the burnt."""
+    """Write mesh and fields of a flame at rest: closed on the unburnt side, open on the burnt
+    one."""
     cells, half = len(T), LENGTH / len(T) / 2
     corners = " ".join(
         f"({x:g} {y:g} {z:g})"
@@ -224,7 +228,7 @@ def write_flame(folder: Path, T: np.ndarray, Y: np.ndarray, names: list[str]) ->
 
 
 def internal(folder: Path, time: str, name: str, cells: int) -> np.ndarray:
-    """A scalar field that was written."""
+    """A scalar field (cells,) as OpenFOAM wrote it."""
     text = (folder / time / name).read_text()
     found = re.search(r"internalField\s+nonuniform List<scalar>\s*\d+\s*\(([^)]*)\)", text)
     if found is None:
@@ -234,8 +238,8 @@ def internal(folder: Path, time: str, name: str, cells: int) -> np.ndarray:
 
 
 def burn(folder: Path, library: Path, model: str, profile: tuple, steps: int) -> dict:
-    """Speed [m/s] of a flame in the second half of the steps, highest T, seconds of the run, share
-    of cells integrated."""
+    """Speed [m/s] of a flame over the second half of the steps, highest T [K], time of the run [s],
+    and share of the cells that were integrated."""
     T, Y = profile
     mechanism = combred.load_mechanism("drm19.yaml")
     write_case(folder, library, model, f"endTime {steps * DT:g}; writeInterval {steps // 2};")
@@ -262,11 +266,14 @@ def burn(folder: Path, library: Path, model: str, profile: tuple, steps: int) ->
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="A surrogate inside OpenFOAM.")
-    parser.add_argument("library", type=Path)
-    parser.add_argument("models", nargs="*")
-    parser.add_argument("--cells", type=int, default=400)
-    parser.add_argument("--steps", type=int, default=1000)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.openfoam", description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument("library", type=Path, help="libcombredChemistry.so")
+    parser.add_argument("models", nargs="*", help="names of shipped models")
+    parser.add_argument("--cells", type=int, default=400, help="cells of the flame")
+    parser.add_argument("--steps", type=int, default=1000, help="time steps of the flame")
     asked = parser.parse_args()
     library = asked.library.resolve()
     if not library.is_file():
@@ -285,7 +292,7 @@ def main() -> None:
 
 
 def ignitions(scratch: Path, library: Path, ways: list[str]) -> dict:
-    """Times [s] at which each ignition is `reached`; printed as differences from CVODE's."""
+    """Times [s] of `reached` in each ignition; printed as relative differences from CVODE's."""
     references, found = by_cvode(), {"cvode": []}
     found["cvode"] = [time for _, time in references]
     print("ignition (T0, phi): " + ", ".join(map(str, IGNITIONS)) + f"; time to {REACHED:g} K")
@@ -300,7 +307,7 @@ def ignitions(scratch: Path, library: Path, ways: list[str]) -> dict:
 
 
 def flames(scratch: Path, library: Path, ways: list[str], cells: int, steps: int) -> dict:
-    """The flame by every way; the time of the chemistry, in us a cell and step."""
+    """The flame with every solver; the time of the chemistry in us per cell and step."""
     profile, found = flame_profile(cells), {}
     print(f"flame, {cells} cells, {steps} steps: speed, highest T, chemistry a cell and step")
     for way in ("off", *ways):

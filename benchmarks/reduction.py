@@ -1,22 +1,22 @@
-"""Which reduction method is best on a trained network of the combustion task?
+"""Which reduction method is best for a trained combustion network?
 
     python -m combred.pipeline profile=condensed stage=0
     python -m benchmarks.reduction profile=condensed [key=value ...]
 
-Takes the settings of a pipeline run (those of `combred.pipeline`) and its stage 0. For every method
-and compensation, keeping 60, 40, 25 and 10 % of every hidden layer: the relative error of the
-output on states that were held out, the error of the ignition delay against CVODE, both before and
-after the same short retraining, and the time the method took on one thread. Beside them: widths
-chosen by allocation at the same number of parameters, and the same widths from scratch. Writes
-reduction.json into the run's folder after every row, and goes on from there; the run's report shows
-it. Prints a table, then one JSON line. `--errors` as the first argument leaves out retraining
-and ignitions, for many networks in little time.
+Takes the settings of a pipeline run (those of `combred.pipeline`) and its stage 0. Every method and
+compensation keeps 60, 40, 25 and 10 % of every hidden layer. For each the table gives the relative
+error of the output on held-out states and the error of the ignition delay against CVODE, both
+before and after the same short retraining, and the time of the method on one thread. For
+comparison: widths chosen by allocation with the same number of parameters, and the same widths
+trained from scratch. Writes reduction.json into the run folder after every row, and resumes from
+it; the report of the run shows it. Prints a table, then one JSON line.
+
+`--errors` as the first argument omits retraining and ignitions, for many networks in little time.
 """
 
 import copy
 import functools
 import json
-import sys
 import tempfile
 import time
 from dataclasses import dataclass, replace
@@ -26,6 +26,7 @@ import numpy as np
 import torch
 
 import combred
+from benchmarks.command_line import words
 from combred import config
 from combred.config import TrainingSettings, ValidationSettings
 from combred.pipeline.command import prepare
@@ -53,14 +54,14 @@ CALIBRATION, TEST = 4096, 8192
 
 
 def random_choice(units: Units, *, keep: int, seed: int = 0) -> Merge:
-    """Any units: what least squares makes of a choice that is none."""
+    """Units chosen at random: shows what compensation by least squares achieves alone."""
     order = torch.randperm(units.m, generator=torch.Generator().manual_seed(seed))
     return Merge.prune(order[:keep], units.m)
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the table: a method, its compensation, and what it is calibrated on."""
+    """A line of the table: a method, its compensation, and its calibration data."""
 
     method: str
     compensation: str = "own"
@@ -68,6 +69,7 @@ class Row:
 
     @property
     def name(self) -> str:
+        """The name of the row in the table."""
         return f"{self.method}, {self.compensation}, {self.data}"
 
 
@@ -90,7 +92,7 @@ ROWS = (
 
 
 class Table:
-    """The rows of one network, measured one after another and kept in a file."""
+    """The rows of one network, measured one after another and stored in a file."""
 
     def __init__(self, run: Run, errors_only: bool):
         self.run, self.errors_only = run, errors_only
@@ -123,11 +125,12 @@ class Table:
             )  # fmt: skip
 
     def inputs(self, keep: np.ndarray, n: int) -> torch.Tensor:
+        """Inputs of the network (n, n_inputs) for n states drawn from the rows `keep` (bool)."""
         states = torch.from_numpy(self.table.draw(keep, n, 1))
         return self.surrogate.transform.inputs(states)
 
     def measure(self, row: Row, ratio: float) -> dict:
-        """One entry: the network of a row at a ratio, judged before and after retraining."""
+        """One entry: the errors of a row at a ratio, before and after retraining."""
         with one_thread():
             begun = time.perf_counter()
             network = self.reduced(row, ratio)
@@ -151,6 +154,7 @@ class Table:
         return entry
 
     def reduced(self, row: Row, ratio: float) -> Network:
+        """The network of a row, with the share `ratio` of every hidden layer."""
         if row.method == "scratch":
             fresh = Network(self.widths(ratio))
             initialize(fresh, [0.5] * len(fresh.layers), torch.Generator().manual_seed(0))
@@ -171,6 +175,7 @@ class Table:
         return combred.reduce(self.network, self.test[:1], **how).network
 
     def widths(self, ratio: float) -> list[int]:
+        """The widths that keep the share `ratio` of every hidden layer."""
         widths = self.network.widths
         return [widths[0], *(max(1, round(ratio * m)) for m in widths[1:-1]), widths[-1]]
 
@@ -193,7 +198,7 @@ class Table:
         }
 
     def fill(self) -> None:
-        """Measure what is missing; the file is written after every entry."""
+        """Measure the missing entries; the file is written after each."""
         done = {(e["method"], e["compensation"], e["data"], e["ratio"]) for e in self.rows}
         todo = [(row, ratio) for ratio in RATIOS for row in ROWS]
         with progress("reductions") as bar:
@@ -206,7 +211,8 @@ class Table:
                     )
 
     def print(self) -> None:
-        print(f"23-input network {'-'.join(map(str, self.network.widths))}; "
+        """Print the table and the JSON line."""
+        print(f"network {'-'.join(map(str, self.network.widths))}; "
               f"{self.measured_on['machine']}; calibration {CALIBRATION} states")  # fmt: skip
         for ratio in RATIOS:
             print(f"\n{100 * ratio:.0f} % of every hidden layer")
@@ -216,6 +222,7 @@ class Table:
         print(json.dumps(strict({"measured_on": self.measured_on, "rows": self.rows})))
 
     def line(self, e: dict) -> str:
+        """One row of the table, of an entry."""
         name = f"{e['method']}, {e['compensation']}, {e['data']}"
         text = f"  {name:46} {e['weights']:8,} {e['seconds']:7.2f} s  error {e['error']:.4f}"
         if "after" in e:
@@ -227,7 +234,7 @@ class Table:
 
 
 def delay(judged: dict) -> str:
-    """Median and worst error of the delay, or how many cases do not ignite."""
+    """Median and worst delay error, or the number of cases that do not ignite."""
     if judged["not_ignited"]:
         return f"{judged['not_ignited']} of {judged['cases']} not ignited"
     return f"{100 * judged['delay_median']:.2f} / {100 * judged['delay_worst']:.2f} %"
@@ -242,4 +249,4 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(words(__doc__))

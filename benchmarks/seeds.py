@@ -1,9 +1,9 @@
-"""How much do the numbers of a run scatter over seeds? Collects finished runs into one table.
+"""How much do the results of a run vary with the seed? Collects finished runs in one table.
 
     for k in 0 1 2; do
         python -m combred.pipeline stage=2 start=scratch seed=$k run=seed$k
     done
-    python benchmarks/seeds.py runs/seed0 runs/seed1 runs/seed2 > benchmarks/results/seeds.txt
+    python -m benchmarks.seeds runs/seed0 runs/seed1 runs/seed2 > benchmarks/results/seeds.txt
 
 Prints a table (errors of the ignition delay against CVODE, time per state), then one JSON line.
 """
@@ -14,9 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.command_line import words
+
 
 def read(folder: Path) -> dict:
-    """The numbers of one run: of each stage widths, weights, errors, and time against CVODE."""
+    """The numbers of one run: widths, weights, errors and time of each stage, and those of
+    CVODE."""
     validation = json.loads((folder / "validation.json").read_text())
     settings = json.loads((folder / "settings.json").read_text())
     times = validation["timing"]["times"]
@@ -42,7 +45,7 @@ def read(folder: Path) -> dict:
 
 def main(folders: list[str]) -> None:
     if not folders:
-        sys.exit(__doc__)
+        sys.exit(__doc__.strip())
     runs = [read(Path(folder)) for folder in folders]
     print(f"{runs[0]['machine']}; {runs[0]['cores']} core for times; {runs[0]['cases']} cases")
     print(f"{'run':16} {'widths':24} {'weights':>8} {'median':>8} {'worst':>8}  {'worst case':26}"
@@ -62,4 +65,4 @@ def main(folders: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(words(__doc__))

@@ -1,22 +1,22 @@
-"""How long does a state take, by CVODE and by each model that combred ships?
+"""How much time does a state take with CVODE and with each shipped model?
 
     python -m benchmarks.times [MODEL ...]
 
-One core, one run: CVODE at the labels' tolerance and at one that a CFD run would rather choose, and
-every shipped model (or those named), whole, as TorchScript runs it, closure included; on 4096
-states spread evenly over CVODE's ignitions of benchmarks/accuracy.py (`grid`), CVODE on 256 of
-them. Repeats are interleaved. Leave the machine alone meanwhile. Writes
+One core, one run: CVODE at the tolerance of the training data and at one that is usual in CFD, and
+every shipped model (or those named) as TorchScript, closure included. The states are 4096, evenly
+spread over the ignitions with CVODE of benchmarks/accuracy.py (`grid`); CVODE takes 256 of them.
+Repeats are interleaved. Run nothing else on the machine meanwhile. Writes
 benchmarks/results/times.json; prints a table, then one JSON line.
 """
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 
 import combred
 from benchmarks.accuracy import CHEMISTRY, DT, references
+from benchmarks.command_line import words
 from combred.chemistry.reactor import CVODE
 from combred.pipeline.console import progress
 from combred.records import write_json
@@ -29,7 +29,7 @@ STATES, REPEATS = 4096, 7
 
 
 def states_of(rollouts: list[Rollout], count: int) -> np.ndarray:
-    """(count, 2 + n_species) states, evenly spread over all steps of all rollouts."""
+    """(count, 2 + n_species) states [T, p, Y], evenly spread over all steps of all rollouts."""
     every = [
         np.column_stack([r.T, np.full(len(r.T), r.case.p), np.maximum(r.Y, 0.0)]) for r in rollouts
     ]
@@ -59,4 +59,4 @@ def main(models: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(words(__doc__))

@@ -1,32 +1,32 @@
-"""Is `Surrogate.trust` right? States of many kinds, what CVODE makes of them, and what was trusted.
+"""Does `Surrogate.trust` find the wrong predictions? One step from states of many kinds.
 
     python -m benchmarks.trust [MODEL ...]
 
-MODEL: a shipped model's name (none: all of them) or the path of a stageN.safetensors in its run
-folder. Draws 600 states of each of 29 kinds: as in training (other ignitions, flames,
-perturbations), and other pressures, mixtures, fuels, oxidizers, temperatures, perturbations as no
-training has them, radicals taken away or left in cold gas, and mixtures of two gases as turbulence
-makes them (`trust_states`). CVODE says what is right. A prediction of one step is bad, of those
-that a CFD code would want to know of, where the error of T is more than a share of CVODE's change
-of T and a floor beside it, or the largest error of a mass fraction more than that share of the
-largest change and a floor:
+MODEL: the name of a shipped model, or the path of a stageN.safetensors in its run folder; without
+it, all shipped models. Draws 600 states of each of 29 kinds (`trust_states`): states as in training
+(other ignitions, flames, perturbations); other pressures, mixtures, fuels, oxidizers, temperatures
+and wider perturbations than in training; radicals removed, or added to cold gas; and mixtures of
+two gases. The reference is CVODE. A prediction of one step is bad if the error of T exceeds a share
+of CVODE's change of T plus a floor, or if the largest error of a mass fraction exceeds that share
+of the largest change plus a floor:
 
     coarse    25 %, 5 K, 5e-4        the flame would be another one
     usual     10 %, 1 K, 1e-4
     strict     5 %, 0.2 K, 2e-5
 
-The change over dt is the source term times dt, so that the share is also that of heat release and
-source. For each rule the numbers are: the share of the bad predictions that it refuses ("caught"),
-the share of the good ones that it refuses, and the share of bad ones among the trusted. Rules: the
-training range (`in_training_range`), the closure error alone, and `trust`, which is both for
-networks that see the state alone, and the closure error for those that correct the rates. The
-limit of the closure error is varied for the ROC. Writes benchmarks/results/trust.json after each
-shipped model (benchmarks/cache/trust.json for other files); prints a table, then one JSON line.
+The change over dt is the source term times dt, so the share is also that of heat release and source
+term. For each rule the table gives the share of bad predictions that are refused ("caught"), the
+share of good ones that are refused, and the share of bad ones among the trusted, which depends on
+the states that are drawn. Rules: `in_training_range` (range of the training states and Mahalanobis
+distance); the closure error alone (at most 1, for any state); and trust, which is both for networks
+that see the state alone, and the closure error for networks that use the reaction rates. The table
+also gives the ROC of the limit on the closure error. Writes benchmarks/results/trust.json after
+each shipped model (benchmarks/cache/trust.json for other files); prints a table, then one JSON
+line.
 """
 
 import hashlib
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -36,6 +36,7 @@ import torch
 
 import combred
 from benchmarks.accuracy import CACHE, label, path_of
+from benchmarks.command_line import words
 from benchmarks.trust_states import draw
 from benchmarks.trust_states import label as by_cvode
 from combred.chemistry.mechanism import Mechanism
@@ -51,7 +52,7 @@ COUNT, SEED = 600, 1
 BAD = {"coarse": (0.25, 5.0, 5e-4), "usual": (0.1, 1.0, 1e-4), "strict": (0.05, 0.2, 2e-5)}
 LIMITS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 PRESSURES = (0.1, 0.2, 0.4, 0.9, 1.1, 2.5, 5.0, 20.0)  # atm, edges
-INSIDE = "as trained"
+AS_TRAINED = "as trained"
 
 
 # -- states and their labels -----------------------------------------------------------------------
@@ -65,14 +66,15 @@ def trained_with(model: str) -> SamplingSettings:
     else:
         settings = read_json(path.parent / "settings.json")
     if "sampling" not in settings:
-        raise FileNotFoundError(f"{path.parent}/settings.json does not tell how {path} was trained")
+        raise FileNotFoundError(f"{path.parent}/settings.json does not say how {path} was trained")
     return SamplingSettings(**settings["sampling"])
 
 
 def asked(
     mechanism: Mechanism, trained: SamplingSettings, dt: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """States, the same dt later by CVODE, and their kinds (n,); from the cache if there."""
+    """States, the states dt later by CVODE, both (n, 2 + n_species), and their kinds (n,); from the
+    cache if their inputs have not changed."""
     inputs = {
         "mechanism": mechanism.sha256,
         "cantera": ct.__version__,
@@ -100,19 +102,19 @@ def asked(
 
 
 def is_bad(
-    state: np.ndarray, said: np.ndarray, later: np.ndarray, limits: tuple[float, float, float]
+    state: np.ndarray, predicted: np.ndarray, later: np.ndarray, limits: tuple[float, float, float]
 ) -> np.ndarray:
-    """(n,) bool: the prediction `said` is off CVODE's `later` by more than the limits (share, K,
-    mass fraction)."""
+    """(n,) bool: the error of `predicted` against CVODE's `later` exceeds the limits (share, K,
+    mass fraction). state, predicted, later: (n, 2 + n_species)."""
     share, floor_T, floor_Y = limits
-    change, error = np.abs(later - state), np.abs(said - later)
+    change, error = np.abs(later - state), np.abs(predicted - later)
     off_T = error[:, 0] > share * change[:, 0] + floor_T
     off_Y = error[:, 2:].max(1) > share * change[:, 2:].max(1) + floor_Y
     return off_T | off_Y | ~np.isfinite(error).all(1)
 
 
 def counts(trusted: np.ndarray, bad: np.ndarray) -> dict:
-    """Shares: bad, trusted, bad ones refused, good ones refused, bad among the trusted."""
+    """Shares: bad; trusted; refused of the bad; refused of the good; bad among the trusted."""
 
     def share(of: np.ndarray, among: np.ndarray) -> float:
         return float(of[among].mean()) if among.any() else np.nan
@@ -128,7 +130,7 @@ def counts(trusted: np.ndarray, bad: np.ndarray) -> dict:
 
 
 def roc_area(score: np.ndarray, bad: np.ndarray) -> float:
-    """Chance that a bad state scores higher than a good one; ties count half."""
+    """Probability that a bad state has a higher score than a good one; ties count half."""
     if bad.all() or not bad.any():
         return np.nan
     _, which, size = np.unique(score, return_inverse=True, return_counts=True)
@@ -138,14 +140,15 @@ def roc_area(score: np.ndarray, bad: np.ndarray) -> float:
 
 
 def scores(surrogate: Surrogate, state: np.ndarray) -> dict[str, np.ndarray]:
-    """Of each state: the prediction, inside, what the closure moves, Mahalanobis distance."""
+    """Of each state: the prediction, the closure's correction over its tolerance, the squared
+    Mahalanobis distance, whether it is in the training range, and the closure error."""
     x = torch.from_numpy(state)
     with torch.no_grad(), one_thread():
-        said, moved = surrogate.next_state_and_closure(x)
+        predicted, moved = surrogate.next_state_and_closure(x)
         features = surrogate.transform.features(surrogate.transform.variables(x))
         distance = ((features @ surrogate.inverse_covariance) * features).sum(1)
         found = {
-            "said": said,
+            "predicted": predicted,
             "moved": moved,
             "distance": distance,
             "in_training_range": surrogate.in_training_range(x),
@@ -160,17 +163,17 @@ def judge(model: str) -> dict:
     mechanism = combred.load_mechanism(combred.surrogate.export.mechanism_of(path_of(model)))
     state, later, kind = asked(mechanism, trained_with(model), surrogate.dt)
     s = scores(surrogate, state)
-    bad = {name: is_bad(state, s["said"], later, limits) for name, limits in BAD.items()}
+    bad = {name: is_bad(state, s["predicted"], later, limits) for name, limits in BAD.items()}
     rules = {
         "in_training_range": s["in_training_range"],
         "closure": s["moved"] <= 1.0,
         "trust": s["closure_error"] <= 1.0,
     }
-    known = np.char.startswith(kind, INSIDE)
-    off_T = np.abs(s["said"][:, 0] - later[:, 0])
+    known = np.char.startswith(kind, AS_TRAINED)
+    off_T = np.abs(s["predicted"][:, 0] - later[:, 0])
 
     def over(rows: np.ndarray, names: tuple[str, ...] = ("usual",)) -> dict:
-        """Each rule on some of the rows."""
+        """The counts of each rule over some of the rows."""
         return {
             rule: {name: counts(trusted[rows], bad[name][rows]) for name in names}
             | {"largest_T_error": float(off_T[rows & trusted].max(initial=0.0))}
@@ -208,25 +211,26 @@ def judge(model: str) -> dict:
 
 
 def line(name: str, found: dict) -> str:
-    """One row of the table: the training range alone, and trust, at the usual limits."""
+    """One row of the table, of predictions that are bad by the limits "usual": pairs of the rule
+    `in_training_range` and trust."""
 
     def percent(value: float) -> str:
         return f"{100 * value:5.1f}" if np.isfinite(value) else "    -"
 
-    inside = found["in_training_range"]
-    was, now = inside["usual"], found["trust"]["usual"]
+    by_range, by_trust = found["in_training_range"]["usual"], found["trust"]["usual"]
     keys = ("trusted", "caught", "good_refused", "bad_among_trusted")
-    pairs = "  ".join(f"{percent(was[k])} {percent(now[k])}" for k in keys)
+    pairs = "  ".join(f"{percent(by_range[k])} {percent(by_trust[k])}" for k in keys)
     return (
-        f"  {name:43} {percent(now['bad'])}  {pairs}  {inside['largest_T_error']:6.1f}"
+        f"  {name:43} {percent(by_trust['bad'])}  {pairs} "
+        f" {found['in_training_range']['largest_T_error']:6.1f}"
         f" {found['trust']['largest_T_error']:6.1f} K"
     )
 
 
 def show(row: dict) -> None:
-    """The table of one model."""
-    print(f"\n{row['model']} ({row['weights']:,} weights), {row['states']} states, %; pairs: inside"
-          " alone, trust")  # fmt: skip
+    """Print the table of one model."""
+    print(f"\n{row['model']} ({row['weights']:,} weights), {row['states']} states, in %; pairs: in"
+          " training range, trust")  # fmt: skip
     print(
         f"  {'':43}   bad    trusted       caught     good refused  bad of trusted  largest error"
     )
@@ -235,7 +239,8 @@ def show(row: dict) -> None:
     for group in ("kinds", "pressures"):
         for name, found in row[group].items():
             print(line(name, found))
-    print("  limit of doubt: caught of coarse, usual, strict; good (usual) refused; bad of trusted")
+    print("  limit of the closure error: caught of coarse, usual, strict; good (usual) refused;"
+          " bad of trusted")  # fmt: skip
     for limit, found in row["roc"].items():
         caught = " ".join(f"{100 * found[name]['caught']:5.1f}" for name in BAD)
         usual = found["usual"]
@@ -246,7 +251,7 @@ def show(row: dict) -> None:
 
 
 def known(file: str, settings: dict) -> dict | None:
-    """The row of this very file, under whatever name it was measured."""
+    """The row of this file, under any name."""
     for store in (RESULTS, CACHE / "trust.json"):
         stored = read_json(store)
         if all(stored.get(key) == value for key, value in settings.items()):
@@ -285,4 +290,4 @@ def nan_back(row: dict) -> dict:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(words(__doc__))

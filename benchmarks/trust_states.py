@@ -1,8 +1,8 @@
-"""States to ask for trust: some as in training, many as no training has them.
+"""States for benchmarks/trust.py: some as in training, many beyond it.
 
-Takes the `SamplingSettings` that a model was trained with; gives states [T, p, Y] by kind
-(`draw`), and what CVODE makes of each (`label`). A kind's name begins with "as trained" or with
-what it lies beyond.
+Takes the `SamplingSettings` that a model was trained with; gives states [T, p, Y] by kind (`draw`),
+and the states one time step later by CVODE (`label`). The name of a kind begins with "as trained"
+or with the quantity that is beyond training.
 """
 
 from dataclasses import replace
@@ -17,13 +17,13 @@ from combred.dataset.plan import Trajectory
 from combred.dataset.sampling import PERTURBATION, RELAXED_PERTURBATION, Sampler
 
 ATM = 101325.0
-LARGEST, SMALLEST = 20 * ATM, 0.1 * ATM  # pressures asked for
-TRAJECTORIES = 24  # ignitions of each kind, flames: a sixth
+LARGEST, SMALLEST = 20 * ATM, 0.1 * ATM  # pressures
+TRAJECTORIES = 24  # ignitions of each kind; a sixth as many flames
 MAJOR = ("H2", "O2", "H2O", "CH4", "CO", "CO2", "N2", "AR")
 
 
 class States:
-    """Draws the kinds, each with its own random stream."""
+    """Draws the states of each kind, each kind with its own random stream."""
 
     def __init__(self, mechanism: Mechanism, trained: SamplingSettings, count: int, seed: int):
         self.mechanism, self.trained = mechanism, trained
@@ -33,15 +33,15 @@ class States:
         self.rng = np.random.default_rng(seed)
 
     def fresh(self, name: str) -> np.random.Generator:
-        """The random stream of a kind."""
+        """The random generator of a kind."""
         self.rng = np.random.default_rng([self.seed, *name.encode()])
         return self.rng
 
     # -- trajectories ----------------------------------------------------------------------------
 
     def ignitions(self, count: int | None = None, **ranges) -> np.ndarray:
-        """States of 0D ignitions; `ranges`: T0, phi, p, fuel, oxidizer other than in training. A
-        range is [low, high], or a list of such, of which one is drawn."""
+        """States of 0D ignitions. ranges: T0, phi, p, fuel, oxidizer that differ from training. A
+        range is [low, high], or a list of ranges, of which one is drawn."""
         parts, count = [], count or self.count
         settings = replace(
             self.trained,
@@ -58,7 +58,7 @@ class States:
         return np.concatenate(parts)[:count]
 
     def flames(self) -> np.ndarray:
-        """States of 1D flames, in training's range."""
+        """States of 1D flames in the range of training."""
         s, parts = self.trained, []
         for T in np.linspace(min(s.flame_T), max(s.flame_T), TRAJECTORIES // 6):
             phi = self.rng.uniform(*s.flame_phi)
@@ -69,7 +69,7 @@ class States:
         return np.concatenate(parts)[: self.count]
 
     def perturbed(self, base: np.ndarray, width: tuple[float, float]) -> np.ndarray:
-        """`Sampler.perturb` of states, of other widths."""
+        """States perturbed by `Sampler.perturb` with other widths."""
         sampler = Sampler(self.mechanism, self.trained, ChemistrySettings(), 1e-6, self.seed)
         around = base[:, 0], base[:, 1], base[:, 2:]
         return np.column_stack(sampler.perturb(self.rng, around, self.count, width))
@@ -85,7 +85,7 @@ class States:
         return state
 
     def relaxed(self, base: np.ndarray) -> np.ndarray:
-        """States on the way from wide perturbations, as in training."""
+        """States along the relaxation from wide perturbations, as in training."""
         wide = self.perturbed(base, RELAXED_PERTURBATION)[: -(-self.count // 3)]
         block = self.sampler.relax(
             self.rng, wide[:, 0], wide[:, 1], wide[:, 2:], count=3 * len(wide)
@@ -95,12 +95,12 @@ class States:
     # -- mixtures and manipulations --------------------------------------------------------------
 
     def one_of(self, ranges: list) -> list[float]:
-        """A range, or one of several."""
+        """The range, or one drawn from several ranges."""
         several = isinstance(ranges[0], (list, tuple))
         return ranges[self.rng.integers(len(ranges))] if several else ranges
 
     def mixed(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """One part of each of two gases at one pressure, enthalpies added: what turbulence does."""
+        """Adiabatic mixtures of pairs of states at the same pressure, with random proportions."""
         out = one.copy()
         for i, share in enumerate(self.rng.uniform(0, 1, len(one))):
             h = 0.0
@@ -113,7 +113,7 @@ class States:
         return out
 
     def gases(self, phi: np.ndarray, p: np.ndarray, burnt: bool) -> np.ndarray:
-        """Unburnt gas of flames at training's temperatures, or the same burnt."""
+        """Unburnt mixtures at the flame temperatures of training, or their burnt gas."""
         out = np.empty((len(phi), 2 + self.mechanism.n_species))
         for i in range(len(phi)):
             T = self.rng.uniform(min(self.trained.flame_T), max(self.trained.flame_T))
@@ -125,15 +125,15 @@ class States:
         return out
 
     def pressures(self) -> np.ndarray:
-        """`count` pressures of training."""
+        """`count` pressures [Pa] from the range of training."""
         return np.exp(self.rng.uniform(*np.log(self.trained.p), self.count))
 
     def phis(self) -> np.ndarray:
-        """`count` equivalence ratios of training."""
+        """`count` equivalence ratios from the range of training."""
         return self.rng.uniform(*self.trained.phi, self.count)
 
     def pure(self, composition: str, p: np.ndarray) -> np.ndarray:
-        """One gas, at 300 K to 700 K."""
+        """A gas of this composition at 300 to 700 K, one state for each pressure."""
         out = []
         for pressure in p:
             self.gas.TPX = self.rng.uniform(300, 700), pressure, composition
@@ -141,14 +141,14 @@ class States:
         return np.array(out)
 
     def shuffled(self, states: np.ndarray) -> np.ndarray:
-        """Partners for a mixture: the states in another order, at the pressures of the first."""
+        """The states in random order, with the pressures of the original order."""
         other = states[self.rng.permutation(len(states))].copy()
         other[:, 1] = states[:, 1]
         return other
 
 
 def moved_T(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """100 to 600 K colder or hotter, composition as it was."""
+    """The states 100 to 600 K colder or hotter, with the same composition."""
     out = states.copy()
     by = rng.uniform(100, 600, len(out)) * rng.choice([-1, 1], len(out))
     out[:, 0] = np.clip(out[:, 0] + by, 300.0, 3300.0)
@@ -156,14 +156,14 @@ def moved_T(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def cooled(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """At 300 to 1000 K, composition as it was: radicals in cold gas."""
+    """The states at 300 to 1000 K with the same composition: radicals in cold gas."""
     out = states.copy()
     out[:, 0] = rng.uniform(300, 1000, len(out))
     return out
 
 
 def without_radicals(states: np.ndarray, mechanism: Mechanism) -> np.ndarray:
-    """Only the stable major species."""
+    """The states with major species alone."""
     out = states.copy()
     major = np.array([name in MAJOR for name in mechanism.species_names])
     out[:, 2:][:, ~major] = 0.0
@@ -172,7 +172,8 @@ def without_radicals(states: np.ndarray, mechanism: Mechanism) -> np.ndarray:
 
 
 def beyond(low: float, high: float, factors: tuple[float, float], ends: tuple[float, float]):
-    """The two ranges that lie beyond low and high by a factor between those of `factors`."""
+    """The ranges below `low` and above `high` by a factor between those of `factors`, limited to
+    `ends`."""
     near, far = factors
     ranges = [
         [max(low / far, ends[0]), low / near],
@@ -241,7 +242,8 @@ def mixed_pairs(s: States, kind: str, found: dict[str, np.ndarray]) -> np.ndarra
 
 
 def label(mechanism: Mechanism, dt: float, states: np.ndarray) -> np.ndarray:
-    """The states dt later, by CVODE at the labels' tolerance; NaN where it fails."""
+    """The states dt [s] later by CVODE at the tolerance of the training data; NaN where it
+    fails."""
     ct.suppress_thermo_warnings()
     cvode = CVODE(mechanism, dt)
     T, Y = cvode.advance(states[:, 0], states[:, 1], states[:, 2:])

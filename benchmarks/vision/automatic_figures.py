@@ -1,7 +1,7 @@
 """Figures of an automatic reduction, drawn from its trace (`combred.reduction.automatic`).
 
-Takes trace.jsonl, or its lines as dicts; gives figures like 6 and 7 of Chen & Xu 2024. A figure
-never computes: what is drawn was written by the loop.
+Takes the trace.jsonl that the loop wrote, or its lines as dicts; gives figures like 6 and 7 of Chen
+& Xu 2024. Nothing is computed here.
 """
 
 import json
@@ -18,11 +18,11 @@ ABOVE = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 5}
 
 
 def draw_trace(trace: Path, folder: Path, label: str = LABEL) -> list[Path]:
-    """Draw a trace.jsonl into automatic-course.png and, if a layer was reduced,
-    automatic-layers.png (the first main reduction that reduced something); returns their paths.
-    `label` names the metric, with its unit.
+    """Draw the figures of a trace.jsonl into a folder; returns their paths.
 
-    Raises FileNotFoundError where there is no trace, ValueError where it has no event.
+    automatic-course.png; and automatic-layers.png, of the first main reduction that reduced a
+    layer, if there is one. label: name and unit of the metric. Raises FileNotFoundError if there is
+    no trace, ValueError if it has no event.
     """
     lines = trace.read_text().splitlines()
     if not lines:
@@ -42,8 +42,8 @@ def draw_trace(trace: Path, folder: Path, label: str = LABEL) -> list[Path]:
 
 
 def draw_course(events: list[dict], label: str = LABEL) -> Figure:
-    """Metric, training loss (where there is one) and parameters against the training step (their
-    figure 6); main reductions shaded."""
+    """Metric, training loss (if recorded) and parameters against the training step, with main
+    reductions shaded (figure 6 of the paper)."""
     losses = [(e["step"], e["loss"]) for e in events if e["loss"] is not None]
     rows = 3 if losses else 2
     figure = Figure(figsize=(WIDTH, 2.7 * rows))
@@ -89,15 +89,16 @@ def draw_course(events: list[dict], label: str = LABEL) -> Figure:
 
 
 def draw_main_reduction(events: list[dict], main: int = 1, label: str = LABEL) -> Figure:
-    """What stays of each layer in one main reduction, and the metric right after its cut and after
-    the first training (their figure 7); a layer in which nothing merged has no metric of its own.
+    """The share of units that each layer keeps in one main reduction, and the metric right after
+    its cut and after the first training (figure 7 of the paper).
 
-    Raises ValueError where the trace has no such main reduction.
+    A layer in which no units merged has no metric. Raises ValueError if the trace does not hold
+    this main reduction.
     """
     ends = ("met", "unchanged", "left")
     met = [e for e in events if (e["phase"], e["main"]) == ("layer", main) and e["kind"] in ends]
     if not met:
-        raise ValueError(f"the trace has no layer done in main reduction {main}")
+        raise ValueError(f"the trace has no layer that is finished in main reduction {main}")
     place = range(len(met))
     figure = Figure(figsize=(WIDTH, 5.4))
     top, bottom = figure.subplots(2, 1, sharex=True)
@@ -128,7 +129,7 @@ def draw_main_reduction(events: list[dict], main: int = 1, label: str = LABEL) -
             va="bottom",
             fontsize=8,
         )
-    bottom.set(ylabel="share that stays [-]", ylim=(0, 1.25), xlabel="layer")
+    bottom.set(ylabel="share of units kept [-]", ylim=(0, 1.25), xlabel="layer")
     bottom.set_yticks([0, 0.25, 0.5, 0.75, 1])
     slanted = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if len(met) > 5 else {}
     bottom.set_xticks(place, [e["layer"] for e in met], **slanted)
@@ -140,7 +141,7 @@ def draw_main_reduction(events: list[dict], main: int = 1, label: str = LABEL) -
 
 
 def _shade(axes: Axes, events: list[dict]) -> None:
-    """Grey behind each main reduction, rose behind the final cut."""
+    """Shade each main reduction in grey and the final cut in red."""
     spans: dict[tuple, list[int]] = {}
     for e in events:
         if e["phase"] != "train":

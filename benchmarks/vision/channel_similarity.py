@@ -2,16 +2,16 @@
 
     python -m benchmarks.vision.channel_similarity [--data FOLDER] [--table cifar10 cifar100]
 
-Trains, clusters the channels of every layer at one threshold t, keeps the one with the largest
-|gamma| of each cluster, retrains; prints accuracy and FLOPs (`flops.n_flops`, which reproduces the
-baselines of the table) beside theirs. FOLDER holds CIFAR-10 and CIFAR-100. Without it: digits,
-VGG-16 a quarter as wide, a pre-activation ResNet of 56 layers half as wide, fewer epochs.
+Trains, clusters the channels of every layer at a threshold t, keeps the channel of largest |gamma|
+in each cluster, and retrains. Prints accuracy and FLOPs (`flops.n_flops`, which reproduces the
+baselines of the table) beside those of the paper. FOLDER holds CIFAR-10 and CIFAR-100. Without it:
+digits, VGG-16 a quarter as wide, a pre-activation ResNet of 56 layers half as wide, fewer epochs.
 
-In residual blocks the channels that a block reads from the stream are clustered as well, through a
-channel selection (their appendix A). Where the paper leaves room: the training before the pruning
-is that of Liu et al. (ICCV 2017), on whose networks theirs are built, without its L1 term; the
-linkage of the clustering is the average. The other channels are removed, as they do ("removed"),
-or added to the one that stays, their equation (6) ("merged"); both are retrained.
+In residual blocks the channels that a block reads from the residual stream are clustered as well,
+by a channel selection (appendix A). Choices that the paper leaves open: the training before the
+pruning is that of Liu et al. (ICCV 2017), whose networks the paper uses, without its L1 term; the
+clustering uses average linkage. The other channels of a cluster are removed, as in the paper
+("removed"), or added to the one that is kept by equation (6) ("merged"); both are retrained.
 """
 
 import copy
@@ -37,7 +37,7 @@ RETRAINING = {  # their section 4, implementation details
     "vgg16": replace(TRAINING, epochs=60, lr=0.01, milestones=(30, 50)),
     "resnet110": replace(TRAINING, epochs=60, lr=0.01, milestones=(25, 50)),
 }
-# Digits have fewer steps: the decay is larger, so that weights shrink nearly as far in all.
+# Digits have fewer steps: a larger decay shrinks the weights nearly as much in total.
 DIGITS_TRAINING = FitSettings(20, lr=0.05, schedule="cosine", batch=64, weight_decay=0.01)
 DIGITS_RETRAINING = FitSettings(6, lr=0.01, schedule="cosine", batch=64, weight_decay=1e-4)
 # t, accuracy in % and MFLOP before and after: table 1(a), rows "Base" and "Ours".
@@ -69,7 +69,7 @@ def baseline(name: str, dataset: str, folder: Path | None) -> tuple[nn.Module, I
 
 
 def pruned(network: nn.Module, images: Images, t: float, kind: str) -> nn.Module:
-    """The network with one channel per cluster."""
+    """The network with one channel per cluster at the threshold t; kind: "removed" or "merged"."""
     return combred.reduction.reduce(
         network,
         images.example,
@@ -80,7 +80,7 @@ def pruned(network: nn.Module, images: Images, t: float, kind: str) -> nn.Module
 
 
 def measure(name: str, dataset: str, folder: Path | None) -> list[dict]:
-    """Rows of the table: one network, one data set, channels removed and merged."""
+    """Rows of the table for one network and data set, with channels removed and merged."""
     network, images = baseline(name, dataset, folder)
     paper = TABLE_1A[dataset][name]
     settings = RETRAINING[name] if folder else DIGITS_RETRAINING

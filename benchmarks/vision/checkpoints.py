@@ -1,4 +1,4 @@
-"""Checkpoints of a training of images: weights, optimiser and the losses of the epochs done."""
+"""Checkpoints of an image training: weights, optimiser, and losses of the finished epochs."""
 
 import io
 from pathlib import Path
@@ -11,7 +11,7 @@ from combred.records import write_bytes
 
 
 def signature(network: nn.Module, settings: object, images: Images) -> str:
-    """What a training is told apart by: shapes of the network, settings, data."""
+    """The identity of a training: shapes of the network, settings, data."""
     shapes = [(name, tuple(t.shape)) for name, t in network.state_dict().items()]
     return repr((shapes, settings, images.name, tuple(images.train.shape)))
 
@@ -45,7 +45,10 @@ def resume(
     images: Images,
     device: torch.device,
 ) -> list[float]:
-    """Load a checkpoint if there is one; returns the losses of the epochs done."""
+    """Load a checkpoint if there is one; returns the losses of the finished epochs.
+
+    Raises ValueError if the file cannot be read or belongs to another training.
+    """
     if path is None or not path.exists():
         return []
     try:

@@ -2,14 +2,14 @@
 
     python -m benchmarks.vision.complexity [--data FOLDER] [--table 4 5 6]
 
-Trains each network once as it is, and once per row with units and residual blocks removed while it
-is trained; prints accuracy, layers left and the shares of FLOPs (fPR) and parameters (pPR) removed
-beside theirs. Settings are those of their table 1. FOLDER holds CIFAR-10 and CIFAR-100. Without
-it: digits and ResNet-20 for their table 5, theta rounded after 24 of 30 epochs.
+Trains each network unchanged, and once per row with units and residual blocks removed during
+training. Prints accuracy, number of layers kept, and the shares of FLOPs (fPR) and parameters (pPR)
+removed, beside those of the paper. Settings are those of its table 1. FOLDER holds CIFAR-10 and
+CIFAR-100. Without it: digits and ResNet-20 for table 5, theta rounded after 24 of 30 epochs.
 
-Where the paper leaves room: the shortcuts are those without parameters (option A of He et al.); a
-block removed is two layers less. nu = 5.4e-4 in tables 4 and 6 is taken as printed, though what it
-removed there suggests 5.4e-2. Layer-only pruning (table 4, last row) is not repeated.
+Choices that the paper leaves open: the shortcuts are those without parameters (option A of He et
+al.); removing a block removes two layers. nu = 5.4e-4 in tables 4 and 6 is used as printed, though
+the published shares suggest 5.4e-2. Layer-only pruning (table 4, last row) is not repeated.
 """
 
 import functools
@@ -41,8 +41,8 @@ TABLES = {
 
 @dataclass(frozen=True)
 class Published:
-    """A table: network and data, baseline accuracy in %, and rows (nu, beta, alpha) -> accuracy in
-    %, layers left, fPR, pPR in %."""
+    """A published table: depth of the network, data, baseline accuracy in %, and rows
+    (nu, beta, alpha) -> accuracy in %, layers kept, fPR and pPR in %."""
 
     depth: int
     dataset: str
@@ -73,9 +73,9 @@ PUBLISHED = {
 
 @dataclass(frozen=True)
 class Recipe:
-    """Their table 1: the training of the weights, and lambda, rate of theta, restarts (epochs).
+    """Table 1 of the paper: training of the weights, lambda, rate of theta, and restarts (epochs).
 
-    settle: the epoch after which theta is rounded; None: at the end, as they do.
+    settle: the epoch after which theta is rounded; None: at the end, as in the paper.
     """
 
     training: FitSettings
@@ -87,7 +87,7 @@ class Recipe:
 
 def recipe(dataset: str) -> Recipe:
     """How a network is trained on a data set."""
-    if dataset == "digits":  # 21 steps an epoch, not 391: theta goes faster, and is not done
+    if dataset == "digits":  # 21 steps per epoch instead of 391: a higher rate of theta
         training = FitSettings(30, lr=0.1, batch=64, schedule="cosine", weight_decay=6e-4)
         return Recipe(training, 6e-4, 2e-2, settle=24)
     decay, rate, restarts = (
@@ -98,7 +98,7 @@ def recipe(dataset: str) -> Recipe:
 
 
 def rate(how: Recipe, steps: int, step: int) -> float:
-    """A cosine from the rate to 0, begun again at each of the restarts."""
+    """The learning rate at a step: a cosine to 0, which restarts at each of the restarts."""
     edges = [0, *how.restarts, how.training.epochs]
     epoch = step / steps
     low, high = next(pair for pair in itertools.pairwise(edges) if epoch < pair[1])
@@ -106,7 +106,7 @@ def rate(how: Recipe, steps: int, step: int) -> float:
 
 
 def endless(images: Images, settings: FitSettings, step: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Batches from a step on, to the last epoch."""
+    """The batches from a step on, to the end of the last epoch."""
     begun, skip = divmod(step, fit.steps_per_epoch(images, settings))
     for epoch in range(begun, settings.epochs):
         batches = fit.batches(images, settings, epoch, best_device())
@@ -116,7 +116,7 @@ def endless(images: Images, settings: FitSettings, step: int) -> Iterator[tuple[
 def pruned(
     network: nn.Module, images: Images, how: Recipe, price: tuple, checkpoint: Path
 ) -> Pruned:
-    """`network`, untrained, trained at the price (nu, beta, alpha)."""
+    """The untrained `network`, trained at the price (nu, beta, alpha)."""
     nu, beta, alpha = price
     steps = fit.steps_per_epoch(images, how.training)
     settings = Complexity(
@@ -142,7 +142,7 @@ def pruned(
 
 
 def row(build: Callable[[], ResNet], depth: int, images: Images, how: Recipe, price: tuple) -> dict:
-    """Our numbers at a price; from a file where that training was done before."""
+    """Our results at a price, from a file if this training was done before."""
     key = hashlib.sha256(repr((how, depth, images.name, len(images.train))).encode()).hexdigest()
     name = f"sparse{depth}-{images.name}-{'-'.join(f'{v:g}' for v in price)}-{key[:8]}"
     done = fit.RUNS / f"{name}.json"
@@ -169,7 +169,7 @@ def row(build: Callable[[], ResNet], depth: int, images: Images, how: Recipe, pr
 
 
 def table(name: str, folder: Path | None) -> dict:
-    """One of their tables: the rows, ours and theirs."""
+    """One of the published tables: our rows and those of the paper."""
     paper = PUBLISHED[name]
     images = load_images(paper.dataset, folder) if folder else load_digits(12)
     depth = paper.depth if folder else 20

@@ -2,17 +2,17 @@
 
     python -m benchmarks.vision.condensation [--data FOLDER]
 
-Trains until the accuracy on the validation images meets the main criterion, then condenses and
-retrains the depthwise layers of blocks 2 to 17 one by one, again and again, and at last the 1280
-channels before the classifier; prints parameters and accuracy after each main reduction beside
-theirs (table 3 of their later version; section 3.2.3). A killed run goes on from its folder under
-runs/vision. FOLDER holds CIFAR-10. Without it: digits, a network a quarter as wide, criteria and
-limits to match.
+Trains until the accuracy on the validation images meets the main criterion, then repeatedly
+condenses and retrains the depthwise layers of blocks 2 to 17 one by one, and finally the 1280
+channels before the classifier. Prints parameters and accuracy after each main reduction beside
+those of the paper (table 3 of its later version; section 3.2.3). A killed run resumes from its
+folder under runs/vision. FOLDER holds CIFAR-10. Without it: digits, a network a quarter as wide,
+and criteria and limits for these.
 
-Their steps are epochs. Where the paper leaves room: its validation images seem to be the test
-images; here criteria look at 5,000 training images held out, and the test accuracy is given for the
-first and the last network. SGD has momentum 0.9; weight decay 5e-4, crops and flips are the custom
-on CIFAR. The cosine begins again every cycle, and with every reduction or rollback.
+A step of the paper is an epoch. Choices that the paper leaves open: its validation images seem to
+be the test images; here the criteria use 5,000 held-out training images, and the test accuracy is
+given for the first and the last network. SGD has momentum 0.9; weight decay 5e-4, crops and flips
+are usual on CIFAR. The cosine restarts in every cycle and after every reduction or rollback.
 """
 
 import itertools
@@ -49,9 +49,10 @@ PAPER = (
 
 @dataclass(frozen=True)
 class Strategy:
-    """Their learning rates (section 3.2.2), by the age of a network: epochs since it was changed.
+    """The learning rates of the paper (section 3.2.2), by the age of a network: the epochs since it
+    was reduced or rolled back.
 
-    Up to `sgd_epochs`: SGD, from the initial rate along a cosine to 0, begun again every `cycle`.
+    Up to `sgd_epochs`: SGD, along a cosine from the initial rate to 0 that restarts every `cycle`.
     Then Adam at `adam_rates`, alternating every `period` epochs.
     """
 
@@ -69,11 +70,12 @@ class Strategy:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is trained and how, and how far it is reduced.
+    """Network, training and reduction of a run.
 
-    width: of the network; held_out: images that the criteria look at; data: batch, augmentation and
-    weight decay, and how the network is trained first where it `trains_first`, at a rate that would
-    be too much after a cut (on digits an epoch has 18 steps, on CIFAR-10 352).
+    width: factor on the widths of the network; held_out: number of images for the criteria; data:
+    batch, augmentation and weight decay. With `trains_first` the network is first trained by `data`
+    alone, at a rate that would be too high after a cut (an epoch has 18 steps on digits, 352 on
+    CIFAR-10).
     """
 
     width: float
@@ -107,15 +109,16 @@ DIGITS = Plan(
 
 
 class Retraining:
-    """`train` of the loop: epochs at the rates of a strategy. Draws its batches from torch's
-    generator, which the loop stores; after a kill only the optimiser's memory is fresh."""
+    """`train` of the loop: epochs at the rates of a strategy. The order of batches comes from
+    torch's generator, which the loop stores; after a kill only the state of the optimiser is
+    lost."""
 
     def __init__(self, images: Images, plan: Plan, age: int):
         self.images, self.plan, self.age = images, plan, age
         self.optimizer: torch.optim.Optimizer | None = None
 
     def __call__(self, network: nn.Module, epochs: int, rate: float) -> float:
-        """Train in place; the mean loss."""
+        """Train the network in place; returns the mean loss."""
         losses = []
         for _ in range(epochs):
             now = self.plan.strategy.rate(self.age, rate)
@@ -147,13 +150,13 @@ class Retraining:
         return float(total) / seen
 
     def follow(self, event: Event) -> None:
-        """A network that was cut or given up begins its strategy anew."""
+        """Restart the strategy of a network that was reduced or rolled back."""
         if event.kind in ("cut", "rollback"):
             self.age, self.optimizer = 0, None
 
 
 def start(images: Images, plan: Plan) -> nn.Module:
-    """The network with the initialisation that condenses; trained, where the plan says so."""
+    """The network with the condensing initialisation, trained if the plan `trains_first`."""
 
     def build() -> nn.Module:
         network = MobileNetV2(images.channels, images.classes, plan.width)
@@ -167,7 +170,7 @@ def start(images: Images, plan: Plan) -> nn.Module:
 
 
 def age_of(folder: Path) -> int:
-    """Epochs since the last cut or rollback of a run that was killed; 0 of none."""
+    """Epochs since the last cut or rollback of a killed run, from its trace; 0 without one."""
     path = folder / "trace.jsonl"
     events = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     changed = [event["step"] for event in events if event["kind"] in ("cut", "rollback")]
@@ -177,8 +180,8 @@ def age_of(folder: Path) -> int:
 def stages(trace: list[Event]) -> list[dict]:
     """Parameters and validation accuracy: the original, after each main reduction, and at the end.
 
-    Accuracy: the best while the network had that size and was trained on for the next reduction, as
-    theirs; of a reduction still under way, that of the last layer that met its criterion.
+    Accuracy: as in the paper, the best while the network of that size is trained until the next
+    reduction; in an unfinished reduction, that of the last layer that met its criterion.
     """
     found = [{"name": "original"}]
     for event in trace:
@@ -230,7 +233,7 @@ def main() -> None:
 
 
 def report(found: AutomaticReduction, images: Images, plan: Plan, started: float) -> None:
-    """The table, and the numbers."""
+    """Print the table and write the numbers."""
     rows = stages(found.trace)
     tested = accuracy(found.network.cpu(), images.test, images.test_labels)
     ended = rows[-1]["name"] == "final"
@@ -243,7 +246,7 @@ def report(found: AutomaticReduction, images: Images, plan: Plan, started: float
              percent(r["accuracy"]), f"{p[0]:,}", percent(p[0] / PAPER[0][0]), p[1]]
             for r, p in itertools.zip_longest(rows, papers, fillvalue=(math.nan, math.nan))
         ],
-        f"ours: of validation images; the last network has {percent(tested)} % on the test images",
+        f"ours: on validation images; the last network has {percent(tested)} % on the test images",
     )  # fmt: skip
     numbers = {
         "data_set": images.name,

@@ -1,7 +1,8 @@
 """Training of image networks: SGD with momentum, resumable; and their accuracy.
 
-Takes a network, `Images` and `FitSettings`; leaves the network trained. What a batch holds and how
-it is augmented depends on seed and epoch alone: a resumed training is the uninterrupted one.
+Takes a network, `Images` and `FitSettings`; trains the network in place. The content and
+augmentation of the batches depend on seed and epoch alone, so that a resumed training gives the
+weights of an uninterrupted one.
 """
 
 import hashlib
@@ -28,8 +29,8 @@ CHECKPOINT_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class FitSettings:
-    """How a network is trained. Rates fall by `decay` after each epoch of `milestones`
-    (schedule "step"), or along a cosine to 0 (schedule "cosine")."""
+    """Settings of a training. The learning rate is multiplied by `decay` at each epoch of
+    `milestones` (schedule "step"), or follows a cosine to 0 (schedule "cosine")."""
 
     epochs: int
     lr: float = 0.1
@@ -54,22 +55,22 @@ class FitSettings:
 
 
 def learning_rate(settings: FitSettings, epoch: float) -> float:
-    """The rate at `epoch`, which may be a fraction."""
+    """The learning rate at `epoch`, which may be fractional."""
     if settings.schedule == "cosine":
         return settings.lr * 0.5 * (1 + math.cos(math.pi * epoch / settings.epochs))
     return settings.lr * settings.decay ** sum(epoch >= m for m in settings.milestones)
 
 
 def best_device() -> torch.device:
-    """CUDA where there is one, else the CPU."""
+    """A CUDA device if there is one, otherwise the CPU."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 @torch.no_grad()
 def outputs(network: nn.Module, images: Tensor, layer: str = "", batch: int = 500) -> Tensor:
-    """What `layer` of the network ("": all of it) gives for `images`, flattened to (n, ...).
+    """Outputs of `layer` ("": of the network) for `images`, flattened to (n, ...).
 
-    Computed in eval mode on the best device; the network goes back to where it was.
+    Computed in eval mode on the best device; device and mode of the network are restored.
     """
     home, device, was_training = next(network.parameters()).device, best_device(), network.training
     kept: list[Tensor] = []
@@ -87,7 +88,7 @@ def outputs(network: nn.Module, images: Tensor, layer: str = "", batch: int = 50
 
 
 def accuracy(network: nn.Module, images: Tensor, labels: Tensor, batch: int = 500) -> float:
-    """Share of `images` whose largest logit is that of their label."""
+    """Share of `images` whose largest logit is that of their label, in [0, 1]."""
     return float((outputs(network, images, batch=batch).argmax(1) == labels).double().mean())
 
 
@@ -114,11 +115,11 @@ def fit(
     title: str = "training",
     on_epoch: Callable[[int, float], None] = lambda *_: None,
 ) -> list[float]:
-    """Train `network` in place, on CUDA where there is one; returns the mean loss of each epoch.
+    """Train `network` in place on the best device; returns the mean loss of each epoch.
 
-    A training with a `checkpoint` that was killed resumes from it, at the last stored epoch; the
-    file stays until the caller removes it. `on_epoch` is told epoch and loss. Raises ValueError
-    where the checkpoint is of another training, FloatingPointError where the loss is not finite.
+    With a `checkpoint`, a killed training resumes at the last stored epoch; the caller removes the
+    file. on_epoch: called with epoch and loss. Raises ValueError if the checkpoint belongs to
+    another training, FloatingPointError if the loss is not finite.
     """
     device = best_device()
     network.to(device).train()
@@ -159,7 +160,7 @@ def train_epoch(
     epoch: int,
     device: torch.device,
 ) -> float:
-    """One pass over the training images in an order of its own; the mean loss."""
+    """Train one pass over the training images in random order; returns the mean loss."""
     total, seen = torch.zeros((), device=device), 0
     steps = steps_per_epoch(images, settings)
     network.train()
@@ -176,7 +177,7 @@ def train_epoch(
 
 
 def steps_per_epoch(images: Images, settings: FitSettings) -> int:
-    """Batches in a pass; a last one of a single image, which has no variance, is left out."""
+    """Batches in a pass, without a last batch of a single image, which has no variance."""
     whole, rest = divmod(len(images.train), settings.batch)
     return whole + (rest > 1)
 
@@ -184,7 +185,8 @@ def steps_per_epoch(images: Images, settings: FitSettings) -> int:
 def batches(
     images: Images, settings: FitSettings, epoch: int, device: torch.device
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Images and labels of one pass, in an order that depends on seed and epoch alone."""
+    """Batches of images and labels of one pass, in an order that depends on seed and epoch
+    alone."""
     generator = torch.Generator().manual_seed(settings.seed * 1_000_003 + epoch)
     order = torch.randperm(len(images.train), generator=generator)
     for rows in order.split(settings.batch)[: steps_per_epoch(images, settings)]:
@@ -199,10 +201,10 @@ def trained(
     settings: FitSettings,
     folder: Path = RUNS,
 ) -> nn.Module:
-    """The network of `build`, trained, in eval mode on the CPU; loaded where that was done before.
+    """The network of `build`, trained, in eval mode on the CPU; loaded if it was trained before.
 
-    Files are named by `name`, data set and a hash of all that the training depends on: network,
-    the weights it starts from, settings, data set.
+    The name of the file holds `name`, the data set and a hash of everything that the training
+    depends on: network, initial weights, settings, data set.
     """
     torch.manual_seed(settings.seed)
     network = build()

@@ -1,9 +1,9 @@
-"""Floating-point operations of one image through a network, counted as Zhang et al. count them.
+"""Floating-point operations of a network for one image, counted as by Zhang et al.
 
-A multiply-add is two operations; batch normalisation, ReLU and pooling count as well (their section
-4, "Acceleration metric"). What an operation of the latter costs is not printed; with the numbers
-below, VGG-16 has 627,357,696 and ResNet-110 341,230,592 on CIFAR-10, and these are the 627.36 M and
-341.23 M of their table 1. Biases and the sums of residual blocks are then not counted.
+A multiply-add is two operations; batch normalisation, ReLU and pooling count as well (section 4,
+"Acceleration metric"). The paper does not say how many operations these have. With the numbers
+below, VGG-16 has 627,357,696 and ResNet-110 341,230,592 on CIFAR-10, which are the 627.36 M and
+341.23 M of their table 1; biases and the sums of residual blocks are not counted.
 """
 
 import math
@@ -39,7 +39,7 @@ def n_flops(network: nn.Module, image: Tensor) -> int:
 
 
 def operations(module: nn.Module, x: Tensor, y: Tensor) -> int:
-    """Operations of one module that made y of x."""
+    """Operations of one module with input x and output y."""
     if isinstance(module, (nn.Conv2d, nn.Linear)):
         return 2 * y.numel() * module.weight[0].numel()
     if isinstance(module, NORMS):

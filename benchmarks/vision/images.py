@@ -1,7 +1,7 @@
-"""Labelled images: CIFAR-10, CIFAR-100 and FashionMNIST as they are published, and digits.
+"""Labelled images: CIFAR-10, CIFAR-100 and FashionMNIST from their published files, and digits.
 
-Readers take the folder that the user names and give `Images`, normalised as the papers say. The
-digits of scikit-learn, upsampled, stand in where no folder is named: 1797 images, seconds to load.
+The readers take a folder and give `Images`, normalised as in the papers. Without a folder, the
+scripts use the digits of scikit-learn, upsampled: 1797 images.
 """
 
 import gzip
@@ -40,6 +40,7 @@ class Images:
 
     @property
     def channels(self) -> int:
+        """Channels of an image."""
         return self.train.shape[1]
 
     @property
@@ -48,7 +49,7 @@ class Images:
         return self.train[0].numel()
 
     def hold_out(self, n: int) -> "Images":
-        """The same with the last n training images for test: what a training may look at."""
+        """The same data with the last n training images as test images."""
         return replace(
             self,
             train=self.train[:-n],
@@ -60,7 +61,7 @@ class Images:
 
 @dataclass(frozen=True)
 class _Published:
-    """Which files a CIFAR set has, and how a record of it begins."""
+    """The files of a CIFAR data set and the format of its records."""
 
     name: str
     classes: int
@@ -86,9 +87,9 @@ DATASETS = (*CIFAR, "fashion-mnist")
 
 
 def load_images(dataset: str, folder: Path | str) -> Images:
-    """A published data set from a folder, or the subfolder its archive unpacks to.
+    """A published data set from a folder, or from the subfolder to which its archive unpacks.
 
-    Raises FileNotFoundError where a file is missing, ValueError where one is damaged.
+    Raises FileNotFoundError if a file is missing, ValueError if one is damaged or the name unknown.
     """
     if dataset in CIFAR:
         return load_cifar(CIFAR[dataset], Path(folder))
@@ -124,8 +125,8 @@ def _read_cifar(published: _Published, folder: Path, name: str) -> tuple[np.ndar
         pickled = [folder, *folder.glob("cifar-*-py*")]
         if any((place / published.pickled).exists() for place in pickled):
             advice = (
-                "what lies there is the Python version, whose pickles can run code when read and "
-                f"are not read here; {advice} (binary version)"
+                "the folder holds the Python version, whose pickles can run code when they are "
+                f"read and are refused; {advice} (binary version)"
             )
         raise FileNotFoundError(f"there is no {path}: {advice}")
     record = published.label_bytes + int(np.prod(CIFAR_SHAPE))

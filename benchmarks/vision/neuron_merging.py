@@ -1,16 +1,16 @@
-"""Neuron Merging beside pruning: Kim et al. (NeurIPS 2020), tables 1, 2 and 3.
+"""Neuron merging and pruning: Kim et al. (NeurIPS 2020), tables 1, 2 and 3.
 
     python -m benchmarks.vision.neuron_merging [--data FOLDER] [--table 1 2 3]
 
-Trains LeNet-300-100, VGG-16, ResNet-56 and WRN-40-4 as their section 4 says, removes neurons by
-three criteria, with and without merging, without retraining; prints accuracies, parameters and
-WARE beside theirs. FOLDER holds FashionMNIST, CIFAR-10 and CIFAR-100. Without it: digits, fewer
-epochs, VGG-16 and WRN a quarter as wide.
+Trains LeNet-300-100, VGG-16, ResNet-56 and WRN-40-4 as in section 4, removes neurons by three
+criteria, with and without merging, without retraining. Prints accuracies, parameters and WARE
+(weighted average reconstruction error) beside those of the paper. FOLDER holds FashionMNIST,
+CIFAR-10 and CIFAR-100. Without it: digits, fewer epochs, VGG-16 and WRN a quarter as wide.
 
-Where the paper leaves room: its VGG-16 for CIFAR-100 prunes "the last three" convolutions, which
-would be 32.4 % of the parameters; the 44.1 % and 8.4 M that its table 2 prints are those of the
-last four, which are pruned here. The final response of WARE is taken before the ReLU of VGG-16's
-hidden layer (behind it most responses are zero), and behind the pooling of the residual networks.
+Choices that the paper leaves open: its VGG-16 for CIFAR-100 prunes "the last three" convolutions,
+which would be 32.4 % of the parameters; the 44.1 % and 8.4 M of its table 2 are those of the last
+four, which are pruned here. The final response of WARE is taken before the ReLU of the hidden layer
+of VGG-16, after which most responses are zero, and after the pooling of the residual networks.
 """
 
 import functools
@@ -30,7 +30,7 @@ CRITERIA = ("l1", "l2", "l2-gm")
 TABLES = {"1": "LeNet-300-100", "2": "VGG-16", "3": "WARE of VGG-16, ResNet-56 and WRN-40-4"}
 LENET = FitSettings(60, milestones=(15, 30, 45), weight_decay=1e-4)
 CONVOLUTIONAL = FitSettings(200, milestones=(100, 150), augment=True)
-# On digits there are fewer steps: the decay is larger, so that weights shrink nearly as far in all.
+# Digits have fewer steps: a larger decay shrinks the weights nearly as much in total.
 DIGITS = {
     "lenet": FitSettings(40, schedule="cosine", weight_decay=3.5e-3),
     "vgg16": FitSettings(30, schedule="cosine", batch=64, weight_decay=0.02),
@@ -74,7 +74,7 @@ TABLE_3 = {
 }
 LAMBDA = {"vgg16": 0.85, "resnet56": 0.85, "wrn40": 0.8}
 FINAL_RESPONSE = {"vgg16": "head.norm", "resnet56": "pool", "wrn40": "pool"}
-T_LENET, T_CONVOLUTIONAL = 0.45, 0.1  # the cosine from which a pruned neuron is compensated for
+T_LENET, T_CONVOLUTIONAL = 0.45, 0.1  # least cosine at which a pruned neuron is merged
 
 
 def reduced(
@@ -86,7 +86,7 @@ def reduced(
     weight: float = 0.85,
     layers: list[str] | None = None,
 ) -> tuple[nn.Module, nn.Module]:
-    """`network` with the share `removed` of the units of each layer pruned, and merged."""
+    """`network` without the share `removed` of the units of each layer: pruned, and merged."""
     method = functools.partial(
         combred.reduction.neuron_merging, criterion=criterion, t=t, weight=weight
     )
@@ -105,7 +105,8 @@ def reduced(
 
 
 def inner_convolutions(network: nn.Module) -> list[str]:
-    """The first convolution of every residual block: its channels are no one else's."""
+    """Names of the first convolutions of the residual blocks, whose channels no other layer
+    shares."""
     return [name for name, _ in network.named_modules() if name.endswith(".conv1")]
 
 
@@ -142,7 +143,8 @@ def table_1(folder: Path | None) -> dict:
 
 
 def vgg16(dataset: str, folder: Path | None) -> tuple[nn.Module, Images]:
-    """VGG-16 with a hidden layer of 512, trained; a quarter as wide on digits."""
+    """A trained VGG-16 with a hidden layer of 512 units, a quarter as wide on digits; its
+    images."""
     images = load_images(dataset, folder) if folder else load_digits(16)
     width = 1.0 if folder else 0.25
     build = functools.partial(VGG16, images.channels, images.classes, width, hidden=512)
@@ -198,7 +200,7 @@ def networks_of_table_3(folder: Path | None) -> Iterable[tuple[str, nn.Module, I
 
 
 def table_3(folder: Path | None) -> dict:
-    """WARE, and the accuracy that the paper draws in figure 3."""
+    """WARE, and the accuracy of the paper's figure 3."""
     rows, numbers = [], []
     for name, network, images in networks_of_table_3(folder):
         original = outputs(network, images.test, FINAL_RESPONSE[name])

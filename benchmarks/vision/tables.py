@@ -1,4 +1,5 @@
-"""What every script prints and writes: a table, ours beside the paper's, then one JSON line."""
+"""Command line and output of the scripts: a table of our results beside the paper's, one JSON
+line."""
 
 import argparse
 import json
@@ -14,11 +15,12 @@ from combred.records import strict, write_json
 from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parents[1] / "results"
-WIDTH = 160  # of a table in a file, which has no terminal's width
+WIDTH = 160  # of a table that is not printed to a terminal
 
 
 def arguments(description: str, tables: dict[str, str]) -> argparse.Namespace:
-    """`--data FOLDER` and `--table NAME ...`; `tables`: names and what they are, all by default."""
+    """`--data FOLDER` and `--table NAME ...`; tables: name and description of each, all by
+    default."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -29,13 +31,15 @@ def arguments(description: str, tables: dict[str, str]) -> argparse.Namespace:
         help="folder with the published images; without it, scikit-learn's digits and narrow "
         "networks",
     )
-    told = "; ".join(f"{name}: {what}" for name, what in tables.items())
-    parser.add_argument("--table", nargs="+", choices=list(tables), default=list(tables), help=told)
+    names = "; ".join(f"{name}: {what}" for name, what in tables.items())
+    parser.add_argument(
+        "--table", nargs="+", choices=list(tables), default=list(tables), help=names
+    )
     return parser.parse_args()
 
 
 def show(title: str, columns: list[str], rows: list[list], note: str = "") -> None:
-    """Print a table; text is set left, numbers right."""
+    """Print a table, text aligned left, numbers right."""
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = WIDTH
@@ -59,7 +63,7 @@ def percent(share: float | None, digits: int = 2) -> str | None:
 def finish(name: str, data: str, started: float, numbers: dict) -> None:
     """Print the numbers as one JSON line and write them to results/vision-NAME.json.
 
-    data: the images they are of; those of published images go to vision-NAME-DATA.json.
+    data: "digits" or "published"; numbers of published images go to vision-NAME-published.json.
     """
     record = {
         "script": f"benchmarks.vision.{name}",

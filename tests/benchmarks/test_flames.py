@@ -1,4 +1,4 @@
-"""The parts of the flames' benchmark that are more than calls of combred."""
+"""The order of convergence, the change of grid and the stored results of the flame benchmark."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def test_the_order_is_found_by_regression(q):
     assert found == pytest.approx(q, rel=1e-4) and limit == pytest.approx(0.39, rel=1e-6)
 
 
-def test_a_window_keeps_its_mass_and_its_profile_on_another_grid():
+def test_a_profile_keeps_its_mass_and_shape_on_another_grid():
     s = (np.arange(40) + 0.5) / 40
     Y = np.column_stack([s, 1.0 - s])
     old = Profile(FlameCase(300.0, 1e5, 1.0), 1e-5, Y[0], 2000.0, 300.0 + 1700.0 * s, Y, 0.4)
@@ -24,7 +24,7 @@ def test_a_window_keeps_its_mass_and_its_profile_on_another_grid():
     assert np.allclose(new.T, 300.0 + 1700.0 * at) and np.allclose(new.Y.sum(1), 1.0)
 
 
-def test_a_result_is_kept_with_those_of_others(tmp_path, monkeypatch):
+def test_a_result_is_added_to_the_stored_ones(tmp_path, monkeypatch):
     monkeypatch.setattr(flames, "RESULTS", tmp_path / "flames.json")
     flames.keep("grid", "57", {"speed": 0.39})
     flames.keep("grid", "80", {"speed": np.nan})

@@ -1,6 +1,8 @@
-"""The parts of the benchmarks that are more than calls of combred."""
+"""The benchmarks: imports, help, list of scripts, and what they compute themselves."""
 
 import importlib
+import re
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +16,32 @@ from combred.kernels import group
 from combred.records import digest, read_json, write_json
 from combred.simulation.ignition import Case, Rollout
 
-
-@pytest.mark.parametrize(
-    "name", sorted(path.stem for path in Path(inference.__file__).parent.glob("*.py"))
+FOLDER = Path(inference.__file__).parent
+MODULES = sorted(
+    ".".join(path.relative_to(FOLDER.parent).with_suffix("").parts)
+    for path in [*FOLDER.glob("*.py"), *FOLDER.glob("vision/*.py")]
+    if path.stem != "__init__"
 )
-def test_every_script_can_be_imported(name):
-    importlib.import_module(f"benchmarks.{name}")
+SCRIPTS = [name for name in MODULES if hasattr(importlib.import_module(name), "main")]
+
+
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules")
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_every_script_explains_itself(name, capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", [name, "--help"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module(name, run_name="__main__")
+    printed = capsys.readouterr().out
+    assert not ended.value.code
+    assert f"python -m {name}" in printed
+    assert importlib.import_module(name).__doc__.strip().splitlines()[0] in printed
+
+
+def test_the_readme_lists_every_script_and_existing_results():
+    text = (FOLDER / "README.md").read_text()
+    listed = re.findall(r"^\|.*`python -m (benchmarks[\w.]+)", text, flags=re.M)
+    assert sorted(listed) == SCRIPTS
+    assert all((FOLDER / file).is_file() for file in re.findall(r"\]\(([^)]+)\)", text))
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +117,7 @@ def test_a_shift_of_ignition_is_no_error_of_an_aligned_path(shift):
     assert far["after"]["T"] <= 1000.0 / 1500.0
 
 
-def test_planted_errors_are_told_where_they_were_planted():
+def test_planted_errors_are_found_where_they_were_planted():
     ref, rollout = rise(100.0), rise(108.0)
     rollout.T[-1] += 25.0
     rollout.T[300] += 50.0
@@ -121,14 +143,14 @@ def test_the_moment_of_half_the_rise_is_found_between_steps():
     assert np.isnan(accuracy.half_way(rise(100.3), 3000.0))
 
 
-def test_a_summary_names_the_worst_case_and_counts_the_unlit():
+def test_a_summary_names_the_worst_case_and_counts_those_that_do_not_ignite():
     row = {"ignited": True, "burnt_T_error": 1.0, "peak_errors": {"OH": 0.1}}
     rows = [row | {"case": str(e), "delay_error": e} for e in (0.01, 0.03, 0.02)]
     found = accuracy.summary(rows)
     assert (found["median"], found["worst"], found["worst_case"]) == (0.02, 0.03, "0.03")
     assert (found["cases"], found["not_ignited"], found["peaks_worst"]) == (3, 0, {"OH": 0.1})
-    unlit = row | {"case": "cold", "delay_error": np.nan, "ignited": False}
-    found = accuracy.summary([*rows, unlit])
+    not_ignited = row | {"case": "cold", "delay_error": np.nan, "ignited": False}
+    found = accuracy.summary([*rows, not_ignited])
     assert (found["not_ignited"], found["worst"], found["worst_case"]) == (1, np.inf, "cold")
 
 
@@ -170,7 +192,7 @@ def test_the_shipped_models_have_been_measured():
 
 @pytest.fixture(scope="module")
 def drawn(drm19):
-    """Twelve states of each kind, without flames: their place is taken by ignitions."""
+    """Twelve states of each kind, with ignitions in place of flames."""
     settings = SamplingSettings(fuel="CH4:1", p=[5e4, 2e5])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trust_states.States, "flames", trust_states.States.ignitions)
@@ -178,7 +200,7 @@ def drawn(drm19):
         return settings, trust_states.draw(drm19, settings, count=12, seed=3)
 
 
-def test_every_kind_is_states_of_the_gas(drm19, drawn):
+def test_every_kind_holds_valid_states(drm19, drawn):
     _, kinds = drawn
     assert len(kinds) == 29
     for name, states in kinds.items():
@@ -189,7 +211,7 @@ def test_every_kind_is_states_of_the_gas(drm19, drawn):
         assert (states[:, 0] > 200).all() and (states[:, 0] < 4000).all(), name
 
 
-def test_the_kinds_are_what_they_are_called(drm19, drawn):
+def test_each_kind_is_beyond_training_as_its_name_says(drm19, drawn):
     settings, kinds = drawn
     low, high = settings.p
     for name, states in kinds.items():
@@ -236,7 +258,7 @@ def test_bad_is_a_share_of_the_change_and_a_floor():
     assert trust.is_bad(state, said * np.nan, later, (0.1, 1.0, 1e-4)).all()
 
 
-def test_the_bad_and_the_good_are_counted():
+def test_shares_of_bad_and_good_predictions():
     bad = np.array([True, True, True, False, False])
     found = trust.counts(np.array([True, False, False, False, True]), bad)
     assert found == {
@@ -256,7 +278,7 @@ def test_the_area_under_the_roc():
     assert np.isnan(trust.roc_area(np.ones(2), np.zeros(2, bool)))
 
 
-def test_trust_of_the_shipped_models_is_worth_its_name():
+def test_trust_of_the_shipped_models_finds_bad_predictions():
     for row in read_json(trust.RESULTS)["rows"]:
         known, beyond = row["as trained"], row["beyond"]
         assert known["trust"]["usual"]["good_refused"] < 0.05

@@ -1,4 +1,4 @@
-"""The states that models are timed on."""
+"""The states for which models are timed."""
 
 import numpy as np
 
@@ -17,4 +17,4 @@ def test_states_are_spread_over_all_rollouts():
     assert states.shape == (40, 5)
     assert (states[:, 1] == 1e5).sum() == 30 and (states[:, 1] == 2e5).sum() == 10
     assert states[0, 0] == 1000.0 and states[-1, 0] == 2000.0
-    assert states[:, 2:].min() == 0.0  # not below, as an integrator may leave it
+    assert states[:, 2:].min() == 0.0  # an integrator may leave small negative values

@@ -242,7 +242,7 @@ def test_cifar100_takes_the_fine_label(tmp_path):
     assert images.train_labels.tolist() == [90, 91, 92, 93, 94, 95] and images.classes == 100
 
 
-def test_missing_and_damaged_cifar_files_are_told(tmp_path):
+def test_missing_and_damaged_cifar_files_are_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="data_batch_1.bin.*cifar-10-binary.tar.gz"):
         load_images("cifar10", tmp_path)
     write_cifar10(tmp_path)
@@ -292,7 +292,7 @@ def test_fashion_mnist_is_read_and_normalised(tmp_path, packed):
     assert images.train_labels.tolist() == labels.tolist()
 
 
-def test_missing_and_damaged_fashion_mnist_files_are_told(tmp_path):
+def test_missing_and_damaged_fashion_mnist_files_are_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="train-images-idx3-ubyte.*zalandoresearch"):
         load_images("fashion-mnist", tmp_path)
     write_fashion_mnist(tmp_path, ".gz")
@@ -340,7 +340,7 @@ SETTINGS = FitSettings(epochs=4, lr=0.05, batch=16, schedule="cosine", augment=T
 
 
 class Killed(BaseException):
-    """What a kill looks like from inside."""
+    """Stands for the kill of a process."""
 
 
 def small(seed: int = 0) -> ResNet:
@@ -417,7 +417,7 @@ def test_a_trained_network_is_loaded_the_second_time(stripes, tmp_path, monkeypa
     assert [path.suffix for path in tmp_path.iterdir()] == [".safetensors"]
 
 
-def test_a_diverging_training_is_told(stripes):
+def test_a_diverging_training_raises(stripes):
     torch.manual_seed(0)
     with pytest.raises(FloatingPointError, match="diverged in epoch"):
         fit(LeNet(64, 2, (16, 8)), stripes, replace(SETTINGS, lr=1e30))

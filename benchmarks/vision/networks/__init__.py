@@ -23,5 +23,5 @@ __all__ = [
 
 
 def n_parameters(network) -> int:
-    """Trainable numbers of a network, those of batch normalisation included."""
+    """Number of trainable parameters of a network, including those of batch normalisation."""
     return sum(p.numel() for p in network.parameters())

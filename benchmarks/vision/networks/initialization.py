@@ -1,4 +1,4 @@
-"""How the convolutions of the residual and VGG networks start."""
+"""Initialisation of the convolutions of the residual and VGG networks."""
 
 from torch import nn
 

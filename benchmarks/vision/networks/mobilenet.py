@@ -33,17 +33,17 @@ class InvertedResidual(nn.Module):
 
     def __init__(self, channels: int, out: int, stride: int, expansion: int):
         super().__init__()
-        inside = channels * expansion
+        expanded = channels * expansion
         self.expands = expansion > 1
         self.adds = (channels, stride) == (out, 1)
         if self.expands:
-            self.expand = nn.Conv2d(channels, inside, 1, bias=False)
-            self.norm1 = nn.BatchNorm2d(inside)
+            self.expand = nn.Conv2d(channels, expanded, 1, bias=False)
+            self.norm1 = nn.BatchNorm2d(expanded)
             self.relu1 = nn.ReLU6()
-        self.depthwise = nn.Conv2d(inside, inside, 3, stride, 1, groups=inside, bias=False)
-        self.norm2 = nn.BatchNorm2d(inside)
+        self.depthwise = nn.Conv2d(expanded, expanded, 3, stride, 1, groups=expanded, bias=False)
+        self.norm2 = nn.BatchNorm2d(expanded)
         self.relu2 = nn.ReLU6()
-        self.project = nn.Conv2d(inside, out, 1, bias=False)
+        self.project = nn.Conv2d(expanded, out, 1, bias=False)
         self.norm3 = nn.BatchNorm2d(out)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -30,8 +30,8 @@ With a `folder` the loop can be killed at any time: it stores its state after ev
 same call goes on from there, losing at most one chunk of training. The state of torch's CPU
 generator is stored as well: if `train` depends only on the network, its arguments and that
 generator, an interrupted run gives the same trace and network. Files: state.json; trace.jsonl, one
-`Event` a line, which `benchmarks.vision.automatic_figures` draws; network-<event>.safetensors with
-the weights (shapes follow from the given network and the units of each layer).
+`Event` a line; network-<event>.safetensors with the weights (shapes follow from the given network
+and the units of each layer).
 
 Where the paper leaves a choice:
 

@@ -6,6 +6,7 @@ import pytest
 
 from combred import config
 from combred.config import PROFILES, ReductionSettings, Settings, keys, resolve
+from combred.config.command import RENAMED
 from combred.reduction import Stage, stage_table
 
 
@@ -90,6 +91,8 @@ def test_the_paper_profile_has_the_network_and_the_first_stages_of_the_paper():
     ("argument", "message"),
     [
         ("stge=2", "did you mean stage"),
+        ("windows.trajectories=9", "did you mean segments.ignitions"),
+        ("reduction.gate=ignition:1%", "did you mean reduction.criteria"),
         ("reduction.threshold=0.85", "did you mean reduction.thresholds"),
         ("stage", "not key=value"),
         ("training.steps=many", "training.steps"),
@@ -194,3 +197,7 @@ def test_criteria_and_a_stage_table_exclude_one_another(other):
 def test_criteria_take_any_method():
     s = resolve(["stage=1", "reduction.method=folding", "reduction.criteria=ignition:1%"])
     assert s.reduction.method == "folding"
+
+
+def test_renamed_settings_lead_to_settings_that_exist():
+    assert set(RENAMED.values()) <= keys().keys() and not RENAMED.keys() & keys().keys()

@@ -219,3 +219,13 @@ def test_docstrings_of_the_api_are_read_without_a_warning(name):
         source = "\n".join(docstrings.to_rst(inspect.cleandoc(text).splitlines()))
         quiet = {"report_level": 2, "halt_level": 2, "warning_stream": False}
         core.publish_doctree(source, settings_overrides=quiet)
+
+
+def test_the_folders_of_the_readme_are_those_of_the_package():
+    section = (ROOT / "README.md").read_text().partition("## Folders")[2].partition("\n## ")[0]
+    named = set(re.findall(r"`([a-z/]+)`", section))
+    folders = {name if (ROOT / name).is_dir() else f"combred/{name}" for name in named}
+    missing = sorted(name for name in folders if not (ROOT / name).is_dir())
+    assert not missing
+    rooms = {f"combred/{path.name}" for path in (ROOT / "combred").iterdir() if path.is_dir()}
+    assert rooms - folders <= {"combred/__pycache__"}

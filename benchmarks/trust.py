@@ -271,12 +271,13 @@ def main(models: list[str]) -> None:
         stored = read_json(store)
         same = all(stored.get(key) == value for key, value in settings.items())
         rows = {row["model"]: row for row in stored.get("rows", [])} if same else {}
-        row = known(digest(path_of(model)), settings) or strict(judge(model))
-        rows[label(model)] = row | {"model": label(model)}
-        kept = [name for name in combred.models() if name in rows] if own else sorted(rows)
-        write_json(
-            store, {"machine": timing.machine(), **settings, "rows": [rows[n] for n in kept]}
-        )
+        file = digest(path_of(model))
+        if rows.get(label(model), {}).get("file") != file:
+            row = known(file, settings) or strict(judge(model))
+            rows[label(model)] = row | {"model": label(model)}
+            kept = [name for name in combred.models() if name in rows] if own else sorted(rows)
+            machine = {"machine": timing.machine(), **settings}
+            write_json(store, {**machine, "rows": [rows[name] for name in kept]})
         shown.append(rows[label(model)])
         show(nan_back(shown[-1]))
     print(json.dumps({"machine": timing.machine(), **settings, "rows": shown}))

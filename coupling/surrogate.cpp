@@ -11,11 +11,11 @@
 namespace combred {
 
 namespace {
-// Rows of a call: intermediate results of more leave the cache.
+// States of a call of LibTorch: intermediate results of more would not fit into the cache.
 constexpr std::size_t at_once = 4096;
 
-// Solvers that trap floating-point exceptions (OpenFOAM does) would stop in LibTorch's vectorised
-// functions, which overflow in branches that are not taken.
+// A solver that traps floating-point exceptions, as OpenFOAM does, would stop in vectorised
+// functions of LibTorch, which overflow in branches that are not taken.
 class WithoutTraps {
 public:
     WithoutTraps() { std::feholdexcept(&before_); }
@@ -46,10 +46,10 @@ Surrogate::Surrogate(const std::string& file, int threads)
         const std::vector<std::string> kept{"next_state_and_error"};
         implementation_->module = torch::jit::freeze(loaded, kept);
     } catch (const std::exception& error) {
-        const std::string what = error.what();  // its first line; a backtrace may follow
+        const std::string what = error.what();  // a backtrace may follow its first line
         throw std::runtime_error(
-            file + " is no surrogate that combred exported: give the surrogate.pt of a run, made "
-            "by `python -m combred.pipeline only=export` (" + what.substr(0, what.find('\n')) + ")"
+            file + " is not a surrogate that combred exported: give the surrogate.pt of a run, "
+            "made by `python -m combred.pipeline only=export` (" + what.substr(0, what.find('\n')) + ")"
         );
     }
 }
@@ -64,7 +64,7 @@ double Surrogate::dt() const { return implementation_->dt; }
 
 std::size_t Surrogate::columns() const { return 2 + implementation_->species.size(); }
 
-void Surrogate::advance(double* states, std::size_t n, double* doubt) const {
+void Surrogate::advance(double* states, std::size_t n, double* closure_error) const {
     const c10::InferenceMode without_gradient;
     const WithoutTraps without_traps;
     const auto width = static_cast<long>(columns());
@@ -73,15 +73,18 @@ void Surrogate::advance(double* states, std::size_t n, double* doubt) const {
         double* rows = states + first * columns();
         const at::Tensor before =
             torch::from_blob(rows, {static_cast<long>(count), width}, torch::kFloat64);
-        if (doubt == nullptr) {
+        if (closure_error == nullptr) {
             const at::Tensor later = implementation_->module.forward({before}).toTensor();
             std::memcpy(rows, later.const_data_ptr<double>(), count * columns() * sizeof(double));
         } else {
-            const auto checked = implementation_->module.get_method("next_state_and_error")({before}).toTuple();
-            const at::Tensor later = checked->elements()[0].toTensor();
-            const at::Tensor doubts = checked->elements()[1].toTensor();
+            const auto method = implementation_->module.get_method("next_state_and_error");
+            const auto result = method({before}).toTuple();
+            const at::Tensor later = result->elements()[0].toTensor();
+            const at::Tensor error = result->elements()[1].toTensor();
             std::memcpy(rows, later.const_data_ptr<double>(), count * columns() * sizeof(double));
-            std::memcpy(doubt + first, doubts.const_data_ptr<double>(), count * sizeof(double));
+            std::memcpy(
+                closure_error + first, error.const_data_ptr<double>(), count * sizeof(double)
+            );
         }
     }
 }

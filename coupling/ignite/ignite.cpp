@@ -1,9 +1,10 @@
-// Marches one ignition with an exported surrogate, and times it on many states.
+// Computes one ignition with an exported surrogate, and measures its time per state.
 //
 //     ignite surrogate.pt T p steps NAME=Y [NAME=Y ...]
 //
-// T [K], p [Pa], mass fractions of the species that are there. Prints time [s], T [K] and doubt of
-// every step, then, as comments, the ignition delay (steepest rise of T) and the time per state.
+// T [K], p [Pa] and the mass fractions that are not zero. Prints time [s], T [K] and closure error
+// after every step, then, as comments, the ignition delay (steepest rise of T) and the time per
+// state.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -31,7 +32,7 @@ std::vector<double> initial_state(const combred::Surrogate& surrogate, int n, ch
             std::string names;
             for (const auto& name : surrogate.species()) names += " " + name;
             throw std::runtime_error(
-                word + " is no mass fraction of a species of the surrogate; those are" + names
+                word + " is not NAME=Y with a species of the surrogate; its species are" + names
             );
         }
         state[2 + k] = std::stod(word.substr(equals + 1));
@@ -39,7 +40,7 @@ std::vector<double> initial_state(const combred::Surrogate& surrogate, int n, ch
     return state;
 }
 
-// Median of the seconds per state of calls with a batch of the states of the ignition.
+// Median time per state [s] of calls with the states of the ignition as one batch.
 double seconds_per_state(const combred::Surrogate& surrogate, const std::vector<double>& path) {
     const std::size_t rows = path.size() / surrogate.columns();
     std::vector<double> taken;
@@ -48,7 +49,7 @@ double seconds_per_state(const combred::Surrogate& surrogate, const std::vector<
         const auto begun = std::chrono::steady_clock::now();
         surrogate.advance(batch.data(), rows);
         const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begun;
-        if (repeat >= 3) taken.push_back(seconds.count() / rows);  // LibTorch compiles in its first
+        if (repeat >= 3) taken.push_back(seconds.count() / rows);  // the first ones compile
     }
     std::nth_element(taken.begin(), taken.begin() + taken.size() / 2, taken.end());
     return taken[taken.size() / 2];
@@ -63,13 +64,13 @@ int main(int n, char** words) try {
     }
     const combred::Surrogate surrogate(words[1]);
     std::vector<double> state = initial_state(surrogate, n, words), path;
-    double doubt = 0.0, steepest = 0.0, delay = 0.0;
+    double closure_error = 0.0, steepest = 0.0, delay = 0.0;
     std::printf("0 %.10g 0\n", state[0]);
     for (int step = 1; step <= std::stoi(words[4]); ++step) {
         path.insert(path.end(), state.begin(), state.end());
         const double before = state[0];
-        surrogate.advance(state.data(), 1, &doubt);
-        std::printf("%.10g %.10g %.6g\n", step * surrogate.dt(), state[0], doubt);
+        surrogate.advance(state.data(), 1, &closure_error);
+        std::printf("%.10g %.10g %.6g\n", step * surrogate.dt(), state[0], closure_error);
         if (state[0] - before > steepest) {
             steepest = state[0] - before;
             delay = (step - 0.5) * surrogate.dt();

@@ -64,7 +64,7 @@ Foam::labelList Foam::combred<ChemistryModel>::matched() const
         FatalIOErrorInFunction(coeffs_)
             << "The surrogate has the species" << nl << flatOutput(theirs) << nl
             << "and the mixture" << nl << flatOutput(ours) << nl
-            << "Take the mechanism that the surrogate was trained for, or train one for yours."
+            << "Use the mechanism of the surrogate, or train a surrogate for yours."
             << exit(FatalIOError);
     }
 
@@ -80,7 +80,7 @@ Foam::label Foam::combred<ChemistryModel>::steps(const scalar deltaT) const
     if (mag(deltaT - n*surrogate_.dt()) > 1e-6*deltaT)
     {
         FatalIOErrorInFunction(coeffs_)
-            << "The time step, " << deltaT << " s, is no whole number of the surrogate's, "
+            << "The time step, " << deltaT << " s, is not a multiple of the surrogate's, "
             << surrogate_.dt() << " s. Set deltaT " << n*surrogate_.dt()
             << " and adjustTimeStep no in controlDict, or train a surrogate with another dt."
             << exit(FatalIOError);
@@ -106,7 +106,7 @@ Foam::scalar Foam::combred<ChemistryModel>::advance(const scalar deltaT)
     const scalarField& T = this->thermo().T();
     const scalarField& p = this->thermo().p();
 
-    // Rows of states of the cells that react
+    // States of the cells above the temperature Treact, row after row
     DynamicList<label> cells(rho.size());
     forAll(rho, celli)
     {
@@ -116,7 +116,7 @@ Foam::scalar Foam::combred<ChemistryModel>::advance(const scalar deltaT)
         }
     }
     const std::size_t n = cells.size(), width = surrogate_.columns();
-    std::vector<double> states(n*width), closure_error(n), largest(n, 0);
+    std::vector<double> states(n*width), closureError(n), largest(n, 0);
     for (std::size_t row = 0; row < n; ++row)
     {
         double* state = &states[row*width];
@@ -130,10 +130,10 @@ Foam::scalar Foam::combred<ChemistryModel>::advance(const scalar deltaT)
 
     for (label step = 0; step < nSteps; ++step)
     {
-        surrogate_.advance(states.data(), n, doubt.data());
+        surrogate_.advance(states.data(), n, closureError.data());
         for (std::size_t row = 0; row < n; ++row)
         {
-            largest[row] = max(largest[row], doubt[row]);
+            largest[row] = max(largest[row], closureError[row]);
         }
     }
 
@@ -222,8 +222,8 @@ Foam::scalar Foam::combred<ChemistryModel>::solve(const scalarField& deltaT)
     if (gMin(deltaT) < (1 - 1e-6)*largest)
     {
         FatalIOErrorInFunction(coeffs_)
-            << "A surrogate has one time step, and the cells here have steps of "
-            << gMin(deltaT) << " to " << largest << " s: local time stepping wants solver ode."
+            << "A surrogate has one time step, but the time steps of the cells are "
+            << gMin(deltaT) << " to " << largest << " s: use solver ode for local time stepping."
             << exit(FatalIOError);
     }
 

@@ -1,5 +1,5 @@
 // The solver `combred` for perfect gases with JANAF thermodynamics and Sutherland transport, by
-// enthalpy and by internal energy; another mixture wants a line of its own here.
+// enthalpy and by internal energy; another mixture needs a line of its own here.
 #include "StandardChemistryModel.H"
 #include "addToRunTimeSelectionTable.H"
 #include "combred.H"

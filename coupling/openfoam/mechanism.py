@@ -1,9 +1,11 @@
-"""A mechanism of Cantera as OpenFOAM's foamChemistryReader takes it.
+"""A mechanism of Cantera in the format of OpenFOAM's foamChemistryReader.
 
     python coupling/openfoam/mechanism.py drm19.yaml constant
 
 writes constant/thermo (NASA-7 polynomials, Sutherland's viscosity fitted to Cantera's) and
-constant/reactions. For integrating the cells that a surrogate doubts, and for comparing the two.
+constant/reactions. OpenFOAM needs them to integrate the cells in which the closure error of the
+surrogate exceeds its limit, and for comparisons. The mechanism is a file or a name from
+data/mechanisms, as for `combred.load_mechanism`.
 """
 
 import argparse
@@ -19,7 +21,8 @@ HEAD = "FoamFile {{ version 2.0; format ascii; class dictionary; object {0}; }}\
 
 
 def thermo(gas: ct.Solution) -> str:
-    """The dictionary of all species: molecular weight, NASA-7, Sutherland, elements."""
+    """The dictionary of all species: molecular weight, NASA-7 polynomials, Sutherland's
+    coefficients, elements. Raises ValueError for a species without NASA-7 polynomials."""
     return HEAD.format("thermo") + "\n".join(_species(gas, k) for k in range(gas.n_species))
 
 
@@ -47,8 +50,8 @@ def _species(gas: ct.Solution, k: int) -> str:
 
 
 def sutherland(gas: ct.Solution, k: int) -> tuple[float, float]:
-    """As [Pa s/K^0.5] and Ts [K] of mu = As sqrt(T) / (1 + Ts / T), by least squares over
-    sqrt(T) / mu = (1 + Ts / T) / As from 300 to 2500 K."""
+    """As [Pa s/K^0.5] and Ts [K] of mu = As sqrt(T) / (1 + Ts / T) for species k, by least squares
+    of sqrt(T) / mu = (1 + Ts / T) / As from 300 to 2500 K."""
     T = np.linspace(300.0, 2500.0, 12)
     mu = []
     for one in T:
@@ -59,7 +62,8 @@ def sutherland(gas: ct.Solution, k: int) -> tuple[float, float]:
 
 
 def reactions(gas: ct.Solution) -> str:
-    """The dictionary of elements, species and reactions."""
+    """The dictionary of elements, species and reactions. Raises ValueError for a kind of reaction
+    that is not supported."""
     elements, species = " ".join(gas.element_names), " ".join(gas.species_names)
     body = "\n".join(_reaction(gas, i, reaction) for i, reaction in enumerate(gas.reactions()))
     return (
@@ -75,8 +79,8 @@ def _reaction(gas: ct.Solution, number: int, reaction: ct.Reaction) -> str:
     falloff = kind is not ct.ArrheniusRate
     if kind not in forms or reaction.orders or (falloff and rate.chemically_activated):
         raise ValueError(
-            f"reaction {number + 1}, {reaction}, is of a kind that is not written; those are mass "
-            "action with Arrhenius rates, third bodies, and falloff of Lindemann and Troe"
+            f"reaction {number + 1}, {reaction}, is of a kind that is not supported; supported are "
+            "mass action with Arrhenius rates, third bodies, and falloff of Lindemann and Troe"
         )
     form = "Arrhenius" + forms[kind]
     if third is not None and not falloff:
@@ -102,13 +106,13 @@ def _reaction(gas: ct.Solution, number: int, reaction: ct.Reaction) -> str:
 
 
 def _arrhenius(rate) -> str:
-    """A in kmol, m and s, as OpenFOAM and Cantera have it; Ta = Ea / R."""
+    """A in kmol, m and s, as in OpenFOAM and Cantera; Ta = Ea / R."""
     A, b, Ea = rate.pre_exponential_factor, rate.temperature_exponent, rate.activation_energy
     return f"A {A:.12g}; beta {b:g}; Ta {Ea / ct.gas_constant:.12g};"
 
 
 def _troe(rate: ct.TroeRate) -> str:
-    alpha, T3, T1, T2 = (*rate.falloff_coeffs, 1e30)[:4]  # exp(-1e30 / T): no fourth
+    alpha, T3, T1, T2 = (*rate.falloff_coeffs, 1e30)[:4]  # exp(-1e30 / T) = 0 without the fourth
     return f"alpha {alpha:g}; Tsss {T3:g}; Ts {T1:g}; Tss {T2:g};"
 
 
@@ -117,7 +121,7 @@ def _side(species: dict[str, float]) -> str:
 
 
 def write(mechanism: Mechanism, folder: Path) -> list[Path]:
-    """Write the files `thermo` and `reactions` into a folder; gives their paths."""
+    """Write the files `thermo` and `reactions` into a folder; returns their paths."""
     gas = mechanism.solution()
     gas.transport_model = "mixture-averaged"
     folder.mkdir(parents=True, exist_ok=True)
@@ -130,8 +134,8 @@ def write(mechanism: Mechanism, folder: Path) -> list[Path]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="A mechanism of Cantera for OpenFOAM.")
-    parser.add_argument("mechanism")
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("mechanism", help="file or name, as drm19.yaml")
+    parser.add_argument("folder", type=Path, help="constant/ of the case")
     asked = parser.parse_args()
     for path in write(load_mechanism(asked.mechanism), asked.folder):
         print(path)

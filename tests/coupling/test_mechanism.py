@@ -57,7 +57,7 @@ def test_every_reaction_has_cantera_s_numbers(gas):
                 assert float(value) == third.efficiencies.get(name, third.default_efficiency)
 
 
-def test_sides_are_the_reaction_s(gas):
+def test_reactants_and_products_are_those_of_the_reaction(gas):
     for block, reaction in zip(blocks(reactions(gas)), gas.reactions(), strict=True):
         equation = re.search('reaction "(.*)";', block)[1]
         for side, species in zip(
@@ -70,12 +70,12 @@ def test_sides_are_the_reaction_s(gas):
             assert counted == species
 
 
-def test_troe_s_numbers_are_there(gas):
+def test_parameters_of_troe_are_written(gas):
     block = next(b for b in blocks(reactions(gas)) if '"CH3 + H = CH4"' in b)
     assert "alpha 0.783; Tsss 74; Ts 2941; Tss 6964;" in block
 
 
-def test_polynomials_give_cantera_s_heat_and_entropy_at_openfoam_s_standard_pressure(gas):
+def test_polynomials_give_heat_capacity_and_entropy_at_openfoam_s_standard_pressure(gas):
     text = thermo(gas)
     for name in ("CH4", "CH2(S)", "AR"):
         own = text[text.index(f"\n{name}\n{{") :]
@@ -97,6 +97,6 @@ def test_viscosities_are_fitted(gas):
             assert As * np.sqrt(T) / (1 + Ts / T) == pytest.approx(mu, rel=0.05)
 
 
-def test_what_openfoam_cannot_read_is_refused(kinds):
-    with pytest.raises(ValueError, match="is of a kind that is not written"):
+def test_a_rate_that_openfoam_cannot_read_is_refused(kinds):
+    with pytest.raises(ValueError, match="is of a kind that is not supported"):
         reactions(kinds.solution())

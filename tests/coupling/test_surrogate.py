@@ -1,4 +1,4 @@
-"""The C++ side: built with CMake here, against the surrogate in Python."""
+"""The C++ library, built here with CMake, against the surrogate in Python."""
 
 import shutil
 import subprocess
@@ -48,7 +48,7 @@ def run(*words) -> subprocess.CompletedProcess:
     return subprocess.run([str(word) for word in words], capture_output=True, text=True)
 
 
-def test_an_ignition_is_that_of_python(ignite, exported, surrogate):
+def test_an_ignition_equals_that_of_python(ignite, exported, surrogate):
     steps = 300
     given = [f"{name}={value}" for name, value in Y0.items()]
     done = run(ignite, exported, 1700, 101325, steps, *given)
@@ -59,29 +59,32 @@ def test_an_ignition_is_that_of_python(ignite, exported, surrogate):
     state[0, :2] = torch.tensor([1700.0, 101325.0])
     for name, value in Y0.items():
         state[0, 2 + surrogate.species.index(name)] = value
-    T, doubts = [1700.0], [0.0]
+    T, errors = [1700.0], [0.0]
     for _ in range(steps):
-        state, doubt = surrogate.next_state_and_error(state)
+        state, error = surrogate.next_state_and_error(state)
         T.append(state[0, 0].item())
-        doubts.append(doubt.item())
+        errors.append(error.item())
     assert T[-1] > 2600.0
     assert np.allclose(found[:, 0], surrogate.dt * np.arange(steps + 1))
-    # Frozen TorchScript fuses what eager torch does not: some 1e-7 a step, on a steep path.
+    # Frozen TorchScript fuses operations of eager torch: differences of some 1e-7 per step.
     assert np.allclose(found[:, 1], T, rtol=1e-5)
-    assert np.allclose(found[:, 2], doubts, rtol=1e-2, atol=1e-3)
+    assert np.allclose(found[:, 2], errors, rtol=1e-2, atol=1e-3)
     (delay,) = (float(line.split()[2]) for line in lines if line.startswith("# delay"))
     steepest = int(np.argmax(np.diff(T)))
     assert delay == pytest.approx((steepest + 0.5) * surrogate.dt, rel=1e-5)
     assert any(line.startswith("# time per state") for line in lines)
 
 
-def test_what_a_user_can_mend_is_told(ignite, exported, tmp_path):
+def test_errors_of_the_user_are_named(ignite, exported, tmp_path):
     done = run(ignite, exported, 1700, 101325, 1, "CH5=0.1")
-    assert done.returncode == 1 and "CH5=0.1 is no mass fraction of a species" in done.stderr
+    assert (
+        done.returncode == 1
+        and "CH5=0.1 is not NAME=Y with a species of the surrogate" in done.stderr
+    )
     assert "CH4" in done.stderr
     other = tmp_path / "other.pt"
     torch.jit.script(torch.nn.Linear(2, 2)).save(str(other))
     for path in (other, tmp_path / "none.pt", Path(__file__)):
         done = run(ignite, path, 1700, 101325, 1, "CH4=0.1")
-        assert done.returncode == 1 and "is no surrogate that combred exported" in done.stderr
+        assert done.returncode == 1 and "is not a surrogate that combred exported" in done.stderr
     assert run(ignite, exported).returncode == 2

@@ -199,7 +199,7 @@ def test_two_processes_of_torchrun_come_to_one_result(trained):
 def test_the_report_tells_every_attempt(finished):
     folder, criteria = finished / "runs/tiny", record(finished)["criteria"]
     text = (folder / "report.md").read_text().replace("\u00a0", " ")
-    section = text.partition("## The criteria")[2].partition("\n## ")[0]
+    section = text.partition("## Acceptance criteria")[2].partition("\n## ")[0]
     assert "figures/criteria.png" in section and (folder / "figures/criteria.png").exists()
     assert "over 3 ignitions drawn with seed 1" in section and "300.0 %" in section
     rows = [line.split("|")[1:-1] for line in section.splitlines() if re.match(r"\| \d", line)]
@@ -211,8 +211,8 @@ def test_the_report_tells_every_attempt(finished):
         written = f"{100 * error:.1f} %" if np.isfinite(error) else "**no ignition**"
         assert cells[7] == written
         assert cells[8] == ("yes" if attempt["passed"] else "no")
-    assert "the smallest that keeps" in text
-    assert 'id="the-criteria"' in (folder / "report.html").read_text()
+    assert "the smallest network found that meets the acceptance criteria" in text
+    assert 'id="acceptance-criteria"' in (folder / "report.html").read_text()
 
 
 def test_the_report_is_drawn_from_reduce_json_alone(copy, drm19):
@@ -225,11 +225,11 @@ def test_the_report_is_drawn_from_reduce_json_alone(copy, drm19):
 
 def test_a_stage_that_nothing_smaller_passed_says_so(copy, drm19):
     folder = copy / "runs/tiny"
-    told = json.loads((folder / "reduce.json").read_text())
-    told["stages"][0]["criteria"]["smallest"] = 0
-    (folder / "reduce.json").write_text(json.dumps(told))
+    record = json.loads((folder / "reduce.json").read_text())
+    record["stages"][0]["criteria"]["smallest"] = 0
+    (folder / "reduce.json").write_text(json.dumps(record))
     write_report(folder, drm19)
-    assert "No smaller network passed" in (folder / "report.md").read_text()
+    assert "No smaller network meets the criteria" in (folder / "report.md").read_text()
 
 
 def attempt(number, weights, cut, after, passed):

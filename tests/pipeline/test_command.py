@@ -377,7 +377,7 @@ def test_a_composition_that_is_none_is_refused(tmp_path, bad, call):
     assert status == 2 and "error:" in output and "Traceback" not in output
 
 
-def test_what_cvode_cannot_do_is_counted(tmp_path, call, monkeypatch):
+def test_what_cvode_cannot_do_is_counted(tmp_path, call, in_process, monkeypatch):
     # In this process and with one worker's function called directly: a third of the labels fail.
     whole = Sampler.label
 
@@ -387,27 +387,8 @@ def test_what_cvode_cannot_do_is_counted(tmp_path, call, monkeypatch):
         return block
 
     monkeypatch.setattr(Sampler, "label", broken)
-    from combred.dataset import sampling
-
-    class Here:  # an executor that runs at once, so that the broken method is used
-        def __init__(self, workers, context, initializer, arguments):
-            initializer(*arguments)
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *_):
-            return False
-
-        def submit(self, function, *arguments):
-            from concurrent.futures import Future
-
-            future = Future()
-            future.set_result(function(*arguments))
-            return future
-
-    monkeypatch.setattr(sampling, "open_pool", lambda n, start, *args: Here(n, None, start, args))
-    status, output = call(TINY, tmp_path, "only=sample", "segments.steps=0")
+    with in_process():
+        status, output = call(TINY, tmp_path, "only=sample", "segments.steps=0")
     assert status == 0
     numbers = json.loads((tmp_path / "runs/tiny/sample.json").read_text())
     assert numbers["failed_rows"] > 20 and "more than 2 % failed" in output

@@ -1,0 +1,217 @@
+"""States of a flow: mixtures of fresh gas, burnt gas, air and fuel at any pressure, each with its
+own time step.
+
+Takes a `Mechanism` and `SamplingSettings`; gives blocks of labelled rows for `sampling`. There are
+three kinds of states:
+
+- ignition: states of a 0D ignition, of a premixed gas or of a mixture of it with another stream,
+  uniform over CVODE's own steps, which are dense where the gas reacts fast;
+- mixture: two or three streams mixed in mass and enthalpy, many of them perturbed, as they are and
+  after a random time of reaction;
+- stirred: the particles of a partially stirred reactor after each step of mixing. Mixing and
+  reaction balance there, as transport and reaction do in a flame.
+
+Every row has its own dt, log-uniform. Its label comes from the integration that goes on through
+the trajectory.
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactor import IntegrationError, Reactor
+from combred.config import ChemistrySettings, SamplingSettings
+
+ROWS = 256  # of a block, the unit of work, of resuming, and of holding out
+KINDS = ("ignition", "mixture", "stirred")
+SHARES = 0.3, 0.45, 0.25  # of the rows of each kind
+FRESH_T, AIR_T = (280.0, 1000.0), (280.0, 1600.0)  # K, ranges of premixed gas and fuel, and of air
+T_RANGE = 270.0, 3400.0  # K; states outside are not kept
+DIRICHLET = 0.7  # concentration of the weights of a mixture: most are near one stream
+PERTURBED, WIDTH = 0.6, (1e-3, 0.16)  # share of mixtures perturbed; range of the width, log-uniform
+AGED = 0.3  # share of states that become a stream of later mixtures of the same block
+STATES = 16  # of an ignition
+LONGEST, MOST_STEPS = 0.5, 700  # s and steps of CVODE, by which an ignition ends
+RELAXATION = 1e-8, 1e-3  # s, range of the reaction time of a mixture, log-uniform
+TIMES = 5  # states of a mixture's integration, the first at t = 0
+PARTICLES, STIRRED_STEPS = 8, 8  # of a stirred reactor
+MIXING = 1e-6, 1e-2  # s, range of its mixing time, log-uniform
+RESIDENCE = 3.0, 300.0  # its residence time over its mixing time, log-uniform
+DRAWS = 400  # trajectories in a block at most; one has 5 to 64 rows
+
+Row = tuple[np.ndarray, np.ndarray, float, int]  # state [T, p, Y], the label's [T, p, Y], dt, kind
+
+
+class FlowStates:
+    """Draws blocks of `ROWS` labelled rows; each depends on the seed and its index alone.
+
+    settings: `fuel`, `oxidizer` as compositions in moles; ranges `p` [Pa], `phi`, `T0` [K] of
+    ignitions, and `dt` [s], all log-uniform but T0.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        settings: SamplingSettings,
+        chemistry: ChemistrySettings,
+        seed: int,
+    ):
+        self.mechanism, self.settings, self.seed = mechanism, settings, seed
+        self.reactor = Reactor(mechanism, chemistry.rtol, chemistry.atol)
+
+    def block(self, index: int) -> list[Row]:
+        """The rows of block number `index`. Raises IntegrationError where so many trajectories
+        fail that the block is not filled."""
+        self.rng = np.random.default_rng([self.seed, 6, index])
+        self.aged: list[np.ndarray] = []
+        rows: list[Row] = []
+        kinds: dict[str, Callable[[], Iterator[Row]]] = {
+            "ignition": self._ignition, "mixture": self._mixture, "stirred": self._stirred,
+        }  # fmt: skip
+        counts = dict.fromkeys(KINDS, 0)
+        for _ in range(DRAWS):
+            kind = min(KINDS, key=lambda k: counts[k] / SHARES[KINDS.index(k)])
+            try:
+                for row in kinds[kind]():
+                    rows.append(row)
+                    counts[kind] += 1
+                    if self.rng.random() < AGED:
+                        self.aged.append(row[0])
+            except IntegrationError:
+                counts[kind] += 1  # or a kind that always fails would be drawn for ever
+            if len(rows) >= ROWS:
+                return rows[:ROWS]
+        raise IntegrationError(f"{DRAWS} trajectories gave {len(rows)} of {ROWS} rows")
+
+    # -- streams ---------------------------------------------------------------------------------
+
+    def _log_uniform(self, low: float, high: float) -> float:
+        return float(np.exp(self.rng.uniform(np.log(low), np.log(high))))
+
+    def _premixed(self, T: float, p: float) -> np.ndarray:
+        """Mass fractions of fuel and oxidizer at a random equivalence ratio; the gas is set."""
+        gas, s = self.reactor.gas, self.settings
+        gas.TP = T, p
+        gas.set_equivalence_ratio(self._log_uniform(*s.phi), s.fuel, s.oxidizer)
+        return gas.Y
+
+    def _stream(self, p: float) -> tuple[float, np.ndarray]:
+        """Specific enthalpy [J/kg] and mass fractions (n_species,) of a random stream at p [Pa]."""
+        gas, rng = self.reactor.gas, self.rng
+        kind = rng.choice(["fresh", "burnt", "air", "fuel", "aged"], p=[0.2, 0.25, 0.15, 0.1, 0.3])
+        if kind == "aged" and self.aged:
+            state = self.aged[rng.integers(len(self.aged))]
+            gas.TPY = state[0], p, state[2:]
+        elif kind == "air":
+            gas.TPX = rng.uniform(*AIR_T), p, self.settings.oxidizer
+        elif kind == "fuel":
+            gas.TPX = rng.uniform(*FRESH_T), p, self.settings.fuel
+        else:
+            self._premixed(rng.uniform(*FRESH_T), p)
+            if kind == "burnt":
+                gas.equilibrate("HP", rtol=1e-7)
+        return gas.h, gas.Y
+
+    def _mixed(self, streams: list[tuple[float, np.ndarray]], weights: np.ndarray, p: float):
+        """The state [T, p, Y] of streams mixed with mass `weights`."""
+        gas = self.reactor.gas
+        gas.HPY = (
+            sum(w * h for w, (h, _) in zip(weights, streams, strict=True)),
+            p,
+            sum(w * Y for w, (_, Y) in zip(weights, streams, strict=True)),
+        )
+        return self._now()
+
+    def _now(self) -> np.ndarray:
+        gas = self.reactor.gas
+        return np.concatenate([[gas.T, gas.P], np.maximum(gas.Y, 0.0)])
+
+    # -- trajectories ----------------------------------------------------------------------------
+
+    def _ignition(self) -> Iterator[Row]:
+        rng, p = self.rng, self._log_uniform(*self.settings.p)
+        Y = self._premixed(rng.uniform(*self.settings.T0), p)
+        if rng.random() < 0.3:
+            share, h = rng.uniform(0.0, 0.6), self.reactor.gas.h
+            state = self._mixed([(h, Y), self._stream(p)], np.array([1 - share, share]), p)
+        else:
+            state = self._now()
+        self.reactor.start(state[0], state[1], state[2:])
+        t = [0.0]
+        while len(t) < MOST_STEPS and t[-1] < LONGEST:
+            t.append(self.reactor.step()[0])
+        chosen = np.sort(rng.integers(5, len(t) - 1, STATES))
+        times = np.array(t)[chosen] * (1.0 - 0.02 * rng.random(STATES))
+        yield from self._read_out(state, times, 0)
+
+    def _mixture(self) -> Iterator[Row]:
+        rng, p = self.rng, self._log_uniform(*self.settings.p)
+        weights = rng.dirichlet(np.full(rng.integers(2, 4), DIRICHLET))
+        state = self._mixed([self._stream(p) for _ in weights], weights, p)
+        if rng.random() < PERTURBED:
+            s = self._log_uniform(*WIDTH)
+            T, Y = state[0], state[2:]
+            raw = np.where(Y > 0, Y, 1.0) ** (1 + s * rng.uniform(-1, 1, Y.size)) * (Y > 0)
+            noise = 1 + 0.3 * s * rng.uniform(-1, 1)
+            state = np.concatenate([[T * noise, p], raw / raw.sum()])
+        if T_RANGE[0] < state[0] < T_RANGE[1]:
+            times = np.sort([self._log_uniform(*RELAXATION) for _ in range(TIMES)])
+            times[0] = 0.0
+            yield from self._read_out(state, times, 1)
+
+    def _read_out(self, state: np.ndarray, times: np.ndarray, kind: int) -> Iterator[Row]:
+        """Rows at `times` (ascending) [s] of the integration from `state`; a time that the label
+        of the row before has passed is left out."""
+        self.reactor.start(state[0], state[1], state[2:])
+        reached = -1.0
+        for t in times:
+            if t <= reached:
+                continue
+            if t > 0.0:
+                self.reactor.advance(t)
+            begin = self._now()
+            if not T_RANGE[0] < begin[0] < T_RANGE[1]:
+                return
+            dt = self._log_uniform(*self.settings.dt)
+            reached = t + dt
+            self.reactor.advance(reached)
+            yield begin, self._now(), dt, kind
+
+    def _stirred(self) -> Iterator[Row]:
+        """Particles of equal mass, which approach their mean (interaction by exchange with the
+        mean) and are replaced by fresh streams at the rate of the residence time."""
+        rng, p = self.rng, self._log_uniform(*self.settings.p)
+        mixing = self._log_uniform(*MIXING)
+        residence = mixing * self._log_uniform(*RESIDENCE)
+        inflow = [self._stream(p) for _ in range(2)]
+        particles = []  # specific enthalpy and mass fractions of each
+        for _ in range(PARTICLES):
+            weights = rng.dirichlet(np.full(2, DIRICHLET))
+            self._mixed(inflow, weights, p)
+            if rng.random() < 0.8:
+                self.reactor.gas.equilibrate("HP", rtol=1e-7)
+            particles.append((self.reactor.gas.h, self.reactor.gas.Y))
+        for _ in range(STIRRED_STEPS):
+            step = mixing * self._log_uniform(0.02, 0.5)
+            h_mean = np.mean([h for h, _ in particles])
+            Y_mean = np.mean([Y for _, Y in particles], axis=0)
+            share = 1.0 - np.exp(-step / mixing)
+            for i, (h, Y) in enumerate(particles):
+                if rng.random() < step / residence:
+                    h, Y = inflow[rng.integers(2)]
+                state = self._mixed([(h, Y), (h_mean, Y_mean)], np.array([1 - share, share]), p)
+                if not T_RANGE[0] < state[0] < T_RANGE[1]:
+                    return
+                h, dt = self.reactor.gas.h, self._log_uniform(*self.settings.dt)
+                self.reactor.start(state[0], state[1], state[2:])
+                if dt <= step:
+                    self.reactor.advance(dt)
+                    yield state, self._now(), dt, 2
+                    self.reactor.advance(step)
+                    particles[i] = h, self.reactor.gas.Y
+                else:
+                    self.reactor.advance(step)
+                    particles[i] = h, self.reactor.gas.Y
+                    self.reactor.advance(dt)
+                    yield state, self._now(), dt, 2

@@ -1,8 +1,12 @@
 """Profiles: starting points of all other settings."""
 
-# Around 1 atm: the range of the networks of the condensation.
+# Premixed gas around 1 atm and one dt: the range of the networks of the condensation, which see the
+# state alone.
 NARROW = {
     "states": 300_000,
+    "sampler": "premixed",
+    "dt": [1e-6, 1e-6],
+    "T0": [1150.0, 2100.0],
     "ignitions": 600,
     "p": [91192.5, 111457.5],
     "phi": [0.4, 1.8],
@@ -28,7 +32,7 @@ PROFILES: dict[str, dict] = {
         "network": {
             "hidden": [3200, 1600, 800, 400],
             "scales": ["condense", "0.5", "0.5", "0.5", "0.5"],
-            "kinetics": 0,
+            "kinetics": False,
         },
         "training": {
             "optimizer": "muon",
@@ -53,7 +57,7 @@ PROFILES: dict[str, dict] = {
         "network": {
             "hidden": [800, 200, 200],
             "scales": ["condense", "0.5", "0.5", "0.5"],
-            "kinetics": 0,
+            "kinetics": False,
         },
         "training": {**ADAM, "steps": 13_000, "batch_final": 2048, "batch_phases": 3},
         "retraining": {"lr": 1.5e-3, "steps": 5000, "batch_phases": 2, "flame_oversampling": 4},
@@ -71,7 +75,7 @@ PROFILES: dict[str, dict] = {
             "flame_share": 0.1,
         },
         "segments": {"steps": 2, "ignitions": 4},
-        "network": {"hidden": [64, 32], "scales": ["condense", "0.5", "0.5"], "kinetics": 0},
+        "network": {"hidden": [64, 32], "scales": ["condense", "0.5", "0.5"], "kinetics": False},
         "training": {**ADAM, "steps": 600, "batch": 256, "batch_final": 256},
         "retraining": {"lr": 1.5e-3, "steps": 100, "batch": 256},
         "reduction": {**BY_LAYERS, "layers": [1, 1], "thresholds": [0.9, 0.8], "min_width": 2},

@@ -45,6 +45,7 @@ SAMPLERS = (
     "flow stirred",
 )
 FLAME = SAMPLERS.index("flame")  # exact states of flames; those of `FLAMES` are of flames
+USUAL = SAMPLERS.index("ignition"), FLAME, SAMPLERS.index("flow ignition")
 FLAMES = range(FLAME, FLAME + 3)
 FLOW = SAMPLERS.index("flow ignition")  # this sampler and later ones are of `flow_states`
 CHUNK = 16_384  # rows
@@ -288,6 +289,12 @@ class StateTable:
         return {**plain, "sampling": json.loads(self.attributes["sampling"])}
 
     @property
+    def usual(self) -> np.ndarray:
+        """(n,) bool: states of ignitions and flames themselves, neither mixed, perturbed nor
+        relaxed."""
+        return np.isin(self.samplers, USUAL)
+
+    @property
     def of_flames(self) -> np.ndarray:
         """(n,) bool: states of flames."""
         return np.isin(self.samplers, FLAMES)
@@ -343,10 +350,9 @@ class StateTable:
         drawn[rng.choice(rows, min(count, len(rows)), replace=False)] = True
         return drawn
 
-    def draw(self, keep: np.ndarray, count: int, seed: int) -> np.ndarray:
-        """The states [T, p, Y] of the rows of `drawn`, (count, 2 + n_species), in row order."""
-        blocks = [self.read(0, 0), *self.chunks(keep=self.drawn(keep, count, seed))]
-        return np.concatenate([block.state() for block in blocks])
+    def draw(self, keep: np.ndarray, count: int, seed: int) -> Block:
+        """The rows of `drawn`, in order."""
+        return Block.join([self.read(0, 0), *self.chunks(keep=self.drawn(keep, count, seed))])
 
     def held_out(self, fraction: float, seed: int) -> np.ndarray:
         """(n,) bool: the rows of the trajectories that are not trained on but used for the

@@ -81,7 +81,7 @@ class SegmentSettings:
     ignitions have the ranges and the mixture of the sampling; others begin at its flame states.
     """
 
-    steps: int = setting(8, "time steps of a segment, a power of two; 0: no segments are made")
+    steps: int = setting(0, "time steps of a segment, a power of two; 0: no segments are made")
     ignitions: int = setting(500, "0D ignitions that segments are taken from")
 
     def __post_init__(self):

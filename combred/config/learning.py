@@ -99,7 +99,7 @@ class RetrainingSettings:
     batch: int = setting(1024, "initial batch size")
     batch_phases: int = setting(3, "phases of equal length over which the batch grows")
     flame_oversampling: int = setting(4, "as training.flame_oversampling")
-    rollout_share: float = setting(0.2, "as training.rollout_share")
+    rollout_share: float = setting(0.0, "as training.rollout_share")
 
     def of(self, training: TrainingSettings) -> TrainingSettings:
         """All settings of the retraining. Raises ValueError as `TrainingSettings` does."""

@@ -1,9 +1,9 @@
 """The closure in Triton: the state one time step later from the output of the network.
 
 Called by the kernel of `fused_surrogate`; computes what `Surrogate.step` and `Closure` do in eager
-torch for a network of the state alone. Each variable is a vector (B,) over states, with one state per thread. The mechanism is
-part of the program: its numbers are constants, zeros are omitted, and sums over species stay within
-a thread.
+torch for a network of the state alone. Each variable is a vector (B,) over states, with one state
+per thread. The mechanism is part of the program: its numbers are constants, zeros are omitted, and
+sums over species stay within a thread.
 
 The predicted change is float32, the state float64. The change is applied as an increment, Y + Y e
 with e = (1 + u)^(1 / lam) - 1 and u = lam dF / Y^lam, so that rounding is relative to the change,

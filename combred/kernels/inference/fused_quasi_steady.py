@@ -1,4 +1,4 @@
-"""The quasi-steady-state (QSS) step in Triton: predictor and corrector of the change over a given dt.
+"""The quasi-steady-state (QSS) step in Triton: predictor and corrector of the change over dt.
 
 Takes T, p, Y and dt of each state; gives what `QuasiSteadyState.forward` does, which defines it
 (`combred.surrogate.quasi_steady`). No kernel of a surrogate calls it yet: with `fused_kinetics` it
@@ -16,19 +16,20 @@ from combred.kernels.inference.fused_transform import expm1, log1p, real
 
 @triton.jit(noinline=True)
 def qss_changes(
-    T, p, Y, dt, EVALUATIONS: tl.constexpr, MODEL: tl.constexpr, RATES: tl.constexpr
+    state, Y, EVALUATIONS: tl.constexpr, MODEL: tl.constexpr, RATES: tl.constexpr
 ):  # fmt: skip
     """The corrector's and the predictor's change of [T, F(Y)], and the stiffness
     log10(dt / tau + 1e-6) of each reacting species: three tuples of float32 vectors.
 
-    T [K], p [Pa], dt [s]; Y >= floor: a tuple of all species. EVALUATIONS of the rates: 2 as in
-    `QuasiSteadyState`; with 1 the first tuple is the predictor and the second zero. MODEL: see
-    `packing.model_of`; RATES: see `reactions.rates_of`.
+    state: a tuple of T [K], p [Pa] and dt [s]; Y >= floor: a tuple of all species. EVALUATIONS of
+    the rates: 2 as in `QuasiSteadyState`; with 1 the first tuple is the predictor and the second
+    zero. MODEL: see `packing.model_of`; RATES: see `reactions.rates_of`.
 
-    noinline: as `fused_closure.apply_closure`.
+    noinline: as `fused_closure.apply_closure`; the arguments of such functions are scalars or
+    tuples.
     """
-    T, dt = clipped(T, MODEL), dt.to(tl.float32)
-    dT, dY, dT_before, dY_before, loss = quasi_steady(T, p, Y, dt, EVALUATIONS, MODEL, RATES)
+    T, dt = clipped(state[0], MODEL), state[2].to(tl.float32)
+    dT, dY, dT_before, dY_before, loss = quasi_steady(T, state[1], Y, dt, EVALUATIONS, MODEL, RATES)
     corrector, predictor, stiffness = (dT,), (dT_before,), ()
     for k in tl.static_range(len(Y)):
         if not MODEL.inert[k]:

@@ -16,8 +16,8 @@ MAX_WIDTH = 512  # hidden units; wider layers do not fit on chip, and cuBLAS is 
 MAX_WIDTH_8 = 256  # on compute capability 8.x, where the compiler spills wider layers
 # Why networks that correct reaction rates are refused.
 NEEDS_STEP_SIZE_CONTROL = (
-    "a network that corrects reaction rates takes steps of any dt with step size control, which the "
-    "fused kernel does not have; use the surrogate itself: surrogate(state, dt)"
+    "this network corrects reaction rates with step size control, which the fused kernel does not "
+    "have; use the surrogate itself: surrogate(state, dt)"
 )
 # Products of the hidden layers, and of the first and last layer, whose errors are not damped.
 PRECISIONS = {

@@ -20,7 +20,7 @@ def step_kernel(
         columns = columns + (tl.load(Y + k * n + rows, mask=there, other=1.0),)
     T, p = tl.load(T + rows, mask=there, other=1000.0), tl.load(p + rows, mask=there, other=1e5)
     dt = tl.load(dt + rows, mask=there, other=1e-6)
-    found = qss_changes(T, p, columns, dt, EVALUATIONS, MODEL, RATES)
+    found = qss_changes((T, p, dt), columns, EVALUATIONS, MODEL, RATES)
     for k in tl.static_range(len(found[0])):
         tl.store(corrector + k * n + rows, found[0][k], mask=there)
         tl.store(predictor + k * n + rows, found[1][k], mask=there)

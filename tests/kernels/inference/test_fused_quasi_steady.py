@@ -13,6 +13,9 @@ from combred.surrogate.quasi_steady import QuasiSteadyState
 from combred.surrogate.surrogate import Surrogate
 from combred.surrogate.transform import BOXCOX, FLOOR, POWER, StateTransform
 
+# Of a branch that `tl.where` discards.
+pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+
 
 @pytest.fixture(scope="module")
 def changes(triton, device):

@@ -43,6 +43,10 @@ class Surrogate(nn.Module):
     FLOOR_Y: Final[float] = 1e-3
     FLOOR_T: Final[float] = 10.0  # K
     CLOSURE_WEIGHT: Final[float] = 2.0  # of the closure's correction as an error
+    # Of a network of the state alone: the closure's correction that equals the default tolerance.
+    STATE_SHARE: Final[float] = 0.07  # of the change
+    STATE_FLOOR_Y: Final[float] = 7e-5
+    STATE_FLOOR_T: Final[float] = 0.7  # K
     # Of the step size control: smallest step, safety factor, limits of the change of a step.
     SMALLEST: Final[float] = 1.0 / 1024  # of dt, or of the largest step in training
     SAFETY: Final[float] = 0.9
@@ -191,8 +195,9 @@ class Surrogate(nn.Module):
             error = torch.maximum(error, self.CLOSURE_WEIGHT * moved_Y / (dY + self.FLOOR_Y))
             error = torch.maximum(error, self.CLOSURE_WEIGHT * moved_T / (dT + self.FLOOR_T))
         else:
-            ratio = torch.maximum(moved_Y / (0.07 * dY + 7e-5), moved_T / (0.07 * dT + 0.7))
-            error = self.TOLERANCE * ratio
+            of_Y = moved_Y / (self.STATE_SHARE * dY + self.STATE_FLOOR_Y)
+            of_T = moved_T / (self.STATE_SHARE * dT + self.STATE_FLOOR_T)
+            error = self.TOLERANCE * torch.maximum(of_Y, of_T)
         return later, torch.where(conserves & torch.isfinite(error), error, torch.inf)
 
     def predicted_change(

@@ -55,7 +55,10 @@ std::string message(const std::exception& error) {
         if (first.empty()) first = line;
         last = line;
     }
-    return first.find("TorchScript interpreter") == std::string::npos ? first : last;
+    if (first.find("TorchScript interpreter") == std::string::npos) return first;
+    const std::string type = "Error: ";  // builtins.ValueError: ...
+    const auto found = last.find(type);
+    return found == std::string::npos ? last : last.substr(found + type.size());
 }
 
 void require_time_steps(const double* dt, std::size_t n) {

@@ -35,7 +35,7 @@ class Divided(nn.Module):
         steps = whole.to(torch.int64)
         left = steps
         while bool((left > 0).any()):
-            later, e = self.surrogate.next_state_and_error(state)
+            later, e = self.surrogate.next_state_and_error(state, torch.full_like(dt, self.dt_low))
             state = torch.where((left > 0)[:, None], later, state)
             error = torch.where(left > 0, torch.maximum(error, e), error)
             left = left - 1

@@ -22,9 +22,10 @@ from combred.chemistry.mechanism import load_mechanism
 from combred.config import ChemistrySettings, SamplingSettings
 from combred.dataset import sampling, segment_sampling
 from combred.dataset.states import Block, StateWriter, open_states, state_attributes
+from combred.surrogate.correction import CorrectionTransform, make_transform
 from combred.surrogate.network import Network, initialize
 from combred.surrogate.surrogate import Surrogate
-from combred.surrogate.transform import StateTransform, make_transform
+from combred.surrogate.transform import StateTransform
 
 sys.path[:0] = [str(folder) for folder in FilePath(__file__).parents[:2]]
 
@@ -184,37 +185,40 @@ def make_network():
     return make
 
 
-def fitted_to(path: Path, mechanism, kinetics: int) -> StateTransform:
+def fitted_to(path: Path, mechanism, kinetics: bool) -> StateTransform:
     """A transform fitted to the states of an ignition."""
-    made = make_transform(mechanism, DT, 0.1, 1e-13, 1 / 3, kinetics)
-    made.fit([(path.state, path.later)]).fit_qss([path.state])
+    made = make_transform(mechanism, 0.1, 1e-13, 1 / 3, kinetics)
+    made.fit([(path.state, path.later, path.steps)])
+    if isinstance(made, CorrectionTransform):
+        made.fit_qss([(path.state, path.steps)])
     return made
 
 
 @pytest.fixture(scope="session")
 def transform(mechanism, path) -> StateTransform:
     """A fitted transform whose network input is the state alone."""
-    return fitted_to(path, mechanism, kinetics=0)
+    return fitted_to(path, mechanism, kinetics=False)
 
 
 @pytest.fixture(scope="session")
 def qss_transform(mechanism, path) -> StateTransform:
-    """A fitted transform with two evaluations of the reaction rates."""
-    return fitted_to(path, mechanism, kinetics=2)
+    """A fitted transform whose network corrects reaction rates."""
+    return fitted_to(path, mechanism, kinetics=True)
 
 
 @pytest.fixture(scope="session", params=["transform", "qss_transform"])
 def surrogate(request, mechanism, make_network) -> Surrogate:
     """An untrained surrogate, of the state alone and with reaction rates, whose changes over dt are
     as large as those of the chemistry."""
-    n, transform = 2 + mechanism.n_species, request.getfixturevalue(request.param)
-    network = make_network([transform.n_inputs, 24, 16, n], output=0.2)
-    return Surrogate(mechanism, DT, transform, network)
+    transform = request.getfixturevalue(request.param)
+    network = make_network([transform.n_inputs, 24, 16, transform.n_outputs], output=0.2)
+    return Surrogate(mechanism, transform, network)
 
 
 # -- state files -----------------------------------------------------------------------------------
 
 SAMPLING = {
+    "sampler": "premixed", "dt": [DT, DT],
     "states": 480, "ignitions": 8, "flames": 0, "fuel": "CH4:1", "oxidizer": AIR,
     "T0": [1400.0, 1900.0], "p": [91192.5, 111457.5], "phi": [0.4, 1.8],
 }  # fmt: skip
@@ -232,7 +236,7 @@ def sampled(tmp_path_factory, drm19, sampling_settings):
     file = tmp_path_factory.mktemp("sampled") / "states.h5"
     with run_in_process():
         record = sampling.sample(
-            file, drm19, sampling_settings, ChemistrySettings(), DT, seed=0, workers=1
+            file, drm19, sampling_settings, ChemistrySettings(), seed=0, workers=1
         )
     return file, record
 
@@ -240,18 +244,19 @@ def sampled(tmp_path_factory, drm19, sampling_settings):
 @pytest.fixture(scope="session")
 def table(sampled, drm19):
     """The state table of `sampled`."""
-    return open_states(sampled[0], drm19, DT)
+    return open_states(sampled[0], drm19)
 
 
 @pytest.fixture(scope="session")
 def write_states():
     """A factory: a finished state file of given rows, all from one sampler."""
 
-    def write(file, mechanism, T, p, Y, T_next, Y_next, source=None):
+    def write(file, mechanism, T, p, Y, T_next, Y_next, source=None, dt=None):
         n = len(T)
+        dt = np.full(n, DT) if dt is None else dt
         source = np.zeros(n, "i4") if source is None else source
-        block = Block(T, p, Y, T_next, Y_next, source, np.zeros(n, "u1"))
-        attributes = state_attributes(mechanism, {"dt": DT, "seed": 0})
+        block = Block(T, p, Y, dt, T_next, Y_next, source, np.zeros(n, "u1"))
+        attributes = state_attributes(mechanism, {"seed": 0})
         writer = StateWriter(file, attributes, [n], mechanism.n_species)
         writer.write(0, block)
         writer.finish()

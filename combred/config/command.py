@@ -11,8 +11,9 @@ from combred.config.fields import require
 from combred.config.profiles import PROFILES
 from combred.config.settings import Settings
 
-# Settings of version 0.1 that have another name now.
+# Settings of earlier versions that have another name now.
 RENAMED = {
+    "dt": "validation.dt, or sampling.dt=[low,high]",
     "windows.trajectories": "segments.ignitions",
     "training.rollout_steps": "segments.steps",
     "retraining.rollout_steps": "segments.steps",

@@ -22,31 +22,44 @@ class SamplingSettings:
     """The states that the network is trained on: their number, mixture and ranges."""
 
     states: int = setting(400_000, "rows of the state file")
+    sampler: str = setting(
+        "flow",
+        "'flow': mixtures of fresh and burnt gas, air and fuel, ignitions and stirred reactors; "
+        "'premixed': ignitions and premixed flames",
+    )
+    dt: list[float] = setting(
+        [1e-8, 1e-5], "range of the time steps, log-uniform over the rows", "s"
+    )
     fuel: str = setting(
         "auto", "fuel in moles, as in CH4:1; auto: the first of CH4, H2, ... in the mechanism"
     )
     oxidizer: str = setting("O2:1, N2:3.76", "oxidizer in moles")
-    ignitions: int = setting(1200, "number of 0D ignitions")
-    T0: list[float] = setting([1150.0, 2100.0], "range of the initial temperature", "K")
-    p: list[float] = setting([40_530.0, 253_312.0], "range of the pressure, log-uniform", "Pa")
-    phi: list[float] = setting([0.35, 2.3], "range of the equivalence ratio of ignitions")
-    flames: int = setting(80, "number of 1D premixed flames")
-    flame_phi: list[float] = setting([0.5, 1.7], "range of the equivalence ratio of flames")
+    T0: list[float] = setting([900.0, 2300.0], "range of the initial temperature of ignitions", "K")
+    p: list[float] = setting([30_398.0, 6_079_500.0], "range of the pressure, log-uniform", "Pa")
+    phi: list[float] = setting([0.25, 4.0], "range of the equivalence ratio of premixed gas")
+    ignitions: int = setting(1200, "premixed: number of 0D ignitions")
+    flames: int = setting(80, "premixed: number of 1D flames")
+    flame_phi: list[float] = setting([0.5, 1.7], "premixed: range of the equivalence ratio of flames")
     flame_T: list[float] = setting(
-        [300.0, 450.0, 600.0, 800.0], "unburnt temperatures of flames", "K"
+        [300.0, 450.0, 600.0, 800.0], "premixed: unburnt temperatures of flames", "K"
     )
-    flame_share: float = setting(0.4, "share of the rows that come from flames")
+    flame_share: float = setting(0.4, "premixed: share of the rows that come from flames")
     held_out: float = setting(
         0.05, "share of the trajectories held out of training, for the validation loss"
     )
 
     def __post_init__(self):
-        for name in ("T0", "p", "phi", "flame_phi"):
+        require(
+            self.sampler in ("flow", "premixed"),
+            f"sampling.sampler={self.sampler!r}: flow or premixed",
+        )
+        for name in ("T0", "p", "phi", "dt", "flame_phi"):
             low_high = getattr(self, name)
             require(
                 len(low_high) == 2 and 0 < low_high[0] <= low_high[1],
                 f"sampling.{name}={low_high} must be [low, high] with 0 < low <= high",
             )
+        require(self.states > 0, f"sampling.states={self.states} must be at least 1")
         require(self.ignitions > 0, "sampling.ignitions must be at least 1")
         require(self.flames >= 0, "sampling.flames must not be negative")
         require(len(self.flame_T) > 0, "sampling.flame_T needs at least one temperature")
@@ -54,7 +67,7 @@ class SamplingSettings:
         require(0 < self.held_out < 1, f"sampling.held_out={self.held_out} must lie in (0, 1)")
         trajectories = self.ignitions + self.flames
         require(
-            self.states >= 10 * trajectories,
+            self.sampler == "flow" or self.states >= 10 * trajectories,
             f"sampling.states={self.states} are fewer than ten for each of {trajectories} "
             "trajectories: ask for more states, or fewer sampling.ignitions",
         )
@@ -68,7 +81,7 @@ class SegmentSettings:
     ignitions have the ranges and the mixture of the sampling; others begin at its flame states.
     """
 
-    steps: int = setting(8, "time steps of a segment, a power of two; 0: no segments are made")
+    steps: int = setting(0, "time steps of a segment, a power of two; 0: no segments are made")
     ignitions: int = setting(500, "0D ignitions that segments are taken from")
 
     def __post_init__(self):

@@ -15,10 +15,10 @@ class NetworkSettings:
         "initialisation of each layer: a factor of He's standard deviation, or 'condense' (Chen & "
         "Xu 2024, eq. 19); one value serves all layers",
     )
-    kinetics: int = setting(
-        2,
-        "evaluations of the reaction rates in the quasi-steady-state step that the network "
-        "corrects: 2 (predictor and corrector), 1, or 0 (the network sees the state alone)",
+    kinetics: bool = setting(
+        True,
+        "true: the network corrects a quasi-steady-state step of the reaction rates, of any dt; "
+        "false: it sees the state alone, and has one dt",
     )
 
     def __post_init__(self):
@@ -36,7 +36,6 @@ class NetworkSettings:
                 scale == "condense" or is_positive(scale),
                 f"network.scales: {scale!r} is neither a positive number nor 'condense'",
             )
-        require(self.kinetics in (0, 1, 2), f"network.kinetics={self.kinetics}: 0, 1 or 2")
 
     @property
     def layer_scales(self) -> list[str]:
@@ -100,7 +99,7 @@ class RetrainingSettings:
     batch: int = setting(1024, "initial batch size")
     batch_phases: int = setting(3, "phases of equal length over which the batch grows")
     flame_oversampling: int = setting(4, "as training.flame_oversampling")
-    rollout_share: float = setting(0.2, "as training.rollout_share")
+    rollout_share: float = setting(0.0, "as training.rollout_share")
 
     def of(self, training: TrainingSettings) -> TrainingSettings:
         """All settings of the retraining. Raises ValueError as `TrainingSettings` does."""

@@ -1,8 +1,12 @@
 """Profiles: starting points of all other settings."""
 
-# Around 1 atm: the range of the networks of the condensation.
+# Premixed gas around 1 atm and one dt: the range of the networks of the condensation, which see the
+# state alone.
 NARROW = {
     "states": 300_000,
+    "sampler": "premixed",
+    "dt": [1e-6, 1e-6],
+    "T0": [1150.0, 2100.0],
     "ignitions": 600,
     "p": [91192.5, 111457.5],
     "phi": [0.4, 1.8],
@@ -11,7 +15,6 @@ NARROW = {
     "flame_T": [300.0, 700.0],
     "flame_share": 0.33,
 }
-NO_SEGMENTS = {"steps": 0}
 # Layers condense under Adam more than under the others (docs/findings.md).
 ADAM = {"optimizer": "adam", "lr": 1.5e-3}
 BY_LAYERS = {"method": "condensation", "parameters": []}
@@ -24,11 +27,10 @@ PROFILES: dict[str, dict] = {
     # this network: layer 1 goes on. Muon trains layers this wide within hours of a core.
     "paper": {
         "sampling": {**NARROW, "states": 60_000, "ignitions": 300, "flames": 8},
-        "segments": NO_SEGMENTS,
         "network": {
             "hidden": [3200, 1600, 800, 400],
             "scales": ["condense", "0.5", "0.5", "0.5", "0.5"],
-            "kinetics": 0,
+            "kinetics": False,
         },
         "training": {
             "optimizer": "muon",
@@ -49,11 +51,10 @@ PROFILES: dict[str, dict] = {
     # to condense, and is condensed stage after stage.
     "condensed": {
         "sampling": NARROW,
-        "segments": NO_SEGMENTS,
         "network": {
             "hidden": [800, 200, 200],
             "scales": ["condense", "0.5", "0.5", "0.5"],
-            "kinetics": 0,
+            "kinetics": False,
         },
         "training": {**ADAM, "steps": 13_000, "batch_final": 2048, "batch_phases": 3},
         "retraining": {"lr": 1.5e-3, "steps": 5000, "batch_phases": 2, "flame_oversampling": 4},
@@ -71,9 +72,9 @@ PROFILES: dict[str, dict] = {
             "flame_share": 0.1,
         },
         "segments": {"steps": 2, "ignitions": 4},
-        "network": {"hidden": [64, 32], "scales": ["condense", "0.5", "0.5"], "kinetics": 0},
+        "network": {"hidden": [64, 32], "scales": ["condense", "0.5", "0.5"], "kinetics": False},
         "training": {**ADAM, "steps": 600, "batch": 256, "batch_final": 256},
-        "retraining": {"lr": 1.5e-3, "steps": 100, "batch": 256},
+        "retraining": {"lr": 1.5e-3, "steps": 100, "batch": 256, "rollout_share": 0.2},
         "reduction": {**BY_LAYERS, "layers": [1, 1], "thresholds": [0.9, 0.8], "min_width": 2},
         "validation": {"T0": [1700.0, 1800.0], "phi": [1.0], "burnt_time": 2e-4},
     },

@@ -28,7 +28,6 @@ class Settings:
         "otherwise; 'scratch' trains",
     )
     mechanism: str = setting("drm19.yaml", "name of combred's or Cantera's mechanism, or a path")
-    dt: float = setting(1e-6, "time step of the surrogate", "s")
     seed: int = setting(0, "seed of sampling, initialisation and training")
     workers: int = setting(0, "processes that run CVODE; 0: one per core")
     chemistry: ChemistrySettings = field(default_factory=ChemistrySettings)
@@ -43,7 +42,17 @@ class Settings:
     def __post_init__(self):
         require(self.only in ("", *STEPS), f"only={self.only!r} is none of {', '.join(STEPS)}")
         require(self.start in ("shipped", "scratch"), f"start={self.start!r}: shipped or scratch")
-        require(self.dt > 0, f"dt={self.dt} must be positive")
+        low, high = self.sampling.dt
+        require(
+            self.network.kinetics or low == high,
+            f"sampling.dt=[{low:g},{high:g}]: a network without reaction rates (network.kinetics="
+            "false) has one dt; give it twice, as in sampling.dt=[1e-6,1e-6]",
+        )
+        require(
+            self.network.kinetics or low == self.validation.dt,
+            f"validation.dt={self.validation.dt:g}: a network without reaction rates takes its own "
+            f"dt alone, that of sampling.dt, {low:g}",
+        )
         require(self.workers >= 0, f"workers={self.workers} must not be negative")
         stages = self.reduction.stages
         require(

@@ -1,4 +1,4 @@
-"""The plan of a state file: which ignitions and flames are computed, and how many rows each gives.
+"""The plan of a state file: which trajectories are computed, and how many rows each gives.
 
 Takes `SamplingSettings` and a seed; gives a list of `Trajectory`, the tasks of
 `combred.dataset.sampling`.
@@ -9,13 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from combred.config import SamplingSettings
+from combred.dataset.flow_states import ROWS
 
 
 @dataclass(frozen=True)
 class Trajectory:
-    """An ignition or a flame (`kind`), with its parameters and its numbers of rows.
+    """A task of the sampling, with its parameters and its numbers of rows.
 
-    index: position in the plan, stored as `source` of its rows; kind: "ignition" or "flame";
+    index: position in the plan, stored as `source` of its rows; kind: "ignition", "flame", or
+    "flow", a block of states of a flow, whose rows are `exact` and whose other numbers are not used;
     T [K]: initial temperature of an ignition, unburnt temperature of a flame; p [Pa]; phi:
     equivalence ratio; exact, perturbed, relaxed: rows of each kind of state
     (`combred.dataset.sampling`).
@@ -39,9 +41,12 @@ class Trajectory:
 def plan_trajectories(settings: SamplingSettings, seed: int) -> list[Trajectory]:
     """The trajectories of a state file; they depend on `settings` and `seed` alone.
 
-    Flames come first, because they take longest: phi evenly spaced at each unburnt temperature, p
+    Those of a flow are blocks of `ROWS` rows. Of premixed ones, flames come first, because they take longest: phi evenly spaced at each unburnt temperature, p
     log-uniform at random. The ignitions are a scrambled Sobol sequence over T0, phi and ln p.
     """
+    if settings.sampler == "flow":
+        count = -(-settings.states // ROWS)
+        return [_of_flow(i, settings, min(ROWS, settings.states - i * ROWS)) for i in range(count)]
     from scipy.stats import qmc  # not above: it takes a second, and worker processes do not need it
 
     flame_rows = int(settings.states * settings.flame_share) if settings.flames else 0
@@ -63,6 +68,11 @@ def plan_trajectories(settings: SamplingSettings, seed: int) -> list[Trajectory]
         T, phi, log_p = ranges[:, 0] + u * (ranges[:, 1] - ranges[:, 0])
         plan.append(Trajectory(len(plan), "ignition", T, np.exp(log_p), phi, *rows_of["ignition"]))
     return plan
+
+
+def _of_flow(index: int, settings: SamplingSettings, rows: int) -> Trajectory:
+    (T, _), (p, _), (phi, _) = settings.T0, settings.p, settings.phi
+    return Trajectory(index, "flow", T, p, phi, rows, 0, 0)
 
 
 def _rows_per_trajectory(rows: int, count: int) -> tuple[int, int, int]:

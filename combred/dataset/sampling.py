@@ -1,9 +1,11 @@
-"""Labelled states: states of ignitions and flames, states around them, and each state dt later.
+"""Labelled states: states of a flow, or of premixed ignitions and flames, each with a time step dt
+and the state dt later.
 
 Takes a `Mechanism` and `SamplingSettings`; gives a finished state file (`combred.dataset.states`).
-Each trajectory of the plan (`combred.dataset.plan`) is one task with its own random stream: it
-computes an ignition or a flame, takes states from it, perturbs and relaxes some of them, and labels
-all of them with CVODE. There are three kinds of state:
+Each trajectory of the plan (`combred.dataset.plan`) is one task with its own random stream.
+`combred.dataset.flow_states` has the states of a flow. A premixed trajectory computes an ignition
+or a flame, takes states from it, perturbs and relaxes some of them, and labels all of them with
+CVODE. There are three kinds of state:
 
 - exact: a state of the trajectory itself;
 - perturbed: Y^(1 + s u), T and p changed (as in Yi et al., arXiv 2512.05685), element masses kept;
@@ -24,8 +26,9 @@ from combred.chemistry.element_projection import ElementProjection
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import CVODE, IntegrationError
 from combred.config import ChemistrySettings, SamplingSettings
+from combred.dataset.flow_states import FlowStates
 from combred.dataset.plan import Trajectory, plan_trajectories
-from combred.dataset.states import SAMPLERS, Block, StateWriter, open_states, state_attributes
+from combred.dataset.states import FLOW, SAMPLERS, Block, StateWriter, open_states, state_attributes
 from combred.simulation.free_flame import solve_free_flame
 from combred.simulation.ignition import Case, history
 from combred.simulation.moving_grid import FlameCase, MovingGrid, Profile, profile_of
@@ -47,8 +50,8 @@ States = tuple[np.ndarray, np.ndarray, np.ndarray]  # T (n,) [K], p (n,) [Pa], Y
 class Sampler:
     """Turns a `Trajectory` into a `Block` of labelled states; each worker process has one.
 
-    settings: `fuel` and `oxidizer` as compositions in moles; dt [s]: the step of the labels; seed:
-    of all random streams. A state that CVODE cannot integrate has NaN as its label.
+    settings: `fuel` and `oxidizer` as compositions in moles; seed: of all random streams. A state
+    that CVODE cannot integrate has NaN as its label.
     """
 
     def __init__(
@@ -56,11 +59,10 @@ class Sampler:
         mechanism: Mechanism,
         settings: SamplingSettings,
         chemistry: ChemistrySettings,
-        dt: float,
         seed: int,
     ):
-        self.mechanism, self.settings = mechanism, settings
-        self.dt, self.seed = dt, seed
+        self.mechanism, self.settings, self.seed = mechanism, settings, seed
+        self.flow = FlowStates(mechanism, settings, chemistry, seed)
         self.cvode = CVODE(mechanism, chemistry.rtol, chemistry.atol)
         self.reactor = self.cvode.reactor
         self.projection = ElementProjection(mechanism)
@@ -71,6 +73,10 @@ class Sampler:
         They depend on the trajectory and the settings alone, not on earlier calls. Raises
         IntegrationError where the ignition or the flame cannot be computed.
         """
+        if trajectory.kind == "flow":
+            block = self._of_flow(trajectory)
+            block.source[:] = trajectory.index
+            return block
         rng = np.random.default_rng([self.seed, 2, trajectory.index])
         compute = self.ignition if trajectory.kind == "ignition" else self.flame
         exact = compute(trajectory, rng)
@@ -80,7 +86,7 @@ class Sampler:
         wide = self.perturb(rng, around, runs, RELAXED_PERTURBATION)
         parts = [
             exact,
-            self.label(*perturbed),
+            self.label(rng, *perturbed),
             self.relax(rng, *wide, count=trajectory.relaxed),
         ]
         first = SAMPLERS.index(trajectory.kind)
@@ -88,6 +94,19 @@ class Sampler:
             part.source[:] = trajectory.index
             part.sampler[:] = first + offset
         return Block.join(parts)
+
+    def _of_flow(self, trajectory: Trajectory) -> Block:
+        """The rows of a block of `FlowStates`."""
+        states, later, dt, kinds = zip(*self.flow.block(trajectory.index), strict=True)
+        state, after = np.array(states), np.array(later)
+        block = _block(*_columns(state), np.array(dt), after[:, 0], after[:, 2:])
+        block.sampler[:] = FLOW + np.array(kinds)
+        return block.rows(np.arange(trajectory.rows))
+
+    def _steps(self, rng: np.random.Generator, n: int) -> np.ndarray:
+        """The time steps (n,) [s] of rows, log-uniform in `settings.dt`."""
+        low, high = self.settings.dt
+        return low * (high / low) ** rng.random(n) if high > low else np.full(n, low)
 
     # -- exact states ----------------------------------------------------------------------------
 
@@ -117,13 +136,18 @@ class Sampler:
             np.interp(rng.uniform(T0, T.max(), n - 3 * quarter - 1), rise_T, t[rise_at]),
             [0.0],
         ]
-        return self._read_out((T0, p, Y0), np.concatenate(times))
+        return self._read_out(rng, (T0, p, Y0), np.concatenate(times))
 
-    def _read_out(self, state: tuple[float, float, np.ndarray], times: np.ndarray) -> Block:
+    def _read_out(
+        self,
+        rng: np.random.Generator,
+        state: tuple[float, float, np.ndarray],
+        times: np.ndarray,
+    ) -> Block:
         """The states at `times` (n,) [s], in ascending order, of one integration from `state`
         (T [K], p [Pa], Y (n_species,)), each labelled by the state dt later."""
-        times = np.sort(times)
-        at = np.unique(np.concatenate([times, times + self.dt]))
+        times, dt = np.sort(times), self._steps(rng, len(times))
+        at = np.unique(np.concatenate([times, times + dt]))
         T0, p, Y0 = state
         T, Y = np.full(len(at), np.nan), np.full((len(at), len(Y0)), np.nan)
         T[0], Y[0] = T0, Y0
@@ -134,7 +158,7 @@ class Sampler:
                     T[i], Y[i] = self.reactor.advance(t)
         except IntegrationError:
             pass  # later states stay NaN: failed rows, counted by the writer
-        now, later = np.searchsorted(at, times), np.searchsorted(at, times + self.dt)
+        now, later = np.searchsorted(at, times), np.searchsorted(at, times + dt)
         # A failed row still needs a state: the last one that CVODE reached.
         good = np.isfinite(T)
         last = np.maximum.accumulate(np.where(good, np.arange(len(at)), 0))
@@ -142,7 +166,7 @@ class Sampler:
         T_next = np.where(failed, np.nan, T[later])
         Y_next = np.where(failed[:, None], np.nan, _without_undershoots(Y[later]))
         Y_now = _without_undershoots(Y[last[now]])
-        return _block(T[last[now]], np.full(len(times), p), Y_now, T_next, Y_next)
+        return _block(T[last[now]], np.full(len(times), p), Y_now, dt, T_next, Y_next)
 
     def flame(self, trajectory: Trajectory, rng: np.random.Generator) -> Block:
         """`trajectory.exact` states of a freely propagating premixed flame, labelled.
@@ -157,11 +181,11 @@ class Sampler:
         flame = solve_free_flame(self.mechanism, case.T, case.p, unburnt)
         cells = min(n // 2, MAX_CELLS)
         cells = cells if cells >= MIN_CELLS else 0
-        between = self.label(*self._between_grid_points(flame, n - cells, rng, case.p))
+        between = self.label(rng, *self._between_grid_points(flame, n - cells, rng, case.p))
         if not cells:
             return between
         begin = profile_of(self.mechanism, flame, case, unburnt, cells)
-        return Block.join([between, self._after_diffusion(begin)])
+        return Block.join([between, self._after_diffusion(rng, begin)])
 
     def _between_grid_points(
         self, flame: ct.FreeFlame, n: int, rng: np.random.Generator, p: float
@@ -183,15 +207,15 @@ class Sampler:
         Y = (1 - f)[:, None] * Y[i] + f[:, None] * Y[i + 1]
         return T, np.full(n, p), Y
 
-    def _after_diffusion(self, begin: Profile) -> Block:
+    def _after_diffusion(self, rng: np.random.Generator, begin: Profile) -> Block:
         """The cells of a flame after the last of `SPLIT_STEPS` steps of diffusion and chemistry in
         turn, before its chemistry; the fast species have adjusted to the splitting by then."""
-        grid = MovingGrid(self.mechanism, begin)
+        grid, dt = MovingGrid(self.mechanism, begin), float(self._steps(rng, 1)[0])
         for step in range(SPLIT_STEPS):
-            grid.diffuse(self.dt)
+            grid.diffuse(dt)
             if step < SPLIT_STEPS - 1:
-                grid.react(self, self.dt)
-        return self.label(grid.T, np.full(len(grid.T), begin.case.p), grid.Y)
+                grid.react(self, dt)
+        return self.label(rng, grid.T, np.full(len(grid.T), begin.case.p), grid.Y)
 
     def advance(
         self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
@@ -257,16 +281,19 @@ class Sampler:
         for i in range(len(T)):
             n = min(RELAXED_PER_RUN, count - i * RELAXED_PER_RUN)
             times = np.exp(rng.uniform(low, high, n))
-            parts.append(self._read_out((T[i], p[i], Y[i]), times))
+            parts.append(self._read_out(rng, (T[i], p[i], Y[i]), times))
         if not parts:
-            return _block(*(np.empty(s) for s in (0, 0, (0, Y.shape[1]), 0, (0, Y.shape[1]))))
+            return _block(*(np.empty(s) for s in (0, 0, (0, Y.shape[1]), 0, 0, (0, Y.shape[1]))))
         return Block.join(parts)
 
-    def label(self, T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> Block:
-        """The states T (n,) [K], p (n,) [Pa], Y (n, n_species), labelled by CVODE over dt, each
+    def label(
+        self, rng: np.random.Generator, T: np.ndarray, p: np.ndarray, Y: np.ndarray
+    ) -> Block:
+        """The states T (n,) [K], p (n,) [Pa], Y (n, n_species), labelled by CVODE over a dt each,
         from a cold start; undershoots of Y are set to zero before and after."""
-        T_next, Y_next = self.advance(T, p, Y, self.dt)
-        return _block(T, p, _without_undershoots(Y), T_next, Y_next)
+        dt = self._steps(rng, len(T))
+        T_next, Y_next = self.advance(T, p, Y, dt)
+        return _block(T, p, _without_undershoots(Y), dt, T_next, Y_next)
 
 
 def _without_undershoots(Y: np.ndarray) -> np.ndarray:
@@ -274,9 +301,14 @@ def _without_undershoots(Y: np.ndarray) -> np.ndarray:
     return np.where(Y < 0.0, 0.0, Y)
 
 
-def _block(T, p, Y, T_next, Y_next) -> Block:
+def _columns(state: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """T, p and Y of states [T, p, Y] (n, 2 + n_species)."""
+    return state[:, 0], state[:, 1], state[:, 2:]
+
+
+def _block(T, p, Y, dt, T_next, Y_next) -> Block:
     """A block whose source and sampler are still zero."""
-    return Block(T, p, Y, T_next, Y_next, np.zeros(len(T), "i4"), np.zeros(len(T), "u1"))
+    return Block(T, p, Y, dt, T_next, Y_next, np.zeros(len(T), "i4"), np.zeros(len(T), "u1"))
 
 
 # -- the stage -------------------------------------------------------------------------------------
@@ -284,11 +316,11 @@ def _block(T, p, Y, T_next, Y_next) -> Block:
 _sampler: Sampler  # one per worker process
 
 
-def _start_worker(file, settings, chemistry, dt, seed) -> None:
+def _start_worker(file, settings, chemistry, seed) -> None:
     global _sampler
     torch.set_num_threads(1)
     ct.suppress_thermo_warnings()
-    _sampler = Sampler(load_mechanism(file), settings, chemistry, dt, seed)
+    _sampler = Sampler(load_mechanism(file), settings, chemistry, seed)
 
 
 def _work(trajectory: Trajectory) -> tuple[Trajectory, Block | None, str]:
@@ -302,12 +334,9 @@ def _work(trajectory: Trajectory) -> tuple[Trajectory, Block | None, str]:
     return trajectory, None, error
 
 
-def provenance(
-    settings: SamplingSettings, chemistry: ChemistrySettings, dt: float, seed: int
-) -> dict:
+def provenance(settings: SamplingSettings, chemistry: ChemistrySettings, seed: int) -> dict:
     """All settings, besides the mechanism, that the rows of a state file depend on."""
     return {
-        "dt": dt,
         "rtol": chemistry.rtol,
         "atol": chemistry.atol,
         "seed": seed,
@@ -320,27 +349,26 @@ def sample(
     mechanism: Mechanism,
     settings: SamplingSettings,
     chemistry: ChemistrySettings,
-    dt: float,
     seed: int,
     workers: int,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> dict:
     """Write the state file `path` with `workers` processes, resuming an interrupted run.
 
-    dt [s]: the step of the labels. `on_progress(done, total)` is called with numbers of rows.
+    `on_progress(done, total)` is called with numbers of rows.
     Returns the trajectories that could not be computed, as text ("lost_trajectories"), and
     `StateTable.numbers`. Raises ValueError where the fuel is unknown, and StateFileError where a
     run with other settings was interrupted at this path.
     """
     settings = replace(settings, fuel=mechanism.resolve_fuel(settings.fuel))
     plan = plan_trajectories(settings, seed)
-    attributes = state_attributes(mechanism, provenance(settings, chemistry, dt, seed))
+    attributes = state_attributes(mechanism, provenance(settings, chemistry, seed))
     writer = StateWriter(path, attributes, [t.rows for t in plan], mechanism.n_species)
     done = writer.done()
     finished, total = sum(t.rows for t in plan if done[t.index]), sum(t.rows for t in plan)
     on_progress(finished, total)
     lost = []
-    with open_pool(workers, _start_worker, mechanism.file, settings, chemistry, dt, seed) as pool:
+    with open_pool(workers, _start_worker, mechanism.file, settings, chemistry, seed) as pool:
         waiting = {pool.submit(_work, t) for t in plan if not done[t.index]}
         try:
             for future in as_completed(waiting):
@@ -358,7 +386,7 @@ def sample(
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     writer.finish()
-    return {"lost_trajectories": lost, **open_states(path, mechanism, dt).numbers()}
+    return {"lost_trajectories": lost, **open_states(path, mechanism).numbers()}
 
 
 def _unlabelled(trajectory: Trajectory, mechanism: Mechanism, settings: SamplingSettings) -> Block:
@@ -369,9 +397,10 @@ def _unlabelled(trajectory: Trajectory, mechanism: Mechanism, settings: Sampling
         np.full(n, trajectory.T),
         np.full(n, trajectory.p),
         np.tile(Y, (n, 1)),
+        np.full(n, settings.dt[0]),
         missing[:, 0],
         missing,
     )
     block.source[:] = trajectory.index
-    block.sampler[:] = SAMPLERS.index(trajectory.kind)
+    block.sampler[:] = FLOW if trajectory.kind == "flow" else SAMPLERS.index(trajectory.kind)
     return block

@@ -19,7 +19,7 @@ from combred.chemistry.reactor import IntegrationError, Reactor
 from combred.config import ChemistrySettings, SamplingSettings, SegmentSettings
 from combred.dataset.sampling import LONGEST
 from combred.dataset.segments import Segments, offsets, write_segments
-from combred.dataset.states import StateTable
+from combred.dataset.states import FLAME, StateTable
 from combred.simulation.ignition import Case, history
 from combred.simulation.metrics import IGNITED
 from combred.workers import open_pool
@@ -33,7 +33,7 @@ class SegmentSampler:
     """Integrates trajectory segments; has all settings that they depend on.
 
     settings: of the segments; sampling: of the state file, whose mixture and ranges the ignitions
-    share; chemistry: CVODE's tolerances; dt [s]: the time step; each: segments of an ignition;
+    share, as they share the range of dt, log-uniform over the segments; chemistry: CVODE's tolerances; each: segments of an ignition;
     T0_min [K]: lowest initial temperature of the ignitions, if the range reaches that far;
     burnt_time [s]: time after ignition up to which segments begin; longest [s]: time after which an
     ignition is given up.
@@ -43,7 +43,6 @@ class SegmentSampler:
     settings: SegmentSettings
     sampling: SamplingSettings
     chemistry: ChemistrySettings
-    dt: float
     seed: int
     each: int = 120
     T0_min: float = 1250.0
@@ -55,14 +54,21 @@ class SegmentSampler:
         """The settings that the segments depend on, but for the mechanism."""
         chemistry = {"rtol": self.chemistry.rtol, "atol": self.chemistry.atol}
         segments = {**asdict(self.settings), "sampling": asdict(self.sampling)}
-        return {"dt": self.dt, **chemistry, "seed": self.seed, "segments": segments}
+        return {**chemistry, "seed": self.seed, "segments": segments}
 
-    def segments(self, case: Case, rng: np.random.Generator) -> np.ndarray:
-        """The segments of an ignition, (each, m, 2 + n_species); (0, m, 2 + n_species)
-        where the case does not ignite.
+    def steps(self, rng: np.random.Generator, n: int) -> np.ndarray:
+        """The time steps of n segments (n,) [s]."""
+        low, high = self.sampling.dt
+        return low * (high / low) ** rng.random(n) if high > low else np.full(n, low)
+
+    def segments(
+        self, case: Case, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The segments of an ignition, (each, m, 2 + n_species), and their time steps (each,) [s];
+        none where the case does not ignite.
 
         With tau, the time of the steepest rise of T: half of them begin at times uniform up to 1.05
-        tau, a quarter at times log-uniform from dt to `burnt_time` after ignition, a quarter at
+        tau, a quarter at times log-uniform from the least dt to `burnt_time` after ignition, a quarter at
         temperatures uniform between initial and highest T. Raises IntegrationError.
         """
         n = self.each
@@ -70,31 +76,37 @@ class SegmentSampler:
         reactor = Reactor(self.mechanism, self.chemistry.rtol, self.chemistry.atol)
         t, T = history(reactor, case, Y0, self.longest, self.burnt_time)
         if not T.max() > case.T0 + IGNITED:
-            return np.empty((0, len(offsets(self.settings.steps)), 2 + len(Y0)))
+            return np.empty((0, len(offsets(self.settings.steps)), 2 + len(Y0))), np.empty(0)
         tau = t[int(np.argmax(np.gradient(T, t)))]
         rise_T, rise_at = np.unique(np.maximum.accumulate(T), return_index=True)
         quarter = n // 4
-        low, high = np.log([self.dt, max(t[-1], 2 * self.dt)])
+        least = self.sampling.dt[0]
+        low, high = np.log([least, max(t[-1], 2 * least)])
         begin = [
             rng.uniform(0.0, 1.05 * tau, n - 2 * quarter),
             np.exp(rng.uniform(low, high, quarter)),
             np.interp(rng.uniform(rise_T[0], rise_T[-1], quarter), rise_T, t[rise_at]),
         ]
-        times = np.concatenate(begin)[:, None] + self.dt * np.array(offsets(self.settings.steps))
-        return self._states(reactor, case, Y0, times)
+        dt = self.steps(rng, n)
+        times = np.concatenate(begin)[:, None] + np.outer(dt, offsets(self.settings.steps))
+        return self._states(reactor, case, Y0, times), dt
 
-    def after(self, states: np.ndarray) -> np.ndarray:
+    def after(
+        self, states: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The segments (n, m, 2 + n_species) that begin 1 ns after the states [T, p, Y]
-        (n, 2 + n_species), NaN where CVODE fails; 1 ns is the first interval of `history`."""
+        (n, 2 + n_species), NaN where CVODE fails, and their time steps (n,) [s]; 1 ns is the first
+        interval of `history`."""
         reactor = Reactor(self.mechanism, self.chemistry.rtol, self.chemistry.atol)
-        times = 1e-9 + self.dt * np.array(offsets(self.settings.steps))
-        found = np.full((len(states), len(times), states.shape[1]), np.nan)
-        for segment, (T, p, *Y) in zip(found, states, strict=True):
+        dt = self.steps(rng, len(states))
+        times = 1e-9 + np.outer(dt, offsets(self.settings.steps))
+        found = np.full((len(states), times.shape[1], states.shape[1]), np.nan)
+        for i, (T, p, *Y) in enumerate(states):
             try:
-                segment[:] = self._states(reactor, Case(T, p, np.nan), np.array(Y), times)
+                found[i] = self._states(reactor, Case(T, p, np.nan), np.array(Y), times[i])
             except IntegrationError:
                 pass
-        return found
+        return found, dt
 
     def _states(
         self, reactor: Reactor, case: Case, Y0: np.ndarray, times: np.ndarray
@@ -126,8 +138,8 @@ class FlameStates:
     ) -> "FlameStates":
         """`count` exact flame states (or all of them) of a state file, drawn at random from the
         rows that are not `held_out` (n,)."""
-        which = table.exact & table.of_flames & ~held_out, count, seed
-        return cls(table.draw(*which), table.sources[table.drawn(*which)])
+        which = (table.samplers == FLAME) & ~held_out, count, seed
+        return cls(table.draw(*which).state(), table.sources[table.drawn(*which)])
 
 
 def plan_cases(sampler: SegmentSampler) -> list[Case]:
@@ -148,6 +160,7 @@ def plan_cases(sampler: SegmentSampler) -> list[Case]:
 # -- the stage -------------------------------------------------------------------------------------
 
 _worker: SegmentSampler  # one per process
+Found = tuple[np.ndarray, np.ndarray]  # segments and their time steps
 
 
 def _start_worker(file: str, *settings) -> None:
@@ -156,13 +169,14 @@ def _start_worker(file: str, *settings) -> None:
     _worker = SegmentSampler(load_mechanism(file), *settings)
 
 
-def _work(index: int, begin: Case | np.ndarray) -> tuple[int, np.ndarray | None]:
-    """The segments of task `index`, an ignition or a batch of flame states; None where an ignition
-    cannot be integrated."""
+def _work(index: int, begin: Case | np.ndarray) -> tuple[int, Found | None]:
+    """The segments of task `index`, an ignition or a batch of flame states, and their time steps;
+    None where an ignition cannot be integrated."""
+    rng = np.random.default_rng([_worker.seed, 7, index])
     if not isinstance(begin, Case):
-        return index, _worker.after(begin)
+        return index, _worker.after(begin, rng)
     try:
-        return index, _worker.segments(begin, np.random.default_rng([_worker.seed, 7, index]))
+        return index, _worker.segments(begin, rng)
     except IntegrationError:
         return index, None
 
@@ -188,24 +202,27 @@ def sample_segments(
     begins: list[Case | np.ndarray] = [*cases, *(batch for batch in batches if len(batch))]
     found = _integrate(w, begins, workers, on_progress)
     of_flames, found = found[len(cases) :], found[: len(cases)]
-    good = {i: states for i, states in enumerate(found) if states is not None and len(states)}
+    good = {i: states for i, states in enumerate(found) if states is not None and len(states[0])}
     if not good:
         raise ValueError(
             f"none of the {len(cases)} ignitions gave a segment: CVODE failed, or they do not "
             f"ignite within {w.longest} s. Choose hotter sampling.T0"
         )
-    trajectories = np.repeat(list(good), [len(states) for states in good.values()])
-    states = np.concatenate([*good.values(), *of_flames])
+    trajectories = np.repeat(list(good), [len(states) for states, _ in good.values()])
+    states = np.concatenate([states for states, _ in [*good.values(), *of_flames]])
+    dt = np.concatenate([dt for _, dt in [*good.values(), *of_flames]])
     trajectories = np.concatenate([trajectories, len(cases) + flames.sources]).astype("i4")
     finite = np.isfinite(states).all(axis=(1, 2))
-    segments = Segments(w.settings.steps, states[finite], trajectories[finite], w.provenance)
+    segments = Segments(
+        w.settings.steps, states[finite], dt[finite], trajectories[finite], w.provenance
+    )
     write_segments(path, segments, w.mechanism)
     return {
         "segments": len(segments.states),
         "flames": int(finite[len(states) - len(flames.states) :].sum()),
         "steps": w.settings.steps,
         "failed": sum(states is None for states in found),
-        "not_ignited": sum(states is not None and not len(states) for states in found),
+        "not_ignited": sum(states is not None and not len(states[0]) for states in found),
         "seconds": time.monotonic() - begun,
     }
 
@@ -215,11 +232,11 @@ def _integrate(
     begins: list[Case | np.ndarray],
     workers: int,
     on_progress: Callable[[int, int], None],
-) -> list[np.ndarray | None]:
+) -> list[Found | None]:
     """The segments of each task of `begins`, in order (`_work`), from `workers` processes."""
     w = sampler
     settings = [getattr(w, field.name) for field in fields(w) if field.name != "mechanism"]
-    found: list[np.ndarray | None] = [None] * len(begins)
+    found: list[Found | None] = [None] * len(begins)
     with open_pool(workers, _start_worker, w.mechanism.file, *settings) as pool:
         waiting = [pool.submit(_work, i, begin) for i, begin in enumerate(begins)]
         try:

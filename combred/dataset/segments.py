@@ -6,6 +6,7 @@ dt later, at constant pressure and enthalpy. The file segments.h5: schema, write
 
     T (n, m) [K]      p (n,) [Pa]      Y (n, m, n_species) [-]
     trajectory (n,)   index of the ignition or flame
+    dt (n,) [s]       time step of each segment
     offset (m,) [dt]  0, 1, 2, 4, ..., K
 """
 
@@ -20,8 +21,8 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.dataset.states import StateFileError, require_space, state_attributes
 
-FORMAT = 1
-UNITS = {"T": "K", "p": "Pa", "Y": "1", "trajectory": "1", "offset": "dt"}
+FORMAT = 2  # 1: of combred 0.2, with one dt for all segments
+UNITS = {"T": "K", "p": "Pa", "Y": "1", "trajectory": "1", "dt": "s", "offset": "dt"}
 
 
 def offsets(steps: int) -> list[int]:
@@ -34,13 +35,15 @@ def offsets(steps: int) -> list[int]:
 class Segments:
     """Trajectory segments, in memory.
 
-    steps: K; states (n, m, 2 + n_species): [T, p, Y] at the m `offsets` of K; trajectories (n,):
+    steps: K; states (n, m, 2 + n_species): [T, p, Y] at the m `offsets` of K; dt (n,) [s];
+    trajectories (n,):
     the index of an ignition in the plan of segments, or, of a flame, the number of these ignitions
     plus the flame's source in the state file; provenance: the settings they were made with.
     """
 
     steps: int
     states: np.ndarray
+    dt: np.ndarray
     trajectories: np.ndarray
     provenance: dict
 
@@ -57,6 +60,7 @@ def write_segments(path: Path, segments: Segments, mechanism: Mechanism) -> None
         "p": states[:, 0, 1],
         "Y": states[:, :, 2:],
         "trajectory": segments.trajectories,
+        "dt": segments.dt,
         "offset": np.array(offsets(segments.steps), "i4"),
     }
     new = path.with_suffix(".new")
@@ -70,9 +74,8 @@ def write_segments(path: Path, segments: Segments, mechanism: Mechanism) -> None
     os.replace(new, path)
 
 
-def open_segments(path: Path, mechanism: Mechanism, dt: float) -> Segments:
-    """Read a segment file, and check that it is complete and was made for this mechanism and this
-    dt [s].
+def open_segments(path: Path, mechanism: Mechanism) -> Segments:
+    """Read a segment file, and check that it is complete and was made for this mechanism.
 
     Raises FileNotFoundError, or StateFileError (a ValueError), with the remedy.
     """
@@ -96,11 +99,6 @@ def open_segments(path: Path, mechanism: Mechanism, dt: float) -> Segments:
             f"(sha256 {str(attributes['mechanism_sha256'])[:12]}), but this run has the mechanism "
             f"{mechanism.name} ({mechanism.sha256[:12]}). " + mechanism.mend_mismatch(made_by)
         )
-    if float(attributes["dt"]) != dt:
-        raise StateFileError(
-            f"{path} has steps of dt = {float(attributes['dt'])} s, but this run has dt = {dt} s. "
-            f"Give dt={float(attributes['dt'])}, or another run=NAME."
-        )
     T, Y = columns["T"][..., None], columns["Y"]
     p = np.broadcast_to(columns["p"][:, None, None], T.shape)
     states = np.concatenate([T, p, Y], axis=2)
@@ -112,6 +110,6 @@ def open_segments(path: Path, mechanism: Mechanism, dt: float) -> Segments:
     if not np.isfinite(states).all():
         bad = int((~np.isfinite(states)).sum())
         raise StateFileError(f"{path} has {bad} values that are not finite. {again}")
-    plain = {name: attributes[name].item() for name in ("dt", "rtol", "atol", "seed")}
+    plain = {name: attributes[name].item() for name in ("rtol", "atol", "seed")}
     provenance = {**plain, "segments": json.loads(attributes["segments"])}
-    return Segments(steps, states, columns["trajectory"], provenance)
+    return Segments(steps, states, columns["dt"], columns["trajectory"], provenance)

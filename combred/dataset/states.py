@@ -1,9 +1,10 @@
-"""The state file: states and, as their labels, CVODE's states dt later. Schema, writer and reader.
+"""The state file: states, each with a time step dt, and, as their labels, CVODE's states dt later.
+Schema, writer and reader.
 
 Takes the blocks of `combred.dataset.sampling`; gives a `StateTable`, which the transform and
 training read in chunks. The datasets of the HDF5 file are
 
-    T, T_next (n,) [K]      p (n,) [Pa]      Y, Y_next (n, n_species) [-]
+    T, T_next (n,) [K]      p (n,) [Pa]      Y, Y_next (n, n_species) [-]      dt (n,) [s]
     source (n,)             index of the trajectory
     sampler (n,)            kind of state: index into the attribute `samplers`
     failed (m, 2 + n_species)   T, p, Y of the states that CVODE could not integrate
@@ -21,8 +22,17 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 
-FORMAT = 2  # 1: of combred 0.1, whose settings have other names
-UNITS = {"T": "K", "p": "Pa", "Y": "1", "T_next": "K", "Y_next": "1", "source": "1", "sampler": "1"}
+FORMAT = 3  # 1 and 2: of combred 0.1 and 0.2, with one dt for all rows
+UNITS = {
+    "T": "K",
+    "p": "Pa",
+    "Y": "1",
+    "dt": "s",
+    "T_next": "K",
+    "Y_next": "1",
+    "source": "1",
+    "sampler": "1",
+}
 SAMPLERS = (
     "ignition",
     "ignition perturbed",
@@ -30,9 +40,14 @@ SAMPLERS = (
     "flame",
     "flame perturbed",
     "flame relaxed",
+    "flow ignition",
+    "flow mixture",
+    "flow stirred",
 )
-FLAME = SAMPLERS.index("flame")  # exact states of flames; this sampler and later ones are of flames
-EXACT = SAMPLERS.index("ignition"), FLAME
+FLAME = SAMPLERS.index("flame")  # exact states of flames; those of `FLAMES` are of flames
+USUAL = SAMPLERS.index("ignition"), FLAME, SAMPLERS.index("flow ignition")
+FLAMES = range(FLAME, FLAME + 3)
+FLOW = SAMPLERS.index("flow ignition")  # this sampler and later ones are of `flow_states`
 CHUNK = 16_384  # rows
 
 
@@ -44,11 +59,12 @@ class StateFileError(ValueError):
 @dataclass
 class Block:
     """Rows of a state file, in memory: T, T_next (n,) [K], p (n,) [Pa], Y, Y_next (n, n_species),
-    source and sampler (n,). T_next and Y_next are NaN where CVODE failed."""
+    dt (n,) [s], source and sampler (n,). T_next and Y_next are NaN where CVODE failed."""
 
     T: np.ndarray
     p: np.ndarray
     Y: np.ndarray
+    dt: np.ndarray
     T_next: np.ndarray
     Y_next: np.ndarray
     source: np.ndarray
@@ -81,7 +97,7 @@ class Block:
 
 
 def state_attributes(mechanism: Mechanism, provenance: dict) -> dict:
-    """The attributes of a state file. `provenance` has dt and the other settings that the rows were
+    """The attributes of a state file. `provenance` has the settings that the rows were
     made with (`sampling.provenance`); a dict in it is stored as JSON text."""
     import cantera
 
@@ -122,7 +138,7 @@ class StateWriter:
     def _allocate(self, n_species: int) -> None:
         new = self.partial.with_suffix(".new")
         # Twice the size: the working file and the final one exist together for a while.
-        require_space(self.path.parent, 2 * 8 * int(self._starts[-1]) * (5 + 2 * n_species))
+        require_space(self.path.parent, 2 * 8 * int(self._starts[-1]) * (6 + 2 * n_species))
         rows = int(self._starts[-1])
         with h5py.File(new, "w") as file:
             for name, (shape, dtype) in _layout(rows, n_species).items():
@@ -240,6 +256,7 @@ def _layout(rows: int, n_species: int) -> dict[str, tuple[tuple[int, ...], str]]
         "T": (scalar, "f8"),
         "p": (scalar, "f8"),
         "Y": (species, "f8"),
+        "dt": (scalar, "f8"),
         "T_next": (scalar, "f8"),
         "Y_next": (species, "f8"),
         "source": (scalar, "i4"),
@@ -251,14 +268,13 @@ def _layout(rows: int, n_species: int) -> dict[str, tuple[tuple[int, ...], str]]
 class StateTable:
     """A finished state file, opened for reading by `open_states`.
 
-    rows: number n of rows; dt [s]; attributes: those of the file; sources (n,): index of each row's
+    rows: number n of rows; attributes: those of the file; sources (n,): index of each row's
     trajectory; samplers (n,): kind of each row's state, an index into `SAMPLERS`. The states
     themselves stay on disk and are read in chunks.
     """
 
     path: Path
     rows: int
-    dt: float
     attributes: dict
     sources: np.ndarray = field(repr=False)
     samplers: np.ndarray = field(repr=False)
@@ -269,18 +285,19 @@ class StateTable:
         were not made by `sampling`."""
         if "sampling" not in self.attributes:
             return None
-        plain = {name: self.attributes[name].item() for name in ("dt", "rtol", "atol", "seed")}
+        plain = {name: self.attributes[name].item() for name in ("rtol", "atol", "seed")}
         return {**plain, "sampling": json.loads(self.attributes["sampling"])}
 
     @property
-    def exact(self) -> np.ndarray:
-        """(n,) bool: states of an ignition or a flame itself, neither perturbed nor relaxed."""
-        return np.isin(self.samplers, EXACT)
+    def usual(self) -> np.ndarray:
+        """(n,) bool: states of ignitions and flames themselves, neither mixed, perturbed nor
+        relaxed."""
+        return np.isin(self.samplers, USUAL)
 
     @property
     def of_flames(self) -> np.ndarray:
-        """(n,) bool: states of flames; the others are of ignitions."""
-        return self.samplers >= FLAME
+        """(n,) bool: states of flames."""
+        return np.isin(self.samplers, FLAMES)
 
     def numbers(self) -> dict:
         """Numbers of rows, of failed rows, and of rows of each sampler."""
@@ -292,7 +309,7 @@ class StateTable:
 
     def read(self, start: int, stop: int) -> Block:
         """The rows [start, stop). Raises StateFileError where the file is damaged, or where a value
-        is not physical: not finite, T or p <= 0, Y < -1e-9."""
+        is not physical: not finite, T, p or dt <= 0, Y < -1e-9."""
         try:
             with h5py.File(self.path, "r") as file:
                 block = Block(**{name: file[name][start:stop] for name in UNITS})
@@ -305,7 +322,7 @@ class StateTable:
             bad = ~np.isfinite(column)
             if name.startswith("Y"):
                 bad |= column < -1e-9
-            elif name[0] in "Tp":
+            elif name[0] in "Tpd":
                 bad |= column <= 0
             if bad.any():
                 row = start + int(np.argwhere(bad)[0, 0])
@@ -333,10 +350,9 @@ class StateTable:
         drawn[rng.choice(rows, min(count, len(rows)), replace=False)] = True
         return drawn
 
-    def draw(self, keep: np.ndarray, count: int, seed: int) -> np.ndarray:
-        """The states [T, p, Y] of the rows of `drawn`, (count, 2 + n_species), in row order."""
-        blocks = [self.read(0, 0), *self.chunks(keep=self.drawn(keep, count, seed))]
-        return np.concatenate([block.state() for block in blocks])
+    def draw(self, keep: np.ndarray, count: int, seed: int) -> Block:
+        """The rows of `drawn`, in order."""
+        return Block.join([self.read(0, 0), *self.chunks(keep=self.drawn(keep, count, seed))])
 
     def held_out(self, fraction: float, seed: int) -> np.ndarray:
         """(n,) bool: the rows of the trajectories that are not trained on but used for the
@@ -357,9 +373,8 @@ class StateTable:
         return np.isin(self.sources, chosen)
 
 
-def open_states(path: Path, mechanism: Mechanism, dt: float) -> StateTable:
-    """Open a state file, and check that it is complete and was made for this mechanism and this
-    dt [s].
+def open_states(path: Path, mechanism: Mechanism) -> StateTable:
+    """Open a state file, and check that it is complete and was made for this mechanism.
 
     Raises FileNotFoundError, or StateFileError (a ValueError), with the remedy.
     """
@@ -385,7 +400,8 @@ def open_states(path: Path, mechanism: Mechanism, dt: float) -> StateTable:
         raise StateFileError(
             f"{path} is an HDF5 file, but not a combred state file of format {FORMAT} (its "
             f"format: {attributes.get('format')}; datasets missing: {', '.join(missing) or 'none'})"
-            ". Format 1 is of combred 0.1: give run=NAME, and the states are made anew. States of "
+            ". Formats 1 and 2 are of combred 0.1 and 0.2, with one dt for all rows: give run=NAME, "
+            "and the states are made anew. States of "
             "your own follow the schema in combred/dataset/states.py."
         )
     if "rows" not in attributes:  # written last
@@ -404,9 +420,4 @@ def open_states(path: Path, mechanism: Mechanism, dt: float) -> StateTable:
             f"{mechanism.name} ({mechanism.sha256[:12]}). "
             + mechanism.mend_mismatch(str(attributes["mechanism"]))
         )
-    if float(attributes["dt"]) != dt:
-        raise StateFileError(
-            f"{path} was labelled with dt = {float(attributes['dt'])} s, but this run has "
-            f"dt = {dt} s. Give dt={float(attributes['dt'])}, or another run=NAME."
-        )
-    return StateTable(path, rows, float(attributes["dt"]), attributes, sources, samplers)
+    return StateTable(path, rows, attributes, sources, samplers)

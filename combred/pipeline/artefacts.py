@@ -22,14 +22,14 @@ from combred.validation.acceptance import AcceptanceCriteria
 def states(run: Run) -> Artefact:
     """states.h5: the labelled states."""
     s = run.settings
-    inputs = provenance(s.sampling, s.chemistry, s.dt, s.seed)
+    inputs = provenance(s.sampling, s.chemistry, s.seed)
     return Artefact(run.path("states.h5"), plain(inputs))
 
 
 def segment_sampler(run: Run) -> SegmentSampler:
     """The sampler of the trajectory segments, of which the trainings of this run use all."""
     s = run.settings
-    return SegmentSampler(run.mechanism, s.segments, s.sampling, s.chemistry, s.dt, s.seed)
+    return SegmentSampler(run.mechanism, s.segments, s.sampling, s.chemistry, s.seed)
 
 
 def segments(run: Run) -> Artefact:
@@ -107,4 +107,4 @@ def _by_cvode(run: Run) -> dict:
     """What every integration by CVODE depends on."""
     s = run.settings
     mixture = {"fuel": s.sampling.fuel, "oxidizer": s.sampling.oxidizer}
-    return {"chemistry": asdict(s.chemistry), "dt": s.dt, **mixture}
+    return {"chemistry": asdict(s.chemistry), "dt": s.validation.dt, **mixture}

@@ -72,7 +72,7 @@ def print_resolved(run: Run) -> None:
     console.print(f"[bold]combred[/] run {run.folder}, profile {s.profile}, stage {s.stage}")
     console.print(
         f"  {m.name}: {m.n_species} species, fuel {s.sampling.fuel}, oxidizer "
-        f"{s.sampling.oxidizer}, dt {s.dt:g} s, CVODE rtol {s.chemistry.rtol:g} "
+        f"{s.sampling.oxidizer}, dt {s.sampling.dt[0]:g} to {s.sampling.dt[1]:g} s, CVODE rtol {s.chemistry.rtol:g} "
         f"atol {s.chemistry.atol:g}"
     )
     console.print(

@@ -15,8 +15,8 @@ def starting_point(settings: Settings, mechanism: Mechanism) -> tuple[str, str]:
     """Name of the shipped model that can be stage 0 of a run with these settings, and ""; or "",
     and why there is none.
 
-    A model fits if it was trained for the same mechanism, dt, mixture and network, in a range that
-    covers the temperatures, pressures and equivalence ratios of the settings. No model fits
+    A model fits if it was trained for the same mechanism, mixture, kind of states and network, in a
+    range that covers the temperatures, pressures, equivalence ratios and dt of the settings. No model fits
     settings whose training or seed differ from the profile's: they ask for a training.
     """
     own = own_training(settings)
@@ -54,21 +54,20 @@ def _difference(settings: Settings, mechanism: Mechanism, card: dict) -> str:
     """The first property of a shipped model that does not fit the settings, "" if there is none."""
     if card["mechanism_sha256"] != mechanism.sha256:
         return f"another mechanism, {card['mechanism']}"
-    if card["dt"] != settings.dt:
-        return f"dt = {card['dt']:g} s"
     made = card["training"]
     for key, value in asdict(settings.network).items():
         if made["network"].get(key) != value:
             return f"network.{key} = {made['network'].get(key)}"
     asked, covered = asdict(settings.sampling), made["sampling"]
     asked["fuel"] = mechanism.resolve_fuel(asked["fuel"])
-    for key in ("fuel", "oxidizer"):
+    for key in ("fuel", "oxidizer", "sampler"):
         if asked[key] != covered[key]:
             return f"{key} {covered[key]}"
-    flames = ("flame_phi", "flame_T") if asked["flames"] else ()
+    premixed = asked["sampler"] == "premixed"
+    flames = ("flame_phi", "flame_T") if premixed and asked["flames"] else ()
     if flames and not covered["flames"]:
         return "no flames"
-    for key in ("T0", "p", "phi", *flames):
+    for key in ("T0", "p", "phi", "dt", *flames):
         least, most = min(covered[key]), max(covered[key])
         if min(asked[key]) < least or max(asked[key]) > most:
             return f"{key} from {least:g} to {most:g}"

@@ -196,10 +196,18 @@ def gaussian_inputs(transform: StateTransform, n: int = 4096, seed: int = 0) -> 
     generator = torch.Generator().manual_seed(seed)
     draws = torch.randn(n, len(values), generator=generator, dtype=torch.float64)
     x = (draws @ root.T).to(transform.mean.device)
-    if transform.qss is None:
+    if not transform.corrects_rates:
         return x.float()
     variables = transform.mean + x * transform.std
     Y = transform.boxcox.inverse(variables[:, 2:])
-    Tp = torch.maximum(variables[:, :2], transform.low[:2])
-    states = torch.cat([Tp, Y / Y.sum(dim=1, keepdim=True)], dim=1)
-    return transform.prepared(states, variables)[0]
+    T, ln_p = torch.maximum(variables[:, :2], transform.low[:2]).unbind(1)
+    states = torch.cat([torch.stack([T, ln_p.exp()], 1), Y / Y.sum(dim=1, keepdim=True)], dim=1)
+    return transform.inputs(states, random_steps(transform, n, seed))
+
+
+def random_steps(transform: StateTransform, n: int, seed: int) -> Tensor:
+    """n time steps (n,) [s], log-uniform in the transform's range."""
+    generator = torch.Generator().manual_seed(seed)
+    low, high = transform.dt_range.cpu()
+    drawn = low * (high / low) ** torch.rand(n, generator=generator, dtype=torch.float64)
+    return drawn.to(transform.dt_range.device)

@@ -23,7 +23,7 @@ from combred.reduction.arguments import (
     require_network,
     sizes_by_layer,
 )
-from combred.reduction.calibration import Calibration, gaussian_inputs
+from combred.reduction.calibration import Calibration, gaussian_inputs, random_steps
 from combred.reduction.compensation import resolve_compensation
 from combred.reduction.layer_search import find_layers
 from combred.reduction.layerwise import LayerwiseReducer, Reduced
@@ -125,7 +125,7 @@ def _reduce_surrogate(
         if states.dtype != torch.float64:
             raise ValueError(f"states are float64, these are {states.dtype}: give states.double()")
         surrogate.require_states(states)
-        inputs = transform.inputs(states)
+        inputs = transform.inputs(states, random_steps(transform, len(states), seed=0))
     found = reduce(surrogate.network, inputs[:1], calibration=inputs, **given)
     reduced = copy.deepcopy(surrogate)
     reduced.network = found.network

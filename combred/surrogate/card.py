@@ -1,13 +1,15 @@
-"""The card of a model: what a user of its file has to know, as plain JSON, format 2.
+"""The card of a model: what a user of its file has to know, as plain JSON, format 3.
 
 Takes a `Surrogate`, its measured accuracy and the settings it was made with; gives a dictionary
 that lies beside the model's file, and inside an exported one. Its keys:
 
     format, what, versions         of this schema; what the model computes; of combred and torch
-    mechanism, mechanism_sha256, species, molecular_weights, input, units, dtype, dt
+    mechanism, mechanism_sha256, species, molecular_weights, input, units, dtype
+    dt                             [smallest, largest] time step of training; longer ones are cut
+    tolerance                      of the step size control, if it has one
     methods                        of the exported file, with shapes
     range                          of T, p and every Y in training
-    network                        widths, weights, evaluations of the reaction rates
+    network                        widths, weights, whether it corrects reaction rates
     training                       how it was made: see `describe_training`
     accuracy                       errors in ignitions: see `describe_accuracy`
     trust                          how many steps of bad accuracy the error estimate detects, if
@@ -27,9 +29,11 @@ from combred.config import resolve
 from combred.records import read_json
 from combred.surrogate.surrogate import Surrogate
 
-FORMAT = 2
+FORMAT = 3
 ACCURACY = ("all_ignite", "delay_error", "worst_case", "burnt_T_error", "peak_errors")
-SAMPLING = ("fuel", "oxidizer", "T0", "p", "phi", "flames", "flame_phi", "flame_T")
+SAMPLING = (
+    "sampler", "fuel", "oxidizer", "T0", "p", "phi", "dt", "flames", "flame_phi", "flame_T",
+)  # fmt: skip
 NETWORK = ("hidden", "scales", "kinetics")
 UNITS = {"T": "K", "p": "Pa", "Y": "1", "dt": "s", "source": "1/s", "molecular_weights": "kg/kmol"}
 
@@ -56,13 +60,14 @@ def make_card(
         "input": ["T", "p", *(f"Y_{name}" for name in names)],
         "units": dict(UNITS),
         "dtype": "float64",
-        "dt": surrogate.dt,
+        "dt": list(surrogate.dt_range),
+        **({"tolerance": surrogate.TOLERANCE} if surrogate.corrects_rates else {}),
         "methods": _methods(surrogate),
         "range": _training_range(surrogate, names),
         "network": {
             "widths": surrogate.network.widths,
             "weights": surrogate.network.n_weights,
-            "kinetics": surrogate.transform.evaluations,
+            "kinetics": surrogate.corrects_rates,
         },
         "training": training,
         "accuracy": accuracy,
@@ -76,21 +81,19 @@ def make_card(
 
 
 def _methods(surrogate: Surrogate) -> dict[str, str]:
-    """The methods of the exported file, all of states (n, 2 + n_species) and, but one, of the time
-    step dt (n,) [s] of each; both are float64."""
-    share, floor_Y, floor_T = surrogate.SHARE, surrogate.FLOOR_Y, surrogate.FLOOR_T
-    infinite = "a state that is not valid (finite, Y >= 0, sum Y = 1)"
+    """The methods of the exported file, all of states (n, 2 + n_species), float64, and time steps
+    dt (n,) [s], float64."""
+    infinite = "a state that is not valid (finite, T and p positive, Y >= 0, sum Y = 1)"
     if not surrogate.corrects_rates:
         infinite += ", or not in_training_range"
     return {
-        "forward(state, dt)": "(n, 2 + n_species) [T, p, Y], (n,) dt -> [T, p, Y] dt later",
+        "forward(state, dt)": "(n, 2 + n_species) [T, p, Y] -> the same, dt later",
+        "next_state_and_error(state, dt)": "the same, and an error estimate over the tolerance (n,)"
+        f": above 1 where the tolerance was not reached, infinite for {infinite}",
+        "integrate(state, dt, tolerance)": "the same with another tolerance, and the number of "
+        "evaluations of the network of each state (n,), int64",
+        "trust(state, dt)": "(n,) bool: the error estimate is at most 1",
         "source(state, dt)": "(n, n_species) mean dY/dt over dt",
-        "trust(state, dt)": "(n,) bool: closure_error(state, dt) <= 1",
-        "closure_error(state, dt)": "(n,) error estimate: the correction by the closure (elements, "
-        f"enthalpy) over its tolerance, the larger of Y over {share:g} of the step's change of Y "
-        f"+ {floor_Y:g} and T over {share:g} of its change + {floor_T:g} K; infinity for "
-        f"{infinite}",
-        "next_state_and_error(state, dt)": "forward and closure_error, at the cost of forward",
         "in_training_range(state)": "(n,) bool: the state is like those of the training",
     }
 
@@ -103,7 +106,8 @@ def _training_range(surrogate: Surrogate, names: list[str]) -> dict:
         Y = inverse(v[2:])
         # A mass fraction at the floor means an absent species.
         Y = torch.where(Y <= 1.001 * transform.boxcox.floor, 0.0, Y)
-        ends.append([*v[:2].tolist(), *Y.tolist()])
+        p = torch.exp(v[1]) if surrogate.corrects_rates else v[1]
+        ends.append([float(v[0]), float(p), *Y.tolist()])
     T, p, *Y = (list(pair) for pair in zip(*ends, strict=True))
     return {"T": T, "p": p, "Y": dict(zip(names, Y, strict=True))}
 
@@ -185,7 +189,8 @@ def _written(value) -> str:
 
 
 def read_card(path: Path) -> dict:
-    """A card on disk, in format 2; a card of format 1 is converted, without its command.
+    """A card on disk, in format 3; a card of format 1 or 2 is converted, one of format 1 without
+    its command.
 
     Raises FileNotFoundError if there is none, ValueError if it is damaged or of another format.
     """
@@ -196,11 +201,21 @@ def read_card(path: Path) -> dict:
     if card.get("format") == FORMAT:
         return card
     if card.get("format") == 1:
-        return _from_format_1(card)
+        card = _from_format_1(card)
+    if card.get("format") == 2:
+        return _from_format_2(card)
     raise ValueError(
         f"{path} is a card of format {card.get('format')!r}, and this version of combred reads "
-        f"formats 1 and {FORMAT}: update combred, or export the model again"
+        f"formats 1 to {FORMAT}: update combred, or export the model again"
     )
+
+
+def _from_format_2(card: dict) -> dict:
+    """Models had one dt, and were trained on premixed gas."""
+    steps = [card["dt"], card["dt"]]
+    training = dict(card["training"])
+    training["sampling"] = {**training["sampling"], "sampler": "premixed", "dt": steps}
+    return card | {"format": FORMAT, "dt": steps, "training": training}
 
 
 def _from_format_1(card: dict) -> dict:
@@ -213,7 +228,7 @@ def _from_format_1(card: dict) -> dict:
     for part, keys in (("sampling", SAMPLING), ("network", NETWORK)):
         known = settings.get(part, {})
         training[part] = {key: known[key] for key in keys if key in known}
-    new = card | {"format": FORMAT, "training": training}
+    new = card | {"format": 2, "training": training}
     if "limit_of_doubt" in new.get("trust", {}):
         trust = dict(new["trust"])
         trust["limit_of_closure_error"] = trust.pop("limit_of_doubt")

@@ -15,14 +15,15 @@ from combred.chemistry.mechanism import Mechanism
 from combred.records import write_bytes
 from combred.surrogate.network import Network
 from combred.surrogate.surrogate import Surrogate
-from combred.surrogate.transform import make_transform
+from combred.surrogate.correction import make_transform
 
 # Tensor names in files of earlier versions -> names now.
 RENAMED = {
     "precision": "inverse_covariance",
     "farthest": "max_mahalanobis",
-    "transform.foretold_": "transform.qss_",
-    "transform.foretold.": "transform.qss.",
+    "thermo.": "closure.thermo.",
+    "projection.": "closure.projection.",
+    "inert": "closure.inert",
 }
 
 
@@ -39,12 +40,11 @@ def save_surrogate(
         "mechanism": mechanism.name,
         "mechanism_sha256": mechanism.sha256,
         "species": list(mechanism.species_names),
-        "dt": surrogate.dt,
         "widths": surrogate.network.widths,
         "boxcox": boxcox.lam,
         "floor": boxcox.floor,
         "power": surrogate.transform.power,
-        "kinetics": surrogate.transform.evaluations,
+        "kinetics": surrogate.corrects_rates,
     }
     tensors = {k: v.detach().cpu().contiguous() for k, v in surrogate.state_dict().items()}
     if half:
@@ -67,15 +67,22 @@ def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:
             f"{mechanism.name} ({mechanism.sha256[:12]}). "
             + mechanism.mend_mismatch(identity["mechanism"])
         )
+    if identity.get("kinetics") and "dt" in identity:
+        raise ValueError(
+            f"{path} is a network of combred 0.2 that corrects reaction rates over one fixed dt; "
+            "its successors take any dt. Take one of combred.models(), or train one: "
+            "`python -m combred.pipeline start=scratch run=NAME`"
+        )
     transform = make_transform(
         mechanism,
-        identity["dt"],
         identity["boxcox"],
         identity["floor"],
         identity["power"],
-        identity.get("kinetics", 0),  # absent from files of the first version
+        bool(identity["kinetics"]) if "kinetics" in identity else False,
     )
-    surrogate = Surrogate(mechanism, identity["dt"], transform, Network(identity["widths"]))
+    if "dt" in identity:  # of combred 0.2 and before, where it was no tensor
+        tensors["transform.dt_range"] = torch.full((2,), identity["dt"], dtype=torch.float64)
+    surrogate = Surrogate(mechanism, transform, Network(identity["widths"]))
     surrogate.load_state_dict(tensors)
     return surrogate.eval()
 

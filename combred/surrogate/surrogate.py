@@ -1,9 +1,10 @@
-"""The surrogate: maps a thermochemical state to the state one time step later.
+"""The surrogate: maps a thermochemical state to the state a time step dt later.
 
-Takes [T, p, Y] and the time step dt in SI units, float64; gives [T, p, Y] after dt. Its parts, in
+Takes [T, p, Y] and dt in SI units, float64; gives [T, p, Y] after dt. One step has these parts, in
 this order: the transform of the state, the network, the inverse transform of the change, and the
-closure, which conserves elements, mass and enthalpy. The network computes in float32, all else in
-float64. T, p and Y are transformed here and nowhere else.
+closure, which conserves elements, mass and enthalpy. A step whose error estimate exceeds the
+tolerance is cut into smaller ones. The network computes in float32, all else in float64. T, p and Y
+are transformed here and nowhere else.
 """
 
 from collections.abc import Iterable
@@ -13,86 +14,196 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from combred.chemistry.element_projection import ElementProjection
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.thermo import Thermo
 from combred.surrogate.advance import StateFunction
+from combred.surrogate.closure import Closure
 from combred.surrogate.network import Network
 from combred.surrogate.training_range import damped_inverse, range_of_states, squared_distance
 from combred.surrogate.transform import StateTransform
 
 
 class Surrogate(nn.Module):
-    """Chemistry over a time step at constant pressure and enthalpy, in place of CVODE.
+    """Chemistry over any time step at constant pressure and enthalpy, in place of CVODE.
 
-    Every method takes the time step of each state, dt (n,) [s], float64. A network knows one value
-    alone, `dt` [s]: `dt_range` [s], the smallest and the largest that it takes, is (dt, dt).
-
-    The closure follows the network: inert species are copied, the mass fractions are projected
-    onto the elements of the initial state with Y >= 0 and sum Y = 1, and T follows from constant
-    enthalpy. The size of this correction is an error estimate (`closure_error`): a prediction
-    that violates conservation is wrong by about that amount.
+    A network that corrects a quasi-steady-state step (`CorrectionTransform`) takes any dt: the
+    error of each step is estimated, and a step is made smaller, for each state alone, until the
+    estimate is within the tolerance (`integrate`). A network of the state alone
+    (`StateTransform`) has one dt, and is trusted only inside its training range.
 
     Raises ValueError if the network's widths do not fit the transform and the mechanism.
     """
 
-    # Tolerance on the closure's correction: a share of the step's own change, plus a floor.
-    # Chosen and measured with benchmarks/trust.py.
-    SHARE: Final[float] = 0.07
-    FLOOR_Y: Final[float] = 7e-5
-    FLOOR_T: Final[float] = 0.7  # K
+    __jit_unused_properties__ = ["dt_range"]
 
-    def __init__(
-        self, mechanism: Mechanism, dt: float, transform: StateTransform, network: Network
-    ):
+    # The default tolerance: the largest error of a step, over the step's change (`step`).
+    TOLERANCE: Final[float] = 0.03
+    # Added to the change that an error is relative to. Chosen and measured with
+    # benchmarks/work_precision.py.
+    FLOOR: Final[float] = 0.03  # of [T, F(Y)] over its scale, root mean square
+    FLOOR_Y: Final[float] = 1e-3
+    FLOOR_T: Final[float] = 10.0  # K
+    CLOSURE_SHARE: Final[float] = 0.4  # of the closure's correction, counted as error
+    # Of the step size control: smallest step, safety factor, limits of the change of a step.
+    SMALLEST: Final[float] = 1.0 / 1024  # of dt, or of the largest step in training
+    SAFETY: Final[float] = 0.9
+    SHRINK: Final[float] = 0.2
+    GROW: Final[float] = 4.0
+
+    def __init__(self, mechanism: Mechanism, transform: StateTransform, network: Network):
         super().__init__()
         n = 2 + mechanism.n_species
-        if network.widths[0] != transform.n_inputs or network.widths[-1] != n:
+        widths = [network.widths[0], network.widths[-1]]
+        if widths != [transform.n_inputs, transform.n_outputs]:
             raise ValueError(
-                f"a network for {mechanism.name} maps {transform.n_inputs} inputs to the change of "
-                f"{n} variables (T, p, {n - 2} species); this one has widths {network.widths}"
+                f"a network for {mechanism.name} maps {transform.n_inputs} inputs to "
+                f"{transform.n_outputs} outputs, of the change of {n} variables (T, p, {n - 2} "
+                f"species); this one has widths {network.widths}"
             )
-        self.dt, self.n = dt, n
-        self.dt_range = (dt, dt)
+        self.n = n
         self.species = list(mechanism.species_names)  # read by those who load the exported file
         self.transform = transform
-        self.corrects_rates: bool = transform.evaluations > 0
+        self.corrects_rates: bool = transform.corrects_rates
         self.network = network
-        self.thermo = Thermo(mechanism)
-        self.projection = ElementProjection(mechanism)
-        self.register_buffer("inert", torch.tensor(mechanism.inert))
+        self.closure = Closure(mechanism)
         # Of the training states' features; the largest distance is squared, see `training_range`.
         self.register_buffer("inverse_covariance", torch.zeros(n, n, dtype=torch.float64))
         self.register_buffer("max_mahalanobis", torch.tensor(torch.inf, dtype=torch.float64))
 
+    @property
+    def dt_range(self) -> tuple[float, float]:
+        """The smallest and the largest dt [s] of one step in training; equal for a network of the
+        state alone, which takes no other."""
+        low, high = self.transform.dt_range.tolist()
+        return low, high
+
     def forward(self, state: Tensor, dt: Tensor) -> Tensor:
         """The states dt (n,) [s] later, (n, 2 + n_species), of states [T, p, Y] (n, 2 + n_species)
-        [K, Pa, -], both float64. Raises ValueError for another shape or type, and for a time step
-        that the network does not know."""
-        return self.next_state_and_closure(state, dt)[0]
+        [K, Pa, -], both float64, within the default tolerance. Raises ValueError as `integrate`."""
+        return self.integrate(state, dt, self.TOLERANCE)[0]
 
-    def next_state_and_closure(self, state: Tensor, dt: Tensor) -> tuple[Tensor, Tensor]:
-        """The states dt (n,) [s] later, and the closure's correction of each over its tolerance
-        (n,); infinity where no small correction conserves the elements. See `closure_error`, which
-        is also infinite for invalid states."""
+    @torch.jit.export
+    def next_state_and_error(self, state: Tensor, dt: Tensor) -> tuple[Tensor, Tensor]:
+        """The states dt (n,) [s] later, as `forward` gives them, and the error estimate of each
+        (n,), over the default tolerance (`integrate`)."""
+        later, error, _ = self.integrate(state, dt, self.TOLERANCE)
+        return later, error
+
+    @torch.jit.export
+    def trust(self, state: Tensor, dt: Tensor) -> Tensor:
+        """(n,) bool: whether dt (n,) [s] can be taken within the default tolerance."""
+        return self.next_state_and_error(state, dt)[1] <= 1.0
+
+    @torch.jit.export
+    def source(self, state: Tensor, dt: Tensor) -> Tensor:
+        """Mean rate of change of Y over dt (n,) [s], (n, n_species) [1/s]."""
+        return (self.forward(state, dt)[:, 2:] - self.normalized(state[:, 2:])) / dt[:, None]
+
+    @torch.jit.export
+    def integrate(
+        self, state: Tensor, dt: Tensor, tolerance: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """States dt later within a tolerance, in as many steps as each needs.
+
+        state (n, 2 + n_species): [T, p, Y], float64; dt (n,) [s], float64, positive; tolerance:
+        bound of the error estimate of every step (`step`), for example 0.03. The size of the next
+        step follows from the estimate of the last, which is proportional to its square.
+
+        Returns the states (n, 2 + n_species); the largest error estimate of a step of each, over
+        the tolerance (n,), which exceeds 1 where the smallest step, dt / 1024, is not small enough,
+        and is infinite for a state that is not valid; and the number of evaluations of the network for
+        each state (n,), int64. Raises ValueError for other shapes and types, for dt that is not
+        positive and finite, and, if the network is of the state alone, for any dt but its own.
+        """
         self.require_states(state)
         self.require_steps(dt, len(state))
+        valid = self.is_valid_state(state)
+        high = 1.01 * self.transform.dt_range[1]  # the largest of a random sample
+        if not self.corrects_rates:
+            later, error = self.step(state, dt)
+            error = torch.where(self.in_training_range(state), error, torch.inf)
+            return later, error / tolerance, torch.ones_like(dt, dtype=torch.int64)
+        h = dt / torch.ceil(dt / high)
+        smallest = self.SMALLEST * torch.minimum(dt, high)
+        later, estimate = self.step(state, h)
+        error = torch.where(valid, estimate / tolerance, torch.inf)
+        steps = torch.ones_like(dt, dtype=torch.int64)
+        # Those that need more steps are gathered; the others wait for nobody.
+        rows = (((error > 1.0) | (h < dt)) & valid).nonzero()[:, 0]
+        x, after = state.index_select(0, rows), later.index_select(0, rows)
+        h, last = h.index_select(0, rows), error.index_select(0, rows)
+        left, worst = dt.index_select(0, rows), torch.zeros_like(last)
+        while rows.numel() > 0:
+            least = smallest.index_select(0, rows)
+            tried = h <= 1.001 * least
+            accepted = (last <= 1.0) | tried
+            x = torch.where(accepted[:, None], after, x)
+            worst = torch.where(accepted, torch.maximum(worst, last), worst)
+            left = torch.where(accepted, left - h, left)
+            ended = (left <= 1e-6 * dt.index_select(0, rows)) | (tried & ~torch.isfinite(last))
+            factor = (self.SAFETY * last.clamp(min=1e-9).rsqrt()).clamp(self.SHRINK, self.GROW)
+            factor = torch.where(accepted, factor.clamp(min=1.0), factor.clamp(max=0.7))
+            h = torch.minimum(torch.maximum(h * factor, least), high)
+            here = ended.nonzero()[:, 0]
+            if here.numel() > 0:
+                done = rows.index_select(0, here)
+                later = later.index_copy(0, done, x.index_select(0, here))
+                error = error.index_copy(0, done, worst.index_select(0, here))
+                more = (~ended).nonzero()[:, 0]
+                rows, x = rows.index_select(0, more), x.index_select(0, more)
+                h, left = h.index_select(0, more), left.index_select(0, more)
+                worst = worst.index_select(0, more)
+            if rows.numel() > 0:
+                h = left / torch.ceil(left / h - 1e-9)
+                after, last = self.step(x, h)
+                last = last / tolerance
+                steps = steps.index_add(0, rows, torch.ones_like(rows))
+        return later, error, steps
+
+    def step(self, state: Tensor, dt: Tensor) -> tuple[Tensor, Tensor]:
+        """One step, whatever its error: the states dt (n,) [s] later, (n, 2 + n_species), and the
+        error estimate of each relative to its change (n,) [-].
+
+        The estimate is the largest of these, with v = [T, ln p, F(Y)] and rms the root mean square
+        over the variables:
+
+            E / (rms(dv / scale) + 0.03)            E = M 10^e, the network's estimate of its error
+            0.4 |Y_next - Y_raw| / (|dY| + 1e-3)    the closure's correction, largest component
+            0.4 |T_next - T_raw| / (|dT| + 10 K)
+
+        For a network of the state alone the closure's correction alone counts, over 7 % of the
+        change plus 7e-5 in Y and 0.7 K in T; there the estimate is the default tolerance times this
+        ratio. Infinite where no small correction conserves elements and enthalpy.
+        """
         Y = self.normalized(state[:, 2:])
         T, p = state[:, 0], state[:, 1]
         state = torch.cat([state[:, :2], Y], dim=1)
         variables = self.transform.variables(state)
-        change = self.predicted_change(state, variables)
+        change, estimate = self.predicted_change(state, variables, dt)
+        T_raw = T + change[:, 0]
         Y_raw = self.transform.boxcox.inverse(variables[:, 2:] + change[:, 2:])
-        Y_next, conserves = self.conserving(Y_raw, Y)
-        h = self.thermo.enthalpy(T, Y)
-        T_next = self.thermo.temperature(h, Y_next, T + change[:, 0])
+        T_next, Y_next, conserves = self.closure(T, Y, T_raw, Y_raw)
         later = torch.cat([T_next[:, None], p[:, None], Y_next], dim=1)
-        correction_Y = (Y_next - Y_raw).abs().amax(dim=1)
-        correction_T = (T_next - T - change[:, 0]).abs()
-        tolerance_Y = self.SHARE * (Y_next - Y).abs().amax(dim=1) + self.FLOOR_Y
-        tolerance_T = self.SHARE * (T_next - T).abs() + self.FLOOR_T
-        error = torch.maximum(correction_Y / tolerance_Y, correction_T / tolerance_T)
-        return later, torch.where(conserves, error, torch.inf)
+        moved_Y, moved_T = (Y_next - Y_raw).abs().amax(dim=1), (T_next - T_raw).abs()
+        dY, dT = (Y_next - Y).abs().amax(dim=1), (T_next - T).abs()
+        if self.corrects_rates:
+            dv = (change / self.transform.scale).square().mean(dim=1).sqrt()
+            error = estimate / (dv + self.FLOOR)
+            error = torch.maximum(error, self.CLOSURE_SHARE * moved_Y / (dY + self.FLOOR_Y))
+            error = torch.maximum(error, self.CLOSURE_SHARE * moved_T / (dT + self.FLOOR_T))
+        else:
+            ratio = torch.maximum(moved_Y / (0.07 * dY + 7e-5), moved_T / (0.07 * dT + 0.7))
+            error = self.TOLERANCE * ratio
+        return later, torch.where(conserves & torch.isfinite(error), error, torch.inf)
+
+    def predicted_change(
+        self, state: Tensor, variables: Tensor, dt: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """The prediction of the change of `variables` over dt (n,) [s], (n, 2 + n_species), before
+        the closure, and the network's estimate of its error, over `scale` (n,)."""
+        x, base, size = self.transform.prepared(state, variables, dt)
+        answer = self.network(x).to(torch.float64)
+        correction, estimate = self.transform.correction(answer, size)
+        return base + correction, estimate
 
     def require_states(self, state: Tensor) -> None:
         """ValueError unless `state` is float64 of shape (n, 2 + n_species)."""
@@ -103,7 +214,8 @@ class Surrogate(nn.Module):
             )
 
     def require_steps(self, dt: Tensor, n: int) -> None:
-        """ValueError unless `dt` is float64 of shape (n,) and equals `self.dt`, within 1e-9."""
+        """ValueError unless `dt` is float64 of shape (n,), positive and finite, and the network's
+        own where it has one alone (within 1e-9)."""
         if dt.dim() != 1 or dt.size(0) != n or dt.dtype != torch.float64:
             raise ValueError(
                 f"the time steps of {n} states are float64 of shape ({n},), in s; these have shape "
@@ -113,54 +225,34 @@ class Surrogate(nn.Module):
         if not torch.jit.is_scripting():
             if dt.is_cuda and torch.cuda.is_current_stream_capturing():
                 return
-        other = ~((dt - self.dt).abs() <= 1e-9 * self.dt)  # NaN is another
-        if bool(other.any()):
+        wrong = ~((dt > 0.0) & torch.isfinite(dt))
+        if bool(wrong.any()):
             raise ValueError(
-                f"this network advances by dt = {self.dt} s alone, and not by dt = "
-                f"{float(dt[other][0])} s: give its own time step, or train a network with this one"
+                f"time steps are positive and finite, in s; one of these is {float(dt[wrong][0])}"
             )
-
-    def predicted_change(self, state: Tensor, variables: Tensor) -> Tensor:
-        """The network's prediction of the change of [T, p, F(Y)] over `self.dt`,
-        (n, 2 + n_species), before the closure; `variables`: [T, p, F(Y)] of the states."""
-        x, qss_change = self.transform.prepared(state, variables)
-        return qss_change + self.transform.change(self.network(x).to(torch.float64))
-
-    def conserving(self, Y_raw: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
-        """Y_raw projected onto the element masses of Y, (n, n_species) both, and whether the
-        projection converged (n,).
-
-        Where it did not, the prediction is too far from conservation to be corrected, and the
-        composition stays at Y. States inside the training range do not come near this.
-        """
-        Y_closed = self.projection(Y_raw, Y)
-        conserves = self.projection.error(Y_closed, Y) < 1e-9
-        return torch.where(conserves[:, None], Y_closed, Y), conserves
+        if not self.corrects_rates:
+            own = self.transform.dt_range[0]
+            other = (dt - own).abs() > 1e-9 * own
+            if bool(other.any()):
+                raise ValueError(
+                    f"this network advances by dt = {float(own)} s alone, and not by dt = "
+                    f"{float(dt[other][0])} s: give its own time step, or take a network that "
+                    "corrects reaction rates, which takes any"
+                )
 
     @torch.jit.ignore
     def differentiable(self, state: Tensor, h: Tensor, dt: Tensor) -> Tensor:
-        """The values of `forward`, with a gradient that is cheap: for training over many steps.
+        """The values of one `step`, with a gradient that is cheap (`Closure.differentiable`): for
+        training over many steps.
 
         `state` (n, 2 + n_species): as for `forward`, with sum Y = 1 and Y >= 0; `h` (n,) [J/kg]:
-        its enthalpy, which stays constant over the steps, as the elements do; `dt` (n,) [s]. The
-        gradient does not pass through the iterations of the closure. It is that of their limit: for
-        Y the projection's linearization, for T constant enthalpy,
-        dT_next = -sum_k h_k dY_next_k / cp. Inert species do not change, nor does any species where
-        the projection fails: there dY_next = dY.
+        its enthalpy, which stays constant over the steps, as the elements do; `dt` (n,) [s].
         """
-        self.require_steps(dt, len(state))
         p, Y = state[:, 1], state[:, 2:]
         variables = self.transform.variables(state)
-        change = self.predicted_change(state, variables)
+        change = self.predicted_change(state, variables, dt)[0]
         Y_raw = self.transform.boxcox.inverse(variables[:, 2:] + change[:, 2:])
-        with torch.no_grad():
-            Y_closed, conserves = self.conserving(Y_raw, Y)
-            T = self.thermo.temperature(h, Y_closed, state[:, 0] + change[:, 0])
-            cp = self.thermo.cp(T, Y_closed)
-        moved = conserves[:, None] & ~self.inert
-        dY = self.projection.linearized(Y_raw.detach(), Y_closed, _gradient_of(Y_raw))
-        Y_next = Y_closed + torch.where(moved, dY, _gradient_of(Y))
-        T_next = T + _gradient_of(-self.thermo.enthalpy(T, Y_next) / cp)
+        T_next, Y_next = self.closure.differentiable(state[:, 0] + change[:, 0], Y_raw, Y, h)
         return torch.cat([T_next[:, None], p[:, None], Y_next], dim=1)
 
     def normalized(self, Y: Tensor) -> Tensor:
@@ -168,39 +260,6 @@ class Surrogate(nn.Module):
         errors in both."""
         Y = Y.clamp(min=0.0)
         return Y / Y.sum(dim=1, keepdim=True)
-
-    @torch.jit.export
-    def source(self, state: Tensor, dt: Tensor) -> Tensor:
-        """Mean rate of change of Y over dt (n,) [s], (n, n_species) [1/s]."""
-        return (self.forward(state, dt)[:, 2:] - self.normalized(state[:, 2:])) / dt[:, None]
-
-    @torch.jit.export
-    def trust(self, state: Tensor, dt: Tensor) -> Tensor:
-        """(n,) bool: whether the `closure_error` of the step dt (n,) [s] is at most 1."""
-        return self.closure_error(state, dt) <= 1.0
-
-    @torch.jit.export
-    def closure_error(self, state: Tensor, dt: Tensor) -> Tensor:
-        """Error estimate of a step dt (n,) [s], (n,) [-]: the closure's correction over its
-        tolerance. A step with at most 1 is trusted. It is the larger of
-
-            max_k |Y_next - Y_raw| / (0.07 max_k |Y_next - Y| + 7e-5)
-            |T_next - T_raw| / (0.07 |T_next - T| + 0.7 K)
-
-        with Y_raw, T_raw the network's prediction before the closure. Infinity for a state that is
-        not valid (`is_valid_state`) and, if the network does not correct the reaction rates, for a
-        state that is not `in_training_range`; a network that corrects a QSS prediction is also
-        trusted outside its range. Costs as much as `forward`; `next_state_and_error` gives both.
-        """
-        return self.next_state_and_error(state, dt)[1]
-
-    @torch.jit.export
-    def next_state_and_error(self, state: Tensor, dt: Tensor) -> tuple[Tensor, Tensor]:
-        """The states dt (n,) [s] later, as `forward` gives them, and the `closure_error` of each
-        (n,)."""
-        later, error = self.next_state_and_closure(state, dt)
-        known = self.is_valid_state(state) if self.corrects_rates else self.in_training_range(state)
-        return later, torch.where(known, error, torch.inf)
 
     @torch.jit.export
     def in_training_range(self, state: Tensor) -> Tensor:
@@ -220,8 +279,10 @@ class Surrogate(nn.Module):
         return inside & near & self.is_valid_state(state)
 
     def is_valid_state(self, state: Tensor) -> Tensor:
-        """(n,) bool: all values are finite, no Y is below -1e-9 and sum Y is 1 within 1e-3."""
-        valid = torch.isfinite(state).all(dim=1) & (state[:, 2:] >= -1e-9).all(dim=1)
+        """(n,) bool: all values are finite, T and p are positive, no Y is below -1e-9 and sum Y is
+        1 within 1e-3."""
+        valid = torch.isfinite(state).all(dim=1) & (state[:, :2] > 0.0).all(dim=1)
+        valid = valid & (state[:, 2:] >= -1e-9).all(dim=1)
         return valid & ((state[:, 2:].sum(dim=1) - 1.0).abs() < 1e-3)
 
     @torch.jit.ignore
@@ -247,10 +308,5 @@ class Surrogate(nn.Module):
         self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """The surrogate as an `Advance` (see `combred.chemistry.reactor`): T (n,) [K], p (n,) [Pa],
-        Y (n, n_species) [-] -> T (n,) [K] and Y after the step dt [s], a float or (n,)."""
+        Y (n, n_species) [-] -> T (n,) [K] and Y after dt [s], a float or (n,)."""
         return StateFunction(self.forward, self.max_mahalanobis.device).advance(T, p, Y, dt)
-
-
-def _gradient_of(value: Tensor) -> Tensor:
-    """Zero, with the gradient of `value`."""
-    return value - value.detach()

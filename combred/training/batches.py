@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from combred.dataset.states import CHUNK, FLAME, Block, StateTable
+from combred.surrogate.correction import CorrectionTransform
 from combred.surrogate.transform import StateTransform
 
 
@@ -17,27 +18,27 @@ def fit_transform(transform: StateTransform, table: StateTable, held_out: np.nda
     """Fit a transform, in place, to the training rows of a state file, streamed. `held_out`
     (n_rows,) bool: rows that are left out."""
     transform.fit(
-        (torch.from_numpy(block.state()), torch.from_numpy(block.next_state()))
+        tuple(
+            torch.from_numpy(side) for side in (block.state(), block.next_state(), block.dt)
+        )
         for block in table.chunks(keep=~held_out)
     )
-    transform.fit_qss(torch.from_numpy(block.state()) for block in table.chunks(keep=~held_out))
-
-
-def l1_loss(prediction: Tensor, target: Tensor) -> Tensor:
-    """The training loss: the mean absolute error, over all elements of both (n, 2 + n_species).
-
-    The mean squared error was worse in every comparison made here (docs/findings.md).
-    """
-    return (prediction - target).abs().mean()
+    if isinstance(transform, CorrectionTransform):
+        transform.fit_qss(
+            (torch.from_numpy(block.state()), torch.from_numpy(block.dt))
+            for block in table.chunks(keep=~held_out)
+        )
 
 
 def encode(transform: StateTransform, block: Block) -> tuple[Tensor, Tensor]:
-    """Network inputs (n, n_inputs) and targets (n, 2 + n_species), float32, of a block of rows."""
+    """Network inputs (n, n_inputs) and targets (`StateTransform.target`), float32, of a block of
+    rows."""
     state = torch.from_numpy(block.state())
     v = transform.variables(state)
     change = transform.variables(torch.from_numpy(block.next_state())) - v
-    x, qss_change = transform.prepared(state, v)
-    return x, transform.target(change - qss_change).float()
+    with torch.no_grad():
+        x, base, size = transform.prepared(state, v, torch.from_numpy(block.dt))
+        return x, transform.target(change - base, size).float()
 
 
 class RowBatches:

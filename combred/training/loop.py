@@ -18,7 +18,7 @@ from combred.config import TrainingSettings
 from combred.dataset.states import StateTable
 from combred.surrogate.network import Network
 from combred.surrogate.transform import StateTransform
-from combred.training.batches import RowBatches, l1_loss
+from combred.training.batches import RowBatches
 from combred.training.devices import Device, resolve_precision
 from combred.training.optimizers import OPTIMIZERS, Optimizers
 from combred.training.progress import Progress, TrainingCheckpoint, digest_of_rows
@@ -74,20 +74,21 @@ class TrainStep:
         settings: TrainingSettings,
         device: Device,
         bf16: bool,
+        loss: Callable[[Tensor, Tensor], Tensor],
         rollouts: Rollouts | None,
     ):
         self.model: nn.Module = _Mixed(network, bf16)
         if device.world > 1:
             self.model = nn.parallel.DistributedDataParallel(self.model)
         self.optimizers, self.settings, self.device = optimizers, settings, device
-        self.rollouts = rollouts
+        self.loss, self.rollouts = loss, rollouts
 
     def __call__(self, step: int, x: Tensor, z: Tensor) -> Tensor:
         """Make step number `step` on inputs x and targets z; each process takes its share of both
         batches. Returns the losses of rows and of segments (2,)."""
         rank, world = self.device.rank, self.device.world
         self.optimizers.set_rate(learning_rate(self.settings, step))
-        loss = of_rows = l1_loss(self.model(x[rank::world]), z[rank::world])
+        loss = of_rows = self.loss(self.model(x[rank::world]), z[rank::world])
         of_segments = torch.zeros_like(of_rows)
         with_rollouts = has_rollout_loss(self.settings, step)
         if with_rollouts:
@@ -142,7 +143,9 @@ def train(
     validation = ValidationLoss(table, transform, held_out, device.device)
     optimizers = OPTIMIZERS[settings.optimizer](network)
     every = max(1, min(EVALUATE_EVERY, settings.steps // 6))
-    train_step = TrainStep(network, optimizers, settings, device, precision == "bf16", rollouts)
+    train_step = TrainStep(
+        network, optimizers, settings, device, precision == "bf16", transform.loss, rollouts
+    )
     made_from = table.rows, table.provenance, digest_of_rows(held_out)
     made_from += (rollouts.provenance,) if rollouts else ()
     store = TrainingCheckpoint(metrics, network, optimizers, settings, seed, made_from, device)

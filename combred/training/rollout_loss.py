@@ -40,16 +40,15 @@ class RolloutLoss(nn.Module):
         self.offsets, self.floor = offsets(steps), floor
         changing = surrogate.transform.scale != 1.0  # 1: the variable never changes
         changing[1] = False
-        changing[2:] &= ~surrogate.inert
+        changing[2:] &= ~surrogate.closure.inert
         self.register_buffer("changing", changing)
 
-    def forward(self, segments: Tensor) -> Tensor:
+    def forward(self, segments: Tensor, dt: Tensor) -> Tensor:
         """The loss of segments (n, m, 2 + n_species), float64: the states [T, p, Y] at 0, 1, 2, 4,
-        ..., `steps` times dt. Later states are ignored."""
+        ..., `steps` times dt (n,) [s]. Later states are ignored."""
         transform, first = self.surrogate.transform, segments[:, 0]
-        h = self.surrogate.thermo.enthalpy(first[:, 0], first[:, 2:])
+        h = self.surrogate.closure.thermo.enthalpy(first[:, 0], first[:, 2:])
         before = transform.variables(first)
-        dt = first.new_full((len(first),), self.surrogate.dt)
         state, errors = first, []
         for k in range(1, self.offsets[-1] + 1):
             state = self.surrogate.differentiable(state, h, dt)
@@ -78,10 +77,12 @@ class Rollouts:
         self.loss = RolloutLoss(surrogate, segments.steps, FLOOR)
         self.loss.to(device)
         self.states = torch.from_numpy(segments.states).to(device)
+        self.dt = torch.from_numpy(segments.dt).to(device)
         self.provenance, self.seed, self.batch = segments.provenance, seed, batch
 
     def __call__(self, step: int, rank: int = 0, world: int = 1) -> Tensor:
         """The loss of the segments of a step; with `world` processes, of the share of `rank`."""
         rng = np.random.default_rng([self.seed, 8, step])
         chosen = torch.from_numpy(rng.integers(0, len(self.states), self.batch)[rank::world])
-        return self.loss(self.states[chosen.to(self.states.device)])
+        chosen = chosen.to(self.states.device)
+        return self.loss(self.states[chosen], self.dt[chosen])

@@ -9,7 +9,7 @@ import torch
 from combred.dataset.states import StateTable
 from combred.surrogate.network import Network
 from combred.surrogate.transform import StateTransform
-from combred.training.batches import encode, l1_loss
+from combred.training.batches import encode
 
 
 class ValidationLoss:
@@ -36,6 +36,7 @@ class ValidationLoss:
         blocks = list(table.chunks(keep=chosen))
         encoded = [encode(transform, block) for block in blocks]
         self.x, self.z = (torch.cat(side).to(device) for side in zip(*encoded, strict=True))
+        self.loss = transform.loss
         self.samplers = np.concatenate([block.sampler for block in blocks])
         self.names = [str(name) for name in table.attributes["samplers"]]
 
@@ -47,8 +48,8 @@ class ValidationLoss:
             by_sampler = {}
             for i in np.unique(self.samplers):
                 rows = torch.from_numpy(self.samplers == i).to(self.x.device)
-                by_sampler[self.names[i]] = float(l1_loss(prediction[rows], self.z[rows]))
+                by_sampler[self.names[i]] = float(self.loss(prediction[rows], self.z[rows]))
             return {
-                "validation": float(l1_loss(prediction, self.z)),
+                "validation": float(self.loss(prediction, self.z)),
                 "validation_by_sampler": by_sampler,
             }

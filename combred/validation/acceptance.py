@@ -121,25 +121,24 @@ def judge(
     surrogate: Surrogate,
     criteria: AcceptanceCriteria,
     references: References,
+    dt: float,
     progress: Progress,
 ) -> dict[str, float]:
     """Errors of a surrogate by kind of limit [-], infinite if a case does not ignite or a flame
-    does not burn. Flames are costly: if an ignition limit is not kept, they are not computed, and
+    does not burn, marched in steps dt [s]. Flames are costly: if an ignition limit is not kept, they are not computed, and
     the result has no "flame"."""
     limits, errors = criteria.limits, {}
     with one_thread():
         solver = timing.scripted(surrogate)
         if references.rollouts:
             with progress("ignitions of the acceptance criteria") as bar:
-                rollouts = ignition.follow(solver, surrogate.dt, references.rollouts, bar)
+                rollouts = ignition.follow(solver, dt, references.rollouts, bar)
             delay = ignition_errors.compare(mechanism, rollouts, references.rollouts)["delay_error"]
             found = {"ignition": delay["worst"], "ignition_mean": delay["mean"]}
             errors = {kind: found[kind] for kind in limits if kind in found}
         if references.flames and all(errors[kind] <= limits[kind] for kind in errors):
             with progress("flames of the acceptance criteria") as bar:
-                burnt = flame.follow(
-                    mechanism, solver, surrogate.dt, references.flames, on_progress=bar
-                )
+                burnt = flame.follow(mechanism, solver, dt, references.flames, on_progress=bar)
             errors["flame"] = flame_errors.compare(mechanism, burnt, references.flames)[
                 "speed_error"
             ]["worst"]

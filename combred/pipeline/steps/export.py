@@ -25,7 +25,7 @@ def export(run: Run, data: Data, surrogates: list[Surrogate], validation: dict) 
     training = describe_training(asdict(s), run.mechanism, s.stage, data.table.rows, start)
     accuracy = describe_accuracy(measured, validation["inputs"])
     card = make_card(surrogate, run.mechanism, accuracy, training)
-    check = data.table.draw(data.held_out, CHECKED, s.seed)
+    check = data.table.draw(data.held_out, CHECKED, s.seed).state()
     numbers = export_torchscript(run.path("surrogate.pt"), surrogate, card, check)
     network = {"widths": surrogate.network.widths, "weights": surrogate.network.n_weights}
     network["all_ignite"] = measured["all_ignite"]

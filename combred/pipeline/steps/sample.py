@@ -45,8 +45,9 @@ class Data:
 
     def calibration_inputs(self, surrogate: Surrogate) -> torch.Tensor:
         """Network inputs (n, n_inputs) of training states, by which a reduction is calibrated."""
-        states = self.table.draw(~self.held_out, CALIBRATION, self.run.settings.seed)
-        return surrogate.transform.inputs(torch.from_numpy(states))
+        rows = self.table.draw(~self.held_out, CALIBRATION, self.run.settings.seed)
+        state, dt = torch.from_numpy(rows.state()), torch.from_numpy(rows.dt)
+        return surrogate.transform.inputs(state, dt)
 
 
 def sample(run: Run) -> Data:
@@ -61,7 +62,7 @@ def sample(run: Run) -> Data:
 def load_data(run: Run) -> Data:
     """The data of a run. Raises ValueError where they were made with other settings."""
     s, artefact = run.settings, artefacts.states(run)
-    table = open_states(artefact.path, run.mechanism, s.dt)
+    table = open_states(artefact.path, run.mechanism)
     artefact.require(table.provenance)
     return Data(run, table, table.held_out(s.sampling.held_out, s.seed))
 
@@ -69,7 +70,7 @@ def load_data(run: Run) -> Data:
 def load_segments(run: Run) -> Segments:
     """The segments of a run. Raises ValueError where they were made with other settings."""
     artefact = artefacts.segments(run)
-    segments = open_segments(artefact.path, run.mechanism, run.settings.dt)
+    segments = open_segments(artefact.path, run.mechanism)
     artefact.require(segments.provenance)
     return segments
 
@@ -87,7 +88,7 @@ def make_states(run: Run) -> None:
     begun = time.monotonic()
     with progress("labelling states") as bar:
         numbers = sample_dataset(
-            path, run.mechanism, s.sampling, s.chemistry, s.dt, s.seed, run.workers, bar
+            path, run.mechanism, s.sampling, s.chemistry, s.seed, run.workers, bar
         )
     numbers["seconds"] = time.monotonic() - begun
     write_json(record, numbers)

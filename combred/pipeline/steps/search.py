@@ -148,7 +148,8 @@ class Judge:
 
     def errors(self, surrogate: Surrogate) -> dict[str, float]:
         """The errors of a surrogate by kind."""
-        return judge(self.run.mechanism, surrogate, self.criteria, self.references, progress)
+        dt = self.run.settings.validation.dt
+        return judge(self.run.mechanism, surrogate, self.criteria, self.references, dt, progress)
 
 
 def train_attempt(run: Run, data: Data, surrogate: Surrogate, number: int) -> dict:

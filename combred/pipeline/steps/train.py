@@ -20,7 +20,8 @@ from combred.surrogate import shipped
 from combred.surrogate.network import Network, initialize
 from combred.surrogate.storage import save_surrogate
 from combred.surrogate.surrogate import Surrogate
-from combred.surrogate.transform import BOXCOX, FLOOR, POWER, make_transform
+from combred.surrogate.correction import make_transform
+from combred.surrogate.transform import BOXCOX, FLOOR, POWER
 from combred.training import loop
 from combred.training.batches import fit_transform
 from combred.training.progress import forget_checkpoint
@@ -60,11 +61,11 @@ def train(run: Run, data: Data) -> Surrogate:
 def untrained(run: Run, data: Data) -> Surrogate:
     """A surrogate with transforms fitted to the states, and a network that is initialised."""
     s, table, held_out = run.settings, data.table, data.held_out
-    transform = make_transform(run.mechanism, s.dt, BOXCOX, FLOOR, POWER, s.network.kinetics)
+    transform = make_transform(run.mechanism, BOXCOX, FLOOR, POWER, s.network.kinetics)
     fit_transform(transform, table, held_out)
-    network = Network([transform.n_inputs, *s.network.hidden, 2 + run.mechanism.n_species])
+    network = Network([transform.n_inputs, *s.network.hidden, transform.n_outputs])
     initialize(network, s.network.layer_scales, torch.Generator().manual_seed(s.seed))
-    surrogate = Surrogate(run.mechanism, s.dt, transform, network)
+    surrogate = Surrogate(run.mechanism, transform, network)
     surrogate.fit_trust(torch.from_numpy(b.state()) for b in table.chunks(keep=~held_out))
     return surrogate
 

@@ -69,12 +69,13 @@ def load_validation(run: Run) -> dict:
 
 def measure_times(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
     """Time per state of CVODE and of every stage, on unperturbed states of states.h5."""
-    states = data.table.draw(data.table.exact, TIMED, run.settings.seed)
+    states = data.table.draw(data.table.usual, TIMED, run.settings.seed).state()
     with progress("time per state") as bar:
         return timing.compare_times(
             run.mechanism,
             dict(enumerate(surrogates)),
             run.settings.chemistry,
             states,
+            run.settings.validation.dt,
             on_progress=bar,
         )

@@ -1,0 +1,127 @@
+"""The chemistry solver in OpenFOAM: built with wmake and run in chemFoam and reactingFoam.
+
+Runs where OpenFOAM's environment is sourced. chemFoam's cell is one state at constant pressure, so
+that the surrogate in Python tells what to expect.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from stand_in import Divided  # in tests/
+
+import combred
+from benchmarks import openfoam
+
+COUPLING = Path(__file__).parents[2] / "coupling"
+DT = 1e-6  # s
+T0, PHI = 1700.0, 1.0
+
+pytestmark = pytest.mark.skipif(
+    any(shutil.which(name) is None for name in ("cmake", "wmake", "chemFoam", "reactingFoam")),
+    reason="needs CMake and the environment of OpenFOAM",
+)
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("openfoam")
+    shutil.copytree(COUPLING, folder / "coupling", ignore=shutil.ignore_patterns("linux*"))
+    prefix = f"-DCMAKE_PREFIX_PATH={torch.utils.cmake_prefix_path}"
+    variables = {"COMBRED_BUILD": str(folder / "build"), "FOAM_USER_LIBBIN": str(folder)}
+    for command in (
+        ["cmake", "-S", "coupling", "-B", "build", prefix],
+        ["cmake", "--build", "build"],
+        ["wmake", "libso", "coupling/openfoam"],
+    ):
+        done = subprocess.run(
+            command, cwd=folder, env=os.environ | variables, capture_output=True, text=True
+        )
+        said = done.stdout + done.stderr
+        assert done.returncode == 0 and "warning" not in said.split("Found Torch")[-1], said
+    return folder / "libcombredChemistry.so"
+
+
+@pytest.fixture(scope="module")
+def surrogate():
+    return Divided(combred.load("drm19-kinetics-4k")).eval().requires_grad_(False)
+
+
+@pytest.fixture(scope="module")
+def exported(surrogate, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("exported") / "surrogate.pt"
+    torch.jit.script(surrogate).save(str(path))
+    return path
+
+
+def ignition_of_python(surrogate, t: np.ndarray) -> np.ndarray:
+    """T (n,) [K] of the cell at times t (n,) [s] > 0, in steps from one to the next."""
+    mechanism = combred.load_mechanism("drm19.yaml")
+    Y = mechanism.mixture("CH4:1", "O2:1, N2:3.76", phi=PHI)
+    state, T = torch.tensor([[T0, 101325.0, *Y]], dtype=torch.float64), []
+    for dt in np.diff(t, prepend=0.0):
+        state = surrogate(state, torch.tensor([dt], dtype=torch.float64))
+        T.append(float(state[0, 0]))
+    return np.array(T)
+
+
+@pytest.mark.parametrize("dt, n", [(DT, 246), (3 * DT, 82)])
+def test_an_ignition_of_chem_foam_equals_that_of_python(
+    library, exported, surrogate, tmp_path, dt, n
+):
+    control = f"endTime {n * dt:g};"
+    t, T = openfoam.ignite(tmp_path, library, str(exported), T0, PHI, dt, control)
+    later = t > 0
+    assert later.sum() == n and T[-1] > 2100.0  # nothing is integrated up to here
+    assert np.allclose(T[later], ignition_of_python(surrogate, t[later]), rtol=1e-6)
+
+
+def test_what_the_solver_says_is_read(library, exported, tmp_path):
+    openfoam.ignite(tmp_path, library, str(exported), T0, PHI, 4 * DT, f"endTime {12 * DT:g};")
+    said = openfoam.run(tmp_path, "chemFoam")
+    assert "combred: 1 cells, 0 of them integrated, 4 steps per cell" in said
+    assert openfoam.told(said) == {"integrated": 0.0, "steps": 4.0}
+    assert openfoam.told("Time = 1e-6") is None
+
+
+def chem_foam_with(folder: Path, coefficients: str) -> str:
+    """What chemFoam says with other coefficients of `combred`."""
+    file = folder / "constant" / "chemistryProperties"
+    text = re.sub(r"combredCoeffs \{.*\}", f"combredCoeffs {{ {coefficients} }}", file.read_text())
+    file.write_text(text)
+    done = subprocess.run(["chemFoam"], cwd=folder, capture_output=True, text=True)
+    return done.stdout + done.stderr
+
+
+def test_a_cell_above_the_tolerance_is_integrated(library, exported, tmp_path):
+    control = f"endTime {20 * DT:g};"
+    by_surrogate = openfoam.ignite(tmp_path, library, str(exported), T0, PHI, DT, control)[1]
+    integrated = "combred: 1 cells, 1 of them integrated, 1 steps per cell"
+    said = chem_foam_with(tmp_path, 'surrogate "constant/surrogate.pt"; tolerance 1e-12;')
+    assert said.count(integrated) == 20
+    T = np.loadtxt(tmp_path / "chemFoam.out", comments="#", usecols=1)
+    by_ode = openfoam.ignite(tmp_path / "ode", library, "ode", T0, PHI, DT, control)[1]
+    assert np.allclose(T, by_ode, rtol=1e-9) and not np.allclose(T, by_surrogate, rtol=1e-9)
+    # A limit lets the surrogate's result pass whatever its error.
+    said = chem_foam_with(
+        tmp_path, 'surrogate "constant/surrogate.pt"; tolerance 1e-12; limit 1e30;'
+    )
+    assert "1 of them integrated" not in said
+
+
+def test_errors_of_the_user_are_fatal_and_named(library, exported, tmp_path):
+    openfoam.ignite(tmp_path, library, str(exported), T0, PHI, DT, f"endTime {DT:g};")
+    for coefficients, message in (
+        ('surrogate "constant/none.pt";', "none.pt is not a surrogate that this version"),
+        ('surrogate "constant/surrogate.pt"; tolerance 0;', "positive and finite; this one is 0"),
+    ):
+        said = chem_foam_with(tmp_path, coefficients)
+        assert "FOAM FATAL IO ERROR" in said and message in said
+    with pytest.raises(RuntimeError, match="the surrogate refused the call"):
+        control = f"endTime {3 * DT:g};"
+        openfoam.ignite(tmp_path, library, str(exported), T0, PHI, 1.5 * DT, control)

@@ -26,6 +26,7 @@ from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import Advance
 from combred.chemistry.thermo import Thermo
 from combred.config.fields import require
+from combred.simulation.reaction import react
 from combred.threads import one_thread
 
 NEWTON = 8  # iterations from the mean T of a mixture to its T, up to 500 K away
@@ -187,11 +188,8 @@ class Particles:
         """Advance all particles by dt [s] with `solver` at p [Pa] and constant h; the solver's T is
         only the initial guess. Raises FloatingPointError where it returns values that are not
         finite."""
-        guess, Y = solver.advance(self.T.copy(), np.full(len(self.T), p), self.Y.copy(), dt)
-        if not (np.isfinite(guess).all() and np.isfinite(Y).all()):
-            raise FloatingPointError("the solver returned a state that is not finite")
-        self.Y = np.array(Y)
-        self._update_T(np.array(guess))
+        guess, self.Y = react(solver, self.T, p, self.Y, dt)
+        self._update_T(guess)
 
 
 def stir(

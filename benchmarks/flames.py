@@ -99,7 +99,7 @@ def run_grid(wanted: list[str]) -> None:
         if str(cells) in stored()["grid"]:
             continue
         profile = begin(STANDARD, cells) if profile is None else regrid(profile, cells)
-        burnt, numbers = burn(profile, CVODE(mechanism(), 1e-6, **TOLERANCES), 1e-6)
+        burnt, numbers = burn(profile, CVODE(mechanism(), **TOLERANCES), 1e-6)
         keep("grid", str(cells), numbers)
         profile = burnt.profile
 
@@ -110,7 +110,7 @@ def run_step(wanted: list[str]) -> None:
         if f"{dt:g}" in stored()["step"]:
             continue
         profile = begin(STANDARD, 80) if profile is None else profile
-        burnt, numbers = burn(profile, CVODE(mechanism(), dt, **TOLERANCES), dt)
+        burnt, numbers = burn(profile, CVODE(mechanism(), **TOLERANCES), dt)
         keep("step", f"{dt:g}", numbers)
         profile = burnt.profile
 
@@ -125,7 +125,7 @@ def run_checks(_: list[str]) -> None:
             cells = round(80 * (before + behind) / 8)
             moving_grid.UNBURNT, moving_grid.BURNT = before, behind
             profile = begin(STANDARD, cells)
-            keep("checks", name, burn(profile, CVODE(mechanism(), 1e-6, **tolerances), 1e-6)[1])
+            keep("checks", name, burn(profile, CVODE(mechanism(), **tolerances), 1e-6)[1])
     if "FreeFlame" not in stored()["checks"]:
         keep("checks", "FreeFlame", free_flame(STANDARD, (0.03, 0.015, 0.0075, 0.004)))
 
@@ -183,7 +183,7 @@ def reference_flame(case: FlameCase) -> tuple[flame.Flame, dict]:
     groups, made_with = read_flames(path, mechanism())
     if made_with == inputs:
         return groups["cvode"][0], stored()["models"][str(case)]["CVODE"]
-    cvode = CVODE(mechanism(), 1e-6, **TOLERANCES)
+    cvode = CVODE(mechanism(), **TOLERANCES)
     profile = begin(case, MODEL_CELLS)
     found, numbers = burn(profile, cvode, 1e-6, flame.MARCH, flame.settle)
     keep("models", str(case), stored()["models"].get(str(case), {}) | {"CVODE": numbers})
@@ -200,7 +200,7 @@ def run_costs(_: list[str]) -> None:
     p, X = np.full(len(T), ATMOSPHERE), (Y / mechanism().molecular_weights)
     X /= X.sum(1, keepdims=True)
     stages = stages_for(0.5e-6 * d.fluxes(T, Y).rate)
-    cvode = CVODE(mechanism(), 1e-6, **TOLERANCES)
+    cvode = CVODE(mechanism(), **TOLERANCES)
     numbers = {"cells": len(T), "stages": stages, "machine": timing.machine()}
     work = {
         "diffusion": lambda: d.step(T, Y, grid.h, 1e-6),
@@ -208,11 +208,11 @@ def run_costs(_: list[str]) -> None:
             (d.transport.diffusion(T, ATMOSPHERE, X), d.transport.conductivity(T, X))
             for _ in range(stages)
         ],
-        "CVODE": lambda: cvode.advance(T, p, Y),
+        "CVODE": lambda: cvode.advance(T, p, Y, 1e-6),
     }
     for model in combred.models():
         solver = timing.scripted(combred.load(model))
-        work[model] = lambda solver=solver: solver.advance(T, p, Y)
+        work[model] = lambda solver=solver: solver.advance(T, p, Y, 1e-6)
     for name, job in work.items():
         seconds = []
         for _ in range(5 if name == "CVODE" else 25):

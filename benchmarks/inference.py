@@ -74,6 +74,11 @@ def states() -> Tensor:
     return torch.tensor(np.concatenate(parts))
 
 
+def steps(surrogate: Surrogate, batch: Tensor) -> Tensor:
+    """The surrogate's time step [s] for each state of a batch."""
+    return batch.new_full((len(batch),), surrogate.dt)
+
+
 def networks(quick: bool) -> dict[str, Surrogate]:
     """The surrogates by name, the largest first."""
     found = {}
@@ -92,18 +97,18 @@ def networks(quick: bool) -> dict[str, Surrogate]:
 
 def ways(surrogate: Surrogate, batch: Tensor) -> Iterator[tuple[str, str, Callable[[], Tensor]]]:
     """Name, precision of the matrix products and call of each implementation for `batch`."""
-    on_gpu = batch.is_cuda
+    on_gpu, dt = batch.is_cuda, steps(surrogate, batch)
     # Bytes of intermediate results: the widest layer in float32, the closure in float64.
     each = 4 * max(surrogate.network.widths) + 2500
     each += RATES if surrogate.transform.evaluations else 0
     if len(batch) * each < MEMORY:
-        yield "eager", "eager", lambda: surrogate(batch)
+        yield "eager", "eager", lambda: surrogate(batch, dt)
         scripted = torch.jit.freeze(torch.jit.script(surrogate))
-        yield "TorchScript", "eager", lambda: scripted(batch)
+        yield "TorchScript", "eager", lambda: scripted(batch, dt)
         compiled = torch.compile(surrogate, dynamic=False)
-        yield "torch.compile", "eager", lambda: compiled(batch)
+        yield "torch.compile", "eager", lambda: compiled(batch, dt)
         if on_gpu:
-            yield "CUDA graph", "eager", graphed(lambda: surrogate(batch))
+            yield "CUDA graph", "eager", graphed(lambda: surrogate(batch, dt))
     if on_gpu and obstacle(surrogate) is None:
         out = torch.empty_like(batch)
         for precision in PRECISIONS:
@@ -180,7 +185,8 @@ def lines(name: str, surrogate: Surrogate, some: Tensor, sizes, repeats: int) ->
     """The lines of the table for one network."""
     for n in sizes:
         batch = some.repeat(-(-n // len(some)), 1)[:n].contiguous()
-        expected = surrogate(batch[: len(some)])
+        first = batch[: len(some)]
+        expected = surrogate(first, steps(surrogate, first))
         for way, precision, call in ways(surrogate, batch):
             line = {"network": name, "way": way, "batch": n}
             try:
@@ -205,9 +211,9 @@ def lines(name: str, surrogate: Surrogate, some: Tensor, sizes, repeats: int) ->
 
 def cvode_seconds(rows: np.ndarray) -> float:
     """Time [s] of CVODE for some states at the tolerance of the training data."""
-    cvode = CVODE(combred.load_mechanism("drm19.yaml"), 1e-6)
-    cvode.advance(rows[:2, 0], rows[:2, 1], rows[:2, 2:])
-    return _host_seconds(lambda: cvode.advance(rows[:, 0], rows[:, 1], rows[:, 2:]))
+    cvode = CVODE(combred.load_mechanism("drm19.yaml"))
+    cvode.advance(rows[:2, 0], rows[:2, 1], rows[:2, 2:], 1e-6)
+    return _host_seconds(lambda: cvode.advance(rows[:, 0], rows[:, 1], rows[:, 2:], 1e-6))
 
 
 def cvode_line(some: Tensor, repeats: int) -> dict:

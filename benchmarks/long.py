@@ -78,12 +78,13 @@ def main(arguments: list[str]) -> None:
         file = digest(FOLDER / f"{name}.safetensors")
         if rows.get(name, {}).get("file") == file:
             continue
-        solver = timing.scripted(combred.load(name))
+        surrogate = combred.load(name)
+        solver, dt = timing.scripted(surrogate), surrogate.dt
         p = np.array([case.p for case in CASES])
         T, Y, row = np.array([case.T0 for case in CASES]), Y0.copy(), {}
         with progress(name) as bar, one_thread():
             for step in range(1, steps + 1):
-                T, Y = solver.advance(T, p, Y)
+                T, Y = solver.advance(T, p, Y, dt)
                 if step in MARKS:
                     row[str(step)] = distance(T, Y, *truth)
                 if step % 1000 == 0:

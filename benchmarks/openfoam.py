@@ -141,7 +141,7 @@ def by_cvode() -> list[tuple[int, float]]:
     cases = [ignition.Case(T0, ct.one_atm, phi) for T0, phi in IGNITIONS]
     Y0 = ignition.mixtures(mechanism, cases, "CH4:1", "O2:1, N2:3.76")
     steps = [3000] * len(cases)
-    found = ignition.march(combred.CVODE(mechanism, DT, 1e-8, 1e-16), DT, cases, Y0, steps)
+    found = ignition.march(combred.CVODE(mechanism, 1e-8, 1e-16), DT, cases, Y0, steps)
     times = [reached(DT * np.arange(len(r.T)), r.T) for r in found]
     return [(int(1.2 * time / DT), time) for time in times]
 

@@ -41,12 +41,12 @@ def main(models: list[str]) -> None:
     states = states_of(references(("grid",))["grid"], STATES)
     advances = {}
     for tolerance in (CHEMISTRY, timing.CFD_TOLERANCE):
-        cvode = CVODE(mechanism, DT, tolerance.rtol, tolerance.atol)
+        cvode = CVODE(mechanism, tolerance.rtol, tolerance.atol)
         advances[f"CVODE rtol {tolerance.rtol:g}"] = cvode, timing.CVODE_STATES
     for model in models or list(combred.models()):
         advances[model] = timing.scripted(combred.load(model)), STATES
     with one_thread(), progress("timing") as bar:
-        times = timing.time_per_state(advances, states, REPEATS, bar)
+        times = timing.time_per_state(advances, states, DT, REPEATS, bar)
     found = {"machine": timing.machine(), "cores": 1, "batch": STATES, "times": times}
     write_json(RESULTS, found)
     slow, usual = (times[name]["median"] for name in list(times)[:2])

@@ -143,8 +143,9 @@ def scores(surrogate: Surrogate, state: np.ndarray) -> dict[str, np.ndarray]:
     """Of each state: the prediction, the closure's correction over its tolerance, the squared
     Mahalanobis distance, whether it is in the training range, and the closure error."""
     x = torch.from_numpy(state)
+    dt = x.new_full((len(x),), surrogate.dt)
     with torch.no_grad(), one_thread():
-        predicted, moved = surrogate.next_state_and_closure(x)
+        predicted, moved = surrogate.next_state_and_closure(x, dt)
         features = surrogate.transform.features(surrogate.transform.variables(x))
         distance = ((features @ surrogate.inverse_covariance) * features).sum(1)
         found = {
@@ -152,7 +153,7 @@ def scores(surrogate: Surrogate, state: np.ndarray) -> dict[str, np.ndarray]:
             "moved": moved,
             "distance": distance,
             "in_training_range": surrogate.in_training_range(x),
-            "closure_error": surrogate.closure_error(x),
+            "closure_error": surrogate.closure_error(x, dt),
         }
     return {name: value.numpy() for name, value in found.items()}
 

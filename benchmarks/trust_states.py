@@ -245,6 +245,6 @@ def label(mechanism: Mechanism, dt: float, states: np.ndarray) -> np.ndarray:
     """The states dt [s] later by CVODE at the tolerance of the training data; NaN where it
     fails."""
     ct.suppress_thermo_warnings()
-    cvode = CVODE(mechanism, dt)
-    T, Y = cvode.advance(states[:, 0], states[:, 1], states[:, 2:])
+    cvode = CVODE(mechanism)
+    T, Y = cvode.advance(states[:, 0], states[:, 1], states[:, 2:], dt)
     return np.column_stack([T, states[:, 1], Y])

@@ -1,8 +1,8 @@
 """Fixtures for all tests: two mechanisms, states of an ignition of each, networks, a state file.
 
 The ignition is integrated with Cantera alone, not with combred, so that it can serve as the truth.
-Test files import `rate_kinds` from this folder, and `benchmarks` and `coupling`, which are not
-installed, from the repository's root.
+Test files import `rate_kinds` and `time_steps` from this folder, and `benchmarks` and `coupling`,
+which are not installed, from the repository's root.
 """
 
 import sys
@@ -121,6 +121,11 @@ class Path:
     def state(self) -> torch.Tensor:
         """States [T, p, Y] (n, 2 + n_species)."""
         return torch.tensor(np.column_stack([self.T, self.p, self.Y]))
+
+    @property
+    def steps(self) -> torch.Tensor:
+        """The time step `dt` [s] of each state, (n,)."""
+        return torch.full((len(self.T),), self.dt, dtype=torch.float64)
 
     @property
     def later(self) -> torch.Tensor:

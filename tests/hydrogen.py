@@ -22,8 +22,8 @@ FLAME = FlameCase(300.0, ct.one_atm, 1.0)
 
 
 def solver(advance):
-    """An `Advance` of a function of T, p and Y."""
-    return SimpleNamespace(advance=advance)
+    """An `Advance` of a function of T, p and Y, for any time step."""
+    return SimpleNamespace(advance=lambda T, p, Y, dt: advance(T, p, Y))
 
 
 INERT = solver(lambda T, p, Y: (T, Y))  # no reactions

@@ -1,7 +1,7 @@
 """Reference chemistry: the adiabatic reactor at constant pressure, integrated by CVODE.
 
-Takes a `Mechanism` and states; gives the states dt later. `Advance` is the interface between
-chemistry and all that tests or uses it: `CVODE` is one, a surrogate is one.
+Takes a `Mechanism`, states and a time step dt; gives the states dt later. `Advance` is the
+interface between chemistry and all that tests or uses it: `CVODE` is one, a surrogate is one.
 """
 
 from typing import Protocol
@@ -13,12 +13,35 @@ from combred.chemistry.mechanism import Mechanism
 
 
 class Advance(Protocol):
-    """Chemistry over a fixed time step dt, at constant pressure and enthalpy."""
+    """Chemistry over a time step dt, at constant pressure and enthalpy."""
 
-    def advance(self, T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """T (n,) [K] and Y (n, n_species), one step after the states T (n,) [K], p (n,) [Pa],
-        Y (n, n_species)."""
+    def advance(
+        self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """T (n,) [K] and Y (n, n_species) of the states T (n,) [K], p (n,) [Pa], Y (n, n_species),
+        dt [s] later: one positive time step for all, or one for each state (n,). Raises ValueError
+        for another dt (`steps_of`)."""
         ...
+
+
+def steps_of(dt: float | np.ndarray, n: int) -> np.ndarray:
+    """The time step of each of n states, (n,) float64 [s]; dt: one for all, or an array (n,).
+
+    Raises ValueError for another shape, and for a time step that is not positive and finite.
+    """
+    steps = np.array(dt, dtype=np.float64)
+    if steps.shape not in ((), (n,)):
+        raise ValueError(
+            f"dt has shape {steps.shape}, and there are {n} states: give one time step [s] for all "
+            f"of them, or an array ({n},)"
+        )
+    bad = ~(np.isfinite(steps) & (steps > 0))
+    if bad.any():
+        raise ValueError(
+            f"dt = {np.atleast_1d(steps)[np.atleast_1d(bad)][0]} s: a time step has to be positive "
+            "and finite"
+        )
+    return steps if steps.ndim else np.full(n, steps)
 
 
 class IntegrationError(RuntimeError):
@@ -95,26 +118,29 @@ class Reactor:
 
 
 class CVODE:
-    """The reference `Advance` over dt [s]: CVODE integrates every state from a cold start, that is
-    without the step size and history of an earlier integration.
+    """The reference `Advance`: CVODE integrates every state from a cold start, that is without the
+    step size and history of an earlier integration.
 
     rtol, atol: CVODE's tolerances. A state that CVODE cannot integrate is returned as NaN, and
     counted in `failed`. `reactor` is the `Reactor` that it uses.
     """
 
-    def __init__(self, mechanism: Mechanism, dt: float, rtol: float = 1e-8, atol: float = 1e-16):
-        self.dt = dt
+    def __init__(self, mechanism: Mechanism, rtol: float = 1e-8, atol: float = 1e-16):
         self.failed = 0
         self.reactor = Reactor(mechanism, rtol, atol)
 
-    def advance(self, T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def advance(
+        self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """T (n,) [K] and Y (n, n_species) of the states T (n,) [K], p (n,) [Pa], Y (n, n_species),
-        dt later; NaN where CVODE fails."""
+        dt [s] later, a float or (n,); NaN where CVODE fails. Raises ValueError for a dt that is not
+        positive and finite."""
+        steps = steps_of(dt, len(T))
         T_next, Y_next = np.full(len(T), np.nan), np.full(Y.shape, np.nan)
         for i in range(len(T)):
             try:
                 self.reactor.start(T[i], p[i], Y[i])
-                T_next[i], Y_next[i] = self.reactor.advance(self.dt)
+                T_next[i], Y_next[i] = self.reactor.advance(steps[i])
             except IntegrationError:
                 self.failed += 1
         return T_next, Y_next

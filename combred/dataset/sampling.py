@@ -61,7 +61,7 @@ class Sampler:
     ):
         self.mechanism, self.settings = mechanism, settings
         self.dt, self.seed = dt, seed
-        self.cvode = CVODE(mechanism, dt, chemistry.rtol, chemistry.atol)
+        self.cvode = CVODE(mechanism, chemistry.rtol, chemistry.atol)
         self.reactor = self.cvode.reactor
         self.projection = ElementProjection(mechanism)
 
@@ -190,13 +190,16 @@ class Sampler:
         for step in range(SPLIT_STEPS):
             grid.diffuse(self.dt)
             if step < SPLIT_STEPS - 1:
-                grid.react(self)
+                grid.react(self, self.dt)
         return self.label(grid.T, np.full(len(grid.T), begin.case.p), grid.Y)
 
-    def advance(self, T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The labels of states, as an `Advance` over `dt`."""
-        block = self.label(T, p, Y)
-        return block.T_next, block.Y_next
+    def advance(
+        self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """CVODE as an `Advance`, with undershoots of Y set to zero before and after, as in
+        `label`."""
+        T_next, Y_next = self.cvode.advance(T, p, _without_undershoots(Y), dt)
+        return T_next, _without_undershoots(Y_next)
 
     # -- perturbed and relaxed states ------------------------------------------------------------
 
@@ -262,9 +265,8 @@ class Sampler:
     def label(self, T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> Block:
         """The states T (n,) [K], p (n,) [Pa], Y (n, n_species), labelled by CVODE over dt, each
         from a cold start; undershoots of Y are set to zero before and after."""
-        Y = _without_undershoots(Y)
-        T_next, Y_next = self.cvode.advance(T, p, Y)
-        return _block(T, p, Y, T_next, _without_undershoots(Y_next))
+        T_next, Y_next = self.advance(T, p, Y, self.dt)
+        return _block(T, p, _without_undershoots(Y), T_next, Y_next)
 
 
 def _without_undershoots(Y: np.ndarray) -> np.ndarray:

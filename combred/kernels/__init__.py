@@ -2,7 +2,7 @@
 
 `group` finds the groups of condensed units in the rows of a weight matrix; `combred.reduction`
 calls it. `advance` prepares a surrogate for many calls: one kernel maps a batch of states to the
-states one time step later.
+states one time step later, the surrogate's own.
 
 The folder `grouping` holds the definition in torch (`reference`), the implementation for CPUs
 (`cpu`) and that in Triton (`gpu`); `inference` holds the fused surrogate in Triton and its eager
@@ -70,11 +70,13 @@ def group(
 def advance(
     surrogate: Surrogate, implementation: str | None = None, precision: str = "bf16x3"
 ) -> FusedSurrogate | EagerSurrogate:
-    """Prepare a surrogate for many calls: `advance(surrogate)(state)` equals `surrogate(state)`.
+    """Prepare a surrogate for many calls: `advance(surrogate)(state)` equals
+    `surrogate(state, dt)` with dt the surrogate's own time step, which is part of the kernel.
 
     The result also has `next_state_and_closure(state)`, which adds the correction by the closure,
-    and `advance(T, p, Y)`, which makes it an `Advance` of arrays (see
-    `combred.chemistry.reactor`). It stays on the device of the surrogate.
+    and `advance(T, p, Y, dt)`, which makes it an `Advance` of arrays (see
+    `combred.chemistry.reactor`) and raises ValueError for another dt. It stays on the device of the
+    surrogate.
 
     implementation:
 

@@ -29,10 +29,11 @@ model = torch.jit.load("surrogate.pt", _extra_files=extra).eval()
 card = json.loads(extra["card.json"])       # species and their order, units, dt, range
 
 state = torch.tensor([[T, p, *Y]], dtype=torch.float64)   # [K, Pa, -], Y as in card["species"]
+dt = torch.tensor([card["dt"]], dtype=torch.float64)      # [s], one for each state
 with torch.no_grad():
-    later, error = model.next_state_and_error(state)   # [T, p, Y] after dt, same p and enthalpy
-    trusted = error <= 1                    # bool, as model.trust(state): where False, call CVODE
-    rate = model.source(state)              # mean dY/dt over dt [1/s]
+    later, error = model.next_state_and_error(state, dt)   # [T, p, Y] after dt, same p and enthalpy
+    trusted = error <= 1            # bool, as model.trust(state, dt): where False, call CVODE
+    rate = model.source(state, dt)  # mean dY/dt over dt [1/s]
 """
 
 CPP = """\
@@ -43,8 +44,10 @@ model.eval();
 torch::NoGradGuard no_grad;
 auto state = torch::empty({n_cells, %d}, torch::kFloat64);   // rows [T, p, Y...] in SI
 // ... fill state.data_ptr<double>(), row by row ...
-auto result = model.run_method("next_state_and_error", state).toTuple();
-auto later = result->elements()[0].toTensor();               // equal to model.forward({state})
+double step = model.attr("dt").toDouble();                   // [s]
+auto dt = torch::full({n_cells}, step, torch::kFloat64);     // one for each state
+auto result = model.run_method("next_state_and_error", state, dt).toTuple();
+auto later = result->elements()[0].toTensor();               // equal to model.forward({state, dt})
 auto trusted = result->elements()[1].toTensor() <= 1;        // where false, call CVODE
 """
 

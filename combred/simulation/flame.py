@@ -1,6 +1,6 @@
 """1D premixed flames, freely propagating, with any `Advance` as chemistry.
 
-Takes settings and an `Advance` with its step dt; gives a `Flame` of each case, marched until its
+Takes settings, an `Advance` and a step dt; gives a `Flame` of each case, marched until its
 speed is steady. The references are marched in the same way with CVODE.
 `combred.simulation.flame_errors` compares.
 
@@ -159,7 +159,7 @@ def burn(
     how: FlameMarch = MARCH,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Flame:
-    """March the flame `begin` with `solver`, whose step is dt [s], until its speed is steady.
+    """March the flame `begin` with `solver`, in steps of dt [s], until its speed is steady.
 
     The speed is steady when (1) its means over the last `INTERVALS` intervals, each of `INTERVAL`
     flame times (thickness / speed of `begin`), differ by at most how.tolerance
@@ -182,7 +182,7 @@ def _march(mechanism, solver, dt, begin, how, on_progress) -> Flame:
         try:
             # The half step of diffusion that ends a step is merged with the first of the next.
             grid.diffuse(dt if speeds else 0.5 * dt)
-            change = grid.react(solver)
+            change = grid.react(solver, dt)
         except FloatingPointError:
             outcome = NOT_FINITE
             break
@@ -252,7 +252,7 @@ def _finish(
 def _burn_cvode(file, case, unburnt, dt, chemistry, how) -> Flame:
     mechanism = load_mechanism(file)
     begin = start(mechanism, case, unburnt, how.cells)
-    cvode = CVODE(mechanism, dt, chemistry.rtol, chemistry.atol)
+    cvode = CVODE(mechanism, chemistry.rtol, chemistry.atol)
     return settle(mechanism, cvode, dt, begin, how)
 
 
@@ -317,7 +317,7 @@ def follow(
     how: FlameMarch = MARCH,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> list[Flame]:
-    """The cases of CVODE's `references`, marched with `solver`, whose step is dt [s], from their
+    """The cases of CVODE's `references`, marched with `solver` in steps of dt [s], from their
     last profiles until steady. on_progress(flames done, flames)."""
     flames = []
     for i, reference in enumerate(references):

@@ -61,7 +61,7 @@ def march(
     steps: list[int],
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> list[Rollout]:
-    """March the cases `todo` with `solver`, whose step is dt [s].
+    """March the cases `todo` with `solver`, in steps of dt [s].
 
     Y0 (n_cases, n_species): initial mass fractions; steps (n_cases,): how many steps each case
     takes; on_progress(steps done, most steps). All cases advance in one batch, from which a case is
@@ -79,7 +79,7 @@ def march(
         keep = np.array([step <= steps[i] for i in live])
         if not keep.all():
             live, now_T, now_Y = live[keep], now_T[keep], now_Y[keep]
-        now_T, now_Y = solver.advance(now_T, p[live], now_Y)
+        now_T, now_Y = solver.advance(now_T, p[live], now_Y, dt)
         for row, index in enumerate(live):
             T[index][step], Y[index][step] = now_T[row], now_Y[row]
         if step % 100 == 0 or step == longest:
@@ -206,7 +206,7 @@ def follow(
     references: list[Rollout],
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> list[Rollout]:
-    """The cases of CVODE's `references`, marched with `solver`, whose step is dt [s], from the same
+    """The cases of CVODE's `references`, marched with `solver` in steps of dt [s], from the same
     initial states over the same numbers of steps."""
     return march(
         solver,

@@ -122,14 +122,14 @@ class MovingGrid:
         stable step (`Diffusion.step`)."""
         self.T, self.Y, self.h = self.diffusion.step(self.T, self.Y, self.h, tau)
 
-    def react(self, solver: Advance) -> np.ndarray:
-        """Advance the cells by chemistry over the step of `solver`; returns the change of Y
+    def react(self, solver: Advance, dt: float) -> np.ndarray:
+        """Advance the cells by chemistry over dt [s] with `solver`; returns the change of Y
         (n, n_species). T follows from constant enthalpy; the solver's T is only the initial guess.
 
         Raises FloatingPointError where the solver returns values that are not finite.
         """
         guess, Y = solver.advance(
-            self.T.copy(), np.full(len(self.T), self.profile.case.p), self.Y.copy()
+            self.T.copy(), np.full(len(self.T), self.profile.case.p), self.Y.copy(), dt
         )
         if not (np.isfinite(guess).all() and np.isfinite(Y).all()):
             raise FloatingPointError("the solver returned a state that is not finite")

@@ -1,7 +1,7 @@
 """A function of torch states as an `Advance` of numpy arrays.
 
-Takes any function from states to the states one step later; gives the interface that the
-simulations take.
+Takes any function from states and time steps to the states one step later; gives the interface that
+the simulations take.
 """
 
 from collections.abc import Callable
@@ -11,21 +11,28 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from combred.chemistry.reactor import steps_of
+
 
 @dataclass(frozen=True)
 class StateFunction:
     """An `Advance` (see `combred.chemistry.reactor`) made from a function of states.
 
-    function: maps states [T, p, Y] (n, 2 + n_species) [K, Pa, -], float64, on `device` (None: the
-    CPU), to the states one step later. It is called without gradients.
+    function: maps states [T, p, Y] (n, 2 + n_species) [K, Pa, -] and time steps dt (n,) [s], both
+    float64 on `device` (None: the CPU), to the states one step later. It is called without
+    gradients.
     """
 
-    function: Callable[[Tensor], Tensor]
+    function: Callable[[Tensor, Tensor], Tensor]
     device: torch.device | None = None
 
-    def advance(self, T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """T (n,) [K], p (n,) [Pa], Y (n, n_species) [-] -> T (n,) [K] and Y one step later."""
+    def advance(
+        self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """T (n,) [K], p (n,) [Pa], Y (n, n_species) [-] -> T (n,) [K] and Y dt [s] later, a float
+        or (n,). Raises ValueError for a dt that is not positive and finite."""
         state = torch.as_tensor(np.column_stack([T, p, Y]), device=self.device)
+        steps = torch.as_tensor(steps_of(dt, len(T)), device=self.device)
         with torch.no_grad():
-            later = self.function(state).cpu().numpy()
+            later = self.function(state, steps).cpu().numpy()
         return later[:, 0], later[:, 2:]

@@ -76,20 +76,21 @@ def make_card(
 
 
 def _methods(surrogate: Surrogate) -> dict[str, str]:
-    """The methods of the exported file, all of states (n, 2 + n_species)."""
+    """The methods of the exported file, all of states (n, 2 + n_species) and, but one, of the time
+    step dt (n,) [s] of each; both are float64."""
     share, floor_Y, floor_T = surrogate.SHARE, surrogate.FLOOR_Y, surrogate.FLOOR_T
     infinite = "a state that is not valid (finite, Y >= 0, sum Y = 1)"
     if not surrogate.corrects_rates:
         infinite += ", or not in_training_range"
     return {
-        "forward(state)": "(n, 2 + n_species) [T, p, Y] -> the same, dt later",
-        "source(state)": "(n, n_species) mean dY/dt over dt",
-        "trust(state)": "(n,) bool: closure_error(state) <= 1",
-        "closure_error(state)": "(n,) error estimate: the correction by the closure (elements, "
+        "forward(state, dt)": "(n, 2 + n_species) [T, p, Y], (n,) dt -> [T, p, Y] dt later",
+        "source(state, dt)": "(n, n_species) mean dY/dt over dt",
+        "trust(state, dt)": "(n,) bool: closure_error(state, dt) <= 1",
+        "closure_error(state, dt)": "(n,) error estimate: the correction by the closure (elements, "
         f"enthalpy) over its tolerance, the larger of Y over {share:g} of the step's change of Y "
         f"+ {floor_Y:g} and T over {share:g} of its change + {floor_T:g} K; infinity for "
         f"{infinite}",
-        "next_state_and_error(state)": "forward and closure_error, at the cost of forward",
+        "next_state_and_error(state, dt)": "forward and closure_error, at the cost of forward",
         "in_training_range(state)": "(n,) bool: the state is like those of the training",
     }
 

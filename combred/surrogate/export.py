@@ -32,7 +32,9 @@ def export_torchscript(path: Path, surrogate: Surrogate, card: dict, states: np.
     )
     buffer.seek(0)
     loaded, stored = load_torchscript(buffer)
-    difference = largest_difference(surrogate, loaded, torch.as_tensor(states, dtype=torch.float64))
+    rows = torch.as_tensor(states, dtype=torch.float64)
+    dt = torch.full((len(rows),), surrogate.dt, dtype=torch.float64)
+    difference = largest_difference(surrogate, loaded, rows, dt)
     if not difference <= 1e-6 or stored != card:
         raise RuntimeError(f"the exported {path} does not agree with the surrogate: {difference}")
     write_bytes(path, buffer.getvalue())
@@ -40,19 +42,22 @@ def export_torchscript(path: Path, surrogate: Surrogate, card: dict, states: np.
     return {"largest_difference": difference, "bytes": path.stat().st_size}
 
 
-def largest_difference(one: nn.Module, other: nn.Module, state: torch.Tensor) -> float:
+def largest_difference(
+    one: nn.Module, other: nn.Module, state: torch.Tensor, dt: torch.Tensor
+) -> float:
     """Largest relative difference between two surrogates in `forward` and `source`, on batches of
-    0, 1 and all of `state` (n, 2 + n_species); 1 if `trust` differs, NaN if a result is not finite.
-    Trust is not compared where the closure error is within 0.001 of its limit, 1, since rounding
-    decides there."""
+    0, 1 and all of `state` (n, 2 + n_species) with the time steps dt (n,) [s]; 1 if `trust`
+    differs, NaN if a result is not finite. Trust is not compared where the closure error is within
+    0.001 of its limit, 1, since rounding decides there."""
     differences = [torch.zeros(())]
     for n in {0, 1, len(state)}:
-        clear = (one.closure_error(state[:n]) - 1.0).abs() > 1e-3
-        unlike = one.trust(state[:n]) != other.trust(state[:n])
+        rows = state[:n], dt[:n]
+        clear = (one.closure_error(*rows) - 1.0).abs() > 1e-3
+        unlike = one.trust(*rows) != other.trust(*rows)
         differences.append((unlike & clear).any().float())
         for call in ("forward", "source"):
-            a = getattr(one, call)(state[:n]).double()
-            b = getattr(other, call)(state[:n]).double()
+            a = getattr(one, call)(*rows).double()
+            b = getattr(other, call)(*rows).double()
             if n:
                 scale = a.abs().amax(0).clamp(min=1e-300)
                 differences.append(((a - b).abs() / scale).max().float())

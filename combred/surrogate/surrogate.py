@@ -1,9 +1,9 @@
 """The surrogate: maps a thermochemical state to the state one time step later.
 
-Takes [T, p, Y] in SI units, float64; gives the same after `dt`. Its parts, in this order: the
-transform of the state, the network, the inverse transform of the change, and the closure, which
-conserves elements, mass and enthalpy. The network computes in float32, all else in float64. T, p
-and Y are transformed here and nowhere else.
+Takes [T, p, Y] and the time step dt in SI units, float64; gives [T, p, Y] after dt. Its parts, in
+this order: the transform of the state, the network, the inverse transform of the change, and the
+closure, which conserves elements, mass and enthalpy. The network computes in float32, all else in
+float64. T, p and Y are transformed here and nowhere else.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,10 @@ from combred.surrogate.transform import StateTransform
 
 
 class Surrogate(nn.Module):
-    """Chemistry over one step `dt` [s] at constant pressure and enthalpy, in place of CVODE.
+    """Chemistry over a time step at constant pressure and enthalpy, in place of CVODE.
+
+    Every method takes the time step of each state, dt (n,) [s], float64. A network knows one value
+    alone, `dt` [s]: `dt_range` [s], the smallest and the largest that it takes, is (dt, dt).
 
     The closure follows the network: inert species are copied, the mass fractions are projected
     onto the elements of the initial state with Y >= 0 and sum Y = 1, and T follows from constant
@@ -50,6 +53,7 @@ class Surrogate(nn.Module):
                 f"{n} variables (T, p, {n - 2} species); this one has widths {network.widths}"
             )
         self.dt, self.n = dt, n
+        self.dt_range = (dt, dt)
         self.species = list(mechanism.species_names)  # read by those who load the exported file
         self.transform = transform
         self.corrects_rates: bool = transform.evaluations > 0
@@ -61,16 +65,18 @@ class Surrogate(nn.Module):
         self.register_buffer("inverse_covariance", torch.zeros(n, n, dtype=torch.float64))
         self.register_buffer("max_mahalanobis", torch.tensor(torch.inf, dtype=torch.float64))
 
-    def forward(self, state: Tensor) -> Tensor:
-        """The states dt later, (n, 2 + n_species), of states [T, p, Y] (n, 2 + n_species)
-        [K, Pa, -], float64. Raises ValueError for another shape or type."""
-        return self.next_state_and_closure(state)[0]
+    def forward(self, state: Tensor, dt: Tensor) -> Tensor:
+        """The states dt (n,) [s] later, (n, 2 + n_species), of states [T, p, Y] (n, 2 + n_species)
+        [K, Pa, -], both float64. Raises ValueError for another shape or type, and for a time step
+        that the network does not know."""
+        return self.next_state_and_closure(state, dt)[0]
 
-    def next_state_and_closure(self, state: Tensor) -> tuple[Tensor, Tensor]:
-        """The states dt later, and the closure's correction of each over its tolerance (n,);
-        infinity where no small correction conserves the elements. See `closure_error`, which is
-        also infinite for invalid states."""
+    def next_state_and_closure(self, state: Tensor, dt: Tensor) -> tuple[Tensor, Tensor]:
+        """The states dt (n,) [s] later, and the closure's correction of each over its tolerance
+        (n,); infinity where no small correction conserves the elements. See `closure_error`, which
+        is also infinite for invalid states."""
         self.require_states(state)
+        self.require_steps(dt, len(state))
         Y = self.normalized(state[:, 2:])
         T, p = state[:, 0], state[:, 1]
         state = torch.cat([state[:, :2], Y], dim=1)
@@ -96,9 +102,27 @@ class Surrogate(nn.Module):
                 f"these have shape {state.size()}"
             )
 
+    def require_steps(self, dt: Tensor, n: int) -> None:
+        """ValueError unless `dt` is float64 of shape (n,) and equals `self.dt`, within 1e-9."""
+        if dt.dim() != 1 or dt.size(0) != n or dt.dtype != torch.float64:
+            raise ValueError(
+                f"the time steps of {n} states are float64 of shape ({n},), in s; these have shape "
+                f"{dt.size()}"
+            )
+        # Values cannot be read during the capture of a CUDA graph; the call before it read them.
+        if not torch.jit.is_scripting():
+            if dt.is_cuda and torch.cuda.is_current_stream_capturing():
+                return
+        other = ~((dt - self.dt).abs() <= 1e-9 * self.dt)  # NaN is another
+        if bool(other.any()):
+            raise ValueError(
+                f"this network advances by dt = {self.dt} s alone, and not by dt = "
+                f"{float(dt[other][0])} s: give its own time step, or train a network with this one"
+            )
+
     def predicted_change(self, state: Tensor, variables: Tensor) -> Tensor:
-        """The network's prediction of the change of [T, p, F(Y)] over dt, (n, 2 + n_species),
-        before the closure; `variables`: [T, p, F(Y)] of the states."""
+        """The network's prediction of the change of [T, p, F(Y)] over `self.dt`,
+        (n, 2 + n_species), before the closure; `variables`: [T, p, F(Y)] of the states."""
         x, qss_change = self.transform.prepared(state, variables)
         return qss_change + self.transform.change(self.network(x).to(torch.float64))
 
@@ -114,16 +138,17 @@ class Surrogate(nn.Module):
         return torch.where(conserves[:, None], Y_closed, Y), conserves
 
     @torch.jit.ignore
-    def differentiable(self, state: Tensor, h: Tensor) -> Tensor:
+    def differentiable(self, state: Tensor, h: Tensor, dt: Tensor) -> Tensor:
         """The values of `forward`, with a gradient that is cheap: for training over many steps.
 
         `state` (n, 2 + n_species): as for `forward`, with sum Y = 1 and Y >= 0; `h` (n,) [J/kg]:
-        its enthalpy, which stays constant over the steps, as the elements do. The gradient does
-        not pass through the iterations of the closure. It is that of their limit: for Y the
-        projection's linearization, for T constant enthalpy, dT_next = -sum_k h_k dY_next_k / cp.
-        Inert species do not change, nor does any species where the projection fails: there
-        dY_next = dY.
+        its enthalpy, which stays constant over the steps, as the elements do; `dt` (n,) [s]. The
+        gradient does not pass through the iterations of the closure. It is that of their limit: for
+        Y the projection's linearization, for T constant enthalpy,
+        dT_next = -sum_k h_k dY_next_k / cp. Inert species do not change, nor does any species where
+        the projection fails: there dY_next = dY.
         """
+        self.require_steps(dt, len(state))
         p, Y = state[:, 1], state[:, 2:]
         variables = self.transform.variables(state)
         change = self.predicted_change(state, variables)
@@ -145,19 +170,19 @@ class Surrogate(nn.Module):
         return Y / Y.sum(dim=1, keepdim=True)
 
     @torch.jit.export
-    def source(self, state: Tensor) -> Tensor:
-        """Mean rate of change of Y over dt, (n, n_species) [1/s]."""
-        return (self.forward(state)[:, 2:] - self.normalized(state[:, 2:])) / self.dt
+    def source(self, state: Tensor, dt: Tensor) -> Tensor:
+        """Mean rate of change of Y over dt (n,) [s], (n, n_species) [1/s]."""
+        return (self.forward(state, dt)[:, 2:] - self.normalized(state[:, 2:])) / dt[:, None]
 
     @torch.jit.export
-    def trust(self, state: Tensor) -> Tensor:
-        """(n,) bool: whether the `closure_error` is at most 1."""
-        return self.closure_error(state) <= 1.0
+    def trust(self, state: Tensor, dt: Tensor) -> Tensor:
+        """(n,) bool: whether the `closure_error` of the step dt (n,) [s] is at most 1."""
+        return self.closure_error(state, dt) <= 1.0
 
     @torch.jit.export
-    def closure_error(self, state: Tensor) -> Tensor:
-        """Error estimate of a step (n,) [-]: the closure's correction over its tolerance. A step
-        with at most 1 is trusted. It is the larger of
+    def closure_error(self, state: Tensor, dt: Tensor) -> Tensor:
+        """Error estimate of a step dt (n,) [s], (n,) [-]: the closure's correction over its
+        tolerance. A step with at most 1 is trusted. It is the larger of
 
             max_k |Y_next - Y_raw| / (0.07 max_k |Y_next - Y| + 7e-5)
             |T_next - T_raw| / (0.07 |T_next - T| + 0.7 K)
@@ -167,12 +192,13 @@ class Surrogate(nn.Module):
         state that is not `in_training_range`; a network that corrects a QSS prediction is also
         trusted outside its range. Costs as much as `forward`; `next_state_and_error` gives both.
         """
-        return self.next_state_and_error(state)[1]
+        return self.next_state_and_error(state, dt)[1]
 
     @torch.jit.export
-    def next_state_and_error(self, state: Tensor) -> tuple[Tensor, Tensor]:
-        """The states dt later, as `forward` gives them, and the `closure_error` of each (n,)."""
-        later, error = self.next_state_and_closure(state)
+    def next_state_and_error(self, state: Tensor, dt: Tensor) -> tuple[Tensor, Tensor]:
+        """The states dt (n,) [s] later, as `forward` gives them, and the `closure_error` of each
+        (n,)."""
+        later, error = self.next_state_and_closure(state, dt)
         known = self.is_valid_state(state) if self.corrects_rates else self.in_training_range(state)
         return later, torch.where(known, error, torch.inf)
 
@@ -217,10 +243,12 @@ class Surrogate(nn.Module):
         self.max_mahalanobis.copy_(torch.minimum(self.max_mahalanobis, farthest))
 
     @torch.jit.ignore
-    def advance(self, T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def advance(
+        self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The surrogate as an `Advance` (see `combred.chemistry.reactor`): T (n,) [K], p (n,) [Pa],
-        Y (n, n_species) [-] -> T (n,) [K] and Y after the step `dt`."""
-        return StateFunction(self.forward, self.max_mahalanobis.device).advance(T, p, Y)
+        Y (n, n_species) [-] -> T (n,) [K] and Y after the step dt [s], a float or (n,)."""
+        return StateFunction(self.forward, self.max_mahalanobis.device).advance(T, p, Y, dt)
 
 
 def _gradient_of(value: Tensor) -> Tensor:

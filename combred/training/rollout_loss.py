@@ -49,9 +49,10 @@ class RolloutLoss(nn.Module):
         transform, first = self.surrogate.transform, segments[:, 0]
         h = self.surrogate.thermo.enthalpy(first[:, 0], first[:, 2:])
         before = transform.variables(first)
+        dt = first.new_full((len(first),), self.surrogate.dt)
         state, errors = first, []
         for k in range(1, self.offsets[-1] + 1):
-            state = self.surrogate.differentiable(state, h)
+            state = self.surrogate.differentiable(state, h, dt)
             if k in self.offsets:
                 after = transform.variables(segments[:, self.offsets.index(k)])
                 change = (after - before).abs() + self.floor * k * transform.scale

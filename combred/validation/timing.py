@@ -36,20 +36,21 @@ def compare_times(
     """Time per state [s] on one core: of CVODE at the tolerances of `chemistry` and at
     `CFD_TOLERANCE`, and of each stage's surrogate in TorchScript and network alone.
 
-    surrogates: stage -> surrogate, all with the same dt; states (n, 2 + n_species): those that are
-    advanced. Returns the times by name (see `time_per_state`), and what they were measured on.
+    surrogates: stage -> surrogate, all with the same dt, over which all advance; states
+    (n, 2 + n_species): those that are advanced. Returns the times by name (see `time_per_state`),
+    and what they were measured on.
     """
     dt = next(iter(surrogates.values())).dt
     solvers: dict[str, tuple[Advance, int]] = {}
     for tolerance in (chemistry, CFD_TOLERANCE):
         name = f"CVODE rtol {tolerance.rtol:g} atol {tolerance.atol:g}"
-        cvode = CVODE(mechanism, dt, tolerance.rtol, tolerance.atol)
+        cvode = CVODE(mechanism, tolerance.rtol, tolerance.atol)
         solvers[name] = cvode, CVODE_STATES
     for stage, surrogate in surrogates.items():
         solvers[f"stage {stage}"] = scripted(surrogate), len(states)
         solvers[f"stage {stage}, network alone"] = network_alone(surrogate, states), len(states)
     with one_thread():
-        times = time_per_state(solvers, states, repeats, on_progress)
+        times = time_per_state(solvers, states, dt, repeats, on_progress)
     return {
         "cores": 1,
         "machine": machine(),
@@ -63,10 +64,11 @@ def compare_times(
 def time_per_state(
     solvers: dict[str, tuple[Advance, int]],
     states: np.ndarray,
+    dt: float,
     repeats: int,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> dict[str, dict[str, float]]:
-    """Median and spread of the time per state [s] of each `Advance`.
+    """Median and spread of the time per state [s] of each `Advance` over the time step dt [s].
 
     solvers: name -> (solver, number of `states` (n, 2 + n_species) that it advances in one call).
     These are evenly spaced, since neighbours in a state file are similar. The repeats of the
@@ -78,7 +80,7 @@ def time_per_state(
             part = spread(states, n)
             T, p, Y = part[:, 0].copy(), part[:, 1].copy(), part[:, 2:].copy()
             started = time.perf_counter()
-            solver.advance(T, p, Y)
+            solver.advance(T, p, Y, dt)
             if repeat >= WARM_UP:
                 seconds[name].append((time.perf_counter() - started) / len(part))
         on_progress(repeat + 1, WARM_UP + repeats)
@@ -109,7 +111,7 @@ def network_alone(surrogate: Surrogate, states: np.ndarray) -> Advance:
     transform, network = surrogate.transform, surrogate.network
     x = transform.inputs(torch.as_tensor(states))
 
-    def unchanged(state: Tensor) -> Tensor:
+    def unchanged(state: Tensor, dt: Tensor) -> Tensor:
         network(x[: len(state)])
         return state
 

@@ -18,7 +18,7 @@ import combred
 torch.set_num_threads(1)
 mechanism = combred.load_mechanism("drm19.yaml")
 surrogate = combred.load("drm19-kinetics-38k")
-cvode = combred.CVODE(mechanism, dt=surrogate.dt)
+cvode, dt = combred.CVODE(mechanism), surrogate.dt
 
 # %%
 # 1200 states: ignitions on their way, caught at random. Some lie inside the range of training,
@@ -35,8 +35,7 @@ def caught(fuel: str, p: float, count: int = 400) -> np.ndarray:
     mixtures = [mechanism.mixture(fuel, "O2:1, N2:3.76", phi) for phi in rng.uniform(0.6, 1.4, n)]
     Y, states = np.array(mixtures), []
     for _ in range(20):
-        steps = combred.CVODE(mechanism, dt=rng.uniform(5e-6, 5e-5))
-        T, Y = steps.advance(T, p, Y)
+        T, Y = cvode.advance(T, p, Y, rng.uniform(5e-6, 5e-5))
         states.append(np.column_stack([T, p, Y]))
     return np.concatenate(states)
 
@@ -48,16 +47,18 @@ groups = {
 }
 
 # %%
-# ``advance`` takes and gives arrays. ``next_state_and_error`` takes states [T, p, Y] as a float64
-# tensor, and gives the closure error beside them: how much the closure had to move the prediction
-# so that it conserves elements and enthalpy, in units of its tolerance. Above 1: do not use it.
+# ``advance`` takes and gives arrays. ``next_state_and_error`` takes states [T, p, Y] and their time
+# steps as float64 tensors, and gives the closure error beside the next states: how much the closure
+# had to move the prediction so that it conserves elements and enthalpy, in units of its tolerance.
+# Above 1: do not use it.
 
 fig, axis = plt.subplots(figsize=(7, 4.8), layout="constrained")
 for (name, states), marker in zip(groups.items(), "o^s", strict=True):
     T, p, Y = states[:, 0], states[:, 1], states[:, 2:]
+    x = torch.from_numpy(states)
     with torch.no_grad():
-        later, closure_error = surrogate.next_state_and_error(torch.from_numpy(states))
-    T_exact, Y_exact = cvode.advance(T, p, Y)
+        later, closure_error = surrogate.next_state_and_error(x, x.new_full((len(x),), dt))
+    T_exact, Y_exact = cvode.advance(T, p, Y, dt)
     error = np.abs(later[:, 2:].numpy() - Y_exact).max(axis=1)
     share = error / (0.1 * np.abs(Y_exact - Y).max(axis=1) + 1e-4)
     trusted = closure_error <= 1
@@ -80,13 +81,13 @@ states = np.tile(groups["methane, 1 atm: as trained"], (10, 1))
 sizes, seconds = [1, 10, 100, 1000, 4000], []
 for n in sizes:
     T, p, Y = states[:n, 0], states[:n, 1], states[:n, 2:]
-    surrogate.advance(T, p, Y)  # warm
+    surrogate.advance(T, p, Y, dt)  # warm
     started, repeats = time.process_time(), max(2, 1000 // n)
     for _ in range(repeats):
-        surrogate.advance(T, p, Y)
+        surrogate.advance(T, p, Y, dt)
     seconds.append((time.process_time() - started) / repeats / n)
 started = time.process_time()
-cvode.advance(states[:400, 0], states[:400, 1], states[:400, 2:])
+cvode.advance(states[:400, 0], states[:400, 1], states[:400, 2:], dt)
 each = (time.process_time() - started) / 400
 print(f"CVODE {1e6 * each:.0f} us, surrogate {1e6 * seconds[-1]:.1f} us a state")
 fig, axis = plt.subplots(figsize=(7, 4.2), layout="constrained")

@@ -24,12 +24,12 @@ torch.set_num_threads(1)
 
 dt, rng = 2e-6, np.random.default_rng(0)
 mechanism = combred.load_mechanism("h2o2.yaml")
-cvode = combred.CVODE(mechanism, dt, rtol=1e-6, atol=1e-12)
+cvode = combred.CVODE(mechanism, rtol=1e-6, atol=1e-12)
 T, p = rng.uniform(1100, 1500, 60), np.full(60, 101325.0)
 Y = [mechanism.mixture("H2:1", "O2:1, N2:3.76", phi) for phi in rng.uniform(0.6, 1.4, 60)]
 path = [(T, np.array(Y))]
 for _ in range(60):
-    path.append(cvode.advance(path[-1][0], p, path[-1][1]))
+    path.append(cvode.advance(path[-1][0], p, path[-1][1], dt))
 states = torch.tensor(np.array([np.column_stack([T, p, Y]) for T, Y in path]))
 now, later = states[:-1].flatten(0, 1), states[1:].flatten(0, 1)
 transform = make_transform(mechanism, dt, boxcox=0.1, floor=1e-13, power=1 / 3, kinetics=0)

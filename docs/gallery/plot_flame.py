@@ -25,7 +25,7 @@ profile = flame.start(mechanism, case, unburnt, cells=60)
 # %%
 # ``flame.burn`` marches a profile with any chemistry until the speed is steady.
 
-solvers = {"CVODE": combred.CVODE(mechanism, surrogate.dt, rtol=1e-6, atol=1e-10)}
+solvers = {"CVODE": combred.CVODE(mechanism, rtol=1e-6, atol=1e-10)}
 solvers["surrogate"] = surrogate
 flames = {
     name: flame.burn(mechanism, solver, surrogate.dt, profile) for name, solver in solvers.items()

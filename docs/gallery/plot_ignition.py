@@ -3,7 +3,7 @@ An ignition beside CVODE
 ========================
 
 A surrogate that comes with combred and CVODE march the same methane/air ignition in steps of 1 us.
-Both have the call ``advance(T, p, Y)``, so that one loop serves both.
+Both have the call ``advance(T, p, Y, dt)``, so that one loop serves both.
 """
 
 import matplotlib.pyplot as plt
@@ -16,14 +16,14 @@ import combred
 
 mechanism = combred.load_mechanism("drm19.yaml")
 surrogate = combred.load("drm19-kinetics-38k")
-solvers = {"CVODE": combred.CVODE(mechanism, dt=surrogate.dt), "surrogate": surrogate}
+solvers = {"CVODE": combred.CVODE(mechanism), "surrogate": surrogate}
 marched = {}
 for name, solver in solvers.items():
     T, p = np.array([1600.0]), np.array([101325.0])  # K, Pa
     Y = mechanism.mixture("CH4:1", "O2:1, N2:3.76", phi=1.0)[None]
     marched[name] = [(T[0], *Y[0])]
     for _ in range(800):
-        T, Y = solver.advance(T, p, Y)
+        T, Y = solver.advance(T, p, Y, surrogate.dt)
         marched[name].append((T[0], *Y[0]))
 
 # %%

@@ -48,7 +48,7 @@ print(f"worst ignition delay: {100 * measured['delay_error']['worst']:.1f} % off
 # It is used as any other. Here it marches three ignitions in one batch, beside CVODE.
 
 mechanism = combred.load_mechanism("h2o2.yaml")
-solvers = {"CVODE": combred.CVODE(mechanism, surrogate.dt), "surrogate": surrogate}
+solvers = {"CVODE": combred.CVODE(mechanism), "surrogate": surrogate}
 T0, steps = [1100.0, 1200.0, 1300.0], 120
 Y0 = mechanism.mixture("H2:1", "O2:1, N2:3.76", phi=1.0)
 marched = {}
@@ -56,7 +56,7 @@ for name, solver in solvers.items():
     T, p, Y = np.array(T0), np.full(3, 101325.0), np.tile(Y0, (3, 1))
     path = [(T, Y)]
     for _ in range(steps):
-        T, Y = solver.advance(T, p, Y)
+        T, Y = solver.advance(T, p, Y, surrogate.dt)
         path.append((T, Y))
     marched[name] = [np.array(values) for values in zip(*path, strict=True)]
 

@@ -52,7 +52,7 @@ def some_states() -> torch.Tensor:
 @pytest.mark.parametrize("name", ["drm19-39k", "drm19-kinetics-4k"])
 def test_ways_of_inference_agree_and_a_wrong_one_is_refused(name, some_states):
     surrogate, some = combred.load(name).eval().requires_grad_(False), some_states
-    expected, calls = surrogate(some), {}
+    expected, calls = surrogate(some, inference.steps(surrogate, some)), {}
     for way, precision, call in inference.ways(surrogate, some):
         if way != "torch.compile":  # which takes a minute
             inference.require_agreement(way, precision, call(), expected)

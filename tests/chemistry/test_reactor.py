@@ -1,10 +1,12 @@
 """CVODE's reference against reactor networks that the tests make with Cantera alone."""
 
+import re
+
 import cantera as ct
 import numpy as np
 import pytest
 
-from combred.chemistry.reactor import CVODE, IntegrationError, Reactor
+from combred.chemistry.reactor import CVODE, IntegrationError, Reactor, steps_of
 
 RTOL, ATOL = 1e-8, 1e-16
 TOO_HOT = 1e5  # K: CVODE gives up there
@@ -23,7 +25,7 @@ def exact(mechanism, T, p, Y, t):
 
 
 def test_cvode_agrees_with_an_independent_network(mechanism, path):
-    T, Y = CVODE(mechanism, path.dt, RTOL, ATOL).advance(path.T, path.p, path.Y)
+    T, Y = CVODE(mechanism, RTOL, ATOL).advance(path.T, path.p, path.Y, path.dt)
     for i in range(0, len(T), 6):
         T_exact, Y_exact = exact(mechanism, path.T[i], path.p[i], path.Y[i], path.dt)
         # rtol 1e-8 per internal step, over at most some hundred of them: 1e-6 of the value.
@@ -32,7 +34,7 @@ def test_cvode_agrees_with_an_independent_network(mechanism, path):
 
 
 def test_enthalpy_elements_and_inert_species_are_conserved(mechanism, path):
-    T, Y = CVODE(mechanism, path.dt, RTOL, ATOL).advance(path.T, path.p, path.Y)
+    T, Y = CVODE(mechanism, RTOL, ATOL).advance(path.T, path.p, path.Y, path.dt)
     gas = mechanism.solution()
     for i in range(len(T)):
         gas.TPY = path.T[i], path.p[i], path.Y[i]
@@ -46,19 +48,51 @@ def test_enthalpy_elements_and_inert_species_are_conserved(mechanism, path):
 
 def test_many_steps_equal_one_long_integration(mechanism, path):
     T, p, Y = path.T[:1], path.p[:1], path.Y[:1]
-    cvode = CVODE(mechanism, 2e-6, RTOL, ATOL)
+    cvode = CVODE(mechanism, RTOL, ATOL)
     for _ in range(20):
-        T, Y = cvode.advance(T, p, Y)
+        T, Y = cvode.advance(T, p, Y, 2e-6)
     T_exact, Y_exact = exact(mechanism, path.T[0], path.p[0], path.Y[0], 40e-6)
     # In the induction zone errors of 1e-8 grow with the radicals, by about e^5 in 40 us.
     assert T[0] == pytest.approx(T_exact, rel=1e-5)
     assert np.allclose(Y[0], Y_exact, rtol=1e-4, atol=1e-12)
 
 
+def test_every_state_has_its_own_time_step(mechanism, path):
+    some, dt = slice(0, 60, 12), np.geomspace(1e-8, 1e-5, 5)
+    T, p, Y = path.T[some], path.p[some], path.Y[some]
+    T_next, Y_next = CVODE(mechanism, RTOL, ATOL).advance(T, p, Y, dt)
+    for i in range(5):
+        one = slice(i, i + 1)
+        T_one, Y_one = CVODE(mechanism, RTOL, ATOL).advance(T[one], p[one], Y[one], float(dt[i]))
+        assert np.array_equal(T_next[one], T_one) and np.array_equal(Y_next[one], Y_one)
+
+
+def test_time_steps_are_one_for_all_or_one_for_each():
+    assert np.array_equal(steps_of(1e-6, 3), [1e-6] * 3) and steps_of(1e-6, 0).shape == (0,)
+    assert steps_of(np.float32(0.5), 2).dtype == steps_of([1, 2], 2).dtype == np.float64
+    given = np.array([1e-6, 2e-6])
+    assert np.array_equal(steps_of(given, 2), given) and steps_of(given, 2) is not given
+
+
+@pytest.mark.parametrize("value", [0.0, -1e-6, np.nan, np.inf])
+def test_a_time_step_that_is_not_positive_and_finite_is_refused(h2o2, value):
+    message = f"dt = {value} s: a time step has to be positive and finite"
+    for dt in (value, np.array([1e-6, value])):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            CVODE(h2o2).advance(np.full(2, 1200.0), np.full(2, 1e5), np.full((2, 10), 0.1), dt)
+
+
+@pytest.mark.parametrize("dt", [np.full(2, 1e-6), np.full((3, 1), 1e-6), np.full(1, 1e-6)])
+def test_time_steps_of_another_shape_are_refused(dt):
+    with pytest.raises(ValueError, match=r"dt has shape .*there are 3 states.*an array \(3,\)"):
+        steps_of(dt, 3)
+
+
 def test_a_state_does_not_depend_on_those_computed_before(mechanism, path):
-    alone = [CVODE(mechanism, path.dt).advance(path.T[i : i + 1], path.p[:1], path.Y[i : i + 1])
+    dt = path.dt
+    alone = [CVODE(mechanism).advance(path.T[i : i + 1], path.p[:1], path.Y[i : i + 1], dt)
              for i in range(0, 60, 10)]  # fmt: skip
-    T, Y = CVODE(mechanism, path.dt).advance(path.T[::10], path.p[::10], path.Y[::10])
+    T, Y = CVODE(mechanism).advance(path.T[::10], path.p[::10], path.Y[::10], dt)
     assert np.array_equal(T, np.concatenate([one[0] for one in alone]))
     assert np.array_equal(Y, np.concatenate([one[1] for one in alone]))
 
@@ -66,13 +100,13 @@ def test_a_state_does_not_depend_on_those_computed_before(mechanism, path):
 def test_states_that_fail_are_nan_and_counted_and_leave_others_unchanged(mechanism, path):
     T, p, Y = path.T[:5].copy(), path.p[:5], path.Y[:5]
     T[[1, 3]] = TOO_HOT
-    cvode = CVODE(mechanism, DT)
-    T_next, Y_next = cvode.advance(T, p, Y)
+    cvode = CVODE(mechanism)
+    T_next, Y_next = cvode.advance(T, p, Y, DT)
     assert cvode.failed == 2
     assert np.isnan(T_next).tolist() == [False, True, False, True, False]
     assert np.isnan(Y_next[[1, 3]]).all()
     good = [0, 2, 4]
-    T_fresh, Y_fresh = CVODE(mechanism, DT).advance(T[good], p[good], Y[good])
+    T_fresh, Y_fresh = CVODE(mechanism).advance(T[good], p[good], Y[good], DT)
     assert np.allclose(T_next[good], T_fresh, rtol=1e-9)  # far within rtol of the integrator
     assert np.allclose(Y_next[good], Y_fresh, rtol=1e-6, atol=1e-14)
 
@@ -83,8 +117,8 @@ def test_a_nan_state_counts_as_failed(h2o2, variable):
     Y = np.tile(h2o2.mixture("H2:1", "O2:1, N2:3.76", 1.0), (3, 1))
     state = {"T": np.full(3, 1200.0), "p": np.full(3, ct.one_atm), "Y": Y}
     state[variable][1] = np.nan
-    cvode = CVODE(h2o2, DT)
-    T_next, _ = cvode.advance(**state)
+    cvode = CVODE(h2o2)
+    T_next, _ = cvode.advance(**state, dt=DT)
     assert cvode.failed == 1
     assert np.isnan(T_next).tolist() == [False, True, False]
 

@@ -59,9 +59,10 @@ def test_an_ignition_equals_that_of_python(ignite, exported, surrogate):
     state[0, :2] = torch.tensor([1700.0, 101325.0])
     for name, value in Y0.items():
         state[0, 2 + surrogate.species.index(name)] = value
+    dt = torch.tensor([surrogate.dt], dtype=torch.float64)
     T, errors = [1700.0], [0.0]
     for _ in range(steps):
-        state, error = surrogate.next_state_and_error(state)
+        state, error = surrogate.next_state_and_error(state, dt)
         T.append(state[0, 0].item())
         errors.append(error.item())
     assert T[-1] > 2600.0

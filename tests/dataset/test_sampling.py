@@ -96,7 +96,7 @@ def test_all_states_of_a_trajectory_have_the_same_elements_and_inert_species(row
 @pytest.mark.parametrize("kind", [0, 1, 2])
 def test_labels_agree_with_integration_from_the_stored_state(rows, drm19, kind):
     i = np.flatnonzero(rows.sampler == kind)
-    T, Y = CVODE(drm19, DT, 1e-10, 1e-20).advance(rows.T[i], rows.p[i], rows.Y[i])
+    T, Y = CVODE(drm19, 1e-10, 1e-20).advance(rows.T[i], rows.p[i], rows.Y[i], DT)
     # At rtol 1e-8 the label's own integration errs by 1e-8 per internal step; about a hundred of
     # them, and in an ignition the error grows with the radicals. Seen: 1e-5 K and 1e-8.
     assert np.abs(T - rows.T_next[i]).max() < 1e-3
@@ -238,7 +238,7 @@ def test_half_of_the_flame_states_are_taken_after_diffusion(
     assert np.array_equal(block.T[60:], T) and np.allclose(block.Y[60:], Y, atol=1e-15)
     moved = np.abs(T - begin.T).max()
     assert 1e-3 < moved < 20.0  # K: a microsecond of diffusion changes T a little
-    expected, _ = CVODE(drm19, DT).advance(T, np.full(60, ct.one_atm), np.clip(Y, 0.0, None))
+    expected, _ = CVODE(drm19).advance(T, np.full(60, ct.one_atm), np.clip(Y, 0.0, None), DT)
     assert np.allclose(block.T_next[60:], expected, rtol=1e-9)
 
 

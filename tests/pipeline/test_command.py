@@ -104,7 +104,8 @@ def test_the_exported_file_stands_alone(finished):
     mechanism = load_mechanism("drm19.yaml")
     Y = mechanism.mixture("CH4:1", "O2:1, N2:3.76", 1.0)
     state = torch.tensor([[1500.0, 101325.0, *Y]], dtype=torch.float64)
-    assert module(state).shape == (1, 23) and module.source(state).shape == (1, 21)
+    dt = torch.tensor([card["dt"]], dtype=torch.float64)
+    assert module(state, dt).shape == (1, 23) and module.source(state, dt).shape == (1, 21)
     assert card["species"] == list(mechanism.species_names) and card["accuracy"]["delay_error"]
     assert card == json.loads((finished / "runs/tiny/surrogate.json").read_text())
 

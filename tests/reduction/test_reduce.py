@@ -230,7 +230,7 @@ def test_a_reduced_surrogate_is_exported(surrogate, mechanism, path, tmp_path):
     numbers = export_torchscript(tmp_path / "small.pt", small, card, path.state.numpy())
     assert numbers["largest_difference"] < 1e-6
     loaded, _ = load_torchscript(tmp_path / "small.pt")
-    assert torch.allclose(loaded(path.state), small(path.state), rtol=1e-12)
+    assert torch.allclose(loaded(path.state, path.steps), small(path.state, path.steps), rtol=1e-12)
 
 
 @torch.no_grad()

@@ -21,13 +21,14 @@ DT = IGNITION_DT
 
 
 class Warming:
-    """An `Advance` that adds 1 K and keeps Y; `batches` has the size of every batch."""
+    """An `Advance` that adds 1 K and keeps Y; `batches` has the size and time step of every
+    batch."""
 
     def __init__(self):
         self.batches = []
 
-    def advance(self, T, p, Y):
-        self.batches.append(len(T))
+    def advance(self, T, p, Y, dt):
+        self.batches.append((len(T), dt))
         return T + 1.0, Y.copy()
 
 
@@ -45,7 +46,7 @@ def test_each_case_takes_its_own_number_of_steps(h2o2):
     todo = [Case(1000.0, 1e5, 1.0), Case(1200.0, 2e5, 0.5), Case(1400.0, 1e5, 1.5)]
     Y0, warming, calls = mixtures(h2o2, todo, FUEL, AIR), Warming(), []
     rollouts = march(warming, DT, todo, Y0, [2, 5, 3], lambda *done: calls.append(done))
-    assert warming.batches == [3, 3, 2, 1, 1]
+    assert warming.batches == [(n, DT) for n in (3, 3, 2, 1, 1)]
     assert calls[-1] == (5, 5)
     for rollout, case, Y, steps in zip(rollouts, todo, Y0, [2, 5, 3], strict=True):
         assert rollout.case == case
@@ -71,7 +72,7 @@ def test_initial_mixtures_have_the_equivalence_ratios_of_the_cases(h2o2):
 def test_a_state_that_cvode_cannot_integrate_does_not_stop_other_cases(h2o2):
     todo = [Case(1e5, 101325.0, 1.0), Case(1300.0, 101325.0, 1.0)]  # CVODE fails at the first
     Y0 = mixtures(h2o2, todo, FUEL, AIR)
-    failed, other = march(CVODE(h2o2, DT), DT, todo, Y0, [3, 3])
+    failed, other = march(CVODE(h2o2), DT, todo, Y0, [3, 3])
     assert np.isnan(failed.T[1:]).all()
     assert np.isfinite(other.T).all()
 
@@ -101,7 +102,7 @@ def test_a_reference_ends_at_equilibrium(h2o2, ignitions):
 def test_delay_agrees_with_that_of_steps_ten_times_shorter(h2o2, ignitions):
     ref = ignitions[0]
     steps = int(1.3 * ref.delay / DT) * 10
-    fine = march(CVODE(h2o2, DT / 10), DT / 10, [ref.case], ref.Y[:1], [steps])[0]
+    fine = march(CVODE(h2o2), DT / 10, [ref.case], ref.Y[:1], [steps])[0]
     # The error of the parabola is a small fraction of dt; see test_metrics.
     assert ref.delay == pytest.approx(fine.delay, abs=0.2 * DT)
 
@@ -130,7 +131,7 @@ def test_a_rollout_is_nan_after_cvode_fails(h2o2):
 
 
 def test_cvode_with_a_cold_start_in_every_step_follows_its_reference(h2o2, ignitions):
-    rollouts = follow(CVODE(h2o2, DT), DT, ignitions)
+    rollouts = follow(CVODE(h2o2), DT, ignitions)
     for rollout, ref in zip(rollouts, ignitions, strict=True):
         assert rollout.case == ref.case
         assert np.array_equal(rollout.t, ref.t)
@@ -146,7 +147,7 @@ def test_one_integration_is_more_accurate_than_cold_starts(h2o2, ignitions):
     fine = ChemistrySettings(rtol=1e-12, atol=1e-20)
     truth = integrate(h2o2, ref.case, ref.Y[0], DT, steps, fine)
     once = integrate(h2o2, ref.case, ref.Y[0], DT, steps, CHEMISTRY)
-    cold = march(CVODE(h2o2, DT), DT, [ref.case], ref.Y[:1], [steps])[0]
+    cold = march(CVODE(h2o2), DT, [ref.case], ref.Y[:1], [steps])[0]
     assert np.array_equal(once.T, ref.T[: steps + 1]) and np.array_equal(once.t, cold.t)
     assert np.abs(once.T - truth.T).max() < np.abs(cold.T - truth.T).max()
     assert once.delay == pytest.approx(truth.delay, rel=1e-6)

@@ -1,5 +1,6 @@
 """Cards: what they say of a surrogate, the command in them, and which formats are read."""
 
+import inspect
 import json
 import shlex
 from dataclasses import asdict, replace
@@ -53,8 +54,9 @@ def test_a_card_names_methods_of_the_surrogate_with_the_tolerances(surrogate, me
     methods = make_card(surrogate, mechanism, {}, {})["methods"]
     for call in methods:
         name, _, arguments = call.partition("(")
-        assert callable(getattr(Surrogate, name)) and arguments == "state)"
-    text = methods["closure_error(state)"]
+        _, *wanted = inspect.signature(getattr(Surrogate, name)).parameters
+        assert arguments == f"{', '.join(wanted)})"
+    text = methods["closure_error(state, dt)"]
     assert "0.07 of the step's change of Y + 7e-05" in text and "+ 0.7 K" in text
     assert ("in_training_range" in text) != surrogate.corrects_rates
 

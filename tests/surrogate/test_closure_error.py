@@ -6,6 +6,7 @@ import cantera as ct
 import numpy as np
 import pytest
 import torch
+from time_steps import steps
 
 from combred.surrogate.surrogate import Surrogate
 
@@ -42,15 +43,15 @@ def predicting(surrogate, column: int, change: float):
 
 
 def test_training_states_are_trusted(path, with_range):
-    assert with_range.trust(path.state).all()
-    assert all(with_range.trust(one[None]).item() for one in path.state)
+    assert with_range.trust(path.state, path.steps).all()
+    assert all(with_range.trust(one[None], steps(one[None])).item() for one in path.state)
 
 
 @pytest.mark.parametrize("column, value", [(0, 300.0), (0, 3500.0), (1, 5e5), (1, 1e4)])
 def test_states_outside_the_range_are_not_trusted(path, with_range, column, value):
     state = path.state.clone()
     state[:, column] = value
-    assert not with_range.trust(state).any()
+    assert not with_range.trust(state, steps(state)).any()
 
 
 @pytest.mark.parametrize("column", [0, 2])
@@ -64,14 +65,14 @@ def test_the_range_has_a_margin_of_a_thousandth(path, unchanging, column, beyond
     v[0, column] += beyond * (transform.high - transform.low)[column]
     state[:, 0] = v[:, 0]
     state[:, 2:] = torch.where(state[:, 2:] > 0, transform.boxcox.inverse(v[:, 2:]), 0.0)
-    assert unchanging.trust(state).item() is trusted
+    assert unchanging.trust(state, steps(state)).item() is trusted
 
 
 def test_other_mixtures_are_not_trusted(mechanism, path, with_range):
     gas = mechanism.solution()
     gas.TPX = 1500.0, ct.one_atm, "O2:1, N2:3.76"
     air = torch.tensor([[gas.T, gas.P, *gas.Y]])
-    assert not with_range.trust(air).item()
+    assert not with_range.trust(air, steps(air)).item()
 
 
 def test_an_unlikely_combination_of_values_inside_every_range_is_not_trusted(path, with_range):
@@ -79,15 +80,15 @@ def test_an_unlikely_combination_of_values_inside_every_range_is_not_trusted(pat
     unburnt_but_hot[0, 0] = path.T.max()
     v = with_range.transform.variables(unburnt_but_hot)
     assert ((v >= with_range.transform.low) & (v <= with_range.transform.high)).all()
-    assert not with_range.trust(unburnt_but_hot).item()
+    assert not with_range.trust(unburnt_but_hot, steps(unburnt_but_hot)).item()
 
 
 @torch.no_grad()
 def test_a_prediction_that_conserves_has_no_closure_error(path, unchanging):
-    later, error = unchanging.next_state_and_error(path.state)
-    assert torch.equal(later, unchanging(path.state))
+    later, error = unchanging.next_state_and_error(path.state, path.steps)
+    assert torch.equal(later, unchanging(path.state, path.steps))
     # Without a change the floor of 1e-13 alone is corrected, and its heat in T.
-    assert (error < 1e-5).all() and unchanging.trust(path.state).all()
+    assert (error < 1e-5).all() and unchanging.trust(path.state, path.steps).all()
 
 
 @torch.no_grad()
@@ -97,14 +98,14 @@ def test_a_temperature_change_that_violates_enthalpy_is_a_closure_error(
 ):
     # The composition is constant, so T is: the closure undoes the change; its tolerance is 0.7 K.
     changed = predicting(copy.deepcopy(unchanging), 0, kelvin)
-    error = changed.closure_error(path.state)
+    error = changed.closure_error(path.state, path.steps)
     assert torch.allclose(error, torch.full_like(error, abs(kelvin) / 0.7), rtol=1e-4)
-    assert (changed.trust(path.state) == trusted).all()
+    assert (changed.trust(path.state, path.steps) == trusted).all()
 
 
 @torch.no_grad()
 def test_the_closure_error_is_the_correction_over_its_tolerance(mechanism, path, surrogate):
-    later, error = surrogate.next_state_and_error(path.state)
+    later, error = surrogate.next_state_and_error(path.state, path.steps)
     Y = surrogate.normalized(path.state[:, 2:])  # exactly as in the step: rates are float32
     variables = surrogate.transform.variables(torch.cat([path.state[:, :2], Y], dim=1))
     change = surrogate.predicted_change(torch.cat([path.state[:, :2], Y], dim=1), variables)
@@ -125,11 +126,11 @@ def test_outside_the_training_range_the_closure_error_is_infinite(path, with_ran
     state = path.state.clone()
     state[:, 0] = 3500.0
     assert (
-        torch.isinf(with_range.closure_error(state)).all()
+        torch.isinf(with_range.closure_error(state, steps(state))).all()
         and not with_range.in_training_range(state).any()
     )
-    later, error = with_range.next_state_and_error(state)
-    assert torch.equal(later, with_range(state)) and torch.isinf(error).all()
+    later, error = with_range.next_state_and_error(state, steps(state))
+    assert torch.equal(later, with_range(state, steps(state))) and torch.isinf(error).all()
 
 
 @torch.no_grad()
@@ -137,15 +138,17 @@ def test_with_rates_the_closure_error_is_finite_beyond_the_training_range(path, 
     state = path.state.clone()
     state[:, 1] *= 3.0
     assert not with_rates.in_training_range(state).any()
-    later, error = with_rates.next_state_and_error(state)
+    later, error = with_rates.next_state_and_error(state, steps(state))
     assert (
-        torch.equal(error, with_rates.next_state_and_closure(state)[1])
+        torch.equal(error, with_rates.next_state_and_closure(state, steps(state))[1])
         and torch.isfinite(error).all()
     )
-    assert torch.equal(with_rates.trust(state), error <= 1.0) and with_rates.trust(state).any()
+    trusted = with_rates.trust(state, steps(state))
+    assert torch.equal(trusted, error <= 1.0) and trusted.any()
     # 100 K more than the QSS change violate enthalpy by far more than the tolerance.
     hotter = predicting(copy.deepcopy(with_rates), 0, 100.0)
-    assert not hotter.trust(state).any() and torch.isfinite(hotter.closure_error(state)).all()
+    assert not hotter.trust(state, steps(state)).any()
+    assert torch.isfinite(hotter.closure_error(state, steps(state))).all()
 
 
 @torch.no_grad()
@@ -154,10 +157,10 @@ def test_a_prediction_that_cannot_be_projected_has_an_infinite_closure_error(pat
     wild = copy.deepcopy(unchanging)
     with torch.no_grad():
         wild.network.layers[-1].bias[2:] = 1e6
-    later, error = wild.next_state_and_error(path.state)
+    later, error = wild.next_state_and_error(path.state, path.steps)
     stayed = (later[:, 2:] == wild.normalized(path.state[:, 2:])).all(dim=1)
     assert stayed.any() and torch.isinf(error[stayed]).all()
-    assert not wild.trust(path.state).any()
+    assert not wild.trust(path.state, path.steps).any()
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -165,7 +168,8 @@ def test_states_that_are_not_finite_are_not_trusted(path, with_range, with_rates
     for column in range(path.state.shape[1]):
         state = path.state[30:31].clone()
         state[0, column] = value
-        assert not with_range.trust(state).item() and not with_rates.trust(state).item()
+        assert not with_range.trust(state, steps(state)).item()
+        assert not with_rates.trust(state, steps(state)).item()
 
 
 @pytest.mark.parametrize("sum_error, trusted", [(1e-4, True), (1e-2, False)])
@@ -175,7 +179,7 @@ def test_mass_fractions_must_nearly_sum_to_one(
     for surrogate, row in ((with_range, 30), (with_rates, 0)):
         state = path.state[row : row + 1].clone()
         state[0, 2 + mechanism.index("O2")] += sum_error
-        assert surrogate.trust(state).item() is trusted
+        assert surrogate.trust(state, steps(state)).item() is trusted
 
 
 def test_negative_mass_fractions_are_not_trusted(path, with_range, with_rates):
@@ -183,4 +187,4 @@ def test_negative_mass_fractions_are_not_trusted(path, with_range, with_rates):
         state = path.state[row : row + 1].clone()
         trace = int(state[0, 2:].argmin()) + 2
         state[0, trace] = -1e-6
-        assert not surrogate.trust(state).item()
+        assert not surrogate.trust(state, steps(state)).item()

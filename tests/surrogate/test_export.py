@@ -34,8 +34,9 @@ def other(mechanism):
 def test_safetensors_give_the_same_surrogate_back(tmp_path, mechanism, fitted, path):
     save_surrogate(tmp_path / "s.safetensors", fitted, mechanism)
     again = load_surrogate(tmp_path / "s.safetensors", mechanism)
-    assert torch.equal(again(path.state), fitted(path.state))
-    assert torch.equal(again.trust(path.state), fitted.trust(path.state))
+    assert torch.equal(again(path.state, path.steps), fitted(path.state, path.steps))
+    trusted = fitted.trust(path.state, path.steps)
+    assert torch.equal(again.trust(path.state, path.steps), trusted)
     assert again.dt == fitted.dt
 
 
@@ -103,13 +104,14 @@ def exported(tmp_path_factory, mechanism, fitted, path):
 def test_torchscript_agrees_with_eager_for_any_n(exported, fitted, mechanism, path):
     loaded = exported[1]
     for n in (0, 1, 2, 33):
-        states = path.state[:n]
-        assert torch.allclose(loaded(states), fitted(states), rtol=1e-12)
-        assert loaded.source(states).shape == (n, mechanism.n_species)
-        assert loaded.trust(states).dtype == torch.bool
+        given = path.state[:n], path.steps[:n]
+        assert torch.allclose(loaded(*given), fitted(*given), rtol=1e-12)
+        assert loaded.source(*given).shape == (n, mechanism.n_species)
+        assert loaded.trust(*given).dtype == torch.bool
     # The source is the change over dt; Y of the path sums to 1 within 1e-9.
-    change = loaded(path.state)[:, 2:] - path.state[:, 2:]
-    assert torch.allclose(loaded.source(path.state) * fitted.dt, change, atol=1e-8)
+    change = loaded(path.state, path.steps)[:, 2:] - path.state[:, 2:]
+    rate = loaded.source(path.state, path.steps)
+    assert torch.allclose(rate * fitted.dt, change, atol=1e-8)
 
 
 def test_the_exported_file_needs_operators_of_libtorch_only(exported):
@@ -120,10 +122,10 @@ def test_the_exported_file_needs_operators_of_libtorch_only(exported):
 @torch.no_grad()
 def test_the_exported_file_has_the_error_estimate(exported, fitted, path):
     loaded = exported[1]
-    later, error = loaded.next_state_and_error(path.state)
-    assert torch.equal(later, loaded(path.state))
-    assert torch.equal(loaded.closure_error(path.state), error)
-    assert torch.equal(loaded.trust(path.state), error <= 1.0)
+    later, error = loaded.next_state_and_error(path.state, path.steps)
+    assert torch.equal(later, loaded(path.state, path.steps))
+    assert torch.equal(loaded.closure_error(path.state, path.steps), error)
+    assert torch.equal(loaded.trust(path.state, path.steps), error <= 1.0)
     assert torch.equal(loaded.in_training_range(path.state), fitted.in_training_range(path.state))
 
 
@@ -155,10 +157,12 @@ def test_an_export_that_differs_from_the_surrogate_is_not_written(
     assert not (tmp_path / "surrogate.pt").exists()
 
 
-def test_an_exported_surrogate_has_no_gradients_and_refuses_other_shapes(exported, path):
+def test_an_exported_surrogate_has_no_gradients_and_refuses_other_inputs(exported, path):
     loaded = exported[1]
-    assert not loaded(path.state).requires_grad
+    assert not loaded(path.state, path.steps).requires_grad
     for wrong in (path.state.float(), path.state[:, :-1], path.state[0]):
         for call in (loaded.forward, loaded.source, loaded.trust):
             with pytest.raises(torch.jit.Error, match="states are float64 of shape"):
-                call(wrong)
+                call(wrong, path.steps)
+    with pytest.raises(torch.jit.Error, match="this network advances by dt"):
+        loaded(path.state, 1.01 * path.steps)

@@ -5,6 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 import torch
+from time_steps import steps
 
 import combred
 from combred.config import ChemistrySettings, ValidationSettings
@@ -64,8 +65,8 @@ def test_a_path_is_loaded_like_a_name(tmp_path, drm19):
     surrogate = combred.load(NAMES[-1])
     save_surrogate(tmp_path / "own.safetensors", surrogate, drm19)
     again = combred.load(tmp_path / "own.safetensors")
-    state = np.column_stack([[1500.0], [101325.0], np.full((1, 21), 1 / 21)])
-    assert torch.equal(again(torch.tensor(state)), surrogate(torch.tensor(state)))
+    state = torch.tensor([[1500.0, 101325.0, *[1 / 21] * 21]], dtype=torch.float64)
+    assert torch.equal(again(state, steps(state)), surrogate(state, steps(state)))
     assert isinstance(load_surrogate(tmp_path / "own.safetensors", drm19), type(surrogate))
 
 

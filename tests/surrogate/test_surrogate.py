@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from time_steps import steps
 
 from combred.surrogate.network import Network
 from combred.surrogate.surrogate import Surrogate
@@ -41,7 +42,7 @@ def test_a_network_of_other_widths_is_refused(mechanism, transform):
 
 @torch.no_grad()
 def test_the_closure_conserves_elements_and_mass_and_keeps_Y_positive(mechanism, path, surrogate):
-    out = surrogate(path.state)
+    out = surrogate(path.state, path.steps)
     moved = np.abs(out[:, 2:].numpy() - path.Y).max()
     assert moved > 1e-5  # the network predicts a change
     assert element_error(mechanism, out, path.Y) < 1e-10  # negligible after 1e4 steps
@@ -52,7 +53,7 @@ def test_the_closure_conserves_elements_and_mass_and_keeps_Y_positive(mechanism,
 
 @torch.no_grad()
 def test_the_closure_holds_for_an_untrained_network(mechanism, path, untrained):
-    out = untrained(path.state)
+    out = untrained(path.state, path.steps)
     assert torch.isfinite(out).all()
     assert (out[:, 2:] >= 0.0).all()
     assert (out[:, 2:].sum(dim=1) - 1.0).abs().max() < 1e-6  # a CFD code tolerates this
@@ -61,7 +62,7 @@ def test_the_closure_holds_for_an_untrained_network(mechanism, path, untrained):
 
 @torch.no_grad()
 def test_enthalpy_is_conserved(mechanism, path, surrogate):
-    out = surrogate(path.state).numpy()
+    out = surrogate(path.state, path.steps).numpy()
     gas = mechanism.solution()
     for before, after in zip(path.state.numpy(), out, strict=True):
         gas.TPY = before[0], before[1], before[2:]
@@ -72,7 +73,7 @@ def test_enthalpy_is_conserved(mechanism, path, surrogate):
 
 @torch.no_grad()
 def test_inert_species_are_copied(mechanism, path, surrogate):
-    out = surrogate(path.state)[:, 2:].numpy()
+    out = surrogate(path.state, path.steps)[:, 2:].numpy()
     # Copied from the state scaled to sum 1: one rounding.
     assert np.allclose(out[:, mechanism.inert], path.Y[:, mechanism.inert], rtol=1e-14, atol=0)
 
@@ -81,32 +82,32 @@ def test_inert_species_are_copied(mechanism, path, surrogate):
 @pytest.mark.parametrize("n", [0, 1, 7])
 def test_any_number_of_states_is_advanced(path, surrogate, n):
     state = path.state[20 : 20 + n]
-    out = surrogate(state)
+    out = surrogate(state, steps(state))
     assert out.shape == state.shape and out.dtype == torch.float64
     # float32 products in blocks of other sizes: 1e-7 of a change of a few K and some 1e-3.
-    expected = surrogate(path.state)[20 : 20 + n]
+    expected = surrogate(path.state, path.steps)[20 : 20 + n]
     assert torch.allclose(out, expected, rtol=1e-6, atol=1e-8)
-    assert surrogate.trust(state).shape == (n,)
-    assert surrogate.source(state).shape == (n, path.Y.shape[1])
+    assert surrogate.trust(state, steps(state)).shape == (n,)
+    assert surrogate.source(state, steps(state)).shape == (n, path.Y.shape[1])
 
 
 @torch.no_grad()
 def test_states_with_transport_errors_are_normalized(mechanism, path, surrogate):
     state, clean = after_transport(path)
     assert state[:, 2:].min() < 0.0
-    out = surrogate(state)
+    out = surrogate(state, steps(state))
     assert torch.isfinite(out).all()
     assert (out[:, 2:] >= 0.0).all()
     assert (out[:, 2:].sum(dim=1) - 1.0).abs().max() < 1e-10
     assert element_error(mechanism, out, clean) < 1e-10
-    tidy = surrogate(torch.tensor(np.column_stack([path.T, path.p, clean])))
+    tidy = surrogate(torch.tensor(np.column_stack([path.T, path.p, clean])), path.steps)
     # Roundings of the sum may change the last float32 digit of the network's input.
     assert torch.allclose(out, tidy, rtol=1e-6, atol=1e-8)
 
 
 @torch.no_grad()
 def test_a_prediction_of_no_change_returns_the_state(path, unchanging):
-    out = unchanging(path.state)
+    out = unchanging(path.state, path.steps)
     # Mass fractions below the floor of 1e-13, some twenty, are returned as the floor.
     assert (out[:, 2:] - path.state[:, 2:]).abs().max() < 1e-10
     assert (out[:, 0] - path.state[:, 0]).abs().max() < 1e-6  # K; heat of formation of these
@@ -118,7 +119,7 @@ def test_with_rates_a_network_output_of_zero_gives_the_quasi_steady_state_step(
 ):
     n = 2 + mechanism.n_species
     network = make_network([qss_transform.n_inputs, 8, n], output=0.0)
-    out = Surrogate(mechanism, DT, qss_transform, network)(path.state)
+    out = Surrogate(mechanism, DT, qss_transform, network)(path.state, path.steps)
     Y = path.state[:, 2:].clamp(min=1e-13)
     change, _ = qss_transform.qss(path.state[:, 0], path.state[:, 1], Y)
     F = qss_transform.boxcox(Y)[:, ~mechanism.inert] + change[:, 1:]
@@ -133,25 +134,52 @@ def test_with_rates_a_network_output_of_zero_gives_the_quasi_steady_state_step(
 
 @torch.no_grad()
 def test_source_is_the_mean_rate_of_change(path, surrogate):
-    expected = (surrogate(path.state)[:, 2:] - path.state[:, 2:]) / surrogate.dt
+    expected = (surrogate(path.state, path.steps)[:, 2:] - path.state[:, 2:]) / surrogate.dt
     # The state is first scaled to sum 1: rounding of Y over dt.
-    assert torch.allclose(surrogate.source(path.state), expected, rtol=0, atol=1e-14 / DT)
+    found = surrogate.source(path.state, path.steps)
+    assert torch.allclose(found, expected, rtol=0, atol=1e-14 / DT)
 
 
 @torch.no_grad()
 def test_advance_equals_forward(path, surrogate):
-    T, Y = surrogate.advance(path.T, path.p, path.Y)
-    out = surrogate(path.state).numpy()
-    assert np.array_equal(T, out[:, 0]) and np.array_equal(Y, out[:, 2:])
+    out = surrogate(path.state, path.steps).numpy()
+    for dt in (path.dt, path.steps.numpy()):
+        T, Y = surrogate.advance(path.T, path.p, path.Y, dt)
+        assert np.array_equal(T, out[:, 0]) and np.array_equal(Y, out[:, 2:])
+
+
+@torch.no_grad()
+def test_another_time_step_is_refused_with_both_values(path, surrogate):
+    assert surrogate.dt_range == (DT, DT)
+    for wrong in (2e-6, 1.00001e-6, [*[DT] * 59, 2e-7]):
+        with pytest.raises(
+            ValueError, match=r"advances by dt = 1e-06 s alone.* dt = (2e-06|1\.0|2e-07)"
+        ):
+            surrogate.advance(path.T, path.p, path.Y, wrong)
+    one_rounding = DT * (1.0 + 1e-12)  # as of a time step that a flow solver has summed up
+    T, _ = surrogate.advance(path.T, path.p, path.Y, one_rounding)
+    assert np.array_equal(T, surrogate.advance(path.T, path.p, path.Y, DT)[0])
+    for call in (surrogate, surrogate.source, surrogate.trust, surrogate.next_state_and_closure):
+        with pytest.raises(ValueError, match="advances by dt"):
+            call(path.state, 2.0 * path.steps)
+        for wrong in (path.steps[:-1], path.steps[:, None], path.steps.float()):
+            with pytest.raises(ValueError, match=r"time steps of 60 states are float64 of shape"):
+                call(path.state, wrong)
+    with pytest.raises(ValueError, match="advances by dt"):
+        h = surrogate.thermo.enthalpy(path.state[:, 0], path.state[:, 2:])
+        surrogate.differentiable(path.state, h, 2.0 * path.steps)
 
 
 @torch.no_grad()
 def test_the_scripted_surrogate_agrees(path, surrogate):
     scripted = torch.jit.script(surrogate)
     for _ in range(3):  # TorchScript profiles the first calls and fuses later
-        out = scripted(path.state)
+        out = scripted(path.state, path.steps)
     # The same operations, fused: float32 rounding of the network at most.
-    assert torch.allclose(out, surrogate(path.state), rtol=1e-6, atol=1e-8)
-    assert torch.equal(scripted.trust(path.state), surrogate.trust(path.state))
-    assert torch.allclose(scripted.source(path.state), surrogate.source(path.state), atol=1e-8 / DT)
-    assert scripted.dt == surrogate.dt
+    assert torch.allclose(out, surrogate(path.state, path.steps), rtol=1e-6, atol=1e-8)
+    given = path.state, path.steps
+    assert torch.equal(scripted.trust(*given), surrogate.trust(*given))
+    assert torch.allclose(scripted.source(*given), surrogate.source(*given), atol=1e-8 / DT)
+    assert scripted.dt == surrogate.dt and scripted.dt_range == surrogate.dt_range
+    with pytest.raises(torch.jit.Error, match="this network advances by dt"):
+        scripted(path.state, 2.0 * path.steps)

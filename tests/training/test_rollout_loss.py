@@ -6,6 +6,7 @@ import copy
 import numpy as np
 import pytest
 import torch
+from time_steps import DT, steps
 
 from combred.dataset.segments import Segments, offsets
 from combred.surrogate.surrogate import Surrogate
@@ -75,8 +76,8 @@ def enthalpy_of(surrogate: Surrogate, state: torch.Tensor) -> torch.Tensor:
 
 def test_a_differentiable_step_is_the_forward_step(own, path):
     state = path.state
-    later = own.differentiable(state, enthalpy_of(own, state))
-    expected = own(state)
+    later = own.differentiable(state, enthalpy_of(own, state), steps(state))
+    expected = own(state, steps(state))
     # `forward` scales Y to sum 1, a rounding for Y of the path; the QSS change is float32.
     coarse = 1e3 if own.transform.evaluations else 1.0
     assert torch.allclose(later[:, 0], expected[:, 0], rtol=0.0, atol=coarse * 1e-8)
@@ -89,7 +90,7 @@ def test_where_the_projection_fails_the_composition_and_its_gradient_stay(own, p
     with torch.no_grad():
         own.network.layers[-1].bias += 30.0  # far beyond what the projection can correct
     state = path.state[20:23].clone().requires_grad_()
-    later = own.differentiable(state, enthalpy_of(own, state.detach()))
+    later = own.differentiable(state, enthalpy_of(own, state.detach()), steps(state))
     assert torch.allclose(later[:, 2:], state[:, 2:], atol=1e-12)
     later[:, 2:].sum().backward()
     assert torch.equal(state.grad[:, 2:], torch.ones_like(state[:, 2:]))
@@ -117,7 +118,7 @@ def test_the_gradient_of_T_is_that_of_constant_enthalpy(own, path, mechanism):
     """dT = -sum_k h_k dY_k / cp, with Cantera's h_k and cp; the dY are those of the projection."""
     state = path.state[20:50:6]
     answer = predicting(own, torch.zeros(len(state), state.shape[1] - 2, dtype=torch.float64))
-    later = own.differentiable(state, enthalpy_of(own, state))
+    later = own.differentiable(state, enthalpy_of(own, state), steps(state))
     later[:, 0].sum().backward()
     gas = mechanism.solution()
     for row in range(len(state)):
@@ -139,7 +140,7 @@ def test_the_gradient_of_T_is_that_of_constant_enthalpy(own, path, mechanism):
 def test_inert_species_keep_their_own_gradient(own, path):
     state = path.state[30:34].clone().requires_grad_()
     answer = predicting(own, torch.zeros(4, state.shape[1] - 2, dtype=torch.float64))
-    later = own.differentiable(state, enthalpy_of(own, state.detach()))
+    later = own.differentiable(state, enthalpy_of(own, state.detach()), steps(state))
     weights = torch.linspace(1.0, 2.0, state.shape[1] - 2, dtype=torch.float64)
     (later[:, 2:] * weights).sum().backward()
     assert torch.equal(answer[0].grad[:, own.inert], torch.zeros_like(state[:, 2:][:, own.inert]))
@@ -162,7 +163,7 @@ def test_the_loss_is_the_relative_error_of_the_change(surrogate, segments, mecha
     T, p, Y = first[:, 0], first[:, 1], first[:, 2:]
     errors = []
     for k in range(1, STEPS + 1):
-        T, Y = surrogate.advance(T, p, Y)
+        T, Y = surrogate.advance(T, p, Y, DT)
         if k in (1, 2, 4):
             truth = variables(segments[:, [1, 2, 4].index(k) + 1].numpy())
             error = np.abs(variables(np.column_stack([T, p, Y])) - truth)
@@ -179,7 +180,7 @@ def test_a_surrogate_without_error_has_no_loss(surrogate, path):
     state, states = path.state, [path.state]
     for k in range(1, STEPS + 1):
         with torch.no_grad():
-            state = surrogate(state)
+            state = surrogate(state, steps(state))
         if k in offsets(STEPS):
             states.append(state)
     loss = RolloutLoss(surrogate, STEPS, FLOOR)(torch.stack(states, dim=1))

@@ -105,7 +105,7 @@ class Late:
     def __init__(self, references, shares):
         self.references, self.shares, self.step = references, shares, 0
 
-    def advance(self, T, p, Y):
+    def advance(self, T, p, Y, dt):
         self.step += 1
         rows = []
         for one, share in zip(self.references, self.shares, strict=True):
@@ -157,7 +157,7 @@ def test_a_case_that_does_not_ignite_has_an_infinite_error(
 ):
     made, hot, references = answered
     monkeypatch.setattr(
-        acceptance.timing, "scripted", lambda _: SimpleNamespace(advance=lambda T, p, Y: (T, Y))
+        acceptance.timing, "scripted", lambda _: SimpleNamespace(advance=lambda T, p, Y, dt: (T, Y))
     )
     errors = judge(drm19, surrogate_of, made, references, silent)
     assert errors == {"ignition": math.inf, "ignition_mean": math.inf}

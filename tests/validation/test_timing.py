@@ -20,11 +20,12 @@ def test_every_solver_advances_its_number_of_states():
     seen = {"a": [], "b": []}
 
     def advance(name):
-        return SimpleNamespace(advance=lambda T, p, Y: seen[name].append(len(T)))
+        return SimpleNamespace(advance=lambda T, p, Y, dt: seen[name].append((len(T), dt)))
 
     states = np.ones((10, 5))
-    times = time_per_state({"a": (advance("a"), 3), "b": (advance("b"), 99)}, states, repeats=2)
-    assert seen == {"a": [3] * (WARM_UP + 2), "b": [10] * (WARM_UP + 2)}
+    solvers = {"a": (advance("a"), 3), "b": (advance("b"), 99)}
+    times = time_per_state(solvers, states, 1e-6, repeats=2)
+    assert seen == {"a": [(3, 1e-6)] * (WARM_UP + 2), "b": [(10, 1e-6)] * (WARM_UP + 2)}
     assert all(t["fastest"] <= t["median"] <= t["slowest"] for t in times.values())
 
 
@@ -41,11 +42,11 @@ def test_the_number_of_threads_is_restored_even_after_an_error():
 
 def test_the_scripted_surrogate_equals_the_surrogate(surrogate, path):
     s = path.state.numpy()
-    T, Y = scripted(surrogate).advance(path.T, path.p, path.Y)
-    T_eager, Y_eager = surrogate.advance(path.T, path.p, path.Y)
+    T, Y = scripted(surrogate).advance(path.T, path.p, path.Y, path.dt)
+    T_eager, Y_eager = surrogate.advance(path.T, path.p, path.Y, path.dt)
     # Freezing may reorder operations; the network is float32.
     assert np.allclose(T, T_eager, rtol=1e-6) and np.allclose(Y, Y_eager, rtol=1e-4, atol=1e-10)
-    T, Y = network_alone(surrogate, s).advance(path.T, path.p, path.Y)
+    T, Y = network_alone(surrogate, s).advance(path.T, path.p, path.Y, path.dt)
     assert np.array_equal(T, path.T) and np.array_equal(Y, path.Y)
 
 

@@ -15,20 +15,29 @@ class EagerSurrogate:
 
     @torch.no_grad()
     def __call__(self, state: Tensor, out: Tensor | None = None) -> Tensor:
-        """States one time step later.
+        """States one time step of the surrogate later.
 
         state: (n, 2 + n_species) float64, columns T [K], p [Pa] and Y. The result has the same
         shape; it is written to `out` if that is given, which may be `state` itself.
         """
-        later = self.surrogate(state)
+        later = self.surrogate(state, self._steps(state))
         return later if out is None else out.copy_(later)
 
     @torch.no_grad()
     def next_state_and_closure(self, state: Tensor) -> tuple[Tensor, Tensor]:
         """States one time step later, and the closure error (n,) of each: see
         `Surrogate.next_state_and_closure`."""
-        return self.surrogate.next_state_and_closure(state)
+        return self.surrogate.next_state_and_closure(state, self._steps(state))
 
-    def advance(self, T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The surrogate as an `Advance` (see `combred.chemistry.reactor`)."""
-        return self.surrogate.advance(T, p, Y)
+    def advance(
+        self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The surrogate as an `Advance` (see `combred.chemistry.reactor`). Raises ValueError for a
+        dt [s] that is not the surrogate's."""
+        return self.surrogate.advance(T, p, Y, dt)
+
+    def _steps(self, state: Tensor) -> Tensor:
+        """The surrogate's time step for each state, (n,) float64 [s]."""
+        return torch.full(
+            (len(state),), self.surrogate.dt, dtype=torch.float64, device=state.device
+        )

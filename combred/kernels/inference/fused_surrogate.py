@@ -187,7 +187,7 @@ class FusedSurrogate:
 
     @torch.no_grad()
     def __call__(self, state: Tensor, out: Tensor | None = None) -> Tensor:
-        """States one time step later.
+        """States one time step of the surrogate later.
 
         state: (n, 2 + n_species) float64, columns T [K], p [Pa] and Y. The result has the same
         shape; it is written to `out` if that is given: contiguous, of the same shape, and possibly
@@ -201,9 +201,16 @@ class FusedSurrogate:
         `Surrogate.next_state_and_closure`."""
         return self._launch(state, None, with_closure_error=True)
 
-    def advance(self, T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The kernel as an `Advance` (see `combred.chemistry.reactor`)."""
-        return StateFunction(self, self.device).advance(T, p, Y)
+    def advance(
+        self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The kernel as an `Advance` (see `combred.chemistry.reactor`). Raises ValueError for a dt
+        [s] that is not the surrogate's, which is part of the kernel."""
+        return StateFunction(self._step, self.device).advance(T, p, Y, dt)
+
+    def _step(self, state: Tensor, dt: Tensor) -> Tensor:
+        self.surrogate.require_steps(dt, len(state))
+        return self(state)
 
     def _launch(
         self, state: Tensor, out: Tensor | None, with_closure_error: bool

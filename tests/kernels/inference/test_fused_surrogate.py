@@ -12,6 +12,7 @@ import cantera as ct
 import numpy as np
 import pytest
 import torch
+from time_steps import steps
 
 import combred
 from combred import kernels
@@ -75,7 +76,7 @@ def ignition_states(ignited) -> torch.Tensor:
 @pytest.fixture(scope="module")
 def exact_answers(shipped, ignition_states) -> tuple[torch.Tensor, torch.Tensor]:
     """Next states and closure errors of the ignition's states with a network in float64."""
-    return in_float64(shipped).next_state_and_closure(ignition_states)
+    return in_float64(shipped).next_state_and_closure(ignition_states, steps(ignition_states))
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +183,7 @@ def test_a_shipped_model_predicts_as_in_float64(
 def test_a_model_with_reaction_rates_predicts_as_in_float64(
     fused, device, correcting, precision, rates_ignited
 ):
-    expected = in_float64(correcting).next_state_and_closure(rates_ignited)
+    expected = in_float64(correcting).next_state_and_closure(rates_ignited, steps(rates_ignited))
     answers = fused(correcting, precision).next_state_and_closure(rates_ignited.to(device))
     tolerance = TOLERANCES[precision][0], max(TOLERANCES[precision][1], 2e-3)
     assert_as_in_float64(answers, expected, correcting, rates_ignited, tolerance)
@@ -224,7 +225,7 @@ def test_reaction_rates(fused, device, name, evaluations, widths, lam, power):
     exact = in_float64(surrogate).transform
     qss_change = exact.prepared(state, exact.variables(state))[1]
     assert (qss_change / surrogate.transform.scale).abs().max() > 1.0  # the rates matter
-    expected, expected_error = in_float64(surrogate).next_state_and_closure(state)
+    expected, expected_error = in_float64(surrogate).next_state_and_closure(state, steps(state))
     out, error = fused(surrogate).next_state_and_closure(state.to(device))
     assert_close(out, expected, relative(expected, state), error, expected_error)
 
@@ -232,7 +233,7 @@ def test_reaction_rates(fused, device, name, evaluations, widths, lam, power):
 @pytest.mark.parametrize("widths", [[5], [17, 33], [33, 100, 5], [17, 5, 100, 33], []])
 def test_odd_widths_and_any_number_of_layers(fused, device, widths):
     surrogate, state = untrained("h2o2.yaml", widths, output=3.0 if widths else 0.3)
-    expected, expected_error = in_float64(surrogate).next_state_and_closure(state)
+    expected, expected_error = in_float64(surrogate).next_state_and_closure(state, steps(state))
     assert (expected - state)[:, 2:].abs().max() > 1e-5  # the network matters
     out, error = fused(surrogate).next_state_and_closure(state.to(device))
     assert_close(out, expected, relative(expected, state), error, expected_error)
@@ -241,14 +242,14 @@ def test_odd_widths_and_any_number_of_layers(fused, device, widths):
 @pytest.mark.parametrize("lam, power", [(0.15, 0.4), (0.5, 1.0), (1.0, 0.5), (0.125, 1 / 3)])
 def test_other_transforms(fused, device, lam, power):
     surrogate, state = untrained("h2o2.yaml", [24], lam, power)
-    expected = in_float64(surrogate)(state)
+    expected = in_float64(surrogate)(state, steps(state))
     assert_close(fused(surrogate)(state.to(device)), expected, relative(expected, state))
 
 
 def test_a_large_mechanism(fused, device):
     surrogate, state = untrained("gri30.yaml", [40])  # several T_mid, nitrogen reacts
     mechanism = load_mechanism("gri30.yaml")
-    expected, out = in_float64(surrogate)(state), fused(surrogate)(state.to(device))
+    expected, out = in_float64(surrogate)(state, steps(state)), fused(surrogate)(state.to(device))
     assert_close(out, expected, relative(expected, state))
     assert element_error(mechanism, out, state.to(device)) < 1e-12
 
@@ -260,13 +261,13 @@ def test_any_number_of_states(fused, device, n):
     out, error = fused(surrogate).next_state_and_closure(state.to(device))
     assert out.shape == state.shape and error.shape == (n,)
     if n:
-        expected, expected_error = surrogate.next_state_and_closure(state)
+        expected, expected_error = surrogate.next_state_and_closure(state, steps(state))
         assert_close(out, expected, (1e-8, 1e-4), error, expected_error)
 
 
 def test_more_units_than_are_at_once_on_chip(fused, device):
     surrogate, state = untrained("h2o2.yaml", [300, 500, 260])
-    expected = in_float64(surrogate)(state[:5])
+    expected = in_float64(surrogate)(state[:5], steps(state[:5]))
     out = fused(surrogate)(state[:5].to(device))
     assert_close(out, expected, relative(expected, state[:5]))
 
@@ -291,7 +292,7 @@ def edges(state: torch.Tensor, mechanism) -> torch.Tensor:
 def test_states_at_the_edges(fused, device, kinetics):
     surrogate, state = untrained("h2o2.yaml", [24], kinetics=kinetics)
     rows = edges(state, load_mechanism("h2o2.yaml"))
-    expected, expected_error = in_float64(surrogate).next_state_and_closure(rows)
+    expected, expected_error = in_float64(surrogate).next_state_and_closure(rows, steps(rows))
     out, error = fused(surrogate).next_state_and_closure(rows.to(device))
     # With rates, for air one closure fails and the other exceeds its tolerance 1e4 times.
     lost = expected_error.isinf() & (error.cpu() > 1e3)
@@ -307,7 +308,7 @@ def test_where_the_closure_fails_the_composition_stays(fused, device):
     with torch.no_grad():
         surrogate.network.layers[-1].bias[2:] = 1e6  # far more of every species
         surrogate.network.layers[-1].weight[:, ::2] *= 30.0
-    expected, expected_error = surrogate.next_state_and_closure(state)
+    expected, expected_error = surrogate.next_state_and_closure(state, steps(state))
     assert expected_error.isinf().any()
     out, error = (part.cpu() for part in fused(surrogate).next_state_and_closure(state.to(device)))
     assert torch.equal(error.isinf(), expected_error.isinf())
@@ -326,7 +327,7 @@ def test_a_nan_stays_in_its_row(fused, device, kinetics):
     out, error = (part.cpu() for part in answers)
     assert not out[rows].isfinite().all(dim=1).any() and not (error[rows] <= 1.0).any()
     others = ~torch.isin(torch.arange(len(state)), rows)
-    expected = surrogate(state)[others]
+    expected = surrogate(state, steps(state))[others]
     assert_close(out[others], expected, relative(expected, state[others]))
 
 
@@ -340,8 +341,11 @@ def test_the_result_is_written_to_out(fused, device):
     out = torch.empty_like(state)
     assert twin(state, out=out) is out and torch.equal(out, expected)
     assert torch.equal(twin(state.T.contiguous().T), expected)
-    T, Y = twin.advance(*(part.cpu().numpy() for part in (state[:, 0], state[:, 1], state[:, 2:])))
+    arrays = [part.cpu().numpy() for part in (state[:, 0], state[:, 1], state[:, 2:])]
+    T, Y = twin.advance(*arrays, surrogate.dt)
     assert np.array_equal(T, expected[:, 0].cpu()) and np.array_equal(Y, expected[:, 2:].cpu())
+    with pytest.raises(ValueError, match="advances by dt = 1e-06 s alone, and not by dt = 2e-06 s"):
+        twin.advance(*arrays, 2e-6)
     assert twin(state, out=state) is state and torch.equal(state, expected)
     for wrong in (out[:5], out.float(), torch.empty(out.T.shape, device=device).double().T):
         with pytest.raises(ValueError, match="out is a contiguous float64 tensor of shape"):
@@ -387,9 +391,13 @@ def test_wide_layers_fall_back_and_the_reason_is_logged_once(caplog, monkeypatch
         "512 do"
     ]
     later, moved = eager.next_state_and_closure(state)
-    assert torch.equal(eager(state), surrogate(state)) and torch.equal(later, eager(state))
-    assert torch.equal(moved, surrogate.next_state_and_closure(state)[1])
+    assert torch.equal(eager(state), surrogate(state, steps(state)))
+    assert torch.equal(later, eager(state))
+    assert torch.equal(moved, surrogate.next_state_and_closure(state, steps(state))[1])
     assert eager(state, out=state) is state and torch.equal(state, later)
+    arrays = (part.numpy() for part in (state[:, 0], state[:, 1], state[:, 2:]))
+    with pytest.raises(ValueError, match="advances by dt = 1e-06 s alone, and not by dt = 2e-06 s"):
+        eager.advance(*arrays, 2e-6)
 
 
 def test_a_surrogate_that_cannot_be_fused_is_refused(monkeypatch, triton):
@@ -433,7 +441,7 @@ def test_through_the_front_step_by_step(fused, shipped, ignited):
     T, p, Y = ignited.T[start : start + 1], np.array([ct.one_atm]), ignited.Y[start : start + 1]
     path = [T[0]]
     for _ in range(n):
-        T, Y = advance(T, p, Y)
+        T, Y = advance(T, p, Y, shipped.dt)
         path.append(T[0])
     expected = ignited.T[start : start + n + 1]
     steps = np.diff(expected)
@@ -478,7 +486,8 @@ def test_the_rounding_network_errs_as_the_kernel_does(
 ):
     twin = copy.deepcopy(shipped)
     twin.network = Rounding(shipped.network, precision)
-    outs = fused_answers(precision)[0].cpu(), twin(ignition_states)
+    given = ignition_states, steps(ignition_states)
+    outs = fused_answers(precision)[0].cpu(), twin(*given)
     errors = [(out - exact_answers[0])[:, 2:].square().mean().sqrt().item() for out in outs]
     assert 0.5 < errors[0] / errors[1] < 2.0  # rounding differs where an activation is half way
 

@@ -129,7 +129,7 @@ class CounterflowGrid:
 
     def convection(self, Y: np.ndarray, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """dY/dt (n, n_species) [1/s] and dh/dt (n,) [J/(kg s)] of convection: with the means at the
-        inner faces (`_upwind`), the streams at the ends, and gas of the cell that leaves it sideways,
+        inner faces (`_upwind`), the streams at the ends, and gas of a cell that leaves it sideways,
 
         m_i dphi_i/dt = G_left (phi_left - phi_i) - G_right (phi_right - phi_i)
         """

@@ -27,18 +27,6 @@ def streams(h2o2):
     return piloted_streams(h2o2, fuel="H2:1", shares=(0.03, 0.87, 0.1))
 
 
-def by_cvode(mechanism):
-    """CVODE with the step as an argument. TODO: `CVODE(mechanism)` itself, once it has it."""
-    try:
-        return CVODE(mechanism, rtol=1e-8, atol=1e-16)
-    except TypeError:
-
-        def advance(T, p, Y, dt):
-            return CVODE(mechanism, dt, rtol=1e-8, atol=1e-16).advance(T, p, Y)
-
-        return SimpleNamespace(advance=advance)
-
-
 def enthalpy(mechanism, T, Y):
     gas = mechanism.solution()
     found = []
@@ -162,8 +150,8 @@ BURNING = StirredCase(residence=1e-3, mixing=5e-4, pairing=5e-4, dt=1e-4, steps=
 
 
 def test_cvode_is_its_own_surrogate_and_burns(h2o2, streams):
-    reference = stir(h2o2, by_cvode(h2o2), streams, BURNING)
-    same = stir(h2o2, by_cvode(h2o2), streams, BURNING)
+    reference = stir(h2o2, CVODE(h2o2), streams, BURNING)
+    same = stir(h2o2, CVODE(h2o2), streams, BURNING)
     found = compare(h2o2, same, reference, ("OH",))
     assert found["T"]["largest"] == found["OH"]["largest"] == 0.0
     unburnt = stir(h2o2, INERT, streams, BURNING)
@@ -176,7 +164,7 @@ def test_cvode_is_its_own_surrogate_and_burns(h2o2, streams):
 def test_a_closed_reactor_reacts_at_constant_enthalpy(h2o2, streams):
     case = replace(BURNING, residence=np.inf)
     first = np.arange(20) % 3
-    run = stir(h2o2, by_cvode(h2o2), streams, case, first)
+    run = stir(h2o2, CVODE(h2o2), streams, case, first)
     begin = Particles(h2o2, streams, first)
     h = enthalpy(h2o2, run.particles_T, run.particles_Y)
     assert h.mean() == pytest.approx(begin.h.mean(), abs=1e-6 * np.ptp(begin.h))

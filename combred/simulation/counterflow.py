@@ -17,7 +17,7 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import Advance
 from combred.config.fields import require
-from combred.simulation.counterflow_flame import CounterflowCase, solve_counterflow
+from combred.simulation.counterflow_flame import COARSE, FINE, CounterflowCase, solve_counterflow
 from combred.simulation.counterflow_grid import CounterflowGrid, CounterflowProfile, profile_of
 from combred.simulation.flame import NOT_FINITE, STEADY, UNSTEADY, WENT_OUT
 from combred.threads import one_thread
@@ -88,7 +88,8 @@ def start(
 ) -> CounterflowProfile:
     """Cantera's flame of a case at the strain rate `strain` [1/s] of the inlets, on `cells` cells.
     Raises IntegrationError where it finds none, or the flame is extinct."""
-    return profile_of(mechanism, solve_counterflow(mechanism, case, strain), case, cells)
+    flame = solve_counterflow(mechanism, case, strain, (COARSE, FINE))
+    return profile_of(mechanism, flame, case, cells)
 
 
 def burn(

@@ -131,7 +131,7 @@ def test_the_error_of_a_step_is_its_formula(path, surrogate):
     error = surrogate.step(path.state, path.steps)[1]
     conserves = torch.isfinite(error)
     assert torch.allclose(error[conserves], expected[conserves], rtol=1e-6)
-    assert conserves.any() and (error > surrogate.TOLERANCE).any()  # the network is untrained
+    assert conserves.double().mean() > 0.5 and (error > 0.0).all()
 
 
 @torch.no_grad()

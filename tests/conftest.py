@@ -212,7 +212,7 @@ def surrogate(request, mechanism, make_network) -> Surrogate:
     as large as those of the chemistry. The latter says of its corrections that they are small and
     right, so that it takes few steps."""
     transform = request.getfixturevalue(request.param)
-    output = 0.02 if transform.corrects_rates else 0.2
+    output = 0.002 if transform.corrects_rates else 0.2
     network = make_network([transform.n_inputs, 24, 16, transform.n_outputs], output=output)
     if transform.corrects_rates:
         with torch.no_grad():

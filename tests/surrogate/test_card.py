@@ -164,7 +164,7 @@ def test_a_shipped_card_of_format_1_is_converted(card_file):
     training = {"states": 7, "settings": SETTINGS_1, "stage": 2, "start": "scratch"}
     old = {"format": 1, "dt": 1e-6, "training": training, "trust": {"limit_of_doubt": {"1.0": 3}}}
     card = read_card(card_file(old))
-    assert card["format"] == 3 and card["dt"] == 1e-6
+    assert card["format"] == 3 and card["dt"] == [1e-6, 1e-6]
     assert card["training"] == {
         "command": "", "version": "", "states": 7, "stage": 2, "start": "scratch",
         "sampling": {

@@ -65,7 +65,8 @@ def test_a_path_is_loaded_like_a_name(tmp_path, drm19):
     surrogate = combred.load(NAMES[-1])
     save_surrogate(tmp_path / "own.safetensors", surrogate, drm19)
     again = combred.load(tmp_path / "own.safetensors")
-    state = torch.tensor([[1500.0, 101325.0, *[1 / 21] * 21]], dtype=torch.float64)
+    Y = drm19.mixture("CH4:1", "O2:1, N2:3.76", 1.0)
+    state = torch.tensor([[1500.0, 101325.0, *Y]], dtype=torch.float64)
     assert torch.equal(again(state, steps(state)), surrogate(state, steps(state)))
     assert isinstance(load_surrogate(tmp_path / "own.safetensors", drm19), type(surrogate))
 

@@ -75,8 +75,8 @@ def test_enthalpy_is_conserved(mechanism, path, surrogate):
 @torch.no_grad()
 def test_inert_species_are_copied(mechanism, path, surrogate):
     out = surrogate(path.state, path.steps)[:, 2:].numpy()
-    # Copied from the state scaled to sum 1: one rounding.
-    assert np.allclose(out[:, mechanism.inert], path.Y[:, mechanism.inert], rtol=1e-14, atol=0)
+    # Copied from the state scaled to sum 1: one rounding a step.
+    assert np.allclose(out[:, mechanism.inert], path.Y[:, mechanism.inert], rtol=1e-12, atol=0)
 
 
 @torch.no_grad()
@@ -101,7 +101,9 @@ def test_states_with_transport_errors_are_normalized(mechanism, path, surrogate)
     assert (out[:, 2:] >= 0.0).all()
     assert (out[:, 2:].sum(dim=1) - 1.0).abs().max() < 1e-10
     assert element_error(mechanism, out, clean) < 1e-10
-    tidy = surrogate(torch.tensor(np.column_stack([path.T, path.p, clean])), path.steps)
+    # In one step: a last digit may decide the number of steps.
+    out, _ = surrogate.step(state, steps(state))
+    tidy, _ = surrogate.step(torch.tensor(np.column_stack([path.T, path.p, clean])), path.steps)
     # Roundings of the sum may change the last float32 digit of the network's input.
     assert torch.allclose(out, tidy, rtol=1e-6, atol=1e-8)
 

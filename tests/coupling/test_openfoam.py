@@ -83,13 +83,11 @@ def test_an_ignition_of_chem_foam_equals_that_of_python(
     assert np.allclose(T, ignition_of_python(surrogate, t), rtol=2e-5)
 
 
-def test_what_the_solver_says_is_read(library, exported, tmp_path):
-    openfoam.ignite(tmp_path, library, str(exported), T0, PHI, DT, f"endTime {3 * DT:g};")
-    said = openfoam.run(tmp_path, "chemFoam")
-    assert "combred: 1 cells, 0 of them integrated, 1 steps per cell" in said
-    assert openfoam.told(said) == {"integrated": 0.0, "steps": 1.0}
+def test_what_the_solver_says_is_read():
+    said = "combred: 1 cells, 0 of them integrated, 1.5e+02 steps per cell\nTime = 1e-6\n"
+    assert openfoam.told(said) == {"integrated": 0.0, "steps": 150.0}
     other = "combred: 3 cells, 2 of them integrated, 4.5 steps per cell\n"
-    assert openfoam.told(said + other) == {"integrated": 2 / 6, "steps": (3 + 3 * 4.5) / 6}
+    assert openfoam.told(said + other) == {"integrated": 0.5, "steps": (150.0 + 3 * 4.5) / 4}
     assert openfoam.told("Time = 1e-6") is None
 
 
@@ -102,20 +100,25 @@ def chem_foam_with(folder: Path, coefficients: str) -> str:
     return done.stdout + done.stderr
 
 
-def test_a_cell_above_the_tolerance_is_integrated(library, exported, tmp_path):
+def test_a_cell_above_the_limit_is_integrated(library, exported, tmp_path):
     control = f"endTime {20 * DT:g};"
     by_surrogate = openfoam.ignite(tmp_path, library, str(exported), T0, PHI, DT, control)[1]
-    integrated = "combred: 1 cells, 1 of them integrated, "
-    said = chem_foam_with(tmp_path, 'surrogate "constant/surrogate.pt"; tolerance 1e-12;')
-    assert said.count(integrated) == 20
+    said = chem_foam_with(tmp_path, 'surrogate "constant/surrogate.pt"; limit 0;')
+    assert said.count("combred: 1 cells, 1 of them integrated, ") == 20
     T = np.loadtxt(tmp_path / "chemFoam.out", comments="#", usecols=1)
     by_ode = openfoam.ignite(tmp_path / "ode", library, "ode", T0, PHI, DT, control)[1]
     assert np.allclose(T, by_ode, rtol=1e-9) and not np.allclose(T, by_surrogate, rtol=1e-9)
-    # A limit lets the surrogate's result pass whatever its error.
-    said = chem_foam_with(
-        tmp_path, 'surrogate "constant/surrogate.pt"; tolerance 1e-12; limit 1e30;'
+
+
+def test_a_smaller_tolerance_takes_more_steps(library, exported, tmp_path):
+    control = f"endTime {5 * DT:g};"
+    openfoam.ignite(tmp_path, library, str(exported), T0, PHI, DT, control)
+    by_default, smaller = (
+        openfoam.told(chem_foam_with(tmp_path, f'surrogate "constant/surrogate.pt"; {more}'))
+        for more in ("limit 1e30;", "limit 1e30; tolerance 0.01;")
     )
-    assert "1 of them integrated" not in said
+    assert by_default["integrated"] == smaller["integrated"] == 0.0
+    assert smaller["steps"] > by_default["steps"] + 1.0
 
 
 def test_errors_of_the_user_are_fatal_and_named(library, exported, tmp_path):

@@ -29,20 +29,14 @@ private:
 
 // Throws std::runtime_error with what `module` lacks of a surrogate whose time step is an argument.
 void require_surrogate(const torch::jit::Module& module) {
-    std::vector<std::string> missing;
-    for (const char* name : {"species", "dt_low", "dt_high"}) {
-        if (!module.hasattr(name)) missing.emplace_back(name);
-    }
     const auto method = module.find_method("integrate");
-    const auto arguments = method ? method->function().getSchema().arguments()
-                                  : std::vector<c10::Argument>();
-    if (arguments.size() != 4 || !arguments.back().default_value()) {  // the first is the module
-        missing.emplace_back("integrate(state, dt, tolerance=...)");
-    }
-    if (missing.empty()) return;
-    std::string text = "it lacks ";
-    for (const auto& name : missing) text += (&name == &missing.front() ? "" : ", ") + name;
-    throw std::runtime_error(text);
+    // The first argument is the module.
+    const bool integrates = method && method->function().getSchema().arguments().size() == 4;
+    std::string missing;
+    if (!module.hasattr("species")) missing += " species";
+    if (!module.type()->findConstant("TOLERANCE")) missing += " TOLERANCE";
+    if (!integrates) missing += " integrate(state, dt, tolerance)";
+    if (!missing.empty()) throw std::runtime_error("it lacks" + missing);
 }
 
 // The message of an error of LibTorch without its traceback: the first line of an internal error,
@@ -76,8 +70,7 @@ void require_time_steps(const double* dt, std::size_t n) {
 struct Surrogate::Implementation {
     torch::jit::Module module;
     std::vector<std::string> species;
-    double dt_low, dt_high;
-    double tolerance = 0.0;  // 0: the surrogate's own
+    double tolerance;
 };
 
 Surrogate::Surrogate(const std::string& file, int threads)
@@ -88,8 +81,7 @@ Surrogate::Surrogate(const std::string& file, int threads)
         torch::jit::Module loaded = torch::jit::load(file, torch::kCPU);
         loaded.eval();
         require_surrogate(loaded);
-        implementation_->dt_low = loaded.attr("dt_low").toDouble();
-        implementation_->dt_high = loaded.attr("dt_high").toDouble();
+        implementation_->tolerance = loaded.type()->getConstant("TOLERANCE").toDouble();
         for (const auto& name : loaded.attr("species").toListRef()) {
             implementation_->species.push_back(name.toStringRef());
         }
@@ -110,11 +102,9 @@ Surrogate::~Surrogate() = default;
 
 const std::vector<std::string>& Surrogate::species() const { return implementation_->species; }
 
-double Surrogate::dt_low() const { return implementation_->dt_low; }
-
-double Surrogate::dt_high() const { return implementation_->dt_high; }
-
 std::size_t Surrogate::columns() const { return 2 + implementation_->species.size(); }
+
+double Surrogate::tolerance() const { return implementation_->tolerance; }
 
 void Surrogate::set_tolerance(double tolerance) {
     if (!(std::isfinite(tolerance) && tolerance > 0.0)) {
@@ -144,9 +134,9 @@ Steps Surrogate::advance(double* states, std::size_t n, const double* dt) const 
         // from_blob takes no pointer to const; the method does not write to its arguments.
         std::vector<c10::IValue> arguments{
             torch::from_blob(begin, {rows, width}, torch::kFloat64),
-            torch::from_blob(const_cast<double*>(dt) + first, {rows}, torch::kFloat64)
+            torch::from_blob(const_cast<double*>(dt) + first, {rows}, torch::kFloat64),
+            implementation_->tolerance
         };
-        if (implementation_->tolerance > 0.0) arguments.emplace_back(implementation_->tolerance);
         try {
             const auto result = integrate(std::move(arguments)).toTuple();
             const auto copy = [&result](std::size_t i, at::ScalarType type, void* to, long size) {

@@ -27,7 +27,7 @@ int main(int count, char** words) try {
     for (const std::vector<double>& values : {states, steps.error, counts}) {
         file.write(reinterpret_cast<const char*>(values.data()), bytes(values.size()));
     }
-    std::printf("%g %g\n", surrogate.dt_low(), surrogate.dt_high());
+    std::printf("%g\n", surrogate.tolerance());
     return 0;
 } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from stand_in import Divided  # in tests/
 
 import combred
 
@@ -46,7 +45,7 @@ def ignite(build) -> Path:
 
 @pytest.fixture(scope="module")
 def surrogate():
-    return Divided(combred.load("drm19-kinetics-4k")).eval().requires_grad_(False)
+    return combred.load("drm19-38k").eval().requires_grad_(False)
 
 
 @pytest.fixture(scope="module")
@@ -73,14 +72,14 @@ def ignition(surrogate, n: int, dt: float):
     """States (n + 1, n_species + 2), errors and numbers of steps of an ignition at 1700 K."""
     states, errors, counts = [initial_state(surrogate, 1700.0)], [torch.zeros(1)], [torch.zeros(1)]
     for _ in range(n):
-        later, error, count = surrogate.integrate(states[-1], seconds(dt))
+        later, error, count = surrogate.integrate(states[-1], seconds(dt), surrogate.TOLERANCE)
         states.append(later)
         errors.append(error)
         counts.append(count)
     return torch.cat(states), torch.cat(errors).numpy(), torch.cat(counts).numpy()
 
 
-@pytest.mark.parametrize("dt, n", [(DT, 300), (5 * DT, 60)])
+@pytest.mark.parametrize("dt, n", [(DT, 300), (1e-5, 30)])
 def test_an_ignition_equals_that_of_python(ignite, exported, surrogate, dt, n):
     given = [f"{name}={value}" for name, value in Y0.items()]
     done = run(ignite, exported, 1700, 101325, dt, n, *given)
@@ -91,15 +90,19 @@ def test_an_ignition_equals_that_of_python(ignite, exported, surrogate, dt, n):
     T = states[:, 0].numpy()
     assert T[-1] > 2600.0
     assert np.allclose(found[:, 0], dt * np.arange(n + 1))
-    # Frozen TorchScript fuses operations of eager torch: differences of some 1e-7 per step.
-    assert np.allclose(found[:, 1], T, rtol=1e-5)
-    assert np.allclose(found[:, 2], errors, rtol=1e-2, atol=1e-3)
-    assert (found[:, 3] == counts).all()
+    # Frozen TorchScript fuses operations of eager torch: differences of some 1e-7 per step, unless
+    # an error estimate of almost 1 is on either side of it.
+    alike = int((found[:, 3] != counts).argmax()) or n + 1
+    assert alike > n // 2
+    assert np.allclose(found[:alike, 1], T[:alike], rtol=1e-5)
+    assert np.allclose(found[:alike, 2], errors[:alike], rtol=0.02, atol=2e-3)
+    assert np.allclose(found[:, 1], T, rtol=1e-3)
     (delay,) = (float(line.split()[2]) for line in lines if line.startswith("# delay"))
     steepest = int(np.argmax(np.diff(T)))
     assert delay == pytest.approx((steepest + 0.5) * dt, rel=1e-5)
+    assert counts[1:].mean() > 1.0
     (said,) = (line for line in lines if line.startswith("# steps per call"))
-    assert float(said.split()[4].rstrip(",")) == pytest.approx(counts[1:].mean(), rel=1e-3)
+    assert float(said.split()[4].rstrip(",")) == pytest.approx(found[1:, 3].mean(), rel=1e-3)
 
 
 def advance(build, exported, folder: Path, state, dt, *tolerance) -> subprocess.CompletedProcess:
@@ -110,23 +113,28 @@ def advance(build, exported, folder: Path, state, dt, *tolerance) -> subprocess.
 
 
 @pytest.mark.parametrize("n", [0, 1, 4097])  # the library calls LibTorch with 4096 states
-@pytest.mark.parametrize("tolerance", [None, 0.25])
+@pytest.mark.parametrize("tolerance", [None, 0.5])
 def test_every_state_has_its_time_step(build, exported, surrogate, tmp_path, n, tolerance):
     states = ignition(surrogate, 250, DT)[0]
     generator = torch.Generator().manual_seed(0)
     state = states[torch.randint(len(states), (n,), generator=generator)]
-    dt = DT * torch.randint(1, 5, (n,), generator=generator).double()
+    dt = 10.0 ** torch.empty(n, dtype=torch.float64).uniform_(-7.0, -4.7, generator=generator)
     given = () if tolerance is None else (tolerance,)
     done = advance(build, exported, tmp_path, state, dt, *given)
     assert done.returncode == 0, done.stderr
-    assert np.array(done.stdout.split(), float) == pytest.approx(
-        [surrogate.dt_low, surrogate.dt_high]
-    )
-    found = torch.from_numpy(np.fromfile(tmp_path / "states", float, state.numel() + 2 * n))
-    later, error, count = surrogate.integrate(state, dt, *given)
-    assert torch.allclose(found[: state.numel()].reshape(state.shape), later, rtol=1e-5, atol=1e-9)
-    assert torch.allclose(found[state.numel() : -n or None], error, rtol=1e-2, atol=1e-3)
-    assert (found[state.numel() + n :] == count).all()
+    used = surrogate.TOLERANCE if tolerance is None else tolerance
+    assert float(done.stdout) == pytest.approx(used)
+    size, width = state.numel(), state.shape[1]
+    found = torch.from_numpy(np.fromfile(tmp_path / "states", float, size + 2 * n))
+    later, error, count = surrogate.integrate(state, dt, used)
+    # An error estimate of almost 1 is on either side of it, as rounding decides.
+    alike = found[size + n :] == count
+    assert alike.sum() >= 0.99 * n
+    found_later, found_error = found[:size].reshape(n, width), found[size : size + n]
+    assert torch.allclose(found_later[alike], later[alike], rtol=1e-5, atol=1e-7)
+    assert torch.allclose(found_error[alike], error[alike], rtol=0.02, atol=2e-3)
+    if n > 1:
+        assert count.min() == 1 and count.max() > 4
 
 
 @pytest.mark.parametrize("wrong", [0.0, -DT, np.nan, np.inf])
@@ -148,12 +156,15 @@ def test_a_tolerance_that_is_none_is_refused(build, exported, surrogate, tmp_pat
     assert done.returncode == 1 and f"positive and finite; this one is {wrong:g}" in done.stderr
 
 
-def test_what_the_surrogate_refuses_is_told(build, exported, surrogate, tmp_path):
+def test_what_the_surrogate_refuses_is_told(build, tmp_path):
+    surrogate = combred.load("drm19-full").eval()  # it has one dt
+    torch.jit.script(surrogate).save(str(tmp_path / "full.pt"))
     state = initial_state(surrogate, 1700.0)
-    done = advance(build, exported, tmp_path, state, seconds(1.5 * DT))
+    done = advance(build, tmp_path / "full.pt", tmp_path, state, seconds(1.5 * DT))
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
-    assert "call: this network advances by multiples of dt" in done.stderr
+    assert "refused the call: this network advances by dt = " in done.stderr
+    assert advance(build, tmp_path / "full.pt", tmp_path, state, seconds(DT)).returncode == 0
 
 
 def test_a_state_that_is_not_valid_has_an_infinite_error(build, exported, surrogate, tmp_path):
@@ -162,7 +173,7 @@ def test_a_state_that_is_not_valid_has_an_infinite_error(build, exported, surrog
     done = advance(build, exported, tmp_path, state, seconds(DT, DT))
     assert done.returncode == 0, done.stderr
     error = np.fromfile(tmp_path / "states")[state.numel() :][:2]
-    assert error[0] < 1.0 and error[1] == np.inf
+    assert error[0] < 100.0 and error[1] == np.inf
 
 
 def test_errors_of_the_user_are_named(ignite, exported, tmp_path):
@@ -181,7 +192,7 @@ def test_a_file_of_another_kind_is_refused(ignite, tmp_path):
     other = tmp_path / "other.pt"
     torch.jit.script(torch.nn.Linear(2, 2)).save(str(other))
     for path, cause in (
-        (other, "it lacks species, dt_low, dt_high, integrate(state, dt, tolerance=...)"),
+        (other, "it lacks species TOLERANCE integrate(state, dt, tolerance)"),
         (tmp_path / "none.pt", "No such file"),
         (Path(__file__), ""),
     ):

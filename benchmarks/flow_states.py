@@ -1,6 +1,8 @@
-"""Test states of flows that no model trains on, each labelled by CVODE at several time steps.
+"""States of flows that no model trains on, labelled by CVODE at several time steps: how many does
+each shipped model refuse, how many are bad, and what does a step cost?
 
     python -m benchmarks.flow_states draw --states FILE
+    python -m benchmarks.flow_states judge --states FILE [MODEL ...]
 
 Methane/air (DRM19), six kinds:
 
@@ -13,6 +15,12 @@ Methane/air (DRM19), six kinds:
 Labels at dt of 1e-8 to 1e-5 s, CVODE at rtol 1e-9 and atol 1e-18. FILE (HDF5) has a group for each
 kind, with T [K], p [Pa], Y, and T_next, Y_next with one more axis, dt [s], in front. Two minutes of
 one core.
+
+`judge` advances them at the default tolerance. A state is bad if T is off by more than 1 K plus
+10 % of its change, or a Y by more than 1e-4 plus 10 % of the largest change of one; refused if its
+error estimate exceeds the tolerance. Accepted, after DFODE-kit (Li et al. 2025): an error of at
+most 1e-15 plus 10 % of the change, of each reactive species, and of all of them. Writes
+benchmarks/results/flow_states.json; prints a table, then one JSON line.
 """
 
 import argparse
@@ -24,12 +32,18 @@ from pathlib import Path
 import cantera as ct
 import h5py
 import numpy as np
+import torch
 
+import combred
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import IntegrationError, Reactor
+from combred.records import write_json
 from combred.simulation.counterflow_flame import CounterflowCase, strained_flames
 from combred.simulation.ignition import Case, history
+from combred.surrogate.surrogate import Surrogate
+from combred.validation.timing import machine
 
+RESULTS = Path(__file__).parent / "results" / "flow_states.json"
 MECHANISM = "drm19.yaml"
 FUEL, OXIDIZER, ATM = "CH4:1", "O2:1, N2:3.76", 101325.0
 DT = (1e-8, 1e-7, 1e-6, 1e-5)  # s, of the labels
@@ -244,16 +258,78 @@ def read(path: Path) -> dict[str, dict[str, np.ndarray]]:
         return {kind: {name: data[()] for name, data in file[kind].items()} for kind in file}
 
 
+def is_bad(found: np.ndarray, T: np.ndarray, Y: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """(n,) bool: whether the states `found` (n, 2 + n_species) are bad answers, where T (n,) and
+    Y (n, n_species) are right, from the states `before`."""
+    error_T, change_T = np.abs(found[:, 0] - T), np.abs(T - before[:, 0])
+    error_Y = np.abs(found[:, 2:] - Y).max(1)
+    change_Y = np.abs(Y - before[:, 2:]).max(1)
+    return (error_T > 1.0 + 0.1 * change_T) | (error_Y > 1e-4 + 0.1 * change_Y)
+
+
+def judge(surrogate: Surrogate, states: dict[str, dict[str, np.ndarray]]) -> dict:
+    """The shares of each kind of states and each dt: refused, bad among the others, accepted
+    components and whole states; the mean and largest number of evaluations; largest error of T."""
+    found: dict = {}
+    reactive = ~surrogate.closure.inert.numpy()
+    for kind, part in states.items():
+        before = np.column_stack([part["T"], part["p"], part["Y"]])
+        for i, dt in enumerate(part["dt"]):
+            steps = torch.full((len(before),), float(dt), dtype=torch.float64)
+            with torch.no_grad():
+                later, error, evaluations = surrogate.integrate(
+                    torch.from_numpy(before), steps, surrogate.TOLERANCE
+                )
+            after, T, Y = later.numpy(), part["T_next"][i], part["Y_next"][i]
+            bad, trusted = is_bad(after, T, Y, before), (error <= 1.0).numpy()
+            change = np.abs(Y - before[:, 2:])[:, reactive]
+            accepted = np.abs(after[:, 2:] - Y)[:, reactive] <= 1e-15 + 0.1 * change
+            found.setdefault(kind, {})[f"{dt:g}"] = {
+                "refused": float(1.0 - trusted.mean()),
+                "bad": float((bad & trusted).mean()),
+                "accepted_components": float(accepted.mean()),
+                "accepted_states": float(accepted.all(1).mean()),
+                "evaluations": float(evaluations.double().mean()),
+                "most_evaluations": int(evaluations.max()),
+                "largest_T_error": float(np.abs(after[:, 0] - T)[trusted].max(initial=0.0)),
+            }
+    return found
+
+
+def show(model: str, found: dict) -> None:
+    """Print the table of a model."""
+    print(f"\n{model:28}{'dt':>6}{'refused':>9}{'bad':>7}{'accepted':>14}{'evaluations':>13}")
+    for kind, rows in found.items():
+        for dt, row in rows.items():
+            accepted = f"{row['accepted_components']:.0%} / {row['accepted_states']:.0%}"
+            print(
+                f"{kind:28}{float(dt):6.0e}{row['refused']:9.1%}{row['bad']:7.1%}{accepted:>14}"
+                f"{row['evaluations']:13.2f}"
+            )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.flow_states",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("action", choices=["draw"])
+    parser.add_argument("action", choices=["draw", "judge"])
     parser.add_argument("--states", type=Path, required=True, metavar="FILE")
-    given = parser.parse_args()
+    parser.add_argument("models", nargs="*", help="names of shipped models, or paths; default: all")
+    given = parser.parse_intermixed_args()
     ct.suppress_thermo_warnings()
+    if given.action == "judge":
+        states, found = read(given.states), {}
+        torch.set_num_threads(1)
+        for model in given.models or [n for n, c in combred.models().items() if "tolerance" in c]:
+            found[model] = judge(combred.load(model), states)
+            show(model, found[model])
+        result = {"machine": machine(), "models": found}
+        if not given.models:
+            write_json(RESULTS, result)
+        print(json.dumps(result))
+        return
     print(json.dumps(write(given.states, load_mechanism(MECHANISM), COUNTS)))
 
 

@@ -39,7 +39,9 @@ class SamplingSettings:
     phi: list[float] = setting([0.25, 4.0], "range of the equivalence ratio of premixed gas")
     ignitions: int = setting(1200, "premixed: number of 0D ignitions")
     flames: int = setting(80, "premixed: number of 1D flames")
-    flame_phi: list[float] = setting([0.5, 1.7], "premixed: range of the equivalence ratio of flames")
+    flame_phi: list[float] = setting(
+        [0.5, 1.7], "premixed: range of the equivalence ratio of flames"
+    )
     flame_T: list[float] = setting(
         [300.0, 450.0, 600.0, 800.0], "premixed: unburnt temperatures of flames", "K"
     )

@@ -61,9 +61,7 @@ class SegmentSampler:
         low, high = self.sampling.dt
         return low * (high / low) ** rng.random(n) if high > low else np.full(n, low)
 
-    def segments(
-        self, case: Case, rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def segments(self, case: Case, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """The segments of an ignition, (each, m, 2 + n_species), and their time steps (each,) [s];
         none where the case does not ignite.
 
@@ -91,9 +89,7 @@ class SegmentSampler:
         times = np.concatenate(begin)[:, None] + np.outer(dt, offsets(self.settings.steps))
         return self._states(reactor, case, Y0, times), dt
 
-    def after(
-        self, states: np.ndarray, rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def after(self, states: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """The segments (n, m, 2 + n_species) that begin 1 ns after the states [T, p, Y]
         (n, 2 + n_species), NaN where CVODE fails, and their time steps (n,) [s]; 1 ns is the first
         interval of `history`."""

@@ -81,7 +81,14 @@ def test_accuracy_is_taken_from_the_validation_with_its_inputs():
         (1, ["profile=condensed", "network.scales=[condense,1,0.5,2]", "training.steps=77"]),
         (2, ["reduction.parameters=[0.5,0.25]", "retraining.lr=1e-4", "sampling.flame_T=[300]"]),
         (1, ["reduction.criteria=ignition:1%,flame:0.5%", "start=scratch"]),
-        (1, ["sampling.fuel=CH4:1, H2:0.5", "sampling.oxidizer=O2:1, AR:3.76", "validation.dt=2e-07"]),
+        (
+            1,
+            [
+                "sampling.fuel=CH4:1, H2:0.5",
+                "sampling.oxidizer=O2:1, AR:3.76",
+                "validation.dt=2e-07",
+            ],
+        ),
     ],
 )
 def test_the_command_gives_the_settings_back(drm19, stage, arguments):

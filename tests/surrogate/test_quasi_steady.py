@@ -92,7 +92,9 @@ def test_float32_has_the_error_of_rates_that_are_off_by_a_millionth(mechanism, p
     Y = state[2][:, torch.tensor(~mechanism.inert)]
     turnover = exact[:, 1:].abs() + Y**LAM * (10.0**exactly).clamp(max=1.0)
     assert ((change - exact)[:, 1:].abs() <= 4e-6 * turnover + 1e-7 * Y**LAM).all()
-    assert torch.allclose(stiffness.double(), exactly, atol=2e-6)  # log10; ln of up to 60 in float32
+    assert torch.allclose(
+        stiffness.double(), exactly, atol=2e-6
+    )  # log10; ln of up to 60 in float32
     assert change.dtype == torch.float32 and exact.dtype == torch.float64
 
 

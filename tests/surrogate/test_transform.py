@@ -58,7 +58,9 @@ def test_the_target_is_its_formula(path):
     transform = fitted(path, 1 / 3)
     change = transform.variables(path.later) - transform.variables(path.state)
     d = (change / transform.scale).numpy()
-    assert np.allclose(transform.target(change, path.steps), np.cbrt(d), rtol=1e-12, atol=1e-300)  # float64
+    assert np.allclose(
+        transform.target(change, path.steps), np.cbrt(d), rtol=1e-12, atol=1e-300
+    )  # float64
 
 
 def test_power_one_is_linear(path):

@@ -356,7 +356,8 @@ class StateTable:
 
     def held_out(self, fraction: float, seed: int) -> np.ndarray:
         """(n,) bool: the rows of the trajectories that are not trained on but used for the
-        validation loss, drawn at random: `fraction` of the ignitions and of the flames each.
+        validation loss, drawn at random: `fraction` of the ignitions and of the flames each, or of
+        the blocks of a flow.
 
         Trajectories are held out as a whole, because neighbouring states of one trajectory are
         nearly the same. At least one trajectory is held out, and at least one is not.

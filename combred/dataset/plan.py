@@ -17,9 +17,9 @@ class Trajectory:
     """A task of the sampling, with its parameters and its numbers of rows.
 
     index: position in the plan, stored as `source` of its rows; kind: "ignition", "flame", or
-    "flow", a block of states of a flow, whose rows are all counted as `exact` and whose T, p and phi
-    are not used; T [K]: initial temperature of an ignition, unburnt temperature of a flame; p [Pa]; phi:
-    equivalence ratio; exact, perturbed, relaxed: rows of each kind of state
+    "flow", a block of states of a flow, whose rows all count as `exact` and whose T, p and phi are
+    not used; T [K]: initial temperature of an ignition, unburnt temperature of a flame; p [Pa];
+    phi: equivalence ratio; exact, perturbed, relaxed: rows of each kind of state
     (`combred.dataset.sampling`).
     """
 
@@ -41,9 +41,9 @@ class Trajectory:
 def plan_trajectories(settings: SamplingSettings, seed: int) -> list[Trajectory]:
     """The trajectories of a state file; they depend on `settings` and `seed` alone.
 
-    Those of a flow are blocks of `ROWS` rows; the last may have fewer. Of premixed ones, flames come
-    first, because they take longest: phi evenly spaced at each unburnt temperature, p log-uniform
-    at random. The ignitions are a scrambled Sobol sequence over T0, phi and ln p.
+    Those of a flow are blocks of `ROWS` rows; the last may have fewer. Of premixed ones, flames
+    come first, because they take longest: phi evenly spaced at each unburnt temperature, p
+    log-uniform at random. The ignitions are a scrambled Sobol sequence over T0, phi and ln p.
     """
     if settings.sampler == "flow":
         count = -(-settings.states // ROWS)

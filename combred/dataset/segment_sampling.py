@@ -66,8 +66,8 @@ class SegmentSampler:
         none where the case does not ignite.
 
         With tau, the time of the steepest rise of T: half of them begin at times uniform up to 1.05
-        tau, a quarter at times log-uniform from the least dt to `burnt_time` after ignition, a quarter
-        at temperatures uniform between initial and highest T. Raises IntegrationError.
+        tau, a quarter at times log-uniform from the least dt to `burnt_time` after ignition, a
+        quarter at temperatures uniform between initial and highest T. Raises IntegrationError.
         """
         n = self.each
         Y0 = self.mechanism.mixture(self.sampling.fuel, self.sampling.oxidizer, case.phi)

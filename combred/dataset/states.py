@@ -401,9 +401,9 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
         raise StateFileError(
             f"{path} is an HDF5 file, but not a combred state file of format {FORMAT} (its "
             f"format: {attributes.get('format')}; datasets missing: {', '.join(missing) or 'none'})"
-            ". Formats 1 and 2 are of combred 0.1 and 0.2, with one dt for all rows: give run=NAME, "
-            "and the states are made anew. States of "
-            "your own follow the schema in combred/dataset/states.py."
+            ". Formats 1 and 2 are of combred 0.1 and 0.2, with one dt for all rows: give "
+            "run=NAME, and the states are made anew. States of your own follow the schema in "
+            "combred/dataset/states.py."
         )
     if "rows" not in attributes:  # written last
         raise StateFileError(f"{path} is not finished: it has no attribute rows. {again}")

@@ -4,7 +4,7 @@
 
 LIBRARY: libcombredChemistry.so, built as in coupling/README.md. chemFoam and reactingFoam have to
 be on the path (tested with OpenFOAM v1912 of openfoam.com). Two cases, with OpenFOAM's seulex and
-with each MODEL (without it, the shipped models with reaction rates):
+with each MODEL, a name or a surrogate.pt (without it, the shipped models with reaction rates):
 
 - chemFoam, one cell at constant pressure, in steps of dt: the time at which methane/air reaches
   2000 K, compared with CVODE in steps of the same dt.
@@ -298,7 +298,7 @@ def main() -> None:
     for program in ("chemFoam", "reactingFoam", "blockMesh"):
         if shutil.which(program) is None:
             raise SystemExit(f"{program} is not on the path: source OpenFOAM's etc/bashrc")
-    names = [name for name in combred.models() if "kinetics" in name]
+    names = [name for name, card in combred.models().items() if card["network"]["kinetics"]]
     ways = ["ode", *(asked.models or names)]
     os.environ |= {"OMP_NUM_THREADS": "1"}
     result: dict = {"machine": timing.machine(), "ode": {"solver": "seulex", **ODE}, "dt": asked.dt}

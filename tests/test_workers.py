@@ -25,7 +25,7 @@ def test_an_error_in_a_task_is_raised_and_later_tasks_are_not_counted():
 @pytest.mark.slow
 def test_two_processes_sample_the_rows_of_one(tmp_path, sampled, drm19, sampling_settings):
     file = tmp_path / "states.h5"
-    record = sample(file, drm19, sampling_settings, ChemistrySettings(), 1e-6, 0, workers=2)
+    record = sample(file, drm19, sampling_settings, ChemistrySettings(), 0, workers=2)
     assert record == sampled[1]
     with h5py.File(file, "r") as found, h5py.File(sampled[0], "r") as expected:
         assert found.keys() == expected.keys()

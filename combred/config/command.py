@@ -13,7 +13,7 @@ from combred.config.settings import Settings
 
 # Settings of earlier versions that have another name now.
 RENAMED = {
-    "dt": "validation.dt, or sampling.dt=[low,high]",
+    "dt": "validation.dt (of the marches) or sampling.dt=[low,high] (of the states)",
     "windows.trajectories": "segments.ignitions",
     "training.rollout_steps": "segments.steps",
     "retraining.rollout_steps": "segments.steps",

@@ -66,17 +66,19 @@ def print_resolved(run: Run) -> None:
     s, m = run.settings, run.mechanism
     precision, reason = resolve_precision(s.training.precision, run.device.device)
     hidden = "-".join(map(str, s.network.hidden))
-    seen, evaluations = "the state alone", s.network.kinetics
-    if evaluations:
-        seen = f"the state and {evaluations} evaluations of the reaction rates"
+    does = "sees the state alone"
+    if s.network.kinetics:
+        does = "corrects a quasi-steady step of the reaction rates"
+    low, high = s.sampling.dt
+    dt = f"{low:g} s" if low == high else f"{low:g} to {high:g} s"
     console.print(f"[bold]combred[/] run {run.folder}, profile {s.profile}, stage {s.stage}")
     console.print(
         f"  {m.name}: {m.n_species} species, fuel {s.sampling.fuel}, oxidizer "
-        f"{s.sampling.oxidizer}, dt {s.sampling.dt[0]:g} to {s.sampling.dt[1]:g} s, CVODE rtol {s.chemistry.rtol:g} "
-        f"atol {s.chemistry.atol:g}"
+        f"{s.sampling.oxidizer}, dt {dt}, CVODE rtol {s.chemistry.rtol:g} atol "
+        f"{s.chemistry.atol:g}"
     )
     console.print(
-        f"  network of {hidden} hidden units, which sees {seen}, on {run.device.device}, "
+        f"  network of {hidden} hidden units, which {does}, on {run.device.device}, "
         f"{torch.get_num_threads()} threads, precision {precision}: {reason}"
     )
     console.print(f"  {run.workers} processes run CVODE, seed {s.seed}")

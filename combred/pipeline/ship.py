@@ -1,11 +1,10 @@
 """Ship networks of a run with combred: copy them, with their cards, into combred.data.
 
-    python -m combred.pipeline.ship runs/NAME STAGE:MODEL [STAGE:MODEL ...] [trust=FILE]
+    python -m combred.pipeline.ship runs/NAME STAGE:MODEL [STAGE:MODEL ...]
 
 Takes a validated run folder; writes models/MODEL.safetensors and its card, MODEL.json, with the
-accuracy that validation.json has for this very file, and renews SHA256SUMS. trust=FILE: the result
-of benchmarks/trust.py (benchmarks/results/trust.json), from which a card takes how many bad steps
-the error estimate of its model detects. Prints a line for each model.
+accuracy that validation.json has for this very file, and renews SHA256SUMS. Prints a line for each
+model.
 """
 
 import hashlib
@@ -20,9 +19,9 @@ from combred.surrogate.shipped import FOLDER
 from combred.surrogate.storage import load_surrogate, mechanism_of
 
 
-def ship(run: Path, stage: int, name: str, folder: Path, trust: Path | None = None) -> str:
+def ship(run: Path, stage: int, name: str, folder: Path) -> str:
     """Copy the network of a stage of a run into `folder` as the model `name`, and write its card.
-    `trust`: the file with its trust figures, if any. Returns a line that describes the model.
+    Returns a line that describes the model.
 
     Raises ValueError if the network has not been validated as it is.
     """
@@ -42,7 +41,6 @@ def ship(run: Path, stage: int, name: str, folder: Path, trust: Path | None = No
         mechanism,
         describe_accuracy(measured, validation["inputs"]),
         describe_training(settings, mechanism, stage, rows, start),
-        trust_of(digest(weights), trust) if trust else None,
     )
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(weights, folder / f"{name}.safetensors")
@@ -52,19 +50,6 @@ def ship(run: Path, stage: int, name: str, folder: Path, trust: Path | None = No
         f"{name}: {measured['weights']:,} weights, delay error {100 * error['median']:.2f} / "
         f"{100 * error['worst']:.2f} % (median / worst)"
     )
-
-
-def trust_of(file: str, measured: Path) -> dict | None:
-    """The trust figures of the network with the digest `file`, for its card; None if there are
-    none. `measured`: the result of benchmarks/trust.py."""
-    found = read_json(measured)
-    for row in found.get("rows", []):
-        if row["file"] == file:
-            groups = {name: row[name]["trust"] for name in ("as trained", "beyond")}
-            limits = {limit: shares["usual"] for limit, shares in row["roc"].items()}
-            of_states = {"states": row["states"], "bad_if_error_exceeds": found["bad"]}
-            return of_states | groups | {"limit_of_closure_error": limits}
-    return None
 
 
 def write_checksums(data: Path) -> None:
@@ -81,16 +66,11 @@ def write_checksums(data: Path) -> None:
 
 def main(arguments: list[str]) -> None:
     """The command; see the module."""
-    given = [argument for argument in arguments if not argument.startswith("trust=")]
-    trust = [Path(argument[6:]) for argument in arguments if argument.startswith("trust=")]
-    if len(given) < 2 or len(trust) > 1:
+    if len(arguments) < 2:
         sys.exit(__doc__)
-    for path in trust:
-        if not path.is_file():
-            sys.exit(f"there is no file {path}: run `python -m benchmarks.trust`, which writes it")
-    for pair in given[1:]:
+    for pair in arguments[1:]:
         stage, _, name = pair.partition(":")
-        print(ship(Path(given[0]), int(stage), name, FOLDER, trust[0] if trust else None))
+        print(ship(Path(arguments[0]), int(stage), name, FOLDER))
     write_checksums(FOLDER.parent)
 
 

@@ -62,8 +62,9 @@ def reduce(
     keep, in (0, 1); or error, the largest relative error of the output.
 
     calibration: inputs (n, ...), or an iterable of batches (run through more than once); for a
-    surrogate states [T (K), p (Pa), Y], (n, 2 + n_species), float64. A surrogate without them is
-    calibrated on Gaussian inputs with the covariance of its training inputs. compensation:
+    surrogate states [T (K), p (Pa), Y], (n, 2 + n_species), float64, each of which is given a dt at
+    random from the range of training. A surrogate without them is calibrated on Gaussian inputs
+    with the covariance of its training inputs. compensation:
     "least_squares" (the default with calibration; ridge: its relative weight), "own" (the mixing of
     the method; the default without calibration) or "none" (pruning).
 

@@ -26,12 +26,12 @@ import json, torch
 
 extra = {"card.json": ""}
 model = torch.jit.load("surrogate.pt", _extra_files=extra).eval()
-card = json.loads(extra["card.json"])       # species and their order, units, dt, range
+card = json.loads(extra["card.json"])       # species and their order, units, range
 
 state = torch.tensor([[T, p, *Y]], dtype=torch.float64)   # [K, Pa, -], Y as in card["species"]
-dt = torch.tensor([card["dt"]], dtype=torch.float64)      # [s], one for each state
+dt = torch.tensor(card["dt"][1:], dtype=torch.float64)    # [s], one for each state
 with torch.no_grad():
-    later, error = model.next_state_and_error(state, dt)   # [T, p, Y] after dt, same p and enthalpy
+    later, error = model.next_state_and_error(state, dt)  # [T, p, Y] after dt, same p and enthalpy
     trusted = error <= 1            # bool, as model.trust(state, dt): where False, call CVODE
     rate = model.source(state, dt)  # mean dY/dt over dt [1/s]
 """
@@ -44,8 +44,7 @@ model.eval();
 torch::NoGradGuard no_grad;
 auto state = torch::empty({n_cells, %d}, torch::kFloat64);   // rows [T, p, Y...] in SI
 // ... fill state.data_ptr<double>(), row by row ...
-double step = model.attr("dt").toDouble();                   // [s]
-auto dt = torch::full({n_cells}, step, torch::kFloat64);     // one for each state
+auto dt = torch::full({n_cells}, %s, torch::kFloat64);   // [s], one for each state
 auto result = model.run_method("next_state_and_error", state, dt).toTuple();
 auto later = result->elements()[0].toTensor();               // equal to model.forward({state, dt})
 auto trusted = result->elements()[1].toTensor() <= 1;        // where false, call CVODE
@@ -78,7 +77,7 @@ def made_table(folder: Folder) -> Table:
         ["mechanism", f"{folder.mechanism.name}, {folder.mechanism.n_species} species"],
         ["sha256 of the mechanism", f"`{folder.mechanism.sha256[:16]}`"],
         ["mixture", f"{inputs.get('fuel', '–')} in {inputs.get('oxidizer', '–')} (moles)"],
-        ["time step dt", f"{inputs['dt']:g}{NBSP}s" if "dt" in inputs else "–"],
+        ["time step of the marches", f"{inputs['dt']:g}{NBSP}s" if "dt" in inputs else "–"],
         ["CVODE, rtol and atol", f"{power(cvode.get('rtol'))} and {power(cvode.get('atol'))}"],
     ]
     rows += _setting_rows(s, folder.train) if s else []
@@ -94,25 +93,34 @@ def made_table(folder: Folder) -> Table:
 def _setting_rows(s: dict, train: dict) -> list[list[str]]:
     """Settings of sampling and training."""
     sampling, again = s["sampling"], s["training"] | s["retraining"]
+    does = "corrects a quasi-steady step of the reaction rates; any dt"
+    if not s["network"]["kinetics"]:
+        does = "sees the state alone; one dt"
+    return [
+        *_sampling_rows(sampling),
+        ["network", does],
+        *_stage0_rows(s, train),
+        ["retraining of each stage", _training(again, s["segments"]["steps"])],
+        ["held out", f"{percent(sampling['held_out'])} of the trajectories"],
+    ]
+
+
+def _sampling_rows(sampling: dict) -> list[list[str]]:
+    """Where the states come from, and their time steps."""
 
     def span(key: str) -> str:
         low, high = sampling[key]
         return f"{low:g} to {high:g}" if low != high else f"{low:g}"
 
-    return [
-        [
-            "ignitions sampled",
-            f"{sampling['ignitions']}: T0 {span('T0')} K, phi {span('phi')}, p {span('p')} Pa",
-        ],
-        [
-            "flames sampled",
-            f"{sampling['flames']}: phi {span('flame_phi')}, unburnt at "
-            f"{several(sampling['flame_T'], 'K')}",
-        ],
-        *_stage0_rows(s, train),
-        ["retraining of each stage", _training(again, s["segments"]["steps"])],
-        ["held out", f"{percent(sampling['held_out'])} of the trajectories"],
-    ]
+    gas = f"T0 {span('T0')} K, phi {span('phi')}, p {span('p')} Pa"
+    rows = [["states sampled", f"of a flow: mixtures, ignitions and stirred reactors; {gas}"]]
+    if sampling["sampler"] == "premixed":
+        flames = f"phi {span('flame_phi')}, unburnt at {several(sampling['flame_T'], 'K')}"
+        rows = [
+            ["ignitions sampled", f"{sampling['ignitions']}: {gas}"],
+            ["flames sampled", f"{sampling['flames']}: {flames}"],
+        ]
+    return [*rows, ["time step dt of the states", f"{span('dt')}{NBSP}s"]]
 
 
 def _stage0_rows(s: dict, train: dict) -> list[list[str]]:
@@ -174,8 +182,8 @@ def use_section(folder: Folder) -> Section:
         Text(
             "**Validated:** adiabatic ignitions in 0D at constant pressure, of "
             f"{inputs.get('fuel', 'the fuel')} in {inputs.get('oxidizer', 'its oxidizer')}, at "
-            f"{cases_in_words(folder)}, up to the burnt gas, with the network's own time step"
-            + (", and the flames above." if flames else ".")
+            f"{cases_in_words(folder)}, up to the burnt gas, in steps of {inputs.get('dt', 0.0):g}"
+            f"{NBSP}s" + (", and the flames above." if flames else ".")
         ),
         Text(
             "**Not validated:** "
@@ -190,30 +198,44 @@ def use_section(folder: Folder) -> Section:
         return Section("Use and limits", blocks)
     size = folder.export.get("bytes")
     megabytes = f" ({significant(size / 1e6, 2)} MB)" if size else ""
-    sees_rates = folder.measured(folder.last)["widths"][0] > 2 + folder.mechanism.n_species
     blocks += [
         Text(
             f"The exported file, `surrogate.pt`{megabytes}, holds the weights, the transforms, the "
             "thermodynamics and the closure (conservation of elements and enthalpy, Y between 0 "
-            "and 1). It needs LibTorch alone. `trust` tells for each state whether the prediction "
-            "may be used: "
-            + ("" if sees_rates else "the state is in the training range, and ")
-            + "the network's raw prediction nearly conserves elements and enthalpy. Where it is "
-            "false, call CVODE. `next_state_and_error` gives the next state and the closure error "
-            "in one call; an error of at most 1 is trusted. From Python:"
+            "and 1). It needs LibTorch alone. `next_state_and_error` gives the next states and an "
+            f"error estimate of each. {error_estimate(folder.card)} From Python:"
         ),
         Code("python", PYTHON),
         Text("From C++:"),
-        Code("cpp", CPP % (2 + folder.mechanism.n_species)),
+        Code("cpp", CPP % (2 + folder.mechanism.n_species, f"{inputs.get('dt', 1e-6):g}")),
         range_table(folder.card),
     ]
     return Section("Use and limits", blocks)
 
 
+def error_estimate(card: dict) -> str:
+    """The time steps that the exported model takes, and the meaning of its error estimate."""
+    low, high = card["dt"]
+    if not card["network"]["kinetics"]:
+        return (
+            f"It takes dt = {low:g}{NBSP}s alone. The estimate is the size of the correction that "
+            "conserves elements and enthalpy, over its tolerance, and infinite outside the "
+            "training range. An estimate of at most 1 is trusted (`trust`); elsewhere, call CVODE."
+        )
+    return (
+        f"It takes any dt; those of the training are between {low:.0e} and {high:.0e}{NBSP}s. A "
+        "step whose estimated error exceeds the tolerance "
+        f"({percent(card['tolerance'])} of its change) is divided into smaller ones, as many as "
+        "each state needs. The estimate is the largest of these steps, over the tolerance: above 1 "
+        "the tolerance was not reached (`trust` is false), and CVODE is to be called."
+    )
+
+
 def range_table(card: dict) -> Table:
     """The range of each variable over the training states."""
     ranges = card["range"]
-    rows = [["T [K]", *(f"{value:.0f}" for value in ranges["T"])]]
+    rows = [["dt [s]", *(f"{value:.1e}" for value in card["dt"])]]
+    rows.append(["T [K]", *(f"{value:.0f}" for value in ranges["T"])])
     rows.append(["p [Pa]", *(f"{value:.0f}" for value in ranges["p"])])
     rows += [[f"Y({name}) [-]", *map(_fraction, pair)] for name, pair in ranges["Y"].items()]
     caption = (

@@ -78,7 +78,7 @@ def ignition_section(folder: Folder, drawn: set[str]) -> Section:
         Text(
             f"{count} ignition{'s' if count > 1 else ''} at constant pressure and enthalpy: "
             f"{cases_in_words(folder)}. Network and CVODE start from the same mixture and take the "
-            "same time steps dt, past ignition to the burnt gas. Each step of the network starts "
+            "same time steps, past ignition to the burnt gas. Each step of the network starts "
             "from its own previous prediction. The ignition delay is the time of the steepest rise "
             "of T."
         )

@@ -79,8 +79,8 @@ def further(folder: Folder) -> str:
     if inputs > 2 + folder.mechanism.n_species:
         sentences.append(
             "The network corrects a quasi-steady-state step from the mechanism's reaction rates, "
-            "which is also among its inputs. The rates are evaluated in every step; the times "
-            "include this."
+            "which is also among its inputs. The times include the evaluations of the reaction "
+            "rates."
         )
     own = folder.seconds(folder.last)
     if own is not None:

@@ -1,5 +1,6 @@
 """Settings: key=value, profiles, and what is refused."""
 
+import re
 from dataclasses import FrozenInstanceError
 
 import pytest
@@ -36,8 +37,8 @@ def test_the_settings_alone_are_the_default_profile():
     assert PROFILES["default"] == {}
 
 
-def test_there_are_at_most_sixty_settings():
-    assert len(keys()) <= 60
+def test_there_are_few_settings():
+    assert len(keys()) <= 62
 
 
 def test_retraining_is_the_training_but_for_what_it_lists():
@@ -48,8 +49,27 @@ def test_retraining_is_the_training_but_for_what_it_lists():
 
 
 def test_without_segments_no_training_marches_along_them():
-    assert resolve([]).retraining_settings.rollout_share == 0.2
-    assert resolve(["segments.steps=0"]).retraining_settings.rollout_share == 0.0
+    asked = ["retraining.rollout_share=0.2"]
+    assert resolve([*asked, "segments.steps=8"]).retraining_settings.rollout_share == 0.2
+    assert resolve(asked).retraining_settings.rollout_share == 0.0  # there are none by default
+
+
+def test_a_network_without_reaction_rates_has_one_time_step():
+    alone = ["network.kinetics=false", "sampling.dt=[2e-6,2e-6]", "validation.dt=2e-6"]
+    assert resolve(alone).sampling.dt == [2e-6, 2e-6]
+    with pytest.raises(ValueError, match=r"has one dt; give it twice"):
+        resolve([alone[0], "sampling.dt=[1e-6,2e-6]"])
+    with pytest.raises(ValueError, match=r"validation.dt=1e-06: .* takes its own dt alone"):
+        resolve(alone[:2])
+
+
+def test_the_profiles_of_the_condensation_sample_premixed_gas_at_one_time_step():
+    for profile, sampler in (
+        ("default", "flow"), ("paper", "premixed"), ("condensed", "premixed"), ("smoke", "premixed")
+    ):  # fmt: skip
+        s = resolve([f"profile={profile}"])
+        assert s.sampling.sampler == sampler and s.network.kinetics == (sampler == "flow")
+        assert s.sampling.dt == ([1e-8, 1e-5] if s.network.kinetics else [s.validation.dt] * 2)
 
 
 def test_the_condensed_profile_is_what_its_measurements_were_made_with():
@@ -82,7 +102,7 @@ def test_an_argument_wins_over_the_profile():
 
 def test_the_paper_profile_has_the_network_and_the_first_stages_of_the_paper():
     s = resolve(["profile=paper", "stage=3"])  # Chen & Xu 2024, section 3.1.3
-    assert s.network.hidden == [3200, 1600, 800, 400] and s.network.kinetics == 0
+    assert s.network.hidden == [3200, 1600, 800, 400] and not s.network.kinetics
     assert (s.reduction.layers[:2], s.reduction.thresholds[:2]) == ([1, 1], [0.9, 0.8])
     assert s.start == "shipped"
 
@@ -109,7 +129,10 @@ def test_the_paper_profile_has_the_network_and_the_first_stages_of_the_paper():
         ("only=everything", "sample, train"),
         ("profile=huge", "default, paper, condensed, smoke"),
         ("sampling.phi=[2,1]", "low <= high"),
-        ("sampling.states=100", "ask for more states"),
+        ("sampling.states=0", "at least 1"),
+        ("sampling.sampler=random", "flow or premixed"),
+        ("sampling.dt=[1e-5,1e-8]", "low <= high"),
+        ("network.kinetics=maybe", "network.kinetics"),
         ("network.scales=[1,2]", "one for each layer"),
         ("network.scales=[tiny]", "condense"),
         ("reduction.layers=[1]", "one entry each"),
@@ -136,12 +159,18 @@ def test_the_paper_profile_has_the_network_and_the_first_stages_of_the_paper():
         ("chemistry.rtol=0", "chemistry.rtol"),
         ("validation.T0=[]", "validation.T0"),
         ("run=../elsewhere", "inside runs"),
-        ("dt=0", "positive"),
+        ("validation.dt=0", "positive"),
+        ("dt=1e-6", r"did you mean validation.dt .* sampling.dt=\[low,high\]"),
     ],
 )
 def test_values_without_sense_are_refused_with_a_reason(argument, message):
     with pytest.raises(ValueError, match=message):
         resolve([argument])
+
+
+def test_premixed_trajectories_need_states():
+    with pytest.raises(ValueError, match="ask for more states"):
+        resolve(["sampling.sampler=premixed", "sampling.states=100"])
 
 
 def test_every_key_has_help_and_the_default_settings_make_sense():
@@ -200,4 +229,5 @@ def test_criteria_take_any_method():
 
 
 def test_renamed_settings_lead_to_settings_that_exist():
-    assert set(RENAMED.values()) <= keys().keys() and not RENAMED.keys() & keys().keys()
+    named = {key for hint in RENAMED.values() for key in re.findall(r"\w+\.\w+", hint)}
+    assert named <= keys().keys() and len(named) > 3 and not RENAMED.keys() & keys().keys()

@@ -1,6 +1,7 @@
-"""The command in the test's own process, and a copy of a module's finished run. `tiny`, of this
+"""The command in the test's own process, a finished run, and copies of it to break. `tiny`, of this
 folder, is imported by the tests here and in steps/."""
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -8,28 +9,49 @@ from pathlib import Path
 import pytest
 import torch
 
+from combred.surrogate import storage
+
 sys.path.insert(0, str(Path(__file__).parent))
 
-from tiny import Command, main  # noqa: E402
+from tiny import TINY, cheap_steps, finished_run, main  # noqa: E402
 
 
 @pytest.fixture
-def call(monkeypatch, capsys):
-    """The command in this process: call(command, folder, *arguments) -> (exit status, output with
-    white space folded)."""
+def cheap(in_process):
+    """The test's process without what takes long (`tiny.cheap_steps`)."""
+    with cheap_steps(in_process):
+        yield
 
-    def run(command: Command, folder: Path, *arguments: str) -> tuple[int, str]:
+
+@pytest.fixture
+def call(monkeypatch, capsys, cheap):
+    """The command in this process: call(folder, *arguments) -> (exit status, output with white
+    space folded). Several arguments may stand in one text."""
+
+    def run(folder: Path, *arguments: str) -> tuple[int, str]:
         monkeypatch.chdir(folder)
         threads = torch.get_num_threads()
-        status = main([*command.arguments, *arguments])
+        status = main([word for argument in arguments for word in argument.split()])
         assert torch.get_num_threads() == threads
         return status, " ".join(capsys.readouterr().out.split())
 
     return run
 
 
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory, in_process) -> Path:
+    """A tiny run, done in one go; the networks that it read are named in `read.json`."""
+    folder, read = tmp_path_factory.mktemp("finished"), []
+    whole = storage._read
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(storage, "_read", lambda path: (read.append(path.name), whole(path))[1])
+        finished_run(in_process, folder, *TINY.split())
+    (folder / "read.json").write_text(json.dumps(read))
+    return folder
+
+
 @pytest.fixture
 def copy(finished, tmp_path) -> Path:
-    """A copy of the module's finished run, to break."""
+    """A copy of the finished run, to break."""
     shutil.copytree(finished / "runs", tmp_path / "runs")
     return tmp_path

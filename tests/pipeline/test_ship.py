@@ -8,14 +8,13 @@ import pytest
 
 from combred.config import resolve
 from combred.pipeline import ship as module
-from combred.pipeline.ship import main, ship, trust_of
+from combred.pipeline.ship import main, ship
 from combred.records import digest, write_json
 from combred.surrogate.card import read_card
 from combred.surrogate.storage import save_surrogate
 from combred.surrogate.surrogate import Surrogate
 from combred.surrogate.transform import StateTransform
 
-SHARE = {"usual": {"caught": 0.98}}
 ERROR = {"median": 0.01, "worst": 0.02}
 
 
@@ -26,9 +25,10 @@ def run(tmp_path, drm19, make_network):
     folder.mkdir(parents=True)
     n = 2 + drm19.n_species
     transform = StateTransform(drm19.n_species, 0.1, 1e-13, 1 / 3)
-    surrogate = Surrogate(drm19, 1e-6, transform, make_network([n, 8, n]))
+    transform.dt_range.fill_(1e-6)
+    surrogate = Surrogate(drm19, transform, make_network([n, 8, n]))
     save_surrogate(folder / "stage1.safetensors", surrogate, drm19)
-    settings = resolve(["profile=condensed", "run=mine", "stage=2", "network.kinetics=0"])
+    settings = resolve(["profile=condensed", "run=mine", "stage=2"])
     measured = {"weights": 2 * 8 * n, "all_ignite": True, "delay_error": ERROR, "worst_case": "x"}
     measured |= {"burnt_T_error": ERROR, "peak_errors": {}}
     networks = {"stage1": digest(folder / "stage1.safetensors")}
@@ -42,23 +42,13 @@ def run(tmp_path, drm19, make_network):
     return folder
 
 
-@pytest.fixture
-def trust_file(tmp_path, run):
-    """A result of benchmarks/trust.py for the network of the run."""
-    row = {"file": digest(run / "stage1.safetensors"), "states": 9}
-    row |= {"roc": {"1.0": SHARE | {"coarse": {"caught": 1.0}}}}
-    row |= {group: {"trust": SHARE} for group in ("as trained", "beyond")}
-    write_json(tmp_path / "trust.json", {"bad": {"usual": [0.1, 1.0, 1e-4]}, "rows": [row]})
-    return tmp_path / "trust.json"
-
-
 def test_a_network_is_copied_with_its_card(run, tmp_path):
     told = ship(run, 1, "small", tmp_path / "models")
     assert told.startswith("small: 368 weights, delay error 1.00 / 2.00 %")
     file, card = (tmp_path / f"models/small.{end}" for end in ("safetensors", "json"))
     assert file.read_bytes() == (run / "stage1.safetensors").read_bytes()
     card = read_card(card)
-    assert card["format"] == 2 and "trust" not in card
+    assert card["format"] == 3 and "trust" not in card
     assert card["accuracy"]["delay_error"] == ERROR and card["network"]["weights"] == 368
     made = card["training"]
     assert (made["states"], made["stage"], made["start"]) == (480, 1, "scratch")
@@ -75,22 +65,12 @@ def test_a_network_that_was_not_validated_is_refused(run, tmp_path):
     assert not (tmp_path / "models").exists()
 
 
-def test_a_card_has_the_trust_figures_of_its_file_or_none(trust_file, run, tmp_path):
-    trust = trust_of(digest(run / "stage1.safetensors"), trust_file)
-    assert trust["states"] == 9 and trust["beyond"] == SHARE and trust["as trained"] == SHARE
-    assert trust["limit_of_closure_error"] == {"1.0": SHARE["usual"]}
-    assert trust["bad_if_error_exceeds"] == {"usual": [0.1, 1.0, 1e-4]}
-    assert trust_of("of another file", trust_file) is None
-    ship(run, 1, "small", tmp_path / "models", trust_file)
-    assert read_card(tmp_path / "models/small.json")["trust"] == trust
-
-
-def test_the_command_ships_and_renews_the_checksums(run, trust_file, tmp_path, monkeypatch, capsys):
+def test_the_command_ships_and_renews_the_checksums(run, tmp_path, monkeypatch, capsys):
     data = tmp_path / "data"
     (data / "mechanisms").mkdir(parents=True)
     (data / "mechanisms/a.yaml").write_text("a")
     monkeypatch.setattr(module, "FOLDER", data / "models")
-    main([str(run), "1:small", "1:same", f"trust={trust_file}"])
+    main([str(run), "1:small", "1:same"])
     assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == [
         "small",
         "same",
@@ -101,8 +81,6 @@ def test_the_command_ships_and_renews_the_checksums(run, trust_file, tmp_path, m
     assert list(sums) == files
     for name in files:
         assert sums[name] == hashlib.sha256((data / name).read_bytes()).hexdigest()
-    assert json.loads((data / "models/small.json").read_text())["trust"]["states"] == 9
-    with pytest.raises(SystemExit, match="there is no file"):
-        main([str(run), "1:small", "trust=none.json"])
+    assert json.loads((data / "models/small.json").read_text())["dt"] == [1e-6, 1e-6]
     with pytest.raises(SystemExit, match="STAGE:MODEL"):
         main([str(run)])

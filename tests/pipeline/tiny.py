@@ -1,59 +1,66 @@
 """Tiny runs of the pipeline: real in every step, and far too small to be accurate.
 
-A test calls the command in its own process; only what kills a process, limits it or runs under
-torchrun starts another. Each module has one finished run, which its tests copy.
+A test calls the command in its own process. What kills a process or runs under torchrun starts
+another, once for all that needs it: `killed.py` and `several.py`, of this folder.
 """
 
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from combred.pipeline.command import main
+from combred.surrogate.surrogate import Surrogate
 
-ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
 
-
-class Command:
-    """`python -m combred.pipeline` with some arguments, in a folder."""
-
-    def __init__(self, arguments: str):
-        self.arguments = arguments.split()
-
-    def words(self, *more: str) -> list[str]:
-        """The command line."""
-        return [sys.executable, "-m", "combred.pipeline", *self.arguments, *more]
-
-    def torchrun(self, *more: str) -> list[str]:
-        """The command line for two processes of torchrun."""
-        launch = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
-        return [*launch, "-m", "combred.pipeline", *self.arguments, *more]
-
-    def start(self, folder: Path, words: list[str], **options) -> subprocess.Popen:
-        """A process of its own; its output is piped."""
-        environment = {"PYTHONPATH": str(ROOT), "COLUMNS": "200", "OMP_NUM_THREADS": "1"}
-        return subprocess.Popen(
-            words,
-            cwd=folder,
-            env=os.environ | environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            **options,
-        )
-
-    def finish(self, folder: Path, words: list[str], **options) -> tuple[int, str]:
-        """Exit status and output of a process of its own."""
-        process = self.start(folder, words, **options)
-        output = process.communicate(timeout=180)[0]
-        return process.returncode, output
+# Two stages on premixed gas.
+TINY = (
+    "profile=smoke stage=2 run=tiny sampling.states=240 sampling.ignitions=4 sampling.flames=0 "
+    "sampling.held_out=0.25 network.hidden=[24,12] training.steps=150 training.batch=64 "
+    "training.batch_final=64 retraining.steps=150 retraining.batch=64 "
+    "reduction.thresholds=[0.4,0.2] validation.T0=[1800] validation.burnt_time=5e-5 workers=1"
+)
 
 
-def finished_run(command: Command, folder: Path, *arguments: str) -> Path:
+@contextmanager
+def cheap_steps(in_process) -> Iterator[None]:
+    """What takes long and is tested elsewhere is left out: worker processes, the rendering of
+    figures, and steps of a surrogate below a quarter of dt, of which an inaccurate network needs
+    hundreds."""
+    with in_process(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("combred.report.save", _one_pixel)
+        patch.setattr(Surrogate, "SMALLEST", 0.25)
+        yield
+
+
+def _one_pixel(figure, path: Path) -> None:
+    Image.new("RGB", (1, 1)).save(path)
+
+
+def finished_run(in_process, folder: Path, *arguments: str) -> Path:
     """The folder, after the command has run there to its end."""
-    with pytest.MonkeyPatch.context() as patch:
+    with cheap_steps(in_process), pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        assert main([*command.arguments, *arguments]) == 0
+        assert main(list(arguments)) == 0
     return folder
+
+
+def run_process(*words: str, timeout: float = 180.0) -> tuple[int, str]:
+    """Exit status and output of a new process of Python, torch on one thread."""
+    environment = {"PYTHONPATH": str(ROOT), "COLUMNS": "200", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, *words],
+        env=os.environ | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=timeout,
+    )
+    return done.returncode, done.stdout

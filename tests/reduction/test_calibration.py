@@ -207,7 +207,8 @@ def test_gaussian_inputs_have_the_covariance_of_the_training_inputs():
     state[:, 3] = 0.5 * state[:, 2]  # two species in a fixed ratio: a singular covariance
     later = torch.from_numpy(state + 0.01 * rng.normal(size=state.shape))
     transform = StateTransform(4, lam=0.1, floor=1e-13, power=1.0)
-    transform.fit([(torch.from_numpy(state), later)])
+    dt = torch.full((400,), 1e-6, dtype=torch.float64)
+    transform.fit([(torch.from_numpy(state), later, dt)])
     n = 20_000
     x = gaussian_inputs(transform, n, seed=1).double().numpy()
     assert x.shape == (n, 6) and gaussian_inputs(transform, n).dtype == torch.float32

@@ -14,6 +14,7 @@ from torch import nn
 
 import combred
 from combred.reduction import Merge, Unchanged, condense, magnitude, neuron_merging
+from combred.reduction.calibration import random_steps
 from combred.surrogate.card import make_card
 from combred.surrogate.export import export_torchscript, load_torchscript
 from combred.surrogate.network import Network
@@ -206,14 +207,14 @@ def test_the_network_of_a_surrogate_is_reduced(surrogate, mechanism, path):
     surrogate.fit_trust([path.state])
     before = state(surrogate)
     # Each mechanism with and without calibration states, each kind of surrogate as well.
-    calibrated = (mechanism.name == "h2o2.yaml") == bool(surrogate.transform.evaluations)
+    calibrated = (mechanism.name == "h2o2.yaml") == surrogate.corrects_rates
     calibration = {"calibration": path.state} if calibrated else {}
     found = combred.reduce(surrogate, method="brain_surgeon", ratio=0.5, **calibration)
     small = found.network
     assert same(state(surrogate), before)
     assert type(small) is Surrogate and type(small.network) is Network
-    n = 2 + mechanism.n_species
-    assert small.network.widths == [surrogate.transform.n_inputs, 12, 8, n]
+    n_inputs, n_outputs = surrogate.transform.n_inputs, surrogate.transform.n_outputs
+    assert small.network.widths == [n_inputs, 12, 8, n_outputs]
     assert found.trace[-1].parameters_after == parameters(small.network)
     assert found.trace[0].compensation == "least_squares" and found.output_error < 1.0
     assert torch.equal(small.in_training_range(path.state), surrogate.in_training_range(path.state))
@@ -236,13 +237,14 @@ def test_a_reduced_surrogate_is_exported(surrogate, mechanism, path, tmp_path):
 @torch.no_grad()
 def test_a_surrogate_is_calibrated_on_the_features_of_its_states(surrogate, path):
     transform = surrogate.transform
-    inputs = transform.inputs(path.state)
+    steps = random_steps(transform, len(path.state), seed=0)
+    inputs = transform.inputs(path.state, steps)
     given = dict(method="brain_surgeon", ratio=0.5)
     one = combred.reduce(surrogate, calibration=path.state, **given)
     other = combred.reduce(surrogate.network, inputs[:1], calibration=inputs, **given)
     parts = combred.reduce(surrogate, calibration=iter(path.state.split(16)), **given)
     assert same(state(one.network.network), state(other.network))
-    if not transform.evaluations:  # of which parts are rounded otherwise
+    if not transform.corrects_rates:  # of which parts are rounded otherwise
         assert same(state(one.network.network), state(parts.network.network))
     with pytest.raises(ValueError, match=r"give states\.double\(\)"):
         combred.reduce(surrogate, calibration=inputs, **given)

@@ -20,13 +20,13 @@ import torch
 from PIL import Image
 
 from combred.chemistry.mechanism import Mechanism
-from combred.config import CRITERIA, ReductionSettings, Settings
+from combred.config import CRITERIA, ReductionSettings, resolve
 from combred.records import digest, write_json
 from combred.reduction import Stage, reduce_stage
 from combred.report import blocks, write_report
 from combred.report.criteria import criteria_section, draw_criteria
 from combred.report.folder import read_folder
-from combred.report.provenance import PYTHON
+from combred.report.provenance import PYTHON, error_estimate
 from combred.report.similarity import block_means, condensation_numbers, ordered_similarity
 from combred.report.style import save as render
 from combred.report.traces import PANELS, Trace, overview, worst_of_each
@@ -47,6 +47,11 @@ DT, STEPS = 1e-6, 400
 CASES = [Case(T0, 101325.0, phi) for T0 in (1500.0, 1700.0) for phi in (0.6, 1.4)]
 FUELS = {"drm19.yaml": "CH4:1", "h2o2.yaml": "H2:1"}
 AIR = "O2:1, N2:3.76"
+# Of a network of the state alone, trained on premixed gas and, after each reduction, on segments.
+SETTINGS = [
+    "network.kinetics=false", "sampling.sampler=premixed", "sampling.dt=[1e-6,1e-6]",
+    "segments.steps=8", "retraining.rollout_share=0.2",
+]  # fmt: skip
 TIMES = {"CVODE rtol 1e-08 atol 1e-16": 6e-4, "CVODE rtol 1e-06 atol 1e-10": 2e-4}
 
 
@@ -78,7 +83,9 @@ def parent(mechanism: Mechanism, hidden: list[int]) -> Surrogate:
         first.weight[half : 2 * half] = 2.0 * first.weight[:half]
         first.bias[half : 2 * half] = 2.0 * first.bias[:half]
         first.weight += 1e-4 * torch.randn_like(first.weight)
-    return Surrogate(mechanism, DT, StateTransform(mechanism.n_species, 0.1, 1e-13, 1 / 3), network)
+    transform = StateTransform(mechanism.n_species, 0.1, 1e-13, 1 / 3)
+    transform.dt_range.fill_(DT)
+    return Surrogate(mechanism, transform, network)
 
 
 def loss_lines(steps: int, start: float) -> str:
@@ -101,7 +108,8 @@ def make_run(
     """A whole run folder; `lateness`: of each stage, the relative delay error in each case."""
     folder.mkdir(parents=True, exist_ok=True)
     surrogate = parent(mechanism, list(hidden))
-    settings = Settings(stage=len(lateness) - 1, mechanism=mechanism.name)
+    asked = [f"stage={len(lateness) - 1}", f"mechanism={mechanism.name}", *SETTINGS]
+    settings = resolve(asked)
     inputs = {"validation": asdict(settings.validation), "chemistry": asdict(settings.chemistry)}
     inputs |= {"dt": DT, "fuel": FUELS[mechanism.name], "oxidizer": AIR}
     groups = {"cvode": [rollout(mechanism, case, 0.0) for case in cases]}
@@ -275,15 +283,36 @@ def test_markdown_has_the_same_tables_and_figures(whole):
             assert above.count("|") == line.count("|")
 
 
-def test_training_on_segments_is_named_where_there_was_some(whole, drm19, tmp_path, rendered):
-    shown = read_page(whole).row("retraining of each stage")[0]
-    assert "along segments of 8 time steps" in shown  # the default
+def test_states_network_and_segments_of_the_training_are_named(whole, drm19, tmp_path, rendered):
+    page = read_page(whole)
+    assert page.row("network") == ["sees the state alone; one dt"]
+    assert page.row("time step dt of the states") == ["1e-06\u00a0s"]
+    assert page.row("ignitions sampled")[0].startswith("1200: T0 900 to 2300 K, phi 0.25 to 4")
+    assert page.row("flames sampled")[0].startswith("80: phi 0.5 to 1.7")
+    assert "along segments of 8 time steps" in page.row("retraining of each stage")[0]
     folder = shutil.copytree(whole, tmp_path / "run")
     settings = json.loads((folder / "settings.json").read_text())
     settings["segments"]["steps"] = 0
+    settings["network"]["kinetics"] = True
+    settings["sampling"] |= {"sampler": "flow", "dt": [1e-8, 1e-5]}
     (folder / "settings.json").write_text(json.dumps(settings))
     write_report(folder, drm19)
-    assert "segments" not in read_page(folder).row("retraining of each stage")[0]
+    page = read_page(folder)
+    assert "segments" not in page.row("retraining of each stage")[0]
+    assert page.row("network")[0].startswith("corrects a quasi-steady step of the reaction rates")
+    assert page.row("states sampled")[0].startswith("of a flow: mixtures, ignitions and stirred")
+    assert page.row("time step dt of the states") == ["1e-08 to 1e-05\u00a0s"]
+    assert all(row[0] != "flames sampled" for table in page.tables for row in table)
+
+
+def test_the_error_estimate_is_explained_for_each_kind_of_network(whole):
+    shown = (whole / "report.md").read_text().replace(blocks.NBSP, " ")
+    assert "It takes dt = 1e-06 s alone." in shown and "infinite outside the training" in shown
+    assert "torch::full({n_cells}, 1e-06, torch::kFloat64)" in shown and "| dt [s] |" in shown
+    card = {"dt": [1e-8, 1e-5], "network": {"kinetics": True}, "tolerance": 0.03}
+    told = error_estimate(card).replace(blocks.NBSP, " ")
+    assert "any dt; those of the training are between 1e-08 and 1e-05 s" in told
+    assert "the tolerance (3.00 % of its change) is divided" in told
 
 
 def test_stage_table_is_validation_json(whole):
@@ -614,7 +643,7 @@ def test_python_lines_of_the_report_run(whole, drm19, monkeypatch):
     names = {"T": 1600.0, "p": 101325.0, "Y": drm19.mixture("CH4:1", AIR, 1.0)}
     exec(PYTHON, names)
     assert names["later"].shape == (1, 23) and names["rate"].shape == (1, 21)
-    assert names["trusted"].dtype == torch.bool and names["card"]["dt"] == DT
+    assert names["trusted"].dtype == torch.bool and names["card"]["dt"] == [DT, DT]
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ VALIDATION = ValidationSettings(
 )
 CHEMISTRY = ChemistrySettings(1e-6, 1e-12)
 MIXTURE = "CH4:1", "O2:1, N2:3.76"
+DT = 1e-6  # s
 
 
 @contextmanager
@@ -87,7 +88,7 @@ def answered(drm19, in_process):
     hot = replace(VALIDATION, T0=[1850.0, 1900.0], phi=[1.0], p=[101325.0])
     settings = ReductionSettings(criteria="ignition:1%,ignition_mean:0.5%", criteria_ignitions=2)
     made = AcceptanceCriteria.of(settings, hot)
-    args = CHEMISTRY, 1e-6, *MIXTURE, 1
+    args = CHEMISTRY, DT, *MIXTURE, 1
     with in_process():
         rollouts = ignition.reference(drm19, hot, *args, todo=made.ignitions)
     return made, hot, References(rollouts, [])
@@ -109,7 +110,7 @@ class Late:
         self.step += 1
         rows = []
         for one, share in zip(self.references, self.shares, strict=True):
-            t = np.interp(self.step * 1e-6 / (1 + share), one.t, np.arange(len(one.t)))
+            t = np.interp(self.step * DT / (1 + share), one.t, np.arange(len(one.t)))
             low = int(t)
             high, part = min(low + 1, len(one.t) - 1), t - low
             rows.append(
@@ -126,14 +127,14 @@ class Late:
     ("shares", "worst", "mean"), [((0.0, 0.0), 0, 0), ((0.1, 0.02), 0.1, 0.06)]
 )
 def test_errors_are_the_worst_and_the_mean_of_the_ignition_delays(
-    answered, drm19, surrogate_of, monkeypatch, shares, worst, mean
+    answered, drm19, monkeypatch, shares, worst, mean
 ):
     made, hot, references = answered
     same = [
         replace_steps(r, min(len(r.t) for r in references.rollouts)) for r in references.rollouts
     ]
     monkeypatch.setattr(acceptance.timing, "scripted", lambda _: Late(same, shares))
-    errors = judge(drm19, surrogate_of, made, References(same, []), silent)
+    errors = judge(drm19, None, made, References(same, []), DT, silent)
     assert errors["ignition"] == pytest.approx(worst, abs=0.01)
     assert errors["ignition_mean"] == pytest.approx(mean, abs=0.01)
 
@@ -142,30 +143,20 @@ def replace_steps(rollout, steps):
     return replace(rollout, t=rollout.t[:steps], T=rollout.T[:steps], Y=rollout.Y[:steps])
 
 
-@pytest.fixture
-def surrogate_of(drm19):
-    """In place of a surrogate: an object with a step."""
-
-    class Step:
-        dt = 1e-6
-
-    return Step()
-
-
 def test_a_case_that_does_not_ignite_has_an_infinite_error(
-    answered, drm19, surrogate_of, monkeypatch
+    answered, drm19, monkeypatch
 ):
     made, hot, references = answered
     monkeypatch.setattr(
         acceptance.timing, "scripted", lambda _: SimpleNamespace(advance=lambda T, p, Y, dt: (T, Y))
     )
-    errors = judge(drm19, surrogate_of, made, references, silent)
+    errors = judge(drm19, None, made, references, DT, silent)
     assert errors == {"ignition": math.inf, "ignition_mean": math.inf}
 
 
 @pytest.mark.parametrize(("limit", "asked"), [("1%", False), ("50%", True)])
 def test_flames_are_computed_only_if_the_ignitions_pass(
-    answered, drm19, surrogate_of, monkeypatch, limit, asked
+    answered, drm19, monkeypatch, limit, asked
 ):
     _, hot, references = answered
     settings = ReductionSettings(criteria=f"ignition:{limit},flame:1%", criteria_ignitions=2)
@@ -180,5 +171,5 @@ def test_flames_are_computed_only_if_the_ignitions_pass(
     )
     answer = {"speed_error": {"median": 0.1, "mean": 0.2, "worst": 0.3}}
     monkeypatch.setattr(acceptance.flame_errors, "compare", lambda *args: answer)
-    errors = judge(drm19, surrogate_of, made, References(same, ["CVODE's"]), silent)
+    errors = judge(drm19, None, made, References(same, ["CVODE's"]), DT, silent)
     assert bool(followed) == asked and errors.get("flame") == (0.3 if asked else None)

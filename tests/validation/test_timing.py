@@ -46,13 +46,13 @@ def test_the_scripted_surrogate_equals_the_surrogate(surrogate, path):
     T_eager, Y_eager = surrogate.advance(path.T, path.p, path.Y, path.dt)
     # Freezing may reorder operations; the network is float32.
     assert np.allclose(T, T_eager, rtol=1e-6) and np.allclose(Y, Y_eager, rtol=1e-4, atol=1e-10)
-    T, Y = network_alone(surrogate, s).advance(path.T, path.p, path.Y, path.dt)
+    T, Y = network_alone(surrogate, s, path.dt).advance(path.T, path.p, path.Y, path.dt)
     assert np.array_equal(T, path.T) and np.array_equal(Y, path.Y)
 
 
 def test_the_comparison_names_every_solver(mechanism, surrogate, path):
     states = path.state.numpy()[:8]
-    result = compare_times(mechanism, {0: surrogate}, ChemistrySettings(), states, repeats=1)
+    result = compare_times(mechanism, {0: surrogate}, ChemistrySettings(), states, path.dt, repeats=1)
     assert list(result["times"]) == [
         "CVODE rtol 1e-08 atol 1e-16",
         "CVODE rtol 1e-06 atol 1e-10",

@@ -1,8 +1,9 @@
 """Tables of the site that are made from the code and from measured results, as Markdown.
 
-Takes `combred.config`, the cards of the shipped models and benchmarks/results/*.json; gives one file
-a table under docs/generated/, which the pages include. No number is typed in. A file of results that
-is missing gives a table of its own without rows (`MISSING`), a model that does not ship no row.
+Takes `combred.config`, the cards of the shipped models and benchmarks/results/*.json; gives one
+file a table under docs/generated/, which the pages include. No number is typed in. Where a file of
+results is missing, a sentence takes the place of its table (`MISSING`); a model that does not ship
+has no row.
 """
 
 import dataclasses

@@ -261,7 +261,9 @@ def test_a_case_that_does_not_ignite_is_told(results):
     (tables.RESULTS / "ignitions.json").write_text(
         json.dumps({"machine": "a machine"} | results["ignitions.json"])
     )
-    assert row_of(tables.ignitions_table(), "`drm19-38k`", "1e-7 s (2)")[2] == "1 of 2 do not ignite"
+    assert (
+        row_of(tables.ignitions_table(), "`drm19-38k`", "1e-7 s (2)")[2] == "1 of 2 do not ignite"
+    )
     assert "Ignition delays" not in tables.headline()
 
 

@@ -3,11 +3,11 @@
     python -m benchmarks.work_precision --states FILE [MODEL ...]
 
 The states are those of benchmarks/flow_states.py, all kinds together, at dt = 1e-6 and 1e-5 s.
-Every solver advances all of them on one core: surrogates in TorchScript in one batch, CVODE one after the
-other, from a cold start. The error is that of T, relative to the change of T plus 1 K: its root mean square
-and its 99 % quantile over all states. Also the order of convergence: the slope of the error
-over the length of equal steps, by regression, for each model as it is, and with random and zero
-weights in its last layer. Run nothing else on the machine meanwhile. Writes
+Every solver advances all of them on one core: surrogates in TorchScript in one batch, CVODE one
+after the other, from a cold start. The error is that of T, relative to the change of T plus 1 K:
+its root mean square and its 99 % quantile over all states. Also the order of convergence: the slope
+of the error over the length of equal steps, by regression, for each model as it is, and with random
+and zero weights in its last layer. Run nothing else on the machine meanwhile. Writes
 benchmarks/results/work_precision.json and docs/work-precision.png; prints tables, then one JSON
 line.
 """

@@ -114,8 +114,8 @@ class Surrogate(nn.Module):
 
         Returns the states (n, 2 + n_species); the largest error estimate of a step of each, over
         the tolerance (n,), which exceeds 1 where the smallest step, dt / 1024, is not small enough,
-        and is infinite for a state that is not valid; and the number of evaluations of the network for
-        each state (n,), int64. Raises ValueError for other shapes and types, for dt that is not
+        and is infinite for a state that is not valid; and the number of evaluations of the network
+        for each state (n,), int64. Raises ValueError for other shapes and types, for dt that is not
         positive and finite, and, if the network is of the state alone, for any dt but its own.
         """
         self.require_states(state)

@@ -1,4 +1,5 @@
-"""Step size control: convergence, tolerance, time steps of any length, and states that are hopeless.
+"""Step size control: convergence, tolerance, time steps of any length, and states that are
+hopeless.
 
 The reference is Cantera at tolerances far below those asked for.
 """
@@ -43,8 +44,8 @@ def steepest(path, width: int = 1) -> tuple[torch.Tensor, int]:
 
 @pytest.mark.parametrize("output", [ZERO, RANDOM])
 def test_any_network_converges_with_order_two_of_the_corrector(mechanism, path, correcting, output):
-    """One integration over 1 us in 2^k equal steps, all below the range of dt in training: the error
-    in H2O falls as dt^2, whatever the weights; slope by regression."""
+    """One integration over 1 us in 2^k equal steps, all below the range of dt in training: the
+    error in H2O falls as dt^2, whatever the weights; slope by regression."""
     surrogate = correcting(output)
     surrogate.transform = copy.deepcopy(surrogate.transform)
     surrogate.transform.qss.kinetics.to(torch.float64)

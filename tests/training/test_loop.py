@@ -13,8 +13,6 @@ from combred.training.loop import forward_mixed, train
 from combred.training.progress import forget_checkpoint
 from combred.training.schedules import learning_rate
 
-DT = 1e-6
-
 # -- precision -------------------------------------------------------------------------------------
 
 
@@ -187,7 +185,7 @@ def test_states_of_one_trajectory_are_refused(training, h2o2, write_states, tmp_
     Y = np.random.default_rng(0).dirichlet(np.ones(h2o2.n_species), n)
     T = np.linspace(1000.0, 2000.0, n)
     file = write_states(tmp_path / "s.h5", h2o2, T, np.full(n, 1e5), Y, T + 1.0, Y)
-    table = open_states(file, h2o2, DT)
+    table = open_states(file, h2o2)
     transform, held_out = StateTransform(h2o2.n_species, 0.1, 1e-13, 1.0), table.held_out(0.2, 0)
     fit_transform(transform, table, held_out)
     with pytest.raises(ValueError, match="two trajectories"):

@@ -38,11 +38,12 @@ def in_double(surrogate: Surrogate) -> None:
     surrogate.network.double()
     transform = surrogate.transform
 
-    def predicted_change(state, variables):
-        x, qss_change = transform.prepared(state, variables)
-        if transform.qss is None:
+    def predicted_change(state, variables, dt):
+        x, base, size = transform.prepared(state, variables, dt)
+        if not transform.corrects_rates:
             x = transform.features(variables)
-        return qss_change + transform.change(surrogate.network(x.double()))
+        correction, estimate = transform.correction(surrogate.network(x.double()), size)
+        return base + correction, estimate
 
     surrogate.predicted_change = predicted_change
 
@@ -71,7 +72,7 @@ def slope(network, direction: list[torch.Tensor]) -> float:
 
 
 def enthalpy_of(surrogate: Surrogate, state: torch.Tensor) -> torch.Tensor:
-    return surrogate.thermo.enthalpy(state[:, 0], state[:, 2:])
+    return surrogate.closure.thermo.enthalpy(state[:, 0], state[:, 2:])
 
 
 def test_a_differentiable_step_is_the_forward_step(own, path):
@@ -79,7 +80,7 @@ def test_a_differentiable_step_is_the_forward_step(own, path):
     later = own.differentiable(state, enthalpy_of(own, state), steps(state))
     expected = own(state, steps(state))
     # `forward` scales Y to sum 1, a rounding for Y of the path; the QSS change is float32.
-    coarse = 1e3 if own.transform.evaluations else 1.0
+    coarse = 1e3 if own.transform.corrects_rates else 1.0
     assert torch.allclose(later[:, 0], expected[:, 0], rtol=0.0, atol=coarse * 1e-8)
     assert torch.allclose(later[:, 2:], expected[:, 2:], rtol=coarse * 1e-9, atol=coarse * 1e-15)
     assert torch.equal(later[:, 1], state[:, 1])
@@ -106,9 +107,9 @@ def predicting(surrogate: Surrogate, change_of_Y: torch.Tensor) -> torch.Tensor:
         answer.append(torch.nn.Parameter((1.0 + change_of_Y) * answer.pop()))
         return answer[-1]
 
-    def predicted_change(state, variables):
+    def predicted_change(state, variables, dt):
         answer[:] = [boxcox.__class__.inverse(boxcox, variables[:, 2:])]
-        return torch.zeros_like(variables)
+        return torch.zeros_like(variables), torch.zeros_like(dt)
 
     boxcox.inverse, surrogate.predicted_change = inverse, predicted_change
     return answer
@@ -127,8 +128,8 @@ def test_the_gradient_of_T_is_that_of_constant_enthalpy(own, path, mechanism):
         h_cp = gas.partial_molar_enthalpies / gas.molecular_weights / gas.cp_mass
         raw = answer[0].detach()[row : row + 1]
         moves = torch.eye(len(Y), dtype=torch.float64) * raw
-        fixed = [own.projection(raw + 1e-4 * dY, raw)[0].numpy() for dY in moves]
-        back = [own.projection(raw - 1e-4 * dY, raw)[0].numpy() for dY in moves]
+        fixed = [own.closure.projection(raw + 1e-4 * dY, raw)[0].numpy() for dY in moves]
+        back = [own.closure.projection(raw - 1e-4 * dY, raw)[0].numpy() for dY in moves]
         dY = (np.array(fixed) - np.array(back)) / 2e-4  # of each species' relative change
         dY[mechanism.inert] = 0.0
         expected = -dY @ h_cp
@@ -143,9 +144,11 @@ def test_inert_species_keep_their_own_gradient(own, path):
     later = own.differentiable(state, enthalpy_of(own, state.detach()), steps(state))
     weights = torch.linspace(1.0, 2.0, state.shape[1] - 2, dtype=torch.float64)
     (later[:, 2:] * weights).sum().backward()
-    assert torch.equal(answer[0].grad[:, own.inert], torch.zeros_like(state[:, 2:][:, own.inert]))
-    kept = weights[own.inert].expand(4, -1)
-    assert torch.equal(state.grad[:, 2:][:, own.inert], kept)
+    assert torch.equal(
+        answer[0].grad[:, own.closure.inert], torch.zeros_like(state[:, 2:][:, own.closure.inert])
+    )
+    kept = weights[own.closure.inert].expand(4, -1)
+    assert torch.equal(state.grad[:, 2:][:, own.closure.inert], kept)
 
 
 # -- the loss --------------------------------------------------------------------------------------
@@ -211,7 +214,7 @@ def test_segments_may_be_longer_than_the_rollout(surrogate, segments):
 def test_the_gradient_is_that_of_finite_differences(own, segments, steps):
     """The gradient passes through all steps, closure and transforms, but not through the QSS change
     of steps after the first."""
-    if steps > 1 and own.transform.evaluations:
+    if steps > 1 and own.transform.corrects_rates:
         pytest.skip("no gradient passes through the QSS change of steps after the first")
     in_double(own)
     loss = RolloutLoss(own, steps, FLOOR)
@@ -277,5 +280,5 @@ def test_processes_share_the_segments_of_a_step(make_rollouts):
     # Sums in another order and products of other shapes differ by roundings. With an untrained
     # network Newton's method, which does not always converge, amplifies them to 1e-9; rates are
     # float32.
-    rel = 1e-6 if rollouts.loss.surrogate.transform.evaluations else 1e-8
+    rel = 1e-6 if rollouts.loss.surrogate.transform.corrects_rates else 1e-8
     assert np.mean(halves) == pytest.approx(rollouts(3).item(), rel=rel)

@@ -2,18 +2,20 @@
 
     python -m benchmarks.inference [--quick] [--largest N]
 
-Networks: that of the paper (23-3200-1600-800-400-23) and its reduction (23-1105-1309-800-400-23),
-both untrained, and shipped models. Implementations: eager torch, TorchScript, torch.compile, eager
-in a CUDA graph, and the fused kernel in three precisions, one of them also in a graph. Batches: 1
-to 4 million states of an ignition. CVODE runs on all cores. Without a GPU: CVODE, eager,
-TorchScript and torch.compile on one CPU thread with smaller batches. --quick: shipped models alone,
-two repeats.
+Networks: untrained ones of the state alone with the widths of a reduction of the paper's network
+(23-1105-1309-800-400-23) and of two that the fused kernel takes (`UNTRAINED`), and all models that
+combred ships. Implementations: eager torch, TorchScript, torch.compile, eager in a CUDA graph, and
+the fused kernel in three precisions, one of them also in a graph. Networks that correct reaction
+rates choose the number of their steps by the states, and run in eager torch and TorchScript alone.
+Batches: 1 to 4 million states of two ignitions by CVODE, over 1 us. CVODE runs on all cores.
+Without a GPU: CVODE, eager, TorchScript and torch.compile on one CPU thread with smaller batches.
+--quick: shipped models alone, two repeats.
 
 Before an implementation is timed, its results are compared with those of eager torch in float32
 (`AGREEMENT`). Prints a table with medians and ranges, then one JSON line. Roofline: the minimum
 time of the device for the products of the network's weights or for reading and writing the states,
-whichever is longer, by the data sheet of the H200 without sparsity. It does not include the
-reaction rates, which take most of the time of a surrogate that uses them.
+whichever is longer, by the data sheet of the H200 without sparsity. Of a network that corrects
+reaction rates it includes neither the rates, which take most of the time, nor further steps.
 """
 
 import argparse
@@ -31,6 +33,7 @@ from torch import Tensor
 import combred
 from combred import kernels
 from combred.chemistry.reactor import CVODE
+from combred.config import ChemistrySettings
 from combred.kernels.inference.packing import obstacle
 from combred.simulation import ignition
 from combred.surrogate.network import Network
@@ -39,20 +42,19 @@ from combred.threads import one_thread
 from combred.validation import timing
 from combred.workers import open_pool
 
-PAPER = [23, 3200, 1600, 800, 400, 23]
-REDUCED = [23, 1105, 1309, 800, 400, 23]
-SHIPPED = (
-    "drm19-338k", "drm19-118k", "drm19-39k", "drm19-kinetics-336k", "drm19-kinetics-38k",
-    "drm19-kinetics-11k", "drm19-kinetics-4k",
-)  # fmt: skip
+DT = 1e-6  # s
+UNTRAINED = {  # of the state alone
+    "paper, reduced": [23, 1105, 1309, 800, 400, 23],
+    "untrained-338k": [23, 400, 400, 400, 23],
+    "untrained-39k": [23, 207, 114, 72, 23],
+}
 BATCHES = (1, 1024, 32_768, 1 << 20, 1 << 22)
 CPU_BATCHES = (1, 1024, 16_384)
 RATES = 30_000  # bytes of intermediate results of the reaction rates per state
 MEMORY = 1 << 36  # bytes of intermediate results of eager torch; it skips larger batches
 PRECISIONS = ("bf16x3", "tf32", "bf16")
 # Largest errors of Y and of T [K] of one step against eager float32. A step changes Y by at most
-# 0.02 and T by at most 100 K; products in tf32 or bf16 round every activation. With reaction rates
-# torch.compile differs by 0.011 K from eager torch.
+# 0.02 and T by at most 100 K; products in tf32 or bf16 round every activation.
 AGREEMENT = {
     "eager": (2e-6, 3e-2),
     "bf16x3": (2e-5, 0.1),
@@ -65,29 +67,30 @@ BANDWIDTH = 4.8e12
 
 
 def states() -> Tensor:
-    """(n, 23) states [T, p, Y] of two ignitions predicted by the smallest model."""
-    model, mechanism = combred.load("drm19-39k"), combred.load_mechanism("drm19.yaml")
+    """(n, 23) states [T, p, Y] of two ignitions by CVODE."""
+    mechanism, parts = combred.load_mechanism("drm19.yaml"), []
     cases = [ignition.Case(1700.0, 101325.0, phi) for phi in (0.8, 1.2)]
     Y0 = ignition.mixtures(mechanism, cases, "CH4:1", "O2:1, N2:3.76")
-    rollouts = ignition.march(model, model.dt, cases, Y0, [400, 400])
-    parts = [np.column_stack([r.T, np.full(len(r.T), r.case.p), r.Y]) for r in rollouts]
+    for case, fresh in zip(cases, Y0, strict=True):
+        found = ignition.integrate(mechanism, case, fresh, DT, 400, ChemistrySettings())
+        parts.append(np.column_stack([found.T, np.full(len(found.T), case.p), found.Y]))
     return torch.tensor(np.concatenate(parts))
 
 
-def steps(surrogate: Surrogate, batch: Tensor) -> Tensor:
-    """The surrogate's time step [s] for each state of a batch."""
-    return batch.new_full((len(batch),), surrogate.dt)
+def steps(batch: Tensor) -> Tensor:
+    """The time step [s] of each state of a batch."""
+    return batch.new_full((len(batch),), DT)
 
 
 def networks(quick: bool) -> dict[str, Surrogate]:
-    """The surrogates by name, the largest first."""
+    """The surrogates by name: untrained ones, and then all that combred ships."""
     found = {}
-    for name, widths in (("paper", PAPER), ("paper, reduced", REDUCED)) if not quick else ():
-        surrogate = combred.load("drm19-39k")
+    for name, widths in UNTRAINED.items() if not quick else ():
+        surrogate = combred.load("drm19-full")
         torch.manual_seed(0)
         surrogate.network = Network(widths)
         found[name] = surrogate
-    found |= {name: combred.load(name) for name in SHIPPED}
+    found |= {name: combred.load(name) for name in combred.models()}
     return {name: s.eval().requires_grad_(False) for name, s in found.items()}
 
 
@@ -97,14 +100,15 @@ def networks(quick: bool) -> dict[str, Surrogate]:
 
 def ways(surrogate: Surrogate, batch: Tensor) -> Iterator[tuple[str, str, Callable[[], Tensor]]]:
     """Name, precision of the matrix products and call of each implementation for `batch`."""
-    on_gpu, dt = batch.is_cuda, steps(surrogate, batch)
+    on_gpu, dt = batch.is_cuda, steps(batch)
     # Bytes of intermediate results: the widest layer in float32, the closure in float64.
     each = 4 * max(surrogate.network.widths) + 2500
-    each += RATES if surrogate.transform.evaluations else 0
+    each += RATES if surrogate.corrects_rates else 0
     if len(batch) * each < MEMORY:
         yield "eager", "eager", lambda: surrogate(batch, dt)
         scripted = torch.jit.freeze(torch.jit.script(surrogate))
         yield "TorchScript", "eager", lambda: scripted(batch, dt)
+    if len(batch) * each < MEMORY and not surrogate.corrects_rates:
         compiled = torch.compile(surrogate, dynamic=False)
         yield "torch.compile", "eager", lambda: compiled(batch, dt)
         if on_gpu:
@@ -186,7 +190,7 @@ def lines(name: str, surrogate: Surrogate, some: Tensor, sizes, repeats: int) ->
     for n in sizes:
         batch = some.repeat(-(-n // len(some)), 1)[:n].contiguous()
         first = batch[: len(some)]
-        expected = surrogate(first, steps(surrogate, first))
+        expected = surrogate(first, steps(first))
         for way, precision, call in ways(surrogate, batch):
             line = {"network": name, "way": way, "batch": n}
             try:
@@ -194,7 +198,7 @@ def lines(name: str, surrogate: Surrogate, some: Tensor, sizes, repeats: int) ->
             except (RuntimeError, ImportError) as error:  # no compiler for torch.compile, say
                 yield line | {"failed": f"{type(error).__name__}: {error}".splitlines()[0]}
                 continue
-            if name in SHIPPED or way.startswith("fused"):
+            if name not in UNTRAINED or way.startswith("fused"):
                 require_agreement(way, precision, found, expected)
             taken = seconds(call, repeats, batch.is_cuda)
             median = statistics.median(taken)
@@ -212,8 +216,8 @@ def lines(name: str, surrogate: Surrogate, some: Tensor, sizes, repeats: int) ->
 def cvode_seconds(rows: np.ndarray) -> float:
     """Time [s] of CVODE for some states at the tolerance of the training data."""
     cvode = CVODE(combred.load_mechanism("drm19.yaml"))
-    cvode.advance(rows[:2, 0], rows[:2, 1], rows[:2, 2:], 1e-6)
-    return _host_seconds(lambda: cvode.advance(rows[:, 0], rows[:, 1], rows[:, 2:], 1e-6))
+    cvode.advance(rows[:2, 0], rows[:2, 1], rows[:2, 2:], DT)
+    return _host_seconds(lambda: cvode.advance(rows[:, 0], rows[:, 1], rows[:, 2:], DT))
 
 
 def cvode_line(some: Tensor, repeats: int) -> dict:

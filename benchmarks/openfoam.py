@@ -1,13 +1,13 @@
 """How accurate and how fast is a surrogate in OpenFOAM, compared with OpenFOAM's own chemistry?
 
-    python -m benchmarks.openfoam LIBRARY [MODEL ...] [--cells N] [--steps N]
+    python -m benchmarks.openfoam LIBRARY [MODEL ...] [--dt S] [--cells N] [--steps N]
 
 LIBRARY: libcombredChemistry.so, built as in coupling/README.md. chemFoam and reactingFoam have to
 be on the path (tested with OpenFOAM v1912 of openfoam.com). Two cases, with OpenFOAM's seulex and
-with each MODEL (without it, the shipped models with reaction rates):
+with each MODEL, a name or a surrogate.pt (without it, the shipped models with reaction rates):
 
-- chemFoam, one cell at constant pressure: the time at which methane/air reaches 2000 K, compared
-  with CVODE in steps of the same dt.
+- chemFoam, one cell at constant pressure, in steps of dt: the time at which methane/air reaches
+  2000 K, compared with CVODE in steps of the same dt.
 - reactingFoam, a laminar premixed flame on N cells, initially at rest, open on the burnt side: its
   speed from the consumption of methane, and the time of the chemistry, which is the time of the run
   less that of a run with chemistry switched off. One core.
@@ -37,8 +37,8 @@ from coupling.openfoam.mechanism import write as write_mechanism
 ODE = {"absTol": 1e-12, "relTol": 1e-4}  # seulex
 IGNITIONS = ((1500.0, 0.8), (1700.0, 1.0), (1700.0, 1.4))  # T0 [K], phi; 1 atm
 REACHED = 2000.0  # K
+LONGEST = 3e-3  # s, of an ignition
 PHI, T_UNBURNT, LENGTH = 1.0, 300.0, 0.01  # of the flame; K, m
-DT = 1e-6  # s
 THERMOPHYSICAL = """
 thermoType { type hePsiThermo; mixture reactingMixture; transport sutherland; thermo janaf;
     energy sensibleEnthalpy; equationOfState perfectGas; specie specie; }
@@ -79,15 +79,20 @@ def write(folder: Path, name: str, text: str) -> None:
     path.write_text(HEAD.format(path.name) + text)
 
 
-def write_case(folder: Path, library: Path, model: str, control: str) -> None:
-    """Write the files that all cases have; model: the name of a shipped model, "ode" or "off"."""
+def write_case(folder: Path, library: Path, model: str, dt: float, control: str) -> None:
+    """Write the files that all cases have. model: the name of a shipped model, the path of a
+    surrogate.pt, "ode" or "off"; dt [s]: the largest time step, and the only one unless `control`,
+    further entries of controlDict, sets adjustTimeStep."""
     write_mechanism(combred.load_mechanism("drm19.yaml"), folder / "constant")
     write(folder, "constant/thermophysicalProperties", THERMOPHYSICAL)
     ode = " ".join(f"{key} {value:g};" for key, value in ODE.items())
     solver = "ode" if model in ("ode", "off") else "combred"
     if solver == "combred":
-        surrogate = combred.load(model).eval()
-        torch.jit.script(surrogate).save(str(folder / "constant" / "surrogate.pt"))
+        exported = folder / "constant" / "surrogate.pt"
+        if Path(model).suffix == ".pt":
+            shutil.copy(model, exported)
+        else:
+            torch.jit.script(combred.load(model).eval()).save(str(exported))
     write(
         folder,
         "constant/chemistryProperties",
@@ -102,7 +107,7 @@ def write_case(folder: Path, library: Path, model: str, control: str) -> None:
     write(
         folder,
         "system/controlDict",
-        f'{control}\nlibs ("{library}");\ndeltaT {DT:g}; maxDeltaT {DT:g}; adjustTimeStep off;\n'
+        f'libs ("{library}");\ndeltaT {dt:g}; maxDeltaT {dt:g}; adjustTimeStep off;\n{control}\n'
         "startFrom startTime; startTime 0; stopAt endTime; writeFormat ascii; writePrecision 12;\n"
         "writeControl timeStep; timeFormat general; timePrecision 8; runTimeModifiable no;\n",
     )
@@ -118,11 +123,19 @@ def run(folder: Path, command: str) -> str:
     return said
 
 
-def integrated(said: str) -> tuple[int, int]:
-    """The number of cells that the solver `combred` advanced, and how many of them by
-    integration."""
-    pairs = re.findall(r"combred: (\d+) cells, (\d+) of them integrated", said)
-    return sum(int(n) for n, _ in pairs), sum(int(n) for _, n in pairs)
+def told(said: str) -> dict | None:
+    """What the solver `combred` said of the cells that it advanced: the share that was integrated,
+    and the mean number of steps per cell. None if it advanced none."""
+    lines = re.findall(
+        r"combred: (\d+) cells, (\d+) of them integrated, ([-+.\de]+) steps per cell", said
+    )
+    cells, by_ode, steps = np.array(lines, float).reshape(-1, 3).T
+    if not cells.sum():
+        return None
+    return {
+        "integrated": float(by_ode.sum() / cells.sum()),
+        "steps": float((steps * cells).sum() / cells.sum()),
+    }
 
 
 # -- ignitions -------------------------------------------------------------------------------------
@@ -134,21 +147,24 @@ def reached(t: np.ndarray, T: np.ndarray) -> float:
     return float(np.interp(REACHED, T[i - 1 : i + 1], t[i - 1 : i + 1]))
 
 
-def by_cvode() -> list[tuple[int, float]]:
-    """For each ignition a number of steps that suffices, and the time [s] of `reached` with
-    CVODE."""
+def by_cvode(dt: float) -> list[tuple[int, float]]:
+    """For each ignition a number of steps of dt [s] that suffices, and the time [s] of `reached`
+    with CVODE."""
     mechanism = combred.load_mechanism("drm19.yaml")
     cases = [ignition.Case(T0, ct.one_atm, phi) for T0, phi in IGNITIONS]
     Y0 = ignition.mixtures(mechanism, cases, "CH4:1", "O2:1, N2:3.76")
-    steps = [3000] * len(cases)
-    found = ignition.march(combred.CVODE(mechanism, 1e-8, 1e-16), DT, cases, Y0, steps)
-    times = [reached(DT * np.arange(len(r.T)), r.T) for r in found]
-    return [(int(1.2 * time / DT), time) for time in times]
+    steps = [round(LONGEST / dt)] * len(cases)
+    found = ignition.march(combred.CVODE(mechanism, 1e-8, 1e-16), dt, cases, Y0, steps)
+    times = [reached(dt * np.arange(len(r.T)), r.T) for r in found]
+    return [(int(1.2 * time / dt), time) for time in times]
 
 
-def ignite(folder: Path, library: Path, model: str, T0: float, phi: float, steps: int) -> float:
-    """The time [s] of `reached` in a cell of chemFoam."""
-    write_case(folder, library, model, f"endTime {steps * DT:g}; writeInterval {10 * steps};")
+def ignite(
+    folder: Path, library: Path, model: str, T0: float, phi: float, dt: float, control: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Times [s] and temperatures [K] of chemFoam's cell at constant pressure, in steps of dt [s];
+    control: entries of controlDict, with the endTime (see `write_case`)."""
+    write_case(folder, library, model, dt, f"writeInterval 1000000; {control}")
     write(
         folder,
         "constant/initialConditions",
@@ -157,7 +173,7 @@ def ignite(folder: Path, library: Path, model: str, T0: float, phi: float, steps
     )
     run(folder, "chemFoam")
     t, T = np.loadtxt(folder / "chemFoam.out", comments="#", usecols=(0, 1)).T
-    return reached(t, T)
+    return t, T
 
 
 # -- a flame ---------------------------------------------------------------------------------------
@@ -237,17 +253,18 @@ def internal(folder: Path, time: str, name: str, cells: int) -> np.ndarray:
     return np.array(found[1].split(), float)
 
 
-def burn(folder: Path, library: Path, model: str, profile: tuple, steps: int) -> dict:
-    """Speed [m/s] of a flame over the second half of the steps, highest T [K], time of the run [s],
-    and share of the cells that were integrated."""
+def burn(folder: Path, library: Path, model: str, profile: tuple, dt: float, steps: int) -> dict:
+    """Speed [m/s] of a flame over the second half of the steps of dt [s], highest T [K], time of
+    the run [s], and what was `told`."""
     T, Y = profile
     mechanism = combred.load_mechanism("drm19.yaml")
-    write_case(folder, library, model, f"endTime {steps * DT:g}; writeInterval {steps // 2};")
+    control = f"endTime {steps * dt:.8g}; writeInterval {steps // 2};"
+    write_case(folder, library, model, dt, control)
     write_flame(folder, T, Y, mechanism.species_names)
     run(folder, "blockMesh")
     said = run(folder, "reactingFoam")
     gas, fuel, width, CH4 = mechanism.solution(), [], LENGTH / len(T), mechanism.index("CH4")
-    times = [f"{steps // 2 * DT:.8g}", f"{steps * DT:.8g}"]
+    times = [f"{steps // 2 * dt:.8g}", f"{steps * dt:.8g}"]
     for time in times:
         T_now, p = (internal(folder, time, name, len(T)) for name in ("T", "p"))
         Y_now = np.array([internal(folder, time, k, len(T)) for k in mechanism.species_names])
@@ -255,13 +272,12 @@ def burn(folder: Path, library: Path, model: str, profile: tuple, steps: int) ->
         density = p / (ct.gas_constant * T_now * moles)
         fuel.append(float((density * Y_now[CH4]).sum() * width))
     gas.TPY = T[0], ct.one_atm, Y[0]
-    burnt = (fuel[0] - fuel[1]) / ((steps - steps // 2) * DT)
-    n, by_ode = integrated(said)
+    burnt = (fuel[0] - fuel[1]) / ((steps - steps // 2) * dt)
     return {
         "speed": burnt / (gas.density * Y[0, CH4]),
         "T_highest": float(T_now.max()),
         "seconds": float(re.findall(r"ExecutionTime = ([\d.]+) s", said)[-1]),
-        "integrated": by_ode / n if n else None,
+        "chemistry": told(said),
     }
 
 
@@ -271,7 +287,8 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     parser.add_argument("library", type=Path, help="libcombredChemistry.so")
-    parser.add_argument("models", nargs="*", help="names of shipped models")
+    parser.add_argument("models", nargs="*", help="names of shipped models, or surrogate.pt")
+    parser.add_argument("--dt", type=float, default=1e-6, help="time step [s] of the flow")
     parser.add_argument("--cells", type=int, default=400, help="cells of the flame")
     parser.add_argument("--steps", type=int, default=1000, help="time steps of the flame")
     asked = parser.parse_args()
@@ -281,41 +298,46 @@ def main() -> None:
     for program in ("chemFoam", "reactingFoam", "blockMesh"):
         if shutil.which(program) is None:
             raise SystemExit(f"{program} is not on the path: source OpenFOAM's etc/bashrc")
-    names = [name for name in combred.models() if "kinetics" in name]
+    names = [name for name, card in combred.models().items() if card["network"]["kinetics"]]
     ways = ["ode", *(asked.models or names)]
     os.environ |= {"OMP_NUM_THREADS": "1"}
-    result: dict = {"machine": timing.machine(), "ode": {"solver": "seulex", **ODE}, "dt": DT}
+    result: dict = {"machine": timing.machine(), "ode": {"solver": "seulex", **ODE}, "dt": asked.dt}
     with tempfile.TemporaryDirectory() as scratch:
-        result["ignitions"] = ignitions(Path(scratch), library, ways)
-        result["flame"] = flames(Path(scratch), library, ways, asked.cells, asked.steps)
+        result["ignitions"] = ignitions(Path(scratch), library, ways, asked.dt)
+        profile = flame_profile(asked.cells)
+        result["flame"] = flames(Path(scratch), library, ways, profile, asked.dt, asked.steps)
     print(json.dumps(result))
 
 
-def ignitions(scratch: Path, library: Path, ways: list[str]) -> dict:
+def ignitions(scratch: Path, library: Path, ways: list[str], dt: float) -> dict:
     """Times [s] of `reached` in each ignition; printed as relative differences from CVODE's."""
-    references, found = by_cvode(), {"cvode": []}
+    references, found = by_cvode(dt), {"cvode": []}
     found["cvode"] = [time for _, time in references]
     print("ignition (T0, phi): " + ", ".join(map(str, IGNITIONS)) + f"; time to {REACHED:g} K")
     for way in ways:
         found[way] = []
         for i, (case, (steps, _)) in enumerate(zip(IGNITIONS, references, strict=True)):
-            folder = scratch / f"ignition-{way}-{i}"
-            found[way].append(ignite(folder, library, way, *case, steps))
+            folder = scratch / f"ignition-{Path(way).stem}-{i}"
+            control = f"endTime {steps * dt:.8g};"
+            found[way].append(reached(*ignite(folder, library, way, *case, dt, control)))
         off = [a / b - 1.0 for a, b in zip(found[way], found["cvode"], strict=True)]
         print(f"{way:24} " + "  ".join(f"{one:+8.3%}" for one in off), flush=True)
     return {"cases": IGNITIONS, "seconds": found}
 
 
-def flames(scratch: Path, library: Path, ways: list[str], cells: int, steps: int) -> dict:
+def flames(
+    scratch: Path, library: Path, ways: list[str], profile: tuple, dt: float, steps: int
+) -> dict:
     """The flame with every solver; the time of the chemistry in us per cell and step."""
-    profile, found = flame_profile(cells), {}
+    cells, found = len(profile[0]), {}
     print(f"flame, {cells} cells, {steps} steps: speed, highest T, chemistry a cell and step")
     for way in ("off", *ways):
-        found[way] = burn(scratch / f"flame-{way}", library, way, profile, steps)
-        spent = found[way]["seconds"] - found["off"]["seconds"]
-        found[way]["chemistry_us"] = 1e6 * spent / (cells * steps)
-        one = found[way]
-        share = "" if one["integrated"] is None else f"{one['integrated']:8.2%} integrated"
+        folder = scratch / f"flame-{Path(way).stem}"
+        found[way] = one = burn(folder, library, way, profile, dt, steps)
+        spent = one["seconds"] - found["off"]["seconds"]
+        one["chemistry_us"] = 1e6 * spent / (cells * steps)
+        said = one["chemistry"]
+        share = f"{said['integrated']:8.2%} integrated, {said['steps']:.3g} steps" if said else ""
         print(
             f"{way:24} {one['speed']:8.4f} m/s {one['T_highest']:8.1f} K "
             f"{one['chemistry_us']:8.2f} us {share}",

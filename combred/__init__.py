@@ -9,7 +9,7 @@ training, reduction, validation, export, report; `pipeline` runs them all.
 
 import importlib
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # Public name -> where it is defined: "module", or "module:attribute", under `combred`.
 _HOMES = {

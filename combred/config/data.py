@@ -19,7 +19,11 @@ class ChemistrySettings:
 
 @dataclass(frozen=True)
 class SamplingSettings:
-    """The states that the network is trained on: their number, mixture and ranges."""
+    """The states that the network is trained on: their number, kinds and ranges.
+
+    `ignitions` and the settings of flames are of the sampler 'premixed' alone, and say so in their
+    help; all others are of both samplers.
+    """
 
     states: int = setting(400_000, "rows of the state file")
     sampler: str = setting(
@@ -36,17 +40,25 @@ class SamplingSettings:
     oxidizer: str = setting("O2:1, N2:3.76", "oxidizer in moles")
     T0: list[float] = setting([900.0, 2300.0], "range of the initial temperature of ignitions", "K")
     p: list[float] = setting([30_398.0, 6_079_500.0], "range of the pressure, log-uniform", "Pa")
-    phi: list[float] = setting([0.25, 4.0], "range of the equivalence ratio of premixed gas")
-    ignitions: int = setting(1200, "premixed: number of 0D ignitions")
-    flames: int = setting(80, "premixed: number of 1D flames")
-    flame_phi: list[float] = setting([0.5, 1.7], "premixed: range of the equivalence ratio of flames")
-    flame_T: list[float] = setting(
-        [300.0, 450.0, 600.0, 800.0], "premixed: unburnt temperatures of flames", "K"
+    phi: list[float] = setting(
+        [0.25, 4.0],
+        "range of the equivalence ratio of premixed gas; log-uniform for 'flow', uniform for "
+        "'premixed'",
     )
-    flame_share: float = setting(0.4, "premixed: share of the rows that come from flames")
     held_out: float = setting(
-        0.05, "share of the trajectories held out of training, for the validation loss"
+        0.05,
+        "share of the blocks of 256 rows ('flow') or of the ignitions and flames ('premixed') held "
+        "out of training, for the validation loss",
     )
+    ignitions: int = setting(1200, "'premixed' only: number of 0D ignitions")
+    flames: int = setting(80, "'premixed' only: number of 1D flames")
+    flame_phi: list[float] = setting(
+        [0.5, 1.7], "'premixed' only: range of the equivalence ratio of flames"
+    )
+    flame_T: list[float] = setting(
+        [300.0, 450.0, 600.0, 800.0], "'premixed' only: unburnt temperatures of flames", "K"
+    )
+    flame_share: float = setting(0.4, "'premixed' only: share of the rows that come from flames")
 
     def __post_init__(self):
         require(
@@ -78,7 +90,8 @@ class SegmentSettings:
     """Trajectory segments: a state, and the states 1, 2, 4, ..., `steps` time steps after it.
 
     The last part of a training marches the surrogate along them (`rollout_share`). Those of
-    ignitions have the ranges and the mixture of the sampling; others begin at its flame states.
+    ignitions have the ranges of T0, p, phi and dt and the mixture of the sampling; others begin at
+    its flame states, which the sampler 'premixed' alone has.
     """
 
     steps: int = setting(0, "time steps of a segment, a power of two; 0: no segments are made")

@@ -11,12 +11,13 @@ three kinds of states:
 - stirred: the particles of a partially stirred reactor after each step of mixing. Mixing and
   reaction balance there, as transport and reaction do in a flame.
 
-Every row has its own dt, log-uniform. Its label comes from the integration that goes on through
-the trajectory.
+Every row has its own dt, log-uniform. Its label comes from the integration that the row belongs to,
+which goes on without a restart: CVODE keeps its step size and order.
 """
 
 from collections.abc import Callable, Iterator
 
+import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
@@ -26,21 +27,33 @@ from combred.config import ChemistrySettings, SamplingSettings
 ROWS = 256  # of a block, the unit of work, of resuming, and of holding out
 KINDS = ("ignition", "mixture", "stirred")
 SHARES = 0.3, 0.45, 0.25  # of the rows of each kind
+STREAMS = {
+    "fresh": 0.2,
+    "burnt": 0.25,
+    "air": 0.15,
+    "fuel": 0.1,
+    "aged": 0.3,
+}  # probability of each
 FRESH_T, AIR_T = (280.0, 1000.0), (280.0, 1600.0)  # K, ranges of premixed gas and fuel, and of air
 T_RANGE = 270.0, 3400.0  # K; states outside are not kept
+DILUTED, DILUTION = 0.3, 0.6  # share of ignitions of a mixture; largest mass share of its stream
 DIRICHLET = 0.7  # concentration of the weights of a mixture: most are near one stream
 PERTURBED, WIDTH = 0.6, (1e-3, 0.16)  # share of mixtures perturbed; range of the width, log-uniform
 AGED = 0.3  # share of states that become a stream of later mixtures of the same block
 STATES = 16  # of an ignition
+FIRST_STEP = 5  # of CVODE, at which a state may lie: the steps before it start the integration
 LONGEST, MOST_STEPS = 0.5, 700  # s and steps of CVODE, by which an ignition ends
 RELAXATION = 1e-8, 1e-3  # s, range of the reaction time of a mixture, log-uniform
 TIMES = 5  # states of a mixture's integration, the first at t = 0
 PARTICLES, STIRRED_STEPS = 8, 8  # of a stirred reactor
+BURNT = 0.8  # probability that a particle begins at equilibrium
 MIXING = 1e-6, 1e-2  # s, range of its mixing time, log-uniform
 RESIDENCE = 3.0, 300.0  # its residence time over its mixing time, log-uniform
-DRAWS = 400  # trajectories in a block at most; one has 5 to 64 rows
+STEP = 0.02, 0.5  # its step over its mixing time, log-uniform
+DRAWS = 400  # trajectories of a block at most; each has at most 5, 16 or 64 rows
 
-Row = tuple[np.ndarray, np.ndarray, float, int]  # state [T, p, Y], the label's [T, p, Y], dt, kind
+Labelled = tuple[np.ndarray, np.ndarray, float]  # state [T, p, Y], its label [T, p, Y], dt [s]
+Row = tuple[np.ndarray, np.ndarray, float, int]  # the same, and the index of its kind in `KINDS`
 
 
 class FlowStates:
@@ -58,31 +71,39 @@ class FlowStates:
         seed: int,
     ):
         self.mechanism, self.settings, self.seed = mechanism, settings, seed
-        self.reactor = Reactor(mechanism, chemistry.rtol, chemistry.atol)
+        self.tolerances = chemistry.rtol, chemistry.atol
 
     def block(self, index: int) -> list[Row]:
-        """The rows of block number `index`. Raises IntegrationError where so many trajectories
-        fail that the block is not filled."""
+        """The rows of block number `index`, `ROWS` of them. Raises IntegrationError where so many
+        trajectories fail that the block is not filled."""
         self.rng = np.random.default_rng([self.seed, 6, index])
+        # A new reactor: the last bit of p depends on the state that Cantera had before, and the
+        # steps of CVODE, from which states are drawn, depend on that bit.
+        self.reactor = Reactor(self.mechanism, *self.tolerances)
         self.aged: list[np.ndarray] = []
         rows: list[Row] = []
-        kinds: dict[str, Callable[[], Iterator[Row]]] = {
+        failure = ""
+        kinds: dict[str, Callable[[], Iterator[Labelled]]] = {
             "ignition": self._ignition, "mixture": self._mixture, "stirred": self._stirred,
         }  # fmt: skip
         counts = dict.fromkeys(KINDS, 0)
         for _ in range(DRAWS):
             kind = min(KINDS, key=lambda k: counts[k] / SHARES[KINDS.index(k)])
             try:
-                for row in kinds[kind]():
-                    rows.append(row)
+                for state, later, dt in kinds[kind]():
+                    rows.append((state, later, dt, KINDS.index(kind)))
                     counts[kind] += 1
                     if self.rng.random() < AGED:
-                        self.aged.append(row[0])
-            except IntegrationError:
-                counts[kind] += 1  # or a kind that always fails would be drawn for ever
+                        self.aged.append(state)
+            except (IntegrationError, ct.CanteraError) as error:  # the latter: of a mixture
+                failure = str(error).strip()
+                self.reactor = Reactor(self.mechanism, *self.tolerances)
+                counts[kind] += 1  # so that a kind that always fails gives way to the others
             if len(rows) >= ROWS:
                 return rows[:ROWS]
-        raise IntegrationError(f"{DRAWS} trajectories gave {len(rows)} of {ROWS} rows")
+        raise IntegrationError(
+            f"{DRAWS} trajectories gave {len(rows)} of {ROWS} rows; last failure: {failure or None}"
+        )
 
     # -- streams ---------------------------------------------------------------------------------
 
@@ -99,7 +120,7 @@ class FlowStates:
     def _stream(self, p: float) -> tuple[float, np.ndarray]:
         """Specific enthalpy [J/kg] and mass fractions (n_species,) of a random stream at p [Pa]."""
         gas, rng = self.reactor.gas, self.rng
-        kind = rng.choice(["fresh", "burnt", "air", "fuel", "aged"], p=[0.2, 0.25, 0.15, 0.1, 0.3])
+        kind = rng.choice(list(STREAMS), p=list(STREAMS.values()))
         if kind == "aged" and self.aged:
             state = self.aged[rng.integers(len(self.aged))]
             gas.TPY = state[0], p, state[2:]
@@ -107,14 +128,17 @@ class FlowStates:
             gas.TPX = rng.uniform(*AIR_T), p, self.settings.oxidizer
         elif kind == "fuel":
             gas.TPX = rng.uniform(*FRESH_T), p, self.settings.fuel
-        else:
+        else:  # fresh, burnt, or aged while there is no aged state
             self._premixed(rng.uniform(*FRESH_T), p)
             if kind == "burnt":
                 gas.equilibrate("HP", rtol=1e-7)
         return gas.h, gas.Y
 
-    def _mixed(self, streams: list[tuple[float, np.ndarray]], weights: np.ndarray, p: float):
-        """The state [T, p, Y] of streams mixed with mass `weights`."""
+    def _mixed(
+        self, streams: list[tuple[float, np.ndarray]], weights: np.ndarray, p: float
+    ) -> np.ndarray:
+        """The state [T, p, Y] of streams mixed with the mass fractions `weights`; the gas is set.
+        Raises ct.CanteraError where no temperature has the enthalpy of the mixture."""
         gas = self.reactor.gas
         gas.HPY = (
             sum(w * h for w, (h, _) in zip(weights, streams, strict=True)),
@@ -124,16 +148,19 @@ class FlowStates:
         return self._now()
 
     def _now(self) -> np.ndarray:
+        """The state [T, p, Y] of the gas; undershoots of Y, of the order of atol, set to zero."""
         gas = self.reactor.gas
         return np.concatenate([[gas.T, gas.P], np.maximum(gas.Y, 0.0)])
 
     # -- trajectories ----------------------------------------------------------------------------
 
-    def _ignition(self) -> Iterator[Row]:
+    def _ignition(self) -> Iterator[Labelled]:
+        """States of an ignition at times drawn uniformly from CVODE's own steps."""
         rng, p = self.rng, self._log_uniform(*self.settings.p)
-        Y = self._premixed(rng.uniform(*self.settings.T0), p)
-        if rng.random() < 0.3:
-            share, h = rng.uniform(0.0, 0.6), self.reactor.gas.h
+        coldest, hottest = self.settings.T0
+        Y = self._premixed(rng.uniform(coldest, hottest), p)
+        if rng.random() < DILUTED:
+            share, h = rng.uniform(0.0, DILUTION), self.reactor.gas.h
             state = self._mixed([(h, Y), self._stream(p)], np.array([1 - share, share]), p)
         else:
             state = self._now()
@@ -141,11 +168,13 @@ class FlowStates:
         t = [0.0]
         while len(t) < MOST_STEPS and t[-1] < LONGEST:
             t.append(self.reactor.step()[0])
-        chosen = np.sort(rng.integers(5, len(t) - 1, STATES))
-        times = np.array(t)[chosen] * (1.0 - 0.02 * rng.random(STATES))
-        yield from self._read_out(state, times, 0)
+        chosen = np.sort(rng.integers(FIRST_STEP, len(t) - 1, STATES))
+        times = np.array(t)[chosen] * (1.0 - 0.02 * rng.random(STATES))  # distinct
+        yield from self._read_out(state, times)
 
-    def _mixture(self) -> Iterator[Row]:
+    def _mixture(self) -> Iterator[Labelled]:
+        """States at t = 0 and later of two or three streams mixed, most of them perturbed:
+        Y^(1 + s u) and T (1 + 0.3 s u), with the width s and u uniform in [-1, 1]."""
         rng, p = self.rng, self._log_uniform(*self.settings.p)
         weights = rng.dirichlet(np.full(rng.integers(2, 4), DIRICHLET))
         state = self._mixed([self._stream(p) for _ in weights], weights, p)
@@ -158,11 +187,11 @@ class FlowStates:
         if T_RANGE[0] < state[0] < T_RANGE[1]:
             times = np.sort([self._log_uniform(*RELAXATION) for _ in range(TIMES)])
             times[0] = 0.0
-            yield from self._read_out(state, times, 1)
+            yield from self._read_out(state, times)
 
-    def _read_out(self, state: np.ndarray, times: np.ndarray, kind: int) -> Iterator[Row]:
-        """Rows at `times` (ascending) [s] of the integration from `state`; a time that the label
-        of the row before has passed is left out."""
+    def _read_out(self, state: np.ndarray, times: np.ndarray) -> Iterator[Labelled]:
+        """The states at `times` (ascending) [s] of one integration from `state` [T, p, Y], and
+        their labels. A time before that of the last label is left out: CVODE does not go back."""
         self.reactor.start(state[0], state[1], state[2:])
         reached = -1.0
         for t in times:
@@ -176,9 +205,9 @@ class FlowStates:
             dt = self._log_uniform(*self.settings.dt)
             reached = t + dt
             self.reactor.advance(reached)
-            yield begin, self._now(), dt, kind
+            yield begin, self._now(), dt
 
-    def _stirred(self) -> Iterator[Row]:
+    def _stirred(self) -> Iterator[Labelled]:
         """Particles of equal mass, which approach their mean (interaction by exchange with the
         mean) and are replaced by fresh streams at the rate of the residence time."""
         rng, p = self.rng, self._log_uniform(*self.settings.p)
@@ -189,12 +218,12 @@ class FlowStates:
         for _ in range(PARTICLES):
             weights = rng.dirichlet(np.full(2, DIRICHLET))
             self._mixed(inflow, weights, p)
-            if rng.random() < 0.8:
+            if rng.random() < BURNT:
                 self.reactor.gas.equilibrate("HP", rtol=1e-7)
             particles.append((self.reactor.gas.h, self.reactor.gas.Y))
         for _ in range(STIRRED_STEPS):
-            step = mixing * self._log_uniform(0.02, 0.5)
-            h_mean = np.mean([h for h, _ in particles])
+            step = mixing * self._log_uniform(*STEP)
+            h_mean = float(np.mean([h for h, _ in particles]))
             Y_mean = np.mean([Y for _, Y in particles], axis=0)
             share = 1.0 - np.exp(-step / mixing)
             for i, (h, Y) in enumerate(particles):
@@ -207,11 +236,11 @@ class FlowStates:
                 self.reactor.start(state[0], state[1], state[2:])
                 if dt <= step:
                     self.reactor.advance(dt)
-                    yield state, self._now(), dt, 2
+                    yield state, self._now(), dt
                     self.reactor.advance(step)
                     particles[i] = h, self.reactor.gas.Y
                 else:
                     self.reactor.advance(step)
                     particles[i] = h, self.reactor.gas.Y
                     self.reactor.advance(dt)
-                    yield state, self._now(), dt, 2
+                    yield state, self._now(), dt

@@ -17,9 +17,9 @@ class Trajectory:
     """A task of the sampling, with its parameters and its numbers of rows.
 
     index: position in the plan, stored as `source` of its rows; kind: "ignition", "flame", or
-    "flow", a block of states of a flow, whose rows are `exact` and whose other numbers are not used;
-    T [K]: initial temperature of an ignition, unburnt temperature of a flame; p [Pa]; phi:
-    equivalence ratio; exact, perturbed, relaxed: rows of each kind of state
+    "flow", a block of states of a flow, whose rows all count as `exact` and whose T, p and phi are
+    not used; T [K]: initial temperature of an ignition, unburnt temperature of a flame; p [Pa];
+    phi: equivalence ratio; exact, perturbed, relaxed: rows of each kind of state
     (`combred.dataset.sampling`).
     """
 
@@ -37,11 +37,19 @@ class Trajectory:
         """Rows of all kinds."""
         return self.exact + self.perturbed + self.relaxed
 
+    @property
+    def name(self) -> str:
+        """The trajectory in words, for messages."""
+        if self.kind == "flow":
+            return f"flow block {self.index}"
+        return f"{self.kind} T={self.T:.0f} K phi={self.phi:.2f}"
+
 
 def plan_trajectories(settings: SamplingSettings, seed: int) -> list[Trajectory]:
     """The trajectories of a state file; they depend on `settings` and `seed` alone.
 
-    Those of a flow are blocks of `ROWS` rows. Of premixed ones, flames come first, because they take longest: phi evenly spaced at each unburnt temperature, p
+    Those of a flow are blocks of `ROWS` rows; the last may have fewer. Of premixed ones, flames
+    come first, because they take longest: phi evenly spaced at each unburnt temperature, p
     log-uniform at random. The ignitions are a scrambled Sobol sequence over T0, phi and ln p.
     """
     if settings.sampler == "flow":
@@ -71,6 +79,8 @@ def plan_trajectories(settings: SamplingSettings, seed: int) -> list[Trajectory]
 
 
 def _of_flow(index: int, settings: SamplingSettings, rows: int) -> Trajectory:
+    """A block of `rows` states of a flow; T, p and phi, the least of the settings, are those that
+    the file names if the block cannot be computed."""
     (T, _), (p, _), (phi, _) = settings.T0, settings.p, settings.phi
     return Trajectory(index, "flow", T, p, phi, rows, 0, 0)
 

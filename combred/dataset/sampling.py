@@ -286,9 +286,7 @@ class Sampler:
             return _block(*(np.empty(s) for s in (0, 0, (0, Y.shape[1]), 0, 0, (0, Y.shape[1]))))
         return Block.join(parts)
 
-    def label(
-        self, rng: np.random.Generator, T: np.ndarray, p: np.ndarray, Y: np.ndarray
-    ) -> Block:
+    def label(self, rng: np.random.Generator, T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> Block:
         """The states T (n,) [K], p (n,) [Pa], Y (n, n_species), labelled by CVODE over a dt each,
         from a cold start; undershoots of Y are set to zero before and after."""
         dt = self._steps(rng, len(T))
@@ -374,10 +372,7 @@ def sample(
             for future in as_completed(waiting):
                 trajectory, block, error = future.result()
                 if block is None:
-                    lost.append(
-                        f"{trajectory.kind} T={trajectory.T:.0f} K "
-                        f"phi={trajectory.phi:.2f}: {error}"
-                    )
+                    lost.append(f"{trajectory.name}: {error}")
                     block = _unlabelled(trajectory, mechanism, settings)
                 writer.write(trajectory.index, block)
                 finished += trajectory.rows

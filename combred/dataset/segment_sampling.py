@@ -32,11 +32,11 @@ FLAMES = 40_000  # segments that begin at unperturbed flame states, if there are
 class SegmentSampler:
     """Integrates trajectory segments; has all settings that they depend on.
 
-    settings: of the segments; sampling: of the state file, whose mixture and ranges the ignitions
-    share, as they share the range of dt, log-uniform over the segments; chemistry: CVODE's tolerances; each: segments of an ignition;
-    T0_min [K]: lowest initial temperature of the ignitions, if the range reaches that far;
-    burnt_time [s]: time after ignition up to which segments begin; longest [s]: time after which an
-    ignition is given up.
+    settings: of the segments; sampling: of the state file: the ignitions have its mixture and
+    ranges, and the segments its range of dt, log-uniform; chemistry: CVODE's tolerances; each:
+    segments of an ignition; T0_min [K]: lowest initial temperature of the ignitions, if the range
+    reaches that far; burnt_time [s]: time after ignition up to which segments begin; longest [s]:
+    time after which an ignition is given up.
     """
 
     mechanism: Mechanism
@@ -61,15 +61,13 @@ class SegmentSampler:
         low, high = self.sampling.dt
         return low * (high / low) ** rng.random(n) if high > low else np.full(n, low)
 
-    def segments(
-        self, case: Case, rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def segments(self, case: Case, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """The segments of an ignition, (each, m, 2 + n_species), and their time steps (each,) [s];
         none where the case does not ignite.
 
         With tau, the time of the steepest rise of T: half of them begin at times uniform up to 1.05
-        tau, a quarter at times log-uniform from the least dt to `burnt_time` after ignition, a quarter at
-        temperatures uniform between initial and highest T. Raises IntegrationError.
+        tau, a quarter at times log-uniform from the least dt to `burnt_time` after ignition, a
+        quarter at temperatures uniform between initial and highest T. Raises IntegrationError.
         """
         n = self.each
         Y0 = self.mechanism.mixture(self.sampling.fuel, self.sampling.oxidizer, case.phi)
@@ -91,9 +89,7 @@ class SegmentSampler:
         times = np.concatenate(begin)[:, None] + np.outer(dt, offsets(self.settings.steps))
         return self._states(reactor, case, Y0, times), dt
 
-    def after(
-        self, states: np.ndarray, rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def after(self, states: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """The segments (n, m, 2 + n_species) that begin 1 ns after the states [T, p, Y]
         (n, 2 + n_species), NaN where CVODE fails, and their time steps (n,) [s]; 1 ns is the first
         interval of `history`."""
@@ -201,7 +197,8 @@ def sample_segments(
     batches = np.split(flames.states, range(AT_ONCE, len(flames.states), AT_ONCE))
     begins: list[Case | np.ndarray] = [*cases, *(batch for batch in batches if len(batch))]
     found = _integrate(w, begins, workers, on_progress)
-    of_flames, found = found[len(cases) :], found[: len(cases)]
+    of_flames = [part for part in found[len(cases) :] if part is not None]  # all of them
+    found = found[: len(cases)]
     good = {i: states for i, states in enumerate(found) if states is not None and len(states[0])}
     if not good:
         raise ValueError(

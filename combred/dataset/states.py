@@ -356,7 +356,8 @@ class StateTable:
 
     def held_out(self, fraction: float, seed: int) -> np.ndarray:
         """(n,) bool: the rows of the trajectories that are not trained on but used for the
-        validation loss, drawn at random: `fraction` of the ignitions and of the flames each.
+        validation loss, drawn at random: `fraction` of the ignitions and of the flames each, or of
+        the blocks of a flow.
 
         Trajectories are held out as a whole, because neighbouring states of one trajectory are
         nearly the same. At least one trajectory is held out, and at least one is not.
@@ -400,9 +401,9 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
         raise StateFileError(
             f"{path} is an HDF5 file, but not a combred state file of format {FORMAT} (its "
             f"format: {attributes.get('format')}; datasets missing: {', '.join(missing) or 'none'})"
-            ". Formats 1 and 2 are of combred 0.1 and 0.2, with one dt for all rows: give run=NAME, "
-            "and the states are made anew. States of "
-            "your own follow the schema in combred/dataset/states.py."
+            ". Formats 1 and 2 are of combred 0.1 and 0.2, with one dt for all rows: give "
+            "run=NAME, and the states are made anew. States of your own follow the schema in "
+            "combred/dataset/states.py."
         )
     if "rows" not in attributes:  # written last
         raise StateFileError(f"{path} is not finished: it has no attribute rows. {again}")

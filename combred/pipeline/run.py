@@ -50,7 +50,15 @@ class Run:
         """The arguments that `ignition.reference` and `flame.reference` have in common."""
         s = self.settings
         fuel, oxidizer = s.sampling.fuel, s.sampling.oxidizer
-        return self.mechanism, s.validation, s.chemistry, s.validation.dt, fuel, oxidizer, self.workers
+        return (
+            self.mechanism,
+            s.validation,
+            s.chemistry,
+            s.validation.dt,
+            fuel,
+            oxidizer,
+            self.workers,
+        )
 
     def barrier(self) -> None:
         """Wait for the other processes of torchrun, if there are any."""

@@ -16,8 +16,8 @@ def starting_point(settings: Settings, mechanism: Mechanism) -> tuple[str, str]:
     and why there is none.
 
     A model fits if it was trained for the same mechanism, mixture, kind of states and network, in a
-    range that covers the temperatures, pressures, equivalence ratios and dt of the settings. No model fits
-    settings whose training or seed differ from the profile's: they ask for a training.
+    range that covers the temperatures, pressures, equivalence ratios and dt of the settings. No
+    model fits settings whose training or seed differ from the profile's: they ask for a training.
     """
     own = own_training(settings)
     if own:

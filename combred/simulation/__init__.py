@@ -1,6 +1,7 @@
-"""Simulation: 0D ignitions and 1D premixed flames with any `Advance`, and their errors.
+"""Simulation: ignitions, flames and stirred reactors with any `Advance`, and their errors.
 
 `ignition` and `flame` march CVODE's references and the surrogates that are compared with them.
 `ignition_errors` and `flame_errors` compare. `free_flame` is Cantera's flame, from which a march
-starts.
+starts. `stirred_reactor` and `counterflow` are not premixed: a partially stirred reactor of fuel,
+air and a pilot, and a diffusion flame, which starts from Cantera's (`counterflow_flame`).
 """

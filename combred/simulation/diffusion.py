@@ -5,12 +5,14 @@ In this coordinate a planar flame at constant pressure has no convection. Withou
     dY_k/dt = -dj_k/dm        dh/dt = -dq/dm        d/dx = rho d/dm
 
 Takes a `Mechanism` and the state of the cells; gives their state a time tau later, for
-`combred.simulation.moving_grid`. In space: finite volumes of equal mass, with fluxes at the faces
-from centred differences, which is conservative and of second order. The fluxes through both ends
-are zero. In time: RKL2, an explicit method of second order, whose stable step grows with the square
-of its number of stages.
+`combred.simulation.moving_grid` and `counterflow_grid`. In space: finite
+volumes, with fluxes at the faces from centred differences, which is conservative and, for cells
+whose mass or width is equal or changes smoothly, of second order. The fluxes through both ends are
+zero. In time: RKL2, an explicit method of second order, whose stable step grows with the square of
+its number of stages.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +26,8 @@ SAFETY = 1.15  # factor on the spectral radius; its estimate neglects the coupli
 NEWTON = 2  # iterations from the T of one stage to the next, a few kelvin away: 1e-9 K remain
 MOST_STAGES = 201  # a step that needs more does not come from a flame that the cells resolve
 
+Convection = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+
 
 @dataclass(frozen=True)
 class Fluxes:
@@ -36,7 +40,9 @@ class Fluxes:
 
 
 class Diffusion:
-    """Mixture-averaged diffusion at the pressure p [Pa] between cells of mass cell_mass [kg/m^2].
+    """Mixture-averaged diffusion at the pressure p [Pa] between cells of mass cell_mass [kg/m^2],
+    one for all or (n,). convection: a further operator that `step` advances at the same time, a
+    function of Y (n, n_species) and h (n,) that gives dY/dt [1/s] and dh/dt [J/(kg s)].
 
     The fluxes are those of Cantera's FreeFlame (Kee, Coltrin & Glarborg 2003, section 12.7). At the
     face between two cells, with the mean T and Y of the two:
@@ -45,8 +51,14 @@ class Diffusion:
         q = -lambda dT/dx + sum_k h_k j_k
     """
 
-    def __init__(self, mechanism: Mechanism, p: float, cell_mass: float):
-        self.p, self.cell_mass = p, cell_mass
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        p: float,
+        cell_mass: float | np.ndarray,
+        convection: Convection | None = None,
+    ):
+        self.p, self.cell_mass, self.convection = p, cell_mass, convection
         self.transport = MixtureTransport(mechanism)
         self._weights = mechanism.molecular_weights
         self._thermo = Thermo(mechanism)
@@ -111,7 +123,9 @@ class Diffusion:
             return Fluxes(j, q, np.nan)
         cp = self._thermo.cp(faces, torch.from_numpy(Y_face)).numpy()
         fastest = np.maximum(rho * D.max(1), conductivity / cp) / distance
-        return Fluxes(j, q, 4.0 * SAFETY * float(fastest.max()) / self.cell_mass)
+        mass = np.broadcast_to(self.cell_mass, len(T))
+        fastest /= np.minimum(mass[1:], mass[:-1])
+        return Fluxes(j, q, 4.0 * SAFETY * float(fastest.max()))
 
     def rates(self, fluxes: Fluxes) -> tuple[np.ndarray, np.ndarray]:
         """dY/dt (n, n_species) [1/s] and dh/dt (n,) [J/(kg s)] of the cells, from their fluxes."""
@@ -120,21 +134,35 @@ class Diffusion:
         dY[:-1], dh[:-1] = -fluxes.j, -fluxes.q
         dY[1:] += fluxes.j
         dh[1:] += fluxes.q
-        return dY / self.cell_mass, dh / self.cell_mass
+        mass = np.broadcast_to(self.cell_mass, len(dh))
+        return dY / mass[:, None], dh / mass
+
+    def _derivatives(
+        self, fluxes: Fluxes, Y: np.ndarray, h: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """`rates`, and those of convection."""
+        dY, dh = self.rates(fluxes)
+        if self.convection is None:
+            return dY, dh
+        more_Y, more_h = self.convection(Y, h)
+        return dY + more_Y, dh + more_h
 
     def step(
         self, T: np.ndarray, Y: np.ndarray, h: np.ndarray, tau: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """T (n,) [K], Y (n, n_species) and h (n,) [J/kg] after diffusion over tau [s].
+        """T (n,) [K], Y (n, n_species) and h (n,) [J/kg] after diffusion, and convection if there
+        is any, over tau [s].
 
         One step of RKL2 (Meyer, Balsara & Aslam, J. Comput. Phys. 257 (2014) 594, equations 17 and
-        18), with the stages that the spectral radius requires (`stages_for`). Raises
+        18), with the stages that the spectral radius requires (`stages_for`). Convection must be
+        slower than diffusion from cell to cell (cell Peclet numbers below 2): it does not count in
+        the spectral radius. Raises
         FloatingPointError where the state has NaN, or would require more than `MOST_STAGES`.
         """
         first = self.fluxes(T, Y)
         stages = stages_for(0.5 * tau * first.rate)
         w = 4.0 / (stages**2 + stages - 2)
-        dY0, dh0 = self.rates(first)
+        dY0, dh0 = self._derivatives(first, Y, h)
         Y0, h0 = Y, h
         Y, h = Y0 + w / 3.0 * tau * dY0, h0 + w / 3.0 * tau * dh0
         T = self.temperature(h, Y, T, NEWTON)
@@ -143,7 +171,7 @@ class Diffusion:
             mu = (2 * i - 1) / i * _b(i) / _b(i - 1)
             nu = -(i - 1) / i * _b(i) / _b(i - 2)
             gamma = -(1.0 - _b(i - 1)) * mu * w * tau
-            dY, dh = self.rates(self.fluxes(T, Y, rate=False))
+            dY, dh = self._derivatives(self.fluxes(T, Y, rate=False), Y, h)
             rest = 1.0 - mu - nu
             new_Y = mu * Y + nu * before_Y + rest * Y0 + mu * w * tau * dY + gamma * dY0
             new_h = mu * h + nu * before_h + rest * h0 + mu * w * tau * dh + gamma * dh0

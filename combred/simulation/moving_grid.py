@@ -15,6 +15,7 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import Advance
 from combred.simulation.diffusion import Diffusion
+from combred.simulation.reaction import react
 
 # Extent of the grid before and behind the steepest point, in flame thicknesses (mass per area).
 UNBURNT, BURNT = 5.0, 3.0
@@ -128,13 +129,9 @@ class MovingGrid:
 
         Raises FloatingPointError where the solver returns values that are not finite.
         """
-        guess, Y = solver.advance(
-            self.T.copy(), np.full(len(self.T), self.profile.case.p), self.Y.copy(), dt
-        )
-        if not (np.isfinite(guess).all() and np.isfinite(Y).all()):
-            raise FloatingPointError("the solver returned a state that is not finite")
+        guess, Y = react(solver, self.T, self.profile.case.p, self.Y, dt)
         change = Y - self.Y
-        self.Y = np.array(Y)
+        self.Y = Y
         self.T = self.diffusion.temperature(self.h, self.Y, guess)
         return change
 

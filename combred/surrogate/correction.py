@@ -35,6 +35,7 @@ class CorrectionTransform(StateTransform):
 
     LARGEST: Final[float] = 1e3  # bound of QSS changes over `scale`; most of training are below 25
     LEAST: Final[float] = 1e-12  # bound of M from below
+    CORRECTOR_ERROR: Final[float] = 0.3  # rms over M scale, median of training at dt of 1e-8 s
     WEIGHT_FLOOR: Final[float] = 1e-3  # M below which a row counts less in training
     ESTIMATE_WEIGHT: Final[float] = 0.02  # of the error estimate's loss beside the correction's
     BOUND: Final[float] = 100.0  # of the correction over M scale; 99.9 % of training are below 20
@@ -115,7 +116,7 @@ class CorrectionTransform(StateTransform):
         last = answer.size(1) - 1
         r = signed_power(answer[:, :last], 1.0 / self.power).clamp(-self.BOUND, self.BOUND)
         M, fade = size.unbind(1)
-        estimate = M * (fade * 10.0 ** answer[:, last] + (1.0 - fade))
+        estimate = M * (fade * 10.0 ** answer[:, last] + (1.0 - fade) * self.CORRECTOR_ERROR)
         return r * self.scale * (M * fade)[:, None], estimate
 
     @torch.jit.ignore

@@ -1,5 +1,5 @@
-"""The quasi-steady-state (QSS) step: an explicit predictor and corrector of the change over dt, from
-the rates.
+"""The quasi-steady-state (QSS) step: an explicit predictor and corrector of the change over dt,
+from the rates.
 
 Takes states and a time step each; gives the QSS changes of [T, F(Y)] and the stiffness of every
 species. The network sees all of them and corrects the corrector. The difference of corrector and

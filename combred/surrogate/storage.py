@@ -13,9 +13,9 @@ from safetensors.torch import save as serialize
 
 from combred.chemistry.mechanism import Mechanism
 from combred.records import write_bytes
+from combred.surrogate.correction import make_transform
 from combred.surrogate.network import Network
 from combred.surrogate.surrogate import Surrogate
-from combred.surrogate.correction import make_transform
 
 # Tensor names in files of earlier versions -> names now.
 RENAMED = {

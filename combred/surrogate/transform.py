@@ -6,7 +6,6 @@ that the inverse needs are buffers of the module, so that they are part of the e
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 import torch
 from torch import Tensor, nn

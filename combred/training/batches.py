@@ -18,9 +18,7 @@ def fit_transform(transform: StateTransform, table: StateTable, held_out: np.nda
     """Fit a transform, in place, to the training rows of a state file, streamed. `held_out`
     (n_rows,) bool: rows that are left out."""
     transform.fit(
-        tuple(
-            torch.from_numpy(side) for side in (block.state(), block.next_state(), block.dt)
-        )
+        tuple(torch.from_numpy(side) for side in (block.state(), block.next_state(), block.dt))
         for block in table.chunks(keep=~held_out)
     )
     if isinstance(transform, CorrectionTransform):

@@ -28,7 +28,8 @@ class ValidationLoss:
         if not held_out.any():
             raise ValueError(
                 "no row is held out for validation, which needs states of at least two "
-                "trajectories: give a larger sampling.ignitions"
+                "trajectories: give more than 256 sampling.states, or, with "
+                "sampling.sampler=premixed, a larger sampling.ignitions"
             )
         rows = np.flatnonzero(held_out)
         chosen = np.zeros(table.rows, dtype=bool)

@@ -125,8 +125,8 @@ def judge(
     progress: Progress,
 ) -> dict[str, float]:
     """Errors of a surrogate by kind of limit [-], infinite if a case does not ignite or a flame
-    does not burn, marched in steps dt [s]. Flames are costly: if an ignition limit is not kept, they are not computed, and
-    the result has no "flame"."""
+    does not burn, marched in steps dt [s]. Flames are costly: if an ignition limit is not kept,
+    they are not computed, and the result has no "flame"."""
     limits, errors = criteria.limits, {}
     with one_thread():
         solver = timing.scripted(surrogate)

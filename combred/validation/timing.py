@@ -37,8 +37,8 @@ def compare_times(
     """Time per state [s] on one core: of CVODE at the tolerances of `chemistry` and at
     `CFD_TOLERANCE`, and of each stage's surrogate in TorchScript and network alone.
 
-    surrogates: stage -> surrogate; states (n, 2 + n_species): those that are advanced, over dt [s]. Returns the times by name (see `time_per_state`),
-    and what they were measured on.
+    surrogates: stage -> surrogate; states (n, 2 + n_species): those that are advanced, over dt [s].
+    Returns the times by name (see `time_per_state`), and what they were measured on.
     """
     solvers: dict[str, tuple[Advance, int]] = {}
     for tolerance in (chemistry, CFD_TOLERANCE):
@@ -106,8 +106,8 @@ def scripted(surrogate: Surrogate) -> Advance:
 
 
 def network_alone(surrogate: Surrogate, states: np.ndarray, dt: float) -> Advance:
-    """The network alone, once, on the features of `states` and dt [s], which is what the papers time; an `Advance`
-    that returns the state unchanged."""
+    """The network alone, once, on the features of `states` and dt [s], which is what the papers
+    time; an `Advance` that returns the state unchanged."""
     transform, network = surrogate.transform, surrogate.network
     x = transform.inputs(torch.as_tensor(states), torch.full((len(states),), dt).double())
 

@@ -1,10 +1,10 @@
 // Computes one ignition with an exported surrogate, and measures its time per state.
 //
-//     ignite surrogate.pt T p steps NAME=Y [NAME=Y ...]
+//     ignite surrogate.pt T p dt calls NAME=Y [NAME=Y ...]
 //
-// T [K], p [Pa] and the mass fractions that are not zero. Prints time [s], T [K] and closure error
-// after every step, then, as comments, the ignition delay (steepest rise of T) and the time per
-// state.
+// T [K], p [Pa], the time step dt [s] of a call, and the mass fractions that are not zero. Prints
+// time [s], T [K], error estimate and number of steps after every call, then, as comments, the
+// ignition delay (steepest rise of T), and the mean number of steps and the time per state.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -17,11 +17,26 @@
 
 namespace {
 
+constexpr int first_species = 6;  // index of the first NAME=Y among the words
+
+double number(const std::string& word, const char* meaning) {
+    std::size_t read = 0;
+    double value = 0.0;
+    try {
+        value = std::stod(word, &read);
+    } catch (const std::exception&) {  // its message, "stod", says nothing
+    }
+    if (read == 0 || read != word.size()) {
+        throw std::runtime_error("'" + word + "' is not a number: it stands for " + meaning);
+    }
+    return value;
+}
+
 std::vector<double> initial_state(const combred::Surrogate& surrogate, int n, char** words) {
     std::vector<double> state(surrogate.columns(), 0.0);
-    state[0] = std::stod(words[2]);
-    state[1] = std::stod(words[3]);
-    for (int i = 5; i < n; ++i) {
+    state[0] = number(words[2], "T [K]");
+    state[1] = number(words[3], "p [Pa]");
+    for (int i = first_species; i < n; ++i) {
         const std::string word = words[i];
         const auto equals = word.find('=');
         std::size_t k = 0;
@@ -35,19 +50,21 @@ std::vector<double> initial_state(const combred::Surrogate& surrogate, int n, ch
                 word + " is not NAME=Y with a species of the surrogate; its species are" + names
             );
         }
-        state[2 + k] = std::stod(word.substr(equals + 1));
+        state[2 + k] = number(word.substr(equals + 1), "a mass fraction");
     }
     return state;
 }
 
 // Median time per state [s] of calls with the states of the ignition as one batch.
-double seconds_per_state(const combred::Surrogate& surrogate, const std::vector<double>& path) {
+double seconds_per_state(
+    const combred::Surrogate& surrogate, const std::vector<double>& path, double dt
+) {
     const std::size_t rows = path.size() / surrogate.columns();
     std::vector<double> taken;
     for (int repeat = 0; repeat < 10; ++repeat) {
         std::vector<double> batch = path;
         const auto begun = std::chrono::steady_clock::now();
-        surrogate.advance(batch.data(), rows);
+        surrogate.advance(batch.data(), rows, dt);
         const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begun;
         if (repeat >= 3) taken.push_back(seconds.count() / rows);  // the first ones compile
     }
@@ -58,27 +75,33 @@ double seconds_per_state(const combred::Surrogate& surrogate, const std::vector<
 }  // namespace
 
 int main(int n, char** words) try {
-    if (n < 6) {
-        std::fprintf(stderr, "usage: ignite surrogate.pt T p steps NAME=Y [NAME=Y ...]\n");
+    if (n <= first_species) {
+        std::fprintf(stderr, "usage: ignite surrogate.pt T p dt calls NAME=Y [NAME=Y ...]\n");
         return 2;
     }
     const combred::Surrogate surrogate(words[1]);
     std::vector<double> state = initial_state(surrogate, n, words), path;
-    double closure_error = 0.0, steepest = 0.0, delay = 0.0;
-    std::printf("0 %.10g 0\n", state[0]);
-    for (int step = 1; step <= std::stoi(words[4]); ++step) {
+    const double dt = number(words[4], "the time step dt [s]");
+    const int calls = static_cast<int>(number(words[5], "the number of calls"));
+    double steepest = 0.0, delay = 0.0, steps = 0.0;
+    std::printf("0 %.10g 0 0\n", state[0]);
+    for (int call = 1; call <= calls; ++call) {
         path.insert(path.end(), state.begin(), state.end());
         const double before = state[0];
-        surrogate.advance(state.data(), 1, &closure_error);
-        std::printf("%.10g %.10g %.6g\n", step * surrogate.dt(), state[0], closure_error);
+        const combred::Steps taken = surrogate.advance(state.data(), 1, dt);
+        steps += static_cast<double>(taken.count[0]);
+        std::printf("%.10g %.10g %.6g %lld\n", call * dt, state[0], taken.error[0],
+                    static_cast<long long>(taken.count[0]));
         if (state[0] - before > steepest) {
             steepest = state[0] - before;
-            delay = (step - 0.5) * surrogate.dt();
+            delay = (call - 0.5) * dt;
         }
     }
     std::printf("# delay %.6g s\n", delay);
-    std::printf("# time per state %.4g us, batch %zu, one thread\n",
-                1e6 * seconds_per_state(surrogate, path), path.size() / surrogate.columns());
+    if (calls > 0) {
+        std::printf("# steps per call %.4g, time per state %.4g us, batch %d, one thread\n",
+                    steps / calls, 1e6 * seconds_per_state(surrogate, path, dt), calls);
+    }
     return 0;
 } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());

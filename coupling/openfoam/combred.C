@@ -1,6 +1,7 @@
-#include <cmath>
 #include <exception>
+#include <numeric>
 
+#include "UniformField.H"
 #include "combred.H"
 
 template<class ChemistryModel>
@@ -8,21 +9,7 @@ Foam::combred<ChemistryModel>::combred(typename ChemistryModel::reactionThermo& 
 :
     ode<ChemistryModel>(thermo),
     coeffs_(this->subDict("combredCoeffs")),
-    surrogate_
-    (
-        [this]()
-        {
-            try
-            {
-                return ::combred::Surrogate(file());
-            }
-            catch (const std::exception& error)
-            {
-                FatalIOErrorInFunction(coeffs_) << error.what() << exit(FatalIOError);
-                throw;
-            }
-        }()
-    ),
+    surrogate_(load()),
     specie_(matched()),
     limit_(coeffs_.lookupOrDefault<scalar>("limit", 1)),
     log_(coeffs_.lookupOrDefault<Switch>("log", true))
@@ -30,11 +17,29 @@ Foam::combred<ChemistryModel>::combred(typename ChemistryModel::reactionThermo& 
 
 
 template<class ChemistryModel>
-Foam::fileName Foam::combred<ChemistryModel>::file() const
+::combred::Surrogate Foam::combred<ChemistryModel>::load() const
 {
     const fileName name(coeffs_.get<fileName>("surrogate").expand());
 
-    return name.isAbsolute() ? name : this->mesh().time().globalPath()/name;
+    try
+    {
+        ::combred::Surrogate surrogate
+        (
+            name.isAbsolute() ? name : this->mesh().time().globalPath()/name
+        );
+
+        if (coeffs_.found("tolerance"))
+        {
+            surrogate.set_tolerance(coeffs_.get<scalar>("tolerance"));
+        }
+
+        return surrogate;
+    }
+    catch (const std::exception& error)
+    {
+        FatalIOErrorInFunction(coeffs_) << error.what() << exit(FatalIOError);
+        throw;
+    }
 }
 
 
@@ -73,25 +78,27 @@ Foam::labelList Foam::combred<ChemistryModel>::matched() const
 
 
 template<class ChemistryModel>
-Foam::label Foam::combred<ChemistryModel>::steps(const scalar deltaT) const
+::combred::Steps Foam::combred<ChemistryModel>::advance
+(
+    std::vector<double>& states,
+    const std::vector<double>& dt
+) const
 {
-    const label n = max(label(std::lround(deltaT/surrogate_.dt())), label(1));
-
-    if (mag(deltaT - n*surrogate_.dt()) > 1e-6*deltaT)
+    try
     {
-        FatalIOErrorInFunction(coeffs_)
-            << "The time step, " << deltaT << " s, is not a multiple of the surrogate's, "
-            << surrogate_.dt() << " s. Set deltaT " << n*surrogate_.dt()
-            << " and adjustTimeStep no in controlDict, or train a surrogate with another dt."
-            << exit(FatalIOError);
+        return surrogate_.advance(states.data(), dt.size(), dt.data());
     }
-
-    return n;
+    catch (const std::exception& error)
+    {
+        FatalIOErrorInFunction(coeffs_) << error.what() << exit(FatalIOError);
+        throw;
+    }
 }
 
 
 template<class ChemistryModel>
-Foam::scalar Foam::combred<ChemistryModel>::advance(const scalar deltaT)
+template<class DeltaT>
+Foam::scalar Foam::combred<ChemistryModel>::advance(const DeltaT& deltaT)
 {
     BasicChemistryModel<typename ChemistryModel::reactionThermo>::correct();
 
@@ -100,13 +107,13 @@ Foam::scalar Foam::combred<ChemistryModel>::advance(const scalar deltaT)
         return GREAT;
     }
 
-    const label nSteps = steps(deltaT);
     const tmp<volScalarField> trho(this->thermo().rho());
     const scalarField& rho = trho();
     const scalarField& T = this->thermo().T();
     const scalarField& p = this->thermo().p();
 
-    // States of the cells above the temperature Treact, row after row
+    // States of the cells above the temperature Treact, row after row. A state has sum Y = 1 and
+    // Y >= 0, from which transport departs slightly; `total` restores the cell's mass.
     DynamicList<label> cells(rho.size());
     forAll(rho, celli)
     {
@@ -116,26 +123,22 @@ Foam::scalar Foam::combred<ChemistryModel>::advance(const scalar deltaT)
         }
     }
     const std::size_t n = cells.size(), width = surrogate_.columns();
-    std::vector<double> states(n*width), closureError(n), largest(n, 0);
+    std::vector<double> states(n*width), dt(n), total(n, 0);
     for (std::size_t row = 0; row < n; ++row)
     {
+        const label celli = cells[row];
         double* state = &states[row*width];
-        state[0] = T[cells[row]];
-        state[1] = p[cells[row]];
+        state[0] = T[celli];
+        state[1] = p[celli];
         forAll(specie_, k)
         {
-            state[2 + k] = this->Y_[specie_[k]][cells[row]];
+            state[2 + k] = this->Y_[specie_[k]][celli];
+            total[row] += max(state[2 + k], 0.0);
         }
+        dt[row] = deltaT[celli];
     }
 
-    for (label step = 0; step < nSteps; ++step)
-    {
-        surrogate_.advance(states.data(), n, closureError.data());
-        for (std::size_t row = 0; row < n; ++row)
-        {
-            largest[row] = max(largest[row], closureError[row]);
-        }
-    }
+    const ::combred::Steps steps = advance(states, dt);
 
     for (label i = 0; i < this->nSpecie_; ++i)
     {
@@ -146,26 +149,34 @@ Foam::scalar Foam::combred<ChemistryModel>::advance(const scalar deltaT)
     for (std::size_t row = 0; row < n; ++row)
     {
         const label celli = cells[row];
-        if (largest[row] <= limit_)
+        if (steps.error[row] <= limit_)
         {
             forAll(specie_, k)
             {
                 const label i = specie_[k];
+                const scalar before = max(this->Y_[i][celli], scalar(0));
                 this->RR_[i][celli] =
-                    rho[celli]*(states[row*width + 2 + k] - this->Y_[i][celli])/deltaT;
+                    rho[celli]*(total[row]*states[row*width + 2 + k] - before)/dt[row];
             }
         }
         else
         {
-            deltaTMin = min(deltaTMin, integrate(celli, rho[celli], deltaT));
+            deltaTMin = min(deltaTMin, integrate(celli, rho[celli], dt[row]));
             ++integrated;
         }
     }
 
     if (log_)
     {
-        Info<< "combred: " << returnReduce(label(n), sumOp<label>()) << " cells, "
-            << returnReduce(integrated, sumOp<label>()) << " of them integrated" << endl;
+        const scalar nCells = returnReduce(scalar(n), sumOp<scalar>());
+        const scalar nSteps = returnReduce
+        (
+            std::accumulate(steps.count.begin(), steps.count.end(), scalar(0)),
+            sumOp<scalar>()
+        );
+        Info<< "combred: " << label(nCells) << " cells, "
+            << returnReduce(integrated, sumOp<label>()) << " of them integrated, "
+            << nSteps/max(nCells, scalar(1)) << " steps per cell" << endl;
     }
 
     return deltaTMin;
@@ -210,22 +221,12 @@ Foam::scalar Foam::combred<ChemistryModel>::integrate
 template<class ChemistryModel>
 Foam::scalar Foam::combred<ChemistryModel>::solve(const scalar deltaT)
 {
-    return min(advance(deltaT), 2*deltaT);
+    return min(advance(UniformField<scalar>(deltaT)), 2*deltaT);
 }
 
 
 template<class ChemistryModel>
 Foam::scalar Foam::combred<ChemistryModel>::solve(const scalarField& deltaT)
 {
-    const scalar largest = gMax(deltaT);
-
-    if (gMin(deltaT) < (1 - 1e-6)*largest)
-    {
-        FatalIOErrorInFunction(coeffs_)
-            << "A surrogate has one time step, but the time steps of the cells are "
-            << gMin(deltaT) << " to " << largest << " s: use solver ode for local time stepping."
-            << exit(FatalIOError);
-    }
-
-    return advance(largest);
+    return advance(deltaT);
 }

@@ -15,6 +15,10 @@ from combred.config import SamplingSettings
 from combred.kernels import group
 from combred.records import digest, read_json, write_json
 from combred.simulation.ignition import Case, Rollout
+from combred.surrogate.correction import make_transform
+from combred.surrogate.network import Network
+from combred.surrogate.surrogate import Surrogate
+from combred.surrogate.transform import BOXCOX, FLOOR, POWER
 
 FOLDER = Path(inference.__file__).parent
 MODULES = sorted(
@@ -49,10 +53,24 @@ def some_states() -> torch.Tensor:
     return inference.states()[::40].contiguous()
 
 
-@pytest.mark.parametrize("name", ["drm19-39k", "drm19-kinetics-4k"])
-def test_ways_of_inference_agree_and_a_wrong_one_is_refused(name, some_states):
-    surrogate, some = combred.load(name).eval().requires_grad_(False), some_states
-    expected, calls = surrogate(some, inference.steps(surrogate, some)), {}
+@pytest.fixture
+def correcting(drm19, some_states) -> Surrogate:
+    """A network that corrects reaction rates by nothing."""
+    transform = make_transform(drm19, BOXCOX, FLOOR, POWER, kinetics=True)
+    dt, later = inference.steps(some_states), some_states.roll(1, 0)
+    transform.fit([(some_states, later, dt)]).fit_qss([(some_states, dt)])
+    network = Network([transform.n_inputs, 8, transform.n_outputs])
+    torch.nn.init.zeros_(network.layers[-1].weight)
+    torch.nn.init.zeros_(network.layers[-1].bias)
+    return Surrogate(drm19, transform, network)
+
+
+@pytest.mark.parametrize("kind", ["drm19-full", "correcting"])
+def test_ways_of_inference_agree_and_a_wrong_one_is_refused(kind, some_states, request):
+    fixture = kind == "correcting"
+    surrogate = request.getfixturevalue(kind) if fixture else combred.load(kind)
+    surrogate, some = surrogate.eval().requires_grad_(False), some_states
+    expected, calls = surrogate(some, inference.steps(some)), {}
     for way, precision, call in inference.ways(surrogate, some):
         if way != "torch.compile":  # which takes a minute
             inference.require_agreement(way, precision, call(), expected)

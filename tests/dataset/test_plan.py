@@ -1,15 +1,19 @@
 """The plan of a state file: reproducible, with the rows and in the ranges of the settings."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from combred.config import SamplingSettings
+from combred.dataset.flow_states import ROWS
 from combred.dataset.plan import plan_trajectories
 
+PREMIXED = SamplingSettings(sampler="premixed")
 PLANS = [
-    SamplingSettings(),
-    SamplingSettings(states=1000, ignitions=7, flames=0),
-    SamplingSettings(states=1000, ignitions=7, flames=3),
+    PREMIXED,
+    replace(PREMIXED, states=1000, ignitions=7, flames=0),
+    replace(PREMIXED, states=1000, ignitions=7, flames=3),
 ]
 
 
@@ -47,3 +51,19 @@ def test_a_plan_fills_the_ranges(settings):
     cells = 2 ** int(np.log2(settings.ignitions))
     counts, _ = np.histogram([t.T for t in ignitions[:cells]], bins=cells, range=settings.T0)
     assert (counts == 1).all()
+
+
+@pytest.mark.parametrize("states", [1, ROWS - 1, ROWS, ROWS + 1, 1000, 400_000])
+def test_states_of_a_flow_are_planned_in_blocks(states):
+    plan = plan_trajectories(SamplingSettings(sampler="flow", states=states), seed=0)
+    assert sum(t.rows for t in plan) == states
+    assert {t.kind for t in plan} == {"flow"} and [t.index for t in plan] == list(range(len(plan)))
+    assert all(t.rows == ROWS for t in plan[:-1]) and 0 < plan[-1].rows <= ROWS
+
+
+def test_more_states_of_a_flow_begin_with_the_blocks_of_fewer():
+    few, many = (
+        plan_trajectories(SamplingSettings(sampler="flow", states=states), seed=0)
+        for states in (3 * ROWS, 7 * ROWS)
+    )
+    assert many[:3] == few

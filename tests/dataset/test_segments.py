@@ -7,8 +7,8 @@ import pytest
 from combred.dataset.segments import UNITS, Segments, offsets, open_segments, write_segments
 from combred.dataset.states import StateFileError
 
-DT, STEPS = 1e-6, 4
-PROVENANCE = {"dt": DT, "rtol": 1e-8, "atol": 1e-16, "seed": 0, "segments": {"each": 3, "p": [1.0]}}
+STEPS = 4
+PROVENANCE = {"rtol": 1e-8, "atol": 1e-16, "seed": 0, "segments": {"each": 3, "p": [1.0]}}
 
 
 @pytest.fixture
@@ -19,7 +19,8 @@ def segments() -> Segments:
     states[:, :, 0] = rng.uniform(1e3, 2e3, (12, 4))
     states[:, :, 1] = rng.uniform(9e4, 1.1e5, (12, 1))
     states[:, :, 2:] = rng.dirichlet(np.ones(10), (12, 4))
-    return Segments(STEPS, states, np.repeat(np.arange(4), 3), PROVENANCE)
+    dt = 10 ** rng.uniform(-8, -5, 12)
+    return Segments(STEPS, states, dt, np.repeat(np.arange(4), 3), PROVENANCE)
 
 
 @pytest.fixture
@@ -34,8 +35,9 @@ def test_offsets_double_up_to_the_steps():
 
 
 def test_segments_are_read_as_they_were_written(file, segments, h2o2):
-    again = open_segments(file, h2o2, DT)
+    again = open_segments(file, h2o2)
     assert np.array_equal(again.states, segments.states)
+    assert np.array_equal(again.dt, segments.dt)
     assert np.array_equal(again.trajectories, segments.trajectories)
     assert (again.steps, again.provenance) == (STEPS, PROVENANCE)
     assert [path.name for path in file.parent.iterdir()] == ["segments.h5"]
@@ -54,17 +56,15 @@ def test_the_file_has_units_offsets_and_the_mechanism(file, h2o2):
 
 def test_a_missing_file_names_the_command(tmp_path, h2o2):
     with pytest.raises(FileNotFoundError, match="only=sample"):
-        open_segments(tmp_path / "segments.h5", h2o2, DT)
+        open_segments(tmp_path / "segments.h5", h2o2)
 
 
-def test_another_mechanism_or_step_is_refused(file, h2o2, drm19):
+def test_another_mechanism_is_refused(file, h2o2, drm19):
     with pytest.raises(StateFileError, match=r"h2o2.yaml .*but .*drm19.yaml.*mechanism=h2o2.yaml"):
-        open_segments(file, drm19, DT)
-    with pytest.raises(StateFileError, match="Give dt=1e-06"):
-        open_segments(file, h2o2, 2e-6)
+        open_segments(file, drm19)
 
 
-@pytest.mark.parametrize("how", ["truncated", "no column", "not finite", "no steps"])
+@pytest.mark.parametrize("how", ["truncated", "no column", "no dt", "not finite", "no steps"])
 def test_a_damaged_file_is_refused(file, tmp_path, h2o2, how):
     path = tmp_path / "damaged.h5"
     path.write_bytes(file.read_bytes()[: 3000 if how == "truncated" else None])
@@ -72,9 +72,11 @@ def test_a_damaged_file_is_refused(file, tmp_path, h2o2, how):
         with h5py.File(path, "r+") as stored:
             if how == "no column":
                 del stored["T"]
+            elif how == "no dt":  # as in combred 0.2
+                del stored["dt"]
             elif how == "no steps":
                 del stored.attrs["steps"]
             else:
                 stored["T"][3, 1] = np.nan
     with pytest.raises(StateFileError, match="Delete it and run"):
-        open_segments(path, h2o2, DT)
+        open_segments(path, h2o2)

@@ -33,31 +33,32 @@ def resolved(command: str) -> Settings:
 
 def test_a_card_describes_the_surrogate(surrogate, mechanism, path):
     card = make_card(surrogate, mechanism, ACCURACY, {"states": 60}, {"states": 9})
-    assert card == json.loads(json.dumps(card)) and card["format"] == 2
+    assert card == json.loads(json.dumps(card)) and card["format"] == 3
     assert card["mechanism_sha256"] == mechanism.sha256
     assert card["input"][:3] == ["T", "p", f"Y_{mechanism.species_names[0]}"]
     assert len(card["input"]) == 2 + mechanism.n_species
-    assert card["units"]["T"] == "K" and card["dt"] == 1e-6 and card["accuracy"] == ACCURACY
+    assert card["units"]["T"] == "K" and card["dt"] == [1e-6, 1e-6] and card["accuracy"] == ACCURACY
     assert card["training"] == {"states": 60} and card["trust"] == {"states": 9}
     # The range is that of the states, back through the Box-Cox transform (float64: 1e-9).
     k = mechanism.index("H2O")
     assert card["range"]["T"] == [path.T.min(), path.T.max()]
     assert card["range"]["Y"]["H2O"][1] == pytest.approx(path.Y[:, k].max(), rel=1e-9)
     assert card["range"]["Y"]["AR"] == [0.0, 0.0]  # absent, although the transform has a floor
-    n, n_inputs = 2 + mechanism.n_species, surrogate.transform.n_inputs
-    assert card["network"]["weights"] == n_inputs * 24 + 24 * 16 + 16 * n
-    assert card["network"]["kinetics"] == surrogate.transform.evaluations
+    assert card["range"]["p"] == pytest.approx([101325.0, 101325.0], rel=1e-12)
+    n_inputs, n_outputs = surrogate.transform.n_inputs, surrogate.transform.n_outputs
+    assert card["network"]["weights"] == n_inputs * 24 + 24 * 16 + 16 * n_outputs
+    assert card["network"]["kinetics"] is surrogate.corrects_rates
+    assert ("tolerance" in card) is surrogate.corrects_rates
     assert "trust" not in make_card(surrogate, mechanism, ACCURACY, {})
 
 
-def test_a_card_names_methods_of_the_surrogate_with_the_tolerances(surrogate, mechanism):
+def test_a_card_names_methods_of_the_surrogate(surrogate, mechanism):
     methods = make_card(surrogate, mechanism, {}, {})["methods"]
     for call in methods:
         name, _, arguments = call.partition("(")
         _, *wanted = inspect.signature(getattr(Surrogate, name)).parameters
         assert arguments == f"{', '.join(wanted)})"
-    text = methods["closure_error(state, dt)"]
-    assert "0.07 of the step's change of Y + 7e-05" in text and "+ 0.7 K" in text
+    text = methods["next_state_and_error(state, dt)"]
     assert ("in_training_range" in text) != surrogate.corrects_rates
 
 
@@ -80,7 +81,14 @@ def test_accuracy_is_taken_from_the_validation_with_its_inputs():
         (1, ["profile=condensed", "network.scales=[condense,1,0.5,2]", "training.steps=77"]),
         (2, ["reduction.parameters=[0.5,0.25]", "retraining.lr=1e-4", "sampling.flame_T=[300]"]),
         (1, ["reduction.criteria=ignition:1%,flame:0.5%", "start=scratch"]),
-        (1, ["sampling.fuel=CH4:1, H2:0.5", "sampling.oxidizer=O2:1, AR:3.76", "dt=2e-07"]),
+        (
+            1,
+            [
+                "sampling.fuel=CH4:1, H2:0.5",
+                "sampling.oxidizer=O2:1, AR:3.76",
+                "validation.dt=2e-07",
+            ],
+        ),
     ],
 )
 def test_the_command_gives_the_settings_back(drm19, stage, arguments):
@@ -121,7 +129,7 @@ def test_a_shipped_card_has_the_command_of_its_version(name):
     if made["version"] != combred.__version__:
         return  # the settings had other names
     settings = resolved(made["command"])
-    assert settings.stage == made["stage"] and settings.dt == card["dt"]
+    assert settings.stage == made["stage"] and settings.sampling.dt == made["sampling"]["dt"]
     for part in ("sampling", "network"):
         given = asdict(getattr(settings, part)) | {"fuel": "CH4:1"}
         assert made[part] == {key: given[key] for key in made[part]}
@@ -147,17 +155,28 @@ def card_file(tmp_path):
 
 
 def test_a_card_is_read_as_written(card_file):
-    assert read_card(card_file({"format": 2, "dt": 1e-6})) == {"format": 2, "dt": 1e-6}
+    card = {"format": 3, "dt": [1e-8, 1e-5]}
+    assert read_card(card_file(card)) == card
+
+
+def test_a_card_of_format_2_has_one_dt_and_premixed_gas(card_file):
+    old = {"format": 2, "dt": 1e-6, "training": {"states": 7, "sampling": {"T0": [1.0, 2.0]}}}
+    card = read_card(card_file(old))
+    assert card["format"] == 3 and card["dt"] == [1e-6, 1e-6]
+    made = {"T0": [1.0, 2.0], "sampler": "premixed", "dt": [1e-6, 1e-6]}
+    assert card["training"] == {"states": 7, "sampling": made}
 
 
 def test_a_shipped_card_of_format_1_is_converted(card_file):
     training = {"states": 7, "settings": SETTINGS_1, "stage": 2, "start": "scratch"}
     old = {"format": 1, "dt": 1e-6, "training": training, "trust": {"limit_of_doubt": {"1.0": 3}}}
     card = read_card(card_file(old))
-    assert card["format"] == 2 and card["dt"] == 1e-6
+    assert card["format"] == 3 and card["dt"] == [1e-6, 1e-6]
     assert card["training"] == {
         "command": "", "version": "", "states": 7, "stage": 2, "start": "scratch",
-        "sampling": {"T0": [1150.0, 2100.0], "p": [4e4, 2.5e5]},
+        "sampling": {
+            "T0": [1150.0, 2100.0], "p": [4e4, 2.5e5], "sampler": "premixed", "dt": [1e-6, 1e-6],
+        },
         "network": SETTINGS_1["network"],
     }  # fmt: skip
     assert card["trust"] == {"limit_of_closure_error": {"1.0": 3}}
@@ -166,14 +185,14 @@ def test_a_shipped_card_of_format_1_is_converted(card_file):
 def test_an_exported_card_of_format_1_is_converted(card_file):
     training = {"states": 7, "made_with": {"dt": 1e-6, "sampling": SETTINGS_1["sampling"]},
                 "stage": 1, "profile": "default", "start": "stage 0 was trained"}  # fmt: skip
-    made = read_card(card_file({"format": 1, "training": training}))["training"]
+    made = read_card(card_file({"format": 1, "dt": 1e-6, "training": training}))["training"]
     assert made["sampling"]["T0"] == [1150.0, 2100.0] and made["network"] == {}
     assert made["states"] == 7 and made["start"] == "stage 0 was trained"
 
 
 def test_other_formats_and_missing_cards_are_refused(card_file, tmp_path):
-    with pytest.raises(ValueError, match="format 3, .* reads formats 1 and 2: update combred"):
-        read_card(card_file({"format": 3}))
+    with pytest.raises(ValueError, match="format 4, .* reads formats 1 to 3: update combred"):
+        read_card(card_file({"format": 4}))
     with pytest.raises(ValueError, match="format None"):
         read_card(card_file({"dt": 1e-6}))
     with pytest.raises(FileNotFoundError, match="no card at"):

@@ -143,9 +143,7 @@ def replace_steps(rollout, steps):
     return replace(rollout, t=rollout.t[:steps], T=rollout.T[:steps], Y=rollout.Y[:steps])
 
 
-def test_a_case_that_does_not_ignite_has_an_infinite_error(
-    answered, drm19, monkeypatch
-):
+def test_a_case_that_does_not_ignite_has_an_infinite_error(answered, drm19, monkeypatch):
     made, hot, references = answered
     monkeypatch.setattr(
         acceptance.timing, "scripted", lambda _: SimpleNamespace(advance=lambda T, p, Y, dt: (T, Y))
@@ -155,9 +153,7 @@ def test_a_case_that_does_not_ignite_has_an_infinite_error(
 
 
 @pytest.mark.parametrize(("limit", "asked"), [("1%", False), ("50%", True)])
-def test_flames_are_computed_only_if_the_ignitions_pass(
-    answered, drm19, monkeypatch, limit, asked
-):
+def test_flames_are_computed_only_if_the_ignitions_pass(answered, drm19, monkeypatch, limit, asked):
     _, hot, references = answered
     settings = ReductionSettings(criteria=f"ignition:{limit},flame:1%", criteria_ignitions=2)
     made = AcceptanceCriteria.of(settings, replace(hot, flame_phi=[0.9, 1.1]))

@@ -52,7 +52,9 @@ def test_the_scripted_surrogate_equals_the_surrogate(surrogate, path):
 
 def test_the_comparison_names_every_solver(mechanism, surrogate, path):
     states = path.state.numpy()[:8]
-    result = compare_times(mechanism, {0: surrogate}, ChemistrySettings(), states, path.dt, repeats=1)
+    result = compare_times(
+        mechanism, {0: surrogate}, ChemistrySettings(), states, path.dt, repeats=1
+    )
     assert list(result["times"]) == [
         "CVODE rtol 1e-08 atol 1e-16",
         "CVODE rtol 1e-06 atol 1e-10",

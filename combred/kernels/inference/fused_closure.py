@@ -1,9 +1,9 @@
 """The closure in Triton: the state one time step later from the output of the network.
 
-Called by the kernel of `fused_surrogate`; computes what `Surrogate.next_state_and_closure` does in
-eager torch. Each variable is a vector (B,) over states, with one state per thread. The mechanism is
-part of the program: its numbers are constants, zeros are omitted, and sums over species stay within
-a thread.
+Called by the kernel of `fused_surrogate`; computes what `Surrogate.step` and `Closure` do in eager
+torch for a network of the state alone. Each variable is a vector (B,) over states, with one state
+per thread. The mechanism is part of the program: its numbers are constants, zeros are omitted, and
+sums over species stay within a thread.
 
 The predicted change is float32, the state float64. The change is applied as an increment, Y + Y e
 with e = (1 + u)^(1 / lam) - 1 and u = lam dF / Y^lam, so that rounding is relative to the change,
@@ -14,57 +14,63 @@ projection are float32; a last step without exponentials removes their rounding 
 import triton
 import triton.language as tl
 
-from combred.kernels.inference.fused_thermo import enthalpy, enthalpy_sums, polynomial, temperature
-from combred.kernels.inference.fused_transform import (
-    expm1,
-    raw_fraction,
-    real,
-    replaced,
-    signed_power,
+from combred.kernels.inference.fused_thermo import (
+    enthalpy,
+    enthalpy_sums,
+    polynomial,
+    slope,
+    temperature,
 )
+from combred.kernels.inference.fused_transform import expm1, raw_fraction, real, signed_power
+from combred.surrogate.closure import Closure
 
 WEIGHT = tl.constexpr(1e-8)  # w = Y + WEIGHT, as in `ElementProjection`
+ENTHALPY = tl.constexpr(Closure.ENTHALPY)
 
 
 @triton.jit(noinline=True)
-def apply_closure(
-    before, z, qss_change, scale, MODEL: tl.constexpr, LIMITS: tl.constexpr, N: tl.constexpr
-):
+def apply_closure(before, z, scale, MODEL: tl.constexpr, LIMITS: tl.constexpr, N: tl.constexpr):
     """The columns of the states one time step later, a tuple of N vectors (B,).
 
-    before: columns of the states; z: columns of the network's output; qss_change: the quasi-steady
-    change of T and the reacting species, or an empty tuple; scale: pointer to the scale of the
-    change. With LIMITS, (SHARE, FLOOR_Y, FLOOR_T) of `Surrogate`, the closure error follows as
-    column N + 1.
+    before: columns of the states; z: columns of the network's output; scale: pointer to the scale
+    of the change. With LIMITS, (STATE_SHARE, STATE_FLOOR_Y, STATE_FLOOR_T) of `Surrogate`, the
+    closure error follows as column N + 1; it is infinite where elements or enthalpy are not
+    conserved.
 
     noinline: the time of some of Triton's passes grows with the square of a function's length for
     every load and store in it, and there are few of them here.
     """
     Y, _ = normalized(before, N)
-    raw, change = (), predicted_change(z, qss_change, scale, MODEL, N)
+    raw, change = (), predicted_change(z, scale, MODEL, N)
     for k in tl.static_range(2, N):
         raw = raw + (raw_fraction(Y[k - 2], change[k], MODEL),)
     Y_next, conserves = projected(raw, Y, MODEL)
     T = before[0]
     guess = T + change[0].to(tl.float64)
     h = polynomial(enthalpy(enthalpy_sums(Y, MODEL), T, MODEL), T)
-    T_next = temperature(h, Y_next, guess, MODEL)
+    sums = enthalpy_sums(Y_next, MODEL)
+    T_next = temperature(h, sums, guess, MODEL)
     after = (T_next, before[1]) + Y_next
     if LIMITS is not None:
         error = closure_error(Y_next, raw, Y, T_next, guess, T, LIMITS)
-        after = after + (tl.where(conserves, error, float("inf")),)
+        conserves = conserves & has_enthalpy(h, sums, T_next, MODEL)
+        after = after + (tl.where(conserves & (error < float("inf")), error, float("inf")),)
     return after
 
 
 @triton.jit
-def predicted_change(z, qss_change, scale, MODEL: tl.constexpr, N: tl.constexpr):
-    """The predicted change of [T, p, F(Y)], float32: the network's plus the quasi-steady change."""
+def has_enthalpy(h, sums, T, MODEL: tl.constexpr):
+    """Whether the enthalpy at T is h within `Closure.ENTHALPY`, (B,) bool."""
+    c = enthalpy(sums, T, MODEL)
+    return tl.abs(polynomial(c, T) - h) <= real(ENTHALPY) * (tl.abs(h) + slope(c, T) * T)
+
+
+@triton.jit
+def predicted_change(z, scale, MODEL: tl.constexpr, N: tl.constexpr):
+    """The predicted change of [T, p, F(Y)], float32."""
     change = ()
     for k in tl.static_range(N):
         change = change + (signed_power(z[k], MODEL.inverse_power) * tl.load(scale + k),)
-    for i in tl.static_range(len(qss_change)):
-        total = change[MODEL.rates.columns[i]] + qss_change[i]
-        change = replaced(change, total, MODEL.rates.columns[i])
     return change
 
 
@@ -86,7 +92,7 @@ def normalized(x, N: tl.constexpr):
 @triton.jit
 def closure_error(Y_next, raw, Y, T_next, guess, T, LIMITS: tl.constexpr):
     """Correction of the prediction by the closure over its tolerance (B,), the larger of Y and T,
-    as in `Surrogate.next_state_and_closure`. LIMITS: SHARE, FLOOR_Y, FLOOR_T."""
+    as in `Surrogate.step`. LIMITS: STATE_SHARE, STATE_FLOOR_Y, STATE_FLOOR_T."""
     moved_Y, changed_Y = T * 0.0, T * 0.0
     for k in tl.static_range(len(Y)):
         moved_Y = tl.maximum(moved_Y, tl.abs(Y_next[k] - raw[k]))

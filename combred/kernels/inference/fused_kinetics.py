@@ -1,8 +1,9 @@
 """Reaction rates in Triton: net and destruction rates of the species.
 
-Called by `fused_quasi_steady`; `combred.chemistry.kinetics` defines the rates. Each variable is a
-vector (B,) over states, with one state per thread. The mechanism is part of the program: reactions
-are unrolled, each with its own species alone.
+Takes T, p and Y of states; `combred.chemistry.kinetics` defines the rates. Called by
+`fused_quasi_steady`, and by no kernel of a surrogate yet: both are the base of a fused integrator.
+Each variable is a vector (B,) over states, with one state per thread. The mechanism is part of the
+program: reactions are unrolled, each with its own species alone.
 
 Near equilibrium forward and reverse rates cancel. The Gibbs energies and ln(reverse / forward),
 their sum, are therefore float64; forward and reverse rates are float32. Over random states of 300

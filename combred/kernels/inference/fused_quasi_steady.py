@@ -1,62 +1,53 @@
-"""The quasi-steady prediction of a step, in Triton.
+"""The quasi-steady-state (QSS) step in Triton: predictor and corrector of the change over dt.
 
-Called by the kernel of `fused_surrogate`. `combred.surrogate.quasi_steady` defines the prediction,
-and `StateTransform.qss_features` the inputs of the network that are made from it. Each variable is
-a vector (B,) over states, with one state per thread. Y is float64, changes are float32.
+Takes T, p, Y and dt of each state; gives what `QuasiSteadyState.forward` does, which defines it
+(`combred.surrogate.quasi_steady`). No kernel of a surrogate calls it yet: with `fused_kinetics` it
+is the base of a fused integrator with step size control. Each variable is a vector (B,) over
+states, with one state per thread. T, p and Y are float64, dt and changes are float32.
 """
 
 import triton
 import triton.language as tl
 
-from combred.kernels.inference.fused_closure import normalized
 from combred.kernels.inference.fused_kinetics import PER_LN_10, production, times
 from combred.kernels.inference.fused_thermo import clipped, species_cp, species_enthalpy
-from combred.kernels.inference.fused_transform import expm1, log1p, real, signed_power
+from combred.kernels.inference.fused_transform import expm1, log1p, real
 
 
 @triton.jit(noinline=True)
-def qss_prediction(state, scale, MODEL: tl.constexpr, N: tl.constexpr):
-    """The quasi-steady change of [T, F(Y)], and the inputs of the network that are made from it.
+def qss_changes(
+    state, Y, EVALUATIONS: tl.constexpr, MODEL: tl.constexpr, RATES: tl.constexpr
+):  # fmt: skip
+    """The corrector's and the predictor's change of [T, F(Y)], and the stiffness
+    log10(dt / tau + 1e-6) of each reacting species: three tuples of float32 vectors.
 
-    state: columns of states; scale: pointer to the scale of the change. Returns two tuples of
-    float32 vectors: the change of T and of each reacting species; and its signed powers in units of
-    `scale`, followed by the stiffness log10(loss frequency dt + 1e-6) of each species.
+    state: a tuple of T [K], p [Pa] and dt [s]; Y >= floor: a tuple of all species. EVALUATIONS of
+    the rates: 2 as in `QuasiSteadyState`; with 1 the first tuple is the predictor and the second
+    zero. MODEL: see `packing.model_of`; RATES: see `reactions.rates_of`.
 
-    noinline: as `fused_closure.apply_closure`.
+    noinline: as `fused_closure.apply_closure`; the arguments of such functions are scalars or
+    tuples.
     """
-    Y, _ = normalized(state, N)
-    y = ()
+    T, dt = clipped(state[0], MODEL), state[2].to(tl.float32)
+    dT, dY, dT_before, dY_before, loss = quasi_steady(T, state[1], Y, dt, EVALUATIONS, MODEL, RATES)
+    corrector, predictor, stiffness = (dT,), (dT_before,), ()
     for k in tl.static_range(len(Y)):
-        y = y + (tl.where(Y[k] < MODEL.floor, real(MODEL.floor), Y[k]),)
-    T = clipped(state[0], MODEL)
-    dT, dY, loss = quasi_steady(T, state[1], y, MODEL)
-    change, feature = scaled(dT, tl.load(scale), MODEL)
-    change, features, stiffness = (change,), (feature,), ()
-    for i in tl.static_range(1, len(MODEL.rates.columns)):
-        dF = change_of_F(y[MODEL.rates.columns[i] - 2], dY[MODEL.rates.columns[i] - 2], MODEL)
-        dF, feature = scaled(dF, tl.load(scale + MODEL.rates.columns[i]), MODEL)
-        change, features = change + (dF,), features + (feature,)
-        x = loss[MODEL.rates.columns[i] - 2] * MODEL.rates.dt
-        stiffness = stiffness + (tl.log(x + 1e-6) * PER_LN_10,)
-    return change, features + stiffness
+        if not MODEL.inert[k]:
+            corrector = corrector + (change_of_F(Y[k], dY[k], MODEL),)
+            predictor = predictor + (change_of_F(Y[k], dY_before[k], MODEL),)
+            stiffness = stiffness + (tl.log(loss[k] * dt + 1e-6) * PER_LN_10,)
+    return corrector, predictor, stiffness
 
 
 @triton.jit
-def scaled(change, scale, MODEL: tl.constexpr):
-    """A quasi-steady change, limited to `largest` times its scale, and its signed power in units of
-    the scale."""
-    d = change / scale
-    d = tl.where(d < -MODEL.rates.largest, -MODEL.rates.largest, d)
-    d = tl.where(d > MODEL.rates.largest, MODEL.rates.largest, d)
-    return d * scale, signed_power(d, MODEL.power)
+def quasi_steady(
+    T, p, Y, dt, EVALUATIONS: tl.constexpr, MODEL: tl.constexpr, RATES: tl.constexpr
+):  # fmt: skip
+    """dT [K] and dY by the last evaluation of the rates and by the one before it, and the loss
+    frequencies of the species [1/s], float32.
 
-
-@triton.jit
-def quasi_steady(T, p, Y, MODEL: tl.constexpr):
-    """dT [K], dY and the loss frequencies of the species [1/s] over a step, float32.
-
-    The rates are evaluated at the state and, with two evaluations, at the end of the step that the
-    first predicts. Creation rates and loss frequencies are the means over the evaluations.
+    The rates are evaluated at the state, and then at the end of the step that the evaluations
+    before predict. Creation rates and loss frequencies are the means over the evaluations.
     """
     cp, heat, net, loss = T * 0.0, (), (), ()
     for k in tl.static_range(len(Y)):
@@ -67,12 +58,14 @@ def quasi_steady(T, p, Y, MODEL: tl.constexpr):
         net = net + (heat[k] * 0.0,)
         loss = loss + (heat[k] * 0.0,)
     T_at, ratio, dT, dY = T, ones(heat), heat[0] * 0.0, net
-    for before in tl.range(0, MODEL.rates.evaluations):
-        net_here, destroyed = production(T_at, p, multiplied(Y, ratio), MODEL.rates)
+    dT_before, dY_before = dT, dY
+    for before in tl.range(0, EVALUATIONS):
+        dT_before, dY_before = dT, dY
+        net_here, destroyed = production(T_at, p, multiplied(Y, ratio), RATES)
         net, loss = means(net, loss, net_here, destroyed, Y, ratio, 1.0 / (before + 1))
-        dT, dY = step(net, loss, heat, MODEL.rates)
-        T_at, ratio = end_of_step(T, Y, dT, dY, MODEL.rates)
-    return dT, dY, loss
+        dT, dY = step(net, loss, heat, dt)
+        T_at, ratio = end_of_step(T, Y, dT, dY, RATES)
+    return dT, dY, dT_before, dY_before, loss
 
 
 @triton.jit
@@ -112,13 +105,13 @@ def means(net, loss, net_here, destroyed, Y, ratio, share):
 
 
 @triton.jit
-def step(net, loss, heat, RATES: tl.constexpr):
+def step(net, loss, heat, dt):
     """dT and dY with constant creation rates and loss frequencies (`QuasiSteadyState.step`)."""
     dT, dY = heat[0] * 0.0, ()
     for k in tl.static_range(len(net)):
-        x = loss[k] * RATES.dt
+        x = loss[k] * dt
         decayed = tl.where(x > 1e-4, -expm1(-x) / tl.maximum(x, 1e-4), 1.0 - x / 2)
-        dY = dY + (net[k] * RATES.dt * decayed,)
+        dY = dY + (net[k] * dt * decayed,)
         dT -= heat[k] * dY[k]
     return dT, dY
 

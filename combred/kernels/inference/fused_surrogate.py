@@ -1,12 +1,12 @@
 """A whole surrogate as one Triton kernel, which reads each state once and writes it once.
 
-Takes a `Surrogate` with hidden layers of at most 512 units on a CUDA device; gives a
-`FusedSurrogate`, which computes what `Surrogate.forward` and `next_state_and_closure` do. Each
-program of the kernel takes a block of states through the quasi-steady prediction
-(`fused_quasi_steady`, if the network uses reaction rates), the transform, the layers
-(`fused_network`) and the closure (`fused_closure`); no intermediate result is written to memory.
-Widths and mechanism are part of the program, so each surrogate has its own, compiled in the first
-call.
+Takes a `Surrogate` whose network sees the state alone and has hidden layers of at most 512 units,
+on a CUDA device; gives a `FusedSurrogate`, which computes what `Surrogate.forward` and
+`Surrogate.step` do. Networks that correct reaction rates need step size control, which the kernel
+does not have, and are refused. Each program of the kernel takes a block of states through the
+transform, the layers (`fused_network`) and the closure (`fused_closure`); no intermediate result is
+written to memory. Widths and mechanism are part of the program, so each surrogate has its own,
+compiled in the first call.
 """
 
 from dataclasses import replace
@@ -20,8 +20,7 @@ from torch import Tensor
 from combred.kernels.inference import packing
 from combred.kernels.inference.fused_closure import apply_closure, normalized
 from combred.kernels.inference.fused_network import network
-from combred.kernels.inference.fused_quasi_steady import qss_prediction
-from combred.kernels.inference.fused_transform import columns, expm1, real, tile
+from combred.kernels.inference.fused_transform import columns, expm1, real
 from combred.surrogate.advance import StateFunction
 from combred.surrogate.surrogate import Surrogate
 
@@ -72,53 +71,28 @@ def features(
 
 
 @triton.jit
-def qss_inputs(qss_features, mean, inverse_std, LAYER: tl.constexpr, C: tl.constexpr):
-    """Inputs of the network from the quasi-steady prediction, standardised: the pieces (B, width)
-    that follow the C columns of the state. qss_features: a tuple of columns (B,)."""
-    pieces = ()
-    for i in tl.static_range(1, len(LAYER.pieces)):
-        at = LAYER.pieces[i][0] - C + tl.arange(0, LAYER.pieces[i][1])
-        x = tile(qss_features, LAYER.pieces[i][0] - C, LAYER.pieces[i][1])
-        x = (x - tl.load(mean + at)[None, :]) * tl.load(inverse_std + at)[None, :]
-        pieces = pieces + (x,)
-    return pieces
-
-
-@triton.jit
 def network_outputs(
-    state, first, n, qss_pieces, mean, inverse_std, weights, rest, bias, MODEL: tl.constexpr,
+    state, first, n, mean, inverse_std, weights, rest, bias, MODEL: tl.constexpr,
     PLAN: tl.constexpr, N: tl.constexpr, C: tl.constexpr, B: tl.constexpr, AT_ONCE: tl.constexpr,
 ):  # fmt: skip
     """(B, C) outputs of the network for the B states from `first` on, AT_ONCE states at a time.
 
-    qss_pieces: `qss_inputs`, or an empty tuple. The closure uses one thread per state; wide layers
-    leave room for fewer states at once than a program has threads.
+    The closure uses one thread per state; wide layers leave room for fewer states at once than a
+    program has threads.
     """
     PARTS: tl.constexpr = B // AT_ONCE
     if PARTS == 1:
         x = features(state, first, n, mean, inverse_std, MODEL, N, C, B)
-        return network((x,) + qss_pieces, weights, rest, bias, PLAN, B)
+        return network((x,), weights, rest, bias, PLAN, B)
     else:
         outputs = tl.zeros((PARTS, AT_ONCE, C), tl.float32)
         part = tl.arange(0, PARTS)[:, None, None]
         for i in tl.range(0, PARTS, num_stages=1):
             start = first + i * AT_ONCE
             x = features(state, start, n, mean, inverse_std, MODEL, N, C, AT_ONCE)
-            x = (x,) + parts(qss_pieces, part == i, PARTS, AT_ONCE)
-            z = network(x, weights, rest, bias, PLAN, AT_ONCE)
+            z = network((x,), weights, rest, bias, PLAN, AT_ONCE)
             outputs = tl.where(part == i, z[None, :, :], outputs)
         return tl.reshape(outputs, (B, C))
-
-
-@triton.jit
-def parts(x, selected, PARTS: tl.constexpr, AT_ONCE: tl.constexpr):
-    """The states (AT_ONCE, width) of one part of each piece (PARTS AT_ONCE, width); `selected` is
-    one in that part."""
-    out = ()
-    for i in tl.static_range(len(x)):
-        split = tl.reshape(x[i], (PARTS, AT_ONCE, x[i].shape[1]))
-        out = out + (tl.sum(tl.where(selected, split, 0.0), axis=0),)
-    return out
 
 
 # Specialising these would not make the program faster, and each case would be compiled separately.
@@ -126,8 +100,8 @@ def parts(x, selected, PARTS: tl.constexpr, AT_ONCE: tl.constexpr):
     do_not_specialize=["n"], do_not_specialize_on_alignment=["state", "later", "closure_error"]
 )
 def advance_kernel(
-    state, later, closure_error, n, mean, inverse_std, scale, qss_mean, qss_inverse_std,
-    weights, rest, bias, MODEL: tl.constexpr, PLAN: tl.constexpr, LIMITS: tl.constexpr,
+    state, later, closure_error, n, mean, inverse_std, scale, weights, rest, bias,
+    MODEL: tl.constexpr, PLAN: tl.constexpr, LIMITS: tl.constexpr,
     N: tl.constexpr, C: tl.constexpr, B: tl.constexpr, AT_ONCE: tl.constexpr,
 ):  # fmt: skip
     """B rows, from program_id B on, of `later` (n, N) and, with LIMITS, of `closure_error` (n,).
@@ -137,17 +111,11 @@ def advance_kernel(
     """
     first = tl.program_id(0) * B
     rows = first + tl.arange(0, B)
-    qss_change, qss_pieces = (), ()
-    if MODEL.rates is not None:
-        before = columns(state_tile(state, rows, n, N, C, False), C)
-        qss_change, qss_features = qss_prediction(before, scale, MODEL, N)
-        qss_pieces = qss_inputs(qss_features, qss_mean, qss_inverse_std, PLAN[0].first, C)
     z = network_outputs(
-        state, first, n, qss_pieces, mean, inverse_std, weights, rest, bias, MODEL, PLAN, N, C, B,
-        AT_ONCE,
-    )  # fmt: skip
+        state, first, n, mean, inverse_std, weights, rest, bias, MODEL, PLAN, N, C, B, AT_ONCE
+    )
     before = columns(state_tile(state, rows, n, N, C, True), C)
-    after = apply_closure(before, columns(z, C), qss_change, scale, MODEL, LIMITS, N)
+    after = apply_closure(before, columns(z, C), scale, MODEL, LIMITS, N)
     for i in tl.static_range(N):
         tl.store(later + rows.to(tl.int64) * N + i, after[i], mask=rows < n)
     if LIMITS is not None:
@@ -159,12 +127,13 @@ class FusedSurrogate:
 
     surrogate: see `packing.obstacle` for what can be fused; precision: a key of
     `packing.PRECISIONS`. The weights are copied: make a new object after further training. It lives
-    on the device of the surrogate. The first call compiles (10 s; 20 s with the rates of 84
-    reactions, minutes with those of 325) and has to precede the capture of a CUDA graph; later
-    calls do not wait for the device. Raises ValueError if the surrogate cannot be fused.
+    on the device of the surrogate. The first call compiles, for some 10 s, and has to precede the
+    capture of a CUDA graph; later calls do not wait for the device. Raises ValueError if the
+    surrogate cannot be fused.
     """
 
     def __init__(self, surrogate: Surrogate, precision: str):
+        packing.require_one_dt(surrogate)
         reason = packing.obstacle(surrogate)
         if reason:
             raise ValueError(f"{reason}: take implementation='eager', or another network")
@@ -172,18 +141,17 @@ class FusedSurrogate:
         self.surrogate, self.precision = surrogate, precision
         self.device = surrogate.max_mahalanobis.device
         columns = max(16, triton.next_power_of_2(surrogate.n))
-        qss_columns = packing.qss_columns(surrogate)
-        layers = packing.layers_of(surrogate.network.widths, columns, qss_columns, precision)
+        layers = packing.layers_of(surrogate.network.widths, columns, precision)
         steps = packing.plan(layers)
         self.blocking = packing.blocking(steps)
         self.tables = (
-            *packing.standardization(surrogate, columns, qss_columns),
+            *packing.standardization(surrogate, columns),
             *packing.pack(surrogate, layers),
         )
         self.constants = {
             "MODEL": packing.model_of(surrogate), "PLAN": steps, "N": surrogate.n, "C": columns,
         }  # fmt: skip
-        self.limits = surrogate.SHARE, surrogate.FLOOR_Y, surrogate.FLOOR_T
+        self.limits = surrogate.STATE_SHARE, surrogate.STATE_FLOOR_Y, surrogate.STATE_FLOOR_T
 
     @torch.no_grad()
     def __call__(self, state: Tensor, out: Tensor | None = None) -> Tensor:
@@ -197,8 +165,8 @@ class FusedSurrogate:
 
     @torch.no_grad()
     def next_state_and_closure(self, state: Tensor) -> tuple[Tensor, Tensor]:
-        """States one time step later, and the closure error (n,) of each: see
-        `Surrogate.next_state_and_closure`."""
+        """States one time step later, and the closure error (n,) of each: the error estimate of
+        `Surrogate.step` over the default tolerance."""
         return self._launch(state, None, with_closure_error=True)
 
     def advance(

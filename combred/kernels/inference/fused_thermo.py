@@ -1,7 +1,7 @@
 """Thermodynamics in Triton: enthalpy, heat capacity, and T from enthalpy, float64.
 
-Called by `fused_closure` and, for single species, by `fused_quasi_steady`;
-`combred.chemistry.thermo` defines the quantities. To solve for T, the polynomials of the species
+Called by `fused_closure` and `fused_quasi_steady`; `combred.chemistry.thermo` defines the
+quantities. To solve for T, the polynomials of the species
 are summed once for a composition, below and above T_mid, so that Newton's method needs no further
 sums over species.
 """
@@ -91,13 +91,13 @@ def clipped(T, MODEL: tl.constexpr):
 
 
 @triton.jit
-def temperature(h, Y, guess, MODEL: tl.constexpr):
-    """T [K] at which the enthalpy is h [J/kg], by Newton's method from a guess [K].
+def temperature(h, sums, guess, MODEL: tl.constexpr):
+    """T [K] at which the enthalpy is h [J/kg], by Newton's method from a guess [K]; sums: the
+    `enthalpy_sums` of the composition.
 
     Four steps, as in `Thermo.temperature`. The reciprocal of cp is float32: its error of 1e-7 of a
     step is removed by the next one.
     """
-    sums = enthalpy_sums(Y, MODEL)
     T = clipped(guess, MODEL)
     for _ in tl.static_range(4):
         c = enthalpy(sums, T, MODEL)

@@ -1,4 +1,4 @@
-"""Transforms in Triton: between tiles and columns, the inverse Box-Cox transform, the signed power,
+"""Transforms in Triton: from tiles to columns, the inverse Box-Cox transform, the signed power,
 and functions that are accurate near zero.
 
 Called by the other `fused_` modules; `combred.surrogate.transform` defines the transforms.
@@ -17,21 +17,6 @@ def columns(x, WIDTH: tl.constexpr):
         halves = tl.permute(tl.reshape(x, (x.shape[0], 2, WIDTH // 2)), (0, 2, 1))
         left, right = tl.split(halves)
         return columns(left, WIDTH // 2) + columns(right, WIDTH // 2)
-
-
-@triton.jit
-def tile(x, FIRST: tl.constexpr, WIDTH: tl.constexpr):
-    """(B, WIDTH): the vectors of the tuple x from FIRST on side by side, zero beyond the last;
-    WIDTH is a power of two."""
-    if WIDTH == 1:
-        if FIRST < len(x):
-            return x[FIRST][:, None]
-        else:
-            return (x[0] * 0.0)[:, None]
-    else:
-        left = tile(x, FIRST, WIDTH // 2)
-        halves = tl.join(left, tile(x, FIRST + WIDTH // 2, WIDTH // 2))
-        return tl.reshape(tl.permute(halves, (0, 2, 1)), (x[0].shape[0], WIDTH))
 
 
 @triton.jit

@@ -1,7 +1,7 @@
 """The arguments of the fused kernel: constants, padded weights and how layers are cut into pieces.
 
-Takes a `Surrogate`; gives the tables and constants with which `fused_surrogate` launches its
-kernel. Does not import Triton.
+Takes a `Surrogate` whose network sees the state alone; gives the tables and constants with which
+`fused_surrogate` launches its kernel. Does not import Triton.
 """
 
 from dataclasses import dataclass
@@ -10,13 +10,15 @@ import torch
 from torch import Tensor
 
 from combred.kernels.inference.constants import Constants
-from combred.kernels.inference.reactions import Rates, rates_of
 from combred.surrogate.surrogate import Surrogate
 
 MAX_WIDTH = 512  # hidden units; wider layers do not fit on chip, and cuBLAS is efficient for them
 MAX_WIDTH_8 = 256  # on compute capability 8.x, where the compiler spills wider layers
-MAX_QSS_COLUMNS = 256  # padded inputs from the quasi-steady prediction, held in registers
-MAX_REACTIONS = 400  # reactions are unrolled: with 325, compiling takes minutes
+# Why networks that correct reaction rates are refused.
+NEEDS_STEP_SIZE_CONTROL = (
+    "this network corrects reaction rates with step size control, which the fused kernel does not "
+    "have; use the surrogate itself: surrogate(state, dt)"
+)
 # Products of the hidden layers, and of the first and last layer, whose errors are not damped.
 PRECISIONS = {
     "ieee": ("ieee", "ieee"),
@@ -71,8 +73,7 @@ class Model(Constants):
     `place[e][f]` the index of a pair, and `products` of their rows of `elements`, (n_pairs,
     n_species); `low`, `high` (n_species, 6): coefficients of the enthalpy [J/kg] below and above
     T_mid [K]; `side` (n_species,): the index of each species' T_mid; `T_least`, `T_most` [K]: the
-    limits of Newton's method; `double`: see `fused_surrogate.features`; `rates`: the reaction
-    rates, or None if the network does not use them.
+    limits of Newton's method; `double`: see `fused_surrogate.features`.
     """
 
     lam: float
@@ -92,29 +93,26 @@ class Model(Constants):
     T_least: float
     T_most: float
     double: bool
-    rates: Rates | None
     iterations: int = 5  # and a last, linear one: as many as in `ElementProjection`
 
 
 def obstacle(surrogate: Surrogate) -> str | None:
     """The reason why the surrogate cannot be fused on its device, or None if it can."""
-    device, qss = surrogate.max_mahalanobis.device, surrogate.transform.qss
+    if surrogate.corrects_rates:
+        return NEEDS_STEP_SIZE_CONTROL
+    device = surrogate.max_mahalanobis.device
     old = device.type == "cuda" and torch.cuda.get_device_capability(device)[0] == 8
     units = max(surrogate.network.widths[1:-1], default=0)
     widest = MAX_WIDTH_8 if old else MAX_WIDTH
     if units > widest:
         return f"a hidden layer of {units} units does not fit on chip, {widest} do"
-    if qss_columns(surrogate) > MAX_QSS_COLUMNS:
-        inputs = surrogate.transform.n_inputs - surrogate.n
-        return f"{inputs} inputs of reaction rates do not fit on chip, {MAX_QSS_COLUMNS} do"
-    if qss is not None and qss.kinetics.n_reactions > MAX_REACTIONS:
-        return f"{qss.kinetics.n_reactions} reactions are too many to write out one by one"
     return None
 
 
-def qss_columns(surrogate: Surrogate) -> int:
-    """Padded number of the network's inputs from the quasi-steady prediction."""
-    return -(-(surrogate.transform.n_inputs - surrogate.n) // 16) * 16
+def require_one_dt(surrogate: Surrogate) -> None:
+    """Raise ValueError unless the network sees the state alone, and so has one time step."""
+    if surrogate.corrects_rates:
+        raise ValueError(NEEDS_STEP_SIZE_CONTROL)
 
 
 def require_precision(precision: str) -> None:
@@ -134,16 +132,15 @@ def pieces(width: int) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def layers_of(widths: list[int], columns: int, qss_columns: int, precision: str) -> list[Layer]:
-    """The padded layers of a network, one after another. The network has `columns` padded outputs,
-    one per column of a state, and `columns + qss_columns` padded inputs."""
-    padded = [columns + qss_columns, *(-(-width // 32) * 32 for width in widths[1:-1]), columns]
+def layers_of(widths: list[int], columns: int, precision: str) -> list[Layer]:
+    """The padded layers of a network, one after another. The network has `columns` padded inputs
+    and outputs, one of each per column of a state."""
+    padded = [columns, *(-(-width // 32) * 32 for width in widths[1:-1]), columns]
     hidden, outer = PRECISIONS[precision]
     layers, weights, bias = [], 0, 0
     for i, (m, n) in enumerate(zip(padded[:-1], padded[1:], strict=True)):
         kind = outer if i in (0, len(padded) - 2) else hidden
-        beside = ((columns + at, k) for at, k in pieces(qss_columns))
-        found = pieces(m) if i else ((0, columns), *beside)
+        found = pieces(m) if i else ((0, columns),)
         layers.append(Layer(found, m, n, weights, bias, kind))
         weights, bias = weights + m * n, bias + n
     return layers
@@ -187,16 +184,11 @@ def pack(surrogate: Surrogate, layers: list[Layer]) -> tuple[Tensor, Tensor, Ten
     bias = torch.zeros(sum(layer.width_out for layer in layers), device=device)
     for layer, linear in zip(layers, network.layers, strict=True):
         n, m = linear.weight.shape
-        # Inputs of the first layer from the quasi-steady prediction have pieces of their own.
-        of_state = surrogate.n if layer is layers[0] else m
         size = layer.width_in * layer.width_out
         tile = weights[layer.weights : layer.weights + size].view(layer.width_out, layer.width_in)
         own = linear.weight.detach()
         own = rounded(own, "tf32") if layer.precision == "tf32" else own
-        tile[:n, :of_state] = own[:, :of_state]
-        if m > of_state:
-            first = layer.pieces[1][0]
-            tile[:n, first : first + m - of_state] = own[:, of_state:]
+        tile[:n, :m] = own
         bias[layer.bias : layer.bias + n] = linear.bias.detach()
     if layers[0].precision != "bf16x3":
         return weights, weights[:0], bias
@@ -212,26 +204,22 @@ def rounded(x: Tensor, precision: str) -> Tensor:
     return (bits & -(1 << dropped)).view(torch.float32)
 
 
-def standardization(surrogate: Surrogate, columns: int, qss_columns: int) -> tuple[Tensor, ...]:
-    """Mean (float64), 1 / std and the scale of the change (float32), padded to (columns,); mean and
-    1 / std of the features of the quasi-steady prediction (float32), padded to (qss_columns,)."""
+def standardization(surrogate: Surrogate, columns: int) -> tuple[Tensor, ...]:
+    """Mean (float64), 1 / std and the scale of the change (float32), padded to (columns,)."""
     t = surrogate.transform
     single, double = torch.float32, torch.float64
-    rows = [(t.mean, double, columns), (1.0 / t.std, single, columns), (t.scale, single, columns)]
-    qss = (t.qss_mean, 1.0 / t.qss_std) if qss_columns else (t.scale[:0], t.scale[:0])
-    rows += [(values, single, qss_columns) for values in qss]
     padded = []
-    for values, dtype, width in rows:
-        row = torch.zeros(width, dtype=dtype, device=values.device)
+    for values, dtype in ((t.mean, double), (1.0 / t.std, single), (t.scale, single)):
+        row = torch.zeros(columns, dtype=dtype, device=values.device)
         row[: len(values)] = values
         padded.append(row)
     return tuple(padded)
 
 
 def model_of(surrogate: Surrogate) -> Model:
-    """The constants of the program: transform, thermodynamics, projection and reaction rates."""
-    transform, thermo, projection = surrogate.transform, surrogate.thermo, surrogate.projection
-    boxcox, qss = transform.boxcox, transform.qss
+    """The constants of the program: transform, thermodynamics and projection."""
+    transform, closure = surrogate.transform, surrogate.closure
+    boxcox, thermo, projection = transform.boxcox, closure.thermo, closure.projection
     elements = torch.zeros(projection.n_elements, surrogate.n - 2, dtype=torch.float64)
     elements[:, projection.reactive.cpu()] = projection.elements.cpu()
     size = range(projection.n_elements)
@@ -244,7 +232,7 @@ def model_of(surrogate: Surrogate) -> Model:
         floor=boxcox.floor,
         power=transform.power,
         inverse_power=_whole(1.0 / transform.power),
-        inert=tuple(surrogate.inert.tolist()),
+        inert=tuple(closure.inert.tolist()),
         elements=_constants(elements),
         pairs=tuple(pairs),
         place=tuple(tuple(pairs.index((min(e, f), max(e, f))) for f in size) for e in size),
@@ -256,7 +244,6 @@ def model_of(surrogate: Surrogate) -> Model:
         T_least=thermo.T_min / 2,
         T_most=thermo.T_max + 1000.0,
         double=transform.std[2:].min().item() < 1e-2,  # float32 resolves F to 1e-7
-        rates=rates_of(qss, transform.LARGEST) if qss is not None else None,
     )
 
 

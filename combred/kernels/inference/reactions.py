@@ -1,7 +1,8 @@
-"""The reactions of a mechanism as constants of the fused kernel, without their zeros.
+"""The reactions of a mechanism as constants of a Triton kernel, without their zeros.
 
-Takes a `QuasiSteadyState`; gives the `Rates` that `fused_kinetics` and `fused_quasi_steady` unroll.
-Does not import Triton.
+Takes `Kinetics` and `Thermo`; gives the `Rates` that `fused_kinetics` and `fused_quasi_steady`
+unroll. No surrogate is computed with them yet: they are the base of a fused integrator. Does not
+import Triton.
 """
 
 import copy
@@ -11,9 +12,8 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from combred.chemistry.kinetics import Kinetics
-from combred.chemistry.thermo import GAS_CONSTANT
+from combred.chemistry.thermo import GAS_CONSTANT, Thermo
 from combred.kernels.inference.constants import Constants
-from combred.surrogate.quasi_steady import QuasiSteadyState
 
 Sparse = tuple[tuple[int, float], ...]  # (species, coefficient) of the nonzero coefficients
 
@@ -52,14 +52,13 @@ class Reaction:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Rates(Constants):
-    """The reactions, the properties of the species, and the quasi-steady step (`QuasiSteadyState`).
+    """The reactions and the properties of the species.
 
     `colliders`: for each third body the efficiency of most species, and for the others the
     difference per kg of Y_k [kmol/kg]; `per_weight` [kmol/kg] and `ln_weights`: reciprocals and
     logarithms of the molecular weights; `gibbs_low`, `gibbs_high` (n_species, 7): coefficients of
     g / RT for 1 - ln T, T, ..., T^4, 1 / T and 1, below and above T_mid [K]; `ln_reference`:
-    ln(p0 / R) [kmol K/m3]; `evaluations` of the rates; `dt` [s]; `T_min`, `T_max` [K]; `columns` of
-    [T, p, Y] that change; `largest`: limit of the quasi-steady change in units of its scale.
+    ln(p0 / R) [kmol K/m3]; `T_min`, `T_max` [K]: the range of the thermodynamic data.
     """
 
     reactions: tuple[Reaction, ...]
@@ -70,18 +69,13 @@ class Rates(Constants):
     gibbs_high: tuple[tuple[float, ...], ...]
     T_mid: tuple[float, ...]
     ln_reference: float
-    evaluations: int
-    dt: float
     T_min: float
     T_max: float
-    columns: tuple[int, ...]
-    largest: float
 
 
-def rates_of(qss: QuasiSteadyState, largest: float) -> Rates:
-    """The rates of a mechanism as constants of the program; `largest`: `StateTransform.LARGEST`."""
-    qss = copy.deepcopy(qss).cpu()
-    kinetics, thermo = qss.kinetics, qss.thermo
+def rates_of(kinetics: Kinetics, thermo: Thermo) -> Rates:
+    """The rates of a mechanism as constants of the program."""
+    kinetics = copy.deepcopy(kinetics).cpu()
     reactions, colliders = _reactions_of(kinetics)
     weights = kinetics.weights[:, 0]
     low, high = (_gibbs(table) for table in (kinetics.nasa_low, kinetics.nasa_high))
@@ -94,12 +88,8 @@ def rates_of(qss: QuasiSteadyState, largest: float) -> Rates:
         gibbs_high=high,
         T_mid=tuple(kinetics.T_mid[:, 0].tolist()),
         ln_reference=math.log(kinetics.reference_pressure.item() / GAS_CONSTANT),
-        evaluations=qss.evaluations,
-        dt=qss.dt,
         T_min=thermo.T_min,
         T_max=thermo.T_max,
-        columns=tuple(qss.columns.tolist()),
-        largest=largest,
     )
 
 

@@ -53,7 +53,9 @@ def reference_flames(run: Run, cases: list | None, bar: Callable) -> list:
 
 def follow_flames(run: Run, solver: Advance, references: list, bar: Callable) -> list:
     """The flames of a surrogate, from the profiles of the references."""
-    return flame.follow(run.mechanism, solver, run.settings.validation.dt, references, FLAME_MARCH, bar)
+    return flame.follow(
+        run.mechanism, solver, run.settings.validation.dt, references, FLAME_MARCH, bar
+    )
 
 
 IGNITIONS = Kind("ignitions", read_rollouts, write_rollouts, reference_ignitions, follow_ignitions)

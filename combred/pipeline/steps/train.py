@@ -17,10 +17,10 @@ from combred.pipeline.steps.networks import load_first, start_of
 from combred.pipeline.steps.sample import Data
 from combred.records import read_json, write_json
 from combred.surrogate import shipped
+from combred.surrogate.correction import make_transform
 from combred.surrogate.network import Network, initialize
 from combred.surrogate.storage import save_surrogate
 from combred.surrogate.surrogate import Surrogate
-from combred.surrogate.correction import make_transform
 from combred.surrogate.transform import BOXCOX, FLOOR, POWER
 from combred.training import loop
 from combred.training.batches import fit_transform

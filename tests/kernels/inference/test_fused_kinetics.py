@@ -1,4 +1,4 @@
-"""The reaction rates of the fused kernel against `Kinetics` in float64, which is Cantera's: see
+"""The reaction rates in Triton against `Kinetics` in float64, which is Cantera's: see
 tests/chemistry/test_kinetics.py."""
 
 import cantera as ct
@@ -9,8 +9,8 @@ from rate_kinds import random_states
 
 from combred.chemistry.kinetics import Kinetics
 from combred.chemistry.mechanism import load_mechanism
+from combred.chemistry.thermo import Thermo
 from combred.kernels.inference.reactions import rates_of
-from combred.surrogate.quasi_steady import QuasiSteadyState
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def rates(triton, device):
     kernel = triton("rates_kernel").rates_kernel
 
     def evaluate(mechanism, T, p, Y):
-        constants = rates_of(QuasiSteadyState(mechanism, 1e-6, 0.1, 1e-13, 1), 1e3)
+        constants = rates_of(Kinetics(mechanism), Thermo(mechanism))
         out = torch.empty((2, *Y.shape), dtype=torch.float32, device=device)
         T, p, Y = (x.to(device).contiguous() for x in (T, p, Y))
         B = 1 << (len(T) - 1).bit_length()

@@ -1,0 +1,129 @@
+"""How accurate are ignitions at other pressures and time steps than one atmosphere and 1 us?
+
+    python -m benchmarks.ignitions [MODEL ...]
+
+`CASES` ignitions of methane/air for each dt of 1e-7, 1e-6 and 5e-6 s, drawn at random: 0.5 to 40
+atm (log-uniform), phi 0.3 to 3 (log-uniform), T0 1000 to 2000 K, with a delay of 60 to 3000 dt
+(others are drawn again). The delay is the time at half the rise of T, of the surrogate marched in
+steps of dt, against one integration by CVODE (rtol 1e-9, atol 1e-18) read out at the same times.
+Writes benchmarks/results/ignitions.json; prints a table, then one JSON line.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import cantera as ct
+import numpy as np
+import torch
+
+import combred
+from combred.chemistry.mechanism import Mechanism, load_mechanism
+from combred.chemistry.reactor import Reactor
+from combred.config import ChemistrySettings
+from combred.records import write_json
+from combred.simulation.ignition import Case, Rollout, history, integrate
+from combred.surrogate.surrogate import Surrogate
+from combred.validation.timing import machine
+
+RESULTS = Path(__file__).parent / "results" / "ignitions.json"
+CHEMISTRY = ChemistrySettings(rtol=1e-9, atol=1e-18)
+FUEL, OXIDIZER = "CH4:1", "O2:1, N2:3.76"
+STEPS = (1e-7, 1e-6, 5e-6)  # s
+CASES, SEED = 20, 77
+SHORTEST, LONGEST = 60, 3000  # dt, of a delay
+AFTER = 60  # dt, marched after 1.15 delays at the least
+
+
+def half_rise(t: np.ndarray, T: np.ndarray, level: float) -> float:
+    """The time [s] at which T first exceeds `level` [K], between two points linearly; NaN if it
+    does not."""
+    above = np.flatnonzero(T > level)
+    if len(above) == 0 or above[0] == 0:
+        return float("nan")
+    i = above[0]
+    return float(t[i - 1] + (t[i] - t[i - 1]) * (level - T[i - 1]) / (T[i] - T[i - 1]))
+
+
+def references(mechanism: Mechanism, dt: float) -> list[Rollout]:
+    """CVODE's rollouts of the cases of this dt [s]."""
+    rng = np.random.default_rng([SEED, round(1e9 * dt)])
+    reactor, found = Reactor(mechanism, CHEMISTRY.rtol, CHEMISTRY.atol), []
+    while len(found) < CASES:
+        p, phi = ct.one_atm * 80.0 ** rng.random() / 2.0, 0.3 * 10.0 ** rng.random()
+        case = Case(rng.uniform(1000.0, 2000.0), p, phi)
+        Y0 = mechanism.mixture(FUEL, OXIDIZER, case.phi)
+        t, T = history(reactor, case, Y0, LONGEST * dt, 20 * dt)
+        delay = half_rise(t, T, 0.5 * (case.T0 + T[-1]))
+        if T[-1] > case.T0 + 400.0 and SHORTEST * dt < delay < LONGEST * dt:
+            steps = int(max(1.15 * delay / dt, delay / dt + AFTER))
+            found.append(integrate(mechanism, case, Y0, dt, steps, CHEMISTRY))
+    return found
+
+
+def march(surrogate: Surrogate, dt: float, todo: list[Rollout]) -> list[dict]:
+    """The errors of a surrogate in the cases of `todo`, all in one batch: of the delay, of the last
+    T [K]; evaluations a step; the largest error estimate over the tolerance."""
+    scripted = torch.jit.freeze(torch.jit.script(surrogate.eval()))
+    state = torch.tensor(np.array([[r.T[0], r.case.p, *r.Y[0]] for r in todo]))
+    steps = np.array([len(r.t) - 1 for r in todo])
+    T = [[float(r.T[0])] for r in todo]
+    evaluations, worst = np.zeros(len(todo)), np.zeros(len(todo))
+    live = np.arange(len(todo))
+    for k in range(steps.max()):
+        keep = k < steps[live]
+        live, state = live[keep], state[torch.from_numpy(keep)]
+        with torch.no_grad():
+            state, error, n = scripted.integrate(
+                state, torch.full((len(state),), dt, dtype=torch.float64), surrogate.TOLERANCE
+            )
+        evaluations[live] += n.numpy()
+        worst[live] = np.maximum(worst[live], error.numpy())
+        for row, i in enumerate(live):
+            T[i].append(float(state[row, 0]))
+    rows = []
+    for i, r in enumerate(todo):
+        level = 0.5 * (r.T[0] + r.T[-1])
+        exact = half_rise(r.t, r.T, level)
+        rows.append({
+            "case": {"T0": r.case.T0, "p": r.case.p, "phi": r.case.phi}, "delay": exact,
+            "delay_error": (half_rise(r.t, np.array(T[i]), level) - exact) / exact,
+            "last_T_error": T[i][-1] - float(r.T[-1]),
+            "evaluations": evaluations[i] / steps[i], "worst_estimate": worst[i],
+        })  # fmt: skip
+    return rows
+
+
+def main(models: list[str]) -> None:
+    torch.set_num_threads(1)
+    ct.suppress_thermo_warnings()
+    mechanism = load_mechanism("drm19.yaml")
+    todo = {dt: references(mechanism, dt) for dt in STEPS}
+    found: dict = {}
+    general = [name for name, card in combred.models().items() if "tolerance" in card]
+    print(f"{'':14}{'dt':>8}{'delay: mean':>13}{'worst':>9}{'last T':>9}{'evaluations':>13}")
+    for model in models or general:
+        surrogate, found[model] = combred.load(model), {}
+        for dt, rollouts in todo.items():
+            rows = march(surrogate, dt, rollouts)
+            delay = np.abs([row["delay_error"] for row in rows])
+            summary = {
+                "mean": float(delay.mean()), "worst": float(delay.max()),
+                "last_T_error": float(np.abs([row["last_T_error"] for row in rows]).max()),
+                "evaluations": float(np.mean([row["evaluations"] for row in rows])),
+                "cases": rows,
+            }  # fmt: skip
+            found[model][f"{dt:g}"] = summary
+            print(
+                f"{model:14}{dt:8.0e}{summary['mean']:13.3%}{summary['worst']:9.3%}"
+                f"{summary['last_T_error']:7.1f} K{summary['evaluations']:13.3f}",
+                flush=True,
+            )
+    result = {"machine": machine(), "models": found}
+    if not models:
+        write_json(RESULTS, result)
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

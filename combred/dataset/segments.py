@@ -36,9 +36,9 @@ class Segments:
     """Trajectory segments, in memory.
 
     steps: K; states (n, m, 2 + n_species): [T, p, Y] at the m `offsets` of K; dt (n,) [s]: time
-    step of each segment; trajectories (n,): the index of an ignition in the plan of segments, or, of a
-    flame, the number of these ignitions plus the flame's source in the state file; provenance: the
-    settings they were made with.
+    step of each segment; trajectories (n,): the index of an ignition in the plan of segments, or,
+    of a flame, the number of these ignitions plus the flame's source in the state file; provenance:
+    the settings they were made with.
     """
 
     steps: int

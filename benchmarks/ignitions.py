@@ -103,7 +103,7 @@ def main(models: list[str]) -> None:
     general = [name for name, card in combred.models().items() if "tolerance" in card]
     print(f"{'':14}{'dt':>8}{'delay: mean':>13}{'worst':>9}{'last T':>9}{'evaluations':>13}")
     for model in models or general:
-        surrogate, found[model] = combred.load(model), {}
+        surrogate, found[model] = combred.load(model).requires_grad_(False), {}
         for dt, rollouts in todo.items():
             rows = march(surrogate, dt, rollouts)
             delay = np.abs([row["delay_error"] for row in rows])

@@ -64,7 +64,7 @@ def references(mechanism: Mechanism, dt: float) -> list[Rollout]:
 def march(surrogate: Surrogate, dt: float, todo: list[Rollout]) -> list[dict]:
     """The errors of a surrogate in the cases of `todo`, all in one batch: of the delay, of the last
     T [K]; evaluations a step; the largest error estimate over the tolerance."""
-    scripted = torch.jit.freeze(torch.jit.script(surrogate.eval()))
+    scripted = torch.jit.freeze(torch.jit.script(surrogate.eval()), ["integrate"])
     state = torch.tensor(np.array([[r.T[0], r.case.p, *r.Y[0]] for r in todo]))
     steps = np.array([len(r.t) - 1 for r in todo])
     T = [[float(r.T[0])] for r in todo]

@@ -48,7 +48,7 @@ def errors(T: np.ndarray, exact: np.ndarray, before: np.ndarray) -> dict:
 
 def of_surrogate(surrogate: Surrogate, before: np.ndarray, exact: np.ndarray, dt: float) -> list:
     """Error, time a state [s] and evaluations a state at each of `TOLERANCES`."""
-    scripted = torch.jit.freeze(torch.jit.script(surrogate.eval()))
+    scripted = torch.jit.freeze(torch.jit.script(surrogate.eval()), ["integrate"])
     state = torch.from_numpy(before)
     steps = torch.full((len(state),), dt, dtype=torch.float64)
     rows = []

@@ -10,7 +10,6 @@ Writes benchmarks/results/ignitions.json; prints a table, then one JSON line.
 """
 
 import json
-import sys
 from pathlib import Path
 
 import cantera as ct
@@ -18,6 +17,7 @@ import numpy as np
 import torch
 
 import combred
+from benchmarks.command_line import words
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import Reactor
 from combred.config import ChemistrySettings
@@ -126,4 +126,4 @@ def main(models: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(words(__doc__))

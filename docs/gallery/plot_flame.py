@@ -27,9 +27,7 @@ profile = flame.start(mechanism, case, unburnt, cells=60)
 
 solvers = {"CVODE": combred.CVODE(mechanism, rtol=1e-6, atol=1e-10)}
 solvers["surrogate"] = surrogate
-flames = {
-    name: flame.burn(mechanism, solver, 1e-6, profile) for name, solver in solvers.items()
-}
+flames = {name: flame.burn(mechanism, solver, 1e-6, profile) for name, solver in solvers.items()}
 for name, found in flames.items():
     print(f"{name:10} {found.outcome}, {found.speed:.4f} m/s, {1e6 * found.thickness:.0f} um")
 error = flames["surrogate"].speed / flames["CVODE"].speed - 1

@@ -3,8 +3,8 @@ A premixed flame
 ================
 
 A freely propagating methane/air flame, preheated to 800 K, with CVODE and with a surrogate as its
-chemistry. Diffusion and chemistry are split after Strang, with a time step of 1 us. The grid is
-coarse (60 cells), so that the page builds in seconds; both chemistries pay the same for that.
+chemistry. Diffusion and chemistry are split after Strang, with steps of 1 us. The grid
+is coarse (60 cells), so that the page builds in seconds; both chemistries pay the same for that.
 """
 
 import matplotlib.pyplot as plt

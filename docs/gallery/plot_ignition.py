@@ -2,8 +2,8 @@
 An ignition beside CVODE
 ========================
 
-A surrogate that comes with combred and CVODE march the same methane/air ignition in steps of 1 us.
-Both have the call ``advance(T, p, Y, dt)``, so that one loop serves both.
+A surrogate that comes with combred and CVODE march the same methane/air ignition, at 1 atm in steps
+of 1 us. Both have the call ``advance(T, p, Y, dt)``, so that one loop serves both.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ import combred
 mechanism = combred.load_mechanism("drm19.yaml")
 surrogate = combred.load("drm19-38k")
 solvers = {"CVODE": combred.CVODE(mechanism), "surrogate": surrogate}
-dt, marched = 1e-6, {}  # s
+marched, dt = {}, 1e-6  # s; any other will do
 for name, solver in solvers.items():
     T, p = np.array([1600.0]), np.array([101325.0])  # K, Pa
     Y = mechanism.mixture("CH4:1", "O2:1, N2:3.76", phi=1.0)[None]

@@ -5,7 +5,7 @@ Your own mechanism
 A surrogate of hydrogen/air, made from nothing but a mechanism file, here Cantera's ``h2o2.yaml``:
 states are sampled and labelled, a network is trained, validated and exported. All of it is one
 command. Few states and steps keep it under a minute; :doc:`/mechanism` tells what to ask for in
-earnest. The surrogate takes any time step between 10 ns and 10 us.
+earnest.
 """
 
 import json
@@ -21,15 +21,15 @@ import combred
 
 # %%
 # The command, as it would be typed in a shell. ``profile=smoke`` is the smallest setting there is;
-# what follows it is changed: states of a flow with a time step each, and a network that corrects
-# reaction rates, in place of premixed gas and a network of the state alone.
+# what follows it is changed.
 
 command = [
     *("-m", "combred.pipeline", "profile=smoke", "stage=0", "run=hydrogen"),
     *("mechanism=h2o2.yaml", "sampling.fuel=H2:1", "sampling.T0=[1000,1700]"),
-    *("sampling.sampler=flow", "sampling.states=6000", "sampling.dt=[1e-8,1e-5]"),
-    *("network.kinetics=true", "network.hidden=[64,64]", "segments.steps=0"),
-    *("training.optimizer=soap", "training.lr=6e-3", "training.steps=1500"),
+    *("sampling.sampler=flow", "sampling.dt=[1e-7,1e-5]", "sampling.p=[50000,500000]"),
+    *("sampling.phi=[0.5,2]", "network.kinetics=true", "network.hidden=[64,64]"),
+    *("network.scales=[0.5]", "training.steps=1500", "training.optimizer=soap"),
+    *("training.lr=6e-3", "segments.steps=0"),
     *("validation.T0=[1100,1200,1300]", "validation.phi=[0.7,1.0,1.4]"),
 ]
 scratch = tempfile.TemporaryDirectory()
@@ -52,7 +52,7 @@ print(f"worst ignition delay: {100 * measured['delay_error']['worst']:.1f} % off
 
 mechanism = combred.load_mechanism("h2o2.yaml")
 solvers = {"CVODE": combred.CVODE(mechanism), "surrogate": surrogate}
-T0, dt, steps = [1100.0, 1200.0, 1300.0], 1e-6, 120  # K, s, -
+T0, steps, dt = [1100.0, 1200.0, 1300.0], 120, 1e-6
 Y0 = mechanism.mixture("H2:1", "O2:1, N2:3.76", phi=1.0)
 marched = {}
 for name, solver in solvers.items():

@@ -18,8 +18,8 @@ from combred.pipeline.command import prepare
 from combred.records import read_json, write_json
 from combred.surrogate import shipped
 
-MODEL = "small"
-HIDDEN = [160, 114, 72]
+MODEL, TAKEN = "small", combred.models()["drm19-38k"]
+HIDDEN = TAKEN["network"]["widths"][1:-1]
 START = (
     f"stage=1 run=tiny workers=1 sampling.states=300 network.hidden=[{','.join(map(str, HIDDEN))}] "
     "retraining.steps=20 retraining.batch=64 reduction.parameters=[0.35] validation.T0=[2000] "
@@ -37,10 +37,9 @@ def small(tmp_path_factory):
     shutil.copy(
         shipped.FOLDER / "drm19-38k.safetensors", folder / "models" / f"{MODEL}.safetensors"
     )
-    card = combred.models()["drm19-38k"]
-    assert card["network"]["widths"][1:-1] == HIDDEN
     network = asdict(NetworkSettings(hidden=HIDDEN))
-    card["training"] |= {"stage": 0, "start": "scratch", "network": network}
+    made = TAKEN["training"] | {"stage": 0, "start": "scratch", "network": network}
+    card = TAKEN | {"training": made}
     write_json(folder / "models" / f"{MODEL}.json", card)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(data, "FOLDER", folder)

@@ -3,8 +3,8 @@
     python -m benchmarks.accuracy [MODEL ...]
 
 MODEL: the name of a shipped model or the path of a stageN.safetensors; without it, all shipped
-models. Each model is rolled out from the unburnt mixture of methane and air to the burnt gas with
-dt 1e-6 s and compared with CVODE at the tolerance of the training data:
+models. Each model is rolled out from the unburnt mixture of methane and air to the burnt gas in
+steps of 1e-6 s and compared with CVODE at the tolerance of the training data:
 
 - grid: T0 1300 to 1800 K, phi 0.5 to 2, p 0.5, 1 and 2 atm, all combinations (90 cases);
 - drawn: 48 cases drawn at random from the same range, seed 0; no model was chosen by them;
@@ -215,8 +215,9 @@ def distances(rollout: Rollout, ref: Rollout) -> dict:
 def judge(model: str, cases: dict[str, list[Rollout]]) -> dict:
     """Errors of one model in all cases."""
     surrogate, mechanism = combred.load(model), _mechanism()
-    if surrogate.dt != DT or surrogate.n != 2 + mechanism.n_species:
-        raise ValueError(f"{model} is no model of {mechanism.name} with dt = {DT} s")
+    takes = surrogate.corrects_rates or surrogate.dt_range[0] == DT
+    if not takes or surrogate.n != 2 + mechanism.n_species:
+        raise ValueError(f"{model} is no model of {mechanism.name} that takes dt = {DT} s")
     rolled, solver = {}, timing.scripted(surrogate)
     for group, refs in cases.items():
         with progress(f"{label(model)}, {group}") as bar, one_thread():

@@ -14,7 +14,7 @@ one JSON line.
 import functools
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import torch
@@ -56,14 +56,16 @@ def fresh(widths: list[int], seed: int) -> Network:
     return network
 
 
-def from_scratch(widths: list[int], x: Tensor, z: Tensor, seed: int) -> Network:
+def from_scratch(
+    widths: list[int], x: Tensor, z: Tensor, loss: Callable[[Tensor, Tensor], Tensor], seed: int
+) -> Network:
     """A network of these widths, trained for STEPS steps on the same batches."""
     network = fresh(widths, seed)
     optimizer = torch.optim.Adam(network.parameters(), lr=RATE)
     for step, (a, b) in enumerate(batches(x, z, 0)):
         optimizer.param_groups[0]["lr"] = rate(step)
         optimizer.zero_grad()
-        torch.nn.functional.l1_loss(network(a), b).backward()
+        loss(network(a), b).backward()
         optimizer.step()
     return network
 
@@ -78,6 +80,7 @@ def main(arguments: list[str]) -> None:
     blocks = table.table.chunks(keep=~table.held_out)
     pairs = [encode(table.surrogate.transform, block) for block in blocks]
     x, z = (torch.cat(side) for side in zip(*pairs, strict=True))
+    loss = table.surrogate.transform.loss
     for nu in NUS:
         if any(row["nu"] == nu for row in rows):
             continue
@@ -91,11 +94,11 @@ def main(arguments: list[str]) -> None:
         begun = time.perf_counter()
         found = train_sparsely(
             fresh(table.network.widths, run.settings.seed), x[:1],
-            functools.partial(batches, x, z), torch.nn.functional.l1_loss, settings,
+            functools.partial(batches, x, z), loss, settings,
             optimizer=functools.partial(torch.optim.Adam, lr=RATE), rate=rate,
         )  # fmt: skip
         middle = time.perf_counter()
-        same = from_scratch(found.network.widths, x, z, run.settings.seed)
+        same = from_scratch(found.network.widths, x, z, loss, run.settings.seed)
         rows.append({
             "nu": nu, "widths": found.network.widths, "weights": found.network.n_weights,
             "seconds": middle - begun, "scratch_seconds": time.perf_counter() - middle,

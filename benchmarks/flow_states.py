@@ -323,7 +323,7 @@ def main() -> None:
         states, found = read(given.states), {}
         torch.set_num_threads(1)
         for model in given.models or [n for n, c in combred.models().items() if "tolerance" in c]:
-            found[model] = judge(combred.load(model), states)
+            found[model] = judge(combred.load(model).requires_grad_(False), states)
             show(model, found[model])
         result = {"machine": machine(), "models": found}
         if not given.models:

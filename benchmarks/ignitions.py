@@ -10,7 +10,6 @@ Writes benchmarks/results/ignitions.json; prints a table, then one JSON line.
 """
 
 import json
-import sys
 from pathlib import Path
 
 import cantera as ct
@@ -18,6 +17,7 @@ import numpy as np
 import torch
 
 import combred
+from benchmarks.command_line import words
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import Reactor
 from combred.config import ChemistrySettings
@@ -64,7 +64,7 @@ def references(mechanism: Mechanism, dt: float) -> list[Rollout]:
 def march(surrogate: Surrogate, dt: float, todo: list[Rollout]) -> list[dict]:
     """The errors of a surrogate in the cases of `todo`, all in one batch: of the delay, of the last
     T [K]; evaluations a step; the largest error estimate over the tolerance."""
-    scripted = torch.jit.freeze(torch.jit.script(surrogate.eval()))
+    scripted = torch.jit.freeze(torch.jit.script(surrogate.eval()), ["integrate"])
     state = torch.tensor(np.array([[r.T[0], r.case.p, *r.Y[0]] for r in todo]))
     steps = np.array([len(r.t) - 1 for r in todo])
     T = [[float(r.T[0])] for r in todo]
@@ -103,7 +103,7 @@ def main(models: list[str]) -> None:
     general = [name for name, card in combred.models().items() if "tolerance" in card]
     print(f"{'':14}{'dt':>8}{'delay: mean':>13}{'worst':>9}{'last T':>9}{'evaluations':>13}")
     for model in models or general:
-        surrogate, found[model] = combred.load(model), {}
+        surrogate, found[model] = combred.load(model).requires_grad_(False), {}
         for dt, rollouts in todo.items():
             rows = march(surrogate, dt, rollouts)
             delay = np.abs([row["delay_error"] for row in rows])
@@ -126,4 +126,4 @@ def main(models: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(words(__doc__))

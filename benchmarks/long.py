@@ -3,11 +3,11 @@
     python -m benchmarks.long [STEPS [MODEL ...]]
 
 Advances shipped models (all, or those named) from unburnt mixtures (T0 1400 to 1800 K, phi 0.6, 1,
-1.4, 1 atm) over STEPS steps (1,000,000, which is one second), also after the gas is burnt. Compares
-the states after 10,000, 50,000, 100,000, ... steps with chemical equilibrium at the same enthalpy
-and pressure (Cantera). For comparison: the distance of CVODE from equilibrium after 50,000 steps
-(50 ms). Writes benchmarks/results/long.json after every model; a model whose file has not changed
-is not run again. Prints a table, then one JSON line.
+1.4, 1 atm) over STEPS steps of 1 us (1,000,000, which is one second), also after the gas is burnt.
+Compares the states after 10,000, 50,000, 100,000, ... steps with chemical equilibrium at the same
+enthalpy and pressure (Cantera). For comparison: the distance of CVODE from equilibrium after 50,000
+steps (50 ms). Writes benchmarks/results/long.json after every model; a model whose file has not
+changed is not run again. Prints a table, then one JSON line.
 """
 
 import json
@@ -28,7 +28,7 @@ from combred.validation import timing
 
 RESULTS = Path(__file__).parent / "results" / "long.json"
 CASES = ignition.cases(ValidationSettings())
-FUEL, OXIDIZER = "CH4:1", "O2:1, N2:3.76"
+FUEL, OXIDIZER, DT = "CH4:1", "O2:1, N2:3.76", 1e-6
 MARKS = (10_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
 
 
@@ -78,13 +78,12 @@ def main(arguments: list[str]) -> None:
         file = digest(FOLDER / f"{name}.safetensors")
         if rows.get(name, {}).get("file") == file:
             continue
-        surrogate = combred.load(name)
-        solver, dt = timing.scripted(surrogate), surrogate.dt
+        solver = timing.scripted(combred.load(name))
         p = np.array([case.p for case in CASES])
         T, Y, row = np.array([case.T0 for case in CASES]), Y0.copy(), {}
         with progress(name) as bar, one_thread():
             for step in range(1, steps + 1):
-                T, Y = solver.advance(T, p, Y, dt)
+                T, Y = solver.advance(T, p, Y, DT)
                 if step in MARKS:
                     row[str(step)] = distance(T, Y, *truth)
                 if step % 1000 == 0:

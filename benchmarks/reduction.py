@@ -120,14 +120,15 @@ class Table:
         )
         with progress("CVODE rollouts") as bar:
             self.references = ignition.reference(
-                run.mechanism, CASES, s.chemistry, s.dt, s.sampling.fuel, s.sampling.oxidizer,
-                run.workers, bar,
+                run.mechanism, CASES, s.chemistry, s.validation.dt, s.sampling.fuel,
+                s.sampling.oxidizer, run.workers, bar,
             )  # fmt: skip
 
     def inputs(self, keep: np.ndarray, n: int) -> torch.Tensor:
         """Inputs of the network (n, n_inputs) for n states drawn from the rows `keep` (bool)."""
-        states = torch.from_numpy(self.table.draw(keep, n, 1))
-        return self.surrogate.transform.inputs(states)
+        rows = self.table.draw(keep, n, 1)
+        state, dt = torch.from_numpy(rows.state()), torch.from_numpy(rows.dt)
+        return self.surrogate.transform.inputs(state, dt)
 
     def measure(self, row: Row, ratio: float) -> dict:
         """One entry: the errors of a row at a ratio, before and after retraining."""
@@ -185,7 +186,7 @@ class Table:
         surrogate.network = network
         with one_thread():
             rollouts = ignition.follow(
-                timing.scripted(surrogate), self.run.settings.dt, self.references
+                timing.scripted(surrogate), self.run.settings.validation.dt, self.references
             )
         found = ignition_errors.compare(self.run.mechanism, rollouts, self.references)
         return {

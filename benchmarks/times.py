@@ -3,8 +3,9 @@
     python -m benchmarks.times [MODEL ...]
 
 One core, one run: CVODE at the tolerance of the training data and at one that is usual in CFD, and
-every shipped model (or those named) as TorchScript, closure included. The states are 4096, evenly
-spread over the ignitions with CVODE of benchmarks/accuracy.py (`grid`); CVODE takes 256 of them.
+every shipped model (or those named) as TorchScript, closure included, over 1 us at their default
+tolerance. The states are 4096, evenly spread over the ignitions with CVODE of
+benchmarks/accuracy.py (`grid`); CVODE takes 256 of them.
 Repeats are interleaved. Run nothing else on the machine meanwhile. Writes
 benchmarks/results/times.json; prints a table, then one JSON line.
 """

@@ -28,7 +28,7 @@ class States:
     def __init__(self, mechanism: Mechanism, trained: SamplingSettings, count: int, seed: int):
         self.mechanism, self.trained = mechanism, trained
         self.count, self.seed = count, seed
-        self.sampler = Sampler(mechanism, trained, ChemistrySettings(), 1e-6, seed)
+        self.sampler = Sampler(mechanism, trained, ChemistrySettings(), seed)
         self.gas = mechanism.solution()
         self.rng = np.random.default_rng(seed)
 
@@ -47,7 +47,7 @@ class States:
             self.trained,
             **{k: v for k, v in ranges.items() if k in ("fuel", "oxidizer")},
         )
-        sampler = Sampler(self.mechanism, settings, ChemistrySettings(), 1e-6, self.seed)
+        sampler = Sampler(self.mechanism, settings, ChemistrySettings(), self.seed)
         while sum(map(len, parts)) < count:
             T0 = self.rng.uniform(*self.one_of(ranges.get("T0", self.trained.T0)))
             phi = self.rng.uniform(*self.one_of(ranges.get("phi", self.trained.phi)))
@@ -70,7 +70,7 @@ class States:
 
     def perturbed(self, base: np.ndarray, width: tuple[float, float]) -> np.ndarray:
         """States perturbed by `Sampler.perturb` with other widths."""
-        sampler = Sampler(self.mechanism, self.trained, ChemistrySettings(), 1e-6, self.seed)
+        sampler = Sampler(self.mechanism, self.trained, ChemistrySettings(), self.seed)
         around = base[:, 0], base[:, 1], base[:, 2:]
         return np.column_stack(sampler.perturb(self.rng, around, self.count, width))
 

@@ -1,11 +1,12 @@
 """Tables of the site that are made from the code and from measured results, as Markdown.
 
-Takes `combred.config` and benchmarks/results/*.json; gives one file a table under docs/generated/,
-which the pages include. No number is typed in.
+Takes `combred.config`, the cards of the shipped models and benchmarks/results/*.json; gives one
+file a table under docs/generated/, which the pages include. No number is typed in. Where a file of
+results is missing, a sentence takes the place of its table (`MISSING`); a model that does not ship
+has no row.
 """
 
 import dataclasses
-import itertools
 import json
 import math
 from collections.abc import Callable, Iterable
@@ -17,7 +18,10 @@ import combred
 from combred import config
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
-PAPER = (23, 3200, 1600, 800, 400, 23)  # widths of the network of Chen & Xu 2024
+FIGURE = Path(__file__).with_name("work-precision.png")  # of benchmarks/work_precision.py
+MISSING = "(Not measured with this version.)\n"
+ATM = 101325.0
+TYPICAL = "drm19-38k"  # the model of the first page
 GENERAL = "run"  # the heading of settings that belong to no section
 
 
@@ -70,7 +74,21 @@ def number(value: float | None, digits: int) -> str:
 
 def read(name: str) -> dict:
     """A file of measured results."""
-    return json.loads((RESULTS / name).read_text())
+    path = RESULTS / name
+    return json.loads(path.read_text()) if path.is_file() else {}
+
+
+def source(name: str, command: str, machine: str = "") -> str:
+    """The last line below a table: the file of its numbers, the command that measures them, and the
+    machine."""
+    link = f"[{name}](../benchmarks/results/{name})"
+    return f"Source: {link}, `python -m benchmarks.{command}`{machine and f'; {machine}'}.\n"
+
+
+def seconds(dt: str | float) -> str:
+    """A time step [s] for a cell: 1e-06 is "1e-6 s"."""
+    mantissa, _, exponent = f"{float(dt):.1e}".partition("e")
+    return f"{float(mantissa):g}e{int(exponent)} s"
 
 
 # -- settings --------------------------------------------------------------------------------------
@@ -147,35 +165,35 @@ def models_with_rates() -> dict[str, list[str]]:
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Names of models that results have, those with reaction rates first."""
+    """Names of shipped models that results have, those that correct reaction rates first."""
     names = set(names)
     return [name for group in models_with_rates().values() for name in group if name in names]
 
 
 def models_table() -> str:
-    """The models with their size, what they see, and where they were trained."""
+    """The models with their size, what they see, and the pressures and time steps of training."""
     rows, cards = [], combred.models()
-    paper = sum(m * n for m, n in itertools.pairwise(PAPER))
     for name in in_order(cards):
         card = cards[name]
         n, sampling = card["network"], card["training"]["sampling"]
-        low, high = (p / 101325.0 for p in sampling["p"])
+        low, high = (p / ATM for p in sampling["p"])
+        steps = dict.fromkeys(seconds(dt) for dt in sampling["dt"])
         rows.append(
             [
                 code(name),
                 f"{n['weights']:,}",
-                f"{100 * n['weights'] / paper:.3g} %",
-                "state and reaction rates" if n.get("kinetics") else "state alone",
+                "state, reaction rates, dt" if n.get("kinetics") else "state alone",
                 f"{low:.2g} to {high:.2g} atm",
+                " to ".join(steps),
             ]
         )
-    head = ["model", "weights", "of the paper's", "sees", "trained at"]
+    head = ["model", "weights", "network sees", "pressure in training", "dt in training"]
     return table(head, rows)
 
 
 def rows_of(results: dict) -> dict[str, dict]:
     """The rows of a file of results, by model, in the order of the tables."""
-    rows = {row["model"]: row for row in results["rows"]}
+    rows = {row["model"]: row for row in results.get("rows", [])}
     return {name: rows[name] for name in in_order(rows)}
 
 
@@ -183,6 +201,8 @@ def delay_table() -> str:
     """Errors of the ignition delay, of accuracy.json."""
     results = read("accuracy.json")
     rows = rows_of(results)
+    if not rows:
+        return MISSING
     columns = {
         "1400-1800 K, 1 atm": "1400 to 1800 K, 1 atm",
         "1400-1800 K": "the same, 0.5 to 2 atm",
@@ -203,12 +223,12 @@ def delay_table() -> str:
                 else percent(found["mean"], found["worst"])
             )
         body.append([code(name), *cells])
-    return table(head, body)
+    return table(head, body) + source("accuracy.json", "accuracy", results["machine"])
 
 
 def burnt_table() -> str:
     """Errors after ignition, of accuracy.json."""
-    body = []
+    body: list[list[str]] = []
     for name, row in rows_of(read("accuracy.json")).items():
         end, after = row["long"]["end"]["T"], row["long"]["after"]["T"]
         mass = row["long"]["after"]["Y"]
@@ -223,13 +243,13 @@ def burnt_table() -> str:
             ]
         )
     head = ["model", "T at the end", "T on the way", "Y on the way", "peaks, worst of 90"]
-    return table(head, body)
+    return table(head, body) if body else MISSING
 
 
 def speeds() -> dict[str, dict[str, float | None]]:
     """Relative error of the flame speed of each model in each case, of flames.json."""
     found: dict[str, dict[str, float | None]] = {}
-    for case, entries in read("flames.json")["models"].items():
+    for case, entries in read("flames.json").get("models", {}).items():
         for name in in_order(entries):
             found.setdefault(name, {})[case] = entries[name].get("speed_error")
     return {name: found[name] for name in in_order(found)}
@@ -241,13 +261,18 @@ def flames_table() -> str:
     for name, errors in speeds().items():
         values = [math.inf if e is None else e for e in errors.values()]
         body.append([code(name), str(len(values)), percent(float(np.mean(values)), max(values))])
-    return table(["model", "flames", "speed, mean / worst"], body)
+    if not body:
+        return MISSING
+    told = source("flames.json", "flames models")
+    return table(["model", "flames", "speed, mean / worst"], body) + told
 
 
 def each_flame_table() -> str:
-    """The error of the speed in every flame, of flames.json: models with reaction rates."""
-    results, found = read("flames.json")["models"], speeds()
-    chosen = [name for name in models_with_rates()["with"] if name in found]
+    """The error of the speed in every flame, of flames.json."""
+    results, found = read("flames.json").get("models", {}), speeds()
+    chosen = list(found)
+    if not chosen:
+        return MISSING
     body = [
         [
             plain(case),
@@ -263,6 +288,8 @@ def each_flame_table() -> str:
 def convergence_table() -> str:
     """How CVODE's flame converges in space and time, of flames.json."""
     results, body = read("flames.json"), []
+    if not results:
+        return MISSING
     for part, unit in (("grid", "cells"), ("step", "s, dt, on 80 cells")):
         for key, row in results[part].items():
             body.append([f"{key} {unit}", f"{row['speed']:.4f}", f"{1e6 * row['thickness']:.0f}"])
@@ -274,6 +301,8 @@ def convergence_table() -> str:
 def times_table() -> str:
     """Time per state on one core, of times.json."""
     results = read("times.json")
+    if not results:
+        return MISSING
     times = results["times"]
     solvers = [name for name in times if name.startswith("CVODE")]
     body = [[plain(name), f"{1e6 * times[name]['median']:.0f} us", "", ""] for name in solvers]
@@ -289,14 +318,154 @@ def times_table() -> str:
             ]
         )
     head = ["solver", "time per state", f"{plain(loose)} / it", f"{plain(strict)} / it"]
-    told = f"One core of: {results['machine']}; batches of {results['batch']:,} states.\n\n"
-    return told + table(head, body)
+    told = f"Batches of {results['batch']:,} states, one core.\n\n"
+    return told + table(head, body) + source("times.json", "times", results["machine"])
+
+
+# -- surrogates of any time step -------------------------------------------------------------------
+
+
+def general(name: str) -> tuple[dict, dict]:
+    """A file of results of surrogates of any dt, and its entries by model, in the order of the
+    tables."""
+    results = read(name)
+    models = results.get("models", {})
+    return results, {model: models[model] for model in in_order(models)}
+
+
+def flow_states_table() -> str:
+    """Shares of the states of each kind that are refused, and bad, of flow_states.json: a table for
+    each model, a column for each dt."""
+    results, models = general("flow_states.json")
+    text = ""
+    for model, kinds in models.items():
+        body = [
+            [plain(kind), *(percent(r["refused"], r["bad"], digits=1) for r in rows.values())]
+            for kind, rows in kinds.items()
+        ]
+        steps = next(iter(kinds.values()))
+        text += table([f"{code(model)}: refused / bad", *map(seconds, steps)], body)
+    if not text:
+        return MISSING
+    return text + source("flow_states.json", "flow_states judge --states FILE", results["machine"])
+
+
+def flow_accepted_table() -> str:
+    """Accepted components and states by the measure of DFODE-kit at the dt nearest to 1e-6 s, of
+    flow_states.json."""
+    models = general("flow_states.json")[1]
+    if not models:
+        return MISSING
+    first = next(iter(models.values()))
+    body = []
+    for kind, rows in first.items():
+        dt = min(rows, key=lambda key: abs(math.log(float(key) / 1e-6)))
+        found = [models[model][kind][dt] for model in models]
+        cells = [percent(r["accepted_components"], r["accepted_states"], digits=1) for r in found]
+        body.append([plain(kind), *cells])
+    return table(["components / states accepted", *map(code, models)], body)
+
+
+def flow_evaluations_table() -> str:
+    """Evaluations of the network for each state, the mean and the most of all kinds, of
+    flow_states.json."""
+    models, body = general("flow_states.json")[1], []
+    for model, kinds in models.items():
+        cells = []
+        for dt in next(iter(kinds.values())):
+            rows = [kind[dt] for kind in kinds.values()]
+            mean = float(np.mean([row["evaluations"] for row in rows]))
+            cells.append(f"{mean:.2f} / {max(row['most_evaluations'] for row in rows)}")
+        body.append([code(model), *cells])
+    if not body:
+        return MISSING
+    steps = next(iter(next(iter(models.values())).values()))
+    return table(["evaluations, mean / most", *map(seconds, steps)], body)
+
+
+def ignitions_table() -> str:
+    """Errors of ignitions at any pressure and dt, of ignitions.json."""
+    results, models = general("ignitions.json")
+    body = []
+    for model, steps in models.items():
+        for dt, found in steps.items():
+            failed, cases = not_at_half(found), found["cases"]
+            delay = percent(found["mean"], found["worst"])
+            body.append(
+                [
+                    code(model),
+                    f"{seconds(dt)} ({len(cases)})",
+                    f"{failed} of {len(cases)} do not ignite" if failed else delay,
+                    f"{number(found['last_T_error'], 1)} K",
+                    number(found["evaluations"], 2),
+                ]
+            )
+    if not body:
+        return MISSING
+    head = ["model", "dt (cases)", "delay, mean / worst", "burnt T, worst", "evaluations per step"]
+    return table(head, body, left=2) + source("ignitions.json", "ignitions", results["machine"])
+
+
+def not_at_half(found: dict) -> int:
+    """In how many cases of ignitions.json the surrogate's T does not reach half of its rise."""
+    errors = [case["delay_error"] for case in found["cases"]]
+    return sum(error is None or math.isnan(error) for error in errors)
+
+
+SHOWN = 1.0, 0.1, 0.01  # tolerances of surrogates in the table
+
+
+def precision_table() -> str:
+    """Error and time of each solver at some tolerances, of work_precision.json: a table for each
+    dt."""
+    results, text = read("work_precision.json"), ""
+    for dt, lines in results.get("lines", {}).items():
+        body = []
+        for name in ("CVODE", *in_order(lines)):
+            for row in lines.get(name, []):
+                if name != "CVODE" and row["tolerance"] not in SHOWN:
+                    continue
+                body.append(
+                    [
+                        "CVODE" if name == "CVODE" else code(name),
+                        f"{row['tolerance']:g}",
+                        f"{1e6 * row['seconds']:.1f} us",
+                        percent(row["rms"], row["q99"], digits=3),
+                        number(row.get("evaluations"), 2),
+                    ]
+                )
+        head = [f"dt = {seconds(dt)}", "tolerance", "time per state"]
+        text += table([*head, "error of T, rms / 99 %", "evaluations"], body)
+    if not text:
+        return MISSING
+    return text + source("work_precision.json", "work_precision --states FILE", results["machine"])
+
+
+def orders_table() -> str:
+    """Measured orders of convergence, of work_precision.json."""
+    orders = read("work_precision.json").get("orders", {})
+    body = [
+        [code(name), *(number(orders[name][key], 2) for key in ("trained", "random", "zero"))]
+        for name in in_order(orders)
+    ]
+    head = ["order of convergence", "as trained", "random last layer", "last layer of zeros"]
+    return table(head, body) if body else MISSING
+
+
+def precision_figure() -> str:
+    """The figure of error against time, if it has been drawn."""
+    if not FIGURE.is_file():
+        return ""
+    told = "Error of T against time per state: CVODE and the surrogates, at several tolerances"
+    return f"![{told}]({FIGURE.name})\n"
 
 
 def trust_table() -> str:
-    """What `trust` catches and refuses, of trust.json."""
+    """What `trust` of networks of the state alone catches and refuses, of trust.json."""
     results, body = read("trust.json"), []
     for name, row in rows_of(results).items():
+        if name not in models_with_rates()["without"]:
+            continue
         everywhere, trained = row["all"]["trust"]["usual"], row["as trained"]["trust"]["usual"]
         body.append(
             [
@@ -314,40 +483,45 @@ def trust_table() -> str:
         "bad among the trusted",
         "as trained: trusted / bad among them",
     ]
-    return table(head, body)
+    return table(head, body) + source("trust.json", "trust") if body else MISSING
 
 
-def trust_kinds_table(model: str = "drm19-kinetics-38k") -> str:
-    """What `trust` does with states of each kind, of trust.json, for one model."""
-    row = rows_of(read("trust.json"))[model]
-    body = []
-    for kind, rules in row["kinds"].items():
-        found = rules["trust"]["usual"]
-        body.append(
-            [
-                plain(kind),
-                percent(found["bad"], digits=1),
-                percent(found["trusted"], digits=1),
-                percent(found["bad_among_trusted"], digits=1),
-            ]
+# -- the first page --------------------------------------------------------------------------------
+
+
+def headline(model: str = TYPICAL) -> str:
+    """One model in some sentences: those whose results there are."""
+    text = []
+    ignitions = general("ignitions.json")[1].get(model, {})
+    failed = sum(not_at_half(found) for found in ignitions.values())
+    if ignitions and not failed:
+        cases = [case for found in ignitions.values() for case in found["cases"]]
+        errors = [abs(case["delay_error"]) for case in cases]
+        p = [case["case"]["p"] / ATM for case in cases]
+        steps = sorted(ignitions, key=float)
+        text.append(
+            f"Ignition delays of methane/air with `{model}` are within {percent(max(errors))} of "
+            f"CVODE's ({percent(float(np.mean(errors)))} on average), in {len(cases)} cases from "
+            f"{min(p):.1f} to {max(p):.0f} atm, with time steps of {seconds(steps[0])} to "
+            f"{seconds(steps[-1])}."
         )
-    head = ["states", "predicted badly", "trusted", "bad among the trusted"]
-    return f"Of `{model}`:\n\n" + table(head, body)
-
-
-def headline(model: str = "drm19-kinetics-38k") -> str:
-    """One model in two sentences."""
-    row = rows_of(read("accuracy.json"))[model]
-    found, flames = row["delay"]["grid"], speeds()[model].values()
-    times = read("times.json")["times"]
-    own, cvode = times[model]["median"], times["CVODE rtol 1e-06"]["median"]
-    return (
-        f"With {row['weights']:,} weights (`{model}`), ignition delays of methane/air are within "
-        f"{percent(found['worst'])} of CVODE's in {found['cases']} cases between 0.5 and 2 atm, "
-        f"and the speeds of {len(flames)} laminar flames at 1 atm within {percent(max(flames))}. A "
-        f"state costs {1e6 * own:.1f} us on one core, where CVODE takes {1e6 * cvode:.0f} us at a "
-        "relative tolerance of 1e-6.\n"
-    )
+    kinds = general("flow_states.json")[1].get(model, {})
+    if kinds:
+        rows = [row for steps in kinds.values() for row in steps.values()]
+        refused, bad = (float(np.mean([row[key] for row in rows])) for key in ("refused", "bad"))
+        text.append(
+            f"Of states of {len(kinds)} kinds of flow, from counterflow flames to ignitions at 40 "
+            f"atm, it refuses {percent(refused, digits=1)}, and {percent(bad, digits=1)} are wrong "
+            "without being refused."
+        )
+    times = read("times.json").get("times", {})
+    if model in times:
+        own, cvode = times[model]["median"], times["CVODE rtol 1e-06"]["median"]
+        text.append(
+            f"A state costs {1e6 * own:.1f} us on one core, where CVODE takes {1e6 * cvode:.0f} us "
+            "at a relative tolerance of 1e-6."
+        )
+    return " ".join(text) + "\n"
 
 
 # -- reduction methods -----------------------------------------------------------------------------
@@ -363,7 +537,7 @@ MIXING = {"own": "", "least_squares": ", least squares", "none": ", pruned"}
 
 def reduction_table(ratio: float = 0.4) -> str:
     """Every method at one share of the units kept, of reduction-default.json."""
-    rows = [row for row in read("reduction-default.json")["rows"] if row["ratio"] == ratio]
+    rows = [r for r in read("reduction-default.json").get("rows", []) if r["ratio"] == ratio]
     rows.sort(key=lambda row: row["error"], reverse=True)
     body = []
     for row in rows:
@@ -411,7 +585,13 @@ TABLES: dict[str, Callable[[], str]] = {
     "each-flame": each_flame_table,
     "convergence": convergence_table,
     "times": times_table,
+    "ignitions": ignitions_table,
+    "flow-states": flow_states_table,
+    "flow-accepted": flow_accepted_table,
+    "flow-evaluations": flow_evaluations_table,
+    "precision": precision_table,
+    "precision-figure": precision_figure,
+    "orders": orders_table,
     "trust": trust_table,
-    "trust-kinds": trust_kinds_table,
     "reduction": reduction_table,
 }

@@ -27,13 +27,8 @@ from combred.config import ChemistrySettings, SamplingSettings
 ROWS = 256  # of a block, the unit of work, of resuming, and of holding out
 KINDS = ("ignition", "mixture", "stirred")
 SHARES = 0.3, 0.45, 0.25  # of the rows of each kind
-STREAMS = {
-    "fresh": 0.2,
-    "burnt": 0.25,
-    "air": 0.15,
-    "fuel": 0.1,
-    "aged": 0.3,
-}  # probability of each
+# Probability of each kind of stream.
+STREAMS = {"fresh": 0.2, "burnt": 0.25, "air": 0.15, "fuel": 0.1, "aged": 0.3}
 FRESH_T, AIR_T = (280.0, 1000.0), (280.0, 1600.0)  # K, ranges of premixed gas and fuel, and of air
 T_RANGE = 270.0, 3400.0  # K; states outside are not kept
 DILUTED, DILUTION = 0.3, 0.6  # share of ignitions of a mixture; largest mass share of its stream
@@ -95,10 +90,10 @@ class FlowStates:
                     counts[kind] += 1
                     if self.rng.random() < AGED:
                         self.aged.append(state)
-            except (IntegrationError, ct.CanteraError) as error:  # the latter: of a mixture
+            except (IntegrationError, ct.CanteraError) as error:  # the latter: of a stream
                 failure = str(error).strip()
                 self.reactor = Reactor(self.mechanism, *self.tolerances)
-                counts[kind] += 1  # so that a kind that always fails gives way to the others
+                counts[kind] += 1  # so that a kind that always fails gives way to others
             if len(rows) >= ROWS:
                 return rows[:ROWS]
         raise IntegrationError(

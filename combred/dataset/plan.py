@@ -37,6 +37,13 @@ class Trajectory:
         """Rows of all kinds."""
         return self.exact + self.perturbed + self.relaxed
 
+    @property
+    def name(self) -> str:
+        """The trajectory in words, for messages."""
+        if self.kind == "flow":
+            return f"flow block {self.index}"
+        return f"{self.kind} T={self.T:.0f} K phi={self.phi:.2f}"
+
 
 def plan_trajectories(settings: SamplingSettings, seed: int) -> list[Trajectory]:
     """The trajectories of a state file; they depend on `settings` and `seed` alone.

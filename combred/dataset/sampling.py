@@ -372,10 +372,7 @@ def sample(
             for future in as_completed(waiting):
                 trajectory, block, error = future.result()
                 if block is None:
-                    lost.append(
-                        f"{trajectory.kind} T={trajectory.T:.0f} K "
-                        f"phi={trajectory.phi:.2f}: {error}"
-                    )
+                    lost.append(f"{trajectory.name}: {error}")
                     block = _unlabelled(trajectory, mechanism, settings)
                 writer.write(trajectory.index, block)
                 finished += trajectory.rows

@@ -14,7 +14,7 @@ from torch import nn
 
 import combred
 from combred.kernels import group
-from combred.surrogate.transform import make_transform
+from combred.surrogate.transform import StateTransform
 
 torch.manual_seed(0)
 torch.set_num_threads(1)
@@ -32,10 +32,11 @@ for _ in range(60):
     path.append(cvode.advance(path[-1][0], p, path[-1][1], dt))
 states = torch.tensor(np.array([np.column_stack([T, p, Y]) for T, Y in path]))
 now, later = states[:-1].flatten(0, 1), states[1:].flatten(0, 1)
-transform = make_transform(mechanism, dt, boxcox=0.1, floor=1e-13, power=1 / 3, kinetics=0)
-transform.fit([(now, later)])
-x = transform.inputs(now)
-z = transform.target(transform.variables(later) - transform.variables(now)).float()
+transform = StateTransform(mechanism.n_species, lam=0.1, floor=1e-13, power=1 / 3)
+steps = torch.full((len(now),), dt, dtype=torch.float64)
+transform.fit([(now, later, steps)])
+x = transform.inputs(now, steps)
+z = transform.target(transform.variables(later) - transform.variables(now), steps).float()
 
 # %%
 # The network, each weight drawn with the standard deviation 2 / (m_in + m_out) of equation 19.

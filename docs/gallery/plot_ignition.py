@@ -2,8 +2,8 @@
 An ignition beside CVODE
 ========================
 
-A surrogate that comes with combred and CVODE march the same methane/air ignition in steps of 1 us.
-Both have the call ``advance(T, p, Y, dt)``, so that one loop serves both.
+A surrogate that comes with combred and CVODE march the same methane/air ignition, at 1 atm in steps
+of 1 us. Both have the call ``advance(T, p, Y, dt)``, so that one loop serves both.
 """
 
 import matplotlib.pyplot as plt
@@ -15,21 +15,21 @@ import combred
 # The ten lines. ``T`` and ``p`` have one entry for each state, ``Y`` one row.
 
 mechanism = combred.load_mechanism("drm19.yaml")
-surrogate = combred.load("drm19-kinetics-38k")
+surrogate = combred.load("drm19-38k")
 solvers = {"CVODE": combred.CVODE(mechanism), "surrogate": surrogate}
-marched = {}
+marched, dt = {}, 1e-6  # s; any other will do
 for name, solver in solvers.items():
     T, p = np.array([1600.0]), np.array([101325.0])  # K, Pa
     Y = mechanism.mixture("CH4:1", "O2:1, N2:3.76", phi=1.0)[None]
     marched[name] = [(T[0], *Y[0])]
     for _ in range(800):
-        T, Y = solver.advance(T, p, Y, surrogate.dt)
+        T, Y = solver.advance(T, p, Y, dt)
         marched[name].append((T[0], *Y[0]))
 
 # %%
 # The ignition delay is the time of the steepest rise of temperature.
 
-t = surrogate.dt * np.arange(801)
+t = dt * np.arange(801)
 rows = {name: np.array(states) for name, states in marched.items()}
 delay = {name: t[np.argmax(np.diff(row[:, 0]))] for name, row in rows.items()}
 for name, seconds in delay.items():

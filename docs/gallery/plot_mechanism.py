@@ -26,7 +26,10 @@ import combred
 command = [
     *("-m", "combred.pipeline", "profile=smoke", "stage=0", "run=hydrogen"),
     *("mechanism=h2o2.yaml", "sampling.fuel=H2:1", "sampling.T0=[1000,1700]"),
-    *("network.kinetics=2", "network.hidden=[64,64]", "training.steps=1500", "segments.steps=0"),
+    *("sampling.sampler=flow", "sampling.dt=[1e-7,1e-5]", "sampling.p=[50000,500000]"),
+    *("sampling.phi=[0.5,2]", "network.kinetics=true", "network.hidden=[64,64]"),
+    *("network.scales=[0.5]", "training.steps=1500", "training.optimizer=soap"),
+    *("training.lr=6e-3", "segments.steps=0"),
     *("validation.T0=[1100,1200,1300]", "validation.phi=[0.7,1.0,1.4]"),
 ]
 scratch = tempfile.TemporaryDirectory()
@@ -49,21 +52,21 @@ print(f"worst ignition delay: {100 * measured['delay_error']['worst']:.1f} % off
 
 mechanism = combred.load_mechanism("h2o2.yaml")
 solvers = {"CVODE": combred.CVODE(mechanism), "surrogate": surrogate}
-T0, steps = [1100.0, 1200.0, 1300.0], 120
+T0, steps, dt = [1100.0, 1200.0, 1300.0], 120, 1e-6
 Y0 = mechanism.mixture("H2:1", "O2:1, N2:3.76", phi=1.0)
 marched = {}
 for name, solver in solvers.items():
     T, p, Y = np.array(T0), np.full(3, 101325.0), np.tile(Y0, (3, 1))
     path = [(T, Y)]
     for _ in range(steps):
-        T, Y = solver.advance(T, p, Y, surrogate.dt)
+        T, Y = solver.advance(T, p, Y, dt)
         path.append((T, Y))
     marched[name] = [np.array(values) for values in zip(*path, strict=True)]
 
 # %%
 # Temperature and OH; lines are CVODE, circles the surrogate.
 
-t = 1e6 * surrogate.dt * np.arange(steps + 1)
+t = 1e6 * dt * np.arange(steps + 1)
 fig, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
 for i, T in enumerate(T0):
     for name, look in {"CVODE": "-", "surrogate": "o"}.items():

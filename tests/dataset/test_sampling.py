@@ -35,7 +35,7 @@ def three(sampling_settings):
 
 @pytest.fixture(scope="module")
 def sampler(drm19, sampling_settings):
-    return Sampler(drm19, sampling_settings, ChemistrySettings(), DT, seed=0)
+    return Sampler(drm19, sampling_settings, ChemistrySettings(), seed=0)
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_all_states_of_a_trajectory_have_the_same_elements_and_inert_species(row
 @pytest.mark.parametrize("kind", [0, 1, 2])
 def test_labels_agree_with_integration_from_the_stored_state(rows, drm19, kind):
     i = np.flatnonzero(rows.sampler == kind)
-    T, Y = CVODE(drm19, 1e-10, 1e-20).advance(rows.T[i], rows.p[i], rows.Y[i], DT)
+    T, Y = CVODE(drm19, 1e-10, 1e-20).advance(rows.T[i], rows.p[i], rows.Y[i], rows.dt[i])
     # At rtol 1e-8 the label's own integration errs by 1e-8 per internal step; about a hundred of
     # them, and in an ignition the error grows with the radicals. Seen: 1e-5 K and 1e-8.
     assert np.abs(T - rows.T_next[i]).max() < 1e-3
@@ -114,6 +114,39 @@ def test_exact_states_extend_from_the_mixture_to_the_burnt_gas(rows, drm19, samp
         # More than half of the rise: only the last states are near equilibrium.
         assert rows.T[mine].max() > t.T + 0.5 * (gas.T - t.T)
         assert (rows.p[mine] == t.p).all()
+
+
+# -- time steps ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def any_dt(drm19, sampling_settings):
+    """A block of an ignition of 180 rows, whose dt are between 10 ns and 10 us."""
+    settings = replace(sampling_settings, states=180, ignitions=1, dt=[1e-8, 1e-5])
+    sampler = Sampler(drm19, settings, ChemistrySettings(), seed=0)
+    return sampler.block(plan_trajectories(settings, seed=0)[0])
+
+
+def test_a_range_of_one_dt_gives_this_dt(rows):
+    assert (rows.dt == DT).all()
+
+
+def test_time_steps_are_log_uniform_in_their_range(any_dt):
+    assert any_dt.dt.min() >= 1e-8 and any_dt.dt.max() <= 1e-5
+    assert len(np.unique(any_dt.dt)) == len(any_dt) == 180
+    decades = np.histogram(np.log10(any_dt.dt), bins=3, range=(-8, -5))[0]
+    # 60 each; four standard deviations of a third of 180 draws are 25.
+    assert np.abs(decades - 60).max() < 25
+
+
+@pytest.mark.parametrize("kind", [0, 1, 2])
+def test_labels_agree_with_integration_over_the_dt_of_their_row(any_dt, drm19, kind):
+    i = np.flatnonzero(any_dt.sampler == kind)[::6]
+    at = any_dt.T[i], any_dt.p[i], any_dt.Y[i], any_dt.dt[i]
+    T, Y = CVODE(drm19, 1e-10, 1e-20).advance(*at)
+    # As for one dt, and ten times as long.
+    assert np.abs(T - any_dt.T_next[i]).max() < 1e-2
+    assert np.abs(Y - any_dt.Y_next[i]).max() < 1e-5
 
 
 # -- perturbed and relaxed -------------------------------------------------------------------------
@@ -184,8 +217,8 @@ def test_relaxation_gives_the_requested_number_of_rows(sampler, burning, count):
 def test_a_state_that_cvode_cannot_integrate_has_no_label(sampler, burning):
     T, p, Y = (column[:3].copy() for column in burning)
     T[1] = TOO_HOT
-    for block in (sampler.label(T, p, Y),
-                  sampler.relax(np.random.default_rng(0), T, p, Y, 9)):  # fmt: skip
+    rng = np.random.default_rng(0)
+    for block in (sampler.label(rng, T, p, Y), sampler.relax(rng, T, p, Y, 9)):
         failed = np.repeat([False, True, False], len(block) // 3)
         assert np.array_equal(np.isnan(block.T_next), failed)
         assert np.array_equal(np.isnan(block.Y_next).any(axis=1), failed)
@@ -256,9 +289,9 @@ def test_a_flame_of_few_states_has_none_after_diffusion(sampler, linear_flame, m
 
 def test_a_block_does_not_depend_on_what_was_sampled_before(drm19, sampling_settings):
     plan = plan_trajectories(sampling_settings, seed=0)
-    used = Sampler(drm19, sampling_settings, ChemistrySettings(), DT, seed=0)
+    used = Sampler(drm19, sampling_settings, ChemistrySettings(), seed=0)
     used.block(plan[0])
-    fresh = Sampler(drm19, sampling_settings, ChemistrySettings(), DT, seed=0)
+    fresh = Sampler(drm19, sampling_settings, ChemistrySettings(), seed=0)
     first, second = used.block(plan[1]).columns(), fresh.block(plan[1]).columns()
     for name in UNITS:
         assert np.array_equal(first[name], second[name])
@@ -270,7 +303,7 @@ def test_every_trajectory_has_its_own_random_numbers(drm19, sampling_settings, s
     block = sampler.block(first)
     perturbed = block.sampler == 1
     assert not np.isin(twin.p[perturbed], block.p[perturbed]).any()
-    other = Sampler(drm19, sampling_settings, ChemistrySettings(), DT, seed=1).block(first)
+    other = Sampler(drm19, sampling_settings, ChemistrySettings(), seed=1).block(first)
     assert not np.isin(other.p[perturbed], block.p[perturbed]).any()
 
 
@@ -278,7 +311,7 @@ def test_an_interrupted_sampling_is_resumed_to_the_same_file(
     tmp_path, drm19, sampling_settings, sampled, in_this_process
 ):
     file = tmp_path / "states.h5"
-    arguments = (file, drm19, sampling_settings, ChemistrySettings(), DT, 0, 1)
+    arguments = (file, drm19, sampling_settings, ChemistrySettings(), 0, 1)
     seen = []
 
     def interrupt_after_three(finished, total):
@@ -305,7 +338,7 @@ def test_an_interrupted_sampling_is_not_resumed_with_other_settings(
     def interrupt(finished, total):
         raise KeyboardInterrupt
 
-    arguments = (drm19, three, ChemistrySettings(), DT)
+    arguments = (drm19, three, ChemistrySettings())
     with pytest.raises(KeyboardInterrupt):
         sample(tmp_path / "states.h5", *arguments, 0, 1, interrupt)
     with pytest.raises(ValueError, match="seed is 0 there and 1 here"):
@@ -329,11 +362,11 @@ def test_failed_trajectories_and_rows_are_counted_and_stored_apart(
 ):
     monkeypatch.setattr(sampling, "Sampler", Unlucky)
     file = tmp_path / "states.h5"
-    record = sample(file, drm19, three, ChemistrySettings(), DT, 0, 1)
+    record = sample(file, drm19, three, ChemistrySettings(), 0, 1)
     lost = plan_trajectories(three, seed=0)[1]
     assert record["lost_trajectories"] == [f"ignition T={lost.T:.0f} K phi={lost.phi:.2f}: no luck"]
     assert record["failed_rows"] == lost.rows + 2
-    table = open_states(file, drm19, DT)
+    table = open_states(file, drm19)
     assert 1 not in table.sources
     assert (table.sources == 2).sum() == lost.rows - 2
     failed = columns(file)["failed"]
@@ -354,7 +387,7 @@ def test_a_failed_trajectory_is_tried_again(tmp_path, drm19, three, in_this_proc
 
     monkeypatch.setattr(sampling, "Sampler", FailsOnce)
     file = tmp_path / "states.h5"
-    record = sample(file, drm19, three, ChemistrySettings(), DT, 0, 1)
+    record = sample(file, drm19, three, ChemistrySettings(), 0, 1)
     assert FailsOnce.tried == [0, 0, 1, 2]
     assert record["lost_trajectories"] == [] and record["failed_rows"] == 0
     assert record["rows"] == sum(t.rows for t in plan_trajectories(three, seed=0))

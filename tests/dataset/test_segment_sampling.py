@@ -20,13 +20,14 @@ from combred.dataset.segments import offsets, open_segments
 from combred.dataset.states import SAMPLERS, Block, StateWriter, open_states, state_attributes
 from combred.simulation.ignition import Case
 
-DT, STEPS = 1e-6, 8
+STEPS = 8
 AIR = "O2:1, N2:3.76"
 SETTINGS = SegmentSettings(steps=STEPS, ignitions=6)
 BURNT_TIME = 1e-4  # s after ignition, up to which segments begin
 SAMPLING = SamplingSettings(
-    states=1000, ignitions=10, fuel="H2:1", oxidizer=AIR, T0=[1000.0, 1500.0], p=[5e4, 2e5]
-)
+    sampler="premixed", states=1000, ignitions=10, fuel="H2:1", oxidizer=AIR,
+    T0=[1000.0, 1500.0], p=[5e4, 2e5], phi=[0.4, 1.8], dt=[1e-7, 4e-6],
+)  # fmt: skip
 CASE = Case(1200.0, 101325.0, 1.0)
 NO_FLAMES = FlameStates(np.empty((0, 12)), np.empty(0, int))
 
@@ -34,7 +35,7 @@ NO_FLAMES = FlameStates(np.empty((0, 12)), np.empty(0, int))
 @pytest.fixture(scope="module")
 def sampler(h2o2) -> SegmentSampler:
     few = {"each": 40, "T0_min": 1100.0, "burnt_time": BURNT_TIME}
-    return SegmentSampler(h2o2, SETTINGS, SAMPLING, ChemistrySettings(), DT, 0, **few)
+    return SegmentSampler(h2o2, SETTINGS, SAMPLING, ChemistrySettings(), 0, **few)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +47,7 @@ def sampled(sampler, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def opened(sampled, h2o2):
-    return open_segments(sampled[0], h2o2, DT)
+    return open_segments(sampled[0], h2o2)
 
 
 def tight(mechanism, state: np.ndarray, times: np.ndarray) -> np.ndarray:
@@ -69,7 +70,7 @@ def tight(mechanism, state: np.ndarray, times: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("row", range(0, 240, 17))
 def test_the_states_of_a_segment_follow_from_its_first(opened, h2o2, row):
     states = opened.states[row]
-    truth = tight(h2o2, states[0], DT * np.array(offsets(STEPS)[1:]))
+    truth = tight(h2o2, states[0], opened.dt[row] * np.array(offsets(STEPS)[1:]))
     moved = np.abs(truth - states[0]).max(axis=0)
     # Of the largest change in the segment, 1e-4: CVODE's rtol is 1e-8 of the values, and the error
     # of an ignition's beginning grows by some orders until it ignites.
@@ -110,26 +111,42 @@ def test_segments_begin_before_in_and_after_the_rise_in_the_documented_shares(sa
     t, T = np.array(t), np.array(T)
     tau = t[np.argmax(np.gradient(T, t))]
     many = replace(sampler, each=2000)
-    begins = many.segments(CASE, np.random.default_rng(0))[:, 0, 0]
-    assert len(begins) == 2000
+    segments, dt = many.segments(CASE, np.random.default_rng(0))
+    begins, least = segments[:, 0, 0], SAMPLING.dt[0]
+    assert len(begins) == len(dt) == 2000
     for share in (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98):
         at = T[0] + share * (T[-1] - T[0])
         when = np.interp(at, T, t)
-        earlier = 0.5 * min(when / (1.05 * tau), 1.0) + 0.25 * np.log(when / DT) / np.log(end / DT)
+        log_uniform = np.log(when / least) / np.log(end / least)
+        earlier = 0.5 * min(when / (1.05 * tau), 1.0) + 0.25 * log_uniform
         # Three standard deviations of a share of 2000 draws are 0.034.
         assert np.mean(begins < at) == pytest.approx(earlier + 0.25 * share, abs=0.034)
 
 
 def test_a_longer_segment_begins_with_the_shorter(sampler):
-    short, long = (
+    (short, dt), (long, same_dt) = (
         replace(sampler, settings=replace(SETTINGS, steps=steps)).segments(
             CASE, np.random.default_rng(3)
         )
         for steps in (4, 16)
     )
     assert short.shape[1:] == (4, 12) and long.shape[1:] == (6, 12)
+    assert np.array_equal(dt, same_dt)
     # The same integration, read out at more times: CVODE's first step depends on the first of them.
     assert np.allclose(short, long[:, :4], rtol=1e-5, atol=1e-9)
+
+
+def test_time_steps_are_log_uniform_in_the_range_of_the_sampling(sampler):
+    low, high = SAMPLING.dt
+    dt = sampler.steps(np.random.default_rng(0), 4000)
+    assert low <= dt.min() and dt.max() <= high
+    quarters = np.histogram(np.log(dt), bins=4, range=np.log([low, high]))[0] / 4000
+    assert np.abs(quarters - 0.25).max() < 0.028  # four standard deviations of a share
+
+
+def test_a_range_of_one_dt_gives_this_dt(sampler):
+    one = replace(sampler, sampling=replace(SAMPLING, dt=[1e-6, 1e-6]))
+    assert (one.steps(np.random.default_rng(0), 5) == 1e-6).all()
 
 
 # -- segments of flames ----------------------------------------------------------------------------
@@ -140,15 +157,16 @@ def table(h2o2, opened, tmp_path_factory):
     """A state file of two ignitions and four flames, each with 20 exact and 10 perturbed rows. The
     states are those of segments of ignitions."""
     path = tmp_path_factory.mktemp("states") / "states.h5"
-    attributes = state_attributes(h2o2, {"dt": DT, "rtol": 1e-8, "atol": 1e-16, "seed": 0})
+    attributes = state_attributes(h2o2, {"rtol": 1e-8, "atol": 1e-16, "seed": 0})
     writer = StateWriter(path, attributes, [30] * 6, h2o2.n_species)
     for source in range(6):
         now, later = opened.states[30 * source :][:30, 0], opened.states[30 * source :][:30, 1]
         kinds = np.repeat([0, 1], [20, 10]) + (SAMPLERS.index("flame") if source > 1 else 0)
-        columns = now[:, 0], now[:, 1], now[:, 2:], later[:, 0], later[:, 2:]
+        dt = opened.dt[30 * source :][:30]
+        columns = now[:, 0], now[:, 1], now[:, 2:], dt, later[:, 0], later[:, 2:]
         writer.write(source, Block(*columns, np.full(30, source, "i4"), kinds.astype("u1")))
     writer.finish()
-    return open_states(path, h2o2, DT)
+    return open_states(path, h2o2)
 
 
 def test_flame_states_are_exact_and_not_held_out(table, opened):
@@ -171,10 +189,11 @@ def test_segments_of_flames_follow_from_their_states(
     path, calls = tmp_path / "segments.h5", []
     numbers = sample_segments(path, sampler, flames, 1, lambda *done: calls.append(done))
     assert (numbers["segments"], numbers["flames"]) == (270, 30) and calls[-1] == (10, 10)
-    segments = open_segments(path, h2o2, DT)
+    segments = open_segments(path, h2o2)
     assert np.array_equal(segments.trajectories[240:], 6 + flames.sources)
-    for segment, state in list(zip(segments.states[240:], flames.states, strict=True))[::7]:
-        truth = tight(h2o2, state, 1e-9 + DT * np.array(offsets(STEPS)))
+    rows = zip(segments.states[240:], segments.dt[240:], flames.states, strict=True)
+    for segment, dt, state in list(rows)[::7]:
+        truth = tight(h2o2, state, 1e-9 + dt * np.array(offsets(STEPS)))
         assert np.allclose(segment[:, 0], truth[:, 0], rtol=1e-5)  # of CVODE's rtol, 8 steps on
         assert np.allclose(segment[:, 2:], truth[:, 2:], rtol=1e-4, atol=1e-9)
 
@@ -186,8 +205,11 @@ def test_states_that_cvode_cannot_integrate_begin_no_segment(
     flames.states[4, 0] = np.nan
     numbers = sample_segments(tmp_path / "segments.h5", sampler, flames, 1)
     assert numbers["flames"] == 9
-    kept = open_segments(tmp_path / "segments.h5", h2o2, DT).trajectories[240:]
-    assert np.array_equal(kept, 6 + np.delete(flames.sources, 4))
+    kept = open_segments(tmp_path / "segments.h5", h2o2)
+    assert np.array_equal(kept.trajectories[240:], 6 + np.delete(flames.sources, 4))
+    # The time steps stay with their segments.
+    truth = tight(h2o2, flames.states[5], 1e-9 + kept.dt[244] * np.array(offsets(STEPS)))
+    assert np.allclose(kept.states[244, :, 0], truth[:, 0], rtol=1e-5)
 
 
 def test_the_provenance_has_the_settings_of_segments_and_states(sampler):
@@ -236,6 +258,7 @@ def test_the_numbers_and_the_file_agree(sampler, sampled, opened):
     assert opened.provenance == sampler.provenance
     assert opened.states.shape == (240, 5, 12) and opened.steps == STEPS
     assert np.array_equal(opened.trajectories, np.repeat(np.arange(6), 40))
+    assert opened.dt.shape == (240,)
     assert (numbers["segments"], numbers["failed"], numbers["not_ignited"]) == (240, 0, 0)
 
 
@@ -243,13 +266,14 @@ def test_any_number_of_processes_gives_the_same_segments(
     sampler, opened, tmp_path, h2o2, in_this_process
 ):
     sample_segments(tmp_path / "segments.h5", sampler, NO_FLAMES, 1)
-    again = open_segments(tmp_path / "segments.h5", h2o2, DT)
+    again = open_segments(tmp_path / "segments.h5", h2o2)
     assert np.array_equal(again.states, opened.states)
+    assert np.array_equal(again.dt, opened.dt)
 
 
 def test_another_seed_gives_other_segments(sampler, opened, tmp_path, h2o2, in_this_process):
     sample_segments(tmp_path / "segments.h5", replace(sampler, seed=1), NO_FLAMES, 1)
-    again = open_segments(tmp_path / "segments.h5", h2o2, DT)
+    again = open_segments(tmp_path / "segments.h5", h2o2)
     assert not np.isclose(again.states[:, 0, 0], opened.states[:, 0, 0]).any()
 
 
@@ -284,7 +308,7 @@ def test_ignitions_that_fail_or_do_not_ignite_are_counted(
     numbers = sample_segments(tmp_path / "segments.h5", slow, NO_FLAMES, 1)
     cold = [i for i, case in enumerate(cases) if delay(sampler, case) > longest and i != 1]
     assert (numbers["failed"], numbers["not_ignited"]) == (1, len(cold))
-    kept = np.unique(open_segments(tmp_path / "segments.h5", h2o2, DT).trajectories)
+    kept = np.unique(open_segments(tmp_path / "segments.h5", h2o2).trajectories)
     assert kept.tolist() == [i for i in range(6) if i != 1 and i not in cold]
 
 

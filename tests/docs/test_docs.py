@@ -3,6 +3,8 @@
 import ast
 import importlib.util
 import inspect
+import json
+import math
 import re
 import shlex
 from pathlib import Path
@@ -87,8 +89,12 @@ def commands() -> list[str]:
 def test_shown_commands_are_understood(arguments):
     words = [word for word in shlex.split(arguments) if word != "--help"]
     if any(word.partition("=")[0] not in config.keys() for word in words):
-        assert re.match(r"(key|method|TRITON_INTERPRET)=", words[0]), "no such setting"
+        assert re.match(r"(key|method|implementation|TRITON_INTERPRET)=", words[0]), (
+            "no such setting"
+        )
     elif not re.search(r"=(NAME|N)\b", arguments):
+        if words in (["network.kinetics=false"], ["network.kinetics=0"]):  # named in a sentence
+            words.append("sampling.dt=[1e-6,1e-6]")
         config.resolve(words)
 
 
@@ -109,7 +115,7 @@ def cells(line: str) -> int:
 @pytest.mark.parametrize("name", tables.TABLES)
 def test_tables_are_whole(name):
     text = tables.TABLES[name]()
-    for block in re.split(r"\n\n+", text.strip()):
+    for block in re.split(r"\n\n+", text.strip()) if text.strip() else ():
         lines = block.splitlines()
         if lines[0].startswith("|"):
             assert len(lines) > 2
@@ -135,18 +141,134 @@ def test_every_profile_and_what_it_changes_is_on_the_settings_page():
     assert f"| `sampling.states` | `{states}` |" in smoke
 
 
-def test_result_tables_name_every_shipped_model():
-    for name in ("models", "delays", "burnt", "flames", "times", "trust"):
-        text = tables.TABLES[name]()
-        assert all(f"`{model}`" in text for model in combred.models()), name
+def models_of(file: str) -> set[str]:
+    """The models that a file of results has."""
+    results = tables.read(file)
+    if "rows" in results:
+        return {row["model"] for row in results["rows"]}
+    if file == "flames.json":
+        return {name for entries in results.get("models", {}).values() for name in entries}
+    if file == "work_precision.json":
+        return {name for lines in results.get("lines", {}).values() for name in lines}
+    return set(results.get("times", results.get("models", {})))
+
+
+RESULT_FILES = {
+    "delays": "accuracy.json",
+    "burnt": "accuracy.json",
+    "flames": "flames.json",
+    "times": "times.json",
+    "ignitions": "ignitions.json",
+    "flow-states": "flow_states.json",
+    "flow-accepted": "flow_states.json",
+    "flow-evaluations": "flow_states.json",
+    "precision": "work_precision.json",
+    "orders": "work_precision.json",
+}
+
+
+def test_the_table_of_models_names_every_shipped_model():
+    assert all(f"`{model}`" in tables.models_table() for model in combred.models())
+
+
+@pytest.mark.parametrize("name", RESULT_FILES)
+def test_result_tables_name_every_measured_model_that_ships_and_no_other(name):
+    measured, text = models_of(RESULT_FILES[name]), tables.TABLES[name]()
+    assert all(f"`{model}`" in text for model in measured & set(combred.models()))
+    assert not any(f"`{model}`" in text for model in measured - set(combred.models()))
+
+
+@pytest.mark.parametrize("name", [*RESULT_FILES, "each-flame", "convergence", "trust"])
+def test_a_missing_file_gives_a_sentence_and_no_table(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "RESULTS", tmp_path)
+    assert tables.TABLES[name]() == tables.MISSING
+    assert tables.headline().strip() == tables.precision_figure().strip() == ""
 
 
 def test_a_measured_number_stands_in_its_table():
-    (row,) = (r for r in tables.read("accuracy.json")["rows"] if r["model"] == "drm19-338k")
+    (row,) = (r for r in tables.read("accuracy.json")["rows"] if r["model"] == "drm19-full")
     errors = row["delay"]["1300 K"]
     shown = f"{100 * errors['mean']:.2f} / {100 * errors['worst']:.2f} %"
-    (line,) = (li for li in tables.delay_table().splitlines() if "`drm19-338k`" in li)
+    (line,) = (li for li in tables.delay_table().splitlines() if "`drm19-full`" in li)
     assert line.split(" | ")[3] == shown
+
+
+def row_of(text: str, *starts: str) -> list[str]:
+    """The cells of the one line of a Markdown table that begins with these cells."""
+    (line,) = (li for li in text.splitlines() if li.startswith(f"| {' | '.join(starts)} |"))
+    return line.strip("| ").split(" | ")
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    """Files of results as the benchmarks of surrogates of any dt write them: of a model that ships
+    and of one that does not."""
+
+    def flow(refused: float) -> dict:
+        row = {"refused": refused, "bad": 0.002, "accepted_components": 0.9}
+        row |= {"accepted_states": 0.7, "evaluations": 1.5, "most_evaluations": 40}
+        return {kind: {"1e-08": row, "1e-06": row} for kind in ("counterflow", "ignitions")}
+
+    def ignition(error: float | None) -> dict:
+        cases = [{"case": {"T0": 1200.0, "p": p, "phi": 1.0}, "delay_error": e}
+                 for p, e in ((50662.5, 0.004), (4053000.0, error))]  # fmt: skip
+        mean = worst = math.nan if error is None else 0.02
+        found = {"mean": mean, "worst": worst, "last_T_error": 3.0, "evaluations": 1.1}
+        return {"1e-07": found | {"cases": cases}, "5e-06": found | {"cases": cases}}
+
+    def line(tolerance: float) -> dict:
+        row = {"tolerance": tolerance, "seconds": 5e-6, "evaluations": 1.2}
+        return row | {"refused": 0.0, "rms": 0.001, "q99": 0.01}
+
+    cvode = {"tolerance": 1e-6, "seconds": 2e-4, "rms": 1e-5, "q99": 1e-4}
+    lines = {"CVODE": [cvode], "old": [line(0.1)], "drm19-38k": [line(0.3), line(0.1)]}
+    orders = {name: {"trained": 1.5, "random": 2.0, "zero": 2.01} for name in ("old", "drm19-38k")}
+    files = {
+        "flow_states.json": {"models": {"old": flow(0.9), "drm19-38k": flow(0.01)}},
+        "ignitions.json": {"models": {"old": ignition(None), "drm19-38k": ignition(-0.03)}},
+        "work_precision.json": {"lines": {"1e-06": lines}, "orders": orders},
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_text(json.dumps({"machine": "a machine"} | content))
+    cards = {name: {"network": {"kinetics": True}} for name in ("drm19-38k", "drm19-11k")}
+    monkeypatch.setattr(combred, "models", lambda: cards, raising=False)
+    monkeypatch.setattr(tables, "RESULTS", tmp_path)
+    return files
+
+
+def test_results_of_surrogates_of_any_dt_stand_in_their_tables(results):
+    flow = tables.flow_states_table()
+    assert row_of(flow, "`drm19-38k`: refused / bad")[1:] == ["1e-8 s", "1e-6 s"]
+    assert row_of(flow, "counterflow")[1:] == ["1.0 / 0.2 %"] * 2
+    assert row_of(tables.flow_accepted_table(), "ignitions")[1] == "90.0 / 70.0 %"
+    assert row_of(tables.flow_evaluations_table(), "`drm19-38k`")[1:] == ["1.50 / 40"] * 2
+    ignition = row_of(tables.ignitions_table(), "`drm19-38k`", "5e-6 s (2)")
+    assert ignition[2:] == ["2.00 / 2.00 %", "3.0 K", "1.10"]
+    precision = tables.precision_table()
+    assert row_of(precision, "`drm19-38k`")[1:4] == ["0.1", "5.0 us", "0.100 / 1.000 %"]
+    assert row_of(precision, "CVODE")[4] == "-"
+    assert row_of(tables.orders_table(), "`drm19-38k`")[1:] == ["1.50", "2.00", "2.01"]
+    for name in ("flow-states", "ignitions", "precision"):
+        assert "a machine" in tables.TABLES[name]()
+    for name in RESULT_FILES:
+        assert "`old`" not in tables.TABLES[name](), name
+
+
+def test_the_first_page_gives_the_worst_case_and_the_range(results):
+    text = tables.headline()
+    assert "within 3.00 % of CVODE's (1.70 % on average), in 4 cases from 0.5 to 40 atm" in text
+    assert "1e-7 s to 5e-6 s" in text and "it refuses 1.0 %" in text
+
+
+def test_a_case_that_does_not_ignite_is_told(results):
+    results["ignitions.json"]["models"]["drm19-38k"] = results["ignitions.json"]["models"]["old"]
+    (tables.RESULTS / "ignitions.json").write_text(
+        json.dumps({"machine": "a machine"} | results["ignitions.json"])
+    )
+    assert (
+        row_of(tables.ignitions_table(), "`drm19-38k`", "1e-7 s (2)")[2] == "1 of 2 do not ignite"
+    )
+    assert "Ignition delays" not in tables.headline()
 
 
 # -- gallery ---------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ def call(monkeypatch, capsys, cheap):
     def run(folder: Path, *arguments: str) -> tuple[int, str]:
         monkeypatch.chdir(folder)
         threads = torch.get_num_threads()
+        capsys.readouterr()  # of a command before, which raised
         status = main([word for argument in arguments for word in argument.split()])
         assert torch.get_num_threads() == threads
         return status, " ".join(capsys.readouterr().out.split())

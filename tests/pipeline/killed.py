@@ -51,8 +51,7 @@ def stop(
         if ended or time.monotonic() > deadline:
             raise RuntimeError(f"ended before it was stopped: {status}\n{output.read_text()}")
         time.sleep(0.002)
-    os.kill(child, number)
-    _, status = os.waitpid(child, 0)
+    status = end(child, number)
     while time.monotonic() < deadline:
         try:
             os.killpg(child, 0)  # a worker process is left
@@ -60,6 +59,18 @@ def stop(
             return os.waitstatus_to_exitcode(status), output.read_text()
         time.sleep(0.02)
     raise RuntimeError("a worker process does not end")
+
+
+def end(child: int, number: int) -> int:
+    """Send a process the signal `number`; its status once it has ended. Sent again after ten
+    seconds: Python ignores an interrupt that falls into the destructor of an object."""
+    while True:
+        os.kill(child, number)
+        for _ in range(1000):
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if ended:
+                return status
+            time.sleep(0.01)
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ from combred.config import keys, resolve
 from combred.dataset.sampling import Sampler
 from combred.pipeline import command as pipeline
 from combred.pipeline.steps import cases
+from combred.simulation import flame
 from combred.simulation.flame import FlameMarch
 from combred.surrogate.export import load_torchscript
 
@@ -76,7 +77,8 @@ FLAMES = "only=validate", "validation.flame_phi=[1.0]", "validation.flame_T=[800
 
 
 def test_flames_are_marched_where_they_are_asked_for_and_reused(copy, call, monkeypatch):
-    # Coarse, and one flame time long: 5 cells to a thickness.
+    # Coarse, one flame time long, and references that are marched once: 5 cells to a thickness.
+    monkeypatch.setattr(flame, "settle", flame.burn)
     monkeypatch.setattr(cases, "FLAME_MARCH", FlameMarch(cells=40, tolerance=0.05, longest=1.0))
     folder = copy / "runs/tiny"
     ignitions = (folder / "validation.h5").stat().st_mtime_ns
@@ -84,10 +86,10 @@ def test_flames_are_marched_where_they_are_asked_for_and_reused(copy, call, monk
     assert status == 0, output
     numbers = json.loads((folder / "validation.json").read_text())
     for stage in range(3):
-        flame = numbers["stages"][f"stage{stage}"]["flame"]
-        assert [row["case"] for row in flame["cases"]] == ["800 K, phi 1, 1 atm"]
+        found = numbers["stages"][f"stage{stage}"]["flame"]
+        assert [row["case"] for row in found["cases"]] == ["800 K, phi 1, 1 atm"]
         # The speed of CVODE's flame, DRM19 at 800 K; a network trained on 240 states has none.
-        assert flame["cases"][0]["reference_speed"] == pytest.approx(2.3, rel=0.15)
+        assert found["cases"][0]["reference_speed"] == pytest.approx(2.3, rel=0.15)
     assert (folder / "validation.h5").stat().st_mtime_ns == ignitions  # reused
     stored = (folder / "flames.h5").stat().st_mtime_ns
     status, output = call(copy, TINY, *FLAMES)

@@ -1,37 +1,57 @@
-"""A run that starts from a network that comes with combred: to the end, reused, and refused."""
+"""A run of a general network that comes with combred: to the end, reused, trained, and refused."""
 
 import json
+import shutil
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 import torch
-from tiny import Command, finished_run
+from tiny import finished_run
 
 import combred
-from combred.config import Settings, resolve
+from combred import data
+from combred.config import NetworkSettings, resolve
+from combred.dataset.states import open_states
 from combred.pipeline import artefacts
 from combred.pipeline.command import prepare
-from combred.records import read_json
+from combred.records import read_json, write_json
+from combred.surrogate import shipped
 
-# The model that the default profile starts from.
-MODEL, CARD = next(
-    (name, card)
-    for name, card in combred.models().items()
-    if card["network"]["widths"][1:-1] == Settings().network.hidden
-    and card["training"]["stage"] == 0
+MODEL = "small"
+HIDDEN = [160, 114, 72]
+START = (
+    f"stage=1 run=tiny workers=1 sampling.states=300 network.hidden=[{','.join(map(str, HIDDEN))}] "
+    "retraining.steps=20 retraining.batch=64 reduction.parameters=[0.35] validation.T0=[2000] "
+    "validation.phi=[1] validation.burnt_time=2e-5 validation.dt=4e-6"
 )
-TINY = Command(
-    """stage=1 run=tiny workers=1 sampling.states=400 sampling.ignitions=8 sampling.flames=0
-    segments.steps=0 retraining.steps=20 retraining.batch=64
-    reduction.parameters=[0.35] validation.T0=[1800] validation.phi=[1]
-    validation.burnt_time=5e-5"""
-)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small(tmp_path_factory):
+    """One model comes with combred, `MODEL`: the network drm19-38k, as if it had been trained
+    as it is."""
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "mechanisms").symlink_to(data.FOLDER / "mechanisms")
+    (folder / "models").mkdir()
+    shutil.copy(
+        shipped.FOLDER / "drm19-38k.safetensors", folder / "models" / f"{MODEL}.safetensors"
+    )
+    card = combred.models()["drm19-38k"]
+    assert card["network"]["widths"][1:-1] == HIDDEN
+    network = asdict(NetworkSettings(hidden=HIDDEN))
+    card["training"] |= {"stage": 0, "start": "scratch", "network": network}
+    write_json(folder / "models" / f"{MODEL}.json", card)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(data, "FOLDER", folder)
+        patch.setattr(shipped, "FOLDER", folder / "models")
+        yield card
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory) -> Path:
+def finished(tmp_path_factory, in_process, small) -> Path:
     """A tiny run from the shipped network, done in one go."""
-    return finished_run(TINY, tmp_path_factory.mktemp("shipped"))
+    return finished_run(in_process, tmp_path_factory.mktemp("shipped"), *START.split())
 
 
 def test_stage_0_is_the_shipped_network_and_stage_1_is_smaller(finished, drm19):
@@ -46,12 +66,10 @@ def test_stage_0_is_the_shipped_network_and_stage_1_is_smaller(finished, drm19):
         assert (surrogate.transform.low >= first.transform.low).all()
         assert (surrogate.transform.high <= first.transform.high).all()
         assert surrogate.max_mahalanobis <= first.max_mahalanobis
-    cold, hot = (
-        [[T, 101325.0, *drm19.mixture("CH4:1", "O2:1, N2:3.76", 1.0)]] for T in (300, 1600)
-    )
-    assert start.in_training_range(torch.tensor(hot)) and not start.in_training_range(
-        torch.tensor(cold)
-    )
+    states = torch.from_numpy(open_states(folder / "states.h5", drm19).read(0, 300).state())
+    hotter = states[states[:, 0] == states[:, 0].max()] + torch.eye(23)[0] * 100.0
+    assert start.in_training_range(states).double().mean() > 0.8
+    assert not start.in_training_range(hotter).any()
 
 
 def test_every_record_says_where_stage_0_comes_from(finished):
@@ -67,9 +85,10 @@ def test_every_record_says_where_stage_0_comes_from(finished):
 
 def test_a_second_run_reuses_everything(copy, call):
     before = {p: p.read_bytes() for p in (copy / "runs/tiny").glob("*.safetensors")}
-    status, output = call(TINY, copy)
-    assert status == 0 and output.count("reused") == 4, output
-    assert f"{MODEL}, which comes with combred, reused" in output
+    # One step after another: export and report are always made anew, and take seconds.
+    outputs = [call(copy, START, f"only={s}") for s in ("sample", "train", "reduce", "validate")]
+    assert all(status == 0 and "reused" in output for status, output in outputs), outputs
+    assert f"{MODEL}, which comes with combred, reused" in outputs[1][1]
     assert before == {p: p.read_bytes() for p in before}
 
 
@@ -85,7 +104,7 @@ def test_a_run_from_a_shipped_network_is_not_mixed_with_a_trained_one(
 ):
     before = {p: p.read_bytes() for p in (copy / "runs/tiny").glob("*.*")}
     for only in ("train", "reduce"):
-        status, output = call(TINY, copy, argument, f"only={only}")
+        status, output = call(copy, START, argument, f"only={only}")
         assert (
             status == 2 and f"is {MODEL}, which came with combred" in output and message in output
         )
@@ -98,28 +117,41 @@ def test_another_network_of_the_same_name_is_refused_and_taken_once_deleted(copy
     record = read_json(folder / "train.json")
     record["inputs"]["digest"] = "of an earlier version"
     (folder / "train.json").write_text(json.dumps(record))
-    status, output = call(TINY, copy)
+    status, output = call(copy, START)
     assert status == 2 and f"{MODEL} of this version, another network" in output
     for path in folder.glob("stage*.safetensors"):
         path.unlink()
-    status, output = call(TINY, copy, "only=train")
+    status, output = call(copy, START, "only=train")
     assert status == 0 and "comes with combred; start=scratch trains one" in output
 
 
 def test_one_that_was_trained_here_stays(copy, call, monkeypatch):
     monkeypatch.chdir(copy)
-    inputs = artefacts.trained_network(prepare(resolve(TINY.arguments))).inputs
+    inputs = artefacts.trained_network(prepare(resolve(START.split()))).inputs
     record = {"inputs": inputs, "validation": 0.1}
     (copy / "runs/tiny/train.json").write_text(json.dumps(record))
     for start in ("shipped", "scratch"):
-        status, output = call(TINY, copy, f"start={start}", "only=train")
+        status, output = call(copy, START, f"start={start}", "only=train")
         assert status == 0 and "reused" in output and "comes with combred" not in output
+
+
+def test_a_general_network_is_trained_where_it_is_asked_for(copy, call):
+    folder = copy / "runs/tiny"
+    for path in [*folder.glob("stage*"), *folder.glob("*.json")]:
+        path.unlink()
+    asked = "network.hidden=[24] training.steps=20 training.batch=64 training.batch_final=64"
+    status, output = call(copy, START, asked, "only=train")
+    assert status == 0 and "stage 0 is trained" in output and "corrects a quasi-steady" in output
+    trained = combred.load(folder / "stage0.safetensors")
+    assert trained.corrects_rates and trained.network.widths == [84, 24, 24]
+    low, high = trained.dt_range
+    assert 1e-8 < low < 2e-8 and 8e-6 < high < 1e-5
 
 
 def test_states_of_other_settings_are_refused(copy, call):
     (copy / "runs/tiny/states.h5").unlink()
-    status, output = call(TINY, copy, "sampling.states=420")
-    assert status == 2 and "states.sampling.states: 400 then, 420 now" in output
+    status, output = call(copy, START, "sampling.states=320")
+    assert status == 2 and "states.sampling.states: 300 then, 320 now" in output
 
 
 def test_what_an_unfinished_training_left_is_cleared_away(copy, call):
@@ -127,24 +159,14 @@ def test_what_an_unfinished_training_left_is_cleared_away(copy, call):
     for name in ("stage0.jsonl", "stage0.checkpoint"):
         (folder / name).write_text("")
     (folder / "stage0.safetensors").unlink()
-    status, _ = call(TINY, copy, "only=train")
+    status, _ = call(copy, START, "only=train")
     assert status == 0 and not list(folder.glob("stage0.[cj]*"))
 
 
-def test_stage_0_alone_is_the_shipped_network_validated_and_exported(copy, call):
-    status, output = call(TINY, copy, "stage=0")
+def test_stage_0_alone_is_the_shipped_network_validated_and_exported(copy, call, small):
+    status, output = call(copy, START, "stage=0")
     assert status == 0, output
     folder = copy / "runs/tiny"
-    assert read_json(folder / "export.json")["weights"] == CARD["network"]["weights"]
+    assert read_json(folder / "export.json")["weights"] == small["network"]["weights"]
     assert read_json(folder / "validation.json")["stages"].keys() == {"stage0"}
     assert "not trained here" in (folder / "report.md").read_text()
-
-
-def test_one_of_two_processes_takes_it(copy):
-    folder = copy / "runs/tiny"
-    first = (folder / "stage0.safetensors").read_bytes()
-    (folder / "stage0.safetensors").unlink()
-    status, output = TINY.finish(copy, TINY.torchrun("only=train"))
-    assert status == 0, output
-    assert output.count("stage 0:") == 1
-    assert (folder / "stage0.safetensors").read_bytes() == first

@@ -1,15 +1,17 @@
 """Batches of rows: their encoding, and that they depend on seed and step alone."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from combred.dataset.states import SAMPLERS, open_states
-from combred.surrogate.transform import StateTransform, make_transform
+from combred.surrogate.correction import make_transform
+from combred.surrogate.transform import StateTransform
 from combred.training import batches as module
 from combred.training.batches import RowBatches, encode, fit_transform
 
-DT = 1e-6
 HELD_OUT = 0.2
 
 
@@ -24,8 +26,8 @@ def test_the_transform_is_fitted_to_training_rows_only(table, fitted, drm19):
     held_out = table.held_out(HELD_OUT, 0)
     block = table.read(0, table.rows)
     expected = StateTransform(drm19.n_species, lam=0.1, floor=1e-13, power=1 / 3)
-    pair = (torch.tensor(block.state()[~held_out]), torch.tensor(block.next_state()[~held_out]))
-    expected.fit([pair])
+    columns = block.state(), block.next_state(), block.dt
+    expected.fit([tuple(torch.tensor(column[~held_out]) for column in columns)])
     for name, value in expected.state_dict().items():
         # Sums in another order, in float64.
         assert torch.allclose(getattr(fitted, name), value, rtol=1e-9, atol=1e-9), name
@@ -38,21 +40,58 @@ def test_encoded_rows_are_features_and_targets(table, fitted):
     w = fitted.variables(torch.tensor(block.next_state()))
     assert torch.equal(x, ((v - fitted.mean) / fitted.std).float())
     # The change comes back from the target with float32's precision, tripled by the power 1/3.
-    assert torch.allclose(fitted.change(z.double()), w - v, rtol=1e-6, atol=1e-300)
+    back, _ = fitted.correction(z.double(), torch.ones(50, dtype=torch.float64))
+    assert torch.allclose(back, w - v, rtol=1e-6, atol=1e-300)
 
 
-def test_with_rates_the_target_is_the_change_less_the_qss_change(table, drm19):
-    transform = make_transform(drm19, DT, 0.1, 1e-13, 1 / 3, kinetics=2)
+@pytest.fixture(scope="module")
+def correcting(table, drm19):
+    """A transform of networks that correct rates, fitted to the training rows."""
+    transform = make_transform(drm19, 0.1, 1e-13, 1 / 3, kinetics=True)
     fit_transform(transform, table, table.held_out(HELD_OUT, 0))
+    return transform
+
+
+def test_with_rates_the_target_is_the_change_less_the_corrector(table, correcting):
     block = table.read(0, 50)
-    x, z = encode(transform, block)
-    state = torch.tensor(block.state())
-    v, w = transform.variables(state), transform.variables(torch.tensor(block.next_state()))
-    inputs, qss_change = transform.prepared(state, v)
+    x, z = encode(correcting, block)
+    state, dt = torch.tensor(block.state()), torch.tensor(block.dt)
+    v, w = correcting.variables(state), correcting.variables(torch.tensor(block.next_state()))
+    inputs, base, size = correcting.prepared(state, v, dt)
     assert torch.equal(x, inputs)
-    back = qss_change + transform.change(z.double())
-    # Rounding of the float32 target and QSS change, where the two have opposite signs.
-    assert torch.allclose(back, w - v, rtol=1e-5, atol=1e-6)
+    answer = torch.cat([z[:, :-1].double(), torch.zeros(50, 1)], dim=1)  # no error estimate
+    back = base + correcting.correction(answer, size)[0]
+    left = ((w - v - base) / (correcting.scale * size[:, :1])).abs()
+    bounded = left < correcting.BOUND
+    assert bounded.double().mean() > 0.9
+    # Rounding of the float32 target; the corrector and what is left may have opposite signs.
+    assert torch.allclose(back[bounded], (w - v)[bounded], rtol=1e-5, atol=1e-6)
+    # The last column is the weight of a row: below 1, and least where nothing happens.
+    assert ((z[:, -1] > 0) & (z[:, -1] < 1)).all()
+    assert z[:, -1].argmin() == size[:, 0].argmin()
+
+
+def test_rows_are_encoded_with_their_own_dt(table, correcting):
+    block = table.read(0, 20)
+    inputs = [encode(correcting, replace(block, dt=np.full(20, dt)))[0] for dt in (1e-6, 5e-7)]
+    mixed = replace(block, dt=np.repeat([1e-6, 5e-7], 10))
+    x = encode(correcting, mixed)[0]
+    # float32 products of other shapes.
+    assert torch.allclose(x[:10], inputs[0][:10], rtol=1e-5, atol=1e-5)
+    assert torch.allclose(x[10:], inputs[1][10:], rtol=1e-5, atol=1e-5)
+    assert not torch.allclose(x[10:], inputs[0][10:], rtol=1e-3)
+
+
+def test_the_range_of_dt_is_that_of_the_training_rows(h2o2, write_states, tmp_path):
+    n, rng = 40, np.random.default_rng(0)
+    T, Y = rng.uniform(1e3, 2e3, n), rng.dirichlet(np.ones(h2o2.n_species), n)
+    dt = np.geomspace(1e-8, 1e-5, n)
+    file = write_states(tmp_path / "s.h5", h2o2, T, np.full(n, 1e5), Y, T + 1.0, Y, dt=dt)
+    table = open_states(file, h2o2)
+    for kinetics in (False, True):
+        transform = make_transform(h2o2, 0.1, 1e-13, 1 / 3, kinetics)
+        fit_transform(transform, table, np.arange(n) < 3)
+        assert transform.dt_range.tolist() == [dt[3], dt[-1]]
 
 
 ROWS, PIECE = 640, 64
@@ -66,7 +105,7 @@ def numbered(h2o2, write_states, tmp_path_factory):
     Y = np.random.default_rng(0).dirichlet(np.ones(h2o2.n_species), n)
     file = tmp_path_factory.mktemp("numbered") / "states.h5"
     write_states(file, h2o2, T, np.full(n, 1e5), Y, T + 1.0, Y)
-    table = open_states(file, h2o2, DT)
+    table = open_states(file, h2o2)
     transform = StateTransform(h2o2.n_species, 0.1, 1e-13, 1.0)
     keep = (np.arange(n) // PIECE) % 2 == 0
     fit_transform(transform, table, ~keep)

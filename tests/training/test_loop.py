@@ -1,10 +1,13 @@
 """The training loop: it lowers the loss, and a resumed training equals the uninterrupted one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from combred.dataset.states import open_states
+from combred.surrogate.correction import make_transform
 from combred.surrogate.transform import StateTransform
 from combred.training import batches as batches_module
 from combred.training import loop
@@ -12,8 +15,6 @@ from combred.training.batches import RowBatches, encode, fit_transform
 from combred.training.loop import forward_mixed, train
 from combred.training.progress import forget_checkpoint
 from combred.training.schedules import learning_rate
-
-DT = 1e-6
 
 # -- precision -------------------------------------------------------------------------------------
 
@@ -43,6 +44,24 @@ def test_training_lowers_the_loss_of_held_out_rows(training, tmp_path):
     table = training.table
     z = encode(training.transform, table.read(0, table.rows).rows(training.held_out))[1]
     assert result["validation"] < 0.8 * z.abs().mean()
+
+
+def test_a_network_that_corrects_rates_is_trained_on_the_loss_of_its_transform(
+    training, drm19, tmp_path
+):
+    transform = make_transform(drm19, 0.1, 1e-13, 1 / 3, kinetics=True)
+    fit_transform(transform, training.table, training.held_out)
+    widths = [transform.n_inputs, 32, 24, transform.n_outputs]
+    correcting = replace(training, transform=transform, widths=widths)
+    settings = training.changed(steps=200, checkpoint_seconds=1e9)
+    network, result = correcting.fit(tmp_path / "m.jsonl", settings)
+    first, *_, last = training.lines(tmp_path / "m.jsonl")
+    assert last["train"] < 0.9 * first["train"]
+    assert last["validation"] < 0.9 * first["validation"]
+    block = training.table.read(0, training.table.rows).rows(training.held_out)
+    x, z = encode(transform, block)
+    # Means in float32.
+    assert result["validation"] == pytest.approx(float(transform.loss(network(x), z)), rel=1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +206,7 @@ def test_states_of_one_trajectory_are_refused(training, h2o2, write_states, tmp_
     Y = np.random.default_rng(0).dirichlet(np.ones(h2o2.n_species), n)
     T = np.linspace(1000.0, 2000.0, n)
     file = write_states(tmp_path / "s.h5", h2o2, T, np.full(n, 1e5), Y, T + 1.0, Y)
-    table = open_states(file, h2o2, DT)
+    table = open_states(file, h2o2)
     transform, held_out = StateTransform(h2o2.n_species, 0.1, 1e-13, 1.0), table.held_out(0.2, 0)
     fit_transform(transform, table, held_out)
     with pytest.raises(ValueError, match="two trajectories"):

@@ -38,13 +38,22 @@ def in_double(surrogate: Surrogate) -> None:
     surrogate.network.double()
     transform = surrogate.transform
 
-    def predicted_change(state, variables):
-        x, qss_change = transform.prepared(state, variables)
-        if transform.qss is None:
+    def predicted_change(state, variables, dt):
+        x, base, size = transform.prepared(state, variables, dt)
+        if not transform.corrects_rates:
             x = transform.features(variables)
-        return qss_change + transform.change(surrogate.network(x.double()))
+        correction, estimate = transform.correction(surrogate.network(x.double()), size)
+        return base + correction, estimate
 
     surrogate.predicted_change = predicted_change
+
+
+def with_large_corrections(surrogate: Surrogate) -> None:
+    """Make the corrections of rates as large as those of training, about M; in the fixture they are
+    some 1e-8 M, and so is their gradient."""
+    if surrogate.transform.corrects_rates:
+        with torch.no_grad():
+            surrogate.network.layers[-1].weight *= 500.0
 
 
 def direction_of(network, seed: int) -> list[torch.Tensor]:
@@ -71,15 +80,15 @@ def slope(network, direction: list[torch.Tensor]) -> float:
 
 
 def enthalpy_of(surrogate: Surrogate, state: torch.Tensor) -> torch.Tensor:
-    return surrogate.thermo.enthalpy(state[:, 0], state[:, 2:])
+    return surrogate.closure.thermo.enthalpy(state[:, 0], state[:, 2:])
 
 
-def test_a_differentiable_step_is_the_forward_step(own, path):
+def test_a_differentiable_step_is_one_step(own, path):
     state = path.state
     later = own.differentiable(state, enthalpy_of(own, state), steps(state))
-    expected = own(state, steps(state))
-    # `forward` scales Y to sum 1, a rounding for Y of the path; the QSS change is float32.
-    coarse = 1e3 if own.transform.evaluations else 1.0
+    expected, _ = own.step(state, steps(state))
+    # `step` scales Y to sum 1, a rounding for Y of the path; the QSS change is float32.
+    coarse = 1e3 if own.transform.corrects_rates else 1.0
     assert torch.allclose(later[:, 0], expected[:, 0], rtol=0.0, atol=coarse * 1e-8)
     assert torch.allclose(later[:, 2:], expected[:, 2:], rtol=coarse * 1e-9, atol=coarse * 1e-15)
     assert torch.equal(later[:, 1], state[:, 1])
@@ -87,8 +96,11 @@ def test_a_differentiable_step_is_the_forward_step(own, path):
 
 
 def test_where_the_projection_fails_the_composition_and_its_gradient_stay(own, path):
-    with torch.no_grad():
-        own.network.layers[-1].bias += 30.0  # far beyond what the projection can correct
+    def far_off(state, variables, dt):  # beyond what the projection can correct
+        change = 3e4 * own.transform.scale.expand_as(variables)
+        return change, torch.zeros_like(dt)
+
+    own.predicted_change = far_off
     state = path.state[20:23].clone().requires_grad_()
     later = own.differentiable(state, enthalpy_of(own, state.detach()), steps(state))
     assert torch.allclose(later[:, 2:], state[:, 2:], atol=1e-12)
@@ -106,9 +118,9 @@ def predicting(surrogate: Surrogate, change_of_Y: torch.Tensor) -> torch.Tensor:
         answer.append(torch.nn.Parameter((1.0 + change_of_Y) * answer.pop()))
         return answer[-1]
 
-    def predicted_change(state, variables):
+    def predicted_change(state, variables, dt):
         answer[:] = [boxcox.__class__.inverse(boxcox, variables[:, 2:])]
-        return torch.zeros_like(variables)
+        return torch.zeros_like(variables), torch.zeros_like(dt)
 
     boxcox.inverse, surrogate.predicted_change = inverse, predicted_change
     return answer
@@ -127,8 +139,8 @@ def test_the_gradient_of_T_is_that_of_constant_enthalpy(own, path, mechanism):
         h_cp = gas.partial_molar_enthalpies / gas.molecular_weights / gas.cp_mass
         raw = answer[0].detach()[row : row + 1]
         moves = torch.eye(len(Y), dtype=torch.float64) * raw
-        fixed = [own.projection(raw + 1e-4 * dY, raw)[0].numpy() for dY in moves]
-        back = [own.projection(raw - 1e-4 * dY, raw)[0].numpy() for dY in moves]
+        fixed = [own.closure.projection(raw + 1e-4 * dY, raw)[0].numpy() for dY in moves]
+        back = [own.closure.projection(raw - 1e-4 * dY, raw)[0].numpy() for dY in moves]
         dY = (np.array(fixed) - np.array(back)) / 2e-4  # of each species' relative change
         dY[mechanism.inert] = 0.0
         expected = -dY @ h_cp
@@ -143,16 +155,18 @@ def test_inert_species_keep_their_own_gradient(own, path):
     later = own.differentiable(state, enthalpy_of(own, state.detach()), steps(state))
     weights = torch.linspace(1.0, 2.0, state.shape[1] - 2, dtype=torch.float64)
     (later[:, 2:] * weights).sum().backward()
-    assert torch.equal(answer[0].grad[:, own.inert], torch.zeros_like(state[:, 2:][:, own.inert]))
-    kept = weights[own.inert].expand(4, -1)
-    assert torch.equal(state.grad[:, 2:][:, own.inert], kept)
+    assert torch.equal(
+        answer[0].grad[:, own.closure.inert], torch.zeros_like(state[:, 2:][:, own.closure.inert])
+    )
+    kept = weights[own.closure.inert].expand(4, -1)
+    assert torch.equal(state.grad[:, 2:][:, own.closure.inert], kept)
 
 
 # -- the loss --------------------------------------------------------------------------------------
 
 
 def test_the_loss_is_the_relative_error_of_the_change(surrogate, segments, mechanism):
-    loss = RolloutLoss(surrogate, STEPS, FLOOR)(segments).item()
+    loss = RolloutLoss(surrogate, STEPS, FLOOR)(segments, steps(segments)).item()
     transform, first = surrogate.transform, segments[:, 0].numpy()
     scale = transform.scale.numpy()
 
@@ -160,13 +174,13 @@ def test_the_loss_is_the_relative_error_of_the_change(surrogate, segments, mecha
         F = (np.maximum(state[:, 2:], 1e-13) ** 0.1 - 1.0) / 0.1
         return np.column_stack([state[:, :2], F])
 
-    T, p, Y = first[:, 0], first[:, 1], first[:, 2:]
-    errors = []
+    state, errors = segments[:, 0], []
     for k in range(1, STEPS + 1):
-        T, Y = surrogate.advance(T, p, Y, DT)
+        with torch.no_grad():
+            state, _ = surrogate.step(state, steps(state))
         if k in (1, 2, 4):
             truth = variables(segments[:, [1, 2, 4].index(k) + 1].numpy())
-            error = np.abs(variables(np.column_stack([T, p, Y])) - truth)
+            error = np.abs(variables(state.numpy()) - truth)
             change = np.abs(truth - variables(first)) + FLOOR * k * scale
             columns = [0, *(2 + np.flatnonzero(~mechanism.inert))]
             relative = np.minimum(error / change, 10.0)[:, columns]
@@ -180,16 +194,16 @@ def test_a_surrogate_without_error_has_no_loss(surrogate, path):
     state, states = path.state, [path.state]
     for k in range(1, STEPS + 1):
         with torch.no_grad():
-            state = surrogate(state, steps(state))
+            state, _ = surrogate.step(state, steps(state))
         if k in offsets(STEPS):
             states.append(state)
-    loss = RolloutLoss(surrogate, STEPS, FLOOR)(torch.stack(states, dim=1))
+    loss = RolloutLoss(surrogate, STEPS, FLOOR)(torch.stack(states, dim=1), steps(path.state))
     assert loss.item() < 1e-5  # roundings of changes as small as the floor
 
 
 def test_pressure_and_inert_species_do_not_enter_the_loss(surrogate, segments, mechanism):
     loss = RolloutLoss(surrogate, STEPS, FLOOR)
-    before = loss(segments).item()
+    before = loss(segments, steps(segments)).item()
     inert = 2 + int(np.flatnonzero(mechanism.inert)[0])
     for column, counts in (
         (1, False),
@@ -199,28 +213,29 @@ def test_pressure_and_inert_species_do_not_enter_the_loss(surrogate, segments, m
     ):
         other = segments.clone()
         other[:, 1:, column] *= 1.01
-        assert (loss(other).item() != before) == counts
+        assert (loss(other, steps(other)).item() != before) == counts
 
 
 def test_segments_may_be_longer_than_the_rollout(surrogate, segments):
     short = RolloutLoss(surrogate, 2, FLOOR)
-    assert torch.equal(short(segments), short(segments[:, :3]))
+    dt = steps(segments)
+    assert torch.equal(short(segments, dt), short(segments[:, :3], dt))
 
 
-@pytest.mark.parametrize("steps", [1, 2, 4])
-def test_the_gradient_is_that_of_finite_differences(own, segments, steps):
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_the_gradient_is_that_of_finite_differences(own, segments, count):
     """The gradient passes through all steps, closure and transforms, but not through the QSS change
     of steps after the first."""
-    if steps > 1 and own.transform.evaluations:
+    if count > 1 and own.transform.corrects_rates:
         pytest.skip("no gradient passes through the QSS change of steps after the first")
+    with_large_corrections(own)
     in_double(own)
-    loss = RolloutLoss(own, steps, FLOOR)
+    loss = RolloutLoss(own, count, FLOOR)
     in_double(loss.surrogate)
-    network, segments = (
-        own.network,
-        segments[20:],
-    )  # earlier, the projection rests on traces of radicals
-    loss(segments).backward()
+    network = own.network
+    segments = segments[20:]  # earlier, the projection rests on traces of radicals
+    dt = steps(segments)
+    loss(segments, dt).backward()
     gradient = [weights.grad.clone() for weights in network.parameters()]
     norm = float(sum((g**2).sum() for g in gradient)) ** 0.5
     for direction in (gradient, direction_of(network, 0), direction_of(network, 1)):
@@ -229,17 +244,18 @@ def test_the_gradient_is_that_of_finite_differences(own, segments, steps):
         losses, h = [], 1e-6 / norm
         for by in (h, -2 * h, h):
             move(network, direction, by)
-            losses.append(loss(segments).item())
+            losses.append(loss(segments, dt).item())
         # The loss has kinks (|error|, ReLU, the bound of 10); few are so close to the weights.
         found = (losses[0] - losses[1]) / (2 * h)
         assert found == pytest.approx(slope(network, direction), abs=1e-3 * norm)
 
 
 def test_a_diverging_rollout_has_a_bounded_loss_and_a_finite_gradient(own, segments):
+    with_large_corrections(own)
     with torch.no_grad():
         for weights in own.network.parameters():
             weights *= 3.0
-    loss = RolloutLoss(own, STEPS, FLOOR)(segments)
+    loss = RolloutLoss(own, STEPS, FLOOR)(segments, steps(segments))
     assert 0.5 < loss.item() <= 10.0
     loss.backward()
     assert all(torch.isfinite(weights.grad).all() for weights in own.network.parameters())
@@ -258,7 +274,8 @@ def test_the_network_is_shared_and_the_rest_is_a_copy(own, segments):
 @pytest.fixture
 def make_rollouts(surrogate, segments):
     """A factory of `Rollouts` over the segments."""
-    given = Segments(STEPS, segments.numpy(), np.zeros(len(segments)), {"dt": 1e-6})
+    n = len(segments)
+    given = Segments(STEPS, segments.numpy(), np.full(n, DT), np.zeros(n), {"seed": 0})
     return lambda seed=0: Rollouts(surrogate, given, seed, torch.device("cpu"), batch=16)
 
 
@@ -277,5 +294,28 @@ def test_processes_share_the_segments_of_a_step(make_rollouts):
     # Sums in another order and products of other shapes differ by roundings. With an untrained
     # network Newton's method, which does not always converge, amplifies them to 1e-9; rates are
     # float32.
-    rel = 1e-6 if rollouts.loss.surrogate.transform.evaluations else 1e-8
+    rel = 1e-6 if rollouts.loss.surrogate.transform.corrects_rates else 1e-8
     assert np.mean(halves) == pytest.approx(rollouts(3).item(), rel=rel)
+
+
+def test_segments_march_with_their_own_dt(surrogate, segments):
+    loss = RolloutLoss(surrogate, STEPS, FLOOR)
+    if not surrogate.transform.corrects_rates:
+        pytest.skip("a network of the state alone has one dt")
+    dt = DT * torch.linspace(0.2, 1.0, len(segments), dtype=torch.float64)
+    each = [loss(segments[i : i + 1], dt[i : i + 1]).item() for i in range(0, len(dt), 7)]
+    # All segments have the same number of variables: the loss is the mean over them. float32 rates.
+    assert loss(segments[::7], dt[::7]).item() == pytest.approx(np.mean(each), rel=1e-4)
+    assert loss(segments, dt).item() != loss(segments, steps(segments)).item()
+
+
+def test_a_batch_of_segments_has_their_time_steps(surrogate, segments, monkeypatch):
+    dt = np.geomspace(1e-8, 1e-5, len(segments))
+    given = Segments(STEPS, segments.numpy(), dt, np.zeros(len(segments)), {})
+    rollouts, seen = Rollouts(surrogate, given, 0, torch.device("cpu"), batch=16), []
+    monkeypatch.setattr(rollouts, "loss", lambda states, steps: seen.append((states, steps)))
+    rollouts(0)
+    (states, taken) = seen[0]
+    for state, step in zip(states, taken, strict=True):
+        row = int((segments == state).all(2).all(1).nonzero()[0])
+        assert step == dt[row]

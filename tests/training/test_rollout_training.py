@@ -14,7 +14,6 @@ from combred.training.batches import RowBatches
 from combred.training.rollout_loss import FLOOR, RolloutLoss, Rollouts
 from combred.training.schedules import learning_rate
 
-DT = 1e-6
 SEGMENTS = SegmentSettings(steps=4, ignitions=4)
 FEW = {"each": 20, "T0_min": 1500.0, "burnt_time": 5e-5}
 
@@ -23,12 +22,12 @@ FEW = {"each": 20, "T0_min": 1500.0, "burnt_time": 5e-5}
 def segments(drm19, sampling_settings, tmp_path_factory, in_process):
     """Segments of four steps, from four ignitions by CVODE."""
     path = tmp_path_factory.mktemp("segments") / "segments.h5"
-    how = SEGMENTS, sampling_settings, ChemistrySettings(), DT, 0
+    how = SEGMENTS, sampling_settings, ChemistrySettings(), 0
     sampler = SegmentSampler(drm19, *how, **FEW)
     no_flames = FlameStates(np.empty((0, 2 + drm19.n_species)), np.empty(0, int))
     with in_process():
         sample_segments(path, sampler, no_flames, 1)
-    return open_segments(path, drm19, DT)
+    return open_segments(path, drm19)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +42,7 @@ def fit(training, segments, drm19, settings, tmp_path):
 
     def run(settings=settings, name="m", stop=None, given=segments):
         network = training.network()
-        surrogate = Surrogate(drm19, DT, training.transform, network)
+        surrogate = Surrogate(drm19, training.transform, network)
         rollouts = Rollouts(surrogate, given, 0, training.device.device, batch=8)
         metrics = tmp_path / f"{name}.jsonl"
         return training.fit(metrics, settings, network, stop=stop, rollouts=rollouts)
@@ -57,12 +56,12 @@ def test_training_on_segments_lowers_the_rollout_loss_more_than_training_without
     settings = replace(settings, steps=100, rollout_weight=1.0, checkpoint_seconds=1e9)
     network, _ = fit(settings)
     alone, _ = training.fit(tmp_path / "alone.jsonl", replace(settings, rollout_share=0.0))
-    states = torch.from_numpy(segments.states)
+    states, dt = torch.from_numpy(segments.states), torch.from_numpy(segments.dt)
     losses = []
     for trained in (training.network(), alone, network):
-        surrogate = Surrogate(drm19, DT, training.transform, trained)
+        surrogate = Surrogate(drm19, training.transform, trained)
         with torch.no_grad():
-            losses.append(RolloutLoss(surrogate, 4, FLOOR)(states).item())
+            losses.append(RolloutLoss(surrogate, 4, FLOOR)(states, dt).item())
     untrained, rows_alone, both = losses
     assert both < rows_alone < untrained
     assert rows_alone - both > 0.1 * rows_alone
@@ -80,7 +79,7 @@ def test_the_first_step_descends_on_rows_and_segments_together(
     cpu, keep = torch.device("cpu"), ~training.held_out
     rows = RowBatches(training.table, training.transform, keep, 10**6, cpu, 0)
     x, z = next(rows.batches([64], first=0))
-    surrogate = Surrogate(drm19, DT, training.transform, before)
+    surrogate = Surrogate(drm19, training.transform, before)
     of_segments = Rollouts(surrogate, segments, 0, cpu, batch=8)(0)
     ((before(x) - z).abs().mean() + 3.0 * of_segments).backward()
     for new, old in zip(network.parameters(), before.parameters(), strict=True):

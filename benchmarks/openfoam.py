@@ -119,7 +119,7 @@ def run(folder: Path, command: str) -> str:
     done = subprocess.run([command], cwd=folder, capture_output=True, text=True)
     said = done.stdout + done.stderr
     if done.returncode or "FATAL" in said:
-        raise RuntimeError(f"{command} in {folder} failed:\n{said[-2000:]}")
+        raise RuntimeError(f"{command} in {folder} failed ({done.returncode}):\n{said[-2000:]}")
     return said
 
 

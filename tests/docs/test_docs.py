@@ -181,6 +181,7 @@ def test_result_tables_name_every_measured_model_that_ships_and_no_other(name):
 @pytest.mark.parametrize("name", [*RESULT_FILES, "each-flame", "convergence", "trust"])
 def test_a_missing_file_gives_a_sentence_and_no_table(name, tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "RESULTS", tmp_path)
+    monkeypatch.setattr(tables, "FIGURE", tmp_path / "none.png")
     assert tables.TABLES[name]() == tables.MISSING
     assert tables.headline().strip() == tables.precision_figure().strip() == ""
 

@@ -1,3 +1,2 @@
-"""A surrogate of the state alone as one Triton kernel (`fused_surrogate`), its fallback in torch
-(`eager`), and the quasi-steady-state step in Triton (`fused_quasi_steady`), which no surrogate uses
-yet."""
+"""A surrogate of the state alone as one Triton kernel (`fused_surrogate`), and its fallback in torch
+(`eager`)."""

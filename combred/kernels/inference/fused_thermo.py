@@ -1,6 +1,6 @@
 """Thermodynamics in Triton: enthalpy, heat capacity, and T from enthalpy, float64.
 
-Called by `fused_closure` and `fused_quasi_steady`; `combred.chemistry.thermo` defines the
+Called by `fused_closure`; `combred.chemistry.thermo` defines the
 quantities. To solve for T, the polynomials of the species
 are summed once for a composition, below and above T_mid, so that Newton's method needs no further
 sums over species.
@@ -52,29 +52,6 @@ def enthalpy(sums, T, MODEL: tl.constexpr):
 def polynomial(c, T):
     """h [J/kg] at T from the coefficients of `enthalpy`."""
     return c[5] + T * (c[0] + T * (c[1] + T * (c[2] + T * (c[3] + T * c[4]))))
-
-
-@triton.jit
-def species_enthalpy(T, K: tl.constexpr, MODEL: tl.constexpr):
-    """Specific enthalpy h_k [J/kg] of one species."""
-    low, high = polynomial(constants(MODEL.low[K]), T), polynomial(constants(MODEL.high[K]), T)
-    return tl.where(T > real(MODEL.T_mid[MODEL.side[K]]), high, low)
-
-
-@triton.jit
-def species_cp(T, K: tl.constexpr, MODEL: tl.constexpr):
-    """Heat capacity cp_k [J/(kg K)] of one species."""
-    low, high = slope(constants(MODEL.low[K]), T), slope(constants(MODEL.high[K]), T)
-    return tl.where(T > real(MODEL.T_mid[MODEL.side[K]]), high, low)
-
-
-@triton.jit
-def constants(row: tl.constexpr):
-    """A row of numbers as a tuple of float64."""
-    out = ()
-    for j in tl.static_range(len(row)):
-        out = out + (real(row[j]),)
-    return out
 
 
 @triton.jit

@@ -50,14 +50,6 @@ def small_expm1(r):
 
 
 @triton.jit
-def log1p(x):
-    """ln(1 + x) in float32 with a relative error of some 1e-7 for |x| < 0.25."""
-    s = x / (2.0 + x)
-    t = s * s
-    return 2.0 * s * (1.0 + t * (1 / 3 + t * (1 / 5 + t * (1 / 7 + t * (1 / 9)))))
-
-
-@triton.jit
 def signed_power(x, EXPONENT: tl.constexpr):
     """sign(x) |x|^EXPONENT in float32."""
     if EXPONENT % 2 == 1:

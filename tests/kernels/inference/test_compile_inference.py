@@ -1,4 +1,4 @@
-"""The fused surrogate and the quasi-steady step, compiled ahead of time: no GPU is needed.
+"""The fused surrogate, compiled ahead of time: no GPU is needed.
 
 Compiled in a process of its own, in which Triton's interpreter is off.
 """
@@ -33,19 +33,11 @@ INSTRUCTION = {80: "mma.sync", 90: "wgmma.mma_async"}
     SMALL + [pytest.param(*case, marks=pytest.mark.cuda) for case in LARGE],
 )
 def test_networks_compile(name, hidden, precision, arch, closure_error, spill, tmp_path):
-    found = in_own_process(tmp_path, "network", name, hidden, precision, arch, closure_error)
+    found = in_own_process(tmp_path, name, hidden, precision, arch, closure_error)
     # Of 255 registers; where ptxas gives up it takes 32.
     assert found["registers"] > 64 and found["spill_bytes"] <= spill, found
     assert found["shared"] <= SHARED[arch], found
     assert found["matrix_units"]  # and not products one by one
-
-
-@pytest.mark.cuda
-def test_the_quasi_steady_step_compiles(tmp_path):
-    # Y, the enthalpies and the rates of the first evaluation are spilled while the reactions are
-    # computed.
-    found = in_own_process(tmp_path, "step", "drm19.yaml", 90)
-    assert found["registers"] > 64 and found["spill_bytes"] <= 640, found
 
 
 def in_own_process(folder: Path, *case) -> dict:
@@ -94,24 +86,6 @@ def network(name: str, hidden: list[int], precision: str, arch: int, closure_err
     )  # fmt: skip
 
 
-def step(name: str, arch: int) -> dict:
-    """The kernel of the quasi-steady step alone, for 128 states a program."""
-    from step_kernel import step_kernel
-
-    from combred.chemistry.kinetics import Kinetics
-    from combred.chemistry.mechanism import load_mechanism
-    from combred.chemistry.thermo import Thermo
-    from combred.kernels.inference.packing import model_of
-    from combred.kernels.inference.reactions import rates_of
-
-    mechanism = load_mechanism(name)
-    constants = {
-        "EVALUATIONS": 2, "MODEL": model_of(surrogate_of(name, [])), "N": mechanism.n_species,
-        "RATES": rates_of(Kinetics(mechanism), Thermo(mechanism)), "B": 128,
-    }  # fmt: skip
-    return compiled(step_kernel, ["*fp64"] * 4 + ["*fp32"] * 3 + ["i32"], constants, arch, 4, 1)
-
-
 def compiled(kernel, kinds: list[str], constants: dict, arch: int, warps: int, stages: int) -> dict:
     """What a kernel needs; its first arguments have the types `kinds`, as Triton writes them."""
     import time
@@ -144,5 +118,4 @@ def compiled(kernel, kinds: list[str], constants: dict, arch: int, warps: int, s
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent))
-    kind, *case = json.loads(sys.argv[1])
-    print(json.dumps({"network": network, "step": step}[kind](*case)))
+    print(json.dumps(network(*json.loads(sys.argv[1]))))

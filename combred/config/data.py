@@ -28,7 +28,7 @@ class SamplingSettings:
     states: int = setting(400_000, "rows of the state file")
     sampler: str = setting(
         "flow",
-        "'flow': mixtures of fresh and burnt gas, air and fuel, ignitions and stirred reactors; "
+        "'flow': mixtures of fresh and burnt gas, air and fuel, ignitions and mixing layers; "
         "'premixed': ignitions and premixed flames",
     )
     dt: list[float] = setting(

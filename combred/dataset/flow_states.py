@@ -8,8 +8,8 @@ three kinds of states:
   uniform over CVODE's own steps, which are dense where the gas reacts fast;
 - mixture: two or three streams mixed in mass and enthalpy, many of them perturbed, as they are and
   after a random time of reaction;
-- stirred: the particles of a partially stirred reactor after each step of mixing. Mixing and
-  reaction balance there, as transport and reaction do in a flame.
+- layer: a line of particles between two streams, which mix with their neighbours and react.
+  Mixing and reaction balance there, as transport and reaction do in a flame.
 
 Every row has its own dt, log-uniform. Its label comes from the integration that the row belongs to,
 which goes on without a restart: CVODE keeps its step size and order.
@@ -25,11 +25,12 @@ from combred.chemistry.reactor import IntegrationError, Reactor
 from combred.config import ChemistrySettings, SamplingSettings
 
 ROWS = 256  # of a block, the unit of work, of resuming, and of holding out
-KINDS = ("ignition", "mixture", "stirred")
+KINDS = ("ignition", "mixture", "layer")
 SHARES = 0.3, 0.45, 0.25  # of the rows of each kind
 # Probability of each kind of stream.
 STREAMS = {"fresh": 0.2, "burnt": 0.25, "air": 0.15, "fuel": 0.1, "aged": 0.3}
 FRESH_T, AIR_T = (280.0, 1000.0), (280.0, 1600.0)  # K, ranges of premixed gas and fuel, and of air
+COLD, COLDEST = 0.5, 50.0  # share of streams near the colder end of their range; by so many K
 T_RANGE = 270.0, 3400.0  # K; states outside are not kept
 DILUTED, DILUTION = 0.3, 0.6  # share of ignitions of a mixture; largest mass share of its stream
 DIRICHLET = 0.7  # concentration of the weights of a mixture: most are near one stream
@@ -40,11 +41,12 @@ FIRST_STEP = 5  # of CVODE, at which a state may lie: the steps before it start 
 LONGEST, MOST_STEPS = 0.5, 700  # s and steps of CVODE, by which an ignition ends
 RELAXATION = 1e-8, 1e-3  # s, range of the reaction time of a mixture, log-uniform
 TIMES = 5  # states of a mixture's integration, the first at t = 0
-PARTICLES, STIRRED_STEPS = 8, 8  # of a stirred reactor
+PARTICLES, LAYER_STEPS = 8, 16  # of a mixing layer
+KEPT = 0.5  # share of its states that become rows: those of one line resemble each other
 BURNT = 0.8  # probability that a particle begins at equilibrium
-MIXING = 1e-6, 1e-2  # s, range of its mixing time, log-uniform
+MIXING = 1e-6, 1e-3  # s, range of its mixing time, log-uniform
 RESIDENCE = 3.0, 300.0  # its residence time over its mixing time, log-uniform
-STEP = 0.02, 0.5  # its step over its mixing time, log-uniform
+STEP = 0.05, 0.5  # its step over its mixing time, log-uniform
 DRAWS = 400  # trajectories of a block at most; each has at most 5, 16 or 64 rows
 
 Labelled = tuple[np.ndarray, np.ndarray, float]  # state [T, p, Y], its label [T, p, Y], dt [s]
@@ -79,7 +81,7 @@ class FlowStates:
         rows: list[Row] = []
         failure = ""
         kinds: dict[str, Callable[[], Iterator[Labelled]]] = {
-            "ignition": self._ignition, "mixture": self._mixture, "stirred": self._stirred,
+            "ignition": self._ignition, "mixture": self._mixture, "layer": self._layer,
         }  # fmt: skip
         counts = dict.fromkeys(KINDS, 0)
         for _ in range(DRAWS):
@@ -120,14 +122,19 @@ class FlowStates:
             state = self.aged[rng.integers(len(self.aged))]
             gas.TPY = state[0], p, state[2:]
         elif kind == "air":
-            gas.TPX = rng.uniform(*AIR_T), p, self.settings.oxidizer
+            gas.TPX = self._stream_T(AIR_T), p, self.settings.oxidizer
         elif kind == "fuel":
-            gas.TPX = rng.uniform(*FRESH_T), p, self.settings.fuel
+            gas.TPX = self._stream_T(FRESH_T), p, self.settings.fuel
         else:  # fresh, burnt, or aged while there is no aged state
-            self._premixed(rng.uniform(*FRESH_T), p)
+            self._premixed(self._stream_T(FRESH_T), p)
             if kind == "burnt":
                 gas.equilibrate("HP", rtol=1e-7)
         return gas.h, gas.Y
+
+    def _stream_T(self, limits: tuple[float, float]) -> float:
+        """A temperature [K] between the limits: many streams of a flow are not preheated."""
+        low, high = limits
+        return self.rng.uniform(low, low + COLDEST if self.rng.random() < COLD else high)
 
     def _mixed(
         self, streams: list[tuple[float, np.ndarray]], weights: np.ndarray, p: float
@@ -202,40 +209,55 @@ class FlowStates:
             self.reactor.advance(reached)
             yield begin, self._now(), dt
 
-    def _stirred(self) -> Iterator[Labelled]:
-        """Particles of equal mass, which approach their mean (interaction by exchange with the
-        mean) and are replaced by fresh streams at the rate of the residence time."""
+    def _layer(self) -> Iterator[Labelled]:
+        """States in a line of particles of equal mass between two streams, half of them: every
+        step, each approaches the mean of its neighbours, and reacts. Some are replaced by a stream,
+        at the rate of the residence time."""
         rng, p = self.rng, self._log_uniform(*self.settings.p)
         mixing = self._log_uniform(*MIXING)
         residence = mixing * self._log_uniform(*RESIDENCE)
         inflow = [self._stream(p) for _ in range(2)]
-        particles = []  # specific enthalpy and mass fractions of each
-        for _ in range(PARTICLES):
-            weights = rng.dirichlet(np.full(2, DIRICHLET))
-            self._mixed(inflow, weights, p)
-            if rng.random() < BURNT:
-                self.reactor.gas.equilibrate("HP", rtol=1e-7)
-            particles.append((self.reactor.gas.h, self.reactor.gas.Y))
-        for _ in range(STIRRED_STEPS):
-            step = mixing * self._log_uniform(*STEP)
-            h_mean = float(np.mean([h for h, _ in particles]))
-            Y_mean = np.mean([Y for _, Y in particles], axis=0)
+        particles = self._line(inflow, p)
+        for k in range(LAYER_STEPS):
+            step, before = mixing * self._log_uniform(*STEP), list(particles)
             share = 1.0 - np.exp(-step / mixing)
-            for i, (h, Y) in enumerate(particles):
+            for i, (h, Y) in enumerate(before):
+                neighbours = before[max(i - 1, 0)], before[min(i + 1, PARTICLES - 1)]
+                h_mean, Y_mean = (sum(side) / 2 for side in zip(*neighbours, strict=True))
                 if rng.random() < step / residence:
                     h, Y = inflow[rng.integers(2)]
                 state = self._mixed([(h, Y), (h_mean, Y_mean)], np.array([1 - share, share]), p)
                 if not T_RANGE[0] < state[0] < T_RANGE[1]:
                     return
                 h, dt = self.reactor.gas.h, self._log_uniform(*self.settings.dt)
+                keep = k > 0 and rng.random() < KEPT
                 self.reactor.start(state[0], state[1], state[2:])
-                if dt <= step:
+                if keep and dt <= step:
                     self.reactor.advance(dt)
                     yield state, self._now(), dt
-                    self.reactor.advance(step)
-                    particles[i] = h, self.reactor.gas.Y
-                else:
-                    self.reactor.advance(step)
-                    particles[i] = h, self.reactor.gas.Y
+                self.reactor.advance(step)
+                particles[i] = h, self.reactor.gas.Y
+                if keep and dt > step:
                     self.reactor.advance(dt)
                     yield state, self._now(), dt
+
+    def _line(
+        self, inflow: list[tuple[float, np.ndarray]], p: float
+    ) -> list[tuple[float, np.ndarray]]:
+        """Specific enthalpy [J/kg] and mass fractions of the particles at the beginning: mixtures
+        of both streams, from one to the other or in random order, some of them at equilibrium: all
+        on one side of a random place, or each with the probability `BURNT`."""
+        rng = self.rng
+        weights = rng.dirichlet(np.full(2, DIRICHLET), PARTICLES)
+        if rng.random() < 0.6:
+            weights = weights[np.argsort(weights[:, 0])]
+        burnt = rng.random(PARTICLES) < BURNT
+        if rng.random() < 0.5:
+            burnt = np.arange(PARTICLES) >= rng.integers(PARTICLES)
+        particles = []
+        for at_equilibrium, pair in zip(burnt, weights, strict=True):
+            self._mixed(inflow, pair, p)
+            if at_equilibrium:
+                self.reactor.gas.equilibrate("HP", rtol=1e-7)
+            particles.append((self.reactor.gas.h, self.reactor.gas.Y))
+        return particles

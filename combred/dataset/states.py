@@ -42,7 +42,7 @@ SAMPLERS = (
     "flame relaxed",
     "flow ignition",
     "flow mixture",
-    "flow stirred",
+    "flow layer",
 )
 FLAME = SAMPLERS.index("flame")  # exact states of flames; those of `FLAMES` are of flames
 USUAL = SAMPLERS.index("ignition"), FLAME, SAMPLERS.index("flow ignition")

@@ -113,7 +113,7 @@ def _sampling_rows(sampling: dict) -> list[list[str]]:
         return f"{low:g} to {high:g}" if low != high else f"{low:g}"
 
     gas = f"T0 {span('T0')} K, phi {span('phi')}, p {span('p')} Pa"
-    rows = [["states sampled", f"of a flow: mixtures, ignitions and stirred reactors; {gas}"]]
+    rows = [["states sampled", f"of a flow: mixtures, ignitions and mixing layers; {gas}"]]
     if sampling["sampler"] == "premixed":
         flames = f"phi {span('flame_phi')}, unburnt at {several(sampling['flame_T'], 'K')}"
         rows = [

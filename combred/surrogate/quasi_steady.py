@@ -62,7 +62,7 @@ class QuasiSteadyState(nn.Module):
 
         T (n,) [K], p (n,) [Pa], Y (n, n_species) >= floor, dt (n,) [s], all float64.
         """
-        T = T.clamp(self.thermo.T_min / 2, self.thermo.T_max + 1000.0)  # as `Thermo.temperature`
+        T = self.bounded(T)
         Y = Y.T.contiguous()  # species by states, as `Kinetics`
         net, loss = self.rates(T, p, Y)
         y, dt = Y.to(net.dtype).index_select(0, self.reactive), dt.to(net.dtype)
@@ -92,8 +92,12 @@ class QuasiSteadyState(nn.Module):
     def after(self, T: Tensor, Y: Tensor, heat: Tensor, dY: Tensor) -> tuple[Tensor, Tensor]:
         """The state after a change dY, with positive Y of sum 1: T (n,), Y (n_species, n)."""
         Y = torch.maximum(Y + dY, 1e-6 * Y)
-        T = (T - (heat * dY).sum(dim=0)).clamp(self.thermo.T_min, self.thermo.T_max)
-        return T, Y / Y.sum(dim=0)
+        return self.bounded(T - (heat * dY).sum(dim=0)), Y / Y.sum(dim=0)
+
+    def bounded(self, T: Tensor) -> Tensor:
+        """T [K] within the limits of `Thermo.temperature`: flames of high pressure are hotter than
+        the range of the polynomials, 3000 K for many species."""
+        return T.clamp(self.thermo.T_min / 2, self.thermo.T_max + 1000.0)
 
     def corrected(
         self, T: Tensor, p: Tensor, Y: Tensor, net: Tensor, loss: Tensor, heat: Tensor, dt: Tensor

@@ -48,7 +48,7 @@ class Surrogate(nn.Module):
     STATE_FLOOR_Y: Final[float] = 7e-5
     STATE_FLOOR_T: Final[float] = 0.7  # K
     # Of the step size control: smallest step, safety factor, limits of the change of a step.
-    SMALLEST: Final[float] = 1.0 / 256  # of dt, or of the largest step in training
+    SMALLEST: Final[float] = 1.0 / 1024  # of dt, or of the largest step in training
     SAFETY: Final[float] = 0.9
     SHRINK: Final[float] = 0.2
     GROW: Final[float] = 4.0
@@ -113,7 +113,7 @@ class Surrogate(nn.Module):
         step follows from the estimate of the last, which is proportional to its square.
 
         Returns the states (n, 2 + n_species); the largest error estimate of a step of each, over
-        the tolerance (n,), which exceeds 1 where the smallest step, dt / 256, is not small enough,
+        the tolerance (n,), which exceeds 1 where the smallest step, dt / 1024, is not small enough,
         and is infinite for a state that is not valid; and the number of evaluations of the network
         for each state (n,), int64. Raises ValueError for other shapes and types, for dt that is not
         positive and finite, and, if the network is of the state alone, for any dt but its own.

@@ -237,6 +237,6 @@ def test_a_kind_that_always_fails_gives_way_to_the_others(h2o2, monkeypatch):
         raise ct.CanteraError("no temperature has this enthalpy")
         yield  # a generator, as the method is
 
-    monkeypatch.setattr(FlowStates, "_stirred", without_temperature)
+    monkeypatch.setattr(FlowStates, "_layer", without_temperature)
     rows = block_of(make_states(h2o2), 0)
     assert len(rows.state) == ROWS and set(rows.kind) == {0, 1}

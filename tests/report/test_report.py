@@ -300,7 +300,7 @@ def test_states_network_and_segments_of_the_training_are_named(whole, drm19, tmp
     page = read_page(folder)
     assert "segments" not in page.row("retraining of each stage")[0]
     assert page.row("network")[0].startswith("corrects a quasi-steady step of the reaction rates")
-    assert page.row("states sampled")[0].startswith("of a flow: mixtures, ignitions and stirred")
+    assert page.row("states sampled")[0].startswith("of a flow: mixtures, ignitions and mixing")
     assert page.row("time step dt of the states") == ["1e-08 to 1e-05\u00a0s"]
     assert all(row[0] != "flames sampled" for table in page.tables for row in table)
 

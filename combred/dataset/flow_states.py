@@ -41,8 +41,8 @@ FIRST_STEP = 5  # of CVODE, at which a state may lie: the steps before it start 
 LONGEST, MOST_STEPS = 0.5, 700  # s and steps of CVODE, by which an ignition ends
 RELAXATION = 1e-8, 1e-3  # s, range of the reaction time of a mixture, log-uniform
 TIMES = 5  # states of a mixture's integration, the first at t = 0
-PARTICLES, LAYER_STEPS = 8, 16  # of a mixing layer
-KEPT = 0.5  # share of its states that become rows: those of one line resemble each other
+PARTICLES, LAYER_STEPS = 8, 12  # of a mixing layer
+KEPT = 0.75  # share of its states that become rows: those of one line resemble each other
 BURNT = 0.8  # probability that a particle begins at equilibrium
 MIXING = 1e-6, 1e-3  # s, range of its mixing time, log-uniform
 RESIDENCE = 3.0, 300.0  # its residence time over its mixing time, log-uniform
@@ -210,8 +210,8 @@ class FlowStates:
             yield begin, self._now(), dt
 
     def _layer(self) -> Iterator[Labelled]:
-        """States in a line of particles of equal mass between two streams, half of them: every
-        step, each approaches the mean of its neighbours, and reacts. Some are replaced by a stream,
+        """Most states of a line of particles of equal mass between two streams. In every step, each
+        approaches the mean of its neighbours, and reacts. Some are replaced by a stream,
         at the rate of the residence time."""
         rng, p = self.rng, self._log_uniform(*self.settings.p)
         mixing = self._log_uniform(*MIXING)

@@ -1,15 +1,14 @@
 """`key=value` arguments, and the settings that they make."""
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, cast
-
-from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from typing import Any
 
 from combred.config.fields import require
 from combred.config.profiles import PROFILES
 from combred.config.settings import Settings
+from combred.config.values import parse
 
 # Settings of earlier versions that have another name now.
 RENAMED = {
@@ -73,20 +72,26 @@ def resolve(arguments: list[str]) -> Settings:
     )
     if both:  # a table of layers is asked for
         given = {"reduction.method": "condensation", "reduction.parameters": "[]", **given}
-    if "reduction.criteria" in given:  # blanks after a colon would make it YAML's
-        given["reduction.criteria"] = "".join(given["reduction.criteria"].split())
     profile = given.get("profile", "default")
-    require(profile in PROFILES, f"profile={profile!r} is none of {', '.join(PROFILES)}")
-    try:
-        merged = OmegaConf.merge(
-            OmegaConf.structured(Settings),
-            PROFILES[profile],
-            OmegaConf.from_dotlist([f"{key}={value}" for key, value in given.items()]),
-        )
-        return cast(Settings, OmegaConf.to_object(merged))
-    except OmegaConfBaseException as error:
-        told = str(error).strip().splitlines()
-        raise ValueError(f"{error.full_key or 'settings'}: {told[0]}") from error
+    require(profile in PROFILES, f"profile={profile}: {', '.join(PROFILES)} are possible")
+    items = keys()
+    values = {key: parse(key, text, items[key].type) for key, text in given.items()}
+    return _made(Settings, PROFILES[profile], values)
+
+
+def _made(kind: type, profile: Mapping[str, Any], values: dict[str, Any], prefix: str = "") -> Any:
+    """A settings object from the values of the dotted keys, those of a profile where there is none,
+    and the defaults for the rest."""
+    found: dict[str, Any] = {}
+    for item in fields(kind):
+        key = prefix + item.name
+        if isinstance(item.type, type) and is_dataclass(item.type):
+            found[item.name] = _made(item.type, profile.get(item.name, {}), values, f"{key}.")
+        elif key in values:
+            found[item.name] = values[key]
+        elif item.name in profile:
+            found[item.name] = profile[item.name]
+    return kind(**found)
 
 
 def value_of(settings: Settings, key: str) -> Any:

@@ -2,19 +2,18 @@
 
 from dataclasses import dataclass
 
-from combred.config.fields import require, setting
+from combred.config.fields import check, require, setting
 
 
 @dataclass(frozen=True)
 class ChemistrySettings:
     """Tolerances of CVODE, which labels the states and is the reference."""
 
-    rtol: float = setting(1e-8, "relative tolerance of CVODE")
-    atol: float = setting(1e-16, "absolute tolerance of CVODE")
+    rtol: float = setting(1e-8, "relative tolerance of CVODE", within=(1e-13, 1e-2))
+    atol: float = setting(1e-16, "absolute tolerance of CVODE", within=(1e-30, 1e-3))
 
     def __post_init__(self):
-        require(0 < self.rtol < 1, f"chemistry.rtol={self.rtol} must lie in (0, 1)")
-        require(self.atol > 0, f"chemistry.atol={self.atol} must be positive")
+        check(self, "chemistry")
 
 
 @dataclass(frozen=True)
@@ -25,58 +24,73 @@ class SamplingSettings:
     help; all others are of both samplers.
     """
 
-    states: int = setting(400_000, "rows of the state file")
+    states: int = setting(400_000, "rows of the state file", within=(1, 1e10))
     sampler: str = setting(
         "flow",
         "'flow': mixtures of fresh and burnt gas, air and fuel, ignitions and mixing layers; "
         "'premixed': ignitions and premixed flames",
+        among=("flow", "premixed"),
     )
     dt: list[float] = setting(
-        [1e-8, 1e-5], "range of the time steps, log-uniform over the rows", "s"
+        [1e-8, 1e-5],
+        "range of the time steps, log-uniform over the rows",
+        "s",
+        within=(1e-12, 1e-2),
     )
     fuel: str = setting(
         "auto", "fuel in moles, as in CH4:1; auto: the first of CH4, H2, ... in the mechanism"
     )
     oxidizer: str = setting("O2:1, N2:3.76", "oxidizer in moles")
-    T0: list[float] = setting([900.0, 2300.0], "range of the initial temperature of ignitions", "K")
-    p: list[float] = setting([30_398.0, 6_079_500.0], "range of the pressure, log-uniform", "Pa")
+    T0: list[float] = setting(
+        [900.0, 2300.0],
+        "range of the initial temperature of ignitions",
+        "K",
+        within=(200.0, 4000.0),
+    )
+    p: list[float] = setting(
+        [30_398.0, 6_079_500.0],
+        "range of the pressure, log-uniform",
+        "Pa",
+        within=(100.0, 1e8),
+    )
     phi: list[float] = setting(
         [0.25, 4.0],
         "range of the equivalence ratio of premixed gas; log-uniform for 'flow', uniform for "
         "'premixed'",
+        within=(0.01, 100.0),
     )
     held_out: float = setting(
         0.05,
         "share of the blocks of 256 rows ('flow') or of the ignitions and flames ('premixed') held "
         "out of training, for the validation loss",
+        within=(1e-4, 0.9),
     )
-    ignitions: int = setting(1200, "'premixed' only: number of 0D ignitions")
-    flames: int = setting(80, "'premixed' only: number of 1D flames")
+    ignitions: int = setting(1200, "'premixed' only: number of 0D ignitions", within=(1, 1e7))
+    flames: int = setting(80, "'premixed' only: number of 1D flames", within=(0, 1e5))
     flame_phi: list[float] = setting(
-        [0.5, 1.7], "'premixed' only: range of the equivalence ratio of flames"
+        [0.5, 1.7],
+        "'premixed' only: range of the equivalence ratio of flames",
+        within=(0.1, 10.0),
     )
     flame_T: list[float] = setting(
-        [300.0, 450.0, 600.0, 800.0], "'premixed' only: unburnt temperatures of flames", "K"
+        [300.0, 450.0, 600.0, 800.0],
+        "'premixed' only: unburnt temperatures of flames",
+        "K",
+        within=(200.0, 1500.0),
     )
-    flame_share: float = setting(0.4, "'premixed' only: share of the rows that come from flames")
+    flame_share: float = setting(
+        0.4, "'premixed' only: share of the rows that come from flames", within=(0.0, 0.99)
+    )
 
     def __post_init__(self):
-        require(
-            self.sampler in ("flow", "premixed"),
-            f"sampling.sampler={self.sampler!r}: flow or premixed",
-        )
+        check(self, "sampling")
         for name in ("T0", "p", "phi", "dt", "flame_phi"):
             low_high = getattr(self, name)
             require(
-                len(low_high) == 2 and 0 < low_high[0] <= low_high[1],
-                f"sampling.{name}={low_high} must be [low, high] with 0 < low <= high",
+                len(low_high) == 2 and low_high[0] <= low_high[1],
+                f"sampling.{name}={low_high} must be [low,high] with low <= high",
             )
-        require(self.states > 0, f"sampling.states={self.states} must be at least 1")
-        require(self.ignitions > 0, "sampling.ignitions must be at least 1")
-        require(self.flames >= 0, "sampling.flames must not be negative")
         require(len(self.flame_T) > 0, "sampling.flame_T needs at least one temperature")
-        require(0 <= self.flame_share < 1, "sampling.flame_share must lie in [0, 1)")
-        require(0 < self.held_out < 1, f"sampling.held_out={self.held_out} must lie in (0, 1)")
         trajectories = self.ignitions + self.flames
         require(
             self.sampler == "flow" or self.states >= 10 * trajectories,
@@ -94,12 +108,14 @@ class SegmentSettings:
     its flame states, which the sampler 'premixed' alone has.
     """
 
-    steps: int = setting(0, "time steps of a segment, a power of two; 0: no segments are made")
-    ignitions: int = setting(500, "0D ignitions that segments are taken from")
+    steps: int = setting(
+        0, "time steps of a segment, a power of two; 0: no segments are made", within=(0, 4096)
+    )
+    ignitions: int = setting(500, "0D ignitions that segments are taken from", within=(1, 1e6))
 
     def __post_init__(self):
+        check(self, "segments")
         require(
-            self.steps >= 0 and self.steps.bit_count() <= 1,
+            self.steps.bit_count() <= 1,
             f"segments.steps={self.steps} must be 0 or a power of two",
         )
-        require(self.ignitions > 0, f"segments.ignitions={self.ignitions} must be at least 1")

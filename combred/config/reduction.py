@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from combred.config.criteria import CRITERIA, parse_criteria
-from combred.config.fields import require, setting
+from combred.config.fields import check, require, setting
 
 REDUCTIONS = (
     *("condensation", "brain_surgeon", "interpolative", "folding"),
@@ -21,54 +21,59 @@ class ReductionSettings:
     threshold thresholds[i-1]. `criteria`: stage 1 is the smallest network found that meets them.
     """
 
-    method: str = setting("brain_surgeon", f"how units are chosen: {', '.join(REDUCTIONS)}")
+    method: str = setting(
+        "brain_surgeon", f"how units are chosen: {', '.join(REDUCTIONS)}", among=REDUCTIONS
+    )
     parameters: list[float] = setting(
         [0.115, 0.033, 0.012],
         "share of stage 0's parameters that each stage leaves, widths of all layers chosen; "
         "empty: the table of reduction.layers and reduction.thresholds",
+        within=(1e-6, 1.0),
     )
     layers: list[int] = setting(
         [1, 1, 1],
         "hidden layer that each stage condenses (1 is the first); takes the place of "
         "reduction.parameters",
+        within=(1, 100),
     )
     thresholds: list[float] = setting(
-        [0.9, 0.8, 0.7], "cosine threshold of each stage; goes with reduction.layers"
+        [0.9, 0.8, 0.7],
+        "cosine threshold of each stage; goes with reduction.layers",
+        within=(-1.0, 1.0),
     )
     compensation: str = setting(
         "least_squares",
         "how the next layer is corrected: 'least_squares', or 'own', the method's own rule (the "
         "norm ratios of Chen & Xu 2024)",
     )
-    min_width: int = setting(16, "a stage that would leave fewer units in a layer is refused")
+    min_width: int = setting(
+        16, "a stage that would leave fewer units in a layer is refused", within=(1, 1e4)
+    )
     criteria: str = setting(
         "",
         "largest errors that are accepted, as ignition:1%,flame:0.5%: stage 1 is then the smallest "
         f"network found that meets them; of {', '.join(CRITERIA)}",
     )
     criteria_ignitions: int = setting(
-        12, "ignitions that the criteria are judged by, drawn inside the validation's range"
+        12,
+        "ignitions that the criteria are judged by, drawn inside the validation's range",
+        within=(1, 1e4),
     )
-    attempts: int = setting(12, "networks that the search for the criteria may judge")
+    attempts: int = setting(
+        12, "networks that the search for the criteria may judge", within=(1, 1e4)
+    )
 
     def __post_init__(self):
         parse_criteria(self.criteria)
-        for name in ("criteria_ignitions", "attempts", "min_width"):
-            value = getattr(self, name)
-            require(value > 0, f"reduction.{name}={value} must be at least 1")
+        check(self, "reduction")
         require(
             len(self.layers) == len(self.thresholds) > 0,
             f"reduction.layers={self.layers} and reduction.thresholds={self.thresholds} need one "
             "entry each for every stage",
         )
-        require(min(self.layers) > 0, f"reduction.layers={self.layers}: hidden layers count from 1")
-        require(
-            self.method in REDUCTIONS,
-            f"reduction.method={self.method!r} is none of {', '.join(REDUCTIONS)}",
-        )
         falling = all(a > b for a, b in zip([1.0, *self.parameters], self.parameters, strict=False))
         require(
-            falling and min(self.parameters, default=1.0) > 0,
+            falling,
             f"reduction.parameters={self.parameters} are shares of the first network's: they lie "
             "between 1 and 0 and fall from stage to stage",
         )
@@ -76,10 +81,6 @@ class ReductionSettings:
             bool(self.parameters or self.criteria) or self.method == "condensation",
             f"reduction.method={self.method} needs reduction.parameters=[...], the share of the "
             "parameters that each stage leaves: only condensation has a cosine threshold",
-        )
-        require(
-            all(-1 <= t <= 1 for t in self.thresholds),
-            f"reduction.thresholds={self.thresholds} must lie in [-1, 1]",
         )
         require(
             self.compensation in COMPENSATIONS,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from combred.config.data import ChemistrySettings, SamplingSettings, SegmentSettings
-from combred.config.fields import require, setting
+from combred.config.fields import check, require, setting
 from combred.config.learning import NetworkSettings, RetrainingSettings, TrainingSettings
 from combred.config.reduction import ReductionSettings
 from combred.config.validation import ValidationSettings
@@ -20,16 +20,17 @@ class Settings:
         "default", "starting point of all other settings: default, paper, condensed, smoke"
     )
     run: str = setting("", "name of the run folder, runs/NAME; empty: mechanism and profile")
-    only: str = setting("", f"do this step alone: {', '.join(STEPS)}")
+    only: str = setting("", f"do this step alone: {', '.join(STEPS)}", among=("", *STEPS))
     start: str = setting(
         "shipped",
         "stage 0: 'shipped' takes a network that comes with combred, where one fits these settings "
         "(mechanism, dt, mixture, network, and ranges of sampling.* within its own), and trains "
         "otherwise; 'scratch' trains",
+        among=("shipped", "scratch"),
     )
     mechanism: str = setting("drm19.yaml", "name of combred's or Cantera's mechanism, or a path")
-    seed: int = setting(0, "seed of sampling, initialisation and training")
-    workers: int = setting(0, "processes that run CVODE; 0: one per core")
+    seed: int = setting(0, "seed of sampling, initialisation and training", within=(0, 2**32 - 1))
+    workers: int = setting(0, "processes that run CVODE; 0: one per core", within=(0, 4096))
     chemistry: ChemistrySettings = field(default_factory=ChemistrySettings)
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
     segments: SegmentSettings = field(default_factory=SegmentSettings)
@@ -40,8 +41,7 @@ class Settings:
     validation: ValidationSettings = field(default_factory=ValidationSettings)
 
     def __post_init__(self):
-        require(self.only in ("", *STEPS), f"only={self.only!r} is none of {', '.join(STEPS)}")
-        require(self.start in ("shipped", "scratch"), f"start={self.start!r}: shipped or scratch")
+        check(self, "")
         low, high = self.sampling.dt
         require(
             self.network.kinetics or low == high,
@@ -53,7 +53,6 @@ class Settings:
             f"validation.dt={self.validation.dt:g}: a network without reaction rates takes its own "
             f"dt alone, that of sampling.dt, {low:g}",
         )
-        require(self.workers >= 0, f"workers={self.workers} must not be negative")
         stages = self.reduction.stages
         require(
             0 <= self.stage <= stages,

@@ -15,6 +15,7 @@ Every row has its own dt, log-uniform. Its label comes from the integration that
 which goes on without a restart: CVODE keeps its step size and order.
 """
 
+import warnings
 from collections.abc import Callable, Iterator
 
 import cantera as ct
@@ -128,8 +129,15 @@ class FlowStates:
         else:  # fresh, burnt, or aged while there is no aged state
             self._premixed(self._stream_T(FRESH_T), p)
             if kind == "burnt":
-                gas.equilibrate("HP", rtol=1e-7)
+                self._equilibrate()
         return gas.h, gas.Y
+
+    def _equilibrate(self) -> None:
+        """The gas at equilibrium, with its enthalpy and pressure. Cantera warns of cold air, which
+        it can do: below 300 K the polynomials are extrapolated."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="ChemEquil")
+            self.reactor.gas.equilibrate("HP", rtol=1e-7)
 
     def _stream_T(self, limits: tuple[float, float]) -> float:
         """A temperature [K] between the limits: many streams of a flow are not preheated."""
@@ -222,11 +230,12 @@ class FlowStates:
             step, before = mixing * self._log_uniform(*STEP), list(particles)
             share = 1.0 - np.exp(-step / mixing)
             for i, (h, Y) in enumerate(before):
-                neighbours = before[max(i - 1, 0)], before[min(i + 1, PARTICLES - 1)]
-                h_mean, Y_mean = (sum(side) / 2 for side in zip(*neighbours, strict=True))
+                h_left, Y_left = before[max(i - 1, 0)]
+                h_right, Y_right = before[min(i + 1, PARTICLES - 1)]
+                mean = (h_left + h_right) / 2, (Y_left + Y_right) / 2
                 if rng.random() < step / residence:
                     h, Y = inflow[rng.integers(2)]
-                state = self._mixed([(h, Y), (h_mean, Y_mean)], np.array([1 - share, share]), p)
+                state = self._mixed([(h, Y), mean], np.array([1 - share, share]), p)
                 if not T_RANGE[0] < state[0] < T_RANGE[1]:
                     return
                 h, dt = self.reactor.gas.h, self._log_uniform(*self.settings.dt)
@@ -258,6 +267,6 @@ class FlowStates:
         for at_equilibrium, pair in zip(burnt, weights, strict=True):
             self._mixed(inflow, pair, p)
             if at_equilibrium:
-                self.reactor.gas.equilibrate("HP", rtol=1e-7)
+                self._equilibrate()
             particles.append((self.reactor.gas.h, self.reactor.gas.Y))
         return particles

@@ -117,29 +117,29 @@ def test_the_paper_profile_has_the_network_and_the_first_stages_of_the_paper():
         ("stage", "not key=value"),
         ("training.steps=many", "training.steps"),
         ("training.lr=-1", "lr=-1"),
-        ("training.optimizer=sgd", "soap, muon or adam"),
+        ("training.optimizer=sgd", "soap, muon, adam are possible"),
         ("segments.steps=6", "power of two"),
-        ("segments.ignitions=0", "at least 1"),
+        ("segments.ignitions=0", "between 1 and"),
         ("sampling.held_out=0", "sampling.held_out"),
         ("training.rollout_share=1.5", "rollout_share=1.5"),
-        ("training.rollout_weight=0", "trains without segments"),
+        ("training.rollout_weight=0", "training.rollout_weight=0 must lie between"),
         ("retraining.lr=-1", "lr=-1"),
         ("retraining.optimizer=adam", "there is no setting"),
         ("stage=9", "stages 0 to"),
         ("only=everything", "sample, train"),
         ("profile=huge", "default, paper, condensed, smoke"),
         ("sampling.phi=[2,1]", "low <= high"),
-        ("sampling.states=0", "at least 1"),
-        ("sampling.sampler=random", "flow or premixed"),
+        ("sampling.states=0", "between 1 and"),
+        ("sampling.sampler=random", "flow, premixed are possible"),
         ("sampling.dt=[1e-5,1e-8]", "low <= high"),
         ("network.kinetics=maybe", "network.kinetics"),
         ("network.scales=[1,2]", "one for each layer"),
         ("network.scales=[tiny]", "condense"),
         ("reduction.layers=[1]", "one entry each"),
-        ("reduction.method=prune", "is none of condensation"),
+        ("reduction.method=prune", "condensation, .* are possible"),
         ("reduction.parameters=[]", "needs reduction.parameters"),
         ("reduction.parameters=[0.5,0.6]", "fall from stage to stage"),
-        ("reduction.parameters=[1.5]", "between 1 and 0"),
+        ("reduction.parameters=[1.5]", "between 1e-06 and 1"),
         ("reduction.parameters=[0.5]", "say stage=1"),
         ("reduction.layers=[1,1,9]", "hidden layers"),
         ("reduction.criteria=ignitoin:1%", "did you mean ignition"),
@@ -152,20 +152,71 @@ def test_the_paper_profile_has_the_network_and_the_first_stages_of_the_paper():
         ("reduction.criteria=ignition:1", r"a plain number is a share.*ignition:1%"),
         ("reduction.criteria=ignition:1%,ignition:2%", "given twice"),
         ("reduction.criteria=ignition:1%", "stages 0 to 1.*say stage=1"),
-        ("reduction.attempts=0", "at least 1"),
-        ("reduction.criteria_ignitions=0", "at least 1"),
+        ("reduction.attempts=0", "between 1 and"),
+        ("reduction.criteria_ignitions=0", "between 1 and"),
         ("reduction.compensation=none", "own or least_squares"),
         ("reduction.compensation=norm", "'norm' is now called 'own'"),
         ("chemistry.rtol=0", "chemistry.rtol"),
         ("validation.T0=[]", "validation.T0"),
         ("run=../elsewhere", "inside runs"),
-        ("validation.dt=0", "positive"),
+        ("validation.dt=0", "between 1e-12 and 0.01 s"),
         ("dt=1e-6", r"did you mean validation.dt .* sampling.dt=\[low,high\]"),
     ],
 )
 def test_values_without_sense_are_refused_with_a_reason(argument, message):
     with pytest.raises(ValueError, match=message):
         resolve([argument])
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("sampling.p=[5e5,2e6", r"sampling.p=\[5e5,2e6: a list of numbers is expected"),
+        ("sampling.p=5e5,2e6]", "a list of numbers is expected"),
+        ("sampling.p=[5e5,2e6]]", "a list of numbers is expected"),
+        ("sampling.p=[5e5,,2e6]", "'an empty entry' is none"),
+        ("sampling.p=[5e5,two]", "a number is expected, and 'two' is none"),
+        ("network.hidden=[1.5]", "a whole number is expected, and '1.5' is none"),
+        ("training.steps=1e3", "training.steps=1e3: a whole number is expected"),
+        ("training.steps={a", "a whole number is expected"),
+        ("training.lr=", "a number is expected"),
+        ("training.lr=nan", "training.lr=nan must lie between"),
+        ("training.lr=inf", "training.lr=inf must lie between"),
+        ("network.kinetics=~", "true or false is expected"),
+        ("sampling.T0=[1500,inf]", "must lie between 200 and 4000 K"),
+        ("sampling.flame_phi=[50,50]", "must lie between 0.1 and 10"),
+        ("sampling.dt=[1e-30,1e-5]", "must lie between 1e-12 and 0.01 s"),
+        ("sampling.p=[1e-300,1e12]", "must lie between 100 and 1e.08 Pa"),
+        ("network.hidden=[1000000000,8]", "must lie between 1 and 20000"),
+        ("chemistry.rtol=1e-30", "must lie between 1e-13 and 0.01"),
+        ("validation.burnt_time=-1", "must lie between"),
+        ("validation.dt=1", "must lie between"),
+        ("seed=-1", "must lie between"),
+    ],
+)
+def test_values_that_are_no_such_thing_are_refused_by_name(argument, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        resolve([argument])
+    assert argument.partition("=")[0] in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["007", "1:30", "@x", "*x", "%x", "!x", "{a", "true", "1e3", "a=b"]
+)
+def test_a_text_stays_as_it_is_written(name):
+    assert resolve([f"run={name}"]).run == name
+
+
+def test_numbers_are_decimal():
+    s = resolve(["training.steps=010", "training.batch=1_024", "sampling.p=[ 1e5, 2e5 ]"])
+    assert (s.training.steps, s.training.batch, s.sampling.p) == (10, 1024, [1e5, 2e5])
+
+
+def test_every_number_has_a_range_that_holds_its_default_and_stands_in_its_help():
+    for key, item in keys().items():
+        if item.type in (int, float, list[int], list[float]) and key != "stage":
+            low, high = item.metadata["within"]
+            assert item.metadata["help"].endswith(f"; {low:g} to {high:g}"), key
 
 
 def test_premixed_trajectories_need_states():

@@ -1,2 +1,2 @@
-"""A surrogate of the state alone as one Triton kernel (`fused_surrogate`), and its fallback in torch
+"""A surrogate of the state alone as one Triton kernel (`fused_surrogate`), and the same in torch
 (`eager`)."""

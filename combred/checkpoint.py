@@ -5,10 +5,12 @@ A signature, a text, says which training a checkpoint belongs to.
 
 import io
 import os
+import zipfile
 from pathlib import Path
 
 import torch
 
+from combred.config.fields import require
 from combred.records import write_bytes
 
 
@@ -25,21 +27,27 @@ def load_checkpoint(
     """The content that `save_checkpoint` wrote, None if there is no file.
 
     Raises ValueError if the file is damaged or has another signature; `mend` completes the message
-    "Delete it, or ...".
+    "Move it away, or ...".
     """
     if not path.exists():
         return None
     try:
+        with zipfile.ZipFile(path) as archive:
+            require(archive.testzip() is None, "its checksums do not fit")
         stored = torch.load(path, map_location=device, weights_only=True)
+        require(
+            isinstance(stored, dict) and isinstance(stored.get("signature"), str),
+            "it is no checkpoint of a training",
+        )
     except Exception as error:
         raise ValueError(
-            f"{path} cannot be read ({error}). Delete it; the training starts again."
+            f"{path} cannot be read ({error}). Move it away; the training starts again."
         ) from error
     if stored["signature"] != signature:
         then, now = first_difference(stored["signature"], signature)
         raise ValueError(
             f"{path} belongs to a training with other settings:\n  then {then}\n  now  {now}\n"
-            f"Delete it, or {mend}."
+            f"Move it away, or {mend}."
         )
     return stored
 

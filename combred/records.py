@@ -18,7 +18,7 @@ def read_json(path: Path) -> dict:
     try:
         return json.loads(path.read_text())
     except ValueError as error:
-        raise ValueError(f"{path} is not JSON ({error}): delete it and run again") from error
+        raise ValueError(f"{path} is not JSON ({error}): move it away and run again") from error
 
 
 def digest(path: Path) -> str:

@@ -19,7 +19,7 @@ def test_json_is_written_whole_or_not_at_all(tmp_path):
 def test_a_missing_file_is_an_empty_record_and_a_damaged_one_is_refused(tmp_path):
     assert read_json(tmp_path / "a.json") == {}
     (tmp_path / "a.json").write_text('{"x": 1')
-    with pytest.raises(ValueError, match="delete it"):
+    with pytest.raises(ValueError, match="move it away"):
         read_json(tmp_path / "a.json")
 
 

@@ -80,7 +80,7 @@ def open_segments(path: Path, mechanism: Mechanism) -> Segments:
     Raises FileNotFoundError, or StateFileError (a ValueError), with the remedy.
     """
     path = Path(path)
-    again = "Delete it and run `python -m combred.pipeline only=sample` with the same settings."
+    again = "Move it away and run `python -m combred.pipeline only=sample` with the same settings."
     if not path.is_file():
         raise FileNotFoundError(
             f"no segments at {path}: run `python -m combred.pipeline only=sample` with the same "

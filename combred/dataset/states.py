@@ -154,7 +154,7 @@ class StateWriter:
         except (OSError, KeyError) as error:
             raise StateFileError(
                 f"{self.partial}, left by an interrupted sampling, cannot be read ({error}). "
-                "Delete it; sampling then starts from the beginning."
+                "Move it away; sampling then starts from the beginning."
             ) from error
         if stored != json.dumps(self.attributes, default=str):
             theirs = _flat(json.loads(stored))
@@ -166,7 +166,7 @@ class StateWriter:
             ]
             raise StateFileError(
                 f"{self.partial}, left by an interrupted sampling, has other settings: "
-                f"{'; '.join(differing)}. Resume it with its own settings, delete it, or name "
+                f"{'; '.join(differing)}. Resume it with its own settings, move it away, or name "
                 "another run with run=NAME."
             )
 
@@ -316,7 +316,7 @@ class StateTable:
         except OSError as error:
             raise StateFileError(
                 f"{self.path}, rows {start} to {stop}, cannot be read ({error}): the file is "
-                "truncated or damaged. Delete it, and the pipeline makes it again."
+                "truncated or damaged. Move it away, and the pipeline makes it again."
             ) from error
         for name, column in block.columns().items():
             bad = ~np.isfinite(column)
@@ -329,7 +329,7 @@ class StateTable:
                 raise StateFileError(
                     f"{self.path}: {name} of row {row} is not physical (not finite, or below "
                     f"zero), one of {int(bad.sum())} such values in rows {start} to {stop}. Remove "
-                    "these rows, or delete the file, and the pipeline makes it again."
+                    "these rows, or move the file away, and the pipeline makes it again."
                 )
         return block
 
@@ -384,7 +384,7 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
         raise FileNotFoundError(
             f"no states at {path}: run `python -m combred.pipeline only=sample`"
         )
-    again = "Delete it and run `python -m combred.pipeline only=sample`."
+    again = "Move it away and run `python -m combred.pipeline only=sample`."
     try:
         with h5py.File(path, "r") as file:
             attributes = dict(file.attrs)

@@ -29,8 +29,8 @@ class Artefact:
         if differing:
             raise ValueError(
                 f"{self.path} was made with other settings ({'; '.join(differing[:4])}). Give "
-                "those again, name another run with run=NAME, or delete "
-                f"{self.path.name} and what was made from it."
+                "those again, name another run with run=NAME, or move "
+                f"{self.path.name} and what was made from it away."
             )
 
 

@@ -9,6 +9,7 @@ import shutil
 import time
 from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from combred.chemistry.mechanism import load_mechanism
 from combred.chemistry.reactor import IntegrationError
 from combred.config import Settings
 from combred.pipeline.console import complain, console, print_help, print_resolved, say
+from combred.pipeline.lock import locked
 from combred.pipeline.run import Run
 from combred.pipeline.steps import (
     export,
@@ -88,7 +90,7 @@ def main(arguments: list[str]) -> int:
         free = shutil.disk_usage(Path.cwd()).free / 1e9
         complain(
             f"a file could not be written or read: {error}. The disk has {free:.1f} GB free. "
-            "Finished work is kept: make room, then run the same command again."
+            "Finished work is kept: run the same command again once the cause is mended."
         )
     return 2
 
@@ -110,6 +112,11 @@ def prepare(settings: Settings) -> Run:
 
 def execute(run: Run, only: str = "") -> None:
     """All steps up to the stage asked for, or just `only`; prints the time of each."""
+    with locked(run.folder) if run.device.leads else nullcontext():
+        _execute(run, only)
+
+
+def _execute(run: Run, only: str) -> None:
     results: dict[str, Any] = {}
     started = time.monotonic()
     if run.device.leads:

@@ -134,8 +134,8 @@ def read_folder(path: Path, mechanism: Mechanism) -> Folder:
     rollouts, inputs = read_rollouts(path / "validation.h5", mechanism)
     if rollouts and inputs.get("cases") != validation.get("inputs"):
         raise ValueError(
-            f"{path}: validation.h5 and validation.json have different cases or settings. Delete "
-            "validation.h5 and run the same command with only=validate."
+            f"{path}: validation.h5 and validation.json have different cases or settings. Move "
+            "validation.h5 away and run the same command with only=validate."
         )
     flames, inputs = read_flames(path / "flames.h5", mechanism)
     if inputs.get("cases") != validation.get("flame_inputs") or not inputs:

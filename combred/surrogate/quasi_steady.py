@@ -69,11 +69,11 @@ class QuasiSteadyState(nn.Module):
         dY, heat = self.step(net, loss, dt), self.heat(T, Y, net.dtype)
         predictor = self.change(-(heat * dY).sum(dim=0), y, dY)
         dY, dT = torch.zeros_like(dY), torch.zeros_like(dt)
-        for i, share in enumerate(self.shares):
+        for i in range(len(self.shares)):
             if i > 0:
                 net, loss = self.rates(T, p, Y)
                 heat = self.heat(T, Y, net.dtype)
-            more, loss = self.corrected(T, p, Y, net, loss, heat, share * dt)
+            more, loss = self.corrected(T, p, Y, net, loss, heat, self.shares[i] * dt)
             dY, dT = dY + more, dT - (heat * more).sum(dim=0)
             T, Y = self.after(T, Y, heat, more)
         stiffness = torch.log10(dt * loss.index_select(0, self.reactive) + 1e-6)

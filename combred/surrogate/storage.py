@@ -4,6 +4,7 @@
 `load_surrogate` reads them and gives a `Surrogate`.
 """
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -28,9 +29,15 @@ RENAMED = {
 
 
 def save_surrogate(
-    path: Path, surrogate: Surrogate, mechanism: Mechanism, half: bool = False
+    path: Path,
+    surrogate: Surrogate,
+    mechanism: Mechanism,
+    half: bool = False,
+    inputs: dict | None = None,
 ) -> None:
-    """Write a surrogate as safetensors, whole or not at all.
+    """Write a surrogate as safetensors, whole or not at all, with a digest of its content.
+
+    `inputs`: what it was made from, as plain JSON (`made_from` reads it).
 
     `half`: weights and biases in float16, for half the size; they are read back into float32. This
     rounds each by up to 5e-4 of itself, which changes ignition delays: validate the written file.
@@ -49,7 +56,20 @@ def save_surrogate(
     tensors = {k: v.detach().cpu().contiguous() for k, v in surrogate.state_dict().items()}
     if half:
         tensors |= {k: v.half() for k, v in tensors.items() if k.startswith("network.")}
+    identity |= {"inputs": inputs}
+    identity |= {"digest": digest_of(identity, tensors)}
     write_bytes(Path(path), serialize(tensors, metadata={"combred": json.dumps(identity)}))
+
+
+def digest_of(identity: dict, tensors: dict[str, torch.Tensor]) -> str:
+    """SHA-256 of the metadata but for the digest itself, and of the names, types, shapes and values
+    of the tensors."""
+    known = {key: value for key, value in identity.items() if key != "digest"}
+    found = hashlib.sha256(json.dumps(known, sort_keys=True).encode())
+    for name, tensor in sorted(tensors.items()):
+        found.update(f"{name} {tensor.dtype} {list(tensor.shape)}".encode())
+        found.update(tensor.contiguous().numpy().tobytes())
+    return found.hexdigest()
 
 
 def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:
@@ -87,6 +107,12 @@ def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:
     return surrogate.eval()
 
 
+def made_from(path: Path) -> dict | None:
+    """What a surrogate's file was made from, None where it does not say. Raises as
+    `load_surrogate`."""
+    return _read(Path(path))[0].get("inputs")
+
+
 def mechanism_of(path: Path) -> str:
     """Name of the mechanism that a surrogate's file was made for. Raises as `load_surrogate`."""
     return _read(Path(path))[0]["mechanism"]
@@ -101,13 +127,20 @@ def _read(path: Path) -> tuple[dict, dict[str, torch.Tensor]]:
     try:
         with safe_open(path, "pt") as file:
             identity = json.loads(file.metadata()["combred"])
-            tensors = {_current(name): file.get_tensor(name) for name in file.keys()}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}
     except (SafetensorError, KeyError, TypeError, ValueError) as error:
         raise ValueError(
-            f"{path} is not a complete combred network ({error}). Delete it, and the pipeline "
-            "makes it again."
+            f"{path} is not a complete network of combred ({error}). Networks are the files "
+            "stageN.safetensors of a run; if this is one, move it away, and the same command makes "
+            "it again."
         ) from error
-    return identity, tensors
+    of_before = not {"inputs", "digest"} & identity.keys()  # of combred 0.2, which wrote neither
+    if not of_before and identity.get("digest") != digest_of(identity, tensors):
+        raise ValueError(
+            f"{path} is damaged: its content differs from what was written. If it is of a "
+            "run, move it away, and the same command makes it again."
+        )
+    return identity, {_current(name): tensor for name, tensor in tensors.items()}
 
 
 def _current(name: str) -> str:

@@ -73,7 +73,7 @@ def _read(path: Path, mechanism: Mechanism, read: Callable) -> tuple[dict[str, l
             return groups, json.loads(file.attrs["inputs"])
     except (OSError, KeyError, ValueError) as error:
         raise ValueError(
-            f"{path} cannot be used ({error}). Delete it and run "
+            f"{path} cannot be used ({error}). Move it away and run "
             "`python -m combred.pipeline only=validate` again."
         ) from error
 

@@ -78,5 +78,5 @@ def test_a_damaged_file_is_refused(file, tmp_path, h2o2, how):
                 del stored.attrs["steps"]
             else:
                 stored["T"][3, 1] = np.nan
-    with pytest.raises(StateFileError, match="Delete it and run"):
+    with pytest.raises(StateFileError, match="Move it away and run"):
         open_segments(path, h2o2)

@@ -125,14 +125,14 @@ def test_a_block_that_was_written_in_part_is_not_done(tmp_path, attributes, monk
 
 def test_a_working_file_of_other_settings_is_refused(tmp_path, attributes):
     StateWriter(tmp_path / "states.h5", attributes, ROWS, 10)
-    with pytest.raises(StateFileError, match=r"seed is 0 there and 1 here.*delete it.*run=NAME"):
+    with pytest.raises(StateFileError, match=r"seed is 0 there and 1 here.*move it away.*run=NAME"):
         StateWriter(tmp_path / "states.h5", {**attributes, "seed": 1}, ROWS, 10)
 
 
 def test_a_damaged_working_file_is_refused(tmp_path, attributes):
     writer = StateWriter(tmp_path / "states.h5", attributes, ROWS, 10)
     writer.partial.write_bytes(writer.partial.read_bytes()[:1000])
-    with pytest.raises(StateFileError, match="Delete it"):
+    with pytest.raises(StateFileError, match="Move it away"):
         StateWriter(tmp_path / "states.h5", attributes, ROWS, 10)
 
 
@@ -148,7 +148,7 @@ def test_a_missing_file_names_the_command(tmp_path, h2o2):
 def test_a_truncated_file_is_refused(file, h2o2, share):
     data = file.read_bytes()
     file.write_bytes(data[: int(share * len(data))])
-    with pytest.raises(StateFileError, match="Delete it"):
+    with pytest.raises(StateFileError, match="Move it away"):
         open_states(file, h2o2)
 
 
@@ -159,7 +159,7 @@ def test_a_damaged_chunk_is_refused_when_it_is_read(file, h2o2):
         raw.seek(offset)
         raw.write(b"\xff" * 64)
     table = open_states(file, h2o2)
-    with pytest.raises(StateFileError, match="Delete it"):
+    with pytest.raises(StateFileError, match="Move it away"):
         table.read(0, table.rows)
 
 
@@ -179,7 +179,7 @@ def test_hdf5_of_another_schema_is_refused(tmp_path, h2o2):
 def test_an_unfinished_file_is_refused(file, h2o2):
     with h5py.File(file, "r+") as stored:
         del stored.attrs["rows"]
-    with pytest.raises(StateFileError, match="Delete it"):
+    with pytest.raises(StateFileError, match="Move it away"):
         open_states(file, h2o2)
 
 
@@ -198,7 +198,7 @@ def test_a_file_of_an_earlier_format_is_refused(file, h2o2, older):
 
 
 def test_a_file_in_which_every_row_failed_is_refused(tmp_path, attributes, h2o2):
-    with pytest.raises(StateFileError, match="[Dd]elete|sampling"):
+    with pytest.raises(StateFileError, match="[Mm]ove|sampling"):
         open_states(written(tmp_path / "states.h5", attributes, failed=ROWS), h2o2)
 
 
@@ -215,7 +215,7 @@ def test_a_value_that_is_not_physical_is_named_with_its_row(file, h2o2, name, va
         stored[name][7, ...] = value
     table = open_states(file, h2o2)
     assert len(table.read(0, 7)) == 7  # the rows before it are good
-    with pytest.raises(StateFileError, match=rf"{name} of row 7 .*(Remove|delete)"):
+    with pytest.raises(StateFileError, match=rf"{name} of row 7 .*(Remove|move)"):
         list(table.chunks(4))
 
 

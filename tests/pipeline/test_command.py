@@ -19,11 +19,13 @@ from combred.pipeline.steps import cases
 from combred.simulation import flame
 from combred.simulation.flame import FlameMarch
 from combred.surrogate.export import load_torchscript
+from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
 
 
 def test_a_run_leaves_every_artefact_and_no_scraps(finished):
     names = {path.name for path in (finished / "runs/tiny").iterdir()}
     assert names == {
+        "lock",
         "settings.json",
         "states.h5",
         "segments.h5",
@@ -191,8 +193,30 @@ def test_a_network_trained_on_other_states_is_refused(copy, call):
 def test_a_stage_reduced_from_another_network_is_refused(copy, call):
     shutil.copy(copy / "runs/tiny/stage0.safetensors", copy / "runs/tiny/stage1.safetensors")
     status, output = call(copy, TINY, "only=reduce")
-    assert status == 2
-    assert "stage2.safetensors was made with other settings (parent" in output
+    assert status == 2 and "stage1.safetensors was made with other settings" in output
+
+
+def test_the_last_network_of_another_run_is_refused(copy, call):
+    """A network says itself what it was made from."""
+    folder = copy / "runs/tiny"
+    path = folder / "stage2.safetensors"
+    own, mechanism = made_from(path), load_mechanism("drm19.yaml")
+    other = own | {"parent": "0123456789abcdef"}
+    save_surrogate(path, load_surrogate(path, mechanism), mechanism, inputs=other)
+    status, output = call(copy, TINY)
+    assert status == 2 and "stage2.safetensors was made with other settings (parent" in output
+    path.write_bytes((folder / "stage1.safetensors").read_bytes())
+    assert call(copy, TINY)[0] == 2
+
+
+def test_a_network_outlives_a_damaged_record(copy, call):
+    folder = copy / "runs/tiny"
+    before = (folder / "stage2.safetensors").read_bytes()
+    (folder / "reduce.json").unlink()
+    (folder / "train.json").unlink()
+    status, output = call(copy, TINY, "only=reduce")
+    assert status == 0 and "stage 2" in output and "reused" in output
+    assert (folder / "stage2.safetensors").read_bytes() == before
 
 
 def test_a_kill_after_the_merge_loses_nothing(finished, copy, call):
@@ -222,7 +246,7 @@ def test_a_truncated_state_file_is_one_clear_error(copy, call):
     path = copy / "runs/tiny/states.h5"
     path.write_bytes(path.read_bytes()[:5000])
     status, output = call(copy, TINY)
-    assert status == 2 and "truncated" in output and "Delete it" in output
+    assert status == 2 and "truncated" in output and "Move it away" in output
     assert "Traceback" not in output
 
 
@@ -243,7 +267,7 @@ def test_a_damaged_network_is_refused(copy, call):
     path = copy / "runs/tiny/stage1.safetensors"
     path.write_bytes(path.read_bytes()[:-100])
     status, output = call(copy, TINY, "only=validate")
-    assert status == 2 and "stage1.safetensors is not" in output and "Delete it" in output
+    assert status == 2 and "stage1.safetensors is not" in output and "move it away" in output
 
 
 @pytest.mark.parametrize("step", ["sample", "train", "reduce", "export"])

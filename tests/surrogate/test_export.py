@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 from combred.chemistry.mechanism import load_mechanism
 from combred.surrogate.card import make_card, read_card
 from combred.surrogate.export import export_torchscript, load_torchscript
-from combred.surrogate.storage import load_surrogate, save_surrogate
+from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
 from combred.surrogate.surrogate import Surrogate
 from combred.surrogate.transform import StateTransform
 
@@ -48,7 +48,7 @@ def test_a_file_without_kinetics_is_of_the_state_alone(tmp_path, mechanism, fitt
     with safe_open(file, "pt") as stored:
         identity = json.loads(stored.metadata()["combred"])
         tensors = {name: stored.get_tensor(name) for name in stored.keys()}
-    del identity["kinetics"]
+    del identity["kinetics"], identity["inputs"], identity["digest"]  # as in combred 0.1
     save_file(tensors, file, {"combred": json.dumps(identity)})
     assert not load_surrogate(file, mechanism).corrects_rates
 
@@ -81,8 +81,26 @@ def test_a_damaged_file_is_refused_with_the_remedy(tmp_path, mechanism, fitted, 
     file = tmp_path / "s.safetensors"
     save_surrogate(file, fitted, mechanism)
     file.write_bytes(damage(file.read_bytes()))
-    with pytest.raises(ValueError, match="Delete it"):
+    with pytest.raises(ValueError, match="ove it away"):
         load_surrogate(file, mechanism)
+
+
+def test_a_flipped_bit_is_never_used(tmp_path, mechanism, fitted):
+    """Anywhere in the file: 60 random places, and ten in the header."""
+    file, rng = tmp_path / "s.safetensors", np.random.default_rng(0)
+    save_surrogate(file, fitted, mechanism, inputs={"seed": 0})
+    whole = file.read_bytes()
+    for place in [*rng.integers(len(whole), size=60), *rng.integers(8, 900, size=10)]:
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << rng.integers(8)
+        file.write_bytes(flipped)
+        with pytest.raises(ValueError):
+            load_surrogate(file, mechanism)
+
+
+def test_a_file_says_what_it_was_made_from(tmp_path, mechanism, fitted):
+    save_surrogate(tmp_path / "s.safetensors", fitted, mechanism, inputs={"seed": 3})
+    assert made_from(tmp_path / "s.safetensors") == {"seed": 3}
 
 
 def test_a_missing_file_names_the_command(tmp_path, mechanism):

@@ -127,7 +127,7 @@ def test_a_step_with_frozen_coefficients_solves_the_linear_equation(h2o2):
 
 
 def test_the_weight_of_the_end_of_a_step(h2o2):
-    """alpha(x) = 1 / (1 - exp(-x)) - 1 / x in long double, over the place where its branches meet."""
+    """1 / (1 - exp(-x)) - 1 / x in long double, over the place where the branches meet."""
     x = torch.cat([torch.logspace(-3, 3, 61), torch.tensor([0.09999, 0.10001])]).double()
     long = x.numpy().astype(np.longdouble)
     true = (-1 / np.expm1(-long) - 1 / long).astype(float)

@@ -1,6 +1,7 @@
 """The networks of a run on disk: loaded, if they were made with the settings of now.
 
-train.json says how stage 0 was made, reduce.json how the later stages were.
+Each network's file says what it was made from; train.json and reduce.json hold the numbers of the
+report.
 """
 
 from combred.pipeline import artefacts
@@ -8,7 +9,7 @@ from combred.pipeline.run import Run
 from combred.pipeline.start import starting_point
 from combred.pipeline.steps.sample import load_data, load_segments
 from combred.records import read_json, write_json
-from combred.surrogate.storage import load_surrogate
+from combred.surrogate.storage import load_surrogate, made_from
 from combred.surrogate.surrogate import Surrogate
 
 
@@ -23,13 +24,7 @@ def load_surrogates(run: Run) -> list[Surrogate]:
 def load_reduced(run: Run, stage: int) -> Surrogate:
     """The surrogate of a stage after stage 0. Raises ValueError where it has other settings."""
     surrogate = load_stage(run, stage)
-    stored = read_entry(run, stage).get("inputs")
-    if stored is None:
-        raise ValueError(
-            f"reduce.json does not say how {run.weights(stage)} was made: delete that network, "
-            "and the pipeline makes it again"
-        )
-    artefacts.reduced_network(run, stage).require(stored)
+    artefacts.reduced_network(run, stage).require(stored_inputs(run, stage))
     return surrogate
 
 
@@ -39,12 +34,7 @@ def load_first(run: Run) -> Surrogate:
     A network that was trained here, with these settings, is also what start=shipped accepts.
     """
     surrogate = load_stage(run, 0)
-    stored = read_json(run.path("train.json")).get("inputs")
-    if stored is None:
-        raise ValueError(
-            f"train.json does not say how {run.weights(0)} was made: delete both, and the "
-            "pipeline makes them again"
-        )
+    stored = stored_inputs(run, 0)
     if "shipped" not in stored:
         artefacts.trained_network(run).require(stored)
         return surrogate
@@ -59,9 +49,20 @@ def load_first(run: Run) -> Surrogate:
         now = f"one that is trained ({why_not})"
     raise ValueError(
         f"{run.weights(0)} is {then}, which came with combred; now asked for is {now}. Give the "
-        "settings of before again, name another run with run=NAME, or delete stage*.safetensors "
-        f"(and search/, if there) in {run.folder}: the states stay."
+        "settings of before again, name another run with run=NAME, or move stage*.safetensors "
+        f"(and search/, if there) in {run.folder} away: the states stay."
     )
+
+
+def stored_inputs(run: Run, stage: int) -> dict:
+    """What the network of a stage was made from, as its file says."""
+    stored = made_from(run.weights(stage))
+    if stored is None:
+        raise ValueError(
+            f"{run.weights(stage)} does not say what it was made from: it is of no run, or of "
+            "combred 0.2. Name another run with run=NAME, or move it away."
+        )
+    return stored
 
 
 def load_stage(run: Run, stage: int) -> Surrogate:

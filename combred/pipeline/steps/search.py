@@ -208,7 +208,7 @@ def finish(run: Run, artefact: Artefact, first: Surrogate, found: Shrunk) -> Non
         "criteria": criteria,
     }
     write_json(run.path("reduce.json"), {"stages": [record]})
-    save_surrogate(run.weights(1), found.network, run.mechanism)
+    save_surrogate(run.weights(1), found.network, run.mechanism, inputs=artefact.inputs)
     for scrap in run.path("search").glob("*.checkpoint"):
         scrap.unlink()
     why = {

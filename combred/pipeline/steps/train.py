@@ -54,6 +54,7 @@ def train(run: Run, data: Data) -> Surrogate:
         surrogate,
         run.settings.training_settings,
         lambda numbers: write_json(record, {"inputs": inputs, **numbers}),
+        inputs,
     )
     return surrogate
 
@@ -84,7 +85,7 @@ def take_shipped(run: Run, data: Data, name: str) -> None:
     )
     forget_checkpoint(run.metrics(0))  # of a training that was not finished
     run.metrics(0).unlink(missing_ok=True)
-    save_surrogate(run.weights(0), surrogate, run.mechanism)
+    save_surrogate(run.weights(0), surrogate, run.mechanism, inputs=inputs)
     shown = shape(surrogate.network)
     say(run, f"stage 0: {shown}, {name}, which comes with combred; start=scratch trains one")
 
@@ -96,16 +97,17 @@ def train_stage(
     surrogate: Surrogate,
     settings: TrainingSettings,
     record: Callable[[dict], None],
+    inputs: dict,
 ) -> None:
     """Train a surrogate's network in place, and save it as the network of a stage.
 
-    record: stores the numbers of the training. It is called before the network is saved, so that a
-    network on disk always has its numbers.
+    inputs: what the network is made from. record: stores the numbers of the training. It is called
+    before the network is saved, so that a network on disk always has its numbers.
     """
     numbers = train_network(run, data, surrogate, settings, run.metrics(stage), f"stage {stage}")
     if run.device.leads:
         record(numbers)
-        save_surrogate(run.weights(stage), surrogate, run.mechanism)
+        save_surrogate(run.weights(stage), surrogate, run.mechanism, inputs=inputs)
         forget_checkpoint(run.metrics(stage))
     run.barrier()
     say(

@@ -63,8 +63,8 @@ class Folder:
         lines = path.read_text().splitlines()[:events] if path.exists() else []
         if len(lines) < events:
             raise ValueError(
-                f"{path} has {len(lines)} of the {events} events that state.json counts: delete "
-                "the folder to start anew"
+                f"{path} has {len(lines)} of the {events} events that state.json counts: move "
+                "the folder away to start anew"
             )
         trace = [Event(**json.loads(line)) for line in lines]
         write_bytes(path, "".join(map(_line, trace)).encode())
@@ -83,7 +83,7 @@ class Folder:
         path = self.path / file_name(entry["event"])
         if not path.exists():
             raise FileNotFoundError(
-                f"{path} is missing, which state.json names: delete the folder to start anew"
+                f"{path} is missing, which state.json names: move the folder away to start anew"
             )
         weights = load_file(path)
         for key in weights.keys() - network.state_dict().keys():

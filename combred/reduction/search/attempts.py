@@ -136,7 +136,7 @@ class AttemptFolder:
         path = self.file(number, flying=self.trace()[number].passed is None)
         if not path.exists():
             raise FileNotFoundError(
-                f"{path} is missing, which attempts.json names: delete {self.path} to start anew"
+                f"{path} is missing, which attempts.json names: move {self.path} away to start anew"
             )
         return self.load(path)
 

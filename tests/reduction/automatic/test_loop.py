@@ -657,7 +657,7 @@ def test_files_missing_from_the_folder_are_named(tmp_path):
     reduce_automatically(fresh(), X, *erratic(), ERRATIC, folder=tmp_path)
     for path in tmp_path.glob("network-*"):
         path.unlink()
-    with pytest.raises(FileNotFoundError, match="delete the folder to start anew"):
+    with pytest.raises(FileNotFoundError, match="move the folder away"):
         reduce_automatically(fresh(), X, *erratic(), ERRATIC, folder=tmp_path)
     (tmp_path / "trace.jsonl").unlink()
     with pytest.raises(ValueError, match="has 0 of the .* events"):

@@ -47,6 +47,7 @@ class Surrogate(nn.Module):
     STATE_SHARE: Final[float] = 0.07  # of the change
     STATE_FLOOR_Y: Final[float] = 7e-5
     STATE_FLOOR_T: Final[float] = 0.7  # K
+    PIECE: Final[int] = 4096  # states advanced together: more take 5 kB each and are slower
     # Of the step size control: smallest step, safety factor, limits of the change of a step.
     SMALLEST: Final[float] = 1.0 / 1024  # of dt, or of the largest step in training
     SAFETY: Final[float] = 0.9
@@ -120,6 +121,23 @@ class Surrogate(nn.Module):
         """
         self.require_states(state)
         self.require_steps(dt, len(state))
+        if len(state) <= self.PIECE:
+            return self.integrate_piece(state, dt, tolerance)
+        later: list[Tensor] = []
+        errors: list[Tensor] = []
+        evaluations: list[Tensor] = []
+        for start in range(0, len(state), self.PIECE):
+            end = start + self.PIECE
+            found = self.integrate_piece(state[start:end], dt[start:end], tolerance)
+            later.append(found[0])
+            errors.append(found[1])
+            evaluations.append(found[2])
+        return torch.cat(later), torch.cat(errors), torch.cat(evaluations)
+
+    def integrate_piece(
+        self, state: Tensor, dt: Tensor, tolerance: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """`integrate` for at most `PIECE` states, which are advanced together."""
         valid = self.is_valid_state(state)
         high = 1.01 * self.transform.dt_range[1]  # the largest of a random sample
         if not self.corrects_rates:

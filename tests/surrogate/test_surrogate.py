@@ -93,6 +93,19 @@ def test_any_number_of_states_is_advanced(path, surrogate, n):
 
 
 @torch.no_grad()
+@pytest.mark.parametrize("n", [4096, 4097, 8200])
+def test_many_states_are_advanced_in_pieces(path, surrogate, n):
+    which = torch.arange(n) % len(path.state)
+    state = path.state[which]
+    later, error, evaluations = surrogate.integrate(state, steps(state), 0.1)
+    few = surrogate.integrate(path.state, path.steps, 0.1)
+    # As above. An error estimate at the tolerance may ask for one more step.
+    assert torch.allclose(later, few[0][which], rtol=1e-5, atol=1e-6)
+    assert torch.allclose(error, few[1][which], rtol=1e-2)
+    assert (evaluations == few[2][which]).double().mean() > 0.99
+
+
+@torch.no_grad()
 def test_states_with_transport_errors_are_normalized(mechanism, path, surrogate):
     state, clean = after_transport(path)
     assert state[:, 2:].min() < 0.0

@@ -5,11 +5,14 @@ reduce (stages 1 to N), validate, export, report (`combred.pipeline.steps`).
 """
 
 import logging
+import os
 import shutil
+import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -68,6 +71,34 @@ LOADERS: dict[str, Callable[[Run], Any]] = {
 def main(arguments: list[str]) -> int:
     """Run the pipeline; returns the exit status. An error that a user can mend is one message."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    with _stopped_by_signals():
+        return _main(arguments)
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """Ctrl-C and SIGTERM raise KeyboardInterrupt; a second one ends the process at once."""
+    numbers = signal.SIGINT, signal.SIGTERM
+
+    def stop(number: int, _: object) -> None:
+        for each in heard:
+            signal.signal(each, lambda number, _: os._exit(128 + number))
+        raise KeyboardInterrupt(number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are of the main thread
+        return
+    # What is ignored stays so: a shell starts what runs in its background deaf to Ctrl-C.
+    heard = [each for each in numbers if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, stop) for number in heard}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _main(arguments: list[str]) -> int:
     asks_help = {"-h", "--help", "help"} & set(arguments)
     try:
         if asks_help or not arguments:
@@ -76,9 +107,9 @@ def main(arguments: list[str]) -> int:
         settings = config.resolve(arguments)
         execute(prepare(settings), settings.only)
         return 0
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
         console.print("[yellow]stopped.[/] The same command goes on from here.")
-        return 130
+        return 128 + (stopped.args[0] if stopped.args else signal.SIGINT)
     except (ValueError, FileNotFoundError, FloatingPointError, IntegrationError) as error:
         complain(str(error))
     except BrokenProcessPool:

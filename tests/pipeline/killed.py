@@ -1,7 +1,7 @@
 """A run that is stopped again and again: `python killed.py FOLDER ARGUMENT ...`.
 
 Each stop is of a copy of this process, which has imported everything before, and which goes on with
-the command in FOLDER. It is stopped as soon as `seen` is true: first by Ctrl-C, then by SIGKILL,
+the command in FOLDER. It is stopped as soon as `seen` is true: first by SIGTERM, then by SIGKILL,
 after which its worker processes have to end by themselves. Prints a line for each stop: what was
 seen, the exit status or signal, and whether its last line says how to go on.
 """
@@ -37,8 +37,6 @@ def stop(
     child = os.fork()
     if child == 0:
         os.setsid()  # its worker processes are of its group
-        # A shell starts what runs in its background deaf to interrupts, and children inherit that.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
         file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(file, 1)
         os.dup2(file, 2)
@@ -81,7 +79,7 @@ def main() -> None:
     os.chdir(folder)
     run = Path(f"runs/{dict(a.split('=') for a in arguments)['run']}")
     for what, seen, number in (
-        ("begun", lambda run: (run / "states.partial.h5").exists(), signal.SIGINT),
+        ("begun", lambda run: (run / "states.partial.h5").exists(), signal.SIGTERM),
         ("labelling", labelling, signal.SIGKILL),
         ("stage0", lambda run: (run / "stage0.checkpoint").exists(), signal.SIGKILL),
         ("stage1", lambda run: (run / "stage1.checkpoint").exists(), signal.SIGKILL),

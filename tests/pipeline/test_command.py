@@ -110,7 +110,7 @@ def test_stopped_at_every_long_step_it_resumes_to_the_same_result(finished, tmp_
     )
     assert status == 0, output
     assert output.splitlines() == [
-        "begun 130 states.partial True",  # by Ctrl-C, which says how to go on
+        "begun 143 states.partial True",  # by SIGTERM, which says how to go on
         "labelling -9 states.partial False",
         "stage0 -9 segments,states False",
         "stage1 -9 segments,stage0,stage1.merged,states False",

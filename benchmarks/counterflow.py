@@ -1,0 +1,164 @@
+"""Do counterflow diffusion flames burn, and go out, with a surrogate as with CVODE?
+
+    python -m benchmarks.counterflow [MODEL ...]
+
+Methane/air (DRM19) at 1 atm: flames of 300 K streams from 10 to 400 1/s, and of air at 1200 K at
+1000 and 2000 1/s, each marched from Cantera's flame for two inverse strain rates on 60 cells, with
+transport and chemistry split. CVODE (rtol 1e-6) in the same march is the reference: it differs from
+Cantera's flame by the splitting. Then the strain rate rises until the flame goes out. CVODE's
+answers are kept in benchmarks/results/counterflow-cvode.npz: they take a quarter of an hour of one
+core. Writes benchmarks/results/counterflow.json; prints a table, then one JSON line.
+"""
+
+import json
+import time
+from pathlib import Path
+
+import cantera as ct
+import numpy as np
+import torch
+
+import combred
+from benchmarks.command_line import words
+from combred.chemistry.mechanism import Mechanism, load_mechanism
+from combred.chemistry.reactor import CVODE, Advance
+from combred.records import read_json, write_json
+from combred.simulation.counterflow import CounterflowMarch, burn, extinguish, start
+from combred.simulation.counterflow_errors import Curve, compare, of_flame
+from combred.simulation.counterflow_flame import CounterflowCase
+from combred.surrogate.surrogate import Surrogate
+from combred.validation.timing import machine
+
+RESULTS = Path(__file__).parent / "results" / "counterflow.json"
+REFERENCES = RESULTS.with_name("counterflow-cvode.npz")
+RTOL, ATOL = 1e-6, 1e-14  # of CVODE
+CELLS = 60
+# Temperature of the air [K], strain rate of the inlets [1/s], dt [s].
+FLAMES = (
+    (300.0, 10.0, 2e-5),
+    (300.0, 30.0, 1e-5),
+    (300.0, 100.0, 1e-5),
+    (300.0, 300.0, 5e-6),
+    (300.0, 400.0, 5e-6),
+    (1200.0, 1000.0, 2e-6),
+    (1200.0, 2000.0, 1e-6),
+)
+# Never steady: a march ends after two inverse strain rates.
+MARCH = CounterflowMarch(cells=CELLS, tolerance=1e-12, longest=2.0)
+EXTINCTION = 300.0, 380.0, 1e-5  # air [K], first strain rate [1/s], dt [s]
+EXTINCTION_MARCH = CounterflowMarch(cells=CELLS, longest=15.0)
+
+
+class Counted:
+    """A surrogate as an `Advance` that counts states, those it is not sure of, and evaluations of
+    the network."""
+
+    def __init__(self, surrogate: Surrogate):
+        self.tolerance = surrogate.TOLERANCE
+        self.scripted = torch.jit.freeze(torch.jit.script(surrogate.eval()), ["integrate"])
+        self.states = self.refused = self.evaluations = 0
+
+    def advance(
+        self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        state = torch.from_numpy(np.column_stack([T, p, Y]))
+        steps = torch.full((len(T),), float(dt), dtype=torch.float64)
+        with torch.no_grad():
+            later, error, evaluations = self.scripted.integrate(state, steps, self.tolerance)
+        self.states += len(T)
+        self.refused += int((error > 1.0).sum())
+        self.evaluations += int(evaluations.sum())
+        return later[:, 0].numpy(), later[:, 2:].numpy()
+
+
+def marched(mechanism: Mechanism, solver: Advance) -> list[tuple[Curve, str, float]]:
+    """The last profile, the outcome and the seconds of each of `FLAMES`."""
+    found = []
+    for air_T, strain, dt in FLAMES:
+        begin = start(mechanism, CounterflowCase(oxidizer_T=air_T), strain, CELLS)
+        begun = time.perf_counter()
+        flame = burn(mechanism, solver, dt, begin, MARCH)
+        found.append((of_flame(flame), flame.outcome, time.perf_counter() - begun))
+    return found
+
+
+def extinction(mechanism: Mechanism, solver: Advance) -> tuple[float, float]:
+    """The extinction strain rate [1/s], and the seconds that it took."""
+    air_T, strain, dt = EXTINCTION
+    begin = start(mechanism, CounterflowCase(oxidizer_T=air_T), strain, CELLS)
+    begun = time.perf_counter()
+    found = extinguish(mechanism, solver, dt, begin, EXTINCTION_MARCH, within=0.01)
+    return found.strain, time.perf_counter() - begun
+
+
+def references(mechanism: Mechanism) -> dict[str, np.ndarray]:
+    """CVODE's profiles, seconds and extinction strain rate, computed once."""
+    if REFERENCES.exists():
+        with np.load(REFERENCES) as stored:
+            return dict(stored)
+    cvode, numbers = CVODE(mechanism, RTOL, ATOL), {}
+    for i, (curve, _, seconds) in enumerate(marched(mechanism, cvode)):
+        numbers |= {f"x{i}": curve.x, f"T{i}": curve.T, f"Y{i}": curve.Y}
+        numbers[f"seconds{i}"] = np.array(seconds)
+    strain, seconds = extinction(mechanism, cvode)
+    numbers |= {"extinction": np.array(strain), "extinction_seconds": np.array(seconds)}
+    np.savez_compressed(REFERENCES, **numbers)
+    return numbers
+
+
+def judge(mechanism: Mechanism, surrogate: Surrogate, cvode: dict[str, np.ndarray]) -> dict:
+    """The errors of a surrogate in all flames, and of its extinction strain rate."""
+    solver, rows = Counted(surrogate), []
+    for i, (curve, outcome, seconds) in enumerate(marched(mechanism, solver)):
+        reference = Curve(cvode[f"x{i}"], cvode[f"T{i}"], cvode[f"Y{i}"])
+        errors = compare(mechanism, curve, reference)
+        del errors["shift"], errors["thickness"]
+        air_T, strain, dt = FLAMES[i]
+        rows.append({
+            "air_T": air_T, "strain": strain, "dt": dt, "outcome": outcome,
+            "seconds": seconds, "cvode_seconds": float(cvode[f"seconds{i}"]), **errors,
+        })  # fmt: skip
+    strain, seconds = extinction(mechanism, solver)
+    return {
+        "flames": rows,
+        "extinction": strain,
+        "extinction_error": strain / float(cvode["extinction"]) - 1.0,
+        "extinction_seconds": seconds,
+        "refused": solver.refused / solver.states,
+        "evaluations": solver.evaluations / solver.states,
+    }
+
+
+def show(model: str, found: dict) -> None:
+    """Print the table of a model."""
+    for row in found["flames"]:
+        peaks = "  ".join(f"{k} {v:.2%}" for k, v in row["peak_errors"].items())
+        print(
+            f"{model}: air {row['air_T']:.0f} K, {row['strain']:.0f} 1/s: peak T off by "
+            f"{row['peak_T_error']:.2f} K, profile {row['profile_T_error']:.2f} K; {peaks}; "
+            f"{row['seconds']:.0f} s (CVODE {row['cvode_seconds']:.0f} s)"
+        )
+    print(
+        f"{model}: extinction at {found['extinction']:.1f} 1/s ({found['extinction_error']:+.2%}), "
+        f"refused {found['refused']:.3%}, evaluations {found['evaluations']:.2f}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    given = words(__doc__)
+    ct.suppress_thermo_warnings()
+    mechanism = load_mechanism("drm19.yaml")
+    cvode = references(mechanism)
+    results = read_json(RESULTS) or {"models": {}}
+    for model in given or [n for n, card in combred.models().items() if "tolerance" in card]:
+        found = judge(mechanism, combred.load(model).requires_grad_(False), cvode)
+        show(model, found)
+        results["models"][model] = found
+    results |= {"cvode_extinction": float(cvode["extinction"]), "machine": machine()}
+    write_json(RESULTS, results)
+    print(json.dumps(results))
+
+
+if __name__ == "__main__":
+    main()

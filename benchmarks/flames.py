@@ -3,11 +3,11 @@
     python -m benchmarks.flames grid [CELLS ...]     CVODE: speed against the number of cells
     python -m benchmarks.flames step [DT ...]        CVODE: speed against dt [s]
     python -m benchmarks.flames checks               CVODE: tolerances, domain; Cantera's FreeFlame
-    python -m benchmarks.flames models [PHI,T ...]   shipped models against CVODE, at 1 atm
+    python -m benchmarks.flames models [PHI,T[,ATM] ...]   shipped models against CVODE
     python -m benchmarks.flames costs                time per step and its parts
     python -m benchmarks.flames                      the table of what there is
 
-Methane/air (DRM19) at 1 atm; `grid`, `step` and `checks` at phi 1, 300 K. CVODE at rtol 1e-6 and
+Methane/air (DRM19); `grid`, `step` and `checks` at phi 1, 300 K, 1 atm. CVODE at rtol 1e-6 and
 atol 1e-10; `checks` also gives the speed at the tolerances of the training data. One core. Every
 result is written to benchmarks/results/flames.json at once and not computed again. Prints a table,
 then one JSON line.
@@ -42,7 +42,10 @@ STANDARD = FlameCase(300.0, ATMOSPHERE, 1.0)
 TOLERANCES = {"rtol": 1e-6, "atol": 1e-10}
 CELLS = (57, 80, 113, 160, 226)
 STEPS = (4e-6, 2e-6, 1e-6, 5e-7)
-MODEL_CASES = ("1,300", "0.8,300", "1.2,300", "1.4,300", "0.6,500", "1,500", "1,800", "0.6,800")
+MODEL_CASES = (
+    *("1,300", "0.8,300", "1.2,300", "1.4,300", "0.6,500", "1,500", "1,800", "0.6,800"),
+    *("1,300,5", "1,300,20"),
+)
 MODEL_CELLS = 160
 STRICT = flame.FlameMarch(tolerance=5e-4, longest=8.0)
 
@@ -147,8 +150,8 @@ def free_flame(case: FlameCase, slopes: tuple[float, ...]) -> dict:
 
 def run_models(wanted: list[str]) -> None:
     for name in wanted or MODEL_CASES:
-        phi, T = (float(part) for part in name.split(","))
-        case = FlameCase(T, ATMOSPHERE, phi)
+        phi, T, atm = (float(part) for part in f"{name},1".split(",")[:3])
+        case = FlameCase(T, atm * ATMOSPHERE, phi)
         row = stored()["models"].get(str(case), {})
         files = {model: digest(FOLDER / f"{model}.safetensors") for model in combred.models()}
         if "FreeFlame" not in row:
@@ -179,7 +182,7 @@ def reference_flame(case: FlameCase) -> tuple[flame.Flame, dict]:
         "mechanism": mechanism().sha256,
         "flame_tolerance": flame.MARCH.tolerance / 10,
     }
-    path = CACHE / f"flame-{case.T:g}-{case.phi:g}.h5"
+    path = CACHE / f"flame-{case.T:g}-{case.phi:g}-{case.p / ATMOSPHERE:g}.h5"
     groups, made_with = read_flames(path, mechanism())
     if made_with == inputs:
         return groups["cvode"][0], stored()["models"][str(case)]["CVODE"]

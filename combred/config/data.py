@@ -24,7 +24,7 @@ class SamplingSettings:
     help; all others are of both samplers.
     """
 
-    states: int = setting(400_000, "rows of the state file", within=(1, 1e10))
+    states: int = setting(160_000, "rows of the state file", within=(1, 1e10))
     sampler: str = setting(
         "flow",
         "'flow': mixtures of fresh and burnt gas, air and fuel, ignitions and mixing layers; "

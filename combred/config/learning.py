@@ -89,7 +89,7 @@ class TrainingSettings:
 class RetrainingSettings:
     """The retraining after a reduction, where it differs from the training; the rest is its."""
 
-    steps: int = setting(12_000, "optimiser steps", within=(0, 1e9))
+    steps: int = setting(6_000, "optimiser steps", within=(0, 1e9))
     lr: float = setting(3e-3, "highest learning rate", within=(1e-9, 10.0))
     batch: int = setting(1024, "initial batch size", within=(1, 1e7))
     batch_phases: int = setting(

@@ -15,6 +15,7 @@ from combred.pipeline.artefact import Artefact, plain
 from combred.pipeline.run import Run
 from combred.records import digest
 from combred.reduction import stage_table
+from combred.simulation import stirred_cases
 from combred.training.progress import outcome_settings
 from combred.validation.acceptance import AcceptanceCriteria
 
@@ -101,6 +102,17 @@ def flames(run: Run) -> Artefact:
     cases = {"flame_phi": v.flame_phi, "flame_T": v.flame_T, "p": v.p}
     inputs = {"validation": cases, **_by_cvode(run)} if v.flame_phi else {}
     return Artefact(run.path("flames.h5"), plain(inputs))
+
+
+def stirred(run: Run) -> Artefact:
+    """stirred.h5: the stirred reactors of every stage and of CVODE; inputs {} for networks of the
+    state alone, which have one dt and have not seen mixtures with burnt gas."""
+    s = run.settings
+    if not s.network.kinetics:
+        return Artefact(run.path("stirred.h5"), {})
+    cases = [asdict(case) for case in stirred_cases.cases(s.validation.p)]
+    inputs = _by_cvode(run) | {"dt": stirred_cases.CASE.dt, "cases": cases}
+    return Artefact(run.path("stirred.h5"), plain(inputs))
 
 
 def _by_cvode(run: Run) -> dict:

@@ -116,6 +116,16 @@ def print_validation(numbers: dict) -> None:
                 f"{100 * speed['median']:.2f} %, worst {100 * speed['worst']:.2f} % "
                 f"({flames['worst_case']})"
             )
+        if "stirred" in result:
+            console.print(f"{name}: {stirred_in_words(result['stirred'])}")
+
+
+def stirred_in_words(rows: list[dict]) -> str:
+    """The largest differences from CVODE in the stirred reactors of a stage."""
+    worst = {key: max(row["errors"][key]["largest"] for row in rows) for key in rows[0]["errors"]}
+    differences = ", ".join(f"{key} {100 * value:.2f} %" for key, value in worst.items())
+    number = f"{len(rows)} stirred reactor{'s' if len(rows) > 1 else ''}"
+    return f"{number}; largest difference of the means: {differences}"
 
 
 def print_help(settings: Settings) -> None:

@@ -25,6 +25,7 @@ from combred.report.folder import Folder, read_folder
 from combred.report.methods import draw_methods
 from combred.report.sections import make_sections
 from combred.report.similarity import condensation_numbers
+from combred.report.stirred import draw_stirred
 from combred.report.style import save, style
 from combred.report.traces import make_traces, overview, worst_of_each
 
@@ -77,6 +78,9 @@ def draw(run: Folder, condensed: dict) -> dict[str, Figure]:
     flames = draw_flames(run, [(name, run.mechanism.index(name)) for name in shown_species(run)])
     if flames is not None:
         drawn["flames"] = flames
+    stirred = draw_stirred(run)
+    if stirred is not None:
+        drawn["stirred"] = stirred
     if run.losses:
         drawn["losses"] = figures.draw_losses(run.losses, run.reductions)
     if condensed["reductions"]:

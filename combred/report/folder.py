@@ -15,9 +15,10 @@ from combred.chemistry.mechanism import Mechanism
 from combred.records import digest, read_json
 from combred.simulation.flame import Flame
 from combred.simulation.ignition import Rollout
+from combred.simulation.stirred_reactor import StirredRun
 from combred.surrogate.network import Network
 from combred.surrogate.storage import load_surrogate
-from combred.validation.storage import read_flames, read_rollouts
+from combred.validation.storage import read_flames, read_rollouts, read_stirred
 
 PAPER_WEIGHTS = 6_802_800  # 23-3200-1600-800-400-23: Chen & Xu 2024, section 3.1.3
 PAPER_MECHANISM = "drm19.yaml"
@@ -25,8 +26,8 @@ PAPER_MECHANISM = "drm19.yaml"
 
 @dataclass(frozen=True)
 class Folder:
-    """The artefacts of a run: the contents of its JSON files, losses by stage, and rollouts and
-    flames by network.
+    """The artefacts of a run: the contents of its JSON files, losses by stage, and rollouts, flames
+    and stirred reactors by network.
 
     `reductions`: the records of reduce.json by stage, from 1. `methods`: reduction.json, or {}.
     """
@@ -43,6 +44,7 @@ class Folder:
     losses: dict[int, list[dict]]
     rollouts: dict[str, list[Rollout]]
     flames: dict[str, list[Flame]]
+    stirred: dict[str, list[StirredRun]]
     methods: dict
 
     @property
@@ -140,6 +142,9 @@ def read_folder(path: Path, mechanism: Mechanism) -> Folder:
     flames, inputs = read_flames(path / "flames.h5", mechanism)
     if inputs.get("cases") != validation.get("flame_inputs") or not inputs:
         flames = {}  # of other settings: the report then shows the table alone
+    stirred, inputs = read_stirred(path / "stirred.h5", mechanism)
+    if inputs.get("cases") != validation.get("stirred_inputs") or not inputs:
+        stirred = {}  # likewise
     stages = [int(name.removeprefix("stage")) for name in validation["stages"]]
     entries = read_json(path / "reduce.json").get("stages", [])
     reductions = {entry["stage"]: entry for entry in entries if entry["stage"] in stages}
@@ -157,6 +162,7 @@ def read_folder(path: Path, mechanism: Mechanism) -> Folder:
         losses={stage: lines for stage, lines in losses.items() if lines},
         rollouts=rollouts,
         flames=flames,
+        stirred=stirred,
         methods=read_json(path / "reduction.json"),
     )
 

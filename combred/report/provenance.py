@@ -177,13 +177,16 @@ def duration_table(folder: Folder) -> Table:
 
 def use_section(folder: Folder) -> Section:
     """What was validated, how the network is loaded and called, and its training range."""
-    inputs, flames = folder.inputs, "flame" in folder.measured(folder.last)
+    inputs, measured = folder.inputs, folder.measured(folder.last)
+    flames = "flame" in measured
+    shown = {"flame": "flames", "stirred": "stirred reactors"}
+    others = " and ".join(name for key, name in shown.items() if key in measured)
     blocks: list[Block] = [
         Text(
             "**Validated:** adiabatic ignitions in 0D at constant pressure, of "
             f"{inputs.get('fuel', 'the fuel')} in {inputs.get('oxidizer', 'its oxidizer')}, at "
             f"{cases_in_words(folder)}, up to the burnt gas, in steps of {inputs.get('dt', 0.0):g}"
-            f"{NBSP}s" + (", and the flames above." if flames else ".")
+            f"{NBSP}s" + (f", and the {others} above." if others else ".")
         ),
         Text(
             "**Not validated:** "

@@ -11,6 +11,7 @@ from combred.report.folder import Folder
 from combred.report.methods import methods_section
 from combred.report.paper import paper_section
 from combred.report.provenance import cases_in_words, made_section, use_section
+from combred.report.stirred import stirred_section
 from combred.report.tables import case_table, stage_table, time_table
 from combred.report.traces import PANELS
 
@@ -29,6 +30,7 @@ def make_sections(folder: Folder, condensed: dict, drawn: set[str]) -> list[Sect
         criteria_section(folder, drawn),
         ignition_section(folder, drawn),
         flame_section(folder, drawn),
+        stirred_section(folder, drawn),
         loss_section(folder, drawn),
         condensation_section(folder, condensed, drawn),
         methods_section(folder, drawn),

@@ -4,4 +4,5 @@
 `ignition_errors` and `flame_errors` compare. `free_flame` is Cantera's flame, from which a march
 starts. `stirred_reactor` and `counterflow` are not premixed: a partially stirred reactor of fuel,
 air and a pilot, and a diffusion flame, which starts from Cantera's (`counterflow_flame`).
+`stirred_cases` has the stirred reactors of the validation.
 """

@@ -30,6 +30,7 @@ from combred.simulation.reaction import react
 from combred.threads import one_thread
 
 NEWTON = 8  # iterations from the mean T of a mixture to its T, up to 500 K away
+PILOT = 0.1  # share of the burnt gas of the inflowing mass, where none is given
 FLOOR = 0.01  # of the largest value of the reference: smaller values are not compared relatively
 
 FINISHED, NOT_FINITE = "finished", "not finite"
@@ -102,12 +103,16 @@ def piloted_streams(
     T: float = 300.0,
     phi: float = 1.0,
     p: float = ct.one_atm,
-    shares: tuple[float, float, float] = (0.05, 0.85, 0.1),
+    shares: tuple[float, float, float] | None = None,
 ) -> list[Stream]:
     """Fuel and oxidizer (compositions in moles) at T [K], and a pilot: the burnt gas of their
-    mixture at `phi`. shares: of the inflowing mass, of fuel, oxidizer and pilot; the default has an
-    equivalence ratio near 1 for methane in air."""
+    mixture at `phi`. shares: of the inflowing mass, of fuel, oxidizer and pilot; by default a
+    share `PILOT` of burnt gas, and fuel and oxidizer at the equivalence ratio `phi` too."""
     gas, streams = mechanism.solution(), []
+    if shares is None:
+        oxidizer_to_fuel = gas.stoich_air_fuel_ratio(fuel, oxidizer) / phi  # masses
+        of_fuel = (1 - PILOT) / (1 + oxidizer_to_fuel)
+        shares = (of_fuel, 1 - PILOT - of_fuel, PILOT)
     for composition, share in ((fuel, shares[0]), (oxidizer, shares[1])):
         gas.TPX = T, p, composition
         streams.append(Stream(T, gas.Y, share))

@@ -7,7 +7,14 @@ from combred.validation.acceptance import (
     draw_ignitions,
     judge,
 )
-from combred.validation.storage import read_flames, read_rollouts, write_flames, write_rollouts
+from combred.validation.storage import (
+    read_flames,
+    read_rollouts,
+    read_stirred,
+    write_flames,
+    write_rollouts,
+    write_stirred,
+)
 from combred.validation.timing import compare_times, scripted, time_per_state
 
 __all__ = [
@@ -19,8 +26,10 @@ __all__ = [
     "judge",
     "read_flames",
     "read_rollouts",
+    "read_stirred",
     "scripted",
     "time_per_state",
     "write_flames",
     "write_rollouts",
+    "write_stirred",
 ]

@@ -1,14 +1,19 @@
-"""Ignition rollouts and flames on disk, in HDF5: one group for CVODE and one for each network.
+"""Ignition rollouts, flames and stirred reactors on disk, in HDF5: one group for CVODE and one for
+each network.
 
 validation.h5, <group>/<i>   t (n,) [s], T (n,) [K], Y (n, n_species), float32 for networks;
                              attributes T0 [K], p [Pa], phi
 flames.h5, <group>/<i>       x [m], T [K], Y of the cells; t [s], speeds [m/s], fronts [kg/m^2]
                              of the steps; all other fields of a `Flame` as attributes
+stirred.h5, <group>/<i>      t [s], T [K], T_deviation [K], Y of the means in time; particles_T [K],
+                             particles_Y of the last state; case and outcome as attributes
 """
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 import h5py
@@ -18,6 +23,20 @@ from combred.chemistry.mechanism import Mechanism
 from combred.dataset.states import require_space
 from combred.simulation.flame import Flame, FlameCase, Profile
 from combred.simulation.ignition import Case, Rollout
+from combred.simulation.stirred_reactor import StirredCase, StirredRun
+
+
+@contextmanager
+def _new_file(path: Path, mechanism: Mechanism, inputs: dict, values: int) -> Iterator[h5py.File]:
+    """A new file, which takes the place of `path` once it is whole; values: how many numbers it
+    will hold."""
+    new = Path(path).with_suffix(".new")
+    require_space(new.parent, 8 * values)
+    with h5py.File(new, "w") as file:
+        file.attrs["species"] = list(mechanism.species_names)
+        file.attrs["inputs"] = json.dumps(inputs)
+        yield file
+    os.replace(new, path)
 
 
 def write_rollouts(
@@ -25,14 +44,10 @@ def write_rollouts(
 ) -> None:
     """Write the rollouts of each group, and the `inputs` that they depend on, whole or not at
     all."""
-    new = Path(path).with_suffix(".new")
     values = sum(
         rollout.Y.size + 2 * len(rollout.t) for group in groups.values() for rollout in group
     )
-    require_space(new.parent, 8 * values)
-    with h5py.File(new, "w") as file:
-        file.attrs["species"] = list(mechanism.species_names)
-        file.attrs["inputs"] = json.dumps(inputs)
+    with _new_file(path, mechanism, inputs, values) as file:
         for name, rollouts in groups.items():
             for i, rollout in enumerate(rollouts):
                 group = file.create_group(f"{name}/{i:03d}")
@@ -51,7 +66,6 @@ def write_rollouts(
                         compression_opts=1,
                         shuffle=True,
                     ).attrs["units"] = unit
-    os.replace(new, path)
 
 
 def read_rollouts(path: Path, mechanism: Mechanism) -> tuple[dict[str, list[Rollout]], dict]:
@@ -94,12 +108,9 @@ def write_flames(
     path: Path, groups: dict[str, list[Flame]], mechanism: Mechanism, inputs: dict
 ) -> None:
     """Write the flames of each group, and the `inputs` that they depend on, whole or not at all."""
-    new = Path(path).with_suffix(".new")
     flames = [flame for group in groups.values() for flame in group]
-    require_space(new.parent, 8 * sum(flame.Y.size + 3 * len(flame.t) for flame in flames))
-    with h5py.File(new, "w") as file:
-        file.attrs["species"] = list(mechanism.species_names)
-        file.attrs["inputs"] = json.dumps(inputs)
+    values = sum(flame.Y.size + 3 * len(flame.t) for flame in flames)
+    with _new_file(path, mechanism, inputs, values) as file:
         for name, flames in groups.items():
             for i, flame in enumerate(flames):
                 group, profile = file.create_group(f"{name}/{i:03d}"), flame.profile
@@ -111,7 +122,6 @@ def write_flames(
                 for key, unit in (CELLS | STEPS).items():
                     data = group.create_dataset(key, data=getattr(flame, key), compression="gzip")
                     data.attrs["units"] = unit
-    os.replace(new, path)
 
 
 def read_flames(path: Path, mechanism: Mechanism) -> tuple[dict[str, list[Flame]], dict]:
@@ -137,3 +147,43 @@ def _flame(group: h5py.Group) -> Flame:
     steps = {name: group[name][...] for name in STEPS}
     numbers = {name: float(attributes[name]) for name in NUMBERS[:3]}
     return Flame(profile, group["x"][...], outcome=str(attributes["outcome"]), **steps, **numbers)
+
+
+# -- stirred reactors ------------------------------------------------------------------------------
+
+STIRRED = {
+    **{"t": "s", "T": "K", "T_deviation": "K", "Y": "1"},
+    **{"particles_T": "K", "particles_Y": "1"},
+}
+
+
+def write_stirred(
+    path: Path, groups: dict[str, list[StirredRun]], mechanism: Mechanism, inputs: dict
+) -> None:
+    """Write the stirred reactors of each group, and the `inputs` that they depend on, whole or not
+    at all."""
+    runs = [run for group in groups.values() for run in group]
+    values = sum(getattr(run, key).size for run in runs for key in STIRRED)
+    with _new_file(path, mechanism, inputs, values) as file:
+        for name, runs in groups.items():
+            for i, run in enumerate(runs):
+                group = file.create_group(f"{name}/{i:03d}")
+                group.attrs.update(asdict(run.case) | {"outcome": run.outcome})
+                for key, unit in STIRRED.items():
+                    data = group.create_dataset(key, data=getattr(run, key), compression="gzip")
+                    data.attrs["units"] = unit
+
+
+def read_stirred(path: Path, mechanism: Mechanism) -> tuple[dict[str, list[StirredRun]], dict]:
+    """The groups of a file of stirred reactors, and their inputs; both {} if there is no file.
+
+    Raises ValueError if the file is damaged or belongs to another mechanism.
+    """
+    return _read(Path(path), mechanism, _stirred)
+
+
+def _stirred(group: h5py.Group) -> StirredRun:
+    attributes = {name: value for name, value in group.attrs.items() if name != "outcome"}
+    case = StirredCase(**{name: value.item() for name, value in attributes.items()})
+    values = {name: group[name][...] for name in STIRRED}
+    return StirredRun(case, outcome=str(group.attrs["outcome"]), **values)

@@ -60,6 +60,16 @@ def test_the_pilot_is_burnt_and_its_elements_are_those_of_the_mixture(h2o2, stre
     assert h2o2.elements @ pilot.Y == pytest.approx(h2o2.elements @ fresh, rel=1e-9)
 
 
+@pytest.mark.parametrize("phi", [0.7, 1.0])
+def test_the_streams_have_the_equivalence_ratio_together(mechanism, phi):
+    fuel, air = {"drm19.yaml": "CH4:1", "h2o2.yaml": "H2:2, N2:1"}[mechanism.name], "O2:1, N2:3.76"
+    streams = piloted_streams(mechanism, fuel, air, phi=phi)
+    assert sum(s.share for s in streams) == pytest.approx(1.0)
+    together = sum(s.share * mechanism.elements @ s.Y for s in streams)
+    expected = mechanism.elements @ mechanism.mixture(fuel, air, phi)
+    assert together == pytest.approx(expected, rel=1e-9)
+
+
 # -- events ----------------------------------------------------------------------------------------
 
 

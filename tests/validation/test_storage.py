@@ -1,4 +1,5 @@
-"""Rollouts and flames on disk: read back as written, refused if damaged or of another mechanism."""
+"""Rollouts, flames and stirred reactors on disk: read back as written, refused if damaged or of
+another mechanism."""
 
 import numpy as np
 import pytest
@@ -8,7 +9,15 @@ from combred.simulation import flame
 from combred.simulation.flame import Flame
 from combred.simulation.ignition import Case, Rollout
 from combred.simulation.moving_grid import FlameCase, Profile
-from combred.validation.storage import read_flames, read_rollouts, write_flames, write_rollouts
+from combred.simulation.stirred_reactor import FINISHED, NOT_FINITE, StirredCase, StirredRun
+from combred.validation.storage import (
+    read_flames,
+    read_rollouts,
+    read_stirred,
+    write_flames,
+    write_rollouts,
+    write_stirred,
+)
 
 
 def rollout(seed, n):
@@ -69,3 +78,46 @@ def test_flames_are_read_back_exactly(tmp_path):
     assert read_flames(tmp_path / "none.h5", mechanism) == ({}, {})
     with pytest.raises(ValueError, match="another mechanism"):
         read_flames(tmp_path / "f.h5", load_mechanism("drm19.yaml"))
+
+
+def stirred(seed, steps, outcome=FINISHED, **changes):
+    rng = np.random.default_rng(seed)
+    case = StirredCase(**{"steps": steps, "particles": 4, "p": 2e6, "seed": seed, **changes})
+    t, T, deviation = (rng.random(steps + 1) for _ in range(3))
+    particles = rng.random(4), rng.random((4, 10))
+    return StirredRun(case, t, T, deviation, rng.random((steps + 1, 10)), *particles, outcome)
+
+
+def test_stirred_reactors_are_read_back_exactly(tmp_path, h2o2):
+    failed = stirred(2, 5, NOT_FINITE)
+    failed.T[3:] = np.nan
+    groups = {"cvode": [stirred(0, 5), stirred(1, 9, residence=np.inf)], "stage0": [failed]}
+    write_stirred(tmp_path / "s.h5", groups, h2o2, {"networks": {"stage0": "abc"}})
+    again, inputs = read_stirred(tmp_path / "s.h5", h2o2)
+    assert inputs == {"networks": {"stage0": "abc"}} and again.keys() == groups.keys()
+    for name, runs in groups.items():
+        for back, wrote in zip(again[name], runs, strict=True):
+            assert back.case == wrote.case and back.outcome == wrote.outcome
+            assert type(back.case.steps) is int and type(back.case.dt) is float
+            for key in ("t", "T", "T_deviation", "Y", "particles_T", "particles_Y"):
+                assert np.array_equal(getattr(back, key), getattr(wrote, key), equal_nan=True)
+
+
+def test_stirred_reactors_of_another_mechanism_and_damaged_files_are_refused(tmp_path, h2o2, drm19):
+    file = tmp_path / "s.h5"
+    assert read_stirred(file, h2o2) == ({}, {})
+    write_stirred(file, {"cvode": [stirred(0, 5)]}, h2o2, {})
+    with pytest.raises(ValueError, match="another mechanism"):
+        read_stirred(file, drm19)
+    file.write_bytes(file.read_bytes()[:200])
+    with pytest.raises(ValueError, match="only=validate"):
+        read_stirred(file, h2o2)
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path, h2o2):
+    file, broken = tmp_path / "s.h5", stirred(1, 5)
+    write_stirred(file, {"cvode": [stirred(0, 5)]}, h2o2, {"made": 1})
+    object.__setattr__(broken, "outcome", object())  # nothing that HDF5 can hold
+    with pytest.raises(TypeError):
+        write_stirred(file, {"cvode": [broken]}, h2o2, {"made": 2})
+    assert read_stirred(file, h2o2)[1] == {"made": 1}

@@ -1,8 +1,9 @@
-"""Ignitions and flames of a run: CVODE's, computed once, and each network's in the same cases.
+"""Ignitions, flames and stirred reactors of a run: CVODE's, computed once, and each network's in
+the same cases.
 
-Takes cases and surrogates; writes validation.h5, flames.h5 and those of a search, and hands on the
-results. A file holds a group for CVODE and one for each network; what it was made with stands in
-it, and a group of the same cases and the same network is not computed again.
+Takes cases and surrogates; writes validation.h5, flames.h5, stirred.h5 and the files of a search,
+and hands on the results. A file holds a group for CVODE and one for each network; what it was made
+with stands in it, and a group of the same cases and the same network is not computed again.
 """
 
 from collections.abc import Callable
@@ -14,11 +15,18 @@ from combred.chemistry.reactor import Advance
 from combred.pipeline.artefact import Artefact
 from combred.pipeline.console import progress
 from combred.pipeline.run import Run
-from combred.simulation import flame, ignition
+from combred.simulation import flame, ignition, stirred_cases
 from combred.surrogate.surrogate import Surrogate
 from combred.threads import one_thread
 from combred.validation import timing
-from combred.validation.storage import read_flames, read_rollouts, write_flames, write_rollouts
+from combred.validation.storage import (
+    read_flames,
+    read_rollouts,
+    read_stirred,
+    write_flames,
+    write_rollouts,
+    write_stirred,
+)
 
 
 @dataclass(frozen=True)
@@ -58,8 +66,24 @@ def follow_flames(run: Run, solver: Advance, references: list, bar: Callable) ->
     )
 
 
+def reference_stirred(run: Run, cases: list | None, bar: Callable) -> list:
+    """CVODE's stirred reactors."""
+    s = run.settings
+    todo = stirred_cases.cases(s.validation.p) if cases is None else cases
+    fuel, oxidizer = s.sampling.fuel, s.sampling.oxidizer
+    return stirred_cases.reference(run.mechanism, s.chemistry, fuel, oxidizer, todo, bar)
+
+
+def follow_stirred(run: Run, solver: Advance, references: list, bar: Callable) -> list:
+    """The stirred reactors of a surrogate, in the cases of the references."""
+    fuel, oxidizer = run.settings.sampling.fuel, run.settings.sampling.oxidizer
+    todo = [reference.case for reference in references]
+    return stirred_cases.follow(run.mechanism, solver, fuel, oxidizer, todo, bar)
+
+
 IGNITIONS = Kind("ignitions", read_rollouts, write_rollouts, reference_ignitions, follow_ignitions)
 FLAMES = Kind("flames", read_flames, write_flames, reference_flames, follow_flames)
+STIRRED = Kind("stirred reactors", read_stirred, write_stirred, reference_stirred, follow_stirred)
 
 
 def answers(

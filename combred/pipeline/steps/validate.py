@@ -1,16 +1,17 @@
-"""The step `validate`: ignitions and flames of every stage against CVODE, and the time per state.
+"""The step `validate`: ignitions, flames and stirred reactors of every stage against CVODE, and the
+time per state.
 
-Takes `Data` and the surrogates of all stages; writes validation.h5, flames.h5 and validation.json,
-and hands on the numbers.
+Takes `Data` and the surrogates of all stages; writes validation.h5, flames.h5, stirred.h5 and
+validation.json, and hands on the numbers.
 """
 
 from combred.pipeline import artefacts
 from combred.pipeline.console import print_validation, progress, say
 from combred.pipeline.run import Run
-from combred.pipeline.steps.cases import FLAMES, IGNITIONS, answers
+from combred.pipeline.steps.cases import FLAMES, IGNITIONS, STIRRED, answers
 from combred.pipeline.steps.sample import Data
 from combred.records import digest, read_json, write_json
-from combred.simulation import flame_errors, ignition_errors
+from combred.simulation import flame_errors, ignition_errors, stirred_cases
 from combred.surrogate.surrogate import Surrogate
 from combred.validation import timing
 
@@ -18,18 +19,22 @@ TIMED = 4096  # states that times are measured on
 
 
 def validate(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
-    """The errors of every stage in the ignitions and flames of the settings, and its times."""
+    """The errors of every stage in ignitions, flames and stirred reactors, and its times."""
     names = {f"stage{i}": surrogate for i, surrogate in enumerate(surrogates)}
     networks = digests(run)
     rollouts, flames = artefacts.ignitions(run), artefacts.flames(run)
+    stirred = artefacts.stirred(run)
+    others = {"flame_inputs": flames.inputs, "stirred_inputs": stirred.inputs}
     numbers = read_json(run.path("validation.json"))
     known = numbers.get("inputs") == rollouts.inputs and numbers.get("networks") == networks
-    if known and rollouts.path.exists() and numbers.get("flame_inputs") == flames.inputs:
+    same = known and all(numbers.get(key, {}) == inputs for key, inputs in others.items())
+    if same and rollouts.path.exists():
         say(run, "validation: reused")
         print_validation(numbers)
         return numbers
     groups = answers(run, IGNITIONS, rollouts, names, networks)
     burnt = answers(run, FLAMES, flames, names, networks) if flames.inputs else {}
+    mixed = answers(run, STIRRED, stirred, names, networks) if stirred.inputs else {}
     stages = {}
     for name, surrogate in names.items():
         stages[name] = ignition_errors.compare(run.mechanism, groups[name], groups["cvode"])
@@ -37,9 +42,12 @@ def validate(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
         stages[name]["widths"] = surrogate.network.widths
         if burnt:
             stages[name]["flame"] = flame_errors.compare(run.mechanism, burnt[name], burnt["cvode"])
+        if mixed:
+            found = stirred_cases.compare_all(run.mechanism, mixed[name], mixed["cvode"])
+            stages[name]["stirred"] = found
     numbers = {
         "inputs": rollouts.inputs,
-        "flame_inputs": flames.inputs,
+        **others,
         "networks": networks,
         "stages": stages,
         "timing": numbers["timing"] if known else measure_times(run, data, surrogates),

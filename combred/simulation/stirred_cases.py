@@ -1,0 +1,109 @@
+"""The stirred reactors of a validation: one for each pressure, and their errors against CVODE.
+
+Takes pressures, a mixture and an `Advance`; gives a `StirredRun` for each case, and plain numbers
+for validation.json. Fuel and oxidizer flow in cold and separate, beside burnt gas: the chemistry
+sees what premixed ignitions and flames do not have, mixtures of fuel, air and burnt gas.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import cantera as ct
+
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactor import CVODE, Advance
+from combred.config import ChemistrySettings
+from combred.simulation.ignition_errors import tracked_species
+from combred.simulation.stirred_reactor import (
+    FINISHED,
+    StirredCase,
+    StirredRun,
+    compare,
+    piloted_streams,
+    stir,
+)
+
+# Mixing is fast enough for methane in air to burn at 1 and 20 atm, and slow enough that T and CO do
+# not become steady. CVODE takes some 10 s for it with DRM19.
+CASE = StirredCase(residence=2e-3, mixing=1e-4, pairing=1e-4, dt=1e-5, steps=160, particles=40)
+
+
+def cases(pressures: list[float]) -> list[StirredCase]:
+    """`CASE` at each of the pressures [Pa]."""
+    return [replace(CASE, p=p) for p in pressures]
+
+
+def follow(
+    mechanism: Mechanism,
+    solver: Advance,
+    fuel: str,
+    oxidizer: str,
+    todo: list[StirredCase],
+    on_progress: Callable[[int, int], None] = lambda *_: None,
+) -> list[StirredRun]:
+    """The runs of the cases `todo` with `solver`, one after the other, with `piloted_streams` of
+    fuel and oxidizer (compositions in moles). on_progress(steps done, steps of all cases)."""
+    runs, done, steps = [], 0, sum(case.steps for case in todo)
+    for case in todo:
+        streams = piloted_streams(mechanism, fuel, oxidizer, p=case.p)
+
+        def update(step: int, _: int, before: int = done) -> None:
+            on_progress(before + step, steps)
+
+        runs.append(stir(mechanism, solver, streams, case, on_progress=update))
+        done += case.steps
+    return runs
+
+
+def reference(
+    mechanism: Mechanism,
+    chemistry: ChemistrySettings,
+    fuel: str,
+    oxidizer: str,
+    todo: list[StirredCase],
+    on_progress: Callable[[int, int], None] = lambda *_: None,
+) -> list[StirredRun]:
+    """CVODE's runs of the cases `todo`; the arguments are those of `follow`.
+
+    Raises ValueError where CVODE fails.
+    """
+    solver = CVODE(mechanism, chemistry.rtol, chemistry.atol)
+    runs = follow(mechanism, solver, fuel, oxidizer, todo, on_progress)
+    for run in runs:
+        if run.outcome != FINISHED:
+            raise ValueError(
+                f"CVODE failed in the stirred reactor at {pressure(run.case)}, so that there is no "
+                f"reference: choose another chemistry.rtol (now {chemistry.rtol:g}) or "
+                f"chemistry.atol (now {chemistry.atol:g})"
+            )
+    return runs
+
+
+def pressure(case: StirredCase) -> str:
+    """The pressure of a case in words."""
+    return f"{case.p / ct.one_atm:g} atm"
+
+
+def compare_all(
+    mechanism: Mechanism, runs: list[StirredRun], references: list[StirredRun]
+) -> list[dict]:
+    """The errors of `runs` against CVODE's `references`, a row for each case: its pressure ("case"
+    in words, "p" [Pa]), its outcome, and "errors", the result of `stirred_reactor.compare` for the
+    mean T and the mean mass fraction of `compared_species`."""
+    species = compared_species(mechanism, references)
+    return [
+        {
+            "case": pressure(reference.case),
+            "p": reference.case.p,
+            "outcome": run.outcome,
+            "errors": compare(mechanism, run, reference, species),
+        }
+        for run, reference in zip(runs, references, strict=True)
+    ]
+
+
+def compared_species(mechanism: Mechanism, references: list[StirredRun]) -> tuple[str, ...]:
+    """CO where all references form it, else the first of the tracked species that they form, as OH
+    for hydrogen; () where they form none."""
+    formed = tracked_species(mechanism, references)
+    return ("CO",) if "CO" in formed else tuple(formed[:1])

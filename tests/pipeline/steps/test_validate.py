@@ -1,0 +1,120 @@
+"""The step `validate` with CVODE in the place of a network: stirred reactors in validation.json."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactor import CVODE
+from combred.config import resolve
+from combred.pipeline.console import stirred_in_words
+from combred.pipeline.run import Run
+from combred.pipeline.steps import cases, validate
+from combred.simulation import stirred_cases
+from combred.training.devices import Device
+from combred.validation.storage import read_stirred
+
+ASKED = [
+    "mechanism=h2o2.yaml", "sampling.fuel=H2:1", "stage=0", "workers=1", "validation.dt=4e-6",
+    "validation.T0=[1800]", "validation.phi=[1]", "validation.burnt_time=5e-5",
+    "validation.p=[101325,2026500]", "chemistry.rtol=1e-6", "chemistry.atol=1e-10",
+]  # fmt: skip
+ALONE = ["network.kinetics=false", "sampling.dt=[4e-6,4e-6]"]
+
+
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch, in_process):
+    """Small reactors with a fast flow, no times, and "networks" that need not be scripted."""
+    few = replace(stirred_cases.CASE, residence=1e-4, particles=8, steps=12)
+    monkeypatch.setattr(stirred_cases, "CASE", few)
+    monkeypatch.setattr(cases.timing, "scripted", lambda surrogate: surrogate)
+    times = {"times": {"stage 0": {"median": 1e-5}}}
+    monkeypatch.setattr(validate, "measure_times", lambda *_: times)
+    with in_process():
+        yield
+
+
+class CountingCVODE(CVODE):
+    """CVODE as the surrogate of a stage; `calls`: how often it was asked."""
+
+    network = SimpleNamespace(n_weights=0, widths=[12, 10])
+    calls = 0
+
+    def advance(self, T, p, Y, dt):
+        self.calls += 1
+        return super().advance(T, p, Y, dt)
+
+
+def open_run(folder: Path, mechanism: Mechanism, *arguments: str) -> Run:
+    """A run in `folder` whose network of stage 0 is a file of a few bytes."""
+    run = Run(resolve([*ASKED, *arguments]), mechanism, folder, Device(torch.device("cpu")))
+    if not run.weights(0).exists():
+        run.weights(0).write_bytes(b"a network")
+    return run
+
+
+def solver(run: Run) -> CountingCVODE:
+    chemistry = run.settings.chemistry
+    return CountingCVODE(run.mechanism, chemistry.rtol, chemistry.atol)
+
+
+def test_cvode_in_the_place_of_a_network_has_no_errors_and_is_reused(tmp_path, h2o2, capsys):
+    run = open_run(tmp_path, h2o2)
+    surrogate = solver(run)
+    validate.validate(run, None, [surrogate])
+    numbers = json.loads((tmp_path / "validation.json").read_text())
+    rows = numbers["stages"]["stage0"]["stirred"]
+    assert [row["case"] for row in rows] == ["1 atm", "20 atm"]
+    assert all(row["outcome"] == "finished" for row in rows)
+    for row in rows:
+        assert row["errors"].keys() == {"T", "OH"}
+        assert [error["largest"] for error in row["errors"].values()] == [0.0, 0.0]
+    stored, inputs = read_stirred(tmp_path / "stirred.h5", h2o2)
+    assert [run.case.p for run in stored["stage0"]] == [101325.0, 2026500.0]
+    assert inputs["cases"] == numbers["stirred_inputs"]
+    assert numbers["stirred_inputs"]["dt"] == stirred_cases.CASE.dt
+    told = " ".join(capsys.readouterr().out.split())
+    assert "2 stirred reactors; largest difference of the means: T 0.00 %, OH 0.00 %" in told
+    calls = surrogate.calls
+    again = validate.validate(run, None, [surrogate])
+    assert surrogate.calls == calls and again["stages"] == numbers["stages"]
+    assert "validation: reused" in capsys.readouterr().out
+
+
+def test_another_network_is_followed_and_the_reference_stays(tmp_path, h2o2, monkeypatch):
+    run = open_run(tmp_path, h2o2)
+    validate.validate(run, None, [solver(run)])
+    run.weights(0).write_bytes(b"another network")
+    monkeypatch.setattr(stirred_cases, "CVODE", None)  # is not asked again
+    inert = SimpleNamespace(advance=lambda T, p, Y, dt: (T, Y), network=CountingCVODE.network)
+    rows = validate.validate(run, None, [inert])["stages"]["stage0"]["stirred"]
+    assert min(row["errors"]["OH"]["largest"] for row in rows) > 0.01
+
+
+def test_another_case_is_computed_anew(tmp_path, h2o2, monkeypatch):
+    run = open_run(tmp_path, h2o2)
+    before = validate.validate(run, None, [solver(run)])
+    ignitions = (tmp_path / "validation.h5").stat().st_mtime_ns
+    monkeypatch.setattr(stirred_cases, "CASE", replace(stirred_cases.CASE, seed=1))
+    after = validate.validate(run, None, [solver(run)])
+    assert before["stirred_inputs"] != after["stirred_inputs"]
+    assert read_stirred(tmp_path / "stirred.h5", h2o2)[0]["cvode"][0].case.seed == 1
+    assert (tmp_path / "validation.h5").stat().st_mtime_ns == ignitions
+
+
+def test_a_network_of_the_state_alone_has_no_stirred_reactors(tmp_path, h2o2, capsys):
+    run = open_run(tmp_path, h2o2, *ALONE)
+    numbers = validate.validate(run, None, [solver(run)])
+    assert numbers["stirred_inputs"] == {} and "stirred" not in numbers["stages"]["stage0"]
+    assert not (tmp_path / "stirred.h5").exists()
+    assert "stirred" not in capsys.readouterr().out
+
+
+def test_the_worst_pressure_is_printed():
+    errors = [{"T": {"largest": 0.01}, "CO": {"largest": x}} for x in (0.2, 0.05)]
+    said = stirred_in_words([{"errors": row} for row in errors])
+    assert said.startswith("2 stirred") and said.endswith("T 1.00 %, CO 20.00 %")

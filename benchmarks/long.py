@@ -27,7 +27,9 @@ from combred.threads import one_thread
 from combred.validation import timing
 
 RESULTS = Path(__file__).parent / "results" / "long.json"
-CASES = ignition.cases(ValidationSettings())
+CASES = ignition.cases(
+    ValidationSettings(T0=[1400.0, 1500.0, 1600.0, 1700.0, 1800.0], p=[101325.0])
+)
 FUEL, OXIDIZER, DT = "CH4:1", "O2:1, N2:3.76", 1e-6
 MARKS = (10_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
 

@@ -17,6 +17,7 @@ NARROW = {
 }
 # Layers condense under Adam more than under the others (docs/findings.md).
 ADAM = {"optimizer": "adam", "lr": 1.5e-3}
+ONE_ATM = {"T0": [1400.0, 1500.0, 1600.0, 1700.0, 1800.0], "p": [101325.0]}
 BY_LAYERS = {"method": "condensation", "parameters": []}
 
 PROFILES: dict[str, dict] = {
@@ -46,6 +47,7 @@ PROFILES: dict[str, dict] = {
             "batch_phases": 2,
         },
         "reduction": {**BY_LAYERS, "layers": [1, 1, 1], "thresholds": [0.9, 0.8, 0.7]},
+        "validation": ONE_ATM,
     },
     # The same method at a size that two cores train in minutes: the first layer starts small enough
     # to condense, and is condensed stage after stage.
@@ -59,6 +61,7 @@ PROFILES: dict[str, dict] = {
         "training": {**ADAM, "steps": 13_000, "batch_final": 2048, "batch_phases": 3},
         "retraining": {"lr": 1.5e-3, "steps": 5000, "batch_phases": 2, "flame_oversampling": 4},
         "reduction": BY_LAYERS,
+        "validation": ONE_ATM,
     },
     # Every step in a minute, and no accuracy: for tests.
     "smoke": {
@@ -76,6 +79,6 @@ PROFILES: dict[str, dict] = {
         "training": {**ADAM, "steps": 600, "batch": 256, "batch_final": 256},
         "retraining": {"lr": 1.5e-3, "steps": 100, "batch": 256, "rollout_share": 0.2},
         "reduction": {**BY_LAYERS, "layers": [1, 1], "thresholds": [0.9, 0.8], "min_width": 2},
-        "validation": {"T0": [1700.0, 1800.0], "phi": [1.0], "burnt_time": 2e-4},
+        "validation": {"T0": [1700.0, 1800.0], "phi": [1.0], "p": [101325.0], "burnt_time": 2e-4},
     },
 }

@@ -11,11 +11,11 @@ from combred.simulation.moving_grid import FlameCase
 FUEL, AIR = "H2:1", "O2:1, N2:3.76"
 
 IGNITION_DT = 4e-6  # s
-IGNITIONS = ValidationSettings(T0=[1100.0, 1300.0], phi=[0.6, 1.2], burnt_time=2e-3)
+IGNITIONS = ValidationSettings(T0=[1100.0, 1300.0], phi=[0.6, 1.2], p=[101325.0], burnt_time=2e-3)
 CHEMISTRY = ChemistrySettings()
 
 FLAME_DT = 1e-6  # s
-FLAMES = ValidationSettings(flame_phi=[0.9, 1.3])
+FLAMES = ValidationSettings(flame_phi=[0.9, 1.3], p=[101325.0])
 FLAME_MARCH = FlameMarch(cells=48, tolerance=0.01)
 FLAME_CHEMISTRY = ChemistrySettings(rtol=1e-6, atol=1e-10)
 FLAME = FlameCase(300.0, ct.one_atm, 1.0)

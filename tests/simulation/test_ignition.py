@@ -36,9 +36,9 @@ class Warming:
 
 
 def test_cases_are_all_combinations():
-    settings = ValidationSettings(T0=[1.0, 2.0], p=[3.0], phi=[4.0, 5.0, 6.0])
+    settings = ValidationSettings(T0=[1e3, 2e3], p=[3e5], phi=[4.0, 5.0, 6.0])
     got = cases(settings)
-    assert {(c.T0, c.p, c.phi) for c in got} == {(T, 3.0, f) for T in (1, 2) for f in (4, 5, 6)}
+    assert {(c.T0, c.p, c.phi) for c in got} == {(T, 3e5, f) for T in (1e3, 2e3) for f in (4, 5, 6)}
     assert len(got) == 6
 
 

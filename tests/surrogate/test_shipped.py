@@ -44,7 +44,7 @@ def test_every_file_of_the_data_folder_has_its_checksum():
 @pytest.fixture(scope="module")
 def hot_ignition(drm19, in_process):
     """An ignition of methane at 1800 K, by CVODE."""
-    case = ValidationSettings(T0=[1800.0], phi=[1.0], burnt_time=1e-5)
+    case = ValidationSettings(T0=[1800.0], phi=[1.0], p=[101325.0], burnt_time=1e-5)
     with in_process():
         return ignition.reference(
             drm19, case, ChemistrySettings(), 1e-6, "CH4:1", "O2:1, N2:3.76", 1

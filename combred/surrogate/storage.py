@@ -53,6 +53,8 @@ def save_surrogate(
         "power": surrogate.transform.power,
         "kinetics": surrogate.corrects_rates,
     }
+    if surrogate.corrects_rates:
+        identity["quasi_steady_shares"] = surrogate.transform.qss.shares
     tensors = {k: v.detach().cpu().contiguous() for k, v in surrogate.state_dict().items()}
     if half:
         tensors |= {k: v.half() for k, v in tensors.items() if k.startswith("network.")}
@@ -87,12 +89,6 @@ def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:
             f"{mechanism.name} ({mechanism.sha256[:12]}). "
             + mechanism.mend_mismatch(identity["mechanism"])
         )
-    if identity.get("kinetics") and "dt" in identity:
-        raise ValueError(
-            f"{path} is a network of combred 0.2 that corrects reaction rates over one fixed dt; "
-            "its successors take any dt. Take one of combred.models(), or train one: "
-            "`python -m combred.pipeline start=scratch run=NAME`"
-        )
     transform = make_transform(
         mechanism,
         identity["boxcox"],
@@ -100,6 +96,12 @@ def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:
         identity["power"],
         bool(identity["kinetics"]) if "kinetics" in identity else False,
     )
+    if transform.corrects_rates and identity.get("quasi_steady_shares") != transform.qss.shares:
+        raise ValueError(
+            f"{path} is a network of another version of combred, which corrects other quasi-steady "
+            "steps than this one: its answers would be wrong. Take one of combred.models(), or "
+            "train one: `python -m combred.pipeline start=scratch run=NAME`"
+        )
     if "dt" in identity:  # of combred 0.2 and before, where it was no tensor
         tensors["transform.dt_range"] = torch.full((2,), identity["dt"], dtype=torch.float64)
     surrogate = Surrogate(mechanism, transform, Network(identity["widths"]))

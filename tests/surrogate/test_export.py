@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 from combred.chemistry.mechanism import load_mechanism
 from combred.surrogate.card import make_card, read_card
 from combred.surrogate.export import export_torchscript, load_torchscript
-from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
+from combred.surrogate.storage import digest_of, load_surrogate, made_from, save_surrogate
 from combred.surrogate.surrogate import Surrogate
 from combred.surrogate.transform import StateTransform
 
@@ -51,6 +51,23 @@ def test_a_file_without_kinetics_is_of_the_state_alone(tmp_path, mechanism, fitt
     del identity["kinetics"], identity["inputs"], identity["digest"]  # as in combred 0.1
     save_file(tensors, file, {"combred": json.dumps(identity)})
     assert not load_surrogate(file, mechanism).corrects_rates
+
+
+@pytest.mark.parametrize("shares", [None, [1.0]])
+def test_a_network_for_other_quasi_steady_steps_is_refused(tmp_path, mechanism, fitted, shares):
+    """As those of combred 0.2 and 0.3.0, which fit by their widths."""
+    if not fitted.corrects_rates:
+        pytest.skip("the surrogate has no quasi-steady steps")
+    file = tmp_path / "s.safetensors"
+    save_surrogate(file, fitted, mechanism)
+    with safe_open(file, "pt") as stored:
+        identity = json.loads(stored.metadata()["combred"])
+        tensors = {name: stored.get_tensor(name) for name in stored.keys()}
+    identity |= {"quasi_steady_shares": shares}
+    identity["digest"] = digest_of(identity, tensors)
+    save_file(tensors, file, {"combred": json.dumps(identity)})
+    with pytest.raises(ValueError, match="another version of combred"):
+        load_surrogate(file, mechanism)
 
 
 def test_half_precision_rounds_the_network_and_halves_its_size(tmp_path, mechanism, fitted, path):

@@ -441,6 +441,30 @@ def precision_table() -> str:
     return text + source("work_precision.json", "work_precision --states FILE", results["machine"])
 
 
+def counterflow_table() -> str:
+    """Errors of counterflow flames and of their extinction, of counterflow.json."""
+    results, models = general("counterflow.json")
+    body = []
+    for model, found in models.items():
+        for row in found["flames"]:
+            peaks = ", ".join(f"{k} {100 * e:.1f} %" for k, e in row["peak_errors"].items())
+            body.append(
+                [
+                    code(model),
+                    f"{row['air_T']:.0f} K, {row['strain']:.0f} 1/s",
+                    f"{number(row['peak_T_error'], 2)} K",
+                    f"{number(row['profile_T_error'], 1)} K",
+                    peaks,
+                ]
+            )
+        extinct = f"{found['extinction']:.0f} 1/s ({100 * found['extinction_error']:+.1f} %)"
+        body.append([code(model), "extinction", extinct, "-", "-"])
+    if not body:
+        return MISSING
+    head = ["model", "air, strain rate", "peak T", "profile of T", "peaks of species"]
+    return table(head, body, left=2) + source("counterflow.json", "counterflow", results["machine"])
+
+
 def orders_table() -> str:
     """Measured orders of convergence, of work_precision.json."""
     orders = read("work_precision.json").get("orders", {})
@@ -592,6 +616,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "precision": precision_table,
     "precision-figure": precision_figure,
     "orders": orders_table,
+    "counterflow": counterflow_table,
     "trust": trust_table,
     "reduction": reduction_table,
 }

@@ -39,7 +39,7 @@ class CorrectionTransform(StateTransform):
     CORRECTOR_ERROR: Final[float] = 0.1
     WEIGHT_FLOOR: Final[float] = 1e-3  # M below which a row counts less in training
     ESTIMATE_WEIGHT: Final[float] = 0.02  # of the error estimate's loss beside the correction's
-    BOUND: Final[float] = 100.0  # of the correction over M scale; 99.9 % of training are below 20
+    BOUND: Final[float] = 100.0  # of the correction over M scale; 99.9 % of training are below 10
 
     def __init__(
         self,

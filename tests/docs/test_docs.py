@@ -164,6 +164,7 @@ RESULT_FILES = {
     "flow-evaluations": "flow_states.json",
     "precision": "work_precision.json",
     "orders": "work_precision.json",
+    "counterflow": "counterflow.json",
 }
 
 
@@ -224,7 +225,11 @@ def results(tmp_path, monkeypatch):
     cvode = {"tolerance": 1e-6, "seconds": 2e-4, "rms": 1e-5, "q99": 1e-4}
     lines = {"CVODE": [cvode], "old": [line(0.1)], "drm19-38k": [line(0.3), line(0.1)]}
     orders = {name: {"trained": 1.5, "random": 2.0, "zero": 2.01} for name in ("old", "drm19-38k")}
+    flame = {"air_T": 300.0, "strain": 100.0, "peak_T_error": 0.25, "profile_T_error": 1.5}
+    strained = {"flames": [flame | {"peak_errors": {"OH": 0.012}}], "extinction": 451.2}
+    strained |= {"extinction_error": -0.004}
     files = {
+        "counterflow.json": {"models": {"old": strained, "drm19-38k": strained}},
         "flow_states.json": {"models": {"old": flow(0.9), "drm19-38k": flow(0.01)}},
         "ignitions.json": {"models": {"old": ignition(None), "drm19-38k": ignition(-0.03)}},
         "work_precision.json": {"lines": {"1e-06": lines}, "orders": orders},
@@ -249,7 +254,14 @@ def test_results_of_surrogates_of_any_dt_stand_in_their_tables(results):
     assert row_of(precision, "`drm19-38k`")[1:4] == ["0.1", "5.0 us", "0.100 / 1.000 %"]
     assert row_of(precision, "CVODE")[4] == "-"
     assert row_of(tables.orders_table(), "`drm19-38k`")[1:] == ["1.50", "2.00", "2.01"]
-    for name in ("flow-states", "ignitions", "precision"):
+    counterflow = tables.counterflow_table()
+    assert row_of(counterflow, "`drm19-38k`", "300 K, 100 1/s")[2:] == [
+        "0.25 K",
+        "1.5 K",
+        "OH 1.2 %",
+    ]
+    assert row_of(counterflow, "`drm19-38k`", "extinction")[2] == "451 1/s (-0.4 %)"
+    for name in ("flow-states", "ignitions", "precision", "counterflow"):
         assert "a machine" in tables.TABLES[name]()
     for name in RESULT_FILES:
         assert "`old`" not in tables.TABLES[name](), name

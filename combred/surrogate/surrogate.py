@@ -40,8 +40,8 @@ class Surrogate(nn.Module):
     # Added to the change that an error is relative to. Chosen and measured with
     # benchmarks/work_precision.py.
     FLOOR: Final[float] = 0.3  # of [T, F(Y)] over its scale, root mean square
-    FLOOR_Y: Final[float] = 1e-3
-    FLOOR_T: Final[float] = 10.0  # K
+    FLOOR_Y: Final[float] = 5e-4
+    FLOOR_T: Final[float] = 5.0  # K
     CLOSURE_WEIGHT: Final[float] = 3.0  # of the closure's correction as an error
     # Of a network of the state alone: the closure's correction that equals the default tolerance.
     STATE_SHARE: Final[float] = 0.07  # of the change
@@ -189,8 +189,8 @@ class Surrogate(nn.Module):
         over the variables:
 
             E / (rms(dv / scale) + 0.3)             E = M 10^e, the network's estimate of its error
-            3 |Y_next - Y_raw| / (|dY| + 1e-3)      the closure's correction, largest component
-            3 |T_next - T_raw| / (|dT| + 10 K)
+            3 |Y_next - Y_raw| / (|dY| + 5e-4)      the closure's correction, largest component
+            3 |T_next - T_raw| / (|dT| + 5 K)
 
         For a network of the state alone the closure's correction alone counts, over 7 % of the
         change plus 7e-5 in Y and 0.7 K in T; there the estimate is the default tolerance times this

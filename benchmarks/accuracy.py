@@ -52,6 +52,7 @@ GRID = ValidationSettings(
     T0=[1300.0, 1400.0, 1500.0, 1600.0, 1700.0, 1800.0],
     phi=[0.5, 0.75, 1.0, 1.5, 2.0],
     p=[0.5 * ATM, ATM, 2 * ATM],
+    burnt_time=2e-3,
 )
 DRAWN, SEED = 48, 0
 LONG = ValidationSettings(T0=[1400.0, 1600.0, 1800.0], phi=[0.5, 1.0, 2.0], p=GRID.p)

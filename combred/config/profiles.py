@@ -17,7 +17,7 @@ NARROW = {
 }
 # Layers condense under Adam more than under the others (docs/findings.md).
 ADAM = {"optimizer": "adam", "lr": 1.5e-3}
-ONE_ATM = {"T0": [1400.0, 1500.0, 1600.0, 1700.0, 1800.0], "p": [101325.0]}
+ONE_ATM = {"T0": [1400.0, 1500.0, 1600.0, 1700.0, 1800.0], "p": [101325.0], "burnt_time": 2e-3}
 BY_LAYERS = {"method": "condensation", "parameters": []}
 
 PROFILES: dict[str, dict] = {

@@ -73,9 +73,7 @@ class TrainingSettings:
     rollout_weight: float = setting(
         0.5, "weight of the loss of segments beside that of the rows", within=(1e-6, 1e6)
     )
-    checkpoint_seconds: float = setting(
-        20.0, "interval of checkpoints", "s", within=(0.0, 1e9)
-    )
+    checkpoint_seconds: float = setting(20.0, "interval of checkpoints", "s", within=(0.0, 1e9))
 
     def __post_init__(self):
         check(self, "training")

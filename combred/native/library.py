@@ -5,6 +5,7 @@ which the simulations take in place of CVODE or of the torch surrogate.
 """
 
 import ctypes
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,7 @@ class NativeSurrogate:
             raise FileNotFoundError(
                 f"there is no library {self.library}: make it with combred.native.compile"
             )
+        self._own = threading.local()
         self._calls = calls = ctypes.CDLL(str(self.library.resolve()))
         found = calls.combred_interface()
         if found != INTERFACE:
@@ -136,7 +138,11 @@ class NativeSurrogate:
         return net, destruction
 
     def _workspace(self) -> np.ndarray:
-        return np.empty(self._calls.combred_workspace_size(), dtype=np.uint8)
+        """Memory for a call, one for each thread."""
+        if not hasattr(self._own, "workspace"):
+            size = self._calls.combred_workspace_size()
+            self._own.workspace = np.empty(size, dtype=np.uint8)
+        return self._own.workspace
 
     def _check(self, status: int) -> None:
         if status == 0:

@@ -41,12 +41,18 @@ INLINE Float exp2(Float x) {
   return power + power * (r * exp2_over(r));
 }
 
-// 2^x - 1 with its full relative precision near 0; x at most 127.
-INLINE Float exp2_minus_1(Float x) {
+// 2^x, and 2^x - 1 with its full relative precision near 0; x at most 127.
+INLINE Float exp2_and_less_1(Float x, Float &less) {
   x = at_least(x, -126.0f);
   const Float shifted = x + ROUND, r = x - (shifted - ROUND);
-  const Float power = (Float)(((Int)shifted << 23) + 0x3f800000);
-  return power * (r * exp2_over(r)) + (power - 1.0f);
+  const Float power = (Float)(((Int)shifted << 23) + 0x3f800000), rest = power * (r * exp2_over(r));
+  less = rest + (power - 1.0f);
+  return power + rest;
+}
+INLINE Float exp2_minus_1(Float x) {
+  Float less;
+  exp2_and_less_1(x, less);
+  return less;
 }
 
 // log2 of x, which is positive, finite and not subnormal.

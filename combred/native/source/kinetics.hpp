@@ -95,15 +95,18 @@ INLINE Float sri(const Gas &gas, Float bracket, float log2_d, float e, Double lo
   return log2_d + of_bracket / (1.0f + log_Pr * log_Pr) + e * gas.log2_T_float;
 }
 
-// The rates of progress of reaction i; a: log2 of reverse over forward.
+// The rates of progress of reaction i; a: log2 of reverse over forward. Two exponentials: the larger
+// rate, and the ratio of the smaller to it. The net rate, larger * (1 - ratio), keeps its full
+// precision where the two nearly balance.
 INLINE void reversible(Progress &q, int i, Double log2_forward, Double a) {
-  const Float forward = exp2(at_least(to_float(log2_forward), SLOWEST));
-  const Float reverse = exp2(at_least(to_float(log2_forward + a), SLOWEST));
-  const Float ratio = to_float(a);
-  const Float near = -forward * exp2_minus_1(at_most(ratio, (float)LOG2_E));
-  q.forward[i] = forward;
-  q.reverse[i] = reverse;
-  q.net[i] = select(ratio < (float)LOG2_E, near, forward - reverse);
+  const Float log2_larger = to_float(log2_forward + at_least(a, 0.0)), ratio = to_float(a);
+  const Float larger = exp2(at_least(log2_larger, SLOWEST));
+  Float less;  // ratio of the smaller to the larger rate, less one
+  const Float smaller = larger * exp2_and_less_1(-absolute(ratio), less);
+  const Int backward = ratio > 0.0f;
+  q.forward[i] = select(backward, smaller, larger);
+  q.reverse[i] = select(backward, larger, smaller);
+  q.net[i] = larger * select(backward, less, -less);
 }
 INLINE void irreversible(Progress &q, int i, Double log2_forward) {
   q.forward[i] = q.net[i] = exp2(at_least(to_float(log2_forward), SLOWEST));

@@ -133,7 +133,8 @@ def test_odd_states_have_the_answers_of_torch(compiled, correcting, odd, referen
     assert np.array_equal(np.isinf(found_error), np.isinf(error)) and np.isinf(error).sum() >= 13
     assert np.array_equal(found_steps, steps)
     assert np.array_equal(np.isnan(found), np.isnan(later))
-    off = np.abs(np.where(np.isfinite(later), found - later, 0.0))
+    with np.errstate(invalid="ignore"):  # infinite p
+        off = np.abs(np.where(np.isfinite(later), found - later, 0.0))
     assert off[:, 0].max() < 0.01 and off[:, 2:].max() < 1e-6
 
 

@@ -143,8 +143,8 @@ def _falloff(kinetics: Kinetics, j: int, rate: str, collider: str) -> list[str]:
 
 
 def _decay(rate: float, of: str) -> str:
-    """exp(-rate of)."""
-    return f"exp2({_float(-rate * LOG2_E)} * {of})"
+    """exp(-rate of); a rate beyond the range of float is as good as `NEVER`."""
+    return f"exp2({_float(-min(rate, NEVER) * LOG2_E)} * {of})"
 
 
 def _colliders(kinetics: Kinetics, reactions: range) -> list[str]:

@@ -1,11 +1,15 @@
 """Fixtures for tests of compiled surrogates: one of each mechanism, compiled once."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
+from rate_kinds import random_states
 
 from combred.native import NativeSurrogate, build, generate
 from combred.native.build import find_compiler
+from combred.surrogate.correction import make_transform
 from combred.surrogate.surrogate import Surrogate
 
 
@@ -18,14 +22,32 @@ def compiler():
         pytest.skip(str(error))
 
 
-@pytest.fixture(scope="session")
-def correcting(mechanism, qss_transform, make_network) -> Surrogate:
-    """An untrained surrogate that corrects rates. It says of its corrections that they are small
-    and right, so that it takes few steps. The widths are no multiples of a tile of outputs."""
-    network = make_network([qss_transform.n_inputs, 29, 17, qss_transform.n_outputs], output=0.002)
+def untrained(mechanism, transform, make_network, hidden: list[int]) -> Surrogate:
+    """An untrained surrogate that corrects rates, for steps of 1e-8 to 1e-5 s. It says of its
+    corrections that they are small and right, so that it takes few steps."""
+    transform = copy.deepcopy(transform)
+    transform.dt_range.copy_(torch.tensor([1e-8, 1e-5]))
+    network = make_network([transform.n_inputs, *hidden, transform.n_outputs], output=0.002)
     with torch.no_grad():
         network.layers[-1].bias[-1] = -6.0
-    return Surrogate(mechanism, qss_transform, network).requires_grad_(False).eval()
+    return Surrogate(mechanism, transform, network).requires_grad_(False).eval()
+
+
+@pytest.fixture(scope="session")
+def correcting(mechanism, qss_transform, make_network) -> Surrogate:
+    """A surrogate of each mechanism. Its widths are no multiples of a tile of outputs."""
+    return untrained(mechanism, qss_transform, make_network, [29, 17])
+
+
+@pytest.fixture(scope="session")
+def of_kinds(kinds, make_network) -> Surrogate:
+    """A surrogate of the mechanism with all types of rates. Its exponents are not those whose
+    inverse is a whole number, and its one hidden layer is narrower than a tile."""
+    states = torch.tensor(np.column_stack(random_states(kinds)))
+    later, dt = states.roll(1, 0), torch.logspace(-8, -5, len(states), dtype=torch.float64)
+    transform = make_transform(kinds, 0.15, 1e-12, 0.4, True)
+    transform.fit([(states, later, dt)]).fit_qss([(states, dt)])
+    return untrained(kinds, transform, make_network, [8])
 
 
 @pytest.fixture(scope="session")
@@ -33,6 +55,12 @@ def compiled(correcting, mechanism, tmp_path_factory) -> NativeSurrogate:
     """The same surrogate, compiled."""
     folder = tmp_path_factory.mktemp("native")
     return NativeSurrogate(build(generate(correcting, mechanism), folder))
+
+
+@pytest.fixture(scope="session")
+def compiled_kinds(of_kinds, kinds, tmp_path_factory) -> NativeSurrogate:
+    """The surrogate of the mechanism with all types of rates, compiled."""
+    return NativeSurrogate(build(generate(of_kinds, kinds), tmp_path_factory.mktemp("kinds")))
 
 
 @pytest.fixture(scope="session")

@@ -19,12 +19,6 @@ def test_a_network_of_the_state_alone_is_refused(drm19, make_network):
         generate(Surrogate(drm19, transform, make_network([n, 8, n])))
 
 
-@pytest.fixture
-def of_kinds(kinds, make_network) -> Surrogate:
-    transform = make_transform(kinds, 0.1, 1e-13, 1 / 3, True)
-    return Surrogate(kinds, transform, make_network([transform.n_inputs, 8, transform.n_outputs]))
-
-
 def test_another_mechanism_is_refused(of_kinds, drm19):
     with pytest.raises(ValueError, match="give the mechanism that it was made for"):
         generate(of_kinds, drm19)

@@ -1,29 +1,16 @@
 """Generated rates against `Kinetics` in float64, for every type of reaction."""
 
 import numpy as np
-import pytest
 import torch
 from rate_kinds import random_states
 
 from combred.chemistry.kinetics import Kinetics
-from combred.native import NativeSurrogate, build, generate
-from combred.surrogate.correction import make_transform
-from combred.surrogate.surrogate import Surrogate
+from combred.native import NativeSurrogate
 
 # Exponentials are float32 of logarithms up to 85, whose rounding is 85 * 6e-8 = 5e-6.
 RELATIVE = 1e-5
 # 1/s: slower rates sum reactions below the smallest of float32, exp(-85) kmol/(m3 s).
 SLOWEST = 1e-3
-
-
-@pytest.fixture(scope="module")
-def compiled_kinds(kinds, make_network, tmp_path_factory) -> NativeSurrogate:
-    """A surrogate of the mechanism with all types of rates, compiled."""
-    transform = make_transform(kinds, 0.1, 1e-13, 1 / 3, True)
-    transform.dt_range.copy_(torch.tensor([1e-8, 1e-5]))
-    network = make_network([transform.n_inputs, 8, transform.n_outputs])
-    files = generate(Surrogate(kinds, transform, network), kinds)
-    return NativeSurrogate(build(files, tmp_path_factory.mktemp("kinds")))
 
 
 def compare(native: NativeSurrogate, mechanism, n: int = 2000) -> None:

@@ -23,12 +23,22 @@ def one_step(native, states, dt):
 
 
 @pytest.mark.parametrize("kind", ["burning", "random"])
-@pytest.mark.parametrize("dt", [1e-9, 1e-7, 1e-6])
+@pytest.mark.parametrize("dt", [1e-9, 1e-7, 1e-6, 1e-5])
 def test_one_step_differs_by_rounding_alone(request, compiled, correcting, mechanism, kind, dt):
     if kind == "burning":
         states = request.getfixturevalue("burning")
     else:
         states = np.column_stack(random_states(mechanism, 1000, seed=3))
+    compare_one_step(compiled, correcting, states, dt)
+
+
+@pytest.mark.parametrize("dt", [1e-9, 1e-7, 1e-5])
+def test_one_step_of_other_exponents_and_all_types_of_rates(compiled_kinds, of_kinds, kinds, dt):
+    states = np.column_stack(random_states(kinds, 1000, seed=3))
+    compare_one_step(compiled_kinds, of_kinds, states, dt)
+
+
+def compare_one_step(compiled, correcting, states, dt):
     precise = copy.deepcopy(correcting)
     precise.transform.qss.kinetics.to(torch.float64)
     steps = torch.full((len(states),), dt, dtype=torch.float64)
@@ -36,7 +46,7 @@ def test_one_step_differs_by_rounding_alone(request, compiled, correcting, mecha
     exact, of_exact = (x.numpy() for x in precise.step(torch.tensor(states), steps))
     found, error = one_step(compiled, states, dt)
     good = np.isfinite(estimate) & np.isfinite(of_exact)
-    assert good.mean() > 0.4 and np.mean(np.isfinite(error) == np.isfinite(estimate)) > 0.998
+    assert good.mean() > 0.2 and np.mean(np.isfinite(error) == np.isfinite(estimate)) > 0.998
 
     def spread(a, b):
         T, Y = np.abs(a - b)[:, 0], np.abs(a - b)[:, 2:].max(axis=1)
@@ -68,16 +78,16 @@ def test_integration_over_any_time_step(compiled, correcting, burning, reference
     assert np.array_equal(found_error[clear] <= 1.0, error[clear] <= 1.0)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
-def test_a_thousand_steps(compiled, correcting, path, reference):
+@pytest.mark.parametrize("mechanism", ["drm19.yaml"], indirect=True, scope="session")
+def test_a_millisecond_is_hundreds_of_steps(compiled, correcting, path, reference):
+    """Rounding grows where the gas ignites on the way: T rises by some 10 K in a step."""
     states = path.state.numpy()[::20]
     later, error, steps = reference(correcting, states, 1e-3)
     found, found_error, found_steps = compiled.integrate(states, 1e-3)
-    assert steps.min() > 900
-    assert np.abs(found_steps - steps).max() <= 2
-    assert np.abs(found - later)[:, 0].max() < 0.05
-    assert np.abs(found - later)[:, 2:].max() < 1e-5
+    assert steps.min() >= 100
+    assert np.abs(found_steps / steps - 1.0).max() < 0.01
+    assert np.abs(found - later)[:, 0].max() < 0.3
+    assert np.abs(found - later)[:, 2:].max() < 3e-5
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -13,8 +13,10 @@
 #ifndef COMBRED_WIDTH
 #ifdef __AVX512F__
 #define COMBRED_WIDTH 16
-#else
+#elif defined(__AVX__)
 #define COMBRED_WIDTH 8
+#else
+#define COMBRED_WIDTH 4
 #endif
 #endif
 #define INLINE static inline __attribute__((always_inline))

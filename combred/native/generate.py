@@ -119,10 +119,11 @@ def _transform(transform: CorrectionTransform) -> str:
             constant("DT_HIGH", high),
             array("SHARES", np.array(transform.qss.shares), "float"),
             array("MEAN", _numpy(transform.mean)),
-            array("STD", _numpy(transform.std)),
+            array("PER_STD", 1.0 / _numpy(transform.std)),
             array("SCALE", _numpy(transform.scale)),
+            array("PER_SCALE", 1.0 / _numpy(transform.scale)),
             array("QSS_MEAN", _numpy(transform.qss_mean), "float"),
-            array("QSS_STD", _numpy(transform.qss_std), "float"),
+            array("PER_QSS_STD", 1.0 / _numpy(transform.qss_std), "float"),
         ]
     )
 

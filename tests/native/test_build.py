@@ -1,11 +1,13 @@
 """The compiler, its failures, and the cache of compiled libraries."""
 
 import shutil
+import subprocess
 
 import pytest
 
 from combred.native import NativeSurrogate
 from combred.native.build import build, cache_folder, find_compiler
+from combred.native.generate import SOURCE
 
 # Any library will do: these tests do not load it.
 SMALL = {"surrogate.cpp": '#include "value.hpp"\nint value() { return VALUE; }\n'}
@@ -34,6 +36,15 @@ def test_sources_and_library_are_written_to_a_folder(tmp_path):
     library = build(with_value(3), tmp_path / "here")
     names = {file.name for file in (tmp_path / "here").iterdir()}
     assert names == {"surrogate.cpp", "value.hpp", library.name}
+
+
+def test_the_header_is_c(tmp_path):
+    """A flow solver in C includes it."""
+    (tmp_path / "call.c").write_text('#include "combred.h"\nint main(void) { return 0; }\n')
+    command = [find_compiler()[0], "-x", "c", "-std=c99", "-pedantic", "-Wall", "-Werror"]
+    command += ["-fsyntax-only", f"-I{SOURCE}", str(tmp_path / "call.c")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_failing_compiler_is_told(tmp_path):

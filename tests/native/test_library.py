@@ -140,6 +140,12 @@ def test_threads_share_a_library(compiled, burning):
         assert all(np.array_equal(a, b) for a, b in zip(found[i], known, strict=True))
 
 
+def test_subnormals_of_the_caller_survive(compiled, path):
+    """They are zero inside a call alone."""
+    compiled.integrate(path.state.numpy(), DT)
+    assert np.array([1e-310, 2e-310]).sum() > 0.0 and np.float32(1e-30) * np.float32(1e-10) > 0.0
+
+
 def test_the_floating_point_environment_of_the_caller_survives(call, path):
     """OpenFOAM traps division by zero, invalid operations and overflow. In a new process it would
     die; here traps are off in the call and on again after it, and no flag is raised."""

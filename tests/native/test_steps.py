@@ -85,7 +85,7 @@ def test_a_millisecond_is_hundreds_of_steps(compiled, correcting, path, referenc
     later, error, steps = reference(correcting, states, 1e-3)
     found, found_error, found_steps = compiled.integrate(states, 1e-3)
     assert steps.min() >= 100
-    assert np.abs(found_steps / steps - 1.0).max() < 0.01
+    assert np.abs(found_steps / steps - 1.0).max() < 0.03
     assert np.abs(found - later)[:, 0].max() < 0.3
     assert np.abs(found - later)[:, 2:].max() < 3e-5
 

@@ -39,7 +39,9 @@ INLINE Double positive_power(Double x, double exponent) {
 
 // F(Y + dY) - F(Y) of the quasi-steady steps, without cancellation.
 INLINE Float change_of_F(Float y, Float dY) {
-  const Float least = (float)FLOOR / y, ratio = dY / y;
+  const Float per_y = 1.0f / y, ratio = dY * per_y;
+  // The smallest Y + dY over Y: exactly 1 at the floor, where nothing can decay.
+  const Float least = select(y > (float)FLOOR, (float)FLOOR * per_y, all_of(1.0f));
   const Float grown = at_least(1.0f + ratio, least), growth = at_least(ratio, least - 1.0f);
   const Float ln = select(growth > -0.5f, log2_of_1_plus(growth), log2(grown));
   const Float power = exp2((float)LAMBDA * log2(y));
@@ -49,10 +51,10 @@ INLINE Float change_of_F(Float y, Float dY) {
 // The inputs of the network; sets `change` to the corrector's. Returns M.
 PART Double set_inputs(Step &w, Double T, Double p, Double dt) {
   const Double variables[2] = {T, log2(p) * LN_2 + (p - p)};  // p - p: NaN where p is not finite
-  for (int i = 0; i < 2; i++) w.inputs[i] = to_float((variables[i] - MEAN[i]) / STD[i]);
+  for (int i = 0; i < 2; i++) w.inputs[i] = to_float((variables[i] - MEAN[i]) * PER_STD[i]);
   for (int k = 0; k < SPECIES; k++) {
-    const Double F = (w.power[k] - 1.0) / LAMBDA;
-    w.inputs[2 + k] = to_float((F - MEAN[2 + k]) / STD[2 + k]);
+    const Double F = (w.power[k] - 1.0) * (1.0 / LAMBDA);
+    w.inputs[2 + k] = to_float((F - MEAN[2 + k]) * PER_STD[2 + k]);
   }
   Float *of_change = w.inputs + VARIABLES, *stiffness = of_change + 1 + REACTIVE;
   Float *of_error = stiffness + REACTIVE, M = all_of(LEAST_M);
@@ -60,7 +62,7 @@ PART Double set_inputs(Step &w, Double T, Double p, Double dt) {
   for (int i = 0; i < VARIABLES; i++) w.change[i] = all_of(0.0);
   for (int i = 0; i <= REACTIVE; i++) {
     const int k = i == 0 ? 0 : REACTIVE_SPECIES[i - 1], column = i == 0 ? 0 : 2 + k;
-    const float scale = (float)SCALE[column];
+    const float scale = (float)SCALE[column], per_scale = (float)PER_SCALE[column];
     Float corrector = w.qss.total_T, predictor = w.qss.predicted_T;
     if (i > 0) {
       const Float y = to_float(w.floored[k]);
@@ -68,19 +70,21 @@ PART Double set_inputs(Step &w, Double T, Double p, Double dt) {
       predictor = change_of_F(y, w.qss.predicted[k]);
       stiffness[i - 1] = log2(step * w.qss.loss[k] + 1e-6f) * (float)LOG10_2;
     }
-    const Float d = at_most(at_least(corrector / scale, -LARGEST), LARGEST);
-    const Float e = at_most(at_least((corrector - predictor) / scale, -LARGEST), LARGEST);
+    const Float d = at_most(at_least(corrector * per_scale, -LARGEST), LARGEST);
+    const Float e = at_most(at_least((corrector - predictor) * per_scale, -LARGEST), LARGEST);
     M = at_least(absolute(e), M);
     w.change[column] = to_double(d * scale);
     of_change[i] = signed_power(d, (float)POWER);
     of_error[i] = e;
   }
-  for (int i = 0; i <= REACTIVE; i++) of_error[i] = signed_power(of_error[i] / M, (float)POWER);
+  const Float per_M = 1.0f / M;
+  for (int i = 0; i <= REACTIVE; i++)
+    of_error[i] = signed_power(of_error[i] * per_M, (float)POWER);
   of_error[REACTIVE + 1] = log2(M) * (float)LOG10_2;
   const Double seen = at_most(at_least(dt, DT_LOW), DT_HIGH);
   of_error[REACTIVE + 2] = to_float(log2(seen) * LOG10_2);
   for (int i = 0; i < INPUTS - VARIABLES; i++)
-    of_change[i] = (of_change[i] - QSS_MEAN[i]) / QSS_STD[i];
+    of_change[i] = (of_change[i] - QSS_MEAN[i]) * PER_QSS_STD[i];
   return to_double(M);
 }
 
@@ -101,7 +105,7 @@ PART Double correct(Step &w, Double M, Double dt) {
 INLINE Double error_of(const Step &w, Double T, Double estimate, Mask conserves) {
   Double square = all_of(0.0), moved = all_of(0.0), changed = all_of(0.0);
   for (int i = 0; i < VARIABLES; i++) {
-    const Double d = w.change[i] / SCALE[i];
+    const Double d = w.change[i] * PER_SCALE[i];
     square = square + d * d;
   }
   for (int k = 0; k < SPECIES; k++) {
@@ -125,8 +129,9 @@ PART void step(Step &w, Double T, Double p, const Double *Y, Double dt) {
     w.Y[k] = at_least(Y[k], 0.0);
     sum = sum + w.Y[k];
   }
+  const Double per_sum = 1.0 / sum;
   for (int k = 0; k < SPECIES; k++) {
-    w.Y[k] = w.Y[k] / sum;
+    w.Y[k] = w.Y[k] * per_sum;
     w.floored[k] = at_least(w.Y[k], FLOOR);
   }
   quasi_steady(w.qss, T, p, w.floored, to_float(dt), w.log2_Y);

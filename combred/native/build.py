@@ -11,6 +11,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from combred.records import write_bytes
+
 COMPILERS = ("g++", "clang++")
 FLAGS = (
     "-std=c++17", "-O3", "-march=native", "-ffp-contract=fast", "-fno-math-errno",
@@ -59,9 +61,9 @@ def build(files: dict[str, str], folder: Path | None = None, flags: tuple[str, .
     if library.is_file():
         return library
     home.mkdir(parents=True, exist_ok=True)
+    # Another process may compile the same: every file appears whole, by a rename.
     for file, text in files.items():
-        (home / file).write_text(text)
-    # Another process may compile the same: the library appears whole, by a rename.
+        write_bytes(home / file, text.encode())
     with tempfile.TemporaryDirectory(dir=home) as scratch:
         made = Path(scratch) / library.name
         done = subprocess.run(

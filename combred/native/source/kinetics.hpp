@@ -95,9 +95,9 @@ INLINE Float sri(const Gas &gas, Float bracket, float log2_d, float e, Double lo
   return log2_d + of_bracket / (1.0f + log_Pr * log_Pr) + e * gas.log2_T_float;
 }
 
-// The rates of progress of reaction i; a: log2 of reverse over forward. Two exponentials: the larger
-// rate, and the ratio of the smaller to it. The net rate, larger * (1 - ratio), keeps its full
-// precision where the two nearly balance.
+// The rates of progress of reaction i; a: log2 of reverse over forward. Two exponentials: the
+// larger rate, and the ratio of the smaller to it. The net rate, larger * (1 - ratio), keeps its
+// full precision where the two nearly balance.
 INLINE void reversible(Progress &q, int i, Double log2_forward, Double a) {
   const Float log2_larger = to_float(log2_forward + at_least(a, 0.0)), ratio = to_float(a);
   const Float larger = exp2(at_least(log2_larger, SLOWEST));

@@ -1,4 +1,5 @@
-// Ideal-gas thermodynamics of a block, from NASA-7 polynomials, in double: combred/chemistry/thermo.
+// Ideal-gas thermodynamics of a block, in double, from NASA-7 polynomials:
+// combred/chemistry/thermo.
 //
 // Each species has two polynomials, below and above T_MID. Where all states of a block lie on one
 // side, one of them is evaluated; else both.

@@ -32,6 +32,7 @@ import combred
 from benchmarks.command_line import words
 from combred.chemistry.mechanism import Mechanism
 from combred.config import ChemistrySettings, ValidationSettings
+from combred.native import fastest
 from combred.pipeline.console import progress
 from combred.records import digest, read_json, strict, write_json
 from combred.simulation import ignition
@@ -219,7 +220,7 @@ def judge(model: str, cases: dict[str, list[Rollout]]) -> dict:
     takes = surrogate.corrects_rates or surrogate.dt_range[0] == DT
     if not takes or surrogate.n != 2 + mechanism.n_species:
         raise ValueError(f"{model} is no model of {mechanism.name} that takes dt = {DT} s")
-    rolled, solver = {}, timing.scripted(surrogate)
+    rolled, solver = {}, fastest(surrogate)
     for group, refs in cases.items():
         with progress(f"{label(model)}, {group}") as bar, one_thread():
             rolled[group] = ignition.follow(solver, DT, refs, bar)

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import cantera as ct
 import numpy as np
-import torch
 
 import combred
 from benchmarks.accuracy import CACHE
 from benchmarks.command_line import words
+from combred import native
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import CVODE, Advance
 from combred.records import read_json, write_json
@@ -51,25 +51,21 @@ EXTINCTION_MARCH = CounterflowMarch(cells=CELLS, longest=15.0)
 
 
 class Counted:
-    """A surrogate as an `Advance` that counts states, those it is not sure of, and evaluations of
+    """A compiled surrogate as an `Advance` that counts states, those it is not sure of, and evaluations of
     the network."""
 
     def __init__(self, surrogate: Surrogate):
-        self.tolerance = surrogate.TOLERANCE
-        self.scripted = torch.jit.freeze(torch.jit.script(surrogate.eval()), ["integrate"])
+        self.compiled = native.compile(surrogate)
         self.states = self.refused = self.evaluations = 0
 
     def advance(
         self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        state = torch.from_numpy(np.column_stack([T, p, Y]))
-        steps = torch.full((len(T),), float(dt), dtype=torch.float64)
-        with torch.no_grad():
-            later, error, evaluations = self.scripted.integrate(state, steps, self.tolerance)
+        later, error, evaluations = self.compiled.integrate(np.column_stack([T, p, Y]), dt)
         self.states += len(T)
         self.refused += int((error > 1.0).sum())
         self.evaluations += int(evaluations.sum())
-        return later[:, 0].numpy(), later[:, 2:].numpy()
+        return later[:, 0], later[:, 2:]
 
 
 def marched(mechanism: Mechanism, solver: Advance, i: int) -> tuple[Curve, str, float]:

@@ -26,6 +26,7 @@ import combred
 from benchmarks.accuracy import CACHE
 from benchmarks.command_line import words
 from combred.chemistry.reactor import CVODE
+from combred.native import fastest
 from combred.records import digest, read_json, strict, write_json
 from combred.simulation import flame, flame_errors, moving_grid
 from combred.simulation.diffusion import stages_for
@@ -161,7 +162,7 @@ def run_models(wanted: list[str]) -> None:
             made_with = {"file": file, "CVODE": reference.speed}
             if made_with.items() <= row.get(model, {}).items():
                 continue
-            solver = timing.scripted(combred.load(model))
+            solver = fastest(combred.load(model))
             burnt, numbers = burn(reference.profile, solver, 1e-6, flame.MARCH)
             errors = flame_errors.compare(mechanism(), [burnt], [reference])["cases"][0]
             row[model] = (
@@ -214,7 +215,7 @@ def run_costs(_: list[str]) -> None:
         "CVODE": lambda: cvode.advance(T, p, Y, 1e-6),
     }
     for model in combred.models():
-        solver = timing.scripted(combred.load(model))
+        solver = fastest(combred.load(model))
         work[model] = lambda solver=solver: solver.advance(T, p, Y, 1e-6)
     for name, job in work.items():
         seconds = []

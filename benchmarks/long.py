@@ -19,12 +19,12 @@ import combred
 from benchmarks.command_line import words
 from combred.chemistry.reactor import Reactor
 from combred.config import ValidationSettings
+from combred.native import fastest
 from combred.pipeline.console import progress
 from combred.records import digest, read_json, strict, write_json
 from combred.simulation import ignition
 from combred.surrogate.shipped import FOLDER
 from combred.threads import one_thread
-from combred.validation import timing
 
 RESULTS = Path(__file__).parent / "results" / "long.json"
 CASES = ignition.cases(
@@ -80,7 +80,7 @@ def main(arguments: list[str]) -> None:
         file = digest(FOLDER / f"{name}.safetensors")
         if rows.get(name, {}).get("file") == file:
             continue
-        solver = timing.scripted(combred.load(name))
+        solver = fastest(combred.load(name))
         p = np.array([case.p for case in CASES])
         T, Y, row = np.array([case.T0 for case in CASES]), Y0.copy(), {}
         with progress(name) as bar, one_thread():

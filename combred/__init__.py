@@ -4,7 +4,7 @@
 
 The public names below are loaded at their first use: `import combred` imports neither torch nor
 Cantera. Data flow through the folders in this order: chemistry, simulation, dataset, surrogate,
-training, reduction, validation, export, report; `pipeline` runs them all.
+training, reduction, validation, native, export, report; `pipeline` runs them all.
 """
 
 import importlib
@@ -24,6 +24,7 @@ _HOMES = {
     "load_mechanism": "chemistry.mechanism:load_mechanism",
     "load_surrogate": "surrogate.storage:load_surrogate",
     "models": "surrogate.shipped:models",
+    "native": "native",
     "reduce": "reduction:reduce",
     "reduction": "reduction",
     "validation": "validation",

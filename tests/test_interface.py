@@ -48,7 +48,7 @@ def test_every_public_name_resolves(fresh):
     kinds = fresh[1]
     assert kinds.keys() == {*combred.__all__, "__version__"}
     assert {name for name, kind in kinds.items() if kind == "module"} == {
-        "export", "flame", "ignition", "kernels", "reduction", "validation",
+        "export", "flame", "ignition", "kernels", "native", "reduction", "validation",
     }  # fmt: skip
     assert {kinds[name] for name in ("CVODE", "Mechanism", "Surrogate")} == {"type"}
     functions = ("load", "load_mechanism", "load_surrogate", "models", "reduce")

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import Advance
+from combred.native import fastest
 from combred.pipeline.artefact import Artefact
 from combred.pipeline.console import progress
 from combred.pipeline.run import Run
 from combred.simulation import flame, ignition, stirred_cases
 from combred.surrogate.surrogate import Surrogate
 from combred.threads import one_thread
-from combred.validation import timing
 from combred.validation.storage import (
     read_flames,
     read_rollouts,
@@ -114,7 +114,7 @@ def answers(
     for name, surrogate in surrogates.items():
         if name not in groups:
             with progress(f"{kind.name} of {name}") as bar, one_thread():
-                solver = timing.scripted(surrogate)
+                solver = fastest(surrogate)
                 groups[name] = kind.follow(run, solver, groups["cvode"], bar)
             inputs["networks"][name] = networks[name]
             kind.write(path, groups, mechanism, inputs)

@@ -1,0 +1,48 @@
+"""Numbers of Python as C++: literals, and arrays of one or two dimensions.
+
+First in `combred.native`; `generate` and `reactions` write with it.
+"""
+
+import math
+
+import numpy as np
+
+
+def literal(value: float, kind: str = "double") -> str:
+    """A finite number as a C++ literal that is read back exactly; kind: double, float or int.
+    Raises ValueError for a number that is not finite."""
+    if not math.isfinite(value):
+        raise ValueError(f"{value} cannot be written as a number of C++: the surrogate is damaged")
+    if kind == "int":
+        return str(int(value))
+    if kind == "float":
+        return f"{np.float32(value).item():.9g}f" if _is_plain(value) else f"{value:.1f}f"
+    return repr(float(value))
+
+
+def _is_plain(value: float) -> bool:
+    """Whether the shortest text of a float has a point or an exponent."""
+    text = f"{np.float32(value).item():.9g}"
+    return "." in text or "e" in text
+
+
+def constant(name: str, value: float, kind: str = "double") -> str:
+    """A line that defines a constant."""
+    return f"constexpr {kind} {name} = {literal(value, kind)};\n"
+
+
+def array(name: str, values: np.ndarray, kind: str = "double") -> str:
+    """The definition of an array (n,) or (n, m), constant when compiled."""
+    values = np.asarray(values)
+    shape = "".join(f"[{size}]" for size in values.shape)
+    if values.ndim == 1:
+        content = _row(values, kind)
+    else:
+        content = ",\n".join(f"    {{{_row(row, kind)}}}" for row in values)
+    return f"alignas(64) constexpr {kind} {name}{shape} = {{\n{content}}};\n"
+
+
+def _row(values: np.ndarray, kind: str) -> str:
+    texts = [literal(value, kind) for value in values.tolist()]
+    lines = [", ".join(texts[i : i + 8]) for i in range(0, len(texts), 8)]
+    return ",\n    ".join(lines)

@@ -1,0 +1,186 @@
+"""A surrogate as C++17 without LibTorch: the text of all files.
+
+Takes a `Surrogate` whose network corrects reaction rates; gives the files of one folder by name.
+`surrogate.hpp` and `reactions.hpp` are written here, from the numbers of the torch modules; the
+other files are those of source/, the same for all surrogates. `combred.native.build` compiles them.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.thermo import GAS_CONSTANT
+from combred.native.arrays import array, constant
+from combred.native.reactions import LOG2_E, write_reactions
+from combred.surrogate.correction import CorrectionTransform
+from combred.surrogate.surrogate import Surrogate
+
+SOURCE = Path(__file__).parent / "source"
+TILE = 12  # outputs that source/network.hpp computes together
+
+
+def generate(surrogate: Surrogate, mechanism: Mechanism | None = None) -> dict[str, str]:
+    """The C++ files of a surrogate: name -> text.
+
+    mechanism: the surrogate's, so that the library can tell its hash. Raises ValueError for a
+    network of the state alone, and for a mechanism with other species.
+    """
+    if not surrogate.corrects_rates:
+        raise ValueError(
+            "combred.native compiles networks that correct reaction rates, and this is a network "
+            "of the state alone: take one of combred.models() whose name has no dt, or train one "
+            "with network.kinetics=1. combred.export writes any network as TorchScript."
+        )
+    if mechanism is not None and list(mechanism.species_names) != surrogate.species:
+        raise ValueError(
+            f"{mechanism.name} has the species {' '.join(mechanism.species_names)}, and this "
+            f"surrogate has {' '.join(surrogate.species)}: give the mechanism that it was made for"
+        )
+    files = {file.name: file.read_text() for file in sorted(SOURCE.iterdir()) if file.is_file()}
+    kinetics = surrogate.transform.qss.kinetics
+    files["reactions.hpp"] = write_reactions(kinetics, surrogate.species)
+    files["surrogate.hpp"] = "\n".join(
+        [
+            "// The numbers of one surrogate. Written by combred.native: change nothing here.\n"
+            "#pragma once\n",
+            _identity(surrogate, mechanism),
+            _thermo(surrogate),
+            _transform(surrogate.transform),
+            _step_control(surrogate),
+            _closure(surrogate),
+            _network(surrogate),
+        ]
+    )
+    return files
+
+
+def _identity(surrogate: Surrogate, mechanism: Mechanism | None) -> str:
+    names = ", ".join(json.dumps(name) for name in surrogate.species)
+    digest = json.dumps(mechanism.sha256 if mechanism else "")
+    sizes = {
+        "SPECIES": len(surrogate.species),
+        "VARIABLES": surrogate.n,
+        "REACTIVE": len(surrogate.transform.qss.reactive),
+        "ELEMENTS": surrogate.closure.projection.n_elements,
+        "REACTIONS": surrogate.transform.qss.kinetics.n_reactions,
+    }
+    lines = [constant(name, size, "int") for name, size in sizes.items()]
+    lines.append(f"constexpr const char *SPECIES_NAMES[SPECIES] = {{{names}}};\n")
+    return "".join(lines) + f"constexpr const char *MECHANISM_SHA256 = {digest};\n"
+
+
+def _thermo(surrogate: Surrogate) -> str:
+    """Polynomials of h [J/kg] and of g / RT over ln 2, and what concentrations follow from."""
+    thermo, kinetics = surrogate.closure.thermo, surrogate.transform.qss.kinetics
+    weights, T_mid = _numpy(kinetics.weights)[:, 0], _numpy(thermo.T_mid)
+    reference = float(kinetics.reference_pressure)
+    return "".join(
+        [
+            constant("GAS_CONSTANT", GAS_CONSTANT),  # J/(kmol K)
+            constant("LOG2_STANDARD", float(np.log2(reference / GAS_CONSTANT))),
+            constant("T_LEAST", thermo.T_min / 2),
+            constant("T_MOST", thermo.T_max + 1000.0),
+            constant("LOWEST_T_MID", T_mid.min()),
+            constant("HIGHEST_T_MID", T_mid.max()),
+            array("T_MID", T_mid),
+            array("PER_WEIGHT", 1.0 / weights),
+            array("LOG2_WEIGHT", np.log2(weights)),
+            array("NASA_LOW", _numpy(thermo.low)),
+            array("NASA_HIGH", _numpy(thermo.high)),
+            array("GIBBS_LOW", _gibbs(_numpy(kinetics.nasa_low))),
+            array("GIBBS_HIGH", _gibbs(_numpy(kinetics.nasa_high))),
+        ]
+    )
+
+
+def _gibbs(nasa: np.ndarray) -> np.ndarray:
+    """g / (RT ln 2) as coefficients of 1, T, T^2, T^3, T^4, log2 T and 1 / T, (n_species, 7).
+
+    nasa (n_species, 7): a of g / RT = a1 (1 - ln T) - a2 T / 2 - a3 T^2 / 6 - a4 T^3 / 12
+    - a5 T^4 / 20 + a6 / T - a7.
+    """
+    a1, a2, a3, a4, a5, a6, a7 = nasa.T
+    powers = [a1 - a7, -a2 / 2, -a3 / 6, -a4 / 12, -a5 / 20, -a1 / LOG2_E, a6]
+    return np.stack(powers, axis=1) * LOG2_E
+
+
+def _transform(transform: CorrectionTransform) -> str:
+    low, high = transform.dt_range.tolist()
+    lam, power = transform.boxcox.lam, transform.power
+    return "".join(
+        [
+            constant("LAMBDA", lam),
+            constant("FLOOR", transform.boxcox.floor),
+            constant("POWER", power),
+            constant("INVERSE_LAMBDA", _whole(1.0 / lam), "int"),
+            constant("INVERSE_POWER", _whole(1.0 / power), "int"),
+            constant("DT_LOW", low),
+            constant("DT_HIGH", high),
+            array("SHARES", np.array(transform.qss.shares), "float"),
+            array("MEAN", _numpy(transform.mean)),
+            array("PER_STD", 1.0 / _numpy(transform.std)),
+            array("SCALE", _numpy(transform.scale)),
+            array("PER_SCALE", 1.0 / _numpy(transform.scale)),
+            array("QSS_MEAN", _numpy(transform.qss_mean), "float"),
+            array("PER_QSS_STD", 1.0 / _numpy(transform.qss_std), "float"),
+        ]
+    )
+
+
+def _step_control(surrogate: Surrogate) -> str:
+    """The constants of the error estimate and of the step size control, as in torch."""
+    transform = surrogate.transform
+    return "".join(
+        [
+            constant("LARGEST", transform.LARGEST, "float"),
+            constant("LEAST_M", transform.LEAST, "float"),
+            constant("CORRECTOR_ERROR", transform.CORRECTOR_ERROR),
+            constant("BOUND", transform.BOUND),
+            constant("FLOOR_OF_CHANGE", surrogate.FLOOR),
+            constant("FLOOR_OF_Y", surrogate.FLOOR_Y),
+            constant("FLOOR_OF_T", surrogate.FLOOR_T),
+            *(
+                constant(name, getattr(surrogate, name))
+                for name in ("CLOSURE_WEIGHT", "SMALLEST", "SAFETY", "SHRINK", "GROW")
+            ),
+        ]
+    )
+
+
+def _whole(exponent: float) -> int:
+    """The exponent where it is a whole number, which takes no logarithm; else 0."""
+    return round(exponent) if abs(exponent - round(exponent)) < 1e-12 else 0
+
+
+def _closure(surrogate: Surrogate) -> str:
+    projection = surrogate.closure.projection
+    reactive = _numpy(projection.reactive)
+    return array("REACTIVE_SPECIES", reactive, "int") + array(
+        "ELEMENT", _numpy(projection.elements).T
+    )
+
+
+def _network(surrogate: Surrogate) -> str:
+    """Weights, in tiles of outputs, and biases of every layer; the function that applies them."""
+    widths, layers = surrogate.network.widths, list(surrogate.network.layers)
+    text = [constant("INPUTS", widths[0], "int"), constant("OUTPUTS", widths[-1], "int")]
+    text += [constant("WIDEST", max(widths), "int"), '#include "network.hpp"\n']
+    text.append(f'static_assert(TILE == {TILE}, "the weights lie in other tiles");\n')
+    calls, x = [], "x"
+    for i, layer in enumerate(layers):
+        weights, last = _numpy(layer.weight), i == len(layers) - 1
+        tiles = [weights[o : o + TILE].T.ravel() for o in range(0, len(weights), TILE)]
+        text.append(array(f"WEIGHTS_{i}", np.concatenate(tiles), "float"))
+        text.append(array(f"BIASES_{i}", _numpy(layer.bias), "float"))
+        y = "y" if last else "ab"[i % 2]
+        sizes = f"{widths[i]}, {widths[i + 1]}, {'false' if last else 'true'}"
+        calls.append(f"  layer<{sizes}>(WEIGHTS_{i}, BIASES_{i}, {x}, {y});\n")
+        x = y
+    head = "INLINE void network(const Float *x, Float *y, Float *a, Float *b) {\n"
+    return "".join(text) + head + "".join(calls) + "  (void)a, (void)b;\n}\n"
+
+
+def _numpy(tensor) -> np.ndarray:
+    return tensor.detach().cpu().double().numpy()

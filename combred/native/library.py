@@ -1,0 +1,153 @@
+"""A compiled surrogate: a library with the C interface of source/combred.h, as an `Advance`.
+
+Takes a `Surrogate`, or the path of a library that was compiled before; gives a `NativeSurrogate`,
+which the simulations take in place of CVODE or of the torch surrogate.
+"""
+
+import ctypes
+import threading
+from pathlib import Path
+
+import numpy as np
+
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactor import steps_of
+from combred.native.build import build
+from combred.native.generate import generate
+from combred.surrogate.surrogate import Surrogate
+
+INTERFACE = 1  # COMBRED_INTERFACE of source/combred.h
+DT_STATUS, OPTIONS_STATUS = 3, 4  # COMBRED_DT, COMBRED_OPTIONS
+
+
+class Options(ctypes.Structure):
+    """`combred_options` of source/combred.h."""
+
+    _fields_ = [("tolerance", ctypes.c_double), ("max_steps", ctypes.c_int64)]
+
+
+def compile(
+    surrogate: Surrogate, folder: Path | None = None, mechanism: Mechanism | None = None
+) -> "NativeSurrogate":
+    """Write a surrogate as C++, compile and load it.
+
+    surrogate: one that corrects reaction rates; folder: where sources and library are written
+    (None: a cache, `combred.native.build.cache_folder`); mechanism: the surrogate's, so that the
+    library can tell its hash. Raises ValueError for a network of the state alone, RuntimeError
+    without a C++ compiler.
+    """
+    return NativeSurrogate(build(generate(surrogate, mechanism), folder))
+
+
+class NativeSurrogate:
+    """A surrogate as a compiled library. `advance` makes it an `Advance` (see
+    `combred.chemistry.reactor`); threads may share it.
+
+    library: its path; species (n_species): their names; n: 2 + n_species; dt_range: the smallest
+    and the largest dt [s] of one step in training; mechanism_sha256: empty where it was not given.
+    Raises FileNotFoundError if there is no such library, ValueError if it is of another version.
+    """
+
+    TOLERANCE = Surrogate.TOLERANCE
+
+    def __init__(self, library: Path):
+        self.library = Path(library)
+        if not self.library.is_file():
+            raise FileNotFoundError(
+                f"there is no library {self.library}: make it with combred.native.compile"
+            )
+        self._own = threading.local()
+        self._calls = calls = ctypes.CDLL(str(self.library.resolve()))
+        found = calls.combred_interface()
+        if found != INTERFACE:
+            raise ValueError(
+                f"{self.library} has version {found} of the interface, and this combred needs "
+                f"{INTERFACE}: compile the surrogate again with combred.native.compile"
+            )
+        calls.combred_status_text.restype = ctypes.c_char_p
+        calls.combred_mechanism_sha256.restype = ctypes.c_char_p
+        calls.combred_species_name.restype = ctypes.c_char_p
+        calls.combred_species_name.argtypes = [ctypes.c_size_t]
+        calls.combred_n_species.restype = ctypes.c_size_t
+        calls.combred_workspace_size.restype = ctypes.c_size_t
+        pointer, size = ctypes.c_void_p, ctypes.c_size_t
+        calls.combred_advance.argtypes = [
+            size, pointer, pointer, size, pointer, pointer, pointer, pointer, size
+        ]  # fmt: skip
+        calls.combred_rates.argtypes = [size, pointer, pointer, pointer, pointer, size]
+        n_species = calls.combred_n_species()
+        self.n: int = 2 + n_species
+        self.species = [calls.combred_species_name(k).decode() for k in range(n_species)]
+        self.mechanism_sha256: str = calls.combred_mechanism_sha256().decode()
+        low, high = ctypes.c_double(), ctypes.c_double()
+        calls.combred_dt_range(ctypes.byref(low), ctypes.byref(high))
+        self.dt_range = (low.value, high.value)
+
+    def advance(
+        self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """T (n,) [K], p (n,) [Pa], Y (n, n_species) [-] -> T (n,) [K] and Y after dt [s], a float
+        or (n,), within the default tolerance. Raises ValueError as `integrate`."""
+        state = np.column_stack([T, p, Y])
+        later = self.integrate(state, dt, self.TOLERANCE)[0]
+        return later[:, 0], later[:, 2:]
+
+    def integrate(
+        self,
+        state: np.ndarray,
+        dt: float | np.ndarray,
+        tolerance: float = TOLERANCE,
+        max_steps: int = 0,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """States dt later within a tolerance, as `Surrogate.integrate` gives them.
+
+        state (n, 2 + n_species): [T, p, Y]; dt [s]: a float or (n,); max_steps: the largest number
+        of steps of a state, 0 for no limit. Returns the states (n, 2 + n_species); the largest
+        error estimate of a step of each, over the tolerance (n,), infinite also where max_steps was
+        too few; and the number of steps of each (n,), int64. Raises ValueError for other shapes,
+        for dt that is not positive and finite, and for a tolerance that is not positive.
+        """
+        later = np.array(state, dtype=np.float64, order="C")
+        if later.ndim != 2 or later.shape[1] != self.n:
+            raise ValueError(
+                f"states have the shape (n, {self.n}): T [K], p [Pa] and mass fractions Y; these "
+                f"have shape {later.shape}"
+            )
+        steps = steps_of(dt, len(later))
+        error, evaluations = np.empty(len(later)), np.empty(len(later), dtype=np.int64)
+        options = Options(tolerance, max_steps)
+        workspace = self._workspace()
+        status = self._calls.combred_advance(
+            len(later), later.ctypes.data, steps.ctypes.data, 1, ctypes.byref(options),
+            error.ctypes.data, evaluations.ctypes.data, workspace.ctypes.data, workspace.nbytes,
+        )  # fmt: skip
+        self._check(status)
+        return later, error, evaluations
+
+    def rates(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Net production rate dY/dt and destruction rate [1/s], (n, n_species) each, of states
+        [T, p, Y] (n, 2 + n_species); as `Kinetics` gives them. For tests."""
+        state = np.ascontiguousarray(state, dtype=np.float64)
+        net, destruction = np.empty((2, len(state), self.n - 2))
+        workspace = self._workspace()
+        status = self._calls.combred_rates(
+            len(state), state.ctypes.data, net.ctypes.data, destruction.ctypes.data,
+            workspace.ctypes.data, workspace.nbytes,
+        )  # fmt: skip
+        self._check(status)
+        return net, destruction
+
+    def _workspace(self) -> np.ndarray:
+        """Memory for a call, one for each thread."""
+        if not hasattr(self._own, "workspace"):
+            size = self._calls.combred_workspace_size()
+            self._own.workspace = np.empty(size, dtype=np.uint8)
+        return self._own.workspace
+
+    def _check(self, status: int) -> None:
+        if status == 0:
+            return
+        text = self._calls.combred_status_text(status).decode()
+        if status in (DT_STATUS, OPTIONS_STATUS):
+            raise ValueError(text)
+        raise RuntimeError(f"{self.library}: {text}")

@@ -1,0 +1,207 @@
+"""The reactions of a mechanism as C++, one after another.
+
+Takes the numbers of `Kinetics`, in its order of the reactions; gives the text of `reactions.hpp`:
+`rates_of_progress` and `production`, which source/kinetics.hpp declares the parts of.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from combred.chemistry.kinetics import NEVER, Kinetics
+from combred.native.arrays import literal
+
+LOG2_E = float(np.log2(np.e))
+PART = 24  # reactions of one function: compilers take long for larger ones
+
+
+@dataclass(frozen=True)
+class Stoichiometry:
+    """The coefficients of all reactions, (n_reactions, n_species) each.
+
+    used, made: of reactants and products; net: their difference; orders: exponents of the
+    concentrations in the forward rates; sign (n_reactions,): of the rate constants, 0 for a
+    reaction that never happens; reversible (n_reactions,), bool.
+    """
+
+    used: np.ndarray
+    made: np.ndarray
+    net: np.ndarray
+    orders: np.ndarray
+    sign: np.ndarray
+    reversible: np.ndarray
+
+
+def stoichiometry(kinetics: Kinetics) -> Stoichiometry:
+    """The coefficients that the matrices of `Kinetics` were made from."""
+    weights = _numpy(kinetics.weights)
+    n = len(weights)
+    counted = _numpy(kinetics.consumed_forward).T / weights[:, 0]  # with the sign of the rate
+    sign = np.sign(counted.sum(axis=1))
+    used, net = np.abs(np.round(counted, 5)), _numpy(kinetics.ratio_of)
+    reversible = _numpy(kinetics.irreversible)[:, 0] == 0.0
+    orders = _numpy(kinetics.forward_of)[:, :n]
+    return Stoichiometry(used, used + net, net, orders, sign, reversible)
+
+
+def write_reactions(kinetics: Kinetics, species: list[str]) -> str:
+    """The text of `reactions.hpp`; species (n_species): their names, for the comments."""
+    parts = stoichiometry(kinetics)
+    text = [
+        "// The reactions of the mechanism. Written by combred.native: change nothing here.\n"
+        '#pragma once\n#include "kinetics.hpp"\n'
+    ]
+    starts = range(0, kinetics.n_reactions, PART)
+    for start in starts:
+        here = range(start, min(start + PART, kinetics.n_reactions))
+        lines = _colliders(kinetics, here)
+        for i in here:
+            lines += _reaction(kinetics, parts, i, species)
+        body = "\n".join(f"  {line}" for line in lines)
+        text.append(f"PART void reactions_from_{start}(const Gas &gas, Progress &q) {{\n{body}\n}}")
+    calls = "\n".join(f"  reactions_from_{start}(gas, q);" for start in starts)
+    text.append(
+        "// Rates of progress of all reactions.\n"
+        f"INLINE void rates_of_progress(const Gas &gas, Progress &q) {{\n{calls}\n}}"
+    )
+    text.append(_production(kinetics, parts, species))
+    return "\n\n".join(text) + "\n"
+
+
+def _reaction(kinetics: Kinetics, parts: Stoichiometry, i: int, species: list[str]) -> list[str]:
+    """The lines of reaction i."""
+    n = len(species)
+    body = i - (kinetics.n_reactions - kinetics.n_bodies)
+    fall = i - (kinetics.n_reactions - kinetics.n_falloff)
+    mark = " (+M)" if fall >= 0 else " + M" if body >= 0 else ""
+    lines = [f"// {i}: {equation(parts, i, species, mark)}"]
+    if parts.sign[i] == 0.0:
+        return [*lines, f"irreversible(q, {i}, all_of(-1e3));"]
+    rate = _arrhenius(*_numpy(kinetics.forward_of)[i, n:])
+    lines += ["{", f"  Double rate = {rate};"]
+    if fall >= 0:
+        lines += [f"  {line}" for line in _falloff(kinetics, fall, rate, f"M_{body}")]
+    elif body >= 0:
+        lines.append(f"  rate = rate + M_{body};")
+    orders = _sum(parts.orders[i], "gas.log2_c")
+    if orders:
+        lines.append(f"  rate = rate + ({orders});")
+    if parts.reversible[i]:
+        ratio = _sum(parts.net[i], "gas.mu") or "all_of(0.0)"
+        lines.append(f"  reversible(q, {i}, rate, {ratio});")
+    else:
+        lines.append(f"  irreversible(q, {i}, rate);")
+    return [*lines, "}"]
+
+
+def equation(parts: Stoichiometry, i: int, species: list[str], mark: str = "") -> str:
+    """Reaction i as text; `mark`: the third body, written on both sides."""
+    sides = []
+    for coefficients in (parts.used[i], parts.made[i]):
+        terms = [
+            name if abs(c - 1.0) < 1e-9 else f"{c:g} {name}"
+            for name, c in zip(species, coefficients, strict=True)
+            if abs(c) > 1e-9
+        ]
+        sides.append(" + ".join(terms) + mark)
+    return (" <=> " if parts.reversible[i] else " => ").join(sides)
+
+
+def _arrhenius(ln_A: float, b: float, E: float) -> str:
+    """log2 of a rate constant from ln A, b and Ea / R [K]."""
+    values = [literal(ln_A * LOG2_E), literal(b), literal(E * LOG2_E)]
+    return f"arrhenius(gas, {', '.join(values)})"
+
+
+def _falloff(kinetics: Kinetics, j: int, rate: str, collider: str) -> list[str]:
+    """The lines that multiply `rate`, the high-pressure limit, by the factor of falloff j."""
+    low, high = _numpy(kinetics.low_pressure)[j], _numpy(kinetics.high_pressure)[j]
+    lines = [f"const Double low_over_high = {_arrhenius(*(low - high))};"]
+    lines.append(f"const Double Pr = low_over_high + {collider};")
+    a, b, per_c, d, e = _numpy(kinetics.sri)[:, j, 0]
+    if a > 0.0:
+        bracket = f"{_float(a)} * {_decay(b, 'gas.per_T_float')}"
+        if per_c < NEVER:
+            bracket += f" + {_decay(per_c, 'gas.T_float')}"
+        log2_d = _float(np.log2(d))
+        lines.append(f"const Float F = sri(gas, {bracket}, {log2_d}, {_float(e)}, Pr);")
+    elif _numpy(kinetics.is_troe)[j, 0]:
+        a, per_T3, per_T1, T2 = _numpy(kinetics.troe)[:, j, 0]
+        terms = [
+            f"{_float(share)} * {_decay(per_T, 'gas.T_float')}"
+            for share, per_T in ((1.0 - a, per_T3), (a, per_T1))
+            if per_T < NEVER
+        ]
+        if T2 != 0.0:
+            terms.append(_decay(T2, "gas.per_T_float"))
+        lines.append(f"const Float F = troe({' + '.join(terms) or 'all_of(0.0f)'}, Pr);")
+    else:
+        lines.append("const Float F = all_of(0.0f);")
+    activated = bool(_numpy(kinetics.activated)[j, 0])
+    factor = "activated(low_over_high, Pr, F)" if activated else "falloff(Pr, F)"
+    return [*lines, f"rate = rate + {factor};"]
+
+
+def _decay(rate: float, of: str) -> str:
+    """exp(-rate of); a rate beyond the range of float is as good as `NEVER`."""
+    return f"exp2({_float(-min(rate, NEVER) * LOG2_E)} * {of})"
+
+
+def _colliders(kinetics: Kinetics, reactions: range) -> list[str]:
+    """The lines that define log2 of the concentrations of third bodies, M_0, M_1, ...: one sum for
+    each set of efficiencies."""
+    first = kinetics.n_reactions - kinetics.n_bodies
+    efficiencies = _numpy(kinetics.collider)
+    lines: list[str] = []
+    known: dict[bytes, int] = {}
+    for body in (i - first for i in reactions if i >= first):
+        row = efficiencies[body]
+        same = known.setdefault(row.tobytes(), body)
+        value = f"M_{same}" if same != body else f"log2_collider({_sum(row, 'gas.c')})"
+        lines.append(f"const Double M_{body} = {value};")
+    return lines
+
+
+def _production(kinetics: Kinetics, parts: Stoichiometry, species: list[str]) -> str:
+    """The function `production`: sums over the reactions of each species."""
+    weights = _numpy(kinetics.weights)[:, 0]
+    sign = parts.sign[:, None]
+    made, forward = sign * parts.net, sign * parts.used
+    reverse = sign * parts.made * parts.reversible[:, None]
+    lines = []
+    for k, name in enumerate(species):
+        weight = f"({_float(weights[k])} * gas.per_density)"
+        net = _sum(made[:, k], "q.net", "float") or "all_of(0.0f)"
+        lost = [
+            _sum(forward[:, k], "q.forward", "float"),
+            _sum(reverse[:, k], "q.reverse", "float"),
+        ]
+        destroyed = " + ".join(f"({text})" for text in lost if text) or "all_of(0.0f)"
+        lines += [f"// {name}", f"net[{k}] = {weight} * ({net});"]
+        lines.append(f"destruction[{k}] = {weight} * ({destroyed});")
+    body = "\n".join(f"  {line}" for line in lines)
+    return (
+        "// dY/dt and the destruction rate of each species, 1/s.\n"
+        "PART void production(const Gas &gas, const Progress &q, Float *net, Float *destruction) "
+        f"{{\n{body}\n}}"
+    )
+
+
+def _sum(coefficients: np.ndarray, of: str, kind: str = "double") -> str:
+    """The sum of coefficients times of[k], without those that are zero; empty where all are."""
+    text = ""
+    for k, c in enumerate(coefficients.tolist()):
+        if abs(c) < 1e-12:
+            continue
+        size = "" if abs(abs(c) - 1.0) < 1e-12 else f"{literal(abs(c), kind)} * "
+        sign = (" - " if c < 0 else " + ") if text else ("-" if c < 0 else "")
+        text += f"{sign}{size}{of}[{k}]"
+    return text
+
+
+def _float(value: float) -> str:
+    return literal(value, "float")
+
+
+def _numpy(tensor) -> np.ndarray:
+    return tensor.detach().cpu().double().numpy()

@@ -1,0 +1,70 @@
+/* The C interface of a surrogate that combred has compiled.
+
+   One library holds one surrogate. All quantities are in SI units: T [K], p [Pa], mass fractions Y,
+   dt [s]. No function allocates memory, keeps a state, or writes to a file. Threads may call at the
+   same time, each with its own workspace. */
+#ifndef COMBRED_H
+#define COMBRED_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#if defined(__GNUC__)
+#define COMBRED_PUBLIC __attribute__((visibility("default")))
+#else
+#define COMBRED_PUBLIC
+#endif
+
+#define COMBRED_INTERFACE 1 /* changes with what is declared below */
+
+enum combred_status {
+  COMBRED_OK = 0,
+  COMBRED_NULL = 1,      /* a pointer that has to be given is NULL */
+  COMBRED_STRIDE = 2,    /* dt_stride is neither 0 nor 1 */
+  COMBRED_DT = 3,        /* a time step is not positive and finite */
+  COMBRED_OPTIONS = 4,   /* the tolerance is not positive, or max_steps is negative */
+  COMBRED_WORKSPACE = 5  /* the workspace is too small */
+};
+
+typedef struct {
+  double tolerance;  /* bound of the error estimate of every step; 0.1 unless told */
+  int64_t max_steps; /* largest number of steps of a state; 0: no limit */
+} combred_options;
+
+/* Advances n states over dt at constant pressure and enthalpy, in place.
+
+   states (n, 2 + n_species): rows [T, p, Y], at any alignment. dt: one time step for all
+   (dt_stride 0), or one for each state (dt_stride 1). options: NULL for the defaults.
+   error (n), NULL allowed: the largest error estimate of a step of each state, over the tolerance;
+   above 1 where the smallest step was not small enough; infinite for a state that is not valid (not
+   finite, T or p not positive, a Y below -1e-9, sum Y off by 1e-3 or more), and for one that has
+   not reached dt within max_steps, whose row is the state that it has reached.
+   evaluations (n), NULL allowed: the number of steps of each state, rejected ones included.
+   workspace: at least combred_workspace_size() bytes, at any alignment; its content is lost.
+
+   Returns COMBRED_OK, or another combred_status; nothing is then changed. Floating-point traps,
+   flags and the rounding mode are those of the caller again on return. */
+COMBRED_PUBLIC int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
+                                   const combred_options *options, double *error,
+                                   int64_t *evaluations, void *workspace, size_t workspace_size);
+
+/* Net production rates dY/dt and destruction rates [1/s] of n states, (n, n_species) each; for
+   tests. states, workspace: as above. */
+COMBRED_PUBLIC int combred_rates(size_t n, const double *states, double *net, double *destruction,
+                                 void *workspace, size_t workspace_size);
+
+/* A sentence in English about a status. */
+COMBRED_PUBLIC const char *combred_status_text(int status);
+
+COMBRED_PUBLIC int combred_interface(void);         /* COMBRED_INTERFACE of the library */
+COMBRED_PUBLIC size_t combred_workspace_size(void); /* bytes */
+COMBRED_PUBLIC size_t combred_n_species(void);
+COMBRED_PUBLIC const char *combred_species_name(size_t k); /* NULL where there is none */
+COMBRED_PUBLIC const char *combred_mechanism_sha256(void); /* "" where it was not given */
+COMBRED_PUBLIC void combred_dt_range(double *smallest, double *largest); /* of training, s */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

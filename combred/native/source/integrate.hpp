@@ -1,0 +1,144 @@
+// Step size control: combred/surrogate/surrogate (`integrate_piece`), state by state.
+//
+// The WIDTH lanes of a block hold one state each. A state that has finished is written back, and
+// its lane takes the next one: blocks stay full, and no state waits for another.
+#pragma once
+#include <cmath>
+
+#include "combred.h"
+#include "step.hpp"
+
+constexpr double HIGHEST = 1.01 * DT_HIGH;  // the largest step, s
+
+struct Lane {
+  size_t row;
+  bool busy, valid;
+  double dt, h, left, worst, least;
+  int64_t steps;
+};
+
+struct Workspace {
+  Step step;
+  Double T, p, Y[SPECIES], h;
+  Lane lanes[WIDTH];
+};
+
+struct Request {
+  size_t n;
+  double *states;
+  const double *dt;
+  size_t dt_stride;
+  double tolerance;
+  int64_t max_steps;
+  double *error;
+  int64_t *evaluations;
+};
+
+INLINE double &lane_of(Double &x, int i) { return reinterpret_cast<double *>(&x)[i]; }
+
+// The states may lie at any address.
+INLINE double read(const double *values, size_t i) {
+  double value;
+  memcpy(&value, reinterpret_cast<const char *>(values) + i * sizeof(value), sizeof(value));
+  return value;
+}
+template <typename T>
+INLINE void write(T *values, size_t i, T value) {
+  memcpy(reinterpret_cast<char *>(values) + i * sizeof(value), &value, sizeof(value));
+}
+
+// Finite, T and p positive, no Y below -1e-9, sum Y within 1e-3 of 1.
+INLINE bool is_valid(const double *state) {
+  double sum = 0.0, least = 0.0, total = 0.0;
+  for (int k = 0; k < SPECIES; k++) {
+    sum += state[2 + k];
+    least = state[2 + k] < least ? state[2 + k] : least;
+  }
+  total = state[0] + state[1] + sum;
+  return std::isfinite(total) && state[0] > 0.0 && state[1] > 0.0 && least >= -1e-9 &&
+         std::fabs(sum - 1.0) < 1e-3;
+}
+
+// Gives the lane i the state of a row.
+INLINE void load(Workspace &w, const Request &call, int i, size_t row) {
+  double state[VARIABLES];
+  for (int k = 0; k < VARIABLES; k++) state[k] = read(call.states, row * VARIABLES + k);
+  lane_of(w.T, i) = state[0];
+  lane_of(w.p, i) = state[1];
+  for (int k = 0; k < SPECIES; k++) lane_of(w.Y[k], i) = state[2 + k];
+  const double dt = read(call.dt, row * call.dt_stride);
+  const double h = dt / std::ceil(dt / HIGHEST);
+  lane_of(w.h, i) = h;
+  const double least = SMALLEST * (dt < HIGHEST ? dt : HIGHEST);
+  w.lanes[i] = {row, true, is_valid(state), dt, h, dt, 0.0, least, 0};
+}
+
+// Writes the state of the lane i, which has reached the end of its dt, with this error estimate.
+INLINE void store(Workspace &w, const Request &call, int i, double error) {
+  Lane &lane = w.lanes[i];
+  const size_t at = lane.row * VARIABLES;
+  write(call.states, at, lane_of(w.T, i));
+  for (int k = 0; k < SPECIES; k++) write(call.states, at + 2 + k, lane_of(w.Y[k], i));
+  if (call.error) write(call.error, lane.row, error);
+  if (call.evaluations) write(call.evaluations, lane.row, lane.steps);
+  lane.busy = false;
+}
+
+INLINE void accept(Workspace &w, int i) {
+  lane_of(w.T, i) = lane_of(w.step.T_next, i);
+  for (int k = 0; k < SPECIES; k++) lane_of(w.Y[k], i) = lane_of(w.step.Y_next[k], i);
+}
+
+// Accepts or rejects the step of the lane i, and sets the next one; true if the state has finished.
+INLINE bool finish_step(Workspace &w, const Request &call, int i) {
+  Lane &lane = w.lanes[i];
+  const double last = lane_of(w.step.error, i) / call.tolerance;
+  lane.steps++;
+  if (!lane.valid) {
+    accept(w, i);
+    store(w, call, i, INFINITY);
+    return true;
+  }
+  const bool smallest = lane.h <= 1.001 * lane.least, accepted = last <= 1.0 || smallest;
+  if (accepted) {
+    accept(w, i);
+    lane.worst = last > lane.worst ? last : lane.worst;
+    lane.left -= lane.h;
+  }
+  if (lane.left <= 1e-6 * lane.dt || (smallest && !std::isfinite(last))) {
+    store(w, call, i, lane.worst);
+    return true;
+  }
+  if (call.max_steps > 0 && lane.steps >= call.max_steps) {
+    store(w, call, i, INFINITY);
+    return true;
+  }
+  double factor = SAFETY / std::sqrt(last > 1e-9 ? last : 1e-9);
+  factor = factor < SHRINK ? SHRINK : factor > GROW ? GROW : factor;
+  factor = accepted ? (factor < 1.0 ? 1.0 : factor) : (factor > 0.7 ? 0.7 : factor);
+  double h = lane.h * factor;
+  h = h < lane.least ? lane.least : h;
+  h = h > HIGHEST ? HIGHEST : h;
+  lane.h = lane.left / std::ceil(lane.left / h - 1e-9);
+  lane_of(w.h, i) = lane.h;
+  return false;
+}
+
+// All states of a call.
+INLINE void integrate(Workspace &w, const Request &call) {
+  size_t next = 0, busy = 0;
+  for (int i = 0; i < WIDTH; i++) {
+    // Lanes without a state of their own compute the first one, and nothing is written.
+    load(w, call, i, next < call.n ? next : 0);
+    w.lanes[i].busy = next < call.n;
+    if (next < call.n) next++, busy++;
+  }
+  while (busy > 0) {
+    step(w.step, w.T, w.p, w.Y, w.h);
+    for (int i = 0; i < WIDTH; i++) {
+      if (!w.lanes[i].busy || !finish_step(w, call, i)) continue;
+      if (next < call.n) load(w, call, i, next++);
+      else busy--;
+    }
+  }
+}

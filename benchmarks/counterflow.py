@@ -51,8 +51,8 @@ EXTINCTION_MARCH = CounterflowMarch(cells=CELLS, longest=15.0)
 
 
 class Counted:
-    """A compiled surrogate as an `Advance` that counts states, those it is not sure of, and evaluations of
-    the network."""
+    """A compiled surrogate as an `Advance` that counts states, those it is not sure of, and the
+    evaluations of its network."""
 
     def __init__(self, surrogate: Surrogate):
         self.compiled = native.compile(surrogate)

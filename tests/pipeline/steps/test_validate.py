@@ -31,7 +31,7 @@ def tiny(monkeypatch, in_process):
     """Small reactors with a fast flow, no times, and "networks" that need not be scripted."""
     few = replace(stirred_cases.CASE, residence=1e-4, particles=8, steps=12)
     monkeypatch.setattr(stirred_cases, "CASE", few)
-    monkeypatch.setattr(cases.timing, "scripted", lambda surrogate: surrogate)
+    monkeypatch.setattr(cases, "fastest", lambda surrogate: surrogate)
     times = {"times": {"stage 0": {"median": 1e-5}}}
     monkeypatch.setattr(validate, "measure_times", lambda *_: times)
     with in_process():

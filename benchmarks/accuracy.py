@@ -35,7 +35,7 @@ from combred.config import ChemistrySettings, ValidationSettings
 from combred.native import fastest
 from combred.pipeline.console import progress
 from combred.records import digest, read_json, strict, write_json
-from combred.simulation import ignition
+from combred.simulation import ignition, ignition_errors
 from combred.simulation.ignition import Case, Rollout
 from combred.simulation.metrics import summarize
 from combred.surrogate.shipped import FOLDER
@@ -225,7 +225,7 @@ def judge(model: str, cases: dict[str, list[Rollout]]) -> dict:
         with progress(f"{label(model)}, {group}") as bar, one_thread():
             rolled[group] = ignition.follow(solver, DT, refs, bar)
     rows = {
-        group: ignition.compare(mechanism, rolled[group], cases[group])["cases"]
+        group: ignition_errors.compare(mechanism, rolled[group], cases[group])["cases"]
         for group in ("grid", "drawn")
     }
     found = {name: summary([r for r in rows["grid"] if chosen(r)]) for name, chosen in SETS.items()}

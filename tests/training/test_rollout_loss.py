@@ -292,9 +292,9 @@ def test_processes_share_the_segments_of_a_step(make_rollouts):
     halves = [rollouts(3, rank, 2).item() for rank in (0, 1)]
     assert halves[0] != halves[1]
     # Sums in another order and products of other shapes differ by roundings. With an untrained
-    # network Newton's method, which does not always converge, amplifies them to 1e-9; rates are
-    # float32.
-    rel = 1e-6 if rollouts.loss.surrogate.transform.corrects_rates else 1e-8
+    # network Newton's method, which does not always converge, amplifies them to 1e-9; the
+    # six evaluations of the rates are in float32.
+    rel = 1e-5 if rollouts.loss.surrogate.transform.corrects_rates else 1e-8
     assert np.mean(halves) == pytest.approx(rollouts(3).item(), rel=rel)
 
 

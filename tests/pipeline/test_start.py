@@ -11,19 +11,21 @@ from tiny import finished_run
 
 import combred
 from combred import data
+from combred.chemistry.mechanism import load_mechanism
 from combred.config import NetworkSettings, resolve
 from combred.dataset.states import open_states
 from combred.pipeline import artefacts
 from combred.pipeline.command import prepare
 from combred.records import read_json, write_json
 from combred.surrogate import shipped
+from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
 
 MODEL, TAKEN = "small", combred.models()["drm19-38k"]
 HIDDEN = TAKEN["network"]["widths"][1:-1]
 START = (
     f"stage=1 run=tiny workers=1 sampling.states=300 network.hidden=[{','.join(map(str, HIDDEN))}] "
     "retraining.steps=20 retraining.batch=64 reduction.parameters=[0.35] validation.T0=[2000] "
-    "validation.phi=[1] validation.burnt_time=2e-5 validation.dt=4e-6"
+    "validation.phi=[1] validation.p=[101325] validation.burnt_time=2e-5 validation.dt=4e-6"
 )
 
 
@@ -107,15 +109,19 @@ def test_a_run_from_a_shipped_network_is_not_mixed_with_a_trained_one(
         assert (
             status == 2 and f"is {MODEL}, which came with combred" in output and message in output
         )
-        assert "run=NAME" in output and "delete stage*.safetensors" in output
+        assert "run=NAME" in output and "move stage*.safetensors" in output
     assert before == {p: p.read_bytes() for p in before}
+
+
+def remade(folder, inputs):
+    """Write the network of stage 0 as one that was made from other `inputs`."""
+    path, mechanism = folder / "stage0.safetensors", load_mechanism("drm19.yaml")
+    save_surrogate(path, load_surrogate(path, mechanism), mechanism, inputs=inputs)
 
 
 def test_another_network_of_the_same_name_is_refused_and_taken_once_deleted(copy, call):
     folder = copy / "runs/tiny"
-    record = read_json(folder / "train.json")
-    record["inputs"]["digest"] = "of an earlier version"
-    (folder / "train.json").write_text(json.dumps(record))
+    remade(folder, made_from(folder / "stage0.safetensors") | {"digest": "of an earlier version"})
     status, output = call(copy, START)
     assert status == 2 and f"{MODEL} of this version, another network" in output
     for path in folder.glob("stage*.safetensors"):
@@ -127,8 +133,8 @@ def test_another_network_of_the_same_name_is_refused_and_taken_once_deleted(copy
 def test_one_that_was_trained_here_stays(copy, call, monkeypatch):
     monkeypatch.chdir(copy)
     inputs = artefacts.trained_network(prepare(resolve(START.split()))).inputs
-    record = {"inputs": inputs, "validation": 0.1}
-    (copy / "runs/tiny/train.json").write_text(json.dumps(record))
+    remade(copy / "runs/tiny", inputs)
+    (copy / "runs/tiny/train.json").write_text(json.dumps({"validation": 0.1}))
     for start in ("shipped", "scratch"):
         status, output = call(copy, START, f"start={start}", "only=train")
         assert status == 0 and "reused" in output and "comes with combred" not in output

@@ -126,7 +126,7 @@ def test_the_error_of_a_step_is_its_formula(path, surrogate):
     )
     if surrogate.corrects_rates:
         rms = (change / surrogate.transform.scale).square().mean(1).sqrt()
-        both = torch.maximum(moved_Y / (dY + 1e-3), moved_T / (dT + 10.0))
+        both = torch.maximum(moved_Y / (dY + 5e-4), moved_T / (dT + 5.0))
         expected = torch.maximum(estimate / (rms + 0.3), 3.0 * both)
     else:
         ratio = torch.maximum(moved_Y / (0.07 * dY + 7e-5), moved_T / (0.07 * dT + 0.7))

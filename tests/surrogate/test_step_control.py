@@ -106,7 +106,7 @@ def test_each_state_has_its_own_steps(path, correcting):
 def test_what_the_smallest_step_does_not_reach_is_told(path, correcting):
     surrogate = correcting(RANDOM)
     _, error, evaluations = surrogate.integrate(path.state[28:30], path.steps[28:30], 1e-9)
-    assert (error > 1.0).any() and (evaluations <= 1.3 * 256).all()
+    assert (error > 1.0).any() and (evaluations <= 1.3 * 1024).all()
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -1.0])

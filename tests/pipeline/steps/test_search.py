@@ -159,7 +159,7 @@ def test_other_settings_are_refused_finished_or_not(copy, call):
         assert status == 2 and "limits.ignition: 3.0 then, 2.0 now" in output
         (copy / "runs/tiny/stage1.safetensors").unlink(missing_ok=True)
     status, output = call(copy, SEARCH, CRITERIA, "reduction.criteria_ignitions=4", "only=reduce")
-    assert status == 2 and "criteria.cases" in output and "delete search" in output
+    assert status == 2 and "criteria.cases" in output and "move search" in output
 
 
 def test_a_stage_0_that_fails_is_one_clear_error_and_may_be_asked_for_less(trained, call):

@@ -143,7 +143,7 @@ def _step_control(surrogate: Surrogate) -> str:
             constant("FLOOR_OF_T", surrogate.FLOOR_T),
             *(
                 constant(name, getattr(surrogate, name))
-                for name in ("CLOSURE_WEIGHT", "SMALLEST", "SAFETY", "SHRINK", "GROW")
+                for name in ("TOLERANCE", "CLOSURE_WEIGHT", "SMALLEST", "SAFETY", "SHRINK", "GROW")
             ),
         ]
     )

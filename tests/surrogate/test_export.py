@@ -40,14 +40,19 @@ def test_safetensors_give_the_same_surrogate_back(tmp_path, mechanism, fitted, p
     assert again.dt_range == fitted.dt_range
 
 
+def parts_of(file):
+    """Metadata and tensors of a surrogate's file, to change."""
+    with safe_open(file, "pt") as stored:
+        identity = json.loads(stored.metadata()["combred"])
+        return identity, {name: stored.get_tensor(name) for name in stored.keys()}
+
+
 def test_a_file_without_kinetics_is_of_the_state_alone(tmp_path, mechanism, fitted):
     if fitted.corrects_rates:
         pytest.skip("the surrogate has reaction rates")
     file = tmp_path / "s.safetensors"
     save_surrogate(file, fitted, mechanism)
-    with safe_open(file, "pt") as stored:
-        identity = json.loads(stored.metadata()["combred"])
-        tensors = {name: stored.get_tensor(name) for name in stored.keys()}
+    identity, tensors = parts_of(file)
     del identity["kinetics"], identity["inputs"], identity["digest"]  # as in combred 0.1
     save_file(tensors, file, {"combred": json.dumps(identity)})
     assert not load_surrogate(file, mechanism).corrects_rates
@@ -60,9 +65,7 @@ def test_a_network_for_other_quasi_steady_steps_is_refused(tmp_path, mechanism, 
         pytest.skip("the surrogate has no quasi-steady steps")
     file = tmp_path / "s.safetensors"
     save_surrogate(file, fitted, mechanism)
-    with safe_open(file, "pt") as stored:
-        identity = json.loads(stored.metadata()["combred"])
-        tensors = {name: stored.get_tensor(name) for name in stored.keys()}
+    identity, tensors = parts_of(file)
     identity |= {"quasi_steady_shares": shares}
     identity["digest"] = digest_of(identity, tensors)
     save_file(tensors, file, {"combred": json.dumps(identity)})

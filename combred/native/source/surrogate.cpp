@@ -49,7 +49,7 @@ extern "C" {
 int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
                     const combred_options *options, double *error, int64_t *evaluations,
                     void *workspace, size_t workspace_size) {
-  const combred_options chosen = options ? *options : combred_options{0.1, 0};
+  const combred_options chosen = options ? *options : combred_options{TOLERANCE, 0};
   if (!(chosen.tolerance > 0.0) || chosen.max_steps < 0) return COMBRED_OPTIONS;
   if (dt_stride > 1) return COMBRED_STRIDE;
   if (n == 0) return COMBRED_OK;

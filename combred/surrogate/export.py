@@ -7,6 +7,7 @@ weights, transforms, thermodynamics, closure and the card.
 import io
 import json
 import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +73,7 @@ def load_torchscript(file: Path | io.BytesIO) -> tuple[torch.jit.ScriptModule, d
     try:
         with zipfile.ZipFile(file) as parts:
             wrong = parts.testzip()
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
         wrong = str(error) or type(error).__name__
     if wrong is not None:
         raise ValueError(

@@ -14,18 +14,12 @@ from tiny import HERE, TINY, run_process
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import keys, resolve
 from combred.dataset.sampling import Sampler
-from combred.native import NativeSurrogate
 from combred.pipeline import command as pipeline
 from combred.pipeline.steps import cases
 from combred.simulation import flame
 from combred.simulation.flame import FlameMarch
 from combred.surrogate.export import load_torchscript
-from combred.surrogate.storage import (
-    content_digest,
-    load_surrogate,
-    made_from,
-    save_surrogate,
-)
+from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
 
 
 def test_a_run_leaves_every_artefact_and_no_scraps(finished):
@@ -44,9 +38,6 @@ def test_a_run_leaves_every_artefact_and_no_scraps(finished):
         "validation.json",
         "surrogate.pt",
         "surrogate.json",
-        "surrogate.cpp",
-        "combred.h",
-        "libsurrogate.so",
         "report.html",
         "report.md",
         "figures",
@@ -75,14 +66,6 @@ def test_the_exported_file_stands_alone(finished):
     assert module(state, dt).shape == (1, 23) and module.source(state, dt).shape == (1, 21)
     assert card["species"] == list(mechanism.species_names) and card["accuracy"]["delay_error"]
     assert card == json.loads((finished / "runs/tiny/surrogate.json").read_text())
-
-
-def test_the_exported_library_is_the_surrogate(finished):
-    native = NativeSurrogate(finished / "runs/tiny/libsurrogate.so")
-    mechanism = load_mechanism("drm19.yaml")
-    surrogate = load_surrogate(finished / "runs/tiny/stage2.safetensors", mechanism)
-    assert native.digest == content_digest(surrogate, mechanism)
-    assert native.card == json.loads((finished / "runs/tiny/surrogate.json").read_text())
 
 
 def test_a_second_run_reuses_everything(copy, call):

@@ -37,10 +37,10 @@ def export(run: Run, data: Data, surrogates: list[Surrogate], validation: dict) 
         f"export: {run.path('surrogate.pt')}, {numbers['bytes'] / 1e6:.2f} MB, agrees with "
         f"the eager model within {numbers['largest_difference']:.1e}",
     )
-    say(run, f"export: {_export_native(run, surrogate, card)}")
+    say(run, f"export: {export_native(run, surrogate, card)}")
 
 
-def _export_native(run: Run, surrogate: Surrogate, card: dict) -> str:
+def export_native(run: Run, surrogate: Surrogate, card: dict) -> str:
     """Write the C++ file and its library, if the surrogate has them; what was written, in words."""
     source, library = run.path("surrogate.cpp"), run.path(native.LIBRARY)
     if not surrogate.corrects_rates:

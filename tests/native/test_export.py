@@ -73,7 +73,7 @@ def commands(exported) -> tuple[str, str]:
 
 
 @hydrogen
-@pytest.mark.parametrize("portable", [False, True])
+@pytest.mark.parametrize("portable", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_commands_of_the_head_compile_it(exported, tmp_path, require_agreement, portable):
     if shutil.which("g++") is None:
         pytest.skip("needs g++")
@@ -142,6 +142,7 @@ def test_without_a_compiler_the_sources_are_written(
     assert "no-such-compiler" in caplog.text and "the command in its first lines" in caplog.text
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_readme(tmp_path, monkeypatch):
     """A model that comes with combred is exported by its name, and compiled by hand."""
     root = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ import zlib
 import numpy as np
 
 TYPES = {"double": np.float64, "float": np.float32, "int": np.int32}
-TABLE = re.compile(r"constexpr (double|float|int) (\w+)(?:\[\w+\])+ = \{(.*?)\};", re.DOTALL)
+TABLE = re.compile(r"constexpr (double|float|int) (\w+)(?:\[\w*\])+ = \{(.*?)\};", re.DOTALL)
 NUMBER = re.compile(r"[-+.\deE]+")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.thermo import GAS_CONSTANT
 from combred.native.arrays import array, constant
-from combred.native.reactions import LOG2_E, write_reactions
+from combred.native.reactions import LOG2_C0, LOG2_E, LOG2_T0, write_reactions
 from combred.surrogate.correction import CorrectionTransform
 from combred.surrogate.surrogate import Surrogate
 
@@ -79,31 +79,38 @@ def _thermo(surrogate: Surrogate) -> str:
     return "".join(
         [
             constant("GAS_CONSTANT", GAS_CONSTANT),  # J/(kmol K)
-            constant("LOG2_STANDARD", float(np.log2(reference / GAS_CONSTANT))),
             constant("T_LEAST", thermo.T_min / 2),
             constant("T_MOST", thermo.T_max + 1000.0),
             constant("LOWEST_T_MID", T_mid.min()),
             constant("HIGHEST_T_MID", T_mid.max()),
             array("T_MID", T_mid),
-            array("PER_WEIGHT", 1.0 / weights),
-            array("LOG2_WEIGHT", np.log2(weights)),
+            array("PER_WEIGHT", 1.0 / weights, "float"),
+            array("LOG2_WEIGHT", np.log2(weights), "float"),
+            constant("PER_C0", 2.0**-LOG2_C0, "float"),
+            constant("LOG2_T0", LOG2_T0),
             array("NASA_LOW", _numpy(thermo.low)),
             array("NASA_HIGH", _numpy(thermo.high)),
-            array("GIBBS_LOW", _gibbs(_numpy(kinetics.nasa_low))),
-            array("GIBBS_HIGH", _gibbs(_numpy(kinetics.nasa_high))),
+            array("HEAT_LOW", _numpy(thermo.low), "float"),
+            array("HEAT_HIGH", _numpy(thermo.high), "float"),
+            array("GIBBS_LOW", _gibbs(_numpy(kinetics.nasa_low), reference)),
+            array("GIBBS_HIGH", _gibbs(_numpy(kinetics.nasa_high), reference)),
         ]
     )
 
 
-def _gibbs(nasa: np.ndarray) -> np.ndarray:
-    """g / (RT ln 2) as coefficients of 1, T, T^2, T^3, T^4, log2 T and 1 / T, (n_species, 7).
+def _gibbs(nasa: np.ndarray, reference: float) -> np.ndarray:
+    """g / (RT ln 2) - log2(p0 / RT C0) as coefficients of 1, T, T^2, T^3, T^4, log2(T / T0) and
+    1 / T, (n_species, 7).
 
     nasa (n_species, 7): a of g / RT = a1 (1 - ln T) - a2 T / 2 - a3 T^2 / 6 - a4 T^3 / 12
-    - a5 T^4 / 20 + a6 / T - a7.
+    - a5 T^4 / 20 + a6 / T - a7; reference: p0 [Pa].
     """
     a1, a2, a3, a4, a5, a6, a7 = nasa.T
     powers = [a1 - a7, -a2 / 2, -a3 / 6, -a4 / 12, -a5 / 20, -a1 / LOG2_E, a6]
-    return np.stack(powers, axis=1) * LOG2_E
+    found = np.stack(powers, axis=1) * LOG2_E
+    found[:, 5] += 1.0
+    found[:, 0] += found[:, 5] * LOG2_T0 - np.log2(reference / GAS_CONSTANT) + LOG2_C0
+    return found
 
 
 def _transform(transform: CorrectionTransform) -> str:
@@ -111,18 +118,18 @@ def _transform(transform: CorrectionTransform) -> str:
     lam, power = transform.boxcox.lam, transform.power
     return "".join(
         [
-            constant("LAMBDA", lam),
+            constant("LAMBDA", lam, "float"),
             constant("FLOOR", transform.boxcox.floor),
-            constant("POWER", power),
+            constant("POWER", power, "float"),
             constant("INVERSE_LAMBDA", _whole(1.0 / lam), "int"),
             constant("INVERSE_POWER", _whole(1.0 / power), "int"),
             constant("DT_LOW", low),
             constant("DT_HIGH", high),
             array("SHARES", np.array(transform.qss.shares), "float"),
-            array("MEAN", _numpy(transform.mean)),
-            array("PER_STD", 1.0 / _numpy(transform.std)),
-            array("SCALE", _numpy(transform.scale)),
-            array("PER_SCALE", 1.0 / _numpy(transform.scale)),
+            array("MEAN", _numpy(transform.mean), "float"),
+            array("PER_STD", 1.0 / _numpy(transform.std), "float"),
+            array("SCALE", _numpy(transform.scale), "float"),
+            array("PER_SCALE", 1.0 / _numpy(transform.scale), "float"),
             array("QSS_MEAN", _numpy(transform.qss_mean), "float"),
             array("PER_QSS_STD", 1.0 / _numpy(transform.qss_std), "float"),
         ]
@@ -136,14 +143,15 @@ def _step_control(surrogate: Surrogate) -> str:
         [
             constant("LARGEST", transform.LARGEST, "float"),
             constant("LEAST_M", transform.LEAST, "float"),
-            constant("CORRECTOR_ERROR", transform.CORRECTOR_ERROR),
-            constant("BOUND", transform.BOUND),
-            constant("FLOOR_OF_CHANGE", surrogate.FLOOR),
-            constant("FLOOR_OF_Y", surrogate.FLOOR_Y),
-            constant("FLOOR_OF_T", surrogate.FLOOR_T),
+            constant("CORRECTOR_ERROR", transform.CORRECTOR_ERROR, "float"),
+            constant("BOUND", transform.BOUND, "float"),
+            constant("FLOOR_OF_CHANGE", surrogate.FLOOR, "float"),
+            constant("FLOOR_OF_Y", surrogate.FLOOR_Y, "float"),
+            constant("FLOOR_OF_T", surrogate.FLOOR_T, "float"),
+            constant("CLOSURE_WEIGHT", surrogate.CLOSURE_WEIGHT, "float"),
             *(
                 constant(name, getattr(surrogate, name))
-                for name in ("TOLERANCE", "CLOSURE_WEIGHT", "SMALLEST", "SAFETY", "SHRINK", "GROW")
+                for name in ("TOLERANCE", "SMALLEST", "SAFETY", "SHRINK", "GROW")
             ),
         ]
     )

@@ -46,7 +46,9 @@ def compare_one_step(compiled, correcting, states, dt):
     exact, of_exact = (x.numpy() for x in precise.step(torch.tensor(states), steps))
     found, error = one_step(compiled, states, dt)
     good = np.isfinite(estimate) & np.isfinite(of_exact)
-    assert good.mean() > 0.2 and np.mean(np.isfinite(error) == np.isfinite(estimate)) > 0.998
+    # The closure of the library ends with a linear step: it succeeds for a few states more.
+    assert good.mean() > 0.2 and np.isfinite(error[np.isfinite(estimate)]).all()
+    assert np.isfinite(error).mean() < np.isfinite(estimate).mean() + 0.03
 
     def spread(a, b):
         T, Y = np.abs(a - b)[:, 0], np.abs(a - b)[:, 2:].max(axis=1)

@@ -9,7 +9,6 @@ constexpr double LOG2_10 = 3.32192809488736234787;
 constexpr double LOG10_2 = 1 / LOG2_10;
 
 // Adding this and subtracting it rounds to an integer, which is then in the low bits.
-constexpr float ROUND = 12582912.0f;              // 1.5 2^23
 constexpr double ROUND_LONG = 6755399441055744.0;  // 1.5 2^52
 
 // (2^r - 1) / r for |r| <= 1/2: least relative error, 1.1e-8.
@@ -33,26 +32,16 @@ INLINE Float log2_over(Float f) {
   return p * f + 1.442695f;
 }
 
-// 2^x; 2^-126 below, infinite from 127.5 on, NaN of NaN.
+// 2^x of finite x; 0 or the smallest normal number below -126, very large from 128 on.
 INLINE Float exp2(Float x) {
-  x = at_most(at_least(x, -126.0f), 128.0f);
-  const Float shifted = x + ROUND, r = x - (shifted - ROUND);
-  const Float power = (Float)(((Int)shifted << 23) + 0x3f800000);
-  return power + power * (r * exp2_over(r));
+  const Float n = rounded(x), r = x - n;
+  return times_power_of_2(1.0f + r * exp2_over(r), n);
 }
 
-// 2^x, and 2^x - 1 with its full relative precision near 0; x at most 127.
-INLINE Float exp2_and_less_1(Float x, Float &less) {
-  x = at_least(x, -126.0f);
-  const Float shifted = x + ROUND, r = x - (shifted - ROUND);
-  const Float power = (Float)(((Int)shifted << 23) + 0x3f800000), rest = power * (r * exp2_over(r));
-  less = rest + (power - 1.0f);
-  return power + rest;
-}
+// 2^x - 1 with its full relative precision near 0; x below 127.
 INLINE Float exp2_minus_1(Float x) {
-  Float less;
-  exp2_and_less_1(x, less);
-  return less;
+  const Float n = rounded(x), r = x - n, power = times_power_of_2(all_of(1.0f), n);
+  return power * (r * exp2_over(r)) + (power - 1.0f);
 }
 
 // log2 of x, which is positive, finite and not subnormal.
@@ -65,7 +54,7 @@ INLINE Float log2(Float x) {
 // log2(1 + x) with its full relative precision near 0; 1 + x as `log2` takes it.
 INLINE Float log2_of_1_plus(Float x) {
   const Float sum = 1.0f + x;
-  return log2(sum) + (x - (sum - 1.0f)) / sum * (float)LOG2_E;
+  return log2(sum) + (x - (sum - 1.0f)) * reciprocal(sum) * (float)LOG2_E;
 }
 
 // sign(x) |x|^power; 0 where |x| is subnormal.
@@ -120,11 +109,6 @@ INLINE HalfDouble log2(HalfDouble x) {
 // log2 of x, which is positive, finite and not subnormal.
 INLINE Double log2(Double x) { return {log2(x.a), log2(x.b)}; }
 
-// 1 / sqrt(x), x >= 0.
-INLINE Double reciprocal_root(Double x) {
-  double values[WIDTH];
-  memcpy(values, &x, sizeof(x));
-  for (int i = 0; i < WIDTH; i++) values[i] = 1.0 / __builtin_sqrt(values[i]);
-  memcpy(&x, values, sizeof(x));
-  return x;
-}
+// The square root of x > 0, and its reciprocal, with a relative error of about 1e-6.
+INLINE Float root(Float x) { return exp2(0.5f * log2(x)); }
+INLINE Float reciprocal_root(Float x) { return exp2(-0.5f * log2(x)); }

@@ -6,9 +6,6 @@
 
 #include "surrogate.hpp"
 // After the numbers of the mechanism:
-#include "kinetics.hpp"
-#include "reactions.hpp"
-// After the reactions:
 #include "integrate.hpp"
 #ifdef __SSE2__
 #include <immintrin.h>
@@ -76,9 +73,9 @@ int combred_rates(size_t n, const double *states, double *net, double *destructi
       const size_t at = (first + i < n ? first + i : n - 1) * VARIABLES;
       lane_of(w.T, i) = read(states, at);
       lane_of(w.p, i) = read(states, at + 1);
-      for (int k = 0; k < SPECIES; k++) lane_of(w.Y[k], i) = read(states, at + 2 + k);
+      for (int k = 0; k < SPECIES; k++) q.Y[k][i] = (float)read(states, at + 2 + k);
     }
-    prepare(q.gas, w.T, w.p, w.Y, q.log2_Y);
+    prepare(q.gas, w.T, w.p, q.Y, q.log2_Y);
     rates_of_progress(q.gas, q.progress);
     production(q.gas, q.progress, q.net, q.loss);
     for (size_t i = 0; i < WIDTH && first + i < n; i++)

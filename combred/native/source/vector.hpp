@@ -134,6 +134,36 @@ INLINE Float to_float(Double x) {
 }
 #endif
 
+// -- powers of 2, reciprocals ---------------------------------------------------------------------
+#if defined(__AVX512F__) && COMBRED_WIDTH == 16
+// x rounded to an integer.
+INLINE Float rounded(Float x) { return (Float)_mm512_roundscale_ps((__m512)x, 8); }
+// x 2^n for an integer n.
+INLINE Float times_power_of_2(Float x, Float n) {
+  return (Float)_mm512_scalef_ps((__m512)x, (__m512)n);
+}
+// 1 / x for x > 0 that is neither subnormal nor infinite: an estimate, and Newton's method.
+INLINE Float reciprocal(Float x) {
+  const Float r = (Float)_mm512_rcp14_ps((__m512)x);
+  return r + r * (1.0f - x * r);
+}
+INLINE HalfDouble reciprocal(HalfDouble x) {
+  HalfDouble r = (HalfDouble)_mm512_rcp14_pd((__m512d)x);
+  r = r + r * (1.0 - x * r);
+  return r + r * (1.0 - x * r);
+}
+#else
+constexpr float ROUND = 12582912.0f;  // 1.5 2^23: adding it rounds; the integer is in the low bits
+INLINE Float rounded(Float x) { return (x + ROUND) - ROUND; }
+INLINE Float times_power_of_2(Float x, Float n) {
+  const Int bits = (Int)(at_most(at_least(n, -126.0f), 127.0f) + ROUND);
+  return x * (Float)((bits << 23) + 0x3f800000);
+}
+INLINE Float reciprocal(Float x) { return 1.0f / x; }
+INLINE HalfDouble reciprocal(HalfDouble x) { return 1.0 / x; }
+#endif
+INLINE Double reciprocal(Double x) { return {reciprocal(x.a), reciprocal(x.b)}; }
+
 // -- single states --------------------------------------------------------------------------------
 INLINE bool any(Mask x) {
   const HalfLong both = x.a | x.b;

@@ -175,7 +175,8 @@ def _falloff(kinetics: Kinetics, j: int, collider: str) -> list[str]:
     else:
         lines.append("const Float F = all_of(0.0f);")
     activated = bool(_numpy(kinetics.activated)[j, 0])
-    factor = "activated(low_over_high, Pr, F)" if activated else "falloff(Pr, F)"
+    true_ratio = f"low_over_high - {_float(LOG2_C0)}"  # without the collider's C0
+    factor = f"activated({true_ratio}, Pr, F)" if activated else "falloff(Pr, F)"
     return [*lines, f"rate = rate + {factor};"]
 
 

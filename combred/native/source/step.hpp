@@ -32,7 +32,8 @@ INLINE Float limited(Float x) { return at_most(at_least(x, -LARGEST), LARGEST); 
 
 // The inputs of the network; sets `change` to the corrector's. Returns M.
 PART Float set_inputs(Step &w, Double T, Double p, Double dt) {
-  const Float ln_p = log2(at_least(to_float(p), LEAST)) * (float)LN_2;
+  const Float of_p = to_float(p), found = log2(at_least(of_p, LEAST)) * (float)LN_2;
+  const Float ln_p = select(of_p > 0.0f, found, all_of(__builtin_nanf("")));
   w.inputs[0] = (to_float(T) - MEAN[0]) * PER_STD[0];
   w.inputs[1] = (ln_p - MEAN[1]) * PER_STD[1];
   for (int k = 0; k < SPECIES; k++) {
@@ -122,7 +123,7 @@ PART void step(Step &w, Double T, Double p, const Double *Y, Double dt) {
     w.Y[k] = at_least(Y[k], 0.0);
     sum = sum + w.Y[k];
   }
-  const Double per_sum = reciprocal(sum);
+  const Double per_sum = 1.0 / sum;  // 0 of an infinite sum
   for (int k = 0; k < SPECIES; k++) {
     w.Y[k] = w.Y[k] * per_sum;
     w.floored[k] = at_least(to_float(w.Y[k]), (float)FLOOR);

@@ -5,7 +5,8 @@
 `CASES` ignitions of methane/air for each dt of 1e-7, 1e-6 and 5e-6 s, drawn at random: 0.5 to 40
 atm (log-uniform), phi 0.3 to 3 (log-uniform), T0 1000 to 2000 K, with a delay of 60 to 3000 dt
 (others are drawn again). The delay is the time at half the rise of T, of the compiled surrogate
-(`combred.native`) marched in steps of dt, against one integration by CVODE (rtol 1e-9, atol 1e-18) read out at the same times.
+(`combred.native`) marched in steps of dt, against one integration by CVODE (rtol 1e-9, atol 1e-18)
+read out at the same times.
 Writes benchmarks/results/ignitions.json; prints a table, then one JSON line.
 """
 

@@ -76,6 +76,11 @@ def _thermo(surrogate: Surrogate) -> str:
     thermo, kinetics = surrogate.closure.thermo, surrogate.transform.qss.kinetics
     weights, T_mid = _numpy(kinetics.weights)[:, 0], _numpy(thermo.T_mid)
     reference = float(kinetics.reference_pressure)
+    low, high = (
+        _gibbs(_numpy(nasa), reference) for nasa in (kinetics.nasa_low, kinetics.nasa_high)
+    )
+    net = _numpy(kinetics.ratio_of)
+    cancels = high - np.linalg.pinv(net) @ net @ high  # its sum over each reaction is zero
     return "".join(
         [
             constant("GAS_CONSTANT", GAS_CONSTANT),  # J/(kmol K)
@@ -87,13 +92,13 @@ def _thermo(surrogate: Surrogate) -> str:
             array("PER_WEIGHT", 1.0 / weights, "float"),
             array("LOG2_WEIGHT", np.log2(weights), "float"),
             constant("PER_C0", 2.0**-LOG2_C0, "float"),
-            constant("LOG2_T0", LOG2_T0),
+            constant("T0", 2.0**LOG2_T0, "float"),
             array("NASA_LOW", _numpy(thermo.low)),
             array("NASA_HIGH", _numpy(thermo.high)),
             array("HEAT_LOW", _numpy(thermo.low), "float"),
             array("HEAT_HIGH", _numpy(thermo.high), "float"),
-            array("GIBBS_LOW", _gibbs(_numpy(kinetics.nasa_low), reference)),
-            array("GIBBS_HIGH", _gibbs(_numpy(kinetics.nasa_high), reference)),
+            array("GIBBS_LOW", low - cancels, "float"),
+            array("GIBBS_HIGH", high - cancels, "float"),
         ]
     )
 

@@ -88,7 +88,7 @@ def colliders(kinetics: Kinetics) -> tuple[list[np.ndarray], list[int]]:
 
 
 def _third_bodies(sets: list[np.ndarray]) -> str:
-    """The function `third_bodies`: log2 of the concentration that each set of efficiencies gives."""
+    """The function `third_bodies`: log2 of the concentration that each set gives."""
     lines = [
         f"  gas.log2_M[{j}] = third_body({_sum(row, 'gas.c') or 'all_of(0.0f)'});\n"
         for j, row in enumerate(sets)
@@ -119,8 +119,7 @@ def _reaction(
     if orders:
         lines.append(f"  rate = rate + ({orders});")
     if parts.reversible[i]:
-        coarse, rest = (_sum(parts.net[i], of) for of in ("gas.mu", "gas.mu_rest"))
-        ratio = f"({coarse}) + ({rest})" if coarse else "all_of(0.0f)"
+        ratio = _sum(parts.net[i], "gas.mu") or "all_of(0.0f)"
         lines.append(f"  reversible(q, {i}, rate, {ratio});")
     else:
         lines.append(f"  irreversible(q, {i}, rate);")

@@ -1,7 +1,8 @@
 // Reaction rates of a block: combred/chemistry/kinetics. This file has what is the same for all
 // mechanisms; reactions.hpp is written for one.
 //
-// Everything is float, except Gibbs energies: at chemical equilibrium their sums cancel.
+// All in float. Gibbs energies matter by their sums over a reaction alone: the generator takes away
+// from them what cancels in every reaction, so that they are small and their rounding is, too.
 #pragma once
 #include "thermo.hpp"
 
@@ -10,9 +11,7 @@
 struct Gas {
   Float T, log2_T, per_T, per_density;
   Float c[SPECIES], log2_c[SPECIES];  // concentrations over C0
-  // log2 of c exp(g / RT) / (p0 / RT), the chemical potentials: a multiple of 1/1024, and the rest.
-  // Sums of the multiples are exact.
-  Float mu[SPECIES], mu_rest[SPECIES];
+  Float mu[SPECIES];                  // log2 of c exp(g / RT) / (p0 / RT): chemical potentials
   Float log2_M[COLLIDERS];            // concentrations of third bodies
 };
 
@@ -22,23 +21,19 @@ struct Progress {
 };
 
 constexpr float LEAST = 1e-37f;  // smallest argument of a logarithm
-constexpr double TO_1024THS = 1.5 * 4398046511104.0;  // 1.5 2^42: adding it rounds to 1/1024
 
-// Adds the standard potentials g / RT - log2(p0 / RT) to log2 c.
+// Sets the potentials: log2 c and the standard ones, g / RT - log2(p0 / RT).
 template <bool MIXED>
-INLINE void set_potentials(const double (*low)[7], const double (*high)[7], Gas &gas, Double T,
-                           Double log2_T, Double per_T) {
+INLINE void set_potentials(const float (*low)[7], const float (*high)[7], Gas &gas) {
+  const Float T = gas.T;
   for (int k = 0; k < SPECIES; k++) {
-    const Mask above = T > T_MID[k];
-    Double g[7];
+    const Int above = T > all_of((float)T_MID[k]);
+    Float g[7];
 #pragma GCC unroll 7
     for (int j = 0; j < 7; j++)
       g[j] = MIXED ? select(above, all_of(high[k][j]), all_of(low[k][j])) : all_of(low[k][j]);
-    const Double powers = g[0] + T * (g[1] + T * (g[2] + T * (g[3] + T * g[4])));
-    const Double mu = to_double(gas.log2_c[k]) + powers + log2_T * g[5] + per_T * g[6];
-    const Double coarse = (mu + TO_1024THS) - TO_1024THS;
-    gas.mu[k] = to_float(coarse);
-    gas.mu_rest[k] = to_float(mu - coarse);
+    const Float powers = g[0] + T * (g[1] + T * (g[2] + T * (g[3] + T * g[4])));
+    gas.mu[k] = gas.log2_c[k] + (powers + gas.log2_T * g[5] + gas.per_T * g[6]);
   }
 }
 
@@ -46,8 +41,10 @@ INLINE void set_potentials(const double (*low)[7], const double (*high)[7], Gas 
 PART void prepare(Gas &gas, Double T, Double p, const Float *Y, Float *log2_Y) {
   Float moles = all_of(0.0f);
   for (int k = 0; k < SPECIES; k++) moles = moles + Y[k] * PER_WEIGHT[k];
-  const Double log2_T = log2(T) - LOG2_T0, per_T = reciprocal(T);
-  const Float p_over_RT = to_float(p * per_T * (1.0 / GAS_CONSTANT));
+  gas.T = to_float(T);
+  gas.per_T = reciprocal(gas.T);
+  gas.log2_T = log2(gas.T * (1 / T0));
+  const Float p_over_RT = to_float(p * (1.0 / GAS_CONSTANT)) * gas.per_T;
   const Float density = at_most(at_least(p_over_RT, 1e-30f), 1e30f) * reciprocal(moles);
   const Float per_C0 = density * PER_C0, log2_per_C0 = log2(per_C0);
   for (int k = 0; k < SPECIES; k++) {
@@ -55,12 +52,9 @@ PART void prepare(Gas &gas, Double T, Double p, const Float *Y, Float *log2_Y) {
     gas.log2_c[k] = log2(at_least(gas.c[k], LEAST));
     log2_Y[k] = gas.log2_c[k] - (log2_per_C0 - LOG2_WEIGHT[k]);
   }
-  if (all_above(T)) set_potentials<false>(GIBBS_HIGH, GIBBS_HIGH, gas, T, log2_T, per_T);
-  else if (all_below(T)) set_potentials<false>(GIBBS_LOW, GIBBS_LOW, gas, T, log2_T, per_T);
-  else set_potentials<true>(GIBBS_LOW, GIBBS_HIGH, gas, T, log2_T, per_T);
-  gas.T = to_float(T);
-  gas.per_T = to_float(per_T);
-  gas.log2_T = to_float(log2_T);
+  if (all_above(T)) set_potentials<false>(GIBBS_HIGH, GIBBS_HIGH, gas);
+  else if (all_below(T)) set_potentials<false>(GIBBS_LOW, GIBBS_LOW, gas);
+  else set_potentials<true>(GIBBS_LOW, GIBBS_HIGH, gas);
   gas.per_density = reciprocal(density);
 }
 

@@ -6,7 +6,7 @@
 atm (log-uniform), phi 0.3 to 3 (log-uniform), T0 1000 to 2000 K, with a delay of 60 to 3000 dt
 (others are drawn again). The delay is the time at half the rise of T, of the compiled surrogate
 (`combred.native`) marched in steps of dt, against one integration by CVODE (rtol 1e-9, atol 1e-18)
-read out at the same times.
+read out at the same times. "bf16": hidden layers multiply bf16 numbers.
 Writes benchmarks/results/ignitions.json; prints a table, then one JSON line.
 """
 
@@ -96,9 +96,12 @@ def main(models: list[str]) -> None:
     todo = {dt: references(mechanism, dt) for dt in STEPS}
     found: dict = {}
     general = [name for name, card in combred.models().items() if "tolerance" in card]
-    print(f"{'':14}{'dt':>8}{'delay: mean':>13}{'worst':>9}{'last T':>9}{'evaluations':>13}")
-    for model in models or general:
-        surrogate, found[model] = compile(combred.load(model)), {}
+    print(f"{'':18}{'dt':>8}{'delay: mean':>13}{'worst':>9}{'last T':>9}{'evaluations':>13}")
+    ways = [(model, bf16) for model in models or general for bf16 in (False, True)]
+    for model, bf16 in ways:
+        surrogate = compile(combred.load(model), bf16=bf16)
+        model += ", bf16" * bf16
+        found[model] = {}
         for dt, rollouts in todo.items():
             rows = march(surrogate, dt, rollouts)
             delay = np.abs([row["delay_error"] for row in rows])
@@ -110,7 +113,7 @@ def main(models: list[str]) -> None:
             }  # fmt: skip
             found[model][f"{dt:g}"] = summary
             print(
-                f"{model:14}{dt:8.0e}{summary['mean']:13.3%}{summary['worst']:9.3%}"
+                f"{model:18}{dt:8.0e}{summary['mean']:13.3%}{summary['worst']:9.3%}"
                 f"{summary['last_T_error']:7.1f} K{summary['evaluations']:13.3f}",
                 flush=True,
             )

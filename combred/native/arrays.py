@@ -9,11 +9,12 @@ import numpy as np
 
 
 def literal(value: float, kind: str = "double") -> str:
-    """A finite number as a C++ literal that is read back exactly; kind: double, float or int.
+    """A finite number as a C++ literal that is read back exactly; kind: double, float, int or
+    uint32_t.
     Raises ValueError for a number that is not finite."""
     if not math.isfinite(value):
         raise ValueError(f"{value} cannot be written as a number of C++: the surrogate is damaged")
-    if kind == "int":
+    if kind in ("int", "uint32_t"):
         return str(int(value))
     if kind == "float":
         return f"{np.float32(value).item():.9g}f" if _is_plain(value) else f"{value:.1f}f"

@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.thermo import GAS_CONSTANT
@@ -21,10 +22,13 @@ SOURCE = Path(__file__).parent / "source"
 TILE = 12  # outputs that source/network.hpp computes together
 
 
-def generate(surrogate: Surrogate, mechanism: Mechanism | None = None) -> dict[str, str]:
+def generate(
+    surrogate: Surrogate, mechanism: Mechanism | None = None, bf16: bool = False
+) -> dict[str, str]:
     """The C++ files of a surrogate: name -> text.
 
-    mechanism: the surrogate's, so that the library can tell its hash. Raises ValueError for a
+    mechanism: the surrogate's, so that the library can tell its hash; bf16: hidden layers multiply
+    numbers of 8 bits, twice as fast where the processor can (AVX512_BF16). Raises ValueError for a
     network of the state alone, and for a mechanism with other species.
     """
     if not surrogate.corrects_rates:
@@ -50,7 +54,7 @@ def generate(surrogate: Surrogate, mechanism: Mechanism | None = None) -> dict[s
             _transform(surrogate.transform),
             _step_control(surrogate),
             _closure(surrogate),
-            _network(surrogate),
+            _network(surrogate, bf16),
         ]
     )
     return files
@@ -175,7 +179,7 @@ def _closure(surrogate: Surrogate) -> str:
     )
 
 
-def _network(surrogate: Surrogate) -> str:
+def _network(surrogate: Surrogate, bf16: bool) -> str:
     """Weights, in tiles of outputs, and biases of every layer; the function that applies them."""
     widths, layers = surrogate.network.widths, list(surrogate.network.layers)
     text = [constant("INPUTS", widths[0], "int"), constant("OUTPUTS", widths[-1], "int")]
@@ -183,9 +187,13 @@ def _network(surrogate: Surrogate) -> str:
     text.append(f'static_assert(TILE == {TILE}, "the weights lie in other tiles");\n')
     calls, x = [], "x"
     for i, layer in enumerate(layers):
-        weights, last = _numpy(layer.weight), i == len(layers) - 1
-        tiles = [weights[o : o + TILE].T.ravel() for o in range(0, len(weights), TILE)]
-        text.append(array(f"WEIGHTS_{i}", np.concatenate(tiles), "float"))
+        last = i == len(layers) - 1
+        rounded = bf16 and i > 0 and not last  # layers of inputs and outputs need all digits
+        weights = _numpy(layer.weight)
+        entries = _pairs(weights) if rounded else weights
+        tiles = [entries[o : o + TILE].T.ravel() for o in range(0, len(entries), TILE)]
+        kind = "uint32_t" if rounded else "float"
+        text.append(array(f"WEIGHTS_{i}", np.concatenate(tiles), kind))
         text.append(array(f"BIASES_{i}", _numpy(layer.bias), "float"))
         y = "y" if last else "ab"[i % 2]
         sizes = f"{widths[i]}, {widths[i + 1]}, {'false' if last else 'true'}"
@@ -193,6 +201,13 @@ def _network(surrogate: Surrogate) -> str:
         x = y
     head = "INLINE void network(const Float *x, Float *y, Float *a, Float *b) {\n"
     return "".join(text) + head + "".join(calls) + "  (void)a, (void)b;\n}\n"
+
+
+def _pairs(weights: np.ndarray) -> np.ndarray:
+    """Weights (outputs, inputs) as bf16, two inputs in one 32-bit word, (outputs, pairs)."""
+    padded = np.pad(weights, ((0, 0), (0, weights.shape[1] % 2)))
+    bits = torch.tensor(padded, dtype=torch.bfloat16).view(torch.int16).numpy().view(np.uint16)
+    return bits[:, 0::2].astype(np.uint32) | (bits[:, 1::2].astype(np.uint32) << 16)
 
 
 def _numpy(tensor) -> np.ndarray:

@@ -27,16 +27,19 @@ class Options(ctypes.Structure):
 
 
 def compile(
-    surrogate: Surrogate, folder: Path | None = None, mechanism: Mechanism | None = None
+    surrogate: Surrogate,
+    folder: Path | None = None,
+    mechanism: Mechanism | None = None,
+    bf16: bool = False,
 ) -> "NativeSurrogate":
     """Write a surrogate as C++, compile and load it.
 
     surrogate: one that corrects reaction rates; folder: where sources and library are written
     (None: a cache, `combred.native.build.cache_folder`); mechanism: the surrogate's, so that the
-    library can tell its hash. Raises ValueError for a network of the state alone, RuntimeError
-    without a C++ compiler.
+    library can tell its hash; bf16: products of hidden layers with 8 bits, see `generate`. Raises
+    ValueError for a network of the state alone, RuntimeError without a C++ compiler.
     """
-    return NativeSurrogate(build(generate(surrogate, mechanism), folder))
+    return NativeSurrogate(build(generate(surrogate, mechanism, bf16), folder))
 
 
 class NativeSurrogate:

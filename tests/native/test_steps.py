@@ -12,6 +12,8 @@ import pytest
 import torch
 from rate_kinds import random_states
 
+from combred.native import NativeSurrogate, build, generate
+
 SIZES = (0, 1, 15, 16, 17, 4096)
 
 
@@ -37,6 +39,21 @@ def test_one_step_differs_by_rounding_alone(request, compiled, correcting, mecha
 def test_one_step_of_other_exponents_and_all_types_of_rates(compiled_kinds, of_kinds, kinds, dt):
     states = np.column_stack(random_states(kinds, 1000, seed=3))
     compare_one_step(compiled_kinds, of_kinds, states, dt)
+
+
+def rounded_to_bf16(surrogate):
+    """A copy whose hidden layers multiply numbers that are rounded to bf16."""
+    copied = copy.deepcopy(surrogate)
+    for layer in copied.network.layers[1:-1]:
+        layer.weight.copy_(layer.weight.bfloat16())
+        layer.register_forward_pre_hook(lambda _, inputs: (inputs[0].bfloat16().float(),))
+    return copied
+
+
+def test_products_of_bf16(correcting, mechanism, burning, tmp_path):
+    """An odd number of inputs (29), and outputs that fill no tile (17)."""
+    compiled = NativeSurrogate(build(generate(correcting, mechanism, bf16=True), tmp_path))
+    compare_one_step(compiled, rounded_to_bf16(correcting), burning, 1e-6)
 
 
 def compare_one_step(compiled, correcting, states, dt):

@@ -1,10 +1,21 @@
-// A surrogate that combred exported (surrogate.pt), for C++. This header does not include LibTorch.
+// A surrogate that combred exported (libsurrogate.so), for C++11. This header needs no other file;
+// link with -ldl.
 #pragma once
 
+#include <dlfcn.h>
+
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
 #include <memory>
+#include <sstream>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace combred {
@@ -19,37 +30,227 @@ struct Steps {
     std::vector<std::int64_t> count;
 };
 
+// Threads: a copy of a surrogate shares the library and has its own workspace. Give each thread its
+// own copy, and its own rows of the states; copies advance at the same time.
 class Surrogate {
 public:
-    // Loads `file`. `threads`: threads of LibTorch in this process; with MPI, use one per process.
-    // Throws std::runtime_error if the file is not a surrogate that this version of combred
-    // exported.
-    explicit Surrogate(const std::string& file, int threads = 1);
-    Surrogate(Surrogate&&) noexcept;
-    ~Surrogate();
+    // Loads `file`. Throws std::runtime_error if there is none, if it is damaged, or if it is not
+    // the library of a surrogate for this machine and this version of the header.
+    explicit Surrogate(const std::string& file);
+    Surrogate(const Surrogate& other);
+    Surrogate(Surrogate&&) = default;
+    Surrogate& operator=(Surrogate other) noexcept;
 
     // Names of the species in the order of the mass fractions.
-    const std::vector<std::string>& species() const;
+    const std::vector<std::string>& species() const { return library_->species; }
 
     // Number of columns of a state: T [K], p [Pa] and the mass fractions.
-    std::size_t columns() const;
+    std::size_t columns() const { return 2 + library_->species.size(); }
 
-    // Bound of the error estimate of a step, relative to its change: the surrogate's default, until
-    // another is set. `set_tolerance` throws std::invalid_argument unless it is positive and finite.
-    double tolerance() const;
+    // What the surrogate is, as JSON, and the digest of its network; empty if it was exported
+    // without them. The code that runs on this CPU: "x86-64-v3", or empty if there is but one.
+    std::string card() const { return library_->card; }
+    std::string digest() const { return library_->digest; }
+    std::string level() const { return library_->level; }
+
+    // Bound of the error estimate of a step, relative to its change: 0.1, until another is set.
+    // `set_tolerance` throws std::invalid_argument unless it is positive and finite.
+    double tolerance() const { return tolerance_; }
     void set_tolerance(double tolerance);
 
     // Advances `n` states, stored row after row, by `dt` [s] at constant pressure and enthalpy: one
     // dt for all states, or an array with one for each. Each dt is divided into as many steps as
     // the tolerance needs. Throws std::invalid_argument, before any state is changed, unless every
-    // dt is positive and finite; std::runtime_error if the surrogate refuses the call, as a network
-    // of one fixed dt does with another.
-    Steps advance(double* states, std::size_t n, double dt) const;
-    Steps advance(double* states, std::size_t n, const double* dt) const;
+    // dt is positive and finite.
+    Steps advance(double* states, std::size_t n, double dt) const { return take(states, n, &dt, 0); }
+    Steps advance(double* states, std::size_t n, const double* dt) const {
+        return take(states, n, dt, 1);
+    }
 
 private:
-    struct Implementation;
-    std::unique_ptr<Implementation> implementation_;
+    static constexpr int interface = 2;  // COMBRED_INTERFACE of combred.h
+
+    struct Options {  // combred_options
+        double tolerance;
+        std::int64_t max_steps;
+    };
+    struct Library {
+        void* handle = nullptr;
+        std::vector<std::string> species;
+        std::string card, digest, level;
+        std::size_t workspace = 0;
+        int (*advance)(std::size_t, double*, const double*, std::size_t, const Options*, double*,
+                       std::int64_t*, void*, std::size_t) = nullptr;
+        const char* (*status_text)(int) = nullptr;
+
+        explicit Library(const std::string& file);
+        Library(const Library&) = delete;
+        ~Library() { if (handle) dlclose(handle); }
+
+        void require_surrogate();
+        template<class Function> void find(const char* name, Function*& function) const;
+        template<class Result> Result ask(const char* name) const;
+    };
+
+    Steps take(double* states, std::size_t n, const double* dt, std::size_t stride) const;
+
+    std::shared_ptr<const Library> library_;
+    std::unique_ptr<unsigned char[]> workspace_;
+    double tolerance_ = 0.1;
 };
+
+namespace detail {
+
+// CRC-32 of bytes, as zlib computes it.
+inline std::uint32_t checksum(const char* bytes, std::size_t n) {
+    std::uint32_t table[256], sum = 0xffffffffu;
+    for (std::uint32_t i = 0; i < 256; ++i) {
+        table[i] = i;
+        for (int bit = 0; bit < 8; ++bit) {
+            table[i] = (table[i] >> 1) ^ (table[i] & 1 ? 0xedb88320u : 0u);
+        }
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        sum = table[(sum ^ static_cast<unsigned char>(bytes[i])) & 255] ^ (sum >> 8);
+    }
+    return ~sum;
+}
+
+// The end of the table of sections, which stands last in a 64-bit ELF file: its offset, and the
+// size and number of its entries.
+inline std::uint64_t end_of_sections(const std::string& file) {
+    std::uint64_t offset;
+    std::uint16_t size, number;
+    std::memcpy(&offset, &file[40], sizeof offset);
+    std::memcpy(&size, &file[58], sizeof size);
+    std::memcpy(&number, &file[60], sizeof number);
+    return offset + std::uint64_t(size) * number;
+}
+
+// Throws std::runtime_error unless there is a file whose bytes agree with the checksum that combred
+// wrote behind them. A library that a compiler alone made has none.
+inline void require_whole(const std::string& file) {
+    std::ifstream stream(file, std::ios::binary);
+    if (!stream) throw std::runtime_error("it cannot be read");
+    const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+    const std::string mark = "combred crc32 ";
+    const std::size_t length = mark.size() + 9;  // eight digits and a line feed
+    if (bytes.size() < 64 || bytes.compare(0, 4, "\x7f" "ELF") != 0) {
+        throw std::runtime_error("it is no library");
+    }
+    if (bytes.size() < end_of_sections(bytes)) {
+        throw std::runtime_error("it is damaged: its end is missing");
+    }
+    const std::size_t end = bytes.size() - length;
+    if (bytes.compare(end, mark.size(), mark) != 0 || bytes.back() != '\n') return;
+    char digits[9];
+    std::snprintf(digits, sizeof digits, "%08x", static_cast<unsigned>(checksum(&bytes[0], end)));
+    if (bytes.compare(end + mark.size(), 8, digits) != 0) {
+        throw std::runtime_error("it is damaged: its bytes differ from its checksum");
+    }
+}
+
+}  // namespace detail
+
+inline Surrogate::Library::Library(const std::string& file) {
+    try {
+        detail::require_whole(file);
+        // dlopen searches the paths of libraries for a name without a slash.
+        const std::string path = file.find('/') == std::string::npos ? "./" + file : file;
+        handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+        if (!handle) throw std::runtime_error(dlerror());
+        require_surrogate();
+    } catch (const std::exception& error) {
+        if (handle) dlclose(handle);
+        throw std::runtime_error(
+            file + " is not a surrogate for this machine (" + error.what() + "): give the "
+            "libsurrogate.so of a run, or compile its surrogate.cpp with the command in its first "
+            "lines"
+        );
+    }
+}
+
+inline void Surrogate::Library::require_surrogate() {
+    const int version = ask<int>("combred_interface");
+    if (version != interface) {
+        std::ostringstream text;
+        text << "it has version " << version << " of the interface, and this header needs "
+             << interface;
+        throw std::runtime_error(text.str());
+    }
+    if (ask<int>("combred_check") != 0) {
+        throw std::runtime_error("it holds other numbers than combred wrote");
+    }
+    card = ask<const char*>("combred_card");
+    digest = ask<const char*>("combred_digest");
+    level = ask<const char*>("combred_level");
+    workspace = ask<std::size_t>("combred_workspace_size");
+    find("combred_advance", advance);
+    find("combred_status_text", status_text);
+    const char* (*name)(std::size_t) = nullptr;
+    find("combred_species_name", name);
+    for (std::size_t k = 0; name(k); ++k) species.push_back(name(k));
+}
+
+template<class Function>
+void Surrogate::Library::find(const char* name, Function*& function) const {
+    void* found = dlsym(handle, name);
+    if (!found) throw std::runtime_error(std::string("it has no function ") + name);
+    std::memcpy(&function, &found, sizeof(found));  // POSIX: they have the same representation
+}
+
+template<class Result>
+Result Surrogate::Library::ask(const char* name) const {
+    Result (*function)() = nullptr;
+    find(name, function);
+    return function();
+}
+
+inline Surrogate::Surrogate(const std::string& file)
+    : library_(std::make_shared<const Library>(file)),
+      workspace_(new unsigned char[library_->workspace]) {}
+
+inline Surrogate::Surrogate(const Surrogate& other)
+    : library_(other.library_),
+      workspace_(new unsigned char[library_->workspace]),
+      tolerance_(other.tolerance_) {}
+
+inline Surrogate& Surrogate::operator=(Surrogate other) noexcept {
+    library_.swap(other.library_);
+    workspace_.swap(other.workspace_);
+    std::swap(tolerance_, other.tolerance_);
+    return *this;
+}
+
+inline void Surrogate::set_tolerance(double tolerance) {
+    if (!(std::isfinite(tolerance) && tolerance > 0.0)) {
+        std::ostringstream text;
+        text << "a tolerance has to be positive and finite; this one is " << tolerance;
+        throw std::invalid_argument(text.str());
+    }
+    tolerance_ = tolerance;
+}
+
+inline Steps Surrogate::take(
+    double* states, std::size_t n, const double* dt, std::size_t stride
+) const {
+    for (std::size_t i = 0; i < (stride ? n : 1); ++i) {
+        if (std::isfinite(dt[i]) && dt[i] > 0.0) continue;
+        std::ostringstream text;
+        text << "dt = " << dt[i] << " s (state " << i << " of " << n
+             << "): a time step has to be positive and finite";
+        throw std::invalid_argument(text.str());
+    }
+    Steps steps;
+    steps.error.resize(n);
+    steps.count.resize(n);
+    const Options options{tolerance_, 0};
+    const int status = library_->advance(
+        n, states, dt, stride, &options, steps.error.data(), steps.count.data(), workspace_.get(),
+        library_->workspace
+    );
+    if (status != 0) throw std::runtime_error(library_->status_text(status));
+    return steps;
+}
 
 }  // namespace combred

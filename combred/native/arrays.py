@@ -1,9 +1,10 @@
-"""Numbers of Python as C++: literals, and arrays of one or two dimensions.
+"""Numbers and text of Python as C++: literals, and arrays of one or two dimensions.
 
-First in `combred.native`; `generate` and `reactions` write with it.
+First in `combred.native`; `generate`, `identity` and `reactions` write with it.
 """
 
 import math
+import re
 
 import numpy as np
 
@@ -41,6 +42,14 @@ def array(name: str, values: np.ndarray, kind: str = "double") -> str:
     else:
         content = ",\n".join(f"    {{{_row(row, kind)}}}" for row in values)
     return f"alignas(64) constexpr {kind} {name}{shape} = {{\n{content}}};\n"
+
+
+def text(name: str, value: str) -> str:
+    """The definition of a string, UTF-8, in lines of at most 90 characters."""
+    quoted = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    parts = re.findall(r"(?:\\.|[^\\]){1,90}", quoted) or [""]  # an escape stays in one piece
+    lines = "\n".join(f'    "{part}"' for part in parts)
+    return f"constexpr const char *{name} =\n{lines};\n"
 
 
 def _row(values: np.ndarray, kind: str) -> str:

@@ -1,40 +1,27 @@
 """Generated C++ as a shared library, with the compiler at hand and a cache of what was compiled.
 
-Takes the files of `combred.native.generate`; gives the path of a library.
+Takes the files of `combred.native.generate`; gives the path of a library, for this machine's CPU
+(`build`) or for all CPUs of its kind (`build_portable`).
 """
 
 import hashlib
 import os
+import platform
 import shlex
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
+from combred.native.compilers import (
+    LEVELS,
+    compile_command,
+    find_compiler,
+    link_command,
+    native_flags,
+    version,
+)
+from combred.native.damage import sealed
 from combred.records import write_bytes
-
-COMPILERS = ("g++", "clang++")
-FLAGS = (
-    "-std=c++17", "-O3", "-march=native", "-ffp-contract=fast", "-fno-math-errno",
-    "-fno-trapping-math", "-fvisibility=hidden", "-shared", "-fPIC", "-Wno-psabi",
-)  # fmt: skip
-
-
-def find_compiler() -> list[str]:
-    """The command of a C++ compiler: $CXX, g++ or clang++, the first that there is.
-
-    Raises RuntimeError, with the remedy, where there is none.
-    """
-    chosen = shlex.split(os.environ.get("CXX", ""))
-    for command in [chosen] if chosen else [[name] for name in COMPILERS]:
-        path = shutil.which(command[0])
-        if path:
-            return [path, *command[1:]]
-    asked = f"CXX={chosen[0]} is not there" if chosen else f"neither {' nor '.join(COMPILERS)} is"
-    raise RuntimeError(
-        f"no C++ compiler was found ({asked}): install one, as in `apt install g++` or `conda "
-        "install gxx`, or set CXX to its command"
-    )
 
 
 def cache_folder() -> Path:
@@ -44,15 +31,42 @@ def cache_folder() -> Path:
 
 
 def build(files: dict[str, str], folder: Path | None = None, flags: tuple[str, ...] = ()) -> Path:
-    """The library compiled from generated files (name -> text), as a path.
+    """The library compiled from generated files (name -> text) for this machine's CPU, as a path.
 
     folder: where sources and library are written; None: a folder of the cache, named after the
-    digest of sources, compiler and flags, and reused. flags: more flags, after `FLAGS`. Raises
+    digest of sources, compiler and flags, and reused. flags: more flags of the compiler. Raises
     RuntimeError without a compiler, or where it fails.
     """
     compiler = find_compiler()
-    command = [*compiler, *FLAGS, *flags]
-    digest = hashlib.sha256("\0".join([*command, _version(compiler)]).encode())
+    objects = {"surrogate": (*native_flags(compiler), *flags)}
+    return _library(files, folder, compiler, objects)
+
+
+def build_portable(files: dict[str, str], folder: Path | None = None) -> Path:
+    """The library compiled for every CPU of this machine's kind, as a path; arguments and errors
+    as those of `build`.
+
+    On x86-64 it holds code for the levels v2 (SSE4.2), v3 (AVX2) and v4 (AVX-512), and chooses when
+    it is loaded; elsewhere one code, for the oldest CPU.
+    """
+    objects: dict[str, tuple[str, ...]] = {"surrogate": ()}
+    if platform.machine() in ("x86_64", "AMD64"):
+        levels = {name: (*flags, f"-DCOMBRED_LEVEL={name}") for name, flags in LEVELS.items()}
+        objects = {"dispatch": ("-DCOMBRED_DISPATCH",), **levels}
+    return _library(files, folder, find_compiler(), objects)
+
+
+def _library(
+    files: dict[str, str],
+    folder: Path | None,
+    compiler: list[str],
+    objects: dict[str, tuple[str, ...]],
+) -> Path:
+    """The library of objects (name -> flags), all compiled from surrogate.cpp."""
+    compile, link = compile_command(compiler), link_command(compiler)
+    digest = hashlib.sha256("\0".join([*compile, *link, version(compiler)]).encode())
+    for name, flags in objects.items():
+        digest.update("\0".join(["", name, *flags]).encode())
     for name, text in sorted(files.items()):
         digest.update(f"\0{name}\0{text}".encode())
     name = digest.hexdigest()[:24]
@@ -65,21 +79,24 @@ def build(files: dict[str, str], folder: Path | None = None, flags: tuple[str, .
     for file, text in files.items():
         write_bytes(home / file, text.encode())
     with tempfile.TemporaryDirectory(dir=home) as scratch:
-        made = Path(scratch) / library.name
-        done = subprocess.run(
-            [*command, str(home / "surrogate.cpp"), "-o", str(made)], capture_output=True, text=True
-        )
-        if done.returncode != 0:
-            raise RuntimeError(
-                f"{shlex.join(command)} failed on {home / 'surrogate.cpp'}; combred needs g++ 9 or "
-                f"clang++ 10 at least:\n{done.stderr[-2000:]}"
-            )
-        made.replace(library)
+        made = {name: str(Path(scratch) / f"{name}.o") for name in objects}
+        source, linked = str(home / "surrogate.cpp"), Path(scratch) / library.name
+        _run([[*compile, *flags, "-c", source, "-o", made[o]] for o, flags in objects.items()])
+        _run([[*link, *made.values(), "-o", str(linked)]])
+        write_bytes(library, sealed(linked.read_bytes()))
     return library
 
 
-def _version(compiler: list[str]) -> str:
-    """What the compiler says of itself and of this machine's processor."""
-    asked = [*compiler, "-march=native", "-E", "-dM", "-x", "c++", os.devnull]
-    done = subprocess.run(asked, capture_output=True, text=True)
-    return done.stdout + done.stderr
+def _run(commands: list[list[str]]) -> None:
+    """Run commands at the same time. Raises RuntimeError with what the first that fails says."""
+    started = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for command in commands
+    ]
+    said = [process.communicate()[0] for process in started]
+    for command, process, text in zip(commands, started, said, strict=True):
+        if process.returncode != 0:
+            raise RuntimeError(
+                f"{shlex.join(command)} failed; combred needs g++ 9 or clang++ 10 at least:\n"
+                f"{text[-2000:]}"
+            )

@@ -1,11 +1,11 @@
 """A surrogate as C++17 without LibTorch: the text of all files.
 
 Takes a `Surrogate` whose network corrects reaction rates; gives the files of one folder by name.
-`surrogate.hpp` and `reactions.hpp` are written here, from the numbers of the torch modules; the
-other files are those of source/, the same for all surrogates. `combred.native.build` compiles them.
+`surrogate.hpp`, `identity.hpp`, `reactions.hpp` and `tables.hpp` are written for it, from the
+numbers of the torch modules; the other files are those of source/, the same for all surrogates.
+`combred.native.build` compiles them, `combred.native.single_file` joins them.
 """
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,9 @@ import torch
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.thermo import GAS_CONSTANT
 from combred.native.arrays import array, constant
+from combred.native.identity import write_identity
 from combred.native.reactions import LOG2_C0, LOG2_E, LOG2_T0, write_reactions
+from combred.native.tables import write_tables
 from combred.surrogate.correction import CorrectionTransform
 from combred.surrogate.surrogate import Surrogate
 
@@ -23,13 +25,17 @@ TILE = 12  # outputs that source/network.hpp computes together
 
 
 def generate(
-    surrogate: Surrogate, mechanism: Mechanism | None = None, bf16: bool = False
+    surrogate: Surrogate,
+    mechanism: Mechanism | None = None,
+    card: dict | None = None,
+    bf16: bool = False,
 ) -> dict[str, str]:
     """The C++ files of a surrogate: name -> text.
 
-    mechanism: the surrogate's, so that the library can tell its hash; bf16: hidden layers multiply
-    numbers of 8 bits, twice as fast where the processor can (AVX512_BF16). Raises ValueError for a
-    network of the state alone, and for a mechanism with other species.
+    mechanism: the surrogate's, so that the library can tell its hash and the surrogate's digest;
+    card: the surrogate's (`combred.surrogate.card`), which the library then holds; bf16: hidden
+    layers multiply numbers of 8 bits, twice as fast where the processor can (AVX512_BF16). Raises
+    ValueError for a network of the state alone, and for a mechanism with other species.
     """
     if not surrogate.corrects_rates:
         raise ValueError(
@@ -45,11 +51,11 @@ def generate(
     files = {file.name: file.read_text() for file in sorted(SOURCE.iterdir()) if file.is_file()}
     kinetics = surrogate.transform.qss.kinetics
     files["reactions.hpp"] = write_reactions(kinetics, surrogate.species)
+    files["identity.hpp"] = write_identity(surrogate, mechanism, card)
     files["surrogate.hpp"] = "\n".join(
         [
             "// The numbers of one surrogate. Written by combred.native: change nothing here.\n"
-            "#pragma once\n",
-            _identity(surrogate, mechanism),
+            '#pragma once\n#include "identity.hpp"\n',
             _thermo(surrogate),
             _transform(surrogate.transform),
             _step_control(surrogate),
@@ -57,22 +63,8 @@ def generate(
             _network(surrogate, bf16),
         ]
     )
+    files["tables.hpp"] = write_tables(files["surrogate.hpp"])
     return files
-
-
-def _identity(surrogate: Surrogate, mechanism: Mechanism | None) -> str:
-    names = ", ".join(json.dumps(name) for name in surrogate.species)
-    digest = json.dumps(mechanism.sha256 if mechanism else "")
-    sizes = {
-        "SPECIES": len(surrogate.species),
-        "VARIABLES": surrogate.n,
-        "REACTIVE": len(surrogate.transform.qss.reactive),
-        "ELEMENTS": surrogate.closure.projection.n_elements,
-        "REACTIONS": surrogate.transform.qss.kinetics.n_reactions,
-    }
-    lines = [constant(name, size, "int") for name, size in sizes.items()]
-    lines.append(f"constexpr const char *SPECIES_NAMES[SPECIES] = {{{names}}};\n")
-    return "".join(lines) + f"constexpr const char *MECHANISM_SHA256 = {digest};\n"
 
 
 def _thermo(surrogate: Surrogate) -> str:

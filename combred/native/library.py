@@ -5,6 +5,7 @@ which the simulations take in place of CVODE or of the torch surrogate.
 """
 
 import ctypes
+import json
 import threading
 from pathlib import Path
 
@@ -13,10 +14,11 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import steps_of
 from combred.native.build import build
+from combred.native.damage import require_whole
 from combred.native.generate import generate
 from combred.surrogate.surrogate import Surrogate
 
-INTERFACE = 1  # COMBRED_INTERFACE of source/combred.h
+INTERFACE = 2  # COMBRED_INTERFACE of source/combred.h
 DT_STATUS, OPTIONS_STATUS = 3, 4  # COMBRED_DT, COMBRED_OPTIONS
 
 
@@ -39,7 +41,7 @@ def compile(
     library can tell its hash; bf16: products of hidden layers with 8 bits, see `generate`. Raises
     ValueError for a network of the state alone, RuntimeError without a C++ compiler.
     """
-    return NativeSurrogate(build(generate(surrogate, mechanism, bf16), folder))
+    return NativeSurrogate(build(generate(surrogate, mechanism, bf16=bf16), folder))
 
 
 class NativeSurrogate:
@@ -47,44 +49,86 @@ class NativeSurrogate:
     `combred.chemistry.reactor`); threads may share it.
 
     library: its path; species (n_species): their names; n: 2 + n_species; dt_range: the smallest
-    and the largest dt [s] of one step in training; mechanism_sha256: empty where it was not given.
-    Raises FileNotFoundError if there is no such library, ValueError if it is of another version.
+    and the largest dt [s] of one step in training; ranges: (lowest, highest) of T [K], p [Pa], phi
+    and each species' mass fraction in training, by name, NaN where they are not known; level: the
+    level of x86-64 whose code runs, empty where the library was compiled for one CPU; digest
+    (`combred.surrogate.storage`), card and mechanism_sha256: empty where the library was made
+    without them.
+
+    `level` = "v2", "v3" or "v4": the code of this level, of a library of `build_portable`, in place
+    of the highest that this CPU runs; for comparisons.
+
+    Raises FileNotFoundError if there is no such library, ValueError if it is damaged, is not a
+    surrogate's, is of another version, or has no code of this level.
     """
 
     TOLERANCE = Surrogate.TOLERANCE
 
-    def __init__(self, library: Path):
+    def __init__(self, library: Path, level: str = ""):
         self.library = Path(library)
-        if not self.library.is_file():
-            raise FileNotFoundError(
-                f"there is no library {self.library}: make it with combred.native.compile"
-            )
+        require_whole(self.library)
         self._own = threading.local()
-        self._calls = calls = ctypes.CDLL(str(self.library.resolve()))
-        found = calls.combred_interface()
+        try:
+            self._calls = calls = ctypes.CDLL(str(self.library.resolve()))
+            found = calls.combred_interface()
+        except (OSError, AttributeError) as error:
+            raise ValueError(
+                f"{self.library} is not the library of a surrogate for this machine ({error}): "
+                "make one with combred.native.export"
+            ) from error
         if found != INTERFACE:
             raise ValueError(
                 f"{self.library} has version {found} of the interface, and this combred needs "
                 f"{INTERFACE}: compile the surrogate again with combred.native.compile"
             )
-        calls.combred_status_text.restype = ctypes.c_char_p
-        calls.combred_mechanism_sha256.restype = ctypes.c_char_p
-        calls.combred_species_name.restype = ctypes.c_char_p
-        calls.combred_species_name.argtypes = [ctypes.c_size_t]
-        calls.combred_n_species.restype = ctypes.c_size_t
-        calls.combred_workspace_size.restype = ctypes.c_size_t
-        pointer, size = ctypes.c_void_p, ctypes.c_size_t
-        calls.combred_advance.argtypes = [
-            size, pointer, pointer, size, pointer, pointer, pointer, pointer, size
-        ]  # fmt: skip
-        calls.combred_rates.argtypes = [size, pointer, pointer, pointer, pointer, size]
+        self._declare(level)
+        if self._check_tables() != 0:
+            raise ValueError(
+                f"{self.library} holds other numbers than combred wrote: its surrogate.cpp was "
+                "damaged. Make it again with combred.native.export."
+            )
         n_species = calls.combred_n_species()
         self.n: int = 2 + n_species
         self.species = [calls.combred_species_name(k).decode() for k in range(n_species)]
         self.mechanism_sha256: str = calls.combred_mechanism_sha256().decode()
+        self.digest: str = calls.combred_digest().decode()
+        self.card: dict = json.loads(calls.combred_card() or b"{}")
+        self.level = f"x86-64-{level}" if level else calls.combred_level().decode()
+        self.dt_range = self._range(calls.combred_dt_range)
+        columns = {"T": 0, "p": 1} | {name: 2 + k for k, name in enumerate(self.species)}
+        self.ranges = {name: self._range(calls.combred_range, i) for name, i in columns.items()}
+        self.ranges["phi"] = self._range(calls.combred_phi_range)
+
+    def _range(self, function, *column: int) -> tuple[float, float]:
+        """What a function of the library tells of a range."""
         low, high = ctypes.c_double(), ctypes.c_double()
-        calls.combred_dt_range(ctypes.byref(low), ctypes.byref(high))
-        self.dt_range = (low.value, high.value)
+        columns = map(ctypes.c_size_t, column)
+        function(*columns, ctypes.byref(low), ctypes.byref(high))
+        return low.value, high.value
+
+    def _declare(self, level: str) -> None:
+        """Types of arguments and results; the functions that compute are those of the level."""
+        calls, pointer, size = self._calls, ctypes.c_void_p, ctypes.c_size_t
+        for name in ("status_text", "species_name", "mechanism_sha256", "digest", "card", "level"):
+            getattr(calls, f"combred_{name}").restype = ctypes.c_char_p
+        calls.combred_species_name.argtypes = [size]
+        calls.combred_n_species.restype = size
+        prefix = f"combred_{level}_" if level else "combred_"
+        try:
+            self._advance = getattr(calls, f"{prefix}advance")
+        except AttributeError as error:
+            raise ValueError(
+                f"{self.library} has no code of the level {level!r}: make it with "
+                "combred.native.build_portable"
+            ) from error
+        self._advance.argtypes = [
+            size, pointer, pointer, size, pointer, pointer, pointer, pointer, size
+        ]  # fmt: skip
+        self._rates = getattr(calls, f"{prefix}rates")
+        self._rates.argtypes = [size, pointer, pointer, pointer, pointer, size]
+        self._workspace_size = getattr(calls, f"{prefix}workspace_size")
+        self._workspace_size.restype = size
+        self._check_tables = getattr(calls, f"{prefix}check")
 
     def advance(
         self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
@@ -120,7 +164,7 @@ class NativeSurrogate:
         error, evaluations = np.empty(len(later)), np.empty(len(later), dtype=np.int64)
         options = Options(tolerance, max_steps)
         workspace = self._workspace()
-        status = self._calls.combred_advance(
+        status = self._advance(
             len(later), later.ctypes.data, steps.ctypes.data, 1, ctypes.byref(options),
             error.ctypes.data, evaluations.ctypes.data, workspace.ctypes.data, workspace.nbytes,
         )  # fmt: skip
@@ -133,7 +177,7 @@ class NativeSurrogate:
         state = np.ascontiguousarray(state, dtype=np.float64)
         net, destruction = np.empty((2, len(state), self.n - 2))
         workspace = self._workspace()
-        status = self._calls.combred_rates(
+        status = self._rates(
             len(state), state.ctypes.data, net.ctypes.data, destruction.ctypes.data,
             workspace.ctypes.data, workspace.nbytes,
         )  # fmt: skip
@@ -143,7 +187,7 @@ class NativeSurrogate:
     def _workspace(self) -> np.ndarray:
         """Memory for a call, one for each thread."""
         if not hasattr(self._own, "workspace"):
-            size = self._calls.combred_workspace_size()
+            size = self._workspace_size()
             self._own.workspace = np.empty(size, dtype=np.uint8)
         return self._own.workspace
 

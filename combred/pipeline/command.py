@@ -171,6 +171,6 @@ def _execute(run: Run, only: str) -> None:
     if failing and only in ("", "export"):
         say(run, "  [bold yellow]with the exported network some cases do not ignite[/]")
     say(run, f"[bold]done[/] in {time.monotonic() - started:.0f} s")
-    for name in ("surrogate.pt", "report.html"):
+    for name in ("surrogate.pt", "surrogate.cpp", "libsurrogate.so", "report.html"):
         if run.path(name).exists():
             say(run, f"  {run.path(name)}")

@@ -63,7 +63,7 @@ def make_card(
         "dt": list(surrogate.dt_range),
         **({"tolerance": surrogate.TOLERANCE} if surrogate.corrects_rates else {}),
         "methods": _methods(surrogate),
-        "range": _training_range(surrogate, names),
+        "range": training_range(surrogate),
         "network": {
             "widths": surrogate.network.widths,
             "weights": surrogate.network.n_weights,
@@ -98,8 +98,9 @@ def _methods(surrogate: Surrogate) -> dict[str, str]:
     }
 
 
-def _training_range(surrogate: Surrogate, names: list[str]) -> dict:
-    """[lowest, highest] T [K], p [Pa] and Y of each species in training."""
+def training_range(surrogate: Surrogate) -> dict:
+    """[lowest, highest] of the states of the training: T [K], p [Pa], and Y of each species by
+    name."""
     transform, inverse = surrogate.transform, surrogate.transform.boxcox.inverse
     ends = []
     for v in (transform.low, transform.high):
@@ -109,7 +110,7 @@ def _training_range(surrogate: Surrogate, names: list[str]) -> dict:
         p = torch.exp(v[1]) if surrogate.corrects_rates else v[1]
         ends.append([float(v[0]), float(p), *Y.tolist()])
     T, p, *Y = (list(pair) for pair in zip(*ends, strict=True))
-    return {"T": T, "p": p, "Y": dict(zip(names, Y, strict=True))}
+    return {"T": T, "p": p, "Y": dict(zip(surrogate.species, Y, strict=True))}
 
 
 # -- how a model was made, and its accuracy --------------------------------------------------------

@@ -6,6 +6,8 @@ weights, transforms, thermodynamics, closure and the card.
 
 import io
 import json
+import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -65,8 +67,22 @@ def largest_difference(
 
 
 def load_torchscript(file: Path | io.BytesIO) -> tuple[torch.jit.ScriptModule, dict]:
-    """An exported surrogate and the card inside its file, as a CFD code loads them."""
+    """An exported surrogate and the card inside its file. Raises FileNotFoundError if there is no
+    file, ValueError if it is damaged: torch.jit.load alone does not compare the checksums of the
+    parts of the file, and computes with wrong weights."""
+    try:
+        with zipfile.ZipFile(file) as parts:
+            wrong = parts.testzip()
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
+        wrong = str(error) or type(error).__name__
+    if wrong is not None:
+        raise ValueError(
+            f"{file if isinstance(file, Path) else 'the file'} is damaged ({wrong}): copy it "
+            "again, or export it again with `python -m combred.pipeline only=export`"
+        )
     extra = {"card.json": ""}
+    if isinstance(file, io.BytesIO):
+        file.seek(0)
     source = str(file) if isinstance(file, Path) else file
     module = torch.jit.load(source, map_location="cpu", _extra_files=extra)
     return module.eval(), json.loads(extra["card.json"])

@@ -42,6 +42,23 @@ def save_surrogate(
     `half`: weights and biases in float16, for half the size; they are read back into float32. This
     rounds each by up to 5e-4 of itself, which changes ignition delays: validate the written file.
     """
+    identity = _identity(surrogate, mechanism)
+    tensors = _tensors(surrogate)
+    if half:
+        tensors |= {k: v.half() for k, v in tensors.items() if k.startswith("network.")}
+    identity |= {"inputs": inputs}
+    identity |= {"digest": digest_of(identity, tensors)}
+    write_bytes(Path(path), serialize(tensors, metadata={"combred": json.dumps(identity)}))
+
+
+def content_digest(surrogate: Surrogate, mechanism: Mechanism) -> str:
+    """SHA-256 of what a surrogate computes with: its network, transforms and mechanism, whatever
+    file they come from. Exported files carry it."""
+    return digest_of(_identity(surrogate, mechanism), _tensors(surrogate))
+
+
+def _identity(surrogate: Surrogate, mechanism: Mechanism) -> dict:
+    """What a surrogate has to be built from, besides its tensors."""
     boxcox = surrogate.transform.boxcox
     identity = {
         "mechanism": mechanism.name,
@@ -55,12 +72,11 @@ def save_surrogate(
     }
     if surrogate.corrects_rates:
         identity["quasi_steady_shares"] = surrogate.transform.qss.shares
-    tensors = {k: v.detach().cpu().contiguous() for k, v in surrogate.state_dict().items()}
-    if half:
-        tensors |= {k: v.half() for k, v in tensors.items() if k.startswith("network.")}
-    identity |= {"inputs": inputs}
-    identity |= {"digest": digest_of(identity, tensors)}
-    write_bytes(Path(path), serialize(tensors, metadata={"combred": json.dumps(identity)}))
+    return identity
+
+
+def _tensors(surrogate: Surrogate) -> dict[str, torch.Tensor]:
+    return {k: v.detach().cpu().contiguous() for k, v in surrogate.state_dict().items()}
 
 
 def digest_of(identity: dict, tensors: dict[str, torch.Tensor]) -> str:

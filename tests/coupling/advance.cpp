@@ -1,14 +1,37 @@
-// Advances states with the C++ class, for the tests: `advance surrogate.pt file [tolerance]`.
+// Advances states with the C++ class, for the tests: `advance libsurrogate.so file [tolerance]`.
 //
 // file: doubles, n, then n states, row after row, then n time steps [s]. Overwritten with the
-// states, the errors and the numbers of steps, as doubles.
+// states, the errors and the numbers of steps, as doubles. Copies of the class, one for each of two
+// threads, have to give the same.
 #include <cstdio>
 #include <exception>
 #include <fstream>
+#include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "surrogate.hpp"
+
+namespace {
+
+void require_the_same_by_two_threads(
+    const combred::Surrogate& surrogate, std::vector<double> states, const std::vector<double>& dt,
+    const std::vector<double>& known
+) {
+    const std::size_t n = dt.size(), half = n / 2;
+    const auto advance = [&](combred::Surrogate copy, std::size_t first, std::size_t last) {
+        if (last > first) {
+            copy.advance(&states[first * copy.columns()], last - first, &dt[first]);
+        }
+    };
+    std::thread one(advance, surrogate, 0, half), other(advance, surrogate, half, n);
+    one.join();
+    other.join();
+    if (states != known) throw std::runtime_error("two threads have another answer");
+}
+
+}  // namespace
 
 int main(int count, char** words) try {
     combred::Surrogate surrogate(words[1]);
@@ -21,13 +44,15 @@ int main(int count, char** words) try {
     std::vector<double> states(n * surrogate.columns()), dt(n);
     file.read(reinterpret_cast<char*>(states.data()), bytes(states.size()));
     file.read(reinterpret_cast<char*>(dt.data()), bytes(n));
+    const std::vector<double> before = states;
     const combred::Steps steps = surrogate.advance(states.data(), n, dt.data());
+    require_the_same_by_two_threads(surrogate, before, dt, states);
     const std::vector<double> counts(steps.count.begin(), steps.count.end());
     file.seekp(0);
     for (const std::vector<double>& values : {states, steps.error, counts}) {
         file.write(reinterpret_cast<const char*>(values.data()), bytes(values.size()));
     }
-    std::printf("%g\n", surrogate.tolerance());
+    std::printf("%g %s\n", surrogate.tolerance(), surrogate.digest().c_str());
     return 0;
 } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());

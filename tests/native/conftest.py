@@ -87,3 +87,23 @@ def by_torch(surrogate: Surrogate, states: np.ndarray, dt, tolerance=0.1) -> lis
 def reference():
     """The function `by_torch`."""
     return by_torch
+
+
+@pytest.fixture(scope="session")
+def require_agreement(burning, correcting, reference):
+    """A function: asserts that a compiled surrogate gives the answers of `correcting`. The limits
+    are those of one step (test_steps.py): rounding of logarithms to float32."""
+    states = burning[::8]
+    known = {dt: reference(correcting, states, dt) for dt in (1e-7, 1e-6)}
+
+    def require(native: NativeSurrogate) -> None:
+        for dt, (later, error, steps) in known.items():
+            found, found_error, found_steps = native.integrate(states, dt)
+            same = found_steps == steps
+            assert same.mean() > 0.9 and np.abs(found_steps - steps).max() <= 3
+            assert np.quantile(np.abs(found - later)[same, 0], 0.999) < 0.05
+            assert np.quantile(np.abs(found - later)[same, 2:], 0.999) < 1e-6
+            clear = np.abs(error - 1.0) > 0.01
+            assert np.array_equal(found_error[clear] <= 1.0, error[clear] <= 1.0)
+
+    return require

@@ -1,12 +1,12 @@
 """The compiler, its failures, and the cache of compiled libraries."""
 
-import shutil
 import subprocess
 
 import pytest
 
 from combred.native import NativeSurrogate
-from combred.native.build import build, cache_folder, find_compiler
+from combred.native.build import build, cache_folder
+from combred.native.compilers import find_compiler
 from combred.native.generate import SOURCE
 
 # Any library will do: these tests do not load it.
@@ -41,7 +41,7 @@ def test_sources_and_library_are_written_to_a_folder(tmp_path):
 def test_the_header_is_c(tmp_path):
     """A flow solver in C includes it."""
     (tmp_path / "call.c").write_text('#include "combred.h"\nint main(void) { return 0; }\n')
-    command = [find_compiler()[0], "-x", "c", "-std=c99", "-pedantic", "-Wall", "-Werror"]
+    command = [*find_compiler(), "-x", "c", "-std=c99", "-pedantic", "-Wall", "-Werror"]
     command += ["-fsyntax-only", f"-I{SOURCE}", str(tmp_path / "call.c")]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -51,19 +51,6 @@ def test_a_failing_compiler_is_told(tmp_path):
     with pytest.raises(RuntimeError, match="no_such_name"):
         build({"surrogate.cpp": "int x = no_such_name;\n"}, tmp_path)
     assert not list(tmp_path.glob("*.so"))
-
-
-def test_the_compiler_is_cxx_or_the_first_that_there_is(monkeypatch):
-    monkeypatch.setenv("CXX", "g++ -pipe")
-    if shutil.which("g++"):
-        assert find_compiler() == [shutil.which("g++"), "-pipe"]
-    monkeypatch.setenv("CXX", "no-such-compiler")
-    with pytest.raises(RuntimeError, match="CXX=no-such-compiler is not there"):
-        find_compiler()
-    monkeypatch.delenv("CXX")
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    with pytest.raises(RuntimeError, match="apt install g"):
-        find_compiler()
 
 
 def test_a_library_that_is_not_there(tmp_path):

@@ -152,6 +152,24 @@ def test_torchscript_agrees_with_eager_for_any_n(exported, fitted, mechanism, pa
     assert torch.allclose(rate * path.dt, change, atol=1e-8)
 
 
+def test_a_flipped_bit_of_the_exported_file_changes_no_answer(exported, path, tmp_path):
+    """200 random places: padding may change, all else is refused."""
+    file, loaded = exported[:2]
+    known, whole = loaded(path.state, path.steps), file.read_bytes()
+    rng, refused = np.random.default_rng(0), 0
+    for place in rng.integers(len(whole), size=200):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << rng.integers(8)
+        (tmp_path / "flipped.pt").write_bytes(flipped)
+        try:
+            module = load_torchscript(tmp_path / "flipped.pt")[0]
+        except (ValueError, RuntimeError):
+            refused += 1
+        else:
+            assert torch.equal(module(path.state, path.steps), known)
+    assert refused > 100
+
+
 def test_the_exported_file_needs_operators_of_libtorch_only(exported):
     operators = torch.jit.export_opnames(exported[1])
     assert operators and all(name.startswith(("aten::", "prim::Tuple")) for name in operators)

@@ -1,8 +1,9 @@
 /* The C interface of a surrogate that combred has compiled.
 
    One library holds one surrogate. All quantities are in SI units: T [K], p [Pa], mass fractions Y,
-   dt [s]. No function allocates memory, keeps a state, or writes to a file. Threads may call at the
-   same time, each with its own workspace. */
+   dt [s]. No function allocates memory, keeps a state, starts a thread, or writes to a file.
+   Threads may call at the same time: give each its own rows of the states, and its own
+   workspace. */
 #ifndef COMBRED_H
 #define COMBRED_H
 #include <stddef.h>
@@ -16,7 +17,7 @@ extern "C" {
 #define COMBRED_PUBLIC
 #endif
 
-#define COMBRED_INTERFACE 1 /* changes with what is declared below */
+#define COMBRED_INTERFACE 2 /* changes with what is declared below */
 
 enum combred_status {
   COMBRED_OK = 0,
@@ -24,7 +25,8 @@ enum combred_status {
   COMBRED_STRIDE = 2,    /* dt_stride is neither 0 nor 1 */
   COMBRED_DT = 3,        /* a time step is not positive and finite */
   COMBRED_OPTIONS = 4,   /* the tolerance is not positive, or max_steps is negative */
-  COMBRED_WORKSPACE = 5  /* the workspace is too small */
+  COMBRED_WORKSPACE = 5, /* the workspace is too small */
+  COMBRED_DAMAGED = 6    /* a table of numbers differs from what combred wrote */
 };
 
 typedef struct {
@@ -57,12 +59,27 @@ COMBRED_PUBLIC int combred_rates(size_t n, const double *states, double *net, do
 /* A sentence in English about a status. */
 COMBRED_PUBLIC const char *combred_status_text(int status);
 
+/* Compares the tables of numbers, weights among them, with their checksum (CRC-32): COMBRED_OK or
+   COMBRED_DAMAGED. Call it once, before the first state is advanced. */
+COMBRED_PUBLIC int combred_check(void);
+
 COMBRED_PUBLIC int combred_interface(void);         /* COMBRED_INTERFACE of the library */
 COMBRED_PUBLIC size_t combred_workspace_size(void); /* bytes */
+COMBRED_PUBLIC const char *combred_level(void);     /* "x86-64-v3", or "" if compiled for one CPU */
+
+/* What the surrogate is. Text is UTF-8, and "" where the surrogate was exported without it. */
 COMBRED_PUBLIC size_t combred_n_species(void);
 COMBRED_PUBLIC const char *combred_species_name(size_t k); /* NULL where there is none */
-COMBRED_PUBLIC const char *combred_mechanism_sha256(void); /* "" where it was not given */
-COMBRED_PUBLIC void combred_dt_range(double *smallest, double *largest); /* of training, s */
+COMBRED_PUBLIC const char *combred_mechanism_sha256(void);
+COMBRED_PUBLIC const char *combred_digest(void); /* SHA-256 of network, transforms and mechanism */
+COMBRED_PUBLIC const char *combred_card(void);   /* JSON: docs/files.md of combred has its keys */
+
+/* Ranges of the training; NULL allowed. Other states are advanced too, with the error estimate that
+   they have. dt [s] of a step; column of a state: 0 T [K], 1 p [Pa], 2 + k the mass fraction of
+   species k; the equivalence ratio phi. NaN where the range is not known. */
+COMBRED_PUBLIC void combred_dt_range(double *smallest, double *largest);
+COMBRED_PUBLIC void combred_range(size_t column, double *lowest, double *highest);
+COMBRED_PUBLIC void combred_phi_range(double *lowest, double *highest);
 
 #ifdef __cplusplus
 }

@@ -1,112 +1,27 @@
-// A surrogate as one library: the C interface of combred.h. Compile this file alone, as
-// combred/native/build.py does; it includes all others.
+// A surrogate as one library: the C interface of combred.h. Compile this file alone; it includes all
+// others. For all CPUs of a kind it is compiled once for each level, COMBRED_LEVEL v2, v3 or v4 with
+// the options of that CPU, and once with COMBRED_DISPATCH, which chooses between them.
+#ifdef __FAST_MATH__
+#error "compile without -ffast-math: states that are not valid are found by their NaN"
+#endif
+#ifdef COMBRED_LEVEL
+#define COMBRED_JOIN(level, name) combred_##level##_##name
+#define COMBRED_NAME(level, name) COMBRED_JOIN(level, name)
+#define combred_advance COMBRED_NAME(COMBRED_LEVEL, advance)
+#define combred_rates COMBRED_NAME(COMBRED_LEVEL, rates)
+#define combred_workspace_size COMBRED_NAME(COMBRED_LEVEL, workspace_size)
+#define combred_check COMBRED_NAME(COMBRED_LEVEL, check)
+#endif
 #include "combred.h"
+#include "identity.hpp"
 
-#include <cfenv>
-
+#ifdef COMBRED_DISPATCH
+#include "dispatch.hpp"
+#else
 #include "surrogate.hpp"
 // After the numbers of the mechanism:
-#include "integrate.hpp"
-#ifdef __SSE2__
-#include <immintrin.h>
+#include "calls.hpp"
 #endif
-
-namespace {
-
-constexpr size_t ALIGNMENT = 64;
-
-// The floating-point environment of this library: no traps, rounding to nearest, and on x86 no
-// subnormals, which are slow. The caller's environment comes back at the end.
-class Environment {
- public:
-  Environment() {
-    feholdexcept(&caller_);
-    fesetround(FE_TONEAREST);
-#ifdef __SSE2__
-    _mm_setcsr(_mm_getcsr() | 0x8040);
+#ifndef COMBRED_LEVEL
+#include "about.hpp"
 #endif
-  }
-  ~Environment() { fesetenv(&caller_); }
-
- private:
-  fenv_t caller_;
-};
-
-Workspace *aligned(void *workspace) {
-  const uintptr_t at = reinterpret_cast<uintptr_t>(workspace);
-  return reinterpret_cast<Workspace *>((at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
-}
-
-bool is_time_step(double dt) { return dt > 0.0 && dt <= 1.7976931348623157e308; }
-
-}  // namespace
-
-extern "C" {
-
-int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
-                    const combred_options *options, double *error, int64_t *evaluations,
-                    void *workspace, size_t workspace_size) {
-  const combred_options chosen = options ? *options : combred_options{TOLERANCE, 0};
-  if (!(chosen.tolerance > 0.0) || chosen.max_steps < 0) return COMBRED_OPTIONS;
-  if (dt_stride > 1) return COMBRED_STRIDE;
-  if (n == 0) return COMBRED_OK;
-  if (!states || !dt || !workspace) return COMBRED_NULL;
-  if (workspace_size < combred_workspace_size()) return COMBRED_WORKSPACE;
-  for (size_t i = 0; i < (dt_stride ? n : 1); i++)
-    if (!is_time_step(read(dt, i))) return COMBRED_DT;
-  const Environment environment;
-  integrate(*aligned(workspace), {n, states, dt, dt_stride, chosen.tolerance, chosen.max_steps,
-                                  error, evaluations});
-  return COMBRED_OK;
-}
-
-int combred_rates(size_t n, const double *states, double *net, double *destruction, void *workspace,
-                  size_t workspace_size) {
-  if (n == 0) return COMBRED_OK;
-  if (!states || !net || !destruction || !workspace) return COMBRED_NULL;
-  if (workspace_size < combred_workspace_size()) return COMBRED_WORKSPACE;
-  const Environment environment;
-  Workspace &w = *aligned(workspace);
-  QuasiSteady &q = w.step.qss;
-  for (size_t first = 0; first < n; first += WIDTH) {
-    for (int i = 0; i < WIDTH; i++) {
-      const size_t at = (first + i < n ? first + i : n - 1) * VARIABLES;
-      lane_of(w.T, i) = read(states, at);
-      lane_of(w.p, i) = read(states, at + 1);
-      for (int k = 0; k < SPECIES; k++) q.Y[k][i] = (float)read(states, at + 2 + k);
-    }
-    prepare(q.gas, w.T, w.p, q.Y, q.log2_Y);
-    rates_of_progress(q.gas, q.progress);
-    production(q.gas, q.progress, q.net, q.loss);
-    for (size_t i = 0; i < WIDTH && first + i < n; i++)
-      for (int k = 0; k < SPECIES; k++) {
-        write(net, (first + i) * SPECIES + k, (double)q.net[k][i]);
-        write(destruction, (first + i) * SPECIES + k, (double)q.loss[k][i]);
-      }
-  }
-  return COMBRED_OK;
-}
-
-const char *combred_status_text(int status) {
-  switch (status) {
-    case COMBRED_OK: return "the states were advanced";
-    case COMBRED_NULL: return "states, time steps or workspace are NULL: give their addresses";
-    case COMBRED_STRIDE: return "dt_stride is 0 (one time step) or 1 (one for each state)";
-    case COMBRED_DT: return "a time step is not positive and finite, in s";
-    case COMBRED_OPTIONS: return "the tolerance is positive, and max_steps is not negative";
-    case COMBRED_WORKSPACE: return "the workspace is smaller than combred_workspace_size() bytes";
-    default: return "there is no such status";
-  }
-}
-
-int combred_interface(void) { return COMBRED_INTERFACE; }
-size_t combred_workspace_size(void) { return sizeof(Workspace) + ALIGNMENT; }
-size_t combred_n_species(void) { return SPECIES; }
-const char *combred_species_name(size_t k) { return k < SPECIES ? SPECIES_NAMES[k] : nullptr; }
-const char *combred_mechanism_sha256(void) { return MECHANISM_SHA256; }
-void combred_dt_range(double *smallest, double *largest) {
-  if (smallest) *smallest = DT_LOW;
-  if (largest) *largest = DT_HIGH;
-}
-
-}  // extern "C"

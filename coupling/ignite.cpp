@@ -1,6 +1,7 @@
 // Computes one ignition with an exported surrogate, and measures its time per state.
 //
-//     ignite surrogate.pt T p dt calls NAME=Y [NAME=Y ...]
+//     g++ -O2 coupling/ignite.cpp -o ignite -ldl
+//     ./ignite libsurrogate.so T p dt calls NAME=Y [NAME=Y ...]
 //
 // T [K], p [Pa], the time step dt [s] of a call, and the mass fractions that are not zero. Prints
 // time [s], T [K], error estimate and number of steps after every call, then, as comments, the
@@ -13,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "../surrogate.hpp"
+#include "surrogate.hpp"
 
 namespace {
 
@@ -66,7 +67,7 @@ double seconds_per_state(
         const auto begun = std::chrono::steady_clock::now();
         surrogate.advance(batch.data(), rows, dt);
         const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begun;
-        if (repeat >= 3) taken.push_back(seconds.count() / rows);  // the first ones compile
+        if (repeat >= 3) taken.push_back(seconds.count() / rows);  // the first ones fill the caches
     }
     std::nth_element(taken.begin(), taken.begin() + taken.size() / 2, taken.end());
     return taken[taken.size() / 2];
@@ -76,7 +77,7 @@ double seconds_per_state(
 
 int main(int n, char** words) try {
     if (n <= first_species) {
-        std::fprintf(stderr, "usage: ignite surrogate.pt T p dt calls NAME=Y [NAME=Y ...]\n");
+        std::fprintf(stderr, "usage: ignite libsurrogate.so T p dt calls NAME=Y [NAME=Y ...]\n");
         return 2;
     }
     const combred::Surrogate surrogate(words[1]);

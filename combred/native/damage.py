@@ -1,0 +1,45 @@
+"""Damage of a compiled library: a checksum behind its last byte, compared before it is loaded.
+
+Takes the bytes of a library; gives them with a line behind them, the CRC-32 of what stands before.
+Loaders of libraries ignore that line. coupling/surrogate.hpp compares it in the same way.
+"""
+
+import re
+import zlib
+from pathlib import Path
+
+SEAL = re.compile(rb"combred crc32 ([0-9a-f]{8})\n\Z")
+
+
+def sealed(library: bytes) -> bytes:
+    """The bytes of a library with their checksum behind them."""
+    return library + b"combred crc32 %08x\n" % zlib.crc32(library)
+
+
+def require_whole(path: Path) -> None:
+    """Raises FileNotFoundError if there is no such library, ValueError if its bytes differ from its
+    checksum, where it has one (`strip` removes it), or if it was cut short."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"there is no library {path}: make it with combred.native.compile or .export"
+        )
+    content = path.read_bytes()
+    found = SEAL.search(content[-64:])
+    damaged = len(content) < _least(content)
+    if found:
+        damaged |= int(found[1], 16) != zlib.crc32(content[: -len(found[0])])
+    if damaged:
+        raise ValueError(
+            f"{path} is damaged: its content differs from what was compiled. Copy it again, or "
+            "make it again with combred.native.export."
+        )
+
+
+def _least(content: bytes) -> int:
+    """The least size of a 64-bit ELF file: the end of its table of sections, which stands last."""
+    if content[:6] != b"\x7fELF\x02\x01" or len(content) < 64:
+        return 64 if content[:4] == b"\x7fELF" else 0
+    number = int.from_bytes
+    table, entry, entries = content[40:48], content[58:60], content[60:62]
+    return number(table, "little") + number(entry, "little") * number(entries, "little")

@@ -1,0 +1,59 @@
+"""A surrogate for a flow solver: one C++ file, its C interface, and a library for every CPU.
+
+Takes a `Surrogate`, or the name of one that comes with combred; writes surrogate.cpp, combred.h
+and, where there is a compiler, libsurrogate.so.
+"""
+
+import logging
+from pathlib import Path
+
+from combred.chemistry.mechanism import Mechanism, load_mechanism
+from combred.native.build import build_portable
+from combred.native.generate import SOURCE, generate
+from combred.native.single_file import single_file
+from combred.records import write_bytes
+from combred.surrogate.shipped import load, models
+from combred.surrogate.surrogate import Surrogate
+
+log = logging.getLogger(__name__)
+LIBRARY = "libsurrogate.so"
+
+
+def export(
+    surrogate: Surrogate | str | Path,
+    folder: Path | str,
+    mechanism: Mechanism | None = None,
+    card: dict | None = None,
+    title: str = "",
+) -> list[Path]:
+    """Write surrogate.cpp, combred.h and libsurrogate.so to a folder; returns the paths of those
+    written.
+
+    surrogate: one that corrects reaction rates, or what `combred.load` takes: the name of a model
+    that comes with combred, or a stageN.safetensors. mechanism, card: the surrogate's; with a name
+    they are found. title: which surrogate it is, for the head of surrogate.cpp. Without a C++
+    compiler libsurrogate.so is not written, and the log tells how to make it. Raises ValueError for
+    a network of the state alone, FileNotFoundError where there is no model of this name.
+    """
+    if not isinstance(surrogate, Surrogate):
+        name = str(surrogate)
+        card, title = card or models().get(name), title or name
+        surrogate = load(surrogate)
+        if card and mechanism is None:
+            mechanism = load_mechanism(card["mechanism"])
+    folder = Path(folder)
+    text = single_file(generate(surrogate, mechanism, card), title or "unnamed", card)
+    folder.mkdir(parents=True, exist_ok=True)
+    library = folder / LIBRARY
+    library.unlink(missing_ok=True)  # of another surrogate, if this one cannot be compiled
+    written = {"surrogate.cpp": text.encode(), "combred.h": (SOURCE / "combred.h").read_bytes()}
+    try:
+        written[LIBRARY] = build_portable({"surrogate.cpp": text}).read_bytes()
+    except RuntimeError as error:
+        log.warning(
+            "%s is not written (%s). Compile surrogate.cpp where there is a compiler, with the "
+            "command in its first lines.", library, error,
+        )  # fmt: skip
+    for name, content in written.items():
+        write_bytes(folder / name, content)
+    return [folder / name for name in written]

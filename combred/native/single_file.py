@@ -1,0 +1,86 @@
+"""A surrogate as one C++ file that needs no other: what a flow solver's build takes.
+
+Takes the files of `combred.native.generate`; gives the text of a `surrogate.cpp` in which they are
+joined, with a head that says what it is and how it is compiled.
+"""
+
+import hashlib
+import re
+
+from combred.native.compilers import FLAGS, LEVELS
+
+OWN = re.compile(r'^#include "([^"]+)"\s*$')
+LINE = "// " + "-" * 97
+HEAD = """\
+// A surrogate of combustion chemistry as one C++17 file, written by combred {version}: {title}.
+//
+{facts}
+//
+// Compile it for this CPU (g++ 9 or clang++ 10 at least); combred.h declares its functions:
+//
+//     flags="{flags}"
+//     g++ $flags -march=native -shared surrogate.cpp -o libsurrogate.so
+//
+// or for every x86-64 CPU, with the same flags:
+//
+{levels}
+//     g++ $flags -DCOMBRED_DISPATCH -c surrogate.cpp
+//     g++ -shared -Wl,-Bsymbolic surrogate.o surrogate-v*.o -o libsurrogate.so
+//
+// The SHA-256 of the lines below the next one, as `sed '1,/^.. ---/d' surrogate.cpp | sha256sum`
+// prints it where they are whole: {sha256}
+"""
+
+
+def single_file(files: dict[str, str], title: str, card: dict | None = None) -> str:
+    """The text of one file that compiles alone, of all files (name -> text) of a surrogate.
+
+    title: which surrogate it is, in the first line; card: its facts, in the lines after it.
+    """
+    import combred
+
+    body = "".join(_joined(files, "surrogate.cpp", set()))
+    levels = "\n".join(
+        f"//     g++ $flags {' '.join(flags)} -DCOMBRED_LEVEL={level} -c surrogate.cpp "
+        f"-o surrogate-{level}.o"
+        for level, flags in LEVELS.items()
+    )
+    head = HEAD.format(
+        version=combred.__version__, title=title, facts=_facts(card), flags=" ".join(FLAGS),
+        levels=levels, sha256=hashlib.sha256(body.encode()).hexdigest(),
+    )  # fmt: skip
+    return f"{head}{LINE}\n{body}"
+
+
+def _joined(files: dict[str, str], name: str, seen: set[str]) -> list[str]:
+    """The lines of a file, with each of the others in place of the first line that includes it."""
+    seen.add(name)
+    lines = []
+    for line in files[name].splitlines(keepends=True):
+        found = OWN.match(line)
+        if found is None:
+            if line.strip() != "#pragma once":
+                lines.append(line)
+        elif found[1] not in seen:
+            lines += [f"// == {found[1]}\n", *_joined(files, found[1], seen)]
+    return lines
+
+
+def _facts(card: dict | None) -> str:
+    """What a user has to know of a surrogate, as lines of a comment."""
+    if not card:
+        return "// It was exported without a card."
+    low, high = card["dt"]
+    T, p = card["range"]["T"], card["range"]["p"]
+    delay = card.get("accuracy", {}).get("delay_error")
+    facts = {
+        "mechanism": f"{card['mechanism']}, SHA-256 {card['mechanism_sha256']}",
+        "network": f"{card['network']['weights']:,} weights",
+        "trained for": f"dt {low:g} to {high:g} s, T {T[0]:.0f} to {T[1]:.0f} K, "
+        f"p {p[0]:.3g} to {p[1]:.3g} Pa",
+    }
+    if delay:
+        facts["delays"] = f"off by {delay['median']:.2%} (median), {delay['worst']:.2%} (worst)"
+    if card.get("training", {}).get("command"):
+        facts["made by"] = card["training"]["command"]
+    return "\n".join(f"// {name:12}{value}" for name, value in facts.items())

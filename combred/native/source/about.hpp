@@ -1,0 +1,48 @@
+// The functions of combred.h that tell what the surrogate is.
+#pragma once
+#include "combred.h"
+#include "identity.hpp"
+
+namespace {
+
+void give(const double *range, double *lowest, double *highest) {
+  if (lowest) *lowest = range[0];
+  if (highest) *highest = range[1];
+}
+
+}  // namespace
+
+extern "C" {
+
+const char *combred_status_text(int status) {
+  switch (status) {
+    case COMBRED_OK: return "the states were advanced";
+    case COMBRED_NULL: return "states, time steps or workspace are NULL: give their addresses";
+    case COMBRED_STRIDE: return "dt_stride is 0 (one time step) or 1 (one for each state)";
+    case COMBRED_DT: return "a time step is not positive and finite, in s";
+    case COMBRED_OPTIONS: return "the tolerance is positive, and max_steps is not negative";
+    case COMBRED_WORKSPACE: return "the workspace is smaller than combred_workspace_size() bytes";
+    case COMBRED_DAMAGED:
+      return "a table of numbers differs from what combred wrote: export the surrogate again";
+    default: return "there is no such status";
+  }
+}
+
+#ifndef COMBRED_DISPATCH
+const char *combred_level(void) { return ""; }
+#endif
+int combred_interface(void) { return COMBRED_INTERFACE; }
+size_t combred_n_species(void) { return SPECIES; }
+const char *combred_species_name(size_t k) { return k < SPECIES ? SPECIES_NAMES[k] : nullptr; }
+const char *combred_mechanism_sha256(void) { return MECHANISM_SHA256; }
+const char *combred_digest(void) { return DIGEST; }
+const char *combred_card(void) { return CARD; }
+
+void combred_dt_range(double *smallest, double *largest) { give(DT_RANGE, smallest, largest); }
+void combred_range(size_t column, double *lowest, double *highest) {
+  static const double unknown[2] = {__builtin_nan(""), __builtin_nan("")};
+  give(column < VARIABLES ? RANGES[column] : unknown, lowest, highest);
+}
+void combred_phi_range(double *lowest, double *highest) { give(PHI_RANGE, lowest, highest); }
+
+}  // extern "C"

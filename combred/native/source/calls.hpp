@@ -1,0 +1,93 @@
+// The functions of combred.h that compute: they are compiled for one CPU, or for several levels.
+#pragma once
+#include <cfenv>
+
+#include "combred.h"
+#include "integrate.hpp"
+#include "tables.hpp"
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
+namespace {
+
+constexpr size_t ALIGNMENT = 64;
+
+// The floating-point environment of this library: no traps, rounding to nearest, and on x86 no
+// subnormals, which are slow. The caller's environment comes back at the end.
+class Environment {
+ public:
+  Environment() {
+    feholdexcept(&caller_);
+    fesetround(FE_TONEAREST);
+#ifdef __SSE2__
+    _mm_setcsr(_mm_getcsr() | 0x8040);
+#endif
+  }
+  ~Environment() { fesetenv(&caller_); }
+
+ private:
+  fenv_t caller_;
+};
+
+constexpr size_t NEEDED = sizeof(Workspace) + ALIGNMENT;  // bytes of a workspace
+
+Workspace *aligned(void *workspace) {
+  const uintptr_t at = reinterpret_cast<uintptr_t>(workspace);
+  return reinterpret_cast<Workspace *>((at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+}
+
+bool is_time_step(double dt) { return dt > 0.0 && dt <= 1.7976931348623157e308; }
+
+}  // namespace
+
+extern "C" {
+
+int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
+                    const combred_options *options, double *error, int64_t *evaluations,
+                    void *workspace, size_t workspace_size) {
+  const combred_options chosen = options ? *options : combred_options{TOLERANCE, 0};
+  if (!(chosen.tolerance > 0.0) || chosen.max_steps < 0) return COMBRED_OPTIONS;
+  if (dt_stride > 1) return COMBRED_STRIDE;
+  if (n == 0) return COMBRED_OK;
+  if (!states || !dt || !workspace) return COMBRED_NULL;
+  if (workspace_size < NEEDED) return COMBRED_WORKSPACE;
+  for (size_t i = 0; i < (dt_stride ? n : 1); i++)
+    if (!is_time_step(read(dt, i))) return COMBRED_DT;
+  const Environment environment;
+  integrate(*aligned(workspace), {n, states, dt, dt_stride, chosen.tolerance, chosen.max_steps,
+                                  error, evaluations});
+  return COMBRED_OK;
+}
+
+int combred_rates(size_t n, const double *states, double *net, double *destruction, void *workspace,
+                  size_t workspace_size) {
+  if (n == 0) return COMBRED_OK;
+  if (!states || !net || !destruction || !workspace) return COMBRED_NULL;
+  if (workspace_size < NEEDED) return COMBRED_WORKSPACE;
+  const Environment environment;
+  Workspace &w = *aligned(workspace);
+  QuasiSteady &q = w.step.qss;
+  for (size_t first = 0; first < n; first += WIDTH) {
+    for (int i = 0; i < WIDTH; i++) {
+      const size_t at = (first + i < n ? first + i : n - 1) * VARIABLES;
+      lane_of(w.T, i) = read(states, at);
+      lane_of(w.p, i) = read(states, at + 1);
+      for (int k = 0; k < SPECIES; k++) q.Y[k][i] = (float)read(states, at + 2 + k);
+    }
+    prepare(q.gas, w.T, w.p, q.Y, q.log2_Y);
+    rates_of_progress(q.gas, q.progress);
+    production(q.gas, q.progress, q.net, q.loss);
+    for (size_t i = 0; i < WIDTH && first + i < n; i++)
+      for (int k = 0; k < SPECIES; k++) {
+        write(net, (first + i) * SPECIES + k, (double)q.net[k][i]);
+        write(destruction, (first + i) * SPECIES + k, (double)q.loss[k][i]);
+      }
+  }
+  return COMBRED_OK;
+}
+
+size_t combred_workspace_size(void) { return NEEDED; }
+int combred_check(void) { return tables_are_whole() ? COMBRED_OK : COMBRED_DAMAGED; }
+
+}  // extern "C"

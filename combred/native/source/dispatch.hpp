@@ -1,0 +1,84 @@
+// The library for every x86-64 CPU: it chooses the code for the highest level that the CPU and the
+// operating system run, when it is loaded. The levels are those of the x86-64 psABI.
+#pragma once
+#include <cpuid.h>
+
+#include <initializer_list>
+
+#include "combred.h"
+
+#define COMBRED_DECLARE(level)                                     \
+  extern "C" decltype(combred_advance) combred_##level##_advance;  \
+  extern "C" decltype(combred_rates) combred_##level##_rates;      \
+  extern "C" decltype(combred_check) combred_##level##_check;      \
+  extern "C" decltype(combred_workspace_size) combred_##level##_workspace_size;
+COMBRED_DECLARE(v2)
+COMBRED_DECLARE(v3)
+COMBRED_DECLARE(v4)
+#undef COMBRED_DECLARE
+
+namespace {
+
+struct Level {
+  const char *name;
+  decltype(&combred_advance) advance;
+  decltype(&combred_rates) rates;
+  decltype(&combred_check) check;
+  decltype(&combred_workspace_size) workspace_size;
+};
+#define COMBRED_CALLS(level)                                                          \
+  {"x86-64-" #level, combred_##level##_advance, combred_##level##_rates,              \
+   combred_##level##_check, combred_##level##_workspace_size}
+const Level LEVELS[] = {COMBRED_CALLS(v2), COMBRED_CALLS(v3), COMBRED_CALLS(v4)};
+#undef COMBRED_CALLS
+
+// Registers whose state the operating system keeps: XCR0.
+unsigned kept_registers() {
+  unsigned low, high;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return low;
+}
+
+bool has(unsigned word, std::initializer_list<int> bits) {
+  for (const int bit : bits)
+    if (!(word >> bit & 1)) return false;
+  return true;
+}
+
+// The index in LEVELS. __builtin_cpu_supports answers 0 with some builds of clang, hence cpuid. Bit
+// numbers are those of Intel's manual, volume 2A, CPUID.
+int highest_level() {
+  unsigned a, b = 0, c = 0, d, b7 = 0, c7, d7, c_extended = 0;
+  if (!__get_cpuid(1, &a, &b, &c, &d)) return 0;
+  // FMA, MOVBE, OSXSAVE, AVX, F16C
+  if (!has(c, {12, 22, 27, 28, 29})) return 0;
+  if (!__get_cpuid_count(7, 0, &a, &b7, &c7, &d7)) return 0;
+  __get_cpuid(0x80000001, &a, &b, &c_extended, &d);
+  // BMI1, AVX2, BMI2; LZCNT; registers XMM and YMM
+  if (!has(b7, {3, 5, 8}) || !has(c_extended, {5}) || !has(kept_registers(), {1, 2})) return 0;
+  // AVX512F, DQ, CD, BW, VL; the registers of AVX-512
+  if (!has(b7, {16, 17, 28, 30, 31}) || !has(kept_registers(), {5, 6, 7})) return 1;
+  return 2;
+}
+
+const Level &chosen = LEVELS[highest_level()];
+
+}  // namespace
+
+extern "C" {
+
+int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
+                    const combred_options *options, double *error, int64_t *evaluations,
+                    void *workspace, size_t workspace_size) {
+  return chosen.advance(n, states, dt, dt_stride, options, error, evaluations, workspace,
+                        workspace_size);
+}
+int combred_rates(size_t n, const double *states, double *net, double *destruction, void *workspace,
+                  size_t workspace_size) {
+  return chosen.rates(n, states, net, destruction, workspace, workspace_size);
+}
+int combred_check(void) { return chosen.check(); }
+size_t combred_workspace_size(void) { return chosen.workspace_size(); }
+const char *combred_level(void) { return chosen.name; }
+
+}  // extern "C"

@@ -1,0 +1,47 @@
+"""Which compiler is taken, and the same answers of a surrogate by each that there is."""
+
+import importlib.util
+import shutil
+import sys
+
+import pytest
+
+from combred.native import NativeSurrogate, build, generate
+from combred.native.compilers import find_compiler, is_zig
+
+ZIG = f"{sys.executable} -m ziglang c++"
+COMPILERS = {"g++": shutil.which("g++"), "clang++": shutil.which("clang++")}
+COMPILERS["zig"] = ZIG if importlib.util.find_spec("ziglang") else None
+
+
+def test_the_compiler_is_cxx_or_the_first_that_there_is(monkeypatch):
+    monkeypatch.setenv("CXX", "g++ -pipe")
+    if shutil.which("g++"):
+        assert find_compiler() == [shutil.which("g++"), "-pipe"]
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with pytest.raises(RuntimeError, match="CXX=no-such-compiler is not there"):
+        find_compiler()
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_without_another_compiler_zig_is_taken(monkeypatch, installed):
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: installed or None)
+    if installed:
+        assert find_compiler() == ZIG.split() and is_zig(find_compiler())
+    else:
+        with pytest.raises(RuntimeError, match="apt install g.* or `pip install ziglang`"):
+            find_compiler()
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
+def test_each_compiler_gives_the_answers_of_torch(
+    compiler, correcting, mechanism, require_agreement, tmp_path, monkeypatch
+):
+    if COMPILERS[compiler] is None:
+        pytest.skip(f"{compiler} is not here")
+    monkeypatch.setenv("CXX", COMPILERS[compiler])
+    assert is_zig(find_compiler()) == (compiler == "zig")
+    require_agreement(NativeSurrogate(build(generate(correcting, mechanism), tmp_path)))

@@ -1,0 +1,86 @@
+"""A library of which a bit has changed is refused, or its answers are those of before."""
+
+import multiprocessing
+
+import numpy as np
+import pytest
+
+from combred.native import NativeSurrogate
+from combred.native.damage import require_whole, sealed
+
+hydrogen = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
+SEAL = len(sealed(b""))  # bytes of the checksum and its mark, behind the library
+
+
+@hydrogen
+def test_two_hundred_flipped_bits(compiled, path, tmp_path):
+    """Ten of them in the mark itself, without which nothing is compared."""
+    rng, whole = np.random.default_rng(0), compiled.library.read_bytes()
+    states = path.state.numpy()
+    known, refused = compiled.integrate(states, 1e-6), 0
+    places = [*rng.integers(len(whole), size=190), *(len(whole) - 1 - rng.integers(SEAL, size=10))]
+    for i, place in enumerate(places):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << rng.integers(8)
+        file = tmp_path / f"{i}.so"
+        file.write_bytes(flipped)
+        try:
+            native = NativeSurrogate(file)
+        except ValueError as error:
+            assert "is damaged" in str(error)
+            refused += 1
+            continue
+        assert place >= len(whole) - SEAL
+        found = native.integrate(states, 1e-6)
+        assert all(np.array_equal(a, b) for a, b in zip(found, known, strict=True))
+    assert refused >= 190
+
+
+@hydrogen
+@pytest.mark.parametrize("share", [0.0001, 0.3, 0.9, 0.999])
+def test_a_library_cut_short_is_refused(compiled, tmp_path, share):
+    whole = compiled.library.read_bytes()
+    (tmp_path / "cut.so").write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(ValueError, match="is damaged.*combred.native.export"):
+        require_whole(tmp_path / "cut.so")
+
+
+@hydrogen
+def test_a_library_without_its_mark_is_taken(compiled, path, tmp_path):
+    """As `strip`, or the command at the head of surrogate.cpp, leaves it."""
+    file = tmp_path / "stripped.so"
+    file.write_bytes(compiled.library.read_bytes()[:-SEAL])
+    states = path.state.numpy()
+    known, found = (x.integrate(states, 1e-6)[0] for x in (compiled, NativeSurrogate(file)))
+    assert np.array_equal(known, found)
+
+
+def changed_table(library, file) -> str:
+    """What loading a library says of which a weight is changed and the mark is missing."""
+    content = bytearray(library.read_bytes()[:-SEAL])
+    biases = np.float32(-6.0).tobytes()  # of the error estimate: see `untrained`
+    at = content.find(biases)
+    while at >= 0:
+        content[at] ^= 1
+        at = content.find(biases, at + 1)
+    file.write_bytes(content)
+    try:
+        NativeSurrogate(file)
+    except ValueError as error:
+        return str(error)
+    return "taken"
+
+
+@hydrogen
+def test_a_changed_weight_is_found_without_the_mark(compiled, tmp_path):
+    """In a process of its own: other constants of the library may be changed with it."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        said = pool.apply(changed_table, (compiled.library, tmp_path / "changed.so"))
+    assert "holds other numbers than combred wrote" in said
+
+
+@pytest.mark.parametrize("content", [b"", b"no library", b"\x7fELF" + bytes(10)])
+def test_another_file_is_refused(tmp_path, content):
+    (tmp_path / "other.so").write_bytes(content)
+    with pytest.raises(ValueError, match="combred.native.export"):
+        NativeSurrogate(tmp_path / "other.so")

@@ -1,0 +1,148 @@
+"""The one C++ file, its head, and what `export` writes."""
+
+import hashlib
+import json
+import logging
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import combred
+from combred.native import NativeSurrogate, generate
+from combred.native.export import export
+from combred.native.generate import SOURCE
+from combred.native.single_file import single_file
+from combred.surrogate.card import make_card
+from combred.surrogate.storage import content_digest
+
+hydrogen = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
+ACCURACY = {"delay_error": {"median": 0.01, "worst": 0.03}}
+TRAINING = {"command": "python -m combred.pipeline", "sampling": {"phi": [0.25, 4.0]}}
+
+
+@pytest.fixture(scope="module")
+def card(correcting, mechanism) -> dict:
+    return make_card(correcting, mechanism, ACCURACY, TRAINING)
+
+
+@pytest.fixture(scope="module")
+def exported(correcting, mechanism, card, tmp_path_factory):
+    """The folder of an exported surrogate."""
+    folder = tmp_path_factory.mktemp("exported")
+    names = [file.name for file in export(correcting, folder, mechanism, card, "of a test")]
+    assert names == ["surrogate.cpp", "combred.h", "libsurrogate.so"]
+    return folder
+
+
+@hydrogen
+def test_the_file_has_every_line_once_and_includes_nothing_of_its_own(correcting, mechanism):
+    files = generate(correcting, mechanism)
+    text = single_file(files, "of a test")
+    assert '#include "' not in text and "#pragma once" not in text
+    lines = [line for line in text.splitlines() if line.startswith(("constexpr ", "struct "))]
+    assert len(lines) == len(set(lines)) > 20
+    for name, content in files.items():
+        for line in content.splitlines():
+            if not line.startswith(("#include", "#pragma once")):
+                assert line in text, name
+
+
+@hydrogen
+def test_the_head_says_what_it_is(exported, card):
+    head, line, body = (exported / "surrogate.cpp").read_text().partition(f"// {'-' * 97}\n")
+    assert "of a test" in head.splitlines()[0] and card["mechanism_sha256"] in head
+    assert "off by 1.00% (median), 3.00% (worst)" in head and "python -m combred.pipeline" in head
+    assert hashlib.sha256(body.encode()).hexdigest() in head
+    assert all(text.startswith("//") for text in head.splitlines())
+    (said,) = re.findall(r"`(sed .*)`", head)
+    done = subprocess.run(said, cwd=exported, shell=True, capture_output=True, text=True)
+    assert done.stdout.split()[0] in head
+
+
+def commands(exported) -> tuple[str, str]:
+    """The commands of the head: for this CPU, and for every one."""
+    head = (exported / "surrogate.cpp").read_text().partition("// ---")[0]
+    lines = re.findall(r"^//     (.*)", head, re.MULTILINE)
+    return "\n".join(lines[:2]), "\n".join([lines[0], *lines[2:]])
+
+
+@hydrogen
+@pytest.mark.parametrize("portable", [False, True])
+def test_the_commands_of_the_head_compile_it(exported, tmp_path, require_agreement, portable):
+    if shutil.which("g++") is None:
+        pytest.skip("needs g++")
+    shutil.copy(exported / "surrogate.cpp", tmp_path)
+    command = "set -e\n" + commands(exported)[portable]
+    done = subprocess.run(command, cwd=tmp_path, shell=True, capture_output=True, text=True)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    native = NativeSurrogate(tmp_path / "libsurrogate.so")
+    assert bool(native.level) == portable
+    require_agreement(native)
+
+
+@hydrogen
+def test_the_file_has_no_warnings_and_refuses_fast_math(exported):
+    if shutil.which("g++") is None:
+        pytest.skip("needs g++")
+    file = str(exported / "surrogate.cpp")
+    command = ["g++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Wno-psabi", "-fsyntax-only", file]
+    for more in ([], ["-DCOMBRED_LEVEL=v2"], ["-DCOMBRED_DISPATCH"]):
+        done = subprocess.run([*command, *more], capture_output=True, text=True)
+        assert done.returncode == 0 and not done.stderr
+    done = subprocess.run([*command, "-ffast-math"], capture_output=True, text=True)
+    assert done.returncode != 0 and "compile without -ffast-math" in done.stderr
+
+
+@hydrogen
+def test_the_library_tells_card_digest_and_ranges(exported, correcting, mechanism, card):
+    native = NativeSurrogate(exported / "libsurrogate.so")
+    assert native.card == json.loads(json.dumps(card))
+    assert native.digest == content_digest(correcting, mechanism)
+    assert native.mechanism_sha256 == mechanism.sha256
+    assert native.ranges["T"] == tuple(card["range"]["T"])
+    assert native.ranges["p"] == tuple(card["range"]["p"])
+    assert native.ranges["phi"] == (0.25, 4.0)
+    assert native.ranges["H2"] == tuple(card["range"]["Y"]["H2"])
+    assert (exported / "combred.h").read_bytes() == (SOURCE / "combred.h").read_bytes()
+
+
+@hydrogen
+def test_a_digit_that_has_changed_is_found(exported, tmp_path):
+    """Of one bias, in a copy of the source; compiled with -O0, since only the check is called."""
+    if shutil.which("g++") is None:
+        pytest.skip("needs g++")
+    text, rng = (exported / "surrogate.cpp").read_text(), np.random.default_rng(0)
+    table = re.compile(r"constexpr float BIASES_0\[\d+\] = \{(.*?)\};", re.DOTALL)
+    start, end = table.search(text).span(1)
+    at = start + int(rng.choice([m.start() for m in re.finditer(r"\d{5}", text[start:end])]))
+    changed = text[:at] + str((int(text[at]) + 1) % 10) + text[at + 1 :]
+    (tmp_path / "surrogate.cpp").write_text(changed)
+    command = "g++ -std=c++17 -O0 -fPIC -shared -w surrogate.cpp -o changed.so"
+    subprocess.run(command, cwd=tmp_path, shell=True, check=True)
+    with pytest.raises(ValueError, match="holds other numbers than combred wrote"):
+        NativeSurrogate(tmp_path / "changed.so")
+
+
+@hydrogen
+def test_without_a_compiler_the_sources_are_written(
+    correcting, mechanism, tmp_path, monkeypatch, caplog
+):
+    (tmp_path / "libsurrogate.so").write_text("of another surrogate")
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with caplog.at_level(logging.WARNING):
+        files = export(correcting, tmp_path, mechanism)
+    assert [file.name for file in files] == ["surrogate.cpp", "combred.h"]
+    assert not (tmp_path / "libsurrogate.so").exists()
+    assert "no-such-compiler" in caplog.text and "the command in its first lines" in caplog.text
+
+
+def test_a_model_is_exported_by_its_name(tmp_path):
+    export("drm19-11k", tmp_path)
+    native = NativeSurrogate(tmp_path / "libsurrogate.so")
+    assert native.card == json.loads(json.dumps(combred.models()["drm19-11k"]))
+    assert native.digest and "drm19-11k" in (tmp_path / "surrogate.cpp").read_text()[:200]
+    with pytest.raises(FileNotFoundError, match="did you mean drm19-11k"):
+        export("drm19-12k", tmp_path)

@@ -34,14 +34,14 @@ def constant(name: str, value: float, kind: str = "double") -> str:
 
 
 def array(name: str, values: np.ndarray, kind: str = "double") -> str:
-    """The definition of an array (n,) or (n, m), constant when compiled."""
+    """The definition of an array (n,) or (n, m); TABLE of source/vector.hpp makes it constant."""
     values = np.asarray(values)
     shape = "".join(f"[{size}]" for size in values.shape)
     if values.ndim == 1:
         content = _row(values, kind)
     else:
         content = ",\n".join(f"    {{{_row(row, kind)}}}" for row in values)
-    return f"alignas(64) constexpr {kind} {name}{shape} = {{\n{content}}};\n"
+    return f"alignas(64) TABLE {kind} {name}{shape} = {{\n{content}}};\n"
 
 
 def text(name: str, value: str) -> str:

@@ -55,7 +55,7 @@ def generate(
     files["surrogate.hpp"] = "\n".join(
         [
             "// The numbers of one surrogate. Written by combred.native: change nothing here.\n"
-            '#pragma once\n#include "identity.hpp"\n',
+            '#pragma once\n#include "identity.hpp"\n#include "vector.hpp"\n',
             _thermo(surrogate),
             _transform(surrogate.transform),
             _step_control(surrogate),

@@ -108,9 +108,9 @@ def _reaction(
     lines = [f"// {i}: {equation(parts, i, species, mark)}"]
     if parts.sign[i] == 0.0:
         return [*lines, f"irreversible(q, {i}, all_of(-1e3f));"]
-    forward = _numpy(kinetics.forward_of)[i, n:]
     order = parts.orders[i].sum() + (0 <= body and fall < 0)
-    lines += ["{", f"  Float rate = {_arrhenius(*forward, order)};"]
+    rate = _arrhenius(_numpy(kinetics.forward_of)[i, n:], order)
+    lines += ["{", f"  Float rate = {rate};"]
     if fall >= 0:
         lines += [f"  {line}" for line in _falloff(kinetics, fall, f"gas.log2_M[{which[body]}]")]
     elif body >= 0:
@@ -139,9 +139,10 @@ def equation(parts: Stoichiometry, i: int, species: list[str], mark: str = "") -
     return (" <=> " if parts.reversible[i] else " => ").join(sides)
 
 
-def _arrhenius(ln_A: float, b: float, E: float, order: float) -> str:
+def _arrhenius(constants: np.ndarray, order: float) -> str:
     """log2 of a rate constant from ln A, b and Ea / R [K], for concentrations over C0; order: the
     sum of their exponents."""
+    ln_A, b, E = constants.tolist()
     text = f"all_of({_float(ln_A * LOG2_E + b * LOG2_T0 + order * LOG2_C0)})"
     for factor, of in ((b, "gas.log2_T"), (-E * LOG2_E, "gas.per_T")):
         if factor != 0.0:
@@ -152,7 +153,7 @@ def _arrhenius(ln_A: float, b: float, E: float, order: float) -> str:
 def _falloff(kinetics: Kinetics, j: int, collider: str) -> list[str]:
     """The lines that multiply `rate`, the high-pressure limit, by the factor of falloff j."""
     low, high = _numpy(kinetics.low_pressure)[j], _numpy(kinetics.high_pressure)[j]
-    lines = [f"const Float low_over_high = {_arrhenius(*(low - high), 1.0)};"]
+    lines = [f"const Float low_over_high = {_arrhenius(low - high, 1.0)};"]
     lines.append(f"const Float Pr = low_over_high + {collider};")
     a, b, per_c, d, e = _numpy(kinetics.sri)[:, j, 0]
     if a > 0.0:

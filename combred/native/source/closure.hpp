@@ -5,7 +5,7 @@
 
 // Each pass of a loop over elements or species has constant indices once it is unrolled, and the
 // products with zeros of ELEMENT vanish.
-#define FOR_ELEMENTS(e) _Pragma("GCC unroll 16") for (int e = 0; e < ELEMENTS; e++)
+#define FOR_ELEMENTS(e) UNROLL for (int e = 0; e < ELEMENTS; e++)
 
 // x of (sum_k E_ek slope_k E_fk) x_f = residual_e, scaled to a unit diagonal; by Gaussian
 // elimination. A pivot below 1e-15, of an element that is absent, gives x = 0.

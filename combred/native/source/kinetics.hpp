@@ -29,7 +29,7 @@ INLINE void set_potentials(const float (*low)[7], const float (*high)[7], Gas &g
   for (int k = 0; k < SPECIES; k++) {
     const Int above = T > all_of((float)T_MID[k]);
     Float g[7];
-#pragma GCC unroll 7
+UNROLL
     for (int j = 0; j < 7; j++)
       g[j] = MIXED ? select(above, all_of(high[k][j]), all_of(low[k][j])) : all_of(low[k][j]);
     const Float powers = g[0] + T * (g[1] + T * (g[2] + T * (g[3] + T * g[4])));

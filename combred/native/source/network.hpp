@@ -9,12 +9,12 @@ constexpr int TILE = 12;  // outputs that are computed together: their sums stay
 template <int IN, int OUT, bool RELU>
 INLINE void tile(const float *w, const float *b, const Float *x, Float *y) {
   Float sum[OUT];
-#pragma GCC unroll 16
+UNROLL
   for (int o = 0; o < OUT; o++) sum[o] = all_of(b[o]);
   for (int i = 0; i < IN; i++)
-#pragma GCC unroll 16
+UNROLL
     for (int o = 0; o < OUT; o++) sum[o] = sum[o] + w[i * OUT + o] * x[i];
-#pragma GCC unroll 16
+UNROLL
   for (int o = 0; o < OUT; o++) y[o] = RELU ? at_least(sum[o], 0.0f) : sum[o];
 }
 
@@ -29,7 +29,7 @@ PART void layer(const float *w, const float *b, const Float *x, Float *y) {
 
 // x rounded to bf16, as the upper half of a float; even or odd inputs of a layer share a word.
 INLINE Int to_bf16(Float x) {
-  const Int bits = (Int)x;
+  const Int bits = bits_of(x);
   return (bits + 0x7fff + ((bits >> 16) & 1)) & (int)0xffff0000;
 }
 INLINE Int pair(Float even, Float odd) {
@@ -45,19 +45,19 @@ INLINE Float add_products(Float sum, uint32_t w, Int x) {
   float w_even, w_odd;
   memcpy(&w_even, &even, sizeof(even));
   memcpy(&w_odd, &odd, sizeof(odd));
-  return sum + w_even * (Float)(x << 16) + w_odd * (Float)(x & (int)0xffff0000);
+  return sum + w_even * of_bits(x << 16) + w_odd * of_bits(x & (int)0xffff0000);
 #endif
 }
 
 template <int PAIRS, int OUT, bool RELU>
 INLINE void tile_of_pairs(const uint32_t *w, const float *b, const Int *x, Float *y) {
   Float sum[OUT];
-#pragma GCC unroll 16
+UNROLL
   for (int o = 0; o < OUT; o++) sum[o] = all_of(b[o]);
   for (int i = 0; i < PAIRS; i++)
-#pragma GCC unroll 16
+UNROLL
     for (int o = 0; o < OUT; o++) sum[o] = add_products(sum[o], w[i * OUT + o], x[i]);
-#pragma GCC unroll 16
+UNROLL
   for (int o = 0; o < OUT; o++) y[o] = RELU ? at_least(sum[o], 0.0f) : sum[o];
 }
 

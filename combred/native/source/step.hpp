@@ -33,7 +33,7 @@ INLINE Float limited(Float x) { return at_most(at_least(x, -LARGEST), LARGEST); 
 // The inputs of the network; sets `change` to the corrector's. Returns M.
 PART Float set_inputs(Step &w, Double T, Double p, Double dt) {
   const Float of_p = to_float(p), found = log2(at_least(of_p, LEAST)) * (float)LN_2;
-  const Float ln_p = select(of_p > 0.0f, found, all_of(__builtin_nanf("")));
+  const Float ln_p = select(of_p > 0.0f, found, all_of((float)not_a_number()));
   w.inputs[0] = (to_float(T) - MEAN[0]) * PER_STD[0];
   w.inputs[1] = (ln_p - MEAN[1]) * PER_STD[1];
   for (int k = 0; k < SPECIES; k++) {
@@ -112,7 +112,7 @@ INLINE Double error_of(const Step &w, Double T, Double T_raw, Float estimate, Ma
   Float error = estimate * reciprocal(size + FLOOR_OF_CHANGE);
   error = at_least(error, CLOSURE_WEIGHT * moved * reciprocal(changed + FLOOR_OF_Y));
   error = at_least(error, CLOSURE_WEIGHT * moved_T * reciprocal(changed_T + FLOOR_OF_T));
-  const Double infinite = all_of(__builtin_inf()), found = to_double(error);
+  const Double infinite = all_of(infinity()), found = to_double(error);
   return select(conserves & (found < infinite), found, infinite);
 }
 

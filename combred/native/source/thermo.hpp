@@ -29,7 +29,7 @@ INLINE void sum_coefficients(const Polynomials low, const Polynomials high, Doub
   for (int j = 0; j < 6; j++) a[j] = all_of(0.0);
   for (int k = 0; k < SPECIES; k++) {
     const Mask above = T > T_MID[k];
-#pragma GCC unroll 6
+UNROLL
     for (int j = 0; j < 6; j++) {
       if (MIXED) a[j] = a[j] + Y[k] * select(above, all_of(high[k][j]), all_of(low[k][j]));
       else a[j] = a[j] + Y[k] * low[k][j];
@@ -52,12 +52,12 @@ INLINE void species_heats(const float (*low)[6], const float (*high)[6], Double 
   for (int k = 0; k < SPECIES; k++) {
     const Int above = T > all_of((float)T_MID[k]);
     Float a[6];
-#pragma GCC unroll 6
+UNROLL
     for (int j = 0; j < 6; j++)
       a[j] = MIXED ? select(above, all_of(high[k][j]), all_of(low[k][j])) : all_of(low[k][j]);
     const Float q = T * (a[3] * 0.25f + T * (a[4] * 0.2f));
     heat[k] = a[5] + T * (a[0] + T * (a[1] * 0.5f + T * (a[2] * (1 / 3.0f) + q)));
-#pragma GCC unroll 5
+UNROLL
     for (int j = 0; j < 5; j++) cp[j] = cp[j] + Y[k] * a[j];
   }
   const Float per_cp =

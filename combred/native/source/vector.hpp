@@ -1,11 +1,18 @@
 // Vectors: one value of each of the WIDTH states of a block, in float (`Float`) and double
-// (`Double`). All arithmetic is that of the compiler's vector extensions (GCC, clang).
+// (`Double`). WIDTH 1, of scalar.hpp, is for compilers without vectors, and for GPUs. All arithmetic is that of the compiler's vector extensions (GCC, clang).
 //
 // A `Double` is two vectors of the size of a `Float`: compilers handle one vector that is wider
 // than the registers badly.
 #pragma once
+#ifdef __CUDACC_RTC__  // which has no headers
+typedef int int32_t;
+typedef long long int64_t;
+typedef unsigned uint32_t;
+#define INT32_MIN (-2147483647 - 1)
+#else
 #include <cstdint>
 #include <cstring>
+#endif
 #ifdef __AVX512F__
 #include <immintrin.h>
 #endif
@@ -19,8 +26,13 @@
 #define COMBRED_WIDTH 4
 #endif
 #endif
+#if COMBRED_WIDTH == 1
+#include "scalar.hpp"
+#else
 #define INLINE static inline __attribute__((always_inline))
 #define PART static __attribute__((noinline))
+#define TABLE constexpr
+#define UNROLL _Pragma("GCC unroll 16")
 
 constexpr int WIDTH = COMBRED_WIDTH;  // states of a block
 constexpr int HALF = WIDTH / 2;
@@ -102,13 +114,16 @@ INLINE Float at_most(Float x, float bound) { return at_most(x, all_of(bound)); }
 INLINE Double at_least(Double x, double bound) { return at_least(x, all_of(bound)); }
 INLINE Double at_most(Double x, double bound) { return at_most(x, all_of(bound)); }
 
-INLINE Float absolute(Float x) { return (Float)((Int)x & 0x7fffffff); }
+INLINE Int bits_of(Float x) { return (Int)x; }
+INLINE Float of_bits(Int x) { return (Float)x; }
+INLINE Float absolute(Float x) { return of_bits(bits_of(x) & 0x7fffffff); }
 INLINE Double absolute(Double x) {
   const int64_t magnitude = 0x7fffffffffffffff;
   return {(HalfDouble)((HalfLong)x.a & magnitude), (HalfDouble)((HalfLong)x.b & magnitude)};
 }
 
 // -- conversion -----------------------------------------------------------------------------------
+INLINE Float to_float(Int x) { return __builtin_convertvector(x, Float); }
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && COMBRED_WIDTH == 16
 INLINE Double to_double(Float x) {
   return {(HalfDouble)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)x)),
@@ -176,3 +191,9 @@ INLINE bool any(Mask x) {
 #endif
 }
 INLINE bool all(Mask x) { return !any(~x); }
+
+INLINE double &lane_of(Double &x, int i) { return reinterpret_cast<double *>(&x)[i]; }
+INLINE float &lane_of(Float &x, int i) { return reinterpret_cast<float *>(&x)[i]; }
+INLINE double infinity() { return __builtin_inf(); }
+INLINE double not_a_number() { return __builtin_nan(""); }
+#endif

@@ -4,7 +4,7 @@
 
 LIBRARY: libcombredChemistry.so, built as in coupling/README.md. chemFoam and reactingFoam have to
 be on the path (tested with OpenFOAM v1912 of openfoam.com). Two cases, with OpenFOAM's seulex and
-with each MODEL, a name or a surrogate.pt (without it, the shipped models with reaction rates):
+with each MODEL, a name or a libsurrogate.so (without it, the shipped models with reaction rates):
 
 - chemFoam, one cell at constant pressure, in steps of dt: the time at which methane/air reaches
   2000 K, compared with CVODE in steps of the same dt.
@@ -26,9 +26,9 @@ from pathlib import Path
 
 import cantera as ct
 import numpy as np
-import torch
 
 import combred
+from combred import native
 from combred.simulation import ignition
 from combred.validation import timing
 from coupling.openfoam.mechanism import HEAD
@@ -81,18 +81,17 @@ def write(folder: Path, name: str, text: str) -> None:
 
 def write_case(folder: Path, library: Path, model: str, dt: float, control: str) -> None:
     """Write the files that all cases have. model: the name of a shipped model, the path of a
-    surrogate.pt, "ode" or "off"; dt [s]: the largest time step, and the only one unless `control`,
-    further entries of controlDict, sets adjustTimeStep."""
+    libsurrogate.so, "ode" or "off"; dt [s]: the largest time step, and the only one unless
+    `control`, further entries of controlDict, sets adjustTimeStep."""
     write_mechanism(combred.load_mechanism("drm19.yaml"), folder / "constant")
     write(folder, "constant/thermophysicalProperties", THERMOPHYSICAL)
     ode = " ".join(f"{key} {value:g};" for key, value in ODE.items())
     solver = "ode" if model in ("ode", "off") else "combred"
     if solver == "combred":
-        exported = folder / "constant" / "surrogate.pt"
-        if Path(model).suffix == ".pt":
-            shutil.copy(model, exported)
+        if Path(model).suffix == ".so":
+            shutil.copy(model, folder / "constant" / native.LIBRARY)
         else:
-            torch.jit.script(combred.load(model).eval()).save(str(exported))
+            native.export(model, folder / "constant")
     write(
         folder,
         "constant/chemistryProperties",
@@ -100,7 +99,7 @@ def write_case(folder: Path, library: Path, model: str, dt: float, control: str)
         f"chemistry {'off' if model == 'off' else 'on'};\n"
         "initialChemicalTimeStep 1e-7;\n"
         f"odeCoeffs {{ solver seulex; {ode} }}\n"
-        'combredCoeffs { surrogate "constant/surrogate.pt"; }\n',
+        'combredCoeffs { surrogate "constant/libsurrogate.so"; }\n',
     )
     write(folder, "system/fvSchemes", SCHEMES)
     write(folder, "system/fvSolution", SOLUTION)
@@ -287,7 +286,7 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     parser.add_argument("library", type=Path, help="libcombredChemistry.so")
-    parser.add_argument("models", nargs="*", help="names of shipped models, or surrogate.pt")
+    parser.add_argument("models", nargs="*", help="names of shipped models, or libsurrogate.so")
     parser.add_argument("--dt", type=float, default=1e-6, help="time step [s] of the flow")
     parser.add_argument("--cells", type=int, default=400, help="cells of the flame")
     parser.add_argument("--steps", type=int, default=1000, help="time steps of the flame")

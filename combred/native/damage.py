@@ -16,9 +16,9 @@ def sealed(library: bytes) -> bytes:
     return library + b"combred crc32 %08x\n" % zlib.crc32(library)
 
 
-def require_whole(path: Path) -> None:
-    """Raises FileNotFoundError if there is no such library, ValueError if its bytes differ from its
-    checksum, where it has one (`strip` removes it), or if it was cut short."""
+def require_whole(path: Path) -> int:
+    """The CRC-32 of a library. Raises FileNotFoundError if there is none, ValueError if its bytes
+    differ from its checksum, where it has one (`strip` removes it), or if it was cut short."""
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(
@@ -34,6 +34,7 @@ def require_whole(path: Path) -> None:
             f"{path} is damaged: its content differs from what was compiled. Copy it again, or "
             "make it again with combred.native.export."
         )
+    return zlib.crc32(content)
 
 
 def _least(content: bytes) -> int:

@@ -19,6 +19,7 @@ from combred.native.generate import generate
 from combred.surrogate.surrogate import Surrogate
 
 INTERFACE = 2  # COMBRED_INTERFACE of source/combred.h
+_LOADED: dict[str, int] = {}  # CRC-32 of the libraries that this process has loaded, by path
 DT_STATUS, OPTIONS_STATUS = 3, 4  # COMBRED_DT, COMBRED_OPTIONS
 
 
@@ -59,26 +60,33 @@ class NativeSurrogate:
     of the highest that this CPU runs; for comparisons.
 
     Raises FileNotFoundError if there is no such library, ValueError if it is damaged, is not a
-    surrogate's, is of another version, or has no code of this level.
+    surrogate's, is of another version, has no code of this level, or has changed since this process
+    loaded it.
     """
 
     TOLERANCE = Surrogate.TOLERANCE
 
     def __init__(self, library: Path, level: str = ""):
         self.library = Path(library)
-        require_whole(self.library)
+        found, path = require_whole(self.library), str(self.library.resolve())
+        if _LOADED.get(path, found) != found:
+            raise ValueError(
+                f"{self.library} has changed since this process loaded it, and a process loads a "
+                "library once: write the new one to another path, or start Python again"
+            )
         self._own = threading.local()
         try:
-            self._calls = calls = ctypes.CDLL(str(self.library.resolve()))
-            found = calls.combred_interface()
+            self._calls = calls = ctypes.CDLL(path)
+            _LOADED[path] = found
+            interface = calls.combred_interface()
         except (OSError, AttributeError) as error:
             raise ValueError(
                 f"{self.library} is not the library of a surrogate for this machine ({error}): "
                 "make one with combred.native.export"
             ) from error
-        if found != INTERFACE:
+        if interface != INTERFACE:
             raise ValueError(
-                f"{self.library} has version {found} of the interface, and this combred needs "
+                f"{self.library} has version {interface} of the interface, and this combred needs "
                 f"{INTERFACE}: compile the surrogate again with combred.native.compile"
             )
         self._declare(level)

@@ -50,6 +50,15 @@ auto later = result->elements()[0].toTensor();               // equal to model.f
 auto trusted = result->elements()[1].toTensor() <= 1;        // where false, call CVODE
 """
 
+LIBRARY = """\
+#include "surrogate.hpp"   // of combred's folder coupling/; C++11, link with -ldl
+
+combred::Surrogate surrogate("libsurrogate.so");
+std::vector<double> states(n_cells * %d), dt(n_cells, %s);     // rows [T, p, Y...] in SI; [s]
+const combred::Steps steps = surrogate.advance(states.data(), n_cells, dt.data());
+// states are dt later; where steps.error[i] > 1, integrate state i with another solver
+"""
+
 
 def cases_in_words(folder: Folder) -> str:
     """The cases of the validation: all combinations of T0, phi and p."""
@@ -209,11 +218,22 @@ def use_section(folder: Folder) -> Section:
             f"error estimate of each. {error_estimate(folder.card)} From Python:"
         ),
         Code("python", PYTHON),
-        Text("From C++:"),
-        Code("cpp", CPP % (2 + folder.mechanism.n_species, f"{inputs.get('dt', 1e-6):g}")),
+        *in_cpp(folder, f"{inputs.get('dt', 1e-6):g}"),
         range_table(folder.card),
     ]
     return Section("Use and limits", blocks)
+
+
+def in_cpp(folder: Folder, dt: str) -> list[Block]:
+    """The use of the exported model from C++: by its library, or by LibTorch if it has none."""
+    columns = 2 + folder.mechanism.n_species
+    if not folder.card["network"]["kinetics"]:
+        return [Text("From C++:"), Code("cpp", CPP % (columns, dt))]
+    said = (
+        "From C++ without LibTorch: `surrogate.cpp` is the same surrogate as one file, and "
+        "`libsurrogate.so` as a library."
+    )
+    return [Text(said), Code("cpp", LIBRARY % (columns, dt))]
 
 
 def error_estimate(card: dict) -> str:

@@ -3,9 +3,12 @@
 import hashlib
 import json
 import logging
+import os
 import re
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -139,10 +142,28 @@ def test_without_a_compiler_the_sources_are_written(
     assert "no-such-compiler" in caplog.text and "the command in its first lines" in caplog.text
 
 
-def test_a_model_is_exported_by_its_name(tmp_path):
-    export("drm19-11k", tmp_path)
-    native = NativeSurrogate(tmp_path / "libsurrogate.so")
-    assert native.card == json.loads(json.dumps(combred.models()["drm19-11k"]))
-    assert native.digest and "drm19-11k" in (tmp_path / "surrogate.cpp").read_text()[:200]
+def test_the_commands_of_the_readme(tmp_path, monkeypatch):
+    """A model that comes with combred is exported by its name, and compiled by hand."""
+    root = Path(__file__).parents[2]
+    text = (root / "README.md").read_text().partition("<!-- library -->")[2]
+    commands = text.split("```")[1].removeprefix("bash\n")
+    (exporting, compiling) = commands.splitlines()
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(root))
+    subprocess.run(exporting, cwd=tmp_path, shell=True, check=True)
+    library = tmp_path / "library" / "libsurrogate.so"
+    portable = NativeSurrogate(library)
+    assert portable.card == json.loads(json.dumps(combred.models()["drm19-38k"]))
+    assert portable.digest and "drm19-38k" in library.with_name("surrogate.cpp").read_text()[:200]
+    if shutil.which("g++"):
+        subprocess.run(compiling, cwd=tmp_path / "library", shell=True, check=True)
+        compiled = NativeSurrogate(shutil.copy(library, tmp_path / "compiled.so"))
+        assert not compiled.level and compiled.digest == portable.digest
+
+
+def test_a_name_that_is_none_is_told(tmp_path):
     with pytest.raises(FileNotFoundError, match="did you mean drm19-11k"):
         export("drm19-12k", tmp_path)
+    with pytest.raises(ValueError, match="network of the state alone"):
+        export("drm19-full", tmp_path)
+    assert not list(tmp_path.iterdir())

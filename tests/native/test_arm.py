@@ -1,0 +1,45 @@
+"""The same source on 64-bit ARM, in an emulator, against torch on this machine."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from combred.native import generate
+from combred.native.compilers import FLAGS
+from combred.native.generate import SOURCE
+from combred.native.single_file import single_file
+
+COMPILER, EMULATOR = "aarch64-linux-gnu-g++", "qemu-aarch64"
+
+pytestmark = pytest.mark.skipif(
+    any(shutil.which(name) is None for name in (COMPILER, EMULATOR)),
+    reason=f"needs {COMPILER} and {EMULATOR}: `apt install g++-aarch64-linux-gnu qemu-user`",
+)
+
+
+class Emulated:
+    """`integrate` of a compiled surrogate by a program for ARM."""
+
+    def __init__(self, program: Path):
+        self.program = program
+
+    def integrate(self, states: np.ndarray, dt: float) -> tuple[np.ndarray, ...]:
+        file, n = self.program.with_name("states"), len(states)
+        np.concatenate([[n], states.ravel(), [dt]]).tofile(file)
+        subprocess.run([EMULATOR, self.program, file], check=True, timeout=300)
+        found = np.fromfile(file, float, states.size + 2 * n)
+        later, error, steps = np.split(found, [states.size, states.size + n])
+        return later.reshape(states.shape), error, steps.astype(np.int64)
+
+
+@pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
+def test_arm_gives_the_answers_of_torch(correcting, mechanism, require_agreement, tmp_path):
+    (tmp_path / "surrogate.cpp").write_text(single_file(generate(correcting, mechanism), "of ARM"))
+    program = [Path(__file__).with_name("advance.c"), "-I", SOURCE]
+    subprocess.run(["aarch64-linux-gnu-gcc", "-O1", "-c", *program], cwd=tmp_path, check=True)
+    command = [COMPILER, *FLAGS, "-static", "surrogate.cpp", "advance.o", "-o", "advance"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    require_agreement(Emulated(tmp_path / "advance"))

@@ -23,7 +23,7 @@ def read_record(path: Path) -> dict:
     """The content of a file of `write_record`, {} if there is no file. Raises ValueError if it is
     damaged, or of another kind."""
     content, has_digest = _read(path)
-    if content and not has_digest:
+    if not has_digest:
         raise ValueError(
             f"{path} was not written by this version of combred, it has no digest: move it away "
             "and run again"
@@ -32,9 +32,10 @@ def read_record(path: Path) -> dict:
 
 
 def _read(path: Path) -> tuple[dict, bool]:
-    """The content of a JSON file without its digest, and whether it has one."""
+    """The content of a JSON file without its digest, and whether it has one, as one that is
+    missing."""
     if not path.exists():
-        return {}, False
+        return {}, True
     try:
         content = json.loads(path.read_text())
     except ValueError as error:  # also where it is no UTF-8

@@ -184,7 +184,7 @@ def _read(file: str) -> tuple[str, ct.Solution]:
         return path, ct.Solution(path)
     except OSError as error:  # a name that is no path, as one that is too long
         raise ValueError(f"mechanism={shown(file)}: {error.strerror}: {give}") from error
-    except RuntimeError as error:  # of Cantera, or of its reader of YAML
+    except (RuntimeError, UnicodeError) as error:  # of Cantera, or of its reader of YAML
         if not Path(path).is_file() and "not found" in str(error):
             raise FileNotFoundError(f"there is no mechanism={shown(file)}: {give}") from error
         reason = " ".join(line for line in str(error).splitlines() if line.strip(" *"))

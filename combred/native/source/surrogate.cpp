@@ -40,7 +40,7 @@ Workspace *aligned(void *workspace) {
   return reinterpret_cast<Workspace *>((at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
 }
 
-bool is_time_step(double dt) { return dt > 0.0 && dt <= 1.7976931348623157e308; }
+bool is_time_step(double dt) { return dt > 0.0 && dt <= DT_LONGEST; }
 
 }  // namespace
 
@@ -95,7 +95,9 @@ const char *combred_status_text(int status) {
     case COMBRED_OK: return "the states were advanced";
     case COMBRED_NULL: return "states, time steps or workspace are NULL: give their addresses";
     case COMBRED_STRIDE: return "dt_stride is 0 (one time step) or 1 (one for each state)";
-    case COMBRED_DT: return "a time step is not positive and finite, in s";
+    case COMBRED_DT: 
+      return "a time step is not positive and finite, in s, or is more than 10000 times the largest "
+             "of the training: divide it";
     case COMBRED_OPTIONS: return "the tolerance is positive, and max_steps is not negative";
     case COMBRED_WORKSPACE: return "the workspace is smaller than combred_workspace_size() bytes";
     default: return "there is no such status";

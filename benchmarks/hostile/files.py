@@ -8,11 +8,14 @@ result that differs without a word is wrong.
 
 import contextlib
 import json
+import pkgutil
 import random
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import h5py
 import numpy as np
@@ -34,8 +37,10 @@ SMALL = (
 ).split()
 OTHER = [*SMALL, "seed=1"]  # another run, whose files are exchanged
 # What a run takes anew every time, or measures: no result.
-UNSTABLE = ("seconds", "samples_per_second", "timing", "segments", "metrics", "digest", "versions")
-LOST = ("lost_trajectories",)
+UNSTABLE = (
+    *("seconds", "samples_per_second", "timing", "segments", "metrics", "digest", "versions"),
+    *("only", "lost_trajectories"),
+)
 UNREAD = ("report.html", "report.md", "condensation.npz", "lock")
 
 Damage = Callable[[Path], None]
@@ -144,7 +149,7 @@ def contents(path: Path) -> dict:
 def stable(value):
     """A record without what differs between two runs of the same settings."""
     if isinstance(value, dict):
-        return {k: stable(v) for k, v in value.items() if k not in UNSTABLE + LOST}
+        return {k: stable(v) for k, v in value.items() if k not in UNSTABLE}
     return [stable(item) for item in value] if isinstance(value, list) else value
 
 
@@ -180,7 +185,7 @@ def attack(
     Returns the kind of the outcome (`Counts.add`) and a reason.
     """
     with copied(run) as here:
-        sound = {path.name: path.read_bytes() for path in here.glob("stage*.safetensors")}
+        sound = {path.name: path.read_bytes() for path in here.glob("stage?.safetensors")}
         sound.pop(name, None)
         damage(here / name)
         answer = ask([*SMALL, *words])
@@ -193,6 +198,7 @@ def attack(
         if kind == "harmless" or (kind == "refused" and remedy):
             # A record that was moved away takes its numbers with it; all else stays.
             other_than = differing(whole, results(here))
+            other_than = [one for one in other_than if one in whole]
             if kind == "refused":
                 other_than = [one for one in other_than if not one.endswith((".json", ".jsonl"))]
             lost = [one for one, before in sound.items() if (here / one).read_bytes() != before]
@@ -217,6 +223,85 @@ def attack_all(
     for number, (name, what, damage) in enumerate(plan[:draw]):
         kind, reason = attack(run, other, whole, name, damage, remedy=number < remedies)
         counts.add(kind, f"{name}, {what}: {reason}")
+    return counts
+
+
+@dataclass(frozen=True)
+class Stop:
+    """An interruption: Ctrl-C at call number `call` of the function `target`, in a folder without
+    the files of `without`, during the step `only`. It leaves the files `left`; the step, given
+    again, makes the files `gives`."""
+
+    target: str
+    call: int
+    without: tuple[str, ...]
+    only: str
+    left: tuple[str, ...]
+    gives: tuple[str, ...]
+
+
+SAVE = "combred.training.progress.TrainingCheckpoint.save"
+STOPS = {
+    "labelling": Stop(
+        "combred.dataset.states.StateWriter.write", 3, ("*",), "sample",
+        ("states.partial.h5",), ("states.h5", "sample.json"),
+    ),
+    "training": Stop(
+        SAVE, 30, ("stage*", "train.json", "reduce.json"), "train",
+        ("stage0.checkpoint", "stage0.jsonl"), ("stage0.safetensors", "stage0.jsonl", "train.json"),
+    ),
+    "retraining": Stop(
+        SAVE, 25, ("stage[12]*", "reduce.json"), "reduce",
+        ("stage1.merged.safetensors", "stage1.checkpoint", "stage1.jsonl", "reduce.json"),
+        ("stage1.safetensors", "stage2.safetensors", "stage1.jsonl", "stage2.jsonl"),
+    ),
+    "validation": Stop(
+        "combred.simulation.ignition.follow", 2, ("validation.*",), "validate",
+        ("validation.h5",), ("validation.h5", "validation.json"),
+    ),
+}  # fmt: skip
+
+
+def unfinished(run: Path, arguments: list[str], folder: Path, stop: Stop) -> Path:
+    """A copy in `folder` of a run with these arguments, interrupted; the folder of the run."""
+    shutil.copytree(run, folder / "runs" / NAME)
+    here, calls = folder / "runs" / NAME, iter(range(1, 1_000_000))
+    for pattern in stop.without:
+        for path in here.glob(pattern):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    whole = pkgutil.resolve_name(stop.target)
+
+    def interrupted(*arguments, **options):
+        if next(calls) == stop.call:
+            raise KeyboardInterrupt
+        return whole(*arguments, **options)
+
+    with contextlib.chdir(folder), mock.patch(stop.target, interrupted):
+        answer = ask([*arguments, f"only={stop.only}"])
+    missing = [name for name in stop.left if not (here / name).exists()]
+    assert answer.status == 130 and not missing, (answer, missing)
+    return here
+
+
+def attack_unfinished(
+    run: Path, other: Path, folder: Path, step: str, seed: int, draw: int | None = None
+) -> Counts:
+    """Damages to the files that an interruption in a step of `STOPS` has left: all of them with one
+    flipped bit, or `draw` of them, drawn at random. Both runs are copied into `folder`."""
+    counts, rng, stop, whole = Counts(), random.Random(seed), STOPS[step], results(run)
+    one = unfinished(run, SMALL, folder / "one", stop)
+    two = unfinished(other, OTHER, folder / "two", stop)
+    plan = [
+        (name, what, damage)
+        for name in stop.left
+        for what, damage in damages(one / name, two / name, rng, 1)
+    ]
+    rng.shuffle(plan)
+    aim = {name: whole[name] for name in stop.gives}
+    words = (f"only={stop.only}",)
+    for name, what, damage in plan[:draw]:
+        kind, reason = attack(one, two, aim, name, damage, words, remedy=True)
+        counts.add(kind, f"{step}, {name}, {what}: {reason}")
     return counts
 
 

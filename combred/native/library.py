@@ -108,7 +108,9 @@ class NativeSurrogate:
         for dt that is not positive and finite, and for a tolerance that is not positive.
         """
         if not np.can_cast(np.asarray(state).dtype, np.float64, "same_kind"):
-            raise ValueError(f"states are real numbers; these are of type {np.asarray(state).dtype}")
+            raise ValueError(
+                f"states are real numbers; these are of type {np.asarray(state).dtype}"
+            )
         later = np.array(state, dtype=np.float64, order="C")
         if later.ndim != 2 or later.shape[1] != self.n:
             raise ValueError(

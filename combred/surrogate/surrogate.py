@@ -259,8 +259,8 @@ class Surrogate(nn.Module):
             longest = self.MOST * self.transform.dt_range[1]
             if bool((dt > longest).any()):
                 raise ValueError(
-                    f"time steps are at most {float(longest)} s, {int(self.MOST)} times the largest "
-                    f"of the training; one of these is {float(dt.max())}: divide it"
+                    f"time steps are at most {float(longest)} s, {int(self.MOST)} times the "
+                    f"largest of the training; one of these is {float(dt.max())}: divide it"
                 )
         else:
             own = self.transform.dt_range[0]

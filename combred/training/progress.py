@@ -61,7 +61,8 @@ class TrainingCheckpoint:
 
     def resume(self) -> Progress:
         """Load the checkpoint, if there is one, into network and optimisers; returns its progress.
-        Removes lines of metrics that were written after it. ValueError for another training's."""
+        Removes lines of metrics that were written after it. ValueError for another training's, and
+        for lines of metrics that are not those of the checkpoint."""
         progress = Progress()
         mend = "name another run with run=NAME"
         stored = load_checkpoint(self.path, self.signature, mend, self.device.device)
@@ -76,12 +77,19 @@ class TrainingCheckpoint:
                     "away; the training starts again."
                 ) from error
         if self.device.leads:
-            self._keep_lines(progress.step)
+            there, kept = self.metrics.exists(), self._lines_until(progress.step)
+            if stored is not None and there and stored.get("metrics") != digest_of_text(kept):
+                raise ValueError(
+                    f"{self.metrics} does not belong to {self.path.name} beside it. Move it away: "
+                    "the training goes on, and its first lines of metrics are lost."
+                )
+            write_bytes(self.metrics, kept.encode())
         return progress
 
-    def _keep_lines(self, step: int) -> None:
+    def _lines_until(self, step: int) -> str:
+        """The lines of metrics up to a step."""
         kept = [line for line in read_metrics(self.metrics) if line["step"] <= step]
-        write_bytes(self.metrics, "".join(json.dumps(line) + "\n" for line in kept).encode())
+        return "".join(json.dumps(line) + "\n" for line in kept)
 
     def log(self, line: dict) -> None:
         """Append a line of metrics."""
@@ -96,6 +104,7 @@ class TrainingCheckpoint:
                 "network": self.network.state_dict(),
                 "optimizers": self.optimizers.state_dict(),
                 "progress": asdict(progress),
+                "metrics": digest_of_text(self._lines_until(progress.step)),
             }
             save_checkpoint(self.path, self.signature, content)
 
@@ -137,6 +146,11 @@ def digest_of_weights(network: Network) -> str:
         found.update(name.encode())
         found.update(tensor.detach().cpu().contiguous().numpy().tobytes())
     return found.hexdigest()[:16]
+
+
+def digest_of_text(text: str) -> str:
+    """A short hash of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def digest_of_rows(rows: np.ndarray) -> str:

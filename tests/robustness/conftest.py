@@ -20,6 +20,7 @@ def cheap(in_process) -> Iterator[None]:
         in_process(),
         mock.patch("combred.report.draw", lambda *_: {}),
         mock.patch("combred.surrogate.export.largest_difference", lambda *_: 0.0),
+        mock.patch("combred.pipeline.steps.cases.fastest", lambda surrogate: surrogate),
         mock.patch("combred.pipeline.steps.validate.print_validation"),
         mock.patch("combred.validation.timing.compare_times", lambda *_, **__: TIMES),
     ):

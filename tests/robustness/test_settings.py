@@ -1,4 +1,4 @@
-"""Every setting refuses hostile values in one line that names it, or takes them as values in range."""
+"""Every setting refuses hostile values in one line that names it, or takes values in range."""
 
 import pytest
 

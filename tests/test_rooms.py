@@ -14,7 +14,7 @@ ROOMS = (
     "validation", "native", "report", "pipeline",
 )  # fmt: skip
 # Any room may import these; they import none of the rooms.
-GROUND = ("config", "records", "checkpoint", "workers", "threads", "data")
+GROUND = ("config", "records", "hdf5", "checkpoint", "workers", "threads", "data")
 
 FOLDER = Path(combred.__file__).parent
 

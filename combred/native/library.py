@@ -162,6 +162,10 @@ class NativeSurrogate:
         too few; and the number of steps of each (n,), int64. Raises ValueError for other shapes,
         for dt that is not positive and finite, and for a tolerance that is not positive.
         """
+        if not np.can_cast(np.asarray(state).dtype, np.float64, "same_kind"):
+            raise ValueError(
+                f"states are real numbers; these are of type {np.asarray(state).dtype}"
+            )
         later = np.array(state, dtype=np.float64, order="C")
         if later.ndim != 2 or later.shape[1] != self.n:
             raise ValueError(

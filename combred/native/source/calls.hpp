@@ -37,7 +37,7 @@ Workspace *aligned(void *workspace) {
   return reinterpret_cast<Workspace *>((at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
 }
 
-bool is_time_step(double dt) { return dt > 0.0 && dt <= 1.7976931348623157e308; }
+bool is_time_step(double dt) { return dt > 0.0 && dt <= DT_LONGEST; }
 
 }  // namespace
 

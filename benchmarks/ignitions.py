@@ -4,8 +4,9 @@
 
 `CASES` ignitions of methane/air for each dt of 1e-7, 1e-6 and 5e-6 s, drawn at random: 0.5 to 40
 atm (log-uniform), phi 0.3 to 3 (log-uniform), T0 1000 to 2000 K, with a delay of 60 to 3000 dt
-(others are drawn again). The delay is the time at half the rise of T, of the surrogate marched in
-steps of dt, against one integration by CVODE (rtol 1e-9, atol 1e-18) read out at the same times.
+(others are drawn again). The delay is the time at half the rise of T, of the compiled surrogate
+(`combred.native`) marched in steps of dt, against one integration by CVODE (rtol 1e-9, atol 1e-18)
+read out at the same times. "bf16": hidden layers multiply bf16 numbers.
 Writes benchmarks/results/ignitions.json; prints a table, then one JSON line.
 """
 
@@ -14,16 +15,15 @@ from pathlib import Path
 
 import cantera as ct
 import numpy as np
-import torch
 
 import combred
 from benchmarks.command_line import words
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import Reactor
 from combred.config import ChemistrySettings
+from combred.native import NativeSurrogate, compile
 from combred.records import write_json
 from combred.simulation.ignition import Case, Rollout, history, integrate
-from combred.surrogate.surrogate import Surrogate
 from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parent / "results" / "ignitions.json"
@@ -61,24 +61,20 @@ def references(mechanism: Mechanism, dt: float) -> list[Rollout]:
     return found
 
 
-def march(surrogate: Surrogate, dt: float, todo: list[Rollout]) -> list[dict]:
+def march(surrogate: NativeSurrogate, dt: float, todo: list[Rollout]) -> list[dict]:
     """The errors of a surrogate in the cases of `todo`, all in one batch: of the delay, of the last
     T [K]; evaluations a step; the largest error estimate over the tolerance."""
-    scripted = torch.jit.freeze(torch.jit.script(surrogate.eval()), ["integrate"])
-    state = torch.tensor(np.array([[r.T[0], r.case.p, *r.Y[0]] for r in todo]))
+    state = np.array([[r.T[0], r.case.p, *r.Y[0]] for r in todo])
     steps = np.array([len(r.t) - 1 for r in todo])
     T = [[float(r.T[0])] for r in todo]
     evaluations, worst = np.zeros(len(todo)), np.zeros(len(todo))
     live = np.arange(len(todo))
     for k in range(steps.max()):
         keep = k < steps[live]
-        live, state = live[keep], state[torch.from_numpy(keep)]
-        with torch.no_grad():
-            state, error, n = scripted.integrate(
-                state, torch.full((len(state),), dt, dtype=torch.float64), surrogate.TOLERANCE
-            )
-        evaluations[live] += n.numpy()
-        worst[live] = np.maximum(worst[live], error.numpy())
+        live, state = live[keep], state[keep]
+        state, error, n = surrogate.integrate(state, dt)
+        evaluations[live] += n
+        worst[live] = np.maximum(worst[live], error)
         for row, i in enumerate(live):
             T[i].append(float(state[row, 0]))
     rows = []
@@ -95,15 +91,17 @@ def march(surrogate: Surrogate, dt: float, todo: list[Rollout]) -> list[dict]:
 
 
 def main(models: list[str]) -> None:
-    torch.set_num_threads(1)
     ct.suppress_thermo_warnings()
     mechanism = load_mechanism("drm19.yaml")
     todo = {dt: references(mechanism, dt) for dt in STEPS}
     found: dict = {}
     general = [name for name, card in combred.models().items() if "tolerance" in card]
-    print(f"{'':14}{'dt':>8}{'delay: mean':>13}{'worst':>9}{'last T':>9}{'evaluations':>13}")
-    for model in models or general:
-        surrogate, found[model] = combred.load(model).requires_grad_(False), {}
+    print(f"{'':18}{'dt':>8}{'delay: mean':>13}{'worst':>9}{'last T':>9}{'evaluations':>13}")
+    ways = [(model, bf16) for model in models or general for bf16 in (False, True)]
+    for model, bf16 in ways:
+        surrogate = compile(combred.load(model), bf16=bf16)
+        model += ", bf16" * bf16
+        found[model] = {}
         for dt, rollouts in todo.items():
             rows = march(surrogate, dt, rollouts)
             delay = np.abs([row["delay_error"] for row in rows])
@@ -115,7 +113,7 @@ def main(models: list[str]) -> None:
             }  # fmt: skip
             found[model][f"{dt:g}"] = summary
             print(
-                f"{model:14}{dt:8.0e}{summary['mean']:13.3%}{summary['worst']:9.3%}"
+                f"{model:18}{dt:8.0e}{summary['mean']:13.3%}{summary['worst']:9.3%}"
                 f"{summary['last_T_error']:7.1f} K{summary['evaluations']:13.3f}",
                 flush=True,
             )

@@ -46,8 +46,8 @@ def load_checkpoint(
     if stored["signature"] != signature:
         then, now = first_difference(stored["signature"], signature)
         raise ValueError(
-            f"{path} belongs to a training with other settings:\n  then {then}\n  now  {now}\n"
-            f"Move it away, or {mend}."
+            f"{path} belongs to a training with other settings (then {then}; now {now}). Move it "
+            f"away, or {mend}."
         )
     return stored
 

@@ -10,15 +10,45 @@ from pathlib import Path
 
 import numpy as np
 
+DIGEST = "digest"  # key of a record: the digest of its other keys
+
 
 def read_json(path: Path) -> dict:
-    """The content of a JSON file, {} if there is no file. Raises ValueError if it is damaged."""
+    """The content of a JSON file, {} if there is no file, without the digest that `write_record`
+    adds. Raises ValueError if it is damaged, or holds no table of keys."""
+    return _read(path)[0]
+
+
+def read_record(path: Path) -> dict:
+    """The content of a file of `write_record`, {} if there is no file. Raises ValueError if it is
+    damaged, or of another kind."""
+    content, has_digest = _read(path)
+    if not has_digest:
+        raise ValueError(
+            f"{path} was not written by this version of combred, it has no digest: move it away "
+            "and run again"
+        )
+    return content
+
+
+def _read(path: Path) -> tuple[dict, bool]:
+    """The content of a JSON file without its digest, and whether it has one, as one that is
+    missing."""
     if not path.exists():
-        return {}
+        return {}, True
     try:
-        return json.loads(path.read_text())
-    except ValueError as error:
+        content = json.loads(path.read_text())
+    except ValueError as error:  # also where it is no UTF-8
         raise ValueError(f"{path} is not JSON ({error}): move it away and run again") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} holds no table of keys and values: move it away and run again")
+    stored = content.pop(DIGEST, None)
+    if stored is not None and stored != digest_of(content):
+        raise ValueError(
+            f"{path} is damaged, its content differs from what was written: move it away and run "
+            "again"
+        )
+    return content, stored is not None
 
 
 def digest(path: Path) -> str:
@@ -26,11 +56,22 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
+def digest_of(content: dict) -> str:
+    """The first 16 hexadecimal digits of the SHA-256 of plain JSON."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
 def write_json(path: Path, numbers: dict) -> None:
     """Write a JSON file, whole or not at all. NaN and infinity are written as Python reads them;
     see `strict`."""
     text = json.dumps(numbers, indent=1, default=_plain)
     write_bytes(Path(path), (text + "\n").encode())
+
+
+def write_record(path: Path, numbers: dict) -> None:
+    """`write_json`, with a digest of the numbers, by which `read_json` finds damage."""
+    content = json.loads(json.dumps(numbers, default=_plain))
+    write_json(path, content | {DIGEST: digest_of(content)})
 
 
 def write_bytes(path: Path, data: bytes) -> None:

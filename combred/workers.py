@@ -2,11 +2,12 @@
 
 import multiprocessing
 import multiprocessing.connection
+import multiprocessing.context
 import os
 import signal
 import threading
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor
 
 import cantera as ct
 
@@ -16,8 +17,29 @@ def open_pool(workers: int, start: Callable[..., None], *arguments) -> ProcessPo
 
     They are spawned: a forked copy of a process that has used torch's threads may hang.
     """
-    context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(workers, context, _begin, (start, arguments))
+    return ProcessPoolExecutor(workers, _Spawn(), _begin, (start, arguments))
+
+
+def abandon(pool: Executor) -> None:
+    """End the processes of a pool at once: what they compute is not wanted any more."""
+    processes = list((getattr(pool, "_processes", None) or {}).values())  # public in Python 3.14
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in processes:
+        process.terminate()
+
+
+class _Worker(multiprocessing.context.SpawnProcess):
+    def start(self) -> None:
+        # Ctrl-C is for the parent. A new process has it blocked from its first instruction on.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            super().start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class _Spawn(multiprocessing.context.SpawnContext):
+    Process = _Worker
 
 
 def _begin(start: Callable[..., None], arguments: tuple) -> None:
@@ -50,6 +72,6 @@ def in_processes(
                 results.append(future.result())
                 on_progress(i + 1, len(tasks))
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            abandon(pool)
             raise
     return results

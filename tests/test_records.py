@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from combred.records import digest, read_json, write_json
+from combred.records import digest, read_json, read_record, write_json, write_record
 
 
 def test_json_is_written_whole_or_not_at_all(tmp_path):
@@ -28,3 +28,25 @@ def test_files_have_equal_digests_if_and_only_if_their_contents_are_equal(tmp_pa
     (tmp_path / "b").write_bytes(b"1")
     (tmp_path / "c").write_bytes(b"2")
     assert digest(tmp_path / "a") == digest(tmp_path / "b") != digest(tmp_path / "c")
+
+
+def test_a_record_shows_damage_and_one_that_was_not_written_here_is_refused(tmp_path):
+    file, numbers = tmp_path / "a.json", {"x": [1.5, np.nan], "y": {"z": "text"}}
+    write_record(file, numbers)
+    assert repr(read_record(file)) == repr(numbers) == repr(read_json(file))
+    whole, rng = file.read_bytes(), np.random.default_rng(0)
+    for place in rng.integers(0, len(whole), 200):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << rng.integers(8)
+        file.write_bytes(flipped)
+        try:  # a flip in white space may leave the content as it was
+            found = read_record(file)
+        except ValueError as error:
+            assert "move it away" in str(error)
+        else:
+            assert repr(found) == repr(numbers)
+    for content in ("{}", '{"x": 1}', "[1]", "null", '"x"', "3"):
+        file.write_text(content)
+        with pytest.raises(ValueError, match="move it away"):
+            read_record(file)
+    assert read_record(tmp_path / "b.json") == {}

@@ -15,6 +15,7 @@ import cantera as ct
 import numpy as np
 
 from combred import data
+from combred.config.fields import shown
 
 DATA = data.FOLDER / "mechanisms"
 COMMON_FUELS = ("CH4", "H2", "C2H4", "C2H6", "C3H8", "NH3")
@@ -61,7 +62,7 @@ class Mechanism:
             near = difflib.get_close_matches(species.upper(), self.species_names, n=1)
             hint = f" (did you mean {near[0]}?)" if near else ""
             raise ValueError(
-                f"{self.name} has no species {species!r}{hint}. Its species are "
+                f"{self.name} has no species {shown(species)!r}{hint}. Its species are "
                 f"{' '.join(self.species_names)}"
             )
         return self.species_names.index(species)
@@ -83,7 +84,10 @@ class Mechanism:
         """
         if fuel != "auto":
             for part in fuel.split(","):
-                self.index(part.split(":")[0].strip())
+                try:
+                    self.index(part.split(":")[0].strip())
+                except ValueError as error:
+                    raise ValueError(f"sampling.fuel={shown(fuel)}: {error}") from error
             return fuel
         for name in COMMON_FUELS:
             if name in self.species_names:
@@ -97,18 +101,23 @@ class Mechanism:
         """Mass fractions (n_species,) of fuel and oxidizer at the equivalence ratio phi > 0.
 
         fuel, oxidizer: Cantera compositions in moles, as in "CH4:1" and "O2:1, N2:3.76". Raises
-        ValueError where they are not.
+        ValueError where they are not, or where the fuel does not burn in the oxidizer.
         """
         gas = self.solution()
+        both = f"sampling.fuel={shown(fuel)}, sampling.oxidizer={shown(oxidizer)}"
         try:
             gas.set_equivalence_ratio(phi, fuel, oxidizer)
+            Y = gas.Y
+            gas.set_equivalence_ratio(2.0 * phi, fuel, oxidizer)
         except ct.CanteraError as error:
             reason = [line for line in str(error).splitlines() if line.strip(" *")][-1]
             raise ValueError(
-                f"{self.name} cannot mix fuel {fuel!r} with oxidizer {oxidizer!r}: {reason} "
-                "Give compositions in moles, as in sampling.oxidizer='O2:1, N2:3.76'."
+                f"{both}: {self.name} cannot mix them ({shown(reason, 120)}). Give compositions in "
+                "moles, as in sampling.oxidizer='O2:1, N2:3.76'."
             ) from error
-        return gas.Y
+        if np.array_equal(Y, gas.Y):
+            raise ValueError(f"{both}: this fuel does not burn: name one that does, as in CH4:1")
+        return Y
 
 
 def load_mechanism(file: str) -> Mechanism:
@@ -122,19 +131,7 @@ def load_mechanism(file: str) -> Mechanism:
 
 @functools.lru_cache
 def _load(file: str) -> Mechanism:
-    own = DATA / file
-    bare = Path(file).name == file and not Path(file).is_file()
-    path = str(own) if bare and own.is_file() else file
-    try:
-        gas = ct.Solution(path)
-    except ct.CanteraError as error:
-        if not Path(path).is_file() and "not found" in str(error):
-            ours = sorted(p.name for p in DATA.glob("*.yaml"))
-            raise FileNotFoundError(
-                f"no mechanism {file!r}: give a path, one of combred's ({', '.join(ours)}) or "
-                "one that Cantera ships (gri30.yaml, h2o2.yaml, ...)"
-            ) from error
-        raise ValueError(f"Cantera cannot read {file!r}: {error}") from error
+    path, gas = _read(file)
     if gas.thermo_model != "ideal-gas" or gas.n_reactions == 0:
         raise ValueError(
             f"{file!r} is a {gas.thermo_model} phase with {gas.n_reactions} reactions; combred "
@@ -169,6 +166,31 @@ def _load(file: str) -> Mechanism:
         T_max=min(s.thermo.max_temp for s in species),
         inert=~np.any(net != 0, axis=1),
     )
+
+
+def _read(file: str) -> tuple[str, ct.Solution]:
+    """The path of a mechanism that `load_mechanism` names, and its phase."""
+    ours = ", ".join(sorted(p.name for p in DATA.glob("*.yaml")))
+    give = (
+        f"give the path of a YAML file, one of combred's ({ours}) or one that Cantera ships "
+        "(gri30.yaml, h2o2.yaml, ...)"
+    )
+    path = file
+    try:
+        bare = Path(file).name == file and not Path(file).is_file()
+        path = str(DATA / file) if bare and (DATA / file).is_file() else file
+        if Path(path).is_dir():
+            raise ValueError(f"mechanism={shown(file)} is a folder: {give}")
+        return path, ct.Solution(path)
+    except OSError as error:  # a name that is no path, as one that is too long
+        raise ValueError(f"mechanism={shown(file)}: {error.strerror}: {give}") from error
+    except (RuntimeError, UnicodeError) as error:  # of Cantera, or of its reader of YAML
+        if not Path(path).is_file() and "not found" in str(error):
+            raise FileNotFoundError(f"there is no mechanism={shown(file)}: {give}") from error
+        reason = " ".join(line for line in str(error).splitlines() if line.strip(" *"))
+        raise ValueError(
+            f"mechanism={shown(file)} cannot be read by Cantera ({shown(reason, 300)}): {give}"
+        ) from error
 
 
 def _content_hash(gas: ct.Solution) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from combred.config.fields import require
+from combred.config.fields import require, shown
 from combred.config.profiles import PROFILES
 from combred.config.settings import Settings
 from combred.config.values import parse
@@ -47,14 +47,14 @@ def resolve(arguments: list[str]) -> Settings:
         key, equals, value = argument.partition("=")
         if not equals:
             raise ValueError(
-                f"{argument!r} is not key=value (as in stage=2, or training.steps=9000)"
+                f"{shown(argument)!r} is not key=value (as in stage=2, or training.steps=9000)"
             )
         if key not in keys():
             near = [RENAMED[key]] if key in RENAMED else []
             near = near or difflib.get_close_matches(key, keys(), n=1, cutoff=0.4)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise ValueError(
-                f"there is no setting {key!r}{hint} "
+                f"there is no setting {shown(key)!r}{hint} "
                 "`python -m combred.pipeline` without arguments prints all of them."
             )
         given[key] = value
@@ -73,7 +73,7 @@ def resolve(arguments: list[str]) -> Settings:
     if both:  # a table of layers is asked for
         given = {"reduction.method": "condensation", "reduction.parameters": "[]", **given}
     profile = given.get("profile", "default")
-    require(profile in PROFILES, f"profile={profile}: {', '.join(PROFILES)} are possible")
+    require(profile in PROFILES, f"profile={shown(profile)}: {', '.join(PROFILES)} are possible")
     items = keys()
     values = {key: parse(key, text, items[key].type) for key, text in given.items()}
     return _made(Settings, PROFILES[profile], values)

@@ -1,9 +1,8 @@
 """The acceptance criteria of a reduction, as they are written on the command line."""
 
 import difflib
-import math
 
-from combred.config.fields import is_positive, require
+from combred.config.fields import is_positive, require, shown
 
 CRITERIA = {
     "ignition": "worst relative error of the ignition delay",
@@ -25,14 +24,14 @@ def parse_criteria(text: str) -> dict[str, float]:
         if name not in CRITERIA:
             near = difflib.get_close_matches(name, CRITERIA, n=1, cutoff=0.4)
             raise ValueError(
-                f"reduction.criteria: {name!r} is none of {', '.join(CRITERIA)}"
+                f"reduction.criteria: {shown(name)!r} is none of {', '.join(CRITERIA)}"
                 + (f"; did you mean {near[0]}?" if near else "")
             )
         require(name not in limits, f"reduction.criteria: {name} is given twice")
         number = amount.removesuffix("%").strip()
         require(
-            is_positive(number) and math.isfinite(float(number)),
-            f"reduction.criteria: {item.strip()!r} wants a positive limit, as in {name}:1%",
+            is_positive(number),
+            f"reduction.criteria: {shown(item.strip())!r} wants a positive limit, as in {name}:1%",
         )
         require(
             amount.endswith("%") or float(number) < 1,

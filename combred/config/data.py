@@ -24,7 +24,7 @@ class SamplingSettings:
     help; all others are of both samplers.
     """
 
-    states: int = setting(160_000, "rows of the state file", within=(1, 1e10))
+    states: int = setting(160_000, "rows of the state file", within=(1, 1e8))
     sampler: str = setting(
         "flow",
         "'flow': mixtures of fresh and burnt gas, air and fuel, ignitions and mixing layers; "
@@ -65,7 +65,7 @@ class SamplingSettings:
         "out of training, for the validation loss",
         within=(1e-4, 0.9),
     )
-    ignitions: int = setting(1200, "'premixed' only: number of 0D ignitions", within=(1, 1e7))
+    ignitions: int = setting(1200, "'premixed' only: number of 0D ignitions", within=(1, 1e6))
     flames: int = setting(80, "'premixed' only: number of 1D flames", within=(0, 1e5))
     flame_phi: list[float] = setting(
         [0.5, 1.7],
@@ -95,7 +95,7 @@ class SamplingSettings:
         require(
             self.sampler == "flow" or self.states >= 10 * trajectories,
             f"sampling.states={self.states} are fewer than ten for each of {trajectories} "
-            "trajectories: ask for more states, or fewer sampling.ignitions",
+            "trajectories: ask for more states, or fewer sampling.ignitions or sampling.flames",
         )
 
 

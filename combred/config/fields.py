@@ -31,15 +31,21 @@ def check(settings: Any, section: str) -> None:
             low, high = within
             numbers = value if isinstance(value, list) else [value]
             require(
-                all(math.isfinite(x) and low <= x <= high for x in numbers),
-                f"{key}={written(value)} must lie between {low:g} and {high:g}"
+                all(low <= x <= high for x in numbers),  # false for nan
+                f"{key}={shown(written(value))} must lie between {low:g} and {high:g}"
                 + (f" {item.metadata['unit']}" if item.metadata["unit"] else ""),
             )
         among = item.metadata.get("among")
         require(
             not among or value in among,
-            f"{key}={value}: {', '.join(among or ())} are possible",
+            f"{key}={shown(value)}: {', '.join(filter(None, among or ()))} are possible",
         )
+
+
+def shown(text: Any, most: int = 80) -> str:
+    """A text as a message shows it: on one line, and shortened to `most` characters."""
+    plain = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text)[: most + 1])
+    return plain if len(plain) <= most else f"{plain[: most - 3]}..."
 
 
 def written(value: Any) -> str:
@@ -55,9 +61,9 @@ def require(condition: bool, message: str) -> None:
         raise ValueError(message)
 
 
-def is_positive(text: str) -> bool:
-    """Whether a text is a positive number."""
+def is_positive(text: str, most: float = math.inf) -> bool:
+    """Whether a text is a positive finite number, at most `most`."""
     try:
-        return float(text) > 0
+        return 0.0 < float(text) <= most and math.isfinite(float(text))
     except ValueError:
         return False

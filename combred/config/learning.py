@@ -1,8 +1,12 @@
 """Settings of the network, of its training and of the retraining after a reduction."""
 
+import itertools
 from dataclasses import asdict, dataclass, replace
 
-from combred.config.fields import check, is_positive, require, setting
+from combred.config.fields import check, is_positive, require, setting, shown
+
+LARGEST_SCALE = 1000.0  # of an initialisation
+MOST_WEIGHTS = 200_000_000  # between hidden layers: 0.8 GB, and more for the optimiser
 
 
 @dataclass(frozen=True)
@@ -12,8 +16,8 @@ class NetworkSettings:
     hidden: list[int] = setting([384, 400, 376], "widths of the hidden layers", within=(1, 20_000))
     scales: list[str] = setting(
         ["0.5"],
-        "initialisation of each layer: a factor of He's standard deviation, or 'condense' (Chen & "
-        "Xu 2024, eq. 19); one value serves all layers",
+        "initialisation of each layer: a factor of He's standard deviation, above 0 and at most "
+        "1000, or 'condense' (Chen & Xu 2024, eq. 19); one value serves all layers",
     )
     kinetics: bool = setting(
         True,
@@ -26,14 +30,21 @@ class NetworkSettings:
         require(len(self.hidden) > 0, "network.hidden=[] needs at least one width")
         require(
             len(self.scales) in (1, len(self.hidden) + 1),
-            f"network.scales={self.scales} needs one value, or {len(self.hidden) + 1}: "
-            f"one for each layer",
+            f"network.scales={shown(self.scales)} needs one value, or one for each layer: "
+            f"{len(self.hidden) + 1} with network.hidden={shown(self.hidden)}",
         )
         for scale in self.scales:
             require(
-                scale == "condense" or is_positive(scale),
-                f"network.scales: {scale!r} is neither a positive number nor 'condense'",
+                scale == "condense" or is_positive(scale, LARGEST_SCALE),
+                f"network.scales: {shown(scale)!r} is neither a positive number, at most "
+                f"{LARGEST_SCALE:g}, nor 'condense'",
             )
+        weights = sum(a * b for a, b in itertools.pairwise(self.hidden))
+        require(
+            weights <= MOST_WEIGHTS,
+            f"network.hidden={shown(self.hidden)}: {weights:.2g} weights between hidden layers are "
+            f"more than {MOST_WEIGHTS:.0e}: give narrower layers, or fewer",
+        )
 
     @property
     def layer_scales(self) -> list[str]:
@@ -45,7 +56,7 @@ class NetworkSettings:
 class TrainingSettings:
     """The training of stage 0: optimiser, batches, precision."""
 
-    steps: int = setting(20_000, "optimiser steps", within=(0, 1e9))
+    steps: int = setting(20_000, "optimiser steps", within=(0, 1e7))
     optimizer: str = setting(
         "soap",
         "'soap'; 'muon' for layers wider than about 1000; 'adam', under which they condense",
@@ -87,7 +98,7 @@ class TrainingSettings:
 class RetrainingSettings:
     """The retraining after a reduction, where it differs from the training; the rest is its."""
 
-    steps: int = setting(6_000, "optimiser steps", within=(0, 1e9))
+    steps: int = setting(6_000, "optimiser steps", within=(0, 1e7))
     lr: float = setting(3e-3, "highest learning rate", within=(1e-9, 10.0))
     batch: int = setting(1024, "initial batch size", within=(1, 1e7))
     batch_phases: int = setting(
@@ -101,4 +112,9 @@ class RetrainingSettings:
 
     def of(self, training: TrainingSettings) -> TrainingSettings:
         """All settings of the retraining. Raises ValueError as `TrainingSettings` does."""
+        require(
+            self.batch <= training.batch_final,
+            f"retraining.batch={self.batch} is more than training.batch_final="
+            f"{training.batch_final}, the final batch size of the retraining too",
+        )
         return replace(training, **asdict(self))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from combred.config.criteria import CRITERIA, parse_criteria
-from combred.config.fields import check, require, setting
+from combred.config.fields import check, require, setting, shown
 
 REDUCTIONS = (
     *("condensation", "brain_surgeon", "interpolative", "folding"),
@@ -84,7 +84,7 @@ class ReductionSettings:
         )
         require(
             self.compensation in COMPENSATIONS,
-            f"reduction.compensation={self.compensation!r}: {' or '.join(COMPENSATIONS)}"
+            f"reduction.compensation={shown(self.compensation)}: {' or '.join(COMPENSATIONS)}"
             + ("; 'norm' is now called 'own'" if self.compensation == "norm" else ""),
         )
 

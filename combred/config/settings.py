@@ -3,11 +3,12 @@
 from dataclasses import dataclass, field, replace
 
 from combred.config.data import ChemistrySettings, SamplingSettings, SegmentSettings
-from combred.config.fields import check, require, setting
+from combred.config.fields import check, require, setting, shown
 from combred.config.learning import NetworkSettings, RetrainingSettings, TrainingSettings
 from combred.config.reduction import ReductionSettings
 from combred.config.validation import ValidationSettings
 
+LONGEST_NAME = 200  # bytes of the name of a run; file systems have 255
 STEPS = ("sample", "train", "reduce", "validate", "export", "report")
 
 
@@ -56,8 +57,8 @@ class Settings:
         stages = self.reduction.stages
         require(
             0 <= self.stage <= stages,
-            f"stage={self.stage}: the stage table of these settings has stages 0 to {stages}; say "
-            f"stage={stages}, or give more stages",
+            f"stage={shown(self.stage)}: the stage table of these settings has stages 0 to "
+            f"{stages}; say stage={stages}, or give more stages",
         )
         hidden = len(self.network.hidden)
         require(
@@ -65,8 +66,12 @@ class Settings:
             f"reduction.layers={self.reduction.layers}: the network has {hidden} hidden layers",
         )
         require(
-            "/" not in self.run and self.run not in (".", ".."),
-            f"run={self.run!r} names a folder inside runs/",
+            "/" not in self.run and self.run not in (".", "..") and self.run.isprintable(),
+            f"run={shown(self.run)} names a folder inside runs/, without a slash",
+        )
+        require(
+            len(self.run.encode()) <= LONGEST_NAME,
+            f"run={shown(self.run)}: the name of a folder has at most {LONGEST_NAME} bytes",
         )
         self.retraining.of(self.training)  # refuses what is no training
 

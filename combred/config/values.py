@@ -7,6 +7,9 @@ text is read: `run=007` stays 007, and `training.steps=010` is ten.
 import re
 from typing import Any, get_args, get_origin
 
+from combred.config.fields import shown
+
+LONGEST = 300  # digits of a whole number: a float holds no larger one
 TRUE, FALSE = ("true", "1"), ("false", "0")
 WANTED = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
@@ -20,7 +23,7 @@ def parse(key: str, text: str, kind: Any) -> Any:
     stripped = text.strip()
     body = stripped[1:-1]
     if not (stripped.startswith("[") and stripped.endswith("]")) or set(body) & set("[]"):
-        raise ValueError(f"{key}={text}: {_list_of(inner)} is expected, as in {key}=[a,b]")
+        raise ValueError(f"{key}={shown(text)}: {_list_of(inner)} is expected, as in {key}=[a,b]")
     items = [item.strip() for item in body.split(",")] if body.strip() else []
     return [_single(key, text, item, inner) for item in items]
 
@@ -31,15 +34,15 @@ def _single(key: str, text: str, item: str, kind: type) -> Any:
         return item
     if kind is bool and item.lower() in TRUE + FALSE:
         return item.lower() in TRUE
-    if kind is int and re.fullmatch(r"[+-]?\d+(_\d+)*", item):
+    if kind is int and re.fullmatch(r"[+-]?[0-9]+(_[0-9]+)*", item) and len(item) < LONGEST:
         return int(item)
-    if kind is float:
+    if kind is float and item.isascii():
         try:
             return float(item)
         except ValueError:
             pass
-    of = "" if item == text.strip() else f", and {item or 'an empty entry'!r} is none"
-    raise ValueError(f"{key}={text}: {WANTED[kind]} is expected{of}")
+    of = "" if item == text.strip() else f", and {shown(item) or 'an empty entry'!r} is none"
+    raise ValueError(f"{key}={shown(text)}: {WANTED[kind]} is expected{of}")
 
 
 def _list_of(inner: type) -> str:

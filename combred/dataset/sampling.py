@@ -32,7 +32,7 @@ from combred.dataset.states import FLOW, SAMPLERS, Block, StateWriter, open_stat
 from combred.simulation.free_flame import solve_free_flame
 from combred.simulation.ignition import Case, history
 from combred.simulation.moving_grid import FlameCase, MovingGrid, Profile, profile_of
-from combred.workers import open_pool
+from combred.workers import abandon, open_pool
 
 RELAXED_PER_RUN = 3  # states taken from one relaxation: the second and third cost almost nothing
 MIN_CELLS, MAX_CELLS = 40, 400  # of a flame that diffusion and chemistry advance in turn
@@ -378,7 +378,7 @@ def sample(
                 finished += trajectory.rows
                 on_progress(finished, total)
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            abandon(pool)
             raise
     writer.finish()
     return {"lost_trajectories": lost, **open_states(path, mechanism).numbers()}

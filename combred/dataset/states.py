@@ -13,6 +13,7 @@ training read in chunks. The datasets of the HDF5 file are
 import json
 import os
 import tempfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,7 @@ import h5py
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
+from combred.hdf5 import new_file, require_intact
 
 FORMAT = 3  # 1 and 2: of combred 0.1 and 0.2, with one dt for all rows
 UNITS = {
@@ -117,9 +119,9 @@ class StateWriter:
     """Writes a state file block by block, so that an interrupted run can be resumed.
 
     Blocks go to a working file beside `path`, allocated as a whole and uncompressed. A block is
-    written in its place, and its `done` flag after it: a run that is killed loses at most the
-    blocks it was computing. `finish` writes the compressed file under a temporary name and renames
-    it.
+    written in its place, and its checksum after it: a run that is killed loses at most the blocks
+    it was computing, and a block that has been damaged since counts as not done. `finish` writes
+    the compressed file under a temporary name and renames it.
 
     rows_per_block: the rows of each block, in order. Raises StateFileError where the working file
     of another run is there, or is damaged, and OSError where the disk is too full.
@@ -140,24 +142,27 @@ class StateWriter:
         # Twice the size: the working file and the final one exist together for a while.
         require_space(self.path.parent, 2 * 8 * int(self._starts[-1]) * (6 + 2 * n_species))
         rows = int(self._starts[-1])
-        with h5py.File(new, "w") as file:
+        with h5py.File(new, "w", libver="latest") as file:  # which has checksums of its tables
             for name, (shape, dtype) in _layout(rows, n_species).items():
                 file.create_dataset(name, shape, dtype)[-1:] = 0  # allocates the dataset
-            file.create_dataset("done", data=np.zeros(len(self._starts) - 1, "u1"))
+            file.create_dataset("checksums", data=np.zeros(len(self._starts) - 1, "u8"))
             file.attrs["attributes"] = json.dumps(self.attributes, default=str)
         os.replace(new, self.partial)
 
     def _check_same_run(self) -> None:
         try:
             with h5py.File(self.partial, "r") as file:
-                stored = file.attrs["attributes"]
-        except (OSError, KeyError) as error:
+                stored = str(file.attrs["attributes"])
+                blocks = file["checksums"].shape
+                theirs = _flat(json.loads(stored))
+            if blocks != (len(self._starts) - 1,):
+                raise ValueError(f"it has {blocks} blocks and not {len(self._starts) - 1}")
+        except (OSError, KeyError, ValueError, RuntimeError, AttributeError) as error:
             raise StateFileError(
                 f"{self.partial}, left by an interrupted sampling, cannot be read ({error}). "
                 "Move it away; sampling then starts from the beginning."
             ) from error
         if stored != json.dumps(self.attributes, default=str):
-            theirs = _flat(json.loads(stored))
             ours = _flat(json.loads(json.dumps(self.attributes, default=str)))
             differing = [
                 f"{name} is {theirs.get(name)} there and {value} here"
@@ -171,26 +176,32 @@ class StateWriter:
             )
 
     def done(self) -> np.ndarray:
-        """Which blocks are in the working file, (n_blocks,) bool."""
+        """Which blocks are in the working file, undamaged, (n_blocks,) bool."""
         with h5py.File(self.partial, "r") as file:
-            return file["done"][...].astype(bool)
+            stored = file["checksums"][...]
+            found = [n and n == _checksum(self._stored(file, i)) for i, n in enumerate(stored)]
+        return np.array(found, dtype=bool)
+
+    def _stored(self, file: h5py.File, index: int) -> Block:
+        """Block number `index` of the working file."""
+        start, stop = self._starts[index : index + 2]
+        return Block(**{name: file[name][start:stop] for name in UNITS})
 
     def write(self, index: int, block: Block) -> None:
-        """Write block number `index`, then mark it as done."""
+        """Write block number `index`, then its checksum."""
         start, stop = self._starts[index : index + 2]
         assert len(block) == stop - start
         with h5py.File(self.partial, "r+") as file:
             for name, column in block.columns().items():
                 file[name][start:stop] = column
             file.flush()
-            file["done"][index] = 1
+            file["checksums"][index] = _checksum(self._stored(file, index))
 
     def finish(self) -> None:
         """Write the final file, with the labelled rows and the failed states apart, and remove the
         working file. All blocks must be done."""
         assert self.done().all()
-        new = self.path.with_suffix(".new")
-        with h5py.File(self.partial, "r") as source, h5py.File(new, "w") as file:
+        with h5py.File(self.partial, "r") as source, new_file(self.path) as file:
             good = np.isfinite(source["T_next"][...])
             for name, unit in UNITS.items():
                 _copy_rows(source[name], good, file, name).attrs["units"] = unit
@@ -203,8 +214,15 @@ class StateWriter:
             file.create_dataset("failed", data=np.concatenate(failed)).attrs["units"] = "K, Pa, 1"
             file.attrs.update(self.attributes)
             file.attrs["rows"] = int(good.sum())  # last: a file without it is not finished
-        os.replace(new, self.path)
         self.partial.unlink()
+
+
+def _checksum(block: Block) -> int:
+    """The CRC-32 of the numbers of a block, plus 2^32: it is never 0."""
+    found = 0
+    for column in block.columns().values():
+        found = zlib.crc32(column.tobytes(), found)
+    return found + (1 << 32)
 
 
 def _flat(attributes: dict) -> dict:
@@ -380,23 +398,21 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
     Raises FileNotFoundError, or StateFileError (a ValueError), with the remedy.
     """
     path = Path(path)
-    if not path.is_file():
+    if not path.exists():
         raise FileNotFoundError(
             f"no states at {path}: run `python -m combred.pipeline only=sample`"
         )
     again = "Move it away and run `python -m combred.pipeline only=sample`."
     try:
+        require_intact(path)
         with h5py.File(path, "r") as file:
             attributes = dict(file.attrs)
             missing = [name for name in UNITS if name not in file]
             shapes = {name: file[name].shape for name in UNITS if name in file}
             if not missing:
                 sources, samplers = file["source"][...], file["sampler"][...]
-    except OSError as error:
-        raise StateFileError(
-            f"{path} is not a readable HDF5 file ({error}): it is truncated, or of another kind. "
-            f"{again}"
-        ) from error
+    except (OSError, ValueError, KeyError, RuntimeError, AttributeError, TypeError) as error:
+        raise StateFileError(f"{path} cannot be read ({error}). {again}") from error
     if attributes.get("format") != FORMAT or missing:
         raise StateFileError(
             f"{path} is an HDF5 file, but not a combred state file of format {FORMAT} (its "
@@ -405,15 +421,19 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
             "run=NAME, and the states are made anew. States of your own follow the schema in "
             "combred/dataset/states.py."
         )
-    if "rows" not in attributes:  # written last
-        raise StateFileError(f"{path} is not finished: it has no attribute rows. {again}")
+    for name in ("mechanism", "mechanism_sha256", "samplers", "rows"):  # the last is written last
+        if name not in attributes:
+            raise StateFileError(f"{path} is not finished: it has no attribute {name}. {again}")
     rows = int(attributes["rows"])
     if any(shape[0] != rows for shape in shapes.values()):
         raise StateFileError(
             f"{path} should have {rows} rows, but its datasets have the shapes {shapes}. {again}"
         )
     if rows == 0:
-        raise StateFileError(f"{path} has no labelled rows. {again}")
+        raise StateFileError(
+            f"{path} has no labelled rows: CVODE could integrate none of its states. Choose other "
+            "ranges of sampling.T0, sampling.p, sampling.phi or sampling.dt, and run=NAME."
+        )
     if str(attributes["mechanism_sha256"]) != mechanism.sha256:
         raise StateFileError(
             f"{path} holds states of {attributes['mechanism']} "

@@ -1,30 +1,19 @@
-"""The two operations that take most of the time, each with a fast implementation for GPUs.
+"""Grouping of condensed units, with a fast implementation for GPUs.
 
 `group` finds the groups of condensed units in the rows of a weight matrix; `combred.reduction`
-calls it. `advance` prepares a surrogate of the state alone for many calls: one kernel maps a batch
-of states to the states one time step later, the surrogate's own. Networks that correct reaction
-rates take any dt, with step size control, and have no kernel.
+calls it. (A surrogate on a GPU is `combred.native.compile_cuda`.)
 
 The folder `grouping` holds the definition in torch (`reference`), the implementation for CPUs
-(`cpu`) and that in Triton (`gpu`); `inference` holds the fused surrogate in Triton and its eager
-fallback. Triton is imported only when an operation needs it: `loading` says whether it can run.
+(`cpu`) and that in Triton (`gpu`). Triton is imported only when it is needed: `loading` says
+whether it can run.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from torch import Tensor
 
 from combred.kernels.grouping import cpu, reference
 from combred.kernels.loading import fall_back, unavailable
 
-if TYPE_CHECKING:
-    from combred.kernels.inference.eager import EagerSurrogate
-    from combred.kernels.inference.fused_surrogate import FusedSurrogate
-    from combred.surrogate.surrogate import Surrogate
-
-__all__ = ["advance", "group"]
+__all__ = ["group"]
 
 
 def group(
@@ -66,60 +55,3 @@ def group(
             raise RuntimeError(f"group cannot run in Triton: {reason}")
         fall_back("group", reason)
     return cpu.group(weights, threshold)
-
-
-def advance(
-    surrogate: Surrogate, implementation: str | None = None, precision: str = "bf16x3"
-) -> FusedSurrogate | EagerSurrogate:
-    """Prepare a surrogate whose network sees the state alone for many calls:
-    `advance(surrogate)(state)` equals `surrogate(state, dt)` with dt the surrogate's own.
-
-    The result also has `next_state_and_closure(state)`, which adds the closure error, the error
-    estimate of `Surrogate.step` over the default tolerance; and `advance(T, p, Y, dt)`, which makes
-    it an `Advance` of arrays (see `combred.chemistry.reactor`) and raises ValueError for another
-    dt. It stays on the device of the surrogate.
-
-    implementation:
-
-    - "triton": a single kernel reads each state once and writes it once. It needs a CUDA device of
-      compute capability 8.0 or more (in tests also a CPU, under Triton's interpreter, which is
-      slow), and hidden layers of at most 512 units (256 on capability 8.x);
-    - "eager": `surrogate` itself, in torch;
-    - None: "triton" where it can run, otherwise "eager". If the surrogate cannot be fused or a CUDA
-      device cannot run Triton, the reason is logged once.
-
-    precision, of the matrix products of "triton": "bf16x3" represents each number by the sum of two
-    bf16 numbers, some 16 bits, in all layers. "tf32" and "bf16" round to 10 and 7 bits in the
-    hidden layers; their first and last layers are computed as by "tf32x3" and "bf16x3". "tf32x3"
-    and "ieee" have the accuracy of float32 in all layers. Over nine ignitions of each of three
-    networks of 39,000 to 338,000 weights, which combred 0.2 shipped, delays differed from those in
-    float32 by at most 2e-5 with bf16x3, 1.4e-3 with tf32 and 3.8e-3 with bf16, and burnt
-    temperatures by 0.4, 9 and 9 K.
-
-    Raises ValueError if the implementation or the precision is unknown, if the network corrects
-    reaction rates, or if "triton" is asked for and cannot take this surrogate; RuntimeError, with
-    the cause, if "triton" is asked for and cannot run.
-    """
-    from combred.kernels.inference import eager, packing
-
-    if implementation not in (None, "eager", "triton"):
-        raise ValueError(
-            f"advance has the implementations eager and triton, not {implementation!r}"
-        )
-    packing.require_precision(precision)
-    packing.require_one_dt(surrogate)
-    device = surrogate.max_mahalanobis.device
-    if implementation == "eager":
-        return eager.EagerSurrogate(surrogate)
-    reason = unavailable(device)
-    if implementation == "triton" and reason:
-        raise RuntimeError(f"advance cannot run in Triton: {reason}")
-    if implementation is None:
-        obstacle = packing.obstacle(surrogate)
-        if obstacle or (reason and device.type == "cuda"):
-            fall_back("advance", obstacle or reason, "eager torch")
-        if obstacle or reason:
-            return eager.EagerSurrogate(surrogate)
-    from combred.kernels.inference.fused_surrogate import FusedSurrogate  # imports Triton
-
-    return FusedSurrogate(surrogate, precision)

@@ -57,8 +57,8 @@ def interpreted() -> bool:
     return os.environ.get("TRITON_INTERPRET", "0").lower() in SWITCHED_ON
 
 
-def fall_back(operation: str, reason: str, to: str = "its CPU implementation") -> None:
-    """Log once, for each operation and reason, that the slower implementation `to` is used."""
+def fall_back(operation: str, reason: str) -> None:
+    """Log once, for each operation and reason, that the implementation for CPUs is used."""
     if (operation, reason) not in _logged:
         _logged.add((operation, reason))
-        logger.warning("%s falls back to %s: %s", operation, to, reason)
+        logger.warning("%s falls back to its CPU implementation: %s", operation, reason)

@@ -35,6 +35,7 @@ def write_identity(surrogate: Surrogate, mechanism: Mechanism | None, card: dict
             "// What the surrogate is. Written by combred.native: change nothing here.\n"
             "#pragma once\n",
             *(constant(name, size, "int") for name, size in sizes.items()),
+            "#ifndef __CUDACC__\n",
             f"constexpr const char *SPECIES_NAMES[SPECIES] = {{{names}}};\n",
             text("MECHANISM_SHA256", mechanism.sha256 if mechanism else ""),
             text("DIGEST", content_digest(surrogate, mechanism) if mechanism else ""),
@@ -42,6 +43,7 @@ def write_identity(surrogate: Surrogate, mechanism: Mechanism | None, card: dict
             f"constexpr double DT_RANGE[2] = {_range(surrogate.dt_range)};\n",
             f"constexpr double PHI_RANGE[2] = {_range(phi)};\n",
             f"constexpr double RANGES[VARIABLES][2] = {{\n{rows}}};\n",
+            "#endif\n",
         ]
     )
 

@@ -30,16 +30,19 @@ class Options(ctypes.Structure):
 
 
 def compile(
-    surrogate: Surrogate, folder: Path | None = None, mechanism: Mechanism | None = None
+    surrogate: Surrogate,
+    folder: Path | None = None,
+    mechanism: Mechanism | None = None,
+    bf16: bool = False,
 ) -> "NativeSurrogate":
     """Write a surrogate as C++, compile and load it.
 
     surrogate: one that corrects reaction rates; folder: where sources and library are written
     (None: a cache, `combred.native.build.cache_folder`); mechanism: the surrogate's, so that the
-    library can tell its hash. Raises ValueError for a network of the state alone, RuntimeError
-    without a C++ compiler.
+    library can tell its hash; bf16: products of hidden layers with 8 bits, see `generate`. Raises
+    ValueError for a network of the state alone, RuntimeError without a C++ compiler.
     """
-    return NativeSurrogate(build(generate(surrogate, mechanism), folder))
+    return NativeSurrogate(build(generate(surrogate, mechanism, bf16=bf16), folder))
 
 
 class NativeSurrogate:
@@ -159,6 +162,10 @@ class NativeSurrogate:
         too few; and the number of steps of each (n,), int64. Raises ValueError for other shapes,
         for dt that is not positive and finite, and for a tolerance that is not positive.
         """
+        if not np.can_cast(np.asarray(state).dtype, np.float64, "same_kind"):
+            raise ValueError(
+                f"states are real numbers; these are of type {np.asarray(state).dtype}"
+            )
         later = np.array(state, dtype=np.float64, order="C")
         if later.ndim != 2 or later.shape[1] != self.n:
             raise ValueError(

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from combred.chemistry.kinetics import NEVER, Kinetics
-from combred.native.arrays import literal
+from combred.native.arrays import constant, literal
 
 LOG2_E = float(np.log2(np.e))
 PART = 24  # reactions of one function: compilers take long for larger ones
+# Units of concentrations [kmol/m3] and of T [K] in logarithms, to the base 2: typical values, so
+# that the logarithms are small and their rounding is, too.
+LOG2_C0, LOG2_T0 = -20.0, 10.0
 
 
 @dataclass(frozen=True)
@@ -47,28 +50,56 @@ def stoichiometry(kinetics: Kinetics) -> Stoichiometry:
 def write_reactions(kinetics: Kinetics, species: list[str]) -> str:
     """The text of `reactions.hpp`; species (n_species): their names, for the comments."""
     parts = stoichiometry(kinetics)
+    sets, which = colliders(kinetics)
     text = [
         "// The reactions of the mechanism. Written by combred.native: change nothing here.\n"
-        '#pragma once\n#include "kinetics.hpp"\n'
+        f"#pragma once\n\n{constant('COLLIDERS', max(len(sets), 1), 'int')}"
+        '#include "kinetics.hpp"',
+        _third_bodies(sets),
     ]
     starts = range(0, kinetics.n_reactions, PART)
     for start in starts:
-        here = range(start, min(start + PART, kinetics.n_reactions))
-        lines = _colliders(kinetics, here)
-        for i in here:
-            lines += _reaction(kinetics, parts, i, species)
+        lines: list[str] = []
+        for i in range(start, min(start + PART, kinetics.n_reactions)):
+            lines += _reaction(kinetics, parts, which, i, species)
         body = "\n".join(f"  {line}" for line in lines)
         text.append(f"PART void reactions_from_{start}(const Gas &gas, Progress &q) {{\n{body}\n}}")
     calls = "\n".join(f"  reactions_from_{start}(gas, q);" for start in starts)
     text.append(
         "// Rates of progress of all reactions.\n"
-        f"INLINE void rates_of_progress(const Gas &gas, Progress &q) {{\n{calls}\n}}"
+        "INLINE void rates_of_progress(Gas &gas, Progress &q) {\n"
+        f"  third_bodies(gas);\n{calls}\n}}"
     )
     text.append(_production(kinetics, parts, species))
     return "\n\n".join(text) + "\n"
 
 
-def _reaction(kinetics: Kinetics, parts: Stoichiometry, i: int, species: list[str]) -> list[str]:
+def colliders(kinetics: Kinetics) -> tuple[list[np.ndarray], list[int]]:
+    """The different sets of third-body efficiencies, (n_species,) each, and which of them each
+    reaction with a third body has, (n_bodies,)."""
+    places: dict[bytes, int] = {}
+    sets, which = [], []
+    for row in _numpy(kinetics.collider)[: kinetics.n_bodies]:
+        if row.tobytes() not in places:
+            places[row.tobytes()] = len(sets)
+            sets.append(row)
+        which.append(places[row.tobytes()])
+    return sets, which
+
+
+def _third_bodies(sets: list[np.ndarray]) -> str:
+    """The function `third_bodies`: log2 of the concentration that each set gives."""
+    lines = [
+        f"  gas.log2_M[{j}] = third_body({_sum(row, 'gas.c') or 'all_of(0.0f)'});\n"
+        for j, row in enumerate(sets)
+    ]
+    unused = "" if lines else "  (void)gas;\n"
+    return f"PART void third_bodies(Gas &gas) {{\n{''.join(lines)}{unused}}}"
+
+
+def _reaction(
+    kinetics: Kinetics, parts: Stoichiometry, which: list[int], i: int, species: list[str]
+) -> list[str]:
     """The lines of reaction i."""
     n = len(species)
     body = i - (kinetics.n_reactions - kinetics.n_bodies)
@@ -76,18 +107,19 @@ def _reaction(kinetics: Kinetics, parts: Stoichiometry, i: int, species: list[st
     mark = " (+M)" if fall >= 0 else " + M" if body >= 0 else ""
     lines = [f"// {i}: {equation(parts, i, species, mark)}"]
     if parts.sign[i] == 0.0:
-        return [*lines, f"irreversible(q, {i}, all_of(-1e3));"]
-    rate = _arrhenius(*_numpy(kinetics.forward_of)[i, n:])
-    lines += ["{", f"  Double rate = {rate};"]
+        return [*lines, f"irreversible(q, {i}, all_of(-1e3f));"]
+    order = parts.orders[i].sum() + (0 <= body and fall < 0)
+    rate = _arrhenius(_numpy(kinetics.forward_of)[i, n:], order)
+    lines += ["{", f"  Float rate = {rate};"]
     if fall >= 0:
-        lines += [f"  {line}" for line in _falloff(kinetics, fall, rate, f"M_{body}")]
+        lines += [f"  {line}" for line in _falloff(kinetics, fall, f"gas.log2_M[{which[body]}]")]
     elif body >= 0:
-        lines.append(f"  rate = rate + M_{body};")
+        lines.append(f"  rate = rate + gas.log2_M[{which[body]}];")
     orders = _sum(parts.orders[i], "gas.log2_c")
     if orders:
         lines.append(f"  rate = rate + ({orders});")
     if parts.reversible[i]:
-        ratio = _sum(parts.net[i], "gas.mu") or "all_of(0.0)"
+        ratio = _sum(parts.net[i], "gas.mu") or "all_of(0.0f)"
         lines.append(f"  reversible(q, {i}, rate, {ratio});")
     else:
         lines.append(f"  irreversible(q, {i}, rate);")
@@ -107,59 +139,50 @@ def equation(parts: Stoichiometry, i: int, species: list[str], mark: str = "") -
     return (" <=> " if parts.reversible[i] else " => ").join(sides)
 
 
-def _arrhenius(ln_A: float, b: float, E: float) -> str:
-    """log2 of a rate constant from ln A, b and Ea / R [K]."""
-    values = [literal(ln_A * LOG2_E), literal(b), literal(E * LOG2_E)]
-    return f"arrhenius(gas, {', '.join(values)})"
+def _arrhenius(constants: np.ndarray, order: float) -> str:
+    """log2 of a rate constant from ln A, b and Ea / R [K], for concentrations over C0; order: the
+    sum of their exponents."""
+    ln_A, b, E = constants.tolist()
+    text = f"all_of({_float(ln_A * LOG2_E + b * LOG2_T0 + order * LOG2_C0)})"
+    for factor, of in ((b, "gas.log2_T"), (-E * LOG2_E, "gas.per_T")):
+        if factor != 0.0:
+            text += f" {'-' if factor < 0.0 else '+'} {_float(abs(factor))} * {of}"
+    return text
 
 
-def _falloff(kinetics: Kinetics, j: int, rate: str, collider: str) -> list[str]:
+def _falloff(kinetics: Kinetics, j: int, collider: str) -> list[str]:
     """The lines that multiply `rate`, the high-pressure limit, by the factor of falloff j."""
     low, high = _numpy(kinetics.low_pressure)[j], _numpy(kinetics.high_pressure)[j]
-    lines = [f"const Double low_over_high = {_arrhenius(*(low - high))};"]
-    lines.append(f"const Double Pr = low_over_high + {collider};")
+    lines = [f"const Float low_over_high = {_arrhenius(low - high, 1.0)};"]
+    lines.append(f"const Float Pr = low_over_high + {collider};")
     a, b, per_c, d, e = _numpy(kinetics.sri)[:, j, 0]
     if a > 0.0:
-        bracket = f"{_float(a)} * {_decay(b, 'gas.per_T_float')}"
+        bracket = f"{_float(a)} * {_decay(b, 'gas.per_T')}"
         if per_c < NEVER:
-            bracket += f" + {_decay(per_c, 'gas.T_float')}"
-        log2_d = _float(np.log2(d))
+            bracket += f" + {_decay(per_c, 'gas.T')}"
+        log2_d = _float(np.log2(d) + e * LOG2_T0)
         lines.append(f"const Float F = sri(gas, {bracket}, {log2_d}, {_float(e)}, Pr);")
     elif _numpy(kinetics.is_troe)[j, 0]:
         a, per_T3, per_T1, T2 = _numpy(kinetics.troe)[:, j, 0]
         terms = [
-            f"{_float(share)} * {_decay(per_T, 'gas.T_float')}"
+            f"{_float(share)} * {_decay(per_T, 'gas.T')}"
             for share, per_T in ((1.0 - a, per_T3), (a, per_T1))
             if per_T < NEVER
         ]
         if T2 != 0.0:
-            terms.append(_decay(T2, "gas.per_T_float"))
+            terms.append(_decay(T2, "gas.per_T"))
         lines.append(f"const Float F = troe({' + '.join(terms) or 'all_of(0.0f)'}, Pr);")
     else:
         lines.append("const Float F = all_of(0.0f);")
     activated = bool(_numpy(kinetics.activated)[j, 0])
-    factor = "activated(low_over_high, Pr, F)" if activated else "falloff(Pr, F)"
+    true_ratio = f"low_over_high - {_float(LOG2_C0)}"  # without the collider's C0
+    factor = f"activated({true_ratio}, Pr, F)" if activated else "falloff(Pr, F)"
     return [*lines, f"rate = rate + {factor};"]
 
 
 def _decay(rate: float, of: str) -> str:
     """exp(-rate of); a rate beyond the range of float is as good as `NEVER`."""
     return f"exp2({_float(-min(rate, NEVER) * LOG2_E)} * {of})"
-
-
-def _colliders(kinetics: Kinetics, reactions: range) -> list[str]:
-    """The lines that define log2 of the concentrations of third bodies, M_0, M_1, ...: one sum for
-    each set of efficiencies."""
-    first = kinetics.n_reactions - kinetics.n_bodies
-    efficiencies = _numpy(kinetics.collider)
-    lines: list[str] = []
-    known: dict[bytes, int] = {}
-    for body in (i - first for i in reactions if i >= first):
-        row = efficiencies[body]
-        same = known.setdefault(row.tobytes(), body)
-        value = f"M_{same}" if same != body else f"log2_collider({_sum(row, 'gas.c')})"
-        lines.append(f"const Double M_{body} = {value};")
-    return lines
 
 
 def _production(kinetics: Kinetics, parts: Stoichiometry, species: list[str]) -> str:
@@ -171,10 +194,10 @@ def _production(kinetics: Kinetics, parts: Stoichiometry, species: list[str]) ->
     lines = []
     for k, name in enumerate(species):
         weight = f"({_float(weights[k])} * gas.per_density)"
-        net = _sum(made[:, k], "q.net", "float") or "all_of(0.0f)"
+        net = _sum(made[:, k], "q.net") or "all_of(0.0f)"
         lost = [
-            _sum(forward[:, k], "q.forward", "float"),
-            _sum(reverse[:, k], "q.reverse", "float"),
+            _sum(forward[:, k], "q.forward"),
+            _sum(reverse[:, k], "q.reverse"),
         ]
         destroyed = " + ".join(f"({text})" for text in lost if text) or "all_of(0.0f)"
         lines += [f"// {name}", f"net[{k}] = {weight} * ({net});"]
@@ -187,13 +210,13 @@ def _production(kinetics: Kinetics, parts: Stoichiometry, species: list[str]) ->
     )
 
 
-def _sum(coefficients: np.ndarray, of: str, kind: str = "double") -> str:
+def _sum(coefficients: np.ndarray, of: str) -> str:
     """The sum of coefficients times of[k], without those that are zero; empty where all are."""
     text = ""
     for k, c in enumerate(coefficients.tolist()):
         if abs(c) < 1e-12:
             continue
-        size = "" if abs(abs(c) - 1.0) < 1e-12 else f"{literal(abs(c), kind)} * "
+        size = "" if abs(abs(c) - 1.0) < 1e-12 else f"{_float(abs(c))} * "
         sign = (" - " if c < 0 else " + ") if text else ("-" if c < 0 else "")
         text += f"{sign}{size}{of}[{k}]"
     return text

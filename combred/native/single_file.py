@@ -39,7 +39,7 @@ def single_file(files: dict[str, str], title: str, card: dict | None = None) -> 
     """
     import combred
 
-    body = "".join(_joined(files, "surrogate.cpp", set()))
+    body = join(files, "surrogate.cpp")
     levels = "\n".join(
         f"//     g++ $flags {' '.join(flags)} -DCOMBRED_LEVEL={level} -c surrogate.cpp "
         f"-o surrogate-{level}.o"
@@ -50,6 +50,11 @@ def single_file(files: dict[str, str], title: str, card: dict | None = None) -> 
         levels=levels, sha256=hashlib.sha256(body.encode()).hexdigest(),
     )  # fmt: skip
     return f"{head}{LINE}\n{body}"
+
+
+def join(files: dict[str, str], name: str) -> str:
+    """The text of the file `name`, with each of the others in place of what includes it."""
+    return "".join(_joined(files, name, set()))
 
 
 def _joined(files: dict[str, str], name: str, seen: set[str]) -> list[str]:

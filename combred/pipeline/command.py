@@ -4,15 +4,17 @@ Does the steps that are missing and reuses the files that are there: sample, tra
 reduce (stages 1 to N), validate, export, report (`combred.pipeline.steps`).
 """
 
+import errno
 import logging
 import os
 import shutil
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +36,7 @@ from combred.pipeline.steps import (
     train,
     validate,
 )
-from combred.records import read_json, write_json
+from combred.records import read_record, write_record
 from combred.training.devices import open_device
 
 
@@ -67,12 +69,18 @@ LOADERS: dict[str, Callable[[Run], Any]] = {
     "validation": validate.load_validation,
 }
 
+STOPPED = "[yellow]stopped.[/] The same command goes on from here."
+
 
 def main(arguments: list[str]) -> int:
     """Run the pipeline; returns the exit status. An error that a user can mend is one message."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     with _stopped_by_signals():
-        return _main(arguments)
+        try:
+            return _main(arguments)
+        except KeyboardInterrupt as stopped:  # also while an error is being printed
+            console.print(STOPPED)
+            return 128 + (stopped.args[0] if stopped.args else signal.SIGINT)
 
 
 @contextmanager
@@ -85,15 +93,24 @@ def _stopped_by_signals() -> Iterator[None]:
             signal.signal(each, lambda number, _: os._exit(128 + number))
         raise KeyboardInterrupt(number)
 
+    def unraisable(failure: Any) -> None:
+        # Python would print and forget an interrupt that falls into the destructor of an object.
+        if isinstance(failure.exc_value, KeyboardInterrupt):
+            console.print(STOPPED)
+            os._exit(128 + (failure.exc_value.args or (signal.SIGINT,))[0])
+        hook(failure)
+
     if threading.current_thread() is not threading.main_thread():
         yield  # signals are of the main thread
         return
     # What is ignored stays so: a shell starts what runs in its background deaf to Ctrl-C.
     heard = [each for each in numbers if signal.getsignal(each) is not signal.SIG_IGN]
     before = {number: signal.signal(number, stop) for number in heard}
+    hook, sys.unraisablehook = sys.unraisablehook, unraisable
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         for number, handler in before.items():
             signal.signal(number, handler)
 
@@ -105,11 +122,10 @@ def _main(arguments: list[str]) -> int:
             print_help(config.resolve([a for a in arguments if a not in asks_help]))
             return 0
         settings = config.resolve(arguments)
-        execute(prepare(settings), settings.only)
+        console.begin("preparing")
+        with console.heard():
+            execute(prepare(settings), settings.only)
         return 0
-    except KeyboardInterrupt as stopped:
-        console.print("[yellow]stopped.[/] The same command goes on from here.")
-        return 128 + (stopped.args[0] if stopped.args else signal.SIGINT)
     except (ValueError, FileNotFoundError, FloatingPointError, IntegrationError) as error:
         complain(str(error))
     except BrokenProcessPool:
@@ -118,12 +134,33 @@ def _main(arguments: list[str]) -> int:
             "kept: run the same command again, with fewer workers=N if it happens again."
         )
     except OSError as error:
-        free = shutil.disk_usage(Path.cwd()).free / 1e9
         complain(
-            f"a file could not be written or read: {error}. The disk has {free:.1f} GB free. "
-            "Finished work is kept: run the same command again once the cause is mended."
+            f"a file could not be written or read: {error}. {_remedy(error)} Finished work is "
+            "kept: run the same command again once the cause is mended."
+        )
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and "allocate memory" not in str(error):
+            raise
+        complain(
+            "the memory of this machine is too small for these settings. Give a smaller "
+            "network.hidden, training.batch_final or retraining.batch, or fewer workers=N. "
+            "Finished work is kept."
         )
     return 2
+
+
+def _remedy(error: OSError) -> str:
+    """What mends an error of the file system, in a sentence."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        free = shutil.disk_usage("/").free / 1e9
+        with suppress(OSError):
+            free = shutil.disk_usage(Path.cwd()).free / 1e9
+        return f"The disk has {free:.1f} GB free: make room."
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return "You may not write there: change the permissions, or work in another folder."
+    if error.errno in (errno.EISDIR, errno.ENOTDIR):
+        return "A folder stands where a file belongs, or a file where a folder: move it away."
+    return "The operating system refused it."
 
 
 def prepare(settings: Settings) -> Run:
@@ -152,12 +189,13 @@ def _execute(run: Run, only: str) -> None:
     started = time.monotonic()
     if run.device.leads:
         networks.require_same_settings(run)
-        write_json(run.path("settings.json"), asdict(run.settings))
+        write_record(run.path("settings.json"), asdict(run.settings))
     run.barrier()
     for name, step in STEPS.items():
         if only not in ("", name):
             continue
         begun = time.monotonic()
+        console.begin(name)
         if step.by_all or run.device.leads:
             for need in step.needs:
                 if need not in results:
@@ -167,8 +205,7 @@ def _execute(run: Run, only: str) -> None:
                 results[step.gives] = result
         run.barrier()
         say(run, f"  [dim]{name}: {time.monotonic() - begun:.1f} s[/]")
-    failing = not read_json(run.path("export.json")).get("all_ignite", True)
-    if failing and only in ("", "export"):
+    if only in ("", "export") and not read_record(run.path("export.json"))["all_ignite"]:
         say(run, "  [bold yellow]with the exported network some cases do not ignite[/]")
     say(run, f"[bold]done[/] in {time.monotonic() - started:.0f} s")
     for name in ("surrogate.pt", "surrogate.cpp", "libsurrogate.so", "report.html"):

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
@@ -13,12 +12,13 @@ from rich.table import Table
 from combred import config
 from combred.config import Settings
 from combred.pipeline.run import Run
+from combred.pipeline.status import StatusConsole
 from combred.reduction import stage_table
 from combred.surrogate.network import Network
 from combred.training.devices import resolve_precision
 
 # Lines are left to the terminal to break: in a file or a log they stay whole.
-console = Console(highlight=False, soft_wrap=True)
+console = StatusConsole(highlight=False, soft_wrap=True)
 if not console.is_terminal:
     console.width = 160  # tables in a log are not cut at 80 columns
 
@@ -52,8 +52,15 @@ def progress(title: str, show: bool = True) -> Iterator[Callable[..., None]]:
         def update(done: int, total: int, note: str = "") -> None:
             fields: dict[str, Any] = {"note": note} if note else {}
             bar.update(task, completed=done, total=total, **fields)
+            console.doing = f"{title}: {done:,} of {total:,}" + (f", {note}" if note else "")
 
-        yield update
+        before, console.bar = console.doing, show
+        console.begin(title)
+        try:
+            yield update
+        finally:
+            console.bar = False
+            console.begin(before)
 
 
 def shape(network: Network) -> str:

@@ -18,6 +18,7 @@ from combred.simulation.ignition import Rollout
 from combred.simulation.stirred_reactor import StirredRun
 from combred.surrogate.network import Network
 from combred.surrogate.storage import load_surrogate
+from combred.training.progress import read_metrics
 from combred.validation.storage import read_flames, read_rollouts, read_stirred
 
 PAPER_WEIGHTS = 6_802_800  # 23-3200-1600-800-400-23: Chen & Xu 2024, section 3.1.3
@@ -134,10 +135,13 @@ def read_folder(path: Path, mechanism: Mechanism) -> Folder:
             "only=validate` with the settings of this run; a report is made from its results"
         )
     rollouts, inputs = read_rollouts(path / "validation.h5", mechanism)
-    if rollouts and inputs.get("cases") != validation.get("inputs"):
+    networks = validation.get("networks", {})
+    known = inputs.get("networks", {}).items()
+    of_others = any(networks.get(name, digest) != digest for name, digest in known)
+    if rollouts and (inputs.get("cases") != validation.get("inputs") or of_others):
         raise ValueError(
-            f"{path}: validation.h5 and validation.json have different cases or settings. Move "
-            "validation.h5 away and run the same command with only=validate."
+            f"{path}: validation.h5 and validation.json have different cases, settings or "
+            "networks. Move validation.h5 away and run the same command with only=validate."
         )
     flames, inputs = read_flames(path / "flames.h5", mechanism)
     if inputs.get("cases") != validation.get("flame_inputs") or not inputs:
@@ -148,7 +152,7 @@ def read_folder(path: Path, mechanism: Mechanism) -> Folder:
     stages = [int(name.removeprefix("stage")) for name in validation["stages"]]
     entries = read_json(path / "reduce.json").get("stages", [])
     reductions = {entry["stage"]: entry for entry in entries if entry["stage"] in stages}
-    losses = {stage: _lines(path / f"stage{stage}.jsonl") for stage in sorted(stages)}
+    losses = {stage: read_metrics(path / f"stage{stage}.jsonl") for stage in sorted(stages)}
     return Folder(
         path=path,
         mechanism=mechanism,
@@ -165,9 +169,3 @@ def read_folder(path: Path, mechanism: Mechanism) -> Folder:
         stirred=stirred,
         methods=read_json(path / "reduction.json"),
     )
-
-
-def _lines(path: Path) -> list[dict]:
-    """The lines of a file of metrics, without an incomplete last line of a killed run."""
-    text = path.read_text().splitlines() if path.is_file() else []
-    return [json.loads(line) for line in text if line.endswith("}")]

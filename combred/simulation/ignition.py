@@ -18,6 +18,7 @@ from combred.config import ChemistrySettings, ValidationSettings
 from combred.simulation.metrics import IGNITED, ignition_delay
 from combred.workers import in_processes
 
+MOST_STEPS = 1_000_000  # of a rollout, whose states are stored: 180 bytes each, 21 species
 LONGEST = 0.1  # s, longest ignition delay that is waited for
 
 
@@ -104,8 +105,8 @@ def steps_to_equilibrium(
 ) -> int:
     """The number of steps dt [s] of a rollout: 1.3 ignition delays and then settings.burnt_time.
 
-    Y0 (n_species,): initial mass fractions. Raises ValueError where CVODE fails, or the case does
-    not ignite within `LONGEST`.
+    Y0 (n_species,): initial mass fractions. Raises ValueError where CVODE fails, where the case
+    does not ignite within `LONGEST`, or where it takes more than `MOST_STEPS` steps.
     """
     reactor = Reactor(mechanism, chemistry.rtol, chemistry.atol)
     reactor.start(case.T0, case.p, Y0)
@@ -119,7 +120,14 @@ def steps_to_equilibrium(
                 "validation.p or validation.phi, or another chemistry.rtol or chemistry.atol"
             ) from error
         if T > case.T0 + IGNITED:
-            return int(np.ceil((1.3 * t + settings.burnt_time) / dt))
+            steps = int(np.ceil((1.3 * t + settings.burnt_time) / dt))
+            if steps > MOST_STEPS:
+                raise ValueError(
+                    f"the case {case} takes {steps:.2g} steps of validation.dt={dt:g} s, and at "
+                    f"most {MOST_STEPS:,} are stored: give a larger validation.dt, a smaller "
+                    "validation.burnt_time or hotter validation.T0"
+                )
+            return steps
     raise ValueError(
         f"the case {case} does not ignite within {LONGEST} s: choose hotter validation.T0"
     )

@@ -5,6 +5,7 @@ its card NAME.json (see `combred.surrogate.card`): mechanism, size, range, accur
 """
 
 import difflib
+import hashlib
 from pathlib import Path
 
 from combred import data
@@ -31,7 +32,9 @@ def load(name_or_path: str | Path) -> Surrogate:
     same name.
     """
     path = FOLDER / f"{name_or_path}.safetensors"
-    if not path.is_file():
+    if path.is_file():
+        require_checksum(path)
+    else:
         path = Path(name_or_path)
     if not path.is_file():
         names = list(models())
@@ -42,3 +45,16 @@ def load(name_or_path: str | Path) -> Surrogate:
             "give the path of a stageN.safetensors"
         )
     return load_surrogate(path, load_mechanism(mechanism_of(path)))
+
+
+def require_checksum(path: Path) -> None:
+    """ValueError if a model that comes with combred differs from its line in SHA256SUMS."""
+    sums = FOLDER.parent / "SHA256SUMS"
+    lines = sums.read_text().splitlines() if sums.is_file() else []
+    known = {name: found for found, name in (line.split(maxsplit=1) for line in lines)}
+    name = str(path.relative_to(FOLDER.parent))
+    if name in known and known[name] != hashlib.sha256(path.read_bytes()).hexdigest():
+        raise ValueError(
+            f"{path} is damaged: it differs from the model that came with combred. Install combred "
+            "again"
+        )

@@ -13,11 +13,14 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as serialize
 
 from combred.chemistry.mechanism import Mechanism
+from combred.config.fields import require, shown
 from combred.records import write_bytes
 from combred.surrogate.correction import make_transform
 from combred.surrogate.network import Network
 from combred.surrogate.surrogate import Surrogate
 
+# Keys of the metadata that every version has written.
+IDENTITY = ("mechanism", "mechanism_sha256", "widths", "boxcox", "floor", "power")
 # Tensor names in files of earlier versions -> names now.
 RENAMED = {
     "precision": "inverse_covariance",
@@ -120,38 +123,32 @@ def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:
         )
     if "dt" in identity:  # of combred 0.2 and before, where it was no tensor
         tensors["transform.dt_range"] = torch.full((2,), identity["dt"], dtype=torch.float64)
-    surrogate = Surrogate(mechanism, transform, Network(identity["widths"]))
-    surrogate.load_state_dict(tensors)
+    try:
+        surrogate = Surrogate(mechanism, transform, Network(identity["widths"]))
+        surrogate.load_state_dict(tensors)
+    except (RuntimeError, TypeError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(
+            f"{path} is not a complete network of combred: its tensors are not those of a network "
+            f"of widths {shown(identity['widths'])} ({shown(reason, 300)})"
+        ) from error
     return surrogate.eval()
 
 
 def made_from(path: Path) -> dict | None:
     """What a surrogate's file was made from, None where it does not say. Raises as
-    `load_surrogate`."""
-    return _read(Path(path))[0].get("inputs")
+    `load_surrogate`, which also looks for damage: here the tensors are not read."""
+    return _open(Path(path), tensors=False)[0].get("inputs")
 
 
 def mechanism_of(path: Path) -> str:
     """Name of the mechanism that a surrogate's file was made for. Raises as `load_surrogate`."""
-    return _read(Path(path))[0]["mechanism"]
+    return _open(Path(path), tensors=False)[0]["mechanism"]
 
 
 def _read(path: Path) -> tuple[dict, dict[str, torch.Tensor]]:
-    """Metadata and tensors of a surrogate's file."""
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"there is no network at {path}: run `python -m combred.pipeline stage=N` to make it"
-        )
-    try:
-        with safe_open(path, "pt") as file:
-            identity = json.loads(file.metadata()["combred"])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}
-    except (SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"{path} is not a complete network of combred ({error}). Networks are the files "
-            "stageN.safetensors of a run; if this is one, move it away, and the same command makes "
-            "it again."
-        ) from error
+    """Metadata and tensors of a surrogate's file, which is not damaged."""
+    identity, tensors = _open(path)
     of_before = not {"inputs", "digest"} & identity.keys()  # of combred 0.2, which wrote neither
     if not of_before and identity.get("digest") != digest_of(identity, tensors):
         raise ValueError(
@@ -159,6 +156,29 @@ def _read(path: Path) -> tuple[dict, dict[str, torch.Tensor]]:
             "run, move it away, and the same command makes it again."
         )
     return identity, {_current(name): tensor for name, tensor in tensors.items()}
+
+
+def _open(path: Path, tensors: bool = True) -> tuple[dict, dict[str, torch.Tensor]]:
+    """Metadata and, where asked for, tensors of a surrogate's file, as they are stored."""
+    if not path.exists():
+        raise FileNotFoundError(
+            f"there is no network at {path}: run `python -m combred.pipeline stage=N` to make it"
+        )
+    try:
+        with safe_open(path, "pt") as file:
+            metadata = file.metadata() or {}
+            require("combred" in metadata, "it has no metadata of combred")
+            identity = json.loads(metadata["combred"])
+            found = {name: file.get_tensor(name) for name in file.keys() if tensors}
+        absent = [key for key in IDENTITY if key not in identity]
+        require(not absent, f"its metadata lack {', '.join(absent)}")
+    except (SafetensorError, OSError, TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(
+            f"{path} is not a complete network of combred ({error}). Networks are the files "
+            "stageN.safetensors of a run; if this is one, move it away, and the same command makes "
+            "it again."
+        ) from error
+    return identity, found
 
 
 def _current(name: str) -> str:

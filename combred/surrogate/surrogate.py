@@ -47,6 +47,7 @@ class Surrogate(nn.Module):
     STATE_SHARE: Final[float] = 0.07  # of the change
     STATE_FLOOR_Y: Final[float] = 7e-5
     STATE_FLOOR_T: Final[float] = 0.7  # K
+    MOST: Final[float] = 1e4  # the largest dt over the largest step: more take hours
     PIECE: Final[int] = 4096  # states advanced together: more take 5 kB each and are slower
     # Of the step size control: smallest step, safety factor, limits of the change of a step.
     SMALLEST: Final[float] = 1.0 / 1024  # of dt, or of the largest step in training
@@ -117,7 +118,8 @@ class Surrogate(nn.Module):
         the tolerance (n,), which exceeds 1 where the smallest step, dt / 1024, is not small enough,
         and is infinite for a state that is not valid; and the number of evaluations of the network
         for each state (n,), int64. Raises ValueError for other shapes and types, for dt that is not
-        positive and finite, and, if the network is of the state alone, for any dt but its own.
+        positive and finite or more than 10,000 times the largest step of the training, and, if the
+        network is of the state alone, for any dt but its own.
         """
         self.require_states(state)
         self.require_steps(dt, len(state))
@@ -237,8 +239,8 @@ class Surrogate(nn.Module):
             )
 
     def require_steps(self, dt: Tensor, n: int) -> None:
-        """ValueError unless `dt` is float64 of shape (n,), positive and finite, and the network's
-        own where it has one alone (within 1e-9)."""
+        """ValueError unless `dt` is float64 of shape (n,), positive, finite, at most `MOST` times
+        the largest step, and the network's own where it has one alone (within 1e-9)."""
         if dt.dim() != 1 or dt.size(0) != n or dt.dtype != torch.float64:
             raise ValueError(
                 f"the time steps of {n} states are float64 of shape ({n},), in s; these have shape "
@@ -253,7 +255,14 @@ class Surrogate(nn.Module):
             raise ValueError(
                 f"time steps are positive and finite, in s; one of these is {float(dt[wrong][0])}"
             )
-        if not self.corrects_rates:
+        if self.corrects_rates:
+            longest = self.MOST * self.transform.dt_range[1]
+            if bool((dt > longest).any()):
+                raise ValueError(
+                    f"time steps are at most {float(longest)} s, {int(self.MOST)} times the "
+                    f"largest of the training; one of these is {float(dt.max())}: divide it"
+                )
+        else:
             own = self.transform.dt_range[0]
             other = (dt - own).abs() > 1e-9 * own
             if bool(other.any()):

@@ -13,6 +13,8 @@ import numpy as np
 
 from combred.checkpoint import load_checkpoint, save_checkpoint
 from combred.config import TrainingSettings
+from combred.config.fields import require, shown
+from combred.records import write_bytes
 from combred.surrogate.network import Network
 from combred.training.devices import Device
 from combred.training.optimizers import Optimizers
@@ -34,7 +36,8 @@ class Progress:
 
 class TrainingCheckpoint:
     """Weights, optimisers and progress in a file beside the metrics. The first process writes it,
-    all processes read it.
+    all processes read it. Made before the first step: a checkpoint belongs to a training that
+    begins with these weights.
 
     `made_from`: what the outcome depends on besides network, settings and seed, such as the
     provenance of the states.
@@ -52,26 +55,41 @@ class TrainingCheckpoint:
     ):
         self.metrics, self.path = metrics, checkpoint_of(metrics)
         self.network, self.optimizers, self.device = network, optimizers, device
-        self.signature = repr((network.widths, outcome_settings(settings), seed, made_from))
+        begun_from = digest_of_weights(network)
+        outcome = network.widths, outcome_settings(settings), seed, made_from, begun_from
+        self.signature = repr(outcome)
 
     def resume(self) -> Progress:
         """Load the checkpoint, if there is one, into network and optimisers; returns its progress.
-        Removes lines of metrics that were written after it. ValueError for another training's."""
+        Removes lines of metrics that were written after it. ValueError for another training's, and
+        for lines of metrics that are not those of the checkpoint."""
         progress = Progress()
         mend = "name another run with run=NAME"
         stored = load_checkpoint(self.path, self.signature, mend, self.device.device)
         if stored is not None:
-            self.network.load_state_dict(stored["network"])
-            self.optimizers.load_state_dict(stored["optimizers"])
-            progress = Progress(**stored["progress"])
+            try:
+                self.network.load_state_dict(stored["network"])
+                self.optimizers.load_state_dict(stored["optimizers"])
+                progress = Progress(**stored["progress"])
+            except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
+                raise ValueError(
+                    f"{self.path} is no checkpoint of this training ({shown(error, 200)}). Move it "
+                    "away; the training starts again."
+                ) from error
         if self.device.leads:
-            self._keep_lines(progress.step)
+            there, kept = self.metrics.exists(), self._lines_until(progress.step)
+            if stored is not None and there and stored.get("metrics") != digest_of_text(kept):
+                raise ValueError(
+                    f"{self.metrics} does not belong to {self.path.name} beside it. Move it away: "
+                    "the training goes on, and its first lines of metrics are lost."
+                )
+            write_bytes(self.metrics, kept.encode())
         return progress
 
-    def _keep_lines(self, step: int) -> None:
-        lines = self.metrics.read_text().splitlines() if self.metrics.exists() else []
-        kept = [line for line in lines if line.endswith("}") and json.loads(line)["step"] <= step]
-        self.metrics.write_text("".join(line + "\n" for line in kept))
+    def _lines_until(self, step: int) -> str:
+        """The lines of metrics up to a step."""
+        kept = [line for line in read_metrics(self.metrics) if line["step"] <= step]
+        return "".join(json.dumps(line) + "\n" for line in kept)
 
     def log(self, line: dict) -> None:
         """Append a line of metrics."""
@@ -86,6 +104,7 @@ class TrainingCheckpoint:
                 "network": self.network.state_dict(),
                 "optimizers": self.optimizers.state_dict(),
                 "progress": asdict(progress),
+                "metrics": digest_of_text(self._lines_until(progress.step)),
             }
             save_checkpoint(self.path, self.signature, content)
 
@@ -97,6 +116,41 @@ def outcome_settings(settings: TrainingSettings) -> dict:
     if not settings.rollout_share:
         without += [k for k in asdict(settings) if k.startswith("rollout_")]
     return {k: v for k, v in asdict(settings).items() if k not in without}
+
+
+def read_metrics(metrics: Path) -> list[dict]:
+    """The lines of a file of metrics, [] if there is none, without the last where a killed process
+    has left it incomplete. Raises ValueError for another line that is no line of metrics."""
+    if not metrics.exists():
+        return []
+    lines = metrics.read_bytes().splitlines(keepends=True)
+    found = []
+    for number, line in enumerate(lines, start=1):
+        if number == len(lines) and not line.endswith(b"\n"):
+            break
+        try:
+            found.append(json.loads(line))
+            require(isinstance(found[-1].get("step"), int), "it has no step")
+        except (ValueError, AttributeError) as error:
+            raise ValueError(
+                f"{metrics}, line {number}, is no line of training metrics ({shown(error)}). Move "
+                "the file away: the curves of the losses are then left out of the report."
+            ) from error
+    return found
+
+
+def digest_of_weights(network: Network) -> str:
+    """A short hash of all tensors of a network."""
+    found = hashlib.sha256()
+    for name, tensor in network.state_dict().items():
+        found.update(name.encode())
+        found.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+    return found.hexdigest()[:16]
+
+
+def digest_of_text(text: str) -> str:
+    """A short hash of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def digest_of_rows(rows: np.ndarray) -> str:

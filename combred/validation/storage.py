@@ -10,7 +10,6 @@ stirred.h5, <group>/<i>      t [s], T [K], T_deviation [K], Y of the means in ti
 """
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -21,6 +20,7 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.dataset.states import require_space
+from combred.hdf5 import new_file, require_intact
 from combred.simulation.flame import Flame, FlameCase, Profile
 from combred.simulation.ignition import Case, Rollout
 from combred.simulation.stirred_reactor import StirredCase, StirredRun
@@ -30,13 +30,11 @@ from combred.simulation.stirred_reactor import StirredCase, StirredRun
 def _new_file(path: Path, mechanism: Mechanism, inputs: dict, values: int) -> Iterator[h5py.File]:
     """A new file, which takes the place of `path` once it is whole; values: how many numbers it
     will hold."""
-    new = Path(path).with_suffix(".new")
-    require_space(new.parent, 8 * values)
-    with h5py.File(new, "w") as file:
+    require_space(Path(path).parent, 8 * values)
+    with new_file(path) as file:
         file.attrs["species"] = list(mechanism.species_names)
         file.attrs["inputs"] = json.dumps(inputs)
         yield file
-    os.replace(new, path)
 
 
 def write_rollouts(
@@ -80,15 +78,18 @@ def _read(path: Path, mechanism: Mechanism, read: Callable) -> tuple[dict[str, l
     if not path.exists():
         return {}, {}
     try:
+        require_intact(path)
         with h5py.File(path, "r") as file:
             if list(file.attrs["species"]) != list(mechanism.species_names):
                 raise ValueError("it holds the species of another mechanism")
             groups = {n: [read(group[i]) for i in sorted(group)] for n, group in file.items()}
-            return groups, json.loads(file.attrs["inputs"])
-    except (OSError, KeyError, ValueError) as error:
+            inputs = json.loads(file.attrs["inputs"])
+            if not isinstance(inputs, dict):
+                raise ValueError("it does not say what it was made from")
+            return groups, inputs
+    except (OSError, KeyError, ValueError, TypeError, AttributeError, RuntimeError) as error:
         raise ValueError(
-            f"{path} cannot be used ({error}). Move it away and run "
-            "`python -m combred.pipeline only=validate` again."
+            f"{path} cannot be used ({error}). Move it away and run the same command again."
         ) from error
 
 

@@ -15,10 +15,6 @@ from benchmarks import accuracy, inference, kernels, long, reduction, trust, tru
 from combred.kernels import group
 from combred.records import digest, read_json, write_json
 from combred.simulation.ignition import Case, Rollout
-from combred.surrogate.correction import make_transform
-from combred.surrogate.network import Network
-from combred.surrogate.surrogate import Surrogate
-from combred.surrogate.transform import BOXCOX, FLOOR, POWER
 
 FOLDER = Path(inference.__file__).parent
 MODULES = sorted(
@@ -48,36 +44,10 @@ def test_the_readme_lists_every_script_and_existing_results():
     assert all((FOLDER / file).is_file() for file in re.findall(r"\]\(([^)]+)\)", text))
 
 
-@pytest.fixture(scope="module")
-def some_states() -> torch.Tensor:
-    return inference.states()[::40].contiguous()
-
-
-@pytest.fixture
-def correcting(drm19, some_states) -> Surrogate:
-    """A network that corrects reaction rates by nothing."""
-    transform = make_transform(drm19, BOXCOX, FLOOR, POWER, kinetics=True)
-    dt, later = inference.steps(some_states), some_states.roll(1, 0)
-    transform.fit([(some_states, later, dt)]).fit_qss([(some_states, dt)])
-    network = Network([transform.n_inputs, 8, transform.n_outputs])
-    torch.nn.init.zeros_(network.layers[-1].weight)
-    torch.nn.init.zeros_(network.layers[-1].bias)
-    return Surrogate(drm19, transform, network)
-
-
-@pytest.mark.parametrize("kind", ["drm19-full", "correcting"])
-def test_ways_of_inference_agree_and_a_wrong_one_is_refused(kind, some_states, request):
-    fixture = kind == "correcting"
-    surrogate = request.getfixturevalue(kind) if fixture else combred.load(kind)
-    surrogate, some = surrogate.eval().requires_grad_(False), some_states
-    expected, calls = surrogate(some, inference.steps(some)), {}
-    for way, precision, call in inference.ways(surrogate, some):
-        if way != "torch.compile":  # which takes a minute
-            inference.require_agreement(way, precision, call(), expected)
-            calls[way] = call
-    assert list(calls) == ["eager", "TorchScript"]  # and no more without a GPU
-    with pytest.raises(AssertionError, match="eager"):
-        inference.require_agreement("eager", "eager", expected + 0.1, expected)
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a device")
+def test_the_benchmark_of_gpus_needs_one():
+    with pytest.raises(SystemExit, match="no CUDA device"):
+        inference.main([])
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.8, 0.999])

@@ -133,7 +133,7 @@ def test_the_paper_profile_has_the_network_and_the_first_stages_of_the_paper():
         ("sampling.sampler=random", "flow, premixed are possible"),
         ("sampling.dt=[1e-5,1e-8]", "low <= high"),
         ("network.kinetics=maybe", "network.kinetics"),
-        ("network.scales=[1,2]", "one for each layer"),
+        ("network.scales=[1,2]", "one for each layer: 4 with network.hidden"),
         ("network.scales=[tiny]", "condense"),
         ("reduction.layers=[1]", "one entry each"),
         ("reduction.method=prune", "condensation, .* are possible"),

@@ -20,7 +20,7 @@ def labelling(run: Path) -> bool:
 
     try:
         with h5py.File(run / "states.partial.h5", "r", locking=False) as file:
-            done = file["done"][...]
+            done = file["checksums"][...] > 0
     except (OSError, KeyError):
         return False
     return 0 < done.sum() < len(done)

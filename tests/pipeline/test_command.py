@@ -16,6 +16,7 @@ from combred.config import keys, resolve
 from combred.dataset.sampling import Sampler
 from combred.pipeline import command as pipeline
 from combred.pipeline.steps import cases
+from combred.records import write_record
 from combred.simulation import flame
 from combred.simulation.flame import FlameMarch
 from combred.surrogate.export import load_torchscript
@@ -224,7 +225,7 @@ def test_a_kill_after_the_merge_loses_nothing(finished, copy, call):
     folder = copy / "runs/tiny"
     entries = json.loads((folder / "reduce.json").read_text())["stages"]
     del entries[1]["retraining"]
-    (folder / "reduce.json").write_text(json.dumps({"stages": entries}))
+    write_record(folder / "reduce.json", {"stages": entries})
     (folder / "stage2.safetensors").unlink()
     # Killed between the retrained network and clearing up.
     shutil.copy(folder / "stage1.safetensors", folder / "stage1.merged.safetensors")

@@ -1,6 +1,5 @@
 """A run of a general network that comes with combred: to the end, reused, trained, and refused."""
 
-import json
 import shutil
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +15,7 @@ from combred.config import NetworkSettings, resolve
 from combred.dataset.states import open_states
 from combred.pipeline import artefacts
 from combred.pipeline.command import prepare
-from combred.records import read_json, write_json
+from combred.records import read_json, write_json, write_record
 from combred.surrogate import shipped
 from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
 
@@ -135,7 +134,7 @@ def test_one_that_was_trained_here_stays(copy, call, monkeypatch):
     inputs = artefacts.trained_network(prepare(resolve(START.split()))).inputs
     remade(copy / "runs/tiny", inputs)
     (copy / "runs/tiny/stage1.safetensors").unlink()  # which was made from the other
-    (copy / "runs/tiny/train.json").write_text(json.dumps({"validation": 0.1}))
+    write_record(copy / "runs/tiny/train.json", {"inputs": inputs, "validation": 0.1})
     for start in ("shipped", "scratch"):
         status, output = call(copy, START, f"start={start}", "only=train")
         assert status == 0 and "reused" in output and "comes with combred" not in output

@@ -19,7 +19,9 @@ const char *combred_status_text(int status) {
     case COMBRED_OK: return "the states were advanced";
     case COMBRED_NULL: return "states, time steps or workspace are NULL: give their addresses";
     case COMBRED_STRIDE: return "dt_stride is 0 (one time step) or 1 (one for each state)";
-    case COMBRED_DT: return "a time step is not positive and finite, in s";
+    case COMBRED_DT:
+      return "a time step is not positive and finite, in s, or is more than 10000 times the largest "
+             "of the training: divide it";
     case COMBRED_OPTIONS: return "the tolerance is positive, and max_steps is not negative";
     case COMBRED_WORKSPACE: return "the workspace is smaller than combred_workspace_size() bytes";
     case COMBRED_DAMAGED:

@@ -37,7 +37,7 @@ Workspace *aligned(void *workspace) {
   return reinterpret_cast<Workspace *>((at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
 }
 
-bool is_time_step(double dt) { return dt > 0.0 && dt <= 1.7976931348623157e308; }
+bool is_time_step(double dt) { return dt > 0.0 && dt <= DT_LONGEST; }
 
 }  // namespace
 
@@ -56,7 +56,7 @@ int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride
     if (!is_time_step(read(dt, i))) return COMBRED_DT;
   const Environment environment;
   integrate(*aligned(workspace), {n, states, dt, dt_stride, chosen.tolerance, chosen.max_steps,
-                                  error, evaluations});
+                                  error, evaluations, 0});
   return COMBRED_OK;
 }
 
@@ -73,15 +73,15 @@ int combred_rates(size_t n, const double *states, double *net, double *destructi
       const size_t at = (first + i < n ? first + i : n - 1) * VARIABLES;
       lane_of(w.T, i) = read(states, at);
       lane_of(w.p, i) = read(states, at + 1);
-      for (int k = 0; k < SPECIES; k++) lane_of(w.Y[k], i) = read(states, at + 2 + k);
+      for (int k = 0; k < SPECIES; k++) lane_of(q.Y[k], i) = (float)read(states, at + 2 + k);
     }
-    prepare(q.gas, w.T, w.p, w.Y, q.log2_Y);
+    prepare(q.gas, w.T, w.p, q.Y, q.log2_Y);
     rates_of_progress(q.gas, q.progress);
     production(q.gas, q.progress, q.net, q.loss);
     for (size_t i = 0; i < WIDTH && first + i < n; i++)
       for (int k = 0; k < SPECIES; k++) {
-        write(net, (first + i) * SPECIES + k, (double)q.net[k][i]);
-        write(destruction, (first + i) * SPECIES + k, (double)q.loss[k][i]);
+        write(net, (first + i) * SPECIES + k, (double)lane_of(q.net[k], i));
+        write(destruction, (first + i) * SPECIES + k, (double)lane_of(q.loss[k], i));
       }
   }
   return COMBRED_OK;

@@ -3,10 +3,13 @@
 // The WIDTH lanes of a block hold one state each. A state that has finished is written back, and
 // its lane takes the next one: blocks stay full, and no state waits for another.
 #pragma once
-#include <cmath>
-
-#include "combred.h"
 #include "step.hpp"
+#ifndef __CUDACC__
+#include <cmath>
+using std::ceil;
+using std::fabs;
+using std::sqrt;
+#endif
 
 constexpr double HIGHEST = 1.01 * DT_HIGH;  // the largest step, s
 
@@ -23,6 +26,16 @@ struct Workspace {
   Lane lanes[WIDTH];
 };
 
+// The rows that nobody has taken yet: a number of its own for each call, or, in CUDA, one that all
+// threads share.
+#ifdef __CUDACC__
+typedef unsigned long long *Rows;
+INLINE size_t take(Rows next) { return atomicAdd(next, 1ull); }
+#else
+typedef size_t Rows;
+INLINE size_t take(Rows &next) { return next++; }
+#endif
+
 struct Request {
   size_t n;
   double *states;
@@ -32,9 +45,10 @@ struct Request {
   int64_t max_steps;
   double *error;
   int64_t *evaluations;
+  Rows next;
 };
 
-INLINE double &lane_of(Double &x, int i) { return reinterpret_cast<double *>(&x)[i]; }
+INLINE bool is_finite(double x) { return x - x == 0.0; }
 
 // The states may lie at any address.
 INLINE double read(const double *values, size_t i) {
@@ -55,8 +69,8 @@ INLINE bool is_valid(const double *state) {
     least = state[2 + k] < least ? state[2 + k] : least;
   }
   total = state[0] + state[1] + sum;
-  return std::isfinite(total) && state[0] > 0.0 && state[1] > 0.0 && least >= -1e-9 &&
-         std::fabs(sum - 1.0) < 1e-3;
+  return is_finite(total) && state[0] > 0.0 && state[1] > 0.0 && least >= -1e-9 &&
+         fabs(sum - 1.0) < 1e-3;
 }
 
 // Gives the lane i the state of a row.
@@ -67,7 +81,7 @@ INLINE void load(Workspace &w, const Request &call, int i, size_t row) {
   lane_of(w.p, i) = state[1];
   for (int k = 0; k < SPECIES; k++) lane_of(w.Y[k], i) = state[2 + k];
   const double dt = read(call.dt, row * call.dt_stride);
-  const double h = dt / std::ceil(dt / HIGHEST);
+  const double h = dt / ceil(dt / HIGHEST);
   lane_of(w.h, i) = h;
   const double least = SMALLEST * (dt < HIGHEST ? dt : HIGHEST);
   w.lanes[i] = {row, true, is_valid(state), dt, h, dt, 0.0, least, 0};
@@ -96,7 +110,7 @@ INLINE bool finish_step(Workspace &w, const Request &call, int i) {
   lane.steps++;
   if (!lane.valid) {
     accept(w, i);
-    store(w, call, i, INFINITY);
+    store(w, call, i, infinity());
     return true;
   }
   const bool smallest = lane.h <= 1.001 * lane.least, accepted = last <= 1.0 || smallest;
@@ -105,40 +119,41 @@ INLINE bool finish_step(Workspace &w, const Request &call, int i) {
     lane.worst = last > lane.worst ? last : lane.worst;
     lane.left -= lane.h;
   }
-  if (lane.left <= 1e-6 * lane.dt || (smallest && !std::isfinite(last))) {
+  if (lane.left <= 1e-6 * lane.dt || (smallest && !is_finite(last))) {
     store(w, call, i, lane.worst);
     return true;
   }
   if (call.max_steps > 0 && lane.steps >= call.max_steps) {
-    store(w, call, i, INFINITY);
+    store(w, call, i, infinity());
     return true;
   }
-  double factor = SAFETY / std::sqrt(last > 1e-9 ? last : 1e-9);
+  double factor = SAFETY / sqrt(last > 1e-9 ? last : 1e-9);
   factor = factor < SHRINK ? SHRINK : factor > GROW ? GROW : factor;
   factor = accepted ? (factor < 1.0 ? 1.0 : factor) : (factor > 0.7 ? 0.7 : factor);
   double h = lane.h * factor;
   h = h < lane.least ? lane.least : h;
   h = h > HIGHEST ? HIGHEST : h;
-  lane.h = lane.left / std::ceil(lane.left / h - 1e-9);
+  lane.h = lane.left / ceil(lane.left / h - 1e-9);
   lane_of(w.h, i) = lane.h;
   return false;
 }
 
+// Gives the lane i the next row; false if there is none.
+INLINE bool load_next(Workspace &w, Request &call, int i) {
+  const size_t row = take(call.next);
+  // A lane without a state of its own computes the first one, and nothing is written.
+  load(w, call, i, row < call.n ? row : 0);
+  w.lanes[i].busy = row < call.n;
+  return w.lanes[i].busy;
+}
+
 // All states of a call.
-INLINE void integrate(Workspace &w, const Request &call) {
-  size_t next = 0, busy = 0;
-  for (int i = 0; i < WIDTH; i++) {
-    // Lanes without a state of their own compute the first one, and nothing is written.
-    load(w, call, i, next < call.n ? next : 0);
-    w.lanes[i].busy = next < call.n;
-    if (next < call.n) next++, busy++;
-  }
+INLINE void integrate(Workspace &w, Request call) {
+  int busy = 0;
+  for (int i = 0; i < WIDTH; i++) busy += load_next(w, call, i);
   while (busy > 0) {
     step(w.step, w.T, w.p, w.Y, w.h);
-    for (int i = 0; i < WIDTH; i++) {
-      if (!w.lanes[i].busy || !finish_step(w, call, i)) continue;
-      if (next < call.n) load(w, call, i, next++);
-      else busy--;
-    }
+    for (int i = 0; i < WIDTH; i++)
+      if (w.lanes[i].busy && finish_step(w, call, i) && !load_next(w, call, i)) busy--;
   }
 }

@@ -1,4 +1,5 @@
-// The layers of the fully connected network, in float, for one block.
+// The layers of the fully connected network for one block: products in float, or of bf16 numbers,
+// which have 8 bits, with sums in float.
 #pragma once
 #include "functions.hpp"
 
@@ -8,12 +9,12 @@ constexpr int TILE = 12;  // outputs that are computed together: their sums stay
 template <int IN, int OUT, bool RELU>
 INLINE void tile(const float *w, const float *b, const Float *x, Float *y) {
   Float sum[OUT];
-#pragma GCC unroll 16
+UNROLL
   for (int o = 0; o < OUT; o++) sum[o] = all_of(b[o]);
   for (int i = 0; i < IN; i++)
-#pragma GCC unroll 16
+UNROLL
     for (int o = 0; o < OUT; o++) sum[o] = sum[o] + w[i * OUT + o] * x[i];
-#pragma GCC unroll 16
+UNROLL
   for (int o = 0; o < OUT; o++) y[o] = RELU ? at_least(sum[o], 0.0f) : sum[o];
 }
 
@@ -24,4 +25,51 @@ PART void layer(const float *w, const float *b, const Float *x, Float *y) {
   int o = 0;
   for (; o + TILE <= OUT; o += TILE) tile<IN, TILE, RELU>(w + o * IN, b + o, x, y + o);
   if constexpr (REST > 0) tile<IN, REST, RELU>(w + o * IN, b + o, x, y + o);
+}
+
+// x rounded to bf16, as the upper half of a float; even or odd inputs of a layer share a word.
+INLINE Int to_bf16(Float x) {
+  const Int bits = bits_of(x);
+  return (bits + 0x7fff + ((bits >> 16) & 1)) & (int)0xffff0000;
+}
+INLINE Int pair(Float even, Float odd) {
+  return to_bf16(odd) | ((to_bf16(even) >> 16) & 0xffff);
+}
+
+// sum + w_even x_even + w_odd x_odd; w and x hold pairs of bf16.
+INLINE Float add_products(Float sum, uint32_t w, Int x) {
+#if defined(__AVX512BF16__) && COMBRED_WIDTH == 16
+  return (Float)_mm512_dpbf16_ps((__m512)sum, (__m512bh)_mm512_set1_epi32((int)w), (__m512bh)x);
+#else
+  const uint32_t even = w << 16, odd = w & 0xffff0000;
+  float w_even, w_odd;
+  memcpy(&w_even, &even, sizeof(even));
+  memcpy(&w_odd, &odd, sizeof(odd));
+  return sum + w_even * of_bits(x << 16) + w_odd * of_bits(x & (int)0xffff0000);
+#endif
+}
+
+template <int PAIRS, int OUT, bool RELU>
+INLINE void tile_of_pairs(const uint32_t *w, const float *b, const Int *x, Float *y) {
+  Float sum[OUT];
+UNROLL
+  for (int o = 0; o < OUT; o++) sum[o] = all_of(b[o]);
+  for (int i = 0; i < PAIRS; i++)
+UNROLL
+    for (int o = 0; o < OUT; o++) sum[o] = add_products(sum[o], w[i * OUT + o], x[i]);
+UNROLL
+  for (int o = 0; o < OUT; o++) y[o] = RELU ? at_least(sum[o], 0.0f) : sum[o];
+}
+
+// A layer with products of bf16; its weights are pairs of two inputs each.
+template <int IN, int OUT, bool RELU>
+PART void layer(const uint32_t *w, const float *b, const Float *x, Float *y) {
+  constexpr int PAIRS = (IN + 1) / 2, REST = OUT % TILE;
+  Int pairs[PAIRS];
+  for (int i = 0; i < PAIRS; i++)
+    pairs[i] = pair(x[2 * i], 2 * i + 1 < IN ? x[2 * i + 1] : all_of(0.0f));
+  int o = 0;
+  for (; o + TILE <= OUT; o += TILE)
+    tile_of_pairs<PAIRS, TILE, RELU>(w + o * PAIRS, b + o, pairs, y + o);
+  if constexpr (REST > 0) tile_of_pairs<PAIRS, REST, RELU>(w + o * PAIRS, b + o, pairs, y + o);
 }

@@ -1,11 +1,14 @@
-// Three quasi-steady-state steps of a block: combred/surrogate/quasi_steady.
+// Three quasi-steady-state steps of a block: combred/surrogate/quasi_steady. All in float: errors
+// of rounding are those of the rates.
 #pragma once
-#include "kinetics.hpp"
+#include "reactions.hpp"
 
 struct QuasiSteady {
   Gas gas;
   Progress progress;
-  Double T, Y[SPECIES], ahead[SPECIES], log2_Y[SPECIES], log2_ahead[SPECIES];
+  Double T;
+  Float Y[SPECIES], log2_Y[SPECIES];
+  Float ahead[SPECIES], log2_ahead[SPECIES], grown[SPECIES];  // the predictor's Y, and its change
   Float heat[SPECIES];                    // h_k / cp, K
   Float net[SPECIES], loss[SPECIES];      // dY/dt and 1 / tau, 1/s, at the beginning of a step
   Float net_ahead[SPECIES], loss_ahead[SPECIES];
@@ -15,39 +18,45 @@ struct QuasiSteady {
 };
 
 // dY/dt and 1 / tau [1/s] of a state; also log2 Y.
-INLINE void rates(QuasiSteady &w, Double T, Double p, const Double *Y, Double *log2_Y, Float *net,
+INLINE void rates(QuasiSteady &w, Double T, Double p, const Float *Y, Float *log2_Y, Float *net,
                   Float *loss) {
   prepare(w.gas, T, p, Y, log2_Y);
   rates_of_progress(w.gas, w.progress);
   production(w.gas, w.progress, net, loss);
-  for (int k = 0; k < SPECIES; k++) loss[k] = loss[k] / to_float(Y[k]);
+  for (int k = 0; k < SPECIES; k++) loss[k] = loss[k] * reciprocal(Y[k]);
+}
+
+// (1 - exp(-x)) / x and, where asked, the weight of the creation at the end of a step,
+// 1 / (1 - exp(-x)) - 1 / x, of x = dt / tau; series where they would cancel.
+INLINE Float decayed_share(Float x, Float *weight = nullptr) {
+  const Float decay = -exp2_minus_1(at_least(x * (float)-LOG2_E, -200.0f));
+  const Float per_x = reciprocal(at_least(x, 1e-4f));
+  if (weight) {
+    const Float exact = reciprocal(at_least(decay, 0.05f)) - per_x;
+    *weight = select(x > 0.1f, exact, 0.5f + x * (1 / 12.0f) - x * x * x * (1 / 720.0f));
+  }
+  return select(x > 1e-4f, decay * per_x, 1.0f - x * 0.5f);
 }
 
 // dY over dt with frozen creation and loss: dt net (1 - exp(-x)) / x, x = dt / tau.
 INLINE Float frozen_step(Float net, Float loss, Float dt) {
-  const Float x = dt * loss, decay = exp2_minus_1(x * (float)-LOG2_E);
-  const Float share = -decay / at_least(x, 1e-4f);
-  return dt * net * select(x > 1e-4f, share, 1.0f - x * 0.5f);
+  return dt * net * decayed_share(dt * loss);
 }
 
-// The weight of the creation at the end of a step, x = dt / tau.
-INLINE Float alpha(Float x) {
-  const Float large = at_least(x, 0.1f);
-  const Float exact = -1.0f / exp2_minus_1(large * (float)-LOG2_E) - 1.0f / large;
-  return select(x > 0.1f, exact, 0.5f + x * (1 / 12.0f) - x * x * x * (1 / 720.0f));
-}
-
-// T and Y after a change dY: positive Y of sum 1. Returns the change of T.
-INLINE Float after(const QuasiSteady &w, Double &T, const Double *Y, Double *Y_after) {
-  Float fall = all_of(0.0f);
-  Double sum = all_of(0.0);
+// The state after w.dY, with positive Y of sum 1; also the changes of Y. Returns the change of T.
+INLINE Float after(const QuasiSteady &w, Double &T, Float *Y_after, Float *grown) {
+  Float fall = all_of(0.0f), sum = all_of(0.0f);
   for (int k = 0; k < SPECIES; k++) {
     fall = fall + w.heat[k] * w.dY[k];
-    Y_after[k] = at_least(Y[k] + to_double(w.dY[k]), 1e-6 * Y[k]);
-    sum = sum + Y_after[k];
+    grown[k] = at_least(w.dY[k], (1e-6f - 1.0f) * w.Y[k]);
+    sum = sum + grown[k];
   }
-  const Double per_sum = 1.0 / sum;
-  for (int k = 0; k < SPECIES; k++) Y_after[k] = Y_after[k] * per_sum;
+  const Float surplus = sum * reciprocal(1.0f + sum);  // sum Y is 1 before
+  for (int k = 0; k < SPECIES; k++) {
+    grown[k] = grown[k] - (w.Y[k] + grown[k]) * surplus;
+    // Rounding may give zero where almost everything has decayed.
+    Y_after[k] = at_least(w.Y[k] + grown[k], 1e-7f * w.Y[k]);
+  }
   T = bounded_temperature(T - to_double(fall));
   return -fall;
 }
@@ -56,23 +65,24 @@ INLINE Float after(const QuasiSteady &w, Double &T, const Double *Y, Double *Y_a
 PART void corrected_step(QuasiSteady &w, Double p, Float dt) {
   for (int k = 0; k < SPECIES; k++) w.dY[k] = frozen_step(w.net[k], w.loss[k], dt);
   Double T_ahead = w.T;
-  after(w, T_ahead, w.Y, w.ahead);
+  after(w, T_ahead, w.ahead, w.grown);
   rates(w, T_ahead, p, w.ahead, w.log2_ahead, w.net_ahead, w.loss_ahead);
   for (int k = 0; k < SPECIES; k++) {
-    const Float mean = (w.loss[k] + w.loss_ahead[k]) * 0.5f, weight = alpha(dt * mean);
+    const Float mean = (w.loss[k] + w.loss_ahead[k]) * 0.5f;
+    Float weight, share = decayed_share(dt * mean, &weight);
     // C - Y / tau of the mean C and 1 / tau, with C = dY/dt + Y / tau at both ends.
-    const Float grown = to_float(w.ahead[k] - w.Y[k]);
-    Float net = (1.0f - weight) * w.net[k] + weight * (w.net_ahead[k] + grown * w.loss_ahead[k]);
-    net = net + (weight - 0.5f) * to_float(w.Y[k]) * (w.loss_ahead[k] - w.loss[k]);
+    const Float end = w.net_ahead[k] + w.grown[k] * w.loss_ahead[k];
+    Float net = (1.0f - weight) * w.net[k] + weight * end;
+    net = net + (weight - 0.5f) * w.Y[k] * (w.loss_ahead[k] - w.loss[k]);
     w.loss[k] = mean;
-    w.dY[k] = frozen_step(net, mean, dt);
+    w.dY[k] = dt * net * share;
   }
 }
 
 // The three steps over dt from T, p, Y >= FLOOR. Sets `total`, `predicted` and `loss` of the last
 // step; `log2_Y` (SPECIES) is that of the beginning.
-PART void quasi_steady(QuasiSteady &w, Double T, Double p, const Double *Y, Float dt,
-                       Double *log2_Y) {
+PART void quasi_steady(QuasiSteady &w, Double T, Double p, const Float *Y, Float dt,
+                       Float *log2_Y) {
   w.T = bounded_temperature(T);
   for (int k = 0; k < SPECIES; k++) w.Y[k] = Y[k];
   rates(w, w.T, p, w.Y, log2_Y, w.net, w.loss);
@@ -89,7 +99,7 @@ PART void quasi_steady(QuasiSteady &w, Double T, Double p, const Double *Y, Floa
       heats(w.T, w.Y, w.heat);
     }
     corrected_step(w, p, dt * SHARES[i]);
-    w.total_T = w.total_T + after(w, w.T, w.Y, w.Y);
+    w.total_T = w.total_T + after(w, w.T, w.Y, w.grown);
     for (int k = 0; k < SPECIES; k++) w.total[k] = w.total[k] + w.dY[k];
   }
 }

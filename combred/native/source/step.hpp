@@ -2,116 +2,118 @@
 #pragma once
 #include "closure.hpp"
 #include "network.hpp"
+#include "powers.hpp"
 #include "quasi_steady.hpp"
 
 struct Step {
-  Double Y[SPECIES], floored[SPECIES], log2_Y[SPECIES];
-  Double power[SPECIES];                   // max(Y, floor)^lambda = 1 + lambda F
-  Double change[VARIABLES];                // of [T, ln p, F(Y)]
-  Double raw[SPECIES];
+  Double Y[SPECIES], raw[SPECIES];
   Double T_next, Y_next[SPECIES], error;
+  Float floored[SPECIES], log2_Y[SPECIES];
+  Float power[SPECIES];                 // max(Y, floor)^lambda = 1 + lambda F
+  Float change[VARIABLES];              // of [T, ln p, F(Y)], over SCALE
   QuasiSteady qss;
   Float inputs[INPUTS], outputs[OUTPUTS], hidden[2][WIDEST];
 };
 
-// x^n, n > 0.
-template <int n>
-INLINE Double whole_power(Double x) {
-  if constexpr (n == 1) return x;
-  else if constexpr (n % 2 == 0) return whole_power<n / 2>(x * x);
-  else return x * whole_power<n / 2>(x * x);
-}
-// x^exponent, x >= 0; `whole` is the exponent where it is a whole number, else 0.
-template <int whole>
-INLINE Double positive_power(Double x, double exponent) {
-  if constexpr (whole > 0) return whole_power<whole>(x);
-  const Double found = exp2(exponent * log2(at_least(x, 1e-300)));
-  return select(x > 1e-300, found, x * 0.0);
-}
-
-// F(Y + dY) - F(Y) of the quasi-steady steps, without cancellation.
-INLINE Float change_of_F(Float y, Float dY) {
-  const Float per_y = 1.0f / y, ratio = dY * per_y;
+// F(Y + dY) - F(Y) of the quasi-steady steps, without cancellation; `per_y` is 1 / Y, `power` Y to
+// the power of lambda.
+INLINE Float change_of_F(Float y, Float per_y, Float power, Float dY) {
+  const Float ratio = dY * per_y;
   // The smallest Y + dY over Y: exactly 1 at the floor, where nothing can decay.
   const Float least = select(y > (float)FLOOR, (float)FLOOR * per_y, all_of(1.0f));
   const Float grown = at_least(1.0f + ratio, least), growth = at_least(ratio, least - 1.0f);
-  const Float ln = select(growth > -0.5f, log2_of_1_plus(growth), log2(grown));
-  const Float power = exp2((float)LAMBDA * log2(y));
-  return power * exp2_minus_1((float)LAMBDA * ln) / (float)LAMBDA;
+  // What 1 + ratio has lost by rounding, where the logarithm is small.
+  const Float lost = select(absolute(growth) < 0.5f, growth - (grown - 1.0f), all_of(0.0f));
+  const Float log2_growth = log2(grown) + lost * reciprocal(grown) * (float)LOG2_E;
+  return power * exp2_minus_1(LAMBDA * log2_growth) * (1 / LAMBDA);
 }
 
+INLINE Float limited(Float x) { return at_most(at_least(x, -LARGEST), LARGEST); }
+
 // The inputs of the network; sets `change` to the corrector's. Returns M.
-PART Double set_inputs(Step &w, Double T, Double p, Double dt) {
-  const Double variables[2] = {T, log2(p) * LN_2 + (p - p)};  // p - p: NaN where p is not finite
-  for (int i = 0; i < 2; i++) w.inputs[i] = to_float((variables[i] - MEAN[i]) * PER_STD[i]);
+PART Float set_inputs(Step &w, Double T, Double p, Double dt) {
+  const Float of_p = to_float(p), found = log2(at_least(of_p, LEAST)) * (float)LN_2;
+  const Float ln_p = select(of_p > 0.0f, found, all_of((float)not_a_number()));
+  w.inputs[0] = (to_float(T) - MEAN[0]) * PER_STD[0];
+  w.inputs[1] = (ln_p - MEAN[1]) * PER_STD[1];
   for (int k = 0; k < SPECIES; k++) {
-    const Double F = (w.power[k] - 1.0) * (1.0 / LAMBDA);
-    w.inputs[2 + k] = to_float((F - MEAN[2 + k]) * PER_STD[2 + k]);
+    const Float F = (w.power[k] - 1.0f) * (1 / LAMBDA);
+    w.inputs[2 + k] = (F - MEAN[2 + k]) * PER_STD[2 + k];
   }
   Float *of_change = w.inputs + VARIABLES, *stiffness = of_change + 1 + REACTIVE;
   Float *of_error = stiffness + REACTIVE, M = all_of(LEAST_M);
   const Float step = to_float(dt);
-  for (int i = 0; i < VARIABLES; i++) w.change[i] = all_of(0.0);
+  for (int i = 0; i < VARIABLES; i++) w.change[i] = all_of(0.0f);
   for (int i = 0; i <= REACTIVE; i++) {
     const int k = i == 0 ? 0 : REACTIVE_SPECIES[i - 1], column = i == 0 ? 0 : 2 + k;
-    const float scale = (float)SCALE[column], per_scale = (float)PER_SCALE[column];
     Float corrector = w.qss.total_T, predictor = w.qss.predicted_T;
     if (i > 0) {
-      const Float y = to_float(w.floored[k]);
-      corrector = change_of_F(y, w.qss.total[k]);
-      predictor = change_of_F(y, w.qss.predicted[k]);
+      const Float y = w.floored[k], per_y = reciprocal(y);
+      corrector = change_of_F(y, per_y, w.power[k], w.qss.total[k]);
+      predictor = change_of_F(y, per_y, w.power[k], w.qss.predicted[k]);
       stiffness[i - 1] = log2(step * w.qss.loss[k] + 1e-6f) * (float)LOG10_2;
     }
-    const Float d = at_most(at_least(corrector * per_scale, -LARGEST), LARGEST);
-    const Float e = at_most(at_least((corrector - predictor) * per_scale, -LARGEST), LARGEST);
+    const Float d = limited(corrector * PER_SCALE[column]);
+    const Float e = limited((corrector - predictor) * PER_SCALE[column]);
     M = at_least(absolute(e), M);
-    w.change[column] = to_double(d * scale);
-    of_change[i] = signed_power(d, (float)POWER);
+    w.change[column] = d;
+    of_change[i] = signed_power(d, POWER);
     of_error[i] = e;
   }
-  const Float per_M = 1.0f / M;
-  for (int i = 0; i <= REACTIVE; i++)
-    of_error[i] = signed_power(of_error[i] * per_M, (float)POWER);
+  const Float per_M = reciprocal(M);
+  for (int i = 0; i <= REACTIVE; i++) of_error[i] = signed_power(of_error[i] * per_M, POWER);
   of_error[REACTIVE + 1] = log2(M) * (float)LOG10_2;
-  const Double seen = at_most(at_least(dt, DT_LOW), DT_HIGH);
-  of_error[REACTIVE + 2] = to_float(log2(seen) * LOG10_2);
+  const Float seen = at_most(at_least(step, (float)DT_LOW), (float)DT_HIGH);
+  of_error[REACTIVE + 2] = log2(seen) * (float)LOG10_2;
   for (int i = 0; i < INPUTS - VARIABLES; i++)
     of_change[i] = (of_change[i] - QSS_MEAN[i]) * PER_QSS_STD[i];
-  return to_double(M);
+  return M;
 }
 
 // Adds the network's correction to `change`; returns the network's estimate of its error.
-PART Double correct(Step &w, Double M, Double dt) {
-  const Double part = at_most(dt / DT_LOW, 1.0), fade = part * part, size = M * fade;
+PART Float correct(Step &w, Float M, Double dt) {
+  const Float part = to_float(at_most(dt * (1 / DT_LOW), 1.0)), fade = part * part;
+  const Float size = M * fade;
   for (int i = 0; i < VARIABLES; i++) {
-    const Double z = to_double(w.outputs[i]), positive = absolute(z);
-    const Double grown = positive_power<INVERSE_POWER>(positive, 1.0 / POWER);
-    const Double r = at_most(grown, BOUND);
-    w.change[i] = w.change[i] + select(z < 0.0, -r, r) * SCALE[i] * size;
+    const Float z = w.outputs[i];
+    const Float grown = positive_power<INVERSE_POWER>(absolute(z), 1 / POWER);
+    const Float r = at_most(grown, BOUND);
+    w.change[i] = w.change[i] + select(z < 0.0f, -r, r) * size;
   }
-  const Double of_network = to_double(exp2(w.outputs[VARIABLES] * (float)LOG2_10));
-  return M * (fade * of_network + (1.0 - fade) * CORRECTOR_ERROR);
+  const Float of_network = exp2(w.outputs[VARIABLES] * (float)LOG2_10);
+  return M * (fade * of_network + (1.0f - fade) * CORRECTOR_ERROR);
+}
+
+// The Y that follow from their changes of F: Y (1 + u)^(1 / lambda), u = lambda dF / Y^lambda.
+PART void set_raw(Step &w) {
+  for (int k = 0; k < SPECIES; k++) {
+    const Float dF = w.change[2 + k] * SCALE[2 + k];
+    const Float u = at_least(LAMBDA * dF * reciprocal(w.power[k]), -1.0f);
+    const Float less_1 = power_less_1<INVERSE_LAMBDA>(u, 1 / LAMBDA);
+    const Float whole = positive_power<INVERSE_LAMBDA>(1.0f + u, 1 / LAMBDA);
+    // The change of Y is precise where it is small, the new Y where it is almost zero.
+    const Double grown = at_least(w.Y[k], FLOOR) + to_double(w.floored[k] * less_1);
+    const Double small = to_double(w.floored[k] * whole);
+    w.raw[k] = select(to_double(less_1) < -0.75, small, grown);
+  }
 }
 
 // The error estimate of the step, over its change; infinite unless the closure conserves.
-INLINE Double error_of(const Step &w, Double T, Double estimate, Mask conserves) {
-  Double square = all_of(0.0), moved = all_of(0.0), changed = all_of(0.0);
-  for (int i = 0; i < VARIABLES; i++) {
-    const Double d = w.change[i] * PER_SCALE[i];
-    square = square + d * d;
-  }
+INLINE Double error_of(const Step &w, Double T, Double T_raw, Float estimate, Mask conserves) {
+  Float square = all_of(0.0f), moved = all_of(0.0f), changed = all_of(0.0f);
+  for (int i = 0; i < VARIABLES; i++) square = square + w.change[i] * w.change[i];
   for (int k = 0; k < SPECIES; k++) {
-    moved = at_least(absolute(w.Y_next[k] - w.raw[k]), moved);
-    changed = at_least(absolute(w.Y_next[k] - w.Y[k]), changed);
+    moved = at_least(absolute(to_float(w.Y_next[k] - w.raw[k])), moved);
+    changed = at_least(absolute(to_float(w.Y_next[k] - w.Y[k])), changed);
   }
-  const Double mean = square * (1.0 / VARIABLES);
-  const Double size = mean * reciprocal_root(at_least(mean, 1e-300));
-  const Double moved_T = absolute(w.T_next - (T + w.change[0])), changed_T = absolute(w.T_next - T);
-  Double error = estimate / (size + FLOOR_OF_CHANGE);
-  error = at_least(error, CLOSURE_WEIGHT * moved / (changed + FLOOR_OF_Y));
-  error = at_least(error, CLOSURE_WEIGHT * moved_T / (changed_T + FLOOR_OF_T));
-  const Double infinite = all_of(__builtin_inf());
-  return select(conserves & (error < infinite), error, infinite);
+  const Float size = root(at_least(square * (1.0f / VARIABLES), LEAST));
+  const Float moved_T = absolute(to_float(w.T_next - T_raw));
+  const Float changed_T = absolute(to_float(w.T_next - T));
+  Float error = estimate * reciprocal(size + FLOOR_OF_CHANGE);
+  error = at_least(error, CLOSURE_WEIGHT * moved * reciprocal(changed + FLOOR_OF_Y));
+  error = at_least(error, CLOSURE_WEIGHT * moved_T * reciprocal(changed_T + FLOOR_OF_T));
+  const Double infinite = all_of(infinity()), found = to_double(error);
+  return select(conserves & (found < infinite), found, infinite);
 }
 
 // From T [K], p [Pa], Y over dt [s]: sets T_next, Y_next and `error`.
@@ -121,21 +123,19 @@ PART void step(Step &w, Double T, Double p, const Double *Y, Double dt) {
     w.Y[k] = at_least(Y[k], 0.0);
     sum = sum + w.Y[k];
   }
-  const Double per_sum = 1.0 / sum;
+  const Double per_sum = 1.0 / sum;  // 0 of an infinite sum
   for (int k = 0; k < SPECIES; k++) {
     w.Y[k] = w.Y[k] * per_sum;
-    w.floored[k] = at_least(w.Y[k], FLOOR);
+    w.floored[k] = at_least(to_float(w.Y[k]), (float)FLOOR);
   }
   quasi_steady(w.qss, T, p, w.floored, to_float(dt), w.log2_Y);
   for (int k = 0; k < SPECIES; k++) w.power[k] = exp2(LAMBDA * w.log2_Y[k]);
-  const Double M = set_inputs(w, T, p, dt);
+  const Float M = set_inputs(w, T, p, dt);
   network(w.inputs, w.outputs, w.hidden[0], w.hidden[1]);
-  const Double estimate = correct(w, M, dt);
-  for (int k = 0; k < SPECIES; k++) {
-    const Double base = at_least(w.power[k] + LAMBDA * w.change[2 + k], 0.0);
-    w.raw[k] = positive_power<INVERSE_LAMBDA>(base, 1.0 / LAMBDA);
-  }
-  const Mask conserves = close(T, w.Y, T + w.change[0], w.raw, w.T_next, w.Y_next);
-  w.error = error_of(w, T, estimate, conserves);
+  const Float estimate = correct(w, M, dt);
+  set_raw(w);
+  const Double T_raw = T + to_double(w.change[0] * SCALE[0]);
+  const Mask conserves = close(T, w.Y, T_raw, w.raw, w.T_next, w.Y_next);
+  w.error = error_of(w, T, T_raw, estimate, conserves);
   w.T_next = w.T_next + ((T - T) + (p - p) + (sum - sum));  // NaN where the state is not finite
 }

@@ -20,9 +20,6 @@
 #else
 #include "surrogate.hpp"
 // After the numbers of the mechanism:
-#include "kinetics.hpp"
-#include "reactions.hpp"
-// After the reactions:
 #include "calls.hpp"
 #endif
 #ifndef COMBRED_LEVEL

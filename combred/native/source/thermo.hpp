@@ -1,5 +1,4 @@
-// Ideal-gas thermodynamics of a block, in double, from NASA-7 polynomials:
-// combred/chemistry/thermo.
+// Ideal-gas thermodynamics of a block from NASA-7 polynomials: combred/chemistry/thermo.
 //
 // Each species has two polynomials, below and above T_MID. Where all states of a block lie on one
 // side, one of them is evaluated; else both.
@@ -30,7 +29,7 @@ INLINE void sum_coefficients(const Polynomials low, const Polynomials high, Doub
   for (int j = 0; j < 6; j++) a[j] = all_of(0.0);
   for (int k = 0; k < SPECIES; k++) {
     const Mask above = T > T_MID[k];
-#pragma GCC unroll 6
+UNROLL
     for (int j = 0; j < 6; j++) {
       if (MIXED) a[j] = a[j] + Y[k] * select(above, all_of(high[k][j]), all_of(low[k][j]));
       else a[j] = a[j] + Y[k] * low[k][j];
@@ -46,34 +45,41 @@ PART void mixture(Double T, const Double *Y, Double *a) {
 }
 
 template <bool MIXED>
-INLINE void species_heats(const Polynomials low, const Polynomials high, Double T, Double per_cp,
+INLINE void species_heats(const float (*low)[6], const float (*high)[6], Double at, const Float *Y,
                           Float *heat) {
+  const Float T = to_float(at);
+  Float cp[5] = {};
   for (int k = 0; k < SPECIES; k++) {
-    const Mask above = T > T_MID[k];
-    Double a[6];
-#pragma GCC unroll 6
+    const Int above = T > all_of((float)T_MID[k]);
+    Float a[6];
+UNROLL
     for (int j = 0; j < 6; j++)
       a[j] = MIXED ? select(above, all_of(high[k][j]), all_of(low[k][j])) : all_of(low[k][j]);
-    heat[k] = to_float(enthalpy_of(a, T) * per_cp);
+    const Float q = T * (a[3] * 0.25f + T * (a[4] * 0.2f));
+    heat[k] = a[5] + T * (a[0] + T * (a[1] * 0.5f + T * (a[2] * (1 / 3.0f) + q)));
+UNROLL
+    for (int j = 0; j < 5; j++) cp[j] = cp[j] + Y[k] * a[j];
   }
+  const Float per_cp =
+      reciprocal(cp[0] + T * (cp[1] + T * (cp[2] + T * (cp[3] + T * cp[4]))));
+  for (int k = 0; k < SPECIES; k++) heat[k] = heat[k] * per_cp;
 }
 
 // The fall of T for each unit of Y that is produced, h_k / cp [K].
-PART void heats(Double T, const Double *Y, Float *heat) {
-  Double a[6];
-  mixture(T, Y, a);
-  const Double per_cp = 1.0 / cp_of(a, T);
-  if (all_above(T)) species_heats<false>(NASA_HIGH, NASA_HIGH, T, per_cp, heat);
-  else if (all_below(T)) species_heats<false>(NASA_LOW, NASA_LOW, T, per_cp, heat);
-  else species_heats<true>(NASA_LOW, NASA_HIGH, T, per_cp, heat);
+PART void heats(Double T, const Float *Y, Float *heat) {
+  if (all_above(T)) species_heats<false>(HEAT_HIGH, HEAT_HIGH, T, Y, heat);
+  else if (all_below(T)) species_heats<false>(HEAT_LOW, HEAT_LOW, T, Y, heat);
+  else species_heats<true>(HEAT_LOW, HEAT_HIGH, T, Y, heat);
 }
 
-// T of the mixture Y at the enthalpy h [J/kg], by four steps of Newton's method from a guess;
-// `missing`: the error of its enthalpy, over |h| + cp T.
+// T of the mixture Y at the enthalpy h [J/kg], by at most four steps of Newton's method from a
+// guess; `missing`: the error of its enthalpy, over |h| + cp T. A state that has converged does not
+// change any more, so that its answer does not depend on its neighbours.
 PART Double temperature(Double h, const Double *Y, Double guess, Double *missing) {
   Double T = bounded_temperature(guess), a[6];
   mixture(T, Y, a);
   bool above = all_above(T), below = all_below(T);
+  Mask converged = all_of(1.0) < 0.0;
   for (int i = 0; i <= 4; i++) {
     // The polynomials stay the same unless a state may have passed a T_MID.
     if (!(above && all_above(T)) && !(below && all_below(T))) {
@@ -81,9 +87,11 @@ PART Double temperature(Double h, const Double *Y, Double guess, Double *missing
       above = all_above(T);
       below = all_below(T);
     }
-    const Double error = enthalpy_of(a, T) - h, cp = cp_of(a, T);
-    if (i == 4) *missing = absolute(error) / (absolute(h) + cp * T);
-    else T = bounded_temperature(T - error / cp);
+    const Double error = enthalpy_of(a, T) - h, cp = cp_of(a, T), size = absolute(h) + cp * T;
+    *missing = absolute(error) * reciprocal(size);
+    converged = converged | (*missing < 1e-12);
+    if (i == 4 || all(converged)) break;
+    T = select(converged, T, bounded_temperature(T - error * reciprocal(cp)));
   }
   return T;
 }

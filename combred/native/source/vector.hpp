@@ -1,11 +1,18 @@
 // Vectors: one value of each of the WIDTH states of a block, in float (`Float`) and double
-// (`Double`). All arithmetic is that of the compiler's vector extensions (GCC, clang).
+// (`Double`). WIDTH 1, of scalar.hpp, is for compilers without vectors, and for GPUs. All arithmetic is that of the compiler's vector extensions (GCC, clang).
 //
 // A `Double` is two vectors of the size of a `Float`: compilers handle one vector that is wider
 // than the registers badly.
 #pragma once
+#ifdef __CUDACC_RTC__  // which has no headers
+typedef int int32_t;
+typedef long long int64_t;
+typedef unsigned uint32_t;
+#define INT32_MIN (-2147483647 - 1)
+#else
 #include <cstdint>
 #include <cstring>
+#endif
 #ifdef __AVX512F__
 #include <immintrin.h>
 #endif
@@ -19,8 +26,13 @@
 #define COMBRED_WIDTH 4
 #endif
 #endif
+#if COMBRED_WIDTH == 1
+#include "scalar.hpp"
+#else
 #define INLINE static inline __attribute__((always_inline))
 #define PART static __attribute__((noinline))
+#define TABLE constexpr
+#define UNROLL _Pragma("GCC unroll 16")
 
 constexpr int WIDTH = COMBRED_WIDTH;  // states of a block
 constexpr int HALF = WIDTH / 2;
@@ -102,13 +114,16 @@ INLINE Float at_most(Float x, float bound) { return at_most(x, all_of(bound)); }
 INLINE Double at_least(Double x, double bound) { return at_least(x, all_of(bound)); }
 INLINE Double at_most(Double x, double bound) { return at_most(x, all_of(bound)); }
 
-INLINE Float absolute(Float x) { return (Float)((Int)x & 0x7fffffff); }
+INLINE Int bits_of(Float x) { return (Int)x; }
+INLINE Float of_bits(Int x) { return (Float)x; }
+INLINE Float absolute(Float x) { return of_bits(bits_of(x) & 0x7fffffff); }
 INLINE Double absolute(Double x) {
   const int64_t magnitude = 0x7fffffffffffffff;
   return {(HalfDouble)((HalfLong)x.a & magnitude), (HalfDouble)((HalfLong)x.b & magnitude)};
 }
 
 // -- conversion -----------------------------------------------------------------------------------
+INLINE Float to_float(Int x) { return __builtin_convertvector(x, Float); }
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && COMBRED_WIDTH == 16
 INLINE Double to_double(Float x) {
   return {(HalfDouble)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)x)),
@@ -134,6 +149,36 @@ INLINE Float to_float(Double x) {
 }
 #endif
 
+// -- powers of 2, reciprocals ---------------------------------------------------------------------
+#if defined(__AVX512F__) && COMBRED_WIDTH == 16
+// x rounded to an integer.
+INLINE Float rounded(Float x) { return (Float)_mm512_roundscale_ps((__m512)x, 8); }
+// x 2^n for an integer n.
+INLINE Float times_power_of_2(Float x, Float n) {
+  return (Float)_mm512_scalef_ps((__m512)x, (__m512)n);
+}
+// 1 / x for x > 0 that is neither subnormal nor infinite: an estimate, and Newton's method.
+INLINE Float reciprocal(Float x) {
+  const Float r = (Float)_mm512_rcp14_ps((__m512)x);
+  return r + r * (1.0f - x * r);
+}
+INLINE HalfDouble reciprocal(HalfDouble x) {
+  HalfDouble r = (HalfDouble)_mm512_rcp14_pd((__m512d)x);
+  r = r + r * (1.0 - x * r);
+  return r + r * (1.0 - x * r);
+}
+#else
+constexpr float ROUND = 12582912.0f;  // 1.5 2^23: adding it rounds; the integer is in the low bits
+INLINE Float rounded(Float x) { return (x + ROUND) - ROUND; }
+INLINE Float times_power_of_2(Float x, Float n) {
+  const Int bits = (Int)(at_most(at_least(n, -126.0f), 127.0f) + ROUND);
+  return x * (Float)((bits << 23) + 0x3f800000);
+}
+INLINE Float reciprocal(Float x) { return 1.0f / x; }
+INLINE HalfDouble reciprocal(HalfDouble x) { return 1.0 / x; }
+#endif
+INLINE Double reciprocal(Double x) { return {reciprocal(x.a), reciprocal(x.b)}; }
+
 // -- single states --------------------------------------------------------------------------------
 INLINE bool any(Mask x) {
   const HalfLong both = x.a | x.b;
@@ -146,3 +191,9 @@ INLINE bool any(Mask x) {
 #endif
 }
 INLINE bool all(Mask x) { return !any(~x); }
+
+INLINE double &lane_of(Double &x, int i) { return reinterpret_cast<double *>(&x)[i]; }
+INLINE float &lane_of(Float &x, int i) { return reinterpret_cast<float *>(&x)[i]; }
+INLINE double infinity() { return __builtin_inf(); }
+INLINE double not_a_number() { return __builtin_nan(""); }
+#endif

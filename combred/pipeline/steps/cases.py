@@ -86,6 +86,27 @@ FLAMES = Kind("flames", read_flames, write_flames, reference_flames, follow_flam
 STIRRED = Kind("stirred reactors", read_stirred, write_stirred, reference_stirred, follow_stirred)
 
 
+def stored_answers(
+    run: Run, kind: Kind, artefact: Artefact, networks: dict[str, str]
+) -> tuple[dict[str, list], dict[str, str]]:
+    """The answers to the cases that are in the file: CVODE's and those of `networks`, by name; and
+    the digests of these networks. Both {} if the file is missing, or of other cases."""
+    stored, made_with = kind.read(artefact.path, run.mechanism)
+    if made_with.get("cases") != artefact.inputs or "cvode" not in stored:
+        return {}, {}
+    known = made_with.get("networks", {}).items()
+    known = {k: v for k, v in known if networks.get(k) == v and k in stored}
+    return {name: stored[name] for name in ("cvode", *known)}, known
+
+
+def holds(run: Run, kind: Kind, artefact: Artefact, networks: dict[str, str]) -> bool:
+    """Whether a file has the answers of CVODE and of all networks; true where none are asked for.
+    Raises ValueError if it is damaged."""
+    if not artefact.inputs:
+        return True
+    return stored_answers(run, kind, artefact, networks)[1] == networks
+
+
 def answers(
     run: Run,
     kind: Kind,
@@ -100,14 +121,9 @@ def answers(
     settings where None.
     """
     path, mechanism = artefact.path, run.mechanism
-    stored, made_with = kind.read(path, mechanism)
     inputs: dict = {"cases": artefact.inputs, "networks": {}}
-    groups: dict[str, list] = {}
-    if made_with.get("cases") == artefact.inputs:
-        known = made_with["networks"]
-        inputs["networks"] = {k: v for k, v in known.items() if networks.get(k) == v}
-        groups = {name: stored[name] for name in ("cvode", *inputs["networks"])}
-    else:
+    groups, inputs["networks"] = stored_answers(run, kind, artefact, networks)
+    if not groups:
         with progress(f"{kind.name} with CVODE") as bar:
             groups["cvode"] = kind.reference(run, cases, bar)
         kind.write(path, groups, mechanism, inputs)

@@ -10,8 +10,9 @@ from dataclasses import asdict
 from combred import native
 from combred.pipeline.console import say
 from combred.pipeline.run import Run
+from combred.pipeline.steps.networks import stored_inputs
 from combred.pipeline.steps.sample import Data
-from combred.records import read_json, write_json
+from combred.records import write_record
 from combred.surrogate.card import describe_accuracy, describe_training, make_card
 from combred.surrogate.export import export_torchscript
 from combred.surrogate.surrogate import Surrogate
@@ -23,7 +24,7 @@ def export(run: Run, data: Data, surrogates: list[Surrogate], validation: dict) 
     """Write the surrogate of the last stage for a CFD code."""
     s, surrogate = run.settings, surrogates[-1]
     measured = validation["stages"][f"stage{s.stage}"]
-    start = read_json(run.path("train.json")).get("shipped", "scratch")
+    start = stored_inputs(run, 0).get("shipped", "scratch")
     training = describe_training(asdict(s), run.mechanism, s.stage, data.table.rows, start)
     accuracy = describe_accuracy(measured, validation["inputs"])
     card = make_card(surrogate, run.mechanism, accuracy, training)
@@ -31,7 +32,7 @@ def export(run: Run, data: Data, surrogates: list[Surrogate], validation: dict) 
     numbers = export_torchscript(run.path("surrogate.pt"), surrogate, card, check)
     network = {"widths": surrogate.network.widths, "weights": surrogate.network.n_weights}
     network["all_ignite"] = measured["all_ignite"]
-    write_json(run.path("export.json"), {"stage": s.stage, **network, **numbers})
+    write_record(run.path("export.json"), {"stage": s.stage, **network, **numbers})
     say(
         run,
         f"export: {run.path('surrogate.pt')}, {numbers['bytes'] / 1e6:.2f} MB, agrees with "

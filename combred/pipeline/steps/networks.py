@@ -5,10 +5,11 @@ report.
 """
 
 from combred.pipeline import artefacts
+from combred.pipeline.artefact import Artefact
 from combred.pipeline.run import Run
 from combred.pipeline.start import starting_point
 from combred.pipeline.steps.sample import load_data, load_segments
-from combred.records import read_json, write_json
+from combred.records import digest, read_record, write_record
 from combred.surrogate.storage import load_surrogate, made_from
 from combred.surrogate.surrogate import Surrogate
 
@@ -79,24 +80,26 @@ def start_of(run: Run) -> tuple[str, str]:
 
 def read_entry(run: Run, stage: int) -> dict:
     """The record of a stage in reduce.json, {} if there is none."""
-    entries = read_json(run.path("reduce.json")).get("stages", [])
-    return entries[stage - 1] if len(entries) >= stage else {}
+    entries = read_record(run.path("reduce.json")).get("stages", [])
+    return next((entry for entry in entries if entry["stage"] == stage), {})
 
 
 def write_entry(run: Run, stage: int, entry: dict) -> None:
-    """Put the record of a stage into reduce.json; those of later stages stay."""
-    entries = read_json(run.path("reduce.json")).get("stages", [])
-    entries[stage - 1 : stage] = [entry]
-    write_json(run.path("reduce.json"), {"stages": entries})
+    """Put the record of a stage into reduce.json; those of other stages stay."""
+    entries = read_record(run.path("reduce.json")).get("stages", [])
+    others = [other for other in entries if other["stage"] != stage]
+    entries = sorted([*others, entry], key=lambda one: one["stage"])
+    write_record(run.path("reduce.json"), {"stages": entries})
 
 
 def require_same_settings(run: Run) -> None:
-    """ValueError if any file of the run folder was made with other settings.
+    """ValueError if any file of the run folder is damaged, or was made with other settings.
 
     Asked before a command does anything: a run folder belongs to its settings.
     """
     if artefacts.states(run).path.exists():
         load_data(run)
+        require_record(run, "sample.json", artefacts.states(run).inputs)
     if run.settings.segments.steps and artefacts.segments(run).path.exists():
         load_segments(run)
     for stage in range(run.settings.reduction.stages + 1):
@@ -104,5 +107,23 @@ def require_same_settings(run: Run) -> None:
             return  # the stages after it are made anew, or refused by their parent's digest
         if stage:
             load_reduced(run, stage)
+            require_record(run, "reduce.json", stored_inputs(run, stage), stage)
         else:
             load_first(run)
+            require_record(run, "train.json", stored_inputs(run, 0), 0)
+
+
+def require_record(run: Run, name: str, inputs: dict, stage: int | None = None) -> None:
+    """ValueError if a record is there and is damaged, or is not of the file that was made from
+    `inputs`; and if the training metrics of its stage are not those that its training wrote."""
+    stored = read_entry(run, stage) if stage else read_record(run.path(name))
+    if stored:
+        Artefact(run.path(name), inputs).require(stored.get("inputs", {}))
+    if stage is None:
+        return
+    numbers, metrics = stored.get("retraining", stored), run.metrics(stage)
+    if metrics.is_file() and digest(metrics) != numbers.get("metrics", digest(metrics)):
+        raise ValueError(
+            f"{metrics} is not what the training of stage {stage} wrote. Move it away: the network "
+            "stays, and the curves of its losses are left out of the report."
+        )

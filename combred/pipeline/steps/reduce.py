@@ -17,7 +17,7 @@ from combred.pipeline.steps.search import search_smallest
 from combred.pipeline.steps.train import train_stage
 from combred.reduction import Stage, reduce_stage, stage_table
 from combred.reduction.size import count_parameters
-from combred.surrogate.storage import load_surrogate, save_surrogate
+from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
 from combred.surrogate.surrogate import Surrogate
 from combred.training.progress import forget_checkpoint
 from combred.training.validation_loss import ValidationLoss
@@ -47,10 +47,12 @@ def make_stage(run: Run, data: Data, stage: Stage, before: list[Surrogate]) -> S
     """Reduce the last of the surrogates `before` and retrain the result, which is the surrogate of
     `stage`; writes stageN.safetensors. An interrupted retraining is resumed."""
     i, inputs = stage.index, artefacts.reduced_network(run, stage.index).inputs
-    known = read_entry(run, i).get("inputs") == inputs
-    if run.device.leads and not (known and run.merged(i).exists()):
-        forget_checkpoint(run.metrics(i))
-        merge_stage(run, data, stage, before, inputs)
+    if run.device.leads:
+        known = read_entry(run, i).get("inputs") == inputs
+        if not known:
+            forget_checkpoint(run.metrics(i))  # of other settings
+        if not (known and run.merged(i).exists() and made_from(run.merged(i)) == inputs):
+            merge_stage(run, data, stage, before, inputs)
     run.barrier()
     surrogate = load_surrogate(run.merged(i), run.mechanism)
 
@@ -75,5 +77,5 @@ def merge_stage(run: Run, data: Data, stage: Stage, before: list[Surrogate], inp
     reduced = copy.deepcopy(parent)
     reduced.network = network
     write_entry(run, stage.index, {"inputs": inputs, **record})
-    save_surrogate(run.merged(stage.index), reduced, run.mechanism)
+    save_surrogate(run.merged(stage.index), reduced, run.mechanism, inputs=inputs)
     say(run, f"stage {stage.index}: {stage.what}: {shape(network)}")

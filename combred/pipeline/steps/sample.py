@@ -18,7 +18,7 @@ from combred.dataset.states import StateTable, open_states
 from combred.pipeline import artefacts
 from combred.pipeline.console import progress, say
 from combred.pipeline.run import Run
-from combred.records import read_json, write_json
+from combred.records import read_record, write_record
 from combred.surrogate.surrogate import Surrogate
 
 CALIBRATION = 20_000  # training states that least squares and errors of a reduction use
@@ -81,7 +81,8 @@ def make_states(run: Run) -> None:
     if path.exists():
         table = load_data(run).table
         if not record.exists():
-            write_json(record, {"lost_trajectories": [], **table.numbers()})
+            known = {"inputs": artefacts.states(run).inputs, "lost_trajectories": []}
+            write_record(record, known | table.numbers())
         path.with_suffix(".partial.h5").unlink(missing_ok=True)
         say(run, f"states: {table.rows:,} rows, reused")
         return
@@ -91,7 +92,7 @@ def make_states(run: Run) -> None:
             path, run.mechanism, s.sampling, s.chemistry, s.seed, run.workers, bar
         )
     numbers["seconds"] = time.monotonic() - begun
-    write_json(record, numbers)
+    write_record(record, {"inputs": artefacts.states(run).inputs, **numbers})
     say(run, f"states: {numbers['rows']:,} rows; {numbers['failed_rows']} could not be labelled")
     for lost in numbers["lost_trajectories"][:5]:
         say(run, f"  [yellow]lost:[/] {escape(lost)}")
@@ -108,7 +109,7 @@ def make_segments(run: Run, data: Data) -> None:
     flames = FlameStates.drawn(data.table, data.held_out, run.settings.seed)
     with progress("integrating segments") as bar:
         numbers = sample_segments(path, artefacts.segment_sampler(run), flames, run.workers, bar)
-    write_json(record, {**read_json(record), "segments": numbers})
+    write_record(record, {**read_record(record), "segments": numbers})
     say(
         run,
         f"segments: {numbers['segments']:,} of {numbers['steps']} steps, {numbers['flames']:,} of "

@@ -21,7 +21,7 @@ from combred.pipeline.steps.cases import FLAMES, IGNITIONS, answers
 from combred.pipeline.steps.networks import load_reduced, read_entry
 from combred.pipeline.steps.sample import Data
 from combred.pipeline.steps.train import train_network
-from combred.records import read_json, write_bytes, write_json
+from combred.records import digest, read_record, write_bytes, write_record
 from combred.reduction import (
     Attempt,
     AttemptFolder,
@@ -33,9 +33,9 @@ from combred.reduction import (
 )
 from combred.reduction.search.attempts import NotPassed, format_errors
 from combred.reduction.size import count_parameters
-from combred.surrogate.storage import load_surrogate, save_surrogate
+from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
 from combred.surrogate.surrogate import Surrogate
-from combred.training.progress import forget_checkpoint
+from combred.training.progress import forget_checkpoint, read_metrics
 from combred.validation.acceptance import SEED, AcceptanceCriteria, References, judge
 
 
@@ -47,8 +47,9 @@ def search_smallest(run: Run, data: Data, first: Surrogate) -> Surrogate:
     """
     r = run.settings.reduction
     if run.weights(1).exists():
-        surrogate, done = load_reduced(run, 1), read_entry(run, 1)["criteria"]
-        if done["reason"] != "attempts" or len(done["trace"]) > r.attempts:
+        surrogate, done = load_reduced(run, 1), read_entry(run, 1).get("criteria")
+        # Without its record the network stays as it is.
+        if not done or done["reason"] != "attempts" or len(done["trace"]) > r.attempts:
             say(run, f"stage 1: {shape(surrogate.network)}, reused")
             return surrogate
     artefact = artefacts.reduced_network(run, 1)
@@ -79,16 +80,30 @@ def search_smallest(run: Run, data: Data, first: Surrogate) -> Surrogate:
 def open_memory(run: Run, artefact: Artefact) -> AttemptFolder:
     """The folder search/. Raises ValueError if its search was begun with other settings."""
     path = run.path("search")
-    stored = read_json(path / "attempts.json")
+    stored = read_record(path / "attempts.json")
     if len(stored.get("trace", [])) > 1:
         Artefact(path, artefact.inputs).require(stored["inputs"])
     return AttemptFolder(
         path,
         artefact.inputs,
-        lambda file, surrogate: save_surrogate(file, surrogate, run.mechanism),
-        lambda file: load_surrogate(file, run.mechanism),
+        lambda file, surrogate: save_surrogate(
+            file, surrogate, run.mechanism, inputs=_of_attempt(file, artefact)
+        ),
+        lambda file: _load_attempt(run, file, artefact),
         run.device.leads,
     )
+
+
+def _of_attempt(file: Path, artefact: Artefact) -> dict:
+    """What the network of an attempt was made from: the inputs of the search, and its name."""
+    return artefact.inputs | {"attempt": file.name}
+
+
+def _load_attempt(run: Run, file: Path, artefact: Artefact) -> Surrogate:
+    """The surrogate of an attempt. Raises ValueError where it is of another search."""
+    surrogate = load_surrogate(file, run.mechanism)
+    Artefact(file, _of_attempt(file, artefact)).require(made_from(file) or {})
+    return surrogate
 
 
 def metrics_of(run: Run, number: int) -> Path:
@@ -184,6 +199,9 @@ def finish(run: Run, artefact: Artefact, first: Surrogate, found: Shrunk) -> Non
     passed = [attempt for attempt in found.trace[1:] if attempt.passed]
     if passed:
         join_metrics([metrics_of(run, attempt.number) for attempt in passed], run.metrics(1))
+    retraining = smallest.training | (
+        {"metrics": digest(run.metrics(1))} if run.metrics(1).is_file() else {}
+    )
     criteria = {
         "limits": r.limits,
         "cases": AcceptanceCriteria.of(r, run.settings.validation).cases(),
@@ -204,10 +222,10 @@ def finish(run: Run, artefact: Artefact, first: Surrogate, found: Shrunk) -> Non
         "widths_after": found.network.network.widths,
         "weights_before": first.network.n_weights,
         "weights_after": found.network.network.n_weights,
-        "retraining": smallest.training,
+        "retraining": retraining,
         "criteria": criteria,
     }
-    write_json(run.path("reduce.json"), {"stages": [record]})
+    write_record(run.path("reduce.json"), {"stages": [record]})
     save_surrogate(run.weights(1), found.network, run.mechanism, inputs=artefact.inputs)
     for scrap in run.path("search").glob("*.checkpoint"):
         scrap.unlink()
@@ -231,7 +249,7 @@ def join_metrics(parts: list[Path], whole: Path) -> None:
     """The metrics of the attempts that led to a network, one after another, steps counted on."""
     lines, before = [], 0
     for part in parts:
-        own = [json.loads(line) for line in part.read_text().splitlines()]
+        own = read_metrics(part)
         lines += [line | {"step": before + line["step"]} for line in own]
         before = lines[-1]["step"] if lines else before
     write_bytes(whole, "".join(json.dumps(line) + "\n" for line in lines).encode())

@@ -13,9 +13,9 @@ from combred.config import TrainingSettings
 from combred.pipeline import artefacts
 from combred.pipeline.console import progress, say, shape
 from combred.pipeline.run import Run
-from combred.pipeline.steps.networks import load_first, start_of
+from combred.pipeline.steps.networks import load_first, start_of, stored_inputs
 from combred.pipeline.steps.sample import Data
-from combred.records import read_json, write_json
+from combred.records import digest, write_record
 from combred.surrogate import shipped
 from combred.surrogate.correction import make_transform
 from combred.surrogate.network import Network, initialize
@@ -33,7 +33,7 @@ def train(run: Run, data: Data) -> Surrogate:
     """The network of stage 0: reused, taken from the models that come with combred, or trained."""
     if run.weights(0).exists():
         surrogate = load_first(run)
-        name = read_json(run.path("train.json")).get("shipped")
+        name = stored_inputs(run, 0).get("shipped")
         came = f", {name}, which comes with combred" if name else ""
         say(run, f"stage 0: {shape(surrogate.network)}{came}, reused")
         return surrogate
@@ -53,7 +53,7 @@ def train(run: Run, data: Data) -> Surrogate:
         0,
         surrogate,
         run.settings.training_settings,
-        lambda numbers: write_json(record, {"inputs": inputs, **numbers}),
+        lambda numbers: write_record(record, {"inputs": inputs, **numbers}),
         inputs,
     )
     return surrogate
@@ -80,7 +80,7 @@ def take_shipped(run: Run, data: Data, name: str) -> None:
     surrogate.narrow_trust(torch.from_numpy(b.state()) for b in table.chunks(keep=~held_out))
     loss = ValidationLoss(table, surrogate.transform, held_out, torch.device("cpu"))
     inputs = artefacts.shipped_network(run, name).inputs
-    write_json(
+    write_record(
         run.path("train.json"), {"inputs": inputs, "shipped": name, **loss(surrogate.network)}
     )
     forget_checkpoint(run.metrics(0))  # of a training that was not finished
@@ -106,7 +106,7 @@ def train_stage(
     """
     numbers = train_network(run, data, surrogate, settings, run.metrics(stage), f"stage {stage}")
     if run.device.leads:
-        record(numbers)
+        record(numbers | {"metrics": digest(run.metrics(stage))})
         save_surrogate(run.weights(stage), surrogate, run.mechanism, inputs=inputs)
         forget_checkpoint(run.metrics(stage))
     run.barrier()

@@ -8,9 +8,9 @@ validation.json, and hands on the numbers.
 from combred.pipeline import artefacts
 from combred.pipeline.console import print_validation, progress, say
 from combred.pipeline.run import Run
-from combred.pipeline.steps.cases import FLAMES, IGNITIONS, STIRRED, answers
+from combred.pipeline.steps.cases import FLAMES, IGNITIONS, STIRRED, answers, holds
 from combred.pipeline.steps.sample import Data
-from combred.records import digest, read_json, write_json
+from combred.records import digest, read_record, write_record
 from combred.simulation import flame_errors, ignition_errors, stirred_cases
 from combred.surrogate.surrogate import Surrogate
 from combred.validation import timing
@@ -25,10 +25,11 @@ def validate(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
     rollouts, flames = artefacts.ignitions(run), artefacts.flames(run)
     stirred = artefacts.stirred(run)
     others = {"flame_inputs": flames.inputs, "stirred_inputs": stirred.inputs}
-    numbers = read_json(run.path("validation.json"))
+    numbers = read_record(run.path("validation.json"))
     known = numbers.get("inputs") == rollouts.inputs and numbers.get("networks") == networks
     same = known and all(numbers.get(key, {}) == inputs for key, inputs in others.items())
-    if same and rollouts.path.exists():
+    files = {IGNITIONS: rollouts, FLAMES: flames, STIRRED: stirred}
+    if same and all(holds(run, kind, file, networks) for kind, file in files.items()):
         say(run, "validation: reused")
         print_validation(numbers)
         return numbers
@@ -52,7 +53,7 @@ def validate(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
         "stages": stages,
         "timing": numbers["timing"] if known else measure_times(run, data, surrogates),
     }
-    write_json(run.path("validation.json"), numbers)
+    write_record(run.path("validation.json"), numbers)
     print_validation(numbers)
     return numbers
 
@@ -65,7 +66,7 @@ def digests(run: Run) -> dict[str, str]:
 
 def load_validation(run: Run) -> dict:
     """The numbers of validation.json. Raises FileNotFoundError where they are of other networks."""
-    numbers = read_json(run.path("validation.json"))
+    numbers = read_record(run.path("validation.json"))
     if numbers.get("networks") != digests(run):
         stage = run.settings.stage
         raise FileNotFoundError(

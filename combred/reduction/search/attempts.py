@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from torch import nn
 
-from combred.records import read_json, write_json
+from combred.records import read_record, write_record
 
 
 @dataclass
@@ -110,7 +110,7 @@ class AttemptFolder:
 
     def trace(self) -> list[Attempt]:
         """All attempts in the folder; raises ValueError where they have other inputs."""
-        stored = read_json(self.path / "attempts.json")
+        stored = read_record(self.path / "attempts.json")
         trace = [Attempt(**entry) for entry in stored.get("trace", [])]
         if not trace or stored["inputs"] == self.inputs:
             return trace
@@ -148,7 +148,7 @@ class AttemptFolder:
         if attempt.number and attempt.passed is not False:
             self.save(self.file(attempt.number, attempt.passed is None), network)
         content = {"inputs": self.inputs, "trace": [asdict(one) for one in trace]}
-        write_json(self.path / "attempts.json", content)
+        write_record(self.path / "attempts.json", content)
         for cut in self.path.glob("*.cut.safetensors"):
             if cut != self.file(attempt.number, flying=True) or attempt.passed is not None:
                 cut.unlink()

@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file
 from tiny import TINY, finished_run
 
+from combred.records import read_record, write_record
 from combred.report import write_report
 from combred.report.criteria import draw_criteria
 from combred.report.style import style
@@ -223,9 +224,9 @@ def test_the_report_is_drawn_from_reduce_json_alone(copy, drm19, cheap):
 
 def test_a_stage_that_nothing_smaller_passed_says_so(copy, drm19, cheap):
     folder = copy / "runs/tiny"
-    record = json.loads((folder / "reduce.json").read_text())
+    record = read_record(folder / "reduce.json")
     record["stages"][0]["criteria"]["smallest"] = 0
-    (folder / "reduce.json").write_text(json.dumps(record))
+    write_record(folder / "reduce.json", record)
     write_report(folder, drm19)
     assert "No smaller network meets the criteria" in (folder / "report.md").read_text()
 

@@ -268,7 +268,7 @@ def test_a_search_killed_while_it_writes_gives_the_same_result(
             else:
                 from combred.reduction.search import attempts
 
-                patch.setattr(attempts, "write_json", die(attempts.write_json))
+                patch.setattr(attempts, "write_record", die(attempts.write_record))
             store = AttemptFolder(folder, {"limits": {"flame": 0.01}}, how, load)
             try:
                 Task(step(240), least=130).search(memory=store)

@@ -1,2 +1,0 @@
-"""A surrogate of the state alone as one Triton kernel (`fused_surrogate`), and the same in torch
-(`eager`)."""

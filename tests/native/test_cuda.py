@@ -1,0 +1,134 @@
+"""The kernel for GPUs: on a CPU with its threads, compiled for devices, and on a device."""
+
+import ctypes
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from combred.native import NativeSurrogate, build, generate
+from combred.native.build import find_compiler
+from combred.native.cuda import compile_cuda, cubin, cuda_core
+from combred.native.single_file import join
+
+DRM19 = pytest.mark.parametrize("mechanism", ["drm19.yaml"], indirect=True, scope="session")
+needs_device = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+H2O2 = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def on_threads(correcting, mechanism, tmp_path_factory):
+    """The kernel as a function of states, dt [s] and a number of threads, on a CPU."""
+    folder = tmp_path_factory.mktemp("threads")
+    for name, text in generate(correcting, mechanism).items():
+        (folder / name).write_text(text)
+    source, library = Path(__file__).parent / "threads.cpp", folder / "threads.so"
+    flags = ["-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-pthread", f"-I{folder}"]
+    subprocess.run([*find_compiler(), *flags, source, "-o", library], check=True)
+    call = ctypes.CDLL(str(library)).run
+
+    def run(states, dt, threads=4, tolerance=0.1, max_steps=0):
+        later, steps = states.copy(), np.broadcast_to(np.asarray(dt, float), len(states)).copy()
+        error, evaluations = np.empty(len(states)), np.empty(len(states), dtype=np.int64)
+        call(
+            ctypes.c_int(threads), ctypes.c_size_t(len(states)), later.ctypes.data_as(P),
+            steps.ctypes.data_as(P), ctypes.c_size_t(1), ctypes.c_double(tolerance),
+            ctypes.c_int64(max_steps), error.ctypes.data_as(P), evaluations.ctypes.data_as(P),
+        )  # fmt: skip
+        return later, error, evaluations
+
+    return run
+
+
+P = ctypes.c_void_p
+
+
+def agrees(found, known) -> None:
+    """Answers of the library on a CPU, within rounding: K, and of Y. Where rounding decides whether
+    a step is accepted, differences are as large as the tolerance."""
+    later, error, steps = found
+    assert np.mean(steps == known[2]) > 0.9
+    same = steps == known[2]
+    off = np.abs(later - known[0])[same]
+    assert np.quantile(off[:, 0], 0.99) < 0.05 and np.quantile(off[:, 2:], 0.99) < 1e-6
+    clear = np.abs(known[1] - 1.0) > 0.05
+    assert np.array_equal(error[clear] <= 1.0, known[1][clear] <= 1.0)
+
+
+@H2O2
+@pytest.mark.parametrize("threads", [1, 4])
+def test_the_kernel_on_threads_of_a_cpu(on_threads, compiled, burning, threads):
+    """Each state with its own dt: threads take rows as they finish."""
+    states = burning[:300]
+    dt = 10.0 ** np.random.default_rng(3).uniform(-9.0, -5.5, len(states))
+    agrees(on_threads(states, dt, threads), compiled.integrate(states, dt))
+
+
+@H2O2
+def test_odd_states_and_too_few_steps_on_threads(on_threads, compiled, burning):
+    states = burning[:8].copy()
+    states[0, 0], states[1, 4], states[2, 1], states[3, 2:] = np.nan, -1.0, -5.0, 0.0
+    known, found = compiled.integrate(states, 1e-5, 0.1, 3), on_threads(states, 1e-5, 2, 0.1, 3)
+    assert np.array_equal(np.isinf(found[1]), np.isinf(known[1])) and np.isinf(known[1]).sum() >= 4
+    assert np.array_equal(np.isnan(found[0]), np.isnan(known[0]))
+
+
+@H2O2
+def test_one_state_at_a_time_for_compilers_without_vectors(
+    correcting, mechanism, compiled, burning, tmp_path
+):
+    flags = ("-DCOMBRED_WIDTH=1",)
+    scalar = NativeSurrogate(build(generate(correcting, mechanism), tmp_path, flags))
+    agrees(scalar.integrate(burning[:300], 1e-6), compiled.integrate(burning[:300], 1e-6))
+
+
+@H2O2
+def test_it_compiles_for_a_device(correcting, mechanism, monkeypatch, tmp_path):
+    try:
+        cuda_core()
+    except RuntimeError as error:
+        pytest.skip(str(error))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    source = join(generate(correcting, mechanism, bf16=True), "kernel.cu")
+    compiled = cubin(source, "sm_90")
+    assert compiled[:4] == b"\x7fELF" and cubin(source, "sm_90") == compiled
+    assert len(list(tmp_path.rglob("*.cubin"))) == 1
+
+
+@H2O2
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a device")
+def test_without_a_device_an_error_names_what_needs_none(correcting):
+    with pytest.raises(RuntimeError, match=r"no CUDA device: take combred\.native\.compile"):
+        compile_cuda(correcting)
+
+
+@pytest.mark.cuda
+@needs_device
+@DRM19
+@pytest.mark.parametrize("size", [0, 1, 31, 129, 2040])
+def test_on_a_device(correcting, mechanism, compiled, burning, size):
+    found = compile_cuda(correcting, mechanism)
+    rng = np.random.default_rng(size)
+    states, dt = burning[:size], 10.0 ** rng.uniform(-9.0, -5.5, size)
+    on_device = torch.tensor(states, device=found.device)
+    answers = [x.cpu().numpy() for x in found.integrate(on_device, torch.tensor(dt))]
+    assert np.array_equal(on_device.cpu().numpy(), states)
+    if size > 0:
+        agrees(answers, compiled.integrate(states, dt))
+
+
+@pytest.mark.cuda
+@needs_device
+@H2O2
+def test_misuse_on_a_device_is_refused(correcting, burning):
+    found = compile_cuda(correcting)
+    states = torch.tensor(burning[:4], device=found.device)
+    for dt in (0.0, -1e-6, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="positive and finite"):
+            found.integrate(states, dt)
+    with pytest.raises(ValueError, match="shape"):
+        found.integrate(states[:, 1:], 1e-6)
+    with pytest.raises(ValueError, match="tolerance is positive"):
+        found.integrate(states, 1e-6, tolerance=0.0)

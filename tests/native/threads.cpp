@@ -1,0 +1,45 @@
+// The kernel of a surrogate on a CPU: CUDA's names, and threads that share the counter of rows.
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#define __CUDACC__ 1
+#define __device__
+#define __global__
+#define __forceinline__ inline
+#define __noinline__
+#define __launch_bounds__(threads)
+
+static unsigned long long atomicAdd(unsigned long long *counter, unsigned long long more) {
+  return __atomic_fetch_add(counter, more, __ATOMIC_RELAXED);
+}
+static inline int32_t __float_as_int(float x) {
+  int32_t bits;
+  memcpy(&bits, &x, sizeof(bits));
+  return bits;
+}
+static inline float __int_as_float(int32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof(x));
+  return x;
+}
+static inline double __longlong_as_double(long long bits) {
+  double x;
+  memcpy(&x, &bits, sizeof(x));
+  return x;
+}
+
+#include "kernel.cu"
+
+extern "C" void run(int threads, size_t n, double *states, const double *dt, size_t dt_stride,
+                    double tolerance, int64_t max_steps, double *error, int64_t *evaluations) {
+  unsigned long long next = 0;
+  std::vector<std::thread> all;
+  for (int i = 0; i < threads; i++)
+    all.emplace_back([&] {
+      combred_kernel(n, states, dt, dt_stride, tolerance, max_steps, error, evaluations, &next);
+    });
+  for (std::thread &thread : all) thread.join();
+}

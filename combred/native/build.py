@@ -5,6 +5,7 @@ Takes the files of `combred.native.generate`; gives the path of a library, for t
 """
 
 import hashlib
+import logging
 import os
 import platform
 import shlex
@@ -20,8 +21,10 @@ from combred.native.compilers import (
     native_flags,
     version,
 )
-from combred.native.damage import sealed
+from combred.native.damage import require_whole, sealed
 from combred.records import write_bytes
+
+log = logging.getLogger(__name__)
 
 
 def cache_folder() -> Path:
@@ -73,7 +76,11 @@ def _library(
     home = Path(folder) if folder else cache_folder() / name
     library = home / f"libcombred-{name}.so"
     if library.is_file():
-        return library
+        try:
+            require_whole(library)
+            return library
+        except ValueError as error:
+            log.warning("%s It is compiled again.", error)
     home.mkdir(parents=True, exist_ok=True)
     # Another process may compile the same: every file appears whole, by a rename.
     for file, text in files.items():

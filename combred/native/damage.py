@@ -32,7 +32,7 @@ def require_whole(path: Path) -> int:
     if damaged:
         raise ValueError(
             f"{path} is damaged: its content differs from what was compiled. Copy it again, or "
-            "make it again with combred.native.export."
+            "compile it again with combred.native.export."
         )
     return zlib.crc32(content)
 

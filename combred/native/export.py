@@ -13,6 +13,7 @@ from combred.native.generate import SOURCE, generate
 from combred.native.single_file import single_file
 from combred.records import write_bytes
 from combred.surrogate.shipped import load, models
+from combred.surrogate.storage import mechanism_of
 from combred.surrogate.surrogate import Surrogate
 
 log = logging.getLogger(__name__)
@@ -30,17 +31,17 @@ def export(
     written.
 
     surrogate: one that corrects reaction rates, or what `combred.load` takes: the name of a model
-    that comes with combred, or a stageN.safetensors. mechanism, card: the surrogate's; with a name
-    they are found. title: which surrogate it is, for the head of surrogate.cpp. Without a C++
-    compiler libsurrogate.so is not written, and the log tells how to make it. Raises ValueError for
-    a network of the state alone, FileNotFoundError where there is no model of this name.
+    that comes with combred, or a stageN.safetensors. mechanism: the surrogate's, found with a name
+    or a file; card: found with a name. title: which surrogate it is, for the head of surrogate.cpp.
+    Without a C++ compiler libsurrogate.so is not written, and the log tells how to make it. Raises
+    ValueError for a network of the state alone, FileNotFoundError where there is no such model.
     """
     if not isinstance(surrogate, Surrogate):
         name = str(surrogate)
-        card, title = card or models().get(name), title or name
-        surrogate = load(surrogate)
-        if card and mechanism is None:
-            mechanism = load_mechanism(card["mechanism"])
+        surrogate, known = load(name), models().get(name)
+        if mechanism is None:
+            mechanism = load_mechanism(known["mechanism"] if known else mechanism_of(Path(name)))
+        card, title = card or known, title or name
     folder = Path(folder)
     text = single_file(generate(surrogate, mechanism, card), title or "unnamed", card)
     folder.mkdir(parents=True, exist_ok=True)

@@ -40,8 +40,9 @@ def generate(
     if not surrogate.corrects_rates:
         raise ValueError(
             "combred.native compiles networks that correct reaction rates, and this is a network "
-            "of the state alone: take one of combred.models() whose name has no dt, or train one "
-            "with network.kinetics=1. combred.export writes any network as TorchScript."
+            "of the state alone: take drm19-38k, or another of combred.models() that has "
+            '["network"]["kinetics"] in its card, or train one with network.kinetics=1. '
+            "combred.export writes any network as TorchScript."
         )
     if mechanism is not None and list(mechanism.species_names) != surrogate.species:
         raise ValueError(

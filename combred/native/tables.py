@@ -11,7 +11,7 @@ import zlib
 import numpy as np
 
 TYPES = {"double": np.float64, "float": np.float32, "int": np.int32, "uint32_t": np.uint32}
-TABLE = re.compile(r"TABLE (double|float|int|uint32_t) (\w+)(?:\[\w+\])+ = \{(.*?)\};", re.DOTALL)
+TABLE = re.compile(r"TABLE (double|float|int|uint32_t) (\w+)(?:\[\w*\])+ = \{(.*?)\};", re.DOTALL)
 NUMBER = re.compile(r"[-+.\deE]+")
 
 

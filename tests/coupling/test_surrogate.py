@@ -27,19 +27,19 @@ def run(*words, **more) -> subprocess.CompletedProcess:
 
 
 @pytest.fixture(scope="module")
-def programs(tmp_path_factory) -> Path:
-    """The folder of `ignite` and of `advance`, which need nothing of combred but one header."""
-    folder = tmp_path_factory.mktemp("programs")
-    for source in (COUPLING / "ignite.cpp", Path(__file__).with_name("advance.cpp")):
-        command = ["g++", "-std=c++11", *WARNINGS, "-I", COUPLING, source, "-o"]
-        done = run(*command, folder / source.stem, "-ldl", "-pthread")
-        assert done.returncode == 0, done.stderr
-    return folder
+def ignite(commands) -> Path:
+    return commands.folder / "ignite"
 
 
 @pytest.fixture(scope="module")
-def ignite(programs) -> Path:
-    return programs / "ignite"
+def program(tmp_path_factory) -> Path:
+    """`advance`, which needs nothing of combred but one header."""
+    folder = tmp_path_factory.mktemp("program")
+    source = Path(__file__).with_name("advance.cpp")
+    command = ["g++", "-std=c++11", *WARNINGS, "-I", COUPLING, source, "-o", folder / "advance"]
+    done = run(*command, "-ldl", "-pthread")
+    assert done.returncode == 0, done.stderr
+    return folder / "advance"
 
 
 def initial_state(native, T: float) -> np.ndarray:
@@ -96,20 +96,20 @@ def test_an_ignition_in_c(native, tmp_path):
     assert T[-1] > 2600.0 and np.allclose(found[:, 1], T, rtol=1e-5)  # of six digits
 
 
-def advance(programs, library, folder: Path, state, dt, *tolerance) -> subprocess.CompletedProcess:
+def advance(program, library, folder: Path, state, dt, *tolerance) -> subprocess.CompletedProcess:
     """`advance` on states and time steps; its results are read from `folder / "states"`."""
     np.concatenate([[len(state)], state.ravel(), dt]).tofile(folder / "states")
-    return run(programs / "advance", library, folder / "states", *tolerance)
+    return run(program, library, folder / "states", *tolerance)
 
 
 @pytest.mark.parametrize("n", [0, 1, 600])
 @pytest.mark.parametrize("tolerance", [None, 0.5])
-def test_every_state_has_its_time_step(programs, native, tmp_path, n, tolerance):
+def test_every_state_has_its_time_step(program, native, tmp_path, n, tolerance):
     rng = np.random.default_rng(0)
     states = ignition(native, 250, DT)[0]
     state, dt = states[rng.integers(len(states), size=n)], 10.0 ** rng.uniform(-7.0, -4.7, n)
     given = () if tolerance is None else (tolerance,)
-    done = advance(programs, native.library, tmp_path, state, dt, *given)
+    done = advance(program, native.library, tmp_path, state, dt, *given)
     assert done.returncode == 0, done.stderr
     used = native.TOLERANCE if tolerance is None else tolerance
     assert float(done.stdout.split()[0]) == used
@@ -124,27 +124,27 @@ def test_every_state_has_its_time_step(programs, native, tmp_path, n, tolerance)
 
 
 @pytest.mark.parametrize("wrong", [0.0, -DT, np.nan, np.inf])
-def test_a_time_step_that_is_none_is_refused(programs, native, tmp_path, wrong):
+def test_a_time_step_that_is_none_is_refused(program, ignite, native, tmp_path, wrong):
     state = initial_state(native, 1700.0).repeat(3, axis=0)
-    done = advance(programs, native.library, tmp_path, state, np.array([DT, wrong, DT]))
+    done = advance(program, native.library, tmp_path, state, np.array([DT, wrong, DT]))
     assert done.returncode == 1
     assert f"error: dt = {wrong:g} s (state 1 of 3)" in done.stderr
     assert "positive and finite" in done.stderr
-    done = run(programs / "ignite", native.library, 1700, 101325, wrong, 1, *GIVEN)
+    done = run(ignite, native.library, 1700, 101325, wrong, 1, *GIVEN)
     assert done.returncode == 1 and "positive and finite" in done.stderr
 
 
 @pytest.mark.parametrize("wrong", [0.0, -1.0, np.nan, np.inf])
-def test_a_tolerance_that_is_none_is_refused(programs, native, tmp_path, wrong):
+def test_a_tolerance_that_is_none_is_refused(program, native, tmp_path, wrong):
     state = initial_state(native, 1700.0)
-    done = advance(programs, native.library, tmp_path, state, np.array([DT]), wrong)
+    done = advance(program, native.library, tmp_path, state, np.array([DT]), wrong)
     assert done.returncode == 1 and f"positive and finite; this one is {wrong:g}" in done.stderr
 
 
-def test_a_state_that_is_not_valid_has_an_infinite_error(programs, native, tmp_path):
+def test_a_state_that_is_not_valid_has_an_infinite_error(program, native, tmp_path):
     state = initial_state(native, 1700.0).repeat(2, axis=0)
     state[1, 2:] *= 1.1  # sum Y
-    done = advance(programs, native.library, tmp_path, state, np.array([DT, DT]))
+    done = advance(program, native.library, tmp_path, state, np.array([DT, DT]))
     assert done.returncode == 0, done.stderr
     error = np.fromfile(tmp_path / "states")[state.size :][:2]
     assert error[0] < 1.0 and error[1] == np.inf
@@ -205,17 +205,12 @@ def test_the_header_has_the_version_of_the_interface():
     assert int(declared[1]) == INTERFACE
 
 
-def test_the_commands_of_the_readme_burn(native, surrogate, tmp_path):
+def test_the_commands_of_the_readme_burn(commands, native):
     """From surrogate.cpp to an ignition, as written."""
-    from combred.native.generate import generate
-    from combred.native.single_file import single_file
-
-    text = (COUPLING / "README.md").read_text()
-    commands = text.split("## From surrogate.cpp")[1].split("```")[1].removeprefix("bash\n")
-    assert len(commands.splitlines()) == 3
-    (tmp_path / "coupling").symlink_to(COUPLING)
-    (tmp_path / "surrogate.cpp").write_text(single_file(generate(surrogate), "drm19-11k"))
-    done = run("bash", "-euc", commands, cwd=tmp_path)
-    assert done.returncode == 0 and not done.stderr, done.stderr
-    T = [float(line.split()[1]) for line in done.stdout.splitlines()[:401]]
+    T = [float(line.split()[1]) for line in commands.printed.splitlines()[:401]]
     assert T[-1] == pytest.approx(ignition(native, 400, DT)[0][-1, 0], abs=0.01)  # K
+
+
+def test_the_example_has_no_warnings():
+    done = run("g++", "-std=c++11", *WARNINGS, "-fsyntax-only", COUPLING / "ignite.cpp")
+    assert done.returncode == 0, done.stderr

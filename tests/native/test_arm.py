@@ -35,6 +35,7 @@ class Emulated:
         return later.reshape(states.shape), error, steps.astype(np.int64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
 def test_arm_gives_the_answers_of_torch(correcting, mechanism, require_agreement, tmp_path):
     (tmp_path / "surrogate.cpp").write_text(single_file(generate(correcting, mechanism), "of ARM"))

@@ -27,6 +27,14 @@ def test_a_library_is_compiled_once(tmp_path, monkeypatch):
     assert len(others | {first}) == 3
 
 
+def test_a_damaged_library_of_the_cache_is_compiled_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    library = build(with_value(4))
+    whole = library.read_bytes()
+    library.write_bytes(whole[:5000] + bytes([whole[5000] ^ 1]) + whole[5001:])
+    assert build(with_value(4)) == library and library.read_bytes() == whole
+
+
 def test_without_xdg_the_cache_is_in_the_home(monkeypatch):
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     assert cache_folder().parts[-2:] == (".cache", "combred")

@@ -19,6 +19,7 @@ from combred.native.export import export
 from combred.native.generate import SOURCE
 from combred.native.single_file import single_file
 from combred.surrogate.card import make_card
+from combred.surrogate.shipped import FOLDER
 from combred.surrogate.storage import content_digest
 
 hydrogen = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
@@ -74,7 +75,7 @@ def commands(exported) -> tuple[str, str]:
 
 
 @hydrogen
-@pytest.mark.parametrize("portable", [False, True])
+@pytest.mark.parametrize("portable", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_commands_of_the_head_compile_it(exported, tmp_path, require_agreement, portable):
     if shutil.which("g++") is None:
         pytest.skip("needs g++")
@@ -143,6 +144,7 @@ def test_without_a_compiler_the_sources_are_written(
     assert "no-such-compiler" in caplog.text and "the command in its first lines" in caplog.text
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_readme(tmp_path, monkeypatch):
     """A model that comes with combred is exported by its name, and compiled by hand."""
     root = Path(__file__).parents[2]
@@ -160,6 +162,16 @@ def test_the_commands_of_the_readme(tmp_path, monkeypatch):
         subprocess.run(compiling, cwd=tmp_path / "library", shell=True, check=True)
         compiled = NativeSurrogate(shutil.copy(library, tmp_path / "compiled.so"))
         assert not compiled.level and compiled.digest == portable.digest
+
+
+def test_a_stage_of_a_run_is_exported_by_its_path(tmp_path, drm19, monkeypatch):
+    """With the digest of its file's content, and without a card."""
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    path = FOLDER / "drm19-11k.safetensors"
+    export(shutil.copy(path, tmp_path / "stage2.safetensors"), tmp_path)
+    text = (tmp_path / "surrogate.cpp").read_text()
+    assert "without a card" in text and drm19.sha256 in text
+    assert content_digest(combred.load("drm19-11k"), drm19) in text
 
 
 def test_a_name_that_is_none_is_told(tmp_path):

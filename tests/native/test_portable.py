@@ -3,7 +3,9 @@
 import platform
 import shutil
 import subprocess
+import sys
 
+import numpy as np
 import pytest
 
 from combred.native import NativeSurrogate, build_portable, generate
@@ -62,6 +64,33 @@ def test_levels_share_no_function(portable, highest, tmp_path):
     assert {name for name, kind in kinds.items() if kind in "TVWu"} == {
         f"combred_v3_{name}" for name in ("advance", "rates", "check", "workspace_size")
     }
+
+
+OTHER = """
+import ctypes, sys
+import numpy as np
+from combred.native import NativeSurrogate
+ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL)
+states = np.load(sys.argv[3])
+np.save(sys.argv[3], NativeSurrogate(sys.argv[2]).integrate(states, 1e-6)[0])
+"""
+
+
+def test_functions_of_another_library_do_not_take_the_place_of_its_own(portable, path, tmp_path):
+    """Another surrogate that the program is linked with has functions of the same names."""
+    if shutil.which("gcc") is None:
+        pytest.skip("needs gcc")
+    names = ("advance", "rates", "check", "workspace_size")
+    prefixes = ("combred_", *(f"combred_{level}_" for level in LEVELS))
+    text = "".join(f"int {p}{name}(void) {{ return 77; }}\n" for p in prefixes for name in names)
+    (tmp_path / "other.c").write_text(text)
+    other, states = tmp_path / "other.so", path.state.numpy()
+    subprocess.run(["gcc", "-shared", "-fPIC", tmp_path / "other.c", "-o", other], check=True)
+    np.save(tmp_path / "states.npy", states)
+    words = [sys.executable, "-c", OTHER, other, portable, tmp_path / "states.npy"]
+    subprocess.run(words, check=True)
+    known = NativeSurrogate(portable).integrate(states, 1e-6)[0]
+    assert np.array_equal(np.load(tmp_path / "states.npy"), known)
 
 
 def test_a_level_that_is_not_there_is_refused(compiled, portable):

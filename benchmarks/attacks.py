@@ -9,6 +9,7 @@ benchmarks/results/attacks.json after every kind of attack, prints what got thro
 then one JSON line.
 """
 
+import contextlib
 import json
 import os
 import platform
@@ -17,7 +18,6 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
-from contextlib import chdir
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +26,8 @@ import torch._dynamo  # which every optimiser imports: a copy of this process ha
 
 import combred
 from benchmarks.command_line import words
-from benchmarks.hostile import files, processes, settings, states
+from benchmarks.hostile import files, interruptions, processes, settings, states
+from benchmarks.hostile.inline import inline
 from benchmarks.hostile.outcome import Counts
 from combred.records import write_json
 
@@ -35,6 +36,7 @@ COLUMNS = ("tried", "refused", "harmless", "wrong", "tracebacks", "silent")
 PROFILES = ("default", "smoke")
 MODELS = ("drm19-11k", "drm19-full")
 DT = 1e-6  # s
+REAL = ("kills", "two processes", "three processes")  # with worker processes
 
 
 def good_states(mechanism: combred.Mechanism) -> np.ndarray:
@@ -64,17 +66,21 @@ def kinds(folder: Path, times: int) -> dict[str, Callable[[], Counts]]:
     alone = processes.begin(folder / "three", folder / "output.txt")
     processes.ended(alone, processes.LIMIT)
     whole = files.results(folder / "three" / "runs" / files.NAME)
-    run, other = files.make(folder / "one", files.SMALL), files.make(folder / "two", files.OTHER)
+    with inline():
+        run = files.make(folder / "one", files.SMALL)
+        other = files.make(folder / "two", files.OTHER)
 
     def unfinished(step: str) -> Callable[[], Counts]:
-        return lambda: files.attack_unfinished(run, other, folder / step, step, times, 8 * times)
+        where = folder / step
+        return lambda: interruptions.attack_unfinished(run, other, where, step, times, 8 * times)
 
+    left = [step for step, stop in interruptions.STOPS.items() if stop.left]
     return {
         **{f"settings, {p}": (lambda p=p: settings.attack(folder, p)) for p in PROFILES},
         "files of a finished run": lambda: files.attack_all(
             run, other, times, 4 * times, 60 * times, 8 * times
         ),
-        **{f"files of an interrupted {step}": unfinished(step) for step in files.STOPS},
+        **{f"files of an interrupted {step}": unfinished(step) for step in left},
         **{f"states, {model}": lambda m=model: of_states(m, times) for model in MODELS},
         "kills": lambda: processes.attack_kills(folder / "kills", whole, 12 * times, times, 40.0),
         "two processes": lambda: processes.attack_together(folder / "pair", whole, 2),
@@ -97,10 +103,11 @@ def main() -> None:
     torch.set_num_threads(1)
     rows: dict[str, dict] = {}
     machine = f"{platform.machine()}, {os.cpu_count()} cores"
-    with tempfile.TemporaryDirectory() as name, chdir(name):
+    with tempfile.TemporaryDirectory() as name, contextlib.chdir(name):
         for kind, attack in kinds(Path(name), times).items():
             begun = time.monotonic()
-            counts = attack().numbers()
+            with contextlib.nullcontext() if kind in REAL else inline():
+                counts = attack().numbers()
             for through in counts.pop("through"):
                 print(f"{kind}: {through}", flush=True)
             rows[kind] = counts | {"seconds": time.monotonic() - begun}

@@ -1,7 +1,7 @@
 """Tiny runs of the pipeline: real in every step, and far too small to be accurate.
 
-A test calls the command in its own process. What kills a process or runs under torchrun starts
-another, once for all that needs it: `killed.py` and `several.py`, of this folder.
+A test calls the command in its own process. What runs under torchrun starts another, once for all
+that needs it: `several.py`, of this folder.
 """
 
 import os

@@ -213,9 +213,7 @@ class Failing(Reactor):
 def test_a_block_that_cannot_be_filled_raises_with_the_last_failure(h2o2, monkeypatch):
     monkeypatch.setattr(module, "Reactor", Failing)
     monkeypatch.setattr(module, "DRAWS", 20)  # each makes a new reactor
-    with pytest.raises(
-        IntegrationError, match=r"20 .* 0 of 256 rows; last failure: no luck"
-    ):
+    with pytest.raises(IntegrationError, match=r"20 .* 0 of 256 rows; last failure: no luck"):
         make_states(h2o2).block(0)
 
 

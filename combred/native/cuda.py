@@ -136,8 +136,7 @@ class CudaSurrogate:
             raise ValueError(f"dt is a number or has shape ({n},), not {tuple(steps.shape)}")
         if not bool(((steps > 0.0) & (steps <= self.longest)).all()):
             raise ValueError(
-                f"a time step is not positive and finite, in s, or is more than {self.longest:g} s: "
-                "divide it"
+                f"a time step is not positive and finite, or more than {self.longest:g} s: "
             )
         if not tolerance > 0.0 or max_steps < 0:
             raise ValueError("the tolerance is positive, and max_steps is not negative")

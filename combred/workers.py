@@ -6,26 +6,30 @@ import multiprocessing.context
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
 
 import cantera as ct
 
 
-def open_pool(workers: int, start: Callable[..., None], *arguments) -> ProcessPoolExecutor:
-    """A pool of `workers` new processes; each calls start(*arguments) first.
+@contextmanager
+def open_pool(workers: int, start: Callable[..., None], *arguments) -> Iterator[Executor]:
+    """A pool of `workers` new processes; each calls start(*arguments) first. An exception in the
+    context, as of Ctrl-C, ends the processes at once.
 
     They are spawned: a forked copy of a process that has used torch's threads may hang.
     """
-    return ProcessPoolExecutor(workers, _Spawn(), _begin, (start, arguments))
-
-
-def abandon(pool: Executor) -> None:
-    """End the processes of a pool at once: what they compute is not wanted any more."""
-    processes = list((getattr(pool, "_processes", None) or {}).values())  # public in Python 3.14
-    pool.shutdown(wait=False, cancel_futures=True)
-    for process in processes:
-        process.terminate()
+    pool = ProcessPoolExecutor(workers, _Spawn(), _begin, (start, arguments))
+    try:
+        yield pool
+    except BaseException:
+        processes = list((pool._processes or {}).values())  # public in Python 3.14
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            process.terminate()
+        raise
+    pool.shutdown()
 
 
 class _Worker(multiprocessing.context.SpawnProcess):
@@ -67,11 +71,7 @@ def in_processes(
     """
     with open_pool(workers, ct.suppress_thermo_warnings) as pool:
         futures, results = [pool.submit(work, *task) for task in tasks], []
-        try:
-            for i, future in enumerate(futures):
-                results.append(future.result())
-                on_progress(i + 1, len(tasks))
-        except BaseException:
-            abandon(pool)
-            raise
+        for i, future in enumerate(futures):
+            results.append(future.result())
+            on_progress(i + 1, len(tasks))
     return results

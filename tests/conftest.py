@@ -20,7 +20,7 @@ import torch
 import combred.workers
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import ChemistrySettings, SamplingSettings
-from combred.dataset import sampling, segment_sampling
+from combred.dataset import sampling
 from combred.dataset.states import Block, StateWriter, open_states, state_attributes
 from combred.surrogate.correction import CorrectionTransform, make_transform
 from combred.surrogate.network import Network, initialize
@@ -62,7 +62,7 @@ class InProcessPool(Executor):
 def run_in_process() -> Iterator[None]:
     """Tasks of worker pools run in this process: new processes take seconds to start."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (combred.workers, sampling, segment_sampling):
+        for module in (combred.workers, sampling):
             patch.setattr(module, "open_pool", InProcessPool)
         yield
 

@@ -1,5 +1,11 @@
 """Worker processes: results in order, errors are raised, the rows of one process."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
+
 import h5py
 import numpy as np
 import pytest
@@ -31,3 +37,35 @@ def test_two_processes_sample_the_rows_of_one(tmp_path, sampled, drm19, sampling
         assert found.keys() == expected.keys()
         for name in expected:
             assert np.array_equal(found[name][...], expected[name][...]), name
+
+
+POOL = """
+import os, sys, time
+from combred.workers import open_pool
+
+def work():
+    print(os.getpid(), flush=True)
+    time.sleep(120)
+
+if __name__ == "__main__":
+    with open_pool(1, int) as pool:
+        pool.submit(work).result()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_worker_ends_with_its_parent(tmp_path, number):
+    (tmp_path / "pool.py").write_text(POOL)
+    words = [sys.executable, str(tmp_path / "pool.py")]
+    parent = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    worker = int(parent.stdout.readline())
+    parent.send_signal(number)
+    parent.wait(30)
+    for _ in range(300):
+        try:
+            os.kill(worker, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    pytest.fail("the worker is left")

@@ -8,20 +8,15 @@ result that differs without a word is wrong.
 
 import contextlib
 import json
-import pkgutil
 import random
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from unittest import mock
 
 import h5py
-import numpy as np
-import torch
-from safetensors.torch import save_file
 
+from benchmarks.hostile.damages import Damage, damages
 from benchmarks.hostile.outcome import SILENCE, Answer, Counts, ask
 from combred.records import digest
 
@@ -42,77 +37,6 @@ UNSTABLE = (
     *("only", "lost_trajectories"),
 )
 UNREAD = ("report.html", "report.md", "condensation.npz", "lock")
-
-Damage = Callable[[Path], None]
-
-
-def damages(
-    file: Path, other: Path, rng: random.Random, flips: int
-) -> Iterator[tuple[str, Damage]]:
-    """Names and functions of the damages to a file: `flips` single bits, truncations, the same file
-    of another run, foreign contents of the same format, a folder in its place."""
-    size = file.stat().st_size
-    for _ in range(flips):
-        place, bit = rng.randrange(size), rng.randrange(8)
-        yield f"bit {bit} of byte {place}", lambda path, a=place, b=bit: flip(path, a, b)
-    for length in (0, 1, size // 2, size - 1):
-        yield f"cut to {length} bytes", lambda path, n=length: cut(path, n)
-    yield "a byte more", lambda path: path.write_bytes(path.read_bytes() + b"\n0")
-    if other.exists():
-        yield "of another run", lambda path: shutil.copyfile(other, path)
-    for number, foreign in enumerate(FOREIGN.get(file.suffix, [])):
-        yield f"foreign content {number}", foreign
-    yield "a folder", in_place
-
-
-def flip(path: Path, place: int, bit: int) -> None:
-    """Flip a bit of a file."""
-    content = bytearray(path.read_bytes())
-    content[place] ^= 1 << bit
-    path.write_bytes(content)
-
-
-def cut(path: Path, length: int) -> None:
-    """Leave the first bytes of a file."""
-    path.write_bytes(path.read_bytes()[:length])
-
-
-def in_place(path: Path) -> None:
-    """A folder in the place of a file."""
-    path.unlink()
-    path.mkdir()
-
-
-def _text(text: str) -> Damage:
-    return lambda path: path.write_text(text)
-
-
-def _hdf5(path: Path) -> None:
-    with h5py.File(path, "w") as file:
-        file["T"] = np.ones(3)
-        file.attrs["inputs"] = "[1]"
-        file.attrs["format"] = 3
-
-
-def _network(**metadata: str) -> Damage:
-    tensors = {"network.layers.0.weight": torch.ones(2, 3)}
-    return lambda path: save_file(tensors, path, metadata=metadata or None)
-
-
-IDENTITY = {"mechanism": "drm19.yaml", "mechanism_sha256": "", "widths": [3, 2]}
-RECORDS = [_text(text) for text in ("[1, 2]", '"x"', "null", "{}", '{"stages": 3}', "{", "\x00")]
-FOREIGN: dict[str, list[Damage]] = {
-    ".json": RECORDS,
-    ".jsonl": [_text(text) for text in ("[1]\n", '{"step": "x"}\n', "{\n{}\n", "\x00\n")],
-    ".h5": [_hdf5, _text("x")],
-    ".safetensors": [_network(), _network(combred="{}"), _network(combred=json.dumps(IDENTITY))],
-    ".checkpoint": [
-        lambda path: torch.save([1, 2], path),
-        lambda path: torch.save({"x": torch.ones(2)}, path),
-        lambda path: torch.save({"signature": "another", "network": 1}, path),
-    ],
-    ".pt": [lambda path: torch.save([1, 2], path)],
-}
 
 
 # -- results ---------------------------------------------------------------------------------------
@@ -223,85 +147,6 @@ def attack_all(
     for number, (name, what, damage) in enumerate(plan[:draw]):
         kind, reason = attack(run, other, whole, name, damage, remedy=number < remedies)
         counts.add(kind, f"{name}, {what}: {reason}")
-    return counts
-
-
-@dataclass(frozen=True)
-class Stop:
-    """An interruption: Ctrl-C at call number `call` of the function `target`, in a folder without
-    the files of `without`, during the step `only`. It leaves the files `left`; the step, given
-    again, makes the files `gives`."""
-
-    target: str
-    call: int
-    without: tuple[str, ...]
-    only: str
-    left: tuple[str, ...]
-    gives: tuple[str, ...]
-
-
-SAVE = "combred.training.progress.TrainingCheckpoint.save"
-STOPS = {
-    "labelling": Stop(
-        "combred.dataset.states.StateWriter.write", 3, ("*",), "sample",
-        ("states.partial.h5",), ("states.h5", "sample.json"),
-    ),
-    "training": Stop(
-        SAVE, 30, ("stage*", "train.json", "reduce.json"), "train",
-        ("stage0.checkpoint", "stage0.jsonl"), ("stage0.safetensors", "stage0.jsonl", "train.json"),
-    ),
-    "retraining": Stop(
-        SAVE, 25, ("stage[12]*", "reduce.json"), "reduce",
-        ("stage1.merged.safetensors", "stage1.checkpoint", "stage1.jsonl", "reduce.json"),
-        ("stage1.safetensors", "stage2.safetensors", "stage1.jsonl", "stage2.jsonl"),
-    ),
-    "validation": Stop(
-        "combred.simulation.ignition.follow", 2, ("validation.*",), "validate",
-        ("validation.h5",), ("validation.h5", "validation.json"),
-    ),
-}  # fmt: skip
-
-
-def unfinished(run: Path, arguments: list[str], folder: Path, stop: Stop) -> Path:
-    """A copy in `folder` of a run with these arguments, interrupted; the folder of the run."""
-    shutil.copytree(run, folder / "runs" / NAME)
-    here, calls = folder / "runs" / NAME, iter(range(1, 1_000_000))
-    for pattern in stop.without:
-        for path in here.glob(pattern):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-    whole = pkgutil.resolve_name(stop.target)
-
-    def interrupted(*arguments, **options):
-        if next(calls) == stop.call:
-            raise KeyboardInterrupt
-        return whole(*arguments, **options)
-
-    with contextlib.chdir(folder), mock.patch(stop.target, interrupted):
-        answer = ask([*arguments, f"only={stop.only}"])
-    missing = [name for name in stop.left if not (here / name).exists()]
-    assert answer.status == 130 and not missing, (answer, missing)
-    return here
-
-
-def attack_unfinished(
-    run: Path, other: Path, folder: Path, step: str, seed: int, draw: int | None = None
-) -> Counts:
-    """Damages to the files that an interruption in a step of `STOPS` has left: all of them with one
-    flipped bit, or `draw` of them, drawn at random. Both runs are copied into `folder`."""
-    counts, rng, stop, whole = Counts(), random.Random(seed), STOPS[step], results(run)
-    one = unfinished(run, SMALL, folder / "one", stop)
-    two = unfinished(other, OTHER, folder / "two", stop)
-    plan = [
-        (name, what, damage)
-        for name in stop.left
-        for what, damage in damages(one / name, two / name, rng, 1)
-    ]
-    rng.shuffle(plan)
-    aim = {name: whole[name] for name in stop.gives}
-    words = (f"only={stop.only}",)
-    for name, what, damage in plan[:draw]:
-        kind, reason = attack(one, two, aim, name, damage, words, remedy=True)
-        counts.add(kind, f"{step}, {name}, {what}: {reason}")
     return counts
 
 

@@ -8,7 +8,7 @@ import io
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 
 from combred.pipeline import command
 from combred.pipeline.console import console
@@ -35,6 +35,10 @@ class Counts:
         setattr(self, kind, getattr(self, kind) + 1)
         if kind not in ("refused", "harmless"):
             self.through.append(f"{kind}: {what}")
+
+    def __add__(self, other: "Counts") -> "Counts":
+        pairs = ((getattr(self, item.name), getattr(other, item.name)) for item in fields(self))
+        return Counts(*(one + two for one, two in pairs))
 
     def numbers(self) -> dict:
         """The counts as plain JSON."""

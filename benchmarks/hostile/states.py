@@ -155,9 +155,9 @@ def judge(thermo: Thermo, call: Call, answer) -> tuple[str, str]:
         return "wrong", "a trusted answer is not finite"
     if (Y[good] < -1e-12).any() or (np.abs(Y[good].sum(1) - 1.0) > 1e-9).any():
         return "wrong", "a trusted answer has no mass fractions"
-    if (later[good, 1] != call.state[good, 1]).any():
+    if (later[good, 1] != call.state[good, 1].astype(float)).any():
         return "wrong", "a trusted answer has another pressure"
-    before, after = torch.as_tensor(call.state[good]), torch.as_tensor(later[good])
+    before, after = torch.as_tensor(call.state[good].astype(float)), torch.as_tensor(later[good])
     Y0 = before[:, 2:].clamp(min=0.0) / before[:, 2:].clamp(min=0.0).sum(1, keepdim=True)
     h = thermo.enthalpy(before[:, 0], Y0)
     cp = thermo.cp(before[:, 0], Y0)

@@ -70,27 +70,6 @@ class ElementProjection(nn.Module):
         scaled = jacobian * scale[:, None] * scale
         return scale * solve_small(scaled, scale * residual)
 
-    @torch.jit.ignore
-    def linearized(self, Y: Tensor, corrected: Tensor, dY: Tensor) -> Tensor:
-        """Directional derivative dY' (n, n_species) of `corrected` = forward(Y, target) along dY,
-        at a fixed target.
-
-        With r = ln(Y' / Y): dY' = u + Y' w (E^T dlam), where u = (Y' / Y) (1 + Y r / w) dY is the
-        change at constant lam, and dlam follows from E dY' = 0. Exact where Newton's method has
-        converged. Inert species do not change.
-        """
-        y, end, change = (side.index_select(1, self.reactive) for side in (Y, corrected, dY))
-        weight, present = y + 1e-8, y > 0.0
-        ratio = torch.where(present, end / torch.where(present, y, 1.0), 1.0)
-        exponent = torch.log(ratio).clamp(-3.0, 3.0)
-        free = exponent.abs() < 3.0 - 1e-9  # a clipped exponent does not change
-        own = torch.where(free, y * exponent / weight, 0.0)
-        u = torch.exp(exponent) * (1.0 + own) * change
-        slope = torch.where(free, end * weight, 0.0)
-        dlam = -self.solve(slope.T, self.elements @ u.T)
-        projected = u + slope * (dlam.T @ self.elements)
-        return torch.zeros_like(Y).index_copy(1, self.reactive, projected)
-
 
 def solve_small(A: Tensor, b: Tensor) -> Tensor:
     """x (size, n) of A x = b, for n symmetric positive semidefinite matrices A (size, size, n) with

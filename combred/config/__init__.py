@@ -5,7 +5,7 @@ A leaf: imports nothing else of combred. Nothing else reads the command line.
 
 from combred.config.command import keys, resolve, value_of
 from combred.config.criteria import CRITERIA
-from combred.config.data import ChemistrySettings, SamplingSettings, SegmentSettings
+from combred.config.data import ChemistrySettings, SamplingSettings
 from combred.config.learning import NetworkSettings, RetrainingSettings, TrainingSettings
 from combred.config.profiles import PROFILES
 from combred.config.reduction import ReductionSettings
@@ -24,7 +24,6 @@ __all__ = [
     "Settings",
     "TrainingSettings",
     "ValidationSettings",
-    "SegmentSettings",
     "keys",
     "resolve",
     "value_of",

@@ -1,4 +1,4 @@
-"""Settings of the data: CVODE, the states, the trajectory segments."""
+"""Settings of the data: CVODE and the states."""
 
 from dataclasses import dataclass
 
@@ -96,26 +96,4 @@ class SamplingSettings:
             self.sampler == "flow" or self.states >= 10 * trajectories,
             f"sampling.states={self.states} are fewer than ten for each of {trajectories} "
             "trajectories: ask for more states, or fewer sampling.ignitions or sampling.flames",
-        )
-
-
-@dataclass(frozen=True)
-class SegmentSettings:
-    """Trajectory segments: a state, and the states 1, 2, 4, ..., `steps` time steps after it.
-
-    The last part of a training marches the surrogate along them (`rollout_share`). Those of
-    ignitions have the ranges of T0, p, phi and dt and the mixture of the sampling; others begin at
-    its flame states, which the sampler 'premixed' alone has.
-    """
-
-    steps: int = setting(
-        0, "time steps of a segment, a power of two; 0: no segments are made", within=(0, 4096)
-    )
-    ignitions: int = setting(500, "0D ignitions that segments are taken from", within=(1, 1e6))
-
-    def __post_init__(self):
-        check(self, "segments")
-        require(
-            self.steps.bit_count() <= 1,
-            f"segments.steps={self.steps} must be 0 or a power of two",
         )

@@ -76,14 +76,6 @@ class TrainingSettings:
         "how often an epoch contains each unperturbed flame state; other states: once",
         within=(1, 1000),
     )
-    rollout_share: float = setting(
-        0.0,
-        "last share of the steps, which also march along trajectory segments; 0: none",
-        within=(0.0, 1.0),
-    )
-    rollout_weight: float = setting(
-        0.5, "weight of the loss of segments beside that of the rows", within=(1e-6, 1e6)
-    )
     checkpoint_seconds: float = setting(20.0, "interval of checkpoints", "s", within=(0.0, 1e9))
 
     def __post_init__(self):
@@ -105,7 +97,6 @@ class RetrainingSettings:
         3, "phases of equal length over which the batch grows", within=(1, 100)
     )
     flame_oversampling: int = setting(4, "as training.flame_oversampling", within=(1, 1000))
-    rollout_share: float = setting(0.0, "as training.rollout_share", within=(0.0, 1.0))
 
     def __post_init__(self):
         check(self, "retraining")

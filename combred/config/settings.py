@@ -1,8 +1,8 @@
 """All settings together."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from combred.config.data import ChemistrySettings, SamplingSettings, SegmentSettings
+from combred.config.data import ChemistrySettings, SamplingSettings
 from combred.config.fields import check, require, setting, shown
 from combred.config.learning import NetworkSettings, RetrainingSettings, TrainingSettings
 from combred.config.reduction import ReductionSettings
@@ -34,7 +34,6 @@ class Settings:
     workers: int = setting(0, "processes that run CVODE; 0: one per core", within=(0, 4096))
     chemistry: ChemistrySettings = field(default_factory=ChemistrySettings)
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
-    segments: SegmentSettings = field(default_factory=SegmentSettings)
     network: NetworkSettings = field(default_factory=NetworkSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
     retraining: RetrainingSettings = field(default_factory=RetrainingSettings)
@@ -82,14 +81,6 @@ class Settings:
         return self.run or f"{stem}-{self.profile}"
 
     @property
-    def training_settings(self) -> TrainingSettings:
-        """The settings of the training of stage 0; it uses segments only if there are some."""
-        return self._with_segments(self.training)
-
-    @property
     def retraining_settings(self) -> TrainingSettings:
-        """The settings of the training after each reduction, as `training_settings`."""
-        return self._with_segments(self.retraining.of(self.training))
-
-    def _with_segments(self, training: TrainingSettings) -> TrainingSettings:
-        return training if self.segments.steps else replace(training, rollout_share=0.0)
+        """All settings of the training after each reduction."""
+        return self.retraining.of(self.training)

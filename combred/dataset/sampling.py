@@ -32,7 +32,7 @@ from combred.dataset.states import FLOW, SAMPLERS, Block, StateWriter, open_stat
 from combred.simulation.free_flame import solve_free_flame
 from combred.simulation.ignition import Case, history
 from combred.simulation.moving_grid import FlameCase, MovingGrid, Profile, profile_of
-from combred.workers import abandon, open_pool
+from combred.workers import open_pool
 
 RELAXED_PER_RUN = 3  # states taken from one relaxation: the second and third cost almost nothing
 MIN_CELLS, MAX_CELLS = 40, 400  # of a flame that diffusion and chemistry advance in turn
@@ -368,18 +368,14 @@ def sample(
     lost = []
     with open_pool(workers, _start_worker, mechanism.file, settings, chemistry, seed) as pool:
         waiting = {pool.submit(_work, t) for t in plan if not done[t.index]}
-        try:
-            for future in as_completed(waiting):
-                trajectory, block, error = future.result()
-                if block is None:
-                    lost.append(f"{trajectory.name}: {error}")
-                    block = _unlabelled(trajectory, mechanism, settings)
-                writer.write(trajectory.index, block)
-                finished += trajectory.rows
-                on_progress(finished, total)
-        except BaseException:
-            abandon(pool)
-            raise
+        for future in as_completed(waiting):
+            trajectory, block, error = future.result()
+            if block is None:
+                lost.append(f"{trajectory.name}: {error}")
+                block = _unlabelled(trajectory, mechanism, settings)
+            writer.write(trajectory.index, block)
+            finished += trajectory.rows
+            on_progress(finished, total)
     writer.finish()
     return {"lost_trajectories": lost, **open_states(path, mechanism).numbers()}
 

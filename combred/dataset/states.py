@@ -54,8 +54,7 @@ CHUNK = 16_384  # rows
 
 
 class StateFileError(ValueError):
-    """A file of states or segments that cannot be used; the message has the reason and the
-    remedy."""
+    """A file of states that cannot be used; the message has the reason and the remedy."""
 
 
 @dataclass
@@ -360,17 +359,13 @@ class StateTable:
             elif keep[start:stop].any():
                 yield self.read(start, stop).rows(keep[start:stop])
 
-    def drawn(self, keep: np.ndarray, count: int, seed: int) -> np.ndarray:
-        """(n,) bool: `count` rows (or all of them) drawn at random from the mask `keep` (n,)."""
+    def draw(self, keep: np.ndarray, count: int, seed: int) -> Block:
+        """`count` rows (or all of them) drawn at random from the mask `keep` (n,), in order."""
         rows = np.flatnonzero(keep)
         rng = np.random.default_rng([seed, 5])
         drawn = np.zeros(self.rows, dtype=bool)
         drawn[rng.choice(rows, min(count, len(rows)), replace=False)] = True
-        return drawn
-
-    def draw(self, keep: np.ndarray, count: int, seed: int) -> Block:
-        """The rows of `drawn`, in order."""
-        return Block.join([self.read(0, 0), *self.chunks(keep=self.drawn(keep, count, seed))])
+        return Block.join([self.read(0, 0), *self.chunks(keep=drawn)])
 
     def held_out(self, fraction: float, seed: int) -> np.ndarray:
         """(n,) bool: the rows of the trajectories that are not trained on but used for the

@@ -36,7 +36,8 @@ def compile_cuda(
     or cuda.core is not installed.
     """
     source = join(generate(surrogate, mechanism, bf16=bf16), "kernel.cu")
-    return CudaSurrogate(source, len(surrogate.species), torch.device(device))
+    longest = Surrogate.MOST * surrogate.dt_range[1]
+    return CudaSurrogate(source, len(surrogate.species), longest, torch.device(device))
 
 
 def cuda_core() -> Any:
@@ -79,17 +80,17 @@ class CudaSurrogate:
     """A surrogate on one CUDA device. `advance` makes it an `Advance` (see
     `combred.chemistry.reactor`); `integrate` takes states on the device, in torch's stream.
 
-    n: 2 + n_species, the columns of a state; device: where states lie.
+    n: 2 + n_species, the columns of a state; longest: the largest dt [s]; device: where states lie.
     """
 
     TOLERANCE = Surrogate.TOLERANCE
 
-    def __init__(self, source: str, n_species: int, device: torch.device):
+    def __init__(self, source: str, n_species: int, longest: float, device: torch.device):
         if not torch.cuda.is_available():
             raise RuntimeError(
                 "torch finds no CUDA device: take combred.native.compile, which needs none"
             )
-        self.n = 2 + n_species
+        self.n, self.longest = 2 + n_species, longest
         self.device = torch.device("cuda", device.index or 0)
         self._core = cuda_core()
         torch.empty(0, device=self.device)  # the context of torch, which cuda.core then shares
@@ -133,8 +134,10 @@ class CudaSurrogate:
         steps = torch.as_tensor(dt, dtype=torch.float64, device=self.device)
         if steps.ndim > 1 or (steps.ndim == 1 and len(steps) != n):
             raise ValueError(f"dt is a number or has shape ({n},), not {tuple(steps.shape)}")
-        if not bool((torch.isfinite(steps) & (steps > 0.0)).all()):
-            raise ValueError("a time step is not positive and finite, in s")
+        if not bool(((steps > 0.0) & (steps <= self.longest)).all()):
+            raise ValueError(
+                f"a time step is not positive and finite, or more than {self.longest:g} s: "
+            )
         if not tolerance > 0.0 or max_steps < 0:
             raise ValueError("the tolerance is positive, and max_steps is not negative")
         later = state.to(self.device, torch.float64, copy=True).contiguous()

@@ -8,9 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from combred import data
-from combred.config import TrainingSettings
 from combred.dataset.sampling import provenance
-from combred.dataset.segment_sampling import SegmentSampler
 from combred.pipeline.artefact import Artefact, plain
 from combred.pipeline.run import Run
 from combred.records import digest
@@ -27,27 +25,10 @@ def states(run: Run) -> Artefact:
     return Artefact(run.path("states.h5"), plain(inputs))
 
 
-def segment_sampler(run: Run) -> SegmentSampler:
-    """The sampler of the trajectory segments, of which the trainings of this run use all."""
-    s = run.settings
-    return SegmentSampler(run.mechanism, s.segments, s.sampling, s.chemistry, s.seed)
-
-
-def segments(run: Run) -> Artefact:
-    """segments.h5: the trajectory segments."""
-    return Artefact(run.path("segments.h5"), plain(segment_sampler(run).provenance))
-
-
-def _training(run: Run, settings: TrainingSettings) -> dict:
-    """What a training depends on besides the states: its settings, and segments if it uses any."""
-    marched = {"segments": segments(run).inputs} if settings.rollout_share else {}
-    return outcome_settings(settings) | marched
-
-
 def trained_network(run: Run) -> Artefact:
     """stage0.safetensors where it is trained here."""
     s = run.settings
-    inputs = {"network": asdict(s.network), "training": _training(run, s.training_settings)}
+    inputs = {"network": asdict(s.network), "training": outcome_settings(s.training)}
     return Artefact(run.weights(0), plain({"states": states(run).inputs, **inputs}))
 
 
@@ -77,7 +58,7 @@ def reduced_network(run: Run, stage: int) -> Artefact:
         "parent": digest(run.weights(stage - 1)),
         **how,
         "compensation": r.compensation,
-        "retraining": _training(run, s.retraining_settings),
+        "retraining": outcome_settings(s.retraining_settings),
     }
     return Artefact(run.weights(stage), plain(inputs))
 

@@ -45,9 +45,7 @@ def _of_training(settings: Settings) -> dict:
     """All settings, by dotted key, that decide the training of stage 0, besides states and
     network."""
     of_training = {f"training.{k}": v for k, v in outcome_settings(settings.training).items()}
-    of_segments = {f"segments.{k}": v for k, v in asdict(settings.segments).items()}
-    used = of_segments if settings.training_settings.rollout_share else {}
-    return {"seed": settings.seed, **of_training, **used}
+    return {"seed": settings.seed, **of_training}
 
 
 def _difference(settings: Settings, mechanism: Mechanism, card: dict) -> str:

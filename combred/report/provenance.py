@@ -109,7 +109,7 @@ def _setting_rows(s: dict, train: dict) -> list[list[str]]:
         *_sampling_rows(sampling),
         ["network", does],
         *_stage0_rows(s, train),
-        ["retraining of each stage", _training(again, s["segments"]["steps"])],
+        ["retraining of each stage", _training(again)],
         ["held out", f"{percent(sampling['held_out'])} of the trajectories"],
     ]
 
@@ -138,23 +138,17 @@ def _stage0_rows(s: dict, train: dict) -> list[list[str]]:
         return [["stage 0", f"{train['shipped']}, which comes with combred (see its card)"]]
     return [
         ["initial scale of each layer", ", ".join(map(str, s["network"]["scales"]))],
-        ["training", _training(s["training"], s["segments"]["steps"])],
+        ["training", _training(s["training"])],
         ["precision of the training", str(train.get("precision", "–"))],
     ]
 
 
-def _training(t: dict, segment_steps: int) -> str:
+def _training(t: dict) -> str:
     sizes = dict.fromkeys((t["batch"], t["batch_final"]))
-    marched = ""
-    if t["rollout_share"] and segment_steps:
-        marched = (
-            f"; in the last {percent(t['rollout_share'])} of the steps also along segments of "
-            f"{segment_steps} time steps, weight {t['rollout_weight']:g}"
-        )
     named = {"soap": "SOAP", "muon": "Muon"}.get(t["optimizer"], "Adam")
     return (
         f"{t['steps']:,} steps of {named} on L1, rate {t['lr']:g} (cosine), "
-        f"batch {' to '.join(f'{size:,}' for size in sizes)}{marched}"
+        f"batch {' to '.join(f'{size:,}' for size in sizes)}"
     )
 
 

@@ -159,9 +159,6 @@ def command_of(settings: dict, mechanism: Mechanism, stage: int) -> str:
         ignored += [key for key in wanted if key.startswith(("reduction.", "retraining."))]
     elif wanted.get("reduction.parameters") or wanted.get("reduction.criteria"):
         ignored += ["reduction.layers", "reduction.thresholds"]  # the stage table is not used
-    trainings = ["training", "retraining"][: 1 + (stage > 0)]
-    if not any(wanted.get(f"{training}.rollout_share") for training in trainings):
-        ignored += [key for key in wanted if key.startswith("segments.")]
     given = {"profile": profile, "run": wanted.get("run"), "stage": stage}
     words = [f"{key}={value}" for key, value in given.items() if value not in ("", None)]
     for key, value in wanted.items():

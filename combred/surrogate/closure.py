@@ -50,29 +50,3 @@ class Closure(nn.Module):
         Y_closed = self.projection(Y_raw, Y)
         conserves = self.projection.error(Y_closed, Y) < 1e-9
         return torch.where(conserves[:, None], Y_closed, Y), conserves
-
-    @torch.jit.ignore
-    def differentiable(
-        self, T_raw: Tensor, Y_raw: Tensor, Y: Tensor, h: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """T and Y as `forward` gives them, with a gradient that is cheap; h (n,) [J/kg]: the
-        enthalpy of the state.
-
-        The gradient does not pass through the iterations. It is that of their limit: for Y the
-        projection's linearization, for T constant enthalpy, dT_next = -sum_k h_k dY_next_k / cp.
-        Inert species do not change, nor does any species where the projection fails: there
-        dY_next = dY.
-        """
-        with torch.no_grad():
-            Y_closed, conserves = self.conserving(Y_raw, Y)
-            T = self.thermo.temperature(h, Y_closed, T_raw)
-            cp = self.thermo.cp(T, Y_closed)
-        moved = conserves[:, None] & ~self.inert
-        dY = self.projection.linearized(Y_raw.detach(), Y_closed, _gradient_of(Y_raw))
-        Y_next = Y_closed + torch.where(moved, dY, _gradient_of(Y))
-        return T + _gradient_of(-self.thermo.enthalpy(T, Y_next) / cp), Y_next
-
-
-def _gradient_of(value: Tensor) -> Tensor:
-    """Zero, with the gradient of `value`."""
-    return value - value.detach()

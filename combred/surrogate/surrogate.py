@@ -272,21 +272,6 @@ class Surrogate(nn.Module):
                     "corrects reaction rates, which takes any"
                 )
 
-    @torch.jit.ignore
-    def differentiable(self, state: Tensor, h: Tensor, dt: Tensor) -> Tensor:
-        """The values of one `step`, with a gradient that is cheap (`Closure.differentiable`): for
-        training over many steps.
-
-        `state` (n, 2 + n_species): as for `forward`, with sum Y = 1 and Y >= 0; `h` (n,) [J/kg]:
-        its enthalpy, which stays constant over the steps, as the elements do; `dt` (n,) [s].
-        """
-        p, Y = state[:, 1], state[:, 2:]
-        variables = self.transform.variables(state)
-        change = self.predicted_change(state, variables, dt)[0]
-        Y_raw = self.transform.boxcox.inverse(variables[:, 2:] + change[:, 2:])
-        T_next, Y_next = self.closure.differentiable(state[:, 0] + change[:, 0], Y_raw, Y, h)
-        return torch.cat([T_next[:, None], p[:, None], Y_next], dim=1)
-
     def normalized(self, Y: Tensor) -> Tensor:
         """Y (n, n_species) clipped at zero and scaled to sum 1: a transport step leaves small
         errors in both."""

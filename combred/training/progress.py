@@ -6,7 +6,7 @@ metrics, and reads it back for the same training only.
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -23,15 +23,13 @@ from combred.training.optimizers import Optimizers
 @dataclass(frozen=True)
 class Progress:
     """How far a training has come: steps done; since the last line of metrics the sum of the losses
-    of rows (`row_loss`) and of segments (`rollout_loss`), and their number (`count`); samples seen
-    and seconds taken in all."""
+    (`row_loss`) and their number (`count`); samples seen and seconds taken in all."""
 
     step: int = 0
     row_loss: float = 0.0
     count: int = 0
     seen: int = 0
     seconds: float = 0.0
-    rollout_loss: float = 0.0
 
 
 class TrainingCheckpoint:
@@ -70,7 +68,9 @@ class TrainingCheckpoint:
             try:
                 self.network.load_state_dict(stored["network"])
                 self.optimizers.load_state_dict(stored["optimizers"])
-                progress = Progress(**stored["progress"])
+                # Checkpoints of earlier versions hold more than these, the loss of segments.
+                known = {f.name: stored["progress"][f.name] for f in fields(Progress)}
+                progress = Progress(**known)
             except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
                 raise ValueError(
                     f"{self.path} is no checkpoint of this training ({shown(error, 200)}). Move it "
@@ -110,12 +110,8 @@ class TrainingCheckpoint:
 
 
 def outcome_settings(settings: TrainingSettings) -> dict:
-    """The settings that decide the outcome of a training. Intervals of metrics and checkpoints do
-    not, nor do settings of the rollout loss where it is not used."""
-    without = ["checkpoint_seconds"]
-    if not settings.rollout_share:
-        without += [k for k in asdict(settings) if k.startswith("rollout_")]
-    return {k: v for k, v in asdict(settings).items() if k not in without}
+    """The settings that decide the outcome of a training: all but the interval of checkpoints."""
+    return {k: v for k, v in asdict(settings).items() if k != "checkpoint_seconds"}
 
 
 def read_metrics(metrics: Path) -> list[dict]:

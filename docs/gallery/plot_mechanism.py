@@ -29,7 +29,7 @@ command = [
     *("sampling.sampler=flow", "sampling.dt=[1e-7,1e-5]", "sampling.p=[50000,500000]"),
     *("sampling.phi=[0.5,2]", "network.kinetics=true", "network.hidden=[64,64]"),
     *("network.scales=[0.5]", "training.steps=1500", "training.optimizer=soap"),
-    *("training.lr=6e-3", "segments.steps=0"),
+    "training.lr=6e-3",
     *("validation.T0=[1100,1200,1300]", "validation.phi=[0.7,1.0,1.4]"),
 ]
 scratch = tempfile.TemporaryDirectory()

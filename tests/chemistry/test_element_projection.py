@@ -23,13 +23,15 @@ def active(path) -> np.ndarray:
     return path.Y[path.T > path.T[0] + 5.0]
 
 
-@pytest.mark.parametrize("size", [1e-4, 1e-2, 0.1])
-def test_elements_are_exact_once_ignition_has_begun(mechanism, path, size):
+@pytest.mark.parametrize(
+    ("size", "tolerance"), [(1e-4, 1e-13), (1e-2, 1e-13), (0.1, 1e-13), (1.0, 1e-9)]
+)
+def test_elements_are_exact_once_ignition_has_begun(mechanism, path, size, tolerance):
     Y = active(path)
     moved = ElementProjection(mechanism)(perturbed(Y, size), torch.tensor(Y))
-    # Six Newton steps from an error of 0.1 reach float64 rounding.
-    assert element_error(mechanism, moved, Y).max() < 1e-13
-    assert (moved.sum(dim=1) - 1.0).abs().max() < 1e-12
+    # Six Newton steps from an error of 0.1 reach float64 rounding, and 1e-9 from one of 1.
+    assert element_error(mechanism, moved, Y).max() < tolerance
+    assert (moved.sum(dim=1) - 1.0).abs().max() < 10 * tolerance
 
 
 def test_elements_are_exact_where_only_radicals_can_correct_them(mechanism, path):
@@ -90,27 +92,6 @@ def test_elements_are_exact_where_others_are_absent(mechanism, mixture):
     moved = ElementProjection(mechanism)(perturbed(Y, 0.1), torch.tensor(Y))
     assert torch.isfinite(moved).all()
     assert element_error(mechanism, moved, Y).max() < 1e-13  # float64 rounding
-
-
-@pytest.mark.parametrize("size", [1e-3, 0.1, 1.0])
-def test_the_linearization_agrees_with_central_differences(mechanism, path, size):
-    projection, Y = ElementProjection(mechanism), torch.tensor(active(path))
-    raw = perturbed(active(path), size)
-    moved = projection(raw, Y)
-    assert projection.error(moved, Y).max() < 1e-9
-    dY = raw * torch.tensor(np.random.default_rng(1).uniform(-1.0, 1.0, Y.shape))
-    h = 1e-4
-    change = (projection(raw + h * dY, Y) - projection(raw - h * dY, Y)) / (2 * h)
-    found = projection.linearized(raw, moved, dY)
-    # Errors of central differences: h^2 of the values, and 1e-13 / h from Newton's method.
-    assert torch.allclose(found, change, rtol=1e-5, atol=1e-7)
-    assert (change.abs().amax(dim=0) > 1e-5).sum() > 5
-
-
-def test_the_linearization_is_finite_for_any_state(mechanism, path):
-    projection, Y = ElementProjection(mechanism), torch.tensor(path.Y)
-    for raw in (torch.zeros_like(Y), 1e6 * Y + 1e3, 1e-300 * Y):
-        assert torch.isfinite(projection.linearized(raw, Y, torch.ones_like(Y))).all()
 
 
 def test_scripted_projection_agrees(mechanism, path):

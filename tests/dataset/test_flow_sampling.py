@@ -8,17 +8,27 @@ import pytest
 
 from combred.chemistry.reactor import IntegrationError
 from combred.config import ChemistrySettings, SamplingSettings
-from combred.dataset.flow_states import ROWS, FlowStates
+from combred.dataset import flow_states, plan
+from combred.dataset.flow_states import FlowStates
 from combred.dataset.sampling import sample
 from combred.dataset.states import FLOW, SAMPLERS, UNITS, open_states
 
-LAST = 88  # rows of the last block
+ROWS, LAST = 64, 22  # of a block, fewer than elsewhere; of the last block
 SETTINGS = SamplingSettings(sampler="flow", states=2 * ROWS + LAST)
 SEED = 3
 
 
 def make(path, h2o2, settings=SETTINGS, on_progress=lambda *_: None) -> dict:
     return sample(path, h2o2, settings, ChemistrySettings(), SEED, 1, on_progress)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_blocks():
+    """Blocks of `ROWS` rows."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (flow_states, plan):
+            patch.setattr(module, "ROWS", ROWS)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -114,13 +124,13 @@ def test_a_lost_block_is_named_and_its_rows_are_stored_apart(
 
     def unlucky(self, index):
         if index == 1:
-            raise IntegrationError("400 trajectories gave 7 of 256 rows")
+            raise IntegrationError("400 trajectories gave 7 of 64 rows")
         return original(self, index)
 
     monkeypatch.setattr(FlowStates, "block", unlucky)
     path = tmp_path / "states.h5"
     record = make(path, h2o2)
-    assert record["lost_trajectories"] == ["flow block 1: 400 trajectories gave 7 of 256 rows"]
+    assert record["lost_trajectories"] == ["flow block 1: 400 trajectories gave 7 of 64 rows"]
     assert (record["rows"], record["failed_rows"]) == (ROWS + LAST, ROWS)
     kept, whole = columns(path), columns(made[0])
     others = whole["source"] != 1

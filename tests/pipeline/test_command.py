@@ -1,4 +1,4 @@
-"""The command: a tiny run to its end, the same run killed at every long step, and bad input."""
+"""The command: a tiny run to its end, the same run continued and broken, and bad input."""
 
 import json
 import resource
@@ -8,8 +8,7 @@ import h5py
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
-from tiny import HERE, TINY, run_process
+from tiny import TINY
 
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import keys, resolve
@@ -29,7 +28,6 @@ def test_a_run_leaves_every_artefact_and_no_scraps(finished):
         "lock",
         "settings.json",
         "states.h5",
-        "segments.h5",
         "sample.json",
         "train.json",
         "reduce.json",
@@ -72,7 +70,7 @@ def test_the_exported_file_stands_alone(finished):
 def test_a_second_run_reuses_everything(copy, call):
     before = {p: p.stat().st_mtime_ns for p in (copy / "runs/tiny").glob("*.safetensors")}
     status, output = call(copy, TINY)
-    assert status == 0 and output.count("reused") == 6
+    assert status == 0 and output.count("reused") == 5
     assert before == {p: p.stat().st_mtime_ns for p in before}
 
 
@@ -104,60 +102,6 @@ def test_flames_are_marched_where_they_are_asked_for_and_reused(copy, call, monk
     assert (folder / "validation.h5").stat().st_mtime_ns == ignitions
 
 
-def test_stopped_at_every_long_step_it_resumes_to_the_same_result(finished, tmp_path, call):
-    always = "training.checkpoint_seconds=0"
-    status, output = run_process(
-        str(HERE / "killed.py"), str(tmp_path), *TINY.split(), always, timeout=240
-    )
-    assert status == 0, output
-    assert output.splitlines() == [
-        "begun 143 states.partial True",  # by SIGTERM, which says how to go on
-        "labelling -9 states.partial False",
-        "stage0 -9 segments,states False",
-        "stage1 -9 segments,stage0,stage1.merged,states False",
-    ]
-    status, output = call(tmp_path, TINY)
-    assert status == 0, output
-    with h5py.File(tmp_path / "runs/tiny/states.h5") as a:
-        with h5py.File(finished / "runs/tiny/states.h5") as b:
-            for name in ("T", "p", "Y", "T_next", "Y_next", "source", "sampler"):
-                assert np.array_equal(a[name][...], b[name][...]), name
-    for stage in range(3):
-        name = f"runs/tiny/stage{stage}.safetensors"
-        ours, theirs = load_file(tmp_path / name), load_file(finished / name)
-        assert all(torch.equal(ours[key], theirs[key]) for key in theirs), name
-        lines = (tmp_path / f"runs/tiny/stage{stage}.jsonl").read_text().splitlines()
-        assert [json.loads(line)["step"] for line in lines] == [*range(25, 151, 25)]
-
-
-def test_a_training_depends_on_segments_only_where_it_marches_along_them(finished):
-    folder = finished / "runs/tiny"
-    made = json.loads((folder / "sample.json").read_text())["segments"]
-    assert made["segments"] == 4 * 120 and made["steps"] == 2  # of the smoke profile
-    assert made["flames"] == 0  # there are none
-    inputs = json.loads((folder / "train.json").read_text())["inputs"]
-    assert not any(key.startswith(("rollout", "segments")) for key in inputs["training"])
-    for stage in json.loads((folder / "reduce.json").read_text())["stages"]:
-        retraining = stage["inputs"]["retraining"]
-        assert retraining["rollout_share"] == 0.2
-        assert retraining["segments"]["segments"]["steps"] == 2
-    losses = [json.loads(x) for x in (folder / "stage1.jsonl").read_text().splitlines()]
-    assert losses[-1]["rollout"] > 0.0 and "rollout" not in losses[0]
-
-
-def test_segments_of_other_settings_are_refused_and_none_are_made_for_none(copy, call):
-    folder = copy / "runs/tiny"
-    status, output = call(copy, TINY, "segments.steps=4")
-    assert status == 2 and "segments.h5 was made with other settings" in output
-    assert "segments.steps: 2 then, 4 now" in output
-    (folder / "segments.h5").unlink()
-    (folder / "stage1.safetensors").unlink()
-    status, output = call(copy, TINY, "only=reduce")
-    assert status == 2 and "no segments at" in output and "only=sample" in output
-    status, _ = call(copy, TINY, "only=sample", "segments.steps=0")
-    assert status == 0 and not (folder / "segments.h5").exists()
-
-
 def test_the_settings_are_written_before_the_first_step(tmp_path, call, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
@@ -184,8 +128,7 @@ def test_other_settings_are_refused_not_mixed(copy, call):
 
 
 def test_a_network_trained_on_other_states_is_refused(copy, call):
-    for name in ("states.h5", "segments.h5"):
-        (copy / "runs/tiny" / name).unlink()
+    (copy / "runs/tiny/states.h5").unlink()
     status, output = call(copy, TINY, "sampling.states=260")
     assert status == 2 and "stage0.safetensors was made with other settings" in output
     assert "states.sampling.states: 240 then, 260 now" in output
@@ -318,7 +261,7 @@ def test_what_cvode_cannot_do_is_counted(tmp_path, call, monkeypatch):
         return block
 
     monkeypatch.setattr(Sampler, "label", broken)
-    status, output = call(tmp_path, TINY, "only=sample", "segments.steps=0")
+    status, output = call(tmp_path, TINY, "only=sample")
     assert status == 0
     numbers = json.loads((tmp_path / "runs/tiny/sample.json").read_text())
     assert numbers["failed_rows"] > 10 and "more than 2 % failed" in output

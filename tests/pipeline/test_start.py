@@ -19,7 +19,7 @@ from combred.records import read_json, write_json, write_record
 from combred.surrogate import shipped
 from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
 
-MODEL, TAKEN = "small", combred.models()["drm19-38k"]
+MODEL, TAKEN = "small", combred.models()["drm19-11k"]
 HIDDEN = TAKEN["network"]["widths"][1:-1]
 START = (
     f"stage=1 run=tiny workers=1 sampling.states=300 network.hidden=[{','.join(map(str, HIDDEN))}] "
@@ -30,13 +30,13 @@ START = (
 
 @pytest.fixture(scope="module", autouse=True)
 def small(tmp_path_factory):
-    """One model comes with combred, `MODEL`: the network drm19-38k, as if it had been trained
+    """One model comes with combred, `MODEL`: the network drm19-11k, as if it had been trained
     as it is."""
     folder = tmp_path_factory.mktemp("data")
     (folder / "mechanisms").symlink_to(data.FOLDER / "mechanisms")
     (folder / "models").mkdir()
     shutil.copy(
-        shipped.FOLDER / "drm19-38k.safetensors", folder / "models" / f"{MODEL}.safetensors"
+        shipped.FOLDER / "drm19-11k.safetensors", folder / "models" / f"{MODEL}.safetensors"
     )
     network = asdict(NetworkSettings(hidden=HIDDEN))
     made = TAKEN["training"] | {"stage": 0, "start": "scratch", "network": network}

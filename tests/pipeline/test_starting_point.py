@@ -58,7 +58,7 @@ def test_a_model_fits_a_part_of_its_range_and_another_reduction(start, drm19):
     [
         ("", {"seed": 1}, "seed=1 is asked for"),
         ("training", {"steps": 5000}, "training.steps=5000 is asked for"),
-        ("training", {"rollout_share": 0.1}, "training.rollout_share=0.1 is asked for"),
+        ("training", {"lr": 1e-3}, "training.lr=0.001 is asked for"),
         ("network", {"hidden": [20, 20], "scales": ["0.5"]}, "network.hidden = ["),
         ("sampling", {"fuel": "H2:1"}, "fuel CH4:1"),
         ("sampling", {"oxidizer": "O2:1"}, "oxidizer O2:1, N2:3.76"),

@@ -32,7 +32,7 @@ def copy_of(finished: Path, folder: Path, without: tuple[str, ...]) -> Path:
 def two(finished, tmp_path_factory) -> Path:
     """A folder of runs that two processes went on with, by name."""
     root = tmp_path_factory.mktemp("two")
-    whole = ("stage*", "*.json", "validation.h5", "surrogate.pt", "segments.h5")
+    whole = ("stage*", "*.json", "validation.h5", "surrogate.pt")
     train = copy_of(finished, root / "train", ("stage0.safetensors", "train.json"))
     reduce = copy_of(finished, root / "reduce", ("stage[12].safetensors",))
     search = copy_of(finished, root / "search", ("stage[12]*", "reduce.json"))
@@ -67,11 +67,8 @@ def test_two_processes_train_the_same_network(finished, two):
     assert (two / "train/output0").read_text().count("stage 0:") == 1
 
 
-def test_two_processes_share_the_segments(finished, two):
+def test_two_processes_retrain_the_same_network(finished, two):
     folders = two / "reduce", finished
-    for folder in folders:
-        lines = (folder / "runs/tiny/stage1.jsonl").read_text().splitlines()
-        assert json.loads(lines[-1])["rollout"] > 0.0
     retrained = [read(folder, "reduce.json")["stages"][0]["retraining"] for folder in folders]
     losses = [numbers["validation"] for numbers in retrained]
     assert losses[0] == pytest.approx(losses[1], rel=0.03) and losses[0] != losses[1]

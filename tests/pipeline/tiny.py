@@ -1,7 +1,7 @@
 """Tiny runs of the pipeline: real in every step, and far too small to be accurate.
 
-A test calls the command in its own process. What kills a process or runs under torchrun starts
-another, once for all that needs it: `killed.py` and `several.py`, of this folder.
+A test calls the command in its own process. What runs under torchrun starts another, once for all
+that needs it: `several.py`, of this folder.
 """
 
 import os
@@ -9,13 +9,18 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 from PIL import Image
 
+from combred.native import choice
 from combred.pipeline.command import main
+from combred.simulation import stirred_cases
 from combred.surrogate.surrogate import Surrogate
+from combred.validation import timing
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -33,10 +38,21 @@ TINY = (
 @contextmanager
 def cheap_steps(in_process) -> Iterator[None]:
     """What takes long and is tested elsewhere is left out: worker processes, the rendering of
-    figures, and steps of a surrogate below a quarter of dt, of which an inaccurate network needs
-    hundreds."""
-    with in_process(), pytest.MonkeyPatch.context() as patch:
+    figures, the optimisation of TorchScript (tests/surrogate/test_export.py), precise times
+    (tests/validation/test_timing.py), large stirred reactors (tests/simulation), and steps of a
+    surrogate below a quarter of dt, of which an inaccurate network needs hundreds."""
+    few = replace(stirred_cases.CASE, particles=8, steps=12)
+    with (
+        in_process(),
+        torch.jit.optimized_execution(False),
+        pytest.MonkeyPatch.context() as patch,
+    ):
         patch.setattr("combred.report.save", _one_pixel)
+        for module in (timing, choice):
+            patch.setattr(module, "scripted", lambda surrogate: surrogate.eval())
+        patch.setattr(timing, "WARM_UP", 0)
+        patch.setattr(timing, "CVODE_STATES", 8)
+        patch.setattr(stirred_cases, "CASE", few)
         patch.setattr(Surrogate, "SMALLEST", 0.25)
         yield
 

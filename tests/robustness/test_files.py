@@ -2,9 +2,11 @@
 
 import pytest
 
-from benchmarks.hostile import files
+from benchmarks.hostile import files, interruptions
+from benchmarks.hostile.outcome import ask
 
 DRAWN, REMEDIES = 45, 4
+STOPS = interruptions.STOPS
 
 
 def test_damaged_files_of_a_finished_run(runs, fast):
@@ -13,10 +15,27 @@ def test_damaged_files_of_a_finished_run(runs, fast):
     assert counts.tried == DRAWN and counts.refused > DRAWN // 3 and counts.harmless > 3
 
 
-@pytest.mark.parametrize("step", list(files.STOPS))
+@pytest.mark.parametrize("step", [name for name, stop in STOPS.items() if stop.left])
 def test_damaged_files_of_an_unfinished_run(runs, fast, tmp_path, step):
-    counts = files.attack_unfinished(*runs, tmp_path, step, seed=1, draw=3)
+    counts = interruptions.attack_unfinished(*runs, tmp_path, step, seed=1, draw=3)
     assert counts.through == [] and counts.tried == 3
+
+
+@pytest.mark.parametrize("step", list(STOPS))
+def test_an_interrupted_step_goes_on_to_the_same_results(runs, fast, tmp_path, monkeypatch, step):
+    stop, whole = STOPS[step], files.results(runs[0])
+    here = interruptions.unfinished(runs[0], files.SMALL, tmp_path, stop)
+    monkeypatch.chdir(tmp_path)
+    answer = ask([*files.SMALL, f"only={stop.only}"])
+    assert answer.status == 0, answer
+    found = files.results(here)
+    assert all(found[name] == whole[name] for name in stop.gives)
+    assert not list(here.glob("*.partial.h5")) + list(here.glob("*.checkpoint"))
+
+
+@pytest.mark.parametrize("number", [1, -2, 5, -40])
+def test_a_process_that_ends_while_it_replaces_a_file(runs, fast, tmp_path, number):
+    assert interruptions.crash(runs[0], tmp_path, "retraining", number) == ("harmless", "")
 
 
 def test_another_result_without_a_word_would_be_seen(runs):

@@ -1,8 +1,23 @@
 """Fixtures for tests of the surrogate."""
 
 import pytest
+import torch
 
 from combred.surrogate.surrogate import Surrogate
+
+
+@pytest.fixture(scope="module", autouse=True)
+def interpreted():
+    """TorchScript runs as it is written: its optimisation takes seconds for each module."""
+    with torch.jit.optimized_execution(False):
+        yield
+
+
+@pytest.fixture
+def optimized(interpreted):
+    """TorchScript is optimised, as it is for a user."""
+    with torch.jit.optimized_execution(True):
+        yield
 
 
 @pytest.fixture(scope="module")

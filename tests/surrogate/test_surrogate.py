@@ -190,7 +190,7 @@ def test_time_steps_of_another_shape_or_value_are_refused(path, surrogate):
 
 
 @torch.no_grad()
-def test_the_scripted_surrogate_agrees(path, surrogate):
+def test_the_scripted_surrogate_agrees(path, surrogate, optimized):
     scripted = torch.jit.script(surrogate)
     for _ in range(3):  # TorchScript profiles the first calls and fuses later
         out = scripted(path.state, path.steps)

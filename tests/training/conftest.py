@@ -15,7 +15,6 @@ from combred.surrogate.transform import StateTransform
 from combred.training.batches import fit_transform
 from combred.training.devices import Device
 from combred.training.loop import train
-from combred.training.rollout_loss import Rollouts
 
 CPU = Device(torch.device("cpu"))
 HELD_OUT = 0.2
@@ -65,7 +64,6 @@ class Training:
         seed: int = 0,
         stop: int | None = None,
         on_progress=None,
-        rollouts: Rollouts | None = None,
     ) -> tuple[Network, dict]:
         """Train, until killed at step `stop` if given; returns network and numbers."""
         network = self.network() if network is None else network
@@ -74,7 +72,7 @@ class Training:
         settings = settings or self.settings
         numbers = train(
             network, self.table, self.transform, held_out, settings, metrics, seed, self.device,
-            watch, rollouts,
+            watch,
         )  # fmt: skip
         return network, numbers
 

@@ -111,6 +111,14 @@ def test_a_killed_training_resumes_to_the_same_network(training, uninterrupted, 
     assert training.lines(tmp_path / "m.jsonl") == training.lines(metrics)
 
 
+def test_a_killed_training_in_bf16_resumes_to_the_same_network(training, tmp_path):
+    settings = training.changed(precision="bf16", steps=30)
+    whole, _ = training.fit(tmp_path / "whole.jsonl", settings)
+    training.fit_until_killed(tmp_path / "m.jsonl", 21, settings=settings)
+    resumed, _ = training.fit(tmp_path / "m.jsonl", settings)
+    assert training.same_weights(whole, resumed)
+
+
 def test_a_finished_training_is_not_repeated(training, tmp_path):
     metrics, progress = tmp_path / "m.jsonl", []
     settings = training.changed(steps=30)
@@ -143,9 +151,6 @@ def test_a_training_with_buffers_resumes_to_the_same_network(training, tmp_path,
     assert training.same_weights(whole, resumed)
 
 
-# -- refused ---------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def checkpoint(training, tmp_path_factory) -> bytes:
     """The checkpoint of a training that was killed."""
@@ -159,6 +164,21 @@ def interrupted(checkpoint, tmp_path):
     """Metrics of a killed training, with its checkpoint beside them."""
     (tmp_path / "m.checkpoint").write_bytes(checkpoint)
     return tmp_path / "m.jsonl"
+
+
+def test_a_checkpoint_that_holds_the_loss_of_segments_is_resumed(
+    training, interrupted, uninterrupted
+):
+    """Version 0.2 wrote it, also where no segments were trained on."""
+    checkpoint = interrupted.with_suffix(".checkpoint")
+    stored = torch.load(checkpoint, weights_only=True)
+    stored["progress"]["rollout_loss"] = 0.0
+    torch.save(stored, checkpoint)
+    network, _ = training.fit(interrupted)
+    assert training.same_weights(network, uninterrupted[0])
+
+
+# -- refused ---------------------------------------------------------------------------------------
 
 
 def test_a_checkpoint_of_other_settings_is_refused(training, interrupted):

@@ -8,7 +8,7 @@ from combred.pipeline import artefacts
 from combred.pipeline.artefact import Artefact
 from combred.pipeline.run import Run
 from combred.pipeline.start import starting_point
-from combred.pipeline.steps.sample import load_data, load_segments
+from combred.pipeline.steps.sample import load_data
 from combred.records import digest, read_record, write_record
 from combred.surrogate.storage import load_surrogate, made_from
 from combred.surrogate.surrogate import Surrogate
@@ -100,8 +100,6 @@ def require_same_settings(run: Run) -> None:
     if artefacts.states(run).path.exists():
         load_data(run)
         require_record(run, "sample.json", artefacts.states(run).inputs)
-    if run.settings.segments.steps and artefacts.segments(run).path.exists():
-        load_segments(run)
     for stage in range(run.settings.reduction.stages + 1):
         if not run.weights(stage).exists():
             return  # the stages after it are made anew, or refused by their parent's digest

@@ -25,7 +25,6 @@ from combred.surrogate.transform import BOXCOX, FLOOR, POWER
 from combred.training import loop
 from combred.training.batches import fit_transform
 from combred.training.progress import forget_checkpoint
-from combred.training.rollout_loss import Rollouts
 from combred.training.validation_loss import ValidationLoss
 
 
@@ -52,7 +51,7 @@ def train(run: Run, data: Data) -> Surrogate:
         data,
         0,
         surrogate,
-        run.settings.training_settings,
+        run.settings.training,
         lambda numbers: write_record(record, {"inputs": inputs, **numbers}),
         inputs,
     )
@@ -124,9 +123,6 @@ def train_network(
 
     metrics: the file of training metrics; a checkpoint beside it is resumed.
     """
-    s, rollouts = run.settings, None
-    if settings.rollout_share:
-        rollouts = Rollouts(surrogate, data.segments, s.seed, run.device.device)
     with progress(f"training {what}", show=run.device.leads) as bar:
         numbers = loop.train(
             surrogate.network,
@@ -135,10 +131,9 @@ def train_network(
             data.held_out,
             settings,
             metrics,
-            s.seed,
+            run.settings.seed,
             run.device,
             bar,
-            rollouts,
         )
     surrogate.cpu().eval()
     return numbers

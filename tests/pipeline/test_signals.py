@@ -1,0 +1,87 @@
+"""Ctrl-C at inconvenient moments, and errors of the operating system: one line, no traceback."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from combred.pipeline import command
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_an_error_is_printed_is_no_traceback(monkeypatch, capsys, number):
+    monkeypatch.setattr(command, "complain", lambda _: signal.raise_signal(number))
+    assert command.main(["stage=x"]) == 128 + number
+    assert "goes on from here" in capsys.readouterr().out
+
+
+CODE = """
+import os, signal, sys, time
+from combred.pipeline import command
+
+class Object:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.1)  # here Python runs the handler, and ignores the exception
+
+def prepare(settings):
+    Object()
+    time.sleep(30)
+
+command.prepare = prepare
+sys.exit(command.main(["stage=1"]))
+"""
+
+
+def test_an_interrupt_in_a_destructor_is_not_lost():
+    begun = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 130 and "goes on from here" in done.stdout
+    assert "Traceback" not in done.stderr and time.monotonic() - begun < 40.0
+
+
+def test_ctrl_c_while_modules_are_loaded_says_how_to_go_on():
+    words = [sys.executable, "-X", "importtime", "-m", "combred.pipeline", "stage=x"]
+    child = subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    for line in child.stderr:
+        if line.endswith("| torch._C\n") or "numpy" in line:
+            break
+    child.send_signal(signal.SIGINT)
+    rest = child.stderr.read()
+    assert child.wait(30) == 130 and "goes on from here" in rest and "Traceback" not in rest
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.ENOSPC, "GB free: make room"),
+        (errno.EROFS, "You may not write there"),
+        (errno.EACCES, "You may not write there"),
+        (errno.EISDIR, "move it away"),
+        (errno.EIO, "operating system"),
+    ],
+)
+def test_errors_of_the_file_system_have_their_own_remedies(monkeypatch, capsys, number, words):
+    def fail(*_):
+        raise OSError(number, os.strerror(number), "a.h5")
+
+    monkeypatch.setattr(command, "prepare", fail)
+    assert command.main(["stage=1"]) == 2
+    output = " ".join(capsys.readouterr().out.split())
+    assert words in output and "a.h5" in output
+    assert ("make room" in output) == (number == errno.ENOSPC)
+
+
+def test_too_little_memory_is_told(monkeypatch, capsys):
+    def fail(*_):
+        raise RuntimeError(
+            "[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory"
+        )
+
+    monkeypatch.setattr(command, "prepare", fail)
+    assert command.main(["stage=1"]) == 2
+    assert "Give a smaller network.hidden" in " ".join(capsys.readouterr().out.split())

@@ -1,0 +1,51 @@
+"""A command that works says so: lines in the place of silence, and none beside a moving bar."""
+
+import io
+import time
+
+import pytest
+
+from combred.pipeline import console as pipeline_console
+from combred.pipeline.status import StatusConsole
+
+SILENCE = 0.1  # s
+
+
+@pytest.fixture
+def console() -> StatusConsole:
+    return StatusConsole(file=io.StringIO(), width=100)
+
+
+def test_a_line_breaks_every_silence(console):
+    console.begin("training stage 0")
+    with console.heard(SILENCE):
+        time.sleep(5 * SILENCE)
+    lines = console.file.getvalue().splitlines()
+    assert 2 <= len(lines) <= 5 and all("training stage 0" in line for line in lines)
+
+
+def test_there_is_no_line_beside_a_bar_or_where_nothing_is_done(console):
+    with console.heard(SILENCE):
+        time.sleep(3 * SILENCE)
+        console.begin("labelling states")
+        console.bar = True
+        time.sleep(3 * SILENCE)
+    assert console.file.getvalue() == ""
+
+
+def test_who_speaks_is_not_interrupted(console):
+    console.begin("labelling states")
+    with console.heard(1.0):
+        for number in range(5):
+            console.print(number)
+            time.sleep(0.05)
+    assert console.file.getvalue().split() == list("01234")
+
+
+def test_a_progress_bar_tells_in_words_how_far_it_is(monkeypatch, console):
+    monkeypatch.setattr(pipeline_console, "console", console)
+    console.begin("train")
+    with pipeline_console.progress("training stage 0") as bar:
+        bar(20, 1000, "loss 0.5")
+        assert console.doing == "training stage 0: 20 of 1,000, loss 0.5"
+    assert console.doing == "train" and not console.bar

@@ -19,6 +19,7 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import torch
@@ -27,8 +28,8 @@ import torch._dynamo  # which every optimiser imports: a copy of this process ha
 import combred
 from benchmarks.command_line import words
 from benchmarks.hostile import files, interruptions, processes, settings, states
-from benchmarks.hostile.inline import inline
 from benchmarks.hostile.outcome import Counts
+from benchmarks.hostile.short import quick
 from combred.records import write_json
 
 RESULTS = Path(__file__).parent / "results" / "attacks.json"
@@ -53,10 +54,11 @@ def of_states(model: str, times: int) -> Counts:
     """Attacks at the doors of a shipped model."""
     surrogate = combred.load(model).requires_grad_(False)
     mechanism = combred.load_mechanism("drm19.yaml")
-    library = combred.native.compile(surrogate) if surrogate.corrects_rates else None
-    doors, good = states.doors(surrogate, library), good_states(mechanism)
-    counts = states.attack(mechanism, doors, states.calls(good, DT, times, 2 * times))
-    return counts + states.attack(mechanism, doors, states.memory(good, DT), agree=False)
+    with mock.patch.object(combred.Surrogate, "SMALLEST", 1.0 / 16.0):  # of dt: fewer steps
+        library = combred.native.compile(surrogate) if surrogate.corrects_rates else None
+        doors, good = states.doors(surrogate, library), good_states(mechanism)
+        counts = states.attack(mechanism, doors, states.calls(good, DT, times, 4 * times))
+        return counts + states.attack(mechanism, doors, states.memory(good, DT), agree=False)
 
 
 def kinds(folder: Path, times: int) -> dict[str, Callable[[], Counts]]:
@@ -66,7 +68,7 @@ def kinds(folder: Path, times: int) -> dict[str, Callable[[], Counts]]:
     alone = processes.begin(folder / "three", folder / "output.txt")
     processes.ended(alone, processes.LIMIT)
     whole = files.results(folder / "three" / "runs" / files.NAME)
-    with inline():
+    with quick():
         run = files.make(folder / "one", files.SMALL)
         other = files.make(folder / "two", files.OTHER)
 
@@ -78,11 +80,11 @@ def kinds(folder: Path, times: int) -> dict[str, Callable[[], Counts]]:
     return {
         **{f"settings, {p}": (lambda p=p: settings.attack(folder, p)) for p in PROFILES},
         "files of a finished run": lambda: files.attack_all(
-            run, other, times, 4 * times, 60 * times, 8 * times
+            run, other, times, 4 * times, 100 * times, 8 * times
         ),
         **{f"files of an interrupted {step}": unfinished(step) for step in left},
         **{f"states, {model}": lambda m=model: of_states(m, times) for model in MODELS},
-        "kills": lambda: processes.attack_kills(folder / "kills", whole, 12 * times, times, 40.0),
+        "kills": lambda: processes.attack_kills(folder / "kills", whole, 8 * times, times, 40.0),
         "two processes": lambda: processes.attack_together(folder / "pair", whole, 2),
         "three processes": lambda: processes.attack_together(folder / "trio", whole, 3),
     }
@@ -106,7 +108,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, contextlib.chdir(name):
         for kind, attack in kinds(Path(name), times).items():
             begun = time.monotonic()
-            with contextlib.nullcontext() if kind in REAL else inline():
+            with contextlib.nullcontext() if kind in REAL else quick():
                 counts = attack().numbers()
             for through in counts.pop("through"):
                 print(f"{kind}: {through}", flush=True)

@@ -1,12 +1,12 @@
 """What gets through: hostile settings, damaged files, hostile states, kills at random moments?
 
-    python -m benchmarks.attacks [N]
+    python -m benchmarks.attacks [N [KIND ...]]
 
-Attacks combred N times as long as the shortest way (1, a few minutes; 4 takes half an hour) and
+Attacks combred, with N (1) times as many attacks as the shortest way of some ten minutes, and
 counts: refused in one clear line, harmless, wrong (another result without a word), tracebacks,
 silences of over 10 s. tests/robustness makes a part of these attacks in every test run. Writes
 benchmarks/results/attacks.json after every kind of attack, prints what got through, a table, and
-then one JSON line.
+then one JSON line. KIND, a part of a name in the table, as kills: these alone are made anew.
 """
 
 import contextlib
@@ -19,6 +19,7 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import torch
@@ -27,9 +28,9 @@ import torch._dynamo  # which every optimiser imports: a copy of this process ha
 import combred
 from benchmarks.command_line import words
 from benchmarks.hostile import files, interruptions, processes, settings, states
-from benchmarks.hostile.inline import inline
 from benchmarks.hostile.outcome import Counts
-from combred.records import write_json
+from benchmarks.hostile.short import quick
+from combred.records import read_json, write_json
 
 RESULTS = Path(__file__).parent / "results" / "attacks.json"
 COLUMNS = ("tried", "refused", "harmless", "wrong", "tracebacks", "silent")
@@ -53,10 +54,11 @@ def of_states(model: str, times: int) -> Counts:
     """Attacks at the doors of a shipped model."""
     surrogate = combred.load(model).requires_grad_(False)
     mechanism = combred.load_mechanism("drm19.yaml")
-    library = combred.native.compile(surrogate) if surrogate.corrects_rates else None
-    doors, good = states.doors(surrogate, library), good_states(mechanism)
-    counts = states.attack(mechanism, doors, states.calls(good, DT, times, 2 * times))
-    return counts + states.attack(mechanism, doors, states.memory(good, DT), agree=False)
+    with mock.patch.object(combred.Surrogate, "SMALLEST", 1.0 / 16.0):  # of dt: fewer steps
+        library = combred.native.compile(surrogate) if surrogate.corrects_rates else None
+        doors, good = states.doors(surrogate, library), good_states(mechanism)
+        counts = states.attack(mechanism, doors, states.calls(good, DT, times, 4 * times))
+        return counts + states.attack(mechanism, doors, states.memory(good, DT), agree=False)
 
 
 def kinds(folder: Path, times: int) -> dict[str, Callable[[], Counts]]:
@@ -66,7 +68,7 @@ def kinds(folder: Path, times: int) -> dict[str, Callable[[], Counts]]:
     alone = processes.begin(folder / "three", folder / "output.txt")
     processes.ended(alone, processes.LIMIT)
     whole = files.results(folder / "three" / "runs" / files.NAME)
-    with inline():
+    with quick():
         run = files.make(folder / "one", files.SMALL)
         other = files.make(folder / "two", files.OTHER)
 
@@ -78,11 +80,11 @@ def kinds(folder: Path, times: int) -> dict[str, Callable[[], Counts]]:
     return {
         **{f"settings, {p}": (lambda p=p: settings.attack(folder, p)) for p in PROFILES},
         "files of a finished run": lambda: files.attack_all(
-            run, other, times, 4 * times, 60 * times, 8 * times
+            run, other, times, 4 * times, 100 * times, 8 * times
         ),
         **{f"files of an interrupted {step}": unfinished(step) for step in left},
         **{f"states, {model}": lambda m=model: of_states(m, times) for model in MODELS},
-        "kills": lambda: processes.attack_kills(folder / "kills", whole, 12 * times, times, 40.0),
+        "kills": lambda: processes.attack_kills(folder / "kills", whole, 6 * times, times, 30.0),
         "two processes": lambda: processes.attack_together(folder / "pair", whole, 2),
         "three processes": lambda: processes.attack_together(folder / "trio", whole, 3),
     }
@@ -98,15 +100,17 @@ def print_table(rows: dict[str, dict]) -> None:
 def main() -> None:
     """Attack, count and write."""
     given = words(__doc__)
-    times = int(given[0]) if given else 1
+    times, chosen = int(given[0]) if given else 1, given[1:]
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    rows: dict[str, dict] = {}
+    rows: dict[str, dict] = read_json(RESULTS).get("attacks", {}) if chosen else {}
     machine = f"{platform.machine()}, {os.cpu_count()} cores"
     with tempfile.TemporaryDirectory() as name, contextlib.chdir(name):
         for kind, attack in kinds(Path(name), times).items():
+            if chosen and not any(part in kind for part in chosen):
+                continue
             begun = time.monotonic()
-            with contextlib.nullcontext() if kind in REAL else inline():
+            with contextlib.nullcontext() if kind in REAL else quick():
                 counts = attack().numbers()
             for through in counts.pop("through"):
                 print(f"{kind}: {through}", flush=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from combred.config.fields import require
+from combred.config.fields import require, shown
 from combred.records import write_bytes
 
 
@@ -41,7 +41,7 @@ def load_checkpoint(
         )
     except Exception as error:
         raise ValueError(
-            f"{path} cannot be read ({error}). Move it away; the training starts again."
+            f"{path} cannot be read ({shown(error, 200)}). Move it away; the training starts again."
         ) from error
     if stored["signature"] != signature:
         then, now = first_difference(stored["signature"], signature)

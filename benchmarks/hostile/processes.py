@@ -91,6 +91,7 @@ def attack_kills(folder: Path, whole: dict, count: int, seed: int, longest: floa
             round_ += 1
             kind, reason = ("wrong", f"{different} differ") if different else (kind, reason)
         counts.add(kind, f"{name} after {delay:.2f} s: {reason}")
+    (folder / f"round{round_}").mkdir(exist_ok=True)
     child = begin(folder / f"round{round_}", folder / "last.txt")
     status = ended(child, LIMIT)
     different = differing(whole, results(folder / f"round{round_}" / "runs" / NAME))

@@ -22,6 +22,7 @@ import h5py
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
+from combred.config.fields import shown
 from combred.hdf5 import new_file, require_intact
 
 FORMAT = 3  # 1 and 2: of combred 0.1 and 0.2, with one dt for all rows
@@ -158,8 +159,8 @@ class StateWriter:
                 raise ValueError(f"it has {blocks} blocks and not {len(self._starts) - 1}")
         except (OSError, KeyError, ValueError, RuntimeError, AttributeError) as error:
             raise StateFileError(
-                f"{self.partial}, left by an interrupted sampling, cannot be read ({error}). "
-                "Move it away; sampling then starts from the beginning."
+                f"{self.partial}, left by an interrupted sampling, cannot be read "
+                f"({shown(error, 200)}). Move it away; sampling then starts from the beginning."
             ) from error
         if stored != json.dumps(self.attributes, default=str):
             ours = _flat(json.loads(json.dumps(self.attributes, default=str)))
@@ -332,8 +333,9 @@ class StateTable:
                 block = Block(**{name: file[name][start:stop] for name in UNITS})
         except OSError as error:
             raise StateFileError(
-                f"{self.path}, rows {start} to {stop}, cannot be read ({error}): the file is "
-                "truncated or damaged. Move it away, and the pipeline makes it again."
+                f"{self.path}, rows {start} to {stop}, cannot be read "
+                f"({shown(error, 200)}): the file is truncated or damaged. Move it away, and the "
+                "pipeline makes it again."
             ) from error
         for name, column in block.columns().items():
             bad = ~np.isfinite(column)
@@ -407,7 +409,7 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
             if not missing:
                 sources, samplers = file["source"][...], file["sampler"][...]
     except (OSError, ValueError, KeyError, RuntimeError, AttributeError, TypeError) as error:
-        raise StateFileError(f"{path} cannot be read ({error}). {again}") from error
+        raise StateFileError(f"{path} cannot be read ({shown(error, 200)}). {again}") from error
     if attributes.get("format") != FORMAT or missing:
         raise StateFileError(
             f"{path} is an HDF5 file, but not a combred state file of format {FORMAT} (its "

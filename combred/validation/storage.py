@@ -19,6 +19,7 @@ import h5py
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
+from combred.config.fields import shown
 from combred.dataset.states import require_space
 from combred.hdf5 import new_file, require_intact
 from combred.simulation.flame import Flame, FlameCase, Profile
@@ -89,7 +90,8 @@ def _read(path: Path, mechanism: Mechanism, read: Callable) -> tuple[dict[str, l
             return groups, inputs
     except (OSError, KeyError, ValueError, TypeError, AttributeError, RuntimeError) as error:
         raise ValueError(
-            f"{path} cannot be used ({error}). Move it away and run the same command again."
+            f"{path} cannot be used ({shown(error, 200)}). Move it away and run the same command "
+            "again."
         ) from error
 
 

@@ -1,5 +1,4 @@
-"""Two finished runs of seconds, without what takes long: worker processes, figures, and the
-comparison of the exported file, which have tests of their own."""
+"""Two finished runs, without what takes long and has tests of its own (`benchmarks.hostile`)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,34 +8,26 @@ from unittest import mock
 import pytest
 
 from benchmarks.hostile import files
-
-TIMES = {"cores": 1, "machine": "none", "batch": 1, "times": {}}
+from benchmarks.hostile.short import quick
 
 
 @contextmanager
-def cheap(in_process) -> Iterator[None]:
-    """The parts of a run that take long are left out."""
-    with (
-        in_process(),
-        mock.patch("combred.report.draw", lambda *_: {}),
-        mock.patch("combred.surrogate.export.largest_difference", lambda *_: 0.0),
-        mock.patch("combred.pipeline.steps.cases.fastest", lambda surrogate: surrogate),
-        mock.patch("combred.pipeline.steps.validate.print_validation"),
-        mock.patch("combred.validation.timing.compare_times", lambda *_, **__: TIMES),
-    ):
+def short() -> Iterator[None]:
+    """`quick`, and without TorchScript, which takes a second to compile."""
+    with quick(), mock.patch("combred.pipeline.steps.cases.fastest", lambda surrogate: surrogate):
         yield
 
 
 @pytest.fixture
-def fast(in_process):
-    """A test in which runs are `cheap`."""
-    with cheap(in_process):
+def fast():
+    """A test in which runs are `quick`, and advance without TorchScript."""
+    with short():
         yield
 
 
 @pytest.fixture(scope="module")
-def runs(in_process, tmp_path_factory) -> tuple[Path, Path]:
+def runs(tmp_path_factory) -> tuple[Path, Path]:
     """The folders of a finished run and of another one."""
-    with cheap(in_process):
+    with short():
         made = [files.make(tmp_path_factory.mktemp("run"), a) for a in (files.SMALL, files.OTHER)]
     return made[0], made[1]

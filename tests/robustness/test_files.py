@@ -5,7 +5,7 @@ import pytest
 from benchmarks.hostile import files, interruptions
 from benchmarks.hostile.outcome import ask
 
-DRAWN, REMEDIES = 45, 4
+DRAWN, REMEDIES = 30, 3
 STOPS = interruptions.STOPS
 
 
@@ -17,8 +17,8 @@ def test_damaged_files_of_a_finished_run(runs, fast):
 
 @pytest.mark.parametrize("step", [name for name, stop in STOPS.items() if stop.left])
 def test_damaged_files_of_an_unfinished_run(runs, fast, tmp_path, step):
-    counts = interruptions.attack_unfinished(*runs, tmp_path, step, seed=1, draw=3)
-    assert counts.through == [] and counts.tried == 3
+    counts = interruptions.attack_unfinished(*runs, tmp_path, step, seed=1, draw=2)
+    assert counts.through == [] and counts.tried == 2
 
 
 @pytest.mark.parametrize("step", list(STOPS))
@@ -33,7 +33,7 @@ def test_an_interrupted_step_goes_on_to_the_same_results(runs, fast, tmp_path, m
     assert not list(here.glob("*.partial.h5")) + list(here.glob("*.checkpoint"))
 
 
-@pytest.mark.parametrize("number", [1, -2, 5, -40])
+@pytest.mark.parametrize("number", [1, -2, -40])
 def test_a_process_that_ends_while_it_replaces_a_file(runs, fast, tmp_path, number):
     assert interruptions.crash(runs[0], tmp_path, "retraining", number) == ("harmless", "")
 

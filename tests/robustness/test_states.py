@@ -10,7 +10,7 @@ from combred.native import NativeSurrogate, build, generate
 from combred.surrogate.surrogate import Surrogate
 
 pytestmark = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
-RANDOM = 5  # calls of 20 random states each
+RANDOM = 3  # calls of 20 random states each
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@
 
 One core, one run: CVODE at two tolerances, and every shipped model that corrects reaction rates (or
 those named: models of combred, or files of a run, for DRM19), as TorchScript and compiled by
-combred.native, over 1 us at their default tolerance. The states are 4096, evenly spread over the
+combred.native, with products in float32 and of bf16, over 1 us at their default tolerance. The states are 4096, evenly spread over the
 steps of one ignition of methane with CVODE; they are advanced in batches of 1, 16, 256 and 4096, of
 which small ones take fewer of the states. Repeats are interleaved. Run nothing else on the machine
 meanwhile. Writes benchmarks/results/native.json; prints a table, then one JSON line.
@@ -64,8 +64,8 @@ def ignition_states(mechanism: Mechanism, count: int, rtol: float, atol: float) 
 
 
 def compare(mechanism: Mechanism, models: list[str], states: np.ndarray, repeats: int) -> dict:
-    """Times per state [s] by name and batch, of CVODE and of all models in both forms; and the
-    largest difference of the two forms of each model, in T [K] and Y."""
+    """Times per state [s] by name and batch, of CVODE and of all models in all forms; and the
+    largest difference of TorchScript and of native with float32, in T [K] and Y."""
     ways: dict[str, tuple[Advance, int]] = {}
     differences = {}
     for tolerance in (ChemistrySettings(), timing.CFD_TOLERANCE):
@@ -77,8 +77,9 @@ def compare(mechanism: Mechanism, models: list[str], states: np.ndarray, repeats
         forms = {
             "TorchScript": timing.scripted(surrogate),
             "native": native.compile(surrogate, mechanism=mechanism),
+            "native, bf16": native.compile(surrogate, mechanism=mechanism, bf16=True),
         }
-        one, other = (form.advance(T, p, Y, DT) for form in forms.values())
+        one, other, _ = (form.advance(T, p, Y, DT) for form in forms.values())
         differences[model] = [float(np.abs(a - b).max()) for a, b in zip(one, other, strict=True)]
         for form, solver in forms.items():
             for size, count in STATES.items():
@@ -97,11 +98,11 @@ def main(models: list[str]) -> None:
     found |= compare(mechanism, models, states, REPEATS)
     write_json(RESULTS, found)
     slow, usual = (took["median"] for took in list(found["times"].values())[:2])
-    print(f"{'':44}{'us a state':>12}{'fastest':>9}{'slowest':>9}   times faster than CVODE")
+    print(f"{'':48}{'us a state':>12}{'fastest':>9}{'slowest':>9}   times faster than CVODE")
     for name, took in found["times"].items():
         us = [1e6 * took[key] for key in ("median", "fastest", "slowest")]
         of = f"{usual / took['median']:9.1f} {slow / took['median']:9.1f}"
-        print(f"{name:44}{us[0]:12.2f}{us[1]:9.2f}{us[2]:9.2f}{of}")
+        print(f"{name:48}{us[0]:12.2f}{us[1]:9.2f}{us[2]:9.2f}{of}")
     print(json.dumps(found))
 
 

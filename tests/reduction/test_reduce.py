@@ -223,6 +223,7 @@ def test_the_network_of_a_surrogate_is_reduced(surrogate, mechanism, path):
 
 
 @torch.no_grad()
+@torch.jit.optimized_execution(False)  # which takes ten seconds; tests/surrogate has it
 @pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True)
 def test_a_reduced_surrogate_is_exported(surrogate, mechanism, path, tmp_path):
     surrogate.fit_trust([path.state])

@@ -4,10 +4,11 @@
 
 One core, one run: CVODE at two tolerances, and every shipped model that corrects reaction rates (or
 those named: models of combred, or files of a run, for DRM19), as TorchScript and compiled by
-combred.native, with products in float32 and of bf16, over 1 us at their default tolerance. The states are 4096, evenly spread over the
-steps of one ignition of methane with CVODE; they are advanced in batches of 1, 16, 256 and 4096, of
-which small ones take fewer of the states. Repeats are interleaved. Run nothing else on the machine
-meanwhile. Writes benchmarks/results/native.json; prints a table, then one JSON line.
+combred.native, with products in float32 and of bf16, over 1 us at their default tolerance. The
+states are 4096, evenly spread over the steps of one ignition of methane with CVODE; they are
+advanced in batches of 1, 16, 256 and 4096, of which small ones take fewer of the states. Repeats
+are interleaved. Run nothing else on the machine meanwhile. Writes benchmarks/results/native.json;
+prints a table, then one JSON line.
 """
 
 import json

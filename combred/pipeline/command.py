@@ -123,7 +123,8 @@ def _main(arguments: list[str]) -> int:
             return 0
         settings = config.resolve(arguments)
         console.begin("preparing")
-        with console.heard():
+        leads = os.environ.get("RANK", "0") == "0"  # of the processes of torchrun, one speaks
+        with console.heard() if leads else nullcontext():
             execute(prepare(settings), settings.only)
         return 0
     except (ValueError, FileNotFoundError, FloatingPointError, IntegrationError) as error:

@@ -76,7 +76,7 @@ def compare(mechanism: Mechanism, models: list[str], states: np.ndarray, repeats
     for model in models:
         surrogate = combred.load(model)
         forms = {
-            "TorchScript": timing.scripted(surrogate),
+            "TorchScript": native.scripted(surrogate),
             "native": native.compile(surrogate, mechanism=mechanism),
             "native, bf16": native.compile(surrogate, mechanism=mechanism, bf16=True),
         }

@@ -29,6 +29,7 @@ import combred
 from benchmarks.command_line import words
 from combred import config
 from combred.config import TrainingSettings, ValidationSettings
+from combred.native import fastest
 from combred.pipeline.command import prepare
 from combred.pipeline.console import progress
 from combred.pipeline.run import Run
@@ -186,7 +187,7 @@ class Table:
         surrogate.network = network
         with one_thread():
             rollouts = ignition.follow(
-                timing.scripted(surrogate), self.run.settings.validation.dt, self.references
+                fastest(surrogate), self.run.settings.validation.dt, self.references
             )
         found = ignition_errors.compare(self.run.mechanism, rollouts, self.references)
         return {

@@ -18,6 +18,7 @@ import numpy as np
 import combred
 from benchmarks.accuracy import CHEMISTRY, DT, references
 from benchmarks.command_line import words
+from combred import native
 from combred.chemistry.reactor import CVODE
 from combred.pipeline.console import progress
 from combred.records import write_json
@@ -45,7 +46,7 @@ def main(models: list[str]) -> None:
         cvode = CVODE(mechanism, tolerance.rtol, tolerance.atol)
         advances[f"CVODE rtol {tolerance.rtol:g}"] = cvode, timing.CVODE_STATES
     for model in models or list(combred.models()):
-        advances[model] = timing.scripted(combred.load(model)), STATES
+        advances[model] = native.scripted(combred.load(model)), STATES
     with one_thread(), progress("timing") as bar:
         times = timing.time_per_state(advances, states, DT, REPEATS, bar)
     found = {"machine": timing.machine(), "cores": 1, "batch": STATES, "times": times}

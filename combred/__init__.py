@@ -4,7 +4,7 @@
 
 The public names below are loaded at their first use: `import combred` imports neither torch nor
 Cantera. Data flow through the folders in this order: chemistry, simulation, dataset, surrogate,
-training, reduction, validation, native, export, report; `pipeline` runs them all.
+training, reduction, native, validation, export, report; `pipeline` runs them all.
 """
 
 import importlib

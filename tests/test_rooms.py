@@ -11,7 +11,7 @@ import combred
 # In the order of the flow of data: a room may import the rooms before it.
 ROOMS = (
     "chemistry", "simulation", "dataset", "surrogate", "training", "kernels", "reduction",
-    "validation", "native", "report", "pipeline",
+    "native", "validation", "report", "pipeline",
 )  # fmt: skip
 # Any room may import these; they import none of the rooms.
 GROUND = ("config", "records", "hdf5", "checkpoint", "workers", "threads", "data")

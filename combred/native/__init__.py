@@ -7,7 +7,7 @@ torch modules, and is tested against them.
 """
 
 from combred.native.build import build, build_portable
-from combred.native.choice import fastest
+from combred.native.choice import fastest, scripted
 from combred.native.cuda import CudaSurrogate, compile_cuda
 from combred.native.export import LIBRARY, export
 from combred.native.generate import generate
@@ -24,4 +24,5 @@ __all__ = [
     "export",
     "fastest",
     "generate",
+    "scripted",
 ]

@@ -5,10 +5,12 @@ Takes a `Surrogate`; gives an `Advance`.
 
 import logging
 
+import torch
+
 from combred.chemistry.reactor import Advance
 from combred.native.library import compile
+from combred.surrogate.advance import StateFunction
 from combred.surrogate.surrogate import Surrogate
-from combred.validation.timing import scripted
 
 log = logging.getLogger(__name__)
 
@@ -22,3 +24,8 @@ def fastest(surrogate: Surrogate) -> Advance:
         except RuntimeError as error:
             log.warning("TorchScript takes the place of compiled C++: %s", error)
     return scripted(surrogate)
+
+
+def scripted(surrogate: Surrogate) -> Advance:
+    """The surrogate as an `Advance` in TorchScript, frozen: the form of surrogate.pt."""
+    return StateFunction(torch.jit.freeze(torch.jit.script(surrogate.cpu().eval())))

@@ -15,7 +15,7 @@ from combred.validation.storage import (
     write_rollouts,
     write_stirred,
 )
-from combred.validation.timing import compare_times, scripted, time_per_state
+from combred.validation.timing import compare_times, time_per_state
 
 __all__ = [
     "AcceptanceCriteria",
@@ -27,7 +27,6 @@ __all__ = [
     "read_flames",
     "read_rollouts",
     "read_stirred",
-    "scripted",
     "time_per_state",
     "write_flames",
     "write_rollouts",

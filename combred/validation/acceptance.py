@@ -14,12 +14,12 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.config import ReductionSettings, ValidationSettings
+from combred.native.choice import fastest
 from combred.simulation import flame, flame_errors, ignition, ignition_errors
 from combred.simulation.flame import Flame, FlameCase
 from combred.simulation.ignition import Case, Rollout
 from combred.surrogate.surrogate import Surrogate
 from combred.threads import one_thread
-from combred.validation import timing
 
 SEED = 1  # of the cases
 FLAMES = 3  # flames that a limit on flames is judged by
@@ -129,7 +129,7 @@ def judge(
     they are not computed, and the result has no "flame"."""
     limits, errors = criteria.limits, {}
     with one_thread():
-        solver = timing.scripted(surrogate)
+        solver = fastest(surrogate)
         if references.rollouts:
             with progress("ignitions of the acceptance criteria") as bar:
                 rollouts = ignition.follow(solver, dt, references.rollouts, bar)

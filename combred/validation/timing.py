@@ -16,6 +16,7 @@ from torch import Tensor
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE, Advance
 from combred.config import ChemistrySettings
+from combred.native.choice import fastest
 from combred.surrogate.advance import StateFunction
 from combred.surrogate.surrogate import Surrogate
 from combred.threads import one_thread
@@ -35,7 +36,7 @@ def compare_times(
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> dict:
     """Time per state [s] on one core: of CVODE at the tolerances of `chemistry` and at
-    `CFD_TOLERANCE`, and of each stage's surrogate in TorchScript and network alone.
+    `CFD_TOLERANCE`, and of each stage's surrogate, compiled (`fastest`), and its network alone.
 
     surrogates: stage -> surrogate; states (n, 2 + n_species): those that are advanced, over dt [s].
     Returns the times by name (see `time_per_state`), and what they were measured on.
@@ -46,7 +47,7 @@ def compare_times(
         cvode = CVODE(mechanism, tolerance.rtol, tolerance.atol)
         solvers[name] = cvode, CVODE_STATES
     for stage, surrogate in surrogates.items():
-        solvers[f"stage {stage}"] = scripted(surrogate), len(states)
+        solvers[f"stage {stage}"] = fastest(surrogate), len(states)
         solvers[f"stage {stage}, network alone"] = network_alone(surrogate, states, dt), len(states)
     with one_thread():
         times = time_per_state(solvers, states, dt, repeats, on_progress)
@@ -98,11 +99,6 @@ def time_per_state(
 def spread(states: np.ndarray, count: int) -> np.ndarray:
     """`count` evenly spaced rows of states, or all rows if there are fewer."""
     return states[np.linspace(0, len(states) - 1, min(count, len(states))).astype(int)]
-
-
-def scripted(surrogate: Surrogate) -> Advance:
-    """The surrogate as an `Advance` in the form that a CFD code runs: TorchScript, frozen."""
-    return StateFunction(torch.jit.freeze(torch.jit.script(surrogate.cpu().eval())))
 
 
 def network_alone(surrogate: Surrogate, states: np.ndarray, dt: float) -> Advance:

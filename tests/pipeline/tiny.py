@@ -48,8 +48,7 @@ def cheap_steps(in_process) -> Iterator[None]:
         pytest.MonkeyPatch.context() as patch,
     ):
         patch.setattr("combred.report.save", _one_pixel)
-        for module in (timing, choice):
-            patch.setattr(module, "scripted", lambda surrogate: surrogate.eval())
+        patch.setattr(choice, "scripted", lambda surrogate: surrogate.eval())
         patch.setattr(timing, "WARM_UP", 0)
         patch.setattr(timing, "CVODE_STATES", 8)
         patch.setattr(stirred_cases, "CASE", few)

@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file
 from tiny import TINY, finished_run
 
+from combred.native import fastest
 from combred.records import read_record, write_record
 from combred.report import write_report
 from combred.report.criteria import draw_criteria
@@ -18,7 +19,6 @@ from combred.report.style import style
 from combred.simulation import ignition, ignition_errors
 from combred.surrogate.storage import load_surrogate
 from combred.training.progress import TrainingCheckpoint
-from combred.validation import timing
 from combred.validation.storage import read_rollouts
 
 # Delays of a network this small are half of CVODE's, or it does not ignite.
@@ -88,7 +88,7 @@ def test_the_stage_is_the_smallest_that_passed_and_its_error_is_the_recorded_one
     assert tensors_equal(folder / "stage1.safetensors", kept)
     references = read_rollouts(folder / "search/ignitions.h5", drm19)[0]["cvode"]
     surrogate = load_surrogate(folder / "stage1.safetensors", drm19)
-    rollouts = ignition.follow(timing.scripted(surrogate), 4e-6, references)
+    rollouts = ignition.follow(fastest(surrogate), 4e-6, references)
     error = ignition_errors.compare(drm19, rollouts, references)["delay_error"]["worst"]
     assert error == pytest.approx(criteria["trace"][number]["errors"]["ignition"], rel=1e-6)
 

@@ -143,9 +143,11 @@ class NativeSurrogate:
     ) -> tuple[np.ndarray, np.ndarray]:
         """T (n,) [K], p (n,) [Pa], Y (n, n_species) [-] -> T (n,) [K] and Y after dt [s], a float
         or (n,), within the default tolerance. Raises ValueError as `integrate`."""
-        state = np.column_stack([T, p, Y])
-        later = self.integrate(state, dt, self.TOLERANCE)[0]
-        return later[:, 0], later[:, 2:]
+        _require_real(T, p, Y)
+        state = np.empty((len(T), 2 + np.shape(Y)[1]))
+        state[:, 0], state[:, 1], state[:, 2:] = T, p, Y
+        self._advance_in_place(state, dt, self.TOLERANCE, 0)
+        return state[:, 0], state[:, 2:]
 
     def integrate(
         self,
@@ -162,11 +164,14 @@ class NativeSurrogate:
         too few; and the number of steps of each (n,), int64. Raises ValueError for other shapes,
         for dt that is not positive and finite, and for a tolerance that is not positive.
         """
-        if not np.can_cast(np.asarray(state).dtype, np.float64, "same_kind"):
-            raise ValueError(
-                f"states are real numbers; these are of type {np.asarray(state).dtype}"
-            )
+        _require_real(state)
         later = np.array(state, dtype=np.float64, order="C")
+        return later, *self._advance_in_place(later, dt, tolerance, max_steps)
+
+    def _advance_in_place(
+        self, later: np.ndarray, dt: float | np.ndarray, tolerance: float, max_steps: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """`integrate`, of contiguous states that are changed: error estimates and steps."""
         if later.ndim != 2 or later.shape[1] != self.n:
             raise ValueError(
                 f"states have the shape (n, {self.n}): T [K], p [Pa] and mass fractions Y; these "
@@ -181,7 +186,7 @@ class NativeSurrogate:
             error.ctypes.data, evaluations.ctypes.data, workspace.ctypes.data, workspace.nbytes,
         )  # fmt: skip
         self._check(status)
-        return later, error, evaluations
+        return error, evaluations
 
     def rates(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Net production rate dY/dt and destruction rate [1/s], (n, n_species) each, of states
@@ -210,3 +215,12 @@ class NativeSurrogate:
         if status in (DT_STATUS, OPTIONS_STATUS):
             raise ValueError(text)
         raise RuntimeError(f"{self.library}: {text}")
+
+
+def _require_real(*arrays: np.ndarray) -> None:
+    """ValueError for arrays that are not of real numbers."""
+    for values in arrays:
+        if not np.can_cast(np.asarray(values).dtype, np.float64, "same_kind"):
+            raise ValueError(
+                f"states are real numbers; these are of type {np.asarray(values).dtype}"
+            )

@@ -8,10 +8,10 @@ import io
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass, field, fields
 
 from combred.pipeline import command
-from combred.pipeline.console import console
 
 SILENCE = 10.0  # s
 
@@ -83,14 +83,12 @@ class Answer:
 
 def ask(arguments: list[str], call: Callable[[list[str]], int] = command.main) -> Answer:
     """The answer of the pipeline's command to arguments, in this process."""
-    output, before, failure = Recorder(), console.file, ""
-    console.file = output
+    output, failure = Recorder(), ""
     status: int | None = None
-    try:
-        status = call(arguments)
-    except Exception:
-        failure = traceback.format_exc()
-    finally:
-        output.pause()
-        console.file = before
+    with redirect_stdout(output):
+        try:
+            status = call(arguments)
+        except Exception:
+            failure = traceback.format_exc()
+    output.pause()
     return Answer(status, output.getvalue(), output.silence, failure)

@@ -27,11 +27,8 @@ template <bool MIXED>
 INLINE void set_potentials(const float (*low)[7], const float (*high)[7], Gas &gas) {
   const Float T = gas.T;
   for (int k = 0; k < SPECIES; k++) {
-    const Int above = T > all_of((float)T_MID[k]);
     Float g[7];
-UNROLL
-    for (int j = 0; j < 7; j++)
-      g[j] = MIXED ? select(above, all_of(high[k][j]), all_of(low[k][j])) : all_of(low[k][j]);
+    choose<MIXED, 7>(T > all_of((float)T_MID[k]), low[k], high[k], g);
     const Float powers = g[0] + T * (g[1] + T * (g[2] + T * (g[3] + T * g[4])));
     gas.mu[k] = gas.log2_c[k] + (powers + gas.log2_T * g[5] + gas.per_T * g[6]);
   }

@@ -5,28 +5,6 @@
 
 constexpr int TILE = 12;  // outputs that are computed together: their sums stay in registers
 
-// y[o] = b[o] + sum_i w[i][o] x[i] of OUT outputs, w (IN, OUT).
-template <int IN, int OUT, bool RELU>
-INLINE void tile(const float *w, const float *b, const Float *x, Float *y) {
-  Float sum[OUT];
-UNROLL
-  for (int o = 0; o < OUT; o++) sum[o] = all_of(b[o]);
-  for (int i = 0; i < IN; i++)
-UNROLL
-    for (int o = 0; o < OUT; o++) sum[o] = sum[o] + w[i * OUT + o] * x[i];
-UNROLL
-  for (int o = 0; o < OUT; o++) y[o] = RELU ? at_least(sum[o], 0.0f) : sum[o];
-}
-
-// A layer of IN inputs and OUT outputs; the weights lie in tiles of TILE outputs.
-template <int IN, int OUT, bool RELU>
-PART void layer(const float *w, const float *b, const Float *x, Float *y) {
-  constexpr int REST = OUT % TILE;
-  int o = 0;
-  for (; o + TILE <= OUT; o += TILE) tile<IN, TILE, RELU>(w + o * IN, b + o, x, y + o);
-  if constexpr (REST > 0) tile<IN, REST, RELU>(w + o * IN, b + o, x, y + o);
-}
-
 // x rounded to bf16, as the upper half of a float; even or odd inputs of a layer share a word.
 INLINE Int to_bf16(Float x) {
   const Int bits = bits_of(x);
@@ -36,7 +14,8 @@ INLINE Int pair(Float even, Float odd) {
   return to_bf16(odd) | ((to_bf16(even) >> 16) & 0xffff);
 }
 
-// sum + w_even x_even + w_odd x_odd; w and x hold pairs of bf16.
+// sum + w x; where w and x hold pairs of bf16, sum + w_even x_even + w_odd x_odd.
+INLINE Float add_products(Float sum, float w, Float x) { return sum + w * x; }
 INLINE Float add_products(Float sum, uint32_t w, Int x) {
 #if defined(__AVX512BF16__) && COMBRED_WIDTH == 16
   return (Float)_mm512_dpbf16_ps((__m512)sum, (__m512bh)_mm512_set1_epi32((int)w), (__m512bh)x);
@@ -49,27 +28,35 @@ INLINE Float add_products(Float sum, uint32_t w, Int x) {
 #endif
 }
 
-template <int PAIRS, int OUT, bool RELU>
-INLINE void tile_of_pairs(const uint32_t *w, const float *b, const Int *x, Float *y) {
+// y[o] = b[o] + sum_i w[i][o] x[i] of OUT outputs, w (IN, OUT).
+template <int IN, int OUT, bool RELU, typename Weight, typename Input>
+INLINE void tile(const Weight *w, const float *b, const Input *x, Float *y) {
   Float sum[OUT];
-UNROLL
-  for (int o = 0; o < OUT; o++) sum[o] = all_of(b[o]);
-  for (int i = 0; i < PAIRS; i++)
-UNROLL
-    for (int o = 0; o < OUT; o++) sum[o] = add_products(sum[o], w[i * OUT + o], x[i]);
-UNROLL
-  for (int o = 0; o < OUT; o++) y[o] = RELU ? at_least(sum[o], 0.0f) : sum[o];
+  UNROLL for (int o = 0; o < OUT; o++) sum[o] = all_of(b[o]);
+  for (int i = 0; i < IN; i++)
+    UNROLL for (int o = 0; o < OUT; o++) sum[o] = add_products(sum[o], w[i * OUT + o], x[i]);
+  UNROLL for (int o = 0; o < OUT; o++) y[o] = RELU ? at_least(sum[o], 0.0f) : sum[o];
 }
 
-// A layer with products of bf16; its weights are pairs of two inputs each.
+// OUT outputs of IN inputs; the weights lie in tiles of TILE outputs.
+template <int IN, int OUT, bool RELU, typename Weight, typename Input>
+INLINE void tiles(const Weight *w, const float *b, const Input *x, Float *y) {
+  constexpr int REST = OUT % TILE;
+  int o = 0;
+  for (; o + TILE <= OUT; o += TILE) tile<IN, TILE, RELU>(w + o * IN, b + o, x, y + o);
+  if constexpr (REST > 0) tile<IN, REST, RELU>(w + o * IN, b + o, x, y + o);
+}
+
+// A layer of IN inputs and OUT outputs: of float, or with weights that are pairs of bf16.
+template <int IN, int OUT, bool RELU>
+PART void layer(const float *w, const float *b, const Float *x, Float *y) {
+  tiles<IN, OUT, RELU>(w, b, x, y);
+}
 template <int IN, int OUT, bool RELU>
 PART void layer(const uint32_t *w, const float *b, const Float *x, Float *y) {
-  constexpr int PAIRS = (IN + 1) / 2, REST = OUT % TILE;
+  constexpr int PAIRS = (IN + 1) / 2;
   Int pairs[PAIRS];
   for (int i = 0; i < PAIRS; i++)
     pairs[i] = pair(x[2 * i], 2 * i + 1 < IN ? x[2 * i + 1] : all_of(0.0f));
-  int o = 0;
-  for (; o + TILE <= OUT; o += TILE)
-    tile_of_pairs<PAIRS, TILE, RELU>(w + o * PAIRS, b + o, pairs, y + o);
-  if constexpr (REST > 0) tile_of_pairs<PAIRS, REST, RELU>(w + o * PAIRS, b + o, pairs, y + o);
+  tiles<PAIRS, OUT, RELU>(w, b, pairs, y);
 }

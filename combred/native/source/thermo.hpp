@@ -29,8 +29,7 @@ INLINE void sum_coefficients(const Polynomials low, const Polynomials high, Doub
   for (int j = 0; j < 6; j++) a[j] = all_of(0.0);
   for (int k = 0; k < SPECIES; k++) {
     const Mask above = T > T_MID[k];
-UNROLL
-    for (int j = 0; j < 6; j++) {
+    UNROLL for (int j = 0; j < 6; j++) {
       if (MIXED) a[j] = a[j] + Y[k] * select(above, all_of(high[k][j]), all_of(low[k][j]));
       else a[j] = a[j] + Y[k] * low[k][j];
     }
@@ -44,21 +43,25 @@ PART void mixture(Double T, const Double *Y, Double *a) {
   else sum_coefficients<true>(NASA_LOW, NASA_HIGH, T, Y, a);
 }
 
+// The N coefficients a of one species, of the polynomial above or below its T_MID; `low` and `high`
+// are the same unless MIXED.
+template <bool MIXED, int N>
+INLINE void choose(Int above, const float *low, const float *high, Float *a) {
+  UNROLL for (int j = 0; j < N; j++)
+    a[j] = MIXED ? select(above, all_of(high[j]), all_of(low[j])) : all_of(low[j]);
+}
+
 template <bool MIXED>
 INLINE void species_heats(const float (*low)[6], const float (*high)[6], Double at, const Float *Y,
                           Float *heat) {
   const Float T = to_float(at);
   Float cp[5] = {};
   for (int k = 0; k < SPECIES; k++) {
-    const Int above = T > all_of((float)T_MID[k]);
     Float a[6];
-UNROLL
-    for (int j = 0; j < 6; j++)
-      a[j] = MIXED ? select(above, all_of(high[k][j]), all_of(low[k][j])) : all_of(low[k][j]);
+    choose<MIXED, 6>(T > all_of((float)T_MID[k]), low[k], high[k], a);
     const Float q = T * (a[3] * 0.25f + T * (a[4] * 0.2f));
     heat[k] = a[5] + T * (a[0] + T * (a[1] * 0.5f + T * (a[2] * (1 / 3.0f) + q)));
-UNROLL
-    for (int j = 0; j < 5; j++) cp[j] = cp[j] + Y[k] * a[j];
+    UNROLL for (int j = 0; j < 5; j++) cp[j] = cp[j] + Y[k] * a[j];
   }
   const Float per_cp =
       reciprocal(cp[0] + T * (cp[1] + T * (cp[2] + T * (cp[3] + T * cp[4]))));

@@ -34,6 +34,13 @@ AIR = "O2:1, N2:3.76"
 IGNITIONS = {"drm19.yaml": ("CH4:1", 1500.0), "h2o2.yaml": ("H2:1", 1100.0)}  # fuel, T0 [K]
 
 
+def pytest_collection_modifyitems(items):
+    """Skip the tests that need a GPU where there is none."""
+    for item in items:
+        if item.get_closest_marker("cuda") and not torch.cuda.is_available():
+            item.add_marker(pytest.mark.skip(reason="needs a CUDA device"))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def one_thread():
     """torch on one thread: the same sums in the same order on every machine."""

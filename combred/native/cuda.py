@@ -14,6 +14,7 @@ from torch import Tensor
 from combred.chemistry.mechanism import Mechanism
 from combred.native.build import cache_folder
 from combred.native.generate import generate
+from combred.native.library import require_columns
 from combred.native.single_file import join
 from combred.records import write_bytes
 from combred.surrogate.surrogate import Surrogate
@@ -125,11 +126,7 @@ class CudaSurrogate:
         Raises ValueError for other shapes, for dt that is not positive and finite, and for a
         tolerance that is not positive.
         """
-        if state.ndim != 2 or state.shape[1] != self.n:
-            raise ValueError(
-                f"states have the shape (n, {self.n}): T [K], p [Pa] and mass fractions Y; these "
-                f"have shape {tuple(state.shape)}"
-            )
+        require_columns(tuple(state.shape), self.n)
         n = len(state)
         steps = torch.as_tensor(dt, dtype=torch.float64, device=self.device)
         if steps.ndim > 1 or (steps.ndim == 1 and len(steps) != n):

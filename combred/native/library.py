@@ -172,11 +172,7 @@ class NativeSurrogate:
         self, later: np.ndarray, dt: float | np.ndarray, tolerance: float, max_steps: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """`integrate`, of contiguous states that are changed: error estimates and steps."""
-        if later.ndim != 2 or later.shape[1] != self.n:
-            raise ValueError(
-                f"states have the shape (n, {self.n}): T [K], p [Pa] and mass fractions Y; these "
-                f"have shape {later.shape}"
-            )
+        require_columns(later.shape, self.n)
         steps = steps_of(dt, len(later))
         error, evaluations = np.empty(len(later)), np.empty(len(later), dtype=np.int64)
         options = Options(tolerance, max_steps)
@@ -215,6 +211,15 @@ class NativeSurrogate:
         if status in (DT_STATUS, OPTIONS_STATUS):
             raise ValueError(text)
         raise RuntimeError(f"{self.library}: {text}")
+
+
+def require_columns(shape: tuple[int, ...], columns: int) -> None:
+    """ValueError unless the shape is that of states [T, p, Y] of so many columns."""
+    if len(shape) != 2 or shape[1] != columns:
+        raise ValueError(
+            f"states have the shape (n, {columns}): T [K], p [Pa] and mass fractions Y; these have "
+            f"shape {tuple(shape)}"
+        )
 
 
 def _require_real(*arrays: np.ndarray) -> None:

@@ -170,7 +170,6 @@ def prepare(settings: Settings) -> Run:
     fuel = mechanism.resolve_fuel(settings.sampling.fuel)
     settings = replace(settings, sampling=replace(settings.sampling, fuel=fuel))
     run = Run(settings, mechanism, Path("runs") / settings.run_name, open_device())
-    console.speaks = run.device.leads
     mechanism.mixture(fuel, settings.sampling.oxidizer, 1.0)  # refuses what is no mixture
     if settings.network.kinetics:
         Kinetics(mechanism)  # refuses unknown kinds of rates, before anything is sampled

@@ -17,12 +17,12 @@ SILENCE = 8.0  # s without a line or a moving bar after which a line is printed
 
 class StatusConsole(Console):
     """A console that knows when it printed last. `doing`: what is being done, in words; `bar`:
-    whether a progress bar moves; `speaks`: of several processes, whether this one tells."""
+    whether a progress bar moves."""
 
     def __init__(self, **options):
         super().__init__(**options)
         self.spoke = self.begun = time.monotonic()
-        self.doing, self.bar, self.speaks = "", False, True
+        self.doing, self.bar = "", False
 
     def print(self, *objects, **options) -> None:
         """As `Console.print`."""
@@ -40,12 +40,7 @@ class StatusConsole(Console):
 
         def watch() -> None:
             while not ended.wait(silence / 8):
-                if (
-                    self.doing
-                    and self.speaks
-                    and not self.bar
-                    and time.monotonic() - self.spoke > silence
-                ):
+                if self.doing and not self.bar and time.monotonic() - self.spoke > silence:
                     seconds = time.monotonic() - self.begun
                     self.print(f"  [dim]{escape(self.doing)}, {seconds:.0f} s[/]")
 

@@ -14,7 +14,6 @@ from combred.native.cuda import compile_cuda, cubin, cuda_core
 from combred.native.single_file import join
 
 DRM19 = pytest.mark.parametrize("mechanism", ["drm19.yaml"], indirect=True, scope="session")
-needs_device = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 H2O2 = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
 
 
@@ -105,7 +104,6 @@ def test_without_a_device_an_error_names_what_needs_none(correcting):
 
 
 @pytest.mark.cuda
-@needs_device
 @DRM19
 @pytest.mark.parametrize("size", [0, 1, 31, 129, 2040])
 def test_on_a_device(correcting, mechanism, compiled, burning, size):
@@ -120,7 +118,6 @@ def test_on_a_device(correcting, mechanism, compiled, burning, size):
 
 
 @pytest.mark.cuda
-@needs_device
 @H2O2
 def test_misuse_on_a_device_is_refused(correcting, burning):
     found = compile_cuda(correcting)

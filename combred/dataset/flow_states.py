@@ -2,14 +2,16 @@
 own time step.
 
 Takes a `Mechanism` and `SamplingSettings`; gives blocks of labelled rows for `sampling`. There are
-three kinds of states:
+four kinds of states:
 
 - ignition: states of a 0D ignition, of a premixed gas or of a mixture of it with another stream,
   uniform over CVODE's own steps, which are dense where the gas reacts fast;
 - mixture: two or three streams mixed in mass and enthalpy, many of them perturbed, as they are and
   after a random time of reaction;
 - layer: a line of particles between two streams, which mix with their neighbours and react.
-  Mixing and reaction balance there, as transport and reaction do in a flame.
+  Mixing and reaction balance there, as transport and reaction do in a flame;
+- flame: cells of a small premixed flame (`combred.dataset.small_flames`), of mechanisms with
+  transport data.
 
 Every row has its own dt, log-uniform. Its label comes from the integration that the row belongs to,
 which goes on without a restart: CVODE keeps its step size and order.
@@ -24,10 +26,12 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError, Reactor
 from combred.config import ChemistrySettings, SamplingSettings
+from combred.dataset.small_flames import SmallFlames, has_transport
 
 ROWS = 256  # of a block, the unit of work, of resuming, and of holding out
-KINDS = ("ignition", "mixture", "layer")
-SHARES = 0.3, 0.45, 0.25  # of the rows of each kind
+# Share of the rows of each kind; without transport data, the last is shared by the others.
+SHARES = {"ignition": 0.3, "mixture": 0.4, "layer": 0.15, "flame": 0.15}
+KINDS = tuple(SHARES)
 # Probability of each kind of stream.
 STREAMS = {"fresh": 0.2, "burnt": 0.25, "air": 0.15, "fuel": 0.1, "aged": 0.3}
 FRESH_T, AIR_T = (280.0, 1000.0), (280.0, 1600.0)  # K, ranges of premixed gas and fuel, and of air
@@ -43,11 +47,12 @@ LONGEST, MOST_STEPS = 0.5, 700  # s and steps of CVODE, by which an ignition end
 RELAXATION = 1e-8, 1e-3  # s, range of the reaction time of a mixture, log-uniform
 TIMES = 5  # states of a mixture's integration, the first at t = 0
 PARTICLES, LAYER_STEPS = 8, 12  # of a mixing layer
-KEPT = 0.75  # share of its states that become rows: those of one line resemble each other
+KEPT = 0.45  # share of its states that become rows: those of one line resemble each other
 BURNT = 0.8  # probability that a particle begins at equilibrium
 MIXING = 1e-6, 1e-3  # s, range of its mixing time, log-uniform
 RESIDENCE = 3.0, 300.0  # its residence time over its mixing time, log-uniform
 STEP = 0.05, 0.5  # its step over its mixing time, log-uniform
+CHOSEN = 2  # states of each step of a small flame
 DRAWS = 400  # trajectories of a block at most; each has at most 5, 16 or 64 rows
 
 Labelled = tuple[np.ndarray, np.ndarray, float]  # state [T, p, Y], its label [T, p, Y], dt [s]
@@ -70,6 +75,11 @@ class FlowStates:
     ):
         self.mechanism, self.settings, self.seed = mechanism, settings, seed
         self.tolerances = chemistry.rtol, chemistry.atol
+        self.shares = dict(SHARES)
+        if has_transport(mechanism):
+            self.small_flames = SmallFlames(mechanism)
+        else:
+            del self.shares["flame"]
 
     def block(self, index: int) -> list[Row]:
         """The rows of block number `index`, `ROWS` of them. Raises IntegrationError where so many
@@ -83,17 +93,19 @@ class FlowStates:
         failure = ""
         kinds: dict[str, Callable[[], Iterator[Labelled]]] = {
             "ignition": self._ignition, "mixture": self._mixture, "layer": self._layer,
+            "flame": self._flame,
         }  # fmt: skip
-        counts = dict.fromkeys(KINDS, 0)
+        counts = dict.fromkeys(self.shares, 0)
         for _ in range(DRAWS):
-            kind = min(KINDS, key=lambda k: counts[k] / SHARES[KINDS.index(k)])
+            kind = min(counts, key=lambda k: counts[k] / self.shares[k])
             try:
                 for state, later, dt in kinds[kind]():
                     rows.append((state, later, dt, KINDS.index(kind)))
                     counts[kind] += 1
                     if self.rng.random() < AGED:
                         self.aged.append(state)
-            except (IntegrationError, ct.CanteraError) as error:  # the latter: of a stream
+            # Of CVODE, of a stream, of diffusion.
+            except (IntegrationError, ct.CanteraError, FloatingPointError) as error:
                 failure = str(error).strip()
                 self.reactor = Reactor(self.mechanism, *self.tolerances)
                 counts[kind] += 1  # so that a kind that always fails gives way to others
@@ -247,6 +259,20 @@ class FlowStates:
                 self.reactor.advance(step)
                 particles[i] = h, self.reactor.gas.Y
                 if keep and dt > step:
+                    self.reactor.advance(dt)
+                    yield state, self._now(), dt
+
+    def _flame(self) -> Iterator[Labelled]:
+        """Some states of a small premixed flame, before the reaction, as in a flow solver."""
+        p = self._log_uniform(*self.settings.p)
+        self._premixed(self._stream_T(FRESH_T), p)
+        fresh = self._now()
+        self._equilibrate()
+        for cells in self.small_flames.states(self.rng, fresh, self._now()):
+            for i in self.rng.permutation(len(cells))[:CHOSEN]:
+                state, dt = cells[i], self._log_uniform(*self.settings.dt)
+                if T_RANGE[0] < state[0] < T_RANGE[1]:
+                    self.reactor.start(state[0], p, state[2:])
                     self.reactor.advance(dt)
                     yield state, self._now(), dt
 

@@ -46,6 +46,7 @@ SAMPLERS = (
     "flow ignition",
     "flow mixture",
     "flow layer",
+    "flow flame",
 )
 FLAME = SAMPLERS.index("flame")  # exact states of flames; those of `FLAMES` are of flames
 USUAL = SAMPLERS.index("ignition"), FLAME, SAMPLERS.index("flow ignition")

@@ -87,7 +87,6 @@ def _thermo(surrogate: Surrogate) -> str:
             constant("HIGHEST_T_MID", T_mid.max()),
             array("T_MID", T_mid),
             array("PER_WEIGHT", 1.0 / weights, "float"),
-            array("LOG2_WEIGHT", np.log2(weights), "float"),
             constant("PER_C0", 2.0**-LOG2_C0, "float"),
             constant("T0", 2.0**LOG2_T0, "float"),
             array("NASA_LOW", _numpy(thermo.low)),
@@ -121,7 +120,8 @@ def _transform(transform: CorrectionTransform) -> str:
     return "".join(
         [
             constant("LAMBDA", lam, "float"),
-            constant("FLOOR", transform.boxcox.floor),
+            constant("FLOOR", transform.boxcox.floor, "float"),
+            constant("ABSENT", transform.qss.ABSENT, "float"),
             constant("POWER", power, "float"),
             constant("INVERSE_LAMBDA", _whole(1.0 / lam), "int"),
             constant("INVERSE_POWER", _whole(1.0 / power), "int"),

@@ -70,6 +70,10 @@ class Diffusion:
         """h (n,) [J/kg] of T (n,) [K], Y (n, n_species)."""
         return self._thermo.enthalpy(torch.from_numpy(T), torch.from_numpy(Y)).numpy()
 
+    def heat_capacity(self, T: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """cp (n,) [J/(kg K)] of T (n,) [K], Y (n, n_species)."""
+        return self._thermo.cp(torch.from_numpy(T), torch.from_numpy(Y)).numpy()
+
     def temperature(
         self, h: np.ndarray, Y: np.ndarray, guess: np.ndarray, iterations: int = 4
     ) -> np.ndarray:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from combred.chemistry.mechanism import Mechanism
 from combred.surrogate.quasi_steady import QuasiSteadyState
-from combred.surrogate.transform import StateTransform, signed_power
+from combred.surrogate.transform import ShiftedBoxCox, StateTransform, signed_power
 
 
 class CorrectionTransform(StateTransform):
@@ -51,6 +51,7 @@ class CorrectionTransform(StateTransform):
     ):
         super().__init__(mechanism.n_species, lam, floor, power)
         self.corrects_rates = True
+        self.boxcox = ShiftedBoxCox(lam, floor)
         self.qss = QuasiSteadyState(mechanism, lam, floor, dtype)
         self.n_changing = n_changing = len(self.qss.columns)
         n_reactive = len(self.qss.reactive)
@@ -83,8 +84,7 @@ class CorrectionTransform(StateTransform):
         corrector's change of T and the reactive F(Y), (n, 1 + n_reactive), and M (n,), both
         float64; without gradient."""
         state = state.detach()
-        Y = state[:, 2:].clamp(min=self.boxcox.floor)
-        corrector, predictor, stiffness = self.qss(state[:, 0], state[:, 1], Y, dt)
+        corrector, predictor, stiffness = self.qss(state[:, 0], state[:, 1], state[:, 2:], dt)
         scale = self.scale[self.qss.columns].to(corrector.dtype)
         d = (corrector / scale).clamp(-self.LARGEST, self.LARGEST)
         e = ((corrector - predictor) / scale).clamp(-self.LARGEST, self.LARGEST)

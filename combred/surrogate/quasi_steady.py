@@ -6,6 +6,8 @@ species. The network sees all of them and corrects the corrector. The difference
 predictor measures the error of the step, and vanishes as dt^2.
 """
 
+from typing import Final
+
 import torch
 from torch import Tensor, nn
 
@@ -29,10 +31,14 @@ class QuasiSteadyState(nn.Module):
     beginning, as there. alpha is 1/2 for slow species and 1 for those in balance.
 
     The first step is the shortest, since fast species change most at the beginning. One step over
-    dt has four times the error of these three (docs/findings.md). `lam`, `floor`: of the Box-Cox
-    transform F; `dtype`: of the rates (see `Kinetics`) and of all that follows from them. Raises
+    dt has four times the error of these three (docs/findings.md). `lam`, `floor`: of the
+    transform F (`ShiftedBoxCox`); `dtype`: of the rates (see `Kinetics`) and of all that follows from them. Raises
     ValueError for rate types that `Kinetics` does not support.
     """
+
+    # The mass fraction that stands for an absent species, far below the floor of F: radicals of
+    # 1e-13 react with abundant species, which disturbs the predictor in gas without radicals.
+    ABSENT: Final[float] = 1e-18
 
     shares: list[float]
 
@@ -60,10 +66,10 @@ class QuasiSteadyState(nn.Module):
         over the whole of dt, (n, 1 + n_reactive) each, and the stiffness log10(dt / tau + 1e-6) of
         the last step (n, n_reactive), of the dtype of the rates.
 
-        T (n,) [K], p (n,) [Pa], Y (n, n_species) >= floor, dt (n,) [s], all float64.
+        T (n,) [K], p (n,) [Pa], Y (n, n_species) >= 0, dt (n,) [s], all float64.
         """
         T = self.bounded(T)
-        Y = Y.T.contiguous()  # species by states, as `Kinetics`
+        Y = Y.T.contiguous().clamp(min=self.ABSENT)  # species by states, as `Kinetics`
         net, loss = self.rates(T, p, Y)
         y, dt = Y.to(net.dtype).index_select(0, self.reactive), dt.to(net.dtype)
         dY, heat = self.step(net, loss, dt), self.heat(T, Y, net.dtype)
@@ -136,9 +142,9 @@ class QuasiSteadyState(nn.Module):
         return torch.cat([dT[None], self.change_of_F(y, dY)]).T.contiguous()
 
     def change_of_F(self, Y: Tensor, dY: Tensor) -> Tensor:
-        """F(Y + dY) - F(Y) without cancellation; F treats what is below the floor as the floor."""
-        # least: the smallest Y + dY, over Y; exactly 1 at the floor, where nothing can decay.
-        growth, least = dY / Y, torch.full_like(Y, self.floor) / Y
-        grown, growth = torch.maximum(1.0 + growth, least), torch.maximum(growth, least - 1.0)
+        """F(Y + dY) - F(Y) without cancellation, with dY >= -Y."""
+        shifted = Y + self.floor
+        growth = torch.maximum(dY, -Y) / shifted
+        grown = torch.maximum(1.0 + growth, self.floor / shifted)
         ln = torch.where(growth > -0.5, torch.log1p(growth), torch.log(grown))
-        return Y**self.lam * torch.expm1(self.lam * ln) / self.lam
+        return shifted**self.lam * torch.expm1(self.lam * ln) / self.lam

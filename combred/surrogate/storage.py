@@ -15,7 +15,7 @@ from safetensors.torch import save as serialize
 from combred.chemistry.mechanism import Mechanism
 from combred.config.fields import require, shown
 from combred.records import write_bytes
-from combred.surrogate.correction import make_transform
+from combred.surrogate.correction import CorrectionTransform, make_transform
 from combred.surrogate.network import Network
 from combred.surrogate.surrogate import Surrogate
 
@@ -74,8 +74,13 @@ def _identity(surrogate: Surrogate, mechanism: Mechanism) -> dict:
         "kinetics": surrogate.corrects_rates,
     }
     if surrogate.corrects_rates:
-        identity["quasi_steady_shares"] = surrogate.transform.qss.shares
+        identity |= _quasi_steady(surrogate.transform)
     return identity
+
+
+def _quasi_steady(transform: CorrectionTransform) -> dict:
+    """What the quasi-steady steps of a transform depend on, besides the mechanism."""
+    return {"quasi_steady_shares": transform.qss.shares, "absent": transform.qss.ABSENT}
 
 
 def _tensors(surrogate: Surrogate) -> dict[str, torch.Tensor]:
@@ -115,7 +120,9 @@ def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:
         identity["power"],
         bool(identity["kinetics"]) if "kinetics" in identity else False,
     )
-    if transform.corrects_rates and identity.get("quasi_steady_shares") != transform.qss.shares:
+    if isinstance(transform, CorrectionTransform) and any(
+        identity.get(key) != value for key, value in _quasi_steady(transform).items()
+    ):
         raise ValueError(
             f"{path} is a network of another version of combred, which corrects other quasi-steady "
             "steps than this one: its answers would be wrong. Take one of combred.models(), or "

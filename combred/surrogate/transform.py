@@ -35,6 +35,24 @@ class BoxCox(nn.Module):
         return (1.0 + self.lam * F).clamp(min=0.0) ** (1.0 / self.lam)
 
 
+class ShiftedBoxCox(BoxCox):
+    """F(Y) = ((Y + floor)^lam - 1) / lam of Y >= 0, and its inverse: the Box-Cox transform with a
+    shift (Box & Cox, JRSS B 26, 1964).
+
+    As `BoxCox` above the floor. Mass fractions far below the floor have nearly one F, and keep
+    their value where F does not change: an absent species stays absent.
+    """
+
+    def forward(self, Y: Tensor) -> Tensor:
+        """F of mass fractions Y, of any shape; F(0) of negative ones."""
+        return ((Y.clamp(min=0.0) + self.floor) ** self.lam - 1.0) / self.lam
+
+    def inverse(self, F: Tensor) -> Tensor:
+        """Y >= 0 of F, of any shape; 0 for F below F(0)."""
+        whole = (1.0 + self.lam * F).clamp(min=0.0) ** (1.0 / self.lam)
+        return (whole - self.floor).clamp(min=0.0)
+
+
 def signed_power(x: Tensor, power: float) -> Tensor:
     """sign(x) |x|^power, of any shape."""
     return torch.sign(x) * x.abs() ** power

@@ -34,8 +34,8 @@ INLINE void set_potentials(const float (*low)[7], const float (*high)[7], Gas &g
   }
 }
 
-// Sets `gas` from a state, all but the third bodies; also gives log2 Y.
-PART void prepare(Gas &gas, Double T, Double p, const Float *Y, Float *log2_Y) {
+// Sets `gas` from a state, all but the third bodies.
+PART void prepare(Gas &gas, Double T, Double p, const Float *Y) {
   Float moles = all_of(0.0f);
   for (int k = 0; k < SPECIES; k++) moles = moles + Y[k] * PER_WEIGHT[k];
   gas.T = to_float(T);
@@ -43,11 +43,10 @@ PART void prepare(Gas &gas, Double T, Double p, const Float *Y, Float *log2_Y) {
   gas.log2_T = log2(gas.T * (1 / T0));
   const Float p_over_RT = to_float(p * (1.0 / GAS_CONSTANT)) * gas.per_T;
   const Float density = at_most(at_least(p_over_RT, 1e-30f), 1e30f) * reciprocal(moles);
-  const Float per_C0 = density * PER_C0, log2_per_C0 = log2(per_C0);
+  const Float per_C0 = density * PER_C0;
   for (int k = 0; k < SPECIES; k++) {
     gas.c[k] = per_C0 * (Y[k] * PER_WEIGHT[k]);
     gas.log2_c[k] = log2(at_least(gas.c[k], LEAST));
-    log2_Y[k] = gas.log2_c[k] - (log2_per_C0 - LOG2_WEIGHT[k]);
   }
   if (all_above(T)) set_potentials<false>(GIBBS_HIGH, GIBBS_HIGH, gas);
   else if (all_below(T)) set_potentials<false>(GIBBS_LOW, GIBBS_LOW, gas);

@@ -7,8 +7,8 @@ struct QuasiSteady {
   Gas gas;
   Progress progress;
   Double T;
-  Float Y[SPECIES], log2_Y[SPECIES];
-  Float ahead[SPECIES], log2_ahead[SPECIES], grown[SPECIES];  // the predictor's Y, and its change
+  Float Y[SPECIES];
+  Float ahead[SPECIES], grown[SPECIES];   // the predictor's Y, and its change
   Float heat[SPECIES];                    // h_k / cp, K
   Float net[SPECIES], loss[SPECIES];      // dY/dt and 1 / tau, 1/s, at the beginning of a step
   Float net_ahead[SPECIES], loss_ahead[SPECIES];
@@ -17,10 +17,9 @@ struct QuasiSteady {
   Float predicted[SPECIES], predicted_T;  // of the predictor over dt
 };
 
-// dY/dt and 1 / tau [1/s] of a state; also log2 Y.
-INLINE void rates(QuasiSteady &w, Double T, Double p, const Float *Y, Float *log2_Y, Float *net,
-                  Float *loss) {
-  prepare(w.gas, T, p, Y, log2_Y);
+// dY/dt and 1 / tau [1/s] of a state.
+INLINE void rates(QuasiSteady &w, Double T, Double p, const Float *Y, Float *net, Float *loss) {
+  prepare(w.gas, T, p, Y);
   rates_of_progress(w.gas, w.progress);
   production(w.gas, w.progress, net, loss);
   for (int k = 0; k < SPECIES; k++) loss[k] = loss[k] * reciprocal(Y[k]);
@@ -54,8 +53,8 @@ INLINE Float after(const QuasiSteady &w, Double &T, Float *Y_after, Float *grown
   const Float surplus = sum * reciprocal(1.0f + sum);  // sum Y is 1 before
   for (int k = 0; k < SPECIES; k++) {
     grown[k] = grown[k] - (w.Y[k] + grown[k]) * surplus;
-    // Rounding may give zero where almost everything has decayed.
-    Y_after[k] = at_least(w.Y[k] + grown[k], 1e-7f * w.Y[k]);
+    // Rounding may give zero where almost everything has decayed; 1e-30 has a reciprocal.
+    Y_after[k] = at_least(w.Y[k] + grown[k], at_least(1e-7f * w.Y[k], 1e-30f));
   }
   T = bounded_temperature(T - to_double(fall));
   return -fall;
@@ -66,7 +65,7 @@ PART void corrected_step(QuasiSteady &w, Double p, Float dt) {
   for (int k = 0; k < SPECIES; k++) w.dY[k] = frozen_step(w.net[k], w.loss[k], dt);
   Double T_ahead = w.T;
   after(w, T_ahead, w.ahead, w.grown);
-  rates(w, T_ahead, p, w.ahead, w.log2_ahead, w.net_ahead, w.loss_ahead);
+  rates(w, T_ahead, p, w.ahead, w.net_ahead, w.loss_ahead);
   for (int k = 0; k < SPECIES; k++) {
     const Float mean = (w.loss[k] + w.loss_ahead[k]) * 0.5f;
     Float weight, share = decayed_share(dt * mean, &weight);
@@ -79,13 +78,12 @@ PART void corrected_step(QuasiSteady &w, Double p, Float dt) {
   }
 }
 
-// The three steps over dt from T, p, Y >= FLOOR. Sets `total`, `predicted` and `loss` of the last
-// step; `log2_Y` (SPECIES) is that of the beginning.
-PART void quasi_steady(QuasiSteady &w, Double T, Double p, const Float *Y, Float dt,
-                       Float *log2_Y) {
+// The three steps over dt from T, p, Y >= ABSENT. Sets `total`, `predicted` and `loss` of the last
+// step.
+PART void quasi_steady(QuasiSteady &w, Double T, Double p, const Float *Y, Float dt) {
   w.T = bounded_temperature(T);
   for (int k = 0; k < SPECIES; k++) w.Y[k] = Y[k];
-  rates(w, w.T, p, w.Y, log2_Y, w.net, w.loss);
+  rates(w, w.T, p, w.Y, w.net, w.loss);
   heats(w.T, w.Y, w.heat);
   w.predicted_T = w.total_T = all_of(0.0f);
   for (int k = 0; k < SPECIES; k++) {
@@ -95,7 +93,7 @@ PART void quasi_steady(QuasiSteady &w, Double T, Double p, const Float *Y, Float
   }
   for (int i = 0; i < 3; i++) {
     if (i > 0) {
-      rates(w, w.T, p, w.Y, w.log2_Y, w.net, w.loss);
+      rates(w, w.T, p, w.Y, w.net, w.loss);
       heats(w.T, w.Y, w.heat);
     }
     corrected_step(w, p, dt * SHARES[i]);

@@ -8,20 +8,18 @@
 struct Step {
   Double Y[SPECIES], raw[SPECIES];
   Double T_next, Y_next[SPECIES], error;
-  Float floored[SPECIES], log2_Y[SPECIES];
-  Float power[SPECIES];                 // max(Y, floor)^lambda = 1 + lambda F
-  Float change[VARIABLES];              // of [T, ln p, F(Y)], over SCALE
+  Float present[SPECIES], shifted[SPECIES];  // max(Y, ABSENT) and Y + FLOOR
+  Float power[SPECIES];                      // (Y + FLOOR)^lambda = 1 + lambda F
+  Float change[VARIABLES];                   // of [T, ln p, F(Y)], over SCALE
   QuasiSteady qss;
   Float inputs[INPUTS], outputs[OUTPUTS], hidden[2][WIDEST];
 };
 
-// F(Y + dY) - F(Y) of the quasi-steady steps, without cancellation; `per_y` is 1 / Y, `power` Y to
-// the power of lambda.
-INLINE Float change_of_F(Float y, Float per_y, Float power, Float dY) {
-  const Float ratio = dY * per_y;
-  // The smallest Y + dY over Y: exactly 1 at the floor, where nothing can decay.
-  const Float least = select(y > (float)FLOOR, (float)FLOOR * per_y, all_of(1.0f));
-  const Float grown = at_least(1.0f + ratio, least), growth = at_least(ratio, least - 1.0f);
+// F(Y + dY) - F(Y) of the quasi-steady steps, without cancellation, with dY >= -Y; `per_shifted` is
+// 1 / (Y + FLOOR), `power` its inverse to the power of lambda.
+INLINE Float change_of_F(Float y, Float per_shifted, Float power, Float dY) {
+  const Float growth = at_least(dY, -y) * per_shifted;
+  const Float grown = at_least(1.0f + growth, FLOOR * per_shifted);
   // What 1 + ratio has lost by rounding, where the logarithm is small.
   const Float lost = select(absolute(growth) < 0.5f, growth - (grown - 1.0f), all_of(0.0f));
   const Float log2_growth = log2(grown) + lost * reciprocal(grown) * (float)LOG2_E;
@@ -48,9 +46,9 @@ PART Float set_inputs(Step &w, Double T, Double p, Double dt) {
     const int k = i == 0 ? 0 : REACTIVE_SPECIES[i - 1], column = i == 0 ? 0 : 2 + k;
     Float corrector = w.qss.total_T, predictor = w.qss.predicted_T;
     if (i > 0) {
-      const Float y = w.floored[k], per_y = reciprocal(y);
-      corrector = change_of_F(y, per_y, w.power[k], w.qss.total[k]);
-      predictor = change_of_F(y, per_y, w.power[k], w.qss.predicted[k]);
+      const Float y = w.present[k], per_shifted = reciprocal(w.shifted[k]);
+      corrector = change_of_F(y, per_shifted, w.power[k], w.qss.total[k]);
+      predictor = change_of_F(y, per_shifted, w.power[k], w.qss.predicted[k]);
       stiffness[i - 1] = log2(step * w.qss.loss[k] + 1e-6f) * (float)LOG10_2;
     }
     const Float d = limited(corrector * PER_SCALE[column]);
@@ -84,7 +82,8 @@ PART Float correct(Step &w, Float M, Double dt) {
   return M * (fade * of_network + (1.0f - fade) * CORRECTOR_ERROR);
 }
 
-// The Y that follow from their changes of F: Y (1 + u)^(1 / lambda), u = lambda dF / Y^lambda.
+// The Y that follow from their changes of F: with the shifted Y, (1 + u)^(1 / lambda) times it, u =
+// lambda dF / Y^lambda.
 PART void set_raw(Step &w) {
   for (int k = 0; k < SPECIES; k++) {
     const Float dF = w.change[2 + k] * SCALE[2 + k];
@@ -92,9 +91,9 @@ PART void set_raw(Step &w) {
     const Float less_1 = power_less_1<INVERSE_LAMBDA>(u, 1 / LAMBDA);
     const Float whole = positive_power<INVERSE_LAMBDA>(1.0f + u, 1 / LAMBDA);
     // The change of Y is precise where it is small, the new Y where it is almost zero.
-    const Double grown = at_least(w.Y[k], FLOOR) + to_double(w.floored[k] * less_1);
-    const Double small = to_double(w.floored[k] * whole);
-    w.raw[k] = select(to_double(less_1) < -0.75, small, grown);
+    const Double grown = w.Y[k] + to_double(w.shifted[k] * less_1);
+    const Double small = to_double(w.shifted[k] * whole - FLOOR);
+    w.raw[k] = at_least(select(to_double(less_1) < -0.75, small, grown), 0.0);
   }
 }
 
@@ -126,10 +125,12 @@ PART void step(Step &w, Double T, Double p, const Double *Y, Double dt) {
   const Double per_sum = 1.0 / sum;  // 0 of an infinite sum
   for (int k = 0; k < SPECIES; k++) {
     w.Y[k] = w.Y[k] * per_sum;
-    w.floored[k] = at_least(to_float(w.Y[k]), (float)FLOOR);
+    const Float y = to_float(w.Y[k]);
+    w.present[k] = at_least(y, ABSENT);
+    w.shifted[k] = y + FLOOR;
+    w.power[k] = exp2(LAMBDA * log2(w.shifted[k]));
   }
-  quasi_steady(w.qss, T, p, w.floored, to_float(dt), w.log2_Y);
-  for (int k = 0; k < SPECIES; k++) w.power[k] = exp2(LAMBDA * w.log2_Y[k]);
+  quasi_steady(w.qss, T, p, w.present, to_float(dt));
   const Float M = set_inputs(w, T, p, dt);
   network(w.inputs, w.outputs, w.hidden[0], w.hidden[1]);
   const Float estimate = correct(w, M, dt);

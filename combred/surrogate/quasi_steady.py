@@ -31,9 +31,9 @@ class QuasiSteadyState(nn.Module):
     beginning, as there. alpha is 1/2 for slow species and 1 for those in balance.
 
     The first step is the shortest, since fast species change most at the beginning. One step over
-    dt has four times the error of these three (docs/findings.md). `lam`, `floor`: of the
-    transform F (`ShiftedBoxCox`); `dtype`: of the rates (see `Kinetics`) and of all that follows from them. Raises
-    ValueError for rate types that `Kinetics` does not support.
+    dt has four times the error of these three (docs/findings.md). `lam`, `floor`: of the transform
+    F (`ShiftedBoxCox`); `dtype`: of the rates (see `Kinetics`) and of all that follows from them.
+    Raises ValueError for rate types that `Kinetics` does not support.
     """
 
     # The mass fraction that stands for an absent species, far below the floor of F: radicals of

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from combred.surrogate.transform import BoxCox, StateTransform
+from combred.surrogate.transform import BoxCox, ShiftedBoxCox, StateTransform
 
 
 def fitted(path, power: float = 1 / 3, chunk: int = 1000) -> StateTransform:
@@ -28,6 +28,18 @@ def test_boxcox_is_its_formula_and_tends_to_the_logarithm():
     assert np.allclose(BoxCox(0.1, 1e-13)(Y), expected, rtol=1e-13, atol=1e-13)  # float64
     # F = ln Y + lam (ln Y)^2 / 2 + ...
     assert torch.allclose(BoxCox(1e-6, 1e-13)(Y), Y.log(), atol=1e-6 * 27.6**2)
+
+
+def test_the_shifted_boxcox_is_its_formula_and_has_an_inverse_for_all_Y():
+    boxcox, Y = (
+        ShiftedBoxCox(0.1, 1e-13),
+        torch.tensor([0.0, 1e-20, 1e-16, 1e-13, 1e-5, 0.7]).double(),
+    )
+    assert torch.allclose(boxcox(Y), ((Y + 1e-13) ** 0.1 - 1.0) / 0.1, rtol=1e-14)
+    # float64: of F to 1e-16, which is 1e-14 of Y + 1e-13.
+    assert torch.allclose(boxcox.inverse(boxcox(Y)), Y, rtol=1e-12, atol=1e-26)
+    assert boxcox.inverse(boxcox(Y[:1]) - 0.1).item() == 0.0
+    assert boxcox(-Y).tolist() == boxcox(torch.zeros_like(Y)).tolist()
 
 
 def test_boxcox_treats_values_below_the_floor_as_the_floor():

@@ -27,7 +27,7 @@ class SamplingSettings:
     states: int = setting(160_000, "rows of the state file", within=(1, 1e8))
     sampler: str = setting(
         "flow",
-        "'flow': mixtures of fresh and burnt gas, air and fuel, ignitions, mixing layers and flames; "
+        "'flow': mixtures of fresh and burnt gas, air and fuel, ignitions, mixing layers, flames; "
         "'premixed': ignitions and premixed flames",
         among=("flow", "premixed"),
     )

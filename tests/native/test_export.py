@@ -1,5 +1,6 @@
 """The one C++ file, its head, and what `export` writes."""
 
+import ctypes
 import hashlib
 import json
 import logging
@@ -87,6 +88,27 @@ def test_the_commands_of_the_head_compile_it(exported, tmp_path, require_agreeme
     assert done.returncode == 0 and not done.stderr, done.stderr
     native = NativeSurrogate(tmp_path / "libsurrogate.so")
     assert bool(native.level) == portable
+    require_agreement(native)
+
+
+@hydrogen
+def test_openmp_gives_the_same_answers_with_as_many_threads_as_have_room(
+    exported, tmp_path, burning, require_agreement
+):
+    if shutil.which("g++") is None:
+        pytest.skip("needs g++")
+    library = tmp_path / "libsurrogate.so"
+    flags = "-std=c++17 -O1 -march=native -fno-math-errno -fopenmp -shared -fPIC -Wno-psabi".split()
+    command = ["g++", *flags, str(exported / "surrogate.cpp"), "-o", str(library)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    native, rows = NativeSurrogate(library), np.repeat(burning, 20, axis=0)
+    ctypes.CDLL("libgomp.so.1").omp_set_num_threads(8)
+    one, before = native.integrate(rows, 1e-6), len(os.listdir("/proc/self/task"))
+    native._own.workspace = np.empty(3 * native._workspace_size(), dtype=np.uint8)
+    for found, known in zip(native.integrate(rows, 1e-6), one, strict=True):
+        assert np.array_equal(found, known)
+    assert len(os.listdir("/proc/self/task")) == before + 2
     require_agreement(native)
 
 

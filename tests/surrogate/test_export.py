@@ -58,15 +58,17 @@ def test_a_file_without_kinetics_is_of_the_state_alone(tmp_path, mechanism, fitt
     assert not load_surrogate(file, mechanism).corrects_rates
 
 
-@pytest.mark.parametrize("shares", [None, [1.0]])
-def test_a_network_for_other_quasi_steady_steps_is_refused(tmp_path, mechanism, fitted, shares):
+@pytest.mark.parametrize(
+    "other", [{"quasi_steady_shares": None}, {"quasi_steady_shares": [1.0]}, {"absent": None}]
+)
+def test_a_network_for_other_quasi_steady_steps_is_refused(tmp_path, mechanism, fitted, other):
     """As those of combred 0.2 and 0.3.0, which fit by their widths."""
     if not fitted.corrects_rates:
         pytest.skip("the surrogate has no quasi-steady steps")
     file = tmp_path / "s.safetensors"
     save_surrogate(file, fitted, mechanism)
     identity, tensors = parts_of(file)
-    identity |= {"quasi_steady_shares": shares}
+    identity |= other
     identity["digest"] = digest_of(identity, tensors)
     save_file(tensors, file, {"combred": json.dumps(identity)})
     with pytest.raises(ValueError, match="another version of combred"):

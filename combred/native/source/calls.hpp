@@ -8,6 +8,9 @@
 #ifdef __SSE2__
 #include <immintrin.h>
 #endif
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 namespace {
 
@@ -54,9 +57,20 @@ int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride
   if (workspace_size < NEEDED) return COMBRED_WORKSPACE;
   for (size_t i = 0; i < (dt_stride ? n : 1); i++)
     if (!is_time_step(read(dt, i))) return COMBRED_DT;
+  size_t next = 0;
+  const Request call = {n, states, dt, dt_stride, chosen.tolerance, chosen.max_steps,
+                        error, evaluations, &next};
+#ifdef _OPENMP
+  const size_t room = workspace_size / NEEDED, most = omp_get_max_threads();
+#pragma omp parallel num_threads((int)(room < most ? room : most))
+  {
+    const Environment environment;
+    integrate(*aligned((char *)workspace + omp_get_thread_num() * NEEDED), call);
+  }
+#else
   const Environment environment;
-  integrate(*aligned(workspace), {n, states, dt, dt_stride, chosen.tolerance, chosen.max_steps,
-                                  error, evaluations, 0});
+  integrate(*aligned(workspace), call);
+#endif
   return COMBRED_OK;
 }
 

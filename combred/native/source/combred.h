@@ -3,7 +3,8 @@
    One library holds one surrogate. All quantities are in SI units: T [K], p [Pa], mass fractions Y,
    dt [s]. No function allocates memory, keeps a state, starts a thread, or writes to a file.
    Threads may call at the same time: give each its own rows of the states, and its own
-   workspace. */
+   workspace. Compiled with -fopenmp, a call has OpenMP's threads instead, as many as the workspace
+   has room for; its results are the same. */
 #ifndef COMBRED_H
 #define COMBRED_H
 #include <stddef.h>
@@ -43,7 +44,8 @@ typedef struct {
    finite, T or p not positive, a Y below -1e-9, sum Y off by 1e-3 or more), and for one that has
    not reached dt within max_steps, whose row is the state that it has reached.
    evaluations (n), NULL allowed: the number of steps of each state, rejected ones included.
-   workspace: at least combred_workspace_size() bytes, at any alignment; its content is lost.
+   workspace: at least combred_workspace_size() bytes, at any alignment; its content is lost. With
+   OpenMP, as many bytes for each thread.
 
    Returns COMBRED_OK, or another combred_status; nothing is then changed. Floating-point traps,
    flags and the rounding mode are those of the caller again on return. */

@@ -26,14 +26,13 @@ struct Workspace {
   Lane lanes[WIDTH];
 };
 
-// The rows that nobody has taken yet: a number of its own for each call, or, in CUDA, one that all
-// threads share.
+// The first row that nobody has taken yet; all threads of a call share it.
 #ifdef __CUDACC__
 typedef unsigned long long *Rows;
 INLINE size_t take(Rows next) { return atomicAdd(next, 1ull); }
 #else
-typedef size_t Rows;
-INLINE size_t take(Rows &next) { return next++; }
+typedef size_t *Rows;
+INLINE size_t take(Rows next) { return __atomic_fetch_add(next, 1, __ATOMIC_RELAXED); }
 #endif
 
 struct Request {
@@ -139,7 +138,7 @@ INLINE bool finish_step(Workspace &w, const Request &call, int i) {
 }
 
 // Gives the lane i the next row; false if there is none.
-INLINE bool load_next(Workspace &w, Request &call, int i) {
+INLINE bool load_next(Workspace &w, const Request &call, int i) {
   const size_t row = take(call.next);
   // A lane without a state of its own computes the first one, and nothing is written.
   load(w, call, i, row < call.n ? row : 0);
@@ -147,8 +146,8 @@ INLINE bool load_next(Workspace &w, Request &call, int i) {
   return w.lanes[i].busy;
 }
 
-// All states of a call.
-INLINE void integrate(Workspace &w, Request call) {
+// All states of a call that no other thread takes.
+INLINE void integrate(Workspace &w, const Request &call) {
   int busy = 0;
   for (int i = 0; i < WIDTH; i++) busy += load_next(w, call, i);
   while (busy > 0) {

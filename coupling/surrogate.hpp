@@ -53,9 +53,8 @@ public:
     std::string digest() const { return library_->digest; }
     std::string level() const { return library_->level; }
 
-    // Bound of the error estimate of a step, relative to its change: 0.1, until another is set.
-    // `set_tolerance` throws std::invalid_argument unless it is positive and finite.
-    double tolerance() const { return tolerance_; }
+    // Bound of the error estimate of a step, relative to its change; the library's default, until
+    // another is set. Throws std::invalid_argument unless it is positive and finite.
     void set_tolerance(double tolerance);
 
     // Advances `n` states, stored row after row, by `dt` [s] at constant pressure and enthalpy: one
@@ -96,7 +95,7 @@ private:
 
     std::shared_ptr<const Library> library_;
     std::unique_ptr<unsigned char[]> workspace_;
-    double tolerance_ = 0.1;
+    double tolerance_ = 0.0;  // 0: the library's default
 };
 
 namespace detail {
@@ -246,8 +245,8 @@ inline Steps Surrogate::take(
     steps.count.resize(n);
     const Options options{tolerance_, 0};
     const int status = library_->advance(
-        n, states, dt, stride, &options, steps.error.data(), steps.count.data(), workspace_.get(),
-        library_->workspace
+        n, states, dt, stride, tolerance_ > 0.0 ? &options : nullptr, steps.error.data(),
+        steps.count.data(), workspace_.get(), library_->workspace
     );
     if (status != 0) throw std::runtime_error(library_->status_text(status));
     return steps;

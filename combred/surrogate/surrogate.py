@@ -36,7 +36,7 @@ class Surrogate(nn.Module):
     __jit_unused_properties__ = ["dt_range"]
 
     # The default tolerance: the largest error of a step, over the step's change (`step`).
-    TOLERANCE: Final[float] = 0.1
+    TOLERANCE: Final[float] = 0.05
     # Added to the change that an error is relative to. Chosen and measured with
     # benchmarks/work_precision.py.
     FLOOR: Final[float] = 0.3  # of [T, F(Y)] over its scale, root mean square
@@ -111,7 +111,7 @@ class Surrogate(nn.Module):
         """States dt later within a tolerance, in as many steps as each needs.
 
         state (n, 2 + n_species): [T, p, Y], float64; dt (n,) [s], float64, positive; tolerance:
-        bound of the error estimate of every step (`step`), for example 0.1. The size of the next
+        bound of the error estimate of every step (`step`), for example 0.05. The size of the next
         step follows from the estimate of the last, which is proportional to its square.
 
         Returns the states (n, 2 + n_species); the largest error estimate of a step of each, over

@@ -52,7 +52,7 @@ int main(int count, char** words) try {
     for (const std::vector<double>& values : {states, steps.error, counts}) {
         file.write(reinterpret_cast<const char*>(values.data()), bytes(values.size()));
     }
-    std::printf("%g %s\n", surrogate.tolerance(), surrogate.digest().c_str());
+    std::printf("%s\n", surrogate.digest().c_str());
     return 0;
 } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());

@@ -76,7 +76,9 @@ def burning(path) -> np.ndarray:
     return states
 
 
-def by_torch(surrogate: Surrogate, states: np.ndarray, dt, tolerance=0.1) -> list[np.ndarray]:
+def by_torch(
+    surrogate: Surrogate, states: np.ndarray, dt, tolerance=Surrogate.TOLERANCE
+) -> list[np.ndarray]:
     """`Surrogate.integrate` of arrays; dt [s]: a float or (n,)."""
     steps = torch.as_tensor(np.broadcast_to(np.asarray(dt, float), len(states)).copy())
     found = surrogate.integrate(torch.as_tensor(states), steps, tolerance)

@@ -12,6 +12,7 @@ from combred.native import NativeSurrogate, build, generate
 from combred.native.build import find_compiler
 from combred.native.cuda import compile_cuda, cubin, cuda_core
 from combred.native.single_file import join
+from combred.surrogate.surrogate import Surrogate
 
 DRM19 = pytest.mark.parametrize("mechanism", ["drm19.yaml"], indirect=True, scope="session")
 H2O2 = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
@@ -28,7 +29,7 @@ def on_threads(correcting, mechanism, tmp_path_factory):
     subprocess.run([*find_compiler(), *flags, source, "-o", library], check=True)
     call = ctypes.CDLL(str(library)).run
 
-    def run(states, dt, threads=4, tolerance=0.1, max_steps=0):
+    def run(states, dt, threads=4, tolerance=Surrogate.TOLERANCE, max_steps=0):
         later, steps = states.copy(), np.broadcast_to(np.asarray(dt, float), len(states)).copy()
         error, evaluations = np.empty(len(states)), np.empty(len(states), dtype=np.int64)
         call(

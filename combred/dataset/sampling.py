@@ -28,7 +28,9 @@ from combred.chemistry.reactor import CVODE, IntegrationError
 from combred.config import ChemistrySettings, SamplingSettings
 from combred.dataset.flow_states import FlowStates
 from combred.dataset.plan import Trajectory, plan_trajectories
-from combred.dataset.states import FLOW, SAMPLERS, Block, StateWriter, open_states, state_attributes
+from combred.dataset.state_table import open_states
+from combred.dataset.state_writer import StateWriter
+from combred.dataset.states import FLOW, SAMPLERS, Block, state_attributes
 from combred.simulation.free_flame import solve_free_flame
 from combred.simulation.ignition import Case, history
 from combred.simulation.moving_grid import FlameCase, MovingGrid, Profile, profile_of

@@ -11,7 +11,8 @@ from combred.config import ChemistrySettings, SamplingSettings
 from combred.dataset import flow_states, plan
 from combred.dataset.flow_states import FlowStates
 from combred.dataset.sampling import sample
-from combred.dataset.states import FLOW, SAMPLERS, UNITS, open_states
+from combred.dataset.state_table import open_states
+from combred.dataset.states import FLOW, SAMPLERS, UNITS
 
 ROWS, LAST = 64, 22  # of a block, fewer than elsewhere; of the last block
 SETTINGS = SamplingSettings(sampler="flow", states=2 * ROWS + LAST)

@@ -13,7 +13,8 @@ from combred.config import ChemistrySettings
 from combred.dataset import sampling
 from combred.dataset.plan import Trajectory, plan_trajectories
 from combred.dataset.sampling import Sampler, sample
-from combred.dataset.states import SAMPLERS, UNITS, open_states
+from combred.dataset.state_table import open_states
+from combred.dataset.states import SAMPLERS, UNITS
 from combred.simulation.diffusion import Diffusion
 from combred.simulation.moving_grid import FlameCase, MovingGrid, profile_of
 

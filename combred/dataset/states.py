@@ -47,6 +47,8 @@ FLAMES = range(FLAME, FLAME + 3)
 FLOW = SAMPLERS.index("flow ignition")  # this sampler and later ones are of `flow_states`
 CHUNK = 16_384  # rows
 
+States = tuple[np.ndarray, np.ndarray, np.ndarray]  # T (n,) [K], p (n,) [Pa], Y (n, n_species)
+
 
 class StateFileError(ValueError):
     """A file of states that cannot be used; the message has the reason and the remedy."""
@@ -71,6 +73,11 @@ class Block:
         """The rows of all `blocks` (one at least), in order."""
         columns = [block.columns() for block in blocks]
         return cls(**{name: np.concatenate([c[name] for c in columns]) for name in UNITS})
+
+    @classmethod
+    def without_source(cls, T, p, Y, dt, T_next, Y_next) -> "Block":
+        """A block whose source and sampler are still zero."""
+        return cls(T, p, Y, dt, T_next, Y_next, np.zeros(len(T), "i4"), np.zeros(len(T), "u1"))
 
     def __len__(self) -> int:
         return len(self.T)

@@ -12,7 +12,7 @@ from tiny import TINY
 
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import keys, resolve
-from combred.dataset.sampling import Sampler
+from combred.dataset.premixed_states import PremixedStates
 from combred.pipeline import command as pipeline
 from combred.pipeline.steps import cases
 from combred.records import write_record
@@ -266,14 +266,14 @@ def test_a_composition_that_is_none_is_refused(tmp_path, bad, call):
 
 
 def test_what_cvode_cannot_do_is_counted(tmp_path, call, monkeypatch):
-    whole = Sampler.label
+    whole = PremixedStates.label
 
     def broken(self, rng, T, p, Y):  # a third of the labels fails
         block = whole(self, rng, T, p, Y)
         block.T_next[::3] = np.nan
         return block
 
-    monkeypatch.setattr(Sampler, "label", broken)
+    monkeypatch.setattr(PremixedStates, "label", broken)
     status, output = call(tmp_path, TINY, "only=sample")
     assert status == 0
     numbers = json.loads((tmp_path / "runs/tiny/sample.json").read_text())

@@ -68,7 +68,7 @@ def test_the_record_has_the_numbers_of_the_file(made, table):
     assert table.rows == record["rows"] == SETTINGS.states
     assert (record["failed_rows"], record["lost_trajectories"]) == (0, [])
     counts = {name: count for name, count in record["rows_per_sampler"].items() if count}
-    assert list(counts) == ["flow ignition", "flow mixture", "flow layer"]
+    assert list(counts) == ["flow ignition", "flow mixture", "flow layer", "flow flame"]
     assert sum(counts.values()) == SETTINGS.states
     assert np.array_equal(table.usual, table.samplers == SAMPLERS.index("flow ignition"))
     assert not table.of_flames.any()

@@ -15,7 +15,7 @@ from hydrogen import (
     INERT,
 )
 
-from combred.simulation import flame, ignition
+from combred.simulation import flame, flame_cases, ignition
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +33,7 @@ def ignitions(h2o2):
 def flames(h2o2):
     """CVODE's flames of two mixtures, from a process (a second one would import torch, too)."""
     calls = []
-    found = flame.reference(
+    found = flame_cases.reference(
         h2o2,
         FLAMES,
         FLAME_CHEMISTRY,

@@ -1,4 +1,4 @@
-"""CVODE's ignitions and flames of hydrogen, computed once for all tests of this folder."""
+"""Ignitions, flames and streams of hydrogen, computed once for all tests of this folder."""
 
 import pytest
 from hydrogen import (
@@ -16,6 +16,7 @@ from hydrogen import (
 )
 
 from combred.simulation import flame, flame_cases, ignition
+from combred.simulation.stirred_particles import piloted_streams
 
 
 @pytest.fixture(scope="session")
@@ -58,3 +59,9 @@ def begin(h2o2):
 def extinct(h2o2, begin):
     """A flame without reactions."""
     return flame.burn(h2o2, INERT, FLAME_DT, begin, FLAME_MARCH)
+
+
+@pytest.fixture(scope="session")
+def streams(h2o2):
+    """Hydrogen, air and their burnt gas, as streams of a stirred reactor."""
+    return piloted_streams(h2o2, fuel="H2:1", shares=(0.03, 0.87, 0.1))

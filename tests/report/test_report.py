@@ -26,11 +26,11 @@ from combred.reduction import Stage, reduce_stage
 from combred.report import blocks, write_report
 from combred.report.criteria import criteria_section, draw_criteria
 from combred.report.folder import read_folder
-from combred.report.provenance import PYTHON, error_estimate
 from combred.report.similarity import block_means, condensation_numbers, ordered_similarity
 from combred.report.stirred import draw_stirred
 from combred.report.style import save as render
 from combred.report.traces import PANELS, Trace, overview, worst_of_each
+from combred.report.usage import PYTHON, error_estimate
 from combred.report.verdict import alarms, sentence
 from combred.simulation import flame_errors, flame_outcome, ignition_errors, stirred_cases
 from combred.simulation.flame import Flame

@@ -28,7 +28,7 @@ from benchmarks.command_line import words
 from combred.chemistry.reactor import CVODE
 from combred.native import fastest
 from combred.records import digest, read_json, strict, write_json
-from combred.simulation import flame, flame_errors, moving_grid
+from combred.simulation import flame, flame_cases, flame_errors, moving_grid
 from combred.simulation.diffusion import stages_for
 from combred.simulation.free_flame import COARSE, FINE, solve_free_flame
 from combred.simulation.moving_grid import FlameCase, MovingGrid, Profile
@@ -189,7 +189,7 @@ def reference_flame(case: FlameCase) -> tuple[flame.Flame, dict]:
         return groups["cvode"][0], stored()["models"][str(case)]["CVODE"]
     cvode = CVODE(mechanism(), **TOLERANCES)
     profile = begin(case, MODEL_CELLS)
-    found, numbers = burn(profile, cvode, 1e-6, flame.MARCH, flame.settle)
+    found, numbers = burn(profile, cvode, 1e-6, flame.MARCH, flame_cases.settle)
     keep("models", str(case), stored()["models"].get(str(case), {}) | {"CVODE": numbers})
     CACHE.mkdir(exist_ok=True)
     write_flames(path, {"cvode": [found]}, mechanism(), inputs)

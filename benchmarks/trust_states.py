@@ -10,11 +10,13 @@ from dataclasses import replace
 import cantera as ct
 import numpy as np
 
+from combred.chemistry.element_projection import ElementProjection
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE
 from combred.config import ChemistrySettings, SamplingSettings
+from combred.dataset.perturbation import perturb
 from combred.dataset.plan import Trajectory
-from combred.dataset.sampling import PERTURBATION, RELAXED_PERTURBATION, Sampler
+from combred.dataset.premixed_states import PERTURBATION, RELAXED_PERTURBATION, PremixedStates
 
 ATM = 101325.0
 LARGEST, SMALLEST = 20 * ATM, 0.1 * ATM  # pressures
@@ -28,7 +30,7 @@ class States:
     def __init__(self, mechanism: Mechanism, trained: SamplingSettings, count: int, seed: int):
         self.mechanism, self.trained = mechanism, trained
         self.count, self.seed = count, seed
-        self.sampler = Sampler(mechanism, trained, ChemistrySettings(), seed)
+        self.sampler = PremixedStates(mechanism, trained, ChemistrySettings(), seed)
         self.gas = mechanism.solution()
         self.rng = np.random.default_rng(seed)
 
@@ -47,7 +49,7 @@ class States:
             self.trained,
             **{k: v for k, v in ranges.items() if k in ("fuel", "oxidizer")},
         )
-        sampler = Sampler(self.mechanism, settings, ChemistrySettings(), self.seed)
+        sampler = PremixedStates(self.mechanism, settings, ChemistrySettings(), self.seed)
         while sum(map(len, parts)) < count:
             T0 = self.rng.uniform(*self.one_of(ranges.get("T0", self.trained.T0)))
             phi = self.rng.uniform(*self.one_of(ranges.get("phi", self.trained.phi)))
@@ -69,10 +71,10 @@ class States:
         return np.concatenate(parts)[: self.count]
 
     def perturbed(self, base: np.ndarray, width: tuple[float, float]) -> np.ndarray:
-        """States perturbed by `Sampler.perturb` with other widths."""
-        sampler = Sampler(self.mechanism, self.trained, ChemistrySettings(), self.seed)
+        """States perturbed as in training, with other widths."""
+        projection = ElementProjection(self.mechanism)
         around = base[:, 0], base[:, 1], base[:, 2:]
-        return np.column_stack(sampler.perturb(self.rng, around, self.count, width))
+        return np.column_stack(perturb(projection, self.rng, around, self.count, width))
 
     def without_elements(self, base: np.ndarray, width: tuple[float, float]) -> np.ndarray:
         """States perturbed in Y alone, which keep the sum of Y but not the elements."""

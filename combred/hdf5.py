@@ -7,6 +7,7 @@ all other bytes. Imports nothing of combred.
 import functools
 import hashlib
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,6 +51,16 @@ def require_intact(path: Path) -> None:
     there = path.stat()
     if head != (MARK + _known(path, there.st_size, there.st_mtime_ns).encode()).ljust(BLOCK, b"\0"):
         raise ValueError("it is truncated or damaged: its content differs from what was written")
+
+
+def require_space(folder: Path, size: int) -> None:
+    """Raise OSError unless `size` bytes can be written into `folder`, which is made if needed.
+
+    Checked in advance, because HDF5 may crash the process when the disk becomes full.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder) as file:
+        os.posix_fallocate(file.fileno(), 0, size)
 
 
 @functools.lru_cache(maxsize=64)

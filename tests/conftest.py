@@ -21,7 +21,9 @@ import combred.workers
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import ChemistrySettings, SamplingSettings
 from combred.dataset import sampling
-from combred.dataset.states import Block, StateWriter, open_states, state_attributes
+from combred.dataset.state_table import open_states
+from combred.dataset.state_writer import StateWriter
+from combred.dataset.states import Block, state_attributes
 from combred.surrogate.correction import CorrectionTransform, make_transform
 from combred.surrogate.network import Network, initialize
 from combred.surrogate.surrogate import Surrogate

@@ -69,3 +69,12 @@ def test_a_file_of_others_is_not_checked_and_a_failed_write_leaves_the_old_one(f
         with hdf5.new_file(file):
             raise KeyError
     assert file.read_bytes() == before and not file.with_suffix(".new").exists()
+
+
+def test_space_that_the_disk_does_not_have_is_refused(tmp_path):
+    folder = tmp_path / "made" / "anew"
+    hdf5.require_space(folder, 4096)
+    assert folder.is_dir()
+    with pytest.raises(OSError):
+        hdf5.require_space(folder, 1 << 60)
+    assert not list(folder.iterdir())

@@ -33,7 +33,7 @@ class Stop:
 SAVE = "combred.training.progress.TrainingCheckpoint.save"
 STOPS = {
     "labelling": Stop(
-        "combred.dataset.states.StateWriter.write", 3, ("*",), "sample",
+        "combred.dataset.state_writer.StateWriter.write", 3, ("*",), "sample",
         ("states.partial.h5",), ("states.h5", "sample.json"),
     ),
     "training": Stop(

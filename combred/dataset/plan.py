@@ -20,7 +20,7 @@ class Trajectory:
     "flow", a block of states of a flow, whose rows all count as `exact` and whose T, p and phi are
     not used; T [K]: initial temperature of an ignition, unburnt temperature of a flame; p [Pa];
     phi: equivalence ratio; exact, perturbed, relaxed: rows of each kind of state
-    (`combred.dataset.sampling`).
+    (`combred.dataset.premixed_states`).
     """
 
     index: int

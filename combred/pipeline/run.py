@@ -47,7 +47,7 @@ class Run:
     def reference_task(
         self,
     ) -> tuple[Mechanism, ValidationSettings, ChemistrySettings, float, str, str, int]:
-        """The arguments that `ignition.reference` and `flame.reference` have in common."""
+        """The arguments that `ignition.reference` and `flame_cases.reference` have in common."""
         s = self.settings
         fuel, oxidizer = s.sampling.fuel, s.sampling.oxidizer
         return (

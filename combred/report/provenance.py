@@ -1,70 +1,20 @@
-"""How a network was made, how it is used, and its limitations.
+"""How a network was made: its settings, its training states, and the times of the steps.
 
-Takes a `Folder`; gives the last two sections of a report.
+Takes a `Folder`; gives a section of a report.
 """
-
-import math
 
 from combred.report.blocks import (
     NBSP,
     Block,
-    Code,
     Note,
     Section,
     Table,
-    Text,
     duration,
     percent,
     power,
     several,
-    significant,
 )
 from combred.report.folder import Folder
-
-PYTHON = """\
-import json, torch
-
-extra = {"card.json": ""}
-model = torch.jit.load("surrogate.pt", _extra_files=extra).eval()
-card = json.loads(extra["card.json"])       # species and their order, units, range
-
-state = torch.tensor([[T, p, *Y]], dtype=torch.float64)   # [K, Pa, -], Y as in card["species"]
-dt = torch.tensor(card["dt"][1:], dtype=torch.float64)    # [s], one for each state
-with torch.no_grad():
-    later, error = model.next_state_and_error(state, dt)  # [T, p, Y] after dt, same p and enthalpy
-    trusted = error <= 1            # bool, as model.trust(state, dt): where False, call CVODE
-    rate = model.source(state, dt)  # mean dY/dt over dt [1/s]
-"""
-
-CPP = """\
-#include <torch/script.h>
-
-torch::jit::Module model = torch::jit::load("surrogate.pt");
-model.eval();
-torch::NoGradGuard no_grad;
-auto state = torch::empty({n_cells, %d}, torch::kFloat64);   // rows [T, p, Y...] in SI
-// ... fill state.data_ptr<double>(), row by row ...
-auto dt = torch::full({n_cells}, %s, torch::kFloat64);   // [s], one for each state
-auto result = model.run_method("next_state_and_error", state, dt).toTuple();
-auto later = result->elements()[0].toTensor();               // equal to model.forward({state, dt})
-auto trusted = result->elements()[1].toTensor() <= 1;        // where false, call CVODE
-"""
-
-LIBRARY = """\
-#include "surrogate.hpp"   // of combred's folder coupling/; C++11, link with -ldl
-
-combred::Surrogate surrogate("libsurrogate.so");
-std::vector<double> states(n_cells * %d), dt(n_cells, %s);     // rows [T, p, Y...] in SI; [s]
-const combred::Steps steps = surrogate.advance(states.data(), n_cells, dt.data());
-// states are dt later; where steps.error[i] > 1, integrate state i with another solver
-"""
-
-
-def cases_in_words(folder: Folder) -> str:
-    """The cases of the validation: all combinations of T0, phi and p."""
-    rows = folder.measured(folder.last)["cases"]
-    T0, phi, p = (list(dict.fromkeys(row[key] for row in rows)) for key in ("T0", "phi", "p"))
-    return f"T0 {several(T0, 'K')}, phi {several(phi)}, p {several(p, 'Pa')}"
 
 
 def made_section(folder: Folder) -> Section:
@@ -176,93 +126,3 @@ def duration_table(folder: Folder) -> Table:
     known = [row for row in rows if row[1] != "–"]
     records = "train.json, reduce.json" if folder.reductions else "train.json"
     return Table(["step", "time"], known, f"sample.json, {records}")
-
-
-def use_section(folder: Folder) -> Section:
-    """What was validated, how the network is loaded and called, and its training range."""
-    inputs, measured = folder.inputs, folder.measured(folder.last)
-    flames = "flame" in measured
-    shown = {"flame": "flames", "stirred": "stirred reactors"}
-    others = " and ".join(name for key, name in shown.items() if key in measured)
-    blocks: list[Block] = [
-        Text(
-            "**Validated:** adiabatic ignitions in 0D at constant pressure, of "
-            f"{inputs.get('fuel', 'the fuel')} in {inputs.get('oxidizer', 'its oxidizer')}, at "
-            f"{cases_in_words(folder)}, up to the burnt gas, in steps of {inputs.get('dt', 0.0):g}"
-            f"{NBSP}s" + (f", and the {others} above." if others else ".")
-        ),
-        Text(
-            "**Not validated:** "
-            + ("" if flames else "flames and transport, ")
-            + "other pressures, mixtures and time steps, and the coupling to a flow. The results "
-            "are those of one training with one seed; another seed gives other errors. A state "
-            "inside the ranges below may still have a wrong prediction."
-        ),
-    ]
-    if not folder.card:
-        blocks.append(Note("Nothing was exported: there is no surrogate.json."))
-        return Section("Use and limits", blocks)
-    size = folder.export.get("bytes")
-    megabytes = f" ({significant(size / 1e6, 2)} MB)" if size else ""
-    blocks += [
-        Text(
-            f"The exported file, `surrogate.pt`{megabytes}, holds the weights, the transforms, the "
-            "thermodynamics and the closure (conservation of elements and enthalpy, Y between 0 "
-            "and 1). It needs LibTorch alone. `next_state_and_error` gives the next states and an "
-            f"error estimate of each. {error_estimate(folder.card)} From Python:"
-        ),
-        Code("python", PYTHON),
-        *in_cpp(folder, f"{inputs.get('dt', 1e-6):g}"),
-        range_table(folder.card),
-    ]
-    return Section("Use and limits", blocks)
-
-
-def in_cpp(folder: Folder, dt: str) -> list[Block]:
-    """The use of the exported model from C++: by its library, or by LibTorch if it has none."""
-    columns = 2 + folder.mechanism.n_species
-    if not folder.card["network"]["kinetics"]:
-        return [Text("From C++:"), Code("cpp", CPP % (columns, dt))]
-    said = (
-        "From C++ without LibTorch: `surrogate.cpp` is the same surrogate as one file, and "
-        "`libsurrogate.so` as a library."
-    )
-    return [Text(said), Code("cpp", LIBRARY % (columns, dt))]
-
-
-def error_estimate(card: dict) -> str:
-    """The time steps that the exported model takes, and the meaning of its error estimate."""
-    low, high = card["dt"]
-    if not card["network"]["kinetics"]:
-        return (
-            f"It takes dt = {low:g}{NBSP}s alone. The estimate is the size of the correction that "
-            "conserves elements and enthalpy, over its tolerance, and infinite outside the "
-            "training range. An estimate of at most 1 is trusted (`trust`); elsewhere, call CVODE."
-        )
-    return (
-        f"It takes any dt; those of the training are between {low:.0e} and {high:.0e}{NBSP}s. A "
-        "step whose estimated error exceeds the tolerance "
-        f"({percent(card['tolerance'])} of its change) is divided into smaller ones, as many as "
-        "each state needs. The estimate is the largest of these steps, over the tolerance: above 1 "
-        "the tolerance was not reached (`trust` is false), and CVODE is to be called."
-    )
-
-
-def range_table(card: dict) -> Table:
-    """The range of each variable over the training states."""
-    ranges = card["range"]
-    rows = [["dt [s]", *(f"{value:.1e}" for value in card["dt"])]]
-    rows.append(["T [K]", *(f"{value:.0f}" for value in ranges["T"])])
-    rows.append(["p [Pa]", *(f"{value:.0f}" for value in ranges["p"])])
-    rows += [[f"Y({name}) [-]", *map(_fraction, pair)] for name, pair in ranges["Y"].items()]
-    caption = (
-        "Range of the training states. Outside this range the prediction is an extrapolation. Mass "
-        "fractions below the floor of the transform are replaced by the floor."
-    )
-    return Table(["", "smallest", "largest"], rows, "surrogate.json", caption)
-
-
-def _fraction(value: float) -> str:
-    if not math.isfinite(value):
-        return "–"
-    return significant(value, 3) if value >= 1e-4 or value == 0 else f"{value:.1e}"

@@ -10,10 +10,11 @@ from combred.report.flames import flame_section
 from combred.report.folder import Folder
 from combred.report.methods import methods_section
 from combred.report.paper import paper_section
-from combred.report.provenance import cases_in_words, made_section, use_section
+from combred.report.provenance import made_section
 from combred.report.stirred import stirred_section
 from combred.report.tables import case_table, stage_table, time_table
 from combred.report.traces import PANELS
+from combred.report.usage import cases_in_words, use_section
 
 PAPER = (
     "The paper is Chen & Xu, Efficient and flexible method for reducing moderate-size deep neural "

@@ -19,7 +19,7 @@ from combred.chemistry.reactor import Advance
 from combred.config.fields import require
 from combred.simulation.counterflow_flame import COARSE, FINE, CounterflowCase, solve_counterflow
 from combred.simulation.counterflow_grid import CounterflowGrid, CounterflowProfile, profile_of
-from combred.simulation.flame import NOT_FINITE, STEADY, UNSTEADY, WENT_OUT
+from combred.simulation.flame_outcome import NOT_FINITE, STEADY, UNSTEADY, WENT_OUT
 from combred.threads import one_thread
 
 INTERVAL = 0.25  # inverse strain rates of the inlets between two judgements
@@ -58,7 +58,7 @@ class CounterflowFlame:
 
     x (n,) [m]: centres of the cells of `profile`, from the stagnation plane on; t (steps,) [s];
     peak_T (steps,) [K]: the highest temperature after the chemistry of each step; outcome: STEADY,
-    UNSTEADY, WENT_OUT or NOT_FINITE of `combred.simulation.flame`.
+    UNSTEADY, WENT_OUT or NOT_FINITE of `combred.simulation.flame_outcome`.
     """
 
     profile: CounterflowProfile

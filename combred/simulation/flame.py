@@ -1,8 +1,8 @@
 """1D premixed flames, freely propagating, with any `Advance` as chemistry.
 
-Takes settings, an `Advance` and a step dt; gives a `Flame` of each case, marched until its
-speed is steady. The references are marched in the same way with CVODE.
-`combred.simulation.flame_errors` compares.
+Takes a case, an `Advance` and a step dt; gives a `Flame`, marched until its speed is steady
+(`combred.simulation.flame_outcome`). `combred.simulation.flame_cases` marches those of a
+validation.
 
 A flame is a set of cells that follow its front (`combred.simulation.moving_grid`). Diffusion and
 chemistry are split after Strang (SIAM J. Numer. Anal. 5 (1968) 506): half a step dt of diffusion,
@@ -15,21 +15,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.chemistry.reactor import CVODE, Advance, IntegrationError
-from combred.config import ChemistrySettings, ValidationSettings
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactor import Advance, IntegrationError
 from combred.config.fields import require
+from combred.simulation.flame_outcome import (
+    INTERVAL,
+    INTERVALS,
+    NOT_FINITE,
+    STEADY,
+    UNSTEADY,
+    judge,
+    slope,
+)
 from combred.simulation.free_flame import COARSE, FINE, solve_free_flame
 from combred.simulation.moving_grid import FlameCase, MovingGrid, Profile, profile_of
 from combred.threads import one_thread
-from combred.workers import in_processes
-
-INTERVAL = 0.25  # flame times (thickness / speed) over which a speed is averaged
-INTERVALS = 3  # number of intervals whose mean speeds must agree
-OUT = 0.02  # a flame slower than this share of its initial speed is extinct
-
-STEADY, UNSTEADY = "steady", "not steady"
-NOT_FINITE, WENT_OUT, LOST = "not finite", "went out", "front left the grid"
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Flame:
     consumption of fuel; fronts (steps,) [kg/m^2]: mass that the front has passed. speed [m/s]: mean
     of `speeds` over the last intervals; displacement_speed [m/s]: from the slope of `fronts` there;
     thickness [m]: `MovingGrid.thickness`; all three are NaN where the flame failed. outcome: one of
-    the constants of this module.
+    the constants of `combred.simulation.flame_outcome`.
     """
 
     profile: Profile
@@ -111,17 +111,6 @@ class Flame:
     def burns(self) -> bool:
         """Whether it has a speed, steady or not."""
         return self.outcome in (STEADY, UNSTEADY)
-
-
-def cases(settings: ValidationSettings) -> list[FlameCase]:
-    """All combinations of the unburnt temperatures, pressures and equivalence ratios of the flames
-    of `settings`."""
-    return [
-        FlameCase(T, p, phi)
-        for T in settings.flame_T
-        for p in settings.p
-        for phi in settings.flame_phi
-    ]
 
 
 # -- the initial profile ---------------------------------------------------------------------------
@@ -191,36 +180,11 @@ def _march(mechanism, solver, dt, begin, how, on_progress) -> Flame:
         fronts.append(grid.move())
         if len(speeds) % every == 0:
             displacement = np.array(fronts) / (dt * grid.unburnt_rho)
-            outcome = _judge(grid, speeds, displacement, every, how.tolerance)
+            outcome = judge(grid, speeds, displacement, every, how.tolerance)
             on_progress(len(speeds), limit)
     if outcome in (STEADY, UNSTEADY):
         grid.diffuse(0.5 * dt)
     return _finish(grid, speeds, fronts, dt, every, outcome)
-
-
-def _judge(
-    grid: MovingGrid, speeds: list[float], displacement: np.ndarray, every: int, tolerance: float
-) -> str:
-    """The outcome so far, at the end of an interval of `every` steps: UNSTEADY until the flame is
-    steady or has failed. displacement (steps,): position of the front over dt [m/s]."""
-    last = float(np.mean(speeds[-every:]))
-    if not np.isfinite(grid.front()):
-        return LOST if grid.T[0] > grid.profile.front_T else WENT_OUT
-    if last < OUT * grid.profile.speed:
-        return WENT_OUT
-    span = INTERVALS * every
-    if len(speeds) < span:
-        return UNSTEADY
-    means = np.reshape(speeds[-span:], (INTERVALS, every)).mean(axis=1)
-    moved = _slope(displacement[-span:])
-    agree = np.ptp(means) <= tolerance * means.mean()
-    return STEADY if agree and abs(moved - means.mean()) <= tolerance * moved else UNSTEADY
-
-
-def _slope(values: np.ndarray) -> float:
-    """The mean change from one of `values` (n,) to the next, by linear regression."""
-    steps = np.arange(len(values)) - 0.5 * (len(values) - 1)
-    return float(steps @ values / (steps @ steps))
 
 
 def _finish(
@@ -231,7 +195,7 @@ def _finish(
     speed = displacement = thickness = np.nan
     if outcome in (STEADY, UNSTEADY):
         speed = float(np.mean(speeds[-span:]))
-        displacement = _slope(np.array(fronts[-span:])) / (dt * grid.unburnt_rho)
+        displacement = slope(np.array(fronts[-span:])) / (dt * grid.unburnt_rho)
         thickness = grid.thickness()
     return Flame(
         replace(begin, T=grid.T, Y=grid.Y, speed=speed),
@@ -244,83 +208,3 @@ def _finish(
         thickness,
         outcome,
     )
-
-
-# -- CVODE's flames, and the flames that start from them -------------------------------------------
-
-
-def _burn_cvode(file, case, unburnt, dt, chemistry, how) -> Flame:
-    mechanism = load_mechanism(file)
-    begin = start(mechanism, case, unburnt, how.cells)
-    cvode = CVODE(mechanism, chemistry.rtol, chemistry.atol)
-    return settle(mechanism, cvode, dt, begin, how)
-
-
-def settle(
-    mechanism: Mechanism, solver: Advance, dt: float, begin: Profile, how: FlameMarch = MARCH
-) -> Flame:
-    """A reference flame: `burn`, and then marched on, to a tenth of how.tolerance.
-
-    The second march removes the transient of the initial profile, which is absent from a flame that
-    starts from the converged reference. It would count as an error of the surrogate: 0.07 % of the
-    speed at 300 K, 0.27 % at 800 K (docs/findings.md). Raises ValueError where the flame does not
-    become steady.
-    """
-    steady = require_steady(burn(mechanism, solver, dt, begin, how))
-    stricter = replace(how, tolerance=how.tolerance / 10, longest=2 * how.longest)
-    return replace(burn(mechanism, solver, dt, steady.profile, stricter), outcome=steady.outcome)
-
-
-def reference(
-    mechanism: Mechanism,
-    settings: ValidationSettings,
-    chemistry: ChemistrySettings,
-    dt: float,
-    fuel: str,
-    oxidizer: str,
-    workers: int,
-    on_progress: Callable[[int, int], None] = lambda *_: None,
-    todo: list[FlameCase] | None = None,
-    how: FlameMarch = MARCH,
-) -> list[Flame]:
-    """CVODE's flames of the cases `todo` (default: those of `settings`), in `workers` processes.
-
-    dt [s]: step of the splitting; fuel, oxidizer: compositions in moles; on_progress(flames done,
-    flames). Raises ValueError where Cantera finds no flame to start from, or where CVODE's flame
-    does not become steady.
-    """
-    todo = cases(settings) if todo is None else todo
-    mixtures = [mechanism.mixture(fuel, oxidizer, case.phi) for case in todo]
-    tasks = [
-        (mechanism.file, case, unburnt, dt, chemistry, how)
-        for case, unburnt in zip(todo, mixtures, strict=True)
-    ]
-    return in_processes(workers, _burn_cvode, tasks, on_progress)
-
-
-def require_steady(flame: Flame) -> Flame:
-    """`flame` itself. Raises ValueError where it is not steady and cannot be a reference."""
-    if not flame.steady:
-        raise ValueError(
-            f"CVODE's flame of the case {flame.case} is not steady after {len(flame.t)} steps "
-            f"(outcome: {flame.outcome}), and so no reference: choose other validation.flame_phi "
-            "or validation.flame_T"
-        )
-    return flame
-
-
-def follow(
-    mechanism: Mechanism,
-    solver: Advance,
-    dt: float,
-    references: list[Flame],
-    how: FlameMarch = MARCH,
-    on_progress: Callable[[int, int], None] = lambda *_: None,
-) -> list[Flame]:
-    """The cases of CVODE's `references`, marched with `solver` in steps of dt [s], from their
-    last profiles until steady. on_progress(flames done, flames)."""
-    flames = []
-    for i, reference in enumerate(references):
-        flames.append(burn(mechanism, solver, dt, reference.profile, how))
-        on_progress(i + 1, len(references))
-    return flames

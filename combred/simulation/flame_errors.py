@@ -1,7 +1,7 @@
 """Errors of flames against CVODE: speed, thickness, temperatures, peaks of radicals.
 
-Takes the flames of a solver and of CVODE (`combred.simulation.flame`) of the same cases; gives
-plain numbers for validation.json.
+Takes the flames of a solver and of CVODE of the same cases (`combred.simulation.flame_cases`);
+gives plain numbers for validation.json.
 """
 
 import numpy as np

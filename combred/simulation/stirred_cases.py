@@ -14,14 +14,9 @@ from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE, Advance
 from combred.config import ChemistrySettings
 from combred.simulation.ignition_errors import tracked_species
-from combred.simulation.stirred_reactor import (
-    FINISHED,
-    StirredCase,
-    StirredRun,
-    compare,
-    piloted_streams,
-    stir,
-)
+from combred.simulation.stirred_errors import compare
+from combred.simulation.stirred_particles import piloted_streams
+from combred.simulation.stirred_reactor import FINISHED, StirredCase, StirredRun, stir
 
 # Mixing is fast enough for methane in air to burn at 1 and 20 atm, and slow enough that T and CO do
 # not become steady. CVODE takes some 10 s for it with DRM19.
@@ -88,7 +83,7 @@ def compare_all(
     mechanism: Mechanism, runs: list[StirredRun], references: list[StirredRun]
 ) -> list[dict]:
     """The errors of `runs` against CVODE's `references`, a row for each case: its pressure ("case"
-    in words, "p" [Pa]), its outcome, and "errors", the result of `stirred_reactor.compare` for the
+    in words, "p" [Pa]), its outcome, and "errors", the result of `stirred_errors.compare` for the
     mean T and the mean mass fraction of `compared_species`."""
     species = compared_species(mechanism, references)
     return [

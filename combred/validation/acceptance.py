@@ -15,7 +15,7 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.config import ReductionSettings, ValidationSettings
 from combred.native.choice import fastest
-from combred.simulation import flame, flame_errors, ignition, ignition_errors
+from combred.simulation import flame_cases, flame_errors, ignition, ignition_errors
 from combred.simulation.flame import Flame, FlameCase
 from combred.simulation.ignition import Case, Rollout
 from combred.surrogate.surrogate import Surrogate
@@ -138,7 +138,9 @@ def judge(
             errors = {kind: found[kind] for kind in limits if kind in found}
         if references.flames and all(errors[kind] <= limits[kind] for kind in errors):
             with progress("flames of the acceptance criteria") as bar:
-                burnt = flame.follow(mechanism, solver, dt, references.flames, on_progress=bar)
+                burnt = flame_cases.follow(
+                    mechanism, solver, dt, references.flames, on_progress=bar
+                )
             errors["flame"] = flame_errors.compare(mechanism, burnt, references.flames)[
                 "speed_error"
             ]["worst"]

@@ -20,8 +20,7 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.config.fields import shown
-from combred.dataset.states import require_space
-from combred.hdf5 import new_file, require_intact
+from combred.hdf5 import new_file, require_intact, require_space
 from combred.simulation.flame import Flame, FlameCase, Profile
 from combred.simulation.ignition import Case, Rollout
 from combred.simulation.stirred_reactor import StirredCase, StirredRun

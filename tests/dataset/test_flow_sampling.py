@@ -11,7 +11,8 @@ from combred.config import ChemistrySettings, SamplingSettings
 from combred.dataset import flow_states, plan
 from combred.dataset.flow_states import FlowStates
 from combred.dataset.sampling import sample
-from combred.dataset.states import FLOW, SAMPLERS, UNITS, open_states
+from combred.dataset.state_table import open_states
+from combred.dataset.states import FLOW, SAMPLERS, UNITS
 
 ROWS, LAST = 64, 22  # of a block, fewer than elsewhere; of the last block
 SETTINGS = SamplingSettings(sampler="flow", states=2 * ROWS + LAST)
@@ -67,7 +68,7 @@ def test_the_record_has_the_numbers_of_the_file(made, table):
     assert table.rows == record["rows"] == SETTINGS.states
     assert (record["failed_rows"], record["lost_trajectories"]) == (0, [])
     counts = {name: count for name, count in record["rows_per_sampler"].items() if count}
-    assert list(counts) == ["flow ignition", "flow mixture", "flow layer"]
+    assert list(counts) == ["flow ignition", "flow mixture", "flow layer", "flow flame"]
     assert sum(counts.values()) == SETTINGS.states
     assert np.array_equal(table.usual, table.samplers == SAMPLERS.index("flow ignition"))
     assert not table.of_flames.any()

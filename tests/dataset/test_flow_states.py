@@ -9,7 +9,8 @@ import pytest
 from combred.chemistry.reactor import IntegrationError, Reactor
 from combred.config import ChemistrySettings, SamplingSettings
 from combred.dataset import flow_states as module
-from combred.dataset.flow_states import KINDS, ROWS, SHARES, T_RANGE, FlowStates
+from combred.dataset.flow_states import KINDS, ROWS, SHARES, FlowStates
+from combred.dataset.flow_streams import T_RANGE
 
 FUELS = {"drm19.yaml": "CH4:1", "h2o2.yaml": "H2:1"}
 SETTINGS = SamplingSettings(sampler="flow", dt=[1e-8, 1e-5], p=[3e4, 6e6])

@@ -12,11 +12,11 @@ from tiny import TINY
 
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import keys, resolve
-from combred.dataset.sampling import Sampler
+from combred.dataset.premixed_states import PremixedStates
 from combred.pipeline import command as pipeline
 from combred.pipeline.steps import cases
 from combred.records import write_record
-from combred.simulation import flame
+from combred.simulation import flame, flame_cases
 from combred.simulation.flame import FlameMarch
 from combred.surrogate.export import load_torchscript
 from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
@@ -79,7 +79,7 @@ FLAMES = "only=validate", "validation.flame_phi=[1.0]", "validation.flame_T=[800
 
 def test_flames_are_marched_where_they_are_asked_for_and_reused(copy, call, monkeypatch):
     # Coarse, one flame time long, and references that are marched once: 5 cells to a thickness.
-    monkeypatch.setattr(flame, "settle", flame.burn)
+    monkeypatch.setattr(flame_cases, "settle", flame.burn)
     monkeypatch.setattr(cases, "FLAME_MARCH", FlameMarch(cells=40, tolerance=0.05, longest=1.0))
     folder = copy / "runs/tiny"
     ignitions = (folder / "validation.h5").stat().st_mtime_ns
@@ -266,14 +266,14 @@ def test_a_composition_that_is_none_is_refused(tmp_path, bad, call):
 
 
 def test_what_cvode_cannot_do_is_counted(tmp_path, call, monkeypatch):
-    whole = Sampler.label
+    whole = PremixedStates.label
 
     def broken(self, rng, T, p, Y):  # a third of the labels fails
         block = whole(self, rng, T, p, Y)
         block.T_next[::3] = np.nan
         return block
 
-    monkeypatch.setattr(Sampler, "label", broken)
+    monkeypatch.setattr(PremixedStates, "label", broken)
     status, output = call(tmp_path, TINY, "only=sample")
     assert status == 0
     numbers = json.loads((tmp_path / "runs/tiny/sample.json").read_text())

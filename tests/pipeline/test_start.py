@@ -12,7 +12,7 @@ import combred
 from combred import data
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import NetworkSettings, resolve
-from combred.dataset.states import open_states
+from combred.dataset.state_table import open_states
 from combred.pipeline import artefacts
 from combred.pipeline.command import prepare
 from combred.records import read_json, write_json, write_record

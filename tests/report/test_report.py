@@ -26,13 +26,13 @@ from combred.reduction import Stage, reduce_stage
 from combred.report import blocks, write_report
 from combred.report.criteria import criteria_section, draw_criteria
 from combred.report.folder import read_folder
-from combred.report.provenance import PYTHON, error_estimate
 from combred.report.similarity import block_means, condensation_numbers, ordered_similarity
 from combred.report.stirred import draw_stirred
 from combred.report.style import save as render
 from combred.report.traces import PANELS, Trace, overview, worst_of_each
+from combred.report.usage import PYTHON, error_estimate
 from combred.report.verdict import alarms, sentence
-from combred.simulation import flame, flame_errors, ignition_errors, stirred_cases
+from combred.simulation import flame_errors, flame_outcome, ignition_errors, stirred_cases
 from combred.simulation.flame import Flame
 from combred.simulation.ignition import Case, Rollout
 from combred.simulation.moving_grid import FlameCase, Profile
@@ -413,7 +413,7 @@ def planted_flame(mechanism: Mechanism, case: FlameCase, error: float) -> Flame:
     s = 0.5 * (1 + np.tanh((x - 2e-3) / 2e-4 * (1 + np.nan_to_num(error))))
     T, Y = case.T + s * (gas.T - case.T), unburnt + s[:, None] * (gas.Y - unburnt)
     profile = Profile(case, 1e-5, unburnt, gas.T, T, Y, 0.4)
-    out = flame.WENT_OUT if np.isnan(error) else flame.STEADY
+    out = flame_outcome.WENT_OUT if np.isnan(error) else flame_outcome.STEADY
     numbers = (0.4 * (1 + error), 0.4 * (1 + error), 4e-4 / (1 + error), out)
     return Flame(profile, x, *(np.ones(10) for _ in range(3)), *numbers)
 
@@ -450,7 +450,7 @@ def test_flames_are_shown_where_there_are_flames(whole, drm19, tmp_path, rendere
     assert number(row[0]) == pytest.approx(0.4) and number(row[1]) == pytest.approx(0.379, abs=1e-3)
     errors = [cell.replace("\u00a0", " ") for cell in row[2:4]]
     assert errors == ["−5.20 %", "−3.00 %"]  # of the last stage and of stage 0
-    assert page.row("300 K, phi 0.8, 1 atm")[1] == flame.WENT_OUT
+    assert page.row("300 K, phi 0.8, 1 atm")[1] == flame_outcome.WENT_OUT
     shown = read_folder(folder, drm19)
     assert [len(flames) for flames in shown.flames.values()] == [4, 4, 4, 4]
 

@@ -1,4 +1,4 @@
-"""CVODE's ignitions and flames of hydrogen, computed once for all tests of this folder."""
+"""Ignitions, flames and streams of hydrogen, computed once for all tests of this folder."""
 
 import pytest
 from hydrogen import (
@@ -15,7 +15,8 @@ from hydrogen import (
     INERT,
 )
 
-from combred.simulation import flame, ignition
+from combred.simulation import flame, flame_cases, ignition
+from combred.simulation.stirred_particles import piloted_streams
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +34,7 @@ def ignitions(h2o2):
 def flames(h2o2):
     """CVODE's flames of two mixtures, from a process (a second one would import torch, too)."""
     calls = []
-    found = flame.reference(
+    found = flame_cases.reference(
         h2o2,
         FLAMES,
         FLAME_CHEMISTRY,
@@ -58,3 +59,9 @@ def begin(h2o2):
 def extinct(h2o2, begin):
     """A flame without reactions."""
     return flame.burn(h2o2, INERT, FLAME_DT, begin, FLAME_MARCH)
+
+
+@pytest.fixture(scope="session")
+def streams(h2o2):
+    """Hydrogen, air and their burnt gas, as streams of a stirred reactor."""
+    return piloted_streams(h2o2, fuel="H2:1", shares=(0.03, 0.87, 0.1))

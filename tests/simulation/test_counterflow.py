@@ -15,7 +15,7 @@ from combred.simulation.counterflow_errors import Curve, compare, of_cantera, of
 from combred.simulation.counterflow_flame import CounterflowCase, solve_counterflow
 from combred.simulation.counterflow_grid import CounterflowGrid, CounterflowProfile, profile_of
 from combred.simulation.diffusion import Diffusion
-from combred.simulation.flame import NOT_FINITE, STEADY, UNSTEADY, WENT_OUT
+from combred.simulation.flame_outcome import NOT_FINITE, STEADY, UNSTEADY, WENT_OUT
 
 CASE = CounterflowCase(fuel="H2:1, N2:4")
 STRAIN, CELLS, DT = 400.0, 40, 4e-6

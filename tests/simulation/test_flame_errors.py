@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from combred.simulation import flame
+from combred.simulation import flame_outcome
 from combred.simulation.flame_errors import compare
 
 
@@ -61,4 +61,4 @@ def test_a_failed_flame_has_infinite_errors(h2o2, extinct, flames):
         assert result[name]["worst"] == np.inf
     assert result["peak_errors"]["H"]["worst"] == np.inf
     assert result["worst_case"] == str(flames[0].case)
-    assert result["cases"][0]["outcome"] == flame.WENT_OUT
+    assert result["cases"][0]["outcome"] == flame_outcome.WENT_OUT

@@ -7,24 +7,12 @@ import numpy as np
 import pytest
 
 from combred.chemistry.reactor import CVODE
-from combred.simulation.stirred_reactor import (
-    NOT_FINITE,
-    Particles,
-    StirredCase,
-    Stream,
-    compare,
-    events,
-    piloted_streams,
-    stir,
-)
+from combred.simulation.stirred_errors import compare
+from combred.simulation.stirred_particles import Particles, Stream
+from combred.simulation.stirred_reactor import NOT_FINITE, StirredCase, events, stir
 
 INERT = SimpleNamespace(advance=lambda T, p, Y, dt: (T, Y))
 CLOSED = StirredCase(residence=np.inf, mixing=1e-3, pairing=1e-4, dt=1e-4, steps=10, particles=400)
-
-
-@pytest.fixture(scope="module")
-def streams(h2o2):
-    return piloted_streams(h2o2, fuel="H2:1", shares=(0.03, 0.87, 0.1))
 
 
 def enthalpy(mechanism, T, Y):
@@ -36,7 +24,7 @@ def enthalpy(mechanism, T, Y):
     return np.array(found)
 
 
-# -- settings and streams --------------------------------------------------------------------------
+# -- settings --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -50,24 +38,6 @@ def enthalpy(mechanism, T, Y):
 def test_a_case_that_makes_no_sense_is_refused(wrong, why):
     with pytest.raises(ValueError, match=why):
         StirredCase(**wrong)
-
-
-def test_the_pilot_is_burnt_and_its_elements_are_those_of_the_mixture(h2o2, streams):
-    fuel, air, pilot = streams
-    assert fuel.Y[h2o2.index("H2")] == 1.0 and air.Y[h2o2.index("H2")] == 0.0
-    assert pilot.T > 2000.0 and pilot.Y.min() >= 0.0
-    fresh = h2o2.mixture("H2:1", "O2:1, N2:3.76", 1.0)
-    assert h2o2.elements @ pilot.Y == pytest.approx(h2o2.elements @ fresh, rel=1e-9)
-
-
-@pytest.mark.parametrize("phi", [0.7, 1.0])
-def test_the_streams_have_the_equivalence_ratio_together(mechanism, phi):
-    fuel, air = {"drm19.yaml": "CH4:1", "h2o2.yaml": "H2:2, N2:1"}[mechanism.name], "O2:1, N2:3.76"
-    streams = piloted_streams(mechanism, fuel, air, phi=phi)
-    assert sum(s.share for s in streams) == pytest.approx(1.0)
-    together = sum(s.share * mechanism.elements @ s.Y for s in streams)
-    expected = mechanism.elements @ mechanism.mixture(fuel, air, phi)
-    assert together == pytest.approx(expected, rel=1e-9)
 
 
 # -- events ----------------------------------------------------------------------------------------
@@ -146,14 +116,6 @@ def test_without_reactions_the_reactor_fills_with_the_mixture_of_the_streams(h2o
     assert share[10] == pytest.approx(0.9**10, abs=0.05)
 
 
-def test_pairs_approach_their_mean_with_the_mixing_time(h2o2, streams):
-    particles = Particles(h2o2, streams, np.array([0, 1]))
-    before = particles.Y.copy()
-    particles.mix(np.array([[0, 1]]), 0.3)
-    assert particles.Y[0] - particles.Y[1] == pytest.approx(0.7 * (before[0] - before[1]))
-    assert particles.Y.sum(0) == pytest.approx(before.sum(0))
-
-
 # -- reaction --------------------------------------------------------------------------------------
 
 BURNING = StirredCase(residence=1e-3, mixing=5e-4, pairing=5e-4, dt=1e-4, steps=12, particles=20)
@@ -180,25 +142,6 @@ def test_a_closed_reactor_reacts_at_constant_enthalpy(h2o2, streams):
     assert h.mean() == pytest.approx(begin.h.mean(), abs=1e-6 * np.ptp(begin.h))
     elements = (run.particles_Y.mean(0) - begin.Y.mean(0)) @ h2o2.elements.T
     assert elements == pytest.approx(np.zeros(len(elements)), abs=1e-9)
-
-
-def test_two_solvers_see_the_same_mixing_and_their_difference_is_found(h2o2, streams):
-    def hotter(T, p, Y, dt):  # moves a hundredth of N2 to H2O: T rises
-        Y = Y.copy()
-        Y[:, h2o2.index("H2O")] += 0.01 * Y[:, h2o2.index("N2")]
-        Y[:, h2o2.index("N2")] *= 0.99
-        return T, Y
-
-    one = stir(h2o2, INERT, streams, BURNING)
-    other = stir(h2o2, SimpleNamespace(advance=hotter), streams, BURNING)
-    assert np.array_equal(one.Y[:, h2o2.index("H2")], other.Y[:, h2o2.index("H2")])
-    found = compare(h2o2, other, one, ("H2", "H2O"))
-    assert found["H2"] == {"largest": 0.0, "mean": 0.0, "at": 0.0}
-    off = other.Y[:, h2o2.index("H2O")] / one.Y[:, h2o2.index("H2O")] - 1
-    assert found["H2O"]["largest"] == pytest.approx(off.max())
-    assert found["H2O"]["mean"] == pytest.approx(off.mean())
-    with pytest.raises(ValueError, match="cannot be compared"):
-        compare(h2o2, one, replace(other, case=CLOSED))
 
 
 def test_a_run_that_is_not_finite_ends(h2o2, streams):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from combred.dataset.states import SAMPLERS, open_states
+from combred.dataset.state_table import open_states
+from combred.dataset.states import SAMPLERS
 from combred.surrogate.correction import make_transform
 from combred.surrogate.transform import StateTransform
 from combred.training import batches as module

@@ -163,7 +163,7 @@ def test_flames_are_computed_only_if_the_ignitions_pass(answered, drm19, monkeyp
     monkeypatch.setattr(acceptance, "fastest", lambda _: Late(same, (0.2, 0.2)))
     followed = []
     monkeypatch.setattr(
-        acceptance.flame, "follow", lambda *args, **_: followed.append(args) or ["flame"]
+        acceptance.flame_cases, "follow", lambda *args, **_: followed.append(args) or ["flame"]
     )
     answer = {"speed_error": {"median": 0.1, "mean": 0.2, "worst": 0.3}}
     monkeypatch.setattr(acceptance.flame_errors, "compare", lambda *args: answer)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from combred.chemistry.mechanism import load_mechanism
-from combred.simulation import flame
+from combred.simulation import flame_outcome
 from combred.simulation.flame import Flame
 from combred.simulation.ignition import Case, Rollout
 from combred.simulation.moving_grid import FlameCase, Profile
@@ -57,13 +57,15 @@ def burnt(seed, n, **changes):
     profile = Profile(case, 1e-6, unburnt, 2100.0, T, Y, 0.4)
     numbers = {"speed": 0.41, "displacement_speed": 0.42, "thickness": 4e-4}
     steps = (rng.random(2 * n) for _ in range(3))
-    return Flame(profile, rng.random(n), *steps, **{**numbers, "outcome": flame.STEADY} | changes)
+    return Flame(
+        profile, rng.random(n), *steps, **{**numbers, "outcome": flame_outcome.STEADY} | changes
+    )
 
 
 def test_flames_are_read_back_exactly(tmp_path):
     mechanism = load_mechanism("h2o2.yaml")
     nan = dict.fromkeys(("speed", "displacement_speed", "thickness"), np.nan)
-    failed = burnt(2, 5, **nan, outcome=flame.WENT_OUT)
+    failed = burnt(2, 5, **nan, outcome=flame_outcome.WENT_OUT)
     groups = {"cvode": [burnt(0, 5), burnt(1, 9)], "stage0": [failed]}
     write_flames(tmp_path / "f.h5", groups, mechanism, {"networks": {"stage0": "abc"}})
     again, inputs = read_flames(tmp_path / "f.h5", mechanism)

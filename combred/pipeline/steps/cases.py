@@ -16,7 +16,8 @@ from combred.native import fastest
 from combred.pipeline.artefact import Artefact
 from combred.pipeline.console import progress
 from combred.pipeline.run import Run
-from combred.simulation import flame, ignition, stirred_cases
+from combred.simulation import flame_cases, ignition, stirred_cases
+from combred.simulation.flame import FlameMarch
 from combred.surrogate.surrogate import Surrogate
 from combred.threads import one_thread
 from combred.validation.storage import (
@@ -41,7 +42,7 @@ class Kind:
     follow: Callable[..., list]
 
 
-FLAME_MARCH = flame.FlameMarch()
+FLAME_MARCH = FlameMarch()
 
 
 def reference_ignitions(run: Run, cases: list | None, bar: Callable) -> list:
@@ -56,12 +57,12 @@ def follow_ignitions(run: Run, solver: Advance, references: list, bar: Callable)
 
 def reference_flames(run: Run, cases: list | None, bar: Callable) -> list:
     """CVODE's flames."""
-    return flame.reference(*run.reference_task, bar, cases, FLAME_MARCH)
+    return flame_cases.reference(*run.reference_task, bar, cases, FLAME_MARCH)
 
 
 def follow_flames(run: Run, solver: Advance, references: list, bar: Callable) -> list:
     """The flames of a surrogate, from the profiles of the references."""
-    return flame.follow(
+    return flame_cases.follow(
         run.mechanism, solver, run.settings.validation.dt, references, FLAME_MARCH, bar
     )
 

@@ -11,7 +11,7 @@ import torch
 from rich.markup import escape
 
 from combred.dataset.sampling import sample as sample_dataset
-from combred.dataset.states import StateTable, open_states
+from combred.dataset.state_table import StateTable, open_states
 from combred.pipeline import artefacts
 from combred.pipeline.console import progress, say
 from combred.pipeline.run import Run

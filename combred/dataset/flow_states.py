@@ -14,8 +14,9 @@ states:
 - flame: cells of a small premixed flame (`combred.dataset.small_flames`), of mechanisms with
   transport data.
 
-Every row has its own dt, log-uniform. Its label comes from the integration that the row belongs to,
-which goes on without a restart: CVODE keeps its step size and order.
+Every row has its own dt, log-uniform. In ignitions and mixtures, its label comes from the
+integration that the row belongs to, which goes on without a restart: CVODE keeps its step size and
+order. In layers and flames, where gas has just mixed, CVODE starts at the state.
 """
 
 from collections.abc import Callable, Iterator

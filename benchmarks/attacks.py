@@ -37,7 +37,7 @@ COLUMNS = ("tried", "refused", "harmless", "wrong", "tracebacks", "silent")
 PROFILES = ("default", "smoke")
 MODELS = ("drm19-11k", "drm19-full")
 DT = 1e-6  # s
-REAL = ("kills", "two processes", "three processes")  # with worker processes
+REAL = ("kills", "two processes", "three processes")  # begin so: with worker processes
 
 
 def good_states(mechanism: combred.Mechanism) -> np.ndarray:
@@ -67,7 +67,8 @@ def kinds(folder: Path, times: int) -> dict[str, Callable[[], Counts]]:
         (folder / name).mkdir()
     alone = processes.begin(folder / "three", folder / "output.txt")
     processes.ended(alone, processes.LIMIT)
-    whole = files.results(folder / "three" / "runs" / files.NAME)
+    made = folder / "three" / "runs" / files.NAME
+    whole = files.results(made)
     with quick():
         run = files.make(folder / "one", files.SMALL)
         other = files.make(folder / "two", files.OTHER)
@@ -75,6 +76,10 @@ def kinds(folder: Path, times: int) -> dict[str, Callable[[], Counts]]:
     def unfinished(step: str) -> Callable[[], Counts]:
         where = folder / step
         return lambda: interruptions.attack_unfinished(run, other, where, step, times, 8 * times)
+
+    def kills(step: str) -> Callable[[], Counts]:
+        where = folder / f"kills in {step}"
+        return lambda: processes.attack_step(made, where, whole, step, 4 * times, times)[0]
 
     left = [step for step, stop in interruptions.STOPS.items() if stop.left]
     return {
@@ -85,6 +90,7 @@ def kinds(folder: Path, times: int) -> dict[str, Callable[[], Counts]]:
         **{f"files of an interrupted {step}": unfinished(step) for step in left},
         **{f"states, {model}": lambda m=model: of_states(m, times) for model in MODELS},
         "kills": lambda: processes.attack_kills(folder / "kills", whole, 6 * times, times, 30.0),
+        **{f"kills in the {step}": kills(step) for step in interruptions.STOPS},
         "two processes": lambda: processes.attack_together(folder / "pair", whole, 2),
         "three processes": lambda: processes.attack_together(folder / "trio", whole, 3),
     }
@@ -110,7 +116,7 @@ def main() -> None:
             if chosen and not any(part in kind for part in chosen):
                 continue
             begun = time.monotonic()
-            with contextlib.nullcontext() if kind in REAL else quick():
+            with contextlib.nullcontext() if kind.startswith(REAL) else quick():
                 counts = attack().numbers()
             for through in counts.pop("through"):
                 print(f"{kind}: {through}", flush=True)

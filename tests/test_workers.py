@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -62,10 +63,109 @@ def test_a_worker_ends_with_its_parent(tmp_path, number):
     worker = int(parent.stdout.readline())
     parent.send_signal(number)
     parent.wait(30)
-    for _ in range(300):
+    assert ends(worker)
+
+
+def ends(process: int, seconds: float = 20.0) -> bool:
+    """Whether a process that is no child of ours ends within a time."""
+    limit = time.monotonic() + seconds
+    while time.monotonic() < limit:
         try:
-            os.kill(worker, 0)
+            os.kill(process, 0)
         except ProcessLookupError:
-            return
+            return True
         time.sleep(0.1)
-    pytest.fail("the worker is left")
+    os.kill(process, signal.SIGKILL)
+    return False
+
+
+def run(folder: Path, source: str) -> subprocess.CompletedProcess:
+    """A program in a new process, to its end."""
+    (folder / "pool.py").write_text(source)
+    words = [sys.executable, str(folder / "pool.py")]
+    return subprocess.run(words, capture_output=True, text=True, timeout=30)
+
+
+SENDING = """
+import os, signal
+from combred.workers import open_pool
+
+if __name__ == "__main__":
+    with open_pool(2, int) as pool:
+        future = pool.submit(bytes, 300_000_000)
+        while not pool._result_queue._reader.poll():
+            pass
+        END
+        future.result()
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "error"),
+    [
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+        ("os.kill(next(iter(pool._processes)), signal.SIGKILL)", "BrokenProcessPool"),
+    ],
+)
+def test_a_worker_that_ends_while_it_sends_a_result(tmp_path, end, error):
+    """The thread that reads the result does not wait for the rest for ever."""
+    assert error in run(tmp_path, SENDING.replace("END", end)).stderr.splitlines()[-1]
+
+
+STARTING = """
+import os, signal
+from multiprocessing.context import SpawnProcess
+from combred.workers import open_pool
+
+def start(process):
+    whole(process)
+    print(process.pid, flush=True)
+    os.kill(os.getpid(), signal.SIGINT)
+
+if __name__ == "__main__":
+    whole, SpawnProcess.start = SpawnProcess.start, start
+    try:
+        with open_pool(1, int) as pool:
+            pool.submit(int).result()
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+
+
+def test_an_interrupt_while_a_worker_is_started(tmp_path):
+    """Nobody waits for the worker, and it says nothing."""
+    done = run(tmp_path, STARTING)
+    worker, said = done.stdout.split()
+    assert ends(int(worker)) and said == "interrupted" and done.stderr == ""
+
+
+LOADING = """
+import os, sys, time
+from combred.workers import open_pool
+
+if __name__ == "__main__":
+    import slow
+    os.environ["SLOW"] = "1"
+    with open_pool(1, slow.begin) as pool:
+        pool.submit(int).result()
+"""
+SLOW = """
+import os, time
+if "SLOW" in os.environ:
+    print(os.getpid(), flush=True)
+    time.sleep(60)
+
+def begin():
+    pass
+"""
+
+
+def test_a_worker_that_loads_modules_ends_with_its_parent(tmp_path):
+    (tmp_path / "slow.py").write_text(SLOW)
+    (tmp_path / "pool.py").write_text(LOADING)
+    words = [sys.executable, str(tmp_path / "pool.py")]
+    parent = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    worker = int(parent.stdout.readline())
+    parent.kill()
+    parent.wait(30)
+    assert ends(worker)

@@ -5,16 +5,23 @@ command. It gets SIGKILL, SIGTERM, Ctrl-C or Ctrl-C twice after a random time, a
 the command has to end well, with the results of a run that nobody disturbed.
 """
 
+import contextlib
+import multiprocessing.util
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
+import types
 from pathlib import Path
 
 from benchmarks.hostile.files import NAME, SMALL, differing, results
+from benchmarks.hostile.interruptions import STOPS, without
 from benchmarks.hostile.outcome import Counts
+from combred.pipeline.__main__ import _stop
 from combred.pipeline.command import main
 
 SIGNALS = {
@@ -27,19 +34,29 @@ PATIENCE = 10.0  # s, in which a process and its workers have to end after a sig
 LIMIT = 300.0  # s, for a whole run
 
 
-def begin(folder: Path, output: Path) -> int:
-    """The process id of a run in `folder`, begun as a copy of this process."""
+def begin(folder: Path, output: Path, words: tuple[str, ...] = ()) -> int:
+    """The process id of a run in `folder`, begun as a copy of this process; words: further
+    arguments of the command."""
     child = os.fork()
     if child:
         return child
-    os.setsid()  # its worker processes are of its group
-    os.chdir(folder)
-    file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    os.dup2(file, 1)
-    os.dup2(file, 2)
-    status = main(SMALL)
-    sys.stdout.flush()
-    os._exit(status)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _stop)  # as the command does first
+    status = 1
+    try:
+        os.setsid()  # its worker processes are of its session
+        # Workers load the module __main__, which is this benchmark, with all that it imports.
+        sys.modules["__main__"] = types.ModuleType("__main__")
+        os.chdir(folder)
+        file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(file, 1)
+        os.dup2(file, 2)
+        status = main([*SMALL, *words])
+        sys.stdout.flush()
+        threading._shutdown()  # what Python does at its end: threads and processes are waited for
+        multiprocessing.util._exit_function()
+    finally:
+        os._exit(status)
 
 
 def begin_anew(folder: Path, output: Path) -> int:
@@ -63,17 +80,29 @@ def ended(child: int, seconds: float) -> int | None:
     return None
 
 
-def left_alone(group: int, seconds: float) -> bool:
-    """Whether the processes of a group end by themselves within a time."""
+def members(session: int) -> dict[int, str]:
+    """The processes of a session that have not ended: numbers and commands. One that has ended, and
+    whose parent has not asked for its status yet, is none of them."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            state, _, _, its_session = (folder / "stat").read_text().rsplit(")", 1)[1].split()[:4]
+            if int(its_session) == session and state not in "ZX":
+                words = (folder / "cmdline").read_text().split("\0")
+                found[int(folder.name)] = " ".join(words)[-120:]
+    return found
+
+
+def left(session: int, seconds: float) -> dict[int, str]:
+    """The processes of a session that do not end by themselves within a time; they are killed."""
     limit = time.monotonic() + seconds
-    while time.monotonic() < limit:
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
-            return True
+    while members(session) and time.monotonic() < limit:
         time.sleep(0.02)
-    os.killpg(group, signal.SIGKILL)
-    return False
+    stay = members(session)
+    for number in stay:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
+    return stay
 
 
 def attack_kills(folder: Path, whole: dict, count: int, seed: int, longest: float) -> Counts:
@@ -100,6 +129,44 @@ def attack_kills(folder: Path, whole: dict, count: int, seed: int, longest: floa
     return counts
 
 
+def attack_step(
+    run: Path, folder: Path, whole: dict, step: str, count: int, seed: int
+) -> tuple[Counts, float]:
+    """Kill a step of `STOPS`, `count` times after a random time that it has not ended in, each time
+    in a new copy of `run`, and compare the results of the step, done again, with `whole`; and the
+    seconds of the step."""
+    counts, rng, stop = Counts(), random.Random(f"{step}{seed}"), STOPS[step]
+    words, names = (f"only={stop.only}",), [("SIGKILL", "SIGTERM")[i % 2] for i in range(count)]
+
+    def again(here: Path) -> str:
+        """What is wrong with the results of the step, done to its end; "" for nothing."""
+        status = ended(begin(here, folder / "again.txt", words), LIMIT)
+        found = results(here / "runs" / NAME)
+        known = {name: whole[name] for name in whole if name in found or name in stop.gives}
+        different = differing(known, found)
+        bad = status != 0 or different
+        return f"{status}, {different} differ: {(folder / 'again.txt').read_text()}" if bad else ""
+
+    without(run, folder / "whole", stop)
+    begun = time.monotonic()
+    undisturbed = again(folder / "whole")
+    assert not undisturbed, undisturbed
+    seconds = time.monotonic() - begun
+    for number, name in enumerate(names):
+        here = folder / str(number)
+        without(run, here, stop)
+        delay = rng.uniform(0.0, seconds)
+        kind, reason, _ = kill(
+            lambda where, output: begin(where, output, words), here, SIGNALS[name], delay, rng
+        )
+        wrong = again(here)
+        if wrong:
+            kind, reason = "wrong", f"{reason} {wrong}"
+        counts.add(kind, f"{name} after {delay:.2f} s: {reason}")
+        shutil.rmtree(here)
+    return counts, seconds
+
+
 def kill(
     start, here: Path, numbers: tuple[int, ...], delay: float, rng: random.Random
 ) -> tuple[str, str, bool]:
@@ -117,8 +184,9 @@ def kill(
                 break
         if status is None:
             status = ended(child, PATIENCE)
-    if not left_alone(child, PATIENCE):
-        return "silent", f"{status}: a process does not end: {output.read_text()[-300:]}", False
+    stay = left(child, PATIENCE)
+    if stay:
+        return "silent", f"{status}: {stay} do not end: {output.read_text()[-300:]}", False
     said = output.read_text()
     if "Traceback" in said:
         return "tracebacks", said[-600:], False

@@ -9,10 +9,12 @@ import logging
 import os
 import platform
 import shlex
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
 
+from combred.interrupts import postponed
 from combred.native.compilers import (
     LEVELS,
     compile_command,
@@ -95,12 +97,23 @@ def _library(
 
 
 def _run(commands: list[list[str]]) -> None:
-    """Run commands at the same time. Raises RuntimeError with what the first that fails says."""
-    started = [
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        for command in commands
-    ]
-    said = [process.communicate()[0] for process in started]
+    """Run commands at the same time; an interrupt ends them all. Raises RuntimeError with what the
+    first that fails says."""
+    started: list[subprocess.Popen[str]] = []
+    try:
+        for command in commands:
+            with postponed():
+                # A group of its own, so that what g++ has started ends with it.
+                to_us = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+                started.append(subprocess.Popen(command, process_group=0, **to_us))
+        said = [process.communicate()[0] for process in started]
+    except BaseException:
+        for process in started:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGTERM)
+        for process in started:
+            process.wait()
+        raise
     for command, process, text in zip(commands, started, said, strict=True):
         if process.returncode != 0:
             raise RuntimeError(

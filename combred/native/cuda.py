@@ -5,6 +5,7 @@ arithmetic is that of the library for a CPU (source/), one state a thread. Needs
 """
 
 import hashlib
+import logging
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,14 @@ from torch import Tensor
 
 from combred.chemistry.mechanism import Mechanism
 from combred.native.build import cache_folder
+from combred.native.damage import sealed, unsealed
 from combred.native.generate import generate
 from combred.native.library import require_columns
 from combred.native.single_file import join
 from combred.records import write_bytes
 from combred.surrogate.surrogate import Surrogate
+
+log = logging.getLogger(__name__)
 
 THREADS = 128  # of a block, as __launch_bounds__ of source/kernel.cu says
 BLOCKS = 4  # a multiprocessor: each thread takes one state after another
@@ -59,12 +63,16 @@ def cubin(source: str, arch: str) -> bytes:
     core = cuda_core()
     digest = hashlib.sha256(f"{core.__version__}\0{arch}\0{source}".encode()).hexdigest()[:24]
     cached = cache_folder() / f"{digest}.cubin"
-    if not cached.is_file():
-        options = core.ProgramOptions(arch=arch, std="c++17", ftz=True)
-        compiled = bytes(core.Program(source, "c++", options).compile("cubin").code)
-        cached.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(cached, compiled)
-    return cached.read_bytes()
+    if cached.is_file():
+        try:
+            return unsealed(cached.read_bytes())
+        except ValueError as error:
+            log.warning("%s is damaged, %s. It is compiled again.", cached, error)
+    options = core.ProgramOptions(arch=arch, std="c++17", ftz=True)
+    compiled = bytes(core.Program(source, "c++", options).compile("cubin").code)
+    cached.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes(cached, sealed(compiled))
+    return compiled
 
 
 class _Stream:

@@ -1,7 +1,8 @@
-"""Damage of a compiled library: a checksum behind its last byte, compared before it is loaded.
+"""Damage of compiled code: a checksum behind its last byte, compared before it is loaded.
 
 Takes the bytes of a library; gives them with a line behind them, the CRC-32 of what stands before.
-Loaders of libraries ignore that line. coupling/surrogate.hpp compares it in the same way.
+Loaders of libraries ignore that line. coupling/surrogate.hpp compares it in the same way. Code for
+a GPU in the cache has the same line, which is taken off.
 """
 
 import re
@@ -14,6 +15,16 @@ SEAL = re.compile(rb"combred crc32 ([0-9a-f]{8})\n\Z")
 def sealed(library: bytes) -> bytes:
     """The bytes of a library with their checksum behind them."""
     return library + b"combred crc32 %08x\n" % zlib.crc32(library)
+
+
+def unsealed(content: bytes) -> bytes:
+    """The bytes that `sealed` was given. Raises ValueError where the checksum is missing, or that
+    of others."""
+    found = SEAL.search(content[-64:])
+    whole = content[: -len(found[0])] if found else b""
+    if not found or int(found[1], 16) != zlib.crc32(whole):
+        raise ValueError("the content differs from what was compiled")
+    return whole
 
 
 def require_whole(path: Path) -> int:

@@ -1,6 +1,8 @@
 """The compiler, its failures, and the cache of compiled libraries."""
 
 import subprocess
+import time
+from pathlib import Path
 
 import pytest
 
@@ -64,3 +66,38 @@ def test_a_failing_compiler_is_told(tmp_path):
 def test_a_library_that_is_not_there(tmp_path):
     with pytest.raises(FileNotFoundError, match="combred.native.compile"):
         NativeSurrogate(tmp_path / "none.so")
+
+
+COMPILER = """#!/bin/sh
+case "$*" in
+    *" -c "*) sh -c 'echo $$ > STARTED; exec sleep 60'; exit 0 ;;
+    *) exec g++ "$@" ;;
+esac
+"""
+
+
+def test_an_interrupt_ends_a_compiler_and_what_it_has_started(tmp_path, monkeypatch):
+    compiler, started = tmp_path / "compiler", tmp_path / "started"
+    compiler.write_text(COMPILER.replace("STARTED", str(started)))
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", str(compiler))
+
+    whole = subprocess.Popen.communicate
+
+    def interrupted(process, *arguments, **options):
+        if "-c" not in process.args:
+            return whole(process, *arguments, **options)
+        while not (started.is_file() and started.read_text().strip()):
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(subprocess.Popen, "communicate", interrupted)
+        build(with_value(5), tmp_path / "here")
+    number = started.read_text().strip()
+    status = Path(f"/proc/{number}/stat")
+    for _ in range(200):
+        if not status.exists() or status.read_text().split()[2] == "Z":
+            return
+        time.sleep(0.05)
+    pytest.fail(f"process {number} is left")

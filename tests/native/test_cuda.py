@@ -3,12 +3,13 @@
 import ctypes
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
-from combred.native import NativeSurrogate, build, generate
+from combred.native import NativeSurrogate, build, cuda, generate
 from combred.native.build import find_compiler
 from combred.native.cuda import compile_cuda, cubin, cuda_core
 from combred.native.single_file import join
@@ -95,6 +96,43 @@ def test_it_compiles_for_a_device(correcting, mechanism, monkeypatch, tmp_path):
     compiled = cubin(source, "sm_90")
     assert compiled[:4] == b"\x7fELF" and cubin(source, "sm_90") == compiled
     assert len(list(tmp_path.rglob("*.cubin"))) == 1
+
+
+class Compiler:
+    """In place of cuda.core: each compilation gives other bytes."""
+
+    __version__ = "0"
+    ProgramOptions = SimpleNamespace
+
+    def __init__(self):
+        self.calls = 0
+
+    def Program(self, source, language, options):
+        self.calls += 1
+        return SimpleNamespace(compile=lambda kind: SimpleNamespace(code=self.code))
+
+    @property
+    def code(self) -> bytes:
+        return b"\x7fELF" + bytes([self.calls]) * 5000
+
+
+@pytest.mark.parametrize("place", [0, 2500, -12, -1])
+def test_damaged_code_of_the_cache_is_compiled_again(monkeypatch, tmp_path, caplog, place):
+    """With flipped bits in code or checksum, cut short, empty, or without a checksum."""
+    compiler = Compiler()
+    monkeypatch.setattr(cuda, "cuda_core", lambda: compiler)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    first = cubin("source", "sm_90")
+    assert cubin("source", "sm_90") == first == b"\x7fELF" + b"\1" * 5000 and compiler.calls == 1
+    (cached,) = tmp_path.rglob("*.cubin")
+    whole = cached.read_bytes()
+    flipped = bytearray(whole)
+    flipped[place] ^= 4
+    for number, content in enumerate((bytes(flipped), whole[:-1000], b"", first), start=2):
+        cached.write_bytes(content)
+        assert cubin("source", "sm_90") == b"\x7fELF" + bytes([number]) * 5000
+        assert cubin("source", "sm_90") == compiler.code and compiler.calls == number
+    assert caplog.text.count("compiled again") == 4
 
 
 @H2O2

@@ -1,0 +1,50 @@
+"""Ctrl-C and SIGTERM, which Python turns into an exception at any line, where that does harm.
+
+Imports nothing of combred.
+"""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+NUMBERS = signal.SIGINT, signal.SIGTERM
+
+
+@contextmanager
+def postponed() -> Iterator[None]:
+    """A context in which Ctrl-C and SIGTERM wait until its end, where a handler of Python receives
+    them; for what has to be done as a whole, and is short.
+
+    A process that is interrupted between the start of another one and the line that notes it has
+    one that nobody ends.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # handlers run in the main thread alone
+        return
+    # What is ignored stays so, and the default action ends a process wherever it is.
+    waiting, holds = [], True
+    before: dict[int, Callable[[int, FrameType | None], Any]] = {}
+    for number in NUMBERS:
+        handler = signal.getsignal(number)
+        if callable(handler):
+            before[int(number)] = handler
+
+    def wait(number: int, frame: FrameType | None) -> None:
+        if holds:
+            waiting.append(number)
+        else:  # an interrupt came before all handlers were restored
+            before[number](number, frame)
+
+    try:
+        for each in before:
+            signal.signal(each, wait)
+        yield
+    finally:
+        holds = False
+        for each, handler in before.items():
+            signal.signal(each, handler)
+        for each in waiting:
+            signal.raise_signal(each)

@@ -64,7 +64,7 @@ def rates(mechanism: Mechanism) -> dict[str, str]:
     """The generated files (name -> text): rates and thermodynamics of a mechanism as a C++ header,
     and its number of species. Raises MissingError without pyrometheus."""
     if not importlib.util.find_spec("pyrometheus"):
-        raise MissingError(f"pyrometheus, which generates reaction rates, is missing: {PYROMETHEUS}")
+        raise MissingError(f"pyrometheus, which generates rates, is missing: {PYROMETHEUS}")
     from pyrometheus.codegen.cpp import CppCodeGenerator
 
     text = CppCodeGenerator.generate("generated", mechanism.solution())

@@ -1,7 +1,8 @@
 """The compiled solvers in Python.
 
-Takes the libraries of `build.py`; gives `CVODE` and `Implicit`, which advance states as an `Advance`
-does (`combred.chemistry.reactor`), and `Chemistry`, the equations that they integrate, for tests.
+Takes the libraries of `build.py`; gives `CVODE` and `Implicit`, which advance states as an
+`Advance` does (`combred.chemistry.reactor`), and `Chemistry`, the equations that they integrate,
+for tests.
 """
 
 import ctypes
@@ -50,14 +51,15 @@ class CVODE:
     """SUNDIALS' CVODE with generated rates: BDF, dense matrices, one integrator for all states,
     reinitialised for each.
 
-    rtol, atol: its tolerances, the same for T [K] and Y; exact: whether the Jacobian matrix is the
-    exact one instead of CVODE's difference quotient. `counts` is of the last call. Raises
+    rtol, atol: its tolerances, the same for T [K] and Y; tuned: with the exact Jacobian matrix and
+    an LU factorisation of fixed size, instead of CVODE's difference quotients and SUNDIALS' dense
+    factorisation. `counts` is of the last call. Raises
     MissingError where something is not installed.
     """
 
-    def __init__(self, mechanism: Mechanism, rtol: float, atol: float, exact: bool):
+    def __init__(self, mechanism: Mechanism, rtol: float, atol: float, tuned: bool):
         self._calls = ctypes.CDLL(str(build(mechanism, "cvode")))
-        self._tolerances, self._exact = (rtol, atol), exact
+        self._tolerances, self._tuned = (rtol, atol), tuned
         self.counts = Counts()
 
     def advance(
@@ -68,7 +70,7 @@ class CVODE:
         rtol, atol = map(ctypes.c_double, self._tolerances)
         failed = self._calls.cvode(
             ctypes.c_long(len(states)), _pointer(states), ctypes.c_double(dt), rtol, atol,
-            int(self._exact), ctypes.byref(self.counts),
+            int(self._tuned), ctypes.byref(self.counts),
         )  # fmt: skip
         if failed:
             raise RuntimeError("CVODE cannot be set up")

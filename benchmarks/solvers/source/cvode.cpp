@@ -1,7 +1,8 @@
 // The C interface of SUNDIALS' CVODE: BDF, Newton iteration, dense LU factorisation.
 //
-// One integrator for all states, reinitialised for each, as in a flow solver. The Jacobian matrix is
-// CVODE's difference quotient, or the exact one.
+// One integrator for all states, reinitialised for each, as in a flow solver. As it is: difference
+// quotients for the Jacobian matrix, and SUNDIALS' dense matrices. Tuned: the exact Jacobian matrix,
+// and an LU factorisation that is compiled for its size.
 
 #include <cvode/cvode.h>
 #include <nvector/nvector_serial.h>
@@ -13,6 +14,7 @@
 
 #include "chemistry.hpp"
 #include "counts.hpp"
+#include "dense.hpp"
 
 static int right_hand_side(double, N_Vector y, N_Vector dydt, void* p)
 {
@@ -28,6 +30,33 @@ static int exact_jacobian(double, N_Vector y, N_Vector, SUNMatrix J, void* p, N_
     jacobian(*static_cast<double*>(p), N_VGetArrayPointer(y), N_VGetArrayPointer(unused),
              SUNDenseMatrix_Data(J));
     return 0;
+}
+
+// CVODE's interface to `Factorisation`, in place of SUNDIALS' factorisation of any size.
+static Factorisation factors;
+
+static SUNLinearSolver_Type type(SUNLinearSolver) { return SUNLINEARSOLVER_DIRECT; }
+
+static int setup(SUNLinearSolver, SUNMatrix matrix)
+{
+    return factors.factorise(SUNDenseMatrix_Data(matrix)) ? 0 : SUNLS_LUFACT_FAIL;
+}
+
+static int solve(SUNLinearSolver, SUNMatrix, N_Vector x, N_Vector b, double)
+{
+    double* values = N_VGetArrayPointer(x);
+    std::copy(N_VGetArrayPointer(b), N_VGetArrayPointer(b) + n, values);
+    factors.solve(values);
+    return 0;
+}
+
+static SUNLinearSolver fixed_size(SUNContext context)
+{
+    SUNLinearSolver solver = SUNLinSolNewEmpty(context);
+    solver->ops->gettype = type;
+    solver->ops->setup = setup;
+    solver->ops->solve = solve;
+    return solver;
 }
 
 static void silent(int, const char*, const char*, char*, void*) {}  // failures are counted
@@ -71,9 +100,9 @@ static int advance(void* cvode, N_Vector y, double& p, long count, double* state
     return 0;
 }
 
-// Advances states (count, 2 + n_species) [T, p, Y] in place by dt [s]; exact: whether the Jacobian
-// matrix is exact. A failed state becomes NaN. Returns 0, or 1 where CVODE cannot be set up.
-extern "C" int cvode(long count, double* states, double dt, double rtol, double atol, int exact,
+// Advances states (count, 2 + n_species) [T, p, Y] in place by dt [s]. A failed state becomes NaN.
+// Returns 0, or 1 where CVODE cannot be set up.
+extern "C" int cvode(long count, double* states, double dt, double rtol, double atol, int tuned,
                      Counts* counts)
 {
     SUNContext context;
@@ -85,19 +114,19 @@ extern "C" int cvode(long count, double* states, double dt, double rtol, double 
     double p = 1e5;
     N_Vector y = N_VNew_Serial(n, context);
     SUNMatrix matrix = SUNDenseMatrix(n, n, context);
-    SUNLinearSolver solver = SUNLinSol_Dense(y, matrix, context);
+    SUNLinearSolver solver = tuned ? fixed_size(context) : SUNLinSol_Dense(y, matrix, context);
     void* cvode = CVodeCreate(CV_BDF, context);
     N_VConst(1.0, y);
     bool bad = CVodeInit(cvode, right_hand_side, 0.0, y) || CVodeSStolerances(cvode, rtol, atol) ||
                CVodeSetUserData(cvode, &p) || CVodeSetLinearSolver(cvode, solver, matrix) ||
-               (exact && CVodeSetJacFn(cvode, exact_jacobian)) ||
+               (tuned && CVodeSetJacFn(cvode, exact_jacobian)) ||
                CVodeSetMaxNumSteps(cvode, 20000);
 #if SUNDIALS_VERSION_MAJOR < 7
     bad = bad || CVodeSetErrHandlerFn(cvode, silent, nullptr);
 #endif
     bad = bad || advance(cvode, y, p, count, states, dt, counts);
     CVodeFree(&cvode);
-    SUNLinSolFree(solver);
+    tuned ? SUNLinSolFreeEmpty(solver) : void(SUNLinSolFree(solver));
     SUNMatDestroy(matrix);
     N_VDestroy(y);
     SUNContext_Free(&context);

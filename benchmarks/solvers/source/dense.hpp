@@ -1,6 +1,7 @@
 // LU factorisation with partial pivoting of a small matrix of fixed size, stored by columns.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -10,12 +11,19 @@ struct Factorisation {
     double LU[n * n];
     int pivot[n];
 
-    // Factorises I / step - J, the matrix of a linearly implicit method. False if it is singular or
-    // not finite.
+    // Factorises I / step - J, the matrix of a linearly implicit method; result as below.
     bool factorise(const double* J, double step)
     {
-        for (int i = 0; i < n * n; ++i) LU[i] = -J[i];
-        for (int i = 0; i < n; ++i) LU[i + n * i] += 1.0 / step;
+        double A[n * n];
+        for (int i = 0; i < n * n; ++i) A[i] = -J[i];
+        for (int i = 0; i < n; ++i) A[i + n * i] += 1.0 / step;
+        return factorise(A);
+    }
+
+    // Factorises A (n, n). False if it is singular or not finite.
+    bool factorise(const double* A)
+    {
+        std::copy(A, A + n * n, LU);
         for (int j = 0; j < n; ++j) {
             double* column = LU + n * j;
             int largest = j;
@@ -36,7 +44,7 @@ struct Factorisation {
         return std::isfinite(LU[n * n - 1]);
     }
 
-    // Replaces b (n) by the solution x of (I / step - J) x = b.
+    // Replaces b (n) by the solution x of A x = b.
     void solve(double* b) const
     {
         for (int j = 0; j < n; ++j) std::swap(b[j], b[pivot[j]]);

@@ -96,14 +96,15 @@ class States:
         return cls(before, dt, *exact.advance(before[:, 0], before[:, 1], before[:, 2:], dt))
 
     def errors(self, T: np.ndarray, Y: np.ndarray) -> dict:
-        """Summary of the relative errors of T (n,) [K] and Y (n, n_species)."""
+        """Summary of the relative errors of T (n,) [K] and Y (n, n_species), without failed states,
+        which are NaN; `failed` in a row counts them."""
         of_T = np.abs(T - self.T) / (np.abs(self.T - self.before[:, 0]) + 1.0)
         change = np.abs(self.Y - self.before[:, 2:]).max(1)
         of_Y = np.abs(Y - self.Y).max(1) / (change + 1e-5)
         found = {}
         for key, e in (("", of_T), ("_Y", of_Y)):
-            found[f"rms{key}"] = float(np.sqrt((e**2).mean()))
-            found[f"q99{key}"] = float(np.quantile(e, 0.99))
+            found[f"rms{key}"] = float(np.sqrt(np.nanmean(e**2)))
+            found[f"q99{key}"] = float(np.nanquantile(e, 0.99))
         return found
 
 
@@ -218,7 +219,8 @@ def show(dt: float, name: str, rows: list) -> None:
         print(
             f"{dt:g} s {name:23} tolerance {row['tolerance']:7.0e}  T {row['rms']:8.1e} (99 %: "
             f"{row['q99']:8.1e})  Y {row['rms_Y']:8.1e} ({row['q99_Y']:8.1e})  "
-            f"{1e6 * row['seconds']:8.1f} us  evaluations {row.get('evaluations', 0):.2f}",
+            f"{1e6 * row['seconds']:8.1f} us  evaluations {row.get('evaluations', 0):.2f}  "
+            f"failed {row.get('failed', 0):.2%}",
             flush=True,
         )
 

@@ -26,7 +26,7 @@ struct Shampine {
 };
 
 struct LStable {
-    static constexpr double gamma = 0.57282062500000000;
+    static constexpr double gamma = 0.57282;
     static constexpr double a21 = 2.0, a31 = 1.867943637803922, a32 = 0.2344449711399156;
     static constexpr double c21 = -7.137615036412310;
     static constexpr double c31 = 2.580708087951457, c32 = 0.6515950076447975;

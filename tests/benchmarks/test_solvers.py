@@ -1,0 +1,184 @@
+"""The solvers in C++ against Cantera: rates, Jacobian matrix, orders, errors, and what is missing.
+
+Most use hydrogen (10 species), which compiles in seconds.
+"""
+
+import importlib.util
+import subprocess
+
+import cantera as ct
+import numpy as np
+import pytest
+
+from benchmarks import work_precision
+from benchmarks.solvers import build as building
+from benchmarks.solvers.library import CVODE, METHODS, Chemistry, Implicit
+from combred.chemistry import reactor
+from combred.chemistry.mechanism import load_mechanism
+
+needs_rates = pytest.mark.skipif(
+    not importlib.util.find_spec("pyrometheus"), reason=f"no rates: {building.PYROMETHEUS}"
+)
+
+
+def has_sundials() -> bool:
+    try:
+        building._require_sundials(building.find_compiler())
+    except RuntimeError:
+        return False
+    return True
+
+
+needs_sundials = pytest.mark.skipif(not has_sundials(), reason=f"no CVODE: {building.SUNDIALS}")
+
+
+@pytest.fixture(scope="module")
+def hydrogen():
+    return load_mechanism("h2o2.yaml")
+
+
+@pytest.fixture(scope="module")
+def states(hydrogen) -> np.ndarray:
+    """(12, 2 + n_species) states [T, p, Y] along an ignition of hydrogen at 1 atm."""
+    one = reactor.Reactor(hydrogen, 1e-10, 1e-18)
+    one.start(1200.0, ct.one_atm, hydrogen.mixture("H2:1", "O2:1, N2:3.76", 1.0))
+    found = []
+    for t in np.linspace(1e-5, 6e-5, 12):
+        T, Y = one.advance(t)
+        found.append([T, ct.one_atm, *np.maximum(Y, 0.0)])
+    assert found[-1][0] > found[0][0] + 500.0  # it ignites
+    return np.array(found)
+
+
+@needs_rates
+@pytest.mark.parametrize("file", ["h2o2.yaml", pytest.param("drm19.yaml", marks=pytest.mark.slow)])
+def test_generated_rates_are_those_of_cantera(file):
+    mechanism, rng = load_mechanism(file), np.random.default_rng(0)
+    chemistry, gas = Chemistry(mechanism), mechanism.solution()
+    for _ in range(50):
+        Y = rng.dirichlet(np.full(mechanism.n_species, 0.3))
+        gas.TPY = rng.uniform(300.0, 2800.0), np.exp(rng.uniform(10.0, 15.0)), Y
+        found = chemistry.derivative(gas.P, np.array([gas.T, *gas.Y]))
+        turnover = gas.creation_rates + gas.destruction_rates
+        W, h = gas.molecular_weights / gas.density, gas.partial_molar_enthalpies
+        error = np.abs(found[1:] - W * gas.net_production_rates)
+        assert (error <= 1e-8 * (W * turnover).max()).all()
+        heat, capacity = h @ gas.net_production_rates, gas.density * gas.cp_mass
+        assert abs(found[0] + heat / capacity) <= 1e-8 * (np.abs(h) @ turnover) / capacity
+
+
+@needs_rates
+def test_the_jacobian_matrix_is_that_of_differences(hydrogen, states):
+    chemistry = Chemistry(hydrogen)
+    for T, p, *Y in states[::4]:
+        y = np.array([T, *Y])
+        J = chemistry.jacobian(p, y)
+        for j in range(len(y)):
+            step = np.zeros(len(y))
+            step[j] = 1e-4 * max(y[j], 1e-3)
+            ahead, behind = (chemistry.derivative(p, y + s * step) for s in (1.0, -1.0))
+            slope = (ahead - behind) / (2.0 * step[j])
+            assert np.abs(slope - J[:, j]).max() <= 1e-5 * np.abs(J[:, j]).max()
+
+
+def error_of(solver, mechanism, states: np.ndarray, dt: float) -> float:
+    """The largest error of T [K] against Cantera's CVODE at 1e-12."""
+    T, p, Y = states[:, 0], states[:, 1], states[:, 2:]
+    exact, _ = reactor.CVODE(mechanism, 1e-12, 1e-20).advance(T, p, Y, dt)
+    return float(np.abs(solver.advance(T, p, Y, dt)[0] - exact).max())
+
+
+@needs_rates
+@pytest.mark.parametrize("method", METHODS)
+def test_implicit_methods_converge_to_cvode_as_their_tolerance_falls(method, hydrogen, states):
+    errors = []
+    for rtol in (1e-2, 1e-4, 1e-6):
+        solver = Implicit(hydrogen, method, rtol, 1e-8 * rtol)
+        errors.append(error_of(solver, hydrogen, states, 1e-5))
+        assert solver.counts.failed == 0 < solver.counts.jacobians
+    assert errors[0] < 20.0 and errors[1] < 0.2 * errors[0] and errors[2] < 0.2 * errors[1]
+    assert errors[2] < 0.02
+
+
+@needs_rates
+@pytest.mark.parametrize("method", ["rosenbrock34", "rosenbrock34_l_stable"])
+def test_rosenbrock34_has_order_4(method, hydrogen, states):
+    # Equal steps: each is a call, of a tolerance that accepts it at once.
+    state, dt, found = states[7:8], 1e-6, []
+    T, p, Y = state[:, 0], state[:, 1], state[:, 2:]
+    exact, _ = reactor.CVODE(hydrogen, 1e-13, 1e-22).advance(T, p, Y, dt)
+    counts = 8, 16, 32
+    for count in counts:
+        solver, now = Implicit(hydrogen, method, 1e3, 1.0), (T, Y)
+        for _ in range(count):
+            now = solver.advance(now[0], p, now[1], dt / count)
+            assert (solver.counts.steps, solver.counts.rejected) == (1, 0)
+        found.append(abs(now[0][0] - exact[0]))
+    order = -np.polyfit(np.log(counts), np.log(found), 1)[0]
+    assert 3.5 < order < 4.3
+
+
+@needs_rates
+def test_a_method_that_does_not_exist_is_named_with_those_that_do(hydrogen):
+    with pytest.raises(ValueError, match="rosenbrock34"):
+        Implicit(hydrogen, "euler", 1e-3, 1e-9)
+
+
+@needs_rates
+@pytest.mark.parametrize("method", METHODS)
+def test_a_state_that_is_not_a_number_fails_alone(method, hydrogen, states):
+    damaged = states.copy()
+    damaged[3, 0] = np.nan
+    solver = Implicit(hydrogen, method, 1e-3, 1e-9)
+    T, Y = solver.advance(damaged[:, 0], damaged[:, 1], damaged[:, 2:], 1e-6)
+    assert np.isnan(T).nonzero()[0].tolist() == [3] and np.isnan(Y[3]).all()
+    assert solver.counts.failed == 1
+
+
+@needs_rates
+@needs_sundials
+@pytest.mark.parametrize("tuned", [False, True])
+def test_cvode_with_generated_rates_is_cvode(tuned, hydrogen, states):
+    loose, tight = (CVODE(hydrogen, rtol, 1e-8 * rtol, tuned) for rtol in (1e-3, 1e-9))
+    assert error_of(tight, hydrogen, states, 1e-5) < 1e-3
+    assert 1e-3 < error_of(loose, hydrogen, states, 1e-5) < 20.0
+    assert loose.counts.steps < tight.counts.steps and tight.counts.failed == 0
+
+
+@needs_rates
+@needs_sundials
+def test_an_exact_jacobian_matrix_saves_evaluations_of_the_rates(hydrogen, states):
+    T, p, Y = states[:, 0], states[:, 1], states[:, 2:]
+    by_differences, tuned = (CVODE(hydrogen, 1e-6, 1e-14, tuned) for tuned in (False, True))
+    one, other = (solver.advance(T, p, Y, 1e-5)[0] for solver in (by_differences, tuned))
+    assert np.abs(one - other).max() < 0.5
+    assert tuned.counts.rates < by_differences.counts.rates
+
+
+def test_without_pyrometheus_or_sundials_the_message_has_the_command(hydrogen, monkeypatch):
+    monkeypatch.setattr(building.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(building.MissingError, match="pip install pyrometheus"):
+        building.build(hydrogen, "implicit")
+    failed = subprocess.CompletedProcess([], 1, "", "cvode.h: No such file")
+    monkeypatch.setattr(building.subprocess, "run", lambda *given, **options: failed)
+    with pytest.raises(building.MissingError, match="apt install libsundials-dev"):
+        building._require_sundials(["g++"])
+
+
+def test_work_precision_measures_against_the_exact_solution(hydrogen, states):
+    exact = work_precision.States.of(states, 1e-6, hydrogen)
+    none = exact.errors(exact.T, exact.Y)
+    assert set(none.values()) == {0.0}
+    warmer = exact.errors(exact.T + 0.1 * (np.abs(exact.T - states[:, 0]) + 1.0), exact.Y)
+    assert warmer["rms"] == pytest.approx(0.1) and warmer["rms_Y"] == 0.0
+
+
+@needs_rates
+@needs_sundials
+@pytest.mark.parametrize("name", work_precision.RTOL)
+def test_work_precision_gives_a_row_for_each_tolerance(name, hydrogen, states, monkeypatch):
+    monkeypatch.setitem(work_precision.RTOL, name, (1e-2, 1e-6))
+    exact = work_precision.States.of(states, 1e-6, hydrogen)
+    loose, tight = work_precision.of_solver(name, hydrogen, exact)
+    assert tight["rms"] < 0.1 * loose["rms"] and tight["rms_Y"] < loose["rms_Y"]
+    assert tight["atol"] < loose["atol"] and 0.0 < loose["seconds"] < 0.1

@@ -208,6 +208,7 @@ def draw(found: dict, path: Path) -> None:
         axis.set_xlabel("processor time of a state [us]")
         axis.set_title(f"dt = {float(dt):g} s")
         axis.grid(alpha=0.3)
+    figure.axes[0].set_ylim(top=1.0)  # above, a solver has failed
     figure.axes[0].set_ylabel("relative error of T, rms")
     figure.axes[0].legend(fontsize=8)
     figure.savefig(path, dpi=130)

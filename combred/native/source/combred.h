@@ -4,7 +4,7 @@
    dt [s]. No function allocates memory, keeps a state, starts a thread, or writes to a file.
    Threads may call at the same time: give each its own rows of the states, and its own
    workspace. Compiled with -fopenmp, a call has OpenMP's threads instead, as many as the workspace
-   has room for; its results are the same. */
+   has room for; its results are the same but for the last bit. */
 #ifndef COMBRED_H
 #define COMBRED_H
 #include <stddef.h>

@@ -171,8 +171,8 @@ def test_odd_states_have_the_answers_of_torch(compiled, correcting, odd, referen
 def test_an_odd_state_does_not_change_its_neighbours(compiled, odd):
     found = compiled.integrate(odd, 1e-6)
     alone = compiled.integrate(odd[14:], 1e-6)
-    # The polynomials of a block in which all T lie on one side of T_mid are compiled apart from those
-    # of a mixed block: the last bit of T may differ.
+    # A block in which all T lie on one side of T_mid has polynomials that are compiled apart from
+    # those of a mixed block: the last bit of T may differ.
     assert np.allclose(found[0][14], alone[0][0], rtol=1e-14, atol=0)
     assert found[1][14] == alone[1][0] and found[2][14] == alone[2][0]
 

@@ -26,10 +26,11 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError, Reactor
+from combred.chemistry.transport import has_transport
 from combred.config import ChemistrySettings, SamplingSettings
 from combred.dataset.flow_streams import DIRICHLET, FRESH_T, T_RANGE, FlowStreams, Labelled
 from combred.dataset.mixing_layers import layer_states
-from combred.dataset.small_flames import SmallFlames, has_transport
+from combred.dataset.small_flames import SmallFlames
 
 ROWS = 256  # of a block, the unit of work, of resuming, and of holding out
 # Share of the rows of each kind; without transport data, the last is shared by the others.

@@ -21,6 +21,11 @@ T_RANGE = 270.0, 3400.0  # K; states outside are not kept
 Labelled = tuple[np.ndarray, np.ndarray, float]  # state [T, p, Y], its label [T, p, Y], dt [s]
 
 
+def log_uniform(rng: np.random.Generator, low: float, high: float) -> float:
+    """A number between both, uniform in the logarithm."""
+    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
+
+
 class FlowStreams:
     """Draws streams and mixes them, in the gas of `reactor`.
 
@@ -34,7 +39,7 @@ class FlowStreams:
 
     def log_uniform(self, low: float, high: float) -> float:
         """A number between both, uniform in the logarithm."""
-        return float(np.exp(self.rng.uniform(np.log(low), np.log(high))))
+        return log_uniform(self.rng, low, high)
 
     def premixed(self, T: float, p: float) -> np.ndarray:
         """Mass fractions of fuel and oxidizer at a random equivalence ratio; the gas is set."""

@@ -8,11 +8,12 @@ as in a premixed flame. The flames need not be resolved nor steady: neither are 
 
 from collections.abc import Iterator
 
+import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE, IntegrationError
-from combred.chemistry.transport import MixtureTransport
+from combred.dataset.flow_streams import log_uniform
 from combred.simulation.diffusion import Diffusion
 
 CELLS, STEPS, FIRST = 12, 24, 6  # the first steps, in which radicals appear, give no states
@@ -23,16 +24,12 @@ HEATED = 20.0  # K above the fresh gas, below which a cell gives no states
 RTOL, ATOL = 1e-6, 1e-13  # of CVODE between the states, whose labels are more precise
 
 
-def has_transport(mechanism: Mechanism) -> bool:
-    """Whether a mechanism has the transport data that a flame needs."""
-    return mechanism.solution().transport_model not in (None, "none")
-
-
 class SmallFlames:
     """Draws small flames. Raises ValueError where the mechanism has no transport data."""
 
     def __init__(self, mechanism: Mechanism):
-        self.mechanism, self.transport = mechanism, MixtureTransport(mechanism)
+        self.mechanism = mechanism
+        self.diffusion = Diffusion(mechanism, ct.one_atm, 1.0)  # each flame sets p and mass
 
     def states(
         self, rng: np.random.Generator, fresh: np.ndarray, burnt: np.ndarray
@@ -43,19 +40,19 @@ class SmallFlames:
         The ends are closed. Raises IntegrationError where CVODE fails, FloatingPointError where
         diffusion does.
         """
-        p, chemistry = fresh[1], CVODE(self.mechanism, RTOL, ATOL)
+        chemistry, diffusion = CVODE(self.mechanism, RTOL, ATOL), self.diffusion
+        diffusion.p = p = fresh[1]
         front = rng.uniform(0.25, 0.75) * CELLS
         distance = np.arange(CELLS) + 0.5 - front
-        share = 1.0 / (1.0 + np.exp(-distance / _log_uniform(rng, FRONT)))[:, None]
+        share = 1.0 / (1.0 + np.exp(-distance / log_uniform(rng, *FRONT)))[:, None]
         Y = (1 - share) * fresh[2:] + share * burnt[2:]
-        time = _log_uniform(rng, CELL_TIME)
-        diffusion = Diffusion(self.mechanism, p, 1.0)
+        time = log_uniform(rng, *CELL_TIME)
         ends = diffusion.enthalpy(np.array([fresh[0], burnt[0]]), np.array([fresh[2:], burnt[2:]]))
         h = (1 - share[:, 0]) * ends[0] + share[:, 0] * ends[1]
         T = diffusion.temperature(h, Y, (fresh[0] + burnt[0]) / 2 * np.ones(CELLS), 20)
-        diffusion.cell_mass = self._cell_mass(diffusion, T, Y, time)
+        diffusion.cell_mass = self._cell_mass(T, Y, time)
         for k in range(STEPS):
-            step = time * _log_uniform(rng, STEP)
+            step = time * log_uniform(rng, *STEP)
             T, Y, h = diffusion.step(T, Y, h, step)
             Y = np.maximum(Y, 0.0)
             Y /= Y.sum(axis=1, keepdims=True)
@@ -69,14 +66,10 @@ class SmallFlames:
             Y = np.maximum(Y, 0.0)
             h = diffusion.enthalpy(T, Y)
 
-    def _cell_mass(self, diffusion: Diffusion, T: np.ndarray, Y: np.ndarray, time: float) -> float:
+    def _cell_mass(self, T: np.ndarray, Y: np.ndarray, time: float) -> float:
         """The mass [kg/m^2] of a cell across which heat is conducted in `time` [s], with the mean
         properties of the cells: sqrt(rho lambda / cp time)."""
-        moles = Y / self.mechanism.molecular_weights
-        conductivity = self.transport.conductivity(T, moles / moles.sum(axis=1, keepdims=True))
-        cp = diffusion.heat_capacity(T, Y)
+        diffusion, moles = self.diffusion, Y / self.mechanism.molecular_weights
+        X = moles / moles.sum(axis=1, keepdims=True)
+        conductivity, cp = diffusion.transport.conductivity(T, X), diffusion.heat_capacity(T, Y)
         return float(np.sqrt(np.mean(diffusion.density(T, Y) * conductivity / cp) * time))
-
-
-def _log_uniform(rng: np.random.Generator, limits: tuple[float, float]) -> float:
-    return float(np.exp(rng.uniform(*np.log(limits))))

@@ -13,6 +13,7 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError
+from combred.chemistry.transport import solution_with_transport
 
 # slope, curve: largest change between neighbouring grid points, relative to the whole profile.
 # Cantera's convection is of first order: at COARSE, T is off by up to 34 K somewhere in the profile
@@ -59,13 +60,7 @@ def solve_counterflow(
     all strain rates on the way, the others for the last one, one after another. Raises ValueError
     where the mechanism has no transport data, and IntegrationError where Cantera finds no flame.
     """
-    gas = mechanism.solution()
-    if gas.transport_model in (None, "none"):
-        raise ValueError(
-            f"{mechanism.name} has no transport data, which a flame needs: give a mechanism file "
-            "with transport data"
-        )
-    gas.transport_model = "mixture-averaged"
+    gas = solution_with_transport(mechanism)
     gas.TP = case.fuel_T, case.p
     low = min(strain, WIDTH_STRAIN * STEP)
     hotter = max(case.fuel_T, case.oxidizer_T)

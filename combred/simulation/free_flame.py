@@ -9,6 +9,7 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError
+from combred.chemistry.transport import solution_with_transport
 
 # slope, curve: largest change between neighbouring grid points, relative to the whole profile.
 COARSE = {"ratio": 3, "slope": 0.07, "curve": 0.14}
@@ -29,13 +30,9 @@ def solve_free_flame(
     another. Raises ValueError where the mechanism has no transport data, and IntegrationError where
     Cantera finds no flame.
     """
-    gas = mechanism.solution()
-    if gas.transport_model in (None, "none"):
-        raise ValueError(
-            f"{mechanism.name} has no transport data, which a flame needs: give a mechanism file "
-            "with transport data, or sampling.flames=0 and validation.flame_phi=[] for no flames"
-        )
-    gas.transport_model = "mixture-averaged"
+    gas = solution_with_transport(
+        mechanism, ", or sampling.flames=0 and validation.flame_phi=[] for no flames"
+    )
     gas.TPY = T, p, Y
     flame = ct.FreeFlame(gas, width=width)
     try:

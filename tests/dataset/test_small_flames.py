@@ -5,8 +5,9 @@ import cantera as ct
 import numpy as np
 import pytest
 
+from combred.chemistry.transport import has_transport
 from combred.dataset import small_flames
-from combred.dataset.small_flames import SmallFlames, has_transport
+from combred.dataset.small_flames import SmallFlames
 
 FUELS = {"drm19.yaml": "CH4:1", "h2o2.yaml": "H2:1"}
 RADICAL = "H"

@@ -44,7 +44,7 @@ FIRST_STEP = 5  # of CVODE, at which a state may lie: the steps before it start 
 LONGEST, MOST_STEPS = 0.5, 700  # s and steps of CVODE, by which an ignition ends
 RELAXATION = 1e-8, 1e-3  # s, range of the reaction time of a mixture, log-uniform
 TIMES = 5  # states of a mixture's integration, the first at t = 0
-CHOSEN = 2  # states of each step of a small flame
+CHOSEN = 3  # states of each step of a small flame
 DRAWS = 400  # trajectories of a block at most; each has at most 5, 16 or 64 rows
 
 Row = tuple[np.ndarray, np.ndarray, float, int]  # a `Labelled`, and its kind's index in `KINDS`

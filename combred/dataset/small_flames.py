@@ -16,12 +16,13 @@ from combred.chemistry.reactor import CVODE, IntegrationError
 from combred.dataset.flow_streams import log_uniform
 from combred.simulation.diffusion import Diffusion
 
-CELLS, STEPS, FIRST = 12, 24, 6  # the first steps, in which radicals appear, give no states
+CELLS, STEPS, FIRST = 12, 20, 8  # the first steps, in which radicals appear, give no states
 FRONT = 0.3, 3.0  # width of the initial front in cells, log-uniform
 CELL_TIME = 1e-6, 2e-4  # s, time of heat conduction across a cell, log-uniform
 STEP = 0.1, 1.0  # a step over this time, log-uniform
+PART = 1e-3, 1.0  # of a step, by which a state has diffused since the last reaction, log-uniform
 HEATED = 20.0  # K above the fresh gas, below which a cell gives no states
-RTOL, ATOL = 1e-6, 1e-13  # of CVODE between the states, whose labels are more precise
+RTOL, ATOL = 1e-4, 1e-12  # of CVODE between the states, whose labels are more precise
 
 
 class SmallFlames:
@@ -34,8 +35,9 @@ class SmallFlames:
     def states(
         self, rng: np.random.Generator, fresh: np.ndarray, burnt: np.ndarray
     ) -> Iterator[np.ndarray]:
-        """The states [T, p, Y] (cells, 2 + n_species) of the heated cells after each step of
-        diffusion, before the reaction. fresh, burnt (2 + n_species,): states at the same p.
+        """The states [T, p, Y] (cells, 2 + n_species) of the heated cells, for each step, after a
+        part of its diffusion: the time step of a flow solver may be short beside that of the
+        flame. fresh, burnt (2 + n_species,): states at the same p.
 
         The ends are closed. Raises IntegrationError where CVODE fails, FloatingPointError where
         diffusion does.
@@ -53,18 +55,25 @@ class SmallFlames:
         diffusion.cell_mass = self._cell_mass(T, Y, time)
         for k in range(STEPS):
             step = time * log_uniform(rng, *STEP)
-            T, Y, h = diffusion.step(T, Y, h, step)
-            Y = np.maximum(Y, 0.0)
-            Y /= Y.sum(axis=1, keepdims=True)
-            T = diffusion.temperature(h, Y, T)
             if k >= FIRST:
-                here = T > fresh[0] + HEATED
-                yield np.column_stack([T, np.full(CELLS, p), Y])[here]
+                partly = self._diffused(T, Y, h, step * log_uniform(rng, *PART))
+                here = partly[0] > fresh[0] + HEATED
+                yield np.column_stack([partly[0], np.full(CELLS, p), partly[1]])[here]
+            T, Y = self._diffused(T, Y, h, step)
             T, Y = chemistry.advance(T, np.full(CELLS, p), Y, step)
             if not np.isfinite(T).all():
                 raise IntegrationError("CVODE failed in a cell of a small flame")
             Y = np.maximum(Y, 0.0)
             h = diffusion.enthalpy(T, Y)
+
+    def _diffused(
+        self, T: np.ndarray, Y: np.ndarray, h: np.ndarray, dt: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """T and Y after a time dt [s] of diffusion."""
+        T, Y, h = self.diffusion.step(T, Y, h, dt)
+        Y = np.maximum(Y, 0.0)
+        Y /= Y.sum(axis=1, keepdims=True)
+        return self.diffusion.temperature(h, Y, T), Y
 
     def _cell_mass(self, T: np.ndarray, Y: np.ndarray, time: float) -> float:
         """The mass [kg/m^2] of a cell across which heat is conducted in `time` [s], with the mean

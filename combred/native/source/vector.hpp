@@ -1,5 +1,6 @@
 // Vectors: one value of each of the WIDTH states of a block, in float (`Float`) and double
-// (`Double`). WIDTH 1, of scalar.hpp, is for compilers without vectors, and for GPUs. All arithmetic is that of the compiler's vector extensions (GCC, clang).
+// (`Double`). All arithmetic is that of the compiler's vector extensions (GCC, clang). WIDTH 1, of
+// scalar.hpp, is for compilers without vectors, and for GPUs.
 //
 // A `Double` is two vectors of the size of a `Float`: compilers handle one vector that is wider
 // than the registers badly.

@@ -1,0 +1,133 @@
+"""What does the accuracy of an ignition delay cost, beside solvers with generated rates?
+
+    python -m benchmarks.ignition_work [MODEL ...]
+
+The ignitions of benchmarks/ignitions.py, marched in steps of dt by compiled surrogates and by the
+solvers of benchmarks/work_precision.py, each of which starts anew at every step, as inside a flow.
+Of each: the mean and the largest error of the delay, and the processor time of a state and step,
+on one core. Surrogates march 16 copies of each case together, solvers one state after the other.
+Run nothing else on the machine meanwhile. Writes benchmarks/results/ignition_work.json; prints a
+table, then one JSON line.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import cantera as ct
+import numpy as np
+
+import combred
+from benchmarks.command_line import words
+from benchmarks.ignitions import STEPS, half_rise, references
+from benchmarks.solvers.build import MissingError
+from benchmarks.work_precision import solver
+from combred import native
+from combred.chemistry.mechanism import load_mechanism
+from combred.records import write_json
+from combred.simulation.ignition import Rollout
+from combred.threads import one_thread
+from combred.validation.timing import machine
+
+RESULTS = Path(__file__).parent / "results" / "ignition_work.json"
+COPIES = 16
+TOLERANCES = (0.1, 0.05, 0.02)
+RTOL = {
+    "Rosenbrock34": (1.0, 0.3, 0.1, 1e-2, 1e-3),
+    "seulex": (1.0, 0.1, 1e-2, 1e-3),
+    "CVODE, tuned": (1e-3, 1e-4, 1e-6),
+    "CVODE": (1e-4, 1e-6),
+}
+
+# The states [T, p, Y] (n, 2 + n_species) one dt [s] later.
+Step = Callable[[np.ndarray, float], np.ndarray]
+
+
+def march(step: Step, dt: float, todo: list[Rollout], copies: int = 1) -> dict:
+    """The mean and the largest error of the delays, relative, and the processor time [s] of a state
+    and step. Cases that do not ignite or fail are counted in `failed`."""
+    states = np.array([[r.T[0], r.case.p, *r.Y[0]] for r in todo])
+    steps = np.array([len(r.t) - 1 for r in todo])
+    T = [[float(r.T[0])] for r in todo]
+    live, seconds = np.arange(len(todo)), 0.0
+    for k in range(steps.max()):
+        keep = k < steps[live]
+        live, states = live[keep], states[keep]
+        many = np.repeat(states, copies, axis=0)
+        begun = time.process_time()
+        later = step(many, dt)
+        seconds += time.process_time() - begun
+        states = later[::copies]
+        for row, i in enumerate(live):
+            T[i].append(float(states[row, 0]))
+    errors = []
+    for i, r in enumerate(todo):
+        level = 0.5 * (r.T[0] + r.T[-1])
+        exact = half_rise(r.t, r.T, level)
+        errors.append(abs(half_rise(r.t, np.array(T[i]), level) / exact - 1.0))
+    return {
+        "mean": float(np.nanmean(errors)), "worst": float(np.nanmax(errors)),
+        "failed": int(np.isnan(errors).sum()), "seconds": seconds / (copies * int(steps.sum())),
+    }  # fmt: skip
+
+
+def of_surrogate(model: str, tolerance: float) -> Step:
+    compiled = native.compile(combred.load(model))
+    return lambda states, dt: compiled.integrate(states, dt, tolerance)[0]
+
+
+def of_solver(name: str, mechanism: combred.Mechanism, rtol: float) -> Step:
+    one = solver(name, mechanism, rtol)
+
+    def step(states: np.ndarray, dt: float) -> np.ndarray:
+        T, Y = one.advance(states[:, 0], states[:, 1], states[:, 2:], dt)
+        Y = np.maximum(Y, 0.0)
+        return np.column_stack([T, states[:, 1], Y / Y.sum(axis=1, keepdims=True)])
+
+    return step
+
+
+def show(name: str, tolerance: float, dt: float, row: dict) -> None:
+    failed = f"  {row['failed']} failed" if row["failed"] else ""
+    print(
+        f"{name:22}{tolerance:8.0e}{dt:8.0e}{row['mean']:10.3%}{row['worst']:9.3%}"
+        f"{1e6 * row['seconds']:9.2f} us{failed}",
+        flush=True,
+    )
+
+
+def main(models: list[str]) -> None:
+    ct.suppress_thermo_warnings()
+    mechanism = load_mechanism("drm19.yaml")
+    todo = {dt: references(mechanism, dt) for dt in STEPS}
+    general = [name for name, card in combred.models().items() if "tolerance" in card]
+    found: dict = {}
+    print(f"{'':22}{'rtol':>8}{'dt':>8}{'mean':>10}{'worst':>9}{'a state':>12}")
+
+    def keep(name: str, tolerance: float, step: Step, copies: int) -> None:
+        for dt, rollouts in todo.items():
+            row = march(step, dt, rollouts, copies)
+            found.setdefault(f"{dt:g}", {}).setdefault(name, []).append(
+                {"tolerance": tolerance, **row}
+            )
+            show(name, tolerance, dt, row)
+
+    with one_thread():
+        for model in models or general:
+            for tolerance in TOLERANCES:
+                keep(model, tolerance, of_surrogate(model, tolerance), COPIES)
+        for name, tolerances in RTOL.items():
+            try:
+                for rtol in tolerances:
+                    keep(name, rtol, of_solver(name, mechanism, rtol), 1)
+            except MissingError as error:
+                print(f"{name}: left out, {error}")
+    result = {"machine": machine(), "cores": 1, "copies": COPIES, "dt": found}
+    if not models:
+        write_json(RESULTS, result)
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main(words(__doc__))

@@ -6,8 +6,8 @@ The ignitions of benchmarks/ignitions.py, marched in steps of dt by compiled sur
 solvers of benchmarks/work_precision.py, each of which starts anew at every step, as inside a flow.
 Of each: the mean and the largest error of the delay, and the processor time of a state and step,
 on one core. Surrogates march 16 copies of each case together, solvers one state after the other.
-Run nothing else on the machine meanwhile. Writes benchmarks/results/ignition_work.json; prints a
-table, then one JSON line.
+Run nothing else on the machine meanwhile. Writes benchmarks/results/ignition_work.json and
+docs/ignition-work.png; prints a table, then one JSON line.
 """
 
 import json
@@ -22,7 +22,7 @@ import combred
 from benchmarks.command_line import words
 from benchmarks.ignitions import STEPS, half_rise, references
 from benchmarks.solvers.build import MissingError
-from benchmarks.work_precision import solver
+from benchmarks.work_precision import MARKERS, solver
 from combred import native
 from combred.chemistry.mechanism import load_mechanism
 from combred.records import write_json
@@ -31,6 +31,7 @@ from combred.threads import one_thread
 from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parent / "results" / "ignition_work.json"
+FIGURE = Path(__file__).parents[1] / "docs" / "ignition-work.png"
 COPIES = 16
 TOLERANCES = (0.1, 0.05, 0.02)
 RTOL = {
@@ -88,6 +89,24 @@ def of_solver(name: str, mechanism: combred.Mechanism, rtol: float) -> Step:
     return step
 
 
+def draw(found: dict, path: Path) -> None:
+    """The figure: mean error of the delay over time a state and step, one panel for each dt."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 3.9), layout="constrained")
+    panels = figure.subplots(1, len(found), sharey=True)
+    for axis, (dt, lines) in zip(panels, found.items(), strict=True):
+        for name, rows in lines.items():
+            us, percent = [1e6 * r["seconds"] for r in rows], [100 * r["mean"] for r in rows]
+            axis.loglog(us, percent, MARKERS.get(name, "o-"), ms=4, label=name)
+        axis.set_xlabel("processor time of a state and step [us]")
+        axis.set_title(f"dt = {float(dt):g} s")
+        axis.grid(alpha=0.3)
+    panels[0].set_ylabel("error of the ignition delay, mean [%]")
+    panels[0].legend(fontsize=8)
+    figure.savefig(path, dpi=130)
+
+
 def show(name: str, tolerance: float, dt: float, row: dict) -> None:
     failed = f"  {row['failed']} failed" if row["failed"] else ""
     print(
@@ -126,6 +145,7 @@ def main(models: list[str]) -> None:
     result = {"machine": machine(), "cores": 1, "copies": COPIES, "dt": found}
     if not models:
         write_json(RESULTS, result)
+        draw(found, FIGURE)
     print(json.dumps(result))
 
 

@@ -75,7 +75,7 @@ def test_the_record_is_the_search(finished):
         parent = criteria["trace"][attempt["parent"]]
         assert parent["passed"] and parent["number"] < attempt["number"]
         assert attempt["parameters"] <= attempt["factor"] * parent["parameters"]
-        assert attempt["training"]["steps"] == 150 and attempt["errors_cut"].keys() == {"ignition"}
+        assert attempt["training"]["steps"] == 80 and attempt["errors_cut"].keys() == {"ignition"}
     passed = [a for a in criteria["trace"] if a["passed"]]
     assert criteria["smallest"] == min(passed, key=lambda a: a["parameters"])["number"]
     assert told["weights_after"] == criteria["trace"][criteria["smallest"]]["shape"]["weights"]
@@ -114,7 +114,7 @@ def test_the_folder_keeps_the_networks_that_passed_and_no_scraps(finished):
     }
     lines = (folder / "stage1.jsonl").read_text().splitlines() if passed else []
     steps = [json.loads(line)["step"] for line in lines]
-    assert steps == sorted(set(steps)) and (steps or [0])[-1] == 150 * len(passed)
+    assert steps == sorted(set(steps)) and (steps or [0])[-1] == 80 * len(passed)
 
 
 def test_a_second_run_reuses_everything(copy, call):

@@ -246,7 +246,7 @@ def transform(mechanism, path) -> StateTransform:
 
 @pytest.fixture(scope="session")
 def qss_transform(mechanism, path) -> StateTransform:
-    """A fitted transform whose network corrects reaction rates."""
+    """A fitted transform whose network corrects QSS steps."""
     return fitted_to(path, mechanism, kinetics=True)
 
 

@@ -25,7 +25,7 @@ def test_states_and_network_of_the_training_are_named(whole, drm19, tmp_path, re
     (folder / "settings.json").write_text(json.dumps(settings))
     write_report(folder, drm19)
     page = read_page(folder)
-    assert page.row("network")[0].startswith("corrects a quasi-steady step of the reaction rates")
+    assert page.row("network")[0].startswith("corrects quasi-steady-state (QSS) steps")
     assert page.row("states sampled")[0].startswith("of a flow: mixtures, ignitions and mixing")
     assert page.row("time step dt of the states") == ["1e-08 to 1e-05\u00a0s"]
     assert all(row[0] != "flames sampled" for table in page.tables for row in table)

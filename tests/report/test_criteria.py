@@ -7,6 +7,7 @@ import numpy as np
 from combred.config import CRITERIA
 from combred.report import blocks
 from combred.report.criteria import criteria_section, draw_criteria
+from combred.report.style import style
 
 
 def attempt(number: int, error: float | None, passed: bool, **changes) -> dict:
@@ -59,3 +60,38 @@ def test_a_search_without_a_smaller_network_says_so():
 
 def test_no_search_has_no_section():
     assert criteria_section(SimpleNamespace(reductions={1: {"layer": 1}}), set()) is None
+
+
+def drawn(number, weights, cut, after, passed):
+    """An attempt as the figure reads it."""
+    return {
+        "number": number,
+        "shape": {"weights": weights, "widths": [3, weights // 6, 3]} if weights else {},
+        "errors_cut": cut,
+        "errors": after,
+        "passed": passed,
+    }
+
+
+def test_the_figure_draws_each_error_and_the_criteria():
+    trace = [
+        drawn(0, 6000, None, {"ignition": 0.004, "flame": 0.001}, True),
+        drawn(1, 3000, {"ignition": 0.05}, {"ignition": 0.008, "flame": 0.003}, True),
+        drawn(2, 1500, {"ignition": np.inf}, {"ignition": 0.03}, False),
+        drawn(3, 0, None, None, False),  # nothing so small could be cut
+    ]
+    with style():
+        figure = draw_criteria({"limits": {"ignition": 0.01, "flame": 0.005}, "trace": trace})
+        figure.canvas.draw()
+    ignition_panel, flame_panel = figure.axes
+    for axes, limit, count in ((ignition_panel, 1.0, 5), (flame_panel, 0.5, 2)):
+        lines = axes.get_lines()
+        dashed = [line for line in lines if line.get_linestyle() == "--"]
+        assert [line.get_ydata()[0] for line in dashed] == [limit]
+        points = [line for line in lines if line.get_marker() not in ("None", "")]
+        assert len(points) == count
+    by_marker = {line.get_marker(): line for line in ignition_panel.get_lines()}
+    assert by_marker["X"].get_xdata()[0] == 1500 and by_marker["X"].get_ydata()[0] == 3.0
+    # An infinite error lies on the upper edge.
+    infinite = [line for line in ignition_panel.get_lines() if line.get_marker() == "v"][-1]
+    assert infinite.get_ydata()[0] == ignition_panel.get_ylim()[1]

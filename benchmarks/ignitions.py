@@ -63,7 +63,7 @@ def references(mechanism: Mechanism, dt: float) -> list[Rollout]:
 
 def march(surrogate: NativeSurrogate, dt: float, todo: list[Rollout]) -> list[dict]:
     """The errors of a surrogate in the cases of `todo`, all in one batch: of the delay, of the last
-    T [K]; evaluations a step; the largest error estimate over the tolerance."""
+    T [K]; evaluations a step; the largest error ratio."""
     state = np.array([[r.T[0], r.case.p, *r.Y[0]] for r in todo])
     steps = np.array([len(r.t) - 1 for r in todo])
     T = [[float(r.T[0])] for r in todo]

@@ -2,7 +2,7 @@
 
     python -m benchmarks.inference [MODEL ...]
 
-For every shipped model that corrects reaction rates (or those named), with products in float32 and
+For every shipped model that corrects QSS steps (or those named), with products in float32 and
 of bf16: time a call of `combred.native.compile_cuda` on 1000 to a million states, over 1 us at the
 default tolerance, and the largest difference from the library on a CPU, in T [K] and Y. The states
 are those of benchmarks/native.py. Writes benchmarks/results/inference.json; prints a table, then

@@ -2,7 +2,7 @@
 
     python -m benchmarks.native [MODEL ...]
 
-One core, one run: CVODE at two tolerances, and every shipped model that corrects reaction rates (or
+One core, one run: CVODE at two tolerances, and every shipped model that corrects QSS steps (or
 those named: models of combred, or files of a run, for DRM19), as TorchScript and compiled by
 combred.native, with products in float32 and of bf16, over 1 us at their default tolerance. The
 states are 4096, evenly spread over the steps of one ignition of methane with CVODE; they are

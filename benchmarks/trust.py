@@ -165,7 +165,7 @@ def judge(model: str) -> dict:
     surrogate = combred.load(model)
     mechanism = combred.load_mechanism(mechanism_of(path_of(model)))
     if surrogate.corrects_rates:
-        raise ValueError(f"{model} corrects reaction rates: see benchmarks/flow_states.py")
+        raise ValueError(f"{model} corrects QSS steps: see benchmarks/flow_states.py")
     state, later, kind = asked(mechanism, trained_with(model), surrogate.dt_range[0])
     s = scores(surrogate, state)
     bad = {name: is_bad(state, s["predicted"], later, limits) for name, limits in BAD.items()}

@@ -22,8 +22,9 @@ namespace combred {
 
 // The steps into which a call divided the time step of each state.
 struct Steps {
-    // Largest error estimate of a step, in units of the tolerance. Above 1 the smallest step did
-    // not reach the tolerance, or the state is not valid (infinity): integrate this state instead.
+    // Error ratio: the largest error estimate of a step, divided by the tolerance. Above 1 the
+    // smallest step did not reach the tolerance, or the state is not valid (infinity): integrate
+    // this state instead.
     std::vector<double> error;
     // Evaluations of the network: the steps that were taken, and those that were repeated in
     // smaller ones.

@@ -157,7 +157,7 @@ def profiles_table() -> str:
 
 
 def models_with_rates() -> dict[str, list[str]]:
-    """Names of the shipped models, largest first: those that correct reaction rates, the others."""
+    """Names of the shipped models, largest first: those that correct QSS steps, the others."""
     groups: dict[str, list[str]] = {"with": [], "without": []}
     for name, card in combred.models().items():
         groups["with" if card["network"].get("kinetics") else "without"].append(name)
@@ -165,7 +165,7 @@ def models_with_rates() -> dict[str, list[str]]:
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Names of shipped models that results have, those that correct reaction rates first."""
+    """Names of shipped models that results have, those that correct QSS steps first."""
     names = set(names)
     return [name for group in models_with_rates().values() for name in group if name in names]
 

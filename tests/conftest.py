@@ -5,6 +5,10 @@ Test files import `rate_kinds` and `time_steps` from this folder, and `benchmark
 which are not installed, from the repository's root.
 """
 
+import fcntl
+import functools
+import os
+import pickle
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future
@@ -49,11 +53,34 @@ def one_thread():
     torch.set_num_threads(1)
 
 
+# -- made once -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory):
+    """A context manager: made_once(name) gives a folder that all processes of pytest-xdist share,
+    to one at a time. Who finds it empty fills it; the others take what is there."""
+    root = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        root = root.parent
+
+    @contextmanager
+    def open_folder(name: str) -> Iterator[FilePath]:
+        folder = root / "made_once" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        with folder.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield folder
+
+    return open_folder
+
+
 # -- worker pools ----------------------------------------------------------------------------------
 
 
 class InProcessPool(Executor):
-    """A pool whose tasks run in this process, each as soon as it is submitted."""
+    """A pool whose tasks run in this process, each as soon as it is submitted. Tasks and results
+    are pickled, as they are on their way to a process and back."""
 
     def __init__(self, workers: int, start, *arguments):
         start(*arguments)
@@ -61,7 +88,8 @@ class InProcessPool(Executor):
     def submit(self, work, /, *task) -> Future:
         future = Future()
         try:
-            future.set_result(work(*task))
+            work, task = pickle.loads(pickle.dumps((work, task)))
+            future.set_result(pickle.loads(pickle.dumps(work(*task))))
         except BaseException as error:
             future.set_exception(error)
         return future
@@ -154,6 +182,13 @@ def integrate(gas: ct.Solution, rtol: float = 1e-10, atol: float = 1e-20):
 @pytest.fixture(scope="session")
 def path(mechanism) -> Path:
     """60 states of a stoichiometric ignition in air, from the unburnt gas to equilibrium."""
+    return path_of(mechanism.name)
+
+
+@functools.cache  # pytest makes a parametrized fixture anew for every file
+def path_of(name: str) -> Path:
+    """The states of the fixture `path`, of a mechanism given by name."""
+    mechanism = load_mechanism(name)
     fuel, T0 = IGNITIONS[mechanism.name]
     gas = mechanism.solution()
     gas.set_equivalence_ratio(1.0, fuel, AIR)
@@ -211,7 +246,7 @@ def transform(mechanism, path) -> StateTransform:
 
 @pytest.fixture(scope="session")
 def qss_transform(mechanism, path) -> StateTransform:
-    """A fitted transform whose network corrects reaction rates."""
+    """A fitted transform whose network corrects QSS steps."""
     return fitted_to(path, mechanism, kinetics=True)
 
 
@@ -245,14 +280,16 @@ def sampling_settings() -> SamplingSettings:
 
 
 @pytest.fixture(scope="session")
-def sampled(tmp_path_factory, drm19, sampling_settings):
+def sampled(made_once, drm19, sampling_settings):
     """Path and record of a small state file of DRM19, made by `sample`."""
-    file = tmp_path_factory.mktemp("sampled") / "states.h5"
-    with run_in_process():
-        record = sampling.sample(
-            file, drm19, sampling_settings, ChemistrySettings(), seed=0, workers=1
-        )
-    return file, record
+    with made_once("sampled") as folder:
+        file, record = folder / "states.h5", folder / "record"
+        if not record.exists():
+            chemistry = ChemistrySettings()
+            with run_in_process():
+                made = sampling.sample(file, drm19, sampling_settings, chemistry, 0, workers=1)
+            record.write_bytes(pickle.dumps(made))
+        return file, pickle.loads(record.read_bytes())
 
 
 @pytest.fixture(scope="session")

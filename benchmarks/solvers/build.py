@@ -6,13 +6,12 @@ cache of combred.native, named after the digest of all that they depend on.
 
 import hashlib
 import importlib.util
-import shlex
 import subprocess
 import tempfile
 from pathlib import Path
 
 from combred.chemistry.mechanism import Mechanism
-from combred.native.build import cache_folder
+from combred.native.build import cache_folder, run
 from combred.native.compilers import (
     compile_command,
     find_compiler,
@@ -26,6 +25,7 @@ SOURCE = Path(__file__).parent / "source"
 PYROMETHEUS = "pip install pyrometheus"
 SUNDIALS = "apt install libsundials-dev"
 LIBRARIES = ("cvode", "nvecserial", "sunmatrixdense", "sunlinsoldense")
+OLDEST = "g++ 10 or clang++ 10"  # compilers with C++20
 VISIBLE = "-fvisibility=default"
 # Rates may be reordered and vectorised: they are compared with Cantera's. In the solvers a number
 # that is not finite keeps its meaning.
@@ -55,7 +55,8 @@ def build(mechanism: Mechanism, solver: str) -> Path:
     if not library.is_file():
         with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
             made = Path(scratch) / "linked.so"
-            _run([*link_command(compiler), *map(str, objects), *libraries, "-o", str(made)])
+            command = [*link_command(compiler), *map(str, objects), *libraries, "-o", str(made)]
+            run([command], OLDEST)
             write_bytes(library, made.read_bytes())
     return library
 
@@ -99,12 +100,6 @@ def _object(compiler: list[str], generated: dict[str, str], name: str) -> Path:
             for file, text in files.items():
                 (Path(scratch) / file).write_text(text)
             output = Path(scratch) / "made.o"
-            _run([*command, "-c", str(Path(scratch) / f"{name}.cpp"), "-o", str(output)])
+            run([[*command, "-c", str(Path(scratch) / f"{name}.cpp"), "-o", str(output)]], OLDEST)
             write_bytes(made, output.read_bytes())
     return made
-
-
-def _run(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(f"{shlex.join(command)} failed:\n{done.stderr[-2000:]}")

@@ -20,7 +20,7 @@ import torch
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import IntegrationError
 from combred.config import ChemistrySettings, SamplingSettings
-from combred.dataset.flow_states import FlowStates
+from combred.dataset.flow_states import FlowStates, Row
 from combred.dataset.plan import Trajectory, plan_trajectories
 from combred.dataset.premixed_states import PremixedStates
 from combred.dataset.state_table import open_states
@@ -43,8 +43,8 @@ class Sampler:
         chemistry: ChemistrySettings,
         seed: int,
     ):
-        self.flow = FlowStates(mechanism, settings, chemistry, seed)
-        self.premixed = PremixedStates(mechanism, settings, chemistry, seed)
+        kind = FlowStates if settings.sampler == "flow" else PremixedStates
+        self.states = kind(mechanism, settings, chemistry, seed)
 
     def block(self, trajectory: Trajectory) -> Block:
         """The labelled rows of a trajectory, always `trajectory.rows` of them.
@@ -52,22 +52,23 @@ class Sampler:
         They depend on the trajectory and the settings alone, not on earlier calls. Raises
         IntegrationError where the trajectory cannot be computed.
         """
-        if trajectory.kind == "flow":
-            block = self._of_flow(trajectory)
+        if isinstance(self.states, FlowStates):
+            block = _block_of(self.states.block(trajectory.index)[: trajectory.rows])
         else:
-            block = self.premixed.block(trajectory)
+            block = self.states.block(trajectory)
         block.source[:] = trajectory.index
         return block
 
-    def _of_flow(self, trajectory: Trajectory) -> Block:
-        """The rows of a block of `FlowStates`."""
-        states, later, dt, kinds = zip(*self.flow.block(trajectory.index), strict=True)
-        state, after = np.array(states), np.array(later)
-        block = Block.without_source(
-            state[:, 0], state[:, 1], state[:, 2:], np.array(dt), after[:, 0], after[:, 2:]
-        )
-        block.sampler[:] = FLOW + np.array(kinds)
-        return block.rows(np.arange(trajectory.rows))
+
+def _block_of(rows: list[Row]) -> Block:
+    """Rows of `FlowStates` as a block."""
+    states, later, dt, kinds = zip(*rows, strict=True)
+    state, after = np.array(states), np.array(later)
+    block = Block.without_source(
+        state[:, 0], state[:, 1], state[:, 2:], np.array(dt), after[:, 0], after[:, 2:]
+    )
+    block.sampler[:] = FLOW + np.array(kinds)
+    return block
 
 
 _sampler: Sampler  # one per worker process

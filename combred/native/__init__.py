@@ -1,6 +1,6 @@
 """Surrogates compiled to C++ without LibTorch: the generator, the build, the library in Python.
 
-Takes a `Surrogate` whose network corrects reaction rates. `compile` gives a `NativeSurrogate`, an
+Takes a `Surrogate` whose network corrects QSS steps. `compile` gives a `NativeSurrogate`, an
 `Advance`; `compile_cuda` a `CudaSurrogate`, the same on a GPU. `export` writes one C++ file and a
 library for a flow solver, whose C interface is source/combred.h. The arithmetic is that of the
 torch modules, and is tested against them.

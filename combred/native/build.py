@@ -90,15 +90,18 @@ def _library(
     with tempfile.TemporaryDirectory(dir=home) as scratch:
         made = {name: str(Path(scratch) / f"{name}.o") for name in objects}
         source, linked = str(home / "surrogate.cpp"), Path(scratch) / library.name
-        _run([[*compile, *flags, "-c", source, "-o", made[o]] for o, flags in objects.items()])
-        _run([[*link, *made.values(), "-o", str(linked)]])
+        run([[*compile, *flags, "-c", source, "-o", made[o]] for o, flags in objects.items()])
+        run([[*link, *made.values(), "-o", str(linked)]])
         write_bytes(library, sealed(linked.read_bytes()))
     return library
 
 
-def _run(commands: list[list[str]]) -> None:
-    """Run commands at the same time; an interrupt ends them all. Raises RuntimeError with what the
-    first that fails says."""
+def run(commands: list[list[str]], oldest: str = "g++ 9 or clang++ 10") -> None:
+    """Run commands of compilers at the same time; an interrupt ends them all.
+
+    Raises RuntimeError with the output of the first command that fails, and the oldest compilers
+    that serve.
+    """
     started: list[subprocess.Popen[str]] = []
     try:
         for command in commands:
@@ -117,6 +120,5 @@ def _run(commands: list[list[str]]) -> None:
     for command, process, text in zip(commands, started, said, strict=True):
         if process.returncode != 0:
             raise RuntimeError(
-                f"{shlex.join(command)} failed; combred needs g++ 9 or clang++ 10 at least:\n"
-                f"{text[-2000:]}"
+                f"{shlex.join(command)} failed; combred needs {oldest} at least:\n{text[-2000:]}"
             )

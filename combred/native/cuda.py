@@ -36,7 +36,7 @@ def compile_cuda(
 ) -> "CudaSurrogate":
     """Write a surrogate as CUDA C++, compile it for a device and load it; half a minute, once.
 
-    surrogate: one that corrects reaction rates; mechanism, bf16: see `generate`. Raises ValueError
+    surrogate: one that corrects QSS steps; mechanism, bf16: see `generate`. Raises ValueError
     for a network of the state alone, RuntimeError, with the remedy, where there is no CUDA device
     or cuda.core is not installed.
     """
@@ -130,7 +130,7 @@ class CudaSurrogate:
 
         state (n, 2 + n_species), float64, on the device: [T, p, Y]; dt [s]: a float or (n,);
         max_steps: the largest number of steps of a state, 0 for no limit. Returns states, error
-        estimates over the tolerance and numbers of steps, as `NativeSurrogate.integrate` does.
+        ratios and numbers of steps, as `NativeSurrogate.integrate` does.
         Raises ValueError for other shapes, for dt that is not positive and finite, and for a
         tolerance that is not positive.
         """

@@ -30,7 +30,7 @@ def export(
     """Write surrogate.cpp, combred.h and libsurrogate.so to a folder; returns the paths of those
     written.
 
-    surrogate: one that corrects reaction rates, or what `combred.load` takes: the name of a model
+    surrogate: one that corrects QSS steps, or what `combred.load` takes: the name of a model
     that comes with combred, or a stageN.safetensors. mechanism: the surrogate's, found with a name
     or a file; card: found with a name. title: which surrogate it is, for the head of surrogate.cpp.
     Without a C++ compiler libsurrogate.so is not written, and the log tells how to make it. Raises

@@ -1,6 +1,6 @@
 """A surrogate as C++17 without LibTorch: the text of all files.
 
-Takes a `Surrogate` whose network corrects reaction rates; gives the files of one folder by name.
+Takes a `Surrogate` whose network corrects QSS steps; gives the files of one folder by name.
 `surrogate.hpp`, `identity.hpp`, `reactions.hpp` and `tables.hpp` are written for it, from the
 numbers of the torch modules; the other files are those of source/, the same for all surrogates.
 `combred.native.build` compiles them, `combred.native.single_file` joins them.
@@ -39,7 +39,7 @@ def generate(
     """
     if not surrogate.corrects_rates:
         raise ValueError(
-            "combred.native compiles networks that correct reaction rates, and this is a network "
+            "combred.native compiles networks that correct QSS steps, and this is a network "
             "of the state alone: take drm19-38k, or another of combred.models() that has "
             '["network"]["kinetics"] in its card, or train one with network.kinetics=1. '
             "combred.export writes any network as TorchScript."

@@ -37,7 +37,7 @@ def compile(
 ) -> "NativeSurrogate":
     """Write a surrogate as C++, compile and load it.
 
-    surrogate: one that corrects reaction rates; folder: where sources and library are written
+    surrogate: one that corrects QSS steps; folder: where sources and library are written
     (None: a cache, `combred.native.build.cache_folder`); mechanism: the surrogate's, so that the
     library can tell its hash; bf16: products of hidden layers with 8 bits, see `generate`. Raises
     ValueError for a network of the state alone, RuntimeError without a C++ compiler.
@@ -159,10 +159,10 @@ class NativeSurrogate:
         """States dt later within a tolerance, as `Surrogate.integrate` gives them.
 
         state (n, 2 + n_species): [T, p, Y]; dt [s]: a float or (n,); max_steps: the largest number
-        of steps of a state, 0 for no limit. Returns the states (n, 2 + n_species); the largest
-        error estimate of a step of each, over the tolerance (n,), infinite also where max_steps was
-        too few; and the number of steps of each (n,), int64. Raises ValueError for other shapes,
-        for dt that is not positive and finite, and for a tolerance that is not positive.
+        of steps of a state, 0 for no limit. Returns the states (n, 2 + n_species); the error
+        ratio of each (n,), infinite also where max_steps was too few; and the number of steps of
+        each (n,), int64. Raises ValueError for other shapes, for dt that is not positive and
+        finite, and for a tolerance that is not positive.
         """
         _require_real(state)
         later = np.array(state, dtype=np.float64, order="C")

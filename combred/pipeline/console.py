@@ -75,7 +75,7 @@ def print_resolved(run: Run) -> None:
     hidden = "-".join(map(str, s.network.hidden))
     does = "sees the state alone"
     if s.network.kinetics:
-        does = "corrects a quasi-steady step of the reaction rates"
+        does = "corrects quasi-steady-state (QSS) steps"
     low, high = s.sampling.dt
     dt = f"{low:g} s" if low == high else f"{low:g} to {high:g} s"
     console.print(f"[bold]combred[/] run {run.folder}, profile {s.profile}, stage {s.stage}")

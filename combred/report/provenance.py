@@ -52,7 +52,7 @@ def made_table(folder: Folder) -> Table:
 def _setting_rows(s: dict, train: dict) -> list[list[str]]:
     """Settings of sampling and training."""
     sampling, again = s["sampling"], s["training"] | s["retraining"]
-    does = "corrects a quasi-steady step of the reaction rates; any dt"
+    does = "corrects quasi-steady-state (QSS) steps; any dt"
     if not s["network"]["kinetics"]:
         does = "sees the state alone; one dt"
     return [

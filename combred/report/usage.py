@@ -131,8 +131,9 @@ def error_estimate(card: dict) -> str:
         f"It takes any dt; those of the training are between {low:.0e} and {high:.0e}{NBSP}s. A "
         "step whose estimated error exceeds the tolerance "
         f"({percent(card['tolerance'])} of its change) is divided into smaller ones, as many as "
-        "each state needs. The estimate is the largest of these steps, over the tolerance: above 1 "
-        "the tolerance was not reached (`trust` is false), and CVODE is to be called."
+        "each state needs. The error ratio is the largest estimate of these steps, divided by the "
+        "tolerance: above 1 the tolerance was not reached (`trust` is false), and CVODE is to be "
+        "called."
     )
 
 

@@ -9,7 +9,7 @@ that lies beside the model's file, and inside an exported one. Its keys:
     tolerance                      of the step size control, if it has one
     methods                        of the exported file, with shapes
     range                          of T, p and every Y in training
-    network                        widths, weights, whether it corrects reaction rates
+    network                        widths, weights, whether it corrects QSS steps
     training                       how it was made: see `describe_training`
     accuracy                       errors in ignitions: see `describe_accuracy`
     trust                          how many steps of bad accuracy the error estimate detects, if

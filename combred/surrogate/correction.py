@@ -151,7 +151,7 @@ def make_transform(
     mechanism: Mechanism, lam: float, floor: float, power: float, kinetics: bool
 ) -> StateTransform:
     """A transform, not yet fitted, for states of a mechanism. `lam`: exponent of F, in (0, 1];
-    `floor` and `power` as there; `kinetics`: whether the network corrects reaction rates."""
+    `floor` and `power` as there; `kinetics`: whether the network corrects QSS steps."""
     if kinetics:
         return CorrectionTransform(mechanism, lam, floor, power)
     return StateTransform(mechanism.n_species, lam, floor, power)

@@ -89,8 +89,8 @@ class Surrogate(nn.Module):
 
     @torch.jit.export
     def next_state_and_error(self, state: Tensor, dt: Tensor) -> tuple[Tensor, Tensor]:
-        """The states dt (n,) [s] later, as `forward` gives them, and the error estimate of each
-        (n,), over the default tolerance (`integrate`)."""
+        """The states dt (n,) [s] later, as `forward` gives them, and the error ratio of each (n,),
+        for the default tolerance (`integrate`)."""
         later, error, _ = self.integrate(state, dt, self.TOLERANCE)
         return later, error
 
@@ -114,12 +114,13 @@ class Surrogate(nn.Module):
         bound of the error estimate of every step (`step`), for example 0.05. The size of the next
         step follows from the estimate of the last, which is proportional to its square.
 
-        Returns the states (n, 2 + n_species); the largest error estimate of a step of each, over
-        the tolerance (n,), which exceeds 1 where the smallest step, dt / 1024, is not small enough,
-        and is infinite for a state that is not valid; and the number of evaluations of the network
-        for each state (n,), int64. Raises ValueError for other shapes and types, for dt that is not
-        positive and finite or more than 10,000 times the largest step of the training, and, if the
-        network is of the state alone, for any dt but its own.
+        Returns the states (n, 2 + n_species); the error ratio of each (n,), the largest error
+        estimate of its steps divided by the tolerance, which exceeds 1 where the smallest step,
+        dt / 1024, is not small enough, and is infinite for a state that is not valid; and the
+        number of evaluations of the network for each state (n,), int64. Raises ValueError for other
+        shapes and types, for dt that is not positive and finite or more than 10,000 times the
+        largest step of the training, and, if the network is of the state alone, for any dt but its
+        own.
         """
         self.require_states(state)
         self.require_steps(dt, len(state))
@@ -269,7 +270,7 @@ class Surrogate(nn.Module):
                 raise ValueError(
                     f"this network advances by dt = {float(own)} s alone, and not by dt = "
                     f"{float(dt[other][0])} s: give its own time step, or take a network that "
-                    "corrects reaction rates, which takes any"
+                    "corrects QSS steps, which takes any"
                 )
 
     def normalized(self, Y: Tensor) -> Tensor:

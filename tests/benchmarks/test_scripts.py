@@ -176,7 +176,7 @@ def test_results_of_shipped_models_are_of_their_files():
 
 def test_trust_is_measured_for_networks_of_the_state_alone():
     assert [row["model"] for row in read_json(trust.RESULTS)["rows"]] == ["drm19-full"]
-    with pytest.raises(ValueError, match="drm19-38k corrects reaction rates"):
+    with pytest.raises(ValueError, match="drm19-38k corrects QSS steps"):
         trust.judge("drm19-38k")
 
 

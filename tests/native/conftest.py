@@ -51,16 +51,17 @@ def of_kinds(kinds, make_network) -> Surrogate:
 
 
 @pytest.fixture(scope="session")
-def compiled(correcting, mechanism, tmp_path_factory) -> NativeSurrogate:
+def compiled(correcting, mechanism, made_once) -> NativeSurrogate:
     """The same surrogate, compiled."""
-    folder = tmp_path_factory.mktemp("native")
-    return NativeSurrogate(build(generate(correcting, mechanism), folder))
+    with made_once("native") as folder:
+        return NativeSurrogate(build(generate(correcting, mechanism), folder))
 
 
 @pytest.fixture(scope="session")
-def compiled_kinds(of_kinds, kinds, tmp_path_factory) -> NativeSurrogate:
+def compiled_kinds(of_kinds, kinds, made_once) -> NativeSurrogate:
     """The surrogate of the mechanism with all types of rates, compiled."""
-    return NativeSurrogate(build(generate(of_kinds, kinds), tmp_path_factory.mktemp("kinds")))
+    with made_once("native_kinds") as folder:
+        return NativeSurrogate(build(generate(of_kinds, kinds), folder))
 
 
 @pytest.fixture(scope="session")

@@ -80,7 +80,7 @@ def test_odd_states_and_too_few_steps_on_threads(on_threads, compiled, burning):
 def test_one_state_at_a_time_for_compilers_without_vectors(
     correcting, mechanism, compiled, burning, tmp_path
 ):
-    flags = ("-DCOMBRED_WIDTH=1",)
+    flags = ("-DCOMBRED_WIDTH=1", "-O1")
     scalar = NativeSurrogate(build(generate(correcting, mechanism), tmp_path, flags))
     agrees(scalar.integrate(burning[:300], 1e-6), compiled.integrate(burning[:300], 1e-6))
 

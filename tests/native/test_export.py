@@ -84,6 +84,8 @@ def test_the_commands_of_the_head_compile_it(exported, tmp_path, require_agreeme
         pytest.skip("needs g++")
     shutil.copy(exported / "surrogate.cpp", tmp_path)
     command = "set -e\n" + commands(exported)[portable]
+    assert "-O3" in command  # tests of the answers compile so: test_steps.py, test_portable.py
+    command = command.replace("-O3", "-O1")
     done = subprocess.run(command, cwd=tmp_path, shell=True, capture_output=True, text=True)
     assert done.returncode == 0 and not done.stderr, done.stderr
     native = NativeSurrogate(tmp_path / "libsurrogate.so")
@@ -183,6 +185,7 @@ def test_the_commands_of_the_readme(tmp_path, monkeypatch):
     assert portable.card == json.loads(json.dumps(combred.models()["drm19-38k"]))
     assert portable.digest and "drm19-38k" in library.with_name("surrogate.cpp").read_text()[:200]
     if shutil.which("g++"):
+        compiling = compiling.replace("-O3", "-O1")
         subprocess.run(compiling, cwd=tmp_path / "library", shell=True, check=True)
         compiled = NativeSurrogate(shutil.copy(library, tmp_path / "compiled.so"))
         assert not compiled.level and compiled.digest == portable.digest

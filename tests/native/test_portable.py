@@ -53,10 +53,11 @@ def test_the_highest_level_of_the_cpu_is_chosen(highest):
 
 
 def test_levels_share_no_function(portable, highest, tmp_path):
-    """A function of the C++ library that the linker keeps once would be that of any level."""
+    """A function of the C++ library that the linker keeps once would be that of any level.
+    With -O1, fewer functions are inlined than with -O3."""
     if shutil.which("g++") is None or shutil.which("nm") is None:
         pytest.skip("needs g++ and nm")
-    command = ["g++", "-std=c++17", "-O3", "-mavx2", "-mfma", "-DCOMBRED_LEVEL=v3", "-Wno-psabi"]
+    command = ["g++", "-std=c++17", "-O1", "-mavx2", "-mfma", "-DCOMBRED_LEVEL=v3", "-Wno-psabi"]
     command += ["-c", portable.parent / "surrogate.cpp", "-o", tmp_path / "v3.o"]
     subprocess.run(command, check=True)
     said = subprocess.run(["nm", tmp_path / "v3.o"], capture_output=True, text=True).stdout

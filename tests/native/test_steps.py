@@ -50,6 +50,7 @@ def rounded_to_bf16(surrogate):
     return copied
 
 
+@pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
 def test_products_of_bf16(correcting, mechanism, burning, tmp_path):
     """An odd number of inputs (29), and outputs that fill no tile (17)."""
     compiled = NativeSurrogate(build(generate(correcting, mechanism, bf16=True), tmp_path))

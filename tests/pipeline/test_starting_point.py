@@ -9,7 +9,7 @@ from combred.config import NetworkSettings, SamplingSettings, Settings, Validati
 from combred.pipeline import start as module
 from combred.pipeline.start import starting_point
 
-ALONE, GENERAL = "drm19-full", "drm19-38k"  # sees the state alone; corrects reaction rates
+ALONE, GENERAL = "drm19-full", "drm19-38k"  # sees the state alone; corrects QSS steps
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -64,7 +64,7 @@ def test_two_processes_train_the_same_network(finished, two):
     # of training amplify; losses of different seeds differ by more than 3 %.
     losses = [read(folder, "train.json")["validation"] for folder in (two / "train", finished)]
     assert losses[0] == pytest.approx(losses[1], rel=0.03) and losses[0] != losses[1]
-    assert (two / "train/output0").read_text().count("stage 0:") == 1
+    assert (two / "train/output0").read_text().count("\nstage 0:") == 1
 
 
 def test_two_processes_retrain_the_same_network(finished, two):

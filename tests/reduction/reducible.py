@@ -8,7 +8,8 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from combred.reduction import METHODS
+from combred.reduction import METHODS, HiddenLayer, Units
+from combred.reduction.calibration import moments
 
 ALL_METHODS = list(METHODS)  # a method is tested by being listed in METHODS
 
@@ -89,3 +90,14 @@ def same(one: dict, other: dict) -> bool:
         torch.equal(a, other[key]) if isinstance(a, torch.Tensor) else a == other[key]
         for key, a in one.items()
     )
+
+
+def units_of(A, B, U, intercept: bool) -> Units:
+    """Units with activations A in the original network and B in the reduced one."""
+    one = torch.from_numpy(A)
+    data = moments([(one, one if B is A else torch.from_numpy(B))])
+    m = A.shape[1]
+    layer = HiddenLayer("producer", m, ("producer",), (("reader", 1),), takes_offset=intercept)
+    nothing = torch.zeros(m, dtype=torch.float64)
+    U = torch.from_numpy(U)
+    return Units(nn.Identity(), layer, nothing[:, None], nothing, None, None, U, data)

@@ -56,12 +56,12 @@ def test_any_network_converges_with_order_two_of_the_corrector(mechanism, path, 
     net = ct.ReactorNet([reactor])
     net.rtol, net.atol = 1e-13, 1e-25
     net.advance(1e-6)
-    counts, errors = 2 ** np.arange(5, 9), []
-    for count in counts:
-        x, dt = state, torch.full((1,), 1e-6 / count, dtype=torch.float64)
-        for _ in range(count):
-            x, _ = surrogate.step(x, dt)
-        errors.append(abs(x[0, 2 + k].item() - gas.Y[k]))
+    counts = 2 ** np.arange(5, 9)
+    x, dt = state.repeat(len(counts), 1), torch.tensor(1e-6 / counts)
+    for taken in range(counts.max()):  # every count at the same time, each until its end
+        on = torch.tensor(counts > taken)
+        x[on] = surrogate.step(x[on], dt[on])[0]
+    errors = np.abs(x[:, 2 + k].numpy() - gas.Y[k])
     slope = -np.polyfit(np.log(counts), np.log(errors), 1)[0]
     assert 1.6 < slope < 4.5, errors  # a random correction fades as dt^4, and may help or harm
 
@@ -129,14 +129,14 @@ def test_no_states_are_no_work(path, correcting):
 
 
 def test_burnt_gas_stays_as_it_is(mechanism, path, correcting):
-    """At equilibrium predictor and corrector agree, so that nothing is corrected: 200 steps of a
-    random network leave the temperature within 2 K,
-    of which the equilibrium solver's own error is a part."""
+    """At equilibrium predictor and corrector agree, so that nothing is corrected: 100 steps of a
+    random network leave the temperature within 1 K, of which the equilibrium solver's own error is
+    a part."""
     gas = mechanism.solution()
     gas.TPY = path.T[-1], path.p[-1], path.Y[-1]
     gas.equilibrate("HP", rtol=1e-12)
     state = torch.tensor([[gas.T, gas.P, *gas.Y]])
     surrogate = correcting(RANDOM)
-    for _ in range(200):
+    for _ in range(100):
         state = surrogate(state, path.steps[:1])
-    assert state[0, 0].item() == pytest.approx(gas.T, abs=2.0)
+    assert state[0, 0].item() == pytest.approx(gas.T, abs=1.0)

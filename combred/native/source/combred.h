@@ -39,10 +39,11 @@ typedef struct {
 
    states (n, 2 + n_species): rows [T, p, Y], at any alignment. dt: one time step for all
    (dt_stride 0), or one for each state (dt_stride 1). options: NULL for the defaults.
-   error (n), NULL allowed: the largest error estimate of a step of each state, over the tolerance;
-   above 1 where the smallest step was not small enough; infinite for a state that is not valid (not
-   finite, T or p not positive, a Y below -1e-9, sum Y off by 1e-3 or more), and for one that has
-   not reached dt within max_steps, whose row is the state that it has reached.
+   error (n), NULL allowed: the error ratio of each state, the largest error estimate of its steps
+   divided by the tolerance; above 1 where the smallest step was not small enough; infinite for a
+   state that is not valid (not finite, T or p not positive, a Y below -1e-9, sum Y off by 1e-3 or
+   more), and for one that has not reached dt within max_steps, whose row is the state that it has
+   reached.
    evaluations (n), NULL allowed: the number of steps of each state, rejected ones included.
    workspace: at least combred_workspace_size() bytes, at any alignment; its content is lost. With
    OpenMP, as many bytes for each thread.

@@ -1,7 +1,7 @@
 """The step `export`: the files for a CFD code, and the card.
 
 Takes `Data`, the surrogates of all stages and the numbers of their validation; writes surrogate.pt,
-surrogate.json (its card), export.json and, for a network that corrects reaction rates,
+surrogate.json (its card), export.json and, for a network that corrects QSS steps,
 surrogate.cpp, combred.h and libsurrogate.so.
 """
 
@@ -48,7 +48,7 @@ def export_native(run: Run, surrogate: Surrogate, card: dict) -> str:
         for path in (source, library, run.path("combred.h")):
             path.unlink(missing_ok=True)  # of a network that this run had before
         return (
-            "no surrogate.cpp, since only networks that correct reaction rates "
+            "no surrogate.cpp, since only networks that correct QSS steps "
             "(network.kinetics=1) have a form in C++"
         )
     title = f"stage {run.settings.stage} of the run {run.folder.name}"

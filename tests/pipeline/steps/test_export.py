@@ -63,5 +63,5 @@ def test_a_network_of_the_state_alone_has_no_file_in_cpp(run, mechanism, make_ne
     run.folder.mkdir()
     run.path("libsurrogate.so").write_text("of a network before")
     said = export_native(run, alone, {})
-    assert "no surrogate.cpp, since only networks that correct reaction rates" in said
+    assert "no surrogate.cpp, since only networks that correct QSS steps" in said
     assert not list(run.folder.iterdir())

@@ -5,10 +5,9 @@ from importlib import import_module
 import numpy as np
 import pytest
 import torch
-from torch import nn
+from reducible import units_of
 
-from combred.reduction import HiddenLayer, Units, brain_surgeon
-from combred.reduction.calibration import moments
+from combred.reduction import Units, brain_surgeon
 from combred.reduction.methods.brain_surgeon import eliminate
 
 RIDGE = 1e-6
@@ -21,17 +20,6 @@ def activations(n: int, m: int, seed: int, outputs: int = 4):
     A = (common @ rng.normal(size=(common.shape[1], m)) + rng.normal(size=m)).clip(min=0.0)
     B = (A + 0.2 * rng.normal(size=A.shape)).clip(min=0.0)
     return A, B, rng.normal(size=(m, outputs))
-
-
-def units_of(A, B, U, intercept: bool) -> Units:
-    """Units with activations A in the original network and B in the reduced one."""
-    one = torch.from_numpy(A)
-    data = moments([(one, one if B is A else torch.from_numpy(B))])
-    m = A.shape[1]
-    layer = HiddenLayer("producer", m, ("producer",), (("reader", 1),), takes_offset=intercept)
-    nothing = torch.zeros(m, dtype=torch.float64)
-    U = torch.from_numpy(U)
-    return Units(nn.Identity(), layer, nothing[:, None], nothing, None, None, U, data)
 
 
 def brute_force(A, B, U, intercept: bool, last: int, ridge: float = RIDGE):

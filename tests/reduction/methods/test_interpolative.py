@@ -4,21 +4,9 @@ import numpy as np
 import pytest
 import scipy.linalg
 import torch
-from torch import nn
+from reducible import units_of
 
-from combred.reduction import HiddenLayer, Units, interpolative
-from combred.reduction.calibration import moments
-
-
-def units_of(A, B, U, intercept: bool) -> Units:
-    """Units with activations A in the original network and B in the reduced one."""
-    one = torch.from_numpy(A)
-    data = moments([(one, one if B is A else torch.from_numpy(B))])
-    m = A.shape[1]
-    layer = HiddenLayer("producer", m, ("producer",), (("reader", 1),), takes_offset=intercept)
-    nothing = torch.zeros(m, dtype=torch.float64)
-    U = torch.from_numpy(U)
-    return Units(nn.Identity(), layer, nothing[:, None], nothing, None, None, U, data)
+from combred.reduction import Units, interpolative
 
 
 def activations(n: int, m: int, rank: int, seed: int = 0):

@@ -1,0 +1,188 @@
+"""A run folder, made by combred's own writers from rollouts of a known shape; a report's page.
+
+With CVODE T rises in a smooth step at the ignition delay, with a network in the same step some per
+cent later, or not at all.
+"""
+
+import json
+from dataclasses import asdict
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from combred.chemistry.mechanism import Mechanism
+from combred.config import ReductionSettings, resolve
+from combred.records import digest, write_json
+from combred.reduction import Stage, reduce_stage
+from combred.simulation import ignition_errors
+from combred.simulation.ignition import Case, Rollout
+from combred.surrogate.card import make_card
+from combred.surrogate.export import export_torchscript
+from combred.surrogate.network import Network
+from combred.surrogate.storage import save_surrogate
+from combred.surrogate.surrogate import Surrogate
+from combred.surrogate.transform import StateTransform
+from combred.validation.storage import (
+    write_rollouts,
+)
+
+DT, STEPS = 1e-6, 400
+CASES = [Case(T0, 101325.0, phi) for T0 in (1500.0, 1700.0) for phi in (0.6, 1.4)]
+FUELS = {"drm19.yaml": "CH4:1", "h2o2.yaml": "H2:1"}
+AIR = "O2:1, N2:3.76"
+# Of a network of the state alone, trained on premixed gas.
+ATM = 101325.0
+SETTINGS = ["network.kinetics=false", "sampling.sampler=premixed", "sampling.dt=[1e-6,1e-6]"]
+TIMES = {"CVODE rtol 1e-08 atol 1e-16": 6e-4, "CVODE rtol 1e-06 atol 1e-10": 2e-4}
+THREE = [[0.02, 0.01, -0.03, 0.005], [0.04, 0.01, -0.05, 0.01], [0.06, -0.02, 0.10, 0.015]]
+
+
+def rollout(mechanism: Mechanism, case: Case, lateness: float) -> Rollout:
+    """From the mixture to its burnt state in a smooth step; lateness NaN: it stays unburnt."""
+    gas = mechanism.solution()
+    unburnt = mechanism.mixture(FUELS[mechanism.name], AIR, case.phi)
+    gas.TPY = case.T0, case.p, unburnt
+    gas.equilibrate("HP")
+    t = np.arange(STEPS + 1) * DT
+    delay = 150e-6 * 1700.0 / case.T0 * (1.0 + lateness)
+    burnt = 0.0 * t if np.isnan(delay) else 0.5 * (1 + np.tanh((t - delay) / 8e-6))
+    return Rollout(
+        case, t, case.T0 + burnt * (gas.T - case.T0), unburnt + burnt[:, None] * (gas.Y - unburnt)
+    )
+
+
+def parent(mechanism: Mechanism, hidden: list[int]) -> Surrogate:
+    """A network whose first hidden layer has pairs of units that point nearly the same way."""
+    n = 2 + mechanism.n_species
+    torch.manual_seed(0)
+    network = Network([n, *hidden, n])
+    half = hidden[0] // 2
+    with torch.no_grad():
+        first = network.layers[0]
+        first.weight[half : 2 * half] = 2.0 * first.weight[:half]
+        first.bias[half : 2 * half] = 2.0 * first.bias[:half]
+        first.weight += 1e-4 * torch.randn_like(first.weight)
+    transform = StateTransform(mechanism.n_species, 0.1, 1e-13, 1 / 3)
+    transform.dt_range.fill_(DT)
+    return Surrogate(mechanism, transform, network)
+
+
+def loss_lines(steps: int, start: float) -> str:
+    lines = [
+        {"step": s, "lr": 1e-3, "batch": 64, "train": start / s, "validation": 1.1 * start / s}
+        | {"validation_by_sampler": {"ignition": 0.3 * start / s, "ignition relaxed": start / s}}
+        for s in range(steps // 5, steps + 1, steps // 5)
+    ]
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def make_run(
+    folder: Path,
+    mechanism: Mechanism,
+    lateness: list[list[float]],
+    cases: list[Case] = CASES,
+    hidden: tuple[int, ...] = (24, 12),
+    export: bool = False,
+) -> Path:
+    """A whole run folder; `lateness`: of each stage, the relative delay error in each case."""
+    folder.mkdir(parents=True, exist_ok=True)
+    surrogate = parent(mechanism, list(hidden))
+    asked = [f"stage={len(lateness) - 1}", f"mechanism={mechanism.name}", *SETTINGS]
+    settings = resolve(asked)
+    inputs = {"validation": asdict(settings.validation), "chemistry": asdict(settings.chemistry)}
+    inputs |= {"dt": DT, "fuel": FUELS[mechanism.name], "oxidizer": AIR}
+    groups = {"cvode": [rollout(mechanism, case, 0.0) for case in cases]}
+    results, networks, records = {}, {}, []
+    for stage, late in enumerate(lateness):
+        name, weights = f"stage{stage}", folder / f"stage{stage}.safetensors"
+        if stage:
+            x = torch.randn(64, 2 + mechanism.n_species)
+            reduction = ReductionSettings(min_width=2)
+            step = Stage(stage, 1, 0.999 if stage == 1 else 0.4 / stage)
+            with torch.no_grad():
+                surrogate.network, record = reduce_stage(
+                    surrogate.network, step, reduction, x, surrogate.network.n_weights
+                )
+            record |= {"validation_before": 0.05, "validation_merged": 0.06}
+            records.append(record | {"retraining": {"validation": 0.055, "seconds": 30.0}})
+        save_surrogate(weights, surrogate, mechanism)
+        (folder / f"{name}.jsonl").write_text(loss_lines(50 if stage else 100, 0.5))
+        pairs = zip(cases, late, strict=True)
+        groups[name] = [rollout(mechanism, case, error) for case, error in pairs]
+        results[name] = ignition_errors.compare(mechanism, groups[name], groups["cvode"])
+        results[name] |= {
+            "weights": surrogate.network.n_weights,
+            "widths": surrogate.network.widths,
+        }
+        networks[name] = digest(weights)
+    write_rollouts(folder / "validation.h5", groups, mechanism, {"cases": inputs, "networks": {}})
+    medians = TIMES | {f"stage {i}": 1e-5 / (1 + i) for i in range(len(lateness))}
+    medians |= {f"stage {i}, network alone": 4e-6 / (1 + i) for i in range(len(lateness))}
+    spread = {k: {"median": v, "fastest": 0.9 * v, "slowest": 1.5 * v} for k, v in medians.items()}
+    timing = {"cores": 1, "machine": "a processor, 2 cores", "batch": 4096, "times": spread}
+    write_json(
+        folder / "validation.json",
+        {"inputs": inputs, "networks": networks, "stages": results, "timing": timing},
+    )
+    write_json(folder / "settings.json", asdict(settings))
+    write_json(folder / "train.json", {"validation": 0.05, "seconds": 90.0, "precision": "bf16"})
+    counts = {"rows": 1200, "failed_rows": 3, "rows_per_sampler": {"ignition": 1200}}
+    write_json(folder / "sample.json", {"seconds": 12.0, "lost_trajectories": [], **counts})
+    if records:
+        write_json(folder / "reduce.json", {"stages": records})
+    if export:
+        card = make_card(surrogate, mechanism, {}, {})
+        states = np.array([[case.T0, case.p, *groups["cvode"][0].Y[0]] for case in cases])
+        numbers = export_torchscript(folder / "surrogate.pt", surrogate, card, states)
+        write_json(folder / "export.json", {"stage": len(lateness) - 1, **numbers})
+    return folder
+
+
+class Page(HTMLParser):
+    """A page's tags with their attributes, and its tables as rows of words."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.tags: list[tuple[str, dict]] = []
+        self.tables: list[list[list[str]]] = []
+        self.inside = False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag == "table":
+            self.tables.append([])
+        if tag == "tr":
+            self.tables[-1].append([])
+        if tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+            self.inside = True
+
+    def handle_endtag(self, tag):
+        self.inside = self.inside and tag not in ("td", "th")
+
+    def handle_data(self, data):
+        if self.inside:
+            self.tables[-1][-1][-1] += data
+
+    def all(self, tag: str) -> list[dict]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+    def row(self, name: str) -> list[str]:
+        """The cells beside a row's head, in the first table that has it."""
+        return next(r[1:] for table in self.tables for r in table if r and r[0] == name)
+
+
+def read_page(folder: Path) -> Page:
+    return Page((folder / "report.html").read_text(encoding="utf-8"))
+
+
+def number(cell: str) -> float:
+    """A written number: 6.31 %, +2.0 %, 1,616, 8.07 µs."""
+    return float(cell.replace("−", "-").replace(",", "").split("\u00a0")[0].rstrip(" ×"))
+
+
+def numbers_of(folder: Path, stage: int) -> dict:
+    return json.loads((folder / "validation.json").read_text())["stages"][f"stage{stage}"]

@@ -1,6 +1,5 @@
 """The compiler, its failures, and the cache of compiled libraries."""
 
-import contextlib
 import subprocess
 import sys
 import time
@@ -131,12 +130,3 @@ def test_a_compiler_ends_with_a_process_that_is_killed(started, tmp_path):
         killed.kill()
         killed.wait()
     require_end(started)
-
-
-def test_a_compiler_that_ends_leaves_no_process(tmp_path):
-    build(with_value(7), tmp_path)
-    named = []
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):
-            named += [file] if str(tmp_path) in file.read_text() else []
-    assert named == []

@@ -42,7 +42,7 @@ def load(name_or_path: str | Path) -> Surrogate:
     if not path.is_file():
         names = list(models())
         near = difflib.get_close_matches(str(name_or_path), names, n=1, cutoff=0.4)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        hint = f"; did you mean {near[0]}?" if near else "."
         raise FileNotFoundError(
             f"there is no model {str(name_or_path)!r}{hint} Models are {', '.join(names)}, or "
             "give the path of a stageN.safetensors"

@@ -8,6 +8,7 @@
 // ignition delay (steepest rise of T), and the mean number of steps and the time per state.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <stdexcept>
@@ -83,7 +84,13 @@ int main(int n, char** words) try {
     const combred::Surrogate surrogate(words[1]);
     std::vector<double> state = initial_state(surrogate, n, words), path;
     const double dt = number(words[4], "the time step dt [s]");
-    const int calls = static_cast<int>(number(words[5], "the number of calls"));
+    const double asked = number(words[5], "the number of calls");
+    if (!(asked >= 0.0 && asked <= 1e9 && asked == std::floor(asked))) {
+        throw std::runtime_error(
+            std::string(words[5]) + " calls: a whole number from 0 to 1e9 is expected"
+        );
+    }
+    const int calls = static_cast<int>(asked);
     double steepest = 0.0, delay = 0.0, steps = 0.0;
     std::printf("0 %.10g 0 0\n", state[0]);
     for (int call = 1; call <= calls; ++call) {

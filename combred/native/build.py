@@ -28,6 +28,17 @@ from combred.records import write_bytes
 
 log = logging.getLogger(__name__)
 
+# A command in sh, and beside it a process that waits for the end of its input, a pipe that Python
+# holds open. The pipe ends with Python, also after SIGKILL, and the group of the command with it.
+WATCHED = """
+exec 3<&0 </dev/null
+(read -r _ <&3; kill -s TERM -- -$$) >/dev/null 2>&1 &
+"$@" 3<&-
+status=$?
+kill $!
+exit $status
+"""
+
 
 def cache_folder() -> Path:
     """Where compiled libraries are kept: $XDG_CACHE_HOME/combred, or ~/.cache/combred."""
@@ -97,18 +108,22 @@ def _library(
 
 
 def run(commands: list[list[str]], oldest: str = "g++ 9 or clang++ 10") -> None:
-    """Run commands of compilers at the same time; an interrupt ends them all.
+    """Run commands of compilers at the same time; an interrupt ends them all, and so does the end
+    of this process.
 
     Raises RuntimeError with the output of the first command that fails, and the oldest compilers
     that serve.
     """
     started: list[subprocess.Popen[str]] = []
+    theirs, ours = os.pipe()
     try:
         for command in commands:
             with postponed():
+                watched = ["sh", "-c", WATCHED, "sh", *command]
+                streams = {"stdin": theirs, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
                 # A group of its own, so that what g++ has started ends with it.
-                to_us = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-                started.append(subprocess.Popen(command, process_group=0, **to_us))
+                one = subprocess.Popen(watched, process_group=0, text=True, **streams)
+                started.append(one)
         said = [process.communicate()[0] for process in started]
     except BaseException:
         for process in started:
@@ -117,6 +132,9 @@ def run(commands: list[list[str]], oldest: str = "g++ 9 or clang++ 10") -> None:
         for process in started:
             process.wait()
         raise
+    finally:
+        os.close(theirs)
+        os.close(ours)
     for command, process, text in zip(commands, started, said, strict=True):
         if process.returncode != 0:
             raise RuntimeError(

@@ -6,6 +6,7 @@ Takes a `Surrogate`; gives an `Advance`.
 import logging
 
 import torch
+from torch import Tensor
 
 from combred.chemistry.reactor import Advance
 from combred.native.library import compile
@@ -28,4 +29,11 @@ def fastest(surrogate: Surrogate) -> Advance:
 
 def scripted(surrogate: Surrogate) -> Advance:
     """The surrogate as an `Advance` in TorchScript, frozen: the form of surrogate.pt."""
-    return StateFunction(torch.jit.freeze(torch.jit.script(surrogate.cpu().eval())))
+    frozen = torch.jit.freeze(torch.jit.script(surrogate.cpu().eval()))
+
+    def function(state: Tensor, dt: Tensor) -> Tensor:
+        surrogate.require_states(state)  # refused here, and not with a traceback of TorchScript
+        surrogate.require_steps(dt, len(state))
+        return frozen(state, dt)
+
+    return StateFunction(function)

@@ -6,6 +6,7 @@ arithmetic is that of the library for a CPU (source/), one state a thread. Needs
 
 import hashlib
 import logging
+import math
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,10 @@ import torch
 from torch import Tensor
 
 from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactor import require_columns, states_of, steps_of
 from combred.native.build import cache_folder
 from combred.native.damage import sealed, unsealed
 from combred.native.generate import generate
-from combred.native.library import require_columns
 from combred.native.single_file import join
 from combred.records import write_bytes
 from combred.surrogate.surrogate import Surrogate
@@ -115,8 +116,8 @@ class CudaSurrogate:
     ) -> tuple[np.ndarray, np.ndarray]:
         """T (n,) [K], p (n,) [Pa], Y (n, n_species) [-] -> T (n,) [K] and Y after dt [s], a float
         or (n,), within the default tolerance; numpy arrays. Raises ValueError as `integrate`."""
-        state = torch.as_tensor(np.column_stack([T, p, Y]), device=self.device)
-        later = self.integrate(state, torch.as_tensor(dt))[0].cpu().numpy()
+        state = torch.as_tensor(states_of(T, p, Y), device=self.device)
+        later = self.integrate(state, torch.as_tensor(steps_of(dt, len(state))))[0].cpu().numpy()
         return later[:, 0], later[:, 2:]
 
     def integrate(
@@ -131,8 +132,8 @@ class CudaSurrogate:
         state (n, 2 + n_species), float64, on the device: [T, p, Y]; dt [s]: a float or (n,);
         max_steps: the largest number of steps of a state, 0 for no limit. Returns states, error
         ratios and numbers of steps, as `NativeSurrogate.integrate` does.
-        Raises ValueError for other shapes, for dt that is not positive and finite, and for a
-        tolerance that is not positive.
+        Raises ValueError for other shapes, for dt or a tolerance that is not positive and finite,
+        and for a negative max_steps.
         """
         require_columns(tuple(state.shape), self.n)
         n = len(state)
@@ -141,10 +142,11 @@ class CudaSurrogate:
             raise ValueError(f"dt is a number or has shape ({n},), not {tuple(steps.shape)}")
         if not bool(((steps > 0.0) & (steps <= self.longest)).all()):
             raise ValueError(
-                f"a time step is not positive and finite, or more than {self.longest:g} s: "
+                f"a time step is not positive and finite, or more than {self.longest:g} s: divide "
+                "it"
             )
-        if not tolerance > 0.0 or max_steps < 0:
-            raise ValueError("the tolerance is positive, and max_steps is not negative")
+        if not 0.0 < tolerance < math.inf or not 0 <= max_steps < 2**63:
+            raise ValueError("the tolerance is positive and finite, and max_steps is not negative")
         later = state.to(self.device, torch.float64, copy=True).contiguous()
         error = torch.empty(n, dtype=torch.float64, device=self.device)
         evaluations = torch.empty(n, dtype=torch.int64, device=self.device)

@@ -17,6 +17,7 @@ from combred.native.arrays import array, constant
 from combred.native.identity import write_identity
 from combred.native.reactions import LOG2_C0, LOG2_E, LOG2_T0, write_reactions
 from combred.native.tables import write_tables
+from combred.surrogate.card import require_card_of
 from combred.surrogate.correction import CorrectionTransform
 from combred.surrogate.surrogate import Surrogate
 
@@ -35,7 +36,8 @@ def generate(
     mechanism: the surrogate's, so that the library can tell its hash and the surrogate's digest;
     card: the surrogate's (`combred.surrogate.card`), which the library then holds; bf16: hidden
     layers multiply numbers of 8 bits, twice as fast where the processor can (AVX512_BF16). Raises
-    ValueError for a network of the state alone, and for a mechanism with other species.
+    ValueError for a network of the state alone, for a mechanism with other species, and for the
+    card of another surrogate.
     """
     if not surrogate.corrects_rates:
         raise ValueError(
@@ -49,6 +51,8 @@ def generate(
             f"{mechanism.name} has the species {' '.join(mechanism.species_names)}, and this "
             f"surrogate has {' '.join(surrogate.species)}: give the mechanism that it was made for"
         )
+    if card is not None:
+        require_card_of(surrogate, card)
     files = {file.name: file.read_text() for file in sorted(SOURCE.iterdir()) if file.is_file()}
     kinetics = surrogate.transform.qss.kinetics
     files["reactions.hpp"] = write_reactions(kinetics, surrogate.species)

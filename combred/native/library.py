@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import steps_of
+from combred.chemistry.reactor import require_columns, require_real, states_of, steps_of
 from combred.native.build import build
 from combred.native.damage import require_whole
 from combred.native.generate import generate
@@ -143,9 +143,7 @@ class NativeSurrogate:
     ) -> tuple[np.ndarray, np.ndarray]:
         """T (n,) [K], p (n,) [Pa], Y (n, n_species) [-] -> T (n,) [K] and Y after dt [s], a float
         or (n,), within the default tolerance. Raises ValueError as `integrate`."""
-        _require_real(T, p, Y)
-        state = np.empty((len(T), 2 + np.shape(Y)[1]))
-        state[:, 0], state[:, 1], state[:, 2:] = T, p, Y
+        state = states_of(T, p, Y)
         self._advance_in_place(state, dt, self.TOLERANCE, 0)
         return state[:, 0], state[:, 2:]
 
@@ -161,11 +159,10 @@ class NativeSurrogate:
         state (n, 2 + n_species): [T, p, Y]; dt [s]: a float or (n,); max_steps: the largest number
         of steps of a state, 0 for no limit. Returns the states (n, 2 + n_species); the error
         ratio of each (n,), infinite also where max_steps was too few; and the number of steps of
-        each (n,), int64. Raises ValueError for other shapes, for dt that is not positive and
-        finite, and for a tolerance that is not positive.
+        each (n,), int64. Raises ValueError for other shapes, for dt or a tolerance that is not
+        positive and finite, and for a negative max_steps.
         """
-        _require_real(state)
-        later = np.array(state, dtype=np.float64, order="C")
+        later = np.array(require_real("states", state), order="C")
         return later, *self._advance_in_place(later, dt, tolerance, max_steps)
 
     def _advance_in_place(
@@ -173,6 +170,8 @@ class NativeSurrogate:
     ) -> tuple[np.ndarray, np.ndarray]:
         """`integrate`, of contiguous states that are changed: error estimates and steps."""
         require_columns(later.shape, self.n)
+        if not 0 <= max_steps < 2**63:  # ctypes would drop the upper bits
+            raise ValueError(f"max_steps is from 0 to 2^63 - 1, not {max_steps}")
         steps = steps_of(dt, len(later))
         error, evaluations = np.empty(len(later)), np.empty(len(later), dtype=np.int64)
         options = Options(tolerance, max_steps)
@@ -211,21 +210,3 @@ class NativeSurrogate:
         if status in (DT_STATUS, OPTIONS_STATUS):
             raise ValueError(text)
         raise RuntimeError(f"{self.library}: {text}")
-
-
-def require_columns(shape: tuple[int, ...], columns: int) -> None:
-    """ValueError unless the shape is that of states [T, p, Y] of so many columns."""
-    if len(shape) != 2 or shape[1] != columns:
-        raise ValueError(
-            f"states have the shape (n, {columns}): T [K], p [Pa] and mass fractions Y; these have "
-            f"shape {tuple(shape)}"
-        )
-
-
-def _require_real(*arrays: np.ndarray) -> None:
-    """ValueError for arrays that are not of real numbers."""
-    for values in arrays:
-        if not np.can_cast(np.asarray(values).dtype, np.float64, "same_kind"):
-            raise ValueError(
-                f"states are real numbers; these are of type {np.asarray(values).dtype}"
-            )

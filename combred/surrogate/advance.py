@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from combred.chemistry.reactor import steps_of
+from combred.chemistry.reactor import states_of, steps_of
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,10 @@ class StateFunction:
         self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """T (n,) [K], p (n,) [Pa], Y (n, n_species) [-] -> T (n,) [K] and Y dt [s] later, a float
-        or (n,). Raises ValueError for a dt that is not positive and finite."""
-        state = torch.as_tensor(np.column_stack([T, p, Y]), device=self.device)
-        steps = torch.as_tensor(steps_of(dt, len(T)), device=self.device)
+        or (n,). Raises ValueError for other arrays, and for a dt that is not positive and
+        finite."""
+        state = torch.as_tensor(states_of(T, p, Y), device=self.device)
+        steps = torch.as_tensor(steps_of(dt, len(state)), device=self.device)
         with torch.no_grad():
             later = self.function(state, steps).cpu().numpy()
         return later[:, 0], later[:, 2:]

@@ -113,6 +113,24 @@ def training_range(surrogate: Surrogate) -> dict:
     return {"T": T, "p": p, "Y": dict(zip(surrogate.species, Y, strict=True))}
 
 
+def require_card_of(surrogate: Surrogate, card: dict) -> None:
+    """ValueError if a card is no table of keys, or tells of other species or of another network
+    than the surrogate's."""
+    if not isinstance(card, dict):
+        raise ValueError(f"a card is a table of keys (combred.models() has some), not {card!r}")
+    network = {"widths": surrogate.network.widths, "kinetics": surrogate.corrects_rates}
+    own = {"species": surrogate.species, "network": network, "dt": list(surrogate.dt_range)}
+    for key, value in own.items():
+        told = card.get(key, value)
+        if isinstance(value, dict) and isinstance(told, dict):
+            told = {name: told.get(name, known) for name, known in value.items()}
+        if told != value:
+            raise ValueError(
+                f"this card is of another surrogate: its {key} is {told}, and the surrogate's is "
+                f"{value}. combred.models()[NAME] is the card of combred.load(NAME)."
+            )
+
+
 # -- how a model was made, and its accuracy --------------------------------------------------------
 
 

@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from combred.records import strict, write_bytes, write_json
+from combred.surrogate.card import require_card_of
 from combred.surrogate.surrogate import Surrogate
 
 
@@ -24,8 +25,9 @@ def export_torchscript(path: Path, surrogate: Surrogate, card: dict, states: np.
 
     `states` (n, 2 + n_species): the states for the comparison, in batches of 0, 1 and n. Returns
     the `largest_difference` of the two, and the `bytes` of the file. Raises RuntimeError if they
-    differ by more than 1e-6; nothing is then written.
+    differ by more than 1e-6, ValueError for the card of another surrogate; nothing is then written.
     """
+    require_card_of(surrogate, card)
     path, card = Path(path), strict(card)
     surrogate = surrogate.cpu().eval().requires_grad_(False)
     buffer = io.BytesIO()  # so that a full disk raises OSError, which is reported

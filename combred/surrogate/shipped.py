@@ -19,8 +19,11 @@ FOLDER = data.FOLDER / "models"
 
 def models() -> dict[str, dict]:
     """The cards (see `combred.surrogate.card`) of all models that come with combred, by name, the
-    largest first."""
-    cards = {path.stem: read_card(path) for path in FOLDER.glob("*.json")}
+    largest first. Raises ValueError if one is damaged."""
+    cards = {}
+    for path in FOLDER.glob("*.json"):
+        require_checksum(path)
+        cards[path.stem] = read_card(path)
     return dict(sorted(cards.items(), key=lambda item: -item[1]["network"]["weights"]))
 
 
@@ -39,7 +42,7 @@ def load(name_or_path: str | Path) -> Surrogate:
     if not path.is_file():
         names = list(models())
         near = difflib.get_close_matches(str(name_or_path), names, n=1, cutoff=0.4)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        hint = f"; did you mean {near[0]}?" if near else "."
         raise FileNotFoundError(
             f"there is no model {str(name_or_path)!r}{hint} Models are {', '.join(names)}, or "
             "give the path of a stageN.safetensors"
@@ -48,13 +51,13 @@ def load(name_or_path: str | Path) -> Surrogate:
 
 
 def require_checksum(path: Path) -> None:
-    """ValueError if a model that comes with combred differs from its line in SHA256SUMS."""
+    """ValueError if a model or card that comes with combred differs from its line in
+    SHA256SUMS."""
     sums = FOLDER.parent / "SHA256SUMS"
     lines = sums.read_text().splitlines() if sums.is_file() else []
     known = {name: found for found, name in (line.split(maxsplit=1) for line in lines)}
     name = str(path.relative_to(FOLDER.parent))
     if name in known and known[name] != hashlib.sha256(path.read_bytes()).hexdigest():
         raise ValueError(
-            f"{path} is damaged: it differs from the model that came with combred. Install combred "
-            "again"
+            f"{path} is damaged: it differs from what came with combred. Install combred again"
         )

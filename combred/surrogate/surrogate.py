@@ -118,12 +118,14 @@ class Surrogate(nn.Module):
         estimate of its steps divided by the tolerance, which exceeds 1 where the smallest step,
         dt / 1024, is not small enough, and is infinite for a state that is not valid; and the
         number of evaluations of the network for each state (n,), int64. Raises ValueError for other
-        shapes and types, for dt that is not positive and finite or more than 10,000 times the
-        largest step of the training, and, if the network is of the state alone, for any dt but its
-        own.
+        shapes and types, for dt or a tolerance that is not positive and finite, for dt of more than
+        10,000 times the largest step of the training, and, if the network is of the state alone,
+        for any dt but its own.
         """
         self.require_states(state)
         self.require_steps(dt, len(state))
+        if not 0.0 < tolerance < torch.inf:
+            raise ValueError(f"a tolerance is positive and finite, not {tolerance}")
         if len(state) <= self.PIECE:
             return self.integrate_piece(state, dt, tolerance)
         later: list[Tensor] = []
@@ -234,9 +236,10 @@ class Surrogate(nn.Module):
     def require_states(self, state: Tensor) -> None:
         """ValueError unless `state` is float64 of shape (n, 2 + n_species)."""
         if state.dim() != 2 or state.size(1) != self.n or state.dtype != torch.float64:
+            other = "" if state.dtype == torch.float64 else ", of another type: give .double()"
             raise ValueError(
                 f"states are float64 of shape (n, {self.n}): T [K], p [Pa] and mass fractions Y; "
-                f"these have shape {state.size()}"
+                f"these have shape {state.size()}{other}"
             )
 
     def require_steps(self, dt: Tensor, n: int) -> None:

@@ -6,7 +6,7 @@ import cantera as ct
 import numpy as np
 import pytest
 
-from combred.chemistry.reactor import CVODE, IntegrationError, Reactor, steps_of
+from combred.chemistry.reactor import CVODE, IntegrationError, Reactor, states_of, steps_of
 
 RTOL, ATOL = 1e-8, 1e-16
 TOO_HOT = 1e5  # K: CVODE gives up there
@@ -86,6 +86,52 @@ def test_a_time_step_that_is_not_positive_and_finite_is_refused(h2o2, value):
 def test_time_steps_of_another_shape_are_refused(dt):
     with pytest.raises(ValueError, match=r"dt has shape .*there are 3 states.*an array \(3,\)"):
         steps_of(dt, 3)
+
+
+@pytest.mark.parametrize(
+    "dt", [1e-6 + 0j, "1e-6", np.timedelta64(1, "us"), [1e-6, None, 1e-6], {}, [[1e-6], 1e-6, 1e-6]]
+)
+def test_time_steps_that_are_not_real_numbers_are_refused(dt):
+    with pytest.raises(ValueError, match="dt (has to be real|is not an array of) numbers"):
+        steps_of(dt, 3)
+
+
+def test_states_of_any_real_type_and_layout_are_the_same():
+    T, p, Y = np.array([300.0, 1500.0]), np.full(2, 131072.0), np.full((2, 4), 0.25)
+    known = np.column_stack([T, p, Y])
+    for kind in ("f4", ">f8", "g", "i4"):
+        assert np.array_equal(states_of(T.astype(kind), p.astype(kind), Y), known)
+    frozen = np.asfortranarray(Y)
+    frozen.flags.writeable = False
+    for given in (Y.tolist(), frozen, np.repeat(Y, 2, 0)[::2], Y.astype("f4")):
+        found = states_of(T.tolist(), p, given)
+        assert np.array_equal(found, known) and found.flags.c_contiguous
+        assert found.dtype == np.float64 and not np.shares_memory(found, given)
+    assert states_of([], [], np.empty((0, 4))).shape == (0, 6)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"T": 1500.0}, {"T": np.full((2, 1), 1500.0)}, {"p": 1e5}, {"p": np.full(1, 1e5)},
+        {"Y": np.full(4, 0.25)}, {"Y": np.full((1, 4), 0.25)}, {"Y": np.full((1, 2, 4), 0.25)},
+    ],
+)  # fmt: skip
+def test_states_of_another_shape_are_refused(change):
+    known = {"T": np.full(2, 1500.0), "p": np.full(2, 1e5), "Y": np.full((2, 4), 0.25)}
+    with pytest.raises(ValueError, match=r"T and p have the shape \(n,\).*and Y \(n, n_species\)"):
+        states_of(**known | change)
+
+
+@pytest.mark.parametrize("values", ["x", [1500.0, None], [1.0, 1j], np.full(2, "1500"), [[1.0], 2]])
+def test_states_that_are_not_real_numbers_are_refused(values):
+    with pytest.raises(ValueError, match="T (has to be real|is not an array of) numbers"):
+        states_of(values, np.full(2, 1e5), np.full((2, 4), 0.25))
+
+
+def test_cvode_refuses_states_of_another_mechanism(h2o2):
+    with pytest.raises(ValueError, match=r"shape \(n, 12\).*shape \(2, 13\)"):
+        CVODE(h2o2).advance([1200.0] * 2, [1e5] * 2, np.full((2, 11), 0.1), 1e-6)
 
 
 def test_a_state_does_not_depend_on_those_computed_before(mechanism, path):

@@ -158,6 +158,10 @@ def test_errors_of_the_user_are_named(ignite, library):
     assert "CH4" in done.stderr
     done = run(ignite, library, "hot", 101325, DT, 1, "CH4=0.1")
     assert done.returncode == 1 and "'hot' is not a number: it stands for T [K]" in done.stderr
+    for calls in ("-5", "1e30", "2.5", "nan"):
+        done = run(ignite, library, 1700, 101325, DT, calls, "CH4=0.1")
+        assert done.returncode == 1 and f"{calls} calls: a whole number from 0" in done.stderr
+        assert done.stdout == ""
     assert run(ignite, library).returncode == 2
 
 

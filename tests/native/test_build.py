@@ -1,6 +1,7 @@
 """The compiler, its failures, and the cache of compiled libraries."""
 
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -76,24 +77,26 @@ esac
 """
 
 
-def test_an_interrupt_ends_a_compiler_and_what_it_has_started(tmp_path, monkeypatch):
+@pytest.fixture
+def started(tmp_path, monkeypatch) -> Path:
+    """A compiler that does not end; the file that has the number of the process that it starts."""
     compiler, started = tmp_path / "compiler", tmp_path / "started"
     compiler.write_text(COMPILER.replace("STARTED", str(started)))
     compiler.chmod(0o755)
     monkeypatch.setenv("CXX", str(compiler))
+    return started
 
-    whole = subprocess.Popen.communicate
 
-    def interrupted(process, *arguments, **options):
-        if "-c" not in process.args:
-            return whole(process, *arguments, **options)
-        while not (started.is_file() and started.read_text().strip()):
-            time.sleep(0.01)
-        raise KeyboardInterrupt
+def wait_for(started: Path) -> None:
+    """Wait until the file has a number in it."""
+    limit = time.monotonic() + 30.0
+    while not (started.is_file() and started.read_text().strip()):
+        assert time.monotonic() < limit, "the compiler was not started"
+        time.sleep(0.01)
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(subprocess.Popen, "communicate", interrupted)
-        build(with_value(5), tmp_path / "here")
+
+def require_end(started: Path) -> None:
+    """The process of the number in the file ends by itself within ten seconds."""
     number = started.read_text().strip()
     status = Path(f"/proc/{number}/stat")
     for _ in range(200):
@@ -101,3 +104,29 @@ def test_an_interrupt_ends_a_compiler_and_what_it_has_started(tmp_path, monkeypa
             return
         time.sleep(0.05)
     pytest.fail(f"process {number} is left")
+
+
+def test_an_interrupt_ends_a_compiler_and_what_it_has_started(started, tmp_path, monkeypatch):
+    whole = subprocess.Popen.communicate
+
+    def interrupted(process, *arguments, **options):
+        if "-c" not in process.args:
+            return whole(process, *arguments, **options)
+        wait_for(started)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(subprocess.Popen, "communicate", interrupted)
+        build(with_value(5), tmp_path / "here")
+    require_end(started)
+
+
+def test_a_compiler_ends_with_a_process_that_is_killed(started, tmp_path):
+    code = f"from combred.native.build import build; build({with_value(6)!r}, {str(tmp_path)!r})"
+    killed = subprocess.Popen([sys.executable, "-c", code])
+    try:
+        wait_for(started)
+    finally:
+        killed.kill()
+        killed.wait()
+    require_end(started)

@@ -20,6 +20,7 @@ from combred.native.export import export
 from combred.native.generate import SOURCE
 from combred.native.single_file import single_file
 from combred.surrogate.card import make_card
+from combred.surrogate.export import export_torchscript
 from combred.surrogate.shipped import FOLDER
 from combred.surrogate.storage import content_digest
 
@@ -125,6 +126,22 @@ def test_the_file_has_no_warnings_and_refuses_fast_math(exported):
         assert done.returncode == 0 and not done.stderr
     done = subprocess.run([*command, "-ffast-math"], capture_output=True, text=True)
     assert done.returncode != 0 and "compile without -ffast-math" in done.stderr
+
+
+@hydrogen
+@pytest.mark.parametrize(
+    "change", [{"species": ["H2"]}, {"dt": [1e-6, 1e-6]}, {"network": {"widths": [3, 2]}}]
+)
+def test_the_card_of_another_surrogate_is_refused(correcting, mechanism, card, tmp_path, change):
+    message = f"this card is of another surrogate: its {next(iter(change))} is"
+    with pytest.raises(ValueError, match=message):
+        export(correcting, tmp_path, mechanism, card | change)
+    with pytest.raises(ValueError, match=message):
+        states = np.empty((0, correcting.n))
+        export_torchscript(tmp_path / "surrogate.pt", correcting, card | change, states)
+    with pytest.raises(ValueError, match="a card is a table of keys"):
+        export(correcting, tmp_path, mechanism, [card])
+    assert not list(tmp_path.iterdir())
 
 
 @hydrogen

@@ -74,11 +74,16 @@ def test_other_shapes_and_tolerances_are_refused(compiled, path):
         compiled.integrate(states[:, 1:], DT)
     with pytest.raises(ValueError, match=r"shape \(7,\)"):
         compiled.integrate(states, np.full(7, DT))
-    for tolerance in (0.0, -1.0, np.nan):
+    for tolerance in (0.0, -1.0, np.nan, np.inf):
         with pytest.raises(ValueError, match="tolerance is positive"):
             compiled.integrate(states, DT, tolerance)
-    with pytest.raises(ValueError, match="max_steps is not negative"):
-        compiled.integrate(states, DT, max_steps=-1)
+    for wrong in (-1, 2**63, 2**64 + 1):
+        with pytest.raises(ValueError, match=r"max_steps is from 0 to 2\^63 - 1, not"):
+            compiled.integrate(states, DT, max_steps=wrong)
+    with pytest.raises(ValueError, match=r"T and p have the shape \(n,\)"):
+        compiled.advance(path.T, path.p[:1], path.Y, DT)
+    with pytest.raises(ValueError, match="states has to be real numbers"):
+        compiled.integrate(states.astype(complex), DT)
 
 
 def test_every_wrong_call_has_a_status_and_every_status_a_text(compiled, call, path):
@@ -87,7 +92,8 @@ def test_every_wrong_call_has_a_status_and_every_status_a_text(compiled, call, p
     assert call(states, states=None) == call(states, dt=None) == NULL
     assert call(states, workspace=None) == NULL
     assert call(states, stride=2) == STRIDE
-    assert call(states, options=ctypes.addressof(Options(0.0, 0))) == OPTIONS
+    for wrong in (Options(0.0, 0), Options(np.nan, 0), Options(np.inf, 0), Options(0.05, -1)):
+        assert call(states, options=ctypes.addressof(wrong)) == OPTIONS
     assert call(states, size=100) == WORKSPACE
     assert np.array_equal(states, before)
     assert call(states, n=0, states=None, dt=None, workspace=None) == OK

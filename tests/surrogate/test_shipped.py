@@ -1,6 +1,7 @@
 """The shipped models: they load by name, are complete, agree with their cards, and ignite."""
 
 import hashlib
+import shutil
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from time_steps import steps
 import combred
 from combred.config import ChemistrySettings, ValidationSettings
 from combred.simulation import ignition
+from combred.surrogate import shipped
 from combred.surrogate.shipped import FOLDER
 from combred.surrogate.storage import load_surrogate, save_surrogate
 
@@ -39,6 +41,18 @@ def test_every_file_of_the_data_folder_has_its_checksum():
     assert set(known) == {f"{part.name}/{path.name}" for part in parts for path in part.iterdir()}
     for name, checksum in known.items():
         assert hashlib.sha256((data / name).read_bytes()).hexdigest() == checksum, name
+
+
+@pytest.mark.parametrize("damage", [b"x", b" "])
+def test_a_changed_card_is_refused(tmp_path, monkeypatch, damage):
+    shutil.copytree(FOLDER, tmp_path / "models", ignore=shutil.ignore_patterns("*.safetensors"))
+    shutil.copy(FOLDER.parent / "SHA256SUMS", tmp_path)
+    monkeypatch.setattr(shipped, "FOLDER", tmp_path / "models")
+    assert combred.models()["drm19-11k"]["network"]["kinetics"]
+    card = shipped.FOLDER / "drm19-11k.json"
+    card.write_bytes(card.read_bytes() + damage)
+    with pytest.raises(ValueError, match=r"drm19-11k\.json is damaged: it differs from what came"):
+        combred.models()
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ import pytest
 import torch
 from time_steps import steps
 
+from combred.native import scripted
 from combred.surrogate.network import Network
 from combred.surrogate.surrogate import Surrogate
 
@@ -187,6 +188,26 @@ def test_time_steps_of_another_shape_or_value_are_refused(path, surrogate):
             wrong[7] = value
             with pytest.raises(ValueError, match="time steps are positive and finite"):
                 call(path.state, wrong)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("tolerance", [0.0, -1.0, np.nan, np.inf, -np.inf])
+def test_a_tolerance_that_is_not_positive_and_finite_is_refused(path, surrogate, tolerance):
+    with pytest.raises(ValueError, match="a tolerance is positive and finite, not"):
+        surrogate.integrate(path.state, path.steps, tolerance)
+
+
+def test_advance_refuses_other_arguments_in_the_same_words_as_torchscript(
+    path, surrogate, optimized
+):
+    wide = np.column_stack([path.Y, path.T])
+    for call in (surrogate, scripted(surrogate)):
+        with pytest.raises(ValueError, match=r"^states are float64 of shape \(n, [^\n]*$"):
+            call.advance(path.T, path.p, wide, DT)
+        with pytest.raises(ValueError, match=r"^T and p have the shape [^\n]*$"):
+            call.advance(path.T, path.p[:-1], path.Y, DT)
+        same = call.advance(path.T.tolist(), path.p.astype("f4"), path.Y, DT)[0]
+        assert np.array_equal(same, call.advance(path.T, path.p.astype("f4"), path.Y, DT)[0])
 
 
 @torch.no_grad()

@@ -25,7 +25,7 @@ enum combred_status {
   COMBRED_NULL = 1,      /* a pointer that has to be given is NULL */
   COMBRED_STRIDE = 2,    /* dt_stride is neither 0 nor 1 */
   COMBRED_DT = 3,        /* a time step is not positive and finite, or over 1e4 times the largest */
-  COMBRED_OPTIONS = 4,   /* the tolerance is not positive, or max_steps is negative */
+  COMBRED_OPTIONS = 4,   /* the tolerance is not positive and finite, or max_steps is negative */
   COMBRED_WORKSPACE = 5, /* the workspace is too small */
   COMBRED_DAMAGED = 6    /* a table of numbers differs from what combred wrote */
 };

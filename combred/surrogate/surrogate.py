@@ -300,10 +300,10 @@ class Surrogate(nn.Module):
         return inside & near & self.is_valid_state(state)
 
     def is_valid_state(self, state: Tensor) -> Tensor:
-        """(n,) bool: all values are finite, T and p are positive, no Y is below -1e-9 and sum Y is
+        """(n,) bool: all values are finite, T and p are positive, no Y is below -1e-6 and sum Y is
         1 within 1e-3."""
         valid = torch.isfinite(state).all(dim=1) & (state[:, :2] > 0.0).all(dim=1)
-        valid = valid & (state[:, 2:] >= -1e-9).all(dim=1)
+        valid = valid & (state[:, 2:] >= -1e-6).all(dim=1)
         return valid & ((state[:, 2:].sum(dim=1) - 1.0).abs() < 1e-3)
 
     @torch.jit.ignore

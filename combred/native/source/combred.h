@@ -41,7 +41,7 @@ typedef struct {
    (dt_stride 0), or one for each state (dt_stride 1). options: NULL for the defaults.
    error (n), NULL allowed: the error ratio of each state, the largest error estimate of its steps
    divided by the tolerance; above 1 where the smallest step was not small enough; infinite for a
-   state that is not valid (not finite, T or p not positive, a Y below -1e-9, sum Y off by 1e-3 or
+   state that is not valid (not finite, T or p not positive, a Y below -1e-6, sum Y off by 1e-3 or
    more), and for one that has not reached dt within max_steps, whose row is the state that it has
    reached.
    evaluations (n), NULL allowed: the number of steps of each state, rejected ones included.

@@ -60,7 +60,7 @@ INLINE void write(T *values, size_t i, T value) {
   memcpy(reinterpret_cast<char *>(values) + i * sizeof(value), &value, sizeof(value));
 }
 
-// Finite, T and p positive, no Y below -1e-9, sum Y within 1e-3 of 1.
+// Finite, T and p positive, no Y below -1e-6, sum Y within 1e-3 of 1.
 INLINE bool is_valid(const double *state) {
   double sum = 0.0, least = 0.0, total = 0.0;
   for (int k = 0; k < SPECIES; k++) {
@@ -68,7 +68,7 @@ INLINE bool is_valid(const double *state) {
     least = state[2 + k] < least ? state[2 + k] : least;
   }
   total = state[0] + state[1] + sum;
-  return is_finite(total) && state[0] > 0.0 && state[1] > 0.0 && least >= -1e-9 &&
+  return is_finite(total) && state[0] > 0.0 && state[1] > 0.0 && least >= -1e-6 &&
          fabs(sum - 1.0) < 1e-3;
 }
 

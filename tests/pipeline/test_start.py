@@ -146,7 +146,7 @@ def test_a_general_network_is_trained_where_it_is_asked_for(copy, call):
         path.unlink()
     asked = "network.hidden=[24] training.steps=20 training.batch=64 training.batch_final=64"
     status, output = call(copy, START, asked, "only=train")
-    assert status == 0 and "stage 0 is trained" in output and "corrects a quasi-steady" in output
+    assert status == 0 and "stage 0 is trained" in output and "corrects quasi-steady" in output
     trained = combred.load(folder / "stage0.safetensors")
     assert trained.corrects_rates and trained.network.widths == [84, 24, 24]
     low, high = trained.dt_range

@@ -20,7 +20,7 @@ import numpy as np
 
 import combred
 from benchmarks.command_line import words
-from benchmarks.ignitions import STEPS, half_rise, references
+from benchmarks.ignitions import STEPS, delay_error, references, temperatures
 from benchmarks.solvers.build import MissingError
 from benchmarks.work_precision import MARKERS, solver
 from combred import native
@@ -48,28 +48,22 @@ Step = Callable[[np.ndarray, float], np.ndarray]
 def march(step: Step, dt: float, todo: list[Rollout], copies: int = 1) -> dict:
     """The mean and the largest error of the delays, relative, and the processor time [s] of a state
     and step. Cases that do not ignite or fail are counted in `failed`."""
-    states = np.array([[r.T[0], r.case.p, *r.Y[0]] for r in todo])
-    steps = np.array([len(r.t) - 1 for r in todo])
-    T = [[float(r.T[0])] for r in todo]
-    live, seconds = np.arange(len(todo)), 0.0
-    for k in range(steps.max()):
-        keep = k < steps[live]
-        live, states = live[keep], states[keep]
+    seconds = 0.0
+
+    def timed(states: np.ndarray, _live: np.ndarray) -> np.ndarray:
+        nonlocal seconds
         many = np.repeat(states, copies, axis=0)
         begun = time.process_time()
         later = step(many, dt)
         seconds += time.process_time() - begun
-        states = later[::copies]
-        for row, i in enumerate(live):
-            T[i].append(float(states[row, 0]))
-    errors = []
-    for i, r in enumerate(todo):
-        level = 0.5 * (r.T[0] + r.T[-1])
-        exact = half_rise(r.t, r.T, level)
-        errors.append(abs(half_rise(r.t, np.array(T[i]), level) / exact - 1.0))
+        return later[::copies]
+
+    marched = zip(todo, temperatures(timed, todo), strict=True)
+    errors = [abs(delay_error(r, T)[1]) for r, T in marched]
+    steps = sum(len(r.t) - 1 for r in todo)
     return {
         "mean": float(np.nanmean(errors)), "worst": float(np.nanmax(errors)),
-        "failed": int(np.isnan(errors).sum()), "seconds": seconds / (copies * int(steps.sum())),
+        "failed": int(np.isnan(errors).sum()), "seconds": seconds / (copies * steps),
     }  # fmt: skip
 
 

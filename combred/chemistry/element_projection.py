@@ -10,6 +10,8 @@ from torch import Tensor, nn
 
 from combred.chemistry.mechanism import Mechanism
 
+WEIGHT_FLOOR = 1e-8  # of Y, below which a species carries its share of a correction
+
 
 class ElementProjection(nn.Module):
     """Solves E Y' = E Y_target over the reactive species for
@@ -47,7 +49,7 @@ class ElementProjection(nn.Module):
         # Arrays are species by states here: rows are contiguous, so operations on them vectorise.
         y = Y.T.index_select(0, self.reactive)
         b = self.elements @ target.T.index_select(0, self.reactive)
-        weight = y + 1e-8
+        weight = y + WEIGHT_FLOOR
         corrected, exponent = y, torch.zeros_like(y)
         lam = torch.zeros_like(b)
         for _ in range(6):

@@ -1,4 +1,4 @@
-"""Settings of the data: CVODE and the states."""
+"""Settings of the data: CVODE, the states, and the sensitivities of delays and speeds."""
 
 from dataclasses import dataclass
 
@@ -97,3 +97,23 @@ class SamplingSettings:
             f"sampling.states={self.states} are fewer than ten for each of {trajectories} "
             "trajectories: ask for more states, or fewer sampling.ignitions or sampling.flames",
         )
+
+
+@dataclass(frozen=True)
+class SensitivitySettings:
+    """The ignitions and flames whose delays and speeds a training makes accurate; of networks that
+    correct QSS steps. Fuel, oxidizer and ranges are those of the sampling."""
+
+    ignitions: int = setting(
+        60,
+        "number of ignitions with the sensitivity of their delay, for the training; 0: none",
+        within=(0, 1e5),
+    )
+    flames: int = setting(
+        16,
+        "number of flames with the sensitivity of their speed, for the training; 0: none",
+        within=(0, 1e4),
+    )
+
+    def __post_init__(self):
+        check(self, "sensitivity")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from combred.config.data import ChemistrySettings, SamplingSettings
+from combred.config.data import ChemistrySettings, SamplingSettings, SensitivitySettings
 from combred.config.fields import check, require, setting, shown
 from combred.config.learning import NetworkSettings, RetrainingSettings, TrainingSettings
 from combred.config.reduction import ReductionSettings
@@ -34,6 +34,7 @@ class Settings:
     workers: int = setting(0, "processes that run CVODE; 0: one per core", within=(0, 4096))
     chemistry: ChemistrySettings = field(default_factory=ChemistrySettings)
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
+    sensitivity: SensitivitySettings = field(default_factory=SensitivitySettings)
     network: NetworkSettings = field(default_factory=NetworkSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
     retraining: RetrainingSettings = field(default_factory=RetrainingSettings)

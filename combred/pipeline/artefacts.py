@@ -9,6 +9,8 @@ from typing import Any
 
 from combred import data
 from combred.dataset.sampling import provenance
+from combred.dataset.sensitive_file import sensitive_provenance
+from combred.dataset.sensitive_states import plan
 from combred.pipeline.artefact import Artefact, plain
 from combred.pipeline.run import Run
 from combred.records import digest
@@ -25,11 +27,22 @@ def states(run: Run) -> Artefact:
     return Artefact(run.path("states.h5"), plain(inputs))
 
 
+def sensitive(run: Run) -> Artefact:
+    """sensitive.h5: states with the sensitivities of delays and speeds; inputs {} where none are
+    asked for, and for networks of the state alone."""
+    s, path = run.settings, run.path("sensitive.h5")
+    if not s.network.kinetics or not plan(run.mechanism, s.sensitivity):
+        return Artefact(path, {})
+    made_with = s.sensitivity, s.sampling, s.chemistry, s.seed
+    return Artefact(path, plain(sensitive_provenance(run.mechanism, *made_with)))
+
+
 def trained_network(run: Run) -> Artefact:
     """stage0.safetensors where it is trained here."""
     s = run.settings
     inputs = {"network": asdict(s.network), "training": outcome_settings(s.training)}
-    return Artefact(run.weights(0), plain({"states": states(run).inputs, **inputs}))
+    data = {"states": states(run).inputs, "sensitive": sensitive(run).inputs}
+    return Artefact(run.weights(0), plain(data | inputs))
 
 
 def shipped_network(run: Run, name: str) -> Artefact:
@@ -59,6 +72,7 @@ def reduced_network(run: Run, stage: int) -> Artefact:
         **how,
         "compensation": r.compensation,
         "retraining": outcome_settings(s.retraining_settings),
+        "sensitive": sensitive(run).inputs,
     }
     return Artefact(run.weights(stage), plain(inputs))
 

@@ -22,6 +22,7 @@ from combred.training.devices import Device, resolve_precision
 from combred.training.optimizers import OPTIMIZERS, Optimizers
 from combred.training.progress import Progress, TrainingCheckpoint, digest_of_rows
 from combred.training.schedules import batch_sizes, learning_rate
+from combred.training.sensitivity_loss import SensitivityLoss
 from combred.training.validation_loss import ValidationLoss
 
 EVALUATE_EVERY = 200  # steps between two lines of metrics, at most
@@ -62,19 +63,26 @@ class TrainStep:
         device: Device,
         bf16: bool,
         loss: Callable[[Tensor, Tensor], Tensor],
+        sensitivity: SensitivityLoss | None = None,
     ):
         self.model: nn.Module = _Mixed(network, bf16)
         if device.world > 1:
             self.model = nn.parallel.DistributedDataParallel(self.model)
         self.optimizers, self.settings, self.device = optimizers, settings, device
-        self.loss = loss
+        self.loss, self.sensitivity = loss, sensitivity
 
     def __call__(self, step: int, x: Tensor, z: Tensor) -> Tensor:
         """Make step number `step` on inputs x and targets z; each process takes its share of the
         batch. Returns the loss, a scalar."""
-        rank, world = self.device.rank, self.device.world
+        rank, world, size = self.device.rank, self.device.world, len(x)
         self.optimizers.set_rate(learning_rate(self.settings, step))
-        loss = self.loss(self.model(x[rank::world]), z[rank::world])
+        x, z = x[rank::world], z[rank::world]
+        if self.sensitivity is None:
+            loss = self.loss(self.model(x), z)
+        else:  # one call of the model: its gradients are summed over the processes after each
+            rows = self.sensitivity.rows(step, size)[rank::world]
+            answer = self.model(torch.cat([x, self.sensitivity.x[rows]]))
+            loss = self.loss(answer[: len(x)], z) + self.sensitivity(answer[len(x) :], rows)
         self.optimizers.zero_grad()
         loss.backward()
         self.optimizers.step()
@@ -91,6 +99,7 @@ def train(
     seed: int,
     device: Device,
     on_progress: Callable[[int, int, str], None] = lambda *_: None,
+    sensitivity: SensitivityLoss | None = None,
 ) -> dict:
     """Train `network` in place; returns the numbers of the run: its steps, precision, seconds,
     samples per second and validation losses.
@@ -99,6 +108,7 @@ def train(
     a .jsonl file, one line per evaluation; beside it the checkpoint, <name>.checkpoint, from which
     an interrupted run resumes. It stays until the caller has saved the result and calls
     `forget_checkpoint`. `on_progress` receives the step, the number of steps and the latest loss.
+    `sensitivity`: the loss of delays and speeds, which is added to that of the rows.
 
     Raises ValueError if no row is held out, or if the checkpoint belongs to another training;
     FloatingPointError if the training diverges.
@@ -114,7 +124,7 @@ def train(
     optimizers = OPTIMIZERS[settings.optimizer](network)
     every = max(1, min(EVALUATE_EVERY, settings.steps // 6))
     train_step = TrainStep(
-        network, optimizers, settings, device, precision == "bf16", transform.loss
+        network, optimizers, settings, device, precision == "bf16", transform.loss, sensitivity
     )
     made_from = table.rows, table.provenance, digest_of_rows(held_out)
     store = TrainingCheckpoint(metrics, network, optimizers, settings, seed, made_from, device)

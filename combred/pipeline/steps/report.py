@@ -1,4 +1,5 @@
-"""The step `report`: report.html, report.md and figures/, from the files of the run folder."""
+"""The step `report`. Takes the files of the run folder; writes report.html, report.md, figures/ and
+condensation.json."""
 
 from combred.pipeline.run import Run
 from combred.surrogate.surrogate import Surrogate

@@ -1,6 +1,6 @@
-"""The step `sample`: the labelled states.
+"""The step `sample`: the labelled states, and those with sensitivities.
 
-Takes the settings; writes states.h5 and sample.json, and hands on `Data`.
+Takes the settings; writes states.h5, sensitive.h5 and sample.json, and hands on `Data`.
 """
 
 import time
@@ -11,6 +11,8 @@ import torch
 from rich.markup import escape
 
 from combred.dataset.sampling import sample as sample_dataset
+from combred.dataset.sensitive_file import make_sensitive, read_sensitive
+from combred.dataset.sensitive_states import SensitiveStates
 from combred.dataset.state_table import StateTable, open_states
 from combred.pipeline import artefacts
 from combred.pipeline.console import progress, say
@@ -23,11 +25,13 @@ CALIBRATION = 20_000  # training states that least squares and errors of a reduc
 
 @dataclass(frozen=True)
 class Data:
-    """The data of a run: the states, and the rows (n,) bool that no training sees."""
+    """The data of a run: the states, the rows (n,) bool that no training sees, and the states with
+    sensitivities, if any are asked for."""
 
     run: Run
     table: StateTable
     held_out: np.ndarray
+    sensitive: SensitiveStates | None
 
     def calibration_inputs(self, surrogate: Surrogate) -> torch.Tensor:
         """Network inputs (n, n_inputs) of training states, by which a reduction is calibrated."""
@@ -37,8 +41,9 @@ class Data:
 
 
 def sample(run: Run) -> Data:
-    """Make states.h5, where it is not there yet."""
+    """Make states.h5 and sensitive.h5, where they are not there yet."""
     make_states(run)
+    make_sensitivities(run)
     return load_data(run)
 
 
@@ -47,7 +52,18 @@ def load_data(run: Run) -> Data:
     s, artefact = run.settings, artefacts.states(run)
     table = open_states(artefact.path, run.mechanism)
     artefact.require(table.provenance)
-    return Data(run, table, table.held_out(s.sampling.held_out, s.seed))
+    return Data(run, table, table.held_out(s.sampling.held_out, s.seed), load_sensitive(run))
+
+
+def load_sensitive(run: Run) -> SensitiveStates | None:
+    """The states with sensitivities, None where none are asked for or there are none yet. Raises
+    ValueError where they were made with other settings."""
+    artefact = artefacts.sensitive(run)
+    if not artefact.inputs or not artefact.path.exists():
+        return None
+    rows, made_with = read_sensitive(artefact.path)
+    artefact.require(made_with)
+    return rows
 
 
 def make_states(run: Run) -> None:
@@ -73,3 +89,22 @@ def make_states(run: Run) -> None:
         say(run, f"  [yellow]lost:[/] {escape(lost)}")
     if numbers["failed_rows"] > 0.02 * numbers["rows"]:
         say(run, f"  [yellow]more than 2 % failed: see {record}[/]")
+
+
+def make_sensitivities(run: Run) -> None:
+    """sensitive.h5, where sensitivities are asked for and are not there."""
+    s, artefact = run.settings, artefacts.sensitive(run)
+    if not artefact.inputs:
+        return
+    if load_sensitive(run) is not None:
+        say(run, "sensitivities of delays and speeds, reused")
+        return
+    with progress("sensitivities of delays and speeds") as bar:
+        made_with = s.sensitivity, s.sampling, s.chemistry, s.seed
+        numbers = make_sensitive(artefact.path, run.mechanism, *made_with, run.workers, bar)
+    lost = f"; {numbers['lost']} did not burn" if numbers["lost"] else ""
+    say(
+        run,
+        f"sensitivities of {numbers['trajectories']} delays and speeds: {numbers['rows']:,} rows"
+        + lost,
+    )

@@ -17,7 +17,7 @@ from combred.pipeline.steps.networks import load_first, start_of, stored_inputs
 from combred.pipeline.steps.sample import Data
 from combred.records import digest, write_record
 from combred.surrogate import shipped
-from combred.surrogate.correction import make_transform
+from combred.surrogate.correction import CorrectionTransform, make_transform
 from combred.surrogate.network import Network, initialize
 from combred.surrogate.storage import save_surrogate
 from combred.surrogate.surrogate import Surrogate
@@ -25,6 +25,7 @@ from combred.surrogate.transform import BOXCOX, FLOOR, POWER
 from combred.training import loop
 from combred.training.batches import fit_transform
 from combred.training.progress import forget_checkpoint
+from combred.training.sensitivity_loss import SensitivityLoss
 from combred.training.validation_loss import ValidationLoss
 
 
@@ -134,6 +135,17 @@ def train_network(
             run.settings.seed,
             run.device,
             bar,
+            sensitivity_loss(run, data, surrogate),
         )
     surrogate.cpu().eval()
     return numbers
+
+
+def sensitivity_loss(run: Run, data: Data, surrogate: Surrogate) -> SensitivityLoss | None:
+    """The loss of delays and speeds, where the run has states with sensitivities."""
+    transform = surrogate.transform
+    if data.sensitive is None or not isinstance(transform, CorrectionTransform):
+        return None
+    return SensitivityLoss(
+        data.sensitive, transform, run.mechanism, run.device.device, run.settings.seed
+    )

@@ -1,0 +1,109 @@
+r"""The training loss of delays and flame speeds.
+
+Takes `SensitiveStates` and a fitted transform; gives the loss of a network's answers to some of
+their rows. With the sensitivity s of a row and the error e of Y after dt, the relative error of
+the delay or the speed is the mean of s . e / dt over the rows of its trajectory. The loss is the
+mean of |s . e / dt|, and bounds it. The absolute value of the mean itself would be no loss: it
+goes to zero by errors that cancel along the trajectories of the training, and along no other.
+
+e follows to first order from the network's error in F(Y), through the closure, which projects Y
+onto the elements of the state (`combred.chemistry.element_projection`).
+"""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from combred.chemistry.element_projection import WEIGHT_FLOOR
+from combred.chemistry.mechanism import Mechanism
+from combred.dataset.sensitive_states import SensitiveStates
+from combred.surrogate.correction import CorrectionTransform
+from combred.surrogate.transform import signed_power
+
+WEIGHT = 0.2  # of this loss beside that of the states
+SHARE = 4  # rows of states in a batch for each row of this loss
+LARGEST = 1.0  # bound of a row's loss: in the first steps some are far above it
+DIFFERENCE = 1e-4  # of F(Y), for dY/dF
+
+
+class SensitivityLoss:
+    """x (n, n_inputs): network inputs of all rows; z (n, n_variables): targets; w
+    (n, n_variables): d(s . Y / dt) over the correction in units of M, float32. seed: of the rows
+    of each step."""
+
+    def __init__(
+        self,
+        states: SensitiveStates,
+        transform: CorrectionTransform,
+        mechanism: Mechanism,
+        device: torch.device,
+        seed: int,
+    ):
+        parts = [_encode(rows, transform, mechanism) for rows in _pieces(states)]
+        self.x, self.z, self.w = (torch.cat(part).to(device) for part in zip(*parts, strict=True))
+        self.power, self.bound = transform.power, transform.BOUND
+        self.device, self.seed = device, seed
+
+    def rows(self, step: int, batch: int) -> Tensor:
+        """The rows of a step (n,), for a batch of so many states."""
+        rng = np.random.default_rng([self.seed, 10, step])
+        drawn = rng.integers(0, len(self.x), max(1, batch // SHARE))
+        return torch.from_numpy(drawn).to(self.device)
+
+    def errors(self, answer: Tensor, rows: Tensor) -> Tensor:
+        """s . e / dt (n,) of the network's answers (n, n_outputs) to the inputs of some rows."""
+        z, w = self.z[rows], self.w[rows]
+        found = answer[:, : z.size(1)]
+        r = signed_power(found, 1.0 / self.power).clamp(-self.bound, self.bound)
+        return ((r - signed_power(z, 1.0 / self.power)) * w).sum(dim=1)
+
+    def __call__(self, answer: Tensor, rows: Tensor) -> Tensor:
+        """The loss of the answers to some rows, a scalar."""
+        return WEIGHT * self.errors(answer, rows).abs().clamp(max=LARGEST).mean()
+
+
+def _pieces(states: SensitiveStates, size: int = 8192) -> list[SensitiveStates]:
+    return [
+        SensitiveStates(*(column[i : i + size] for column in states.columns()))
+        for i in range(0, len(states.T), size)
+    ]
+
+
+def _encode(
+    rows: SensitiveStates, transform: CorrectionTransform, mechanism: Mechanism
+) -> tuple[Tensor, Tensor, Tensor]:
+    """x, z and w of rows, as `SensitivityLoss` has them."""
+    state = torch.from_numpy(np.column_stack([rows.T, rows.p, rows.Y]))
+    later = torch.from_numpy(np.column_stack([rows.T_next, rows.p, rows.Y_next]))
+    dt = torch.from_numpy(rows.dt)
+    with torch.no_grad():
+        v = transform.variables(state)
+        after = transform.variables(later)
+        x, base, size = transform.prepared(state, v, dt)
+        z = transform.target(after - v - base, size)[:, : v.size(1)]
+        F, inverse = after[:, 2:], transform.boxcox.inverse
+        dY_dF = (inverse(F + DIFFERENCE) - inverse(F - DIFFERENCE)) / (2 * DIFFERENCE)
+        s = torch.from_numpy(_through_closure(rows.sensitivity, rows.Y_next, mechanism))
+        w = torch.zeros_like(v)
+        w[:, 2:] = s * dY_dF / dt[:, None]
+        M, fade = size.unbind(1)
+        w *= transform.scale * (M * fade)[:, None]
+    return x, z.float(), w.float()
+
+
+def _through_closure(s: np.ndarray, Y: np.ndarray, mechanism: Mechanism) -> np.ndarray:
+    """The sensitivity (n, n_species) to an error before the closure, of s to one after it, near Y:
+    s - E^T (E W E^T)^-1 E W s over the reactive species, W = diag(Y (Y + 1e-8)); zero for inert
+    ones."""
+    reactive = ~mechanism.inert
+    E = mechanism.elements[:, reactive]
+    E = E[E.any(axis=1)]
+    y = np.maximum(Y[:, reactive], 0.0)
+    W, inner = y * (y + WEIGHT_FLOOR), s[:, reactive]
+    matrix = np.einsum("ek,nk,fk->nef", E, W, E)
+    scale = np.einsum("nee->ne", matrix)  # a trace of an element must not make it singular
+    matrix += 1e-12 * np.eye(len(E)) * np.maximum(scale, 1e-30)[:, None]
+    right = np.einsum("ek,nk,nk->ne", E, W, inner)
+    out = np.zeros_like(s)
+    out[:, reactive] = inner - np.linalg.solve(matrix, right[..., None])[..., 0] @ E
+    return out

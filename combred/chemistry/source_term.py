@@ -4,13 +4,12 @@ Takes a `Mechanism` and states; gives dY/dt and its derivatives by Cantera. The 
 delays and flame speeds (`combred.simulation.delay_sensitivity`, `speed_sensitivity`) need them.
 """
 
-import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 
 STEP_Y = 1e-5, 1e-9  # of the forward differences in Y: relative and absolute
-STEP_h = 1e3  # J/kg, a kelvin about
+STEP_T = 0.01  # K, of those in T
 
 
 class SourceTerm:
@@ -22,23 +21,40 @@ class SourceTerm:
 
     def at(self, h: float, Y: np.ndarray) -> np.ndarray:
         """f of h and Y (n_species,), which Cantera normalizes."""
-        gas: ct.Solution = self.gas
-        gas.HPY = h, self.p, Y
-        return gas.net_production_rates * gas.molecular_weights / gas.density
+        return self._at_T(self._temperature(h, Y), Y)
 
     def jacobian(self, h: float, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """f (n_species,), df/dY (n_species, n_species) [1/s] at constant h, and df/dh (n_species,)
-        [kg/(J s)] at constant Y."""
-        f, J = self.at(h, Y), np.empty((len(Y), len(Y)))
+        [kg/(J s)] at constant Y.
+
+        The differences are at constant T, which Cantera finds from h no better than to 1e-9.
+        """
+        T = self._temperature(h, Y)
+        of_Y = self._gradient_of_T()
+        cp = self.gas.cp_mass
+        f, J = self._at_T(T, Y), np.empty((len(Y), len(Y)))
         steps = STEP_Y[0] * Y + STEP_Y[1]
         for k, step in enumerate(steps):
             moved = Y.copy()
             moved[k] += step
-            J[:, k] = (self.at(h, moved) - f) / step
-        return f, J, (self.at(h + STEP_h, Y) - f) / STEP_h
+            J[:, k] = (self._at_T(T, moved) - f) / step
+        of_T = (self._at_T(T + STEP_T, Y) - f) / STEP_T
+        return f, J + np.outer(of_T, of_Y), of_T / cp
 
     def gradient_of_T(self, h: float, Y: np.ndarray) -> np.ndarray:
         """dT/dY (n_species,) [K] at constant h: -h_k / cp."""
-        gas: ct.Solution = self.gas
-        gas.HPY = h, self.p, Y
+        self._temperature(h, Y)
+        return self._gradient_of_T()
+
+    def _temperature(self, h: float, Y: np.ndarray) -> float:
+        self.gas.HPY = h, self.p, Y
+        return self.gas.T
+
+    def _at_T(self, T: float, Y: np.ndarray) -> np.ndarray:
+        gas = self.gas
+        gas.TPY = T, self.p, Y
+        return gas.net_production_rates * gas.molecular_weights / gas.density
+
+    def _gradient_of_T(self) -> np.ndarray:
+        gas = self.gas
         return -gas.partial_molar_enthalpies / gas.molecular_weights / gas.cp_mass

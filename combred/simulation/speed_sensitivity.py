@@ -24,10 +24,11 @@ from scipy.sparse.linalg import splu
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError
-from combred.chemistry.source_term import SourceTerm, STEP_h
+from combred.chemistry.source_term import SourceTerm
 from combred.simulation.moving_grid import MovingGrid, Profile
 
 STEP_Y = 1e-5, 1e-9  # of the differences of diffusion in Y: relative and absolute
+STEP_h = 1e3  # J/kg, of those in h
 H_SCALE = 1e6  # J/kg, by which h is divided, so that all unknowns are of the order of one
 SHIFT, ITERATIONS = 1.0, 8  # of inverse iteration: 1/s, far below the rates of a flame
 HALF = 0.5  # d ln S / d ln rate

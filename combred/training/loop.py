@@ -126,7 +126,9 @@ def train(
     train_step = TrainStep(
         network, optimizers, settings, device, precision == "bf16", transform.loss, sensitivity
     )
-    made_from = table.rows, table.provenance, digest_of_rows(held_out)
+    made_from: tuple = table.rows, table.provenance, digest_of_rows(held_out)
+    if sensitivity is not None:
+        made_from += (sensitivity.digest,)
     store = TrainingCheckpoint(metrics, network, optimizers, settings, seed, made_from, device)
     done = store.resume()
     count, seen, sizes = done.count, done.seen, batch_sizes(settings)

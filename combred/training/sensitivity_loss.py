@@ -10,6 +10,8 @@ e follows to first order from the network's error in F(Y), through the closure, 
 onto the elements of the state (`combred.chemistry.element_projection`).
 """
 
+import hashlib
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -43,6 +45,14 @@ class SensitivityLoss:
         self.x, self.z, self.w = (torch.cat(part).to(device) for part in zip(*parts, strict=True))
         self.power, self.bound = transform.power, transform.BOUND
         self.device, self.seed = device, seed
+
+    @property
+    def digest(self) -> str:
+        """Of all rows: a checkpoint belongs to a training with the same."""
+        content = hashlib.sha256()
+        for part in (self.x, self.z, self.w):
+            content.update(part.cpu().numpy().tobytes())
+        return content.hexdigest()[:16]
 
     def rows(self, step: int, batch: int) -> Tensor:
         """The rows of a step (n,), for a batch of so many states."""

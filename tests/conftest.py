@@ -24,7 +24,7 @@ import torch
 import combred.workers
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import ChemistrySettings, SamplingSettings
-from combred.dataset import sampling
+from combred.dataset import sampling, sensitive_file
 from combred.dataset.state_table import open_states
 from combred.dataset.state_writer import StateWriter
 from combred.dataset.states import Block, state_attributes
@@ -99,7 +99,7 @@ class InProcessPool(Executor):
 def run_in_process() -> Iterator[None]:
     """Tasks of worker pools run in this process: new processes take seconds to start."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (combred.workers, sampling):
+        for module in (combred.workers, sampling, sensitive_file):
             patch.setattr(module, "open_pool", InProcessPool)
         yield
 

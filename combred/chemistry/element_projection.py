@@ -5,12 +5,12 @@ Used where sampling perturbs states (`combred.dataset.perturbation`) and where t
 the prediction of its network (`combred.surrogate.surrogate`).
 """
 
+from typing import Final
+
 import torch
 from torch import Tensor, nn
 
 from combred.chemistry.mechanism import Mechanism
-
-WEIGHT_FLOOR = 1e-8  # of Y, below which a species carries its share of a correction
 
 
 class ElementProjection(nn.Module):
@@ -26,6 +26,8 @@ class ElementProjection(nn.Module):
     Newton's method on lam leave an error of about 1e-13 where Y was wrong by some per cent. Where
     Y was far off, they may not converge: ask `error`.
     """
+
+    WEIGHT_FLOOR: Final[float] = 1e-8  # of Y, in w
 
     def __init__(self, mechanism: Mechanism):
         super().__init__()
@@ -49,7 +51,7 @@ class ElementProjection(nn.Module):
         # Arrays are species by states here: rows are contiguous, so operations on them vectorise.
         y = Y.T.index_select(0, self.reactive)
         b = self.elements @ target.T.index_select(0, self.reactive)
-        weight = y + WEIGHT_FLOOR
+        weight = y + self.WEIGHT_FLOOR
         corrected, exponent = y, torch.zeros_like(y)
         lam = torch.zeros_like(b)
         for _ in range(6):

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from combred.chemistry.element_projection import WEIGHT_FLOOR
+from combred.chemistry.element_projection import ElementProjection
 from combred.chemistry.mechanism import Mechanism
 from combred.dataset.sensitive_states import SensitiveStates
 from combred.surrogate.correction import CorrectionTransform
@@ -109,7 +109,7 @@ def _through_closure(s: np.ndarray, Y: np.ndarray, mechanism: Mechanism) -> np.n
     E = mechanism.elements[:, reactive]
     E = E[E.any(axis=1)]
     y = np.maximum(Y[:, reactive], 0.0)
-    W, inner = y * (y + WEIGHT_FLOOR), s[:, reactive]
+    W, inner = y * (y + ElementProjection.WEIGHT_FLOOR), s[:, reactive]
     matrix = np.einsum("ek,nk,fk->nef", E, W, E)
     scale = np.einsum("nee->ne", matrix)  # a trace of an element must not make it singular
     matrix += 1e-12 * np.eye(len(E)) * np.maximum(scale, 1e-30)[:, None]

@@ -52,11 +52,14 @@ def made_table(folder: Folder) -> Table:
 def _setting_rows(s: dict, train: dict) -> list[list[str]]:
     """Settings of sampling and training."""
     sampling, again = s["sampling"], s["training"] | s["retraining"]
-    does = "corrects quasi-steady-state (QSS) steps; any dt"
-    if not s["network"]["kinetics"]:
-        does = "sees the state alone; one dt"
+    does, sensitivity = "sees the state alone; one dt", []
+    if s["network"]["kinetics"]:
+        does, known = "corrects quasi-steady-state (QSS) steps; any dt", s.get("sensitivity", {})
+        number = f"{known.get('ignitions', 0)} ignitions, {known.get('flames', 0)} flames"
+        sensitivity = [["sensitivities of delays and speeds", number]]
     return [
         *_sampling_rows(sampling),
+        *sensitivity,
         ["network", does],
         *_stage0_rows(s, train),
         ["retraining of each stage", _training(again)],

@@ -6,7 +6,7 @@ are there; the folder's name tells the settings.
 
 import io
 import json
-import zipfile
+import shutil
 from collections.abc import Callable
 from concurrent.futures import as_completed
 from dataclasses import asdict, fields
@@ -21,7 +21,7 @@ from combred.config.fields import shown
 from combred.dataset import sensitive_states
 from combred.dataset.sensitive_states import SensitiveStates, plan
 from combred.dataset.states import StateFileError
-from combred.hdf5 import new_file, require_intact
+from combred.hdf5 import new_file, require_intact, require_space
 from combred.records import digest_of, write_bytes
 from combred.workers import open_pool
 
@@ -57,43 +57,51 @@ def make_sensitive(
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> dict:
     """Write the file `path` with `workers` processes; an interrupted call goes on. on_progress
-    (trajectories done, all). Returns the numbers of trajectories, of those that could not be
-    computed, and of rows. Raises ValueError where none could be computed."""
+    (trajectories done, all). Returns the numbers of trajectories and rows, and why trajectories are
+    lost. Raises ValueError where none could be computed."""
     provenance = sensitive_provenance(mechanism, settings, sampling, chemistry, seed)
     folder = path.with_suffix(f".{digest_of(provenance)}.partial")
     folder.mkdir(parents=True, exist_ok=True)
     todo = plan(mechanism, settings)
     found = {t.index: _read_part(folder / str(t.index)) for t in todo}
     waiting = [t for t in todo if found[t.index] is None]
-    lost, done = 0, len(todo) - len(waiting)
+    lost: list[str] = []
+    done = len(todo) - len(waiting)
     on_progress(done, len(todo))
     start = (mechanism.file, _of_fuel(sampling, provenance["fuel"]), chemistry, seed)
     if waiting:
         with open_pool(workers, sensitive_states.start_worker, *start) as pool:
             for future in as_completed([pool.submit(sensitive_states.work, t) for t in waiting]):
-                index, rows = future.result()
-                found[index], lost, done = rows, lost + (rows is None), done + 1
-                if rows is not None:
+                index, rows, reason = future.result()
+                found[index], done = rows, done + 1
+                if rows is None:
+                    lost.append(reason)
+                else:
                     _write_part(folder / str(index), rows)
                 on_progress(done, len(todo))
     parts = [found[t.index] for t in todo]
     kept = [rows for rows in parts if rows is not None]
     if not kept:
         raise ValueError(
-            "none of the ignitions and flames whose sensitivities are asked for burns: widen "
-            "sampling.T0, sampling.phi or sampling.dt, or give sensitivity.ignitions=0 and "
-            "sensitivity.flames=0"
+            "none of the ignitions and flames whose sensitivities are asked for can be computed "
+            f"({shown(lost[0], 200)}): widen sampling.T0, sampling.phi or sampling.dt, or give "
+            "sensitivity.ignitions=0 and sensitivity.flames=0"
         )
     rows = SensitiveStates.join(kept)
+    require_space(path.parent, sum(column.nbytes for column in rows.columns()))
     with new_file(path) as file:
         for name, column in zip(NAMES, rows.columns(), strict=True):
             data = file.create_dataset(name, data=column, compression="gzip", shuffle=True)
             data.attrs["units"] = UNITS[name]
         file.attrs["provenance"] = json.dumps(provenance)
-    for part in folder.iterdir():
-        part.unlink()
-    folder.rmdir()
+    forget_parts(path)
     return {"trajectories": len(todo), "lost": lost, "rows": len(rows.T)}
+
+
+def forget_parts(path: Path) -> None:
+    """Remove what interrupted calls for the file `path` have left, of these and other settings."""
+    for folder in path.parent.glob(f"{path.stem}.*.partial"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def read_sensitive(path: Path) -> tuple[SensitiveStates, dict]:
@@ -127,5 +135,5 @@ def _read_part(path: Path) -> SensitiveStates | None:
     try:
         with np.load(path) as file:
             return SensitiveStates(*(file[f"arr_{i}"] for i in range(len(NAMES))))
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+    except Exception:  # damage has many names: EOFError, BadZipFile, KeyError, ...
         return None

@@ -1,16 +1,18 @@
 """Labelled states of ignitions and premixed flames, each with the sensitivity of the delay or the
 speed to an error of its label.
 
-Takes a `Mechanism` and settings; gives `SensitiveStates`, by which a training sees what its errors
-do (`combred.training.sensitivity_loss`). With the sensitivity s and an error e of Y after dt, the
-relative error of a delay or a speed is the mean of s . e / dt over the rows of its trajectory
-(`combred.simulation.delay_sensitivity`, `speed_sensitivity`).
+Takes a `Mechanism` and settings; gives `SensitiveStates`, from which the training loss computes the
+errors of delays and speeds (`combred.training.sensitivity_loss`). With the sensitivity s at the end
+of a step, and an error e of Y there, the relative error of a delay or a speed is the mean of
+s . e / dt over the rows of its trajectory (`combred.simulation.delay_sensitivity`,
+`speed_sensitivity`).
 """
 
 from dataclasses import dataclass, fields
 
 import cantera as ct
 import numpy as np
+import torch
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import CVODE, IntegrationError, Reactor
@@ -25,12 +27,13 @@ from combred.simulation.speed_sensitivity import speed_sensitivity
 
 STATES = 40  # of an ignition, uniform in time
 LONGEST = 0.05  # s, longest delay; slower mixtures are drawn again
-SHARE = 0.25  # of the delay, the largest dt of an ignition's states
+OF_DELAY = 0.25  # largest dt of an ignition's states, a share of its delay
 FLAME_T, FLAME_p, FLAME_phi = (300.0, 900.0), (7e4, 2.5e6), (0.55, 1.6)  # K, Pa, -; p log-uniform
 CELLS = 160  # of a flame
 FLAME_STEPS = 3  # values of dt for each flame, log-uniform over two decades up to half the largest
+OF_FLAME_TIME = 0.1  # largest dt, a share of the flame's thickness over its speed
 KEPT = 0.998  # share of the sum of |s dY| that the kept cells of a flame have
-DRAWS = 20  # of a trajectory, until one can be computed
+DRAWS = {False: 20, True: 3}  # of an ignition, of a flame, until one can be computed
 
 
 @dataclass(frozen=True)
@@ -88,40 +91,43 @@ class SensitiveSampler:
         self.mechanism, self.sampling, self.seed = mechanism, sampling, seed
         self.tolerances = chemistry.rtol, chemistry.atol
 
-    def states(self, trajectory: SensitiveTrajectory) -> SensitiveStates | None:
-        """The rows of a trajectory; None where none of `DRAWS` mixtures burns."""
+    def states(self, trajectory: SensitiveTrajectory) -> SensitiveStates:
+        """The rows of a trajectory. Raises IntegrationError, with the last reason, where none of
+        `DRAWS` mixtures can be computed."""
         rng = np.random.default_rng([self.seed, 9, trajectory.index])
-        for _ in range(DRAWS):
+        reason = ""
+        for _ in range(DRAWS[trajectory.flame]):
             try:
                 found = self.flame(rng) if trajectory.flame else self.ignition(rng)
-            except (IntegrationError, ValueError, ct.CanteraError, FloatingPointError):
+            except (RuntimeError, ValueError, FloatingPointError) as error:  # Cantera's, SuperLU's
+                reason = str(error).strip()
                 continue
-            if found is not None:
-                found.trajectory[:] += FLAME_STEPS * trajectory.index
-                return found
-        return None
+            found.trajectory[:] += FLAME_STEPS * trajectory.index
+            return found
+        raise IntegrationError(reason)
 
-    def ignition(self, rng: np.random.Generator) -> SensitiveStates | None:
-        """States of an ignition, with a dt each; None where it takes longer than `LONGEST`."""
+    def ignition(self, rng: np.random.Generator) -> SensitiveStates:
+        """States of an ignition, with a dt each. Raises IntegrationError where it takes longer than
+        `LONGEST`, or is too fast for the smallest dt."""
         s, n = self.sampling, self.mechanism.n_species
         case = Case(rng.uniform(s.T0[0], s.T0[1]), log_uniform(rng, *s.p), log_uniform(rng, *s.phi))
         Y0 = self.mechanism.mixture(s.fuel, s.oxidizer, case.phi)
         reactor = Reactor(self.mechanism, *self.tolerances)
         found = ignite(reactor, case, Y0, LONGEST)
         low, high = s.dt
-        if found is None or SHARE * found.delay < low:
-            return None
+        if found is None or OF_DELAY * found.delay < low:
+            raise IntegrationError(f"no delay between {low / OF_DELAY:g} and {LONGEST} s: {case}")
         phi = delay_sensitivity(self.mechanism, found)
-        t = np.sort(rng.uniform(0.0, found.delay, STATES))
-        high = min(high, SHARE * found.delay)
-        dt = np.array([log_uniform(rng, low, high) for _ in t])
+        high = min(high, OF_DELAY * found.delay)
+        dt = np.array([log_uniform(rng, low, high) for _ in range(STATES)])
+        t = rng.uniform(0.0, found.delay - dt)
         both = np.empty((2 * STATES, 1 + n))
         times = np.concatenate([t, t + dt])
         reactor.start(case.T0, case.p, Y0)
         for i in np.argsort(times):
             both[i, 0], both[i, 1:] = reactor.advance(times[i])
         now, later = both[:STATES], both[STATES:]
-        sensitivity = np.column_stack([np.interp(t, found.t, column) for column in phi.T])
+        sensitivity = np.column_stack([np.interp(t + dt, found.t, column) for column in phi.T])
         p = np.full(STATES, case.p)
         which = np.zeros(STATES, "i4")
         return SensitiveStates(
@@ -134,12 +140,14 @@ class SensitiveSampler:
         s, mechanism = self.sampling, self.mechanism
         p, phi = _common(FLAME_p, s.p), _common(FLAME_phi, s.phi)
         case = FlameCase(rng.uniform(*FLAME_T), log_uniform(rng, *p), log_uniform(rng, *phi))
-        steps = sorted(
-            log_uniform(rng, max(s.dt[0], s.dt[1] / 200), max(s.dt[0], s.dt[1] / 2))
-            for _ in range(FLAME_STEPS)
-        )
         fresh = mechanism.mixture(s.fuel, s.oxidizer, case.phi)
         profile = start(mechanism, case, fresh, CELLS)
+        time = MovingGrid(mechanism, profile).thickness() / profile.speed
+        high = min(max(s.dt[0], s.dt[1] / 2), OF_FLAME_TIME * time)
+        if high < s.dt[0]:
+            raise IntegrationError(f"sampling.dt is too long for a flame: {case}")
+        low = min(max(s.dt[0], s.dt[1] / 200), high)
+        steps = sorted(log_uniform(rng, low, high) for _ in range(FLAME_STEPS))
         sensitivity = speed_sensitivity(mechanism, profile)
         cvode, parts = CVODE(mechanism, *self.tolerances), []
         for i, dt in enumerate(steps):
@@ -180,10 +188,14 @@ _sampler: SensitiveSampler  # one per worker process
 def start_worker(file: str, sampling, chemistry, seed: int) -> None:
     """Make the sampler of a worker process."""
     global _sampler
+    torch.set_num_threads(1)
     ct.suppress_thermo_warnings()
     _sampler = SensitiveSampler(load_mechanism(file), sampling, chemistry, seed)
 
 
-def work(trajectory: SensitiveTrajectory) -> tuple[int, SensitiveStates | None]:
-    """The index of a trajectory and its rows, in a worker process."""
-    return trajectory.index, _sampler.states(trajectory)
+def work(trajectory: SensitiveTrajectory) -> tuple[int, SensitiveStates | None, str]:
+    """The index of a trajectory, and its rows, or None and the reason, in a worker process."""
+    try:
+        return trajectory.index, _sampler.states(trajectory), ""
+    except IntegrationError as error:
+        return trajectory.index, None, str(error)

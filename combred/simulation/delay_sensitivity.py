@@ -7,9 +7,9 @@ at the time t moves the delay tau, the time at which T reaches a given value, by
 
 with dY/dt = f(Y) and J = df/dY at constant enthalpy (adjoint equations: Cao, Li, Petzold & Serban,
 SIAM J. Sci. Comput. 24 (2003) 1076; the last equation is that of a shift in time, dY = f dt).
-A solver that marches in steps dt and makes an error e of Y in each is wrong by
+A solver that marches in steps dt, with an error e of Y at the end of each, is wrong by
 
-    (tau' - tau) / tau = - mean over the steps of  phi . e / dt.
+    (tau' - tau) / tau = - mean over the steps of  phi . e / dt,    phi at the end of the step.
 """
 
 from dataclasses import dataclass

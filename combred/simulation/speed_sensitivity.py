@@ -7,7 +7,7 @@ mass dm, D their diffusion, f their chemistry, and c = rho_u S the mass flux,
 
 in the frame of the flame. An error of dY/dt by df changes the flux by
 
-    dc = - psi . df / (psi . du/dm),    psi A = 0,    A = d(D + f)/du - c d/dm,
+    dc = psi . df / (psi . du/dm),    psi A = 0,    A = d(D + f)/du - c d/dm,
 
 the condition that A du = dc du/dm - df can be solved: A has the null vector du/dm, a shift of the
 flame. A solver that makes an error e of Y in each step dt and in each cell is wrong by
@@ -15,7 +15,8 @@ flame. A solver that makes an error e of Y in each step dt and in each cell is w
     (S' - S) / S = sum over the cells of  s . e / dt.
 
 s is scaled by the exact relation that rates multiplied by a give sqrt(a) times the speed (lengths
-by 1 / sqrt(a)): sum s . f = 1/2. Before, the sum is 0.5 but for the errors of the grid.
+by 1 / sqrt(a)): sum s . f = 1/2. Before this scaling the sum
+differs from 1/2 by the error of the grid alone.
 """
 
 import numpy as np

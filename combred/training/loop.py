@@ -80,7 +80,7 @@ class TrainStep:
         if self.sensitivity is None:
             loss = self.loss(self.model(x), z)
         else:  # one call of the model: its gradients are summed over the processes after each
-            rows = self.sensitivity.rows(step, size)[rank::world]
+            rows = self.sensitivity.rows(step, size, world)[rank::world]
             answer = self.model(torch.cat([x, self.sensitivity.x[rows]]))
             loss = self.loss(answer[: len(x)], z) + self.sensitivity(answer[len(x) :], rows)
         self.optimizers.zero_grad()

@@ -3,8 +3,8 @@ r"""The training loss of delays and flame speeds.
 Takes `SensitiveStates` and a fitted transform; gives the loss of a network's answers to some of
 their rows. With the sensitivity s of a row and the error e of Y after dt, the relative error of
 the delay or the speed is the mean of s . e / dt over the rows of its trajectory. The loss is the
-mean of |s . e / dt|, and bounds it. The absolute value of the mean itself would be no loss: it
-goes to zero by errors that cancel along the trajectories of the training, and along no other.
+mean of |s . e / dt|, and bounds it. The absolute value of the mean itself is not used: a network
+makes it zero by errors that cancel in the trajectories of the training, and not in others.
 
 e follows to first order from the network's error in F(Y), through the closure, which projects Y
 onto the elements of the state (`combred.chemistry.element_projection`).
@@ -30,7 +30,7 @@ DIFFERENCE = 1e-4  # of F(Y), for dY/dF
 
 class SensitivityLoss:
     """x (n, n_inputs): network inputs of all rows; z (n, n_variables): targets; w
-    (n, n_variables): d(s . Y / dt) over the correction in units of M, float32. seed: of the rows
+    (n, n_variables): derivative of s . Y / dt by the correction divided by M, float32. seed: of the rows
     of each step."""
 
     def __init__(
@@ -43,21 +43,17 @@ class SensitivityLoss:
     ):
         parts = [_encode(rows, transform, mechanism) for rows in _pieces(states)]
         self.x, self.z, self.w = (torch.cat(part).to(device) for part in zip(*parts, strict=True))
+        content = hashlib.sha256()
+        for column in states.columns():
+            content.update(np.ascontiguousarray(column).tobytes())
+        self.digest = content.hexdigest()[:16]  # a checkpoint belongs to a training with the same
         self.power, self.bound = transform.power, transform.BOUND
         self.device, self.seed = device, seed
 
-    @property
-    def digest(self) -> str:
-        """Of all rows: a checkpoint belongs to a training with the same."""
-        content = hashlib.sha256()
-        for part in (self.x, self.z, self.w):
-            content.update(part.cpu().numpy().tobytes())
-        return content.hexdigest()[:16]
-
-    def rows(self, step: int, batch: int) -> Tensor:
-        """The rows of a step (n,), for a batch of so many states."""
+    def rows(self, step: int, batch: int, processes: int = 1) -> Tensor:
+        """The rows of a step (n,), for a batch of so many states; one for each process at least."""
         rng = np.random.default_rng([self.seed, 10, step])
-        drawn = rng.integers(0, len(self.x), max(1, batch // SHARE))
+        drawn = rng.integers(0, len(self.x), max(processes, batch // SHARE))
         return torch.from_numpy(drawn).to(self.device)
 
     def errors(self, answer: Tensor, rows: Tensor) -> Tensor:

@@ -26,6 +26,7 @@ from combred.records import digest, strict, write_json
 from combred.simulation.moving_grid import FlameCase, MovingGrid
 from combred.simulation.speed_sensitivity import speed_sensitivity
 from combred.surrogate.shipped import FOLDER
+from combred.validation import timing
 from combred.validation.storage import read_flames
 
 RESULTS = Path(__file__).parent / "results" / "sensitivities.json"
@@ -73,8 +74,9 @@ def main(models: list[str]) -> None:
             for name, r in row["models"].items()
         )
         print(f"{row['case']}: {shown}", flush=True)
-    write_json(RESULTS, strict({"dt": DT, "rows": rows}))
-    print(json.dumps(strict({"dt": DT, "rows": rows})))
+    results = strict({"dt": DT, "machine": timing.machine(), "rows": rows})
+    write_json(RESULTS, results)
+    print(json.dumps(results))
 
 
 if __name__ == "__main__":

@@ -41,8 +41,7 @@ def trained_network(run: Run) -> Artefact:
     """stage0.safetensors where it is trained here."""
     s = run.settings
     inputs = {"network": asdict(s.network), "training": outcome_settings(s.training)}
-    data = {"states": states(run).inputs, "sensitive": sensitive(run).inputs}
-    return Artefact(run.weights(0), plain(data | inputs))
+    return Artefact(run.weights(0), plain({**_data(run), **inputs}))
 
 
 def shipped_network(run: Run, name: str) -> Artefact:
@@ -72,9 +71,19 @@ def reduced_network(run: Run, stage: int) -> Artefact:
         **how,
         "compensation": r.compensation,
         "retraining": outcome_settings(s.retraining_settings),
-        "sensitive": sensitive(run).inputs,
     }
-    return Artefact(run.weights(stage), plain(inputs))
+    return Artefact(run.weights(stage), plain({**_sensitive(run), **inputs}))
+
+
+def _data(run: Run) -> dict:
+    """What the data of a training depend on."""
+    return {"states": states(run).inputs, **_sensitive(run)}
+
+
+def _sensitive(run: Run) -> dict:
+    """The inputs of sensitive.h5, by name; {} where there is none."""
+    inputs = sensitive(run).inputs
+    return {"sensitive": inputs} if inputs else {}
 
 
 def criteria(run: Run) -> dict:

@@ -30,8 +30,8 @@ DIFFERENCE = 1e-4  # of F(Y), for dY/dF
 
 class SensitivityLoss:
     """x (n, n_inputs): network inputs of all rows; z (n, n_variables): targets; w
-    (n, n_variables): derivative of s . Y / dt by the correction divided by M, float32. seed: of the rows
-    of each step."""
+    (n, n_variables): derivative of s . Y / dt by the correction divided by M, float32. seed: of
+    the rows of each step."""
 
     def __init__(
         self,

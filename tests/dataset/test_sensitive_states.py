@@ -2,12 +2,17 @@
 
 from dataclasses import replace
 
+import cantera as ct
 import numpy as np
 import pytest
+from hydrogen import AIR
 
+from combred.chemistry.reactor import Reactor
 from combred.config import ChemistrySettings, SamplingSettings, SensitivitySettings
 from combred.dataset import sensitive_states as module
 from combred.dataset.sensitive_states import SensitiveSampler, SensitiveTrajectory, plan
+from combred.simulation.delay_sensitivity import ignite
+from combred.simulation.ignition import Case
 
 SAMPLING = SamplingSettings(fuel="H2:1", T0=[1100.0, 1500.0], p=[8e4, 1.5e5], phi=[0.6, 1.5])
 SHORT = replace(SAMPLING, dt=[1e-9, 2e-9])
@@ -46,6 +51,41 @@ def test_chemistry_that_is_too_fast_by_a_share_makes_the_delay_shorter_by_it(ign
     assert len(ignition.T) == module.STATES and set(ignition.trajectory) == {3 * 4}
 
 
+def test_an_error_at_the_end_of_a_long_step_moves_the_delay_as_it_says(h2o2):
+    """Each label is disturbed, and the ignition goes on from it: dt is a fifth of the delay."""
+    hot = replace(SAMPLING, T0=[1100.0, 1100.0], p=[1e5, 1e5], phi=[1.0, 1.0])
+    rng, reactor = np.random.default_rng(0), Reactor(h2o2, 1e-10, 1e-18)
+    found = ignite(reactor, Case(1100.0, 1e5, 1.0), h2o2.mixture("H2:1", AIR, 1.0), 0.1)
+    dt = 0.2 * found.delay
+    rows = sampler(h2o2, replace(hot, dt=[dt, dt])).states(SensitiveTrajectory(0, flame=False))
+    gas = h2o2.solution()
+    gas.HPY = found.h, 1e5, found.Y[-1]
+    for i in range(0, module.STATES, 8):
+        Y, s = rows.Y_next[i], rows.sensitivity[i]
+        change = Y * rng.normal(size=len(Y))
+        change -= Y * change.sum()
+        change *= 1e-3 * found.delay / abs(s @ change)  # a thousandth of the delay
+        ends = []
+        for sign in (1, -1):
+            gas.HPY = found.h, 1e5, Y + sign * change
+            reactor.start(gas.T, 1e5, gas.Y)
+            ends.append(half_rise(reactor, found))
+        # J is constant over each of CVODE's steps: some per cent.
+        assert 0.5 * (ends[0] - ends[1]) == pytest.approx(s @ change, rel=0.05)
+
+
+def half_rise(reactor, found) -> float:
+    """Time [s] until a reactor that was started has the enthalpy and T at which `found` ends."""
+    gas = reactor.gas
+    end = ct.Solution(thermo="ideal-gas", species=gas.species())
+    end.HPY = found.h, found.case.p, found.Y[-1]
+    before, (t, T) = (0.0, 0.0), reactor.step()
+    while end.T > T:
+        before = t, T
+        t, T = reactor.step()
+    return float(np.interp(end.T, [before[1], T], [before[0], t]))
+
+
 def test_chemistry_that_is_too_fast_by_a_share_makes_a_flame_faster_by_half_of_it(flame):
     for which in range(module.FLAME_STEPS):
         here = flame.trajectory == which
@@ -80,7 +120,14 @@ def test_a_trajectory_depends_on_seed_and_index_alone(h2o2, ignition):
 
 def test_a_mixture_that_does_not_ignite_is_drawn_again_and_then_given_up(h2o2):
     cold = replace(SAMPLING, T0=[400.0, 500.0])
-    assert sampler(h2o2, cold).states(SensitiveTrajectory(0, flame=False)) is None
+    with pytest.raises(module.IntegrationError, match="no delay between .* and 0.05 s: 4"):
+        sampler(h2o2, cold).states(SensitiveTrajectory(0, flame=False))
+
+
+def test_a_time_step_longer_than_a_flame_s_is_refused(h2o2):
+    long = replace(SAMPLING, dt=[1e-2, 1e-2])
+    with pytest.raises(module.IntegrationError, match="too long for a flame"):
+        sampler(h2o2, long).flame(np.random.default_rng(0))
 
 
 def test_a_cell_that_could_not_be_integrated_is_refused():

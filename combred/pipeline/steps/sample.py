@@ -11,12 +11,13 @@ import torch
 from rich.markup import escape
 
 from combred.dataset.sampling import sample as sample_dataset
-from combred.dataset.sensitive_file import make_sensitive, read_sensitive
+from combred.dataset.sensitive_file import forget_parts, make_sensitive, read_sensitive
 from combred.dataset.sensitive_states import SensitiveStates
 from combred.dataset.state_table import StateTable, open_states
 from combred.pipeline import artefacts
 from combred.pipeline.console import progress, say
 from combred.pipeline.run import Run
+from combred.pipeline.start import starting_point
 from combred.records import write_record
 from combred.surrogate.surrogate import Surrogate
 
@@ -94,17 +95,17 @@ def make_states(run: Run) -> None:
 def make_sensitivities(run: Run) -> None:
     """sensitive.h5, where sensitivities are asked for and are not there."""
     s, artefact = run.settings, artefacts.sensitive(run)
-    if not artefact.inputs:
+    nothing_trains = s.stage == 0 and s.start == "shipped" and starting_point(s, run.mechanism)[0]
+    if not artefact.inputs or nothing_trains:
         return
     if load_sensitive(run) is not None:
+        forget_parts(artefact.path)
         say(run, "sensitivities of delays and speeds, reused")
         return
     with progress("sensitivities of delays and speeds") as bar:
         made_with = s.sensitivity, s.sampling, s.chemistry, s.seed
         numbers = make_sensitive(artefact.path, run.mechanism, *made_with, run.workers, bar)
-    lost = f"; {numbers['lost']} did not burn" if numbers["lost"] else ""
-    say(
-        run,
-        f"sensitivities of {numbers['trajectories']} delays and speeds: {numbers['rows']:,} rows"
-        + lost,
-    )
+    made = numbers["trajectories"] - len(numbers["lost"])
+    say(run, f"sensitivities of {made} delays and speeds: {numbers['rows']:,} rows")
+    for reason in numbers["lost"][:5]:
+        say(run, f"  [yellow]lost:[/] {escape(reason)}")

@@ -142,10 +142,16 @@ def train_network(
 
 
 def sensitivity_loss(run: Run, data: Data, surrogate: Surrogate) -> SensitivityLoss | None:
-    """The loss of delays and speeds, where the run has states with sensitivities."""
-    transform = surrogate.transform
-    if data.sensitive is None or not isinstance(transform, CorrectionTransform):
+    """The loss of delays and speeds, where sensitivities are asked for. Raises FileNotFoundError
+    where they are, and are not there."""
+    transform, artefact = surrogate.transform, artefacts.sensitive(run)
+    if not artefact.inputs or not isinstance(transform, CorrectionTransform):
         return None
+    if data.sensitive is None:
+        raise FileNotFoundError(
+            f"no sensitivities at {artefact.path}: run `python -m combred.pipeline only=sample` "
+            "with these settings, or give sensitivity.ignitions=0 and sensitivity.flames=0"
+        )
     return SensitivityLoss(
         data.sensitive, transform, run.mechanism, run.device.device, run.settings.seed
     )

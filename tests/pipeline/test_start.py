@@ -24,7 +24,8 @@ HIDDEN = TAKEN["network"]["widths"][1:-1]
 START = (
     f"stage=1 run=tiny workers=1 sampling.states=300 network.hidden=[{','.join(map(str, HIDDEN))}] "
     "retraining.steps=20 retraining.batch=64 reduction.parameters=[0.35] validation.T0=[2000] "
-    "validation.phi=[1] validation.p=[101325] validation.burnt_time=2e-5 validation.dt=4e-6"
+    "validation.phi=[1] validation.p=[101325] validation.burnt_time=2e-5 validation.dt=4e-6 "
+    "sensitivity.ignitions=2 sensitivity.flames=0"
 )
 
 
@@ -175,3 +176,46 @@ def test_stage_0_alone_is_the_shipped_network_validated_and_exported(copy, call,
     assert read_json(folder / "export.json")["weights"] == small["network"]["weights"]
     assert read_json(folder / "validation.json")["stages"].keys() == {"stage0"}
     assert "not trained here" in (folder / "report.md").read_text()
+
+
+# -- sensitivities of delays and speeds ------------------------------------------------------------
+
+
+def test_a_network_says_which_sensitivities_it_was_trained_with(finished):
+    made = made_from(finished / "runs/tiny/stage1.safetensors")["sensitive"]
+    assert (made["ignitions"], made["flames"], made["fuel"]) == (2, 0, "CH4:1")
+    assert "sensitive" not in made_from(finished / "runs/tiny/stage0.safetensors")
+
+
+def test_a_training_without_the_sensitivities_that_are_asked_for_is_refused(copy, call):
+    folder = copy / "runs/tiny"
+    whole = (folder / "sensitive.h5").read_bytes()
+    for name in ("sensitive.h5", "stage1.safetensors"):
+        (folder / name).unlink()
+    (folder / "sensitive.0123.partial").mkdir()  # of other settings
+    status, output = call(copy, START, "only=reduce")
+    assert status == 2 and "no sensitivities at" in output and "only=sample" in output
+    status, output = call(copy, START, "only=sample")
+    assert status == 0 and "sensitivities of 2 delays and speeds: 80 rows" in output
+    assert (folder / "sensitive.h5").read_bytes() == whole and not list(folder.glob("*.partial"))
+    assert call(copy, START, "only=reduce")[0] == 0
+
+
+def test_other_sensitivities_are_refused(copy, call):
+    status, output = call(copy, START, "sensitivity.ignitions=3")
+    assert status == 2 and "2 then, 3 now" in output and "run=NAME" in output
+
+
+def test_a_run_without_sensitivities_is_one_of_before_there_were_any(copy, monkeypatch):
+    monkeypatch.chdir(copy)
+    run = prepare(resolve([*START.split(), "sensitivity.ignitions=0"]))
+    assert artefacts.sensitive(run).inputs == {}
+    assert "sensitive" not in artefacts.reduced_network(run, 1).inputs
+    assert "sensitive" not in artefacts.trained_network(run).inputs
+
+
+def test_a_run_that_trains_nothing_makes_no_sensitivities(copy, call):
+    (copy / "runs/tiny/sensitive.h5").unlink()
+    status, output = call(copy, START, "stage=0", "only=sample")
+    assert status == 0 and "sensitivities" not in output
+    assert not (copy / "runs/tiny/sensitive.h5").exists()

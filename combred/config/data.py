@@ -24,7 +24,7 @@ class SamplingSettings:
     help; all others are of both samplers.
     """
 
-    states: int = setting(160_000, "rows of the state file", within=(1, 1e8))
+    states: int = setting(110_000, "rows of the state file", within=(1, 1e8))
     sampler: str = setting(
         "flow",
         "'flow': mixtures of fresh and burnt gas, air and fuel, ignitions, mixing layers, flames; "
@@ -105,12 +105,12 @@ class SensitivitySettings:
     correct QSS steps. Fuel, oxidizer and ranges are those of the sampling."""
 
     ignitions: int = setting(
-        60,
+        40,
         "number of ignitions with the sensitivity of their delay, for the training; 0: none",
         within=(0, 1e5),
     )
     flames: int = setting(
-        16,
+        12,
         "number of flames with the sensitivity of their speed, for the training; 0: none",
         within=(0, 1e4),
     )

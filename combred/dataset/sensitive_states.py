@@ -32,6 +32,7 @@ FLAME_T, FLAME_p, FLAME_phi = (300.0, 900.0), (7e4, 2.5e6), (0.55, 1.6)  # K, Pa
 CELLS = 160  # of a flame
 FLAME_STEPS = 3  # values of dt for each flame, log-uniform over two decades up to half the largest
 OF_FLAME_TIME = 0.1  # largest dt, a share of the flame's thickness over its speed
+SETTLING = 12  # steps of a march with each dt
 KEPT = 0.998  # share of the sum of |s dY| that the kept cells of a flame have
 DRAWS = {False: 20, True: 3}  # of an ignition, of a flame, until one can be computed
 
@@ -135,8 +136,9 @@ class SensitiveSampler:
         )
 
     def flame(self, rng: np.random.Generator) -> SensitiveStates:
-        """Cells of a flame after half a step of diffusion, as the chemistry of a split solver finds
-        them, for `FLAME_STEPS` values of dt."""
+        """Cells of a flame after a step of diffusion, where the chemistry of a split solver starts,
+        for `FLAME_STEPS` values of dt. The flame is marched with each dt for `SETTLING` steps, from
+        the longest to the shortest, since Cantera's profile is of another grid and not split."""
         s, mechanism = self.sampling, self.mechanism
         p, phi = _common(FLAME_p, s.p), _common(FLAME_phi, s.phi)
         case = FlameCase(rng.uniform(*FLAME_T), log_uniform(rng, *p), log_uniform(rng, *phi))
@@ -147,19 +149,25 @@ class SensitiveSampler:
         if high < s.dt[0]:
             raise IntegrationError(f"sampling.dt is too long for a flame: {case}")
         low = min(max(s.dt[0], s.dt[1] / 200), high)
-        steps = sorted(log_uniform(rng, low, high) for _ in range(FLAME_STEPS))
+        steps = sorted((log_uniform(rng, low, high) for _ in range(FLAME_STEPS)), reverse=True)
         sensitivity = speed_sensitivity(mechanism, profile)
         cvode, parts = CVODE(mechanism, *self.tolerances), []
+        grid, cells, passed = MovingGrid(mechanism, profile), np.arange(CELLS), 0.0
         for i, dt in enumerate(steps):
-            grid = MovingGrid(mechanism, profile)
-            grid.diffuse(0.5 * dt)
+            for _ in range(SETTLING):
+                grid.diffuse(dt)
+                grid.react(cvode, dt)
+                passed = grid.move() / profile.cell_mass - grid.entered  # of a cell
+            grid.diffuse(dt)
+            moved = [np.interp(cells + passed, cells, column) for column in sensitivity.T]
+            s_here = np.column_stack(moved)
             Y = np.maximum(grid.Y, 0.0)
             Y /= Y.sum(axis=1, keepdims=True)
             T, pressure = grid.T, np.full(CELLS, case.p)
             T_next, Y_next = cvode.advance(T, pressure, Y, dt)
-            kept = _most(np.abs(sensitivity * (Y_next - Y)).sum(axis=1))
+            kept = _most(np.abs(s_here * (Y_next - Y)).sum(axis=1))
             n = len(kept)
-            columns = (T, pressure, Y, np.full(CELLS, dt), T_next, Y_next, n * sensitivity)
+            columns = (T, pressure, Y, np.full(CELLS, dt), T_next, Y_next, n * s_here)
             chosen = [column[kept] for column in columns]
             chosen.append(np.full(n, i, "i4"))
             parts.append(SensitiveStates(*chosen))

@@ -149,10 +149,20 @@ def free_flame(case: FlameCase, slopes: tuple[float, ...]) -> dict:
     return {"points": points, "speeds": speeds, "speed": speeds[-1] - change}
 
 
+def case_of(name: str) -> FlameCase:
+    """The flame of PHI,T or PHI,T,ATM."""
+    phi, T, atm = (float(part) for part in f"{name},1".split(",")[:3])
+    return FlameCase(T, atm * ATMOSPHERE, phi)
+
+
+def cached(case: FlameCase) -> Path:
+    """The file of a reference flame."""
+    return CACHE / f"flame-{case.T:g}-{case.phi:g}-{case.p / ATMOSPHERE:g}.h5"
+
+
 def run_models(wanted: list[str]) -> None:
     for name in wanted or MODEL_CASES:
-        phi, T, atm = (float(part) for part in f"{name},1".split(",")[:3])
-        case = FlameCase(T, atm * ATMOSPHERE, phi)
+        case = case_of(name)
         row = stored()["models"].get(str(case), {})
         files = {model: digest(FOLDER / f"{model}.safetensors") for model in combred.models()}
         if "FreeFlame" not in row:
@@ -183,7 +193,7 @@ def reference_flame(case: FlameCase) -> tuple[flame.Flame, dict]:
         "mechanism": mechanism().sha256,
         "flame_tolerance": flame.MARCH.tolerance / 10,
     }
-    path = CACHE / f"flame-{case.T:g}-{case.phi:g}-{case.p / ATMOSPHERE:g}.h5"
+    path = cached(case)
     groups, made_with = read_flames(path, mechanism())
     if made_with == inputs:
         return groups["cvode"][0], stored()["models"][str(case)]["CVODE"]

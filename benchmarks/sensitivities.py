@@ -17,13 +17,12 @@ import numpy as np
 import torch
 
 import combred
-from benchmarks.accuracy import CACHE
 from benchmarks.command_line import words
-from benchmarks.flames import ATMOSPHERE, MODEL_CASES, mechanism, stored
+from benchmarks.flames import MODEL_CASES, cached, case_of, mechanism, stored
 from combred.chemistry.reactor import CVODE, IntegrationError
 from combred.native import fastest
 from combred.records import digest, strict, write_json
-from combred.simulation.moving_grid import FlameCase, MovingGrid
+from combred.simulation.moving_grid import MovingGrid
 from combred.simulation.speed_sensitivity import speed_sensitivity
 from combred.surrogate.shipped import FOLDER
 from combred.validation import timing
@@ -33,18 +32,12 @@ RESULTS = Path(__file__).parent / "results" / "sensitivities.json"
 DT = 1e-6  # s
 
 
-def cases() -> list[FlameCase]:
-    """The flames of `benchmarks.flames`."""
-    numbers = [[float(part) for part in f"{name},1".split(",")[:3]] for name in MODEL_CASES]
-    return [FlameCase(T, atm * ATMOSPHERE, phi) for phi, T, atm in numbers]
-
-
 def main(models: list[str]) -> None:
     torch.set_num_threads(1)
     names = models or [name for name in combred.models() if combred.load(name).corrects_rates]
     solvers, rows, marched = {n: fastest(combred.load(n)) for n in names}, [], stored()["models"]
-    for case in cases():
-        path = CACHE / f"flame-{case.T:g}-{case.phi:g}-{case.p / ATMOSPHERE:g}.h5"
+    for case in map(case_of, MODEL_CASES):
+        path = cached(case)
         if not path.exists():
             continue
         profile = read_flames(path, mechanism())[0]["cvode"][0].profile

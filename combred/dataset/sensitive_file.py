@@ -9,7 +9,7 @@ import json
 import shutil
 from collections.abc import Callable
 from concurrent.futures import as_completed
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 
 import h5py
@@ -68,7 +68,7 @@ def make_sensitive(
     lost: list[str] = []
     done = len(todo) - len(waiting)
     on_progress(done, len(todo))
-    start = (mechanism.file, _of_fuel(sampling, provenance["fuel"]), chemistry, seed)
+    start = (mechanism.file, replace(sampling, fuel=provenance["fuel"]), chemistry, seed)
     if waiting:
         with open_pool(workers, sensitive_states.start_worker, *start) as pool:
             for future in as_completed([pool.submit(sensitive_states.work, t) for t in waiting]):
@@ -118,10 +118,6 @@ def read_sensitive(path: Path) -> tuple[SensitiveStates, dict]:
     if not all(np.isfinite(column).all() for column in rows.columns()):
         raise StateFileError(f"{path} has values that are not finite. {again}")
     return rows, provenance
-
-
-def _of_fuel(sampling: SamplingSettings, fuel: str) -> SamplingSettings:
-    return SamplingSettings(**(asdict(sampling) | {"fuel": fuel}))
 
 
 def _write_part(path: Path, rows: SensitiveStates) -> None:

@@ -5,13 +5,13 @@ A signature, a text, says which training a checkpoint belongs to.
 
 import io
 import os
-import zipfile
 from pathlib import Path
 
 import torch
 
 from combred.config.fields import require, shown
 from combred.records import write_bytes
+from combred.torch_archive import damage_in
 
 
 def save_checkpoint(path: Path, signature: str, content: dict) -> None:
@@ -32,8 +32,8 @@ def load_checkpoint(
     if not path.exists():
         return None
     try:
-        with zipfile.ZipFile(path) as archive:
-            require(archive.testzip() is None, "its checksums do not fit")
+        damage = damage_in(path)
+        require(damage is None, f"damaged: {damage}")
         stored = torch.load(path, map_location=device, weights_only=True)
         require(
             isinstance(stored, dict) and isinstance(stored.get("signature"), str),

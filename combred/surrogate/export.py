@@ -6,8 +6,6 @@ weights, transforms, thermodynamics, closure and the card.
 
 import io
 import json
-import zipfile
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +15,7 @@ from torch import nn
 from combred.records import strict, write_bytes, write_json
 from combred.surrogate.card import require_card_of
 from combred.surrogate.surrogate import Surrogate
+from combred.torch_archive import damage_in
 
 
 def export_torchscript(path: Path, surrogate: Surrogate, card: dict, states: np.ndarray) -> dict:
@@ -70,16 +69,11 @@ def largest_difference(
 
 def load_torchscript(file: Path | io.BytesIO) -> tuple[torch.jit.ScriptModule, dict]:
     """An exported surrogate and the card inside its file. Raises FileNotFoundError if there is no
-    file, ValueError if it is damaged: torch.jit.load alone does not compare the checksums of the
-    parts of the file, and computes with wrong weights."""
-    try:
-        with zipfile.ZipFile(file) as parts:
-            wrong = parts.testzip()
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
-        wrong = str(error) or type(error).__name__
-    if wrong is not None:
+    file, ValueError if it is damaged: torch.jit.load alone computes with wrong weights."""
+    damage = damage_in(file)
+    if damage is not None:
         raise ValueError(
-            f"{file if isinstance(file, Path) else 'the file'} is damaged ({wrong}): copy it "
+            f"{file if isinstance(file, Path) else 'the file'} is damaged ({damage}): copy it "
             "again, or export it again with `python -m combred.pipeline only=export`"
         )
     extra = {"card.json": ""}

@@ -25,7 +25,7 @@ from combred.simulation.ignition import Case
 from combred.simulation.moving_grid import FlameCase, MovingGrid
 from combred.simulation.speed_sensitivity import speed_sensitivity
 
-STATES = 40  # of an ignition, uniform in time
+STATES = 40  # of an ignition
 LONGEST = 0.05  # s, longest delay; slower mixtures are drawn again
 OF_DELAY = 0.25  # largest dt of an ignition's states, a share of its delay
 FLAME_T, FLAME_p, FLAME_phi = (300.0, 900.0), (7e4, 2.5e6), (0.55, 1.6)  # K, Pa, -; p log-uniform
@@ -108,8 +108,10 @@ class SensitiveSampler:
         raise IntegrationError(reason)
 
     def ignition(self, rng: np.random.Generator) -> SensitiveStates:
-        """States of an ignition, with a dt each. Raises IntegrationError where it takes longer than
-        `LONGEST`, or is too fast for the smallest dt."""
+        """States of an ignition, with a dt each: those that a march with that dt from the fresh gas
+        meets, the fresh gas itself one of them, all with the same probability. Raises
+        IntegrationError where it takes longer than `LONGEST`, or is too fast for the smallest
+        dt."""
         s, n = self.sampling, self.mechanism.n_species
         case = Case(rng.uniform(s.T0[0], s.T0[1]), log_uniform(rng, *s.p), log_uniform(rng, *s.phi))
         Y0 = self.mechanism.mixture(s.fuel, s.oxidizer, case.phi)
@@ -121,7 +123,7 @@ class SensitiveSampler:
         phi = delay_sensitivity(self.mechanism, found)
         high = min(high, OF_DELAY * found.delay)
         dt = np.array([log_uniform(rng, low, high) for _ in range(STATES)])
-        t = rng.uniform(0.0, found.delay - dt)
+        t = dt * np.floor(rng.uniform(0.0, np.floor(found.delay / dt)))
         both = np.empty((2 * STATES, 1 + n))
         times = np.concatenate([t, t + dt])
         reactor.start(case.T0, case.p, Y0)

@@ -51,13 +51,21 @@ def test_chemistry_that_is_too_fast_by_a_share_makes_the_delay_shorter_by_it(ign
     assert len(ignition.T) == module.STATES and set(ignition.trajectory) == {3 * 4}
 
 
-def test_an_error_at_the_end_of_a_long_step_moves_the_delay_as_it_says(h2o2):
-    """Each label is disturbed, and the ignition goes on from it: dt is a fifth of the delay."""
-    hot = replace(SAMPLING, T0=[1100.0, 1100.0], p=[1e5, 1e5], phi=[1.0, 1.0])
+@pytest.fixture(scope="module")
+def five_steps(h2o2):
+    """An ignition, and its states with a dt of which five end just before its delay."""
+    found = ignite(
+        Reactor(h2o2, 1e-10, 1e-18), Case(1100.0, 1e5, 1.0), h2o2.mixture("H2:1", AIR, 1.0), 0.1
+    )
+    dt = 0.199 * found.delay
+    one = replace(SAMPLING, T0=[1100.0, 1100.0], p=[1e5, 1e5], phi=[1.0, 1.0], dt=[dt, dt])
+    return found, sampler(h2o2, one).states(SensitiveTrajectory(0, flame=False))
+
+
+def test_an_error_at_the_end_of_a_long_step_moves_the_delay_as_it_says(h2o2, five_steps):
+    """Each label is disturbed, and the ignition goes on from it."""
+    found, rows = five_steps
     rng, reactor = np.random.default_rng(0), Reactor(h2o2, 1e-10, 1e-18)
-    found = ignite(reactor, Case(1100.0, 1e5, 1.0), h2o2.mixture("H2:1", AIR, 1.0), 0.1)
-    dt = 0.2 * found.delay
-    rows = sampler(h2o2, replace(hot, dt=[dt, dt])).states(SensitiveTrajectory(0, flame=False))
     gas = h2o2.solution()
     gas.HPY = found.h, 1e5, found.Y[-1]
     for i in range(0, module.STATES, 8):
@@ -72,6 +80,15 @@ def test_an_error_at_the_end_of_a_long_step_moves_the_delay_as_it_says(h2o2):
             ends.append(half_rise(reactor, found))
         # J is constant over each of CVODE's steps: some per cent.
         assert 0.5 * (ends[0] - ends[1]) == pytest.approx(s @ change, rel=0.05)
+
+
+def test_the_states_of_an_ignition_are_those_of_a_march_from_the_fresh_gas(h2o2, five_steps):
+    _, rows = five_steps
+    fresh = rows.Y[:, h2o2.index("OH")] == 0.0
+    assert len(set(rows.T)) == 5
+    assert rows.T[fresh] == pytest.approx(1100.0, rel=1e-9)
+    # A fifth of them, 8 of 40; the standard deviation is 2.5.
+    assert 2 <= fresh.sum() <= 14
 
 
 def half_rise(reactor, found) -> float:

@@ -5,7 +5,6 @@ torch does not compare their checksums when it reads them.
 
 import io
 import zipfile
-import zlib
 from pathlib import Path
 
 FOLDER = 0x10  # the attribute of a folder: bit 4, as MS-DOS has it
@@ -13,14 +12,15 @@ FOLDER = 0x10  # the attribute of a folder: bit 4, as MS-DOS has it
 
 def damage_in(file: Path | io.BytesIO) -> str | None:
     """The name of the first damaged part of the file, or why it cannot be read; None if it is
-    whole. Raises FileNotFoundError if there is no file.
+    whole. Raises OSError if there is no file, or it cannot be opened.
 
     A part with the attribute of a folder, which a single flipped bit gives it and which no checksum
     covers, is damaged too: torch takes uninitialised memory for its contents.
     """
+    data = io.BytesIO(file.read_bytes()) if isinstance(file, Path) else file
     try:
-        with zipfile.ZipFile(file) as parts:
+        with zipfile.ZipFile(data) as parts:
             marked = (part.filename for part in parts.infolist() if part.external_attr & FOLDER)
             return parts.testzip() or next(marked, None)
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
+    except Exception as error:  # damage has many names: BadZipFile, zlib.error, LZMAError, OSError
         return str(error) or type(error).__name__

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import cantera as ct
 
-from combred.config import ChemistrySettings, ValidationSettings
+from combred.config import ChemistrySettings, SamplingSettings, ValidationSettings
 from combred.simulation.flame import FlameMarch
 from combred.simulation.moving_grid import FlameCase
 
@@ -13,6 +13,7 @@ FUEL, AIR = "H2:1", "O2:1, N2:3.76"
 IGNITION_DT = 4e-6  # s
 IGNITIONS = ValidationSettings(T0=[1100.0, 1300.0], phi=[0.6, 1.2], p=[101325.0], burnt_time=2e-3)
 CHEMISTRY = ChemistrySettings()
+SENSITIVE = SamplingSettings(fuel=FUEL, T0=[1100.0, 1500.0], p=[8e4, 1.5e5], phi=[0.6, 1.5])
 
 FLAME_DT = 1e-6  # s
 FLAMES = ValidationSettings(flame_phi=[0.9, 1.3], p=[101325.0])

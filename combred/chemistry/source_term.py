@@ -41,10 +41,11 @@ class SourceTerm:
         of_T = (self._at_T(T + STEP_T, Y) - f) / STEP_T
         return f, J + np.outer(of_T, of_Y), of_T / cp
 
-    def gradient_of_T(self, h: float, Y: np.ndarray) -> np.ndarray:
-        """dT/dY (n_species,) [K] at constant h: -h_k / cp."""
+    def gradient_of_T(self, h: float, Y: np.ndarray) -> tuple[np.ndarray, float]:
+        """dT/dY (n_species,) [K] at constant h, which is -h_k / cp, and dT/dh [K kg/J] at constant
+        Y, 1 / cp."""
         self._temperature(h, Y)
-        return self._gradient_of_T()
+        return self._gradient_of_T(), 1.0 / self.gas.cp_mass
 
     def _temperature(self, h: float, Y: np.ndarray) -> float:
         self.gas.HPY = h, self.p, Y

@@ -1,4 +1,4 @@
-"""Settings of the data: CVODE, the states, and the sensitivities of delays and speeds."""
+"""Settings of the data: CVODE, the states, and the sensitivities of delays, speeds and peaks."""
 
 from dataclasses import dataclass
 
@@ -101,8 +101,8 @@ class SamplingSettings:
 
 @dataclass(frozen=True)
 class SensitivitySettings:
-    """The ignitions and flames whose delays and speeds a training makes accurate; of networks that
-    correct QSS steps. Fuel, oxidizer and ranges are those of the sampling."""
+    """The ignitions and flames whose delays, speeds and peaks a training makes accurate; of
+    networks that correct QSS steps. Fuel, oxidizer and ranges are those of the sampling."""
 
     ignitions: int = setting(
         40,
@@ -111,7 +111,13 @@ class SensitivitySettings:
     )
     flames: int = setting(
         12,
-        "number of flames with the sensitivity of their speed, for the training; 0: none",
+        "number of premixed flames with the sensitivity of their speed, for the training; 0: none",
+        within=(0, 1e4),
+    )
+    counterflows: int = setting(
+        6,
+        "number of counterflow flames with the sensitivities of their peaks, for the training; 0: "
+        "none",
         within=(0, 1e4),
     )
 

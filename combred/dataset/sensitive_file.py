@@ -18,8 +18,9 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.config import ChemistrySettings, SamplingSettings, SensitivitySettings
 from combred.config.fields import shown
-from combred.dataset import sensitive_states
-from combred.dataset.sensitive_states import SensitiveStates, plan
+from combred.dataset import sensitive_sampling
+from combred.dataset.sensitive_sampling import plan
+from combred.dataset.sensitive_states import SensitiveStates
 from combred.dataset.states import StateFileError
 from combred.hdf5 import new_file, require_intact, require_space
 from combred.records import digest_of, write_bytes
@@ -30,6 +31,7 @@ UNITS = dict(
     zip((f.name for f in fields(SensitiveStates)), "K Pa 1 s K 1 s 1".split(), strict=True)
 )
 NAMES = list(UNITS)
+WITHOUT = "sensitivity.ignitions=0 sensitivity.flames=0 sensitivity.counterflows=0"
 
 
 def sensitive_provenance(
@@ -70,8 +72,8 @@ def make_sensitive(
     on_progress(done, len(todo))
     start = (mechanism.file, replace(sampling, fuel=provenance["fuel"]), chemistry, seed)
     if waiting:
-        with open_pool(workers, sensitive_states.start_worker, *start) as pool:
-            for future in as_completed([pool.submit(sensitive_states.work, t) for t in waiting]):
+        with open_pool(workers, sensitive_sampling.start_worker, *start) as pool:
+            for future in as_completed([pool.submit(sensitive_sampling.work, t) for t in waiting]):
                 index, rows, reason = future.result()
                 found[index], done = rows, done + 1
                 if rows is None:
@@ -79,13 +81,13 @@ def make_sensitive(
                 else:
                     _write_part(folder / str(index), rows)
                 on_progress(done, len(todo))
-    parts = [found[t.index] for t in todo]
+    parts = [found[index] for index in sorted(found)]
     kept = [rows for rows in parts if rows is not None]
     if not kept:
         raise ValueError(
             "none of the ignitions and flames whose sensitivities are asked for can be computed "
             f"({shown(lost[0], 200)}): widen sampling.T0, sampling.phi or sampling.dt, or give "
-            "sensitivity.ignitions=0 and sensitivity.flames=0"
+            f"{WITHOUT}"
         )
     rows = SensitiveStates.join(kept)
     require_space(path.parent, sum(column.nbytes for column in rows.columns()))

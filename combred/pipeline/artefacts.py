@@ -10,7 +10,7 @@ from typing import Any
 from combred import data
 from combred.dataset.sampling import provenance
 from combred.dataset.sensitive_file import sensitive_provenance
-from combred.dataset.sensitive_states import plan
+from combred.dataset.sensitive_sampling import plan
 from combred.pipeline.artefact import Artefact, plain
 from combred.pipeline.run import Run
 from combred.records import digest
@@ -28,8 +28,8 @@ def states(run: Run) -> Artefact:
 
 
 def sensitive(run: Run) -> Artefact:
-    """sensitive.h5: states with the sensitivities of delays and speeds; inputs {} where none are
-    asked for, and for networks of the state alone."""
+    """sensitive.h5: states with sensitivities; inputs {} where none are asked for, and for networks
+    of the state alone."""
     s, path = run.settings, run.path("sensitive.h5")
     if not s.network.kinetics or not plan(run.mechanism, s.sensitivity):
         return Artefact(path, {})

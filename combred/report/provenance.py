@@ -55,8 +55,11 @@ def _setting_rows(s: dict, train: dict) -> list[list[str]]:
     does, sensitivity = "sees the state alone; one dt", []
     if s["network"]["kinetics"]:
         does, known = "corrects quasi-steady-state (QSS) steps; any dt", s.get("sensitivity", {})
-        number = f"{known.get('ignitions', 0)} ignitions, {known.get('flames', 0)} flames"
-        sensitivity = [["sensitivities of delays and speeds", number]]
+        number = (
+            f"{known.get('ignitions', 0)} ignitions, {known.get('flames', 0)} premixed and "
+            f"{known.get('counterflows', 0)} counterflow flames"
+        )
+        sensitivity = [["states with sensitivities", number]]
     return [
         *_sampling_rows(sampling),
         *sensitivity,

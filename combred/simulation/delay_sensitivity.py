@@ -74,7 +74,7 @@ def delay_sensitivity(mechanism: Mechanism, ignition: Ignition) -> np.ndarray:
     phi is not finite.
     """
     source, h, Y = SourceTerm(mechanism, ignition.case.p), ignition.h, ignition.Y
-    gradient = source.gradient_of_T(h, Y[-1])
+    gradient, _ = source.gradient_of_T(h, Y[-1])
     phi = np.empty_like(Y)
     phi[-1] = gradient / (gradient @ source.at(h, Y[-1]))
     steps = np.diff(ignition.t)

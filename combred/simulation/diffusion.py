@@ -141,10 +141,11 @@ class Diffusion:
         mass = np.broadcast_to(self.cell_mass, len(dh))
         return dY / mass[:, None], dh / mass
 
-    def _derivatives(
+    def derivatives(
         self, fluxes: Fluxes, Y: np.ndarray, h: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """`rates`, and those of convection."""
+        """dY/dt (n, n_species) [1/s] and dh/dt (n,) [J/(kg s)] of the cells: those of their fluxes,
+        and those of convection if there is any."""
         dY, dh = self.rates(fluxes)
         if self.convection is None:
             return dY, dh
@@ -166,7 +167,7 @@ class Diffusion:
         first = self.fluxes(T, Y)
         stages = stages_for(0.5 * tau * first.rate)
         w = 4.0 / (stages**2 + stages - 2)
-        dY0, dh0 = self._derivatives(first, Y, h)
+        dY0, dh0 = self.derivatives(first, Y, h)
         Y0, h0 = Y, h
         Y, h = Y0 + w / 3.0 * tau * dY0, h0 + w / 3.0 * tau * dh0
         T = self.temperature(h, Y, T, NEWTON)
@@ -175,7 +176,7 @@ class Diffusion:
             mu = (2 * i - 1) / i * _b(i) / _b(i - 1)
             nu = -(i - 1) / i * _b(i) / _b(i - 2)
             gamma = -(1.0 - _b(i - 1)) * mu * w * tau
-            dY, dh = self._derivatives(self.fluxes(T, Y, rate=False), Y, h)
+            dY, dh = self.derivatives(self.fluxes(T, Y, rate=False), Y, h)
             rest = 1.0 - mu - nu
             new_Y = mu * Y + nu * before_Y + rest * Y0 + mu * w * tau * dY + gamma * dY0
             new_h = mu * h + nu * before_h + rest * h0 + mu * w * tau * dh + gamma * dh0

@@ -25,12 +25,9 @@ from scipy.sparse.linalg import splu
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError
-from combred.chemistry.source_term import SourceTerm
+from combred.simulation.flame_jacobian import H_SCALE, reaction_jacobian, transport_jacobian
 from combred.simulation.moving_grid import MovingGrid, Profile
 
-STEP_Y = 1e-5, 1e-9  # of the differences of diffusion in Y: relative and absolute
-STEP_h = 1e3  # J/kg, of those in h
-H_SCALE = 1e6  # J/kg, by which h is divided, so that all unknowns are of the order of one
 SHIFT, ITERATIONS = 1.0, 8  # of inverse iteration: 1/s, far below the rates of a flame
 HALF = 0.5  # d ln S / d ln rate
 TRUSTED = 0.3, 0.7  # of sum s . f before the scaling
@@ -41,21 +38,20 @@ def speed_sensitivity(mechanism: Mechanism, profile: Profile) -> np.ndarray:
     it: where sum s . f is far from 1/2 before the scaling."""
     grid = MovingGrid(mechanism, profile)
     cells, n = len(grid.T), mechanism.n_species + 1
-    scale = np.tile([*np.ones(n - 1), H_SCALE], cells)
-    sources, reaction = _reaction(mechanism, grid)
+    sources, reaction = reaction_jacobian(mechanism, profile.case.p, grid.Y, grid.h)
     slope = _slope(cells, n, profile.cell_mass)
-    A = _diffusion(grid) + reaction - profile.speed * grid.unburnt_rho * slope
-    A = sparse.diags(1 / scale) @ A @ sparse.diags(scale)
+    A = transport_jacobian(grid.diffusion, grid.T, grid.Y, grid.h) + reaction
+    A -= profile.speed * grid.unburnt_rho * slope
     solve = splu((A - SHIFT * sparse.eye(cells * n)).tocsc()).solve
     psi = np.ones(cells * n)
     for _ in range(ITERATIONS):
         psi = solve(psi, trans="T")
         psi /= np.linalg.norm(psi)
-    Y_part = (psi / scale).reshape(cells, n)[:, :-1]
-    u = np.column_stack([grid.Y, grid.h])
+    Y_part = psi.reshape(cells, n)[:, :-1]
+    u = np.column_stack([grid.Y, grid.h / H_SCALE])
     shift = slope @ u.ravel()
     shift[:n] = 0.0  # the first cell's neighbour is the fresh gas
-    s = Y_part / ((psi / scale) @ shift) / (profile.speed * grid.unburnt_rho)
+    s = Y_part / (psi @ shift) / (profile.speed * grid.unburnt_rho)
     total = float((s * sources).sum())
     if not TRUSTED[0] < total < TRUSTED[1]:
         raise IntegrationError(
@@ -63,45 +59,6 @@ def speed_sensitivity(mechanism: Mechanism, profile: Profile) -> np.ndarray:
             f"cells do not resolve it ({profile.case})"
         )
     return s * (HALF / total)
-
-
-def _reaction(mechanism: Mechanism, grid: MovingGrid) -> tuple[np.ndarray, sparse.csc_matrix]:
-    """f (cells, n_species) [1/s] and its Jacobian, one block for each cell."""
-    source = SourceTerm(mechanism, grid.profile.case.p)
-    f, blocks = np.empty_like(grid.Y), []
-    for i, (h, Y) in enumerate(zip(grid.h, grid.Y, strict=True)):
-        f[i], J, J_h = source.jacobian(h, Y)
-        block = np.zeros((len(Y) + 1, len(Y) + 1))
-        block[:-1, :-1], block[:-1, -1] = J, J_h
-        blocks.append(block)
-    return f, sparse.block_diag(blocks, format="csc")
-
-
-def _diffusion(grid: MovingGrid) -> sparse.csc_matrix:
-    """The Jacobian of diffusion, by differences of every third cell at once: a cell's fluxes depend
-    on its neighbours alone."""
-    diffusion, cells, n = grid.diffusion, len(grid.T), grid.Y.shape[1] + 1
-
-    def rates(Y: np.ndarray, h: np.ndarray) -> np.ndarray:
-        T = diffusion.temperature(h, Y, grid.T)
-        return np.column_stack(diffusion.rates(diffusion.fluxes(T, Y, rate=False)))
-
-    base, J = rates(grid.Y, grid.h), sparse.lil_matrix((cells * n, cells * n))
-    for k in range(n):
-        for first in range(3):
-            Y, h, at = grid.Y.copy(), grid.h.copy(), np.arange(first, cells, 3)
-            if k < n - 1:
-                steps = STEP_Y[0] * Y[at, k] + STEP_Y[1]
-                Y[at, k] += steps
-            else:
-                steps = np.full(len(at), STEP_h)
-                h[at] += steps
-            change = rates(Y, h) - base
-            for i, step in zip(at, steps, strict=True):
-                near = slice(max(i - 1, 0), min(i + 2, cells))
-                rows = slice(near.start * n, near.stop * n)
-                J[rows, i * n + k] = change[near].reshape(-1, 1) / step
-    return J.tocsc()
 
 
 def _slope(cells: int, n: int, cell_mass: float) -> sparse.csc_matrix:

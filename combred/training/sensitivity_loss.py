@@ -1,10 +1,10 @@
-r"""The training loss of delays and flame speeds.
+r"""The training loss of delays, flame speeds and peaks.
 
 Takes `SensitiveStates` and a fitted transform; gives the loss of a network's answers to some of
 their rows. With the sensitivity s of a row and the error e of Y after dt, the relative error of
-the delay or the speed is the mean of s . e / dt over the rows of its trajectory. The loss is the
-mean of |s . e / dt|, and bounds it. The absolute value of the mean itself is not used: a network
-makes it zero by errors that cancel in the trajectories of the training, and not in others.
+the delay, the speed or the peak is the mean of s . e / dt over the rows of its trajectory. The loss
+is the mean of |s . e / dt|, and bounds it. The absolute value of the mean itself is not used: a
+network makes it zero by errors that cancel in the trajectories of the training, and not in others.
 
 e follows to first order from the network's error in F(Y), through the closure, which projects Y
 onto the elements of the state (`combred.chemistry.element_projection`).

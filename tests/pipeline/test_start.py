@@ -25,7 +25,7 @@ START = (
     f"stage=1 run=tiny workers=1 sampling.states=300 network.hidden=[{','.join(map(str, HIDDEN))}] "
     "retraining.steps=20 retraining.batch=64 reduction.parameters=[0.35] validation.T0=[2000] "
     "validation.phi=[1] validation.p=[101325] validation.burnt_time=2e-5 validation.dt=4e-6 "
-    "sensitivity.ignitions=2 sensitivity.flames=0"
+    "sensitivity.ignitions=2 sensitivity.flames=0 sensitivity.counterflows=0"
 )
 
 
@@ -178,7 +178,7 @@ def test_stage_0_alone_is_the_shipped_network_validated_and_exported(copy, call,
     assert "not trained here" in (folder / "report.md").read_text()
 
 
-# -- sensitivities of delays and speeds ------------------------------------------------------------
+# -- states with sensitivities ---------------------------------------------------------------------
 
 
 def test_a_network_says_which_sensitivities_it_was_trained_with(finished):
@@ -196,7 +196,7 @@ def test_a_training_without_the_sensitivities_that_are_asked_for_is_refused(copy
     status, output = call(copy, START, "only=reduce")
     assert status == 2 and "no sensitivities at" in output and "only=sample" in output
     status, output = call(copy, START, "only=sample")
-    assert status == 0 and "sensitivities of 2 delays and speeds: 80 rows" in output
+    assert status == 0 and "states of 2 ignitions and flames with sensitivities: 80 rows" in output
     assert (folder / "sensitive.h5").read_bytes() == whole and not list(folder.glob("*.partial"))
     assert call(copy, START, "only=reduce")[0] == 0
 

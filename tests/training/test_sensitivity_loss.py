@@ -1,4 +1,4 @@
-"""The loss of delays and speeds against the errors of a surrogate's own steps."""
+"""The loss of delays, speeds and peaks against the errors of a surrogate's own steps."""
 
 from dataclasses import replace
 

@@ -100,12 +100,12 @@ def make_sensitivities(run: Run) -> None:
         return
     if load_sensitive(run) is not None:
         forget_parts(artefact.path)
-        say(run, "sensitivities of delays and speeds, reused")
+        say(run, "states with sensitivities, reused")
         return
-    with progress("sensitivities of delays and speeds") as bar:
+    with progress("ignitions and flames with sensitivities") as bar:
         made_with = s.sensitivity, s.sampling, s.chemistry, s.seed
         numbers = make_sensitive(artefact.path, run.mechanism, *made_with, run.workers, bar)
     made = numbers["trajectories"] - len(numbers["lost"])
-    say(run, f"sensitivities of {made} delays and speeds: {numbers['rows']:,} rows")
+    say(run, f"states of {made} ignitions and flames with sensitivities: {numbers['rows']:,} rows")
     for reason in numbers["lost"][:5]:
         say(run, f"  [yellow]lost:[/] {escape(reason)}")

@@ -10,6 +10,7 @@ import torch
 from rich.markup import escape
 
 from combred.config import TrainingSettings
+from combred.dataset.sensitive_file import WITHOUT
 from combred.pipeline import artefacts
 from combred.pipeline.console import progress, say, shape
 from combred.pipeline.run import Run
@@ -142,15 +143,15 @@ def train_network(
 
 
 def sensitivity_loss(run: Run, data: Data, surrogate: Surrogate) -> SensitivityLoss | None:
-    """The loss of delays and speeds, where sensitivities are asked for. Raises FileNotFoundError
-    where they are, and are not there."""
+    """The loss of delays, speeds and peaks, where sensitivities are asked for. Raises
+    FileNotFoundError where they are, and are not there."""
     transform, artefact = surrogate.transform, artefacts.sensitive(run)
     if not artefact.inputs or not isinstance(transform, CorrectionTransform):
         return None
     if data.sensitive is None:
         raise FileNotFoundError(
             f"no sensitivities at {artefact.path}: run `python -m combred.pipeline only=sample` "
-            "with these settings, or give sensitivity.ignitions=0 and sensitivity.flames=0"
+            f"with these settings, or give {WITHOUT}"
         )
     return SensitivityLoss(
         data.sensitive, transform, run.mechanism, run.device.device, run.settings.seed

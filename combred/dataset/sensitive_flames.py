@@ -1,0 +1,157 @@
+"""States of flames, each with the sensitivity of the speed or, in a counterflow, of a peak.
+
+Takes a `Mechanism`, settings and a random generator; gives `SensitiveStates`: the cells of a flame
+after a step of transport, where the chemistry of a split solver starts, for `FLAME_STEPS` values of
+dt. The flame is marched with each dt for `SETTLING` steps, from the longest to the shortest, since
+Cantera's profile is of another grid and not split.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import cantera as ct
+import numpy as np
+
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactor import CVODE, IntegrationError
+from combred.config import ChemistrySettings, SamplingSettings
+from combred.dataset.flow_streams import log_uniform
+from combred.dataset.sensitive_states import SensitiveStates
+from combred.simulation import counterflow
+from combred.simulation.counterflow_flame import CounterflowCase
+from combred.simulation.counterflow_grid import CounterflowGrid, CounterflowProfile
+from combred.simulation.counterflow_sensitivity import peak_sensitivities
+from combred.simulation.flame import start
+from combred.simulation.moving_grid import FlameCase, MovingGrid
+from combred.simulation.speed_sensitivity import speed_sensitivity
+
+FLAME_STEPS = 3  # values of dt for each flame, log-uniform over two decades up to half the largest
+SETTLING = 12  # steps of a march with each dt
+KEPT = 0.998  # share of the sum of |s dY| that the kept cells of a flame have
+
+T, P, PHI = (300.0, 900.0), (7e4, 2.5e6), (0.55, 1.6)  # K, Pa, -; p log-uniform
+CELLS = 160
+OF_FLAME_TIME = 0.1  # largest dt, a share of the flame's thickness over its speed
+
+FUEL_T, OXIDIZER_T = (300.0, 500.0), (300.0, 1200.0)  # K
+STRAIN = 20.0, 1000.0  # 1/s at 1 atm, log-uniform; as the square root of p at others
+COUNTERFLOW_CELLS = 80
+OF_STRAIN_TIME = 0.005  # largest dt, a share of the inverse of the strain rate
+PEAKS = 4  # species drawn for each dt, whose peaks have sensitivities beside that of T
+FORMED = 1e-5, 1.5  # least peak of such a species, and its least ratio to both streams
+PEAK_WEIGHT = 0.1  # an error of 1 % of a species' peak counts as one of 0.1 % of a delay or a speed
+
+
+def premixed_states(
+    mechanism: Mechanism,
+    sampling: SamplingSettings,
+    chemistry: ChemistrySettings,
+    rng: np.random.Generator,
+) -> SensitiveStates:
+    """Cells of a premixed flame with the sensitivity of its speed; a trajectory for each dt.
+
+    sampling: `fuel`, `oxidizer` as compositions in moles; ranges of p, phi and dt. Raises
+    IntegrationError where Cantera finds no flame, the cells do not resolve it, or it is too fast
+    for the smallest dt.
+    """
+    p, phi = _common(P, sampling.p), _common(PHI, sampling.phi)
+    case = FlameCase(rng.uniform(*T), log_uniform(rng, *p), log_uniform(rng, *phi))
+    fresh = mechanism.mixture(sampling.fuel, sampling.oxidizer, case.phi)
+    profile = start(mechanism, case, fresh, CELLS)
+    time = MovingGrid(mechanism, profile).thickness() / profile.speed
+    steps = _steps(sampling, OF_FLAME_TIME * time, rng, str(case))
+    sensitivity = speed_sensitivity(mechanism, profile)
+    cvode, parts = CVODE(mechanism, chemistry.rtol, chemistry.atol), []
+    grid, cells, passed = MovingGrid(mechanism, profile), np.arange(CELLS), 0.0
+    for i, dt in enumerate(steps):
+        for _ in range(SETTLING):
+            grid.diffuse(dt)
+            grid.react(cvode, dt)
+            passed = grid.move() / profile.cell_mass - grid.entered  # of a cell
+        grid.diffuse(dt)
+        moved = [np.interp(cells + passed, cells, column) for column in sensitivity.T]
+        parts.extend(_labelled(grid, cvode, dt, [np.column_stack(moved)], i))
+    return SensitiveStates.join(parts)
+
+
+def counterflow_states(
+    mechanism: Mechanism,
+    sampling: SamplingSettings,
+    chemistry: ChemistrySettings,
+    rng: np.random.Generator,
+) -> SensitiveStates:
+    """Cells of a counterflow diffusion flame with the sensitivities of the peaks of T and of
+    `PEAKS` species that it forms; a trajectory for each dt and peak. Arguments and errors are those
+    of `premixed_states`."""
+    p = log_uniform(rng, *_common(P, sampling.p))
+    case = CounterflowCase(
+        p, rng.uniform(*FUEL_T), rng.uniform(*OXIDIZER_T), sampling.fuel, sampling.oxidizer
+    )
+    strain = log_uniform(rng, *STRAIN) * (p / ct.one_atm) ** 0.5
+    profile = counterflow.start(mechanism, case, strain, COUNTERFLOW_CELLS)
+    steps = _steps(sampling, OF_STRAIN_TIME / strain, rng, f"{case}, {strain:.0f} 1/s")
+    cvode, parts = CVODE(mechanism, chemistry.rtol, chemistry.atol), []
+    grid = CounterflowGrid(mechanism, profile)
+    for i, dt in enumerate(steps):
+        for _ in range(SETTLING):
+            grid.transport(dt)
+            grid.react(cvode, dt)
+        grid.transport(dt)
+        now = replace(profile, T=grid.T, Y=grid.Y)
+        formed = _formed(now)
+        species = rng.choice(formed, min(PEAKS, len(formed)), replace=False)
+        sensitivities = peak_sensitivities(mechanism, now, species)
+        sensitivities[1:] *= PEAK_WEIGHT
+        parts.extend(_labelled(grid, cvode, dt, sensitivities, i * (1 + PEAKS)))
+    return SensitiveStates.join(parts)
+
+
+def _steps(
+    sampling: SamplingSettings, longest: float, rng: np.random.Generator, flame: str
+) -> list[float]:
+    """Values of dt [s] up to `longest`, the longest first. Raises IntegrationError where it is
+    below the smallest of the sampling."""
+    lowest, highest = sampling.dt
+    high = min(max(lowest, highest / 2), longest)
+    if high < lowest:
+        raise IntegrationError(f"sampling.dt is too long for a flame: {flame}")
+    low = min(max(lowest, highest / 200), high)
+    return sorted((log_uniform(rng, low, high) for _ in range(FLAME_STEPS)), reverse=True)
+
+
+def _labelled(
+    grid: MovingGrid | CounterflowGrid, cvode: CVODE, dt: float, sensitivities, first: int
+) -> Iterator[SensitiveStates]:
+    """The cells of `grid` with their labels after dt [s], for each of `sensitivities`
+    (cells, n_species) those that matter to it; the trajectories are numbered from `first` on."""
+    Y = np.maximum(grid.Y, 0.0)
+    Y /= Y.sum(axis=1, keepdims=True)
+    p, steps = np.full(len(Y), grid.profile.case.p), np.full(len(Y), dt)
+    T_next, Y_next = cvode.advance(grid.T, p, Y, dt)
+    for i, s in enumerate(sensitivities, first):
+        kept = _most(np.abs(s * (Y_next - Y)).sum(axis=1))
+        n = len(kept)
+        columns = (grid.T, p, Y, steps, T_next, Y_next, n * s)  # n: the mean is then the sum
+        yield SensitiveStates(*(column[kept] for column in columns), np.full(n, i, "i4"))
+
+
+def _formed(profile: CounterflowProfile) -> np.ndarray:
+    """Indices of the species that the flame forms (`FORMED`)."""
+    peak = profile.Y.max(axis=0)
+    return np.flatnonzero((peak > FORMED[0]) & (peak > FORMED[1] * profile.stream_Y.max(axis=0)))
+
+
+def _most(sizes: np.ndarray) -> np.ndarray:
+    """Indices, in order, of the largest of `sizes` (n,), whose sum is `KEPT` of all. Raises
+    IntegrationError where one is not finite."""
+    if not np.isfinite(sizes).all():
+        raise IntegrationError("a cell of a flame could not be integrated")
+    order = np.argsort(-sizes)
+    share = np.cumsum(sizes[order]) / sizes.sum()
+    return np.sort(order[: int(np.searchsorted(share, KEPT)) + 1])
+
+
+def _common(ours: tuple[float, float], theirs: list[float]) -> tuple[float, float]:
+    """The range within both; the end of theirs that is nearer where there is none."""
+    low, high = theirs
+    return min(max(ours[0], low), high), min(max(ours[1], low), high)

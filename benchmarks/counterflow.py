@@ -23,10 +23,11 @@ from benchmarks.command_line import words
 from combred import native
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import CVODE, Advance
-from combred.records import read_json, write_json
+from combred.records import digest, read_json, write_json
 from combred.simulation.counterflow import CounterflowMarch, burn, extinguish, start
 from combred.simulation.counterflow_errors import Curve, compare, of_flame
 from combred.simulation.counterflow_flame import CounterflowCase
+from combred.surrogate.shipped import FOLDER
 from combred.surrogate.surrogate import Surrogate
 from combred.validation.timing import machine
 
@@ -159,6 +160,7 @@ def main() -> None:
     results = read_json(RESULTS) or {"models": {}}
     for model in given or [n for n, card in combred.models().items() if "tolerance" in card]:
         found = judge(mechanism, combred.load(model).requires_grad_(False), cvode)
+        found["file"] = digest(FOLDER / f"{model}.safetensors")
         show(model, found)
         results["models"][model] = found
     results |= {"cvode_extinction": float(cvode["extinction"]), "machine": machine()}

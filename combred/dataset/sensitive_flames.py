@@ -6,7 +6,7 @@ dt. The flame is marched with each dt for `SETTLING` steps, from the longest to 
 Cantera's profile is of another grid and not split.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import cantera as ct
@@ -99,7 +99,7 @@ def counterflow_states(
         grid.transport(dt)
         now = replace(profile, T=grid.T, Y=grid.Y)
         formed = _formed(now)
-        species = rng.choice(formed, min(PEAKS, len(formed)), replace=False)
+        species = rng.choice(formed, min(PEAKS, len(formed)), replace=False).tolist()
         sensitivities = peak_sensitivities(mechanism, now, species)
         sensitivities[1:] *= PEAK_WEIGHT
         parts.extend(_labelled(grid, cvode, dt, sensitivities, i * (1 + PEAKS)))
@@ -120,7 +120,11 @@ def _steps(
 
 
 def _labelled(
-    grid: MovingGrid | CounterflowGrid, cvode: CVODE, dt: float, sensitivities, first: int
+    grid: MovingGrid | CounterflowGrid,
+    cvode: CVODE,
+    dt: float,
+    sensitivities: Iterable[np.ndarray],
+    first: int,
 ) -> Iterator[SensitiveStates]:
     """The cells of `grid` with their labels after dt [s], for each of `sensitivities`
     (cells, n_species) those that matter to it; the trajectories are numbered from `first` on."""
@@ -131,8 +135,9 @@ def _labelled(
     for i, s in enumerate(sensitivities, first):
         kept = _most(np.abs(s * (Y_next - Y)).sum(axis=1))
         n = len(kept)
-        columns = (grid.T, p, Y, steps, T_next, Y_next, n * s)  # n: the mean is then the sum
-        yield SensitiveStates(*(column[kept] for column in columns), np.full(n, i, "i4"))
+        # n: the mean over the rows is then the sum over the cells.
+        columns = (grid.T, p, Y, steps, T_next, Y_next, n * s, np.full(len(Y), i, "i4"))
+        yield SensitiveStates(*(column[kept] for column in columns))
 
 
 def _formed(profile: CounterflowProfile) -> np.ndarray:

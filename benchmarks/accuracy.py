@@ -201,10 +201,11 @@ def distances(rollout: Rollout, ref: Rollout) -> dict:
     """
     dt = float(ref.t[1] - ref.t[0])
     end = errors(rollout.T[-1:], rollout.Y[-1:], ref.T[-1:], ref.Y[-1:])
-    late = ref.t > 1.1 * max(np.nan_to_num(rollout.delay), ref.delay)
-    after = errors(rollout.T[late], rollout.Y[late], ref.T[late], ref.Y[late])
     level = 0.5 * (ref.T.min() + ref.T.max())
-    shift = (half_way(rollout, level) - half_way(ref, level)) / dt
+    ours, exact = half_way(rollout, level), half_way(ref, level)
+    late = ref.t > 1.1 * max(np.nan_to_num(ours), exact)
+    after = errors(rollout.T[late], rollout.Y[late], ref.T[late], ref.Y[late])
+    shift = (ours - exact) / dt
     aligned = {"T": np.inf, "Y": np.inf}
     if np.isfinite(shift) and np.isfinite(rollout.T).all():
         steps = np.arange(len(ref.t))

@@ -20,7 +20,7 @@ import numpy as np
 
 import combred
 from benchmarks.command_line import words
-from benchmarks.ignitions import STEPS, delay_error, references, temperatures
+from benchmarks.ignitions import STEPS, delay_error, marched, references
 from benchmarks.solvers.build import MissingError
 from benchmarks.work_precision import MARKERS, solver
 from combred import native
@@ -45,7 +45,9 @@ RTOL = {
 Step = Callable[[np.ndarray, float], np.ndarray]
 
 
-def march(step: Step, dt: float, todo: list[Rollout], copies: int = 1) -> dict:
+def march(
+    mechanism: combred.Mechanism, step: Step, dt: float, todo: list[Rollout], copies: int = 1
+) -> dict:
     """The mean and the largest error of the delays, relative, and the processor time [s] of a state
     and step. Cases that do not ignite or fail are counted in `failed`."""
     seconds = 0.0
@@ -58,8 +60,8 @@ def march(step: Step, dt: float, todo: list[Rollout], copies: int = 1) -> dict:
         seconds += time.process_time() - begun
         return later[::copies]
 
-    marched = zip(todo, temperatures(timed, todo), strict=True)
-    errors = [abs(delay_error(r, T)[1]) for r, T in marched]
+    found = zip(todo, marched(timed, todo), strict=True)
+    errors = [abs(delay_error(mechanism, *both)[1]) for both in found]
     steps = sum(len(r.t) - 1 for r in todo)
     return {
         "mean": float(np.nanmean(errors)), "worst": float(np.nanmax(errors)),
@@ -120,7 +122,7 @@ def main(models: list[str]) -> None:
 
     def keep(name: str, tolerance: float, step: Step, copies: int) -> None:
         for dt, rollouts in todo.items():
-            row = march(step, dt, rollouts, copies)
+            row = march(mechanism, step, dt, rollouts, copies)
             found.setdefault(f"{dt:g}", {}).setdefault(name, []).append(
                 {"tolerance": tolerance, **row}
             )

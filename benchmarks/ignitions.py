@@ -4,9 +4,10 @@
 
 `CASES` ignitions of methane/air for each dt of 1e-7, 1e-6 and 5e-6 s, drawn at random: 0.5 to 40
 atm (log-uniform), phi 0.3 to 3 (log-uniform), T0 1000 to 2000 K, with a delay of 60 to 3000 dt
-(others are drawn again). The delay is the time at half the rise of T, of the compiled surrogate
-(`combred.native`) marched in steps of dt, against one integration by CVODE (rtol 1e-9, atol 1e-18)
-read out at the same times. "bf16": hidden layers multiply bf16 numbers.
+(others are drawn again). The delay (`combred.simulation.ignition_delay`) is the time at half the
+rise of T, of the compiled surrogate (`combred.native`) marched in steps of dt, against one
+integration by CVODE (rtol 1e-9, atol 1e-18) read out at the same times. "bf16": hidden layers
+multiply bf16 numbers.
 Writes benchmarks/results/ignitions.json; prints a table, then one JSON line.
 """
 
@@ -25,6 +26,7 @@ from combred.config import ChemistrySettings
 from combred.native import NativeSurrogate, compile
 from combred.records import write_json
 from combred.simulation.ignition import Case, Rollout, history, integrate
+from combred.simulation.ignition_delay import ignition_delay
 from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parent / "results" / "ignitions.json"
@@ -39,16 +41,6 @@ AFTER = 60  # dt, marched after 1.15 delays at the least
 Step = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def half_rise(t: np.ndarray, T: np.ndarray, level: float) -> float:
-    """The time [s] at which T first exceeds `level` [K], between two points linearly; NaN if it
-    does not."""
-    above = np.flatnonzero(T > level)
-    if len(above) == 0 or above[0] == 0:
-        return float("nan")
-    i = above[0]
-    return float(t[i - 1] + (t[i] - t[i - 1]) * (level - T[i - 1]) / (T[i] - T[i - 1]))
-
-
 def references(mechanism: Mechanism, dt: float) -> list[Rollout]:
     """CVODE's rollouts of the cases of this dt [s]."""
     rng = np.random.default_rng([SEED, round(1e9 * dt)])
@@ -58,37 +50,41 @@ def references(mechanism: Mechanism, dt: float) -> list[Rollout]:
         case = Case(rng.uniform(1000.0, 2000.0), p, phi)
         Y0 = mechanism.mixture(FUEL, OXIDIZER, case.phi)
         t, T = history(reactor, case, Y0, LONGEST * dt, 20 * dt)
-        delay = half_rise(t, T, 0.5 * (case.T0 + T[-1]))
+        delay = float(t[np.argmax(T > 0.5 * (case.T0 + T[-1]))])
         if T[-1] > case.T0 + 400.0 and SHORTEST * dt < delay < LONGEST * dt:
             steps = int(max(1.15 * delay / dt, delay / dt + AFTER))
             found.append(integrate(mechanism, case, Y0, dt, steps, CHEMISTRY))
     return found
 
 
-def temperatures(step: Step, todo: list[Rollout]) -> list[np.ndarray]:
-    """T (n_steps + 1,) [K] of each case of `todo`, marched by `step`, all in one batch; a case that
-    has reached its end leaves it."""
+def marched(step: Step, todo: list[Rollout]) -> list[Rollout]:
+    """The cases of `todo`, marched by `step`, all in one batch; a case that has reached its end
+    leaves it."""
     states = np.array([[r.T[0], r.case.p, *r.Y[0]] for r in todo])
     steps = np.array([len(r.t) - 1 for r in todo])
-    T = [[float(r.T[0])] for r in todo]
+    paths = [[state] for state in states]
     live = np.arange(len(todo))
     for k in range(steps.max()):
         keep = k < steps[live]
         live = live[keep]
         states = step(states[keep], live)
         for row, i in enumerate(live):
-            T[i].append(float(states[row, 0]))
-    return [np.array(of_case) for of_case in T]
+            paths[i].append(states[row])
+    found = [np.array(path) for path in paths]
+    return [
+        Rollout(r.case, r.t, path[:, 0], path[:, 2:]) for r, path in zip(todo, found, strict=True)
+    ]
 
 
-def delay_error(exact: Rollout, T: np.ndarray) -> tuple[float, float]:
-    """The delay [s] of CVODE's rollout, and the relative error of that of T (n_steps + 1,) [K]."""
-    level = 0.5 * (exact.T[0] + exact.T[-1])
-    delay = half_rise(exact.t, exact.T, level)
-    return delay, (half_rise(exact.t, T, level) - delay) / delay
+def delay_error(mechanism: Mechanism, exact: Rollout, found: Rollout) -> tuple[float, float]:
+    """The delay [s] of CVODE's rollout, and the relative error of that of the other."""
+    delay = ignition_delay(mechanism, exact, exact.T[-1])
+    return delay, ignition_delay(mechanism, found, exact.T[-1]) / delay - 1.0
 
 
-def march(surrogate: NativeSurrogate, dt: float, todo: list[Rollout]) -> list[dict]:
+def march(
+    mechanism: Mechanism, surrogate: NativeSurrogate, dt: float, todo: list[Rollout]
+) -> list[dict]:
     """The errors of a surrogate in the cases of `todo`, all in one batch: of the delay, of the last
     T [K]; evaluations a step; the largest error ratio."""
     evaluations, worst = np.zeros(len(todo)), np.zeros(len(todo))
@@ -100,11 +96,11 @@ def march(surrogate: NativeSurrogate, dt: float, todo: list[Rollout]) -> list[di
         return later
 
     rows = []
-    for i, (r, T) in enumerate(zip(todo, temperatures(step, todo), strict=True)):
-        delay, error = delay_error(r, T)
+    for i, (r, found) in enumerate(zip(todo, marched(step, todo), strict=True)):
+        delay, error = delay_error(mechanism, r, found)
         rows.append({
             "case": {"T0": r.case.T0, "p": r.case.p, "phi": r.case.phi}, "delay": delay,
-            "delay_error": error, "last_T_error": float(T[-1]) - float(r.T[-1]),
+            "delay_error": error, "last_T_error": float(found.T[-1]) - float(r.T[-1]),
             "evaluations": evaluations[i] / (len(r.t) - 1), "worst_estimate": worst[i],
         })  # fmt: skip
     return rows
@@ -123,7 +119,7 @@ def main(models: list[str]) -> None:
         model += ", bf16" * bf16
         found[model] = {}
         for dt, rollouts in todo.items():
-            rows = march(surrogate, dt, rollouts)
+            rows = march(mechanism, surrogate, dt, rollouts)
             delay = np.abs([row["delay_error"] for row in rows])
             summary = {
                 "mean": float(delay.mean()), "worst": float(delay.max()),

@@ -8,6 +8,7 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.simulation.ignition import Rollout
+from combred.simulation.ignition_delay import ignition_delay
 from combred.simulation.metrics import relative_error, summarize
 
 TRACKED = ("OH", "CO", "CH2O", "H")  # species whose peaks are compared, if the mechanism has them
@@ -28,10 +29,11 @@ def compare(mechanism: Mechanism, rollouts: list[Rollout], references: list[Roll
     """The errors of `rollouts` against CVODE's `references`: of each case ("cases"), and their
     median, mean and worst (`combred.simulation.metrics.summarize`).
 
-    delay_error, peak_errors: relative; burnt_T_error [K]: of the last state; largest_T_error [K]:
-    after 1.1 ignition delays (the larger of the two), NaN where no state is later;
-    equilibrium_T_error [K]: of the last state against Cantera's equilibrium at constant enthalpy
-    and pressure; element_drift: largest change of an element's mass fraction along the rollout.
+    delay_error (`combred.simulation.ignition_delay`), peak_errors: relative; burnt_T_error [K]: of
+    the last state; largest_T_error [K]: after 1.1 ignition delays (the larger of the two), NaN
+    where no state is later; equilibrium_T_error [K]: of the last state against Cantera's
+    equilibrium at constant enthalpy and pressure; element_drift: largest change of an element's
+    mass fraction along the rollout.
     """
     tracked = tracked_species(mechanism, references)
     rows = [
@@ -57,7 +59,9 @@ def _case_errors(
 ) -> dict:
     """The errors of one case."""
     case = reference.case
-    delay, reference_delay = rollout.delay, reference.delay
+    burnt_T = float(reference.T[-1])
+    delay = ignition_delay(mechanism, rollout, burnt_T)
+    reference_delay = ignition_delay(mechanism, reference, burnt_T)
     late = reference.t > max(np.nan_to_num(delay), reference_delay) * 1.1
     gas = mechanism.solution()
     gas.TPY = case.T0, case.p, reference.Y[0]

@@ -89,7 +89,8 @@ def _encode(
         z = transform.target(after - v - base, size)[:, : v.size(1)]
         F, inverse = after[:, 2:], transform.boxcox.inverse
         dY_dF = (inverse(F + DIFFERENCE) - inverse(F - DIFFERENCE)) / (2 * DIFFERENCE)
-        s = torch.from_numpy(_through_closure(rows.sensitivity, rows.Y_next, mechanism))
+        s = torch.from_numpy(rows.sensitivity)
+        s = _through_closure(s, later[:, 2:], ElementProjection(mechanism))
         w = torch.zeros_like(v)
         w[:, 2:] = s * dY_dF / dt[:, None]
         M, fade = size.unbind(1)
@@ -97,19 +98,11 @@ def _encode(
     return x, z.float(), w.float()
 
 
-def _through_closure(s: np.ndarray, Y: np.ndarray, mechanism: Mechanism) -> np.ndarray:
+def _through_closure(s: Tensor, Y: Tensor, projection: ElementProjection) -> Tensor:
     """The sensitivity (n, n_species) to an error before the closure, of s to one after it, near Y:
     s - E^T (E W E^T)^-1 E W s over the reactive species, W = diag(Y (Y + 1e-8)); zero for inert
     ones."""
-    reactive = ~mechanism.inert
-    E = mechanism.elements[:, reactive]
-    E = E[E.any(axis=1)]
-    y = np.maximum(Y[:, reactive], 0.0)
-    W, inner = y * (y + ElementProjection.WEIGHT_FLOOR), s[:, reactive]
-    matrix = np.einsum("ek,nk,fk->nef", E, W, E)
-    scale = np.einsum("nee->ne", matrix)  # a trace of an element must not make it singular
-    matrix += 1e-12 * np.eye(len(E)) * np.maximum(scale, 1e-30)[:, None]
-    right = np.einsum("ek,nk,nk->ne", E, W, inner)
-    out = np.zeros_like(s)
-    out[:, reactive] = inner - np.linalg.solve(matrix, right[..., None])[..., 0] @ E
-    return out
+    inner, y = (rows.T.index_select(0, projection.reactive) for rows in (s, Y.clamp(min=0.0)))
+    W, E = y * (y + projection.WEIGHT_FLOOR), projection.elements
+    inner = inner - E.T @ projection.solve(W, E @ (W * inner))
+    return torch.zeros_like(s).index_copy(1, projection.reactive, inner.T)

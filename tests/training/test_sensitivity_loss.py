@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from combred.chemistry.element_projection import ElementProjection
 from combred.dataset.sensitive_states import SensitiveStates
 from combred.surrogate.surrogate import Surrogate
 from combred.training import loop
@@ -72,9 +73,10 @@ def test_the_rows_of_a_step_depend_on_seed_and_step_alone(loss, states, qss_tran
 def test_inert_species_and_conserved_elements_have_no_sensitivity(loss, states, mechanism):
     assert loss.w[:, 2:][:, torch.tensor(mechanism.inert)].abs().max() == 0.0
     # A sensitivity to the elements alone: the closure undoes every error of theirs.
-    elements = np.repeat(mechanism.elements[:1], len(states.T), axis=0)
-    through = module._through_closure(elements, states.Y_next, mechanism)
-    assert np.abs(through).max() < 1e-6
+    elements = torch.from_numpy(np.repeat(mechanism.elements[:1], len(states.T), axis=0))
+    projection = ElementProjection(mechanism)
+    through = module._through_closure(elements, torch.from_numpy(states.Y_next), projection)
+    assert float(through.abs().max()) < 1e-6
 
 
 # -- in a training ---------------------------------------------------------------------------------

@@ -1,0 +1,41 @@
+"""The ignition delay of a rollout: the time at which T has reached half of its rise.
+
+A rollout may take a dozen steps to ignite, and its T then jumps from step to step by hundreds of
+kelvin. Interpolation between the steps makes an error of .2 % one of .03 to 1 %. So CVODE continues
+the rollout from the last state before half the rise.
+"""
+
+import numpy as np
+
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactor import IntegrationError, Reactor
+from combred.simulation.ignition import Rollout
+
+RTOL, ATOL = 1e-8, 1e-16  # of CVODE
+FIRST = 1e-9  # s: CVODE's own first step can be far too long
+LONGEST = 10.0  # of the rollout's steps, that CVODE may take to half the rise
+
+
+def ignition_delay(mechanism: Mechanism, rollout: Rollout, burnt_T: float) -> float:
+    """The delay [s] of a rollout: T is then the mean of its initial value and of burnt_T [K].
+
+    NaN where T does not get there, and where CVODE does not get there from the last state before
+    within ten steps.
+    """
+    half = 0.5 * (rollout.T[0] + burnt_T)
+    above = np.flatnonzero(rollout.T > half)
+    if len(above) == 0 or above[0] == 0:
+        return float("nan")
+    last = int(above[0]) - 1
+    reactor = Reactor(mechanism, RTOL, ATOL)
+    try:
+        reactor.start(rollout.T[last], rollout.case.p, rollout.Y[last])
+        before, t, T = (0.0, rollout.T[last]), FIRST, reactor.advance(FIRST)[0]
+        while half > T:
+            if t > LONGEST * (rollout.t[1] - rollout.t[0]):
+                return float("nan")
+            before = t, T
+            t, T = reactor.step()
+    except IntegrationError:
+        return float("nan")
+    return float(rollout.t[last] + np.interp(half, [before[1], T], [before[0], t]))

@@ -83,10 +83,10 @@ def marched_flames() -> dict[tuple[str, str], dict[str, float]]:
     found: dict[tuple[str, str], dict[str, float]] = {}
     for case, rows in stored()["models"].items():
         for row in rows.values():
-            if "file" in row:
+            if isinstance(row, dict) and "file" in row:
                 found[case, row["file"]] = {"speed": row["speed"] / rows["CVODE"]["speed"] - 1.0}
     for model in read_json(counterflow.RESULTS).get("models", {}).values():
-        for row in model["flames"]:
+        for row in model["flames"] if "file" in model else []:
             T, exact = row["peak_T"], row["reference_peak_T"]
             errors = {"T": (T - exact) / (exact - row["air_T"]), **row["peak_errors"]}
             found[name_of(row["air_T"], row["strain"]), model["file"]] = errors

@@ -27,7 +27,7 @@ for name, solver in solvers.items():
         marched[name].append((T[0], *Y[0]))
 
 # %%
-# The ignition delay is the time of the steepest rise of temperature.
+# The ignition delay, to a step: where the temperature rises most.
 
 t = dt * np.arange(801)
 rows = {name: np.array(states) for name, states in marched.items()}

@@ -16,18 +16,20 @@ from combred.chemistry.mechanism import Mechanism
 class ElementProjection(nn.Module):
     """Solves E Y' = E Y_target over the reactive species for
 
-        Y_i' = Y_i exp(r_i)    r = clip(w (E^T lam), -3, 3)    w_i = Y_i + 1e-8
+        Y_i' = Y_i exp(r_i)    r = clip(w (E^T lam), -3, 3)    w_i = d_i / max d + 1e-4
 
-    with one multiplier lam per element. E (n_elements, n_species): mass of an element per mass of
-    a species. Inert species are copied from the target.
+    with one multiplier lam per element, and d the difference of Y and the target. E (n_elements,
+    n_species): mass of an element per mass of a species. Inert species are copied from the target.
 
-    To first order dY_i = (Y_i^2 + 1e-8 Y_i) (E^T lam)_i: abundant species carry the correction,
-    and traces keep their relative value. The exponential keeps Y' positive. At most six steps of
+    To first order dY_i = Y_i w_i (E^T lam)_i: the species carry the correction which are abundant,
+    and were changed. Traces keep their relative value, and CO2 in burnt gas where fuel decomposes
+    is nearly what it was. The exponential keeps Y' positive. At most six steps of
     Newton's method on lam leave an error of about 1e-13 where Y was wrong by some per cent. Where
     Y was far off, they may not converge: ask `error`.
     """
 
-    WEIGHT_FLOOR: Final[float] = 1e-8  # of Y, in w
+    WEIGHT_FLOOR: Final[float] = 1e-4  # of w
+    LEAST: Final[float] = 1e-30  # of max d, where nothing was changed
 
     def __init__(self, mechanism: Mechanism):
         super().__init__()
@@ -50,8 +52,8 @@ class ElementProjection(nn.Module):
         """Y (n, n_species) >= 0 with the element masses of target (n, n_species); float64."""
         # Arrays are species by states here: rows are contiguous, so operations on them vectorise.
         y = Y.T.index_select(0, self.reactive)
-        b = self.elements @ target.T.index_select(0, self.reactive)
-        weight = y + self.WEIGHT_FLOOR
+        given = target.T.index_select(0, self.reactive)
+        b, weight = self.elements @ given, self.weight(y, given)
         corrected, exponent = y, torch.zeros_like(y)
         lam = torch.zeros_like(b)
         for _ in range(6):
@@ -64,6 +66,11 @@ class ElementProjection(nn.Module):
             if not Y.is_cuda and bool(((exponent - before).abs() < 1e-9).all()):
                 break
         return target.index_copy(1, self.reactive, corrected.T)
+
+    def weight(self, y: Tensor, given: Tensor) -> Tensor:
+        """w (n_reactive, n) of the reactive species y and those of the target `given`."""
+        d = (y - given).abs()
+        return d / d.amax(dim=0).clamp(min=self.LEAST) + self.WEIGHT_FLOOR
 
     def solve(self, slope: Tensor, residual: Tensor) -> Tensor:
         """x (n_elements, n) of E diag(slope) E^T x = residual, slope (n_reactive, n), scaled to a

@@ -90,7 +90,7 @@ def _encode(
         F, inverse = after[:, 2:], transform.boxcox.inverse
         dY_dF = (inverse(F + DIFFERENCE) - inverse(F - DIFFERENCE)) / (2 * DIFFERENCE)
         s = torch.from_numpy(rows.sensitivity)
-        s = _through_closure(s, later[:, 2:], ElementProjection(mechanism))
+        s = _through_closure(s, later[:, 2:], state[:, 2:], ElementProjection(mechanism))
         w = torch.zeros_like(v)
         w[:, 2:] = s * dY_dF / dt[:, None]
         M, fade = size.unbind(1)
@@ -98,11 +98,13 @@ def _encode(
     return x, z.float(), w.float()
 
 
-def _through_closure(s: Tensor, Y: Tensor, projection: ElementProjection) -> Tensor:
-    """The sensitivity (n, n_species) to an error before the closure, of s to one after it, near Y:
-    s - E^T (E W E^T)^-1 E W s over the reactive species, W = diag(Y (Y + 1e-8)); zero for inert
-    ones."""
-    inner, y = (rows.T.index_select(0, projection.reactive) for rows in (s, Y.clamp(min=0.0)))
-    W, E = y * (y + projection.WEIGHT_FLOOR), projection.elements
+def _through_closure(s: Tensor, Y: Tensor, before: Tensor, projection: ElementProjection) -> Tensor:
+    """The sensitivity (n, n_species) to an error before the closure, of s to one after it, near the
+    change from `before` to Y: s - E^T (E W E^T)^-1 E W s over the reactive species, W = diag(Y w);
+    zero for inert ones."""
+    inner, y, given = (
+        rows.T.index_select(0, projection.reactive) for rows in (s, Y.clamp(min=0.0), before)
+    )
+    W, E = y * projection.weight(y, given), projection.elements
     inner = inner - E.T @ projection.solve(W, E @ (W * inner))
     return torch.zeros_like(s).index_copy(1, projection.reactive, inner.T)

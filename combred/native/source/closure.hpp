@@ -32,7 +32,7 @@ INLINE void solve(const Double (*jacobian)[ELEMENTS], const Double *residual, Do
 }
 
 // residual_e = mass_e - sum_k E_ek Y_k, and the Jacobian (upper half) of its fall with multipliers.
-INLINE void element_balance(const Double *raw, const Double *Y_next, const Double *mass,
+INLINE void element_balance(const Double *weight, const Double *Y_next, const Double *mass,
                             Double *residual, Double (*jacobian)[ELEMENTS]) {
   FOR_ELEMENTS(e) {
     residual[e] = mass[e];
@@ -40,7 +40,7 @@ INLINE void element_balance(const Double *raw, const Double *Y_next, const Doubl
   }
   for (int i = 0; i < REACTIVE; i++) {
     const int k = REACTIVE_SPECIES[i];
-    const Double slope = Y_next[k] * (raw[k] + 1e-8);
+    const Double slope = Y_next[k] * weight[i];
     FOR_ELEMENTS(e) {
       if (ELEMENT[i][e] == 0.0) continue;
       residual[e] = residual[e] - ELEMENT[i][e] * Y_next[k];
@@ -66,17 +66,21 @@ INLINE Double along(int i, const Double *x) {
 // does not change in between any more, so that its answer does not depend on its neighbours.
 PART Mask project(const Double *raw, const Double *Y, Double *Y_next) {
   Double mass[ELEMENTS], multiplier[ELEMENTS], residual[ELEMENTS], step[ELEMENTS];
-  Double jacobian[ELEMENTS][ELEMENTS];
+  Double jacobian[ELEMENTS][ELEMENTS], weight[REACTIVE], largest = all_of(1e-30);
   Mask near;
   FOR_ELEMENTS(e) mass[e] = multiplier[e] = all_of(0.0);
   for (int k = 0; k < SPECIES; k++) Y_next[k] = Y[k];
   for (int i = 0; i < REACTIVE; i++) {
     const int k = REACTIVE_SPECIES[i];
     Y_next[k] = raw[k];
+    weight[i] = absolute(raw[k] - Y[k]);
+    largest = at_least(largest, weight[i]);
     FOR_ELEMENTS(e) if (ELEMENT[i][e] != 0.0) mass[e] = mass[e] + ELEMENT[i][e] * Y[k];
   }
+  const Double share = reciprocal(largest);
+  for (int i = 0; i < REACTIVE; i++) weight[i] = weight[i] * share + 1e-4;
   for (int iteration = 0; iteration <= 6; iteration++) {
-    element_balance(raw, Y_next, mass, residual, jacobian);
+    element_balance(weight, Y_next, mass, residual, jacobian);
     near = all_of(0.0) < 1.0;
     FOR_ELEMENTS(e) near = near & (absolute(residual[e]) <= 1e-6 * mass[e] + 1e-9);
     solve(jacobian, residual, step);
@@ -84,14 +88,14 @@ PART Mask project(const Double *raw, const Double *Y, Double *Y_next) {
     FOR_ELEMENTS(e) multiplier[e] = select(near, multiplier[e], multiplier[e] + step[e]);
     for (int i = 0; i < REACTIVE; i++) {
       const int k = REACTIVE_SPECIES[i];
-      const Float exponent = to_float((raw[k] + 1e-8) * along(i, multiplier));
+      const Float exponent = to_float(weight[i] * along(i, multiplier));
       const Float clipped = at_most(at_least(exponent, -3.0f), 3.0f);
       Y_next[k] = raw[k] + raw[k] * to_double(exp2_minus_1(clipped * (float)LOG2_E));
     }
   }
   for (int i = 0; i < REACTIVE; i++) {
     const int k = REACTIVE_SPECIES[i];
-    const Double more = Y_next[k] * ((raw[k] + 1e-8) * along(i, step));
+    const Double more = Y_next[k] * (weight[i] * along(i, step));
     Y_next[k] = at_least(Y_next[k] + more, 0.0);
   }
   for (int k = 0; k < SPECIES; k++) Y_next[k] = select(near, Y_next[k], Y[k]);

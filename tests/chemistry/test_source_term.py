@@ -47,11 +47,15 @@ def test_the_jacobian_is_that_of_central_differences(burning):
 
 def test_the_gradient_of_T_is_that_of_differences(burning, mechanism):
     source, h, Y = burning
-    gradient, gas = source.gradient_of_T(h, Y), mechanism.solution()
+    (gradient, of_h), gas = source.gradient_of_T(h, Y), mechanism.solution()
     v = Y * np.random.default_rng(1).normal(size=len(Y))
     v -= Y * v.sum()
     T = []
     for sign in (1, -1):
         gas.HPY = h, source.p, Y + sign * 1e-4 * v
         T.append(gas.T)
+    for step in (1e3, -1e3):
+        gas.HPY = h + step, source.p, Y
+        T.append(gas.T)
     assert gradient @ v == pytest.approx((T[0] - T[1]) / 2e-4, rel=1e-4)
+    assert of_h == pytest.approx((T[2] - T[3]) / 2e3, rel=1e-4)

@@ -14,7 +14,10 @@ ROOMS = (
     "native", "validation", "report", "pipeline",
 )  # fmt: skip
 # Any room may import these; they import none of the rooms.
-GROUND = ("config", "records", "hdf5", "checkpoint", "interrupts", "workers", "threads", "data")
+GROUND = (
+    "config", "records", "hdf5", "torch_archive", "checkpoint", "interrupts", "workers", "threads",
+    "data",
+)  # fmt: skip
 
 FOLDER = Path(combred.__file__).parent
 

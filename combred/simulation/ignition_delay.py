@@ -13,29 +13,29 @@ from combred.simulation.ignition import Rollout
 
 RTOL, ATOL = 1e-8, 1e-16  # of CVODE
 FIRST = 1e-9  # s: CVODE's own first step can be far too long
-LONGEST = 10.0  # of the rollout's steps, that CVODE may take to half the rise
 
 
 def ignition_delay(mechanism: Mechanism, rollout: Rollout, burnt_T: float) -> float:
     """The delay [s] of a rollout: T is then the mean of its initial value and of burnt_T [K].
 
-    NaN where T does not get there, and where CVODE does not get there from the last state before
-    within ten steps.
+    NaN where T does not get there. The end of the rollout's own step where CVODE gets there later,
+    or not at all: a rollout may jump from cold gas to burnt gas.
     """
     half = 0.5 * (rollout.T[0] + burnt_T)
     above = np.flatnonzero(rollout.T > half)
     if len(above) == 0 or above[0] == 0:
         return float("nan")
     last = int(above[0]) - 1
+    begin, end = float(rollout.t[last]), float(rollout.t[last + 1])
     reactor = Reactor(mechanism, RTOL, ATOL)
     try:
         reactor.start(rollout.T[last], rollout.case.p, rollout.Y[last])
         before, t, T = (0.0, rollout.T[last]), FIRST, reactor.advance(FIRST)[0]
         while half > T:
-            if t > LONGEST * (rollout.t[1] - rollout.t[0]):
-                return float("nan")
+            if begin + t > end:
+                return end
             before = t, T
             t, T = reactor.step()
     except IntegrationError:
-        return float("nan")
-    return float(rollout.t[last] + np.interp(half, [before[1], T], [before[0], t]))
+        return end
+    return min(begin + float(np.interp(half, [before[1], T], [before[0], t])), end)

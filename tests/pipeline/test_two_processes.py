@@ -60,7 +60,7 @@ def read(folder: Path, name: str) -> dict:
 
 
 def test_two_processes_train_the_same_network(finished, two):
-    # Halves of each batch, gradients averaged: the same step but for rounding, which 150 steps
+    # Halves of each batch, gradients averaged: the same step but for rounding, which 300 steps
     # of training amplify; losses of different seeds differ by more than 3 %.
     losses = [read(folder, "train.json")["validation"] for folder in (two / "train", finished)]
     assert losses[0] == pytest.approx(losses[1], rel=0.03) and losses[0] != losses[1]

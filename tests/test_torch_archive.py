@@ -32,6 +32,7 @@ def scripted():
     return buffer.getvalue(), lambda file: torch.jit.load(file)()
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit.:DeprecationWarning")
 @pytest.mark.parametrize("make", [saved, scripted])
 def test_each_flipped_bit_of_the_directory_is_damage_or_changes_nothing(make):
     """The directory, at the end of the file, is what no checksum covers."""

@@ -115,7 +115,7 @@ class SensitivitySettings:
         within=(0, 1e4),
     )
     counterflows: int = setting(
-        6,
+        3,
         "number of counterflow flames with the sensitivities of their peaks, for the training; 0: "
         "none",
         within=(0, 1e4),

@@ -87,6 +87,9 @@ class IntegrationError(RuntimeError):
     """CVODE (or Cantera's flame solver) failed."""
 
 
+FIRST = 1e-9  # s, to advance after a start: CVODE's own first step can be far too long
+
+
 class Reactor:
     """One adiabatic reactor at constant pressure, started again for each state.
 

@@ -19,11 +19,10 @@ import numpy as np
 from scipy.linalg import expm
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import IntegrationError, Reactor
+from combred.chemistry.reactor import FIRST, IntegrationError, Reactor
 from combred.chemistry.source_term import SourceTerm
 from combred.simulation.ignition import Case
 
-FIRST = 1e-9  # s: CVODE's own first step can be far too long
 NORMALIZE = (
     0.5  # least phi . f at which phi is scaled to phi . f = 1; it is near 1 but for rounding
 )

@@ -13,7 +13,7 @@ import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.chemistry.reactor import Advance, IntegrationError, Reactor
+from combred.chemistry.reactor import FIRST, Advance, IntegrationError, Reactor
 from combred.config import ChemistrySettings, ValidationSettings
 from combred.workers import in_processes
 
@@ -137,8 +137,7 @@ def history(
     Y0 (n_species,): initial mass fractions. Raises IntegrationError.
     """
     reactor.start(case.T0, case.p, Y0)
-    # A short first interval: CVODE's own first step can be far too long here.
-    steps, ignited_at = [(0.0, case.T0), (1e-9, reactor.advance(1e-9)[0])], None
+    steps, ignited_at = [(0.0, case.T0), (FIRST, reactor.advance(FIRST)[0])], None
     while steps[-1][0] < longest:
         steps.append(reactor.step())
         if ignited_at is None and steps[-1][1] > case.T0 + IGNITED:

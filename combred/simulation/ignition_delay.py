@@ -8,11 +8,10 @@ the rollout from the last state before half the rise.
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import IntegrationError, Reactor
+from combred.chemistry.reactor import FIRST, IntegrationError, Reactor
 from combred.simulation.ignition import Rollout
 
 RTOL, ATOL = 1e-8, 1e-16  # of CVODE
-FIRST = 1e-9  # s: CVODE's own first step can be far too long
 
 
 def ignition_delay(mechanism: Mechanism, rollout: Rollout, burnt_T: float) -> float:

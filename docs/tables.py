@@ -7,6 +7,7 @@ has no row.
 """
 
 import dataclasses
+import itertools
 import json
 import math
 from collections.abc import Callable, Iterable
@@ -22,6 +23,7 @@ FIGURE = Path(__file__).with_name("work-precision.png")  # of benchmarks/work_pr
 MISSING = "(Not measured with this version.)\n"
 ATM = 101325.0
 TYPICAL = "drm19-38k"  # the model of the first page
+WAYS = "", ", C++", ", C++, without control"  # of timing a model: times.json's names
 GENERAL = "run"  # the heading of settings that belong to no section
 
 
@@ -307,11 +309,13 @@ def times_table() -> str:
     solvers = [name for name in times if name.startswith("CVODE")]
     body = [[plain(name), f"{1e6 * times[name]['median']:.0f} us", "", ""] for name in solvers]
     strict, loose = sorted(solvers, key=lambda name: -times[name]["median"])[:2]
-    for name in in_order(times):
-        own = times[name]["median"]
+    for model, way in itertools.product(in_order(times), WAYS):
+        if model + way not in times:
+            continue
+        own = times[model + way]["median"]
         body.append(
             [
-                code(name),
+                code(model) + way,
                 f"{1e6 * own:.1f} us",
                 f"{times[loose]['median'] / own:.2g}",
                 f"{times[strict]['median'] / own:.2g}",

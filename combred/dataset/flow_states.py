@@ -34,7 +34,8 @@ from combred.dataset.small_flames import SmallFlames
 
 ROWS = 256  # of a block, the unit of work, of resuming, and of holding out
 # Share of the rows of each kind; without transport data, the last is shared by the others.
-SHARES = {"ignition": 0.3, "mixture": 0.4, "layer": 0.15, "flame": 0.15}
+SHARES = {"ignition": 0.3, "mixture": 0.42, "layer": 0.14, "flame": 0.14}
+COSTLY = "layer", "flame"  # a block has one of them, with the rows of both
 KINDS = tuple(SHARES)
 DILUTED, DILUTION = 0.3, 0.6  # share of ignitions of a mixture; largest mass share of its stream
 PERTURBED, WIDTH = 0.6, (1e-3, 0.16)  # share of mixtures perturbed; range of the width, log-uniform
@@ -44,8 +45,8 @@ FIRST_STEP = 5  # of CVODE, at which a state may lie: the steps before it start 
 LONGEST, MOST_STEPS = 0.5, 700  # s and steps of CVODE, by which an ignition ends
 RELAXATION = 1e-8, 1e-3  # s, range of the reaction time of a mixture, log-uniform
 TIMES = 5  # states of a mixture's integration, the first at t = 0
-CHOSEN = 3  # states of each step of a small flame
-DRAWS = 400  # trajectories of a block at most; each has at most 5, 16 or 64 rows
+CHOSEN = 6  # states of each step of a small flame
+DRAWS = 400  # trajectories of a block at most; each has at most 5, 16, 72 or 79 rows
 
 Row = tuple[np.ndarray, np.ndarray, float, int]  # a `Labelled`, and its kind's index in `KINDS`
 
@@ -66,11 +67,7 @@ class FlowStates:
     ):
         self.mechanism, self.settings, self.seed = mechanism, settings, seed
         self.tolerances = chemistry.rtol, chemistry.atol
-        self.shares = dict(SHARES)
-        if has_transport(mechanism):
-            self.small_flames = SmallFlames(mechanism)
-        else:
-            del self.shares["flame"]
+        self.small_flames = SmallFlames(mechanism) if has_transport(mechanism) else None
 
     def block(self, index: int) -> list[Row]:
         """The rows of block number `index`, `ROWS` of them. Raises IntegrationError where so many
@@ -86,9 +83,10 @@ class FlowStates:
             "ignition": self._ignition, "mixture": self._mixture, "layer": self._layer,
             "flame": self._flame,
         }  # fmt: skip
-        counts = dict.fromkeys(self.shares, 0)
+        shares = self._shares(index)
+        counts = dict.fromkeys(shares, 0)
         for _ in range(DRAWS):
-            kind = min(counts, key=lambda k: counts[k] / self.shares[k])
+            kind = min(counts, key=lambda k: counts[k] / shares[k])
             try:
                 for state, later, dt in kinds[kind]():
                     rows.append((state, later, dt, KINDS.index(kind)))
@@ -105,6 +103,14 @@ class FlowStates:
         raise IntegrationError(
             f"{DRAWS} trajectories gave {len(rows)} of {ROWS} rows; last failure: {failure or None}"
         )
+
+    def _shares(self, index: int) -> dict[str, float]:
+        """The share of each kind in block number `index`."""
+        if self.small_flames is None:
+            return {kind: share for kind, share in SHARES.items() if kind != "flame"}
+        absent, present = COSTLY[index % 2], COSTLY[1 - index % 2]
+        shares = {kind: share for kind, share in SHARES.items() if kind != absent}
+        return shares | {present: SHARES[present] + SHARES[absent]}
 
     # -- trajectories ----------------------------------------------------------------------------
 
@@ -173,6 +179,7 @@ class FlowStates:
         self.streams.premixed(self.streams.temperature(FRESH_T), p)
         fresh = self.streams.now()
         self.streams.equilibrate()
+        assert self.small_flames is not None  # the kind has no share without them
         for cells in self.small_flames.states(self.streams.rng, fresh, self.streams.now()):
             for i in self.streams.rng.permutation(len(cells))[:CHOSEN]:
                 state, dt = cells[i], self.streams.log_uniform(*self.settings.dt)

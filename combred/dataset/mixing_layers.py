@@ -12,7 +12,7 @@ from combred.config import SamplingSettings
 from combred.dataset.flow_streams import DIRICHLET, T_RANGE, FlowStreams, Labelled
 
 PARTICLES, LAYER_STEPS = 8, 12  # of a mixing layer
-KEPT = 0.45  # share of its states that become rows: those of one line resemble each other
+KEPT = 0.9  # share of its states that become rows: those of one line resemble each other
 BURNT = 0.8  # probability that a particle begins at equilibrium
 MIXING = 1e-6, 1e-3  # s, range of its mixing time, log-uniform
 RESIDENCE = 3.0, 300.0  # its residence time over its mixing time, log-uniform

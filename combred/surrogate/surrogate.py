@@ -36,13 +36,13 @@ class Surrogate(nn.Module):
     __jit_unused_properties__ = ["dt_range"]
 
     # The default tolerance: the largest error of a step, over the step's change (`step`).
-    TOLERANCE: Final[float] = 0.05
-    # Added to the change that an error is relative to. Chosen and measured with
-    # benchmarks/work_precision.py.
-    FLOOR: Final[float] = 0.3  # of [T, F(Y)] over its scale, root mean square
+    TOLERANCE: Final[float] = 0.008
+    # Added to the change that an error is relative to. These and the weight of the closure's
+    # correction are chosen by states of flows and ignitions (docs/findings.md, 2026-11-23).
+    FLOOR: Final[float] = 0.4  # of [T, F(Y)] over its scale, root mean square
     FLOOR_Y: Final[float] = 5e-4
     FLOOR_T: Final[float] = 5.0  # K
-    CLOSURE_WEIGHT: Final[float] = 3.0  # of the closure's correction as an error
+    CLOSURE_WEIGHT: Final[float] = 0.25  # of the closure's correction as an error
     # Of a network of the state alone: the closure's correction that equals the default tolerance.
     STATE_SHARE: Final[float] = 0.07  # of the change
     STATE_FLOOR_Y: Final[float] = 7e-5
@@ -111,7 +111,7 @@ class Surrogate(nn.Module):
         """States dt later within a tolerance, in as many steps as each needs.
 
         state (n, 2 + n_species): [T, p, Y], float64; dt (n,) [s], float64, positive; tolerance:
-        bound of the error estimate of every step (`step`), for example 0.05. The size of the next
+        bound of the error estimate of every step (`step`), for example 0.008. The size of the next
         step follows from the estimate of the last, which is proportional to its square.
 
         Returns the states (n, 2 + n_species); the error ratio of each (n,), the largest error
@@ -193,9 +193,9 @@ class Surrogate(nn.Module):
         The estimate is the largest of these, with v = [T, ln p, F(Y)] and rms the root mean square
         over the variables:
 
-            E / (rms(dv / scale) + 0.3)             E = M 10^e, the network's estimate of its error
-            3 |Y_next - Y_raw| / (|dY| + 5e-4)      the closure's correction, largest component
-            3 |T_next - T_raw| / (|dT| + 5 K)
+            E / (rms(dv / scale) + 0.4)             E = M 10^e, the network's estimate of its error
+            |Y_next - Y_raw| / (4 |dY| + 2e-3)      the closure's correction, largest component
+            |T_next - T_raw| / (4 |dT| + 20 K)
 
         For a network of the state alone the closure's correction alone counts, over 7 % of the
         change plus 7e-5 in Y and 0.7 K in T; there the estimate is the default tolerance times this

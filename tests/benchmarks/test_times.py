@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from benchmarks.times import states_of
+import combred
+from benchmarks.times import ANY_ERROR, WithoutControl, states_of
+from combred.native import compile
 from combred.simulation.ignition import Case, Rollout
 
 
@@ -18,3 +20,15 @@ def test_states_are_spread_over_all_rollouts():
     assert (states[:, 1] == 1e5).sum() == 30 and (states[:, 1] == 2e5).sum() == 10
     assert states[0, 0] == 1000.0 and states[-1, 0] == 2000.0
     assert states[:, 2:].min() == 0.0  # an integrator may leave small negative values
+
+
+def test_without_control_every_state_takes_one_evaluation():
+    surrogate = compile(combred.load("drm19-11k"))
+    state = states_of([rollout(300, 1e5)], 4)[:, :2]
+    Y = combred.load_mechanism("drm19.yaml").mixture("CH4:1", "O2:1, N2:3.76", 1.0)
+    states = np.column_stack([state, np.tile(Y, (4, 1))])
+    _, _, controlled = surrogate.integrate(states, 1e-4)
+    expected, _, single = surrogate.integrate(states, 1e-5, ANY_ERROR)
+    assert controlled.min() > 1 and (single == 1).all()
+    T, Y = WithoutControl(surrogate).advance(states[:, 0], states[:, 1], states[:, 2:], 1e-5)
+    assert np.array_equal(np.column_stack([T, states[:, 1], Y]), expected)

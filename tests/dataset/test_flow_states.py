@@ -47,6 +47,12 @@ def rows(mechanism) -> Rows:
     return block_of(make_states(mechanism), 1)
 
 
+@pytest.fixture(scope="module")
+def both(rows, mechanism) -> tuple[Rows, Rows]:
+    """Blocks 1 and 2 of each mechanism: one has layers, the other flames."""
+    return rows, block_of(make_states(mechanism), 2)
+
+
 @pytest.fixture
 def small(monkeypatch):
     """Blocks of `FEW` rows, where a test does not count on many."""
@@ -71,11 +77,18 @@ def test_another_index_or_seed_gives_other_rows(h2o2, small):
     assert len(np.unique(dt)) == 3 * FEW
 
 
-def test_the_rows_have_the_shares_of_their_kinds(rows, mechanism):
-    assert rows.state.shape == rows.later.shape == (ROWS, 2 + mechanism.n_species)
-    shares = np.bincount(rows.kind, minlength=len(KINDS)) / ROWS
-    # A trajectory of the kind that lags gives some 40 rows, before another kind is drawn.
+def test_two_blocks_have_the_shares_of_their_kinds(both, mechanism):
+    for rows in both:
+        assert rows.state.shape == rows.later.shape == (ROWS, 2 + mechanism.n_species)
+    kinds = np.concatenate([rows.kind for rows in both])
+    shares = np.bincount(kinds, minlength=len(KINDS)) / len(kinds)
+    # A trajectory of the kind that lags gives up to 79 rows, before another kind is drawn.
     assert np.abs(shares - list(SHARES.values())).max() < 0.07
+
+
+def test_a_block_has_layers_or_flames(both):
+    costly = [{"layer", "flame"} & {KINDS[k] for k in rows.kind} for rows in both]
+    assert costly == [{"layer"}, {"flame"}]
 
 
 def test_states_and_labels_are_physical(rows, mechanism):
@@ -158,8 +171,8 @@ def integrated(gas: ct.Solution, state: np.ndarray, dt: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("kind", range(len(KINDS)), ids=KINDS)
-def test_labels_are_the_states_a_dt_later(rows, mechanism, kind):
-    gas = mechanism.solution()
+def test_labels_are_the_states_a_dt_later(both, mechanism, kind):
+    gas, rows = mechanism.solution(), both[KINDS[kind] == "flame"]
     mine = np.flatnonzero(rows.kind == kind)
     moved = np.abs(rows.later - rows.state)[mine, 0]
     # The rows that change most, and others.

@@ -36,7 +36,7 @@ class Surrogate(nn.Module):
     __jit_unused_properties__ = ["dt_range"]
 
     # The default tolerance: the largest error of a step, over the step's change (`step`).
-    TOLERANCE: Final[float] = 0.008
+    TOLERANCE: Final[float] = 0.05
     # Added to the change that an error is relative to. These and the weight of the closure's
     # correction are chosen by states of flows and ignitions (docs/findings.md, 2026-11-23).
     FLOOR: Final[float] = 0.4  # of [T, F(Y)] over its scale, root mean square
@@ -49,7 +49,11 @@ class Surrogate(nn.Module):
     STATE_FLOOR_T: Final[float] = 0.7  # K
     MOST: Final[float] = 1e4  # the largest dt over the largest step: more take hours
     PIECE: Final[int] = 4096  # states advanced together: more take 5 kB each and are slower
-    # Of the step size control: smallest step, safety factor, limits of the change of a step.
+    # Of the step size control. The corrector is of order two. Where the error of a step that is cut
+    # falls by less than the root of its length, twice, the rest of the error is the network's; so
+    # it is below the shortest step in training.
+    TARGET: Final[float] = 0.16  # of the tolerance: above it a step is cut, while that helps
+    SLACK: Final[float] = 1.5  # times the error of a step cut in vain: the target from then on
     SMALLEST: Final[float] = 1.0 / 1024  # of dt, or of the largest step in training
     SAFETY: Final[float] = 0.9
     SHRINK: Final[float] = 0.2
@@ -111,8 +115,8 @@ class Surrogate(nn.Module):
         """States dt later within a tolerance, in as many steps as each needs.
 
         state (n, 2 + n_species): [T, p, Y], float64; dt (n,) [s], float64, positive; tolerance:
-        bound of the error estimate of every step (`step`), for example 0.008. The size of the next
-        step follows from the estimate of the last, which is proportional to its square.
+        bound of the error estimate of every step (`step`), for example 0.05. A step is cut until
+        its estimate is below `TARGET` of the tolerance, or until cutting helps no more.
 
         Returns the states (n, 2 + n_species); the error ratio of each (n,), the largest error
         estimate of its steps divided by the tolerance, which exceeds 1 where the smallest step (1 /
@@ -144,7 +148,7 @@ class Surrogate(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """`integrate` for at most `PIECE` states, which are advanced together."""
         valid = self.is_valid_state(state)
-        high = 1.01 * self.transform.dt_range[1]  # the largest of a random sample
+        low, high = self.transform.dt_range[0], 1.01 * self.transform.dt_range[1]
         if not self.corrects_rates:
             later, error = self.step(state, dt)
             error = torch.where(self.in_training_range(state), error, torch.inf)
@@ -155,21 +159,28 @@ class Surrogate(nn.Module):
         error = torch.where(valid, estimate / tolerance, torch.inf)
         steps = torch.ones_like(dt, dtype=torch.int64)
         # Those that need more steps are gathered; the others wait for nobody.
-        rows = (((error > 1.0) | (h < dt)) & valid).nonzero()[:, 0]
+        rows = (((error > self.TARGET) | (h < dt)) & valid).nonzero()[:, 0]
         x, after = state.index_select(0, rows), later.index_select(0, rows)
         h, last = h.index_select(0, rows), error.index_select(0, rows)
         left, worst = dt.index_select(0, rows), torch.zeros_like(last)
+        aim, vain = torch.full_like(last, self.TARGET), torch.zeros_like(rows)
+        useless = torch.full_like(last, torch.inf)  # the error of a step that was cut in vain
         while rows.numel() > 0:
             least = smallest.index_select(0, rows)
             tried = h <= 1.001 * least
-            accepted = (last <= 1.0) | tried
+            vain = torch.where(last > useless, vain + 1, 0)
+            enough = (last > aim) & (last <= 1.0) & ((vain == 2) | (h <= 1.001 * low))
+            aim = torch.where(enough, (self.SLACK * last).clamp(max=1.0), aim)
+            accepted = (last <= aim) | tried
             x = torch.where(accepted[:, None], after, x)
             worst = torch.where(accepted, torch.maximum(worst, last), worst)
             left = torch.where(accepted, left - h, left)
             ended = (left <= 1e-6 * dt.index_select(0, rows)) | (tried & ~torch.isfinite(last))
-            factor = (self.SAFETY * last.clamp(min=1e-9).rsqrt()).clamp(self.SHRINK, self.GROW)
+            factor = self.SAFETY * (self.TARGET / last.clamp(min=1e-9)).sqrt()
+            factor = factor.clamp(self.SHRINK, self.GROW)
             factor = torch.where(accepted, factor.clamp(min=1.0), factor.clamp(max=0.7))
-            h = torch.minimum(torch.maximum(h * factor, least), high)
+            useless = torch.where(accepted, torch.inf, last)
+            before, h = h, torch.minimum(torch.maximum(h * factor, least), high)
             here = ended.nonzero()[:, 0]
             if here.numel() > 0:
                 done = rows.index_select(0, here)
@@ -178,9 +189,12 @@ class Surrogate(nn.Module):
                 more = (~ended).nonzero()[:, 0]
                 rows, x = rows.index_select(0, more), x.index_select(0, more)
                 h, left = h.index_select(0, more), left.index_select(0, more)
-                worst = worst.index_select(0, more)
+                worst, useless = worst.index_select(0, more), useless.index_select(0, more)
+                before, aim = before.index_select(0, more), aim.index_select(0, more)
+                vain = vain.index_select(0, more)
             if rows.numel() > 0:
                 h = left / torch.ceil(left / h - 1e-9)
+                useless = useless * (h / before).sqrt()
                 after, last = self.step(x, h)
                 last = last / tolerance
                 steps = steps.index_add(0, rows, torch.ones_like(rows))

@@ -112,6 +112,49 @@ def test_what_the_smallest_step_does_not_reach_is_told(path, correcting, monkeyp
     assert evaluations.max() >= 128
 
 
+@pytest.mark.parametrize(
+    "order, first, evaluations, ratio",
+    [
+        (0.0, 0.5, 6, 0.5),  # cut twice, in vain: then four equal steps
+        (0.4, 0.5, 6, 0.5 * 0.25**0.4),
+        (1.0, 1.0, 11, 0.125),  # halved until it is below the target
+        (0.0, 0.12, 1, 0.12),  # below the target
+    ],
+)
+def test_a_step_is_cut_while_cutting_helps(
+    path, correcting, monkeypatch, order, first, evaluations, ratio
+):
+    """An error that falls with the step to some order, which halves."""
+    monkeypatch.setattr(Surrogate, "SHRINK", 0.5)
+    monkeypatch.setattr(Surrogate, "SAFETY", 1e-9)
+
+    def step(state, h):
+        return state, 0.1 * first * (h / 1e-6) ** order
+
+    surrogate = copy.deepcopy(correcting(ZERO))
+    surrogate.transform.dt_range.copy_(torch.tensor([1e-8, 1e-6]))
+    surrogate.step = step
+    state, dt = path.state[:1], torch.full((1,), 1e-6, dtype=torch.float64)
+    _, error, found = surrogate.integrate(state, dt, 0.1)
+    assert found.item() == evaluations and error.item() == pytest.approx(ratio)
+
+
+def test_below_the_steps_of_training_a_step_within_the_tolerance_is_accepted(path, correcting):
+    surrogate = correcting(ZERO)
+    surrogate.step = lambda state, h: (state, torch.full_like(h, 0.09))
+    dt = 0.5 * surrogate.transform.dt_range[0]
+    _, error, evaluations = surrogate.integrate(path.state[:2], torch.full((2,), dt).double(), 0.1)
+    assert error.tolist() == pytest.approx([0.9, 0.9]) and (evaluations == 1).all()
+
+
+def test_an_error_above_the_tolerance_is_cut_even_in_vain(path, correcting, monkeypatch):
+    monkeypatch.setattr(Surrogate, "SMALLEST", 1 / 16)
+    surrogate = correcting(ZERO)
+    surrogate.step = lambda state, h: (state, torch.full_like(h, 0.2))
+    _, error, evaluations = surrogate.integrate(path.state[:2], path.steps[:2], 0.1)
+    assert (error == 2.0).all() and (evaluations >= 16).all()
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -1.0])
 def test_states_that_are_not_valid_cost_one_evaluation(path, correcting, value):
     surrogate = correcting(ZERO)

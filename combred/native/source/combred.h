@@ -31,7 +31,7 @@ enum combred_status {
 };
 
 typedef struct {
-  double tolerance;  /* bound of the error estimate of every step; 0.008 unless told */
+  double tolerance;  /* bound of the error estimate of every step; 0.05 unless told */
   int64_t max_steps; /* largest number of steps of a state; 0: no limit */
 } combred_options;
 

@@ -17,6 +17,8 @@ struct Lane {
   size_t row;
   bool busy, valid;
   double dt, h, left, worst, least;
+  double aim, useless;  // the error, over the tolerance, to stay below; that of a cut in vain
+  int vain;             // cuts in vain, one after another
   int64_t steps;
 };
 
@@ -83,7 +85,7 @@ INLINE void load(Workspace &w, const Request &call, int i, size_t row) {
   const double h = dt / ceil(dt / HIGHEST);
   lane_of(w.h, i) = h;
   const double least = SMALLEST * (dt < HIGHEST ? dt : HIGHEST);
-  w.lanes[i] = {row, true, is_valid(state), dt, h, dt, 0.0, least, 0};
+  w.lanes[i] = {row, true, is_valid(state), dt, h, dt, 0.0, least, TARGET, infinity(), 0, 0};
 }
 
 // Writes the state of the lane i, which has reached the end of its dt, with this error estimate.
@@ -112,7 +114,11 @@ INLINE bool finish_step(Workspace &w, const Request &call, int i) {
     store(w, call, i, infinity());
     return true;
   }
-  const bool smallest = lane.h <= 1.001 * lane.least, accepted = last <= 1.0 || smallest;
+  const bool smallest = lane.h <= 1.001 * lane.least, low = lane.h <= 1.001 * DT_LOW;
+  lane.vain = last > lane.useless ? lane.vain + 1 : 0;
+  if (last > lane.aim && last <= 1.0 && (lane.vain == 2 || low))
+    lane.aim = last < 1.0 / SLACK ? SLACK * last : 1.0;
+  const bool accepted = last <= lane.aim || smallest;
   if (accepted) {
     accept(w, i);
     lane.worst = last > lane.worst ? last : lane.worst;
@@ -126,13 +132,15 @@ INLINE bool finish_step(Workspace &w, const Request &call, int i) {
     store(w, call, i, infinity());
     return true;
   }
-  double factor = SAFETY / sqrt(last > 1e-9 ? last : 1e-9);
+  double factor = SAFETY * sqrt(TARGET / (last > 1e-9 ? last : 1e-9));
   factor = factor < SHRINK ? SHRINK : factor > GROW ? GROW : factor;
   factor = accepted ? (factor < 1.0 ? 1.0 : factor) : (factor > 0.7 ? 0.7 : factor);
   double h = lane.h * factor;
   h = h < lane.least ? lane.least : h;
   h = h > HIGHEST ? HIGHEST : h;
-  lane.h = lane.left / ceil(lane.left / h - 1e-9);
+  h = lane.left / ceil(lane.left / h - 1e-9);
+  lane.useless = accepted ? infinity() : last * sqrt(h / lane.h);
+  lane.h = h;
   lane_of(w.h, i) = lane.h;
   return false;
 }

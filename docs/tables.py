@@ -60,6 +60,11 @@ def code(value: object) -> str:
     return f"`{text}`" if text else "(empty)"
 
 
+def factor(ratio: float) -> str:
+    """How many times faster, two digits or more."""
+    return f"{ratio:.0f}" if ratio >= 10.0 else f"{ratio:.1f}"
+
+
 def percent(*shares: float | None, digits: int = 2) -> str:
     """Shares as percent, separated by slashes; None and NaN are "-", infinity is "fails"."""
     if all(share is None for share in shares):
@@ -317,8 +322,8 @@ def times_table() -> str:
             [
                 code(model) + way,
                 f"{1e6 * own:.1f} us",
-                f"{times[loose]['median'] / own:.2g}",
-                f"{times[strict]['median'] / own:.2g}",
+                factor(times[loose]["median"] / own),
+                factor(times[strict]["median"] / own),
             ]
         )
     head = ["solver", "time per state", f"{plain(loose)} / it", f"{plain(strict)} / it"]

@@ -72,7 +72,6 @@ class FlowStates:
     def __init__(self, mechanism: Mechanism, seed: int = SEED):
         self.mechanism, self.seed = mechanism, seed
         self.reactor = Reactor(mechanism, RTOL, ATOL)
-        self.gas = mechanism.solution()
         self.rng = np.random.default_rng(seed)
         self._kinds: dict[str, Callable[[int], Iterator[State]]] = {
             "counterflow": lambda n: self._counterflow(CounterflowCase(), n),
@@ -93,6 +92,7 @@ class FlowStates:
     def draw(self, kind: str, count: int) -> np.ndarray:
         """`count` states of a kind, (count, 2 + n_species) [K, Pa, -], with Y >= 0 of sum 1."""
         self.rng = np.random.default_rng([self.seed, *kind.encode()])
+        self.gas = self.mechanism.solution()  # an equilibrium begins at the last one's
         states = np.array(list(self._kinds[kind](count)))
         states[:, 2:] = states[:, 2:].clip(min=0.0)
         states[:, 2:] /= states[:, 2:].sum(1, keepdims=True)

@@ -164,11 +164,11 @@ class Surrogate(nn.Module):
         h, last = h.index_select(0, rows), error.index_select(0, rows)
         left, worst = dt.index_select(0, rows), torch.zeros_like(last)
         aim, vain = torch.full_like(last, self.TARGET), torch.zeros_like(rows)
-        useless = torch.full_like(last, torch.inf)  # the error of a step that was cut in vain
+        useless = torch.full_like(last, torch.inf)  # last, of a step cut in vain, over its root
         while rows.numel() > 0:
             least = smallest.index_select(0, rows)
             tried = h <= 1.001 * least
-            vain = torch.where(last > useless, vain + 1, 0)
+            vain = torch.where(last > useless * h.sqrt(), vain + 1, 0)
             enough = (last > aim) & (last <= 1.0) & ((vain == 2) | (h <= 1.001 * low))
             aim = torch.where(enough, (self.SLACK * last).clamp(max=1.0), aim)
             accepted = (last <= aim) | tried
@@ -179,8 +179,8 @@ class Surrogate(nn.Module):
             factor = self.SAFETY * (self.TARGET / last.clamp(min=1e-9)).sqrt()
             factor = factor.clamp(self.SHRINK, self.GROW)
             factor = torch.where(accepted, factor.clamp(min=1.0), factor.clamp(max=0.7))
-            useless = torch.where(accepted, torch.inf, last)
-            before, h = h, torch.minimum(torch.maximum(h * factor, least), high)
+            useless = torch.where(accepted, torch.inf, last * h.rsqrt())
+            h = torch.minimum(torch.maximum(h * factor, least), high)
             here = ended.nonzero()[:, 0]
             if here.numel() > 0:
                 done = rows.index_select(0, here)
@@ -190,11 +190,9 @@ class Surrogate(nn.Module):
                 rows, x = rows.index_select(0, more), x.index_select(0, more)
                 h, left = h.index_select(0, more), left.index_select(0, more)
                 worst, useless = worst.index_select(0, more), useless.index_select(0, more)
-                before, aim = before.index_select(0, more), aim.index_select(0, more)
-                vain = vain.index_select(0, more)
+                aim, vain = aim.index_select(0, more), vain.index_select(0, more)
             if rows.numel() > 0:
                 h = left / torch.ceil(left / h - 1e-9)
-                useless = useless * (h / before).sqrt()
                 after, last = self.step(x, h)
                 last = last / tolerance
                 steps = steps.index_add(0, rows, torch.ones_like(rows))

@@ -17,8 +17,9 @@ struct Lane {
   size_t row;
   bool busy, valid;
   double dt, h, left, worst, least;
-  double aim, useless;  // the error, over the tolerance, to stay below; that of a cut in vain
-  int vain;             // cuts in vain, one after another
+  double aim;      // the error, over the tolerance, to stay below
+  double useless;  // that of a step cut in vain, over the root of its length
+  int vain;        // cuts in vain, one after another
   int64_t steps;
 };
 
@@ -115,7 +116,7 @@ INLINE bool finish_step(Workspace &w, const Request &call, int i) {
     return true;
   }
   const bool smallest = lane.h <= 1.001 * lane.least, low = lane.h <= 1.001 * DT_LOW;
-  lane.vain = last > lane.useless ? lane.vain + 1 : 0;
+  lane.vain = last > lane.useless * sqrt(lane.h) ? lane.vain + 1 : 0;
   if (last > lane.aim && last <= 1.0 && (lane.vain == 2 || low))
     lane.aim = last < 1.0 / SLACK ? SLACK * last : 1.0;
   const bool accepted = last <= lane.aim || smallest;
@@ -138,9 +139,8 @@ INLINE bool finish_step(Workspace &w, const Request &call, int i) {
   double h = lane.h * factor;
   h = h < lane.least ? lane.least : h;
   h = h > HIGHEST ? HIGHEST : h;
-  h = lane.left / ceil(lane.left / h - 1e-9);
-  lane.useless = accepted ? infinity() : last * sqrt(h / lane.h);
-  lane.h = h;
+  lane.useless = accepted ? infinity() : last / sqrt(lane.h);
+  lane.h = lane.left / ceil(lane.left / h - 1e-9);
   lane_of(w.h, i) = lane.h;
   return false;
 }

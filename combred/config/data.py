@@ -101,7 +101,7 @@ class SamplingSettings:
 
 @dataclass(frozen=True)
 class SensitivitySettings:
-    """The ignitions and flames whose delays, speeds and peaks a training makes accurate; of
+    """The ignitions and flames whose delays, speeds, peaks and masses a training makes accurate; of
     networks that correct QSS steps. Fuel, oxidizer and ranges are those of the sampling."""
 
     ignitions: int = setting(
@@ -118,6 +118,12 @@ class SensitivitySettings:
         3,
         "number of counterflow flames with the sensitivities of their peaks, for the training; 0: "
         "none",
+        within=(0, 1e4),
+    )
+    kernels: int = setting(
+        6,
+        "number of flame kernels, which grow or go out, with the sensitivities of the masses of "
+        "their species, for the training; 0: none",
         within=(0, 1e4),
     )
 

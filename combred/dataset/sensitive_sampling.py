@@ -1,7 +1,8 @@
 """The trajectories with sensitivities: their plan, and their computation in worker processes.
 
 Takes a `Mechanism` and settings; gives `SensitiveStates` of each trajectory, an ignition
-(`combred.dataset.sensitive_ignitions`) or a flame (`sensitive_flames`).
+(`combred.dataset.sensitive_ignitions`), a flame (`sensitive_flames`) or a flame kernel
+(`sensitive_kernels`).
 """
 
 from dataclasses import dataclass
@@ -16,10 +17,14 @@ from combred.chemistry.transport import has_transport
 from combred.config import ChemistrySettings, SamplingSettings, SensitivitySettings
 from combred.dataset.sensitive_flames import counterflow_states, premixed_states
 from combred.dataset.sensitive_ignitions import ignition_states
+from combred.dataset.sensitive_kernels import kernel_states
 from combred.dataset.sensitive_states import SensitiveStates
 
-STATES = {"counterflow": counterflow_states, "flame": premixed_states, "ignition": ignition_states}
-DRAWS = {"counterflow": 5, "flame": 3, "ignition": 20}  # mixtures, until one can be computed
+STATES = {
+    "counterflow": counterflow_states, "flame": premixed_states, "kernel": kernel_states,
+    "ignition": ignition_states,
+}  # fmt: skip
+DRAWS = {"counterflow": 5, "flame": 3, "kernel": 5, "ignition": 20}  # mixtures, until one can be computed
 NUMBERS = 100  # of the trajectories of a flame, at most
 
 
@@ -36,7 +41,8 @@ def plan(mechanism: Mechanism, settings: SensitivitySettings) -> list[SensitiveT
     flames, counterflows = settings.flames, settings.counterflows
     if not has_transport(mechanism):
         flames = counterflows = 0
-    kinds = ["flame"] * flames + ["ignition"] * settings.ignitions + ["counterflow"] * counterflows
+    kinds = ["flame"] * flames + ["ignition"] * settings.ignitions
+    kinds += ["counterflow"] * counterflows + ["kernel"] * settings.kernels
     found = [SensitiveTrajectory(i, kind) for i, kind in enumerate(kinds)]
     return sorted(found, key=lambda trajectory: list(STATES).index(trajectory.kind))
 

@@ -57,7 +57,7 @@ def _setting_rows(s: dict, train: dict) -> list[list[str]]:
         does, known = "corrects quasi-steady-state (QSS) steps; any dt", s.get("sensitivity", {})
         number = (
             f"{known.get('ignitions', 0)} ignitions, {known.get('flames', 0)} premixed and "
-            f"{known.get('counterflows', 0)} counterflow flames"
+            f"{known.get('counterflows', 0)} counterflow flames, {known.get('kernels', 0)} kernels"
         )
         sensitivity = [["states with sensitivities", number]]
     return [

@@ -12,7 +12,7 @@ from combred.dataset.states import StateFileError
 from combred.hdf5 import seal
 
 SAMPLING = SamplingSettings(T0=[1200.0, 1500.0], p=[8e4, 1.5e5], phi=[0.6, 1.5])
-FOUR = SensitivitySettings(ignitions=4, flames=0, counterflows=0)
+FOUR = SensitivitySettings(ignitions=4, flames=0, counterflows=0, kernels=0)
 
 
 @pytest.fixture
@@ -82,14 +82,14 @@ def test_an_interrupted_sampling_goes_on_to_the_same_rows(make, monkeypatch):
 def test_other_settings_do_not_take_what_was_interrupted(make):
     with pytest.raises(Killed):
         make(on_progress=kill_after(2))
-    _, _, calls = make(SensitivitySettings(ignitions=3, flames=0, counterflows=0))
+    _, _, calls = make(SensitivitySettings(ignitions=3, flames=0, counterflows=0, kernels=0))
     assert calls[0] == (0, 3)
 
 
 def test_nothing_that_burns_is_refused(make):
     cold = SamplingSettings(T0=[400.0, 500.0], p=[8e4, 1.5e5])
     with pytest.raises(ValueError, match=r"widen sampling\.T0.*sensitivity\.ignitions=0"):
-        make(SensitivitySettings(ignitions=1, flames=0, counterflows=0), cold)
+        make(SensitivitySettings(ignitions=1, flames=0, counterflows=0, kernels=0), cold)
 
 
 def test_a_damaged_file_is_refused(make):

@@ -16,12 +16,12 @@ def sampler(mechanism, sampling=SENSITIVE, seed=0):
 
 
 def test_flames_come_first_and_need_transport_data(h2o2, kinds):
-    found = plan(h2o2, SensitivitySettings(ignitions=3, flames=2, counterflows=1))
-    assert [t.kind for t in found] == ["counterflow", *["flame"] * 2, *["ignition"] * 3]
-    # Another number of counterflow flames leaves the others as they are.
-    assert [t.index for t in found] == [5, 0, 1, 2, 3, 4]
-    without = plan(kinds, SensitivitySettings(ignitions=1, flames=2, counterflows=2))
-    assert [t.kind for t in without] == ["ignition"]
+    found = plan(h2o2, SensitivitySettings(ignitions=3, flames=2, counterflows=1, kernels=1))
+    assert [t.kind for t in found] == ["counterflow", *["flame"] * 2, "kernel", *["ignition"] * 3]
+    # Another number of kernels leaves the others as they are.
+    assert [t.index for t in found] == [5, 0, 1, 6, 2, 3, 4]
+    without = plan(kinds, SensitivitySettings(ignitions=1, flames=2, counterflows=2, kernels=1))
+    assert [t.kind for t in without] == ["kernel", "ignition"]
 
 
 def test_a_trajectory_depends_on_seed_and_index_alone(h2o2):

@@ -31,7 +31,9 @@ UNITS = dict(
     zip((f.name for f in fields(SensitiveStates)), "K Pa 1 s K 1 s 1".split(), strict=True)
 )
 NAMES = list(UNITS)
-WITHOUT = "sensitivity.ignitions=0 sensitivity.flames=0 sensitivity.counterflows=0 sensitivity.kernels=0"
+WITHOUT = (
+    "sensitivity.ignitions=0 sensitivity.flames=0 sensitivity.counterflows=0 sensitivity.kernels=0"
+)
 
 
 def sensitive_provenance(

@@ -14,7 +14,11 @@ from combred.dataset.flow_streams import log_uniform
 from combred.dataset.sensitive_flames import PHI, P, common, most
 from combred.dataset.sensitive_states import SensitiveStates
 from combred.simulation.flame_kernel import (
-    FlameKernel, march, mass_sensitivities, new_kernel, reacted,
+    FlameKernel,
+    march,
+    mass_sensitivities,
+    new_kernel,
+    reacted,
 )  # fmt: skip
 
 T = 300.0, 700.0  # K, of the fresh gas
@@ -94,12 +98,11 @@ def _labelled(
     n = len(now.h)
     T, p, steps = now.temperatures(mechanism), np.full(n, now.p), np.full(n, dt)
     T_next, Y_next = cvode.advance(T, p, now.Y, dt)
-    columns = T, p, now.Y, steps, T_next, Y_next
     found = []
     for q, s in enumerate(sensitivities):
         kept = most(np.abs(s * (Y_next - now.Y)).sum(axis=1))
-        rows = [column[kept] for column in columns]
-        found.append(SensitiveStates(*rows, s[kept], np.full(len(kept), q, "i4")))
+        columns = (T, p, now.Y, steps, T_next, Y_next, s, np.full(n, q, "i4"))
+        found.append(SensitiveStates(*(column[kept] for column in columns)))
     return found
 
 

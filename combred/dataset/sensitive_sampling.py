@@ -24,7 +24,7 @@ STATES = {
     "counterflow": counterflow_states, "flame": premixed_states, "kernel": kernel_states,
     "ignition": ignition_states,
 }  # fmt: skip
-DRAWS = {"counterflow": 5, "flame": 3, "kernel": 5, "ignition": 20}  # mixtures, until one can be computed
+DRAWS = {"counterflow": 5, "flame": 3, "kernel": 5, "ignition": 20}  # mixtures, until one works
 NUMBERS = 100  # of the trajectories of a flame, at most
 
 

@@ -35,7 +35,7 @@ def generate(
 
     mechanism: the surrogate's, so that the library can tell its hash and the surrogate's digest;
     card: the surrogate's (`combred.surrogate.card`), which the library then holds; bf16: hidden
-    layers multiply numbers of 8 bits, twice as fast where the processor can (AVX512_BF16). Raises
+    layers multiply numbers of 8 bits, faster where the processor can (AVX512_BF16, AMX). Raises
     ValueError for a network of the state alone, for a mechanism with other species, and for the
     card of another surrogate.
     """
@@ -183,7 +183,7 @@ def _network(surrogate: Surrogate, bf16: bool) -> str:
     text = [constant("INPUTS", widths[0], "int"), constant("OUTPUTS", widths[-1], "int")]
     text += [constant("WIDEST", max(widths), "int"), '#include "network.hpp"\n']
     text.append(f'static_assert(TILE == {TILE}, "the weights lie in other tiles");\n')
-    calls, x = [], "x"
+    calls, on_tiles, matrices, x = [], [], [], "x"
     for i, layer in enumerate(layers):
         last = i == len(layers) - 1
         rounded = bf16 and i > 0 and not last  # layers of inputs and outputs need all digits
@@ -194,11 +194,21 @@ def _network(surrogate: Surrogate, bf16: bool) -> str:
         text.append(array(f"WEIGHTS_{i}", np.concatenate(tiles), kind))
         text.append(array(f"BIASES_{i}", _numpy(layer.bias), "float"))
         y = "y" if last else "ab"[i % 2]
-        sizes = f"{widths[i]}, {widths[i + 1]}, {'false' if last else 'true'}"
-        calls.append(f"  layer<{sizes}>(WEIGHTS_{i}, BIASES_{i}, {x}, {y});\n")
+        sizes, relu = f"{widths[i]}, {widths[i + 1]}", "false" if last else "true"
+        kinds = f"{relu}, {'true' if rounded else 'false'}"
+        calls.append(f"  layer<{sizes}, {relu}>(WEIGHTS_{i}, BIASES_{i}, {x}, {y});\n")
+        on_tiles.append(f"    layer_on_tiles<{kinds}>(MATRIX_{i}, BIASES_{i}, {x}, {y});\n")
+        matrices.append(f"static Matrix<{sizes}> MATRIX_{i};\n")
         x = y
-    head = "INLINE void network(const Float *x, Float *y, Float *a, Float *b) {\n"
-    return "".join(text) + head + "".join(calls) + "  (void)a, (void)b;\n}\n"
+    sets = "".join(f"  MATRIX_{i}.set_all(WEIGHTS_{i}, TILE);\n" for i in range(len(layers)))
+    return (
+        f"{''.join(text)}#ifdef COMBRED_MATRIX\n{''.join(matrices)}"
+        f"static void set_matrices() noexcept {{\n{sets}}}\n#endif\n"
+        "INLINE void network(const Float *x, Float *y, Float *a, Float *b) {\n"
+        "  (void)a, (void)b;\n"
+        "#ifdef COMBRED_MATRIX\n  if (tiles_are_used()) {\n"
+        f"{''.join(on_tiles)}    return;\n  }}\n#endif\n{''.join(calls)}}}\n"
+    )
 
 
 def _pairs(weights: np.ndarray) -> np.ndarray:

@@ -18,9 +18,7 @@ def drawn(mechanism, seed, sampling=SAMPLING):
     return kernel_states(mechanism, sampling, CHEMISTRY, np.random.default_rng(seed))
 
 
-def test_chemistry_that_is_too_fast_changes_the_masses_as_the_sensitivities_say(
-    h2o2, monkeypatch
-):
+def test_chemistry_that_is_too_fast_changes_the_masses_as_the_sensitivities_say(h2o2, monkeypatch):
     """Errors that are a share of the change are those of chemistry with a longer dt."""
     for name, value in dict(CELLS=12, BURNT=(3, 5), STEPS=60, TIMES=60, WEIGHT=1.0).items():
         monkeypatch.setattr(module, name, value)

@@ -33,6 +33,24 @@ class Environment {
   fenv_t caller_;
 };
 
+// The matrix unit of this thread's CPU, for the time of a call.
+class MatrixUnit {
+ public:
+#ifdef COMBRED_MATRIX
+  MatrixUnit() : open_(tiles_can_be_used(set_matrices)) {
+    if (open_) open_tiles();
+  }
+  ~MatrixUnit() {
+    if (open_) close_tiles();
+  }
+
+ private:
+  bool open_;
+#else
+  MatrixUnit() {}
+#endif
+};
+
 constexpr size_t NEEDED = sizeof(Workspace) + ALIGNMENT;  // bytes of a workspace
 
 Workspace *aligned(void *workspace) {
@@ -66,10 +84,12 @@ int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride
 #pragma omp parallel num_threads((int)(room < most ? room : most))
   {
     const Environment environment;
+    const MatrixUnit unit;
     integrate(*aligned((char *)workspace + omp_get_thread_num() * NEEDED), call);
   }
 #else
   const Environment environment;
+  const MatrixUnit unit;
   integrate(*aligned(workspace), call);
 #endif
   return COMBRED_OK;

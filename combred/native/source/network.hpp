@@ -1,18 +1,9 @@
 // The layers of the fully connected network for one block: products in float, or of bf16 numbers,
 // which have 8 bits, with sums in float.
 #pragma once
-#include "functions.hpp"
+#include "matrix.hpp"
 
 constexpr int TILE = 12;  // outputs that are computed together: their sums stay in registers
-
-// x rounded to bf16, as the upper half of a float; even or odd inputs of a layer share a word.
-INLINE Int to_bf16(Float x) {
-  const Int bits = bits_of(x);
-  return (bits + 0x7fff + ((bits >> 16) & 1)) & (int)0xffff0000;
-}
-INLINE Int pair(Float even, Float odd) {
-  return to_bf16(odd) | ((to_bf16(even) >> 16) & 0xffff);
-}
 
 // sum + w x; where w and x hold pairs of bf16, sum + w_even x_even + w_odd x_odd.
 INLINE Float add_products(Float sum, float w, Float x) { return sum + w * x; }
@@ -57,6 +48,6 @@ PART void layer(const uint32_t *w, const float *b, const Float *x, Float *y) {
   constexpr int PAIRS = (IN + 1) / 2;
   Int pairs[PAIRS];
   for (int i = 0; i < PAIRS; i++)
-    pairs[i] = pair(x[2 * i], 2 * i + 1 < IN ? x[2 * i + 1] : all_of(0.0f));
+    pairs[i] = paired(to_bf16(x[2 * i]), 2 * i + 1 < IN ? to_bf16(x[2 * i + 1]) : Int{});
   tiles<PAIRS, OUT, RELU>(w, b, pairs, y);
 }

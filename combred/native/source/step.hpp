@@ -12,7 +12,7 @@ struct Step {
   Float power[SPECIES];                      // (Y + FLOOR)^lambda = 1 + lambda F
   Float change[VARIABLES];                   // of [T, ln p, F(Y)], over SCALE
   QuasiSteady qss;
-  Float inputs[INPUTS], outputs[OUTPUTS], hidden[2][WIDEST];
+  Float inputs[INPUTS], outputs[whole_tiles<OUTPUTS>], hidden[2][whole_tiles<WIDEST>];
 };
 
 // F(Y + dY) - F(Y) of the quasi-steady steps, without cancellation, with dY >= -Y; `per_shifted` is

@@ -13,7 +13,7 @@ from combred.dataset.sensitive_states import SensitiveStates
 from combred.simulation.delay_sensitivity import delay_sensitivity, ignite
 from combred.simulation.ignition import Case
 
-STATES = 40  # of an ignition
+STATES = 80  # of an ignition
 LONGEST = 0.05  # s, longest delay; slower mixtures are drawn again
 OF_DELAY = 0.25  # largest dt, a share of the delay
 

@@ -169,7 +169,7 @@ class Surrogate(nn.Module):
             least = smallest.index_select(0, rows)
             tried = h <= 1.001 * least
             vain = torch.where(last > useless * h.sqrt(), vain + 1, 0)
-            enough = (last > aim) & (last <= 1.0) & ((vain == 2) | (h <= 1.001 * low))
+            enough = (last > aim) & (last <= 1.0) & ((vain >= 2) | (h <= 1.001 * low))
             aim = torch.where(enough, (self.SLACK * last).clamp(max=1.0), aim)
             accepted = (last <= aim) | tried
             x = torch.where(accepted[:, None], after, x)

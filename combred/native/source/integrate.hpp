@@ -117,7 +117,7 @@ INLINE bool finish_step(Workspace &w, const Request &call, int i) {
   }
   const bool smallest = lane.h <= 1.001 * lane.least, low = lane.h <= 1.001 * DT_LOW;
   lane.vain = last > lane.useless * sqrt(lane.h) ? lane.vain + 1 : 0;
-  if (last > lane.aim && last <= 1.0 && (lane.vain == 2 || low))
+  if (last > lane.aim && last <= 1.0 && (lane.vain >= 2 || low))
     lane.aim = last < 1.0 / SLACK ? SLACK * last : 1.0;
   const bool accepted = last <= lane.aim || smallest;
   if (accepted) {

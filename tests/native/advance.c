@@ -1,4 +1,4 @@
-/* Advances states by the C interface, for the test on ARM: `advance file`.
+/* Advances states by the C interface, for the tests on ARM and of sanitizers: `advance file`.
 
    file: doubles, n, then n states, row after row, then dt [s]. Overwritten with the states, the
    errors and the numbers of steps, as doubles. */
@@ -26,5 +26,6 @@ int main(int count, char **words) {
     const double steps = (double)evaluations[i];
     fwrite(&steps, 8, 1, file);
   }
+  free(states), free(error), free(evaluations), free(workspace);
   return fclose(file);
 }

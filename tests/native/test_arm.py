@@ -4,8 +4,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import numpy as np
 import pytest
+from compiled_program import CompiledProgram
 
 from combred.native import generate
 from combred.native.compilers import FLAGS
@@ -20,21 +20,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-class Emulated:
-    """`integrate` of a compiled surrogate by a program for ARM."""
-
-    def __init__(self, program: Path):
-        self.program = program
-
-    def integrate(self, states: np.ndarray, dt: float) -> tuple[np.ndarray, ...]:
-        file, n = self.program.with_name("states"), len(states)
-        np.concatenate([[n], states.ravel(), [dt]]).tofile(file)
-        subprocess.run([EMULATOR, self.program, file], check=True, timeout=300)
-        found = np.fromfile(file, float, states.size + 2 * n)
-        later, error, steps = np.split(found, [states.size, states.size + n])
-        return later.reshape(states.shape), error, steps.astype(np.int64)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
 def test_arm_gives_the_answers_of_torch(correcting, mechanism, require_agreement, tmp_path):
@@ -43,4 +28,4 @@ def test_arm_gives_the_answers_of_torch(correcting, mechanism, require_agreement
     subprocess.run(["aarch64-linux-gnu-gcc", "-O1", "-c", *program], cwd=tmp_path, check=True)
     command = [COMPILER, *FLAGS, "-static", "surrogate.cpp", "advance.o", "-o", "advance"]
     subprocess.run(command, cwd=tmp_path, check=True)
-    require_agreement(Emulated(tmp_path / "advance"))
+    require_agreement(CompiledProgram(EMULATOR, tmp_path / "advance"))

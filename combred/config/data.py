@@ -1,4 +1,4 @@
-"""Settings of the data: CVODE, the states, and the sensitivities of delays, speeds and peaks."""
+"""Settings of the data: CVODE, the states, and what a training is made accurate in."""
 
 from dataclasses import dataclass
 
@@ -101,8 +101,9 @@ class SamplingSettings:
 
 @dataclass(frozen=True)
 class SensitivitySettings:
-    """The ignitions and flames whose delays, speeds, peaks and masses a training makes accurate; of
-    networks that correct QSS steps. Fuel, oxidizer and ranges are those of the sampling."""
+    """The ignitions, flames and flame kernels whose delays, speeds, peaks and masses a training
+    makes accurate; of networks that correct QSS steps. Fuel, oxidizer and ranges are those of the
+    sampling."""
 
     ignitions: int = setting(
         40,

@@ -54,7 +54,7 @@ def premixed_states(
     IntegrationError where Cantera finds no flame, the cells do not resolve it, or it is too fast
     for the smallest dt.
     """
-    p, phi = common(P, sampling.p), common(PHI, sampling.phi)
+    p, phi = common_range(P, sampling.p), common_range(PHI, sampling.phi)
     case = FlameCase(rng.uniform(*T), log_uniform(rng, *p), log_uniform(rng, *phi))
     fresh = mechanism.mixture(sampling.fuel, sampling.oxidizer, case.phi)
     profile = start(mechanism, case, fresh, CELLS)
@@ -83,7 +83,7 @@ def counterflow_states(
     """Cells of a counterflow diffusion flame with the sensitivities of the peaks of T and of
     `PEAKS` species that it forms; a trajectory for each dt and peak. Arguments and errors are those
     of `premixed_states`."""
-    p = log_uniform(rng, *common(P, sampling.p))
+    p = log_uniform(rng, *common_range(P, sampling.p))
     case = CounterflowCase(
         p, rng.uniform(*FUEL_T), rng.uniform(*OXIDIZER_T), sampling.fuel, sampling.oxidizer
     )
@@ -133,7 +133,7 @@ def _labelled(
     p, steps = np.full(len(Y), grid.profile.case.p), np.full(len(Y), dt)
     T_next, Y_next = cvode.advance(grid.T, p, Y, dt)
     for i, s in enumerate(sensitivities, first):
-        kept = most(np.abs(s * (Y_next - Y)).sum(axis=1))
+        kept = largest_contributions(np.abs(s * (Y_next - Y)).sum(axis=1))
         n = len(kept)
         # n: the mean over the rows is then the sum over the cells.
         columns = (grid.T, p, Y, steps, T_next, Y_next, n * s, np.full(len(Y), i, "i4"))
@@ -146,7 +146,7 @@ def _formed(profile: CounterflowProfile) -> np.ndarray:
     return np.flatnonzero((peak > FORMED[0]) & (peak > FORMED[1] * profile.stream_Y.max(axis=0)))
 
 
-def most(sizes: np.ndarray) -> np.ndarray:
+def largest_contributions(sizes: np.ndarray) -> np.ndarray:
     """Indices, in order, of the largest of `sizes` (n,), whose sum is `KEPT` of all. Raises
     IntegrationError where one is not finite."""
     if not np.isfinite(sizes).all():
@@ -156,7 +156,7 @@ def most(sizes: np.ndarray) -> np.ndarray:
     return np.sort(order[: int(np.searchsorted(share, KEPT)) + 1])
 
 
-def common(ours: tuple[float, float], theirs: list[float]) -> tuple[float, float]:
+def common_range(ours: tuple[float, float], theirs: list[float]) -> tuple[float, float]:
     """The range within both; the end of theirs that is nearer where there is none."""
     low, high = theirs
     return min(max(ours[0], low), high), min(max(ours[1], low), high)

@@ -11,7 +11,7 @@ from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE, IntegrationError
 from combred.config import ChemistrySettings, SamplingSettings
 from combred.dataset.flow_streams import log_uniform
-from combred.dataset.sensitive_flames import PHI, P, common, most
+from combred.dataset.sensitive_flames import PHI, P, common_range, largest_contributions
 from combred.dataset.sensitive_states import SensitiveStates
 from combred.simulation.flame_kernel import (
     FlameKernel,
@@ -28,7 +28,7 @@ SPREAD = 0.1, 2.0  # width that diffusion reaches by then over that of the burnt
 STEPS = 80  # of the march that gives the sensitivities
 TOLERANCES = 1e-6, 1e-12  # of CVODE in it, rtol and atol; labels have those of the settings
 TIMES = 3  # random times of the march, at which the cells become rows, each with its own dt
-SETTLING = 4  # steps of this dt before: the steps of the march are longer
+SETTLING = 4  # steps of this dt before: those of the march are others
 OF_TIME = 0.04  # largest dt, a share of the march
 SPECIES = 3  # drawn for each kernel
 FORMED = 1e-7, 1.5  # least mean mass fraction at the end, and its least ratio to the fresh gas
@@ -48,25 +48,26 @@ def kernel_states(
     sampling: `fuel`, `oxidizer` as compositions in moles; ranges of p, phi and dt. Raises
     IntegrationError where CVODE fails, and where the kernel is too short for the smallest dt.
     """
-    p, phi = log_uniform(rng, *common(P, sampling.p)), log_uniform(rng, *common(PHI, sampling.phi))
+    p = log_uniform(rng, *common_range(P, sampling.p))
+    phi = log_uniform(rng, *common_range(PHI, sampling.phi))
     time = log_uniform(rng, *TIME) * (101325.0 / p) ** 0.5
     burnt = int(rng.integers(*BURNT))
-    rate = (burnt * log_uniform(rng, *SPREAD)) ** 2 / (2 * time)
+    diffusion_rate = (burnt * log_uniform(rng, *SPREAD)) ** 2 / (2 * time)
     low, high = sampling.dt[0], min(sampling.dt[1], OF_TIME * time)
     if low > high:
         raise IntegrationError(f"sampling.dt is too long for a flame kernel of {time:.2g} s")
     fresh = mechanism.mixture(sampling.fuel, sampling.oxidizer, phi)
-    kernel = new_kernel(mechanism, p, rng.uniform(*T), fresh, burnt, CELLS, rate)
+    kernel = new_kernel(mechanism, p, rng.uniform(*T), fresh, burnt, CELLS, diffusion_rate)
     step = time / STEPS
-    ends = march(mechanism, CVODE(mechanism, *TOLERANCES), kernel, step, STEPS)
-    formed = _formed(ends, fresh)
+    states = march(mechanism, CVODE(mechanism, *TOLERANCES), kernel, step, STEPS)
+    formed = _formed(states, fresh)
     species = rng.choice(formed, min(SPECIES, len(formed)), replace=False).tolist()
-    sensitivities = mass_sensitivities(mechanism, ends, step, species)
+    sensitivities = mass_sensitivities(mechanism, states, step, species)
     cvode, parts = CVODE(mechanism, chemistry.rtol, chemistry.atol), []
     for _ in range(TIMES):
         dt = log_uniform(rng, low, high)
         begin = int(rng.integers(1, STEPS - int((SETTLING + 1) * dt / step)))
-        now = ends[begin]
+        now = states[begin]
         for _ in range(SETTLING):
             now = reacted(mechanism, cvode, now.diffused(dt), dt)
         now = now.diffused(dt)
@@ -78,9 +79,9 @@ def kernel_states(
     return _joined(parts, time)
 
 
-def _formed(ends: list[FlameKernel], fresh: np.ndarray) -> np.ndarray:
+def _formed(states: list[FlameKernel], fresh: np.ndarray) -> np.ndarray:
     """Indices of the species that the kernel forms (`FORMED`), and that are left (`LEFT`)."""
-    masses = np.array([end.Y.mean(axis=0) for end in ends])
+    masses = np.array([state.Y.mean(axis=0) for state in states])
     last = masses[-1]
     found = np.flatnonzero(
         (last > FORMED[0]) & (last > FORMED[1] * fresh) & (last > LEFT * masses.max(axis=0))
@@ -96,11 +97,13 @@ def _labelled(
     """The cells of a kernel with their labels after dt [s], those that matter to each of
     `sensitivities` (quantities, cells, n_species)."""
     n = len(now.h)
+    now.Y = np.maximum(now.Y, 0.0)
+    now.Y /= now.Y.sum(axis=1, keepdims=True)
     T, p, steps = now.temperatures(mechanism), np.full(n, now.p), np.full(n, dt)
     T_next, Y_next = cvode.advance(T, p, now.Y, dt)
     found = []
     for q, s in enumerate(sensitivities):
-        kept = most(np.abs(s * (Y_next - now.Y)).sum(axis=1))
+        kept = largest_contributions(np.abs(s * (Y_next - now.Y)).sum(axis=1))
         columns = (T, p, now.Y, steps, T_next, Y_next, s, np.full(n, q, "i4"))
         found.append(SensitiveStates(*(column[kept] for column in columns)))
     return found
@@ -108,8 +111,9 @@ def _labelled(
 
 def _joined(parts: list[SensitiveStates], time: float) -> SensitiveStates:
     """All rows; the mean of s . e / dt over those of a species is the sum over the cells, and the
-    mean over the times, times `time` [s]."""
+    mean over the times, times `time` [s]. The first steps to settle have no rows: with the longest
+    dt a fifth of the march, for which the other times stand."""
     rows = SensitiveStates.join(parts)
-    number = np.bincount(rows.trajectory)[rows.trajectory]
-    rows.sensitivity[:] *= (WEIGHT * time / TIMES * number)[:, None]
+    of_species = np.bincount(rows.trajectory)[rows.trajectory]
+    rows.sensitivity[:] *= (WEIGHT * time / TIMES * of_species)[:, None]
     return rows

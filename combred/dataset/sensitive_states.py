@@ -1,10 +1,11 @@
-"""Labelled states with the sensitivity of a delay, a speed or a peak to an error of their label.
+"""Labelled states with the sensitivity of a delay, a speed, a peak or a mass to errors.
 
 With the sensitivity s at the end of a step, and an error e of Y there, the relative error of an
-ignition's delay, a flame's speed or a counterflow flame's peak is the mean of s . e / dt over the
-rows of its trajectory (`combred.simulation.delay_sensitivity`, `speed_sensitivity`,
-`counterflow_sensitivity`). `combred.dataset.sensitive_sampling` makes them, and the training loss
-computes these errors (`combred.training.sensitivity_loss`).
+ignition's delay, a flame's speed, a counterflow flame's peak or a species' mass in a flame kernel
+is the mean of s . e / dt over the rows of its trajectory (`combred.simulation.delay_sensitivity`,
+`speed_sensitivity`, `counterflow_sensitivity`, `flame_kernel`).
+`combred.dataset.sensitive_sampling` makes them, and the training loss computes these errors
+(`combred.training.sensitivity_loss`).
 """
 
 from dataclasses import dataclass, fields
@@ -15,8 +16,8 @@ import numpy as np
 @dataclass(frozen=True)
 class SensitiveStates:
     """Rows: T, T_next (n,) [K], p (n,) [Pa], Y, Y_next (n, n_species), dt (n,) [s];
-    sensitivity (n, n_species) [s]; trajectory (n,): one number for all rows of an ignition, and of
-    each dt and quantity of a flame."""
+    sensitivity (n, n_species) [s]; trajectory (n,): one number for all rows of an ignition, of
+    each dt and quantity of a flame, and of each species of a flame kernel."""
 
     T: np.ndarray
     p: np.ndarray

@@ -20,6 +20,7 @@ from combred.native.compilers import (
     compile_command,
     find_compiler,
     link_command,
+    matrix_flags,
     native_flags,
     version,
 )
@@ -79,7 +80,8 @@ def _library(
     objects: dict[str, tuple[str, ...]],
 ) -> Path:
     """The library of objects (name -> flags), all compiled from surrogate.cpp."""
-    compile, link = compile_command(compiler), link_command(compiler)
+    compile = [*compile_command(compiler), *matrix_flags(compiler)]
+    link = link_command(compiler)
     digest = hashlib.sha256("\0".join([*compile, *link, version(compiler)]).encode())
     for name, flags in objects.items():
         digest.update("\0".join(["", name, *flags]).encode())

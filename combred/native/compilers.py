@@ -76,6 +76,17 @@ def native_flags(compiler: list[str]) -> tuple[str, ...]:
     return ()
 
 
+def matrix_flags(compiler: list[str]) -> tuple[str, ...]:
+    """The option that leaves out the matrix unit (source/matrix.hpp), where the compiler or its
+    assembler does not know it: binutils before 2.36."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return ()
+    text = '__attribute__((target("amx-tile"))) void f() { __asm__("tilezero %tmm0"); }'
+    asked = [*compile_command(compiler), "-x", "c++", "-c", "-", "-o", os.devnull]
+    known = subprocess.run(asked, input=text, capture_output=True, text=True).returncode == 0
+    return () if known else ("-DCOMBRED_NO_MATRIX",)
+
+
 def version(compiler: list[str]) -> str:
     """What the compiler says of itself and of this machine's CPU."""
     done = _asked(compiler, *native_flags(compiler))

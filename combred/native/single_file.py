@@ -21,6 +21,7 @@ HEAD = """\
 //     flags="{flags}"
 //     g++ $flags -march=native -shared surrogate.cpp -o libsurrogate.so
 //
+// with -DCOMBRED_NO_MATRIX where the assembler is older than binutils 2.36,
 // or for every x86-64 CPU, with the same flags:
 //
 {levels}

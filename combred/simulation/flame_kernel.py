@@ -22,25 +22,25 @@ from combred.chemistry.source_term import SourceTerm
 
 @dataclass
 class FlameKernel:
-    """The cells of a kernel at p [Pa]: h (cells,) [J/kg], Y (cells, n_species). rate [1/s]:
-    diffusivity over squared cell width."""
+    """The cells of a kernel at p [Pa]: h (cells,) [J/kg], Y (cells, n_species). diffusion_rate
+    [1/s]: diffusivity over squared cell width."""
 
     p: float
-    rate: float
+    diffusion_rate: float
     h: np.ndarray
     Y: np.ndarray
 
     def diffused(self, dt: float) -> "FlameKernel":
         """The kernel after dt [s] of diffusion."""
         inverse = self.diffusion(dt)
-        return FlameKernel(self.p, self.rate, inverse @ self.h, inverse @ self.Y)
+        return FlameKernel(self.p, self.diffusion_rate, inverse @ self.h, inverse @ self.Y)
 
     def diffusion(self, dt: float) -> np.ndarray:
         """The matrix (cells, cells) of dt [s] of diffusion; it is symmetric."""
         n = len(self.h)
         K = 2.0 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
         K[0, 0] = K[-1, -1] = 1.0
-        return np.linalg.inv(np.eye(n) + dt * self.rate * K)
+        return np.linalg.inv(np.eye(n) + dt * self.diffusion_rate * K)
 
     def temperatures(self, mechanism: Mechanism) -> np.ndarray:
         """T (cells,) [K]."""
@@ -52,16 +52,22 @@ class FlameKernel:
 
 
 def new_kernel(
-    mechanism: Mechanism, p: float, T: float, Y: np.ndarray, burnt: int, cells: int, rate: float
+    mechanism: Mechanism,
+    p: float,
+    T: float,
+    Y: np.ndarray,
+    burnt: int,
+    cells: int,
+    diffusion_rate: float,
 ) -> FlameKernel:
     """A kernel in fresh gas of T [K] and Y (n_species,): the first `burnt` of `cells` cells hold
-    it burnt, at equilibrium. rate: as in `FlameKernel`."""
+    it burnt, at equilibrium. diffusion_rate: as in `FlameKernel`."""
     gas = mechanism.solution()
     gas.TPY = T, p, Y
     h, all_Y = gas.enthalpy_mass, np.tile(Y, (cells, 1))
     gas.equilibrate("HP")
     all_Y[:burnt] = gas.Y
-    return FlameKernel(p, rate, np.full(cells, h), all_Y)
+    return FlameKernel(p, diffusion_rate, np.full(cells, h), all_Y)
 
 
 def march(
@@ -69,10 +75,10 @@ def march(
 ) -> list[FlameKernel]:
     """The kernel at the beginning, and at the end of each step of dt [s]: diffusion, then reaction.
     Raises IntegrationError where CVODE fails."""
-    ends = [kernel]
+    states = [kernel]
     for _ in range(steps):
-        ends.append(reacted(mechanism, cvode, ends[-1].diffused(dt), dt))
-    return ends
+        states.append(reacted(mechanism, cvode, states[-1].diffused(dt), dt))
+    return states
 
 
 def reacted(mechanism: Mechanism, cvode: CVODE, kernel: FlameKernel, dt: float) -> FlameKernel:
@@ -81,12 +87,12 @@ def reacted(mechanism: Mechanism, cvode: CVODE, kernel: FlameKernel, dt: float) 
     _, Y = cvode.advance(T, p, kernel.Y, dt)
     if not np.isfinite(Y).all():
         raise IntegrationError("a cell of a flame kernel could not be integrated")
-    return FlameKernel(kernel.p, kernel.rate, kernel.h, Y)
+    return FlameKernel(kernel.p, kernel.diffusion_rate, kernel.h, Y)
 
 
 def mass_sensitivities(
     mechanism: Mechanism,
-    ends: list[FlameKernel],
+    states: list[FlameKernel],
     dt: float,
     species: list[int],
 ) -> np.ndarray:
@@ -98,14 +104,14 @@ def mass_sensitivities(
     each cell's reaction at constant h, at the end of its step: what diffusion has disturbed is soon
     balanced again (adjoint equations as in `combred.simulation.delay_sensitivity`).
     """
-    source, last = SourceTerm(mechanism, ends[0].p), ends[-1].Y
-    phi = np.zeros((len(species), len(ends), *last.shape))
+    source, last = SourceTerm(mechanism, states[0].p), states[-1].Y
+    phi = np.zeros((len(species), len(states), *last.shape))
     for q, k in enumerate(species):
         phi[q, -1, :, k] = 1.0 / last[:, k].sum()
-    D = ends[0].diffusion(dt)
-    for step in range(len(ends) - 2, -1, -1):
+    D = states[0].diffusion(dt)
+    for step in range(len(states) - 2, -1, -1):
         back = np.empty_like(phi[:, 0])
-        for i, (h, Y) in enumerate(zip(ends[step + 1].h, ends[step + 1].Y, strict=True)):
+        for i, (h, Y) in enumerate(zip(states[step + 1].h, states[step + 1].Y, strict=True)):
             back[:, i] = phi[:, step + 1, i] @ expm(dt * source.jacobian(h, Y)[1])
         phi[:, step] = np.einsum("ij,qjk->qik", D, back)
     return phi

@@ -108,7 +108,7 @@ def train(
     a .jsonl file, one line per evaluation; beside it the checkpoint, <name>.checkpoint, from which
     an interrupted run resumes. It stays until the caller has saved the result and calls
     `forget_checkpoint`. `on_progress` receives the step, the number of steps and the latest loss.
-    `sensitivity`: the loss of delays, speeds and peaks, which is added to that of the rows.
+    `sensitivity`: the loss of delays, speeds, peaks and masses, which is added to that of the rows.
 
     Raises ValueError if no row is held out, or if the checkpoint belongs to another training;
     FloatingPointError if the training diverges.

@@ -1,8 +1,8 @@
-r"""The training loss of delays, flame speeds and peaks.
+r"""The training loss of delays, flame speeds, peaks and masses.
 
 Takes `SensitiveStates` and a fitted transform; gives the loss of a network's answers to some of
 their rows. With the sensitivity s of a row and the error e of Y after dt, the relative error of
-the delay, the speed or the peak is the mean of s . e / dt over the rows of its trajectory. The loss
+the delay, speed, peak or mass is the mean of s . e / dt over the rows of its trajectory. The loss
 is the mean of |s . e / dt|, and bounds it. The absolute value of the mean itself is not used: a
 network makes it zero by errors that cancel in the trajectories of the training, and not in others.
 

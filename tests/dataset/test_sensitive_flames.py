@@ -93,8 +93,8 @@ def test_a_time_step_longer_than_a_flame_s_is_refused(h2o2, states):
 
 def test_a_cell_that_could_not_be_integrated_is_refused():
     with pytest.raises(IntegrationError, match="could not be integrated"):
-        module.most(np.array([1.0, np.nan]))
+        module.largest_contributions(np.array([1.0, np.nan]))
 
 
 def test_the_cells_that_matter_are_kept():
-    assert module.most(np.array([1e-4, 5.0, 0.0, 3.0, 2.0])).tolist() == [1, 3, 4]
+    assert module.largest_contributions(np.array([1e-4, 5.0, 0.0, 3.0, 2.0])).tolist() == [1, 3, 4]

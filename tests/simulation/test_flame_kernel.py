@@ -20,11 +20,11 @@ P = 101325.0
 @pytest.fixture(scope="module")
 def kernel(h2o2):
     fresh = h2o2.mixture(FUEL, AIR, 0.8)
-    return new_kernel(h2o2, P, 400.0, fresh, burnt=3, cells=CELLS, rate=5e4)
+    return new_kernel(h2o2, P, 400.0, fresh, burnt=3, cells=CELLS, diffusion_rate=5e4)
 
 
 @pytest.fixture(scope="module")
-def ends(h2o2, kernel):
+def states(h2o2, kernel):
     return march(h2o2, CVODE(h2o2), kernel, DT, STEPS)
 
 
@@ -48,29 +48,29 @@ def test_diffusion_keeps_the_sum_and_damps_a_wave_as_known():
     assert later.Y.sum(axis=0) == pytest.approx(now.Y.sum(axis=0), abs=1e-12)
 
 
-def test_a_march_keeps_elements_and_enthalpy(h2o2, kernel, ends):
-    assert len(ends) == STEPS + 1
+def test_a_march_keeps_elements_and_enthalpy(h2o2, kernel, states):
+    assert len(states) == STEPS + 1
     gas = h2o2.solution()
     per_mass = np.array(
         [[gas.n_atoms(k, e) / gas.molecular_weights[k] for k in range(gas.n_species)]
          for e in range(gas.n_elements)]
     )  # fmt: skip
     elements = per_mass @ kernel.Y.sum(axis=0)
-    assert per_mass @ ends[-1].Y.sum(axis=0) == pytest.approx(elements, rel=1e-9)
-    assert ends[-1].h.sum() == pytest.approx(kernel.h.sum(), rel=1e-12)
+    assert per_mass @ states[-1].Y.sum(axis=0) == pytest.approx(elements, rel=1e-9)
+    assert states[-1].h.sum() == pytest.approx(kernel.h.sum(), rel=1e-12)
 
 
 @pytest.mark.parametrize(("step", "cell"), [(10, 1), (40, 3), (76, 4)])
-def test_an_error_on_the_way_moves_the_masses_as_the_sensitivities_say(h2o2, ends, step, cell):
+def test_an_error_on_the_way_moves_the_masses_as_the_sensitivities_say(h2o2, states, step, cell):
     species = [h2o2.index(name) for name in ("H", "OH", "H2O")]
-    phi = mass_sensitivities(h2o2, ends, DT, species)
-    error = 1e-2 * ends[step].Y[cell] * np.random.default_rng(step).uniform(-1, 1, h2o2.n_species)
+    phi = mass_sensitivities(h2o2, states, DT, species)
+    error = 1e-2 * states[step].Y[cell] * np.random.default_rng(step).uniform(-1, 1, h2o2.n_species)
     error[h2o2.index("N2")] -= error.sum()  # as much mass as before
 
     def masses(sign):
-        Y = ends[step].Y.copy()
+        Y = states[step].Y.copy()
         Y[cell] += sign * error
-        begin = FlameKernel(P, ends[0].rate, ends[step].h, Y)
+        begin = FlameKernel(P, states[0].diffusion_rate, states[step].h, Y)
         return march(h2o2, CVODE(h2o2), begin, DT, STEPS - step)[-1].Y[:, species].sum(axis=0)
 
     exact = (np.log(masses(1.0)) - np.log(masses(-1.0))) / 2

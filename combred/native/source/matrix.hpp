@@ -1,7 +1,8 @@
 // Layers of the network on the matrix unit of a CPU (Intel AMX), which multiplies tiles of bf16
 // numbers, of 8 bits, and sums in float. A float is the sum of two such numbers to 16 bits; three
 // products of four are taken, high with high, high with low and low with high. A tile has 16 rows
-// of 64 bytes. Where a compiler or a CPU knows no tiles, network.hpp does the same in float.
+// of 64 bytes. Where a compiler or a CPU knows no tiles, network.hpp does the same in float; so it
+// does with the macro COMBRED_NO_MATRIX, and where the environment has a variable of this name.
 #pragma once
 #include "functions.hpp"
 
@@ -14,7 +15,8 @@ INLINE Int paired(Int even, Int odd) {
   return (odd & (int)0xffff0000) | ((even >> 16) & 0xffff);
 }
 
-#if defined(__x86_64__) && defined(__linux__) && COMBRED_WIDTH == 16
+#if defined(__x86_64__) && defined(__linux__) && COMBRED_WIDTH == 16 && \
+    !defined(COMBRED_NO_MATRIX)
 #if defined(__clang__) ? __clang_major__ >= 12 : __GNUC__ >= 11
 #define COMBRED_MATRIX
 #endif
@@ -26,6 +28,9 @@ constexpr int whole_tiles = (N + 15) / 16 * 16;
 
 #ifdef COMBRED_MATRIX
 #include <cpuid.h>
+#include <immintrin.h>
+#include <sched.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -45,6 +50,9 @@ INLINE float of_upper_half(uint32_t bits) {
   memcpy(&x, &bits, sizeof(x));
   return x;
 }
+
+// Nothing here is shared by two objects of a program, which may be compiled for other CPUs.
+namespace {
 
 // The weights of a layer as tiles of 16 outputs and 32 inputs; those beyond the last are 0.
 template <int IN, int OUT>
@@ -77,6 +85,8 @@ struct Matrix {
     }
   }
 };
+
+}  // namespace
 
 // Sums of up to four tiles of outputs, in the tiles 0 to 3: the sum over the chunks of inputs of
 // high with high, high with low, and low with high; where `ROUNDED`, of high with high alone.
@@ -115,8 +125,8 @@ ON_TILES_INLINE void sums_on_tiles(const Weights &w, int o, const Int *high, con
 // A layer of IN inputs and OUT outputs; y has whole_tiles<OUT>. `ROUNDED`: weights and inputs are
 // bf16 numbers.
 template <bool RELU, bool ROUNDED, int IN, int OUT>
-ON_TILES void layer_on_tiles(const Matrix<IN, OUT> &w, const float *b, const Float *x,
-                             Float *y) noexcept {
+ON_TILES static void layer_on_tiles(const Matrix<IN, OUT> &w, const float *b, const Float *x,
+                                    Float *y) noexcept {
   constexpr int CHUNKS = Matrix<IN, OUT>::CHUNKS, BLOCKS = Matrix<IN, OUT>::BLOCKS;
   Int high[CHUNKS * ROW], low[CHUNKS * ROW];
   for (int i = 0; i < CHUNKS * ROW; i++) {
@@ -152,28 +162,34 @@ ON_TILES static void open_tiles() noexcept {
 ON_TILES static void close_tiles() noexcept { _tile_release(); }
 
 // Whether the CPU has tiles of bf16 (Intel's manual, volume 2A, CPUID: leaf 7, EDX) and Linux lets
-// this process use them (arch_prctl: ARCH_REQ_XCOMP_PERM of the tiles' data).
+// this process use them (arch_prctl: ARCH_REQ_XCOMP_PERM of the tiles' data). From then on Linux
+// asks for alternate signal stacks of 12 kB; where the process has smaller ones, it refuses.
 static bool ask_for_tiles() noexcept {
+  if (getenv("COMBRED_NO_MATRIX")) return false;
   unsigned a, b, c, d;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
   if (!(d >> 22 & 1) || !(d >> 24 & 1)) return false;
   return syscall(SYS_arch_prctl, 0x1023, 18) == 0;
 }
 
-enum UseOfTiles { UNKNOWN, ASKED, USED, UNUSED };
+enum UseOfTiles { UNKNOWN, PREPARING, USED, UNUSED };
 static int use_of_tiles = UNKNOWN;  // of the process
 
 INLINE bool tiles_are_used() { return __atomic_load_n(&use_of_tiles, __ATOMIC_ACQUIRE) == USED; }
 
 // The same after the first call has asked, and has set the matrices; other threads wait for it.
 static bool tiles_can_be_used(void (*set_matrices)() noexcept) noexcept {
-  int now = UNKNOWN;
-  if (__atomic_compare_exchange_n(&use_of_tiles, &now, ASKED, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  int now = __atomic_load_n(&use_of_tiles, __ATOMIC_ACQUIRE);
+  if (now == UNKNOWN && __atomic_compare_exchange_n(&use_of_tiles, &now, PREPARING, false,
+                                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
     now = ask_for_tiles() ? USED : UNUSED;
     if (now == USED) set_matrices();
     __atomic_store_n(&use_of_tiles, now, __ATOMIC_RELEASE);
   }
-  while (now == ASKED) now = __atomic_load_n(&use_of_tiles, __ATOMIC_ACQUIRE);
+  while (now == PREPARING) {
+    sched_yield();
+    now = __atomic_load_n(&use_of_tiles, __ATOMIC_ACQUIRE);
+  }
   return now == USED;
 }
 #endif

@@ -143,7 +143,7 @@ def train_network(
 
 
 def sensitivity_loss(run: Run, data: Data, surrogate: Surrogate) -> SensitivityLoss | None:
-    """The loss of delays, speeds and peaks, where sensitivities are asked for. Raises
+    """The loss of delays, speeds, peaks and masses, where sensitivities are asked for. Raises
     FileNotFoundError where they are, and are not there."""
     transform, artefact = surrogate.transform, artefacts.sensitive(run)
     if not artefact.inputs or not isinstance(transform, CorrectionTransform):

@@ -17,10 +17,10 @@ from pathlib import Path
 from combred.interrupts import postponed
 from combred.native.compilers import (
     LEVELS,
+    NO_MATRIX,
     compile_command,
     find_compiler,
     link_command,
-    matrix_flags,
     native_flags,
     version,
 )
@@ -80,8 +80,7 @@ def _library(
     objects: dict[str, tuple[str, ...]],
 ) -> Path:
     """The library of objects (name -> flags), all compiled from surrogate.cpp."""
-    compile = [*compile_command(compiler), *matrix_flags(compiler)]
-    link = link_command(compiler)
+    compile, link = compile_command(compiler), link_command(compiler)
     digest = hashlib.sha256("\0".join([*compile, *link, version(compiler)]).encode())
     for name, flags in objects.items():
         digest.update("\0".join(["", name, *flags]).encode())
@@ -103,7 +102,14 @@ def _library(
     with tempfile.TemporaryDirectory(dir=home) as scratch:
         made = {name: str(Path(scratch) / f"{name}.o") for name in objects}
         source, linked = str(home / "surrogate.cpp"), Path(scratch) / library.name
-        run([[*compile, *flags, "-c", source, "-o", made[o]] for o, flags in objects.items()])
+        commands = [[*compile, *flags, "-c", source, "-o", made[o]] for o, flags in objects.items()]
+        try:
+            run(commands)
+        except RuntimeError as error:
+            if "tileload" not in str(error):
+                raise
+            log.warning("The assembler is too old for the matrix unit of this CPU: not used.")
+            run([[*command, NO_MATRIX] for command in commands])
         run([[*link, *made.values(), "-o", str(linked)]])
         write_bytes(library, sealed(linked.read_bytes()))
     return library

@@ -23,6 +23,7 @@ LEVELS["v3"] = (*LEVELS["v2"], "-mavx2", "-mfma", "-mf16c", "-mbmi", "-mbmi2", "
 LEVELS["v4"] = (
     *LEVELS["v3"], "-mavx512f", "-mavx512dq", "-mavx512cd", "-mavx512bw", "-mavx512vl",
 )  # fmt: skip
+NO_MATRIX = "-DCOMBRED_NO_MATRIX"  # without the matrix unit: source/matrix.hpp
 ZIG_GLIBC = "2.17"  # the oldest that zig offers: its libraries load on every Linux since 2014
 
 
@@ -74,17 +75,6 @@ def native_flags(compiler: list[str]) -> tuple[str, ...]:
         if _asked(compiler, flag).returncode == 0:
             return (flag,)
     return ()
-
-
-def matrix_flags(compiler: list[str]) -> tuple[str, ...]:
-    """The option that leaves out the matrix unit (source/matrix.hpp), where the compiler or its
-    assembler does not know it: binutils before 2.36."""
-    if platform.machine() not in ("x86_64", "AMD64"):
-        return ()
-    text = '__attribute__((target("amx-tile"))) void f() { __asm__("tilezero %tmm0"); }'
-    asked = [*compile_command(compiler), "-x", "c++", "-c", "-", "-o", os.devnull]
-    known = subprocess.run(asked, input=text, capture_output=True, text=True).returncode == 0
-    return () if known else ("-DCOMBRED_NO_MATRIX",)
 
 
 def version(compiler: list[str]) -> str:

@@ -44,17 +44,6 @@ def test_batches_of_all_sizes(program, mechanism, n):
     assert later.shape == states.shape and np.all(steps >= 1) and not np.isnan(error).any()
 
 
-def test_without_the_matrix_unit_the_answers_are_the_same(program, mechanism, monkeypatch):
-    """On a CPU that has none, both are the same calls."""
-    states = np.column_stack(random_states(mechanism, 100, seed=1))
-    later, error, steps = program.integrate(states, 1e-6)
-    monkeypatch.setitem(program.environment, "COMBRED_NO_MATRIX", "1")
-    other, _, other_steps = program.integrate(states, 1e-6)
-    same = np.isfinite(error) & (steps == other_steps)
-    # Products of 16 bits, in corrections of up to 300 K.
-    assert same.sum() > 80 and np.abs(later - other)[same][:, 0].max() < 0.05
-
-
 def test_states_that_are_none(program, mechanism):
     states = np.column_stack(random_states(mechanism, 100, seed=2))
     rng = np.random.default_rng(0)

@@ -189,3 +189,11 @@ def test_states_from_cold_to_very_hot(compiled, correcting, path, reference):
         found, found_error, _ = compiled.integrate(states, 1e-8)
         assert np.array_equal(np.isfinite(found_error), np.isfinite(error))
         assert np.abs(found - later)[:, 0].max() < 0.02
+
+
+@pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
+def test_without_the_matrix_unit(correcting, mechanism, burning, tmp_path):
+    """In float, as on a CPU that has none."""
+    files = generate(correcting, mechanism)
+    compiled = NativeSurrogate(build(files, tmp_path, ("-DCOMBRED_NO_MATRIX",)))
+    compare_one_step(compiled, correcting, burning, 1e-6)

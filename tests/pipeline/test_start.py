@@ -196,7 +196,7 @@ def test_a_training_without_the_sensitivities_that_are_asked_for_is_refused(copy
     status, output = call(copy, START, "only=reduce")
     assert status == 2 and "no sensitivities at" in output and "only=sample" in output
     status, output = call(copy, START, "only=sample")
-    assert status == 0 and "states of 2 ignitions and flames with sensitivities: 80 rows" in output
+    assert status == 0 and "states of 2 ignitions and flames with sensitivities: 160 rows" in output
     assert (folder / "sensitive.h5").read_bytes() == whole and not list(folder.glob("*.partial"))
     assert call(copy, START, "only=reduce")[0] == 0
 

@@ -27,7 +27,7 @@ def test_states_and_network_of_the_training_are_named(whole, drm19, tmp_path, re
     page = read_page(folder)
     assert page.row("network")[0].startswith("corrects quasi-steady-state (QSS) steps")
     assert page.row("states with sensitivities") == [
-        "40 ignitions, 12 premixed and 3 counterflow flames"
+        "40 ignitions, 12 premixed and 3 counterflow flames, 6 kernels"
     ]
     assert page.row("states sampled")[0].startswith("of a flow: mixtures, ignitions and mixing")
     assert page.row("time step dt of the states") == ["1e-08 to 1e-05\u00a0s"]

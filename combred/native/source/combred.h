@@ -3,8 +3,8 @@
    One library holds one surrogate. All quantities are in SI units: T [K], p [Pa], mass fractions Y,
    dt [s]. No function allocates memory, starts a thread, or writes to a file. The first call on a
    CPU with tiles (Intel AMX) arranges the weights for them, and asks Linux for them: programs then
-   need alternate signal stacks of 12 kB (`getauxval(AT_MINSIGSTKSZ)`). Set COMBRED_NO_MATRIX in the
-   environment to do without, on every CPU with the same digits.
+   need alternate signal stacks of 12 kB (`getauxval(AT_MINSIGSTKSZ)`). Compiled with
+   -DCOMBRED_NO_MATRIX, a library does without.
    Threads may call at the same time: give each its own rows of the states, and its own
    workspace. Compiled with -fopenmp, a call has OpenMP's threads instead, as many as the workspace
    has room for; its results are the same but for the last bit. */

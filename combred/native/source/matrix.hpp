@@ -2,7 +2,7 @@
 // numbers, of 8 bits, and sums in float. A float is the sum of two such numbers to 16 bits; three
 // products of four are taken, high with high, high with low and low with high. A tile has 16 rows
 // of 64 bytes. Where a compiler or a CPU knows no tiles, network.hpp does the same in float; so it
-// does with the macro COMBRED_NO_MATRIX, and where the environment has a variable of this name.
+// does with the macro COMBRED_NO_MATRIX.
 #pragma once
 #include "functions.hpp"
 
@@ -30,7 +30,6 @@ constexpr int whole_tiles = (N + 15) / 16 * 16;
 #include <cpuid.h>
 #include <immintrin.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -165,7 +164,6 @@ ON_TILES static void close_tiles() noexcept { _tile_release(); }
 // this process use them (arch_prctl: ARCH_REQ_XCOMP_PERM of the tiles' data). From then on Linux
 // asks for alternate signal stacks of 12 kB; where the process has smaller ones, it refuses.
 static bool ask_for_tiles() noexcept {
-  if (getenv("COMBRED_NO_MATRIX")) return false;
   unsigned a, b, c, d;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
   if (!(d >> 22 & 1) || !(d >> 24 & 1)) return false;

@@ -5,6 +5,7 @@ Takes a `Mechanism`, settings and a random generator; gives `SensitiveStates`: t
 starts. Many of these kernels go out: their radicals decay, and one-step errors add up.
 """
 
+import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
@@ -19,7 +20,7 @@ from combred.simulation.flame_kernel import (
     mass_sensitivities,
     new_kernel,
     reacted,
-)  # fmt: skip
+)
 
 T = 300.0, 700.0  # K, of the fresh gas
 CELLS, BURNT = 48, (6, 24)  # of a kernel; of its burnt gas
@@ -50,7 +51,7 @@ def kernel_states(
     """
     p = log_uniform(rng, *common_range(P, sampling.p))
     phi = log_uniform(rng, *common_range(PHI, sampling.phi))
-    time = log_uniform(rng, *TIME) * (101325.0 / p) ** 0.5
+    time = log_uniform(rng, *TIME) * (ct.one_atm / p) ** 0.5
     burnt = int(rng.integers(*BURNT))
     diffusion_rate = (burnt * log_uniform(rng, *SPREAD)) ** 2 / (2 * time)
     low, high = sampling.dt[0], min(sampling.dt[1], OF_TIME * time)

@@ -15,6 +15,14 @@ INLINE Int paired(Int even, Int odd) {
   return (odd & (int)0xffff0000) | ((even >> 16) & 0xffff);
 }
 
+// The number in the upper half of a word.
+INLINE float of_upper_half(uint32_t bits) {
+  float x;
+  bits &= 0xffff0000;
+  memcpy(&x, &bits, sizeof(x));
+  return x;
+}
+
 #if defined(__x86_64__) && defined(__linux__) && COMBRED_WIDTH == 16 && \
     !defined(COMBRED_NO_MATRIX)
 #if defined(__clang__) ? __clang_major__ >= 12 : __GNUC__ >= 11
@@ -42,12 +50,6 @@ INLINE uint32_t bits_of_one(float x) {
   uint32_t bits;
   memcpy(&bits, &x, sizeof(x));
   return bits;
-}
-INLINE float of_upper_half(uint32_t bits) {
-  float x;
-  bits &= 0xffff0000;
-  memcpy(&x, &bits, sizeof(x));
-  return x;
 }
 
 // Nothing here is shared by two objects of a program, which may be compiled for other CPUs.

@@ -11,11 +11,8 @@ INLINE Float add_products(Float sum, uint32_t w, Int x) {
 #if defined(__AVX512BF16__) && COMBRED_WIDTH == 16
   return (Float)_mm512_dpbf16_ps((__m512)sum, (__m512bh)_mm512_set1_epi32((int)w), (__m512bh)x);
 #else
-  const uint32_t even = w << 16, odd = w & 0xffff0000;
-  float w_even, w_odd;
-  memcpy(&w_even, &even, sizeof(even));
-  memcpy(&w_odd, &odd, sizeof(odd));
-  return sum + w_even * of_bits(x << 16) + w_odd * of_bits(x & (int)0xffff0000);
+  return sum + of_upper_half(w << 16) * of_bits(x << 16) +
+         of_upper_half(w) * of_bits(x & (int)0xffff0000);
 #endif
 }
 

@@ -60,7 +60,7 @@ def kernel_states(
     fresh = mechanism.mixture(sampling.fuel, sampling.oxidizer, phi)
     kernel = new_kernel(mechanism, p, rng.uniform(*T), fresh, burnt, CELLS, diffusion_rate)
     step = time / STEPS
-    states = march(mechanism, CVODE(mechanism, *TOLERANCES), kernel, step, STEPS)
+    states = march(CVODE(mechanism, *TOLERANCES), kernel, step, STEPS)
     formed = _formed(states, fresh)
     species = rng.choice(formed, min(SPECIES, len(formed)), replace=False).tolist()
     sensitivities = mass_sensitivities(mechanism, states, step, species)
@@ -70,13 +70,13 @@ def kernel_states(
         begin = int(rng.integers(1, STEPS - int((SETTLING + 1) * dt / step)))
         now = states[begin]
         for _ in range(SETTLING):
-            now = reacted(mechanism, cvode, now.diffused(dt), dt)
+            now = reacted(cvode, now.diffused(dt), dt)
         now = now.diffused(dt)
         at = begin + (SETTLING + 1) * dt / step
         first = min(int(at), STEPS - 1)
         share = at - first
         s = (1 - share) * sensitivities[:, first] + share * sensitivities[:, first + 1]
-        parts.extend(_labelled(mechanism, cvode, now, dt, s))
+        parts.extend(_labelled(cvode, now, dt, s))
     return _joined(parts, time)
 
 
@@ -93,14 +93,14 @@ def _formed(states: list[FlameKernel], fresh: np.ndarray) -> np.ndarray:
 
 
 def _labelled(
-    mechanism: Mechanism, cvode: CVODE, now: FlameKernel, dt: float, sensitivities: np.ndarray
+    cvode: CVODE, now: FlameKernel, dt: float, sensitivities: np.ndarray
 ) -> list[SensitiveStates]:
     """The cells of a kernel with their labels after dt [s], those that matter to each of
     `sensitivities` (quantities, cells, n_species)."""
     n = len(now.h)
     now.Y = np.maximum(now.Y, 0.0)
     now.Y /= now.Y.sum(axis=1, keepdims=True)
-    T, p, steps = now.temperatures(mechanism), np.full(n, now.p), np.full(n, dt)
+    T, p, steps = now.temperatures(cvode.reactor.gas), np.full(n, now.p), np.full(n, dt)
     T_next, Y_next = cvode.advance(T, p, now.Y, dt)
     found = []
     for q, s in enumerate(sensitivities):

@@ -12,6 +12,7 @@ in a step dt, with r = dt times diffusivity over squared cell width. Then each c
 
 from dataclasses import dataclass
 
+import cantera as ct
 import numpy as np
 from scipy.linalg import expm
 
@@ -42,9 +43,9 @@ class FlameKernel:
         K[0, 0] = K[-1, -1] = 1.0
         return np.linalg.inv(np.eye(n) + dt * self.diffusion_rate * K)
 
-    def temperatures(self, mechanism: Mechanism) -> np.ndarray:
-        """T (cells,) [K]."""
-        gas, T = mechanism.solution(), np.empty(len(self.h))
+    def temperatures(self, gas: ct.Solution) -> np.ndarray:
+        """T (cells,) [K], by a phase of the mechanism."""
+        T = np.empty(len(self.h))
         for i, (h, Y) in enumerate(zip(self.h, self.Y, strict=True)):
             gas.HPY = h, self.p, Y
             T[i] = gas.T
@@ -70,20 +71,18 @@ def new_kernel(
     return FlameKernel(p, diffusion_rate, np.full(cells, h), all_Y)
 
 
-def march(
-    mechanism: Mechanism, cvode: CVODE, kernel: FlameKernel, dt: float, steps: int
-) -> list[FlameKernel]:
+def march(cvode: CVODE, kernel: FlameKernel, dt: float, steps: int) -> list[FlameKernel]:
     """The kernel at the beginning, and at the end of each step of dt [s]: diffusion, then reaction.
     Raises IntegrationError where CVODE fails."""
     states = [kernel]
     for _ in range(steps):
-        states.append(reacted(mechanism, cvode, states[-1].diffused(dt), dt))
+        states.append(reacted(cvode, states[-1].diffused(dt), dt))
     return states
 
 
-def reacted(mechanism: Mechanism, cvode: CVODE, kernel: FlameKernel, dt: float) -> FlameKernel:
+def reacted(cvode: CVODE, kernel: FlameKernel, dt: float) -> FlameKernel:
     """The kernel after dt [s] of reaction. Raises IntegrationError where CVODE fails."""
-    p, T = np.full(len(kernel.h), kernel.p), kernel.temperatures(mechanism)
+    p, T = np.full(len(kernel.h), kernel.p), kernel.temperatures(cvode.reactor.gas)
     _, Y = cvode.advance(T, p, kernel.Y, dt)
     if not np.isfinite(Y).all():
         raise IntegrationError("a cell of a flame kernel could not be integrated")

@@ -102,11 +102,11 @@ class Reactor:
     MAX_STEP = 1e-3  # s; near equilibrium CVODE's steps would grow beyond any time of interest
 
     def __init__(self, mechanism: Mechanism, rtol: float, atol: float):
-        self._mechanism, self._tolerances = mechanism, (rtol, atol)
+        self.mechanism, self._tolerances = mechanism, (rtol, atol)
         self._build()
 
     def _build(self) -> None:
-        self.gas = self._mechanism.solution()
+        self.gas = self.mechanism.solution()
         self._reactor = ct.IdealGasConstPressureReactor(self.gas, clone=False)
         self.net = ct.ReactorNet([self._reactor])
         self.net.rtol, self.net.atol = self._tolerances

@@ -37,8 +37,9 @@ ROWS = 256  # of a block, the unit of work, of resuming, and of holding out
 SHARES = {"ignition": 0.3, "mixture": 0.42, "layer": 0.14, "flame": 0.14}
 COSTLY = "layer", "flame"  # a block has one of them, with the rows of both
 KINDS = tuple(SHARES)
+HOT, HOTTER = 0.1, 700.0  # share of ignitions that are hotter than their range, and by so many K
 DILUTED, DILUTION = 0.3, 0.6  # share of ignitions of a mixture; largest mass share of its stream
-PERTURBED, WIDTH = 0.6, (1e-3, 0.16)  # share of mixtures perturbed; range of the width, log-uniform
+PERTURBED, WIDTH = 0.6, (1e-3, 0.6)  # share of mixtures perturbed; range of the width, log-uniform
 AGED = 0.3  # share of states that become a stream of later mixtures of the same block
 STATES = 16  # of an ignition
 FIRST_STEP = 5  # of CVODE, at which a state may lie: the steps before it start the integration
@@ -115,9 +116,12 @@ class FlowStates:
     # -- trajectories ----------------------------------------------------------------------------
 
     def _ignition(self) -> Iterator[Labelled]:
-        """States of an ignition at times drawn uniformly from CVODE's own steps."""
+        """The first state of an ignition, and states at times drawn uniformly from CVODE's own
+        steps."""
         rng, p = self.streams.rng, self.streams.log_uniform(*self.settings.p)
         coldest, hottest = self.settings.T0
+        if rng.random() < HOT:
+            coldest, hottest = hottest, hottest + HOTTER
         Y = self.streams.premixed(rng.uniform(coldest, hottest), p)
         if rng.random() < DILUTED:
             share, h = rng.uniform(0.0, DILUTION), self.streams.reactor.gas.h
@@ -132,6 +136,7 @@ class FlowStates:
             t.append(self.streams.reactor.step()[0])
         chosen = np.sort(rng.integers(FIRST_STEP, len(t) - 1, STATES))
         times = np.array(t)[chosen] * (1.0 - 0.02 * rng.random(STATES))  # distinct
+        times[0] = 0.0
         yield from self._read_out(state, times)
 
     def _mixture(self) -> Iterator[Labelled]:

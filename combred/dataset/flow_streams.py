@@ -16,6 +16,8 @@ STREAMS = {"fresh": 0.2, "burnt": 0.25, "air": 0.15, "fuel": 0.1, "aged": 0.3}
 FRESH_T, AIR_T = (280.0, 1000.0), (280.0, 1600.0)  # K, ranges of premixed gas and fuel, and of air
 COLD, COLDEST = 0.5, 50.0  # share of streams near the colder end of their range; by so many K
 DIRICHLET = 0.7  # concentration of the weights of a mixture: most are near one stream
+# Share of oxidizers with other inert gas; range of its moles over those of the settings' oxidizer.
+OTHER, DILUTION = 0.1, (0.25, 2.0)
 T_RANGE = 270.0, 3400.0  # K; states outside are not kept
 
 Labelled = tuple[np.ndarray, np.ndarray, float]  # state [T, p, Y], its label [T, p, Y], dt [s]
@@ -37,6 +39,17 @@ class FlowStreams:
         self.settings, self.reactor, self.rng = settings, reactor, rng
         self.aged: list[np.ndarray] = []
 
+    def oxidizer(self) -> np.ndarray:
+        """Mole fractions (n_species,) of the oxidizer; sometimes with less or more inert gas, and
+        with any of those that the mechanism has."""
+        gas, inert = self.reactor.gas, self.reactor.mechanism.inert
+        gas.X = self.settings.oxidizer
+        X = gas.X
+        if inert.any() and self.rng.random() < OTHER:
+            gases = self.rng.dirichlet(np.full(inert.sum(), DIRICHLET))
+            X[inert] = X[inert].sum() * self.log_uniform(*DILUTION) * gases
+        return X / X.sum()
+
     def log_uniform(self, low: float, high: float) -> float:
         """A number between both, uniform in the logarithm."""
         return log_uniform(self.rng, low, high)
@@ -44,8 +57,9 @@ class FlowStreams:
     def premixed(self, T: float, p: float) -> np.ndarray:
         """Mass fractions of fuel and oxidizer at a random equivalence ratio; the gas is set."""
         gas, s = self.reactor.gas, self.settings
+        oxidizer = self.oxidizer()
         gas.TP = T, p
-        gas.set_equivalence_ratio(self.log_uniform(*s.phi), s.fuel, s.oxidizer)
+        gas.set_equivalence_ratio(self.log_uniform(*s.phi), s.fuel, oxidizer)
         return gas.Y
 
     def draw(self, p: float) -> tuple[float, np.ndarray]:
@@ -56,7 +70,8 @@ class FlowStreams:
             state = self.aged[rng.integers(len(self.aged))]
             gas.TPY = state[0], p, state[2:]
         elif kind == "air":
-            gas.TPX = self.temperature(AIR_T), p, self.settings.oxidizer
+            oxidizer = self.oxidizer()
+            gas.TPX = self.temperature(AIR_T), p, oxidizer
         elif kind == "fuel":
             gas.TPX = self.temperature(FRESH_T), p, self.settings.fuel
         else:  # fresh, burnt, or aged while there is no aged state

@@ -5,7 +5,16 @@ import pytest
 
 from combred.chemistry.reactor import Reactor
 from combred.config import SamplingSettings
-from combred.dataset.flow_streams import AIR_T, COLD, COLDEST, FRESH_T, STREAMS, FlowStreams
+from combred.dataset.flow_streams import (
+    AIR_T,
+    COLD,
+    COLDEST,
+    DILUTION,
+    FRESH_T,
+    OTHER,
+    STREAMS,
+    FlowStreams,
+)
 
 P = 2e5  # Pa
 SETTINGS = SamplingSettings(sampler="flow", fuel="H2:1", phi=[0.5, 2.0])
@@ -45,6 +54,26 @@ def test_kinds_of_streams_have_their_probabilities(streams, h2o2):
     assert T[burnt].min() > 1000.0
 
 
+def test_some_oxidizers_have_other_inert_gas(streams, h2o2):
+    X = np.array([streams.oxidizer() for _ in range(1000)])
+    assert X.sum(1) == pytest.approx(1.0, abs=1e-12)
+    O2, N2, AR = (X[:, h2o2.index(name)] for name in ("O2", "N2", "AR"))
+    other = AR > 0.0
+    assert N2[~other] / O2[~other] == pytest.approx(3.76, rel=1e-12)
+    assert abs(other.mean() - OTHER) < 4 * (OTHER * (1 - OTHER) / 1000) ** 0.5
+    factor = (N2 + AR)[other] / O2[other] / 3.76
+    assert DILUTION[0] < factor.min() < 0.5 and 1.5 < factor.max() < DILUTION[1]
+    share = AR[other] / (N2 + AR)[other]
+    assert share.min() < 0.2 and share.max() > 0.8
+
+
+def test_an_oxidizer_without_inert_gas_stays_as_it_is(h2o2):
+    settings = SamplingSettings(sampler="flow", fuel="H2:1", oxidizer="O2:1")
+    streams = FlowStreams(settings, Reactor(h2o2, 1e-8, 1e-16), np.random.default_rng(0))
+    for _ in range(50):
+        assert streams.oxidizer()[h2o2.index("O2")] == 1.0
+
+
 def test_aged_states_become_streams(streams, h2o2):
     mark = np.zeros(h2o2.n_species)
     mark[h2o2.index("AR")] = 1.0  # in no other stream
@@ -71,7 +100,7 @@ def test_premixed_gas_has_an_equivalence_ratio_of_the_settings(streams, h2o2):
     gas, ratios = h2o2.solution(), []
     for _ in range(200):
         gas.TPY = 300.0, P, streams.premixed(300.0, P)
-        ratios.append(gas.equivalence_ratio(SETTINGS.fuel, SETTINGS.oxidizer))
+        ratios.append(gas.equivalence_ratio())
     low, high = SETTINGS.phi
     assert low * (1 - 1e-9) < min(ratios) and max(ratios) < high * (1 + 1e-9)
     halves = np.mean(np.array(ratios) < (low * high) ** 0.5)  # uniform in the logarithm

@@ -17,7 +17,7 @@ from combred.chemistry.thermo import Thermo
 
 
 class QuasiSteadyState(nn.Module):
-    """Three quasi-steady-state steps, of 0.1, 0.3 and 0.6 dt, with six evaluations of the rates.
+    """Three quasi-steady-state steps, of 0.1, 0.3 and 0.6 dt, with four evaluations of the rates.
 
     With the creation rate C and the time scale tau of destruction Y / tau frozen, the solution of
     dY/dt = C - Y / tau is
@@ -28,7 +28,8 @@ class QuasiSteadyState(nn.Module):
     (2000)). It is accurate for slow species and for species in balance. The second
     evaluation, at the predicted state, makes the corrector: the same formula with the mean of
     1 / tau over the step, and C weighted by alpha(dt / tau) at the end and 1 - alpha at the
-    beginning, as there. alpha is 1/2 for slow species and 1 for those in balance.
+    beginning, as there. alpha is 1/2 for slow species and 1 for those in balance. The next step
+    begins at the corrected state, with C and tau of the predicted one.
 
     The first step is the shortest, since fast species change most at the beginning. One step over
     dt has four times the error of these three (docs/findings.md). `lam`, `floor`: of the transform
@@ -74,15 +75,20 @@ class QuasiSteadyState(nn.Module):
         y, dt = Y.to(net.dtype).index_select(0, self.reactive), dt.to(net.dtype)
         dY, heat = self.step(net, loss, dt), self.heat(T, Y, net.dtype)
         predictor = self.change(-(heat * dY).sum(dim=0), y, dY)
-        dY, dT = torch.zeros_like(dY), torch.zeros_like(dt)
+        dY, dT, mean_loss = torch.zeros_like(dY), torch.zeros_like(dt), loss
         for i in range(len(self.shares)):
             if i > 0:
-                net, loss = self.rates(T, p, Y)
                 heat = self.heat(T, Y, net.dtype)
-            more, loss = self.corrected(T, p, Y, net, loss, heat, self.shares[i] * dt)
+            h = self.shares[i] * dt
+            T_ahead, ahead = self.after(T, Y, heat, self.step(net, loss, h))
+            net_ahead, loss_ahead = self.rates(T_ahead, p, ahead)
+            grown = (ahead - Y).to(net.dtype)
+            more, mean_loss = self.corrected(Y, grown, net, loss, net_ahead, loss_ahead, h)
             dY, dT = dY + more, dT - (heat * more).sum(dim=0)
             T, Y = self.after(T, Y, heat, more)
-        stiffness = torch.log10(dt * loss.index_select(0, self.reactive) + 1e-6)
+            # dY/dt of the corrected Y with C and tau of the predicted one.
+            net, loss = net_ahead + (ahead - Y).to(net.dtype) * loss_ahead, loss_ahead
+        stiffness = torch.log10(dt * mean_loss.index_select(0, self.reactive) + 1e-6)
         return self.change(dT, y, dY), predictor, stiffness.T.contiguous()
 
     def rates(self, T: Tensor, p: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
@@ -97,7 +103,7 @@ class QuasiSteadyState(nn.Module):
 
     def after(self, T: Tensor, Y: Tensor, heat: Tensor, dY: Tensor) -> tuple[Tensor, Tensor]:
         """The state after a change dY, with positive Y of sum 1: T (n,), Y (n_species, n)."""
-        Y = torch.maximum(Y + dY, 1e-6 * Y)
+        Y = torch.maximum(Y + dY, 1e-6 * Y).clamp(min=1e-30)  # its reciprocal is finite in float32
         return self.bounded(T - (heat * dY).sum(dim=0)), Y / Y.sum(dim=0)
 
     def bounded(self, T: Tensor) -> Tensor:
@@ -106,16 +112,20 @@ class QuasiSteadyState(nn.Module):
         return T.clamp(self.thermo.T_min / 2, self.thermo.T_max + 1000.0)
 
     def corrected(
-        self, T: Tensor, p: Tensor, Y: Tensor, net: Tensor, loss: Tensor, heat: Tensor, dt: Tensor
+        self,
+        Y: Tensor,
+        grown: Tensor,
+        net: Tensor,
+        loss: Tensor,
+        net_ahead: Tensor,
+        loss_ahead: Tensor,
+        dt: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        """dY over dt (n,) by predictor and corrector, and the mean 1 / tau [1/s], (n_species, n)
-        each; `net`, `loss`, `heat` (n_species, n): `rates` and `heat` of the state."""
-        T_ahead, ahead = self.after(T, Y, heat, self.step(net, loss, dt))
-        net_ahead, loss_ahead = self.rates(T_ahead, p, ahead)
+        """dY of the corrector over dt (n,) [s], and the mean 1 / tau [1/s], (n_species, n) each;
+        grown: the predictor's change of Y; `rates` of the state, and of the predicted one."""
         mean_loss = (loss + loss_ahead) / 2
         alpha = self.alpha(dt * mean_loss)
         # C - Y / tau of the mean C and 1 / tau, with C = dY/dt + Y / tau at both ends.
-        grown = (ahead - Y).to(net.dtype)
         net = (1.0 - alpha) * net + alpha * (net_ahead + grown * loss_ahead)
         net = net + (alpha - 0.5) * Y.to(net.dtype) * (loss_ahead - loss)
         return self.step(net, mean_loss, dt), mean_loss

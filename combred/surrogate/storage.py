@@ -80,7 +80,8 @@ def _identity(surrogate: Surrogate, mechanism: Mechanism) -> dict:
 
 def _quasi_steady(transform: CorrectionTransform) -> dict:
     """What the quasi-steady steps of a transform depend on, besides the mechanism."""
-    return {"quasi_steady_shares": transform.qss.shares, "absent": transform.qss.ABSENT}
+    shares, absent = transform.qss.shares, transform.qss.ABSENT
+    return {"steps_with_predicted_rates": shares, "absent": absent}
 
 
 def _tensors(surrogate: Surrogate) -> dict[str, torch.Tensor]:

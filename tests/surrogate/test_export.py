@@ -59,7 +59,8 @@ def test_a_file_without_kinetics_is_of_the_state_alone(tmp_path, mechanism, fitt
 
 
 @pytest.mark.parametrize(
-    "other", [{"quasi_steady_shares": None}, {"quasi_steady_shares": [1.0]}, {"absent": None}]
+    "other",
+    [{"steps_with_predicted_rates": None}, {"steps_with_predicted_rates": [1.0]}, {"absent": None}],
 )
 def test_a_network_for_other_quasi_steady_steps_is_refused(tmp_path, mechanism, fitted, other):
     """As those of combred 0.2 and 0.3.0, which fit by their widths."""

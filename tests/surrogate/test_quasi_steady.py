@@ -57,15 +57,16 @@ def plain_steps(mechanism, T, p, Y, dt):
     predicted = step(Y, *rates(T, Y), dt)
     predictor = change(-heat(T, Y) @ predicted, predicted)
     here, T_here, total = Y, T, 0.0
+    C, loss = rates(T, Y)
     for h in (0.1 * dt, 0.3 * dt, 0.6 * dt):
-        C, loss = rates(T_here, here)
         C_ahead, loss_ahead = rates(*moved(T_here, here, step(here, C, loss, h)))
-        loss = (loss + loss_ahead) / 2
-        weight = alpha(h * loss)
-        dY = step(here, weight * C_ahead + (1 - weight) * C, loss, h)
+        mean_loss = (loss + loss_ahead) / 2
+        weight = alpha(h * mean_loss)
+        dY = step(here, weight * C_ahead + (1 - weight) * C, mean_loss, h)
         total = total + dY
         T_here, here = moved(T_here, here, dY)
-    return change(T_here - T, total), predictor, np.log10(dt * loss + 1e-6)
+        C, loss = C_ahead, loss_ahead
+    return change(T_here - T, total), predictor, np.log10(dt * mean_loss + 1e-6)
 
 
 def assert_equal_to_plain_steps(mechanism, T, p, Y, dt):

@@ -78,8 +78,8 @@ PART void corrected_step(QuasiSteady &w, Double p, Float dt) {
   }
 }
 
-// The three steps over dt from T, p, Y >= ABSENT. Sets `total`, `predicted` and `loss` of the last
-// step.
+// The three steps over dt from T, p, Y >= ABSENT. Sets `total`, `predicted` and the mean `loss` of
+// the last step.
 PART void quasi_steady(QuasiSteady &w, Double T, Double p, const Float *Y, Float dt) {
   w.T = bounded_temperature(T);
   for (int k = 0; k < SPECIES; k++) w.Y[k] = Y[k];
@@ -93,7 +93,11 @@ PART void quasi_steady(QuasiSteady &w, Double T, Double p, const Float *Y, Float
   }
   for (int i = 0; i < 3; i++) {
     if (i > 0) {
-      rates(w, w.T, p, w.Y, w.net, w.loss);
+      // dY/dt of the corrected Y with C and tau of the predicted one.
+      for (int k = 0; k < SPECIES; k++) {
+        w.net[k] = w.net_ahead[k] + (w.ahead[k] - w.Y[k]) * w.loss_ahead[k];
+        w.loss[k] = w.loss_ahead[k];
+      }
       heats(w.T, w.Y, w.heat);
     }
     corrected_step(w, p, dt * SHARES[i]);

@@ -44,11 +44,13 @@ def allocate(
     budget: Budget,
     reduce_to: Callable[[list[int]], Reduced],
     error_of_one: Callable[[HiddenLayer, int], float],
+    multiple: int = 1,
 ) -> Reduced:
     """The result of `reduce_to(widths)` for the widths that use a budget best.
 
     reduce_to(widths): all `layers` reduced to these widths. error_of_one(layer, width): relative
-    error of the output where that layer alone is reduced.
+    error of the output where that layer alone is reduced. multiple: of which the width of every
+    narrowed layer is one, if it is larger than that.
 
     The loss of layer i at width k is s_i L_i(k). L_i(k) is the squared relative error of the next
     layers' pre-activations after elimination by the brain surgeon, which removes units one after
@@ -74,10 +76,10 @@ def allocate(
         sensitivities.append(error / curve[width] if curve[width] > 0 else 1.0)
     costs = unit_costs(network, example_input, layers, budget.kind)
     losses = [s * curve for s, curve in zip(sensitivities, curves, strict=True)]
-    path = _descend(losses, costs, full)
+    path = _descend(losses, costs, full, multiple)
     if budget.kind == "error":
         return _largest_reduction(path, budget, reduce_to)
-    chosen, even = _within(path, costs, budget), _within(_evenly(full), costs, budget)
+    chosen, even = _within(path, costs, budget), _within(_evenly(full, multiple), costs, budget)
     return min((reduce_to(chosen), reduce_to(even)), key=lambda found: found.output_error)
 
 
@@ -114,10 +116,18 @@ def _within(path: list[list[int]], costs: "Costs", budget: Budget) -> list[int]:
     )
 
 
-def _evenly(full: list[int]) -> list[list[int]]:
+def _evenly(full: list[int], multiple: int) -> list[list[int]]:
     """Widths with the same share of every layer, from all units down to one."""
     steps = max(full)
-    return [[max(1, round(k * i / steps)) for k in full] for i in range(steps, 0, -1)]
+    return [
+        [_rounded(max(1, round(k * i / steps)), multiple) for k in full]
+        for i in range(steps, 0, -1)
+    ]
+
+
+def _rounded(width: int, multiple: int) -> int:
+    """The largest multiple that a width holds, or the width where it holds none."""
+    return width // multiple * multiple or width
 
 
 def _loss_curve(network: nn.Module, layer: HiddenLayer, calibration: Calibration) -> np.ndarray:
@@ -183,18 +193,20 @@ def unit_costs(
     return Costs(fixed, own, pair)
 
 
-def _descend(losses: list[np.ndarray], costs: Costs, full: list[int]) -> list[list[int]]:
+def _descend(
+    losses: list[np.ndarray], costs: Costs, full: list[int], multiple: int = 1
+) -> list[list[int]]:
     """Widths from `full` to one unit in each layer, each step where the loss per cost is least."""
     widths, path = list(full), [list(full)]
     while any(k > 1 for k in widths):
         price = costs.gradient(widths)
-        best, best_rate = -1, np.inf
+        best, best_rate, narrower = -1, np.inf, 1
         for i, k in enumerate(widths):
             if k > 1:
-                down = k - max(1, k // STEP)
+                down = _rounded(k - max(1, k // STEP), multiple)
                 rate = (losses[i][down] - losses[i][k]) / max(price[i] * (k - down), 1e-300)
                 if rate < best_rate or best < 0:
-                    best, best_rate = i, rate
-        widths[best] -= max(1, widths[best] // STEP)
+                    best, best_rate, narrower = i, rate, down
+        widths[best] = narrower
         path.append(list(widths))
     return path

@@ -44,6 +44,7 @@ def reduce(
     parameters: float | None = None,
     flops: float | None = None,
     error: float | None = None,
+    multiple: int = 1,
     calibration: Calibration | None = None,
     compensation: str | None = None,
     ridge: float = 1e-6,
@@ -59,7 +60,8 @@ def reduce(
     distance in [0, 1] for channel similarity. ratio: the largest share of units to keep, in (0, 1]
     (a method that groups units may keep fewer). Either is one number, one per layer, or a dict by
     name. Or widths are chosen (`allocation`): parameters or flops, the share of the network's to
-    keep, in (0, 1); or error, the largest relative error of the output.
+    keep, in (0, 1); or error, the largest relative error of the output. multiple: chosen widths
+    above it are multiples of it, as matrix units and vector registers take them.
 
     calibration: inputs (n, ...), or an iterable of batches (run through more than once); for a
     surrogate states [T (K), p (Pa), Y], (n, 2 + n_species), float64, each of which is given a dt at
@@ -77,7 +79,9 @@ def reduce(
         dict(threshold=threshold, ratio=ratio, parameters=parameters, flops=flops, error=error)
     )
     if isinstance(network, Surrogate):
-        given = dict(method=method, layers=layers, compensation=compensation, ridge=ridge)
+        given = dict(
+            method=method, layers=layers, multiple=multiple, compensation=compensation, ridge=ridge
+        )
         return _reduce_surrogate(network, calibration, given | {kind: amount})
     chosen, name = resolve_method(method), name_of(method)
     require_method(chosen, method, kind)
@@ -104,6 +108,7 @@ def reduce(
             Budget(kind, amount),
             lambda widths: reducer.reduce(targets, [{"keep": k} for k in widths]),
             reducer.error_of_one,
+            multiple,
         )
     if all(layer.units_after == layer.units_before for layer in found.trace):
         raise Unchanged(

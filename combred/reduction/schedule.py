@@ -14,6 +14,8 @@ from combred.reduction.reduce import reduce
 from combred.reduction.size import Unchanged, Unreachable, count_parameters
 from combred.surrogate.network import Network
 
+MULTIPLE = 16  # of chosen widths: outputs that compiled surrogates compute together (AVX-512, AMX)
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -130,9 +132,10 @@ def _reduce(
             "Lower reduction.thresholds, or train from a smaller initialisation (network.scales)."
         )
     else:
-        how_far = {"parameters": stage.parameters * full / count_parameters(network)}
+        share = stage.parameters * full / count_parameters(network)
+        how_far = {"parameters": share, "multiple": MULTIPLE}
         remedy = "Lower reduction.parameters."
-        if how_far["parameters"] >= 1:
+        if share >= 1:
             raise ValueError(
                 f"stage {stage.index} is to leave {100 * stage.parameters:g} % of {full:,} "
                 f"parameters, but the network has only {count_parameters(network):,}: lower "

@@ -18,7 +18,7 @@ from combred.dataset.state_table import StateTable
 from combred.surrogate.network import Network
 from combred.surrogate.transform import StateTransform
 from combred.training.batches import RowBatches
-from combred.training.devices import Device, resolve_precision
+from combred.training.devices import Device, resolve_precision, without_subnormals
 from combred.training.optimizers import OPTIMIZERS, Optimizers
 from combred.training.progress import Progress, TrainingCheckpoint, digest_of_rows
 from combred.training.schedules import batch_sizes, learning_rate
@@ -89,6 +89,7 @@ class TrainStep:
         return loss.detach()
 
 
+@without_subnormals()
 def train(
     network: Network,
     table: StateTable,

@@ -130,6 +130,30 @@ def test_a_budget_is_met(method, share, kind):
     assert found.output_error == pytest.approx(output_error(network, found.network, x), rel=1e-12)
 
 
+@pytest.mark.parametrize("kind, amount", [("parameters", 0.5), ("flops", 0.3), ("error", 0.02)])
+def test_chosen_widths_are_multiples(kind, amount):
+    network, x, _ = redundant(1)
+    found = reduce(
+        network, x[:1], method="brain_surgeon", calibration=x, multiple=8, **{kind: amount}
+    )
+    widths = [cut.units_after for cut in found.trace]
+    assert all(width % 8 == 0 or width < 8 for width in widths) and min(widths) < 40
+    if kind != "error":
+        assert count(found.network, x, kind) <= amount * count(network, x, kind)
+    else:
+        assert output_error(network, found.network, x) <= amount
+
+
+def test_a_width_below_the_multiple_falls_one_by_one():
+    network, x, _ = redundant(1)
+    layers = find_layers(network, x[:1]).layers
+    module = import_module("combred.reduction.allocation")
+    costs = unit_costs(network, x, layers, "parameters")
+    losses = [np.linspace(1.0, 0.0, 41)] * 2
+    path = module._descend(losses, costs, [40, 40], 16)
+    assert {k for widths in path for k in widths} == {40, 32, *range(1, 17)}
+
+
 @pytest.mark.parametrize(
     "share, better, layer, kind, seed",
     [

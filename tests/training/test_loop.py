@@ -64,6 +64,13 @@ def test_a_network_that_corrects_rates_is_trained_on_the_loss_of_its_transform(
     assert result["validation"] == pytest.approx(float(transform.loss(network(x), z)), rel=1e-5)
 
 
+def test_numbers_that_slow_products_are_zero_while_it_trains(training, tmp_path):
+    tiny, seen = torch.tensor([1e-39]), []
+    training.fit(tmp_path / "m.jsonl", on_progress=lambda *_: seen.append((tiny * 1.0).item()))
+    assert seen and not any(seen)
+    assert (tiny * 1.0).item() > 0.0
+
+
 @pytest.fixture(scope="module")
 def uninterrupted(training, tmp_path_factory):
     """Network, numbers and metrics of a training that was not interrupted."""

@@ -88,11 +88,22 @@ def colliders(kinetics: Kinetics) -> tuple[list[np.ndarray], list[int]]:
 
 
 def _third_bodies(sets: list[np.ndarray]) -> str:
-    """The function `third_bodies`: log2 of the concentration that each set gives."""
-    lines = [
-        f"  gas.log2_M[{j}] = third_body({_sum(row, 'gas.c') or 'all_of(0.0f)'});\n"
-        for j, row in enumerate(sets)
-    ]
+    """The function `third_bodies`: log2 of the concentration that each set gives. The species that
+    have the same efficiency in all sets of many species are summed once."""
+    many = np.array([np.count_nonzero(row) > len(row) / 2 for row in sets])
+    lines, shared = [], None
+    if many.sum() > 1:
+        rows = np.array(sets)[many]
+        shared = (rows == rows[0]).all(axis=0)
+        lines.append(f"  const Float shared = {_sum(np.where(shared, rows[0], 0.0), 'gas.c')};\n")
+    for j, row in enumerate(sets):
+        text = _sum(row, "gas.c") or "all_of(0.0f)"
+        if shared is not None and many[j]:
+            rest = _sum(np.where(shared, 0.0, row), "gas.c")
+            text = f"shared + {rest}" if rest else "shared"
+        alone = row.sum() == row.max() == 1.0  # one species: its logarithm is there
+        found = f"gas.log2_c[{row.argmax()}]" if alone else f"third_body({text})"
+        lines.append(f"  gas.log2_M[{j}] = {found};\n")
     unused = "" if lines else "  (void)gas;\n"
     return f"PART void third_bodies(Gas &gas) {{\n{''.join(lines)}{unused}}}"
 

@@ -168,8 +168,8 @@ def test_odd_states_have_the_answers_of_torch(compiled, correcting, odd, referen
     assert np.array_equal(np.isnan(found), np.isnan(later))
     with np.errstate(invalid="ignore"):  # infinite p
         off = np.abs(np.where(np.isfinite(later), found - later, 0.0))
-    # On tiles the network's products have 16 bits, in 1e-6 s: 1.1e-6 of Y.
-    assert off[:, 0].max() < 0.01 and off[:, 2:].max() < 3e-6
+    # Of the states at 0 and -5 K, 7e-6: the rates at the lowest T that the polynomials take cancel.
+    assert off[:, 0].max() < 0.01 and off[:, 2:].max() < 2e-5
 
 
 def test_an_odd_state_does_not_change_its_neighbours(compiled, odd):

@@ -15,7 +15,7 @@ constexpr double HIGHEST = 1.01 * DT_HIGH;  // the largest step, s
 
 struct Lane {
   size_t row;
-  bool busy, valid;
+  bool busy;
   double dt, h, left, worst, least;
   double aim;      // the error, over the tolerance, to stay below
   double useless;  // that of a step cut in vain, over the root of its length
@@ -26,6 +26,7 @@ struct Lane {
 struct Workspace {
   Step step;
   Double T, p, Y[SPECIES], h;
+  Double valid;  // 1, or 0 for a state that is not
   Lane lanes[WIDTH];
 };
 
@@ -64,37 +65,34 @@ INLINE void write(T *values, size_t i, T value) {
 }
 
 // Finite, T and p positive, no Y below -1e-6, sum Y within 1e-3 of 1.
-INLINE bool is_valid(const double *state) {
-  double sum = 0.0, least = 0.0, total = 0.0;
+INLINE Mask are_valid(Double T, Double p, const Double *Y) {
+  Double sum = all_of(0.0), least = all_of(0.0);
   for (int k = 0; k < SPECIES; k++) {
-    sum += state[2 + k];
-    least = state[2 + k] < least ? state[2 + k] : least;
+    sum = sum + Y[k];
+    least = at_most(least, Y[k]);
   }
-  total = state[0] + state[1] + sum;
-  return is_finite(total) && state[0] > 0.0 && state[1] > 0.0 && least >= -1e-6 &&
-         fabs(sum - 1.0) < 1e-3;
+  const Mask finite = absolute(T + p + sum) < infinity(), positive = (T > 0.0) & (p > 0.0);
+  return finite & positive & (least >= -1e-6) & (absolute(sum - 1.0) < 1e-3);
 }
 
 // Gives the lane i the state of a row.
 INLINE void load(Workspace &w, const Request &call, int i, size_t row) {
-  double state[VARIABLES];
-  for (int k = 0; k < VARIABLES; k++) state[k] = read(call.states, row * VARIABLES + k);
-  lane_of(w.T, i) = state[0];
-  lane_of(w.p, i) = state[1];
-  for (int k = 0; k < SPECIES; k++) lane_of(w.Y[k], i) = state[2 + k];
+  const size_t at = row * VARIABLES;
+  lane_of(w.T, i) = read(call.states, at);
+  lane_of(w.p, i) = read(call.states, at + 1);
+  for (int k = 0; k < SPECIES; k++) lane_of(w.Y[k], i) = read(call.states, at + 2 + k);
   const double dt = read(call.dt, row * call.dt_stride);
   const double h = dt / ceil(dt / HIGHEST);
   lane_of(w.h, i) = h;
   const double least = SMALLEST * (dt < HIGHEST ? dt : HIGHEST);
-  w.lanes[i] = {row, true, is_valid(state), dt, h, dt, 0.0, least, TARGET, infinity(), 0, 0};
+  w.lanes[i] = {row, true, dt, h, dt, 0.0, least, TARGET, infinity(), 0, 0};
 }
 
-// Writes the state of the lane i, which has reached the end of its dt, with this error estimate.
-INLINE void store(Workspace &w, const Request &call, int i, double error) {
-  Lane &lane = w.lanes[i];
+// Writes T and Y of the lane i as the answer to its row, with this error estimate.
+INLINE void store(Lane &lane, const Request &call, int i, Double &T, Double *Y, double error) {
   const size_t at = lane.row * VARIABLES;
-  write(call.states, at, lane_of(w.T, i));
-  for (int k = 0; k < SPECIES; k++) write(call.states, at + 2 + k, lane_of(w.Y[k], i));
+  write(call.states, at, lane_of(T, i));
+  for (int k = 0; k < SPECIES; k++) write(call.states, at + 2 + k, lane_of(Y[k], i));
   if (call.error) write(call.error, lane.row, error);
   if (call.evaluations) write(call.evaluations, lane.row, lane.steps);
   lane.busy = false;
@@ -110,9 +108,8 @@ INLINE bool finish_step(Workspace &w, const Request &call, int i) {
   Lane &lane = w.lanes[i];
   const double last = lane_of(w.step.error, i) / call.tolerance;
   lane.steps++;
-  if (!lane.valid) {
-    accept(w, i);
-    store(w, call, i, infinity());
+  if (lane.steps == 1 && lane_of(w.valid, i) == 0.0) {
+    store(lane, call, i, w.step.T_next, w.step.Y_next, infinity());
     return true;
   }
   const bool smallest = lane.h <= 1.001 * lane.least, low = lane.h <= 1.001 * DT_LOW;
@@ -121,16 +118,16 @@ INLINE bool finish_step(Workspace &w, const Request &call, int i) {
     lane.aim = last < 1.0 / SLACK ? SLACK * last : 1.0;
   const bool accepted = last <= lane.aim || smallest;
   if (accepted) {
-    accept(w, i);
     lane.worst = last > lane.worst ? last : lane.worst;
     lane.left -= lane.h;
-  }
-  if (lane.left <= 1e-6 * lane.dt || (smallest && !is_finite(last))) {
-    store(w, call, i, lane.worst);
-    return true;
+    if (lane.left <= 1e-6 * lane.dt || (smallest && !is_finite(last))) {
+      store(lane, call, i, w.step.T_next, w.step.Y_next, lane.worst);
+      return true;
+    }
+    accept(w, i);
   }
   if (call.max_steps > 0 && lane.steps >= call.max_steps) {
-    store(w, call, i, infinity());
+    store(lane, call, i, w.T, w.Y, infinity());
     return true;
   }
   double factor = SAFETY * sqrt(TARGET / (last > 1e-9 ? last : 1e-9));
@@ -160,6 +157,7 @@ INLINE void integrate(Workspace &w, const Request &call) {
   for (int i = 0; i < WIDTH; i++) busy += load_next(w, call, i);
   while (busy > 0) {
     step(w.step, w.T, w.p, w.Y, w.h);
+    w.valid = select(are_valid(w.T, w.p, w.Y), all_of(1.0), all_of(0.0));
     for (int i = 0; i < WIDTH; i++)
       if (w.lanes[i].busy && finish_step(w, call, i) && !load_next(w, call, i)) busy--;
   }

@@ -143,9 +143,11 @@ ON_TILES static void layer_on_tiles(const Matrix<IN, OUT> &w, const float *b, co
     low[i] = paired(bits_of(even_rest) + 0x8000, bits_of(odd_rest) + 0x8000);
   }
   __asm__ volatile("" ::: "memory");  // what is above is written, what is below is read
-  int o = 0;
-  for (; o + 4 <= BLOCKS; o += 4) sums_on_tiles<4, ROUNDED>(w, o, high, low, y);
-  if constexpr (BLOCKS % 4 > 0) sums_on_tiles<BLOCKS % 4, ROUNDED>(w, o, high, low, y);
+  // Five blocks are three and two: a product waits for the one before it that adds to its tile.
+  constexpr int REST = BLOCKS % 4 == 1 && BLOCKS > 4 ? 5 : BLOCKS % 4, FIRST = REST == 5 ? 3 : REST;
+  for (int o = 0; o < BLOCKS - REST; o += 4) sums_on_tiles<4, ROUNDED>(w, o, high, low, y);
+  if constexpr (FIRST > 0) sums_on_tiles<FIRST, ROUNDED>(w, BLOCKS - REST, high, low, y);
+  if constexpr (REST == 5) sums_on_tiles<2, ROUNDED>(w, BLOCKS - 2, high, low, y);
   __asm__ volatile("" ::: "memory");
   for (int i = 0; i < OUT; i++) y[i] = RELU ? at_least(y[i] + b[i], 0.0f) : y[i] + b[i];
 }

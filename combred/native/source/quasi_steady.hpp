@@ -9,6 +9,7 @@ struct QuasiSteady {
   Double T;
   Float Y[SPECIES];
   Float ahead[SPECIES], grown[SPECIES];   // the predictor's Y, and its change
+  Float moved[SPECIES];                   // the corrector's change of Y
   Float heat[SPECIES];                    // h_k / cp, K
   Float net[SPECIES], loss[SPECIES];      // dY/dt and 1 / tau, 1/s, at the beginning of a step
   Float net_ahead[SPECIES], loss_ahead[SPECIES];
@@ -95,13 +96,13 @@ PART void quasi_steady(QuasiSteady &w, Double T, Double p, const Float *Y, Float
     if (i > 0) {
       // dY/dt of the corrected Y with C and tau of the predicted one.
       for (int k = 0; k < SPECIES; k++) {
-        w.net[k] = w.net_ahead[k] + (w.ahead[k] - w.Y[k]) * w.loss_ahead[k];
+        w.net[k] = w.net_ahead[k] + (w.grown[k] - w.moved[k]) * w.loss_ahead[k];
         w.loss[k] = w.loss_ahead[k];
       }
       heats(w.T, w.Y, w.heat);
     }
     corrected_step(w, p, dt * SHARES[i]);
-    w.total_T = w.total_T + after(w, w.T, w.Y, w.grown);
+    w.total_T = w.total_T + after(w, w.T, w.Y, w.moved);
     for (int k = 0; k < SPECIES; k++) w.total[k] = w.total[k] + w.dY[k];
   }
 }

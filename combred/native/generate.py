@@ -195,9 +195,10 @@ def _network(surrogate: Surrogate, bf16: bool) -> str:
         text.append(array(f"BIASES_{i}", _numpy(layer.bias), "float"))
         y = "y" if last else "ab"[i % 2]
         sizes, relu = f"{widths[i]}, {widths[i + 1]}", "false" if last else "true"
-        kinds = f"{relu}, {'true' if rounded else 'false'}"
+        products = 1 if rounded else 2 if _are_bf16(weights) else 3
         calls.append(f"  layer<{sizes}, {relu}>(WEIGHTS_{i}, BIASES_{i}, {x}, {y});\n")
-        on_tiles.append(f"    layer_on_tiles<{kinds}>(MATRIX_{i}, BIASES_{i}, {x}, {y});\n")
+        layer_of = f"layer_on_tiles<{relu}, {products}>"
+        on_tiles.append(f"    {layer_of}(MATRIX_{i}, BIASES_{i}, {x}, {y});\n")
         matrices.append(f"static Matrix<{sizes}> MATRIX_{i};\n")
         x = y
     sets = "".join(f"  MATRIX_{i}.set_all(WEIGHTS_{i}, TILE);\n" for i in range(len(layers)))
@@ -209,6 +210,11 @@ def _network(surrogate: Surrogate, bf16: bool) -> str:
         "#ifdef COMBRED_MATRIX\n  if (tiles_are_used()) {\n"
         f"{''.join(on_tiles)}    return;\n  }}\n#endif\n{''.join(calls)}}}\n"
     )
+
+
+def _are_bf16(weights: np.ndarray) -> bool:
+    """Whether all weights are bf16 numbers, as those of hidden layers after a training in bf16."""
+    return bool((weights.astype(np.float32).view(np.uint32) & 0xFFFF == 0).all())
 
 
 def _pairs(weights: np.ndarray) -> np.ndarray:

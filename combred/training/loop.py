@@ -41,6 +41,14 @@ def forward_mixed(network: Network, x: Tensor, bf16: bool) -> Tensor:
     return network.layers[-1](x.float())
 
 
+@torch.no_grad()
+def round_hidden(network: Network) -> None:
+    """Round the weights of the hidden layers to the bf16 numbers that `forward_mixed` multiplies
+    by. A compiled surrogate then takes two products of bf16 for one of float32, not three."""
+    for layer in network.layers[1:-1]:
+        layer.weight.copy_(layer.weight.bfloat16())
+
+
 class _Mixed(nn.Module):
     """`forward_mixed` as a module, as DistributedDataParallel requires."""
 
@@ -103,7 +111,9 @@ def train(
     sensitivity: SensitivityLoss | None = None,
 ) -> dict:
     """Train `network` in place; returns the numbers of the run: its steps, precision, seconds,
-    samples per second and validation losses.
+    samples per second and validation losses. After a training in bf16, the hidden layers of a
+    network that corrects QSS steps have weights of bf16; networks of the state alone, which carry
+    all of the change, keep those of float32.
 
     `held_out` (n_rows,) bool: the rows of `table` that validate and are not trained on. `metrics`:
     a .jsonl file, one line per evaluation; beside it the checkpoint, <name>.checkpoint, from which
@@ -153,6 +163,8 @@ def train(
                 continue  # diverged: the last finite checkpoint stays, the evaluation raises
             saved = time.monotonic()
             store.save(Progress(step + 1, float(losses), count, seen, saved - started))
+    if precision == "bf16" and transform.corrects_rates:
+        round_hidden(network)
     seconds = time.monotonic() - started
     return {
         "steps": settings.steps,

@@ -46,13 +46,19 @@ def test_training_lowers_the_loss_of_held_out_rows(training, tmp_path):
     assert result["validation"] < 0.8 * z.abs().mean()
 
 
-def test_a_network_that_corrects_rates_is_trained_on_the_loss_of_its_transform(
-    training, drm19, tmp_path
-):
+@pytest.fixture(scope="module")
+def correcting(training, drm19):
+    """A training of a network that corrects rates."""
     transform = make_transform(drm19, 0.1, 1e-13, 1 / 3, kinetics=True)
     fit_transform(transform, training.table, training.held_out)
     widths = [transform.n_inputs, 32, 24, transform.n_outputs]
-    correcting = replace(training, transform=transform, widths=widths)
+    return replace(training, transform=transform, widths=widths)
+
+
+def test_a_network_that_corrects_rates_is_trained_on_the_loss_of_its_transform(
+    training, correcting, tmp_path
+):
+    transform = correcting.transform
     settings = training.changed(steps=200, checkpoint_seconds=1e9)
     network, result = correcting.fit(tmp_path / "m.jsonl", settings)
     first, *_, last = training.lines(tmp_path / "m.jsonl")
@@ -124,6 +130,17 @@ def test_a_killed_training_in_bf16_resumes_to_the_same_network(training, tmp_pat
     training.fit_until_killed(tmp_path / "m.jsonl", 21, settings=settings)
     resumed, _ = training.fit(tmp_path / "m.jsonl", settings)
     assert training.same_weights(whole, resumed)
+
+
+def test_hidden_weights_are_bf16_after_a_training_in_bf16(training, correcting, tmp_path):
+    """Of a network that corrects rates; also after the checkpoint of the last step."""
+    settings = training.changed(precision="bf16", steps=10)
+    for _ in range(2):
+        network, _ = correcting.fit(tmp_path / "m.jsonl", settings)
+        rounded = [torch.equal(a.weight, a.weight.bfloat16().float()) for a in network.layers]
+        assert rounded == [False, True, False]
+    network, _ = correcting.fit(tmp_path / "f.jsonl", training.changed(steps=10))
+    assert not torch.equal(network.layers[1].weight, network.layers[1].weight.bfloat16().float())
 
 
 def test_a_finished_training_is_not_repeated(training, tmp_path):

@@ -1,8 +1,9 @@
 // Layers of the network on the matrix unit of a CPU (Intel AMX), which multiplies tiles of bf16
-// numbers, of 8 bits, and sums in float. A float is the sum of two such numbers to 16 bits; three
-// products of four are taken, high with high, high with low and low with high. A tile has 16 rows
-// of 64 bytes. Where a compiler or a CPU knows no tiles, network.hpp does the same in float; so it
-// does with the macro COMBRED_NO_MATRIX.
+// numbers, of 8 bits, and sums in float. A float is the sum of two such numbers to 16 bits, high and
+// low. Of their four products three are taken, all but low with low; two where the weights are
+// bf16 numbers; one where the inputs are rounded to such numbers, too. A tile has 16 rows of 64
+// bytes. Where a compiler or a CPU knows no tiles, network.hpp does the same in float; so it does
+// with the macro COMBRED_NO_MATRIX.
 #pragma once
 #include "functions.hpp"
 
@@ -89,19 +90,20 @@ struct Matrix {
 
 }  // namespace
 
-// Sums of up to four tiles of outputs, in the tiles 0 to 3: the sum over the chunks of inputs of
-// high with high, high with low, and low with high; where `ROUNDED`, of high with high alone.
+// Sums of up to four tiles of outputs over the chunks of inputs, in the tiles 0 to 3; `PRODUCTS`: of
+// the weights' high with the inputs' high, with the inputs' low, and of low with high.
 #define COMBRED_ADD_PRODUCTS(sum, block)        \
   do {                                          \
     _tile_loadd(6, w.high[o + block][c], 64);   \
     _tile_dpbf16ps(sum, 6, 4);                  \
-    if constexpr (!ROUNDED) {                   \
+    if constexpr (PRODUCTS > 1)                 \
       _tile_dpbf16ps(sum, 6, 5);                \
+    if constexpr (PRODUCTS > 2) {               \
       _tile_loadd(7, w.low[o + block][c], 64);  \
       _tile_dpbf16ps(sum, 7, 4);                \
     }                                           \
   } while (false)
-template <int BLOCKS, bool ROUNDED, typename Weights>
+template <int BLOCKS, int PRODUCTS, typename Weights>
 ON_TILES_INLINE void sums_on_tiles(const Weights &w, int o, const Int *high, const Int *low,
                                    Float *y) noexcept {
   _tile_zero(0);
@@ -110,7 +112,7 @@ ON_TILES_INLINE void sums_on_tiles(const Weights &w, int o, const Int *high, con
   _tile_zero(3);
   for (int c = 0; c < Weights::CHUNKS; c++) {
     _tile_loadd(4, high + ROW * c, 64);
-    if constexpr (!ROUNDED) _tile_loadd(5, low + ROW * c, 64);
+    if constexpr (PRODUCTS > 1) _tile_loadd(5, low + ROW * c, 64);
     COMBRED_ADD_PRODUCTS(0, 0);
     if constexpr (BLOCKS > 1) COMBRED_ADD_PRODUCTS(1, 1);
     if constexpr (BLOCKS > 2) COMBRED_ADD_PRODUCTS(2, 2);
@@ -123,9 +125,8 @@ ON_TILES_INLINE void sums_on_tiles(const Weights &w, int o, const Int *high, con
 }
 #undef COMBRED_ADD_PRODUCTS
 
-// A layer of IN inputs and OUT outputs; y has whole_tiles<OUT>. `ROUNDED`: weights and inputs are
-// bf16 numbers.
-template <bool RELU, bool ROUNDED, int IN, int OUT>
+// A layer of IN inputs and OUT outputs; y has whole_tiles<OUT>.
+template <bool RELU, int PRODUCTS, int IN, int OUT>
 ON_TILES static void layer_on_tiles(const Matrix<IN, OUT> &w, const float *b, const Float *x,
                                     Float *y) noexcept {
   constexpr int CHUNKS = Matrix<IN, OUT>::CHUNKS, BLOCKS = Matrix<IN, OUT>::BLOCKS;
@@ -133,7 +134,7 @@ ON_TILES static void layer_on_tiles(const Matrix<IN, OUT> &w, const float *b, co
   for (int i = 0; i < CHUNKS * ROW; i++) {
     const Float even = 2 * i < IN ? x[2 * i] : all_of(0.0f);
     const Float odd = 2 * i + 1 < IN ? x[2 * i + 1] : all_of(0.0f);
-    if constexpr (ROUNDED) {
+    if constexpr (PRODUCTS == 1) {
       high[i] = paired(to_bf16(even), to_bf16(odd));
       continue;
     }
@@ -145,9 +146,9 @@ ON_TILES static void layer_on_tiles(const Matrix<IN, OUT> &w, const float *b, co
   __asm__ volatile("" ::: "memory");  // what is above is written, what is below is read
   // Five blocks are three and two: a product waits for the one before it that adds to its tile.
   constexpr int REST = BLOCKS % 4 == 1 && BLOCKS > 4 ? 5 : BLOCKS % 4, FIRST = REST == 5 ? 3 : REST;
-  for (int o = 0; o < BLOCKS - REST; o += 4) sums_on_tiles<4, ROUNDED>(w, o, high, low, y);
-  if constexpr (FIRST > 0) sums_on_tiles<FIRST, ROUNDED>(w, BLOCKS - REST, high, low, y);
-  if constexpr (REST == 5) sums_on_tiles<2, ROUNDED>(w, BLOCKS - 2, high, low, y);
+  for (int o = 0; o < BLOCKS - REST; o += 4) sums_on_tiles<4, PRODUCTS>(w, o, high, low, y);
+  if constexpr (FIRST > 0) sums_on_tiles<FIRST, PRODUCTS>(w, BLOCKS - REST, high, low, y);
+  if constexpr (REST == 5) sums_on_tiles<2, PRODUCTS>(w, BLOCKS - 2, high, low, y);
   __asm__ volatile("" ::: "memory");
   for (int i = 0; i < OUT; i++) y[i] = RELU ? at_least(y[i] + b[i], 0.0f) : y[i] + b[i];
 }

@@ -4,7 +4,7 @@ each shipped model refuse, how many are bad, and what does a step cost?
     python -m benchmarks.flow_states draw --states FILE
     python -m benchmarks.flow_states judge --states FILE [MODEL ...]
 
-Methane/air (DRM19), seven kinds:
+Methane/air (DRM19), seven kinds of flows:
 
     counterflow             counterflow diffusion flames of 300 K streams, from 20 1/s to extinction
     counterflow hot air     the same with air at 1200 K
@@ -12,6 +12,9 @@ Methane/air (DRM19), seven kinds:
     burnt and fresh, aged   burnt and fresh premixed gas, mixed and aged by 1 us to 0.3 ms
     burnt and fresh         the same, just mixed: species that neither gas has form at once
     ignitions at 4 to 40 atm, ignitions at 0.5 to 2 atm    uniform in the steps of CVODE
+
+and the 29 of `benchmarks.trust_states` around the range of `drm19-full`: other pressures, mixtures,
+oxidizers and fuels, hotter and colder gas, perturbed and changed states, mixtures of two gases.
 
 Labels at dt of 1e-8 to 1e-5 s, CVODE at rtol 1e-9 and atol 1e-18. FILE (HDF5) has a group for each
 kind, with T [K], p [Pa], Y, and T_next, Y_next with one more axis, dt [s], in front. Two minutes of
@@ -36,6 +39,8 @@ import numpy as np
 import torch
 
 import combred
+from benchmarks import trust_states
+from benchmarks.trust import trained_with
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import IntegrationError, Reactor
 from combred.records import write_json
@@ -62,6 +67,9 @@ COUNTS = {
     "ignitions at 4 to 40 atm": 240,
     "ignitions at 0.5 to 2 atm": 300,
 }
+
+AROUND = "drm19-full"  # the model whose range the kinds of `trust_states` surround
+COUNT_AROUND = 600  # states of each of them
 
 State = np.ndarray  # [T, p, Y], (2 + n_species,)
 
@@ -225,9 +233,22 @@ def label(
     return T, Y
 
 
-def write(path: Path, mechanism: Mechanism, counts: dict[str, int], seed: int = SEED) -> dict:
-    """Draw, label and store the states of all kinds at `path`; returns the number of states, of
-    failed labels and the seconds of each kind."""
+def drawn(
+    mechanism: Mechanism, counts: dict[str, int], around: int, seed: int
+) -> Iterator[tuple[str, np.ndarray]]:
+    """The states of each kind of flows, `counts` of them; `around` of each kind of `trust_states`,
+    if any."""
+    for kind, count in counts.items():
+        yield kind, FlowStates(mechanism, seed).draw(kind, count)
+    if around:
+        yield from trust_states.draw(mechanism, trained_with(AROUND), around, seed).items()
+
+
+def write(
+    path: Path, mechanism: Mechanism, counts: dict[str, int], around: int = 0, seed: int = SEED
+) -> dict:
+    """Draw, label and store the states of all kinds (`drawn`) at `path`; returns the number of
+    states, of failed labels and the seconds of each kind."""
     summary = {}
     path.parent.mkdir(parents=True, exist_ok=True)
     with h5py.File(path, "w") as file:
@@ -240,9 +261,8 @@ def write(path: Path, mechanism: Mechanism, counts: dict[str, int], seed: int = 
             seed=seed, rtol=RTOL, atol=ATOL,
             cantera=ct.__version__,
         )  # fmt: skip
-        for kind, count in counts.items():
-            begun = time.monotonic()
-            states = FlowStates(mechanism, seed).draw(kind, count)
+        begun = time.monotonic()
+        for kind, states in drawn(mechanism, counts, around, seed):
             T, Y = label(mechanism, states)
             good = np.isfinite(T).all(0) & np.isfinite(Y).all((0, 2))
             group = file.create_group(kind)
@@ -255,7 +275,8 @@ def write(path: Path, mechanism: Mechanism, counts: dict[str, int], seed: int = 
                 "failed": int((~good).sum()),
                 "seconds": time.monotonic() - begun,
             }
-            print(f"{kind:28} {summary[kind]}", flush=True)
+            print(f"{kind:42} {summary[kind]}", flush=True)
+            begun = time.monotonic()
     return summary
 
 
@@ -305,12 +326,12 @@ def judge(surrogate: Surrogate, states: dict[str, dict[str, np.ndarray]]) -> dic
 
 def show(model: str, found: dict) -> None:
     """Print the table of a model."""
-    print(f"\n{model:28}{'dt':>6}{'refused':>9}{'bad':>7}{'accepted':>14}{'evaluations':>13}")
+    print(f"\n{model:42}{'dt':>6}{'refused':>9}{'bad':>7}{'accepted':>14}{'evaluations':>13}")
     for kind, rows in found.items():
         for dt, row in rows.items():
             accepted = f"{row['accepted_components']:.0%} / {row['accepted_states']:.0%}"
             print(
-                f"{kind:28}{float(dt):6.0e}{row['refused']:9.1%}{row['bad']:7.1%}{accepted:>14}"
+                f"{kind:42}{float(dt):6.0e}{row['refused']:9.1%}{row['bad']:7.1%}{accepted:>14}"
                 f"{row['evaluations']:13.2f}"
             )
 
@@ -337,7 +358,7 @@ def main() -> None:
             write_json(RESULTS, result)
         print(json.dumps(result))
         return
-    print(json.dumps(write(given.states, load_mechanism(MECHANISM), COUNTS)))
+    print(json.dumps(write(given.states, load_mechanism(MECHANISM), COUNTS, COUNT_AROUND)))
 
 
 if __name__ == "__main__":

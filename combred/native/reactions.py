@@ -13,6 +13,7 @@ from combred.native.arrays import constant, literal
 
 LOG2_E = float(np.log2(np.e))
 PART = 24  # reactions of one function: compilers take long for larger ones
+TERMS = 8  # of a sum, each of which waits for the one before it
 # Units of concentrations [kmol/m3] and of T [K] in logarithms, to the base 2: typical values, so
 # that the logarithms are small and their rounding is, too.
 LOG2_C0, LOG2_T0 = -20.0, 10.0
@@ -222,15 +223,18 @@ def _production(kinetics: Kinetics, parts: Stoichiometry, species: list[str]) ->
 
 
 def _sum(coefficients: np.ndarray, of: str) -> str:
-    """The sum of coefficients times of[k], without those that are zero; empty where all are."""
-    text = ""
-    for k, c in enumerate(coefficients.tolist()):
-        if abs(c) < 1e-12:
-            continue
-        size = "" if abs(abs(c) - 1.0) < 1e-12 else f"{_float(abs(c))} * "
-        sign = (" - " if c < 0 else " + ") if text else ("-" if c < 0 else "")
-        text += f"{sign}{size}{of}[{k}]"
-    return text
+    """The sum of coefficients times of[k], without those that are zero; empty where all are. A long
+    sum is one of shorter ones, which a processor computes at the same time."""
+    terms = [(k, c) for k, c in enumerate(coefficients.tolist()) if abs(c) >= 1e-12]
+    parts = []
+    for first in range(0, len(terms), TERMS):
+        text = ""
+        for k, c in terms[first : first + TERMS]:
+            size = "" if abs(abs(c) - 1.0) < 1e-12 else f"{_float(abs(c))} * "
+            sign = (" - " if c < 0 else " + ") if text else ("-" if c < 0 else "")
+            text += f"{sign}{size}{of}[{k}]"
+        parts.append(text)
+    return parts[0] if len(parts) == 1 else " + ".join(f"({part})" for part in parts)
 
 
 def _float(value: float) -> str:

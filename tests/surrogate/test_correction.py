@@ -86,9 +86,11 @@ def test_the_error_estimate_is_the_last_output(path, qss_transform):
     answer = torch.zeros(len(path.T), t.n_outputs, dtype=torch.float64)
     answer[:, -1] = -1.5
     assert torch.allclose(t.correction(answer, size)[1], 10**-1.5 * size[:, 0], rtol=1e-12)
-    # Below the range the corrector alone remains, whose error is at most some 0.1 M.
-    size[:, 1] = 0.0
-    assert torch.allclose(t.correction(answer, size)[1], 0.1 * size[:, 0], rtol=1e-12)
+    # At a tenth of the shortest step the corrector is left, of whose M the error is a tenth there,
+    # and a share that falls with the step below.
+    size[:, 1] = 0.01
+    expected = (0.01 * 10**-1.5 + 0.99 * 0.1 * 0.1) * size[:, 0]
+    assert torch.allclose(t.correction(answer, size)[1], expected, rtol=1e-12)
 
 
 def test_the_loss_of_a_perfect_answer_is_that_of_its_estimate(path, qss_transform):

@@ -124,17 +124,17 @@ def draw_groups(numbers: dict) -> Figure:
 
 def draw_times(times: dict[str, dict]) -> Figure:
     """Time per state: CVODE and surrogates on one scale, and the surrogates alone on another."""
-    stages = [int(name.split()[1].rstrip(",")) for name in times if name.startswith("stage")]
+    stages = [int(name.split()[1]) for name in times if name.startswith("stage")]
     few = {name: t for name, t in times.items() if not name.startswith("CVODE")}
     figure = Figure(figsize=(WIDTH, 1.6 + 0.36 * len(times)))
     whole, enlarged = figure.subplots(1, 2, width_ratios=(1.15, 1))
     for axes, chosen in ((whole, times), (enlarged, few)):
         for row, (name, time) in enumerate(chosen.items()):
-            hue, alone = CVODE, name.endswith("alone")
+            hue = CVODE
             if not name.startswith("CVODE"):
-                hue = colour(int(name.split()[1].rstrip(",")), max(stages))
+                hue = colour(int(name.split()[1]), max(stages))
             middle, low, high = (1e6 * time[key] for key in ("median", "fastest", "slowest"))
-            axes.barh(row, middle, color=hue, alpha=0.45 if alone else 0.9, height=0.7)
+            axes.barh(row, middle, color=hue, alpha=0.9, height=0.7)
             axes.plot([low, high], [row, row], color="#777777", lw=1.4, marker="|", ms=6)
             axes.annotate(
                 f"{middle:.3g} µs",

@@ -72,10 +72,9 @@ class Folder:
         """Time per state [s] by name: median, fastest, slowest."""
         return self.validation.get("timing", {}).get("times", {})
 
-    def seconds(self, stage: int, alone: bool = False) -> float | None:
-        """Median time per state [s] of a stage's surrogate, or of its network alone."""
-        name = f"stage {stage}, network alone" if alone else f"stage {stage}"
-        return self.times.get(name, {}).get("median")
+    def seconds(self, stage: int) -> float | None:
+        """Median time per state [s] of a stage's surrogate."""
+        return self.times.get(f"stage {stage}", {}).get("median")
 
     @property
     def cvode_seconds(self) -> dict[str, float]:

@@ -225,9 +225,8 @@ def time_section(folder: Folder, drawn: set[str]) -> Section:
         "Time per state of CVODE and of each stage",
         f"Time to advance one state by dt on {cores} core{'s' if cores != 1 else ''}; machine: "
         f"{timing.get('machine', 'unknown')}. Bars: medians; grey lines: fastest to slowest "
-        "repeat, clipped at the edge of a panel. Pale: the network alone, which papers usually "
-        "report; full colour: the surrogate as a CFD code calls it, with transforms, element "
-        "projection and temperature.",
+        "repeat, clipped at the edge of a panel. A surrogate is timed as a CFD code calls it, with "
+        "transforms, element projection and temperature.",
         "validation.json",
     )
     text = Text(

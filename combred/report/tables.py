@@ -113,11 +113,11 @@ def ignition_rows(folder: Folder, stage: int) -> dict[str, str]:
 
 
 def time_rows(folder: Folder, stage: int) -> dict[str, str]:
-    """Time per state of the surrogate and of its network alone."""
-    own, alone = folder.seconds(stage), folder.seconds(stage, alone=True)
+    """Time per state of the surrogate, and how many times as long CVODE takes."""
+    own = folder.seconds(stage)
     if own is None:
         return {}
-    rows = {"surrogate": microseconds(own), "network alone": microseconds(alone)}
+    rows = {"surrogate": microseconds(own)}
     for name, cvode in folder.cvode_seconds.items():
         rows[f"{name} ÷ surrogate"] = f"{significant(cvode / own, 2)} ×"
     return rows

@@ -11,13 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE, Advance
 from combred.config import ChemistrySettings
 from combred.native.choice import fastest
-from combred.surrogate.advance import StateFunction
 from combred.surrogate.surrogate import Surrogate
 from combred.threads import one_thread
 
@@ -36,7 +34,7 @@ def compare_times(
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> dict:
     """Time per state [s] on one core: of CVODE at the tolerances of `chemistry` and at
-    `CFD_TOLERANCE`, and of each stage's surrogate, compiled (`fastest`), and its network alone.
+    `CFD_TOLERANCE`, and of each stage's surrogate, compiled (`fastest`).
 
     surrogates: stage -> surrogate; states (n, 2 + n_species): those that are advanced, over dt [s].
     Returns the times by name (see `time_per_state`), and what they were measured on.
@@ -48,7 +46,6 @@ def compare_times(
         solvers[name] = cvode, CVODE_STATES
     for stage, surrogate in surrogates.items():
         solvers[f"stage {stage}"] = fastest(surrogate), len(states)
-        solvers[f"stage {stage}, network alone"] = network_alone(surrogate, states, dt), len(states)
     with one_thread():
         times = time_per_state(solvers, states, dt, repeats, on_progress)
     return {
@@ -99,19 +96,6 @@ def time_per_state(
 def spread(states: np.ndarray, count: int) -> np.ndarray:
     """`count` evenly spaced rows of states, or all rows if there are fewer."""
     return states[np.linspace(0, len(states) - 1, min(count, len(states))).astype(int)]
-
-
-def network_alone(surrogate: Surrogate, states: np.ndarray, dt: float) -> Advance:
-    """The network alone, once, on the features of `states` and dt [s], which is what the papers
-    time; an `Advance` that returns the state unchanged."""
-    transform, network = surrogate.transform, surrogate.network
-    x = transform.inputs(torch.as_tensor(states), torch.full((len(states),), dt).double())
-
-    def unchanged(state: Tensor, dt: Tensor) -> Tensor:
-        network(x[: len(state)])
-        return state
-
-    return StateFunction(unchanged)
 
 
 def machine() -> str:

@@ -151,12 +151,13 @@ Foam::scalar Foam::combred<ChemistryModel>::advance(const DeltaT& deltaT)
         const label celli = cells[row];
         if (steps.error[row] <= limit_)
         {
+            const double* Y = &states[row*width + 2];
+            const scalar rate = rho[celli]/dt[row];
             forAll(specie_, k)
             {
                 const label i = specie_[k];
                 const scalar before = max(this->Y_[i][celli], scalar(0));
-                this->RR_[i][celli] =
-                    rho[celli]*(total[row]*states[row*width + 2 + k] - before)/dt[row];
+                this->RR_[i][celli] = rate*(total[row]*Y[k] - before);
             }
         }
         else

@@ -119,7 +119,6 @@ def make_run(
         networks[name] = digest(weights)
     write_rollouts(folder / "validation.h5", groups, mechanism, {"cases": inputs, "networks": {}})
     medians = TIMES | {f"stage {i}": 1e-5 / (1 + i) for i in range(len(lateness))}
-    medians |= {f"stage {i}, network alone": 4e-6 / (1 + i) for i in range(len(lateness))}
     spread = {k: {"median": v, "fastest": 0.9 * v, "slowest": 1.5 * v} for k, v in medians.items()}
     timing = {"cores": 1, "machine": "a processor, 2 cores", "batch": 4096, "times": spread}
     write_json(

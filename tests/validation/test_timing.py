@@ -12,7 +12,6 @@ from combred.validation import timing
 from combred.validation.timing import (
     WARM_UP,
     compare_times,
-    network_alone,
     time_per_state,
 )
 
@@ -42,13 +41,10 @@ def test_the_number_of_threads_is_restored_even_after_an_error():
 
 
 def test_the_scripted_surrogate_equals_the_surrogate(surrogate, path):
-    s = path.state.numpy()
     T, Y = scripted(surrogate).advance(path.T, path.p, path.Y, path.dt)
     T_eager, Y_eager = surrogate.advance(path.T, path.p, path.Y, path.dt)
     # Freezing may reorder operations; the network is float32.
     assert np.allclose(T, T_eager, rtol=1e-6) and np.allclose(Y, Y_eager, rtol=1e-4, atol=1e-10)
-    T, Y = network_alone(surrogate, s, path.dt).advance(path.T, path.p, path.Y, path.dt)
-    assert np.array_equal(T, path.T) and np.array_equal(Y, path.Y)
 
 
 def test_the_comparison_names_every_solver(mechanism, surrogate, path, monkeypatch):
@@ -61,6 +57,5 @@ def test_the_comparison_names_every_solver(mechanism, surrogate, path, monkeypat
         "CVODE rtol 1e-08 atol 1e-16",
         "CVODE rtol 1e-06 atol 1e-10",
         "stage 0",
-        "stage 0, network alone",
     ]
     assert result["cores"] == 1 and result["machine"]

@@ -16,9 +16,9 @@ Methane/air (DRM19), seven kinds of flows:
 and the 29 of `benchmarks.trust_states` around the range of `drm19-full`: other pressures, mixtures,
 oxidizers and fuels, hotter and colder gas, perturbed and changed states, mixtures of two gases.
 
-Labels at dt of 1e-8 to 1e-5 s, CVODE at rtol 1e-9 and atol 1e-18. FILE (HDF5) has a group for each
-kind, with T [K], p [Pa], Y, and T_next, Y_next with one more axis, dt [s], in front. Two minutes of
-one core.
+Labels at dt of 1e-8 to 1e-5 s, CVODE at rtol 1e-9 and atol 1e-18. FILE (HDF5) has the
+groups flows and around, and in them one for each kind, with T [K], p [Pa], Y, and T_next, Y_next
+with one more axis, dt [s], in front. Two minutes of one core.
 
 `judge` advances them at the default tolerance. A state is bad if T is off by more than 1 K plus
 10 % of its change, or a Y by more than 1e-4 plus 10 % of the largest change of one; refused if its
@@ -235,13 +235,14 @@ def label(
 
 def drawn(
     mechanism: Mechanism, counts: dict[str, int], around: int, seed: int
-) -> Iterator[tuple[str, np.ndarray]]:
-    """The states of each kind of flows, `counts` of them; `around` of each kind of `trust_states`,
-    if any."""
+) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Group, kind and states: `counts` states of each kind of flows; `around` of each kind of
+    `trust_states`, if any."""
     for kind, count in counts.items():
-        yield kind, FlowStates(mechanism, seed).draw(kind, count)
+        yield "flows", kind, FlowStates(mechanism, seed).draw(kind, count)
     if around:
-        yield from trust_states.draw(mechanism, trained_with(AROUND), around, seed).items()
+        kinds = trust_states.draw(mechanism, trained_with(AROUND), around, seed)
+        yield from (("around", kind, states) for kind, states in kinds.items())
 
 
 def write(
@@ -262,10 +263,10 @@ def write(
             cantera=ct.__version__,
         )  # fmt: skip
         begun = time.monotonic()
-        for kind, states in drawn(mechanism, counts, around, seed):
+        for name, kind, states in drawn(mechanism, counts, around, seed):
             T, Y = label(mechanism, states)
             good = np.isfinite(T).all(0) & np.isfinite(Y).all((0, 2))
-            group = file.create_group(kind)
+            group = file.create_group(f"{name}/{kind}")
             columns = {"T": states[good, 0], "p": states[good, 1], "Y": states[good, 2:]}
             columns |= {"T_next": T[:, good], "Y_next": Y[:, good], "dt": np.array(DT)}
             for name, values in columns.items():
@@ -280,10 +281,11 @@ def write(
     return summary
 
 
-def read(path: Path) -> dict[str, dict[str, np.ndarray]]:
-    """The arrays of each kind in a file that `write` made."""
+def read(path: Path, name: str = "flows") -> dict[str, dict[str, np.ndarray]]:
+    """The arrays of each kind of one group, flows or around, in a file that `write` made."""
     with h5py.File(path, "r") as file:
-        return {kind: {name: data[()] for name, data in file[kind].items()} for kind in file}
+        kinds = file.get(name, {})
+        return {kind: {key: data[()] for key, data in kinds[kind].items()} for kind in kinds}
 
 
 def is_bad(found: np.ndarray, T: np.ndarray, Y: np.ndarray, before: np.ndarray) -> np.ndarray:
@@ -348,12 +350,13 @@ def main() -> None:
     given = parser.parse_intermixed_args()
     ct.suppress_thermo_warnings()
     if given.action == "judge":
-        states, found = read(given.states), {}
+        result: dict = {"machine": machine(), "models": {}, "around": {}}
         torch.set_num_threads(1)
         for model in given.models or [n for n, c in combred.models().items() if "tolerance" in c]:
-            found[model] = judge(combred.load(model).requires_grad_(False), states)
-            show(model, found[model])
-        result = {"machine": machine(), "models": found}
+            surrogate = combred.load(model).requires_grad_(False)
+            for name, group in (("models", "flows"), ("around", "around")):
+                result[name][model] = judge(surrogate, read(given.states, group))
+                show(model, result[name][model])
         if not given.models:
             write_json(RESULTS, result)
         print(json.dumps(result))

@@ -359,6 +359,28 @@ def flow_states_table() -> str:
     return text + source("flow_states.json", "flow_states judge --states FILE", results["machine"])
 
 
+def around_table() -> str:
+    """Shares of the states around the range of `drm19-full` that are refused, and bad, of
+    flow_states.json: the worst dt up to 1e-6 s, and the longest."""
+    results = read("flow_states.json")
+    models = {name: results["around"][name] for name in in_order(results.get("around", {}))}
+    if not models:
+        return MISSING
+    body = []
+    for kind in next(iter(models.values())):
+        cells = []
+        for kinds in models.values():
+            rows = [(float(dt), row) for dt, row in kinds[kind].items()]
+            short = [row for dt, row in rows if dt < 2e-6]
+            worst = (max(row[key] for row in short) for key in ("refused", "bad"))
+            longest = max(rows, key=lambda pair: pair[0])[1]
+            cells += [percent(*worst, digits=1)]
+            cells += [percent(longest["refused"], longest["bad"], digits=1)]
+        body.append([plain(kind), *cells])
+    heads = [f"{code(model)}, {dt}" for model in models for dt in ("to 1e-6 s", "1e-5 s")]
+    return table(["refused / bad", *heads], body)
+
+
 def flow_accepted_table() -> str:
     """Accepted components and states by the measure of DFODE-kit at the dt nearest to 1e-6 s, of
     flow_states.json."""
@@ -636,6 +658,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "ignitions": ignitions_table,
     "flow-states": flow_states_table,
     "flow-accepted": flow_accepted_table,
+    "flow-around": around_table,
     "flow-evaluations": flow_evaluations_table,
     "precision": precision_table,
     "precision-figure": precision_figure,

@@ -78,3 +78,12 @@ def test_the_file_is_read_back_and_failed_labels_are_left_out(drm19, tmp_path, m
     assert np.array_equal(np.column_stack([stored["T"], stored["p"], stored["Y"]]), expected)
     assert stored["T_next"].shape == (4, 3) and stored["Y_next"].shape == (4, 3, drm19.n_species)
     assert stored["dt"].tolist() == list(flow_states.DT)
+
+
+def test_states_around_a_models_range_have_a_group_of_their_own(drm19, tmp_path, monkeypatch):
+    other = np.array([[1500.0, ATM, *drm19.mixture("CH4:1", "O2:1, N2:3.76", 1.0)]])
+    monkeypatch.setattr(flow_states.trust_states, "draw", lambda *_: {"hotter": other})
+    write(tmp_path / "states.h5", drm19, {"burnt and fresh": 1}, around=1)
+    assert list(read(tmp_path / "states.h5")) == ["burnt and fresh"]
+    around = read(tmp_path / "states.h5", "around")
+    assert list(around) == ["hotter"] and around["hotter"]["T"] == [1500.0]

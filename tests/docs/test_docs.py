@@ -161,6 +161,7 @@ RESULT_FILES = {
     "ignitions": "ignitions.json",
     "flow-states": "flow_states.json",
     "flow-accepted": "flow_states.json",
+    "flow-around": "flow_states.json",
     "flow-evaluations": "flow_states.json",
     "precision": "work_precision.json",
     "orders": "work_precision.json",
@@ -230,7 +231,10 @@ def results(tmp_path, monkeypatch):
     strained |= {"extinction_error": -0.004}
     files = {
         "counterflow.json": {"models": {"old": strained, "drm19-38k": strained}},
-        "flow_states.json": {"models": {"old": flow(0.9), "drm19-38k": flow(0.01)}},
+        "flow_states.json": {
+            "models": {"old": flow(0.9), "drm19-38k": flow(0.01)},
+            "around": {"old": flow(0.9), "drm19-38k": flow(0.01)},
+        },
         "ignitions.json": {"models": {"old": ignition(None), "drm19-38k": ignition(-0.03)}},
         "work_precision.json": {"lines": {"1e-06": lines}, "orders": orders},
     }
@@ -246,6 +250,7 @@ def test_results_of_surrogates_of_any_dt_stand_in_their_tables(results):
     flow = tables.flow_states_table()
     assert row_of(flow, "`drm19-38k`: refused / bad")[1:] == ["1e-8 s", "1e-6 s"]
     assert row_of(flow, "counterflow")[1:] == ["1.0 / 0.2 %"] * 2
+    assert row_of(tables.around_table(), "counterflow")[1:3] == ["1.0 / 0.2 %", "1.0 / 0.2 %"]
     assert row_of(tables.flow_accepted_table(), "ignitions")[1] == "90.0 / 70.0 %"
     assert row_of(tables.flow_evaluations_table(), "`drm19-38k`")[1:] == ["1.50 / 40"] * 2
     ignition = row_of(tables.ignitions_table(), "`drm19-38k`", "5e-6 s (2)")

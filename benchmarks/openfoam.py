@@ -38,6 +38,7 @@ ODE = {"absTol": 1e-12, "relTol": 1e-4}  # seulex
 IGNITIONS = ((1500.0, 0.8), (1700.0, 1.0), (1700.0, 1.4))  # T0 [K], phi; 1 atm
 REACHED = 2000.0  # K
 LONGEST = 3e-3  # s, of an ignition
+RUNS = 3  # of a flame without chemistry, or with a surrogate: the fastest counts
 PHI, T_UNBURNT, LENGTH = 1.0, 300.0, 0.01  # of the flame; K, m
 THERMOPHYSICAL = """
 thermoType { type hePsiThermo; mixture reactingMixture; transport sutherland; thermo janaf;
@@ -327,12 +328,17 @@ def ignitions(scratch: Path, library: Path, ways: list[str], dt: float) -> dict:
 def flames(
     scratch: Path, library: Path, ways: list[str], profile: tuple, dt: float, steps: int
 ) -> dict:
-    """The flame with every solver; the time of the chemistry in us per cell and step."""
+    """The flame with every solver; the time of the chemistry in us per cell and step: more than
+    without chemistry, the fastest of `RUNS` runs each."""
     cells, found = len(profile[0]), {}
     print(f"flame, {cells} cells, {steps} steps: speed, highest T, chemistry a cell and step")
     for way in ("off", *ways):
         folder = scratch / f"flame-{Path(way).stem}"
-        found[way] = one = burn(folder, library, way, profile, dt, steps)
+        one = burn(folder, library, way, profile, dt, steps)
+        for _ in range(RUNS - 1 if way != "ode" else 0):
+            again = burn(folder, library, way, profile, dt, steps)["seconds"]
+            one["seconds"] = min(one["seconds"], again)
+        found[way] = one
         spent = one["seconds"] - found["off"]["seconds"]
         one["chemistry_us"] = 1e6 * spent / (cells * steps)
         said = one["chemistry"]

@@ -26,14 +26,18 @@ VISIBLE = 1e-4
 @dataclass(frozen=True)
 class Budget:
     """kind: "parameters" or "flops", with the share that may stay as amount; or "error", with the
-    largest relative error of the output. 0 < amount < 1, or ValueError is raised."""
+    largest relative error of the output. multiple: of which the width of every narrowed layer is
+    one, if it is larger. 0 < amount < 1 and multiple >= 1, or ValueError is raised."""
 
     kind: str
     amount: float
+    multiple: int = 1
 
     def __post_init__(self):
         if not 0 < self.amount < 1:
             raise ValueError(f"{self.kind}={self.amount} is a share: it lies between 0 and 1")
+        if self.multiple != int(self.multiple) or self.multiple < 1:
+            raise ValueError(f"multiple={self.multiple} is a whole number of units, at least 1")
 
 
 def allocate(
@@ -44,13 +48,11 @@ def allocate(
     budget: Budget,
     reduce_to: Callable[[list[int]], Reduced],
     error_of_one: Callable[[HiddenLayer, int], float],
-    multiple: int = 1,
 ) -> Reduced:
     """The result of `reduce_to(widths)` for the widths that use a budget best.
 
     reduce_to(widths): all `layers` reduced to these widths. error_of_one(layer, width): relative
-    error of the output where that layer alone is reduced. multiple: of which the width of every
-    narrowed layer is one, if it is larger than that.
+    error of the output where that layer alone is reduced.
 
     The loss of layer i at width k is s_i L_i(k). L_i(k) is the squared relative error of the next
     layers' pre-activations after elimination by the brain surgeon, which removes units one after
@@ -76,10 +78,11 @@ def allocate(
         sensitivities.append(error / curve[width] if curve[width] > 0 else 1.0)
     costs = unit_costs(network, example_input, layers, budget.kind)
     losses = [s * curve for s, curve in zip(sensitivities, curves, strict=True)]
-    path = _descend(losses, costs, full, multiple)
+    path = _descend(losses, costs, full, budget.multiple)
     if budget.kind == "error":
         return _largest_reduction(path, budget, reduce_to)
-    chosen, even = _within(path, costs, budget), _within(_evenly(full, multiple), costs, budget)
+    chosen = _within(path, costs, budget)
+    even = _within(_evenly(full, budget.multiple), costs, budget)
     return min((reduce_to(chosen), reduce_to(even)), key=lambda found: found.output_error)
 
 

@@ -105,10 +105,9 @@ def reduce(
             example_input,
             targets,
             calibration,
-            Budget(kind, amount),
+            Budget(kind, amount, multiple),
             lambda widths: reducer.reduce(targets, [{"keep": k} for k in widths]),
             reducer.error_of_one,
-            multiple,
         )
     if all(layer.units_after == layer.units_before for layer in found.trace):
         raise Unchanged(

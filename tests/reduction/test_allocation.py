@@ -238,6 +238,8 @@ def test_widths_fall_one_unit_at_a_time_from_all_to_one():
         ({"error": 1e-14}, r"error=1e-14 cannot be kept"),
         ({"parameters": 1.5}, r"parameters=1.5 is a share: it lies between 0 and 1"),
         ({"error": 0.0}, r"error=0.0 is a share"),
+        ({"flops": 0.5, "multiple": 0}, r"multiple=0 is a whole number of units, at least 1"),
+        ({"flops": 0.5, "multiple": 1.5}, r"multiple=1.5 is a whole number"),
     ],
 )
 def test_budgets_that_cannot_be_met_are_refused(asked, message):

@@ -1,8 +1,6 @@
 """The device of a training, the processes of torchrun, and the numerical precision."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -40,18 +38,6 @@ def open_device() -> Device:
         backend, patience = "nccl" if cuda else "gloo", timedelta(days=7)
         torch.distributed.init_process_group(backend, timeout=patience)
     return Device(torch.device(f"cuda:{local}" if cuda else "cpu"), rank, world)
-
-
-@contextmanager
-def without_subnormals() -> Iterator[None]:
-    """A context in which numbers below 1e-38 are zero. The optimiser's means of the gradients of a
-    unit that answers to no state any more decay to such numbers, and with them a CPU takes a
-    hundred times as long for a product of matrices."""
-    torch.set_flush_denormal(True)
-    try:
-        yield
-    finally:
-        torch.set_flush_denormal(False)
 
 
 def resolve_precision(precision: str, device: torch.device) -> tuple[str, str]:

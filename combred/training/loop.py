@@ -18,7 +18,7 @@ from combred.dataset.state_table import StateTable
 from combred.surrogate.network import Network
 from combred.surrogate.transform import StateTransform
 from combred.training.batches import RowBatches
-from combred.training.devices import Device, resolve_precision, without_subnormals
+from combred.training.devices import Device, resolve_precision
 from combred.training.optimizers import OPTIMIZERS, Optimizers
 from combred.training.progress import Progress, TrainingCheckpoint, digest_of_rows
 from combred.training.schedules import batch_sizes, learning_rate
@@ -26,6 +26,7 @@ from combred.training.sensitivity_loss import SensitivityLoss
 from combred.training.validation_loss import ValidationLoss
 
 EVALUATE_EVERY = 200  # steps between two lines of metrics, at most
+FORGET_EVERY = 50  # steps between two looks for tiny numbers in the optimiser's state
 MEMORY_ROWS = 4_000_000  # rows held in memory; more are streamed in buffers
 
 
@@ -94,10 +95,11 @@ class TrainStep:
         self.optimizers.zero_grad()
         loss.backward()
         self.optimizers.step()
+        if step % FORGET_EVERY == 0:
+            self.optimizers.forget_tiny()
         return loss.detach()
 
 
-@without_subnormals()
 def train(
     network: Network,
     table: StateTable,

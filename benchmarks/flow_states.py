@@ -16,9 +16,9 @@ Methane/air (DRM19), seven kinds of flows:
 and the 29 of `benchmarks.trust_states` around the range of `drm19-full`: other pressures, mixtures,
 oxidizers and fuels, hotter and colder gas, perturbed and changed states, mixtures of two gases.
 
-Labels at dt of 1e-8 to 1e-5 s, CVODE at rtol 1e-9 and atol 1e-18. FILE (HDF5) has the
-groups flows and around, and in them one for each kind, with T [K], p [Pa], Y, and T_next, Y_next
-with one more axis, dt [s], in front. Two minutes of one core.
+Labels at dt of 1e-8 to 1e-5 s, CVODE at rtol 1e-9 and atol 1e-18. FILE (HDF5) has the groups flows
+and around, and in them one for each kind, with T [K], p [Pa], Y, and T_next, Y_next with one more
+axis, dt [s], in front. Two minutes of one core.
 
 `judge` advances them at the default tolerance. A state is bad if T is off by more than 1 K plus
 10 % of its change, or a Y by more than 1e-4 plus 10 % of the largest change of one; refused if its
@@ -351,11 +351,12 @@ def main() -> None:
     ct.suppress_thermo_warnings()
     if given.action == "judge":
         result: dict = {"machine": machine(), "models": {}, "around": {}}
+        flows, around = read(given.states), read(given.states, "around")
         torch.set_num_threads(1)
         for model in given.models or [n for n, c in combred.models().items() if "tolerance" in c]:
             surrogate = combred.load(model).requires_grad_(False)
-            for name, group in (("models", "flows"), ("around", "around")):
-                result[name][model] = judge(surrogate, read(given.states, group))
+            for name, states in (("models", flows), ("around", around)):
+                result[name][model] = judge(surrogate, states)
                 show(model, result[name][model])
         if not given.models:
             write_json(RESULTS, result)

@@ -374,8 +374,8 @@ def around_table() -> str:
             short = [row for dt, row in rows if dt < 2e-6]
             worst = (max(row[key] for row in short) for key in ("refused", "bad"))
             longest = max(rows, key=lambda pair: pair[0])[1]
-            cells += [percent(*worst, digits=1)]
-            cells += [percent(longest["refused"], longest["bad"], digits=1)]
+            cells.append(percent(*worst, digits=1))
+            cells.append(percent(longest["refused"], longest["bad"], digits=1))
         body.append([plain(kind), *cells])
     heads = [f"{code(model)}, {dt}" for model in models for dt in ("to 1e-6 s", "1e-5 s")]
     return table(["refused / bad", *heads], body)

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
 
 class CompiledProgram:
     """`integrate` of a compiled surrogate by a program. command: the words that start it, the

@@ -17,7 +17,7 @@ FRESH_T, AIR_T = (280.0, 1000.0), (280.0, 1600.0)  # K, ranges of premixed gas a
 COLD, COLDEST = 0.5, 50.0  # share of streams near the colder end of their range; by so many K
 DIRICHLET = 0.7  # concentration of the weights of a mixture: most are near one stream
 # Share of oxidizers with other inert gas; range of its moles over those of the settings' oxidizer.
-OTHER, DILUTION = 0.1, (0.25, 2.0)
+OTHER, INERT_GAS = 0.1, (0.25, 2.0)
 T_RANGE = 270.0, 3400.0  # K; states outside are not kept
 
 Labelled = tuple[np.ndarray, np.ndarray, float]  # state [T, p, Y], its label [T, p, Y], dt [s]
@@ -39,6 +39,10 @@ class FlowStreams:
         self.settings, self.reactor, self.rng = settings, reactor, rng
         self.aged: list[np.ndarray] = []
 
+    def log_uniform(self, low: float, high: float) -> float:
+        """A number between both, uniform in the logarithm."""
+        return log_uniform(self.rng, low, high)
+
     def oxidizer(self) -> np.ndarray:
         """Mole fractions (n_species,) of the oxidizer; sometimes with less or more inert gas, and
         with any of those that the mechanism has."""
@@ -47,12 +51,8 @@ class FlowStreams:
         X = gas.X
         if inert.any() and self.rng.random() < OTHER:
             gases = self.rng.dirichlet(np.full(inert.sum(), DIRICHLET))
-            X[inert] = X[inert].sum() * self.log_uniform(*DILUTION) * gases
+            X[inert] = X[inert].sum() * self.log_uniform(*INERT_GAS) * gases
         return X / X.sum()
-
-    def log_uniform(self, low: float, high: float) -> float:
-        """A number between both, uniform in the logarithm."""
-        return log_uniform(self.rng, low, high)
 
     def premixed(self, T: float, p: float) -> np.ndarray:
         """Mass fractions of fuel and oxidizer at a random equivalence ratio; the gas is set."""

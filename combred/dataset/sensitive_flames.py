@@ -128,8 +128,7 @@ def _labelled(
 ) -> Iterator[SensitiveStates]:
     """The cells of `grid` with their labels after dt [s], for each of `sensitivities`
     (cells, n_species) those that matter to it; the trajectories are numbered from `first` on."""
-    Y = np.maximum(grid.Y, 0.0)
-    Y /= Y.sum(axis=1, keepdims=True)
+    Y = normalised(grid.Y)
     p, steps = np.full(len(Y), grid.profile.case.p), np.full(len(Y), dt)
     T_next, Y_next = cvode.advance(grid.T, p, Y, dt)
     for i, s in enumerate(sensitivities, first):
@@ -144,6 +143,12 @@ def _formed(profile: CounterflowProfile) -> np.ndarray:
     """Indices of the species that the flame forms (`FORMED`)."""
     peak = profile.Y.max(axis=0)
     return np.flatnonzero((peak > FORMED[0]) & (peak > FORMED[1] * profile.stream_Y.max(axis=0)))
+
+
+def normalised(Y: np.ndarray) -> np.ndarray:
+    """Mass fractions (n, n_species) without the undershoots of transport and CVODE, of sum 1."""
+    Y = np.maximum(Y, 0.0)
+    return Y / Y.sum(axis=1, keepdims=True)
 
 
 def largest_contributions(sizes: np.ndarray) -> np.ndarray:

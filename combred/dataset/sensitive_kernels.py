@@ -12,7 +12,13 @@ from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE, IntegrationError
 from combred.config import ChemistrySettings, SamplingSettings
 from combred.dataset.flow_streams import log_uniform
-from combred.dataset.sensitive_flames import PHI, P, common_range, largest_contributions
+from combred.dataset.sensitive_flames import (
+    PHI,
+    P,
+    common_range,
+    largest_contributions,
+    normalised,
+)
 from combred.dataset.sensitive_states import SensitiveStates
 from combred.simulation.flame_kernel import (
     FlameKernel,
@@ -98,8 +104,7 @@ def _labelled(
     """The cells of a kernel with their labels after dt [s], those that matter to each of
     `sensitivities` (quantities, cells, n_species)."""
     n = len(now.h)
-    now.Y = np.maximum(now.Y, 0.0)
-    now.Y /= now.Y.sum(axis=1, keepdims=True)
+    now.Y = normalised(now.Y)
     T, p, steps = now.temperatures(cvode.reactor.gas), np.full(n, now.p), np.full(n, dt)
     T_next, Y_next = cvode.advance(T, p, now.Y, dt)
     found = []

@@ -130,9 +130,8 @@ def draw_times(times: dict[str, dict]) -> Figure:
     whole, enlarged = figure.subplots(1, 2, width_ratios=(1.15, 1))
     for axes, chosen in ((whole, times), (enlarged, few)):
         for row, (name, time) in enumerate(chosen.items()):
-            hue = CVODE
-            if not name.startswith("CVODE"):
-                hue = colour(int(name.split()[1]), max(stages))
+            stage = None if name.startswith("CVODE") else int(name.split()[1])
+            hue = CVODE if stage is None else colour(stage, max(stages))
             middle, low, high = (1e6 * time[key] for key in ("median", "fastest", "slowest"))
             axes.barh(row, middle, color=hue, alpha=0.9, height=0.7)
             axes.plot([low, high], [row, row], color="#777777", lw=1.4, marker="|", ms=6)

@@ -69,8 +69,10 @@ class Folder:
 
     @property
     def times(self) -> dict[str, dict]:
-        """Time per state [s] by name: median, fastest, slowest."""
-        return self.validation.get("timing", {}).get("times", {})
+        """Time per state [s] by name: median, fastest, slowest. Not of the networks alone, which
+        earlier versions timed, too."""
+        times = self.validation.get("timing", {}).get("times", {})
+        return {name: t for name, t in times.items() if not name.endswith(", network alone")}
 
     def seconds(self, stage: int) -> float | None:
         """Median time per state [s] of a stage's surrogate."""

@@ -80,8 +80,8 @@ def _identity(surrogate: Surrogate, mechanism: Mechanism) -> dict:
 
 def _quasi_steady(transform: CorrectionTransform) -> dict:
     """What the quasi-steady steps of a transform depend on, besides the mechanism."""
-    shares, absent = transform.qss.shares, transform.qss.ABSENT
-    return {"steps_with_predicted_rates": shares, "absent": absent}
+    qss = transform.qss
+    return {"steps_with_predicted_rates": qss.shares, "absent": qss.ABSENT}
 
 
 def _tensors(surrogate: Surrogate) -> dict[str, torch.Tensor]:

@@ -9,8 +9,8 @@ from combred.dataset.flow_streams import (
     AIR_T,
     COLD,
     COLDEST,
-    DILUTION,
     FRESH_T,
+    INERT_GAS,
     OTHER,
     STREAMS,
     FlowStreams,
@@ -62,7 +62,7 @@ def test_some_oxidizers_have_other_inert_gas(streams, h2o2):
     assert N2[~other] / O2[~other] == pytest.approx(3.76, rel=1e-12)
     assert abs(other.mean() - OTHER) < 4 * (OTHER * (1 - OTHER) / 1000) ** 0.5
     factor = (N2 + AR)[other] / O2[other] / 3.76
-    assert DILUTION[0] < factor.min() < 0.5 and 1.5 < factor.max() < DILUTION[1]
+    assert INERT_GAS[0] < factor.min() < 0.5 and 1.5 < factor.max() < INERT_GAS[1]
     share = AR[other] / (N2 + AR)[other]
     assert share.min() < 0.2 and share.max() > 0.8
 

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from compiled_program import SANITIZERS
 
 from combred.native.generate import SOURCE
 
@@ -17,7 +18,7 @@ def test_three_products_of_bf16_are_a_product_of_floats_but_for_16_bits(compiler
         pytest.skip(f"needs {compiler}")
     program = tmp_path / "matrix"
     command = [compiler, "-std=c++17", "-O1", "-Wno-psabi", "-DCOMBRED_WIDTH=16", f"-I{SOURCE}"]
-    command += ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    command += SANITIZERS
     built = subprocess.run(
         [*command, str(PROGRAM), "-o", str(program)], capture_output=True, text=True
     )

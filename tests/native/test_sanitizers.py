@@ -6,15 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compiled_program import CompiledProgram
+from compiled_program import SANITIZERS, CompiledProgram
 from rate_kinds import random_states
 
 from combred.native import generate
 from combred.native.compilers import FLAGS
 from combred.native.generate import SOURCE
 from combred.native.single_file import single_file
-
-SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++"),

@@ -2,6 +2,8 @@
 
 from run_folder import read_page
 
+from combred.report.folder import read_folder
+
 
 def test_stage_0_alone(single):
     text, page = (single / "report.html").read_text(), read_page(single)
@@ -12,3 +14,11 @@ def test_stage_0_alone(single):
     drawn = {path.stem for path in (single / "figures").glob("*.png")}
     assert drawn == {"delays", "temperatures", "species", "worst", "groups", "times"}
     assert "Y(CO)" not in text and page.row("widths")
+
+
+def test_times_of_networks_alone_in_runs_of_before_are_left_out(single, h2o2):
+    folder = read_folder(single, h2o2)
+    shown = list(folder.times)
+    times = folder.validation["timing"]["times"]
+    times["stage 0, network alone"] = times["stage 0"]
+    assert list(folder.times) == shown and "stage 0" in shown

@@ -112,16 +112,12 @@ INLINE bool finish_step(Workspace &w, const Request &call, int i) {
     store(lane, call, i, w.step.T_next, w.step.Y_next, infinity());
     return true;
   }
-  // Most states: one step, good enough, over all that is left.
-  if (last <= lane.aim && lane.left - lane.h <= 1e-6 * lane.dt) {
-    const double worst = last > lane.worst ? last : lane.worst;
-    store(lane, call, i, w.step.T_next, w.step.Y_next, worst);
-    return true;
-  }
   const bool smallest = lane.h <= 1.001 * lane.least, low = lane.h <= 1.001 * DT_LOW;
-  lane.vain = last > lane.useless * sqrt(lane.h) ? lane.vain + 1 : 0;
-  if (last > lane.aim && last <= 1.0 && (lane.vain >= 2 || low))
-    lane.aim = last < 1.0 / SLACK ? SLACK * last : 1.0;
+  if (last > lane.aim) {
+    lane.vain = last > lane.useless * sqrt(lane.h) ? lane.vain + 1 : 0;
+    if (last <= 1.0 && (lane.vain >= 2 || low))
+      lane.aim = last < 1.0 / SLACK ? SLACK * last : 1.0;
+  }
   const bool accepted = last <= lane.aim || smallest;
   if (accepted) {
     lane.worst = last > lane.worst ? last : lane.worst;

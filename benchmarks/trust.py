@@ -147,7 +147,7 @@ def scores(surrogate: Surrogate, state: np.ndarray) -> dict[str, np.ndarray]:
     x = torch.from_numpy(state)
     dt = x.new_full((len(x),), surrogate.dt_range[0])
     with torch.no_grad(), one_thread():
-        predicted, error = surrogate.step(x, dt)
+        predicted, error = surrogate.step(x, dt, dt)
         features = surrogate.transform.features(surrogate.transform.variables(x))
         distance = ((features @ surrogate.inverse_covariance) * features).sum(1)
         found = {

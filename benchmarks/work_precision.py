@@ -171,7 +171,7 @@ def order(surrogate: Surrogate, states: States) -> float:
         steps = torch.full((len(state),), 1e-6 / count, dtype=torch.float64)
         with torch.no_grad():
             for _ in range(count):
-                state, _ = surrogate.step(state, steps)
+                state, _ = surrogate.step(state, steps, steps)
         found.append(np.median(np.abs(state[:, 0].numpy() - exact[moving])))
     return float(-np.polyfit(np.log(SUBSTEPS), np.log(found), 1)[0])
 

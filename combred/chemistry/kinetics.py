@@ -86,8 +86,9 @@ class Kinetics(nn.Module):
         self.any_sri: bool = any(rate["sri"][0] > 0 for rate in rates)
         keep_columns("weights", mechanism.molecular_weights)
         keep("reference_pressure", gas.reference_pressure)
-        keep("forward_of", np.hstack([orders, arrhenius]))  # of [ln c, 1, ln T, -1 / T]
-        keep("ratio_of", net)  # of ln c + g / RT - ln(p0 / RT)
+        keep("orders", orders)  # of ln c
+        keep("arrhenius", arrhenius)  # of [1, ln T, -1 / T]
+        keep("ratio_of", net)  # of ln c, and of g / RT - ln(p0 / RT)
         keep_columns("irreversible", np.where(reversible, 0.0, np.inf))
         keep("made", (counted * net).T, dtype)
         keep("consumed_forward", (counted * used).T, dtype)
@@ -110,17 +111,32 @@ class Kinetics(nn.Module):
         T (n,) [K], p (n,) [Pa], Y (n_species, n) >= 0 with sum 1, all float64. The creation rate is
         the sum of the two.
         """
-        moles = Y / self.weights
-        density = p / (self.GAS_CONSTANT * T * moles.sum(dim=0))
-        c = density * moles
+        return self.rates(self.constants(T, p, Y), T, p, Y)
+
+    def constants(self, T: Tensor, p: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
+        """ln k, of the forward rate constants with falloff, and ln of the reverse ones over them,
+        both (n_reactions, n) and float64; of the states of `forward`."""
         arrhenius = torch.stack([torch.ones_like(T), torch.log(T), -1.0 / T])
+        ln_k = self.arrhenius @ arrhenius
+        if self.n_falloff > 0:
+            _, c = self.concentrations(T, p, Y)
+            last = ln_k[self.n_reactions - self.n_falloff :]
+            last.add_(self.falloff(T, c, arrhenius))
         standard = torch.log(self.reference_pressure / (self.GAS_CONSTANT * T))
+        return ln_k, self.ratio_of @ (self.gibbs(T) - standard)
+
+    def rates(
+        self, constants: tuple[Tensor, Tensor], T: Tensor, p: Tensor, Y: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """As `forward`, with rate constants that may be those of another state (`constants`)."""
+        density, c = self.concentrations(T, p, Y)
         ln_c = torch.log(c.clamp(min=self.LEAST))
-        ln_forward = self.forward_of @ torch.cat([ln_c, arrhenius])
-        if self.n_bodies > 0:
-            last = ln_forward[self.n_reactions - self.n_bodies :]
-            last.add_(self.pressure(T, c, arrhenius))
-        ln_ratio = self.ratio_of @ (ln_c + self.gibbs(T) - standard)
+        ln_forward = constants[0] + self.orders @ ln_c
+        if self.n_bodies > self.n_falloff:
+            ln_M = torch.log((self.collider @ c).clamp(min=self.LEAST))
+            first, end = self.n_reactions - self.n_bodies, self.n_reactions - self.n_falloff
+            ln_forward[first:end].add_(ln_M[: end - first])
+        ln_ratio = constants[1] + self.ratio_of @ ln_c
         if self.any_irreversible:
             ln_ratio = ln_ratio - self.irreversible
         ln_reverse, dtype = ln_forward + ln_ratio, self.made.dtype
@@ -132,24 +148,25 @@ class Kinetics(nn.Module):
         destruction = self.consumed_forward @ forward + self.consumed_reverse @ reverse
         return (self.made @ net) / density, destruction / density
 
-    def pressure(self, T: Tensor, c: Tensor, arrhenius: Tensor) -> Tensor:
-        """ln (n_bodies, n) of the factors by which third bodies and falloff multiply the rate
-        constants (at high pressure) of the last `n_bodies` reactions.
+    def concentrations(self, T: Tensor, p: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
+        """The density (n,) [kg/m3] and the concentrations (n_species, n) [kmol/m3]."""
+        moles = Y / self.weights
+        density = p / (self.GAS_CONSTANT * T * moles.sum(dim=0))
+        return density, density * moles
 
-        T (n,) [K]; c (n_species, n) [kmol/m3]; arrhenius (3, n): 1, ln T, -1 / T.
-        """
-        ln_M = torch.log((self.collider @ c).clamp(min=self.LEAST))
-        if self.n_falloff > 0:
-            bodies = self.n_bodies - self.n_falloff
-            ln_high, ln_low = self.high_pressure @ arrhenius, self.low_pressure @ arrhenius
-            ln_Pr = ln_low + ln_M[bodies:] - ln_high
-            # Falloff: k = k_high Pr / (1 + Pr) F. Chemically activated: k = k_low / (1 + Pr) F.
-            ratio = -torch.logaddexp(torch.zeros_like(ln_Pr), -ln_Pr)
-            if self.any_activated:
-                from_low = ln_low - ln_high - torch.logaddexp(torch.zeros_like(ln_Pr), ln_Pr)
-                ratio = torch.where(self.activated, from_low, ratio)
-            ln_M = torch.cat([ln_M[:bodies], ratio + self.broadening(T, ln_Pr)])
-        return ln_M
+    def falloff(self, T: Tensor, c: Tensor, arrhenius: Tensor) -> Tensor:
+        """ln (n_falloff, n) of the factors by which falloff multiplies the rate constants at high
+        pressure. T (n,) [K]; c (n_species, n) [kmol/m3]; arrhenius (3, n): 1, ln T, -1 / T."""
+        collider = self.collider[self.n_bodies - self.n_falloff :]
+        ln_M = torch.log((collider @ c).clamp(min=self.LEAST))
+        ln_high, ln_low = self.high_pressure @ arrhenius, self.low_pressure @ arrhenius
+        ln_Pr = ln_low + ln_M - ln_high
+        # Falloff: k = k_high Pr / (1 + Pr) F. Chemically activated: k = k_low / (1 + Pr) F.
+        ratio = -torch.logaddexp(torch.zeros_like(ln_Pr), -ln_Pr)
+        if self.any_activated:
+            from_low = ln_low - ln_high - torch.logaddexp(torch.zeros_like(ln_Pr), ln_Pr)
+            ratio = torch.where(self.activated, from_low, ratio)
+        return ratio + self.broadening(T, ln_Pr)
 
     def broadening(self, T: Tensor, ln_Pr: Tensor) -> Tensor:
         """ln F (n_falloff, n), F the broadening factor, at T (n,) [K] and ln of the reduced

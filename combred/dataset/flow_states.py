@@ -37,9 +37,12 @@ ROWS = 256  # of a block, the unit of work, of resuming, and of holding out
 SHARES = {"ignition": 0.3, "mixture": 0.42, "layer": 0.14, "flame": 0.14}
 COSTLY = "layer", "flame"  # a block has one of them, with the rows of both
 KINDS = tuple(SHARES)
-HOT, HOTTER = 0.1, 700.0  # share of ignitions that are hotter than their range, and by so many K
+HOT, HOTTER = 0.2, 700.0  # share of ignitions that are hotter than their range, and by so many K
 DILUTED, DILUTION = 0.3, 0.6  # share of ignitions of a mixture; largest mass share of its stream
-PERTURBED, WIDTH = 0.6, (1e-3, 0.6)  # share of mixtures perturbed; range of the width, log-uniform
+PERTURBED, WIDTH = 0.6, (3e-2, 0.6)  # share of mixtures perturbed; range of the width, log-uniform
+# Share of mixtures without their minor species, and range of the mass fraction below which a
+# species is one, log-uniform: a flow that starts from major species has no radicals.
+WITHOUT_MINOR, MINOR = 0.12, (1e-4, 3e-2)
 AGED = 0.3  # share of states that become a stream of later mixtures of the same block
 STATES = 16  # of an ignition
 FIRST_STEP = 5  # of CVODE, at which a state may lie: the steps before it start the integration
@@ -141,7 +144,8 @@ class FlowStates:
 
     def _mixture(self) -> Iterator[Labelled]:
         """States at t = 0 and later of two or three streams mixed, most of them perturbed:
-        Y^(1 + s u) and T (1 + 0.3 s u), with the width s and u uniform in [-1, 1]."""
+        Y^(1 + s u) and T (1 + 0.3 s u), with the width s and u uniform in [-1, 1]. Some others
+        have lost their minor species."""
         rng, p = self.streams.rng, self.streams.log_uniform(*self.settings.p)
         weights = rng.dirichlet(np.full(rng.integers(2, 4), DIRICHLET))
         state = self.streams.mixed([self.streams.draw(p) for _ in weights], weights, p)
@@ -151,6 +155,10 @@ class FlowStates:
             raw = np.where(Y > 0, Y, 1.0) ** (1 + s * rng.uniform(-1, 1, Y.size)) * (Y > 0)
             noise = 1 + 0.3 * s * rng.uniform(-1, 1)
             state = np.concatenate([[T * noise, p], raw / raw.sum()])
+        elif rng.random() < WITHOUT_MINOR / (1.0 - PERTURBED):
+            Y = state[2:]
+            major = Y * (Y > self.streams.log_uniform(*MINOR))
+            state = np.concatenate([state[:2], major / major.sum()])
         if T_RANGE[0] < state[0] < T_RANGE[1]:
             times = np.sort([self.streams.log_uniform(*RELAXATION) for _ in range(TIMES)])
             times[0] = 0.0

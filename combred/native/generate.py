@@ -132,6 +132,7 @@ def _transform(transform: CorrectionTransform) -> str:
             constant("DT_LOW", low),
             constant("DT_HIGH", high),
             constant("DT_LONGEST", Surrogate.MOST * high),
+            constant("STEPS", len(transform.qss.shares), "int"),
             array("SHARES", np.array(transform.qss.shares), "float"),
             array("MEAN", _numpy(transform.mean), "float"),
             array("PER_STD", 1.0 / _numpy(transform.std), "float"),

@@ -1,7 +1,7 @@
 """The reactions of a mechanism as C++, one after another.
 
 Takes the numbers of `Kinetics`, in its order of the reactions; gives the text of `reactions.hpp`:
-`rates_of_progress` and `production`, which source/kinetics.hpp declares the parts of.
+`set_constants`, `rates_of_progress` and `production`, from the parts in source/kinetics.hpp.
 """
 
 from dataclasses import dataclass
@@ -39,12 +39,11 @@ class Stoichiometry:
 def stoichiometry(kinetics: Kinetics) -> Stoichiometry:
     """The coefficients that the matrices of `Kinetics` were made from."""
     weights = _numpy(kinetics.weights)
-    n = len(weights)
     counted = _numpy(kinetics.consumed_forward).T / weights[:, 0]  # with the sign of the rate
     sign = np.sign(counted.sum(axis=1))
     used, net = np.abs(np.round(counted, 5)), _numpy(kinetics.ratio_of)
     reversible = _numpy(kinetics.irreversible)[:, 0] == 0.0
-    orders = _numpy(kinetics.forward_of)[:, :n]
+    orders = _numpy(kinetics.orders)
     return Stoichiometry(used, used + net, net, orders, sign, reversible)
 
 
@@ -58,21 +57,48 @@ def write_reactions(kinetics: Kinetics, species: list[str]) -> str:
         '#include "kinetics.hpp"',
         _third_bodies(sets),
     ]
-    starts = range(0, kinetics.n_reactions, PART)
-    for start in starts:
-        lines: list[str] = []
-        for i in range(start, min(start + PART, kinetics.n_reactions)):
-            lines += _reaction(kinetics, parts, which, i, species)
-        body = "\n".join(f"  {line}" for line in lines)
-        text.append(f"PART void reactions_from_{start}(const Gas &gas, Progress &q) {{\n{body}\n}}")
-    calls = "\n".join(f"  reactions_from_{start}(gas, q);" for start in starts)
-    text.append(
+    constants, progress = [], []
+    for i in range(kinetics.n_reactions):
+        body = i - (kinetics.n_reactions - kinetics.n_bodies)
+        fall = i - (kinetics.n_reactions - kinetics.n_falloff)
+        mark = " (+M)" if fall >= 0 else " + M" if body >= 0 else ""
+        title = f"// {i}: {equation(parts, i, species, mark)}"
+        if parts.sign[i] == 0.0:
+            progress.append([title, f"one_way(q, {i}, all_of(0.0f));"])
+            continue
+        M = f"gas.M[{which[body]}]" if body >= 0 else ""
+        constants.append([title, *_constants(kinetics, parts, i, fall, M)])
+        progress.append([title, *_progress(parts, i, M if fall < 0 else "")])
+    text += [
+        _functions("constants", "const Gas &gas, Constants &k", constants),
+        "// Rate constants of all reactions, at the state of `gas`.\n"
+        "INLINE void set_constants(Gas &gas, Double T, Constants &k) {\n"
+        f"  set_gibbs_energies(gas, T);\n{_calls('constants', constants)}}}",
+        _functions("progress", "const Gas &gas, const Constants &k, Progress &q", progress),
         "// Rates of progress of all reactions.\n"
-        "INLINE void rates_of_progress(Gas &gas, Progress &q) {\n"
-        f"  third_bodies(gas);\n{calls}\n}}"
-    )
+        "INLINE void rates_of_progress(const Gas &gas, const Constants &k, Progress &q) {\n"
+        f"{_calls('progress', progress)}}}",
+    ]
     text.append(_production(kinetics, parts, species))
     return "\n\n".join(text) + "\n"
+
+
+def _functions(name: str, arguments: str, blocks: list[list[str]]) -> str:
+    """Functions with the lines of `PART` reactions each."""
+    return "\n\n".join(
+        f"PART void {name}_from_{start}({arguments}) {{\n"
+        + "".join(f"  {line}\n" for block in blocks[start : start + PART] for line in block)
+        + "}"
+        for start in range(0, len(blocks), PART)
+    )
+
+
+def _calls(name: str, blocks: list[list[str]]) -> str:
+    """The calls of these functions."""
+    arguments = "gas, k" if name == "constants" else "gas, k, q"
+    return "".join(
+        f"  {name}_from_{start}({arguments});\n" for start in range(0, len(blocks), PART)
+    )
 
 
 def colliders(kinetics: Kinetics) -> tuple[list[np.ndarray], list[int]]:
@@ -89,8 +115,8 @@ def colliders(kinetics: Kinetics) -> tuple[list[np.ndarray], list[int]]:
 
 
 def _third_bodies(sets: list[np.ndarray]) -> str:
-    """The function `third_bodies`: log2 of the concentration that each set gives. The species that
-    have the same efficiency in all sets of many species are summed once."""
+    """The function `third_bodies`: the concentration that each set gives. The species that have the
+    same efficiency in all sets of many species are summed once."""
     many = np.array([np.count_nonzero(row) > len(row) / 2 for row in sets])
     lines, shared = [], None
     if many.sum() > 1:
@@ -102,40 +128,49 @@ def _third_bodies(sets: list[np.ndarray]) -> str:
         if shared is not None and many[j]:
             rest = _sum(np.where(shared, 0.0, row), "gas.c")
             text = f"shared + {rest}" if rest else "shared"
-        alone = row.sum() == row.max() == 1.0  # one species: its logarithm is there
-        found = f"gas.log2_c[{row.argmax()}]" if alone else f"third_body({text})"
-        lines.append(f"  gas.log2_M[{j}] = {found};\n")
+        lines.append(f"  gas.M[{j}] = {text};\n")
     unused = "" if lines else "  (void)gas;\n"
     return f"PART void third_bodies(Gas &gas) {{\n{''.join(lines)}{unused}}}"
 
 
-def _reaction(
-    kinetics: Kinetics, parts: Stoichiometry, which: list[int], i: int, species: list[str]
-) -> list[str]:
-    """The lines of reaction i."""
-    n = len(species)
-    body = i - (kinetics.n_reactions - kinetics.n_bodies)
-    fall = i - (kinetics.n_reactions - kinetics.n_falloff)
-    mark = " (+M)" if fall >= 0 else " + M" if body >= 0 else ""
-    lines = [f"// {i}: {equation(parts, i, species, mark)}"]
-    if parts.sign[i] == 0.0:
-        return [*lines, f"irreversible(q, {i}, all_of(-1e3f));"]
-    order = parts.orders[i].sum() + (0 <= body and fall < 0)
-    rate = _arrhenius(_numpy(kinetics.forward_of)[i, n:], order)
-    lines += ["{", f"  Float rate = {rate};"]
+def _constants(kinetics: Kinetics, parts: Stoichiometry, i: int, fall: int, M: str) -> list[str]:
+    """The lines of the rate constants of reaction i; fall: its number among those with falloff, or
+    less than 0; M: its third body."""
+    order = parts.orders[i].sum() + (bool(M) and fall < 0)
+    lines = [f"  Float rate = {_arrhenius(_numpy(kinetics.arrhenius)[i], order)};"]
     if fall >= 0:
-        lines += [f"  {line}" for line in _falloff(kinetics, fall, f"gas.log2_M[{which[body]}]")]
-    elif body >= 0:
-        lines.append(f"  rate = rate + gas.log2_M[{which[body]}];")
-    orders = _sum(parts.orders[i], "gas.log2_c")
-    if orders:
-        lines.append(f"  rate = rate + ({orders});")
+        lines += [f"  {line}" for line in _falloff(kinetics, fall, f"third_body({M})")]
     if parts.reversible[i]:
-        ratio = _sum(parts.net[i], "gas.mu") or "all_of(0.0f)"
-        lines.append(f"  reversible(q, {i}, rate, {ratio});")
+        ratio = _sum(parts.net[i], "gas.gibbs") or "all_of(0.0f)"
+        lines.append(f"  reversible(k, {i}, rate, {ratio});")
     else:
-        lines.append(f"  irreversible(q, {i}, rate);")
-    return [*lines, "}"]
+        lines.append(f"  irreversible(k, {i}, rate);")
+    return ["{", *lines, "}"]
+
+
+def _progress(parts: Stoichiometry, i: int, M: str) -> list[str]:
+    """The line of the rates of progress of reaction i; M: its third body, if any. The reverse order
+    of a species is the forward one plus the species' net coefficient."""
+    forward = _product(f"k.forward[{i}]", parts.orders[i], M)
+    if not parts.reversible[i]:
+        return [f"one_way(q, {i}, {forward});"]
+    return [
+        f"both_ways(q, {i}, {forward},",
+        f"          {_product(f'k.reverse[{i}]', parts.orders[i] + parts.net[i], M)});",
+    ]
+
+
+def _product(first: str, orders: np.ndarray, M: str) -> str:
+    """A rate constant times the powers of the concentrations, and of the third body `M`. Each
+    factor is taken by itself: the product of two small concentrations alone may underflow."""
+    factors = [first] + [M] * bool(M)
+    for k, order in enumerate(np.round(orders, 9).tolist()):
+        whole = order > 0 and order == round(order)
+        if whole:
+            factors += [f"gas.c[{k}]"] * round(order)
+        elif order != 0.0:
+            factors.append(f"power_of(gas.c[{k}], {_float(order)})")
+    return " * ".join(factors)
 
 
 def equation(parts: Stoichiometry, i: int, species: list[str], mark: str = "") -> str:

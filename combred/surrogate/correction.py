@@ -18,7 +18,7 @@ from combred.surrogate.transform import ShiftedBoxCox, StateTransform, signed_po
 class CorrectionTransform(StateTransform):
     """Network inputs of a state and dt, and targets in units of the QSS step's own error.
 
-    With C and P the changes of v = [T, ln p, F(Y)] by the three QSS steps and the predictor
+    With C and P the changes of v = [T, ln p, F(Y)] by the QSS steps and the predictor
     (`QuasiSteadyState`), scale the standard deviation of the change in training, and
 
         e = (C - P) / scale,    M = max_k |e_k|,

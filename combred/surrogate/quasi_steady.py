@@ -1,4 +1,4 @@
-"""Three quasi-steady-state (QSS) steps: an explicit estimate of the change over dt, from the
+"""Four quasi-steady-state (QSS) steps: an explicit estimate of the change over dt, from the
 reaction rates.
 
 Takes states and a time step each; gives the QSS changes of [T, F(Y)] and the stiffness of every
@@ -17,7 +17,8 @@ from combred.chemistry.thermo import Thermo
 
 
 class QuasiSteadyState(nn.Module):
-    """Three quasi-steady-state steps, of 0.1, 0.3 and 0.6 dt, with four evaluations of the rates.
+    """Four quasi-steady-state steps, of 0.05, 0.15, 0.3 and 0.5 dt, with five evaluations of the
+    rates.
 
     With the creation rate C and the time scale tau of destruction Y / tau frozen, the solution of
     dY/dt = C - Y / tau is
@@ -31,8 +32,9 @@ class QuasiSteadyState(nn.Module):
     beginning, as there. alpha is 1/2 for slow species and 1 for those in balance. The next step
     begins at the corrected state, with C and tau of the predicted one.
 
-    The first step is the shortest, since fast species change most at the beginning. One step over
-    dt has four times the error of these three (docs/findings.md). `lam`, `floor`: of the transform
+    Rate constants, falloff and h_k / cp are those of the beginning of dt, which costs no accuracy
+    in training. The first step is the shortest, since fast species change most at the beginning
+    (docs/findings.md). `lam`, `floor`: of the transform
     F (`ShiftedBoxCox`); `dtype`: of the rates (see `Kinetics`) and of all that follows from them.
     Raises ValueError for rate types that `Kinetics` does not support.
     """
@@ -52,7 +54,7 @@ class QuasiSteadyState(nn.Module):
     ):
         super().__init__()
         self.lam, self.floor = lam, floor
-        self.shares = [0.1, 0.3, 0.6]  # of dt
+        self.shares = [0.05, 0.15, 0.3, 0.5]  # of dt
         self.kinetics = Kinetics(mechanism, dtype)
         self.thermo = Thermo(mechanism)
         reactive = torch.tensor((~mechanism.inert).nonzero()[0])
@@ -71,17 +73,16 @@ class QuasiSteadyState(nn.Module):
         """
         T = self.bounded(T)
         Y = Y.T.contiguous().clamp(min=self.ABSENT)  # species by states, as `Kinetics`
-        net, loss = self.rates(T, p, Y)
+        constants = self.kinetics.constants(T, p, Y)
+        net, loss = self.rates(constants, T, p, Y)
         y, dt = Y.to(net.dtype).index_select(0, self.reactive), dt.to(net.dtype)
         dY, heat = self.step(net, loss, dt), self.heat(T, Y, net.dtype)
         predictor = self.change(-(heat * dY).sum(dim=0), y, dY)
         dY, dT, mean_loss = torch.zeros_like(dY), torch.zeros_like(dt), loss
         for i in range(len(self.shares)):
-            if i > 0:
-                heat = self.heat(T, Y, net.dtype)
             h = self.shares[i] * dt
             T_ahead, ahead = self.after(T, Y, heat, self.step(net, loss, h))
-            net_ahead, loss_ahead = self.rates(T_ahead, p, ahead)
+            net_ahead, loss_ahead = self.rates(constants, T_ahead, p, ahead)
             grown = (ahead - Y).to(net.dtype)
             more, mean_loss = self.corrected(Y, grown, net, loss, net_ahead, loss_ahead, h)
             dY, dT = dY + more, dT - (heat * more).sum(dim=0)
@@ -91,9 +92,11 @@ class QuasiSteadyState(nn.Module):
         stiffness = torch.log10(dt * mean_loss.index_select(0, self.reactive) + 1e-6)
         return self.change(dT, y, dY), predictor, stiffness.T.contiguous()
 
-    def rates(self, T: Tensor, p: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
-        """dY/dt and 1 / tau [1/s] (n_species, n) of Y (n_species, n)."""
-        net, destruction = self.kinetics(T, p, Y)
+    def rates(
+        self, constants: tuple[Tensor, Tensor], T: Tensor, p: Tensor, Y: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """dY/dt and 1 / tau [1/s] (n_species, n) of Y (n_species, n), with these rate constants."""
+        net, destruction = self.kinetics.rates(constants, T, p, Y)
         return net, destruction / Y.to(net.dtype)
 
     def heat(self, T: Tensor, Y: Tensor, dtype: torch.dtype) -> Tensor:

@@ -52,7 +52,7 @@ class Surrogate(nn.Module):
     # Of the step size control. The corrector is of order two. Where the error of a step that is cut
     # falls by less than the root of its length, twice, the rest of the error is the network's; so
     # it is below the shortest step in training.
-    TARGET: Final[float] = 0.16  # of the tolerance: above it a step is cut, while that helps
+    TARGET: Final[float] = 0.12  # of the tolerance: above it a step is cut, while that helps
     SLACK: Final[float] = 1.5  # times the error of a step cut in vain: the target from then on
     SMALLEST: Final[float] = 1.0 / 16384  # of dt, or of the largest step in training
     SAFETY: Final[float] = 0.9
@@ -150,12 +150,12 @@ class Surrogate(nn.Module):
         valid = self.is_valid_state(state)
         low, high = self.transform.dt_range[0], 1.01 * self.transform.dt_range[1]
         if not self.corrects_rates:
-            later, error = self.step(state, dt)
+            later, error = self.step(state, dt, dt)
             error = torch.where(self.in_training_range(state), error, torch.inf)
             return later, error / tolerance, torch.ones_like(dt, dtype=torch.int64)
         h = dt / torch.ceil(dt / high)
-        smallest = self.SMALLEST * torch.minimum(dt, high)
-        later, estimate = self.step(state, h)
+        whole = torch.minimum(dt, high)
+        later, estimate = self.step(state, h, whole)
         error = torch.where(valid, estimate / tolerance, torch.inf)
         steps = torch.ones_like(dt, dtype=torch.int64)
         # Those that need more steps are gathered; the others wait for nobody.
@@ -166,7 +166,7 @@ class Surrogate(nn.Module):
         aim, vain = torch.full_like(last, self.TARGET), torch.zeros_like(rows)
         useless = torch.full_like(last, torch.inf)  # last, of a step cut in vain, over its root
         while rows.numel() > 0:
-            least = smallest.index_select(0, rows)
+            least = self.SMALLEST * whole.index_select(0, rows)
             tried = h <= 1.001 * least
             vain = torch.where(last > useless * h.sqrt(), vain + 1, 0)
             enough = (last > aim) & (last <= 1.0) & ((vain >= 2) | (h <= 1.001 * low))
@@ -193,21 +193,22 @@ class Surrogate(nn.Module):
                 aim, vain = aim.index_select(0, more), vain.index_select(0, more)
             if rows.numel() > 0:
                 h = left / torch.ceil(left / h - 1e-9)
-                after, last = self.step(x, h)
+                after, last = self.step(x, h, whole.index_select(0, rows))
                 last = last / tolerance
                 steps = steps.index_add(0, rows, torch.ones_like(rows))
         return later, error, steps
 
-    def step(self, state: Tensor, dt: Tensor) -> tuple[Tensor, Tensor]:
+    def step(self, state: Tensor, dt: Tensor, whole: Tensor) -> tuple[Tensor, Tensor]:
         """One step, whatever its error: the states dt (n,) [s] later, (n, 2 + n_species), and the
         error estimate of each relative to its change (n,) [-].
 
-        The estimate is the largest of these, with v = [T, ln p, F(Y)] and rms the root mean square
-        over the variables:
+        The step is a part of the time step `whole` (n,) [s]. The estimate is the largest of these,
+        with v = [T, ln p, F(Y)], rms the root mean square over the variables and
+        s = sqrt(dt / whole), since errors of N steps at random add up to sqrt(N) of them:
 
-            E / (rms(dv / scale) + 0.4)             E = M 10^e, the network's estimate of its error
-            |Y_next - Y_raw| / (4 |dY| + 2e-3)      the closure's correction, largest component
-            |T_next - T_raw| / (4 |dT| + 20 K)
+            E / (rms(dv / scale) + 0.4 s)           E = M 10^e, the network's estimate of its error
+            |Y_next - Y_raw| / (4 |dY| + 2e-3 s)    the closure's correction, largest component
+            |T_next - T_raw| / (4 |dT| + 20 K s)
 
         For a network of the state alone the closure's correction alone counts, over 7 % of the
         change plus 7e-5 in Y and 0.7 K in T; there the estimate is the default tolerance times this
@@ -226,9 +227,11 @@ class Surrogate(nn.Module):
         dY, dT = (Y_next - Y).abs().amax(dim=1), (T_next - T).abs()
         if self.corrects_rates:
             dv = (change / self.transform.scale).square().mean(dim=1).sqrt()
-            error = estimate / (dv + self.FLOOR)
-            error = torch.maximum(error, self.CLOSURE_WEIGHT * moved_Y / (dY + self.FLOOR_Y))
-            error = torch.maximum(error, self.CLOSURE_WEIGHT * moved_T / (dT + self.FLOOR_T))
+            s = (dt / whole).sqrt().clamp(max=1.0)
+            error = estimate / (dv + self.FLOOR * s)
+            of_Y = self.CLOSURE_WEIGHT * moved_Y / (dY + self.FLOOR_Y * s)
+            of_T = self.CLOSURE_WEIGHT * moved_T / (dT + self.FLOOR_T * s)
+            error = torch.maximum(error, torch.maximum(of_Y, of_T))
         else:
             of_Y = moved_Y / (self.STATE_SHARE * dY + self.STATE_FLOOR_Y)
             of_T = moved_T / (self.STATE_SHARE * dT + self.STATE_FLOOR_T)

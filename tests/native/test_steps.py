@@ -61,8 +61,8 @@ def compare_one_step(compiled, correcting, states, dt):
     precise = copy.deepcopy(correcting)
     precise.transform.qss.kinetics.to(torch.float64)
     steps = torch.full((len(states),), dt, dtype=torch.float64)
-    known, estimate = (x.numpy() for x in correcting.step(torch.tensor(states), steps))
-    exact, of_exact = (x.numpy() for x in precise.step(torch.tensor(states), steps))
+    known, estimate = (x.numpy() for x in correcting.step(torch.tensor(states), steps, steps))
+    exact, of_exact = (x.numpy() for x in precise.step(torch.tensor(states), steps, steps))
     found, error = one_step(compiled, states, dt)
     good = np.isfinite(estimate) & np.isfinite(of_exact)
     # The closure of the library ends with a linear step: it succeeds for a few states more.

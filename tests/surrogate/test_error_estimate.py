@@ -111,14 +111,17 @@ def parts_of(surrogate, state, dt):
     state = torch.cat([state[:, :2], Y], dim=1)
     variables = surrogate.transform.variables(state)
     change, estimate = surrogate.predicted_change(state, variables, dt)
-    later = surrogate.step(state, dt)[0]
+    later = surrogate.step(state, dt, dt)[0]
     raw = surrogate.transform.boxcox.inverse(variables[:, 2:] + change[:, 2:])
     moved_T = (later[:, 0] - state[:, 0] - change[:, 0]).abs()
     return later, change, (later[:, 2:] - raw).abs().amax(1), moved_T, estimate
 
 
 @torch.no_grad()
-def test_the_error_of_a_step_is_its_formula(path, surrogate):
+@pytest.mark.parametrize("parts", [1, 4])
+def test_the_error_of_a_step_is_its_formula(path, surrogate, parts):
+    """A step that is one of four parts has half of the floors."""
+    floors = parts**-0.5
     later, change, moved_Y, moved_T, estimate = parts_of(surrogate, path.state, path.steps)
     dY, dT = (
         (later[:, 2:] - path.state[:, 2:]).abs().amax(1),
@@ -126,12 +129,12 @@ def test_the_error_of_a_step_is_its_formula(path, surrogate):
     )
     if surrogate.corrects_rates:
         rms = (change / surrogate.transform.scale).square().mean(1).sqrt()
-        both = torch.maximum(moved_Y / (dY + 5e-4), moved_T / (dT + 5.0))
-        expected = torch.maximum(estimate / (rms + 0.4), 0.25 * both)
+        both = torch.maximum(moved_Y / (dY + 5e-4 * floors), moved_T / (dT + 5.0 * floors))
+        expected = torch.maximum(estimate / (rms + 0.4 * floors), 0.25 * both)
     else:
         ratio = torch.maximum(moved_Y / (0.07 * dY + 7e-5), moved_T / (0.07 * dT + 0.7))
         expected = surrogate.TOLERANCE * ratio
-    error = surrogate.step(path.state, path.steps)[1]
+    error = surrogate.step(path.state, path.steps, parts * path.steps)[1]
     conserves = torch.isfinite(error)
     assert torch.allclose(error[conserves], expected[conserves], rtol=1e-6)
     assert conserves.double().mean() > 0.5 and (error > 0.0).all()

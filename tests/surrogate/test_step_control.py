@@ -43,9 +43,9 @@ def steepest(path, width: int = 1) -> tuple[torch.Tensor, int]:
 
 
 @pytest.mark.parametrize("output", [ZERO, RANDOM])
-def test_any_network_converges_with_order_two_of_the_corrector(mechanism, path, correcting, output):
+def test_any_network_converges_with_the_order_of_the_corrector(mechanism, path, correcting, output):
     """One integration over 1 us in 2^k equal steps, all below the range of dt in training: the
-    error in H2O falls as dt^2, whatever the weights; slope by regression."""
+    error in H2O falls as dt, whatever the weights; slope by regression."""
     surrogate = correcting(output)
     surrogate.transform = copy.deepcopy(surrogate.transform)
     surrogate.transform.qss.kinetics.to(torch.float64)
@@ -60,10 +60,10 @@ def test_any_network_converges_with_order_two_of_the_corrector(mechanism, path, 
     x, dt = state.repeat(len(counts), 1), torch.tensor(1e-6 / counts)
     for taken in range(counts.max()):  # every count at the same time, each until its end
         on = torch.tensor(counts > taken)
-        x[on] = surrogate.step(x[on], dt[on])[0]
+        x[on] = surrogate.step(x[on], dt[on], dt[on])[0]
     errors = np.abs(x[:, 2 + k].numpy() - gas.Y[k])
     slope = -np.polyfit(np.log(counts), np.log(errors), 1)[0]
-    assert 1.6 < slope < 4.5, errors  # a random correction fades as dt^4, and may help or harm
+    assert 0.9 < slope < 4.5, errors  # a random correction fades as dt^4, and may help or harm
 
 
 def test_a_smaller_tolerance_gives_a_smaller_error(mechanism, path, correcting):
@@ -117,8 +117,8 @@ def test_what_the_smallest_step_does_not_reach_is_told(path, correcting, monkeyp
     [
         (0.0, 0.5, 6, 0.5),  # cut twice, in vain: then four equal steps
         (0.4, 0.5, 6, 0.5 * 0.25**0.4),
-        (1.0, 1.0, 11, 0.125),  # halved until it is below the target
-        (0.0, 0.12, 1, 0.12),  # below the target
+        (1.0, 0.9, 11, 0.9 / 8),  # halved until it is below the target
+        (0.0, 0.08, 1, 0.08),  # below the target
     ],
 )
 def test_a_step_is_cut_while_cutting_helps(
@@ -128,7 +128,7 @@ def test_a_step_is_cut_while_cutting_helps(
     monkeypatch.setattr(Surrogate, "SHRINK", 0.5)
     monkeypatch.setattr(Surrogate, "SAFETY", 1e-9)
 
-    def step(state, h):
+    def step(state, h, whole):
         return state, 0.1 * first * (h / 1e-6) ** order
 
     surrogate = copy.deepcopy(correcting(ZERO))
@@ -141,7 +141,7 @@ def test_a_step_is_cut_while_cutting_helps(
 
 def test_below_the_steps_of_training_a_step_within_the_tolerance_is_accepted(path, correcting):
     surrogate = correcting(ZERO)
-    surrogate.step = lambda state, h: (state, torch.full_like(h, 0.09))
+    surrogate.step = lambda state, h, whole: (state, torch.full_like(h, 0.09))
     dt = 0.5 * surrogate.transform.dt_range[0]
     _, error, evaluations = surrogate.integrate(path.state[:2], torch.full((2,), dt).double(), 0.1)
     assert error.tolist() == pytest.approx([0.9, 0.9]) and (evaluations == 1).all()
@@ -150,7 +150,7 @@ def test_below_the_steps_of_training_a_step_within_the_tolerance_is_accepted(pat
 def test_an_error_above_the_tolerance_is_cut_even_in_vain(path, correcting, monkeypatch):
     monkeypatch.setattr(Surrogate, "SMALLEST", 1 / 16)
     surrogate = correcting(ZERO)
-    surrogate.step = lambda state, h: (state, torch.full_like(h, 0.2))
+    surrogate.step = lambda state, h, whole: (state, torch.full_like(h, 0.2))
     _, error, evaluations = surrogate.integrate(path.state[:2], path.steps[:2], 0.1)
     assert (error == 2.0).all() and (evaluations >= 16).all()
 

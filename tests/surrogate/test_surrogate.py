@@ -116,8 +116,9 @@ def test_states_with_transport_errors_are_normalized(mechanism, path, surrogate)
     assert (out[:, 2:].sum(dim=1) - 1.0).abs().max() < 1e-10
     assert element_error(mechanism, out, clean) < 1e-10
     # In one step: a last digit may decide the number of steps.
-    out, _ = surrogate.step(state, steps(state))
-    tidy, _ = surrogate.step(torch.tensor(np.column_stack([path.T, path.p, clean])), path.steps)
+    out, _ = surrogate.step(state, steps(state), steps(state))
+    clean = torch.tensor(np.column_stack([path.T, path.p, clean]))
+    tidy, _ = surrogate.step(clean, path.steps, path.steps)
     # Roundings of the sum may change the last float32 digit of the network's input.
     assert torch.allclose(out, tidy, rtol=1e-6, atol=1e-8)
 
@@ -135,7 +136,7 @@ def test_with_rates_a_network_output_of_zero_gives_the_quasi_steady_state_step(
     mechanism, path, qss_transform, make_network
 ):
     network = make_network([qss_transform.n_inputs, 8, qss_transform.n_outputs], output=0.0)
-    out = Surrogate(mechanism, qss_transform, network).step(path.state, path.steps)[0]
+    out = Surrogate(mechanism, qss_transform, network).step(path.state, path.steps, path.steps)[0]
     Y = path.state[:, 2:]
     change = qss_transform.qss(path.state[:, 0], path.state[:, 1], Y, path.steps)[0]
     F = qss_transform.boxcox(Y)[:, ~mechanism.inert] + change[:, 1:]

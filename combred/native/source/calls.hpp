@@ -110,8 +110,9 @@ int combred_rates(size_t n, const double *states, double *net, double *destructi
       lane_of(w.p, i) = read(states, at + 1);
       for (int k = 0; k < SPECIES; k++) lane_of(q.Y[k], i) = (float)read(states, at + 2 + k);
     }
-    prepare(q.gas, w.T, w.p, q.Y);
-    rates_of_progress(q.gas, q.progress);
+    set_concentrations(q.gas, w.T, w.p, q.Y);
+    set_constants(q.gas, w.T, q.constants);
+    rates_of_progress(q.gas, q.constants, q.progress);
     production(q.gas, q.progress, q.net, q.loss);
     for (size_t i = 0; i < WIDTH && first + i < n; i++)
       for (int k = 0; k < SPECIES; k++) {

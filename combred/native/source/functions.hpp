@@ -48,11 +48,14 @@ INLINE Float log2(Float x) {
   return to_float(exponent) + f * log2_over(f);
 }
 
-// log2(1 + x) with its full relative precision near 0; 1 + x as `log2` takes it.
-INLINE Float log2_of_1_plus(Float x) {
-  const Float sum = 1.0f + x;
-  return log2(sum) + (x - (sum - 1.0f)) * reciprocal(sum) * (float)LOG2_E;
+// The same of sum = 1 + x, with its full relative precision near x = 0, where `sum` is rounded.
+INLINE Float log2_of_sum(Float sum, Float x) {
+  const Int bits = bits_of(sum), exponent = (bits - 0x3f3504f3) >> 23;
+  const Float rest = of_bits(bits - (exponent << 23)) - 1.0f;
+  const Float f = select(exponent == 0, x, rest);
+  return to_float(exponent) + f * log2_over(f);
 }
+INLINE Float log2_of_1_plus(Float x) { return log2_of_sum(1.0f + x, x); }
 
 // sign(x) |x|^power; 0 where |x| is subnormal.
 INLINE Float signed_power(Float x, float power) {

@@ -26,6 +26,7 @@ struct Lane {
 struct Workspace {
   Step step;
   Double T, p, Y[SPECIES], h;
+  Double whole;  // the time that steps are parts of, s: dt, or the largest step
   Double valid;  // 1, or 0 for a state that is not
   Lane lanes[WIDTH];
 };
@@ -84,8 +85,9 @@ INLINE void load(Workspace &w, const Request &call, int i, size_t row) {
   const double dt = read(call.dt, row * call.dt_stride);
   const double h = dt < HIGHEST ? dt : dt / ceil(dt / HIGHEST);
   lane_of(w.h, i) = h;
-  const double least = SMALLEST * (dt < HIGHEST ? dt : HIGHEST);
-  w.lanes[i] = {row, true, dt, h, dt, 0.0, least, TARGET, infinity(), 0, 0};
+  const double whole = dt < HIGHEST ? dt : HIGHEST;
+  lane_of(w.whole, i) = whole;
+  w.lanes[i] = {row, true, dt, h, dt, 0.0, SMALLEST * whole, TARGET, infinity(), 0, 0};
 }
 
 // Writes T and Y of the lane i as the answer to its row, with this error estimate.
@@ -158,7 +160,7 @@ INLINE void integrate(Workspace &w, const Request &call) {
   int busy = 0;
   for (int i = 0; i < WIDTH; i++) busy += load_next(w, call, i);
   while (busy > 0) {
-    step(w.step, w.T, w.p, w.Y, w.h);
+    step(w.step, w.T, w.p, w.Y, w.h, w.whole);
     w.valid = select(are_valid(w.T, w.p, w.Y), all_of(1.0), all_of(0.0));
     for (int i = 0; i < WIDTH; i++)
       if (w.lanes[i].busy && finish_step(w, call, i) && !load_next(w, call, i)) busy--;

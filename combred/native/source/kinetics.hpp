@@ -6,13 +6,17 @@
 #pragma once
 #include "thermo.hpp"
 
-// The variables that rate constants depend on. Logarithms are to the base 2, of T over T0 and of
-// concentrations over C0.
+// A state, as reactions see it. Concentrations are over C0, logarithms to the base 2.
 struct Gas {
-  Float T, log2_T, per_T, per_density;
-  Float c[SPECIES], log2_c[SPECIES];  // concentrations over C0
-  Float mu[SPECIES];                  // log2 of c exp(g / RT) / (p0 / RT): chemical potentials
-  Float log2_M[COLLIDERS];            // concentrations of third bodies
+  Float T, per_T, per_density;
+  Float c[SPECIES], M[COLLIDERS];  // concentrations of species and of third bodies
+  Float log2_T;                    // of T over T0
+  Float gibbs[SPECIES];            // log2 of exp(g / RT) / (p0 / RT C0)
+};
+
+// Rate constants, with falloff, for concentrations over C0.
+struct Constants {
+  Float forward[REACTIONS], reverse[REACTIONS];
 };
 
 // Rates of progress, kmol/(m3 s).
@@ -22,37 +26,43 @@ struct Progress {
 
 constexpr float LEAST = 1e-37f;  // smallest argument of a logarithm
 
-// Sets the potentials: log2 c and the standard ones, g / RT - log2(p0 / RT).
+PART void third_bodies(Gas &gas);  // sets their concentrations; in reactions.hpp
+
+// Sets the concentrations.
+PART void set_concentrations(Gas &gas, Double T, Double p, const Float *Y) {
+  Float moles = all_of(0.0f);
+  for (int k = 0; k < SPECIES; k++) moles = moles + Y[k] * PER_WEIGHT[k];
+  gas.T = to_float(T);
+  gas.per_T = reciprocal(gas.T);
+  const Float p_over_RT = to_float(p * (1.0 / GAS_CONSTANT)) * gas.per_T;
+  const Float density = at_most(at_least(p_over_RT, 1e-30f), 1e30f) * reciprocal(moles);
+  const Float per_C0 = density * PER_C0;
+  for (int k = 0; k < SPECIES; k++) gas.c[k] = per_C0 * (Y[k] * PER_WEIGHT[k]);
+  gas.per_density = reciprocal(density);
+  third_bodies(gas);
+}
+
 template <bool MIXED>
-INLINE void set_potentials(const float (*low)[7], const float (*high)[7], Gas &gas) {
+INLINE void gibbs_energies(const float (*low)[7], const float (*high)[7], Gas &gas) {
   const Float T = gas.T;
   for (int k = 0; k < SPECIES; k++) {
     Float g[7];
     choose<MIXED, 7>(T > all_of((float)T_MID[k]), low[k], high[k], g);
     const Float powers = g[0] + T * (g[1] + T * (g[2] + T * (g[3] + T * g[4])));
-    gas.mu[k] = gas.log2_c[k] + (powers + gas.log2_T * g[5] + gas.per_T * g[6]);
+    gas.gibbs[k] = powers + gas.log2_T * g[5] + gas.per_T * g[6];
   }
 }
 
-// Sets `gas` from a state, all but the third bodies.
-PART void prepare(Gas &gas, Double T, Double p, const Float *Y) {
-  Float moles = all_of(0.0f);
-  for (int k = 0; k < SPECIES; k++) moles = moles + Y[k] * PER_WEIGHT[k];
-  gas.T = to_float(T);
-  gas.per_T = reciprocal(gas.T);
+// Sets the functions of T that rate constants depend on.
+PART void set_gibbs_energies(Gas &gas, Double T) {
   gas.log2_T = log2(gas.T * (1 / T0));
-  const Float p_over_RT = to_float(p * (1.0 / GAS_CONSTANT)) * gas.per_T;
-  const Float density = at_most(at_least(p_over_RT, 1e-30f), 1e30f) * reciprocal(moles);
-  const Float per_C0 = density * PER_C0;
-  for (int k = 0; k < SPECIES; k++) {
-    gas.c[k] = per_C0 * (Y[k] * PER_WEIGHT[k]);
-    gas.log2_c[k] = log2(at_least(gas.c[k], LEAST));
-  }
-  if (all_above(T)) set_potentials<false>(GIBBS_HIGH, GIBBS_HIGH, gas);
-  else if (all_below(T)) set_potentials<false>(GIBBS_LOW, GIBBS_LOW, gas);
-  else set_potentials<true>(GIBBS_LOW, GIBBS_HIGH, gas);
-  gas.per_density = reciprocal(density);
+  if (all_above(T)) gibbs_energies<false>(GIBBS_HIGH, GIBBS_HIGH, gas);
+  else if (all_below(T)) gibbs_energies<false>(GIBBS_LOW, GIBBS_LOW, gas);
+  else gibbs_energies<true>(GIBBS_LOW, GIBBS_HIGH, gas);
 }
+
+// The power of a concentration that is not a whole number.
+INLINE Float power_of(Float c, float exponent) { return exp2(exponent * log2(at_least(c, LEAST))); }
 
 // log2 of the concentration of a third body.
 INLINE Float third_body(Float M) { return log2(at_least(M, LEAST)); }
@@ -84,17 +94,19 @@ INLINE Float sri(const Gas &gas, Float bracket, float log2_d, float e, Float log
   return log2_d + of_bracket * reciprocal(1.0f + log_Pr * log_Pr) + e * gas.log2_T;
 }
 
-// The rates of progress of reaction i; a: log2 of reverse over forward. Two exponentials: the
-// larger rate, and the ratio of the smaller to it, so that nearly equal rates have a precise
-// difference.
-INLINE void reversible(Progress &q, int i, Float log2_forward, Float a) {
-  const Float larger = exp2(log2_forward + at_least(a, 0.0f));
-  const Float smaller = larger * exp2(-absolute(a));
-  const Int backward = a > 0.0f;
-  q.forward[i] = select(backward, smaller, larger);
-  q.reverse[i] = select(backward, larger, smaller);
-  q.net[i] = q.forward[i] - q.reverse[i];
+// The rate constants of reaction i, from logarithms of the forward one and of reverse over forward.
+INLINE void reversible(Constants &k, int i, Float log2_forward, Float log2_ratio) {
+  k.forward[i] = exp2(log2_forward);
+  k.reverse[i] = exp2(log2_forward + log2_ratio);
 }
-INLINE void irreversible(Progress &q, int i, Float log2_forward) {
-  q.forward[i] = q.net[i] = exp2(log2_forward);
+INLINE void irreversible(Constants &k, int i, Float log2_forward) {
+  k.forward[i] = exp2(log2_forward);
 }
+
+// The rates of progress of reaction i.
+INLINE void both_ways(Progress &q, int i, Float forward, Float reverse) {
+  q.forward[i] = forward;
+  q.reverse[i] = reverse;
+  q.net[i] = forward - reverse;
+}
+INLINE void one_way(Progress &q, int i, Float forward) { q.forward[i] = q.net[i] = forward; }

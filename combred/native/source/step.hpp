@@ -20,10 +20,7 @@ struct Step {
 INLINE Float change_of_F(Float y, Float per_shifted, Float power, Float dY) {
   const Float growth = at_least(dY, -y) * per_shifted;
   const Float grown = at_least(1.0f + growth, FLOOR * per_shifted);
-  // What 1 + ratio has lost by rounding, where the logarithm is small.
-  const Float lost = select(absolute(growth) < 0.5f, growth - (grown - 1.0f), all_of(0.0f));
-  const Float log2_growth = log2(grown) + lost * reciprocal(grown) * (float)LOG2_E;
-  return power * exp2_minus_1(LAMBDA * log2_growth) * (1 / LAMBDA);
+  return power * exp2_minus_1(LAMBDA * log2_of_sum(grown, growth)) * (1 / LAMBDA);
 }
 
 INLINE Float limited(Float x) { return at_most(at_least(x, -LARGEST), LARGEST); }
@@ -98,8 +95,10 @@ PART void set_raw(Step &w) {
   }
 }
 
-// The error estimate of the step, over its change; infinite unless the closure conserves.
-INLINE Double error_of(const Step &w, Double T, Double T_raw, Float estimate, Mask conserves) {
+// The error estimate of the step, over its change and `part` of the floors; infinite unless the
+// closure conserves.
+INLINE Double error_of(const Step &w, Double T, Double T_raw, Float estimate, Float part,
+                       Mask conserves) {
   Float square = all_of(0.0f), moved = all_of(0.0f), changed = all_of(0.0f);
   for (int i = 0; i < VARIABLES; i++) square = square + w.change[i] * w.change[i];
   for (int k = 0; k < SPECIES; k++) {
@@ -109,15 +108,15 @@ INLINE Double error_of(const Step &w, Double T, Double T_raw, Float estimate, Ma
   const Float size = root(at_least(square * (1.0f / VARIABLES), LEAST));
   const Float moved_T = absolute(to_float(w.T_next - T_raw));
   const Float changed_T = absolute(to_float(w.T_next - T));
-  Float error = estimate * reciprocal(size + FLOOR_OF_CHANGE);
-  error = at_least(error, CLOSURE_WEIGHT * moved * reciprocal(changed + FLOOR_OF_Y));
-  error = at_least(error, CLOSURE_WEIGHT * moved_T * reciprocal(changed_T + FLOOR_OF_T));
+  Float error = estimate * reciprocal(size + FLOOR_OF_CHANGE * part);
+  error = at_least(error, CLOSURE_WEIGHT * moved * reciprocal(changed + FLOOR_OF_Y * part));
+  error = at_least(error, CLOSURE_WEIGHT * moved_T * reciprocal(changed_T + FLOOR_OF_T * part));
   const Double infinite = all_of(infinity()), found = to_double(error);
   return select(conserves & (found < infinite), found, infinite);
 }
 
-// From T [K], p [Pa], Y over dt [s]: sets T_next, Y_next and `error`.
-PART void step(Step &w, Double T, Double p, const Double *Y, Double dt) {
+// From T [K], p [Pa], Y over dt [s], a part of `whole`: sets T_next, Y_next and `error`.
+PART void step(Step &w, Double T, Double p, const Double *Y, Double dt, Double whole) {
   Double sum = all_of(0.0);
   for (int k = 0; k < SPECIES; k++) {
     w.Y[k] = at_least(Y[k], 0.0);
@@ -138,6 +137,7 @@ PART void step(Step &w, Double T, Double p, const Double *Y, Double dt) {
   set_raw(w);
   const Double T_raw = T + to_double(w.change[0] * SCALE[0]);
   const Mask conserves = close(T, w.Y, T_raw, w.raw, w.T_next, w.Y_next);
-  w.error = error_of(w, T, T_raw, estimate, conserves);
+  const Float part = root(to_float(dt * reciprocal(whole)));
+  w.error = error_of(w, T, T_raw, estimate, at_most(part, 1.0f), conserves);
   w.T_next = w.T_next + ((T - T) + (p - p) + (sum - sum));  // NaN where the state is not finite
 }

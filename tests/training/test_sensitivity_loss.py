@@ -42,10 +42,10 @@ def test_the_errors_are_those_of_the_surrogate_s_steps(
     answer = torch.cat([loss.z * wrong, torch.zeros(len(loss.z), 1)], dim=1)
     surrogate.network.forward = lambda x: answer
     with torch.no_grad():
-        later = surrogate.step(path.state, path.steps)[0][:, 2:].numpy()
+        later = surrogate.step(path.state, path.steps, path.steps)[0][:, 2:].numpy()
         right = torch.cat([loss.z, torch.zeros(len(loss.z), 1)], dim=1)
         surrogate.network.forward = lambda x: right
-        exact = surrogate.step(path.state, path.steps)[0][:, 2:].numpy()
+        exact = surrogate.step(path.state, path.steps, path.steps)[0][:, 2:].numpy()
         found = loss.errors(answer, torch.arange(len(loss.z))).numpy()
     expected = (states.sensitivity * (later - exact)).sum(axis=1) / states.dt
     # Of first order in changes of 3 % (the cube of 1 %); the cube root's float32 adds 1e-4.

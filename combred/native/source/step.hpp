@@ -137,7 +137,7 @@ PART void step(Step &w, Double T, Double p, const Double *Y, Double dt, Double w
   set_raw(w);
   const Double T_raw = T + to_double(w.change[0] * SCALE[0]);
   const Mask conserves = close(T, w.Y, T_raw, w.raw, w.T_next, w.Y_next);
-  const Float part = root(to_float(dt * reciprocal(whole)));
-  w.error = error_of(w, T, T_raw, estimate, at_most(part, 1.0f), conserves);
+  const Double ratio = select(dt < whole, dt * reciprocal(whole), all_of(1.0));
+  w.error = error_of(w, T, T_raw, estimate, root(to_float(ratio)), conserves);
   w.T_next = w.T_next + ((T - T) + (p - p) + (sum - sum));  // NaN where the state is not finite
 }

@@ -133,9 +133,9 @@ class Kinetics(nn.Module):
         ln_c = torch.log(c.clamp(min=self.LEAST))
         ln_forward = constants[0] + self.orders @ ln_c
         if self.n_bodies > self.n_falloff:
-            ln_M = torch.log((self.collider @ c).clamp(min=self.LEAST))
             first, end = self.n_reactions - self.n_bodies, self.n_reactions - self.n_falloff
-            ln_forward[first:end].add_(ln_M[: end - first])
+            M = self.collider[: end - first] @ c
+            ln_forward[first:end].add_(torch.log(M.clamp(min=self.LEAST)))
         ln_ratio = constants[1] + self.ratio_of @ ln_c
         if self.any_irreversible:
             ln_ratio = ln_ratio - self.irreversible

@@ -117,7 +117,7 @@ class CorrectionTransform(StateTransform):
         last = answer.size(1) - 1
         r = signed_power(answer[:, :last], 1.0 / self.power).clamp(-self.BOUND, self.BOUND)
         M, fade = size.unbind(1)
-        # The corrector's error falls as dt^3, M as dt^2.
+        # Over M, the corrector's error falls with dt in most states.
         of_corrector = self.CORRECTOR_ERROR * fade.sqrt()
         estimate = M * (fade * 10.0 ** answer[:, last] + (1.0 - fade) * of_corrector)
         return r * self.scale * (M * fade)[:, None], estimate

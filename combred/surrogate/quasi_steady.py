@@ -34,9 +34,9 @@ class QuasiSteadyState(nn.Module):
 
     Rate constants, falloff and h_k / cp are those of the beginning of dt, which costs no accuracy
     in training. The first step is the shortest, since fast species change most at the beginning
-    (docs/findings.md). `lam`, `floor`: of the transform
-    F (`ShiftedBoxCox`); `dtype`: of the rates (see `Kinetics`) and of all that follows from them.
-    Raises ValueError for rate types that `Kinetics` does not support.
+    (docs/findings.md). `lam`, `floor`: of the transform F (`ShiftedBoxCox`); `dtype`: of the rates
+    (see `Kinetics`) and of all that follows from them. Raises ValueError for
+    rate types that `Kinetics` does not support.
     """
 
     # The mass fraction that stands for an absent species, far below the floor of F: radicals of

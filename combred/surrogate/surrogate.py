@@ -49,7 +49,7 @@ class Surrogate(nn.Module):
     STATE_FLOOR_T: Final[float] = 0.7  # K
     MOST: Final[float] = 1e4  # the largest dt over the largest step: more take hours
     PIECE: Final[int] = 4096  # states advanced together: more take 5 kB each and are slower
-    # Of the step size control. The corrector is of order two. Where the error of a step that is cut
+    # Of the step size control: errors fall as dt^2. Where the error of a step that is cut
     # falls by less than the root of its length, twice, the rest of the error is the network's; so
     # it is below the shortest step in training.
     TARGET: Final[float] = 0.12  # of the tolerance: above it a step is cut, while that helps

@@ -76,7 +76,7 @@ PART Float correct(Step &w, Float M, Double dt) {
     w.change[i] = w.change[i] + select(z < 0.0f, -r, r) * size;
   }
   const Float of_network = exp2(w.outputs[VARIABLES] * (float)LOG2_10);
-  // The corrector's error falls as dt^3, M as dt^2.
+  // Over M, the corrector's error falls with dt in most states.
   return M * (fade * of_network + (1.0f - fade) * CORRECTOR_ERROR * part);
 }
 

@@ -134,11 +134,13 @@ def _transform(transform: CorrectionTransform) -> str:
             constant("DT_LONGEST", Surrogate.MOST * high),
             constant("STEPS", len(transform.qss.shares), "int"),
             array("SHARES", np.array(transform.qss.shares), "float"),
-            array("MEAN", _numpy(transform.mean), "float"),
+            array("ALPHA_ABOVE", np.array(transform.qss.above), "float"),
+            array("ALPHA_BELOW", np.array(transform.qss.below), "float"),
+            array("OFFSET", _numpy(transform.mean / transform.std), "float"),
             array("PER_STD", 1.0 / _numpy(transform.std), "float"),
             array("SCALE", _numpy(transform.scale), "float"),
             array("PER_SCALE", 1.0 / _numpy(transform.scale), "float"),
-            array("QSS_MEAN", _numpy(transform.qss_mean), "float"),
+            array("QSS_OFFSET", _numpy(transform.qss_mean / transform.qss_std), "float"),
             array("PER_QSS_STD", 1.0 / _numpy(transform.qss_std), "float"),
         ]
     )
@@ -184,7 +186,7 @@ def _network(surrogate: Surrogate, bf16: bool) -> str:
     text = [constant("INPUTS", widths[0], "int"), constant("OUTPUTS", widths[-1], "int")]
     text += [constant("WIDEST", max(widths), "int"), '#include "network.hpp"\n']
     text.append(f'static_assert(TILE == {TILE}, "the weights lie in other tiles");\n')
-    calls, on_tiles, matrices, x = [], [], [], "x"
+    calls, on_tiles, matrices, x, before = [], [], [], "w.inputs", "nullptr"
     for i, layer in enumerate(layers):
         last = i == len(layers) - 1
         rounded = bf16 and i > 0 and not last  # layers of inputs and outputs need all digits
@@ -194,20 +196,25 @@ def _network(surrogate: Surrogate, bf16: bool) -> str:
         kind = "uint32_t" if rounded else "float"
         text.append(array(f"WEIGHTS_{i}", np.concatenate(tiles), kind))
         text.append(array(f"BIASES_{i}", _numpy(layer.bias), "float"))
-        y = "y" if last else "ab"[i % 2]
-        sizes, relu = f"{widths[i]}, {widths[i + 1]}", "false" if last else "true"
+        y = "w.outputs" if last else f"w.hidden[{i % 2}]"
+        sizes, relu, hidden = f"{widths[i]}, {widths[i + 1]}", str(not last), str(i > 0)
         products = 1 if rounded else 2 if _are_bf16(weights) else 3
-        calls.append(f"  layer<{sizes}, {relu}>(WEIGHTS_{i}, BIASES_{i}, {x}, {y});\n")
-        layer_of = f"layer_on_tiles<{relu}, {products}>"
-        on_tiles.append(f"    {layer_of}(MATRIX_{i}, BIASES_{i}, {x}, {y});\n")
+        calls.append(f"  layer<{sizes}, {relu.lower()}>(WEIGHTS_{i}, BIASES_{i}, {x}, {y});\n")
+        on_tiles.append(
+            f"    layer_on_tiles<{hidden.lower()}, {products}>(MATRIX_{i}, {before}, {x}, {y}, "
+            "w.pairs[0], w.pairs[1]);\n"
+        )
         matrices.append(f"static Matrix<{sizes}> MATRIX_{i};\n")
-        x = y
+        x, before = y, f"BIASES_{i}"
+    on_tiles.append(
+        f"    for (int i = 0; i < OUTPUTS; i++) w.outputs[i] = w.outputs[i] + {before}[i];\n"
+    )
     sets = "".join(f"  MATRIX_{i}.set_all(WEIGHTS_{i}, TILE);\n" for i in range(len(layers)))
     return (
         f"{''.join(text)}#ifdef COMBRED_MATRIX\n{''.join(matrices)}"
         f"static void set_matrices() noexcept {{\n{sets}}}\n#endif\n"
-        "INLINE void network(const Float *x, Float *y, Float *a, Float *b) {\n"
-        "  (void)a, (void)b;\n"
+        "// Sets the outputs of the inputs.\n"
+        "INLINE void network(Activations &w) {\n"
         "#ifdef COMBRED_MATRIX\n  if (tiles_are_used()) {\n"
         f"{''.join(on_tiles)}    return;\n  }}\n#endif\n{''.join(calls)}}}\n"
     )

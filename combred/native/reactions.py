@@ -235,26 +235,33 @@ def _decay(rate: float, of: str) -> str:
 def _production(kinetics: Kinetics, parts: Stoichiometry, species: list[str]) -> str:
     """The function `production`: sums over the reactions of each species."""
     weights = _numpy(kinetics.weights)[:, 0]
-    sign = parts.sign[:, None]
-    made, forward = sign * parts.net, sign * parts.used
-    reverse = sign * parts.made * parts.reversible[:, None]
-    lines = []
+    forward = parts.sign[:, None]
+    reverse = forward * parts.reversible[:, None]
+    gained, lost = np.maximum(parts.net, 0.0), np.maximum(-parts.net, 0.0)
+    on_both_sides = parts.used - lost
+    lines = ["Float made, lost;"]
     for k, name in enumerate(species):
-        weight = f"({_float(weights[k])} * gas.per_density)"
-        net = _sum(made[:, k], "q.net") or "all_of(0.0f)"
-        lost = [
-            _sum(forward[:, k], "q.forward"),
-            _sum(reverse[:, k], "q.reverse"),
-        ]
-        destroyed = " + ".join(f"({text})" for text in lost if text) or "all_of(0.0f)"
-        lines += [f"// {name}", f"net[{k}] = {weight} * ({net});"]
-        lines.append(f"destruction[{k}] = {weight} * ({destroyed});")
+        weight = f"{_float(weights[k])} * gas.per_density"
+        made = _sums(forward[:, 0] * gained[:, k], reverse[:, 0] * lost[:, k])
+        taken = _sums(forward[:, 0] * lost[:, k], reverse[:, 0] * gained[:, k])
+        lines += [f"// {name}", f"made = {made};", f"lost = {taken};"]
+        lines.append(f"net[{k}] = ({weight}) * (made - lost);")
+        if on_both_sides[:, k].any():
+            through = on_both_sides[:, k]
+            lines.append(f"lost = lost + {_sums(forward[:, 0] * through, reverse[:, 0] * through)};")
+        lines.append(f"destruction[{k}] = ({weight}) * lost;")
     body = "\n".join(f"  {line}" for line in lines)
     return (
         "// dY/dt and the destruction rate of each species, 1/s.\n"
         "PART void production(const Gas &gas, const Progress &q, Float *net, Float *destruction) "
         f"{{\n{body}\n}}"
     )
+
+
+def _sums(forward: np.ndarray, reverse: np.ndarray) -> str:
+    """The sum of coefficients times the forward and the reverse rates of progress."""
+    found = _sum(forward, "q.forward"), _sum(reverse, "q.reverse")
+    return " + ".join(f"({text})" for text in found if text) or "all_of(0.0f)"
 
 
 def _sum(coefficients: np.ndarray, of: str) -> str:

@@ -81,7 +81,11 @@ def _identity(surrogate: Surrogate, mechanism: Mechanism) -> dict:
 def _quasi_steady(transform: CorrectionTransform) -> dict:
     """What the quasi-steady steps of a transform depend on, besides the mechanism."""
     qss = transform.qss
-    return {"steps_with_predicted_rates": qss.shares, "absent": qss.ABSENT}
+    return {
+        "steps_with_predicted_rates": qss.shares,
+        "alpha": [*qss.above, *qss.below],
+        "absent": qss.ABSENT,
+    }
 
 
 def _tensors(surrogate: Surrogate) -> dict[str, torch.Tensor]:

@@ -103,6 +103,7 @@ int combred_rates(size_t n, const double *states, double *net, double *destructi
   const Environment environment;
   Workspace &w = *aligned(workspace);
   QuasiSteady &q = w.step.qss;
+  Rates &r = w.step.rates;
   for (size_t first = 0; first < n; first += WIDTH) {
     for (int i = 0; i < WIDTH; i++) {
       const size_t at = (first + i < n ? first + i : n - 1) * VARIABLES;
@@ -111,9 +112,9 @@ int combred_rates(size_t n, const double *states, double *net, double *destructi
       for (int k = 0; k < SPECIES; k++) lane_of(q.Y[k], i) = (float)read(states, at + 2 + k);
     }
     set_concentrations(q.gas, w.T, w.p, q.Y);
-    set_constants(q.gas, w.T, q.constants);
-    rates_of_progress(q.gas, q.constants, q.progress);
-    production(q.gas, q.progress, q.net, q.loss);
+    set_constants(q.gas, w.T, r.constants);
+    rates_of_progress(q.gas, r.constants, r.progress);
+    production(q.gas, r.progress, q.net, q.loss);
     for (size_t i = 0; i < WIDTH && first + i < n; i++)
       for (int k = 0; k < SPECIES; k++) {
         write(net, (first + i) * SPECIES + k, (double)lane_of(q.net[k], i));

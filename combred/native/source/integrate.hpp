@@ -1,8 +1,10 @@
 // Step size control: combred/surrogate/surrogate (`integrate_piece`), state by state.
 //
 // The WIDTH lanes of a block hold one state each. A state that has finished is written back, and
-// its lane takes the next one: blocks stay full, and no state waits for another.
+// its lane takes the next one: blocks stay full, and no state waits for another. Where all states of
+// a block finish with their first step, as most do, the block is written back as a whole.
 #pragma once
+#include "rows.hpp"
 #include "step.hpp"
 #ifndef __CUDACC__
 #include <cmath>
@@ -29,15 +31,18 @@ struct Workspace {
   Double whole;  // the time that steps are parts of, s: dt, or the largest step
   Double valid;  // 1, or 0 for a state that is not
   Lane lanes[WIDTH];
+  bool new_block;  // the lanes hold rows that follow one another, before their only step
 };
 
-// The first row that nobody has taken yet; all threads of a call share it.
+// The first of the next rows that nobody has taken yet; all threads of a call share it.
 #ifdef __CUDACC__
 typedef unsigned long long *Rows;
-INLINE size_t take(Rows next) { return atomicAdd(next, 1ull); }
+INLINE size_t take(Rows next, int rows) { return atomicAdd(next, (unsigned long long)rows); }
 #else
 typedef size_t *Rows;
-INLINE size_t take(Rows next) { return __atomic_fetch_add(next, 1, __ATOMIC_RELAXED); }
+INLINE size_t take(Rows next, int rows) {
+  return __atomic_fetch_add(next, (size_t)rows, __ATOMIC_RELAXED);
+}
 #endif
 
 struct Request {
@@ -54,17 +59,6 @@ struct Request {
 
 INLINE bool is_finite(double x) { return x - x == 0.0; }
 
-// The states may lie at any address.
-INLINE double read(const double *values, size_t i) {
-  double value;
-  memcpy(&value, reinterpret_cast<const char *>(values) + i * sizeof(value), sizeof(value));
-  return value;
-}
-template <typename T>
-INLINE void write(T *values, size_t i, T value) {
-  memcpy(reinterpret_cast<char *>(values) + i * sizeof(value), &value, sizeof(value));
-}
-
 // Finite, T and p positive, no Y below -1e-6, sum Y within 1e-3 of 1.
 INLINE Mask are_valid(Double T, Double p, const Double *Y) {
   Double sum = all_of(0.0), least = all_of(0.0);
@@ -76,12 +70,10 @@ INLINE Mask are_valid(Double T, Double p, const Double *Y) {
   return finite & positive & (least >= -1e-6) & (absolute(sum - 1.0) < 1e-3);
 }
 
-// Gives the lane i the state of a row.
-INLINE void load(Workspace &w, const Request &call, int i, size_t row) {
-  const size_t at = row * VARIABLES;
-  lane_of(w.T, i) = read(call.states, at);
-  lane_of(w.p, i) = read(call.states, at + 1);
-  for (int k = 0; k < SPECIES; k++) lane_of(w.Y[k], i) = read(call.states, at + 2 + k);
+// Gives the lane i the row, all but its mass fractions.
+INLINE void begin(Workspace &w, const Request &call, int i, size_t row) {
+  lane_of(w.T, i) = read(call.states, row * VARIABLES);
+  lane_of(w.p, i) = read(call.states, row * VARIABLES + 1);
   const double dt = read(call.dt, row * call.dt_stride);
   const double h = dt < HIGHEST ? dt : dt / ceil(dt / HIGHEST);
   lane_of(w.h, i) = h;
@@ -92,9 +84,8 @@ INLINE void load(Workspace &w, const Request &call, int i, size_t row) {
 
 // Writes T and Y of the lane i as the answer to its row, with this error estimate.
 INLINE void store(Lane &lane, const Request &call, int i, Double &T, Double *Y, double error) {
-  const size_t at = lane.row * VARIABLES;
-  write(call.states, at, lane_of(T, i));
-  for (int k = 0; k < SPECIES; k++) write(call.states, at + 2 + k, lane_of(Y[k], i));
+  write(call.states, lane.row * VARIABLES, lane_of(T, i));
+  write_row(call.states, lane.row, i, Y);
   if (call.error) write(call.error, lane.row, error);
   if (call.evaluations) write(call.evaluations, lane.row, lane.steps);
   lane.busy = false;
@@ -146,23 +137,57 @@ INLINE bool finish_step(Workspace &w, const Request &call, int i) {
   return false;
 }
 
-// Gives the lane i the next row; false if there is none.
-INLINE bool load_next(Workspace &w, const Request &call, int i) {
-  const size_t row = take(call.next);
+// Gives the lane i a row; false if there is no such row.
+INLINE bool load(Workspace &w, const Request &call, int i, size_t row) {
   // A lane without a state of its own computes the first one, and nothing is written.
-  load(w, call, i, row < call.n ? row : 0);
+  const size_t from = row < call.n ? row : 0;
+  begin(w, call, i, from);
+  read_row(call.states, from, i, w.Y);
   w.lanes[i].busy = row < call.n;
   return w.lanes[i].busy;
 }
 
+// Gives all lanes the next rows; returns how many have one.
+INLINE int load_block(Workspace &w, const Request &call) {
+  const size_t first = take(call.next, WIDTH);
+  int busy = 0;
+  w.new_block = first < call.n && call.n - first >= (size_t)WIDTH;
+  if (w.new_block) {
+    read_block(call.states, first, w.Y);
+    for (int i = 0; i < WIDTH; i++) begin(w, call, i, first + i);
+    w.new_block = all(w.h >= w.whole);
+    return WIDTH;
+  }
+  for (int i = 0; i < WIDTH; i++) busy += load(w, call, i, first + i);
+  return busy;
+}
+
+// Writes all states of a new block after their step.
+INLINE void store_block(Workspace &w, const Request &call) {
+  const size_t first = w.lanes[0].row;
+  write_block(call.states, first, w.step.Y_next);
+  for (int i = 0; i < WIDTH; i++) {
+    write(call.states, (first + i) * VARIABLES, lane_of(w.step.T_next, i));
+    if (call.error) write(call.error, first + i, lane_of(w.step.error, i) / call.tolerance);
+    if (call.evaluations) write(call.evaluations, first + i, (int64_t)1);
+  }
+}
+
 // All states of a call that no other thread takes.
 INLINE void integrate(Workspace &w, const Request &call) {
-  int busy = 0;
-  for (int i = 0; i < WIDTH; i++) busy += load_next(w, call, i);
+  int busy = load_block(w, call);
   while (busy > 0) {
     step(w.step, w.T, w.p, w.Y, w.h, w.whole);
-    w.valid = select(are_valid(w.T, w.p, w.Y), all_of(1.0), all_of(0.0));
+    const Mask valid = are_valid(w.T, w.p, w.Y);
+    if (w.new_block && all(valid & (w.step.error <= TARGET * call.tolerance))) {
+      store_block(w, call);
+      busy = load_block(w, call);
+      continue;
+    }
+    w.new_block = false;
+    w.valid = select(valid, all_of(1.0), all_of(0.0));
     for (int i = 0; i < WIDTH; i++)
-      if (w.lanes[i].busy && finish_step(w, call, i) && !load_next(w, call, i)) busy--;
+      if (w.lanes[i].busy && finish_step(w, call, i) && !load(w, call, i, take(call.next, 1)))
+        busy--;
   }
 }

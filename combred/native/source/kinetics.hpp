@@ -21,7 +21,7 @@ struct Constants {
 
 // Rates of progress, kmol/(m3 s).
 struct Progress {
-  Float forward[REACTIONS], reverse[REACTIONS], net[REACTIONS];
+  Float forward[REACTIONS], reverse[REACTIONS];
 };
 
 constexpr float LEAST = 1e-37f;  // smallest argument of a logarithm
@@ -107,6 +107,5 @@ INLINE void irreversible(Constants &k, int i, Float log2_forward) {
 INLINE void both_ways(Progress &q, int i, Float forward, Float reverse) {
   q.forward[i] = forward;
   q.reverse[i] = reverse;
-  q.net[i] = forward - reverse;
 }
-INLINE void one_way(Progress &q, int i, Float forward) { q.forward[i] = q.net[i] = forward; }
+INLINE void one_way(Progress &q, int i, Float forward) { q.forward[i] = forward; }

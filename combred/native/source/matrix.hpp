@@ -31,9 +31,11 @@ INLINE float of_upper_half(uint32_t bits) {
 #endif
 #endif
 
-// Outputs of a layer, with room for those that fill the last tile.
+// Outputs of a layer, with room for those that fill the last tile; and pairs of its inputs.
 template <int N>
 constexpr int whole_tiles = (N + 15) / 16 * 16;
+template <int N>
+constexpr int whole_pairs = (N + 31) / 32 * 16;
 
 #ifdef COMBRED_MATRIX
 #include <cpuid.h>
@@ -125,15 +127,21 @@ ON_TILES_INLINE void sums_on_tiles(const Weights &w, int o, const Int *high, con
 }
 #undef COMBRED_ADD_PRODUCTS
 
-// A layer of IN inputs and OUT outputs; y has whole_tiles<OUT>.
-template <bool RELU, int PRODUCTS, int IN, int OUT>
+// An input of a layer: x, or of sums x that lack the bias b and rectification.
+template <bool HIDDEN>
+INLINE Float input(const float *b, const Float *x, int i) {
+  return HIDDEN ? at_least(x[i] + b[i], 0.0f) : x[i];
+}
+
+// The sums y of a layer of IN inputs and OUT outputs, without its bias; b: the bias of the layer
+// before it, which x lacks if they are HIDDEN. y has whole_tiles<OUT>, high and low whole_pairs<IN>.
+template <bool HIDDEN, int PRODUCTS, int IN, int OUT>
 ON_TILES static void layer_on_tiles(const Matrix<IN, OUT> &w, const float *b, const Float *x,
-                                    Float *y) noexcept {
-  constexpr int CHUNKS = Matrix<IN, OUT>::CHUNKS, BLOCKS = Matrix<IN, OUT>::BLOCKS;
-  Int high[CHUNKS * ROW], low[CHUNKS * ROW];
-  for (int i = 0; i < CHUNKS * ROW; i++) {
-    const Float even = 2 * i < IN ? x[2 * i] : all_of(0.0f);
-    const Float odd = 2 * i + 1 < IN ? x[2 * i + 1] : all_of(0.0f);
+                                    Float *y, Int *high, Int *low) noexcept {
+  constexpr int BLOCKS = Matrix<IN, OUT>::BLOCKS;
+  for (int i = 0; i < whole_pairs<IN>; i++) {
+    const Float even = 2 * i < IN ? input<HIDDEN>(b, x, 2 * i) : all_of(0.0f);
+    const Float odd = 2 * i + 1 < IN ? input<HIDDEN>(b, x, 2 * i + 1) : all_of(0.0f);
     if constexpr (PRODUCTS == 1) {
       high[i] = paired(to_bf16(even), to_bf16(odd));
       continue;
@@ -150,7 +158,6 @@ ON_TILES static void layer_on_tiles(const Matrix<IN, OUT> &w, const float *b, co
   if constexpr (FIRST > 0) sums_on_tiles<FIRST, PRODUCTS>(w, BLOCKS - REST, high, low, y);
   if constexpr (REST == 5) sums_on_tiles<2, PRODUCTS>(w, BLOCKS - 2, high, low, y);
   __asm__ volatile("" ::: "memory");
-  for (int i = 0; i < OUT; i++) y[i] = RELU ? at_least(y[i] + b[i], 0.0f) : y[i] + b[i];
 }
 
 // The tiles of this thread: 16 rows of 64 bytes each.

@@ -3,6 +3,11 @@
 #pragma once
 #include "matrix.hpp"
 
+struct Activations {
+  Float inputs[INPUTS], outputs[whole_tiles<OUTPUTS>], hidden[2][whole_tiles<WIDEST>];
+  Int pairs[2][whole_pairs<WIDEST>];  // of a layer's inputs, for tiles
+};
+
 constexpr int TILE = 12;  // outputs that are computed together: their sums stay in registers
 
 // sum + w x; where w and x hold pairs of bf16, sum + w_even x_even + w_odd x_odd.

@@ -3,10 +3,14 @@
 #pragma once
 #include "reactions.hpp"
 
+// What an evaluation of the rates leaves for the next one.
+struct Rates {
+  Constants constants;  // of the beginning
+  Progress progress;
+};
+
 struct QuasiSteady {
   Gas gas;
-  Constants constants;                    // of the beginning
-  Progress progress;
   Double T;
   Float Y[SPECIES];
   Float ahead[SPECIES], grown[SPECIES];   // the predictor's Y, and its change
@@ -21,37 +25,30 @@ struct QuasiSteady {
 
 // dY/dt and 1 / tau [1/s] of a state; sets the rate constants to its own, or takes those there.
 template <bool NEW_CONSTANTS>
-PART void rates(QuasiSteady &w, Double T, Double p, const Float *Y, Float *net, Float *loss) {
-  set_concentrations(w.gas, T, p, Y);
-  if (NEW_CONSTANTS) set_constants(w.gas, T, w.constants);
-  rates_of_progress(w.gas, w.constants, w.progress);
-  production(w.gas, w.progress, net, loss);
+PART void rates(Gas &gas, Rates &r, Double T, Double p, const Float *Y, Float *net, Float *loss) {
+  set_concentrations(gas, T, p, Y);
+  if (NEW_CONSTANTS) set_constants(gas, T, r.constants);
+  rates_of_progress(gas, r.constants, r.progress);
+  production(gas, r.progress, net, loss);
   for (int k = 0; k < SPECIES; k++) loss[k] = loss[k] * reciprocal(Y[k]);
 }
 
-// The weight of the creation at the end of a step, 1 / (1 - exp(-x)) - 1 / x with x = dt / tau: a
-// rational function of x of least error, which is 1.5e-5, and 2.4e-6 in `decayed_share`.
-INLINE Float weight_of_end(Float x) {
-  const Float z = at_most(x, 1e6f);  // z^5 is finite; 1 - 1e-6 is the weight beyond
-  Float above = z + 4.18958336f, below = z + 5.18958336f;
-  above = above * z + 46.6626966f;
-  below = below * z + 51.8034967f;
-  above = above * z + 245.326695f;
-  below = below * z + 300.863337f;
-  above = above * z + 957.333343f;
-  below = below * z + 1159.68117f;
-  above = above * z + 2261.24531f;
-  below = below * z + 4522.56036f;
-  return above * reciprocal(below);
+// alpha, the weight of the creation at the end of a step, of x = dt / tau: above / below.
+struct Alpha {
+  Float above, below;
+};
+INLINE Alpha alpha(Float x) {
+  const Float z = at_most(x, 1e5f);
+  const Float above = (z + ALPHA_ABOVE[0]) * z + ALPHA_ABOVE[1];
+  const Float below = (z + ALPHA_BELOW[0]) * z + ALPHA_BELOW[1];
+  return {above * z + ALPHA_ABOVE[2], below * z + ALPHA_BELOW[2]};
 }
 
-// (1 - exp(-x)) / x = 1 / (1 + weight x).
-INLINE Float decayed_share(Float x, Float weight) { return reciprocal(1.0f + weight * x); }
-
-// dY over dt with frozen creation and loss: dt net (1 - exp(-x)) / x, x = dt / tau.
+// dY over dt with frozen creation and loss, dt net / (1 + alpha x).
 INLINE Float frozen_step(Float net, Float loss, Float dt) {
   const Float x = dt * loss;
-  return dt * net * decayed_share(x, weight_of_end(x));
+  const Alpha a = alpha(x);
+  return dt * net * (a.below * reciprocal(a.below + a.above * x));
 }
 
 // The state after w.dY, with positive Y of sum 1; also the changes of Y. Returns the change of T.
@@ -65,37 +62,37 @@ INLINE Float after(const QuasiSteady &w, Double &T, Float *Y_after, Float *grown
   const Float surplus = sum * reciprocal(1.0f + sum);  // sum Y is 1 before
   for (int k = 0; k < SPECIES; k++) {
     grown[k] = grown[k] - (w.Y[k] + grown[k]) * surplus;
-    // Rounding may give zero where almost everything has decayed; 1e-30 has a reciprocal.
-    Y_after[k] = at_least(w.Y[k] + grown[k], at_least(1e-7f * w.Y[k], 1e-30f));
+    Y_after[k] = at_least(w.Y[k] + grown[k], 1e-30f);  // which has a reciprocal
   }
   T = bounded_temperature(T - to_double(fall));
   return -fall;
 }
 
 // One step over dt by predictor and corrector. Sets w.dY, and w.loss to the mean 1 / tau.
-PART void corrected_step(QuasiSteady &w, Double p, Float dt) {
+PART void corrected_step(QuasiSteady &w, Rates &r, Double p, Float dt) {
   for (int k = 0; k < SPECIES; k++) w.dY[k] = frozen_step(w.net[k], w.loss[k], dt);
   Double T_ahead = w.T;
   after(w, T_ahead, w.ahead, w.grown);
-  rates<false>(w, T_ahead, p, w.ahead, w.net_ahead, w.loss_ahead);
+  rates<false>(w.gas, r, T_ahead, p, w.ahead, w.net_ahead, w.loss_ahead);
   for (int k = 0; k < SPECIES; k++) {
     const Float mean = (w.loss[k] + w.loss_ahead[k]) * 0.5f;
-    const Float x = dt * mean, weight = weight_of_end(x);
+    const Float x = dt * mean;
+    const Alpha a = alpha(x);
     // C - Y / tau of the mean C and 1 / tau, with C = dY/dt + Y / tau at both ends.
     const Float end = w.net_ahead[k] + w.grown[k] * w.loss_ahead[k];
-    Float net = (1.0f - weight) * w.net[k] + weight * end;
-    net = net + (weight - 0.5f) * w.Y[k] * (w.loss_ahead[k] - w.loss[k]);
+    const Float more = w.Y[k] * (w.loss_ahead[k] - w.loss[k]);
+    const Float net = a.below * (w.net[k] - 0.5f * more) + a.above * (end - w.net[k] + more);
     w.loss[k] = mean;
-    w.dY[k] = dt * net * decayed_share(x, weight);
+    w.dY[k] = dt * net * reciprocal(a.below + a.above * x);
   }
 }
 
 // All steps over dt from T, p, Y >= ABSENT. Sets `total`, `predicted` and the mean `loss` of
 // the last step.
-PART void quasi_steady(QuasiSteady &w, Double T, Double p, const Float *Y, Float dt) {
+PART void quasi_steady(QuasiSteady &w, Rates &r, Double T, Double p, const Float *Y, Float dt) {
   w.T = bounded_temperature(T);
   for (int k = 0; k < SPECIES; k++) w.Y[k] = Y[k];
-  rates<true>(w, w.T, p, w.Y, w.net, w.loss);
+  rates<true>(w.gas, r, w.T, p, w.Y, w.net, w.loss);
   heats(w.T, w.Y, w.heat);
   w.predicted_T = w.total_T = all_of(0.0f);
   for (int k = 0; k < SPECIES; k++) {
@@ -111,7 +108,7 @@ PART void quasi_steady(QuasiSteady &w, Double T, Double p, const Float *Y, Float
         w.loss[k] = w.loss_ahead[k];
       }
     }
-    corrected_step(w, p, dt * SHARES[i]);
+    corrected_step(w, r, p, dt * SHARES[i]);
     w.total_T = w.total_T + after(w, w.T, w.Y, w.moved);
     for (int k = 0; k < SPECIES; k++) w.total[k] = w.total[k] + w.dY[k];
   }

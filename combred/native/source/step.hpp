@@ -12,7 +12,10 @@ struct Step {
   Float power[SPECIES];                      // (Y + FLOOR)^lambda = 1 + lambda F
   Float change[VARIABLES];                   // of [T, ln p, F(Y)], over SCALE
   QuasiSteady qss;
-  Float inputs[INPUTS], outputs[whole_tiles<OUTPUTS>], hidden[2][whole_tiles<WIDEST>];
+  union {  // used one after the other: the second lies where the first is in the cache
+    Rates rates;
+    Activations activations;
+  };
 };
 
 // F(Y + dY) - F(Y) of the quasi-steady steps, without cancellation, with dY >= -Y; `per_shifted` is
@@ -29,13 +32,12 @@ INLINE Float limited(Float x) { return at_most(at_least(x, -LARGEST), LARGEST); 
 PART Float set_inputs(Step &w, Double T, Double p, Double dt) {
   const Float of_p = to_float(p), found = log2(at_least(of_p, LEAST)) * (float)LN_2;
   const Float ln_p = select(of_p > 0.0f, found, all_of((float)not_a_number()));
-  w.inputs[0] = (to_float(T) - MEAN[0]) * PER_STD[0];
-  w.inputs[1] = (ln_p - MEAN[1]) * PER_STD[1];
-  for (int k = 0; k < SPECIES; k++) {
-    const Float F = (w.power[k] - 1.0f) * (1 / LAMBDA);
-    w.inputs[2 + k] = (F - MEAN[2 + k]) * PER_STD[2 + k];
-  }
-  Float *of_change = w.inputs + VARIABLES, *stiffness = of_change + 1 + REACTIVE;
+  Float *inputs = w.activations.inputs;
+  inputs[0] = to_float(T) * PER_STD[0] - OFFSET[0];
+  inputs[1] = ln_p * PER_STD[1] - OFFSET[1];
+  for (int k = 0; k < SPECIES; k++)
+    inputs[2 + k] = (w.power[k] - 1.0f) * (1 / LAMBDA * PER_STD[2 + k]) - OFFSET[2 + k];
+  Float *of_change = inputs + VARIABLES, *stiffness = of_change + 1 + REACTIVE;
   Float *of_error = stiffness + REACTIVE, M = all_of(LEAST_M);
   const Float step = to_float(dt);
   for (int i = 0; i < VARIABLES; i++) w.change[i] = all_of(0.0f);
@@ -61,7 +63,7 @@ PART Float set_inputs(Step &w, Double T, Double p, Double dt) {
   const Float seen = at_most(at_least(step, (float)DT_LOW), (float)DT_HIGH);
   of_error[REACTIVE + 2] = log2(seen) * (float)LOG10_2;
   for (int i = 0; i < INPUTS - VARIABLES; i++)
-    of_change[i] = (of_change[i] - QSS_MEAN[i]) * PER_QSS_STD[i];
+    of_change[i] = of_change[i] * PER_QSS_STD[i] - QSS_OFFSET[i];
   return M;
 }
 
@@ -70,12 +72,12 @@ PART Float correct(Step &w, Float M, Double dt) {
   const Float part = to_float(at_most(dt * (1 / DT_LOW), 1.0)), fade = part * part;
   const Float size = M * fade;
   for (int i = 0; i < VARIABLES; i++) {
-    const Float z = w.outputs[i];
+    const Float z = w.activations.outputs[i];
     const Float grown = positive_power<INVERSE_POWER>(absolute(z), 1 / POWER);
     const Float r = at_most(grown, BOUND);
     w.change[i] = w.change[i] + select(z < 0.0f, -r, r) * size;
   }
-  const Float of_network = exp2(w.outputs[VARIABLES] * (float)LOG2_10);
+  const Float of_network = exp2(w.activations.outputs[VARIABLES] * (float)LOG2_10);
   // Over M, the corrector's error falls with dt in most states.
   return M * (fade * of_network + (1.0f - fade) * CORRECTOR_ERROR * part);
 }
@@ -130,9 +132,9 @@ PART void step(Step &w, Double T, Double p, const Double *Y, Double dt, Double w
     w.shifted[k] = y + FLOOR;
     w.power[k] = exp2(LAMBDA * log2(w.shifted[k]));
   }
-  quasi_steady(w.qss, T, p, w.present, to_float(dt));
+  quasi_steady(w.qss, w.rates, T, p, w.present, to_float(dt));
   const Float M = set_inputs(w, T, p, dt);
-  network(w.inputs, w.outputs, w.hidden[0], w.hidden[1]);
+  network(w.activations);
   const Float estimate = correct(w, M, dt);
   set_raw(w);
   const Double T_raw = T + to_double(w.change[0] * SCALE[0]);

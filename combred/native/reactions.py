@@ -248,7 +248,9 @@ def _production(kinetics: Kinetics, parts: Stoichiometry, species: list[str]) ->
         lines.append(f"net[{k}] = ({weight}) * (made - lost);")
         if on_both_sides[:, k].any():
             through = on_both_sides[:, k]
-            lines.append(f"lost = lost + {_sums(forward[:, 0] * through, reverse[:, 0] * through)};")
+            lines.append(
+                f"lost = lost + {_sums(forward[:, 0] * through, reverse[:, 0] * through)};"
+            )
         lines.append(f"destruction[{k}] = ({weight}) * lost;")
     body = "\n".join(f"  {line}" for line in lines)
     return (

@@ -176,6 +176,7 @@ INLINE void store_block(Workspace &w, const Request &call) {
 // All states of a call that no other thread takes.
 INLINE void integrate(Workspace &w, const Request &call) {
   int busy = load_block(w, call);
+  bool more = true;  // rows, perhaps
   while (busy > 0) {
     step(w.step, w.T, w.p, w.Y, w.h, w.whole);
     const Mask valid = are_valid(w.T, w.p, w.Y);
@@ -187,7 +188,10 @@ INLINE void integrate(Workspace &w, const Request &call) {
     w.new_block = false;
     w.valid = select(valid, all_of(1.0), all_of(0.0));
     for (int i = 0; i < WIDTH; i++)
-      if (w.lanes[i].busy && finish_step(w, call, i) && !load(w, call, i, take(call.next, 1)))
-        busy--;
+      if (w.lanes[i].busy && finish_step(w, call, i)) busy--;
+    if (busy == 0) busy = load_block(w, call);
+    else
+      for (int i = 0; i < WIDTH && more; i++)
+        if (!w.lanes[i].busy) busy += more = load(w, call, i, take(call.next, 1));
   }
 }

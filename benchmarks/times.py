@@ -1,16 +1,21 @@
 """How much time does a state take with CVODE and with each shipped model?
 
-    python -m benchmarks.times [MODEL ...]
+    python -m benchmarks.times --states FILE [MODEL ...]
 
 One core, one run: CVODE at the tolerance of the training data and at one that is usual in CFD, and
 every shipped model (or those named) as TorchScript, closure included, over 1 us at their default
 tolerance. Those that correct QSS steps also compiled to C++, with step size control and without:
-one evaluation for each state, whatever its error. The states are 4096, evenly spread over the
-ignitions with CVODE of benchmarks/accuracy.py (`grid`); CVODE takes 256 of them. Repeats are
-interleaved. Run nothing else on the machine meanwhile. Writes benchmarks/results/times.json; prints
-a table, then one JSON line.
+one evaluation for each state, whatever its error. Two kinds of 4096 states:
+
+    grid    evenly spread over the ignitions with CVODE of benchmarks/accuracy.py: most are slow
+    busy    the ignitions at 0.5 to 2 atm of FILE, which benchmarks/flow_states.py draws, uniform in
+            the steps of CVODE; they are taken again and again
+
+CVODE takes 256 of them. Repeats are interleaved. Run nothing else on the machine meanwhile. Writes
+benchmarks/results/times.json; prints two tables, then one JSON line.
 """
 
+import argparse
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +24,7 @@ import numpy as np
 
 import combred
 from benchmarks.accuracy import CHEMISTRY, DT, references
-from benchmarks.command_line import words
+from benchmarks.flow_states import read
 from combred import native
 from combred.chemistry.reactor import CVODE, Advance
 from combred.native import NativeSurrogate
@@ -30,6 +35,7 @@ from combred.threads import one_thread
 from combred.validation import timing
 
 RESULTS = Path(__file__).parent / "results" / "times.json"
+BUSY = "ignitions at 0.5 to 2 atm"  # of the flow states
 STATES, REPEATS = 4096, 7
 ANY_ERROR = 1e9  # a tolerance that every step reaches
 
@@ -56,10 +62,22 @@ def states_of(rollouts: list[Rollout], count: int) -> np.ndarray:
     return timing.spread(np.concatenate(every), count)
 
 
-def main(models: list[str]) -> None:
+def busy_states(file: Path, count: int) -> np.ndarray:
+    """(count, 2 + n_species) states [T, p, Y] of `BUSY` in a file of benchmarks/flow_states.py."""
+    kind = read(file)[BUSY]
+    return np.resize(
+        np.column_stack([kind["T"], kind["p"], kind["Y"]]), (count, kind["Y"].shape[1] + 2)
+    )
+
+
+def main(file: Path, models: list[str]) -> None:
     mechanism = combred.load_mechanism("drm19.yaml")
-    states = states_of(references(("grid",))["grid"], STATES)
+    kinds = {
+        "grid": states_of(references(("grid",))["grid"], STATES),
+        "busy": busy_states(file, STATES),
+    }
     advances: dict[str, tuple[Advance, int]] = {}
+    evaluations: dict[str, dict[str, float]] = {}
     for tolerance in (CHEMISTRY, timing.CFD_TOLERANCE):
         cvode = CVODE(mechanism, tolerance.rtol, tolerance.atol)
         advances[f"CVODE rtol {tolerance.rtol:g}"] = cvode, timing.CVODE_STATES
@@ -70,18 +88,33 @@ def main(models: list[str]) -> None:
             compiled = native.compile(surrogate)
             advances[f"{model}, C++"] = compiled, STATES
             advances[f"{model}, C++, without control"] = WithoutControl(compiled), STATES
-    with one_thread(), progress("timing") as bar:
-        times = timing.time_per_state(advances, states, DT, REPEATS, bar)
-    found = {"machine": timing.machine(), "cores": 1, "batch": STATES, "times": times}
-    write_json(RESULTS, found)
-    slow, usual = (times[name]["median"] for name in list(times)[:2])
-    print(f"{'':32}{'us a state':>12}{'fastest':>9}{'slowest':>9}   times faster than CVODE")
-    for name, took in times.items():
-        of = f"{usual / took['median']:9.1f} {slow / took['median']:9.1f}"
-        us = [1e6 * took[key] for key in ("median", "fastest", "slowest")]
-        print(f"{name:32}{us[0]:12.1f}{us[1]:9.1f}{us[2]:9.1f}{of}")
+            evaluations[model] = {
+                kind: float(compiled.integrate(states, DT)[2].mean())
+                for kind, states in kinds.items()
+            }
+    found: dict = {"machine": timing.machine(), "cores": 1, "batch": STATES}
+    found |= {"evaluations": evaluations, "times": {}}
+    for kind, states in kinds.items():
+        with one_thread(), progress(f"timing, {kind}") as bar:
+            times = timing.time_per_state(advances, states, DT, REPEATS, bar)
+        found["times"][kind] = times
+        write_json(RESULTS, found)
+        slow, usual = (times[name]["median"] for name in list(times)[:2])
+        print(f"{kind:32}{'us a state':>12}{'fastest':>9}{'slowest':>9}   times faster than CVODE")
+        for name, took in times.items():
+            of = f"{usual / took['median']:9.1f} {slow / took['median']:9.1f}"
+            us = [1e6 * took[key] for key in ("median", "fastest", "slowest")]
+            print(f"{name:32}{us[0]:12.2f}{us[1]:9.2f}{us[2]:9.2f}{of}")
     print(json.dumps(found))
 
 
 if __name__ == "__main__":
-    main(words(__doc__))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--states", type=Path, required=True, help="states of benchmarks.flow_states"
+    )
+    parser.add_argument("models", nargs="*", metavar="MODEL")
+    given = parser.parse_args()
+    main(given.states, given.models)

@@ -30,7 +30,7 @@ class QuasiSteadyState(nn.Module):
     (2000)). It is accurate for slow species and for species in balance. The second
     evaluation, at the predicted state, makes the corrector: the same formula with the mean of
     1 / tau over the step, and C weighted by alpha(dt / tau) at the end and 1 - alpha at the
-    beginning, as there. alpha is 1/2 for slow species and 1 for those in balance; their rational
+    beginning, as there. alpha is 1/2 for slow species and 1 for those in balance; a rational
     function stands for it (`alpha`). The next step begins at the corrected state, with C and tau of
     the predicted one.
 
@@ -147,7 +147,7 @@ class QuasiSteadyState(nn.Module):
 
     def alpha(self, x: Tensor) -> Tensor:
         """The weight of the creation rate at the end of a step, x = dt / tau: the rational function
-        of Mott et al., with an error of at most .012, and of x^5 near 0. The network corrects it
+        of CHEMEQ2 (Mott & Oran, NRL/MR/6400-01-8553, 2001), off by .012 at most and by x^5 near 0. The network corrects it
         with all else: exact weights have the same error over states (docs/findings.md)."""
         z = x.clamp(max=1e5)  # 1 - 1e-5 is the weight beyond
         above = ((z + self.above[0]) * z + self.above[1]) * z + self.above[2]

@@ -147,8 +147,9 @@ class QuasiSteadyState(nn.Module):
 
     def alpha(self, x: Tensor) -> Tensor:
         """The weight of the creation rate at the end of a step, x = dt / tau: the rational function
-        of CHEMEQ2 (Mott & Oran, NRL/MR/6400-01-8553, 2001), off by .012 at most and by x^5 near 0. The network corrects it
-        with all else: exact weights have the same error over states (docs/findings.md)."""
+        of CHEMEQ2 (Mott & Oran, NRL/MR/6400-01-8553, 2001), off by .012 at most, and by x^5
+        near 0. The network corrects it with all else: exact weights give the same error over
+        states (docs/findings.md)."""
         z = x.clamp(max=1e5)  # 1 - 1e-5 is the weight beyond
         above = ((z + self.above[0]) * z + self.above[1]) * z + self.above[2]
         below = ((z + self.below[0]) * z + self.below[1]) * z + self.below[2]

@@ -54,7 +54,7 @@ class Surrogate(nn.Module):
     # it is below the shortest step in training.
     TARGET: Final[float] = 0.12  # of the tolerance: above it a step is cut, while that helps
     SLACK: Final[float] = 1.5  # times the error of a step cut in vain: the target from then on
-    SMALLEST: Final[float] = 1.0 / 16384  # of dt, or of the largest step in training
+    SMALLEST: Final[float] = 1.0 / 65536  # of dt, or of the largest step in training
     SAFETY: Final[float] = 0.9
     SHRINK: Final[float] = 0.2
     GROW: Final[float] = 4.0

@@ -104,8 +104,8 @@ def test_each_state_has_its_own_steps(path, correcting):
 
 
 def test_what_the_smallest_step_does_not_reach_is_told(path, correcting, monkeypatch):
-    assert Surrogate.SMALLEST == 1 / 16384
-    monkeypatch.setattr(Surrogate, "SMALLEST", 1 / 128)  # 16,384 steps take minutes
+    assert Surrogate.SMALLEST == 1 / 65536
+    monkeypatch.setattr(Surrogate, "SMALLEST", 1 / 128)  # 65,536 steps take minutes
     surrogate = correcting(RANDOM)
     _, error, evaluations = surrogate.integrate(path.state[28:30], path.steps[28:30], 1e-9)
     assert (error > 1.0).any() and (evaluations <= 1.3 * 128).all()

@@ -37,12 +37,12 @@ ROWS = 256  # of a block, the unit of work, of resuming, and of holding out
 SHARES = {"ignition": 0.3, "mixture": 0.42, "layer": 0.14, "flame": 0.14}
 COSTLY = "layer", "flame"  # a block has one of them, with the rows of both
 KINDS = tuple(SHARES)
-HOT, HOTTER = 0.2, 700.0  # share of ignitions that are hotter than their range, and by so many K
+HOT, HOTTER = 0.1, 700.0  # share of ignitions that are hotter than their range, and by so many K
 DILUTED, DILUTION = 0.3, 0.6  # share of ignitions of a mixture; largest mass share of its stream
-PERTURBED, WIDTH = 0.6, (3e-2, 0.6)  # share of mixtures perturbed; range of the width, log-uniform
+PERTURBED, WIDTH = 0.6, (1e-2, 0.6)  # share of mixtures perturbed; range of the width, log-uniform
 # Share of mixtures without their minor species, and range of the mass fraction below which a
 # species is one, log-uniform: a flow that starts from major species has no radicals.
-WITHOUT_MINOR, MINOR = 0.12, (1e-4, 3e-2)
+WITHOUT_MINOR, MINOR = 0.04, (1e-4, 3e-2)
 AGED = 0.3  # share of states that become a stream of later mixtures of the same block
 STATES = 16  # of an ignition
 FIRST_STEP = 5  # of CVODE, at which a state may lie: the steps before it start the integration

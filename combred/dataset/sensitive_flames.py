@@ -29,7 +29,7 @@ FLAME_STEPS = 3  # values of dt for each flame, log-uniform over two decades up 
 SETTLING = 12  # steps of a march with each dt
 KEPT = 0.998  # share of the sum of |s dY| that the kept cells of a flame have
 
-T, P, PHI = (300.0, 900.0), (7e4, 2.5e6), (0.55, 1.6)  # K, Pa, -; p log-uniform
+T, P, PHI = (300.0, 900.0), (7e4, 4e6), (0.55, 1.6)  # K, Pa, -; p log-uniform
 CELLS = 160
 OF_FLAME_TIME = 0.1  # largest dt, a share of the flame's thickness over its speed
 

@@ -161,7 +161,10 @@ def _step_control(surrogate: Surrogate) -> str:
             constant("CLOSURE_WEIGHT", surrogate.CLOSURE_WEIGHT, "float"),
             *(
                 constant(name, getattr(surrogate, name))
-                for name in ("TOLERANCE", "TARGET", "SLACK", "SMALLEST", "SAFETY", "SHRINK", "GROW")
+                for name in (
+                    *("TOLERANCE", "TARGET", "ENOUGH", "SLACK", "SMALLEST"),
+                    *("SAFETY", "SHRINK", "GROW"),
+                )
             ),
         ]
     )

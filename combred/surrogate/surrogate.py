@@ -51,8 +51,9 @@ class Surrogate(nn.Module):
     PIECE: Final[int] = 4096  # states advanced together: more take 5 kB each and are slower
     # Of the step size control: errors fall as dt^2. Where the error of a step that is cut
     # falls by less than the root of its length, twice, the rest of the error is the network's; so
-    # it is below the shortest step in training.
+    # it is, for the most part, below the shortest step in training.
     TARGET: Final[float] = 0.12  # of the tolerance: above it a step is cut, while that helps
+    ENOUGH: Final[float] = 0.5  # of the tolerance: for a step not above the shortest in training
     SLACK: Final[float] = 1.5  # times the error of a step cut in vain: the target from then on
     SMALLEST: Final[float] = 1.0 / 65536  # of dt, or of the largest step in training
     SAFETY: Final[float] = 0.9
@@ -169,7 +170,8 @@ class Surrogate(nn.Module):
             least = self.SMALLEST * whole.index_select(0, rows)
             tried = h <= 1.001 * least
             vain = torch.where(last > useless * h.sqrt(), vain + 1, 0)
-            enough = (last > aim) & (last <= 1.0) & ((vain >= 2) | (h <= 1.001 * low))
+            short = (h <= 1.001 * low) & (last <= self.ENOUGH)
+            enough = (last > aim) & (last <= 1.0) & ((vain >= 2) | short)
             aim = torch.where(enough, (self.SLACK * last).clamp(max=1.0), aim)
             accepted = (last <= aim) | tried
             x = torch.where(accepted[:, None], after, x)

@@ -139,12 +139,18 @@ def test_a_step_is_cut_while_cutting_helps(
     assert found.item() == evaluations and error.item() == pytest.approx(ratio)
 
 
-def test_below_the_steps_of_training_a_step_within_the_tolerance_is_accepted(path, correcting):
+@pytest.mark.parametrize("ratio, evaluations", [(0.45, 1), (0.55, 27)])
+def test_below_the_steps_of_training_half_the_tolerance_is_enough(
+    path, correcting, monkeypatch, ratio, evaluations
+):
+    monkeypatch.setattr(
+        Surrogate, "SAFETY", 1e-9
+    )  # a fifth, and a fifth of it, in vain: then 25 steps
     surrogate = correcting(ZERO)
-    surrogate.step = lambda state, h, whole: (state, torch.full_like(h, 0.09))
+    surrogate.step = lambda state, h, whole: (state, torch.full_like(h, 0.1 * ratio))
     dt = 0.5 * surrogate.transform.dt_range[0]
-    _, error, evaluations = surrogate.integrate(path.state[:2], torch.full((2,), dt).double(), 0.1)
-    assert error.tolist() == pytest.approx([0.9, 0.9]) and (evaluations == 1).all()
+    _, error, found = surrogate.integrate(path.state[:2], torch.full((2,), dt).double(), 0.1)
+    assert error.tolist() == pytest.approx([ratio, ratio]) and (found == evaluations).all()
 
 
 def test_an_error_above_the_tolerance_is_cut_even_in_vain(path, correcting, monkeypatch):

@@ -108,7 +108,7 @@ INLINE bool finish_step(Workspace &w, const Request &call, int i) {
   const bool smallest = lane.h <= 1.001 * lane.least, low = lane.h <= 1.001 * DT_LOW;
   if (last > lane.aim) {
     lane.vain = last > lane.useless * sqrt(lane.h) ? lane.vain + 1 : 0;
-    if (last <= 1.0 && (lane.vain >= 2 || low))
+    if (last <= 1.0 && (lane.vain >= 2 || (low && last <= ENOUGH)))
       lane.aim = last < 1.0 / SLACK ? SLACK * last : 1.0;
   }
   const bool accepted = last <= lane.aim || smallest;

@@ -22,7 +22,7 @@ from combred.dataset.sensitive_states import SensitiveStates
 from combred.surrogate.correction import CorrectionTransform
 from combred.surrogate.transform import signed_power
 
-WEIGHT = 0.4  # of this loss beside that of the states
+WEIGHT = 0.8  # of this loss beside that of the states
 SHARE = 2  # rows of states in a batch for each row of this loss
 LARGEST = 1.0  # bound of a row's loss: in the first steps some are far above it
 DIFFERENCE = 1e-4  # of F(Y), for dY/dF

@@ -316,7 +316,7 @@ def times_table() -> str:
     )
     for kind, times in results["times"].items():
         text += times_of(kind, times)
-    return text + source("times.json", "times", results["machine"])
+    return text + source("times.json", "times --states FILE", results["machine"])
 
 
 def times_of(kind: str, times: dict) -> str:

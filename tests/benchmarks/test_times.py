@@ -1,9 +1,10 @@
 """The states for which models are timed."""
 
+import h5py
 import numpy as np
 
 import combred
-from benchmarks.times import ANY_ERROR, WithoutControl, states_of
+from benchmarks.times import ANY_ERROR, BUSY, WithoutControl, busy_states, states_of
 from combred.native import compile
 from combred.simulation.ignition import Case, Rollout
 
@@ -20,6 +21,16 @@ def test_states_are_spread_over_all_rollouts():
     assert (states[:, 1] == 1e5).sum() == 30 and (states[:, 1] == 2e5).sum() == 10
     assert states[0, 0] == 1000.0 and states[-1, 0] == 2000.0
     assert states[:, 2:].min() == 0.0  # an integrator may leave small negative values
+
+
+def test_busy_states_are_taken_again_and_again(tmp_path):
+    T, Y = np.array([1000.0, 1500.0, 2000.0]), np.arange(6.0).reshape(3, 2)
+    with h5py.File(tmp_path / "flows.h5", "w") as file:
+        kind = file.create_group(f"flows/{BUSY}")
+        kind["T"], kind["p"], kind["Y"] = T, np.full(3, 1e5), Y
+    states = busy_states(tmp_path / "flows.h5", 7)
+    assert states[:, 0].tolist() == [*T, *T, 1000.0] and (states[:, 1] == 1e5).all()
+    assert np.array_equal(states[3:6, 2:], Y)
 
 
 def test_without_control_every_state_takes_one_evaluation():

@@ -146,11 +146,10 @@ def models_of(file: str) -> set[str]:
     results = tables.read(file)
     if "rows" in results:
         return {row["model"] for row in results["rows"]}
-    if file == "flames.json":
-        return {name for entries in results.get("models", {}).values() for name in entries}
-    if file == "work_precision.json":
-        return {name for lines in results.get("lines", {}).values() for name in lines}
-    return set(results.get("times", results.get("models", {})))
+    by_case = {"flames.json": "models", "times.json": "times", "work_precision.json": "lines"}
+    if file in by_case:
+        return {name for entries in results.get(by_case[file], {}).values() for name in entries}
+    return set(results.get("models", {}))
 
 
 RESULT_FILES = {

@@ -3,7 +3,7 @@
 #pragma once
 #include "reactions.hpp"
 
-// What an evaluation of the rates leaves for the next one.
+// What the evaluations of the rates in a step work with.
 struct Rates {
   Constants constants;  // of the beginning
   Progress progress;

@@ -50,23 +50,26 @@ INLINE void transpose(HalfDouble *x) {
   }
 }
 
-// The first of HALF species: the last ones may overlap with those before them.
-INLINE int first_of(int k) { return k + HALF < SPECIES ? k : SPECIES - HALF; }
+// Calls use(row, k) for the squares of HALF rows and HALF species, which begin at `row` and k, of
+// the mass fractions of a block. The last species may overlap with those before them.
+template <typename Use>
+INLINE void for_squares(Use use) {
+  for (int row = 0; row < WIDTH; row += HALF)
+    for (int k = 0; k < SPECIES; k += HALF) use(row, k + HALF < SPECIES ? k : SPECIES - HALF);
+}
 #endif
 
 // The mass fractions of WIDTH rows from `first` on, and of all lanes.
 INLINE void read_block(const double *states, size_t first, Double *Y) {
 #ifdef COMBRED_TRANSPOSE
   if constexpr (SPECIES >= HALF) {
-    for (int rows = 0; rows < WIDTH; rows += HALF)
-      for (int part = 0; part < SPECIES; part += HALF) {
-        const int k = first_of(part);
-        HalfDouble x[HALF];
-        for (int i = 0; i < HALF; i++)
-          x[i] = read<HalfDouble>(states, (first + rows + i) * VARIABLES + 2 + k);
-        transpose(x);
-        for (int i = 0; i < HALF; i++) (rows ? Y[k + i].b : Y[k + i].a) = x[i];
-      }
+    for_squares([&](int row, int k) {
+      HalfDouble x[HALF];
+      for (int i = 0; i < HALF; i++)
+        x[i] = read<HalfDouble>(states, (first + row + i) * VARIABLES + 2 + k);
+      transpose(x);
+      for (int i = 0; i < HALF; i++) (row ? Y[k + i].b : Y[k + i].a) = x[i];
+    });
     return;
   }
 #endif
@@ -75,15 +78,12 @@ INLINE void read_block(const double *states, size_t first, Double *Y) {
 INLINE void write_block(double *states, size_t first, Double *Y) {
 #ifdef COMBRED_TRANSPOSE
   if constexpr (SPECIES >= HALF) {
-    for (int rows = 0; rows < WIDTH; rows += HALF)
-      for (int part = 0; part < SPECIES; part += HALF) {
-        const int k = first_of(part);
-        HalfDouble x[HALF];
-        for (int i = 0; i < HALF; i++) x[i] = rows ? Y[k + i].b : Y[k + i].a;
-        transpose(x);
-        for (int i = 0; i < HALF; i++)
-          write(states, (first + rows + i) * VARIABLES + 2 + k, x[i]);
-      }
+    for_squares([&](int row, int k) {
+      HalfDouble x[HALF];
+      for (int i = 0; i < HALF; i++) x[i] = row ? Y[k + i].b : Y[k + i].a;
+      transpose(x);
+      for (int i = 0; i < HALF; i++) write(states, (first + row + i) * VARIABLES + 2 + k, x[i]);
+    });
     return;
   }
 #endif

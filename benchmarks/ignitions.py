@@ -1,16 +1,19 @@
 """How accurate are ignitions at other pressures and time steps than one atmosphere and 1 us?
 
-    python -m benchmarks.ignitions [MODEL ...]
+    python -m benchmarks.ignitions [--cases N] [--seeds SEED ...] [--] [MODEL ...]
 
-`CASES` ignitions of methane/air for each dt of 1e-7, 1e-6 and 5e-6 s, drawn at random: 0.5 to 40
-atm (log-uniform), phi 0.3 to 3 (log-uniform), T0 1000 to 2000 K, with a delay of 60 to 3000 dt
-(others are drawn again). The delay (`combred.simulation.ignition_delay`) is the time at half the
-rise of T, of the compiled surrogate (`combred.native`) marched in steps of dt, against one
-integration by CVODE (rtol 1e-9, atol 1e-18) read out at the same times. "bf16": hidden layers
+N (20) ignitions of methane/air for each SEED (77) and each dt of 1e-7, 1e-6 and 5e-6 s, drawn at
+random: 0.5 to 40 atm (log-uniform), phi 0.3 to 3 (log-uniform), T0 1000 to 2000 K, with a delay of
+60 to 3000 dt (others are drawn again). The delay (`combred.simulation.ignition_delay`) is the time
+at half the rise of T, of the compiled surrogate (`combred.native`) marched in steps of dt, against
+one integration by CVODE (rtol 1e-9, atol 1e-18) read out at the same times. "bf16": hidden layers
 multiply bf16 numbers.
-Writes benchmarks/results/ignitions.json; prints a table, then one JSON line.
+
+Without arguments, writes benchmarks/results/ignitions.json; with other seeds or numbers of cases
+and no MODEL named, ignitions_more.json beside it. Prints a table, then one JSON line.
 """
 
+import argparse
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +22,6 @@ import cantera as ct
 import numpy as np
 
 import combred
-from benchmarks.command_line import words
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import Reactor
 from combred.config import ChemistrySettings
@@ -29,7 +31,7 @@ from combred.simulation.ignition import Case, Rollout, history, integrate
 from combred.simulation.ignition_delay import ignition_delay
 from combred.validation.timing import machine
 
-RESULTS = Path(__file__).parent / "results" / "ignitions.json"
+RESULTS = Path(__file__).parent / "results"
 CHEMISTRY = ChemistrySettings(rtol=1e-9, atol=1e-18)
 FUEL, OXIDIZER = "CH4:1", "O2:1, N2:3.76"
 STEPS = (1e-7, 1e-6, 5e-6)  # s
@@ -41,11 +43,13 @@ AFTER = 60  # dt, marched after 1.15 delays at the least
 Step = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def references(mechanism: Mechanism, dt: float) -> list[Rollout]:
+def references(
+    mechanism: Mechanism, dt: float, seed: int = SEED, cases: int = CASES
+) -> list[Rollout]:
     """CVODE's rollouts of the cases of this dt [s]."""
-    rng = np.random.default_rng([SEED, round(1e9 * dt)])
+    rng = np.random.default_rng([seed, round(1e9 * dt)])
     reactor, found = Reactor(mechanism, CHEMISTRY.rtol, CHEMISTRY.atol), []
-    while len(found) < CASES:
+    while len(found) < cases:
         p, phi = ct.one_atm * 80.0 ** rng.random() / 2.0, 0.3 * 10.0 ** rng.random()
         case = Case(rng.uniform(1000.0, 2000.0), p, phi)
         Y0 = mechanism.mixture(FUEL, OXIDIZER, case.phi)
@@ -106,10 +110,12 @@ def march(
     return rows
 
 
-def main(models: list[str]) -> None:
+def main(models: list[str], seeds: list[int], cases: int) -> None:
     ct.suppress_thermo_warnings()
     mechanism = load_mechanism("drm19.yaml")
-    todo = {dt: references(mechanism, dt) for dt in STEPS}
+    todo = {
+        dt: [r for seed in seeds for r in references(mechanism, dt, seed, cases)] for dt in STEPS
+    }
     found: dict = {}
     general = [name for name, card in combred.models().items() if "tolerance" in card]
     print(f"{'':18}{'dt':>8}{'delay: mean':>13}{'worst':>9}{'last T':>9}{'evaluations':>13}")
@@ -133,11 +139,21 @@ def main(models: list[str]) -> None:
                 f"{summary['last_T_error']:7.1f} K{summary['evaluations']:13.3f}",
                 flush=True,
             )
-    result = {"machine": machine(), "models": found}
+    result = {"machine": machine(), "seeds": seeds, "cases": cases, "models": found}
     if not models:
-        write_json(RESULTS, result)
+        usual = (seeds, cases) == ([SEED], CASES)
+        write_json(RESULTS / ("ignitions.json" if usual else "ignitions_more.json"), result)
     print(json.dumps(result))
 
 
 if __name__ == "__main__":
-    main(words(__doc__))
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.ignitions",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--seeds", type=int, nargs="+", default=[SEED], metavar="SEED")
+    parser.add_argument("--cases", type=int, default=CASES, metavar="N")
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="default: the shipped models")
+    given = parser.parse_args()
+    main(given.models, given.seeds, given.cases)

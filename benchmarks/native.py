@@ -39,7 +39,7 @@ RESULTS = Path(__file__).parent / "results" / "native.json"
 REPEATS, DT = 7, 1e-6  # DT in s
 T0, AIR = 1500.0, "O2:1, N2:3.76"  # K
 STATES = {1: 64, 16: 512, 256: 2048, 4096: 4096}  # batch -> states
-GRI30_WIDTHS = 128, 144, 144  # of the hidden layers, 74,752 weights in all
+GRI30_WIDTHS = 112, 128, 128  # of the hidden layers, 61,968 weights in all
 
 
 @dataclass(frozen=True)

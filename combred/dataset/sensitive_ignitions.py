@@ -25,7 +25,8 @@ def ignition_states(
     rng: np.random.Generator,
 ) -> SensitiveStates:
     """States of an ignition, with a dt each: those that a march with that dt from the fresh gas
-    meets, the fresh gas itself one of them, all with the same probability.
+    meets, the fresh gas itself one of them, all with the same probability. dt is the larger of two
+    log-uniform draws: one-step errors, and what they add up to, grow with dt.
 
     sampling: `fuel`, `oxidizer` as compositions in moles; ranges of p, phi, T0 and dt. Raises
     IntegrationError where the ignition takes longer than `LONGEST`, or is too fast for the smallest
@@ -41,7 +42,7 @@ def ignition_states(
         raise IntegrationError(f"no delay between {low / OF_DELAY:g} and {LONGEST} s: {case}")
     phi = delay_sensitivity(mechanism, found)
     high = min(high, OF_DELAY * found.delay)
-    dt = np.array([log_uniform(rng, low, high) for _ in range(STATES)])
+    dt = np.array([max(log_uniform(rng, low, high) for _ in range(2)) for _ in range(STATES)])
     t = dt * np.floor(rng.uniform(0.0, np.floor(found.delay / dt)))
     both = np.empty((2 * STATES, 1 + mechanism.n_species))
     times = np.concatenate([t, t + dt])

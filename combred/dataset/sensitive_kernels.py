@@ -40,7 +40,7 @@ OF_TIME = 0.04  # largest dt, a share of the march
 SPECIES = 3  # drawn for each kernel
 FORMED = 1e-7, 1.5  # least mean mass fraction at the end, and its least ratio to the fresh gas
 LEFT = 0.05  # least mass at the end, a share of the largest in the march
-WEIGHT = 0.3  # an error of 1 % of a mass counts as one of 0.3 % of a delay or a speed
+WEIGHT = 0.45  # an error of 1 % of a mass counts as one of 0.45 % of a delay or a speed
 
 
 def kernel_states(

@@ -26,6 +26,7 @@ def export(
     mechanism: Mechanism | None = None,
     card: dict | None = None,
     title: str = "",
+    bf16: bool = False,
 ) -> list[Path]:
     """Write surrogate.cpp, combred.h and libsurrogate.so to a folder; returns the paths of those
     written.
@@ -33,6 +34,8 @@ def export(
     surrogate: one that corrects QSS steps, or what `combred.load` takes: the name of a model
     that comes with combred, or a stageN.safetensors. mechanism: the surrogate's, found with a name
     or a file; card: found with a name. title: which surrogate it is, for the head of surrogate.cpp.
+    bf16: hidden layers multiply numbers of 8 bits (`generate`): compile surrogate.cpp for a CPU
+    that does so; libsurrogate.so, which is for all, has no use of it.
     Without a C++ compiler libsurrogate.so is not written, and the log tells how to make it. Raises
     ValueError for a network of the state alone, FileNotFoundError where there is no such model.
     """
@@ -43,7 +46,8 @@ def export(
             mechanism = load_mechanism(known["mechanism"] if known else mechanism_of(Path(name)))
         card, title = card or known, title or name
     folder = Path(folder)
-    text = single_file(generate(surrogate, mechanism, card), title or "unnamed", card)
+    title = (title or "unnamed") + ", products of bf16" * bf16
+    text = single_file(generate(surrogate, mechanism, card, bf16), title, card)
     folder.mkdir(parents=True, exist_ok=True)
     library = folder / LIBRARY
     library.unlink(missing_ok=True)  # of another surrogate, if this one cannot be compiled

@@ -122,10 +122,10 @@ class Surrogate(nn.Module):
         Returns the states (n, 2 + n_species); the error ratio of each (n,), the largest error
         estimate of its steps divided by the tolerance, which exceeds 1 where the smallest step
         (`SMALLEST` of dt, or of the largest step in training if less) is not small enough, and is
-        infinite for a state that is not valid; and the number of evaluations of the network for each state
-        (n,), int64. Raises ValueError for other shapes and types, for dt or a tolerance that is not
-        positive and finite, for dt of more than 10,000 times the largest step of the training, and,
-        if the network is of the state alone, for any dt but its own.
+        infinite for a state that is not valid; and the number of evaluations of the network for
+        each state (n,), int64. Raises ValueError for other shapes and types, for dt or a tolerance
+        that is not positive and finite, for dt of more than 10,000 times the largest step of the
+        training, and, if the network is of the state alone, for any dt but its own.
         """
         self.require_states(state)
         self.require_steps(dt, len(state))

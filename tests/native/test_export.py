@@ -18,7 +18,7 @@ import combred
 from combred.native import NativeSurrogate, generate
 from combred.native.export import export
 from combred.native.generate import SOURCE
-from combred.native.single_file import single_file
+from combred.native.single_file import join, single_file
 from combred.surrogate.card import make_card
 from combred.surrogate.export import export_torchscript
 from combred.surrogate.shipped import FOLDER
@@ -185,6 +185,18 @@ def test_without_a_compiler_the_sources_are_written(
     assert [file.name for file in files] == ["surrogate.cpp", "combred.h"]
     assert not (tmp_path / "libsurrogate.so").exists()
     assert "no-such-compiler" in caplog.text and "the command in its first lines" in caplog.text
+
+
+@hydrogen
+@pytest.mark.parametrize("bf16", [False, True])
+def test_the_products_that_are_asked_for_are_exported(
+    correcting, mechanism, tmp_path, monkeypatch, bf16
+):
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    export(correcting, tmp_path, mechanism, bf16=bf16)
+    text = (tmp_path / "surrogate.cpp").read_text()
+    assert text.endswith(join(generate(correcting, mechanism, bf16=bf16), "surrogate.cpp"))
+    assert ("products of bf16" in text.splitlines()[0]) == bf16
 
 
 @pytest.mark.slow

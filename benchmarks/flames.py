@@ -14,6 +14,7 @@ then one JSON line.
 """
 
 import json
+import math
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -170,7 +171,9 @@ def run_models(wanted: list[str]) -> None:
         reference, row["CVODE"] = reference_flame(case)
         for model, file in files.items():
             made_with = {"file": file, "CVODE": reference.speed}
-            if made_with.items() <= row.get(model, {}).items():
+            known = row.get(model, {})
+            # Another processor's CVODE differs in the last digits.
+            if known.get("file") == file and math.isclose(known["CVODE"], reference.speed):
                 continue
             solver = fastest(combred.load(model))
             burnt, numbers = burn(reference.profile, solver, 1e-6, flame.MARCH)

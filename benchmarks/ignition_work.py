@@ -2,8 +2,9 @@
 
     python -m benchmarks.ignition_work [MODEL ...]
 
-The ignitions of benchmarks/ignitions.py, marched in steps of dt by compiled surrogates and by the
-solvers of benchmarks/work_precision.py, each of which starts anew at every step, as inside a flow.
+Twenty ignitions for each dt, drawn as in benchmarks/ignitions.py, marched in steps of dt by compiled
+surrogates and by the solvers of benchmarks/work_precision.py, each of which starts anew at every
+step, as inside a flow.
 Of each: the mean and the largest error of the delay, and the processor time of a state and step,
 on one core. Surrogates march 16 copies of each case together, solvers one state after the other.
 Run nothing else on the machine meanwhile. Writes benchmarks/results/ignition_work.json and
@@ -33,6 +34,7 @@ from combred.validation.timing import machine
 RESULTS = Path(__file__).parent / "results" / "ignition_work.json"
 FIGURE = Path(__file__).parents[1] / "docs" / "ignition-work.png"
 COPIES = 16
+SEED, CASES = 77, 20  # of the ignitions
 TOLERANCES = (0.1, 0.05, 0.02)
 RTOL = {
     "Rosenbrock34": (1.0, 0.3, 0.1, 1e-2, 1e-3),
@@ -115,7 +117,7 @@ def show(name: str, tolerance: float, dt: float, row: dict) -> None:
 def main(models: list[str]) -> None:
     ct.suppress_thermo_warnings()
     mechanism = load_mechanism("drm19.yaml")
-    todo = {dt: references(mechanism, dt) for dt in STEPS}
+    todo = {dt: references(mechanism, dt, SEED, CASES) for dt in STEPS}
     general = [name for name, card in combred.models().items() if "tolerance" in card]
     found: dict = {}
     print(f"{'':22}{'rtol':>8}{'dt':>8}{'mean':>10}{'worst':>9}{'a state':>12}")

@@ -2,9 +2,9 @@
 
     python -m benchmarks.ignition_work [MODEL ...]
 
-Twenty ignitions for each dt, drawn as in benchmarks/ignitions.py, marched in steps of dt by compiled
-surrogates and by the solvers of benchmarks/work_precision.py, each of which starts anew at every
-step, as inside a flow.
+Twenty ignitions for each dt, drawn as in benchmarks/ignitions.py, marched in steps of dt by
+compiled surrogates and by the solvers of benchmarks/work_precision.py, each of which starts anew at
+every step, as inside a flow.
 Of each: the mean and the largest error of the delay, and the processor time of a state and step,
 on one core. Surrogates march 16 copies of each case together, solvers one state after the other.
 Run nothing else on the machine meanwhile. Writes benchmarks/results/ignition_work.json and

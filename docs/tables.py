@@ -428,13 +428,14 @@ def ignitions_table() -> str:
     """Errors of ignitions at any pressure and dt, of ignitions.json."""
     results, models = general("ignitions.json")
     body = []
-    for model, steps in models.items():
-        for dt, found in steps.items():
+    ways = [(model, way) for model in models for way in ("", ", bf16")]
+    for model, way in ways:
+        for dt, found in results["models"].get(model + way, {}).items():
             failed, cases = not_at_half(found), found["cases"]
             delay = percent(found["mean"], found["worst"])
             body.append(
                 [
-                    code(model),
+                    code(model) + way,
                     f"{seconds(dt)} ({len(cases)})",
                     f"{failed} of {len(cases)} do not ignite" if failed else delay,
                     f"{number(found['last_T_error'], 1)} K",

@@ -228,13 +228,20 @@ def results(tmp_path, monkeypatch):
     flame = {"air_T": 300.0, "strain": 100.0, "peak_T_error": 0.25, "profile_T_error": 1.5}
     strained = {"flames": [flame | {"peak_errors": {"OH": 0.012}}], "extinction": 451.2}
     strained |= {"extinction_error": -0.004}
+    bf16 = {dt: found | {"worst": 0.05} for dt, found in ignition(-0.03).items()}
     files = {
         "counterflow.json": {"models": {"old": strained, "drm19-38k": strained}},
         "flow_states.json": {
             "models": {"old": flow(0.9), "drm19-38k": flow(0.01)},
             "around": {"old": flow(0.9), "drm19-38k": flow(0.01)},
         },
-        "ignitions.json": {"models": {"old": ignition(None), "drm19-38k": ignition(-0.03)}},
+        "ignitions.json": {
+            "models": {
+                "old": ignition(None),
+                "drm19-38k": ignition(-0.03),
+                "drm19-38k, bf16": bf16,
+            }
+        },
         "work_precision.json": {"lines": {"1e-06": lines}, "orders": orders},
     }
     for name, content in files.items():
@@ -254,6 +261,8 @@ def test_results_of_surrogates_of_any_dt_stand_in_their_tables(results):
     assert row_of(tables.flow_evaluations_table(), "`drm19-38k`")[1:] == ["1.50 / 40"] * 2
     ignition = row_of(tables.ignitions_table(), "`drm19-38k`", "5e-6 s (2)")
     assert ignition[2:] == ["2.00 / 2.00 %", "3.0 K", "1.10"]
+    bf16 = row_of(tables.ignitions_table(), "`drm19-38k`, bf16", "5e-6 s (2)")
+    assert bf16[2] == "2.00 / 5.00 %"
     precision = tables.precision_table()
     assert row_of(precision, "`drm19-38k`")[1:4] == ["0.1", "5.0 us", "0.100 / 1.000 %"]
     assert row_of(precision, "CVODE")[4] == "-"

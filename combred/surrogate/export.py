@@ -6,6 +6,7 @@ weights, transforms, thermodynamics, closure and the card.
 
 import io
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +37,10 @@ def export_torchscript(path: Path, surrogate: Surrogate, card: dict, states: np.
     buffer.seek(0)
     loaded, stored = load_torchscript(buffer)
     rows = torch.as_tensor(states, dtype=torch.float64)
-    dt = torch.full((len(rows),), surrogate.dt_range[1], dtype=torch.float64)
+    low, high = surrogate.dt_range
+    # The middle of the range: long enough for several steps in some states, and not for thousands.
+    middle = high if low == high else math.sqrt(low * high)
+    dt = torch.full((len(rows),), middle, dtype=torch.float64)
     difference = largest_difference(surrogate, loaded, rows, dt)
     if not difference <= 1e-6 or stored != card:
         raise RuntimeError(f"the exported {path} does not agree with the surrogate: {difference}")

@@ -23,7 +23,8 @@ def export_torchscript(path: Path, surrogate: Surrogate, card: dict, states: np.
     """Write surrogate.pt and, beside it, its card (`combred.surrogate.card`); compare the written
     model with the surrogate.
 
-    `states` (n, 2 + n_species): the states for the comparison, in batches of 0, 1 and n. Returns
+    `states` (n, 2 + n_species): the states for the comparison, in batches of 0, 1 and n, over the
+    geometric mean of the shortest and the longest dt of the training. Returns
     the `largest_difference` of the two, and the `bytes` of the file. Raises RuntimeError if they
     differ by more than 1e-6, ValueError for the card of another surrogate; nothing is then written.
     """
@@ -37,10 +38,8 @@ def export_torchscript(path: Path, surrogate: Surrogate, card: dict, states: np.
     buffer.seek(0)
     loaded, stored = load_torchscript(buffer)
     rows = torch.as_tensor(states, dtype=torch.float64)
-    low, high = surrogate.dt_range
     # The middle of the range: long enough for several steps in some states, and not for thousands.
-    middle = high if low == high else math.sqrt(low * high)
-    dt = torch.full((len(rows),), middle, dtype=torch.float64)
+    dt = torch.full((len(rows),), math.sqrt(math.prod(surrogate.dt_range)), dtype=torch.float64)
     difference = largest_difference(surrogate, loaded, rows, dt)
     if not difference <= 1e-6 or stored != card:
         raise RuntimeError(f"the exported {path} does not agree with the surrogate: {difference}")

@@ -58,6 +58,11 @@ class Folder:
         """The last validated stage."""
         return self.stages[-1]
 
+    @property
+    def one_layer_each(self) -> bool:
+        """Whether every reduction that is described merged the units of one layer."""
+        return all("layer" in record for record in self.reductions.values())
+
     def measured(self, stage: int) -> dict:
         """The results of a stage in validation.json."""
         return self.validation["stages"][f"stage{stage}"]

@@ -44,12 +44,11 @@ def make_sections(folder: Folder, condensed: dict, drawn: set[str]) -> list[Sect
 
 def stages_section(folder: Folder) -> Section:
     """The table of stages."""
-    one_layer = all("layer" in record for record in folder.reductions.values())
     how = (
         "Each stage condenses one hidden layer of the previous network: units whose rows [W | b] "
         "have a cosine similarity above the threshold are merged into one, and the network is "
         "retrained. "
-        if one_layer
+        if folder.one_layer_each
         else "Each stage removes units from all hidden layers of the previous network. The widths "
         "are those that cost least accuracy for the target share of parameters. The units that "
         "stay are combined so that the inputs of the next layer change least, and the network is "
@@ -170,7 +169,7 @@ def condensation_section(folder: Folder, condensed: dict, drawn: set[str]) -> Se
     blocks: list[Block] = []
     if "similarity" in drawn:
         blocks += _similarity(condensed["reductions"])
-    elif folder.last:
+    elif folder.last and folder.one_layer_each:
         blocks.append(
             Note(
                 "The similarity of the reduced layers is not shown: it needs reduce.json and the "

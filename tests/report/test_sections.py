@@ -1,7 +1,11 @@
-"""The sections of a report of stage 0 alone."""
+"""The sections of a report."""
+
+import json
+import shutil
 
 from run_folder import read_page
 
+from combred.report import write_report
 from combred.report.folder import read_folder
 
 
@@ -22,3 +26,22 @@ def test_times_of_networks_alone_in_runs_of_before_are_left_out(single, h2o2):
     times = folder.validation["timing"]["times"]
     times["stage 0, network alone"] = times["stage 0"]
     assert list(folder.times) == shown and "stage 0" in shown
+
+
+def test_a_missing_similarity_is_told_of_reductions_of_one_layer_alone(
+    whole, drm19, tmp_path, rendered
+):
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    (folder / "stage0.safetensors").unlink()
+    (folder / "stage1.safetensors").unlink()
+    told = "The similarity of the reduced layers is not shown"
+    write_report(folder, drm19)
+    assert told in (folder / "report.html").read_text()
+    record = json.loads((folder / "reduce.json").read_text())
+    for stage in record["stages"]:
+        del stage["layer"], stage["threshold"]
+        stage |= {"method": "brain_surgeon", "parameters": 0.1}
+    (folder / "reduce.json").write_text(json.dumps(record))
+    write_report(folder, drm19)
+    assert told not in (folder / "report.html").read_text()

@@ -14,7 +14,7 @@ import sys
 COMPILERS = ("g++", "clang++")
 FLAGS = (
     "-std=c++17", "-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math",
-    "-fvisibility=hidden", "-fPIC", "-Wno-psabi",
+    "-fno-exceptions", "-fvisibility=hidden", "-fPIC", "-Wno-psabi",
 )  # fmt: skip
 # The levels of x86-64 by their features: compilers before g++ 11 and clang++ 12 do not know the
 # names of levels.
@@ -58,15 +58,16 @@ def compile_command(compiler: list[str]) -> list[str]:
 
 
 def link_command(compiler: list[str]) -> list[str]:
-    """The command that makes a library of objects, which call the C library alone. Its functions
-    call each other even where another surrogate's library is loaded (-Bsymbolic)."""
+    """The command that makes a library of objects, which call the C library alone, and so it needs
+    no other (--as-needed). Its functions call each other even where another surrogate's library is
+    loaded (-Bsymbolic)."""
     if is_zig(compiler):  # as C: zig compiles its C++ library for the first program that uses it
         command = [*compile_command(compiler)[: -len(FLAGS)], "-s"]
         command[len(compiler) - 1] = "cc"
     else:
         command = compiler
-    symbolic = ["-Wl,-Bsymbolic"] if sys.platform == "linux" else []
-    return [*command, "-shared", "-fPIC", *symbolic]
+    linux = ["-Wl,--as-needed,-Bsymbolic"] if sys.platform == "linux" else []
+    return [*command, "-shared", "-fPIC", *linux]
 
 
 def native_flags(compiler: list[str]) -> tuple[str, ...]:

@@ -19,14 +19,14 @@ HEAD = """\
 // Compile it for this CPU (g++ 9 or clang++ 10 at least); combred.h declares its functions:
 //
 //     flags="{flags}"
-//     g++ $flags -march=native -shared surrogate.cpp -o libsurrogate.so
+//     g++ $flags -march=native -shared -Wl,--as-needed surrogate.cpp -o libsurrogate.so
 //
 // with -DCOMBRED_NO_MATRIX where the assembler is older than binutils 2.36,
 // or for every x86-64 CPU, with the same flags:
 //
 {levels}
 //     g++ $flags -DCOMBRED_DISPATCH -c surrogate.cpp
-//     g++ -shared -Wl,-Bsymbolic surrogate.o surrogate-v*.o -o libsurrogate.so
+//     g++ -shared -Wl,--as-needed,-Bsymbolic surrogate.o surrogate-v*.o -o libsurrogate.so
 //
 // The SHA-256 of the lines below the next one, as `sed '1,/^.. ---/d' surrogate.cpp | sha256sum`
 // prints it where they are whole: {sha256}

@@ -29,6 +29,12 @@ def highest(portable) -> str:
     return level.removeprefix("x86-64-")
 
 
+def test_the_library_needs_the_c_library_alone(portable):
+    content = portable.read_bytes()
+    for library in (b"libstdc++", b"libgcc_s", b"CXXABI", b"__gxx_personality"):
+        assert library not in content
+
+
 def test_the_library_gives_the_answers_of_torch(portable, require_agreement):
     require_agreement(NativeSurrogate(portable))
 

@@ -27,6 +27,7 @@ _HOMES = {
     "native": "native",
     "reduce": "reduction:reduce",
     "reduction": "reduction",
+    "solver": "native.solver:solver",
     "validation": "validation",
 }
 __all__ = list(_HOMES)

@@ -68,11 +68,11 @@ public:
     }
 
 private:
-    static constexpr int interface = 2;  // COMBRED_INTERFACE of combred.h
+    static constexpr int interface = 3;  // COMBRED_INTERFACE of combred.h
 
     struct Options {  // combred_options
         double tolerance;
-        std::int64_t max_steps;
+        std::int64_t max_steps, reactor;
     };
     struct Library {
         void* handle = nullptr;

@@ -1,4 +1,7 @@
-"""A mechanism with every type of rate, and random states of any mechanism, for tests of rates."""
+"""Mechanisms with every type of rate, and random states of any mechanism, for tests of rates.
+
+`KINDS` has the types that `Kinetics` evaluates; `KINDS + OTHER_KINDS` has all others, too.
+"""
 
 import cantera as ct
 import numpy as np
@@ -62,6 +65,129 @@ reactions:
   rate-constant: {A: -1.0e+03, b: 2.4, Ea: -1000.0}
   duplicate: true
   negative-A: true
+"""
+
+
+OTHER_KINDS = """\
+- equation: 2 O + AR <=> O2 + AR  # an explicit collider
+  rate-constant: {A: 3.0e+16, b: -0.9, Ea: 100.0}
+- equation: H + OH + N2 <=> H2O + N2  # an explicit collider with an efficiency
+  type: three-body
+  rate-constant: {A: 2.2e+22, b: -2.0, Ea: 0.0}
+  efficiencies: {N2: 1.5}
+- equation: CO2 + H2 (+AR) <=> CO + H2O (+AR)  # falloff with an explicit collider; T1 is negative
+  type: falloff
+  low-P-rate-constant: {A: 2.62e+33, b: -4.76, Ea: 2440.0}
+  high-P-rate-constant: {A: 1.39e+16, b: -0.534, Ea: 536.0}
+  Troe: {A: 0.683, T3: 1.0e-30, T1: -2941.0}
+- equation: CO + O2 <=> CO2 + O  # never happens
+  rate-constant: {A: 0.0, b: 1.0, Ea: 100.0}
+- equation: CO + OH => CO2 + H  # orders that are negative, and of a species that takes no part
+  rate-constant: {A: 4.0e+10, b: 0.0, Ea: 3000.0}
+  orders: {CO: 1.2, OH: -0.1, H2O: 0.5}
+  nonreactant-orders: true
+  negative-orders: true
+- equation: O + CH4 <=> OH + CH3  # activation energy of an enthalpy of reaction near zero
+  type: Blowers-Masel
+  rate-constant: {A: 3.87e+04, b: 2.7, Ea0: 6260.0 cal/mol, w: 1.0e+05 cal/mol}
+- equation: H2 + O2 <=> 2 OH  # an activation energy that is the enthalpy of reaction
+  type: Blowers-Masel
+  rate-constant: {A: 3.87e+04, b: 2.7, Ea0: 400.0 cal/mol, w: 1.0e+05 cal/mol}
+- equation: OH + CO <=> CO2 + H  # an activation energy of zero
+  type: Blowers-Masel
+  rate-constant: {A: 3.87e+04, b: 2.7, Ea0: 4.0 cal/mol, w: 1.0e+05 cal/mol}
+- equation: H + H + M <=> H2 + M  # with a third body
+  type: Blowers-Masel
+  rate-constant: {A: 1.0e+18, b: -1.0, Ea0: 30000.0 cal/mol, w: 1.0e+05 cal/mol}
+  efficiencies: {H2O: 0.0}
+- equation: C2H6 (+M) <=> CH3 + CH3 (+M)  # Tsang
+  type: falloff
+  low-P-rate-constant: {A: 1.0e+20, b: 0.0, Ea: 60000.0}
+  high-P-rate-constant: {A: 1.0e+17, b: 0.0, Ea: 88000.0}
+  Tsang: {A: 0.95, B: -2.0e-04}
+- equation: O + O (+M) <=> O2 (+M)  # negative, with T2 = 0
+  type: falloff
+  low-P-rate-constant: {A: -1.0e+14, b: 0.0, Ea: 0.0}
+  high-P-rate-constant: {A: -1.0e+12, b: 0.1, Ea: 100.0}
+  Troe: {A: 0.5, T3: 100.0, T1: 1000.0, T2: 0.0}
+  negative-A: true
+- equation: CH3 + O2 (+M) <=> CO + H2O + H (+M)  # chemically activated, SRI
+  type: chemically-activated
+  low-P-rate-constant: {A: 1.0e+09, b: 0.5, Ea: 9000.0}
+  high-P-rate-constant: {A: 1.0e+08, b: 0.0, Ea: 1000.0}
+  SRI: {A: 0.5, B: 100.0, C: 0.0, D: 1.1, E: 0.05}
+- equation: CH3 + OH <=> CO + H2 + H2  # several expressions at one pressure, one negative
+  type: pressure-dependent-Arrhenius
+  rate-constants:
+  - {P: 10.0 atm, A: 1.0e+12, b: 0.1, Ea: 1000.0}
+  - {P: 0.1 atm, A: 1.0e+10, b: 0.0, Ea: 0.0}
+  - {P: 1.0 atm, A: 3.0e+11, b: 0.2, Ea: 500.0}
+  - {P: 1.0 atm, A: -1.0e+11, b: 0.2, Ea: 700.0}
+- equation: CH4 + H <=> CH3 + H + H  # the collider H, and one pressure
+  type: pressure-dependent-Arrhenius
+  rate-constants:
+  - {P: 1.0 atm, A: 1.0e+15, b: 0.0, Ea: 80000.0}
+- equation: CH4 + O2 <=> CO2 + 2 H2  # Chebyshev
+  type: Chebyshev
+  temperature-range: [290.0, 3000.0]
+  pressure-range: [0.01 atm, 100.0 atm]
+  data:
+  - [8.2883, -1.1397, -0.12059, 0.016034]
+  - [1.9764, 1.0037, 7.2865e-03, -0.030432]
+  - [0.3177, 0.26889, 0.094806, -7.6385e-03]
+- equation: H2O (+M) <=> H + OH (+M)  # linear-Burke: M's is a PLOG
+  type: linear-Burke
+  colliders:
+  - name: M
+    type: pressure-dependent-Arrhenius
+    rate-constants:
+    - {P: 0.1 atm, A: 1.0e+10, b: 0.3, Ea: 9000.0}
+    - {P: 10.0 atm, A: 1.0e+12, b: 0.0, Ea: 7000.0}
+  - name: AR
+    efficiency: {A: 0.5, b: 0.1, Ea: 100.0}
+  - name: H2O
+    efficiency: {A: 10.0, b: 0.0, Ea: -50.0}
+    type: falloff
+    low-P-rate-constant: {A: 1.0e+20, b: -1.76, Ea: 2440.0}
+    high-P-rate-constant: {A: 1.39e+13, b: -0.534, Ea: 536.0}
+    Troe: {A: 0.783, T3: 74.0, T1: 2941.0, T2: 6964.0}
+  - name: N2
+    efficiency: {A: 1.5, b: 0.05, Ea: 10.0}
+    type: Chebyshev
+    temperature-range: [290.0, 3000.0]
+    pressure-range: [0.001 atm, 1000.0 atm]
+    data:
+    - [5.2, -1.1, -0.1]
+    - [1.9, 1.0, 7.0e-03]
+- equation: CO2 (+M) <=> CO + O (+M)  # linear-Burke: M's is a falloff, and efficiencies over M's
+  type: linear-Burke
+  colliders:
+  - name: M
+    eig0: {A: 2.0, b: 0.1, Ea: 30.0}
+    type: falloff
+    low-P-rate-constant: {A: 1.0e+20, b: -1.76, Ea: 2440.0}
+    high-P-rate-constant: {A: 1.39e+13, b: -0.534, Ea: 536.0}
+    Troe: {A: 0.783, T3: 74.0, T1: 2941.0}
+  - name: O2
+    eig0: {A: 3.0, b: 0.2, Ea: 100.0}
+    type: pressure-dependent-Arrhenius
+    rate-constants:
+    - {P: 0.1 atm, A: 1.0e+10, b: 0.0, Ea: 0.0}
+    - {P: 10.0 atm, A: 1.0e+12, b: 0.0, Ea: 0.0}
+- equation: CH3 + CH3 (+M) <=> C2H6 (+M)  # linear-Burke: M's is a Chebyshev polynomial
+  type: linear-Burke
+  colliders:
+  - name: M
+    type: Chebyshev
+    temperature-range: [290.0, 3000.0]
+    pressure-range: [0.001 atm, 1000.0 atm]
+    data:
+    - [8.2, -1.1, -0.1]
+    - [1.9, 1.0, 7.0e-03]
+  - name: H2
+    efficiency: {A: 2.0, b: 0.0, Ea: 0.0}
+  - name: HE  # no species of the mechanism
+    efficiency: {A: 3.0, b: 0.0, Ea: 0.0}
 """
 
 

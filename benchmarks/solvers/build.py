@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from combred.chemistry.mechanism import Mechanism
-from combred.native.build import cache_folder, run
+from combred.native.builder import cache_folder, run
 from combred.native.compilers import (
     compile_command,
     find_compiler,

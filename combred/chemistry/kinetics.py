@@ -7,15 +7,17 @@ species or reactions by states: rows are contiguous, so operations on them vecto
 
 from typing import Any, Final
 
-import cantera as ct
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.rate_forms import SRI, Arrhenius, Falloff, Troe
+from combred.chemistry.reactions import Reaction, read_reactions
 from combred.chemistry.thermo import GAS_CONSTANT
 
 NEVER = 1e30  # 1/K: the reciprocal of a temperature of zero; exp(-T NEVER) underflows to zero
+LN_ZERO = -1e3  # ln of a pre-exponential factor of zero: exp of it underflows
 
 
 class Kinetics(nn.Module):
@@ -46,25 +48,23 @@ class Kinetics(nn.Module):
 
     def __init__(self, mechanism: Mechanism, dtype: torch.dtype = torch.float64):
         super().__init__()
-        gas = mechanism.solution()
-        known = [
-            (reaction, _rate(i, reaction, mechanism.name), i)
-            for i, reaction in enumerate(gas.reactions())
-        ]
+        reactions = _readable(mechanism)
         # Reactions with third bodies come last, and those with falloff after them.
-        known.sort(key=lambda one: (one[1]["low"] is not None, one[0].third_body is not None))
-        reactions, rates, order = zip(*known, strict=True)
+        reactions.sort(key=lambda r: (isinstance(r.rate, Falloff), r.efficiencies is not None))
+        rates = [_numbers(reaction) for reaction in reactions]
         falloff = [rate for rate in rates if rate["low"] is not None]
-        used = gas.reactant_stoich_coeffs.T[list(order)]
-        made = gas.product_stoich_coeffs.T[list(order)]
-        orders, collider = used.copy(), np.zeros_like(used)
-        for exponents, efficiency, reaction in zip(orders, collider, reactions, strict=True):
-            for name, exponent in reaction.orders.items():
-                exponents[gas.species_index(name)] = exponent
-            if reaction.third_body is not None:
-                efficiency[:] = reaction.third_body.default_efficiency
-                for name, value in reaction.third_body.efficiencies.items():
-                    efficiency[gas.species_index(name)] = value
+
+        def matrix(rows: list[dict[int, float]]) -> np.ndarray:
+            full = np.zeros((len(rows), mechanism.n_species))
+            for row, values in zip(full, rows, strict=True):
+                row[list(values)] = list(values.values())
+            return full
+
+        used = matrix([reaction.reactants for reaction in reactions])
+        made = matrix([reaction.products for reaction in reactions])
+        orders = matrix([reaction.orders for reaction in reactions])
+        bodies = [one.efficiencies for one in reactions if one.efficiencies is not None]
+        collider = np.reshape(bodies, (-1, mechanism.n_species))
         arrhenius = np.array([rate["arrhenius"] for rate in rates])
         reversible = np.array([float(reaction.reversible) for reaction in reactions])
         net = made - used
@@ -79,13 +79,13 @@ class Kinetics(nn.Module):
             keep(name, np.asarray(values)[..., None], dtype)
 
         self.n_reactions: int = len(rates)
-        self.n_bodies: int = sum(reaction.third_body is not None for reaction in reactions)
+        self.n_bodies: int = len(bodies)
         self.n_falloff: int = len(falloff)
         self.any_irreversible: bool = bool((reversible == 0.0).any())
         self.any_activated: bool = any(rate["activated"] for rate in rates)
         self.any_sri: bool = any(rate["sri"][0] > 0 for rate in rates)
         keep_columns("weights", mechanism.molecular_weights)
-        keep("reference_pressure", gas.reference_pressure)
+        keep("reference_pressure", mechanism.reference_pressure)
         keep("orders", orders)  # of ln c
         keep("arrhenius", arrhenius)  # of [1, ln T, -1 / T]
         keep("ratio_of", net)  # of ln c, and of g / RT - ln(p0 / RT)
@@ -93,7 +93,7 @@ class Kinetics(nn.Module):
         keep("made", (counted * net).T, dtype)
         keep("consumed_forward", (counted * used).T, dtype)
         keep("consumed_reverse", (counted * made * reversible[:, None]).T, dtype)
-        keep("collider", collider[len(rates) - self.n_bodies :])
+        keep("collider", collider)
         keep("high_pressure", np.reshape([rate["arrhenius"] for rate in falloff], (-1, 3)))
         keep("low_pressure", np.reshape([rate["low"] for rate in falloff], (-1, 3)))
         keep_columns("activated", [rate["activated"] for rate in falloff], torch.bool)
@@ -195,45 +195,56 @@ class Kinetics(nn.Module):
         return torch.where(T > self.T_mid, self.nasa_high @ basis, self.nasa_low @ basis)
 
 
-def _rate(index: int, reaction: ct.Reaction, mechanism: str) -> dict:
+def _readable(mechanism: Mechanism) -> list[Reaction]:
+    """The reactions of a mechanism. Raises ValueError for a rate that `Kinetics` does not have."""
+    remedy = "Give network.kinetics=0: such a network needs no rates."
+    try:
+        reactions = read_reactions(mechanism)
+    except ValueError as error:
+        raise ValueError(f"{error}. {remedy}") from error
+    for reaction in reactions:
+        rate = reaction.rate
+        known = isinstance(rate, Arrhenius)
+        if isinstance(rate, Falloff):
+            form = rate.broadening
+            known = form is None or isinstance(form, Troe) or (isinstance(form, SRI) and form.a > 0)
+        if not known:
+            kind: Any = mechanism.solution().reaction(reaction.index).rate
+            kind = "-".join(filter(None, (kind.type, kind.sub_type)))
+            raise ValueError(
+                f"reaction {reaction.index + 1} of {mechanism.name}, {reaction.equation}, has a "
+                f"rate of type {kind!r}; combred's networks evaluate Arrhenius, third-body and "
+                f"falloff rates (Lindemann, Troe, SRI with a > 0). {remedy}"
+            )
+    return reactions
+
+
+def _numbers(reaction: Reaction) -> dict:
     """The numbers of a reaction's rate. "arrhenius" is the high-pressure limit of a reaction with
     falloff; "low" is its low-pressure limit, and None for other reactions."""
-    rate: Any = reaction.rate  # Cantera's stubs do not know which type of rate it is
-    kind = type(rate)
-    numbers = {
-        "low": None,
-        "activated": False,
-        "troe": [1.0, NEVER, NEVER, 0.0],
-        "is_troe": False,
-        "sri": [0.0, 0.0, NEVER, 1.0, 0.0],
+    rate: Any = reaction.rate
+    fall = isinstance(rate, Falloff)
+    form = rate.broadening if fall else None
+    limit = rate.high if fall else rate
+    troe, sri = [1.0, NEVER, NEVER, 0.0], [0.0, 0.0, NEVER, 1.0, 0.0]
+    if isinstance(form, Troe):
+        troe = [form.a, _reciprocal(form.T3), _reciprocal(form.T1), form.T2]
+    if isinstance(form, SRI):
+        sri = [form.a, form.b, _reciprocal(form.c), form.d, form.e]
+    return {
+        "arrhenius": _arrhenius(limit),
+        "sign": limit.sign,
+        "low": _arrhenius(rate.low) if fall else None,
+        "activated": fall and rate.activated,
+        "is_troe": isinstance(form, Troe),
+        "troe": troe,
+        "sri": sri,
     }
-    if kind is ct.ArrheniusRate:
-        return numbers | _arrhenius(rate)
-    if kind not in (ct.LindemannRate, ct.TroeRate, ct.SriRate):
-        raise ValueError(
-            f"reaction {index + 1} of {mechanism}, {reaction.equation}, has a rate of type "
-            f"{rate.type!r}; combred evaluates Arrhenius, third-body and falloff rates (Lindemann, "
-            "Troe, SRI). Give network.kinetics=0: such a network needs no rates."
-        )
-    numbers |= _arrhenius(rate.high_rate)
-    numbers["low"] = _arrhenius(rate.low_rate)["arrhenius"]
-    numbers["activated"] = rate.chemically_activated
-    coefficients = [float(x) for x in rate.falloff_coeffs]
-    if kind is ct.TroeRate:
-        a, T3, T1, T2 = (coefficients + [0.0])[:4]
-        numbers |= {"is_troe": True, "troe": [a, _reciprocal(T3), _reciprocal(T1), T2]}
-    if kind is ct.SriRate:
-        a, b, c, d, e = coefficients if len(coefficients) == 5 else [*coefficients, 1.0, 0.0]
-        numbers["sri"] = [a, b, _reciprocal(c), d, e]
-    return numbers
 
 
-def _arrhenius(rate: ct.Arrhenius) -> dict:
-    """ln |A|, b and Ea/R [K] ("arrhenius"), and the sign of A ("sign")."""
-    A, Ea = rate.pre_exponential_factor, rate.activation_energy
-    ln_A = float(np.log(abs(A))) if A else -1e3  # A = 0: no reaction
-    numbers = [ln_A, rate.temperature_exponent, Ea / GAS_CONSTANT]
-    return {"arrhenius": numbers, "sign": float(np.sign(A))}
+def _arrhenius(rate: Arrhenius) -> list[float]:
+    """ln |A|, b and Ea/R [K]."""
+    return [rate.ln_A if rate.sign else LN_ZERO, rate.b, rate.T_a]
 
 
 def _reciprocal(T: float) -> float:

@@ -4,6 +4,7 @@ First in the flow. Takes the name of a mechanism file; gives a `Mechanism` of pl
 simulation, dataset and surrogate share, and which an exported surrogate carries.
 """
 
+import contextlib
 import difflib
 import functools
 import hashlib
@@ -13,8 +14,10 @@ from pathlib import Path
 
 import cantera as ct
 import numpy as np
+from ruamel.yaml import YAML, YAMLError  # a requirement of Cantera
 
 from combred import data
+from combred.chemistry.polynomials import nasa7, read_polynomials
 from combred.config.fields import shown
 
 DATA = data.FOLDER / "mechanisms"
@@ -25,24 +28,26 @@ COMMON_FUELS = ("CH4", "H2", "C2H4", "C2H6", "C3H8", "NH3")
 class Mechanism:
     """The constants of an ideal-gas mechanism.
 
-    file: the path, or the name of a file that Cantera ships; name: its base name; sha256: hash of
-    species and reactions. molecular_weights (n_species,) [kg/kmol]; elements (n_elements,
-    n_species) [kg of element per kg of species]; nasa_low, nasa_high (n_species, 7): NASA-7
-    coefficients below and above T_mid (n_species,) [K]; T_min, T_max [K]: the range in which the
-    polynomials of all species hold; inert (n_species,) bool: species with no net stoichiometry in
-    any reaction.
+    file: the path, or the name of a file that Cantera ships; phase: the name of the phase in it;
+    name: the base name of the file; sha256: hash of species and reactions. molecular_weights
+    (n_species,) [kg/kmol]; elements (n_elements, n_species) [kg of element per kg of species].
+    thermo (n_species, n_regions, 9): NASA-9 coefficients, T_breaks (n_species, n_regions - 1) [K]:
+    the temperatures between their regions (`read_polynomials` has the equations); they are of
+    reference_pressure [Pa]; T_min, T_max [K]: the range in which the polynomials of all species
+    hold. inert (n_species,) bool: species with no net stoichiometry in any reaction.
     """
 
     file: str
+    phase: str
     name: str
     sha256: str
     species_names: tuple[str, ...]
     element_names: tuple[str, ...]
     molecular_weights: np.ndarray
     elements: np.ndarray
-    nasa_low: np.ndarray
-    nasa_high: np.ndarray
-    T_mid: np.ndarray
+    thermo: np.ndarray
+    T_breaks: np.ndarray
+    reference_pressure: float
     T_min: float
     T_max: float
     inert: np.ndarray
@@ -52,9 +57,25 @@ class Mechanism:
         """The number of species."""
         return len(self.species_names)
 
+    @property
+    def nasa_low(self) -> np.ndarray:
+        """NASA-7 coefficients (n_species, 7) at T <= T_mid. As `nasa_high` and `T_mid`, it raises
+        ValueError, with the names of the species, where a species has other thermodynamic data."""
+        return nasa7(self.thermo, self.T_breaks, self.species_names)[0]
+
+    @property
+    def nasa_high(self) -> np.ndarray:
+        """NASA-7 coefficients (n_species, 7) at T > T_mid."""
+        return nasa7(self.thermo, self.T_breaks, self.species_names)[1]
+
+    @property
+    def T_mid(self) -> np.ndarray:
+        """The temperatures (n_species,) [K] between the ranges of NASA-7 polynomials."""
+        return nasa7(self.thermo, self.T_breaks, self.species_names)[2]
+
     def solution(self) -> ct.Solution:
         """A new Cantera phase of this mechanism."""
-        return ct.Solution(self.file)
+        return ct.Solution(self.file, self.phase)
 
     def index(self, species: str) -> int:
         """Index of a species. Raises ValueError, with the nearest name, if there is none."""
@@ -120,32 +141,25 @@ class Mechanism:
         return Y
 
 
-def load_mechanism(file: str) -> Mechanism:
+def load_mechanism(file: str, phase: str = "") -> Mechanism:
     """Read a mechanism: one of combred's own (`drm19.yaml`), one of Cantera's, or a path.
 
-    Raises FileNotFoundError if there is no such file, and ValueError if it is not a reacting ideal
-    gas with NASA-7 polynomials (the surrogate evaluates these polynomials itself).
+    phase: the name of a phase of the file; without it the first phase, or, where that is not an
+    ideal gas that reacts, the first that is one. Raises FileNotFoundError if there is no such file,
+    and ValueError if there is no such phase, or none with NASA-7 or NASA-9 polynomials or constant
+    heat capacities (the surrogate and the solvers evaluate these themselves).
     """
-    return _load(file)
+    return _load(file, phase)
 
 
 @functools.lru_cache
-def _load(file: str) -> Mechanism:
-    path, gas = _read(file)
-    if gas.thermo_model != "ideal-gas" or gas.n_reactions == 0:
-        raise ValueError(
-            f"{file!r} is a {gas.thermo_model} phase with {gas.n_reactions} reactions; combred "
-            "needs an ideal gas that reacts: give another mechanism=FILE"
-        )
+def _load(file: str, phase: str) -> Mechanism:
+    path, gas = _read(file, phase)
     species = gas.species()
-    other = [s.name for s in species if not isinstance(s.thermo, ct.NasaPoly2)]
-    if other:
-        raise ValueError(
-            f"combred needs NASA-7 polynomials, and these species of {file!r} have other "
-            f"thermodynamic data: {' '.join(other)}. Fit NASA-7 polynomials to them, or give "
-            "another mechanism=FILE"
-        )
-    coefficients = np.array([s.thermo.coeffs for s in species])
+    try:
+        thermo, T_breaks = read_polynomials(species)
+    except ValueError as error:
+        raise ValueError(f"{file!r}: {error}, or give another mechanism=FILE") from error
     net = gas.product_stoich_coeffs - gas.reactant_stoich_coeffs
     weights = gas.molecular_weights
     atoms = np.array(
@@ -153,22 +167,23 @@ def _load(file: str) -> Mechanism:
     )
     return Mechanism(
         file=path,
+        phase=gas.name,
         name=Path(file).name,
         sha256=_content_hash(gas),
         species_names=tuple(gas.species_names),
         element_names=tuple(gas.element_names),
         molecular_weights=weights,
         elements=atoms * np.asarray(gas.atomic_weights)[:, None] / weights[None, :],
-        nasa_low=coefficients[:, 8:15],
-        nasa_high=coefficients[:, 1:8],
-        T_mid=coefficients[:, 0],
+        thermo=thermo,
+        T_breaks=T_breaks,
+        reference_pressure=gas.reference_pressure,  # of all species: Cantera refuses others
         T_min=max(s.thermo.min_temp for s in species),
         T_max=min(s.thermo.max_temp for s in species),
         inert=~np.any(net != 0, axis=1),
     )
 
 
-def _read(file: str) -> tuple[str, ct.Solution]:
+def _read(file: str, phase: str) -> tuple[str, ct.Solution]:
     """The path of a mechanism that `load_mechanism` names, and its phase."""
     ours = ", ".join(sorted(p.name for p in DATA.glob("*.yaml")))
     give = (
@@ -181,16 +196,52 @@ def _read(file: str) -> tuple[str, ct.Solution]:
         path = str(DATA / file) if bare and (DATA / file).is_file() else file
         if Path(path).is_dir():
             raise ValueError(f"mechanism={shown(file)} is a folder: {give}")
-        return path, ct.Solution(path)
+        gas = ct.Solution(path, phase)
     except OSError as error:  # a name that is no path, as one that is too long
         raise ValueError(f"mechanism={shown(file)}: {error.strerror}: {give}") from error
     except (RuntimeError, UnicodeError) as error:  # of Cantera, or of its reader of YAML
         if not Path(path).is_file() and "not found" in str(error):
             raise FileNotFoundError(f"there is no mechanism={shown(file)}: {give}") from error
+        phases = _phases(path)
+        if phase and phases and phase not in phases:
+            raise ValueError(
+                f"{shown(file)!r} has no phase {shown(phase)!r}: give one of {', '.join(phases)}"
+            ) from error
         reason = " ".join(line for line in str(error).splitlines() if line.strip(" *"))
         raise ValueError(
             f"mechanism={shown(file)} cannot be read by Cantera ({shown(reason, 300)}): {give}"
         ) from error
+    if _reacts(gas):
+        return path, gas
+    seen, phases = [gas], _phases(path)
+    for name in [] if phase else phases:
+        if name != gas.name:
+            with contextlib.suppress(ct.CanteraError):  # as of a surface without its gas
+                seen.append(ct.Solution(path, name))
+        if _reacts(seen[-1]):
+            return path, seen[-1]
+    found = "; ".join(f"{g.name}, {g.thermo_model}, {g.n_reactions} reactions" for g in seen)
+    raise ValueError(
+        f"combred needs an ideal gas that reacts, and {file!r} has no such phase ({found}): give "
+        "another mechanism=FILE"
+        + (f", or one of its phases {', '.join(phases)}" if phase and len(phases) > 1 else "")
+    )
+
+
+def _reacts(gas: ct.Solution) -> bool:
+    """Whether a phase is an ideal gas that reacts."""
+    return gas.thermo_model == "ideal-gas" and gas.n_reactions > 0
+
+
+def _phases(path: str) -> list[str]:
+    """The names of the phases in a file, which may be in one of Cantera's folders; none where
+    they cannot be read."""
+    folders = [Path(), *map(Path, ct.get_data_directories())]
+    for file in (folder / path for folder in folders):
+        if file.is_file():
+            with contextlib.suppress(YAMLError, UnicodeError, KeyError, TypeError):
+                return [str(one["name"]) for one in YAML(typ="safe").load(file)["phases"]]
+    return []
 
 
 def _content_hash(gas: ct.Solution) -> str:

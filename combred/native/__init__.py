@@ -1,28 +1,32 @@
-"""Surrogates compiled to C++ without LibTorch: the generator, the build, the library in Python.
+"""C++ without LibTorch: stiff solvers of a mechanism, and surrogates.
 
-Takes a `Surrogate` whose network corrects QSS steps. `compile` gives a `NativeSurrogate`, an
-`Advance`; `compile_cuda` a `CudaSurrogate`, the same on a GPU. `export` writes one C++ file and a
-library for a flow solver, whose C interface is source/combred.h. The arithmetic is that of the
-torch modules, and is tested against them.
+`solver` takes a mechanism and gives a `Solver`; `compile` takes a `Surrogate` whose network
+corrects QSS steps and gives a `NativeSurrogate`, each an `Advance`. `compile_cuda` gives a
+`CudaSurrogate`, the same on a GPU. `export` writes one C++ file and a library for a flow solver,
+whose C interface is source/combred.h. The names below are loaded at their first use: a solver
+needs no torch.
 """
 
-from combred.native.build import build, build_portable
-from combred.native.choice import fastest, scripted
-from combred.native.cuda import CudaSurrogate, compile_cuda
-from combred.native.export import LIBRARY, export
-from combred.native.generate import generate
-from combred.native.library import NativeSurrogate, compile
+import importlib
 
-__all__ = [
-    "LIBRARY",
-    "CudaSurrogate",
-    "NativeSurrogate",
-    "build",
-    "build_portable",
-    "compile",
-    "compile_cuda",
-    "export",
-    "fastest",
-    "generate",
-    "scripted",
-]
+# Public name -> the module that defines it, under `combred.native`.
+_HOMES = {
+    "LIBRARY": "exporter",
+    "CudaSurrogate": "cuda",
+    "NativeSurrogate": "library",
+    "build": "builder",
+    "build_portable": "builder",
+    "compile": "library",
+    "compile_cuda": "cuda",
+    "export": "exporter",
+    "fastest": "choice",
+    "generate": "generator",
+    "scripted": "choice",
+}
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str):
+    if name not in _HOMES:
+        raise AttributeError(f"module 'combred.native' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"combred.native.{_HOMES[name]}"), name)

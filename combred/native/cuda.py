@@ -15,9 +15,9 @@ from torch import Tensor
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import require_columns, states_of, steps_of
-from combred.native.build import cache_folder
+from combred.native.builder import cache_folder
 from combred.native.damage import sealed, unsealed
-from combred.native.generate import generate
+from combred.native.generator import generate
 from combred.native.single_file import join
 from combred.records import write_bytes
 from combred.surrogate.surrogate import Surrogate

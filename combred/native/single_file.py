@@ -1,6 +1,6 @@
 """A surrogate as one C++ file that needs no other: what a flow solver's build takes.
 
-Takes the files of `combred.native.generate`; gives the text of a `surrogate.cpp` in which they are
+Takes the files of `combred.native.generator`; gives the text of a `surrogate.cpp` in which they are
 joined, with a head that says what it is and how it is compiled.
 """
 

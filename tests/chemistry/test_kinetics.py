@@ -11,11 +11,24 @@ from combred.chemistry.kinetics import Kinetics
 from combred.chemistry.mechanism import load_mechanism
 
 PRESSURE_TABLE = """
-- equation: H2 + O <=> H2 + O
+- equation: CO2 + O <=> CO + O2
   type: pressure-dependent-Arrhenius
   rate-constants:
   - {P: 0.1 atm, A: 1.0e+10, b: 0.0, Ea: 0.0}
   - {P: 10.0 atm, A: 1.0e+12, b: 0.0, Ea: 0.0}
+"""
+FALLOFF = """
+- equation: H2 + OH (+M) <=> H2O + H (+M)
+  type: falloff
+  low-P-rate-constant: {A: 1.0e+10, b: 0.0, Ea: 0.0}
+  high-P-rate-constant: {A: 1.0e+12, b: 0.0, Ea: 0.0}
+"""
+TSANG = FALLOFF + "  Tsang: {A: 0.95, B: -1.0e-04}\n"
+SRI_ZERO = FALLOFF + "  SRI: {A: 0.0, B: 100.0, C: 1000.0}\n"
+PLASMA = """
+- equation: CO2 + O => CO + O2
+  type: two-temperature-plasma
+  rate-constant: {A: 1.0, b: 0.0, Ea-gas: 1.0}
 """
 
 
@@ -116,8 +129,17 @@ def test_rates_are_the_same_scripted(kinds):
         assert torch.equal(ours, theirs)
 
 
-def test_a_pressure_table_is_refused_by_name(tmp_path):
-    file = tmp_path / "tables.yaml"
-    file.write_text(KINDS + PRESSURE_TABLE.replace("H2 + O <=> H2 + O", "CO2 + O <=> CO + O2"))
-    with pytest.raises(ValueError, match=r"CO2 \+ O <=> CO \+ O2.*network\.kinetics=0"):
+UNKNOWN = {
+    r"CO2 \+ O <=> CO \+ O2.*'pressure-dependent-Arrhenius'": PRESSURE_TABLE,
+    r"H2 \+ OH \(\+M\).*'falloff-Tsang'": TSANG,
+    r"'falloff-SRI'.*SRI with a > 0": SRI_ZERO,
+    r"1 of the 13 reactions.*'two-temperature-plasma'": PLASMA,
+}
+
+
+@pytest.mark.parametrize("message", UNKNOWN)
+def test_a_rate_of_another_type_is_refused_by_name(tmp_path, message):
+    file = tmp_path / "other.yaml"
+    file.write_text(KINDS + UNKNOWN[message])
+    with pytest.raises(ValueError, match=message + r".*network\.kinetics=0"):
         Kinetics(load_mechanism(str(file)))

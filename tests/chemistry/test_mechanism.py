@@ -22,6 +22,34 @@ def test_drm19_is_the_mechanism_of_kazakov_and_frenklach(drm19):
     assert drm19.solution().n_reactions == 84
 
 
+@pytest.mark.parametrize(
+    "file, phase, found, n_reactions",
+    [
+        ("h2o2.yaml", "", "ohmech", 29),  # the first
+        ("h2o2.yaml", "ohmech", "ohmech", 29),
+        ("nDodecane_Reitz.yaml", "", "nDodecane_IG", 553),  # beside a Redlich-Kwong gas
+        ("SiF4_NH3_mec.yaml", "", "gas", 33),  # beside a surface
+        ("example_data/ammonia-CO-H2-Alzueta-2023.yaml", "", "baseline", 281),
+        ("example_data/ammonia-CO-H2-Alzueta-2023.yaml", "linear-Burke", "linear-Burke", 281),
+    ],
+)
+def test_a_phase_is_the_one_named_or_the_first_reacting_ideal_gas(file, phase, found, n_reactions):
+    mechanism = load_mechanism(file, phase)
+    assert mechanism is load_mechanism(file, phase)  # read once
+    gas = mechanism.solution()
+    assert mechanism.phase == found == gas.name
+    assert gas.thermo_model == "ideal-gas" and gas.n_reactions == n_reactions
+
+
+def test_an_unknown_phase_lists_those_of_the_file():
+    with pytest.raises(ValueError, match=r"h2o2.yaml' has no phase 'gas'.*ohmech, ohmech-RK"):
+        load_mechanism("h2o2.yaml", "gas")
+    with pytest.raises(ValueError, match=r"ideal gas.*Redlich-Kwong.*phases ohmech, ohmech-RK"):
+        load_mechanism("h2o2.yaml", "ohmech-RK")
+    with pytest.raises(FileNotFoundError, match="drm91.yaml"):
+        load_mechanism("drm91.yaml", "gas")
+
+
 @pytest.mark.parametrize("name", ["drm19.yaml", "h2o2.yaml"])
 def test_inert_are_the_species_whose_rates_vanish_in_any_mixture(name):
     mechanism = load_mechanism(name)
@@ -108,23 +136,56 @@ def test_a_missing_file_lists_the_mechanisms_of_combred():
 
 
 @pytest.mark.parametrize(
-    "name, reason", [("liquidvapor.yaml", "ideal gas"), ("airNASA9.yaml", "reacts")]
+    "name, reason",
+    [
+        ("liquidvapor.yaml", "ideal gas.*water, pure-fluid, 0 reactions; .*nitrogen"),
+        ("airNASA9.yaml", "reacts.*airNASA9, ideal-gas, 0 reactions"),
+        ("diamond.yaml", "reacts.*diamond_100, ideal-surface, 20 reactions"),
+    ],
 )
 def test_a_phase_that_is_not_a_reacting_ideal_gas_is_refused(name, reason):
     with pytest.raises(ValueError, match=reason):
         load_mechanism(name)
 
 
-def test_other_polynomials_than_nasa7_are_refused(tmp_path):
+def with_argon(tmp_path, thermo):
+    """h2o2.yaml with other thermodynamic data of AR, as the path of a file."""
     text = cantera_text("h2o2.yaml")
     start = text.index("- name: AR\n")
     end = text.index("- name: N2\n")
-    argon = "- name: AR\n  composition: {Ar: 1}\n  thermo: {model: constant-cp}\n"
-    file = tmp_path / "constant.yaml"
+    argon = f"- name: AR\n  composition: {{Ar: 1}}\n  thermo: {thermo}\n"
+    file = tmp_path / "argon.yaml"
     text = text[:start] + argon + text[end:]
     file.write_text(text.replace("  transport: mixture-averaged\n", ""))
-    with pytest.raises(ValueError, match=r"NASA-7.*AR"):
-        load_mechanism(str(file))
+    return str(file)
+
+
+def test_other_data_than_polynomials_and_constant_heat_capacities_are_refused(tmp_path):
+    shomate = "{model: Shomate, temperature-ranges: [298, 6000], data: [[21, 0, 0, 0, 0, -6, 180]]}"
+    with pytest.raises(ValueError, match=r"NASA-7.*data: AR\..*mechanism=FILE"):
+        load_mechanism(with_argon(tmp_path, shomate))
+
+
+def test_a_constant_heat_capacity_is_a_nasa_7_polynomial(tmp_path):
+    mechanism = load_mechanism(with_argon(tmp_path, "{model: constant-cp, cp0: 20.786 J/mol/K}"))
+    k, usual = mechanism.index("AR"), load_mechanism("h2o2.yaml")
+    assert mechanism.T_mid[k] == 1000.0 and np.isfinite(mechanism.T_max)
+    # cp = 5/2 R of a monatomic gas, to the five digits given.
+    assert np.allclose(mechanism.nasa_low[k, :6], usual.nasa_low[k, :6], rtol=1e-5, atol=0.02)
+    assert np.array_equal(mechanism.nasa_low[k], mechanism.nasa_high[k])
+
+
+def test_nasa_9_polynomials_are_read_and_have_no_nasa_7_form(tmp_path):
+    data = "[[0, 0, 2.5, 0, 0, 0, 0, -745, 4.37], [20, -0.06, 2.5, 0, 0, 0, 0, -745, 4.38]]"
+    argon = f"{{model: NASA9, temperature-ranges: [200, 1000, 6000], data: {data}}}"
+    mechanism = load_mechanism(with_argon(tmp_path, argon))
+    k = mechanism.index("AR")
+    assert mechanism.thermo[k, 1].tolist() == [20, -0.06, 2.5, 0, 0, 0, 0, -745, 4.38]
+    assert mechanism.T_breaks[k].tolist() == [1000.0]
+    assert mechanism.reference_pressure == mechanism.solution().reference_pressure
+    for name in ("nasa_low", "nasa_high", "T_mid"):
+        with pytest.raises(ValueError, match=r"NASA-7.*data: AR\..*mechanism=FILE"):
+            getattr(mechanism, name)
 
 
 def test_a_file_that_cantera_cannot_parse_is_a_value_error(tmp_path):

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from combred.native.damage import sealed
-from combred.native.generate import SOURCE
-from combred.native.library import INTERFACE
+from combred.native.generator import SOURCE
+from combred.native.interface import INTERFACE
 
 COUPLING = Path(__file__).parents[2] / "coupling"
 Y0 = {"CH4": 0.0552, "O2": 0.2202, "N2": 0.7246}

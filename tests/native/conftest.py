@@ -8,7 +8,7 @@ import torch
 from rate_kinds import random_states
 
 from combred.native import NativeSurrogate, build, generate
-from combred.native.build import find_compiler
+from combred.native.builder import find_compiler
 from combred.surrogate.correction import make_transform
 from combred.surrogate.surrogate import Surrogate
 

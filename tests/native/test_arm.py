@@ -9,7 +9,7 @@ from compiled_program import CompiledProgram
 
 from combred.native import generate
 from combred.native.compilers import FLAGS
-from combred.native.generate import SOURCE
+from combred.native.generator import SOURCE
 from combred.native.single_file import single_file
 
 COMPILER, EMULATOR = "aarch64-linux-gnu-g++", "qemu-aarch64"

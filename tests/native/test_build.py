@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from combred.native import NativeSurrogate
-from combred.native.build import build, cache_folder
+from combred.native.builder import build, cache_folder
 from combred.native.compilers import find_compiler
-from combred.native.generate import SOURCE
+from combred.native.generator import SOURCE
 
 # Any library will do: these tests do not load it.
 SMALL = {"surrogate.cpp": '#include "value.hpp"\nint value() { return VALUE; }\n'}
@@ -138,7 +138,7 @@ def test_an_interrupt_ends_a_compiler_and_what_it_has_started(started, tmp_path,
 
 
 def test_a_compiler_ends_with_a_process_that_is_killed(started, tmp_path):
-    code = f"from combred.native.build import build; build({with_value(6)!r}, {str(tmp_path)!r})"
+    code = f"from combred.native.builder import build; build({with_value(6)!r}, {str(tmp_path)!r})"
     killed = subprocess.Popen([sys.executable, "-c", code])
     try:
         wait_for(started)

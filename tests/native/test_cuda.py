@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from combred.native import NativeSurrogate, build, cuda, generate
-from combred.native.build import find_compiler
+from combred.native.builder import find_compiler
 from combred.native.cuda import compile_cuda, cubin, cuda_core
 from combred.native.single_file import join
 from combred.surrogate.surrogate import Surrogate

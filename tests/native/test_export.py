@@ -16,8 +16,8 @@ import pytest
 
 import combred
 from combred.native import NativeSurrogate, generate
-from combred.native.export import export
-from combred.native.generate import SOURCE
+from combred.native.exporter import export
+from combred.native.generator import SOURCE
 from combred.native.single_file import join, single_file
 from combred.surrogate.card import make_card
 from combred.surrogate.export import export_torchscript

@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from combred.native.library import Options
+from combred.native.interface import Options
 
 pytestmark = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
 DT = 1e-6

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from compiled_program import SANITIZERS
 
-from combred.native.generate import SOURCE
+from combred.native.generator import SOURCE
 
 PROGRAM = Path(__file__).parent / "matrix.cpp"
 

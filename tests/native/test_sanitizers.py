@@ -11,7 +11,7 @@ from rate_kinds import random_states
 
 from combred.native import generate
 from combred.native.compilers import FLAGS
-from combred.native.generate import SOURCE
+from combred.native.generator import SOURCE
 from combred.native.single_file import single_file
 
 pytestmark = [

@@ -23,7 +23,8 @@ const char *combred_status_text(int status) {
       return "a time step is not positive and finite, in s, or is more than 10000 times the largest "
              "of the training: divide it";
     case COMBRED_OPTIONS:
-      return "the tolerance is positive and finite, and max_steps is not negative";
+      return "the tolerance is positive and finite, max_steps is not negative, and reactor is 0, or 1 for "
+             "a solver";
     case COMBRED_WORKSPACE: return "the workspace is smaller than combred_workspace_size() bytes";
     case COMBRED_DAMAGED:
       return "a table of numbers differs from what combred wrote: export the surrogate again";

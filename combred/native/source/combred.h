@@ -21,7 +21,7 @@ extern "C" {
 #define COMBRED_PUBLIC
 #endif
 
-#define COMBRED_INTERFACE 2 /* changes with what is declared below */
+#define COMBRED_INTERFACE 3 /* changes with what is declared below */
 
 enum combred_status {
   COMBRED_OK = 0,
@@ -33,9 +33,15 @@ enum combred_status {
   COMBRED_DAMAGED = 6    /* a table of numbers differs from what combred wrote */
 };
 
+enum combred_reactor {
+  COMBRED_CONSTANT_PRESSURE = 0,
+  COMBRED_CONSTANT_VOLUME = 1 /* solvers alone */
+};
+
 typedef struct {
-  double tolerance;  /* bound of the error estimate of every step; 0.05 unless told */
-  int64_t max_steps; /* largest number of steps of a state; 0: no limit */
+  double tolerance;  /* bound of the error estimate of every step: 0.001, surrogates 0.05 */
+  int64_t max_steps; /* largest number of steps of a state; 0: no limit, solvers 5000 */
+  int64_t reactor;   /* of combred_reactor; both are adiabatic */
 } combred_options;
 
 /* Advances n states over dt at constant pressure and enthalpy, in place.
@@ -61,6 +67,11 @@ COMBRED_PUBLIC int combred_advance(size_t n, double *states, const double *dt, s
    tests. states, workspace: as above. */
 COMBRED_PUBLIC int combred_rates(size_t n, const double *states, double *net, double *destruction,
                                  void *workspace, size_t workspace_size);
+
+/* d(dT/dt, dY/dt) / d(T, Y) of one state [T, p, Y], (1 + n_species, 1 + n_species), each Y by itself,
+   for a reactor of combred_reactor. Solvers alone have it. */
+COMBRED_PUBLIC int combred_jacobian(const double *state, int reactor, double *jacobian,
+                                    void *workspace, size_t workspace_size);
 
 /* A sentence in English about a status. */
 COMBRED_PUBLIC const char *combred_status_text(int status);

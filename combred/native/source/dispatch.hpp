@@ -16,6 +16,9 @@ COMBRED_DECLARE(v2)
 COMBRED_DECLARE(v3)
 COMBRED_DECLARE(v4)
 #undef COMBRED_DECLARE
+#ifdef COMBRED_SOLVER
+extern "C" decltype(combred_jacobian) combred_v2_jacobian, combred_v3_jacobian, combred_v4_jacobian;
+#endif
 
 namespace {
 
@@ -77,6 +80,14 @@ int combred_rates(size_t n, const double *states, double *net, double *destructi
                   size_t workspace_size) {
   return chosen.rates(n, states, net, destruction, workspace, workspace_size);
 }
+#ifdef COMBRED_SOLVER
+int combred_jacobian(const double *state, int reactor, double *jacobian, void *workspace,
+                     size_t workspace_size) {
+  static const decltype(&combred_jacobian) levels[] = {combred_v2_jacobian, combred_v3_jacobian,
+                                                       combred_v4_jacobian};
+  return levels[&chosen - LEVELS](state, reactor, jacobian, workspace, workspace_size);
+}
+#endif
 int combred_check(void) { return chosen.check(); }
 size_t combred_workspace_size(void) { return chosen.workspace_size(); }
 const char *combred_level(void) { return chosen.name; }

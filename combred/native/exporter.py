@@ -8,8 +8,8 @@ import logging
 from pathlib import Path
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.native.build import build_portable
-from combred.native.generate import SOURCE, generate
+from combred.native.builder import build_portable
+from combred.native.generator import SOURCE, generate
 from combred.native.single_file import single_file
 from combred.records import write_bytes
 from combred.surrogate.shipped import load, models

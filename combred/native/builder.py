@@ -1,6 +1,6 @@
 """Generated C++ as a shared library, with the compiler at hand and a cache of what was compiled.
 
-Takes the files of `combred.native.generate`; gives the path of a library, for this machine's CPU
+Takes the files of `combred.native.generator`; gives the path of a library, for this machine's CPU
 (`build`) or for all CPUs of its kind (`build_portable`).
 """
 
@@ -28,6 +28,8 @@ from combred.native.damage import require_whole, sealed
 from combred.records import write_bytes
 
 log = logging.getLogger(__name__)
+SOLVER = "solver/solver.cpp"
+PIECES = {"doubles": 64, "floats": 32, "calls": 0}  # COMBRED_PRECISION of a solver's objects
 
 # A command in sh, and beside it a process that waits for the end of its input, a pipe that Python
 # holds open. The pipe ends with Python, also after SIGKILL, and the group of the command with it.
@@ -48,29 +50,43 @@ def cache_folder() -> Path:
 
 
 def build(files: dict[str, str], folder: Path | None = None, flags: tuple[str, ...] = ()) -> Path:
-    """The library compiled from generated files (name -> text) for this machine's CPU, as a path.
+    """The library of a surrogate or of a solver, compiled from generated files (name -> text) for
+    this machine's CPU, as a path.
 
     folder: where sources and library are written; None: a folder of the cache, named after the
     digest of sources, compiler and flags, and reused. flags: more flags of the compiler. Raises
     RuntimeError without a compiler, or where it fails.
     """
     compiler = find_compiler()
-    objects = {"surrogate": (*native_flags(compiler), *flags)}
+    native = native_flags(compiler)
+    objects = {name: (*own, *native, *flags) for name, own in _pieces(files).items()}
     return _library(files, folder, compiler, objects)
 
 
 def build_portable(files: dict[str, str], folder: Path | None = None) -> Path:
-    """The library compiled for every CPU of this machine's kind, as a path; arguments and errors
-    as those of `build`.
+    """The library of a surrogate or of a solver, compiled for every CPU of this machine's kind, as
+    a path; arguments and errors as those of `build`.
 
     On x86-64 it holds code for the levels v2 (SSE4.2), v3 (AVX2) and v4 (AVX-512), and chooses when
     it is loaded; elsewhere one code, for the oldest CPU.
     """
-    objects: dict[str, tuple[str, ...]] = {"surrogate": ()}
+    pieces = _pieces(files)
+    objects = pieces
     if platform.machine() in ("x86_64", "AMD64"):
         levels = {name: (*flags, f"-DCOMBRED_LEVEL={name}") for name, flags in LEVELS.items()}
-        objects = {"dispatch": ("-DCOMBRED_DISPATCH",), **levels}
+        objects = {"dispatch": ("-DCOMBRED_DISPATCH",)} | {
+            f"{piece}-{level}": (*own, *flags)
+            for level, flags in levels.items()
+            for piece, own in pieces.items()
+        }
     return _library(files, folder, find_compiler(), objects)
+
+
+def _pieces(files: dict[str, str]) -> dict[str, tuple[str, ...]]:
+    """The objects of a library, compiled at the same time, with their own flags."""
+    if SOLVER not in files:
+        return {"surrogate": ()}
+    return {name: (f"-DCOMBRED_PRECISION={bits}",) for name, bits in PIECES.items()}
 
 
 def _library(
@@ -79,7 +95,7 @@ def _library(
     compiler: list[str],
     objects: dict[str, tuple[str, ...]],
 ) -> Path:
-    """The library of objects (name -> flags), all compiled from surrogate.cpp."""
+    """The library of objects (name -> flags), all compiled from solver.cpp or surrogate.cpp."""
     compile, link = compile_command(compiler), link_command(compiler)
     digest = hashlib.sha256("\0".join([*compile, *link, version(compiler)]).encode())
     for name, flags in objects.items():
@@ -98,11 +114,16 @@ def _library(
     home.mkdir(parents=True, exist_ok=True)
     # Another process may compile the same: every file appears whole, by a rename.
     for file, text in files.items():
+        (home / file).parent.mkdir(exist_ok=True)
         write_bytes(home / file, text.encode())
     with tempfile.TemporaryDirectory(dir=home) as scratch:
         made = {name: str(Path(scratch) / f"{name}.o") for name in objects}
-        source, linked = str(home / "surrogate.cpp"), Path(scratch) / library.name
-        commands = [[*compile, *flags, "-c", source, "-o", made[o]] for o, flags in objects.items()]
+        source = str(home / (SOLVER if SOLVER in files else "surrogate.cpp"))
+        linked = Path(scratch) / library.name
+        commands = [
+            [*compile, *flags, "-I", str(home), "-c", source, "-o", made[name]]
+            for name, flags in objects.items()
+        ]
         try:
             run(commands)
         except RuntimeError as error:

@@ -3,7 +3,7 @@
 Takes a `Surrogate` whose network corrects QSS steps; gives the files of one folder by name.
 `surrogate.hpp`, `identity.hpp`, `reactions.hpp` and `tables.hpp` are written for it, from the
 numbers of the torch modules; the other files are those of source/, the same for all surrogates.
-`combred.native.build` compiles them, `combred.native.single_file` joins them.
+`combred.native.builder` compiles them, `combred.native.single_file` joins them.
 """
 
 from pathlib import Path

@@ -1,0 +1,216 @@
+"""A stiff solver of a mechanism as C++17: the text of all files.
+
+Takes a `Mechanism`; gives the files of one folder by name, relative to source/. Written for it are
+`solver/mechanism.hpp` (sizes, polynomials, atoms), `solver/reactions.hpp` and `identity.hpp`; the
+others are those of source/, the same for all mechanisms.
+"""
+
+import json
+from pathlib import Path
+
+import cantera as ct
+import numpy as np
+
+from combred.chemistry.mechanism import Mechanism
+from combred.native.arrays import constant, text
+from combred.native.solver.layout import Layout, lay_out, pattern
+from combred.native.solver.matrix import places, write_elimination, write_matrix
+from combred.native.solver.rate_constants import Pressures
+from combred.native.solver.reactions import (
+    Derivatives,
+    destruction,
+    element_balance,
+    production,
+    third_bodies,
+    write_progress,
+)
+from combred.native.solver.terms import LOG2_C0, LOG2_E, LOG2_T0, NEVER, functions, real
+
+SOURCE = Path(__file__).parents[1] / "source"
+SHARED = ("combred.h", "about.hpp", "dispatch.hpp")
+WRITTEN = (
+    "// Of the mechanism {name}. Written by combred.native: change nothing here.\n#pragma once\n"
+)
+
+
+def generate(mechanism: Mechanism) -> dict[str, str]:
+    """The C++ files of a solver: name -> text. Raises ValueError, with the reactions' names, for
+    rates of a type that is not known."""
+    layout = lay_out(mechanism)
+    files = {f"solver/{file.name}": file.read_text() for file in (SOURCE / "solver").iterdir()}
+    files |= {name: (SOURCE / name).read_text() for name in SHARED}
+    files["identity.hpp"] = _identity(mechanism)
+    pressures, derivatives = Pressures(), Derivatives()
+    progress = write_progress(layout, pressures, derivatives)
+    patterns = {"float": pattern(layout, False), "double": pattern(layout, True)}
+    files["solver/mechanism.hpp"] = "\n".join(
+        [
+            WRITTEN.format(name=mechanism.name),
+            '#include "solver/lanes.hpp"\n\nnamespace solver {\n',
+            _sizes(layout, pressures, derivatives),
+            _tables(layout),
+            "template <class R> struct Matrix;",
+            *(places(layout, found, kind) for kind, found in patterns.items()),
+            "}  // namespace solver\n",
+        ]
+    )
+    gas, out = "const Gas<R> &g", "Progress<R> &q"
+    typed = [["typedef Vector<R> V;", *third_bodies(layout)]]
+    files["solver/reactions.hpp"] = "\n".join(
+        [
+            WRITTEN.format(name=mechanism.name),
+            '#include "solver/rates.hpp"\n\nnamespace solver {\n',
+            functions("set_third_bodies", "template <class R, bool D>", "Gas<R> &g", typed),
+            pressures.text(),
+            functions(
+                "rates_of_progress", "template <class R, bool D>", f"{gas}, {out}",
+                [["typedef Vector<R> V;", *lines] if i % 24 == 0 else lines
+                 for i, lines in enumerate(progress)],
+            ),
+            production(layout, "production", "q"),
+            production(layout, "production_T", "qT"),
+            destruction(layout),
+            element_balance(layout, _atoms(layout)),
+            *(write_matrix(layout, p, derivatives, kind) for kind, p in patterns.items()),
+            *(write_elimination(p, kind) for kind, p in patterns.items()),
+            "}  // namespace solver\n",
+        ]
+    )  # fmt: skip
+    return files
+
+
+def _sizes(layout: Layout, pressures: Pressures, derivatives: Derivatives) -> str:
+    mechanism = layout.mechanism
+    nine = bool(np.any(mechanism.thermo[:, :, :2]))
+    sizes = {
+        "SPECIES": mechanism.n_species,
+        "REACTIVE": layout.n_reactive,
+        "ELEMENTS": len(_atoms(layout)[0]),
+        "REACTIONS": len(layout.terms),
+        "COLLIDERS": max(1, len(layout.colliders)),
+        "PRESSURES": max(1, pressures.size),
+        "DERIVATIVES": max(1, len(derivatives.places)),
+        "REGIONS": mechanism.thermo.shape[1],
+        "GIBBS_TERMS": 9 if nine else 7,
+        "HEAT_TERMS": 8 if nine else 6,
+    }
+    return "".join(
+        [
+            *(constant(name, size, "int") for name, size in sizes.items()),
+            f"constexpr bool NINE = {str(nine).lower()};  // polynomials of nine coefficients\n",
+            constant("GAS_CONSTANT", ct.gas_constant),
+            constant("C0", 2.0**LOG2_C0),
+            constant("LOG2_E", LOG2_E),
+        ]
+    )
+
+
+def _tables(layout: Layout) -> str:
+    """Polynomials, molar masses and atoms, in the order of elimination."""
+    mechanism = layout.mechanism
+    thermo = mechanism.thermo[layout.species].transpose(1, 0, 2)  # (regions, species, 9)
+    breaks = np.minimum(mechanism.T_breaks[layout.species].T, NEVER)
+    if len(breaks) == 0:
+        breaks = np.full((1, mechanism.n_species), NEVER)
+    net = np.zeros((len(layout.terms), mechanism.n_species))
+    for row, term in zip(net, layout.terms, strict=True):
+        for k, nu in term.net.items():
+            row[k] = nu
+    gibbs, heat = _gibbs(thermo, mechanism.reference_pressure), _heat(thermo)
+    usual = min(1, len(thermo) - 1)  # the region of flames
+    in_reactions = np.linalg.pinv(net) @ net
+    gibbs = gibbs - (gibbs[usual] - in_reactions @ gibbs[usual])
+    formation = heat[usual, :, 5]
+    heat[:, :, 5] -= formation - in_reactions @ formation
+    if not np.any(thermo[:, :, :2]):
+        gibbs, heat = gibbs[:, :, :7], heat[:, :, :6]
+    weights = mechanism.molecular_weights[layout.species]
+    columns = ", ".join(map(str, layout.species))
+    return "".join(
+        [
+            "// Columns of the states, without T and p.\n"
+            f"TABLE int COLUMN[SPECIES] = {{{columns}}};\n",
+            _table("double", "WEIGHT", weights),
+            _table("double", "PER_WEIGHT", 1.0 / weights),
+            _table("double", "HIGHEST_BREAK", breaks.max(axis=1)),
+            _table("double", "LOWEST_BREAK", breaks.min(axis=1)),
+            "// Coefficients of log2 exp(g / RT) / (p0 / RT C0) and of h / R, as in "
+            "solver/thermo.hpp.\n",
+            _table("R", "BREAK", breaks),
+            _table("R", "GIBBS", gibbs),
+            _table("R", "HEAT", heat),
+        ]
+    )
+
+
+def _atoms(layout: Layout) -> np.ndarray:
+    """Atoms of each element in the species that react (n_reactive, n_elements)."""
+    mechanism, n = layout.mechanism, layout.n_reactive
+    gas = mechanism.solution()
+    atoms = [[gas.n_atoms(k, e) for e in range(gas.n_elements)] for k in layout.species[:n]]
+    found = np.array(atoms, dtype=float)
+    return found[:, found.any(axis=0)]
+
+
+def _gibbs(thermo: np.ndarray, reference: float) -> np.ndarray:
+    """Coefficients (..., 9) of 1, T, T^2, T^3, T^4, log2(T / T0), 1 / T, 1 / T^2 and
+    log2(T / T0) / T of log2 exp(g / RT) - log2(p0 / RT C0); reference: p0 [Pa]."""
+    a0, a1, a2, a3, a4, a5, a6, a7, a8 = np.moveaxis(thermo, -1, 0)
+    zero = np.zeros_like(a0)
+    powers = [a2 - a8, -a3 / 2, -a4 / 6, -a5 / 12, -a6 / 20, zero, a7 + a1, -a0 / 2, zero]
+    found = np.stack(powers, axis=-1) * LOG2_E
+    found[..., 0] += (1.0 - a2) * LOG2_T0 - np.log2(reference / ct.gas_constant) + LOG2_C0
+    found[..., 5] = 1.0 - a2
+    found[..., 6] += a1 * LOG2_T0
+    found[..., 8] = a1
+    return found
+
+
+def _heat(thermo: np.ndarray) -> np.ndarray:
+    """Coefficients (..., 8) of h / R: of T, T^2, ..., T^5, 1, -1 / T and log2(T / T0)."""
+    a0, a1, a2, a3, a4, a5, a6, a7, _ = np.moveaxis(thermo, -1, 0)
+    powers = [a2, a3 / 2, a4 / 3, a5 / 4, a6 / 5, a7 + a1 * LOG2_T0 / LOG2_E, a0, a1 / LOG2_E]
+    return np.stack(powers, axis=-1)
+
+
+def _table(kind: str, name: str, values: np.ndarray) -> str:
+    """A constant array; those of R are there for both precisions."""
+    values = np.asarray(values, dtype=float)
+    shape = "".join(f"[{size}]" for size in values.shape)
+    head = "template <class R> " if kind == "R" else ""
+
+    def rows(found: np.ndarray, indent: str) -> str:
+        if found.ndim == 1:
+            return (
+                "{" + ", ".join(real(x) if kind == "R" else repr(x) for x in found.tolist()) + "}"
+            )
+        inner = f",\n{indent}  ".join(rows(row, indent + "  ") for row in found)
+        return f"{{\n{indent}  {inner}}}"
+
+    return f"{head}TABLE {kind} {name}{shape} = {rows(values, '')};\n"
+
+
+def _identity(mechanism: Mechanism) -> str:
+    """The text of `identity.hpp`: what about.hpp tells. A solver has no range of training."""
+    card = {
+        "kind": "solver",
+        "mechanism": mechanism.name,
+        "phase": mechanism.phase,
+        "mechanism_sha256": mechanism.sha256,
+        "species": list(mechanism.species_names),
+    }
+    names = ", ".join(json.dumps(name) for name in mechanism.species_names)
+    unknown = '{__builtin_nan(""), __builtin_nan("")}'
+    return "".join(
+        [
+            WRITTEN.format(name=mechanism.name),
+            constant("SPECIES", mechanism.n_species, "int"),
+            constant("VARIABLES", 2, "int"),
+            f"constexpr const char *SPECIES_NAMES[SPECIES] = {{{names}}};\n",
+            text("MECHANISM_SHA256", mechanism.sha256),
+            text("DIGEST", ""),
+            text("CARD", json.dumps(card, ensure_ascii=False)),
+            f"constexpr double DT_RANGE[2] = {unknown}, PHI_RANGE[2] = {unknown};\n",
+            f"constexpr double RANGES[VARIABLES][2] = {{{unknown}, {unknown}}};\n",
+        ]
+    )

@@ -1,0 +1,151 @@
+"""The unknowns of a mechanism in the order of elimination, and the places of the matrix.
+
+Takes the reactions of a mechanism; gives a `Layout`: which species react, in which order they are
+eliminated, what each reaction depends on; and the `Pattern` of each kind of Jacobian.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactions import Reaction, read_reactions
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """A reaction in the order of elimination. net, forward, reverse: coefficients by species, the
+    exponents of the concentrations in the latter two (reverse: None for an irreversible one); sign:
+    of its rate constant; body: its set of colliders, or None."""
+
+    reaction: Reaction
+    net: dict[int, float]
+    forward: dict[int, float]
+    reverse: dict[int, float] | None
+    sign: float
+    body: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """species (n_species,): their indices in the mechanism in the order of elimination, the
+    `n_reactive` that react first; terms: of the reactions that happen; colliders: the different
+    sets of efficiencies of third bodies (n_species,), in the order of elimination; base: for each
+    set the efficiency, 0 or 1, that most species have.
+    """
+
+    mechanism: Mechanism
+    species: list[int]
+    n_reactive: int
+    terms: list[Terms]
+    colliders: list[np.ndarray]
+    base: list[float]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the species in the order of elimination."""
+        return [self.mechanism.species_names[k] for k in self.species]
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """The matrix of one kind of Jacobian. exact: with third bodies and S, as in
+    source/solver/step.hpp; places: (row, column) -> index, in rows, fill-in included; real: the
+    places of d g / d c; columns: for each row of a species all columns of species that it depends
+    on, inert ones included."""
+
+    exact: bool
+    size: int
+    places: dict[tuple[int, int], int]
+    columns: list[list[int]]
+
+    @property
+    def T(self) -> int:
+        """Row and column of T; that of S comes before it."""
+        return self.size - 1
+
+    def row(self, i: int) -> list[int]:
+        """The columns of a row, ascending."""
+        return [j for (k, j) in self.places if k == i]
+
+
+def lay_out(mechanism: Mechanism) -> Layout:
+    """The layout of a mechanism. Raises ValueError as `read_reactions` does."""
+    reactions = [r for r in read_reactions(mechanism) if _sign(r) != 0.0]
+    n = mechanism.n_species
+    net = np.zeros((len(reactions), n))
+    for row, reaction in zip(net, reactions, strict=True):
+        for k, nu in reaction.products.items():
+            row[k] += nu
+        for k, nu in reaction.reactants.items():
+            row[k] -= nu
+    reactive = np.flatnonzero(np.abs(net).max(axis=0, initial=0.0) > 0.0).tolist()
+    depends = [set(r.orders) | (set(r.products) if r.reversible else set()) for r in reactions]
+    filled = np.eye(n, dtype=bool)
+    for row, columns in zip(net, depends, strict=True):
+        filled[np.ix_(np.flatnonzero(row), sorted(columns))] = True
+    species = _elimination(filled, reactive) + [k for k in range(n) if k not in set(reactive)]
+    place = {k: i for i, k in enumerate(species)}
+    sets: dict[bytes, int] = {}
+    colliders: list[np.ndarray] = []
+    terms = []
+    for row, reaction in zip(net, reactions, strict=True):
+        body = None
+        if reaction.efficiencies is not None:
+            found = reaction.efficiencies[species]
+            if found.tobytes() not in sets:
+                sets[found.tobytes()] = len(colliders)
+                colliders.append(found)
+            body = sets[found.tobytes()]
+        own = {place[k]: float(row[k]) for k in np.flatnonzero(row).tolist()}
+        forward = {place[k]: order for k, order in reaction.orders.items() if order != 0.0}
+        reverse = None
+        if reaction.reversible:
+            both = {k: forward.get(k, 0.0) + own.get(k, 0.0) for k in {*forward, *own}}
+            reverse = {k: order for k, order in sorted(both.items()) if abs(order) > 1e-9}
+        terms.append(Terms(reaction, own, forward, reverse, _sign(reaction), body))
+    base = [float((row == 1.0).sum() > (row == 0.0).sum()) for row in colliders]
+    return Layout(mechanism, species, len(reactive), terms, colliders, base)
+
+
+def pattern(layout: Layout, exact: bool) -> Pattern:
+    """The pattern of the matrix, with what elimination fills in."""
+    n, size = layout.n_reactive, layout.n_reactive + exact + 1
+    depends: list[set[int]] = [set() for _ in range(n)]
+    for term in layout.terms:
+        columns = {*term.forward, *(term.reverse or {})}
+        if exact and term.body is not None:
+            others = layout.colliders[term.body] != layout.base[term.body]
+            columns |= set(np.flatnonzero(others).tolist())
+        for k in term.net:
+            depends[k] |= columns
+    A = np.zeros((size, size), dtype=bool)
+    for k, columns in enumerate(depends):
+        A[k, [k, *(j for j in columns if j < n)]] = True
+    A[:, n:] = A[size - 1, :] = True
+    if exact:
+        A[n, : n + 1] = True
+        A[n, size - 1] = A[size - 1, n] = False
+    for j in range(size):
+        rows = np.flatnonzero(A[j + 1 :, j]) + j + 1
+        A[np.ix_(rows, np.flatnonzero(A[j, j + 1 :]) + j + 1)] = True
+    places = {(int(i), int(j)): place for place, (i, j) in enumerate(np.argwhere(A))}
+    return Pattern(exact, size, places, [sorted(columns) for columns in depends])
+
+
+def _elimination(filled: np.ndarray, species: list[int]) -> list[int]:
+    """Species in the order of Markowitz, with pivots on the diagonal: next is the one that may fill
+    in least (Duff, Erisman & Reid, Direct Methods for Sparse Matrices, section 7.2)."""
+    filled, left, order = filled.copy(), list(species), []
+    while left:
+        sub = filled[np.ix_(left, left)]
+        j = left.pop(int(np.argmin((sub.sum(axis=0) - 1) * (sub.sum(axis=1) - 1))))
+        order.append(j)
+        rows = [r for r in left if filled[r, j]]
+        filled[np.ix_(rows, [c for c in left if filled[j, c]])] = True
+    return order
+
+
+def _sign(reaction: Reaction) -> float:
+    rate = reaction.rate
+    return float(getattr(getattr(rate, "high", rate), "sign", 1.0))

@@ -1,0 +1,155 @@
+"""The matrix of a Rosenbrock step as C++: its entries, and its elimination written out.
+
+Takes a `Layout`, the `Pattern` of a kind of Jacobian and the places of the derivatives; gives text
+for source/solver/reactions.hpp. The elimination is that of sparse LU by rows without pivoting,
+without any index at run time.
+"""
+
+from combred.native.solver.layout import Layout, Pattern
+from combred.native.solver.reactions import Derivatives
+from combred.native.solver.terms import PART, functions, total
+
+IN_REGISTERS = 26  # unknowns of a solution that is kept in registers
+
+
+def places(layout: Layout, pattern: Pattern, real_type: str) -> str:
+    """The struct `Matrix` of a precision: sizes and places. Entries of inert species, which a
+    Jacobian has and the elimination has not, follow at the end."""
+    n, at = layout.n_reactive, pattern.places
+    inert = _inert(layout, pattern)
+    table = [
+        [at.get((i, k), -1) if k in pattern.columns[i] or k == i else -1 for k in range(n)]
+        + [inert.get((i, k), -1) for k in range(n, len(layout.species))]
+        for i in range(n)
+    ]
+    lines = [
+        f"static constexpr bool EXACT = {str(pattern.exact).lower()};",
+        f"static constexpr int UNKNOWNS = {pattern.size}, NONZEROS = {len(at) + len(inert)};",
+        _row("T_COLUMN", [at[i, pattern.T] for i in range(n)]),
+        _row("T_ROW", [at[pattern.T, i] for i in range(n)]),
+        f"static constexpr int T_T = {at[pattern.T, pattern.T]};",
+    ]
+    if pattern.exact:
+        rows = ",\n      ".join("{" + ", ".join(map(str, row)) + "}" for row in table)
+        lines += [
+            _row("S_COLUMN", [at[i, n] for i in range(n)]),
+            _row("S_ROW", [at[n, i] for i in range(n)]),
+            f"static constexpr int S_S = {at[n, n]}, S_T = {at[n, n + 1]}, T_S = {at[n + 1, n]};",
+            f"static constexpr int PLACE[REACTIVE][SPECIES] = {{\n      {rows}}};",
+        ]
+    body = "".join(f"  {line}\n" for line in lines)
+    return f"template <> struct Matrix<{real_type}> {{\n{body}}};\n"
+
+
+def _row(name: str, values: list[int]) -> str:
+    return f"static constexpr int {name}[REACTIVE] = {{{', '.join(map(str, values))}}};"
+
+
+def _inert(layout: Layout, pattern: Pattern) -> dict[tuple[int, int], int]:
+    first = len(pattern.places)
+    pairs = [(i, k) for i, row in enumerate(pattern.columns) for k in row if k >= layout.n_reactive]
+    return {pair: first + m for m, pair in enumerate(pairs)}
+
+
+def write_matrix(layout: Layout, pattern: Pattern, derivatives: Derivatives, real_type: str) -> str:
+    """The functions `set_matrix`, which sets -G, w = G c - g and dg/dC, and `finish_matrix`, which
+    adds the diagonal."""
+    n, at, inert = layout.n_reactive, pattern.places, _inert(layout, pattern)
+    blocks = []
+    for row in range(n):
+        lines, by_body = [], {}
+        own = [(i, t) for i, t in enumerate(layout.terms) if row in t.net]
+        if pattern.exact:
+            for i, t in own:
+                if t.body is not None:
+                    by_body.setdefault(t.body, []).append((t.net[row], f"q.E[{i}]"))
+            lines += [f"const V E{m} = {total(found)};" for m, found in by_body.items()]
+            of_C = total([(layout.base[m], f"E{m}") for m in by_body])
+            lines.append(f"of_C[{row}] = {of_C};")
+        weighted = []
+        for column in pattern.columns[row]:
+            found = [
+                (-t.net[row], f"q.d[{derivatives.places[i, column]}]")
+                for i, t in own
+                if (i, column) in derivatives.places
+            ]
+            found += [(layout.base[m] - layout.colliders[m][column], f"E{m}") for m in by_body]
+            place = at[row, column] if column < n else inert[row, column]
+            lines.append(f"a[{place}] = {total(found)};")
+            weighted.append((-1.0, f"a[{place}] * g.c[{column}]"))
+        lines.append(f"w[{row}] = {total([*weighted, (-1.0, f'g0[{row}]')])};")
+        blocks.append([f"{{  // {layout.names[row]}", *(f"  {line}" for line in lines), "}"])
+    blocks = [["typedef Vector<R> V;", "(void)of_C;", *block] for block in _grouped(blocks)]
+    arguments = (
+        "const Gas<R> &g, const Progress<R> &q, const Vector<R> *g0, Vector<R> *a, Vector<R> *w, "
+        "Vector<R> *of_C"
+    ).replace("<R>", f"<{real_type}>")
+    text = functions("set_matrix", "", arguments, blocks, part=1)
+    real_places = {(i, k) for i, row in enumerate(pattern.columns) for k in row}
+    fill = [p for (i, k), p in at.items() if i < n and k < n and (i, k) not in real_places]
+    lines = [f"  a[{p}] = Vector<R>{{}};\n" for p in fill]
+    lines += [f"  a[{at[i, i]}] = a[{at[i, i]}] + diagonal;\n" for i in range(n)]
+    text = text.replace("typedef Vector<R> V;", f"typedef {real_type} R;\n  typedef Vector<R> V;")
+    return (
+        f"{text}\nINLINE void finish_matrix(Vector<{real_type}> *a, Vector<{real_type}> diagonal) "
+        f"{{\n  typedef {real_type} R;\n{''.join(lines)}}}\n"
+    )
+
+
+def _grouped(blocks: list[list[str]]) -> list[list[str]]:
+    """Blocks joined to some of about PART rows."""
+    groups = range(0, len(blocks), PART)
+    return [[line for block in blocks[i : i + PART] for line in block] for i in groups]
+
+
+def write_elimination(pattern: Pattern, real_type: str) -> str:
+    """The functions `eliminate`, which leaves L below the diagonal, the reciprocals of the pivots
+    on it and U above it, and `solve`."""
+    rows: list[list[int]] = [[] for _ in range(pattern.size)]
+    for i, j in pattern.places:
+        rows[i].append(j)
+    at, V = pattern.places, f"Vector<{real_type}>"
+    blocks = []
+    for i, columns in enumerate(rows):
+        lines = [f"{V} w{j} = a[{at[i, j]}];" for j in columns]
+        for k in [j for j in columns if j < i]:
+            lines.append(f"w{k} = w{k} * a[{at[k, k]}]; a[{at[i, k]}] = w{k};")
+            lines += [f"w{j} = w{j} - w{k} * a[{at[k, j]}];" for j in rows[k] if j > k]
+        lines.append(f"a[{at[i, i]}] = reciprocal(w{i});")
+        lines += [f"a[{at[i, j]}] = w{j};" for j in columns if j > i]
+        blocks.append(["{", *(f"  {line}" for line in lines), "}"])
+    part = 4 if pattern.size < 40 else 1
+    eliminate = functions("eliminate", "", f"{V} *__restrict a", blocks, part)
+    if pattern.size < IN_REGISTERS:
+        solution = _by_columns(rows, at, V)
+    else:
+        solution = _by_rows(rows, at)
+    body = "".join(f"  {line}\n" for line in [f"typedef {real_type} R;", *solution])
+    return (
+        f"{eliminate}\nPART void solve(const {V} *__restrict a, {V} *__restrict b) {{\n"
+        f"  (void)sizeof(R);\n{body}}}\n".replace("  (void)sizeof(R);\n", "")
+    )
+
+
+def _by_columns(rows: list[list[int]], at: dict, V: str) -> list[str]:
+    size = len(rows)
+    lines = [f"{V} b{i} = b[{i}];" for i in range(size)]
+    for j in range(size):
+        lines += [
+            f"b{i} = b{i} - a[{at[i, j]}] * b{j};" for i in range(j + 1, size) if (i, j) in at
+        ]
+    for j in reversed(range(size)):
+        lines.append(f"b{j} = b{j} * a[{at[j, j]}]; b[{j}] = b{j};")
+        lines += [f"b{i} = b{i} - a[{at[i, j]}] * b{j};" for i in range(j) if (i, j) in at]
+    return lines
+
+
+def _by_rows(rows: list[list[int]], at: dict) -> list[str]:
+    lines = []
+    for i, columns in enumerate(rows):
+        known = [(-1.0, f"a[{at[i, j]}] * b[{j}]") for j in columns if j < i]
+        lines.append(f"b[{i}] = {total([(1.0, f'b[{i}]'), *known])};")
+    for i, columns in reversed(list(enumerate(rows))):
+        known = [(-1.0, f"a[{at[i, j]}] * b[{j}]") for j in columns if j > i]
+        lines.append(f"b[{i}] = ({total([(1.0, f'b[{i}]'), *known])}) * a[{at[i, i]}];")
+    return lines

@@ -1,0 +1,174 @@
+"""The reactions of a mechanism as C++: rates of progress, their derivatives, production.
+
+Takes a `Layout`; gives the text of source/solver/reactions.hpp but for the matrix.
+"""
+
+import numpy as np
+
+from combred.chemistry.reactions import Falloff
+from combred.native.solver.layout import Layout, Terms
+from combred.native.solver.rate_constants import Pressures, rate_constant
+from combred.native.solver.terms import real, total
+
+
+class Derivatives:
+    """Which derivative of which rate of progress lies where in Progress::d."""
+
+    def __init__(self) -> None:
+        self.places: dict[tuple[int, int], int] = {}
+
+    def place(self, i: int, k: int) -> int:
+        """The place of d q_i / d c_k."""
+        return self.places.setdefault((i, k), len(self.places))
+
+
+def write_progress(
+    layout: Layout, pressures: Pressures, derivatives: Derivatives
+) -> list[list[str]]:
+    """The statements of each reaction, which set its places of Progress."""
+    return [
+        _progress(i, term, layout, pressures, derivatives) for i, term in enumerate(layout.terms)
+    ]
+
+
+def third_bodies(layout: Layout) -> list[str]:
+    """The statements that set the concentrations of third bodies: C, or nothing, and the species
+    that differ from it."""
+    falls = {t.body for t in layout.terms if isinstance(t.reaction.rate, Falloff)}
+    lines = []
+    for m, (row, base) in enumerate(zip(layout.colliders, layout.base, strict=True)):
+        others = [(e - base, f"g.c[{k}]") for k, e in enumerate(row.tolist())]
+        lines.append(f"g.M[{m}] = {total([(base, 'g.C'), *others])};")
+        if m in falls:
+            lines.append(f"g.log2_M[{m}] = log2(at_least(g.M[{m}], LEAST));")
+        lines.append(f"if (D) g.per_M[{m}] = reciprocal(at_least(g.M[{m}], LEAST));")
+    return lines
+
+
+def _progress(
+    i: int, term: Terms, layout: Layout, pressures: Pressures, derivatives: Derivatives
+) -> list[str]:
+    falls = isinstance(term.reaction.rate, Falloff)
+    lines = rate_constant(term, pressures)
+    sign = "-" if term.sign < 0 else ""
+    factor = " * r" if falls else ""
+    if term.body is not None and not falls:
+        factor += f" * g.M[{term.body}]"
+    lines.append(f"const V kf = {sign}exp2(rate){factor};")
+    forward, of_forward = _side("F", "kf", term.forward)
+    reverse: list[str] = []
+    of_reverse: dict[int, str] = {}
+    back = term.reverse is not None
+    if term.reverse is not None:
+        ratio = total([(nu, f"g.gibbs[{k}]") for k, nu in term.net.items()])
+        lines.append(f"const V kr = {sign}exp2(V(rate + ({ratio}))){factor};")
+        reverse, of_reverse = _side("B", "kr", term.reverse)
+    lines += forward + reverse
+    lines += [f"q.q[{i}] = F{' - B' if back else ''};", "if (D) {"]
+    lines.append(f"  q.B[{i}] = {'B' if back else 'V{}'};")
+    for k in sorted({*of_forward, *of_reverse}):
+        back_of_k = f" - {of_reverse[k]}" if k in of_reverse else ""
+        lines.append(f"  q.d[{derivatives.place(i, k)}] = {of_forward.get(k, '')}{back_of_k};")
+    of_T = "F * d"
+    if back:
+        lines.append(
+            f"  const V of_ratio = {total([(nu, f'g.u[{k}]') for k, nu in term.net.items()])};"
+        )
+        of_T += " - B * (d - of_ratio)"
+    if term.body is not None:
+        of_M = " * of_M" if falls else ""
+        lines.append(f"  const V E = q.q[{i}] * g.per_M[{term.body}]{of_M};")
+        lines.append(f"  q.E[{i}] = E;")
+        if layout.base[term.body]:
+            of_T += f" - {real(layout.base[term.body])} * E * g.fixed_C"
+    lines += [f"  q.qT[{i}] = {of_T};", "}"]
+    title = f"{{  // {term.reaction.index + 1}: {term.reaction.equation}"
+    return [title, *(f"  {line}" for line in lines), "}"]
+
+
+def _side(name: str, constant: str, orders: dict[int, float]) -> tuple[list[str], dict[int, str]]:
+    """Statements that set the rate `name`, and the expression of its derivative by each
+    concentration. Each factor is taken by itself: a product of two small concentrations alone may
+    underflow."""
+    if not orders:
+        return [f"const V {name} = {constant};"], {}
+    if any(order < 0 or abs(order - round(order)) > 1e-9 for order in orders.values()):
+        factors = " * ".join(f"power_of(g.c[{k}], {order!r})" for k, order in orders.items())
+        lines = [f"const V {name} = {constant} * {factors};"]
+        derivatives = {}
+        for k, order in orders.items():
+            derivatives[k] = f"{name}_{k}"
+            slope = f"{real(order)} * {name} * reciprocal(at_least(g.c[{k}], LEAST))"
+            lines.append(f"const V {name}_{k} = {slope};")
+        return lines, derivatives
+    flat = [k for k, order in sorted(orders.items()) for _ in range(round(order))]
+    lines, derivatives = [], {}
+    for k in sorted(set(flat)):
+        rest = list(flat)
+        rest.remove(k)
+        product = "".join(f" * g.c[{other}]" for other in rest)
+        lines.append(f"const V {name}_{k} = {constant}{product};")
+        times = flat.count(k)
+        derivatives[k] = f"{name}_{k}" if times == 1 else f"{real(times)} * {name}_{k}"
+    return [*lines, f"const V {name} = {name}_{flat[-1]} * g.c[{flat[-1]}];"], derivatives
+
+
+def production(layout: Layout, name: str, source: str) -> str:
+    """The function `name`: sums of net coefficients times q.`source` for each species."""
+    lines = [
+        f"  f[{k}] = "
+        + total([(t.net[k], f"q.{source}[{i}]") for i, t in enumerate(layout.terms) if k in t.net])
+        + f";  // {layout.names[k]}\n"
+        for k in range(layout.n_reactive)
+    ]
+    return (
+        f"template <class R> PART void {name}(const Progress<R> &q, Vector<R> *f) {{\n"
+        f"  typedef Vector<R> V;\n{''.join(lines)}}}\n"
+    )
+
+
+def destruction(layout: Layout) -> str:
+    """The function `destroyed`: destruction rates of each species that reacts, kmol/(m3 s) / C0."""
+    place = {k: i for i, k in enumerate(layout.species)}
+    terms: list[list[tuple[float, str]]] = [[] for _ in range(layout.n_reactive)]
+    for i, term in enumerate(layout.terms):
+        for species, of in (
+            (term.reaction.reactants, f"(q.q[{i}] + q.B[{i}])"),
+            (term.reaction.products if term.reverse is not None else {}, f"q.B[{i}]"),
+        ):
+            for k, nu in species.items():
+                if place[k] < layout.n_reactive:
+                    terms[place[k]].append((nu, of))
+    lines = [f"  lost[{k}] = {total(own)};\n" for k, own in enumerate(terms)]
+    return (
+        "template <class R> PART void destroyed(const Progress<R> &q, Vector<R> *lost) {\n"
+        f"  typedef Vector<R> V;\n{''.join(lines)}}}\n"
+    )
+
+
+def element_balance(layout: Layout, atoms: np.ndarray) -> str:
+    """The functions `set_element_balance` and `grow` of source/solver/closure.hpp; atoms
+    (n_reactive, n_elements)."""
+    n_elements = atoms.shape[1]
+    lines = []
+    for e in range(n_elements):
+        for f in range(e, n_elements):
+            products = (atoms[:, e] * atoms[:, f]).tolist()
+            lines.append(
+                f"a[{e}][{f}] = {total([(c, f'n[{k}]') for k, c in enumerate(products)])};"
+            )
+        own = [(c, f"lost[{k}]") for k, c in enumerate(atoms[:, e].tolist())]
+        lines.append(f"a[{e}][{n_elements}] = {total(own)};")
+    grown = []
+    for k, row in enumerate(atoms.tolist()):
+        share = total([(c, f"x[{e}]") for e, c in enumerate(row)])
+        grown.append(f"n[{k}] = at_least(V(n[{k}] + n[{k}] * ({share})), 0.0);")
+    first = "  typedef double R;\n  typedef Doubles V;\n"
+    return (
+        "PART void set_element_balance(const Doubles *n, const Doubles *lost, "
+        f"Doubles (*a)[ELEMENTS + 1]) {{\n{first}"
+        + "".join(f"  {line}\n" for line in lines)
+        + f"}}\n\nPART void grow(const Doubles *x, Doubles *n) {{\n{first}"
+        + "".join(f"  {line}\n" for line in grown)
+        + "}\n"
+    )

@@ -1,0 +1,62 @@
+"""Numbers and sums as C++ of either precision, and long lists of statements as functions.
+
+First in `combred.native.solver`; its other modules write with it. `R` is float or double.
+"""
+
+import math
+
+LOG2_E = math.log2(math.e)
+LOG2_10 = math.log2(10.0)
+# Units of concentrations [kmol/m3] and of T [K] in logarithms, to the base 2: typical values, so
+# that logarithms are small and their rounding is, too.
+LOG2_C0, LOG2_T0 = -20.0, 10.0
+NEVER = 1e30  # stands for what is beyond the range of float: exp(-NEVER T) is zero
+LEAST = 1e-12  # coefficients below it are rounding
+SUM = 8  # terms of a sum, each of which waits for the one before it
+PART = 24  # reactions of one function: compilers take long for larger ones
+
+
+def real(value: float) -> str:
+    """A finite number as a C++ literal of type R, read back exactly."""
+    if not math.isfinite(value):
+        raise ValueError(f"{value} cannot be written as a number of C++")
+    return f"R({float(value)!r})"
+
+
+def total(terms: list[tuple[float, str]], empty: str = "V{}") -> str:
+    """The sum of coefficients times expressions. A long sum is one of shorter ones, which a
+    processor computes at the same time."""
+    terms = [(c, text) for c, text in terms if abs(c) > LEAST]
+    parts = []
+    for first in range(0, len(terms), SUM):
+        text = ""
+        for c, expression in terms[first : first + SUM]:
+            size = "" if abs(abs(c) - 1.0) < LEAST else f"{real(abs(c))} * "
+            sign = (" - " if c < 0 else " + ") if text else ("-" if c < 0 else "")
+            text += f"{sign}{size}{expression}"
+        parts.append(text)
+    if not parts:
+        return empty
+    return parts[0] if len(parts) == 1 else " + ".join(f"({part})" for part in parts)
+
+
+def functions(
+    name: str, template: str, arguments: str, blocks: list[list[str]], part: int = PART
+) -> str:
+    """A function `name` that runs all blocks of statements, in functions of `part` blocks each.
+
+    template: as in "template <class R, bool D>", or empty; arguments: as in "const Gas<R> &g".
+    """
+    head = f"{template} " if template else ""
+    names = ", ".join(word.split()[-1].lstrip("*&") for word in arguments.split(","))
+    kinds = template.partition("<")[2].rstrip(">")
+    given = ", ".join(word.split()[-1] for word in kinds.split(",")) if kinds else ""
+    given = f"<{given}>" if given else ""
+    pieces, calls = [], []
+    for start in range(0, len(blocks), part):
+        body = "".join(f"  {line}\n" for block in blocks[start : start + part] for line in block)
+        pieces.append(f"{head}PART void {name}_from_{start}({arguments}) {{\n{body}}}\n")
+        calls.append(f"  {name}_from_{start}{given}({names});\n")
+    unused = "" if calls else "".join(f"  (void){name};\n" for name in names.split(", "))
+    pieces.append(f"{head}INLINE void {name}({arguments}) {{\n{''.join(calls)}{unused}}}\n")
+    return "\n".join(pieces)

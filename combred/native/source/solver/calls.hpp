@@ -1,0 +1,128 @@
+// The functions of combred.h that compute: they are compiled for one CPU, or for several levels.
+#pragma once
+#include <cfenv>
+
+#include "solver/source_terms.hpp"
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+// Integrate the states that nobody has taken yet; the workspace is aligned.
+#define COMBRED_HIDDEN __attribute__((visibility("hidden")))
+COMBRED_HIDDEN void combred_in_floats(void *workspace, const solver::Request &call);
+COMBRED_HIDDEN void combred_in_doubles(void *workspace, const solver::Request &call);
+
+namespace {
+
+typedef solver::Solver<float, solver::Shampine> FloatSolver;
+typedef solver::Solver<double, solver::Rodas4> DoubleSolver;
+
+#if COMBRED_PRECISION <= 0
+constexpr size_t ALIGNMENT = 64;
+constexpr size_t BYTES = sizeof(FloatSolver) > sizeof(DoubleSolver) ? sizeof(FloatSolver) : sizeof(DoubleSolver);
+constexpr size_t NEEDED = BYTES + ALIGNMENT;  // of a workspace
+
+// The floating-point environment of this library: no traps, rounding to nearest, and on x86 no
+// subnormals, which are slow. The caller's environment comes back at the end.
+class Environment {
+ public:
+  Environment() {
+    feholdexcept(&caller_);
+    fesetround(FE_TONEAREST);
+#ifdef __SSE2__
+    _mm_setcsr(_mm_getcsr() | 0x8040);
+#endif
+  }
+  ~Environment() { fesetenv(&caller_); }
+
+ private:
+  fenv_t caller_;
+};
+
+void *aligned(void *workspace) {
+  const uintptr_t at = reinterpret_cast<uintptr_t>(workspace);
+  return reinterpret_cast<void *>((at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+}
+
+void run(void *workspace, const solver::Request &call) {
+  const Environment environment;
+  if (call.tolerance < solver::LEAST_FLOAT_TOLERANCE) combred_in_doubles(aligned(workspace), call);
+  else combred_in_floats(aligned(workspace), call);
+}
+#endif
+
+}  // namespace
+
+#if COMBRED_PRECISION == 32 || COMBRED_PRECISION < 0
+void combred_in_floats(void *workspace, const solver::Request &call) {
+  solver::integrate(*static_cast<FloatSolver *>(workspace), call);
+}
+#endif
+#if COMBRED_PRECISION == 64 || COMBRED_PRECISION < 0
+void combred_in_doubles(void *workspace, const solver::Request &call) {
+  solver::integrate(*static_cast<DoubleSolver *>(workspace), call);
+}
+
+extern "C" {
+
+int combred_rates(size_t n, const double *states, double *net, double *destruction, void *workspace,
+                  size_t workspace_size) {
+  if (n == 0) return COMBRED_OK;
+  if (!states || !net || !destruction || !workspace) return COMBRED_NULL;
+  if (workspace_size < combred_workspace_size()) return COMBRED_WORKSPACE;
+  const size_t at = (reinterpret_cast<uintptr_t>(workspace) + 63) / 64 * 64;
+  solver::rates(reinterpret_cast<DoubleSolver *>(at)->s.w, n, states, net, destruction);
+  return COMBRED_OK;
+}
+
+int combred_jacobian(const double *state, int volume, double *jacobian, void *workspace,
+                     size_t workspace_size) {
+  if (!state || !jacobian || !workspace) return COMBRED_NULL;
+  if (workspace_size < combred_workspace_size()) return COMBRED_WORKSPACE;
+  const size_t at = (reinterpret_cast<uintptr_t>(workspace) + 63) / 64 * 64;
+  solver::jacobian(reinterpret_cast<DoubleSolver *>(at)->s.w, state, volume != 0, jacobian);
+  return COMBRED_OK;
+}
+
+}  // extern "C"
+#endif
+
+#if COMBRED_PRECISION <= 0
+extern "C" {
+
+int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
+                    const combred_options *options, double *error, int64_t *evaluations,
+                    void *workspace, size_t workspace_size) {
+  const combred_options chosen = options ? *options : combred_options{1e-3, 0, COMBRED_CONSTANT_PRESSURE};
+  if (!(chosen.tolerance > 0.0) || !solver::is_finite(chosen.tolerance) || chosen.max_steps < 0 ||
+      chosen.reactor < 0 || chosen.reactor > COMBRED_CONSTANT_VOLUME)
+    return COMBRED_OPTIONS;
+  if (dt_stride > 1) return COMBRED_STRIDE;
+  if (n == 0) return COMBRED_OK;
+  if (!states || !dt || !workspace) return COMBRED_NULL;
+  if (workspace_size < NEEDED) return COMBRED_WORKSPACE;
+  for (size_t i = 0; i < (dt_stride ? n : 1); i++) {
+    const double one = solver::read<double>(dt + i);
+    if (!(one > 0.0) || !solver::is_finite(one)) return COMBRED_DT;
+  }
+  size_t next = 0;
+  const solver::Request call = {n, states, dt, dt_stride, chosen.tolerance, chosen.max_steps,
+                                chosen.reactor == COMBRED_CONSTANT_VOLUME, error, evaluations, &next};
+#ifdef _OPENMP
+  const size_t room = workspace_size / NEEDED, most = omp_get_max_threads();
+#pragma omp parallel num_threads((int)(room < most ? room : most))
+  run((char *)workspace + omp_get_thread_num() * NEEDED, call);
+#else
+  run(workspace, call);
+#endif
+  return COMBRED_OK;
+}
+
+size_t combred_workspace_size(void) { return NEEDED; }
+int combred_check(void) { return COMBRED_OK; }
+
+}  // extern "C"
+#endif

@@ -1,0 +1,140 @@
+// The end of an integration, in doubles: elements, mass and energy of the beginning are kept to
+// their rounding, whatever the lanes rounded.
+#pragma once
+#include "solver/rows.hpp"
+#include "solver/thermo.hpp"
+
+namespace solver {
+
+// Of reactions.hpp: the upper half of the matrix of the elements and its right-hand side, lost atoms;
+// and what `keep_elements` does in the end.
+PART void set_element_balance(const Doubles *n, const Doubles *lost, Doubles (*a)[ELEMENTS + 1]);
+PART void grow(const Doubles *x, Doubles *n);
+
+}  // namespace solver
+
+namespace solver {
+
+// A state in doubles; species in the order of elimination.
+struct State {
+  Doubles T, p, Y[SPECIES];
+};
+
+// The state of the columns `x`, with Y >= 0 and sum Y = 1; returns whether it was one: finite,
+// LOWEST_T <= T <= HIGHEST_T, p > 0, no Y below -1e-6, sum Y within 1e-3 of 1.
+INLINE Mask<double> state_of(const Doubles *x, State &state) {
+  Doubles sum{}, least{}, positive{};
+  state.T = x[0];
+  state.p = x[1];
+  for (int k = 0; k < SPECIES; k++) {
+    const Doubles Y = x[2 + COLUMN[k]];
+    sum = sum + Y;
+    least = at_most(least, Y);
+    state.Y[k] = at_least(Y, 0.0);
+    positive = positive + state.Y[k];
+  }
+  const Mask<double> is_state = (x[0] >= all_of<double>(LOWEST_T)) & (x[0] <= all_of<double>(HIGHEST_T)) &
+      (x[1] > all_of<double>(0.0)) & (x[1] < all_of<double>(1e30)) & (least >= all_of<double>(-1e-6)) &
+      (absolute(Doubles(sum - 1.0)) < all_of<double>(1e-3));
+  const Doubles share = 1.0 / positive;
+  for (int k = 0; k < SPECIES; k++) state.Y[k] = state.Y[k] * share;
+  return is_state;
+}
+
+// x of the symmetric system sum_f a_ef x_f = b_e, upper half of a; 0 for an element that is absent.
+INLINE void solve_elements(Doubles (*a)[ELEMENTS + 1], Doubles *x) {
+  Doubles diagonal[ELEMENTS];
+  for (int e = 0; e < ELEMENTS; e++) diagonal[e] = a[e][e];
+  for (int e = 0; e < ELEMENTS; e++) {
+    // After the elements before it, nothing but rounding may be left: then it has no say.
+    const Mask<double> regular = a[e][e] > 1e-13 * diagonal[e] + 1e-25;
+    const Doubles per = select(regular, reciprocal(select(regular, a[e][e], all_of<double>(1.0))), Doubles{});
+    for (int f = e + 1; f < ELEMENTS; f++) {
+      const Doubles size = a[e][f] * per;
+      for (int g = f; g <= ELEMENTS; g++) a[f][g] = a[f][g] - size * a[e][g];
+    }
+    diagonal[e] = per;
+  }
+  for (int e = ELEMENTS - 1; e >= 0; e--) {
+    Doubles rest = a[e][ELEMENTS];
+    for (int f = e + 1; f < ELEMENTS; f++) rest = rest - a[e][f] * x[f];
+    x[e] = rest * diagonal[e];
+  }
+}
+
+// n [kmol/kg] of the species that react, with the elements of n_before: each n_k times
+// 1 + sum_e a_ek x_e, a_ek the atoms of e in k.
+INLINE void keep_elements(const Doubles *n_before, Doubles *n) {
+  Doubles lost[REACTIVE], a[ELEMENTS][ELEMENTS + 1], x[ELEMENTS];
+  for (int k = 0; k < REACTIVE; k++) lost[k] = n_before[k] - n[k];
+  set_element_balance(n, lost, a);
+  solve_elements(a, x);
+  grow(x, n);
+}
+
+// The coefficients of h / R and cp / R of a mixture, of the regions of T.
+PART void set_mixture(Doubles T, const Doubles *n, Doubles *b) {
+  const int region = region_of<double>(T);
+  for (int j = 0; j < HEAT_TERMS; j++) b[j] = Doubles{};
+  for (int k = 0; k < SPECIES; k++) {
+    Doubles own[HEAT_TERMS];
+    if (region < 0) choose<double, true>(HEAT<double>, 0, k, T, own);
+    else choose<double, false>(HEAT<double>, region, k, T, own);
+    for (int j = 0; j < HEAT_TERMS; j++) b[j] = b[j] + n[k] * own[j];
+  }
+}
+
+// h / R [K kmol/kg] and cp / R of a mixture; S > 0: u and cv, S being the sum of its n.
+INLINE void energy_of(const Doubles *b, Doubles T, Doubles S, Doubles &h, Doubles &cp) {
+  Gas<double> g;
+  g.T = T;
+  if constexpr (NINE) {
+    g.per_T = reciprocal(T);
+    g.log2_T = log2(Doubles(T * (1.0 / 1024)));
+  }
+  h = enthalpy_of<double>(b, g) - S * T;
+  cp = cp_of<double>(b, g) - S;
+}
+
+// T of a mixture with the given energy, by Newton's method from a guess.
+INLINE Doubles temperature(Doubles T, const Doubles *n, Doubles S, Doubles energy) {
+  Doubles b[HEAT_TERMS], h, cp, guess = T;
+  for (int pass = 0;; pass++) {
+    set_mixture(guess, n, b);
+    Doubles next = guess;
+    for (int i = 0; i < 2; i++) {
+      energy_of(b, next, S, h, cp);
+      next = next - (h - energy) * reciprocal(cp);
+    }
+    // Again where polynomials of another region may be those of the result.
+    Mask<double> crosses = no(next == next);
+    for (int r = 0; r + 1 < REGIONS; r++) {
+      const Doubles low = all_of<double>(LOWEST_BREAK[r]), high = all_of<double>(HIGHEST_BREAK[r]);
+      crosses = crosses | no(((guess > high) & (next > high)) | ((guess <= low) & (next <= low)));
+    }
+    T = pass == 0 ? next : select(crosses, next, T);
+    if (pass == 1 || !any(crosses)) return T;
+    guess = select(crosses, next, guess);
+  }
+}
+
+// `state` after its mole numbers have changed by dn and T by dT, closed; at constant volume p follows.
+INLINE void close(State &state, const Doubles *dn, Doubles dT, bool volume) {
+  Doubles before[SPECIES], n[SPECIES], b[HEAT_TERMS], energy, cp, S{}, S_next{};
+  for (int k = 0; k < SPECIES; k++) n[k] = before[k] = state.Y[k] * PER_WEIGHT[k];
+  for (int k = 0; k < REACTIVE; k++) n[k] = at_least(Doubles(before[k] + dn[k]), 0.0);
+  keep_elements(before, n);
+  for (int k = 0; volume && k < SPECIES; k++) {
+    S = S + before[k];
+    S_next = S_next + n[k];
+  }
+  set_mixture(state.T, before, b);
+  energy_of(b, state.T, S, energy, cp);
+  const Doubles T = temperature(state.T + dT, n, S_next, energy);
+  if (volume) state.p = state.p * (T * S_next) / (state.T * S);
+  state.T = T;
+  for (int k = 0; k < REACTIVE; k++)
+    state.Y[k] = at_least(Doubles(state.Y[k] + (n[k] - before[k]) * WEIGHT[k]), 0.0);
+}
+
+}  // namespace solver

@@ -1,0 +1,266 @@
+// States over their time steps: step size control, and lanes that are refilled as they finish.
+//
+// Control is that of Hairer, Norsett & Wanner, Solving Ordinary Differential Equations I, section
+// II.4: the next step is the last one times SAFETY (1 / error)^(1 / order), within limits.
+#pragma once
+#include "solver/closure.hpp"
+#include "solver/step.hpp"
+
+namespace solver {
+
+constexpr double SAFETY = 0.9, SMALLEST_FACTOR = 0.2, LARGEST_FACTOR = 10.0, AFTER_REJECTION = 0.8;
+constexpr int MOST_ATTEMPTS = 5000;  // of a state, unless told
+constexpr double LEAST_FLOAT_TOLERANCE = 1e-4;  // below it, doubles and the exact Jacobian
+constexpr double SMALLEST_STEP = 1e-12;  // of dt
+
+// The error of a step is compared with tolerance times the change over the step plus these floors,
+// which fall with the root of its share of dt: errors of many small steps add up.
+constexpr double FLOOR_T = 1.0, FLOOR_Y = 1e-5;  // K; mass fraction
+constexpr double NEGATIVE_Y = 10.0;  // weight of mass fractions below zero, as an error
+template <class R> constexpr double ROUNDING = sizeof(R) == 4 ? 3e-7 : 1e-15;
+
+// The first of the next rows that nobody has taken yet; all threads of a call share it.
+#ifdef __CUDACC__
+typedef unsigned long long *Rows;
+INLINE size_t take(Rows next, size_t rows) { return atomicAdd(next, (unsigned long long)rows); }
+#else
+typedef size_t *Rows;
+INLINE size_t take(Rows next, size_t rows) {
+  return __atomic_fetch_add(next, rows, __ATOMIC_RELAXED);
+}
+#endif
+
+struct Request {
+  size_t n;
+  double *states;
+  const double *dt;
+  size_t dt_stride;
+  double tolerance;
+  int64_t max_steps;
+  bool volume;
+  double *error;
+  int64_t *evaluations;
+  Rows next;
+};
+
+// States that wait for a lane, or for their end: a block of them, and room for one more.
+template <class R, int N> struct Queue {
+  R x[N][2 * WIDTH<R>];
+  size_t rows[2 * WIDTH<R>];
+  int first, size;
+};
+
+template <class R, class Method> struct Solver {
+  typedef Vector<R> V;
+  Step<R, Method> s;
+  Reactor<R> reactor;
+  V T, n[SPECIES];             // now
+  V total_T, total[REACTIVE];  // their changes so far
+  V h, t, dt, worst, tried;    // worst: the largest error of accepted steps
+  size_t rows[WIDTH<R>];
+  unsigned busy;               // a bit for each lane
+  Queue<R, SPECIES + 3> in;    // n, T, p over R C0, dt
+  Queue<R, REACTIVE + 1> out;  // changes of n, T
+};
+
+template <class R> constexpr unsigned ALL_LANES = unsigned((uint64_t(1) << WIDTH<R>) - 1);
+
+INLINE void tell(const Request &call, size_t row, double error, int64_t steps) {
+  if (call.error) write(call.error + row, error);
+  if (call.evaluations) call.evaluations[row] = steps;
+}
+
+// Fills the empty queue with the next states; those that are none are told. Returns whether there
+// were rows.
+template <class R, class Method>
+INLINE bool fetch(Solver<R, Method> &s, const Request &call) {
+  typedef Vector<R> V;
+  constexpr int BLOCK = WIDTH<R>;
+  size_t rows[BLOCK];
+  const size_t first = take(call.next, BLOCK);
+  if (first >= call.n) return false;
+  V T{}, p{}, dt{}, n[SPECIES];
+  unsigned valid = 0;
+  for (int i = 0; i < BLOCK; i++) {
+    rows[i] = first + i < call.n ? first + i : first;
+    lane_of(dt, i) = R(read<double>(call.dt + rows[i] * call.dt_stride));
+  }
+  for (int half = 0; half < HALVES<R>; half++) {
+    Doubles x[COLUMNS];
+    State state;
+    read_rows(call.states, rows + half * SQUARE, x);
+    valid |= bits_of(state_of(x, state)) << half * SQUARE;
+    set_half(T, half, state.T);
+    set_half(p, half, Doubles(state.p * (1.0 / (GAS_CONSTANT * C0))));
+    for (int k = 0; k < SPECIES; k++) set_half(n[k], half, Doubles(state.Y[k] * PER_WEIGHT[k]));
+  }
+  s.in.first = s.in.size = 0;
+  for (int i = 0; i < BLOCK && first + i < call.n; i++) {
+    if (valid >> i & 1) s.in.rows[s.in.size++] = rows[i];
+    else tell(call, rows[i], __builtin_inf(), 0);
+  }
+  for (int k = 0; k < SPECIES; k++) compress(s.in.x[k], valid, n[k]);
+  compress(s.in.x[SPECIES], valid, T);
+  compress(s.in.x[SPECIES + 1], valid, p);
+  compress(s.in.x[SPECIES + 2], valid, dt);
+  return true;
+}
+
+// Gives new states to the lanes whose bit is set, as long as there are some.
+template <class R, class Method>
+INLINE void refill(Solver<R, Method> &s, const Request &call, unsigned lanes) {
+  typedef Vector<R> V;
+  s.busy &= ~lanes;
+  const unsigned wanted = lanes;
+  while (lanes) {
+    if (s.in.first == s.in.size) {
+      if (!fetch(s, call)) break;
+      continue;
+    }
+    unsigned taken = 0;
+    int first = s.in.first;
+    for (int i = 0; i < WIDTH<R> && s.in.first < s.in.size; i++)
+      if (lanes >> i & 1) {
+        s.rows[i] = s.in.rows[s.in.first++];
+        taken |= 1u << i;
+      }
+    for (int k = 0; k < SPECIES; k++) expand(s.n[k], taken, s.in.x[k] + first);
+    expand(s.T, taken, s.in.x[SPECIES] + first);
+    expand(s.reactor.p, taken, s.in.x[SPECIES + 1] + first);
+    expand(s.dt, taken, s.in.x[SPECIES + 2] + first);
+    lanes &= ~taken;
+  }
+  const Mask<R> fresh = lanes_of<R>(wanted & ~lanes);
+  V S{};
+  for (int k = 0; k < SPECIES; k++) S = S + s.n[k];
+  for (int k = 0; k < REACTIVE; k++) s.total[k] = select(fresh, V{}, s.total[k]);
+  s.reactor.rho = select(fresh, V(s.reactor.p * reciprocal(V(s.T * S))), s.reactor.rho);
+  s.total_T = select(fresh, V{}, s.total_T);
+  s.t = select(fresh, V{}, s.t);
+  s.h = select(fresh, s.dt, s.h);
+  s.worst = select(fresh, V{}, s.worst);
+  s.tried = select(fresh, V{}, s.tried);
+  s.busy |= wanted & ~lanes;
+}
+
+// Closes and writes the first `size` states that wait for their end, at most a block.
+template <class R, class Method>
+INLINE void write_out(Solver<R, Method> &s, const Request &call, int size) {
+  for (int half = 0; half < HALVES<R> && half * SQUARE < size; half++) {
+    const int left = size - half * SQUARE;
+    const unsigned bits = left < SQUARE ? (1u << left) - 1 : (1u << SQUARE) - 1;
+    Doubles x[COLUMNS], dn[REACTIVE];
+    State state;
+    const size_t *rows = s.out.rows + half * SQUARE;
+    read_rows(call.states, rows, x);
+    state_of(x, state);
+    for (int k = 0; k < REACTIVE; k++) dn[k] = load_half<R>(s.out.x[k], half);
+    close(state, dn, load_half<R>(s.out.x[REACTIVE], half), call.volume);
+    x[0] = state.T;
+    x[1] = state.p;
+    for (int k = 0; k < SPECIES; k++) x[2 + COLUMN[k]] = state.Y[k];
+    write_rows(call.states, rows, bits, x);
+  }
+  const int rest = s.out.size - size;
+  for (int i = 0; i < rest; i++) s.out.rows[i] = s.out.rows[size + i];
+  for (int k = 0; rest > 0 && k <= REACTIVE; k++)
+    memcpy(s.out.x[k], s.out.x[k] + size, WIDTH<R> * sizeof(R));
+  s.out.size = rest;
+}
+
+// Puts the states of the lanes `done` to those that wait for their end, and tells their error and
+// attempts and those of the lanes `failed`, whose states stay as they were.
+template <class R, class Method>
+INLINE void finish(Solver<R, Method> &s, const Request &call, unsigned done, unsigned failed) {
+  const int at = s.out.size;
+  for (int i = 0; i < WIDTH<R>; i++) {
+    if (!((done | failed) >> i & 1)) continue;
+    const bool is_done = done >> i & 1;
+    const double error = is_done ? double(lane_of(s.worst, i)) : __builtin_inf();
+    tell(call, s.rows[i], error, int64_t(lane_of(s.tried, i)));
+    if (is_done) s.out.rows[s.out.size++] = s.rows[i];
+  }
+  for (int k = 0; k < REACTIVE; k++) compress(s.out.x[k] + at, done, s.total[k]);
+  compress(s.out.x[REACTIVE] + at, done, s.total_T);
+  if (s.out.size >= WIDTH<R>) write_out(s, call, WIDTH<R>);
+}
+
+// The error of the step of `s.s` over the tolerance; NaN where it is not finite.
+template <class R, class Method>
+INLINE Vector<R> error_of(Solver<R, Method> &s, double tolerance) {
+  typedef Vector<R> V;
+  Step<R, Method> &step = s.s;
+  V moved{}, error{}, negative{}, sum{};
+  for (int k = 0; k < REACTIVE; k++) {
+    const V change = step.change[k], after = s.n[k] + change;
+    moved = at_least(V(absolute(change) * R(WEIGHT[k])), moved);
+    error = at_least(V(absolute(step.error[k]) * R(WEIGHT[k])), error);
+    negative = at_most(V(after * R(WEIGHT[k])), negative);
+    sum = sum + change;
+  }
+  constexpr int LAST = UNKNOWNS<R> - 1;
+  const V change_T = step.change[LAST], part = s.h * reciprocal(s.dt);
+  const V root = exp2(V(R(0.5) * log2(at_least(part, 1e-30))));
+  const V scale_Y = R(tolerance) * (moved + R(FLOOR_Y) * root) + R(ROUNDING<R>);
+  const V scale_T =
+      R(tolerance) * (absolute(change_T) + R(FLOOR_T) * root) + R(ROUNDING<R>) * s.T;
+  error = at_least(V(R(-NEGATIVE_Y) * negative), error) * reciprocal(scale_Y);
+  error = at_least(V(absolute(step.error[LAST]) * reciprocal(scale_T)), error);
+  return error + R(0) * (sum + change_T);
+}
+
+template <class R, class Method>
+INLINE void integrate(Solver<R, Method> &s, const Request &call) {
+  typedef Vector<R> V;
+  const V none{}, one = all_of<R>(1.0);
+  const R most = R(call.max_steps > 0 ? call.max_steps : MOST_ATTEMPTS);
+  s.T = all_of<R>(1000.0);
+  for (int k = 0; k < SPECIES; k++) s.n[k] = all_of<R>(0.01);
+  s.h = s.dt = one;
+  s.t = s.worst = s.tried = s.total_T = none;
+  for (int k = 0; k < REACTIVE; k++) s.total[k] = none;
+  s.reactor = {all_of<R>(1e5), one, call.volume};
+  for (int i = 0; i < WIDTH<R>; i++) s.rows[i] = 0;
+  for (int i = 0; i < 2 * WIDTH<R>; i++) s.out.rows[i] = 0;
+  s.in.first = s.in.size = s.out.size = 0;
+  s.busy = 0;
+  refill(s, call, ALL_LANES<R>);
+  while (s.busy) {
+    V cp;
+    evaluate<R, true>(s.s.w, s.reactor, s.T, s.n, s.s.f, cp);
+    step(s.s, s.reactor, s.T, s.n, cp, s.h);
+    const V error = error_of(s, call.tolerance);
+    const V T_next = s.T + s.s.change[UNKNOWNS<R> - 1];
+    const Mask<R> good = (error <= one) & (T_next >= all_of<R>(LOWEST_T)) & (T_next <= all_of<R>(HIGHEST_T));
+    s.tried = s.tried + R(1);
+    s.t = select(good, V(s.t + s.h), s.t);
+    s.worst = select(good, at_least(error, s.worst), s.worst);
+    s.total_T = select(good, V(s.total_T + s.s.change[UNKNOWNS<R> - 1]), s.total_T);
+    s.T = select(good, T_next, s.T);
+    for (int k = 0; k < REACTIVE; k++) {
+      const V change = select(good, at_least(s.s.change[k], V(-s.n[k])), none);
+      s.n[k] = s.n[k] + change;
+      s.total[k] = s.total[k] + change;
+    }
+    V factor = R(SAFETY) * exp2(V(log2(at_least(at_most(error, 1e10), 1e-12)) * R(-1.0 / Method::ORDER)));
+    factor = at_most(at_least(factor, SMALLEST_FACTOR), LARGEST_FACTOR);
+    factor = select(error < all_of<R>(1e10), factor, all_of<R>(SMALLEST_FACTOR));
+    factor = select(good, factor, at_most(factor, AFTER_REJECTION));
+    s.h = s.h * factor;
+    const V left = s.dt - s.t;
+    const Mask<R> is_done = left <= s.dt * R(1e-6);
+    const Mask<R> is_lost = no(is_done) & ((s.tried >= V{} + most) | (s.h < s.dt * R(SMALLEST_STEP)));
+    // What is left in equal steps, unless they are very many.
+    const V ratio = left * reciprocal(s.h), parts = rounded(V(at_most(ratio, 1e5) + R(0.499)));
+    const V equal = select(ratio < all_of<R>(1e4), V(left * reciprocal(at_least(parts, 1.0))), s.h);
+    s.h = select(left <= s.h, at_least(left, V(s.dt * R(1e-7))), equal);
+    const unsigned done = bits_of(is_done) & s.busy, failed = bits_of(is_lost) & s.busy;
+    if (done | failed) {
+      finish(s, call, done, failed);
+      refill(s, call, done | failed);
+    }
+  }
+  if (s.out.size) write_out(s, call, s.out.size);
+}
+
+}  // namespace solver

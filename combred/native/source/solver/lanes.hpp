@@ -1,0 +1,314 @@
+// Vectors with one state in each lane, of floats or of doubles. All arithmetic is that of the
+// compiler's vector extensions (GCC, clang). COMBRED_BYTES 0 is one state at a time: for compilers
+// without vectors, and for GPUs.
+#pragma once
+#ifdef __CUDACC_RTC__  // which has no headers
+typedef int int32_t;
+typedef long long int64_t;
+typedef unsigned uint32_t;
+typedef unsigned long long uint64_t, size_t;
+#else
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#endif
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
+#ifndef COMBRED_BYTES
+#ifdef __AVX512F__
+#define COMBRED_BYTES 64
+#elif defined(__AVX__)
+#define COMBRED_BYTES 32
+#else
+#define COMBRED_BYTES 16
+#endif
+#endif
+
+#undef INLINE
+#undef PART
+#ifdef __CUDACC__
+#define INLINE static __device__ __forceinline__
+#define PART static __device__ __noinline__
+#define TABLE static __device__ const
+#elif COMBRED_BYTES == 0
+#define INLINE static inline
+#define PART static
+#define TABLE constexpr
+#else
+#define INLINE static inline __attribute__((always_inline))
+#define PART static __attribute__((noinline))
+#define TABLE constexpr
+#endif
+
+namespace solver {
+
+#if COMBRED_BYTES == 0
+template <class R> struct Lanes;
+template <> struct Lanes<float> {
+  typedef float V;
+  typedef int32_t I;
+  typedef bool B;
+};
+template <> struct Lanes<double> {
+  typedef double V;
+  typedef int64_t I;
+  typedef bool B;
+};
+template <class R> constexpr int WIDTH = 1;
+#else
+template <class R> struct Lanes;
+template <> struct Lanes<float> {
+  typedef float V __attribute__((vector_size(COMBRED_BYTES)));
+  typedef int32_t I __attribute__((vector_size(COMBRED_BYTES)));
+  typedef I B;  // the result of a comparison: -1 where true
+};
+template <> struct Lanes<double> {
+  typedef double V __attribute__((vector_size(COMBRED_BYTES)));
+  typedef int64_t I __attribute__((vector_size(COMBRED_BYTES)));
+  typedef I B;
+};
+template <class R> constexpr int WIDTH = COMBRED_BYTES / sizeof(R);  // states of a block
+#endif
+template <class R> using Vector = typename Lanes<R>::V;
+template <class R> using Integers = typename Lanes<R>::I;
+template <class R> using Mask = typename Lanes<R>::B;
+typedef Vector<float> Floats;
+typedef Vector<double> Doubles;
+
+template <class R> INLINE Vector<R> all_of(double x) { return Vector<R>{} + R(x); }
+
+#if COMBRED_BYTES == 0
+template <class R> INLINE R &lane_of(R &x, int) { return x; }
+INLINE bool no(bool x) { return !x; }
+INLINE bool any(bool x) { return x; }
+INLINE unsigned bits_of(bool x) { return x; }
+INLINE float select(bool m, float x, float y) { return m ? x : y; }
+INLINE double select(bool m, double x, double y) { return m ? x : y; }
+template <class R> INLINE bool lanes_of(unsigned bits) { return bits & 1; }
+#else
+INLINE float &lane_of(Floats &x, int i) { return reinterpret_cast<float *>(&x)[i]; }
+INLINE double &lane_of(Doubles &x, int i) { return reinterpret_cast<double *>(&x)[i]; }
+INLINE Mask<float> no(Mask<float> x) { return ~x; }
+INLINE Mask<double> no(Mask<double> x) { return ~x; }
+INLINE Floats select(Mask<float> m, Floats x, Floats y) { return m ? x : y; }
+INLINE Doubles select(Mask<double> m, Doubles x, Doubles y) { return m ? x : y; }
+// One bit for each lane, the first lane in the lowest.
+#if COMBRED_BYTES == 64
+INLINE unsigned bits_of(Mask<float> m) { return _mm512_movepi32_mask((__m512i)m); }
+INLINE unsigned bits_of(Mask<double> m) { return _mm512_movepi64_mask((__m512i)m); }
+#else
+template <class M> INLINE unsigned bits_of(M m) {
+  unsigned bits = 0;
+  for (int i = 0; i < int(sizeof(M) / sizeof(m[0])); i++) bits |= unsigned(m[i] & 1) << i;
+  return bits;
+}
+#endif
+template <class M> INLINE bool any(M m) { return bits_of(m) != 0; }
+// The lanes whose bit is set.
+template <class R> INLINE Mask<R> lanes_of(unsigned bits) {
+  Integers<R> own{};
+  for (int i = 0; i < WIDTH<R>; i++) own[i] = 1 << i;
+  return (own & int(bits)) != 0;
+}
+#endif
+
+// The lanes of x whose bit is set, one after another, to `to` and on, where a whole vector has room.
+// And back: numbers from `from` on in place of the lanes of x whose bit is set.
+#if COMBRED_BYTES == 64
+INLINE void compress(float *to, unsigned bits, Floats x) {
+  _mm512_storeu_ps(to, _mm512_maskz_compress_ps((__mmask16)bits, (__m512)x));
+}
+INLINE void compress(double *to, unsigned bits, Doubles x) {
+  _mm512_storeu_pd(to, _mm512_maskz_compress_pd((__mmask8)bits, (__m512d)x));
+}
+INLINE void expand(Floats &x, unsigned bits, const float *from) {
+  x = (Floats)_mm512_mask_expand_ps((__m512)x, (__mmask16)bits, _mm512_loadu_ps(from));
+}
+INLINE void expand(Doubles &x, unsigned bits, const double *from) {
+  x = (Doubles)_mm512_mask_expand_pd((__m512d)x, (__mmask8)bits, _mm512_loadu_pd(from));
+}
+#else
+template <class R> INLINE void compress(R *to, unsigned bits, Vector<R> x) {
+  for (int i = 0; i < WIDTH<R>; i++)
+    if (bits >> i & 1) *to++ = lane_of(x, i);
+}
+template <class R> INLINE void expand(Vector<R> &x, unsigned bits, const R *from) {
+  for (int i = 0; i < WIDTH<R>; i++)
+    if (bits >> i & 1) lane_of(x, i) = *from++;
+}
+#endif
+INLINE int count(unsigned bits) {
+  int n = 0;
+  for (; bits; bits &= bits - 1) n++;
+  return n;
+}
+
+// The larger and the smaller of x and a bound; NaN where x is NaN.
+#if COMBRED_BYTES == 64
+INLINE Floats at_least(Floats x, Floats b) { return (Floats)_mm512_max_ps((__m512)b, (__m512)x); }
+INLINE Floats at_most(Floats x, Floats b) { return (Floats)_mm512_min_ps((__m512)b, (__m512)x); }
+INLINE Doubles at_least(Doubles x, Doubles b) {
+  return (Doubles)_mm512_max_pd((__m512d)b, (__m512d)x);
+}
+INLINE Doubles at_most(Doubles x, Doubles b) {
+  return (Doubles)_mm512_min_pd((__m512d)b, (__m512d)x);
+}
+#else
+INLINE Floats at_least(Floats x, Floats b) { return select(b > x, b, x); }
+INLINE Floats at_most(Floats x, Floats b) { return select(b < x, b, x); }
+INLINE Doubles at_least(Doubles x, Doubles b) { return select(b > x, b, x); }
+INLINE Doubles at_most(Doubles x, Doubles b) { return select(b < x, b, x); }
+#endif
+#if COMBRED_BYTES > 0
+INLINE Floats at_least(Floats x, double b) { return at_least(x, all_of<float>(b)); }
+INLINE Floats at_most(Floats x, double b) { return at_most(x, all_of<float>(b)); }
+INLINE Doubles at_least(Doubles x, double b) { return at_least(x, all_of<double>(b)); }
+INLINE Doubles at_most(Doubles x, double b) { return at_most(x, all_of<double>(b)); }
+#else
+INLINE float at_least(float x, double b) { return at_least(x, (float)b); }
+INLINE float at_most(float x, double b) { return at_most(x, (float)b); }
+#endif
+INLINE Floats absolute(Floats x) { return at_least(x, -x); }
+INLINE Doubles absolute(Doubles x) { return at_least(x, -x); }
+INLINE bool is_finite(double x) { return x - x == 0.0; }
+
+// x rounded to an integer; x 2^n of an integer n; 1 / x of x that is neither 0 nor subnormal, of
+// either sign: an estimate, and Newton's method.
+#if COMBRED_BYTES == 64
+INLINE Floats rounded(Floats x) { return (Floats)_mm512_roundscale_ps((__m512)x, 8); }
+INLINE Doubles rounded(Doubles x) { return (Doubles)_mm512_roundscale_pd((__m512d)x, 8); }
+INLINE Floats scaled(Floats x, Floats n) { return (Floats)_mm512_scalef_ps((__m512)x, (__m512)n); }
+INLINE Doubles scaled(Doubles x, Doubles n) {
+  return (Doubles)_mm512_scalef_pd((__m512d)x, (__m512d)n);
+}
+INLINE Floats reciprocal(Floats x) {
+  const Floats r = (Floats)_mm512_rcp14_ps((__m512)x);
+  return r + r * (1.0f - x * r);
+}
+INLINE Doubles reciprocal(Doubles x) {
+  Doubles r = (Doubles)_mm512_rcp14_pd((__m512d)x);
+  r = r + r * (1.0 - x * r);
+  return r + r * (1.0 - x * r);
+}
+#else
+template <class R> struct Bits;
+template <> struct Bits<float> {  // the exponent's place and bias; adding ROUND rounds
+  static constexpr int SHIFT = 23, BIAS = 127;
+  static constexpr float ROUND = 12582912.0f;  // 1.5 2^23: the integer is in the low bits
+};
+template <> struct Bits<double> {
+  static constexpr int SHIFT = 52, BIAS = 1023;
+  static constexpr double ROUND = 6755399441055744.0;  // 1.5 2^52
+};
+template <class To, class From> INLINE To cast(From x) {
+  To to;
+  static_assert(sizeof(to) == sizeof(x), "");
+  memcpy(&to, &x, sizeof(to));
+  return to;
+}
+template <class R> INLINE Vector<R> power_of_2(Vector<R> n) {  // of an integer in its range
+  const Integers<R> bits = cast<Integers<R>>(Vector<R>(n + (Bits<R>::ROUND + R(Bits<R>::BIAS))));
+  return cast<Vector<R>>(Integers<R>(bits << Bits<R>::SHIFT));
+}
+// In two factors: x 2^n is in range where 2^n is not. Beyond them 0 and infinity.
+template <class R> INLINE Vector<R> scaled_by(Vector<R> x, Vector<R> n) {
+  constexpr double MOST = Bits<R>::BIAS - 1;
+  const Vector<R> first = at_most(at_least(n, -MOST), MOST);
+  const Vector<R> rest = at_most(at_least(Vector<R>(n - first), -MOST), MOST);
+  return x * power_of_2<R>(first) * power_of_2<R>(rest);
+}
+INLINE Floats rounded(Floats x) { return (x + Bits<float>::ROUND) - Bits<float>::ROUND; }
+INLINE Doubles rounded(Doubles x) { return (x + Bits<double>::ROUND) - Bits<double>::ROUND; }
+INLINE Floats scaled(Floats x, Floats n) { return scaled_by<float>(x, n); }
+INLINE Doubles scaled(Doubles x, Doubles n) { return scaled_by<double>(x, n); }
+INLINE Floats reciprocal(Floats x) { return 1.0f / x; }
+INLINE Doubles reciprocal(Doubles x) { return 1.0 / x; }
+#endif
+
+// 2^x: relative error 2e-7 in float, 4e-16 in double. 0 and infinity beyond the range.
+INLINE Floats exp2(Floats x) {
+  const Floats n = rounded(x), r = x - n;
+  Floats p = r * 1.33335387e-03f + 9.66624548e-03f;
+  p = p * r + 5.55050021e-02f;
+  p = p * r + 2.40223513e-01f;
+  p = p * r + 6.93147144e-01f;
+  return scaled(1.0f + r * p, n);
+}
+INLINE Doubles exp2(Doubles x) {
+  const Doubles n = rounded(x), r = (x - n) * 0.69314718055994530942;
+  Doubles p = r * (1 / 479001600.0) + 1 / 39916800.0;
+  p = p * r + 1 / 3628800.0;
+  p = p * r + 1 / 362880.0;
+  p = p * r + 1 / 40320.0;
+  p = p * r + 1 / 5040.0;
+  p = p * r + 1 / 720.0;
+  p = p * r + 1 / 120.0;
+  p = p * r + 1 / 24.0;
+  p = p * r + 1 / 6.0;
+  p = p * r + 0.5;
+  return scaled(1.0 + (r + r * r * p), n);
+}
+
+// log2 of x, which is positive, finite and not subnormal.
+#if COMBRED_BYTES == 0 && !defined(__CUDACC__)
+INLINE double log2(double x) { return __builtin_log2(x); }
+INLINE float log2(float x) { return __builtin_log2f(x); }
+#elif defined(__CUDACC__)
+INLINE double log2(double x) { return ::log2(x); }
+INLINE float log2(float x) { return ::log2f(x); }
+#else
+INLINE Floats log2(Floats x) {
+  const Integers<float> bits = (Integers<float>)x, e = (bits - 0x3f3504f3) >> 23;
+  const Floats f = (Floats)(bits - (e << 23)) - 1.0f;
+  Floats p = f * -0.145811705f + 0.234042398f;
+  p = p * f - 0.24887687f;
+  p = p * f + 0.287098697f;
+  p = p * f - 0.360239639f;
+  p = p * f + 0.480923242f;
+  p = p * f - 0.721352788f;
+  p = p * f + 1.44269496f;
+  return __builtin_convertvector(e, Floats) + f * p;
+}
+// 2 artanh(f) = ln((1 + f) / (1 - f)) as its series, m between sqrt(1/2) and sqrt(2).
+INLINE Doubles log2(Doubles x) {
+  const Integers<double> bits = (Integers<double>)x, e = (bits - 0x3fe6a09e667f3bcd) >> 52;
+  const Doubles m = (Doubles)(bits - (e << 52)), f = (m - 1.0) / (m + 1.0), s = f * f;
+  Doubles p = s * (1 / 21.0) + 1 / 19.0;
+  p = p * s + 1 / 17.0;
+  p = p * s + 1 / 15.0;
+  p = p * s + 1 / 13.0;
+  p = p * s + 1 / 11.0;
+  p = p * s + 1 / 9.0;
+  p = p * s + 1 / 7.0;
+  p = p * s + 0.2;
+  p = p * s + 1 / 3.0;
+  p = p * s + 1.0;
+  return __builtin_convertvector(e, Doubles) + f * p * (2 * 1.44269504088896340736);
+}
+#endif
+
+// -- between the two precisions: a block of floats is two of doubles ------------------------------
+template <class R> constexpr int HALVES = WIDTH<R> / WIDTH<double>;
+#if COMBRED_BYTES == 0
+template <class R> INLINE double load_half(const R *from, int) { return *from; }
+INLINE void set_half(float &to, int, double x) { to = (float)x; }
+INLINE void set_half(double &to, int, double x) { to = x; }
+#else
+typedef float HalfFloats __attribute__((vector_size(COMBRED_BYTES / 2)));
+// WIDTH<double> numbers from `from` on, or after them.
+template <class R> INLINE Doubles load_half(const R *from, int half) {
+  typedef R Half __attribute__((vector_size(sizeof(R) * WIDTH<double>)));
+  Half part;
+  memcpy(&part, from + half * WIDTH<double>, sizeof(part));
+  return __builtin_convertvector(part, Doubles);
+}
+INLINE void set_half(Floats &to, int half, Doubles x) {
+  const HalfFloats part = __builtin_convertvector(x, HalfFloats);
+  memcpy(reinterpret_cast<char *>(&to) + half * sizeof(part), &part, sizeof(part));
+}
+INLINE void set_half(Doubles &to, int, Doubles x) { to = x; }
+#endif
+
+}  // namespace solver

@@ -1,0 +1,19 @@
+// A stiff solver of one mechanism as a library: the C interface of combred.h. Compile this file alone;
+// it includes all others. In pieces, for less time: with COMBRED_PRECISION 32 or 64 for what computes
+// in floats and in doubles, and 0 for the rest. For all CPUs of a kind each of these is compiled
+// once for each level, COMBRED_LEVEL v2, v3 or v4 with the options of that CPU, and once with
+// COMBRED_DISPATCH, which chooses between them.
+#ifdef __FAST_MATH__
+#error "compile without -ffast-math: states that are not valid are found by their NaN"
+#endif
+#include "solver/names.hpp"
+#include "combred.h"
+#include "identity.hpp"
+#ifdef COMBRED_DISPATCH
+#include "dispatch.hpp"
+#else
+#include "solver/calls.hpp"
+#endif
+#if defined(COMBRED_DISPATCH) || (!defined(COMBRED_LEVEL) && COMBRED_PRECISION <= 0)
+#include "about.hpp"
+#endif

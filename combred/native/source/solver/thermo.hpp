@@ -1,0 +1,95 @@
+// The gas of a block as reactions see it, and its thermodynamics, from NASA polynomials (of 7 or 9
+// coefficients). Species are in the order of elimination: those that react, then the inert ones.
+//
+// Units: concentrations over C0 = 2^-20 kmol/m3, T / 1024 in its logarithm: typical values, so that
+// logarithms are small. Energies are over the gas constant, in K. What cancels in every reaction has
+// been taken away from Gibbs energies and enthalpies, so that their rounding in float is small.
+#pragma once
+#include "solver/lanes.hpp"
+#include "solver/mechanism.hpp"
+
+namespace solver {
+
+template <class R> struct Gas {
+  typedef Vector<R> V;
+  V T, per_T, log2_T;
+  V p;                 // over R C0, K: C = p / T
+  V C, rho, per_rho;   // sum of c; density over C0, kg/m3
+  V c[SPECIES];        // concentrations
+  V M[COLLIDERS], log2_M[COLLIDERS], per_M[COLLIDERS];
+  V hat[PRESSURES];    // weights of the pressures of tables in ln p
+  V gibbs[SPECIES];    // log2 of exp(g / RT) / (p0 / RT C0)
+  V h[SPECIES], cp[SPECIES];      // at constant volume: u and cv
+  V u[SPECIES], slope[SPECIES];   // h / RT - 1; d cp / dT
+  V fixed_C, moved_p;  // constant pressure: C and 0; constant volume: 0 and 1
+};
+
+constexpr float LEAST = 1e-37f;  // the smallest argument of a logarithm
+
+// The smallest and largest T [K] at which a state may be; stages may lie a little beyond.
+constexpr double LOWEST_T = 100.0, HIGHEST_T = 6000.0;
+
+// The coefficients of species k: of `region`, or where MIXED those of the region of T in each lane.
+template <class R, bool MIXED, int N>
+INLINE void choose(const R (*table)[SPECIES][N], int region, int k, Vector<R> T, Vector<R> *a) {
+  for (int j = 0; j < N; j++) a[j] = Vector<R>{} + table[MIXED ? 0 : region][k][j];
+  for (int r = 1; MIXED && r < REGIONS; r++) {
+    const Mask<R> above = T > Vector<R>{} + BREAK<R>[r - 1][k];
+    for (int j = 0; j < N; j++) a[j] = select(above, Vector<R>{} + table[r][k][j], a[j]);
+  }
+}
+
+// h / R and cp / R of a species with the coefficients a of HEAT, and d cp / dT.
+template <class R> INLINE Vector<R> enthalpy_of(const Vector<R> *a, const Gas<R> &g) {
+  const Vector<R> T = g.T;
+  Vector<R> h = a[5] + T * (a[0] + T * (a[1] + T * (a[2] + T * (a[3] + T * a[4]))));
+  if constexpr (NINE) h = h - a[6] * g.per_T + a[7] * g.log2_T;
+  return h;
+}
+template <class R> INLINE Vector<R> cp_of(const Vector<R> *a, const Gas<R> &g) {
+  const Vector<R> T = g.T;
+  Vector<R> cp = a[0] + T * (R(2) * a[1] + T * (R(3) * a[2] + T * (R(4) * a[3] + R(5) * T * a[4])));
+  if constexpr (NINE) cp = cp + g.per_T * (a[6] * g.per_T + R(LOG2_E) * a[7]);
+  return cp;
+}
+
+template <class R, bool MIXED, bool D> PART void set_thermo(Gas<R> &g, int region) {
+  typedef Vector<R> V;
+  const V T = g.T;
+  for (int k = 0; k < SPECIES; k++) {
+    V a[GIBBS_TERMS], b[HEAT_TERMS];
+    choose<R, MIXED>(GIBBS<R>, region, k, T, a);
+    V gibbs = a[0] + T * (a[1] + T * (a[2] + T * (a[3] + T * a[4]))) + g.log2_T * a[5] + g.per_T * a[6];
+    if constexpr (NINE) gibbs = gibbs + g.per_T * (g.per_T * a[7] + g.log2_T * a[8]);
+    g.gibbs[k] = gibbs;
+    choose<R, MIXED>(HEAT<R>, region, k, T, b);
+    g.h[k] = enthalpy_of<R>(b, g);
+    g.cp[k] = cp_of<R>(b, g);
+    if (D) {
+      g.u[k] = g.h[k] * g.per_T - R(1);
+      V slope = R(2) * b[1] + T * (R(6) * b[2] + T * (R(12) * b[3] + R(20) * T * b[4]));
+      if constexpr (NINE)
+        slope = slope - g.per_T * g.per_T * (R(2) * g.per_T * b[6] + R(LOG2_E) * b[7]);
+      g.slope[k] = slope;
+    }
+  }
+}
+
+// The region in which T of all lanes lies for all species, or -1.
+template <class R> INLINE int region_of(Vector<R> T) {
+  for (int r = 0; r < REGIONS; r++) {
+    const bool above = r == 0 || !any(T <= all_of<R>(HIGHEST_BREAK[r - 1]));
+    const bool below = r == REGIONS - 1 || !any(T > all_of<R>(LOWEST_BREAK[r]));
+    if (above && below) return r;
+  }
+  return -1;
+}
+
+// Sets what depends on T alone; D: also what derivatives need.
+template <class R, bool D> INLINE void set_thermo(Gas<R> &g) {
+  const int region = region_of<R>(g.T);
+  if (region < 0) set_thermo<R, true, D>(g, 0);
+  else set_thermo<R, false, D>(g, region);
+}
+
+}  // namespace solver

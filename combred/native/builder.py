@@ -29,6 +29,7 @@ from combred.records import write_bytes
 
 log = logging.getLogger(__name__)
 SOLVER = "solver/solver.cpp"
+MAINS = (SOLVER, "solver.cpp", "surrogate.cpp")  # what is compiled, the first that there is
 PIECES = {"doubles": 64, "floats": 32, "calls": 0}  # COMBRED_PRECISION of a solver's objects
 
 # A command in sh, and beside it a process that waits for the end of its input, a pipe that Python
@@ -82,9 +83,14 @@ def build_portable(files: dict[str, str], folder: Path | None = None) -> Path:
     return _library(files, folder, find_compiler(), objects)
 
 
+def _main(files: dict[str, str]) -> str:
+    """The file that is compiled and includes all others."""
+    return next(name for name in MAINS if name in files)
+
+
 def _pieces(files: dict[str, str]) -> dict[str, tuple[str, ...]]:
     """The objects of a library, compiled at the same time, with their own flags."""
-    if SOLVER not in files:
+    if _main(files) == "surrogate.cpp":
         return {"surrogate": ()}
     return {name: (f"-DCOMBRED_PRECISION={bits}",) for name, bits in PIECES.items()}
 
@@ -118,7 +124,7 @@ def _library(
         write_bytes(home / file, text.encode())
     with tempfile.TemporaryDirectory(dir=home) as scratch:
         made = {name: str(Path(scratch) / f"{name}.o") for name in objects}
-        source = str(home / (SOLVER if SOLVER in files else "surrogate.cpp"))
+        source = str(home / _main(files))
         linked = Path(scratch) / library.name
         commands = [
             [*compile, *flags, "-I", str(home), "-c", source, "-o", made[name]]

@@ -1,64 +1,93 @@
-"""A surrogate for a flow solver: one C++ file, its C interface, and a library for every CPU.
+"""A library for a flow solver: one C++ file, its C interface, and code for every CPU.
 
-Takes a `Surrogate`, or the name of one that comes with combred; writes surrogate.cpp, combred.h
-and, where there is a compiler, libsurrogate.so.
+Takes a mechanism, or a `Surrogate` or the name of one that comes with combred; writes solver.cpp or
+surrogate.cpp, combred.h and, where there is a compiler, libsolver.so or libsurrogate.so.
 """
 
 import logging
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.native.builder import build_portable
-from combred.native.generator import SOURCE, generate
+from combred.native.builder import SOLVER, build_portable
 from combred.native.single_file import single_file
+from combred.native.solver.generator import SOURCE
+from combred.native.solver.generator import generate as generate_solver
 from combred.records import write_bytes
-from combred.surrogate.shipped import load, models
-from combred.surrogate.storage import mechanism_of
-from combred.surrogate.surrogate import Surrogate
+
+if TYPE_CHECKING:
+    from combred.surrogate.surrogate import Surrogate
 
 log = logging.getLogger(__name__)
-LIBRARY = "libsurrogate.so"
+LIBRARY, SOLVER_LIBRARY = "libsurrogate.so", "libsolver.so"
+
+
+def export_solver(mechanism: Mechanism | str, folder: Path | str, phase: str = "") -> list[Path]:
+    """Write solver.cpp, combred.h and libsolver.so, the stiff solver of a mechanism, to a folder;
+    returns the paths of those written.
+
+    mechanism: a loaded one, or what `load_mechanism` takes, with `phase`. Without a C++ compiler
+    libsolver.so is not written, and the log tells how to make it. Raises ValueError, with the names
+    of the reactions, for rates that are not known.
+    """
+    if not isinstance(mechanism, Mechanism):
+        mechanism = load_mechanism(mechanism, phase)
+    text = single_file(generate_solver(mechanism), f"the solver of {mechanism.name}", main=SOLVER)
+    return _write(Path(folder), "solver.cpp", text, SOLVER_LIBRARY)
 
 
 def export(
-    surrogate: Surrogate | str | Path,
+    what: "Mechanism | Surrogate | str | Path",
     folder: Path | str,
     mechanism: Mechanism | None = None,
     card: dict | None = None,
     title: str = "",
     bf16: bool = False,
 ) -> list[Path]:
-    """Write surrogate.cpp, combred.h and libsurrogate.so to a folder; returns the paths of those
-    written.
+    """Write a stiff solver of a mechanism, or a surrogate, for a flow solver: solver.cpp and
+    libsolver.so, or surrogate.cpp and libsurrogate.so, and combred.h, to a folder; returns the
+    paths of those written.
 
-    surrogate: one that corrects QSS steps, or what `combred.load` takes: the name of a model
-    that comes with combred, or a stageN.safetensors. mechanism: the surrogate's, found with a name
-    or a file; card: found with a name. title: which surrogate it is, for the head of surrogate.cpp.
-    bf16: hidden layers multiply numbers of 8 bits (`generate`): compile surrogate.cpp for a CPU
-    that does so; libsurrogate.so, which is for all, has no use of it.
-    Without a C++ compiler libsurrogate.so is not written, and the log tells how to make it. Raises
-    ValueError for a network of the state alone, FileNotFoundError where there is no such model.
+    what: a mechanism or the name of its file (.yaml, .yml); else a surrogate that corrects QSS
+    steps, or what `combred.load` takes: the name of a model that comes with combred, or a
+    stageN.safetensors. Of a surrogate: mechanism, found with a name or a file; card, found with a
+    name; title: which surrogate it is, for the head of surrogate.cpp; bf16: hidden layers multiply
+    numbers of 8 bits (`generate`): compile surrogate.cpp for a CPU that does so; libsurrogate.so,
+    which is for all, has no use of it. Without a C++ compiler no library is written, and the log
+    tells how to make it. Raises ValueError for a network of the state alone and for rates that are
+    not known, FileNotFoundError where there is no such mechanism or model.
     """
-    if not isinstance(surrogate, Surrogate):
-        name = str(surrogate)
+    if isinstance(what, Mechanism) or str(what).endswith((".yaml", ".yml")):
+        return export_solver(what, folder)
+    from combred.native.generator import generate
+    from combred.surrogate.shipped import load, models
+    from combred.surrogate.storage import mechanism_of
+
+    surrogate = what
+    if isinstance(what, str | Path):
+        name = str(what)
         surrogate, known = load(name), models().get(name)
         if mechanism is None:
             mechanism = load_mechanism(known["mechanism"] if known else mechanism_of(Path(name)))
         card, title = card or known, title or name
-    folder = Path(folder)
     title = (title or "unnamed") + ", products of bf16" * bf16
     text = single_file(generate(surrogate, mechanism, card, bf16), title, card)
+    return _write(Path(folder), "surrogate.cpp", text, LIBRARY)
+
+
+def _write(folder: Path, source: str, text: str, name: str) -> list[Path]:
+    """Write a source, combred.h and the library `name` of the source; the paths written."""
     folder.mkdir(parents=True, exist_ok=True)
-    library = folder / LIBRARY
-    library.unlink(missing_ok=True)  # of another surrogate, if this one cannot be compiled
-    written = {"surrogate.cpp": text.encode(), "combred.h": (SOURCE / "combred.h").read_bytes()}
+    library = folder / name
+    library.unlink(missing_ok=True)  # of another source, if this one cannot be compiled
+    written = {source: text.encode(), "combred.h": (SOURCE / "combred.h").read_bytes()}
     try:
-        written[LIBRARY] = build_portable({"surrogate.cpp": text}).read_bytes()
+        written[name] = build_portable({source: text}).read_bytes()
     except RuntimeError as error:
         log.warning(
-            "%s is not written (%s). Compile surrogate.cpp where there is a compiler, with the "
-            "command in its first lines.", library, error,
+            "%s is not written (%s). Compile %s where there is a compiler, with the command in its "
+            "first lines.", library, error, source,
         )  # fmt: skip
-    for name, content in written.items():
-        write_bytes(folder / name, content)
-    return [folder / name for name in written]
+    for file, content in written.items():
+        write_bytes(folder / file, content)
+    return [folder / file for file in written]

@@ -1,4 +1,4 @@
-"""A surrogate as one C++ file that needs no other: what a flow solver's build takes.
+"""A surrogate or a solver as one C++ file that needs no other: what a flow solver's build takes.
 
 Takes the files of `combred.native.generator`; gives the text of a `surrogate.cpp` in which they are
 joined, with a head that says what it is and how it is compiled.
@@ -6,49 +6,53 @@ joined, with a head that says what it is and how it is compiled.
 
 import hashlib
 import re
+from pathlib import Path
 
 from combred.native.compilers import FLAGS, LEVELS
 
 OWN = re.compile(r'^#include "([^"]+)"\s*$')
 LINE = "// " + "-" * 97
 HEAD = """\
-// A surrogate of combustion chemistry as one C++17 file, written by combred {version}: {title}.
+// Combustion chemistry as one C++17 file, written by combred {version}: {title}.
 //
 {facts}
 //
 // Compile it for this CPU (g++ 9 or clang++ 10 at least); combred.h declares its functions:
 //
 //     flags="{flags}"
-//     g++ $flags -march=native -shared -Wl,--as-needed surrogate.cpp -o libsurrogate.so
+//     g++ $flags -march=native -shared -Wl,--as-needed {stem}.cpp -o lib{stem}.so
 //
-// with -DCOMBRED_NO_MATRIX where the assembler is older than binutils 2.36,
-// or for every x86-64 CPU, with the same flags:
+// with -DCOMBRED_NO_MATRIX where the assembler is older than binutils 2.36; or for every x86-64
+// CPU, with the same flags:
 //
 {levels}
-//     g++ $flags -DCOMBRED_DISPATCH -c surrogate.cpp
-//     g++ -shared -Wl,--as-needed,-Bsymbolic surrogate.o surrogate-v*.o -o libsurrogate.so
+//     g++ $flags -DCOMBRED_DISPATCH -c {stem}.cpp
+//     g++ -shared -Wl,--as-needed,-Bsymbolic {stem}.o {stem}-v*.o -o lib{stem}.so
 //
-// The SHA-256 of the lines below the next one, as `sed '1,/^.. ---/d' surrogate.cpp | sha256sum`
+// The SHA-256 of the lines below the next one, as `sed '1,/^.. ---/d' {stem}.cpp | sha256sum`
 // prints it where they are whole: {sha256}
 """
 
 
-def single_file(files: dict[str, str], title: str, card: dict | None = None) -> str:
-    """The text of one file that compiles alone, of all files (name -> text) of a surrogate.
+def single_file(
+    files: dict[str, str], title: str, card: dict | None = None, main: str = "surrogate.cpp"
+) -> str:
+    """The text of one file that compiles alone, of all files (name -> text) of a surrogate or, with
+    its `main` file, of a solver.
 
-    title: which surrogate it is, in the first line; card: its facts, in the lines after it.
+    title: which one it is, in the first line; card: a surrogate's facts, in the lines after it.
     """
     import combred
 
-    body = join(files, "surrogate.cpp")
+    body, stem = join(files, main), Path(main).stem
     levels = "\n".join(
-        f"//     g++ $flags {' '.join(flags)} -DCOMBRED_LEVEL={level} -c surrogate.cpp "
-        f"-o surrogate-{level}.o"
+        f"//     g++ $flags {' '.join(flags)} -DCOMBRED_LEVEL={level} -c {stem}.cpp "
+        f"-o {stem}-{level}.o"
         for level, flags in LEVELS.items()
     )
     head = HEAD.format(
         version=combred.__version__, title=title, facts=_facts(card), flags=" ".join(FLAGS),
-        levels=levels, sha256=hashlib.sha256(body.encode()).hexdigest(),
+        levels=levels, stem=stem, sha256=hashlib.sha256(body.encode()).hexdigest(),
     )  # fmt: skip
     return f"{head}{LINE}\n{body}"
 
@@ -75,7 +79,7 @@ def _joined(files: dict[str, str], name: str, seen: set[str]) -> list[str]:
 def _facts(card: dict | None) -> str:
     """What a user has to know of a surrogate, as lines of a comment."""
     if not card:
-        return "// It was exported without a card."
+        return "// It has no range of training."
     low, high = card["dt"]
     T, p = card["range"]["T"], card["range"]["p"]
     delay = card.get("accuracy", {}).get("delay_error")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactions import Reaction, read_reactions
+from combred.chemistry.reactions import Falloff, Reaction, read_reactions
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,5 +147,8 @@ def _elimination(filled: np.ndarray, species: list[int]) -> list[int]:
 
 
 def _sign(reaction: Reaction) -> float:
+    """The sign of the rate constant, 0 of a reaction that never happens."""
     rate = reaction.rate
-    return float(getattr(getattr(rate, "high", rate), "sign", 1.0))
+    if isinstance(rate, Falloff):
+        return rate.high.sign if rate.low.sign != 0.0 else 0.0
+    return float(getattr(rate, "sign", 1.0))

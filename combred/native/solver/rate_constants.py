@@ -86,8 +86,8 @@ def slope(rate: Arrhenius, over: Arrhenius | None = None) -> str:
     return total([(1.0, f"(V{{}} + {real(b)})"), (T_a, "g.per_T")])
 
 
-def rate_constant(term: Terms, pressures: Pressures) -> list[str]:
-    """The statements of a reaction's rate constant."""
+def rate_constant(term: Terms, pressures: Pressures, species: list[int]) -> list[str]:
+    """The statements of a reaction's rate constant; species: their order of elimination."""
     rate = term.reaction.rate
     third = term.body is not None and not isinstance(rate, Falloff)
     order = sum(term.forward.values()) + third - 1.0
@@ -109,7 +109,7 @@ def rate_constant(term: Terms, pressures: Pressures) -> list[str]:
             f"V rate = {first} + {real(rate.b)} * g.log2_T - {real(LOG2_E)} * E;",
             f"const V d = {real(rate.b)} + E;",
         ]
-    return _linear_burke(rate, order)
+    return _linear_burke(rate, order, [species.index(c.species) for c in rate.colliders[1:]])
 
 
 def plog(rate: Plog, weights: list[str], order: float) -> list[str]:
@@ -254,16 +254,18 @@ def _broadening(kind: Troe | SRI | Tsang | None) -> list[str]:
     return [*lines, "const V log2_F = troe<R, D>(center, Pr, slope, of_T);"]
 
 
-def _linear_burke(rate: LinearBurke, order: float) -> list[str]:
-    """Statements that set `rate` and `d`, which neglects that p_i depends on T by eps_i."""
-    own = [c for c in rate.colliders if c.species is not None]
+def _linear_burke(rate: LinearBurke, order: float, places: list[int]) -> list[str]:
+    """Statements that set `rate` and `d`, which neglects that p_i depends on T by eps_i; places: of
+    the colliders but M."""
+    named = total([(-1.0, f"g.c[{k}]") for k in places])
     lines = ["V rate, d;", "const V per_C = reciprocal(g.C), log2_p = log2(g.p);"]
-    lines += [
-        f"const V e{i} = {arrhenius(c.efficiency)}, w{i} = exp2(e{i}) * g.c[{c.species}] * per_C;"
-        for i, c in enumerate(own)
-    ]
-    named = total([(-1.0, f"g.c[{c.species}]") for c in own])
     lines.append(f"const V X_M = R(1) + ({named}) * per_C;")
+    acting = [(c, k) for c, k in zip(rate.colliders[1:], places, strict=True) if c.efficiency.sign]
+    own = [c for c, _ in acting]
+    lines += [
+        f"const V e{i} = {arrhenius(c.efficiency)}, w{i} = exp2(e{i}) * g.c[{k}] * per_C;"
+        for i, (c, k) in enumerate(acting)
+    ]
     mix = total([(1.0, "X_M"), *((1.0, f"w{i}") for i in range(len(own)))])
     as_M = [(1.0, f"w{i}") for i, c in enumerate(own) if c.rate is None]
     lines += [
@@ -297,7 +299,7 @@ def _of_collider(rate: Plog | Chebyshev | Falloff | None, log2_share: str, order
         found = [
             *(line.replace("V rate =", "V log2_rate =", 1) for line in lines),
             "rate = log2_rate + log2(r);",
-            "d = own_d;",
+            "d = own_d - of_M * g.fixed_C * per_C;",  # [M] = p_i / RT
         ]
         found = [line.replace("const V d =", "const V own_d =") for line in found]
         found = [line.replace("rate = rate +", "log2_rate = log2_rate +") for line in found]

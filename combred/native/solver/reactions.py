@@ -49,7 +49,7 @@ def _progress(
     i: int, term: Terms, layout: Layout, pressures: Pressures, derivatives: Derivatives
 ) -> list[str]:
     falls = isinstance(term.reaction.rate, Falloff)
-    lines = rate_constant(term, pressures)
+    lines = rate_constant(term, pressures, layout.species)
     sign = "-" if term.sign < 0 else ""
     factor = " * r" if falls else ""
     if term.body is not None and not falls:
@@ -65,7 +65,7 @@ def _progress(
         reverse, of_reverse = _side("B", "kr", term.reverse)
     lines += forward + reverse
     lines += [f"q.q[{i}] = F{' - B' if back else ''};", "if (D) {"]
-    lines.append(f"  q.B[{i}] = {'B' if back else 'V{}'};")
+    lines.append(f"  if (Matrix<R>::EXACT) q.B[{i}] = {'B' if back else 'V{}'};")
     for k in sorted({*of_forward, *of_reverse}):
         back_of_k = f" - {of_reverse[k]}" if k in of_reverse else ""
         lines.append(f"  q.d[{derivatives.place(i, k)}] = {of_forward.get(k, '')}{back_of_k};")
@@ -78,7 +78,7 @@ def _progress(
     if term.body is not None:
         of_M = " * of_M" if falls else ""
         lines.append(f"  const V E = q.q[{i}] * g.per_M[{term.body}]{of_M};")
-        lines.append(f"  q.E[{i}] = E;")
+        lines.append(f"  if (Matrix<R>::EXACT) q.E[{i}] = E;")
         if layout.base[term.body]:
             of_T += f" - {real(layout.base[term.body])} * E * g.fixed_C"
     lines += [f"  q.qT[{i}] = {of_T};", "}"]
@@ -93,7 +93,7 @@ def _side(name: str, constant: str, orders: dict[int, float]) -> tuple[list[str]
     if not orders:
         return [f"const V {name} = {constant};"], {}
     if any(order < 0 or abs(order - round(order)) > 1e-9 for order in orders.values()):
-        factors = " * ".join(f"power_of(g.c[{k}], {order!r})" for k, order in orders.items())
+        factors = " * ".join(f"power_of<R>(g.c[{k}], {real(order)})" for k, order in orders.items())
         lines = [f"const V {name} = {constant} * {factors};"]
         derivatives = {}
         for k, order in orders.items():

@@ -18,12 +18,7 @@ COMBRED_HIDDEN void combred_in_doubles(void *workspace, const solver::Request &c
 namespace {
 
 typedef solver::Solver<float, solver::Shampine> FloatSolver;
-typedef solver::Solver<double, solver::Rodas4> DoubleSolver;
-
-#if COMBRED_PRECISION <= 0
-constexpr size_t ALIGNMENT = 64;
-constexpr size_t BYTES = sizeof(FloatSolver) > sizeof(DoubleSolver) ? sizeof(FloatSolver) : sizeof(DoubleSolver);
-constexpr size_t NEEDED = BYTES + ALIGNMENT;  // of a workspace
+typedef solver::Solver<double, solver::Rodas5P> DoubleSolver;
 
 // The floating-point environment of this library: no traps, rounding to nearest, and on x86 no
 // subnormals, which are slow. The caller's environment comes back at the end.
@@ -42,10 +37,16 @@ class Environment {
   fenv_t caller_;
 };
 
-void *aligned(void *workspace) {
+constexpr size_t ALIGNMENT = 64;
+inline void *aligned(void *workspace) {
   const uintptr_t at = reinterpret_cast<uintptr_t>(workspace);
   return reinterpret_cast<void *>((at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
 }
+
+#if COMBRED_PRECISION <= 0
+constexpr size_t BYTES =
+    sizeof(FloatSolver) > sizeof(DoubleSolver) ? sizeof(FloatSolver) : sizeof(DoubleSolver);
+constexpr size_t NEEDED = BYTES + ALIGNMENT;  // of a workspace
 
 void run(void *workspace, const solver::Request &call) {
   const Environment environment;
@@ -73,8 +74,8 @@ int combred_rates(size_t n, const double *states, double *net, double *destructi
   if (n == 0) return COMBRED_OK;
   if (!states || !net || !destruction || !workspace) return COMBRED_NULL;
   if (workspace_size < combred_workspace_size()) return COMBRED_WORKSPACE;
-  const size_t at = (reinterpret_cast<uintptr_t>(workspace) + 63) / 64 * 64;
-  solver::rates(reinterpret_cast<DoubleSolver *>(at)->s.w, n, states, net, destruction);
+  const Environment environment;
+  solver::rates(static_cast<DoubleSolver *>(aligned(workspace))->s.w, n, states, net, destruction);
   return COMBRED_OK;
 }
 
@@ -82,8 +83,8 @@ int combred_jacobian(const double *state, int volume, double *jacobian, void *wo
                      size_t workspace_size) {
   if (!state || !jacobian || !workspace) return COMBRED_NULL;
   if (workspace_size < combred_workspace_size()) return COMBRED_WORKSPACE;
-  const size_t at = (reinterpret_cast<uintptr_t>(workspace) + 63) / 64 * 64;
-  solver::jacobian(reinterpret_cast<DoubleSolver *>(at)->s.w, state, volume != 0, jacobian);
+  const Environment environment;
+  solver::jacobian(static_cast<DoubleSolver *>(aligned(workspace))->s.w, state, volume != 0, jacobian);
   return COMBRED_OK;
 }
 

@@ -23,16 +23,15 @@ struct State {
 // The state of the columns `x`, with Y >= 0 and sum Y = 1; returns whether it was one: finite,
 // LOWEST_T <= T <= HIGHEST_T, p > 0, no Y below -1e-6, sum Y within 1e-3 of 1.
 INLINE Mask<double> state_of(const Doubles *x, State &state) {
-  Doubles sum{}, least{}, positive{};
   state.T = x[0];
   state.p = x[1];
+  const Doubles sum = sum_of<SPECIES>([&](int k) { return x[2 + k]; });
+  Doubles least{};
   for (int k = 0; k < SPECIES; k++) {
-    const Doubles Y = x[2 + COLUMN[k]];
-    sum = sum + Y;
-    least = at_most(least, Y);
-    state.Y[k] = at_least(Y, 0.0);
-    positive = positive + state.Y[k];
+    least = at_most(least, x[2 + k]);
+    state.Y[k] = at_least(x[2 + COLUMN[k]], 0.0);
   }
+  const Doubles positive = sum_of<SPECIES>([&](int k) { return state.Y[k]; });
   const Mask<double> is_state = (x[0] >= all_of<double>(LOWEST_T)) & (x[0] <= all_of<double>(HIGHEST_T)) &
       (x[1] > all_of<double>(0.0)) & (x[1] < all_of<double>(1e30)) & (least >= all_of<double>(-1e-6)) &
       (absolute(Doubles(sum - 1.0)) < all_of<double>(1e-3));
@@ -124,9 +123,9 @@ INLINE void close(State &state, const Doubles *dn, Doubles dT, bool volume) {
   for (int k = 0; k < SPECIES; k++) n[k] = before[k] = state.Y[k] * PER_WEIGHT[k];
   for (int k = 0; k < REACTIVE; k++) n[k] = at_least(Doubles(before[k] + dn[k]), 0.0);
   keep_elements(before, n);
-  for (int k = 0; volume && k < SPECIES; k++) {
-    S = S + before[k];
-    S_next = S_next + n[k];
+  if (volume) {
+    S = sum_of<SPECIES>([&](int k) { return before[k]; });
+    S_next = sum_of<SPECIES>([&](int k) { return n[k]; });
   }
   set_mixture(state.T, before, b);
   energy_of(b, state.T, S, energy, cp);

@@ -62,12 +62,12 @@ template <class R> struct Lanes;
 template <> struct Lanes<float> {
   typedef float V __attribute__((vector_size(COMBRED_BYTES)));
   typedef int32_t I __attribute__((vector_size(COMBRED_BYTES)));
-  typedef I B;  // the result of a comparison: -1 where true
+  typedef decltype(V{} < V{}) B;  // the result of a comparison: -1 where true
 };
 template <> struct Lanes<double> {
   typedef double V __attribute__((vector_size(COMBRED_BYTES)));
   typedef int64_t I __attribute__((vector_size(COMBRED_BYTES)));
-  typedef I B;
+  typedef decltype(V{} < V{}) B;
 };
 template <class R> constexpr int WIDTH = COMBRED_BYTES / sizeof(R);  // states of a block
 #endif
@@ -227,7 +227,38 @@ INLINE Floats reciprocal(Floats x) { return 1.0f / x; }
 INLINE Doubles reciprocal(Doubles x) { return 1.0 / x; }
 #endif
 
+// The sum of N terms term(k), in four parts that do not wait for each other.
+template <int N, class Term> INLINE auto sum_of(Term term) {
+  decltype(term(0)) a{}, b{}, c{}, d{};
+  int k = 0;
+  for (; k + 4 <= N; k += 4) {
+    a = a + term(k);
+    b = b + term(k + 1);
+    c = c + term(k + 2);
+    d = d + term(k + 3);
+  }
+  for (; k < N; k++) a = a + term(k);
+  return decltype(term(0))((a + b) + (c + d));
+}
+
 // 2^x: relative error 2e-7 in float, 4e-16 in double. 0 and infinity beyond the range.
+#if COMBRED_BYTES == 64
+alignas(64) constexpr float POWERS[32] = {
+    1.0f, 1.0218972f, 1.04427373f, 1.06714046f, 1.09050775f, 1.1143868f,
+    1.13878858f, 1.1637249f, 1.18920708f, 1.21524739f, 1.24185777f, 1.26905096f,
+    1.29683959f, 1.32523668f, 1.35425556f, 1.38390994f, 1.41421354f, 1.44518077f,
+    1.47682619f, 1.50916445f, 1.54221082f, 1.5759809f, 1.61049032f, 1.64575553f,
+    1.68179286f, 1.71861935f, 1.75625217f, 1.79470909f, 1.8340081f, 1.87416768f,
+    1.91520655f, 1.95714414f};  // 2^(i / 32)
+// x = n + r with n a multiple of 1/32, whose power of 2 is in a table; |r| <= 1/64.
+INLINE Floats exp2(Floats x) {
+  constexpr float ROUND = 393216.0f;  // 1.5 2^18: adding it rounds to 1/32
+  const Floats shifted = x + ROUND, n = shifted - ROUND, r = x - n;
+  const Floats power = (Floats)_mm512_permutex2var_ps(
+      _mm512_load_ps(POWERS), (__m512i)shifted, _mm512_load_ps(POWERS + 16));
+  return scaled(power + power * (r * (r * 0.240228683f + 0.693157339f)), n);
+}
+#else
 INLINE Floats exp2(Floats x) {
   const Floats n = rounded(x), r = x - n;
   Floats p = r * 1.33335387e-03f + 9.66624548e-03f;
@@ -236,6 +267,25 @@ INLINE Floats exp2(Floats x) {
   p = p * r + 6.93147144e-01f;
   return scaled(1.0f + r * p, n);
 }
+#endif
+#if COMBRED_BYTES == 64
+alignas(64) constexpr double POWERS_16[16] = {
+    1.0, 1.0442737824274138, 1.0905077326652577, 1.1387886347566916,
+    1.189207115002721, 1.241857812073484, 1.2968395546510096, 1.3542555469368927,
+    1.4142135623730951, 1.4768261459394993, 1.5422108254079407, 1.6104903319492543,
+    1.681792830507429, 1.7562521603732995, 1.8340080864093424, 1.9152065613971474};  // 2^(i / 16)
+INLINE Doubles exp2(Doubles x) {
+  constexpr double ROUND = 422212465065984.0;  // 1.5 2^48: adding it rounds to 1/16
+  const Doubles shifted = x + ROUND, n = shifted - ROUND, r = (x - n) * 0.69314718055994530942;
+  const Doubles power = (Doubles)_mm512_permutex2var_pd(
+      _mm512_load_pd(POWERS_16), (__m512i)shifted, _mm512_load_pd(POWERS_16 + 8));
+  Doubles p = r * (1 / 720.0) + 1 / 120.0;
+  p = p * r + 1 / 24.0;
+  p = p * r + 1 / 6.0;
+  p = p * r + 0.5;
+  return scaled(power + power * (r + r * r * p), n);
+}
+#else
 INLINE Doubles exp2(Doubles x) {
   const Doubles n = rounded(x), r = (x - n) * 0.69314718055994530942;
   Doubles p = r * (1 / 479001600.0) + 1 / 39916800.0;
@@ -250,6 +300,7 @@ INLINE Doubles exp2(Doubles x) {
   p = p * r + 0.5;
   return scaled(1.0 + (r + r * r * p), n);
 }
+#endif
 
 // log2 of x, which is positive, finite and not subnormal.
 #if COMBRED_BYTES == 0 && !defined(__CUDACC__)

@@ -10,9 +10,10 @@ template <class R> struct Progress {
   Vector<R> q[REACTIONS], qT[REACTIONS], E[REACTIONS], B[REACTIONS], d[DERIVATIVES];
 };
 
-// c^order of an order that is not a small whole number.
-template <class V> INLINE V power_of(V c, double order) {
-  return exp2(V(log2(at_least(c, LEAST)) * order));
+// c^order of an order that is not a small whole number; 0 of what is absent.
+template <class R> INLINE Vector<R> power_of(Vector<R> c, R order) {
+  const Vector<R> found = exp2(Vector<R>(log2(at_least(c, LEAST)) * order));
+  return select(c > Vector<R>{}, found, Vector<R>{});
 }
 
 // log2 F of a falloff's broadening in Troe's form from F at Pr = 1 (`center`): Gilbert, Luther &

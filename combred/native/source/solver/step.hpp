@@ -45,8 +45,7 @@ INLINE void evaluate(Work<R> &s, const Reactor<R> &reactor, Vector<R> T, const V
   g.T = at_most(at_least(T, LOWEST_T / 2), HIGHEST_T * 1.5);
   g.per_T = reciprocal(g.T);
   g.log2_T = log2(V(g.T * R(1.0 / 1024)));
-  V S = V{};
-  for (int k = 0; k < SPECIES; k++) S = S + n[k];
+  const V S = sum_of<SPECIES>([&](int k) { return n[k]; });
   if (reactor.volume) {
     g.rho = reactor.rho;
     g.C = g.rho * S;
@@ -66,20 +65,16 @@ INLINE void evaluate(Work<R> &s, const Reactor<R> &reactor, Vector<R> T, const V
   set_pressures(g);
   rates_of_progress<R, D>(g, s.q);
   production(s.q, s.g0);
-  V heat = V{}, sum = V{};
   if (reactor.volume)
     for (int k = 0; k < SPECIES; k++) {
       g.h[k] = g.h[k] - g.T;
       g.cp[k] = g.cp[k] - R(1);
     }
-  for (int k = 0; k < SPECIES; k++) sum = sum + n[k] * g.cp[k];
-  for (int k = 0; k < REACTIVE; k++) {
-    f[k] = s.g0[k] * g.per_rho;
-    heat = heat + g.h[k] * f[k];
-  }
+  cp = sum_of<SPECIES>([&](int k) { return n[k] * g.cp[k]; });
+  for (int k = 0; k < REACTIVE; k++) f[k] = s.g0[k] * g.per_rho;
   if constexpr (Matrix<R>::EXACT) f[REACTIVE] = V{};
-  cp = sum;
-  f[UNKNOWNS<R> - 1] = -heat * reciprocal(sum);
+  const V heat = sum_of<REACTIVE>([&](int k) { return g.h[k] * f[k]; });
+  f[UNKNOWNS<R> - 1] = -heat * reciprocal(cp);
 }
 
 // The factors of I / (gamma h) - J, after evaluate<R, true>; gh: gamma h.
@@ -92,17 +87,16 @@ INLINE void factorise(Work<R> &s, const Reactor<R> &reactor, const Vector<R> *n,
   set_matrix(g, s.q, s.g0, s.a, s.w, s.of_C);
   production_T(s.q, s.fT);
   const V scale = -g.per_T * g.per_rho, per_C = reciprocal(g.C), rise = f[UNKNOWNS<R> - 1] * gh;
-  V more = V{}, slope = V{};
   for (int k = 0; k < REACTIVE; k++) {
     s.a[At::T_COLUMN[k]] = scale * (reactor.volume ? s.fT[k] : V(s.fT[k] - s.w[k]));
     s.a[At::T_ROW[k]] = g.h[k] + rise * g.cp[k];
-    more = more + g.cp[k] * f[k];
     if constexpr (At::EXACT) {
       s.a[At::S_COLUMN[k]] = reactor.volume ? -s.of_C[k] : V(s.w[k] * per_C);
       s.a[At::S_ROW[k]] = V{} - R(1);
     }
   }
-  for (int k = 0; k < SPECIES; k++) slope = slope + n[k] * g.slope[k];
+  const V more = sum_of<REACTIVE>([&](int k) { return g.cp[k] * f[k]; });
+  const V slope = sum_of<SPECIES>([&](int k) { return n[k] * g.slope[k]; });
   s.a[At::T_T] = cp + more * gh + rise * slope;
   if constexpr (At::EXACT) {
     s.a[At::S_S] = V{} + R(1);
@@ -131,7 +125,7 @@ template <class R, class Method> struct Step {
   typedef Vector<R> V;
   Work<R> w;
   V K[Method::STAGES][UNKNOWNS<R>];
-  V f[UNKNOWNS<R>], heat[REACTIVE], next[SPECIES];
+  V f[UNKNOWNS<R>], f0[UNKNOWNS<R>], heat[REACTIVE], next[SPECIES];
   V change[UNKNOWNS<R>], error[UNKNOWNS<R>];
 };
 
@@ -149,11 +143,10 @@ INLINE void stages(Step<R, Method> &s, const Reactor<R> &reactor, Vector<R> T, c
       const V T_next = with_stages<R, Method, OF_A, I>(T, s.K, LAST);
       evaluate<R, false>(s.w, reactor, T_next, s.next, s.f, unused);
     }
-    V *b = s.K[I], heat = V{};
-    for (int k = 0; k < REACTIVE; k++) {
+    V *b = s.K[I];
+    for (int k = 0; k < REACTIVE; k++)
       b[k] = s.f[k] + per_h * with_stages<R, Method, OF_C, I>(V{}, s.K, k);
-      heat = heat + s.heat[k] * b[k];
-    }
+    const V heat = sum_of<REACTIVE>([&](int k) { return s.heat[k] * b[k]; });
     if constexpr (Matrix<R>::EXACT) b[REACTIVE] = V{};
     b[LAST] = s.f[LAST] + per_h * with_stages<R, Method, OF_C, I>(V{}, s.K, LAST);
     b[LAST] = gh * (cp * b[LAST] + heat);

@@ -21,7 +21,7 @@ template <class R> struct Gas {
   V gibbs[SPECIES];    // log2 of exp(g / RT) / (p0 / RT C0)
   V h[SPECIES], cp[SPECIES];      // at constant volume: u and cv
   V u[SPECIES], slope[SPECIES];   // h / RT - 1; d cp / dT
-  V fixed_C, moved_p;  // constant pressure: C and 0; constant volume: 0 and 1
+  V fixed_C;           // C at constant pressure, 0 at constant volume
 };
 
 constexpr float LEAST = 1e-37f;  // the smallest argument of a logarithm

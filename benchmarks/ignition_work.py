@@ -6,7 +6,8 @@ Twenty ignitions for each dt, drawn as in benchmarks/ignitions.py, marched in st
 compiled surrogates and by the solvers of benchmarks/work_precision.py, each of which starts anew at
 every step, as inside a flow.
 Of each: the mean and the largest error of the delay, and the processor time of a state and step,
-on one core. Surrogates march 16 copies of each case together, solvers one state after the other.
+on one core. Surrogates and combred.solver march 16 copies of each case together, the other solvers
+one state after the other.
 Run nothing else on the machine meanwhile. Writes benchmarks/results/ignition_work.json and
 docs/ignition-work.png; prints a table, then one JSON line.
 """
@@ -37,6 +38,7 @@ COPIES = 16
 SEED, CASES = 77, 20  # of the ignitions
 TOLERANCES = (0.1, 0.05, 0.02)
 RTOL = {
+    "combred.solver": (0.3, 0.1, 0.03, 0.01, 1e-3, 1e-5),
     "Rosenbrock34": (1.0, 0.3, 0.1, 1e-2, 1e-3),
     "seulex": (1.0, 0.1, 1e-2, 1e-3),
     "CVODE, tuned": (1e-3, 1e-4, 1e-6),
@@ -137,7 +139,8 @@ def main(models: list[str]) -> None:
         for name, tolerances in RTOL.items():
             try:
                 for rtol in tolerances:
-                    keep(name, rtol, of_solver(name, mechanism, rtol), 1)
+                    copies = COPIES if name == "combred.solver" else 1
+                    keep(name, rtol, of_solver(name, mechanism, rtol), copies)
             except MissingError as error:
                 print(f"{name}: left out, {error}")
     result = {"machine": machine(), "cores": 1, "copies": COPIES, "dt": found}

@@ -5,6 +5,8 @@
 The states are those of benchmarks/flow_states.py, all kinds together, at dt = 1e-6 and 1e-5 s. All
 solvers advance all of them on one core, in this process, each state from a cold start:
 
+    combred.solver         the generated solver, a state in each lane of a vector, in one batch;
+                           its tolerance is relative to the change of a state, as a surrogate's
     MODEL                  surrogates as compiled C++ in one batch
     CVODE                  Cantera's reactor at constant pressure
     CVODE, generated rates SUNDIALS' CVODE in C++ with rates by pyrometheus: dense matrices,
@@ -49,6 +51,7 @@ from benchmarks.solvers.library import Counts, Implicit
 from combred import native
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import CVODE, Advance
+from combred.native.solver import Solver
 from combred.records import write_json
 from combred.surrogate.surrogate import Surrogate
 from combred.threads import one_thread
@@ -59,6 +62,7 @@ FIGURE = Path(__file__).parents[1] / "docs" / "work-precision.png"
 STEPS = (1e-6, 1e-5)  # s
 TOLERANCES = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
 RTOL = {
+    "combred.solver": (0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 9e-5, 1e-5, 1e-6, 1e-7),
     "CVODE": (1e-3, 1e-4, 1e-6, 1e-8, 1e-10),
     "CVODE, generated rates": (1e-3, 1e-4, 1e-6, 1e-8, 1e-10),
     "CVODE, tuned": (1e-3, 1e-4, 1e-6, 1e-8, 1e-10),
@@ -137,6 +141,8 @@ def of_surrogate(surrogate: Surrogate, states: States) -> list:
 def solver(name: str, mechanism: Mechanism, rtol: float) -> Advance:
     """The solver of this name at a relative tolerance. Raises MissingError where something that it
     needs is not installed."""
+    if name == "combred.solver":
+        return Solver(mechanism, tolerance=rtol)
     atol = ATOL[name] * rtol
     if name == "CVODE":
         return CVODE(mechanism, rtol, atol)
@@ -153,7 +159,7 @@ def of_solver(name: str, mechanism: Mechanism, states: States) -> list:
     for rtol in RTOL[name]:
         one = solver(name, mechanism, rtol)
         seconds, (T_next, Y_next) = timed(partial(one.advance, T, p, Y, states.dt))
-        row = {"tolerance": rtol, "atol": ATOL[name] * rtol, "seconds": seconds / len(T)}
+        row = {"tolerance": rtol, "seconds": seconds / len(T)}
         if isinstance(one, GeneratedCVODE | Implicit):
             row |= {key: getattr(one.counts, key) / len(T) for key, _ in Counts._fields_}
         rows.append(row | states.errors(T_next, Y_next))
@@ -187,6 +193,7 @@ def with_last_layer(surrogate: Surrogate, scale: float) -> Surrogate:
 
 
 MARKERS = {
+    "combred.solver": "r*-",
     "CVODE": "k.--",
     "CVODE, generated rates": "k^:",
     "CVODE, tuned": "ks-",

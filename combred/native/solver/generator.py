@@ -24,7 +24,7 @@ from combred.native.solver.reactions import (
     third_bodies,
     write_progress,
 )
-from combred.native.solver.terms import LOG2_C0, LOG2_E, LOG2_T0, NEVER, functions, real
+from combred.native.solver.terms import LOG2_C0, LOG2_E, LOG2_T0, NEVER, PART, functions, real
 
 SOURCE = Path(__file__).parents[1] / "source"
 SHARED = ("combred.h", "about.hpp", "dispatch.hpp")
@@ -64,7 +64,7 @@ def generate(mechanism: Mechanism) -> dict[str, str]:
             pressures.text(),
             functions(
                 "rates_of_progress", "template <class R, bool D>", f"{gas}, {out}",
-                [["typedef Vector<R> V;", *lines] if i % 24 == 0 else lines
+                [["typedef Vector<R> V;", *lines] if i % PART == 0 else lines
                  for i, lines in enumerate(progress)],
             ),
             production(layout, "production", "q"),

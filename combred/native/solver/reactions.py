@@ -54,14 +54,14 @@ def _progress(
     factor = " * r" if falls else ""
     if term.body is not None and not falls:
         factor += f" * g.M[{term.body}]"
-    lines.append(f"const V kf = {sign}exp2(rate){factor};")
+    lines.append(f"const V kf = {sign}rate_constant<R>(rate){factor};")
     forward, of_forward = _side("F", "kf", term.forward)
     reverse: list[str] = []
     of_reverse: dict[int, str] = {}
     back = term.reverse is not None
     if term.reverse is not None:
         ratio = total([(nu, f"g.gibbs[{k}]") for k, nu in term.net.items()])
-        lines.append(f"const V kr = {sign}exp2(V(rate + ({ratio}))){factor};")
+        lines.append(f"const V kr = {sign}rate_constant<R>(rate + ({ratio})){factor};")
         reverse, of_reverse = _side("B", "kr", term.reverse)
     lines += forward + reverse
     lines += [f"q.q[{i}] = F{' - B' if back else ''};", "if (D) {"]

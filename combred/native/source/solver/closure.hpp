@@ -35,7 +35,9 @@ INLINE Mask<double> state_of(const Doubles *x, State &state) {
   const Mask<double> is_state = (x[0] >= all_of<double>(LOWEST_T)) & (x[0] <= all_of<double>(HIGHEST_T)) &
       (x[1] > all_of<double>(0.0)) & (x[1] < all_of<double>(1e30)) & (least >= all_of<double>(-1e-6)) &
       (absolute(Doubles(sum - 1.0)) < all_of<double>(1e-3));
-  const Doubles share = 1.0 / positive;
+  // To rounding it is 1: then nothing changes, inert species least of all.
+  const Mask<double> whole = absolute(Doubles(positive - 1.0)) < all_of<double>(1e-14);
+  const Doubles share = select(whole, all_of<double>(1.0), Doubles(1.0 / positive));
   for (int k = 0; k < SPECIES; k++) state.Y[k] = state.Y[k] * share;
   return is_state;
 }

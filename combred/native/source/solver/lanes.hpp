@@ -12,7 +12,7 @@ typedef unsigned long long uint64_t, size_t;
 #include <cstdint>
 #include <cstring>
 #endif
-#ifdef __AVX512F__
+#ifdef __AVX__
 #include <immintrin.h>
 #endif
 
@@ -174,7 +174,7 @@ INLINE Floats absolute(Floats x) { return at_least(x, -x); }
 INLINE Doubles absolute(Doubles x) { return at_least(x, -x); }
 INLINE bool is_finite(double x) { return x - x == 0.0; }
 
-// x rounded to an integer; x 2^n of an integer n; 1 / x of x that is neither 0 nor subnormal, of
+// x rounded to an integer; 1 / x of x that is neither 0 nor subnormal, of
 // either sign: an estimate, and Newton's method.
 #if COMBRED_BYTES == 64
 INLINE Floats rounded(Floats x) { return (Floats)_mm512_roundscale_ps((__m512)x, 8); }
@@ -212,18 +212,16 @@ template <class R> INLINE Vector<R> power_of_2(Vector<R> n) {  // of an integer 
   const Integers<R> bits = cast<Integers<R>>(Vector<R>(n + (Bits<R>::ROUND + R(Bits<R>::BIAS))));
   return cast<Vector<R>>(Integers<R>(bits << Bits<R>::SHIFT));
 }
-// In two factors: x 2^n is in range where 2^n is not. Beyond them 0 and infinity.
-template <class R> INLINE Vector<R> scaled_by(Vector<R> x, Vector<R> n) {
-  constexpr double MOST = Bits<R>::BIAS - 1;
-  const Vector<R> first = at_most(at_least(n, -MOST), MOST);
-  const Vector<R> rest = at_most(at_least(Vector<R>(n - first), -MOST), MOST);
-  return x * power_of_2<R>(first) * power_of_2<R>(rest);
-}
 INLINE Floats rounded(Floats x) { return (x + Bits<float>::ROUND) - Bits<float>::ROUND; }
 INLINE Doubles rounded(Doubles x) { return (x + Bits<double>::ROUND) - Bits<double>::ROUND; }
-INLINE Floats scaled(Floats x, Floats n) { return scaled_by<float>(x, n); }
-INLINE Doubles scaled(Doubles x, Doubles n) { return scaled_by<double>(x, n); }
+#if COMBRED_BYTES == 32 && defined(__AVX__)
+INLINE Floats reciprocal(Floats x) {
+  const Floats r = (Floats)_mm256_rcp_ps((__m256)x);
+  return r + r * (1.0f - x * r);
+}
+#else
 INLINE Floats reciprocal(Floats x) { return 1.0f / x; }
+#endif
 INLINE Doubles reciprocal(Doubles x) { return 1.0 / x; }
 #endif
 
@@ -241,7 +239,8 @@ template <int N, class Term> INLINE auto sum_of(Term term) {
   return decltype(term(0))((a + b) + (c + d));
 }
 
-// 2^x: relative error 2e-7 in float, 4e-16 in double. 0 and infinity beyond the range.
+// 2^x: relative error 2e-7 in float, 4e-16 in double. Beyond the range 0 and infinity, or the smallest
+// and the largest power of 2.
 #if COMBRED_BYTES == 64
 alignas(64) constexpr float POWERS[32] = {
     1.0f, 1.0218972f, 1.04427373f, 1.06714046f, 1.09050775f, 1.1143868f,
@@ -260,12 +259,13 @@ INLINE Floats exp2(Floats x) {
 }
 #else
 INLINE Floats exp2(Floats x) {
-  const Floats n = rounded(x), r = x - n;
+  const Floats bounded = at_most(at_least(x, -126.0), 127.0);
+  const Floats n = rounded(bounded), r = bounded - n;
   Floats p = r * 1.33335387e-03f + 9.66624548e-03f;
   p = p * r + 5.55050021e-02f;
   p = p * r + 2.40223513e-01f;
   p = p * r + 6.93147144e-01f;
-  return scaled(1.0f + r * p, n);
+  return (1.0f + r * p) * power_of_2<float>(n);
 }
 #endif
 #if COMBRED_BYTES == 64
@@ -287,7 +287,8 @@ INLINE Doubles exp2(Doubles x) {
 }
 #else
 INLINE Doubles exp2(Doubles x) {
-  const Doubles n = rounded(x), r = (x - n) * 0.69314718055994530942;
+  const Doubles bounded = at_most(at_least(x, -1022.0), 1023.0);
+  const Doubles n = rounded(bounded), r = (bounded - n) * 0.69314718055994530942;
   Doubles p = r * (1 / 479001600.0) + 1 / 39916800.0;
   p = p * r + 1 / 3628800.0;
   p = p * r + 1 / 362880.0;
@@ -298,7 +299,7 @@ INLINE Doubles exp2(Doubles x) {
   p = p * r + 1 / 24.0;
   p = p * r + 1 / 6.0;
   p = p * r + 0.5;
-  return scaled(1.0 + (r + r * r * p), n);
+  return (1.0 + (r + r * r * p)) * power_of_2<double>(n);
 }
 #endif
 

@@ -10,6 +10,13 @@ template <class R> struct Progress {
   Vector<R> q[REACTIONS], qT[REACTIONS], E[REACTIONS], B[REACTIONS], d[DERIVATIVES];
 };
 
+// The largest log2 of a rate constant: beyond it float and double are infinite, and rates of what is
+// absent no numbers. Some rate constants have such values below 200 K.
+template <class R> constexpr double LARGEST = sizeof(R) == 4 ? 100.0 : 900.0;
+template <class R> INLINE Vector<R> rate_constant(Vector<R> log2_k) {
+  return exp2(at_most(log2_k, LARGEST<R>));
+}
+
 // c^order of an order that is not a small whole number; 0 of what is absent.
 template <class R> INLINE Vector<R> power_of(Vector<R> c, R order) {
   const Vector<R> found = exp2(Vector<R>(log2(at_least(c, LEAST)) * order));

@@ -1,16 +1,18 @@
-"""How accurate and how fast is a surrogate in OpenFOAM, compared with OpenFOAM's own chemistry?
+"""How accurate and how fast is combred in OpenFOAM, compared with OpenFOAM's own chemistry?
 
-    python -m benchmarks.openfoam LIBRARY [MODEL ...] [--dt S] [--cells N] [--steps N]
+    python -m benchmarks.openfoam LIBRARY [WAY ...] [--dt S] [--cells N] [--steps N]
 
 LIBRARY: libcombredChemistry.so, built as in coupling/README.md. chemFoam and reactingFoam have to
 be on the path (tested with OpenFOAM v1912 of openfoam.com). Two cases, with OpenFOAM's seulex and
-with each MODEL, a name or a libsurrogate.so (without it, the shipped models with reaction rates):
+with each WAY: "solver", a tolerance of the solver, as "solver 0.01", or the name of a shipped model,
+with the solver behind it (without it, the solver and all models with reaction rates):
 
 - chemFoam, one cell at constant pressure, in steps of dt: the time at which methane/air reaches
   2000 K, compared with CVODE in steps of the same dt.
 - reactingFoam, a laminar premixed flame on N cells, initially at rest, open on the burnt side: its
-  speed from the consumption of methane, and the time of the chemistry, which is the time of the run
-  less that of a run with chemistry switched off. One core.
+  speed from the consumption of methane, and the time of the chemistry. One core.
+
+benchmarks/openfoam_flows.py has two more cases, compared field by field.
 
 Prints a table, then one JSON line.
 """
@@ -31,6 +33,7 @@ import combred
 from combred import native
 from combred.simulation import ignition
 from combred.validation import timing
+from combred.native.solver import generate as generate_solver
 from coupling.openfoam.mechanism import HEAD
 from coupling.openfoam.mechanism import write as write_mechanism
 
@@ -38,7 +41,7 @@ ODE = {"absTol": 1e-12, "relTol": 1e-4}  # seulex
 IGNITIONS = ((1500.0, 0.8), (1700.0, 1.0), (1700.0, 1.4))  # T0 [K], phi; 1 atm
 REACHED = 2000.0  # K
 LONGEST = 3e-3  # s, of an ignition
-RUNS = 3  # of a flame without chemistry, or with a surrogate: the fastest counts
+RUNS = 3  # of a flame without seulex: the fastest counts
 PHI, T_UNBURNT, LENGTH = 1.0, 300.0, 0.01  # of the flame; K, m
 THERMOPHYSICAL = """
 thermoType { type hePsiThermo; mixture reactingMixture; transport sutherland; thermo janaf;
@@ -80,27 +83,39 @@ def write(folder: Path, name: str, text: str) -> None:
     path.write_text(HEAD.format(path.name) + text)
 
 
-def write_case(folder: Path, library: Path, model: str, dt: float, control: str) -> None:
-    """Write the files that all cases have. model: the name of a shipped model, the path of a
-    libsurrogate.so, "ode" or "off"; dt [s]: the largest time step, and the only one unless
-    `control`, further entries of controlDict, sets adjustTimeStep."""
+def combred_coefficients(folder: Path, way: str) -> str:
+    """The entries of `combredCoeffs`; copies the libraries into the case. way: as in `write_case`."""
+    name, *tolerance = way.split()
+    constant = folder / "constant"
+    if name.endswith(".so"):
+        kind = Path(name).stem.removeprefix("lib")
+        shutil.copy(name, constant / f"lib{kind}.so")
+        return f'{kind} "constant/lib{kind}.so";'
+    mechanism = combred.load_mechanism("drm19.yaml")
+    shutil.copy(native.build(generate_solver(mechanism)), constant / "libsolver.so")
+    entries = 'solver "constant/libsolver.so";'
+    if name != "solver":
+        native.export(name, constant)
+        entries += f' surrogate "constant/{native.LIBRARY}";'
+    return entries + "".join(f" tolerance {value};" for value in tolerance)
+
+
+def write_case(folder: Path, library: Path, way: str, dt: float, control: str) -> None:
+    """Write the files that all cases have. way: "solver", with a tolerance after a space if it is
+    not the default; the name of a shipped model, which has the solver behind it; the path of a
+    libsolver.so or libsurrogate.so; "ode" or "off". dt [s]: the largest time step, and the only one
+    unless `control`, further entries of controlDict, sets adjustTimeStep."""
     write_mechanism(combred.load_mechanism("drm19.yaml"), folder / "constant")
     write(folder, "constant/thermophysicalProperties", THERMOPHYSICAL)
     ode = " ".join(f"{key} {value:g};" for key, value in ODE.items())
-    solver = "ode" if model in ("ode", "off") else "combred"
-    if solver == "combred":
-        if Path(model).suffix == ".so":
-            shutil.copy(model, folder / "constant" / native.LIBRARY)
-        else:
-            native.export(model, folder / "constant")
+    stock = way in ("ode", "off")
+    coefficients = "" if stock else f"combredCoeffs {{ {combred_coefficients(folder, way)} }}\n"
     write(
         folder,
         "constant/chemistryProperties",
-        f"chemistryType {{ solver {solver}; }}\n"
-        f"chemistry {'off' if model == 'off' else 'on'};\n"
-        "initialChemicalTimeStep 1e-7;\n"
-        f"odeCoeffs {{ solver seulex; {ode} }}\n"
-        'combredCoeffs { surrogate "constant/libsurrogate.so"; }\n',
+        f"chemistryType {{ solver {'ode' if stock else 'combred'}; }}\n"
+        f"chemistry {'off' if way == 'off' else 'on'};\n"
+        f"initialChemicalTimeStep 1e-7;\nodeCoeffs {{ solver seulex; {ode} }}\n{coefficients}",
     )
     write(folder, "system/fvSchemes", SCHEMES)
     write(folder, "system/fvSolution", SOLUTION)
@@ -124,17 +139,21 @@ def run(folder: Path, command: str) -> str:
 
 
 def told(said: str) -> dict | None:
-    """What the solver `combred` said of the cells that it advanced: the share that was integrated,
-    and the mean number of steps per cell. None if it advanced none."""
+    """What the chemistry solver `combred` said of the cells that it advanced: the share that the
+    solver advanced, the mean number of steps, and the CPU time a cell and call [us]. None if it
+    advanced none."""
     lines = re.findall(
-        r"combred: (\d+) cells, (\d+) of them integrated, ([-+.\de]+) steps per cell", said
+        r"combred: (\d+) cells, \d+ by the network, (\d+) by the solver, (\S+) steps a cell, "
+        r"at most \d+, (\S+) s",
+        said,
     )
-    cells, by_ode, steps = np.array(lines, float).reshape(-1, 3).T
+    cells, by_solver, steps, seconds = np.array(lines, float).reshape(-1, 4).T
     if not cells.sum():
         return None
     return {
-        "integrated": float(by_ode.sum() / cells.sum()),
+        "solver": float(by_solver.sum() / cells.sum()),
         "steps": float((steps * cells).sum() / cells.sum()),
+        "us": float(1e6 * seconds.sum() / cells.sum()),
     }
 
 
@@ -160,11 +179,11 @@ def by_cvode(dt: float) -> list[tuple[int, float]]:
 
 
 def ignite(
-    folder: Path, library: Path, model: str, T0: float, phi: float, dt: float, control: str
+    folder: Path, library: Path, way: str, T0: float, phi: float, dt: float, control: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """Times [s] and temperatures [K] of chemFoam's cell at constant pressure, in steps of dt [s];
     control: entries of controlDict, with the endTime (see `write_case`)."""
-    write_case(folder, library, model, dt, f"writeInterval 1000000; {control}")
+    write_case(folder, library, way, dt, f"writeInterval 1000000; {control}")
     write(
         folder,
         "constant/initialConditions",
@@ -253,13 +272,13 @@ def internal(folder: Path, time: str, name: str, cells: int) -> np.ndarray:
     return np.array(found[1].split(), float)
 
 
-def burn(folder: Path, library: Path, model: str, profile: tuple, dt: float, steps: int) -> dict:
+def burn(folder: Path, library: Path, way: str, profile: tuple, dt: float, steps: int) -> dict:
     """Speed [m/s] of a flame over the second half of the steps of dt [s], highest T [K], time of
     the run [s], and what was `told`."""
     T, Y = profile
     mechanism = combred.load_mechanism("drm19.yaml")
     control = f"endTime {steps * dt:.8g}; writeInterval {steps // 2};"
-    write_case(folder, library, model, dt, control)
+    write_case(folder, library, way, dt, control)
     write_flame(folder, T, Y, mechanism.species_names)
     run(folder, "blockMesh")
     said = run(folder, "reactingFoam")
@@ -287,7 +306,7 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     parser.add_argument("library", type=Path, help="libcombredChemistry.so")
-    parser.add_argument("models", nargs="*", help="names of shipped models, or libsurrogate.so")
+    parser.add_argument("ways", nargs="*", help='"solver", "solver 0.01", names of shipped models')
     parser.add_argument("--dt", type=float, default=1e-6, help="time step [s] of the flow")
     parser.add_argument("--cells", type=int, default=400, help="cells of the flame")
     parser.add_argument("--steps", type=int, default=1000, help="time steps of the flame")
@@ -299,7 +318,7 @@ def main() -> None:
         if shutil.which(program) is None:
             raise SystemExit(f"{program} is not on the path: source OpenFOAM's etc/bashrc")
     names = [name for name, card in combred.models().items() if card["network"]["kinetics"]]
-    ways = ["ode", *(asked.models or names)]
+    ways = ["ode", *(asked.ways or ["solver", *names])]
     os.environ |= {"OMP_NUM_THREADS": "1"}
     result: dict = {"machine": timing.machine(), "ode": {"solver": "seulex", **ODE}, "dt": asked.dt}
     with tempfile.TemporaryDirectory() as scratch:
@@ -317,7 +336,7 @@ def ignitions(scratch: Path, library: Path, ways: list[str], dt: float) -> dict:
     for way in ways:
         found[way] = []
         for i, (case, (steps, _)) in enumerate(zip(IGNITIONS, references, strict=True)):
-            folder = scratch / f"ignition-{Path(way).stem}-{i}"
+            folder = scratch / f"ignition-{way}-{i}"
             control = f"endTime {steps * dt:.8g};"
             found[way].append(reached(*ignite(folder, library, way, *case, dt, control)))
         off = [a / b - 1.0 for a, b in zip(found[way], found["cvode"], strict=True)]
@@ -328,21 +347,21 @@ def ignitions(scratch: Path, library: Path, ways: list[str], dt: float) -> dict:
 def flames(
     scratch: Path, library: Path, ways: list[str], profile: tuple, dt: float, steps: int
 ) -> dict:
-    """The flame with every solver; the time of the chemistry in us per cell and step: more than
-    without chemistry, the fastest of `RUNS` runs each."""
+    """The flame in every way; the time of the chemistry in us a cell and step is what `combred`
+    says; of seulex the time of the run, less that of a run without chemistry."""
     cells, found = len(profile[0]), {}
     print(f"flame, {cells} cells, {steps} steps: speed, highest T, chemistry a cell and step")
     for way in ("off", *ways):
-        folder = scratch / f"flame-{Path(way).stem}"
+        folder = scratch / f"flame-{way}"
         one = burn(folder, library, way, profile, dt, steps)
         for _ in range(RUNS - 1 if way != "ode" else 0):
-            again = burn(folder, library, way, profile, dt, steps)["seconds"]
-            one["seconds"] = min(one["seconds"], again)
+            again = burn(folder, library, way, profile, dt, steps)
+            one = min(one, again, key=lambda run: run["seconds"])
         found[way] = one
         spent = one["seconds"] - found["off"]["seconds"]
-        one["chemistry_us"] = 1e6 * spent / (cells * steps)
         said = one["chemistry"]
-        share = f"{said['integrated']:8.2%} integrated, {said['steps']:.3g} steps" if said else ""
+        one["chemistry_us"] = said["us"] if said else 1e6 * spent / (cells * steps)
+        share = f"{said['solver']:8.2%} by the solver, {said['steps']:.3g} steps" if said else ""
         print(
             f"{way:24} {one['speed']:8.4f} m/s {one['T_highest']:8.1f} K "
             f"{one['chemistry_us']:8.2f} us {share}",

@@ -7,8 +7,8 @@ For each mechanism, on one core:
 - time to generate and compile, shapes of the matrix, time of a step;
 - N (960) states of ignitions, burnt and fresh gas just mixed, and the same aged, at 0.5 to 40 atm,
   in one batch: time and error at several tolerances for dt = 1e-6 and 1e-5 s, beside Cantera's
-  CVODE, dense, and with its AdaptivePreconditioner (sparse Jacobian in moles), each from a cold start, on
-  every eighth of the states. The reference is the solver itself in doubles at 1e-8, whose
+  CVODE, dense, and with its AdaptivePreconditioner (sparse Jacobian in moles), each from a cold
+  start, on every eighth of the states. The reference is the solver itself in doubles at 1e-8, whose
   difference from CVODE at rtol 1e-10 is told;
 - N (24) ignitions for each dt of 1e-7, 1e-6 and 1e-5 s, 1 to 40 atm, with delays of 60 to 3000 dt,
   marched at tolerances of 0.01 and 0.001: errors of the delay against one integration by CVODE

@@ -16,8 +16,10 @@ constexpr double SMALLEST_STEP = 1e-12;  // of dt
 // The error of a step is compared with tolerance times the change over the step plus these floors,
 // which fall with the root of its share of dt: errors of many small steps add up.
 constexpr double FLOOR_T = 1.0, FLOOR_Y = 1e-5;  // K; mass fraction
-// A state whose change f dt is below this part of tolerance times the floors takes f dt alone.
-constexpr double INERT = 0.01;
+// A state takes f dt alone where that is below this part of each Y, or below LEAST_Y, and T changes
+// by less than this part of a K. Relative to each Y: radicals that grow from nothing must do so
+// exactly, or an ignition is late.
+constexpr double INERT = 0.01, LEAST_Y = 1e-25;  // INERT: times the tolerance
 constexpr double NEGATIVE_Y = 10.0;  // weight of mass fractions below zero, as an error
 template <class R> constexpr double ROUNDING = sizeof(R) == 4 ? 1e-8 : 1e-15;
 
@@ -214,12 +216,12 @@ INLINE Vector<R> error_of(Solver<R, Method> &s, double tolerance) {
 template <class R, class Method>
 INLINE Mask<R> are_inert(const Solver<R, Method> &s, double tolerance) {
   typedef Vector<R> V;
+  const R part = R(INERT * tolerance);
   V most{};
   for (int k = 0; k < REACTIVE; k++)
-    most = at_least(V(absolute(s.s.f[k]) * R(WEIGHT[k])), most);
-  const R part = R(INERT * tolerance);
-  return (most * s.h < V{} + part * R(FLOOR_Y)) & (s.h >= s.dt) &
-      (absolute(s.s.f[UNKNOWNS<R> - 1]) * s.h < V{} + part * R(FLOOR_T));
+    most = at_least(V(absolute(s.s.f[k]) * s.h - part * s.n[k] - R(LEAST_Y / WEIGHT[k])), most);
+  return (most <= V{}) & (s.h >= s.dt) &
+      (absolute(s.s.f[UNKNOWNS<R> - 1]) * s.h < V{} + part);
 }
 
 template <class R, class Method>

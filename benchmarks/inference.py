@@ -27,7 +27,7 @@ RESULTS = Path(__file__).parent / "results" / "inference.json"
 BATCHES, REPEATS = (1000, 10_000, 100_000, 1_000_000), 9
 
 
-def seconds(surrogate: native.CudaSurrogate, states: torch.Tensor) -> list[float]:
+def seconds(surrogate: native.CudaLibrary, states: torch.Tensor) -> list[float]:
     """Seconds of each of REPEATS calls, after one that is not counted."""
     took = []
     for _ in range(REPEATS + 1):

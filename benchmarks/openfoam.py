@@ -4,7 +4,7 @@
 
 LIBRARY: libcombredChemistry.so, built as in coupling/README.md. chemFoam and reactingFoam have to
 be on the path (tested with OpenFOAM v1912 of openfoam.com). Two cases, with OpenFOAM's seulex and
-with each WAY: "solver", a tolerance of the solver, as "solver 0.01", or the name of a shipped model,
+with each WAY: "solver", the same with a tolerance, "solver 0.01", or the name of a shipped model,
 with the solver behind it (without it, the solver and all models with reaction rates):
 
 - chemFoam, one cell at constant pressure, in steps of dt: the time at which methane/air reaches
@@ -31,9 +31,9 @@ import numpy as np
 
 import combred
 from combred import native
+from combred.native.solver import generate as generate_solver
 from combred.simulation import ignition
 from combred.validation import timing
-from combred.native.solver import generate as generate_solver
 from coupling.openfoam.mechanism import HEAD
 from coupling.openfoam.mechanism import write as write_mechanism
 
@@ -84,7 +84,7 @@ def write(folder: Path, name: str, text: str) -> None:
 
 
 def combred_coefficients(folder: Path, way: str) -> str:
-    """The entries of `combredCoeffs`; copies the libraries into the case. way: as in `write_case`."""
+    """The entries of `combredCoeffs`; copies the libraries into the case. way: see `write_case`."""
     name, *tolerance = way.split()
     constant = folder / "constant"
     if name.endswith(".so"):

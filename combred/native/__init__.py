@@ -2,7 +2,7 @@
 
 `solver` takes a mechanism and gives a `Solver`; `compile` takes a `Surrogate` whose network
 corrects QSS steps and gives a `NativeSurrogate`, each an `Advance`. `compile_cuda` gives a
-`CudaSurrogate`, the same on a GPU. `export` writes one C++ file and a library for a flow solver,
+`CudaLibrary`, the same on a GPU. `export` writes one C++ file and a library for a flow solver,
 whose C interface is source/combred.h. The names below are loaded at their first use: a solver
 needs no torch.
 """
@@ -12,7 +12,7 @@ import importlib
 # Public name -> the module that defines it, under `combred.native`.
 _HOMES = {
     "LIBRARY": "exporter",
-    "CudaSurrogate": "cuda",
+    "CudaLibrary": "cuda",
     "NativeSurrogate": "library",
     "build": "builder",
     "build_portable": "builder",

@@ -1,7 +1,9 @@
-"""A surrogate on a GPU: the generated code as CUDA C++, compiled by NVRTC, launched by cuda.core.
+"""A solver or a surrogate on a GPU: the generated code as CUDA C++, compiled by NVRTC, launched by
+cuda.core.
 
-Takes a `Surrogate`; gives a `CudaSurrogate`, which advances states that lie on the device. The
-arithmetic is that of the library for a CPU (source/), one state a thread. Needs the extra `cuda`.
+Takes a `Mechanism` or a `Surrogate`; gives a `CudaLibrary`, which advances states that lie on the
+device. The arithmetic is that of the library for a CPU (source/), one state a thread. Needs the
+extra `cuda`.
 """
 
 import hashlib
@@ -19,6 +21,8 @@ from combred.native.builder import cache_folder
 from combred.native.damage import sealed, unsealed
 from combred.native.generator import generate
 from combred.native.single_file import join
+from combred.native.solver.generator import generate as generate_solver
+from combred.native.solver.library import TOLERANCE as SOLVER_TOLERANCE
 from combred.records import write_bytes
 from combred.surrogate.surrogate import Surrogate
 
@@ -30,20 +34,26 @@ KERNEL = "combred_kernel"
 
 
 def compile_cuda(
-    surrogate: Surrogate,
+    what: Mechanism | Surrogate,
     mechanism: Mechanism | None = None,
     bf16: bool = False,
     device: torch.device | str = "cuda",
-) -> "CudaSurrogate":
-    """Write a surrogate as CUDA C++, compile it for a device and load it; half a minute, once.
+) -> "CudaLibrary":
+    """Write the solver of a mechanism, or a surrogate, as CUDA C++, compile it for a device and
+    load it; half a minute, once.
 
-    surrogate: one that corrects QSS steps; mechanism, bf16: see `generate`. Raises ValueError
-    for a network of the state alone, RuntimeError, with the remedy, where there is no CUDA device
-    or cuda.core is not installed.
+    what: a mechanism, or a surrogate that corrects QSS steps; of the latter, mechanism and bf16:
+    see `generate`. Raises ValueError for a network of the state alone and for rates that are not
+    known, RuntimeError, with the remedy, where there is no CUDA device or cuda.core is not
+    installed.
     """
-    source = join(generate(surrogate, mechanism, bf16=bf16), "kernel.cu")
-    longest = Surrogate.MOST * surrogate.dt_range[1]
-    return CudaSurrogate(source, len(surrogate.species), longest, torch.device(device))
+    place = torch.device(device)
+    if isinstance(what, Mechanism):
+        source = join(generate_solver(what), "solver/kernel.cu")
+        return CudaLibrary(source, what.n_species, math.inf, SOLVER_TOLERANCE, place)
+    source = join(generate(what, mechanism, bf16=bf16), "kernel.cu")
+    longest = Surrogate.MOST * what.dt_range[1]
+    return CudaLibrary(source, len(what.species), longest, Surrogate.TOLERANCE, place)
 
 
 def cuda_core() -> Any:
@@ -52,7 +62,7 @@ def cuda_core() -> Any:
         import cuda.core
     except ImportError as error:
         raise RuntimeError(
-            f"cuda.core compiles a surrogate for a GPU, and cannot be imported ({error}): install "
+            f"cuda.core compiles for a GPU, and cannot be imported ({error}): install "
             "it with `pip install combred[cuda]`"
         ) from error
     return cuda.core
@@ -86,21 +96,22 @@ class _Stream:
         return 0, self.stream.cuda_stream
 
 
-class CudaSurrogate:
-    """A surrogate on one CUDA device. `advance` makes it an `Advance` (see
+class CudaLibrary:
+    """A solver or a surrogate on one CUDA device. `advance` makes it an `Advance` (see
     `combred.chemistry.reactor`); `integrate` takes states on the device, in torch's stream.
 
-    n: 2 + n_species, the columns of a state; longest: the largest dt [s]; device: where states lie.
+    n: 2 + n_species, the columns of a state; longest: the largest dt [s]; tolerance: that of
+    `advance`; device: where states lie.
     """
 
-    TOLERANCE = Surrogate.TOLERANCE
-
-    def __init__(self, source: str, n_species: int, longest: float, device: torch.device):
+    def __init__(
+        self, source: str, n_species: int, longest: float, tolerance: float, device: torch.device
+    ):
         if not torch.cuda.is_available():
             raise RuntimeError(
                 "torch finds no CUDA device: take combred.native.compile, which needs none"
             )
-        self.n, self.longest = 2 + n_species, longest
+        self.n, self.longest, self.tolerance = 2 + n_species, longest, tolerance
         self.device = torch.device("cuda", device.index or 0)
         self._core = cuda_core()
         torch.empty(0, device=self.device)  # the context of torch, which cuda.core then shares
@@ -124,14 +135,16 @@ class CudaSurrogate:
         self,
         state: Tensor,
         dt: float | Tensor,
-        tolerance: float = TOLERANCE,
+        tolerance: float | None = None,
         max_steps: int = 0,
+        volume: bool = False,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """States dt later within a tolerance, as `Surrogate.integrate` gives them.
+        """States dt later within a tolerance.
 
         state (n, 2 + n_species), float64, on the device: [T, p, Y]; dt [s]: a float or (n,);
-        max_steps: the largest number of steps of a state, 0 for no limit. Returns states, error
-        ratios and numbers of steps, as `NativeSurrogate.integrate` does.
+        tolerance: None for that of `advance`; max_steps: the largest number of steps of a state, 0
+        for the usual limit; volume: at constant volume, of a solver. Returns states, error ratios
+        and numbers of steps, as `combred.native.interface.Library` does.
         Raises ValueError for other shapes, for dt or a tolerance that is not positive and finite,
         and for a negative max_steps.
         """
@@ -145,25 +158,26 @@ class CudaSurrogate:
                 f"a time step is not positive and finite, or more than {self.longest:g} s: divide "
                 "it"
             )
-        if not 0.0 < tolerance < math.inf or not 0 <= max_steps < 2**63:
+        chosen = self.tolerance if tolerance is None else tolerance
+        if not 0.0 < chosen < math.inf or not 0 <= max_steps < 2**63:
             raise ValueError("the tolerance is positive and finite, and max_steps is not negative")
         later = state.to(self.device, torch.float64, copy=True).contiguous()
         error = torch.empty(n, dtype=torch.float64, device=self.device)
         evaluations = torch.empty(n, dtype=torch.int64, device=self.device)
         if n > 0:
-            self._launch(later, steps.contiguous(), tolerance, max_steps, error, evaluations)
+            options = np.float64(chosen), np.int64(max_steps), np.int64(volume)
+            self._launch(later, steps.contiguous(), options, error, evaluations)
         return later, error, evaluations
 
     def _launch(
-        self, later: Tensor, steps: Tensor, tolerance: float, max_steps: int, error: Tensor,
-        evaluations: Tensor,
-    ) -> None:  # fmt: skip
+        self, later: Tensor, steps: Tensor, options: tuple, error: Tensor, evaluations: Tensor
+    ) -> None:
         taken = torch.zeros(1, dtype=torch.int64, device=self.device)
         blocks = min(self._blocks, -(-len(later) // THREADS))
         config = self._core.LaunchConfig(grid=blocks, block=THREADS)
         stream = _Stream(torch.cuda.current_stream(self.device))
         self._core.launch(
             stream, config, self._kernel, np.uint64(len(later)), later.data_ptr(),
-            steps.data_ptr(), np.uint64(steps.ndim), np.float64(tolerance), np.int64(max_steps),
-            error.data_ptr(), evaluations.data_ptr(), taken.data_ptr(),
+            steps.data_ptr(), np.uint64(steps.ndim), *options, error.data_ptr(),
+            evaluations.data_ptr(), taken.data_ptr(),
         )  # fmt: skip

@@ -39,7 +39,7 @@ extern "C" void run(int threads, size_t n, double *states, const double *dt, siz
   std::vector<std::thread> all;
   for (int i = 0; i < threads; i++)
     all.emplace_back([&] {
-      combred_kernel(n, states, dt, dt_stride, tolerance, max_steps, error, evaluations, &next);
+      combred_kernel(n, states, dt, dt_stride, tolerance, max_steps, 0, error, evaluations, &next);
     });
   for (std::thread &thread : all) thread.join();
 }

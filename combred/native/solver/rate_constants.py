@@ -22,8 +22,11 @@ from combred.chemistry.reactions import (
     Tsang,
 )
 from combred.native.solver.layout import Terms
-from combred.native.solver.terms import LOG2_10, LOG2_C0, LOG2_E, LOG2_T0, NEVER, real, total
+from combred.native.solver.terms import LOG2_10, LOG2_C0, LOG2_E, LOG2_T0, real, total
 
+# Largest exponents [1/K, K] in a broadening factor. Mechanisms have 1e30 for "never", where the
+# rounding error of a product with T is far beyond the range of exp2.
+MOST_PER_T, MOST_T = 1e3, 1e6
 LOG2_RC0 = float(np.log2(ct.gas_constant)) + LOG2_C0  # of p [Pa] over g.p
 
 
@@ -241,7 +244,8 @@ def _broadening(kind: Troe | SRI | Tsang | None) -> list[str]:
         terms += [(1.0, -kind.T2, "per_T")] if abs(kind.T2) > 0.0 else []
     lines, center, rise = [], [], []
     for i, (share, exponent, of) in enumerate(terms):
-        bounded = max(-NEVER, min(exponent, NEVER))
+        most = MOST_PER_T if of == "T" else MOST_T
+        bounded = max(-most, min(exponent, most))
         lines.append(f"const V c{i} = exp2(V({real(bounded * LOG2_E)} * g.{of}));")
         center.append((share, f"c{i}"))
         sign = 1.0 if of == "T" else -1.0

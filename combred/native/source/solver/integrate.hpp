@@ -11,7 +11,7 @@ namespace solver {
 constexpr double SAFETY = 0.9, SMALLEST_FACTOR = 0.2, LARGEST_FACTOR = 10.0, AFTER_REJECTION = 0.8;
 constexpr int MOST_ATTEMPTS = 5000;  // of a state, unless told
 constexpr double LEAST_FLOAT_TOLERANCE = 1e-4;  // below it, doubles and the exact Jacobian
-constexpr double SMALLEST_STEP = 1e-12;  // of dt
+constexpr double SMALLEST_STEP = 1e-20;  // of dt: in cold gas with radicals 1e-17 s may be too long
 
 // The error of a step is compared with tolerance times the change over the step plus these floors,
 // which fall with the root of its share of dt: errors of many small steps add up.
@@ -101,7 +101,7 @@ INLINE bool fetch(Solver<R, Method> &s, const Request &call) {
   s.in.first = s.in.size = 0;
   for (int i = 0; i < BLOCK && first + i < call.n; i++) {
     if (valid >> i & 1) s.in.rows[s.in.size++] = rows[i];
-    else tell(call, rows[i], __builtin_inf(), 0);
+    else tell(call, rows[i], infinity(), 0);
   }
   for (int k = 0; k < SPECIES; k++) compress(s.in.x[k], valid, n[k]);
   compress(s.in.x[SPECIES], valid, T);
@@ -179,7 +179,7 @@ INLINE void finish(Solver<R, Method> &s, const Request &call, unsigned done, uns
   for (int i = 0; i < WIDTH<R>; i++) {
     if (!((done | failed) >> i & 1)) continue;
     const bool is_done = done >> i & 1;
-    const double error = is_done ? double(lane_of(s.worst, i)) : __builtin_inf();
+    const double error = is_done ? double(lane_of(s.worst, i)) : infinity();
     tell(call, s.rows[i], error, int64_t(lane_of(s.tried, i)));
     if (is_done) s.out.rows[s.out.size++] = s.rows[i];
   }

@@ -6,7 +6,7 @@
 typedef int int32_t;
 typedef long long int64_t;
 typedef unsigned uint32_t;
-typedef unsigned long long uint64_t, size_t;
+typedef unsigned long long uint64_t;
 #else
 #include <cstddef>
 #include <cstdint>
@@ -139,12 +139,6 @@ template <class R> INLINE void expand(Vector<R> &x, unsigned bits, const R *from
     if (bits >> i & 1) lane_of(x, i) = *from++;
 }
 #endif
-INLINE int count(unsigned bits) {
-  int n = 0;
-  for (; bits; bits &= bits - 1) n++;
-  return n;
-}
-
 // The larger and the smaller of x and a bound; NaN where x is NaN.
 #if COMBRED_BYTES == 64
 INLINE Floats at_least(Floats x, Floats b) { return (Floats)_mm512_max_ps((__m512)b, (__m512)x); }
@@ -172,7 +166,11 @@ INLINE float at_most(float x, double b) { return at_most(x, (float)b); }
 #endif
 INLINE Floats absolute(Floats x) { return at_least(x, -x); }
 INLINE Doubles absolute(Doubles x) { return at_least(x, -x); }
-INLINE bool is_finite(double x) { return x - x == 0.0; }
+#ifdef __CUDACC__
+INLINE double infinity() { return __longlong_as_double(0x7ff0000000000000); }
+#else
+INLINE double infinity() { return __builtin_inf(); }
+#endif
 
 // x rounded to an integer; 1 / x of x that is neither 0 nor subnormal, of
 // either sign: an estimate, and Newton's method.

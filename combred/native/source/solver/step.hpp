@@ -108,7 +108,7 @@ INLINE void factorise(Work<R> &s, const Reactor<R> &reactor, const Vector<R> *n,
 
 // x plus the row I of the coefficients of a method times the stages before it.
 enum Coefficients { OF_A, OF_C, OF_M, OF_E };
-template <class Method, Coefficients WHICH> constexpr double coefficient(int i, int j) {
+template <class Method, Coefficients WHICH> INLINE constexpr double coefficient(int i, int j) {
   return WHICH == OF_A ? Method::A[i][j] : WHICH == OF_C ? Method::C[i][j]
        : WHICH == OF_M ? Method::M[j] : Method::E[j];
 }

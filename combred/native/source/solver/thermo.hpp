@@ -24,7 +24,7 @@ template <class R> struct Gas {
   V fixed_C;           // C at constant pressure, 0 at constant volume
 };
 
-constexpr float LEAST = 1e-37f;  // the smallest argument of a logarithm
+constexpr double LEAST = 1e-37;  // the smallest argument of a logarithm
 
 // The smallest and largest T [K] at which a state may be; stages may lie a little beyond.
 constexpr double LOWEST_T = 100.0, HIGHEST_T = 6000.0;

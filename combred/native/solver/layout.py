@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactions import Falloff, Reaction, read_reactions
+from combred.chemistry.reactions import Falloff, LinearBurke, Reaction, read_reactions
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +117,8 @@ def pattern(layout: Layout, exact: bool) -> Pattern:
         if exact and term.body is not None:
             others = layout.colliders[term.body] != layout.base[term.body]
             columns |= set(np.flatnonzero(others).tolist())
+        if exact and isinstance(term.reaction.rate, LinearBurke):
+            columns |= {layout.species.index(c.species) for c in term.reaction.rate.colliders[1:]}
         for k in term.net:
             depends[k] |= columns
     A = np.zeros((size, size), dtype=bool)

@@ -5,6 +5,7 @@ for source/solver/reactions.hpp. The elimination is that of sparse LU by rows wi
 without any index at run time.
 """
 
+from combred.chemistry.reactions import Chebyshev, LinearBurke, Plog
 from combred.native.solver.layout import Layout, Pattern
 from combred.native.solver.reactions import Derivatives
 from combred.native.solver.terms import PART, functions, total
@@ -64,7 +65,12 @@ def write_matrix(layout: Layout, pattern: Pattern, derivatives: Derivatives, rea
                 if t.body is not None:
                     by_body.setdefault(t.body, []).append((t.net[row], f"q.E[{i}]"))
             lines += [f"const V E{m} = {total(found)};" for m, found in by_body.items()]
-            of_C = total([(layout.base[m], f"E{m}") for m in by_body])
+            of_p = [
+                (t.net[row], f"q.P[{i}]")
+                for i, t in own
+                if isinstance(t.reaction.rate, Plog | Chebyshev | LinearBurke)
+            ]
+            of_C = total([*((layout.base[m], f"E{m}") for m in by_body), *of_p])
             lines.append(f"of_C[{row}] = {of_C};")
         weighted = []
         for column in pattern.columns[row]:

@@ -27,6 +27,7 @@ from combred.native.solver.terms import LOG2_10, LOG2_C0, LOG2_E, LOG2_T0, real,
 # Largest exponents [1/K, K] in a broadening factor. Mechanisms have 1e30 for "never", where the
 # rounding error of a product with T is far beyond the range of exp2.
 MOST_PER_T, MOST_T = 1e3, 1e6
+OF_C = "const V of_C = of_p * reciprocal(g.C);"  # p is proportional to C T
 LOG2_RC0 = float(np.log2(ct.gas_constant)) + LOG2_C0  # of p [Pa] over g.p
 
 
@@ -51,7 +52,9 @@ class Pressures:
             lines = [f"const V log2_p = log2(g.p) + {real(LOG2_RC0)};"]
         for grid, first in self.grids.items():
             lines += ["{", *(f"  {line}" for line in hats(grid, "log2_p"))]
-            lines += [f"  g.hat[{first + i}] = hat{i};" for i in range(len(grid))] + ["}"]
+            for i in range(len(grid)):
+                lines.append(f"  g.hat[{first + i}] = hat{i}; g.hat_slope[{first + i}] = slope{i};")
+            lines.append("}")
         body = "".join(f"  {line}\n" for line in ["typedef Vector<R> V;", *lines, "(void)g;"])
         return (
             "// Weights of the pressures of tables: ln k is linear between them.\n"
@@ -60,15 +63,22 @@ class Pressures:
 
 
 def hats(grid: tuple[float, ...], log2_p: str) -> list[str]:
-    """Statements that set hat0, hat1, ... of a grid of pressures, whose sum is 1."""
+    """Statements that set hat0, hat1, ... of a grid of pressures, whose sum is 1, and slope0,
+    slope1, ..., their derivatives by log2 p."""
     at = np.log2(grid)
     lines = []
     for i in range(len(grid) - 1):
-        share = f"({log2_p} - {real(at[i])}) * {real(1.0 / (at[i + 1] - at[i]))}"
-        lines.append(f"const V up{i} = at_most(at_least(V({share}), 0.0), 1.0);")
+        per = real(1.0 / (at[i + 1] - at[i]))
+        lines += [
+            f"const V at{i} = ({log2_p} - {real(at[i])}) * {per};",
+            f"const V up{i} = at_most(at_least(at{i}, 0.0), 1.0);",
+            f"const V rise{i} = select(up{i} == at{i}, all_of<R>({per}), V{{}});",
+        ]
     for i in range(len(grid)):
-        before = f"up{i - 1}" if i > 0 else "all_of<R>(1.0)"
-        lines.append(f"const V hat{i} = {before}{f' - up{i}' if i + 1 < len(grid) else ''};")
+        before, rise = (f"up{i - 1}", f"rise{i - 1}") if i > 0 else ("all_of<R>(1.0)", "V{}")
+        last = i + 1 == len(grid)
+        lines.append(f"const V hat{i} = {before}{'' if last else f' - up{i}'};")
+        lines.append(f"const V slope{i} = {rise}{'' if last else f' - rise{i}'};")
     return lines
 
 
@@ -100,45 +110,41 @@ def rate_constant(term: Terms, pressures: Pressures, species: list[int]) -> list
         return _falloff(rate, order, f"g.log2_M[{term.body}]")
     if isinstance(rate, Plog):
         first = pressures.place(rate.pressures)
-        weights = [f"g.hat[{first + i}]" for i in range(len(rate.pressures))]
-        return ["V rate, d;", *plog(rate, weights, order)]
+        places = [f"[{first + i}]" for i in range(len(rate.pressures))]
+        lines = plog(
+            rate, [f"g.hat{i}" for i in places], [f"g.hat_slope{i}" for i in places], order
+        )
+        return ["V rate, d, of_p;", *lines, OF_C]
     if isinstance(rate, Chebyshev):
-        return ["V rate, d;", *_chebyshev(rate, f"(log2(g.p) + {real(LOG2_RC0)})", order)]
+        lines = _chebyshev(rate, f"(log2(g.p) + {real(LOG2_RC0)})", order)
+        return ["V rate, d, of_p;", *lines, OF_C]
     if isinstance(rate, BlowersMasel):
         H = total([(nu, f"g.h[{k}]") for k, nu in term.net.items()])
         first = real(rate.ln_A * LOG2_E + rate.b * LOG2_T0 + order * LOG2_C0)
+        of_H = total([(nu, f"g.cp[{k}]") for k, nu in term.net.items()])
         return [
-            f"const V E = blowers_masel<R>({rate.E0!r}, {rate.w!r}, V({H})) * g.per_T;",
+            "V of_H;",
+            f"const V E = blowers_masel<R>({rate.E0!r}, {rate.w!r}, V({H}), of_H) * g.per_T;",
             f"V rate = {first} + {real(rate.b)} * g.log2_T - {real(LOG2_E)} * E;",
-            f"const V d = {real(rate.b)} + E;",
+            f"const V d = {real(rate.b)} + E - of_H * ({of_H});",
         ]
-    return _linear_burke(rate, order, [species.index(c.species) for c in rate.colliders[1:]])
+    return _linear_burke(rate, order, collider_places(rate, species))
 
 
-def plog(rate: Plog, weights: list[str], order: float) -> list[str]:
-    """Statements that set `rate` and `d` from the weights of the pressures."""
-    if all(len(expressions) == 1 for expressions in rate.rates):
-        one = [expressions[0] for expressions in rate.rates]
-        hat = {
-            "A": [x.ln_A * LOG2_E + x.b * LOG2_T0 + order * LOG2_C0 for x in one],
-            "b": [x.b for x in one],
-            "E": [x.T_a for x in one],
-        }
-        lines = [
-            f"const V {name} = {total(list(zip(values, weights, strict=True)))};"
-            for name, values in hat.items()
-        ]
-        return [
-            *lines,
-            f"rate = A + b * g.log2_T - {real(LOG2_E)} * E * g.per_T;",
-            "d = b + E * g.per_T;",
-        ]
-    lines = ["rate = d = V{};"]
-    for weight, expressions in zip(weights, rate.rates, strict=True):
+def collider_places(rate: LinearBurke, species: list[int]) -> list[int]:
+    """The colliders but M in the order of elimination of the species."""
+    return [species.index(c.species) for c in rate.colliders[1:]]
+
+
+def plog(rate: Plog, weights: list[str], slopes: list[str], order: float) -> list[str]:
+    """Statements that set `rate`, `d` and `of_p`, d ln k / d ln p, from the weights of the
+    pressures and their derivatives by log2 p."""
+    lines = ["rate = d = of_p = V{};"]
+    for weight, slope_of, expressions in zip(weights, slopes, rate.rates, strict=True):
         lines.append("{")
         if len(expressions) == 1:
             lines += [
-                f"  rate = rate + {weight} * ({arrhenius(expressions[0], order)});",
+                f"  const V log2_k = {arrhenius(expressions[0], order)};",
                 f"  d = d + {weight} * ({slope(expressions[0])});",
             ]
         else:
@@ -155,15 +161,19 @@ def plog(rate: Plog, weights: list[str], order: float) -> list[str]:
                 lines.append(f"  k = {'-' * (e.sign < 0)}exp2(V({x} - most)); sum = sum + k;")
                 lines.append(f"  rise = rise + k * ({slope(e)});")
             lines += [
-                f"  rate = rate + {weight} * (most + log2(at_least(sum, LEAST)));",
+                "  const V log2_k = most + log2(at_least(sum, LEAST));",
                 f"  d = d + {weight} * rise * reciprocal(at_least(sum, LEAST));",
             ]
-        lines.append("}")
+        lines += [
+            f"  rate = rate + {weight} * log2_k;",
+            f"  if (D) of_p = of_p + {slope_of} * log2_k;",
+            "}",
+        ]
     return lines
 
 
 def _chebyshev(rate: Chebyshev, log2_p: str, order: float) -> list[str]:
-    """Statements that set `rate` and `d`, by Clenshaw's recurrence in 1 / T and log p."""
+    """Statements that set `rate`, `d` and `of_p`, from the polynomials in 1 / T and log p."""
     low, high = rate.T_range
     width = 1.0 / high - 1.0 / low
     p_low, p_high = np.log2(rate.p_range)
@@ -173,8 +183,7 @@ def _chebyshev(rate: Chebyshev, log2_p: str, order: float) -> list[str]:
     ]
     n_T, n_p = rate.coefficients.shape
     lines += _polynomials("y", "p", n_p) + _polynomials("x", "t", n_T)
-    lines.append("const V U0 = all_of<R>(1.0), U1 = R(2) * x;")  # d T_n / dx = n U_{n-1}
-    lines += [f"const V U{i} = R(2) * x * U{i - 1} - U{i - 2};" for i in range(2, n_T)]
+    lines += _slopes("x", "U", n_T) + _slopes("y", "W", n_p)  # d T_n / dx = n U_{n-1}
     rows = [
         total([(float(c) * LOG2_10, f"p{j}") for j, c in enumerate(row)])
         for row in rate.coefficients
@@ -182,10 +191,24 @@ def _chebyshev(rate: Chebyshev, log2_p: str, order: float) -> list[str]:
     lines += [f"const V c{i} = {row};" for i, row in enumerate(rows)]
     value = total([(1.0, f"c{i} * t{i}") for i in range(n_T)])
     rise = total([(float(i), f"c{i} * U{i - 1}") for i in range(1, n_T)])
+    terms = [
+        (float(c) * j, f"t{i} * W{j - 1}")
+        for i, row in enumerate(rate.coefficients)
+        for j, c in enumerate(row.tolist())
+    ]
     return [
         *lines,
         f"rate = {value} + {real(order * LOG2_C0)};",
         f"d = ({rise}) * ({real(-2.0 / width / LOG2_E)} * g.per_T);",
+        f"of_p = ({total(terms)}) * {real(2.0 * LOG2_10 / (p_high - p_low))};",
+    ]
+
+
+def _slopes(x: str, name: str, n: int) -> list[str]:
+    """Chebyshev polynomials of the second kind."""
+    first = [f"const V {name}0 = all_of<R>(1.0), {name}1 = R(2) * {x};"]
+    return first + [
+        f"const V {name}{i} = R(2) * {x} * {name}{i - 1} - {name}{i - 2};" for i in range(2, n)
     ]
 
 
@@ -259,43 +282,63 @@ def _broadening(kind: Troe | SRI | Tsang | None) -> list[str]:
 
 
 def _linear_burke(rate: LinearBurke, order: float, places: list[int]) -> list[str]:
-    """Statements that set `rate` and `d`, which neglects that p_i depends on T by eps_i; places: of
-    the colliders but M."""
+    """Statements that set `rate`, `d` and its parts by concentrations, with p_i proportional to
+    T MIX / eps_i and shares eps_i c_i / MIX, MIX = sum_i eps_i c_i: `of_p`, the part of p; `of_C`,
+    d ln k / dc of a species without a name; `of_0`, `of_1`, ... what it is more for the colliders
+    at `places`, in the order of elimination, all but M."""
     named = total([(-1.0, f"g.c[{k}]") for k in places])
-    lines = ["V rate, d;", "const V per_C = reciprocal(g.C), log2_p = log2(g.p);"]
+    lines = ["V rate, d, of_p;", "const V per_C = reciprocal(g.C), log2_p = log2(g.p);"]
     lines.append(f"const V X_M = R(1) + ({named}) * per_C;")
-    acting = [(c, k) for c, k in zip(rate.colliders[1:], places, strict=True) if c.efficiency.sign]
-    own = [c for c, _ in acting]
-    lines += [
-        f"const V e{i} = {arrhenius(c.efficiency)}, w{i} = exp2(e{i}) * g.c[{k}] * per_C;"
-        for i, (c, k) in enumerate(acting)
-    ]
-    mix = total([(1.0, "X_M"), *((1.0, f"w{i}") for i in range(len(own)))])
-    as_M = [(1.0, f"w{i}") for i, c in enumerate(own) if c.rate is None]
+    all_own = list(enumerate(zip(rate.colliders[1:], places, strict=True)))
+    own = [(i, c, k) for i, (c, k) in all_own if c.efficiency.sign]
+    for i, c, k in own:
+        lines.append(f"const V e{i} = {arrhenius(c.efficiency)}, eps{i} = exp2(e{i});")
+        lines.append(f"const V de{i} = {slope(c.efficiency)}, w{i} = eps{i} * g.c[{k}] * per_C;")
+    mix = total([(1.0, "X_M"), *((1.0, f"w{i}") for i, _, _ in own)])
+    as_M = [(1.0, f"w{i}") for i, c, _ in own if c.rate is None]
     lines += [
         f"const V mix = at_least(V({mix}), LEAST);",
         "const V log2_mix = log2(mix), per_mix = reciprocal(mix);",
-        "V log2_k, of_k, more = V{}, rise = V{};",
+        f"const V m = ({total([(1.0, f'w{i} * de{i}') for i, _, _ in own])}) * per_mix;",
         *_of_collider(rate.colliders[0].rate, "log2_mix", order),
-        f"log2_k = rate; of_k = d; V share = ({total([(1.0, 'X_M'), *as_M])}) * per_mix;",
-        "more = share; rise = share * d;",
+        "const V log2_k = rate;",
+        f"V share = ({total([(1.0, 'X_M'), *as_M])}) * per_mix;",
+        "V more = share, rise = share * (d + of_p * m - m), sum_p = share * of_p;",
     ]
-    for i, c in enumerate(own):
-        if c.rate is not None:
-            lines += [
-                *_of_collider(c.rate, f"(log2_mix - e{i})", order),
-                f"share = w{i} * per_mix * exp2(V(rate - log2_k));",
-                "more = more + share; rise = rise + share * d;",
-            ]
-    return [*lines, "rate = log2_k + log2(at_least(more, LEAST));", "d = rise * reciprocal(more);"]
+    for i, c, _ in own:
+        if c.rate is None:
+            lines.append(f"rise = rise + w{i} * per_mix * de{i};")
+            continue
+        lines += [
+            *_of_collider(c.rate, f"(log2_mix - e{i})", order),
+            f"const V k{i} = exp2(V(rate - log2_k));",
+            f"share = w{i} * per_mix * k{i};",
+            "more = more + share; sum_p = sum_p + share * of_p;",
+            f"rise = rise + share * (d + (de{i} - m) * (R(1) - of_p));",
+        ]
+    lines += [
+        "more = at_least(more, LEAST);",
+        "const V per_more = reciprocal(more), scale = per_more * per_mix * per_C;",
+        "rate = log2_k + log2(more); d = rise * per_more; of_p = sum_p * per_more;",
+        "const V of_C = (R(1) - more + sum_p) * scale;",
+    ]
+    for i, (c, _) in all_own:
+        found = "V{} - of_C"
+        if c.efficiency.sign:
+            k = "R(1)" if c.rate is None else f"k{i}"
+            found = f"eps{i} * ({k} - more + sum_p) * scale - of_C"
+        lines.append(f"const V of_{i} = {found};")
+    return lines
 
 
 def _of_collider(rate: Plog | Chebyshev | Falloff | None, log2_share: str, order: float) -> list:
-    """Statements that set `rate` and `d` of one collider, at the pressure g.p 2^log2_share."""
+    """Statements that set `rate`, `d` and `of_p` of one collider, at the pressure
+    g.p 2^log2_share."""
     log2_p = f"(log2_p + {log2_share} + {real(LOG2_RC0)})"
     if isinstance(rate, Plog):
+        places = range(len(rate.pressures))
         found = [*hats(rate.pressures, log2_p)]
-        found += plog(rate, [f"hat{i}" for i in range(len(rate.pressures))], order)
+        found += plog(rate, [f"hat{i}" for i in places], [f"slope{i}" for i in places], order)
     elif isinstance(rate, Chebyshev):
         found = _chebyshev(rate, log2_p, order)
     elif isinstance(rate, Falloff):
@@ -303,7 +346,7 @@ def _of_collider(rate: Plog | Chebyshev | Falloff | None, log2_share: str, order
         found = [
             *(line.replace("V rate =", "V log2_rate =", 1) for line in lines),
             "rate = log2_rate + log2(r);",
-            "d = own_d - of_M * g.fixed_C * per_C;",  # [M] = p_i / RT
+            "d = own_d - of_M; of_p = of_M;",  # [M] = p_i / RT
         ]
         found = [line.replace("const V d =", "const V own_d =") for line in found]
         found = [line.replace("rate = rate +", "log2_rate = log2_rate +") for line in found]

@@ -5,9 +5,9 @@ Takes a `Layout`; gives the text of source/solver/reactions.hpp but for the matr
 
 import numpy as np
 
-from combred.chemistry.reactions import Falloff
+from combred.chemistry.reactions import Chebyshev, Falloff, LinearBurke, Plog
 from combred.native.solver.layout import Layout, Terms
-from combred.native.solver.rate_constants import Pressures, rate_constant
+from combred.native.solver.rate_constants import Pressures, collider_places, rate_constant
 from combred.native.solver.terms import real, total
 
 
@@ -38,10 +38,10 @@ def third_bodies(layout: Layout) -> list[str]:
     lines = []
     for m, (row, base) in enumerate(zip(layout.colliders, layout.base, strict=True)):
         others = [(e - base, f"g.c[{k}]") for k, e in enumerate(row.tolist())]
-        lines.append(f"g.M[{m}] = {total([(base, 'g.C'), *others])};")
+        lines.append(f"g.M[{m}] = at_least(V({total([(base, 'g.C'), *others])}), LEAST);")
         if m in falls:
-            lines.append(f"g.log2_M[{m}] = log2(at_least(g.M[{m}], LEAST));")
-        lines.append(f"if (D) g.per_M[{m}] = reciprocal(at_least(g.M[{m}], LEAST));")
+            lines.append(f"g.log2_M[{m}] = log2(g.M[{m}]);")
+        lines.append(f"if (D) g.per_M[{m}] = reciprocal(g.M[{m}]);")
     return lines
 
 
@@ -81,9 +81,27 @@ def _progress(
         lines.append(f"  if (Matrix<R>::EXACT) q.E[{i}] = E;")
         if layout.base[term.body]:
             of_T += f" - {real(layout.base[term.body])} * E * g.fixed_C"
-    lines += [f"  q.qT[{i}] = {of_T};", "}"]
+    lines += [f"  q.qT[{i}] = {of_T};", *_of_pressure(i, term, layout, derivatives), "}"]
     title = f"{{  // {term.reaction.index + 1}: {term.reaction.equation}"
     return [title, *(f"  {line}" for line in lines), "}"]
+
+
+def _of_pressure(i: int, term: Terms, layout: Layout, derivatives: Derivatives) -> list[str]:
+    """The statements of what a rate constant that depends on p adds to the exact derivatives. At
+    fixed concentrations p is proportional to T."""
+    rate = term.reaction.rate
+    if not isinstance(rate, Plog | Chebyshev | LinearBurke):
+        return []
+    lines = [
+        f"q.P[{i}] = q.q[{i}] * of_C;",
+        f"q.qT[{i}] = q.qT[{i}] + q.q[{i}] * of_p - q.P[{i}] * g.fixed_C;",
+    ]
+    if isinstance(rate, LinearBurke):
+        for j, k in enumerate(collider_places(rate, layout.species)):
+            known = (i, k) in derivatives.places
+            place = f"q.d[{derivatives.place(i, k)}]"
+            lines.append(f"{place} = {f'{place} + ' if known else ''}q.q[{i}] * of_{j};")
+    return ["  if (Matrix<R>::EXACT) {", *(f"    {line}" for line in lines), "  }"]
 
 
 def _side(name: str, constant: str, orders: dict[int, float]) -> tuple[list[str], dict[int, str]]:

@@ -44,14 +44,30 @@ inline void *aligned(void *workspace) {
 }
 
 #if COMBRED_PRECISION <= 0
+// Of a workspace: rows that floats gave up, and the larger of both solvers.
 constexpr size_t BYTES =
     sizeof(FloatSolver) > sizeof(DoubleSolver) ? sizeof(FloatSolver) : sizeof(DoubleSolver);
-constexpr size_t NEEDED = BYTES + ALIGNMENT;  // of a workspace
+constexpr size_t OF_ROWS = (sizeof(solver::Left) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+constexpr size_t NEEDED = OF_ROWS + BYTES + ALIGNMENT;
 
-void run(void *workspace, const solver::Request &call) {
+void run(void *workspace, solver::Request call) {
   const Environment environment;
-  if (call.tolerance < solver::LEAST_FLOAT_TOLERANCE) combred_in_doubles(aligned(workspace), call);
-  else combred_in_floats(aligned(workspace), call);
+  char *at = static_cast<char *>(aligned(workspace));
+  if (call.tolerance < solver::LEAST_FLOAT_TOLERANCE) return combred_in_doubles(at + OF_ROWS, call);
+  solver::Left &left = *reinterpret_cast<solver::Left *>(at);
+  do {
+    left.size = 0;
+    call.left = &left;
+    combred_in_floats(at + OF_ROWS, call);
+    size_t next = 0;
+    solver::Request again = call;
+    again.n = left.size;
+    again.which = left.rows;
+    again.left = nullptr;
+    again.next = &next;
+    // max_steps is of both: what is left of it differs from state to state, so that all have it anew.
+    if (left.size > 0) combred_in_doubles(at + OF_ROWS, again);
+  } while (__atomic_load_n(call.next, __ATOMIC_RELAXED) < call.n);
 }
 #endif
 
@@ -107,11 +123,12 @@ int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride
   if (workspace_size < NEEDED) return COMBRED_WORKSPACE;
   for (size_t i = 0; i < (dt_stride ? n : 1); i++) {
     const double one = solver::read<double>(dt + i);
-    if (!(one > 0.0) || one > 1e300) return COMBRED_DT;
+    if (!(one > 0.0) || one > 1e30) return COMBRED_DT;
   }
   size_t next = 0;
   const solver::Request call = {n, states, dt, dt_stride, chosen.tolerance, chosen.max_steps,
-                                chosen.reactor == COMBRED_CONSTANT_VOLUME, error, evaluations, &next};
+                                chosen.reactor == COMBRED_CONSTANT_VOLUME, error, evaluations, &next,
+                                nullptr, nullptr};
 #ifdef _OPENMP
   const size_t room = workspace_size / NEEDED, most = omp_get_max_threads();
 #pragma omp parallel num_threads((int)(room < most ? room : most))

@@ -10,6 +10,9 @@ namespace solver {
 
 constexpr double SAFETY = 0.9, SMALLEST_FACTOR = 0.2, LARGEST_FACTOR = 10.0, AFTER_REJECTION = 0.8;
 constexpr int MOST_ATTEMPTS = 5000;  // of a state, unless told
+// Attempts in floats, after which a state is done in doubles: near equilibrium, and where rates nearly
+// balance at high pressure, their rounding may be above any tolerance.
+constexpr int MOST_IN_FLOATS = 300;
 constexpr double LEAST_FLOAT_TOLERANCE = 1e-4;  // below it, doubles and the exact Jacobian
 constexpr double SMALLEST_STEP = 1e-20;  // of dt: in cold gas with radicals 1e-17 s may be too long
 
@@ -34,8 +37,15 @@ INLINE size_t take(Rows next, size_t rows) {
 }
 #endif
 
+// Rows of states that floats gave up.
+struct Left {
+  static constexpr int ROOM = 1024;
+  size_t rows[ROOM];
+  int size;
+};
+
 struct Request {
-  size_t n;
+  size_t n;  // of states, or of `which`
   double *states;
   const double *dt;
   size_t dt_stride;
@@ -45,6 +55,8 @@ struct Request {
   double *error;
   int64_t *evaluations;
   Rows next;
+  const size_t *which;  // the rows; NULL: all
+  Left *left;           // in floats: for the rows that they give up; NULL: these have failed
 };
 
 // States that wait for a lane, or for their end: a block of them, and room for one more.
@@ -69,9 +81,10 @@ template <class R, class Method> struct Solver {
 
 template <class R> constexpr unsigned ALL_LANES = unsigned((uint64_t(1) << WIDTH<R>) - 1);
 
+// Attempts in floats count, too.
 INLINE void tell(const Request &call, size_t row, double error, int64_t steps) {
   if (call.error) write(call.error + row, error);
-  if (call.evaluations) call.evaluations[row] = steps;
+  if (call.evaluations) call.evaluations[row] = steps + (call.which ? call.evaluations[row] : 0);
 }
 
 // Fills the empty queue with the next states; those that are none are told. Returns whether there
@@ -81,12 +94,14 @@ INLINE bool fetch(Solver<R, Method> &s, const Request &call) {
   typedef Vector<R> V;
   constexpr int BLOCK = WIDTH<R>;
   size_t rows[BLOCK];
+  if (call.left && call.left->size > Left::ROOM - 2 * BLOCK) return false;
   const size_t first = take(call.next, BLOCK);
   if (first >= call.n) return false;
   V T{}, p{}, dt{}, n[SPECIES];
   unsigned valid = 0;
   for (int i = 0; i < BLOCK; i++) {
     rows[i] = first + i < call.n ? first + i : first;
+    if (call.which) rows[i] = call.which[rows[i]];
     lane_of(dt, i) = R(read<double>(call.dt + rows[i] * call.dt_stride));
   }
   for (int half = 0; half < HALVES<R>; half++) {
@@ -172,7 +187,7 @@ INLINE void write_out(Solver<R, Method> &s, const Request &call, int size) {
 }
 
 // Puts the states of the lanes `done` to those that wait for their end, and tells their error and
-// attempts and those of the lanes `failed`, whose states stay as they were.
+// attempts and those of the lanes `failed`, whose states stay as they were, or are left to doubles.
 template <class R, class Method>
 INLINE void finish(Solver<R, Method> &s, const Request &call, unsigned done, unsigned failed) {
   const int at = s.out.size;
@@ -180,6 +195,7 @@ INLINE void finish(Solver<R, Method> &s, const Request &call, unsigned done, uns
     if (!((done | failed) >> i & 1)) continue;
     const bool is_done = done >> i & 1;
     const double error = is_done ? double(lane_of(s.worst, i)) : infinity();
+    if (!is_done && call.left) call.left->rows[call.left->size++] = s.rows[i];
     tell(call, s.rows[i], error, int64_t(lane_of(s.tried, i)));
     if (is_done) s.out.rows[s.out.size++] = s.rows[i];
   }
@@ -228,7 +244,9 @@ template <class R, class Method>
 INLINE void integrate(Solver<R, Method> &s, const Request &call) {
   typedef Vector<R> V;
   const V none{}, one = all_of<R>(1.0);
-  const R most = R(call.max_steps > 0 ? call.max_steps : MOST_ATTEMPTS);
+  int64_t limit = call.max_steps > 0 ? call.max_steps : MOST_ATTEMPTS;
+  if (call.left && limit > MOST_IN_FLOATS) limit = MOST_IN_FLOATS;
+  const R most = R(limit);
   s.T = all_of<R>(1000.0);
   for (int k = 0; k < SPECIES; k++) s.n[k] = all_of<R>(0.01);
   s.h = s.dt = one;

@@ -13,7 +13,7 @@ combred_kernel(size_t n, double *states, const double *dt, size_t dt_stride, dou
                int64_t max_steps, int64_t reactor, double *error, int64_t *evaluations,
                unsigned long long *next) {
   const solver::Request call = {n, states, dt, dt_stride, tolerance, max_steps, reactor != 0,
-                                error, evaluations, next};
+                                error, evaluations, next, nullptr, nullptr};
   if (tolerance < solver::LEAST_FLOAT_TOLERANCE) run<double, solver::Rodas5P>(call);
   else run<float, solver::Shampine>(call);
 }

@@ -5,9 +5,10 @@
 namespace solver {
 
 // Net rates of progress q, and for the matrix: their derivatives d by concentrations, qT = T dq/dT
-// at fixed n, E = dq/dM of reactions with third bodies; B: reverse rates.
+// at fixed n, E = dq/dM of reactions with third bodies, P = dq/dC by the pressure; B: reverse rates.
 template <class R> struct Progress {
-  Vector<R> q[REACTIONS], qT[REACTIONS], E[REACTIONS], B[REACTIONS], d[DERIVATIVES];
+  Vector<R> q[REACTIONS], qT[REACTIONS], E[REACTIONS], P[REACTIONS], B[REACTIONS];
+  Vector<R> d[DERIVATIVES];
 };
 
 // The largest log2 of a rate constant: beyond it float and double are infinite, and rates of what is
@@ -60,14 +61,17 @@ INLINE Vector<R> sri(const Gas<R> &g, Vector<R> bracket, double log2_d, double e
 }
 
 // The activation energy of Blowers & Masel, AIChE J. 46 (2000), over R [K], of that of a
-// thermoneutral reaction E0, w, and the enthalpy of reaction H, all over R in K.
-template <class R> INLINE Vector<R> blowers_masel(double E0, double w, Vector<R> H) {
+// thermoneutral reaction E0, w, and the enthalpy of reaction H, all over R in K; and dE/dH.
+template <class R>
+INLINE Vector<R> blowers_masel(double E0, double w, Vector<R> H, Vector<R> &slope) {
   typedef Vector<R> V;
   const double vp = 2 * w * (w + E0) / (w - E0);
   const V upper = R(w) + R(0.5) * H, root = R(vp - 2 * w) + H;
-  const V between = upper * root * root / (R(vp * vp - 4 * w * w) + H * H);
-  const V more = select(H > all_of<R>(4 * E0), H, between);
-  return select(H < all_of<R>(-4 * E0), V{}, more);
+  const V per = reciprocal(V(R(vp * vp - 4 * w * w) + H * H)), between = upper * root * root * per;
+  const Mask<R> none = H < all_of<R>(-4 * E0), whole = H > all_of<R>(4 * E0);
+  slope = root * per * (R(0.5) * root + R(2) * upper) - R(2) * H * per * between;
+  slope = select(none, V{}, select(whole, all_of<R>(1.0), slope));
+  return select(none, V{}, select(whole, H, between));
 }
 
 }  // namespace solver

@@ -17,7 +17,7 @@ template <class R> struct Gas {
   V C, rho, per_rho;   // sum of c; density over C0, kg/m3
   V c[SPECIES];        // concentrations
   V M[COLLIDERS], log2_M[COLLIDERS], per_M[COLLIDERS];
-  V hat[PRESSURES];    // weights of the pressures of tables in ln p
+  V hat[PRESSURES], hat_slope[PRESSURES];  // weights of the pressures of tables, and d / d log2 p
   V gibbs[SPECIES];    // log2 of exp(g / RT) / (p0 / RT C0)
   V h[SPECIES], cp[SPECIES];      // at constant volume: u and cv
   V u[SPECIES], slope[SPECIES];   // h / RT - 1; d cp / dT

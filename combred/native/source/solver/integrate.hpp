@@ -19,6 +19,9 @@ constexpr double SMALLEST_STEP = 1e-20;  // of dt: in cold gas with radicals 1e-
 // The error of a step is compared with tolerance times the change over the step plus these floors,
 // which fall with the root of its share of dt: errors of many small steps add up.
 constexpr double FLOOR_T = 1.0, FLOOR_Y = 1e-5;  // K; mass fraction
+// And the error of each Y with tolerance times this multiple of it plus a floor: the changes of main
+// species do not tell of intermediates that an ignition waits for.
+constexpr double OF_SMALL = 100.0, FLOOR_SMALL = 1e-7;
 // A state takes f dt alone where that is below this part of each Y, or below LEAST_Y, and T changes
 // by less than this part of a K. Relative to each Y: radicals that grow from nothing must do so
 // exactly, or an ignition is late.
@@ -209,13 +212,15 @@ template <class R, class Method>
 INLINE Vector<R> error_of(Solver<R, Method> &s, double tolerance) {
   typedef Vector<R> V;
   Step<R, Method> &step = s.s;
-  V moved{}, error{}, negative{}, sum{};
+  V moved{}, error{}, negative{}, sum{}, small{};
   for (int k = 0; k < REACTIVE; k++) {
     const V change = step.change[k], after = s.n[k] + change;
     moved = at_least(V(absolute(change) * R(WEIGHT[k])), moved);
     error = at_least(V(absolute(step.error[k]) * R(WEIGHT[k])), error);
     negative = at_most(V(after * R(WEIGHT[k])), negative);
     sum = sum + change;
+    const V size = at_least(s.n[k], after) * R(OF_SMALL) + R(FLOOR_SMALL / WEIGHT[k]);
+    small = at_least(V(absolute(step.error[k]) * reciprocal(size)), small);
   }
   constexpr int LAST = UNKNOWNS<R> - 1;
   const V change_T = step.change[LAST], part = s.h * reciprocal(s.dt);
@@ -225,7 +230,7 @@ INLINE Vector<R> error_of(Solver<R, Method> &s, double tolerance) {
       R(tolerance) * (absolute(change_T) + R(FLOOR_T) * root) + R(ROUNDING<R>) * s.T;
   error = at_least(V(R(-NEGATIVE_Y) * negative), error) * reciprocal(scale_Y);
   error = at_least(V(absolute(step.error[LAST]) * reciprocal(scale_T)), error);
-  return error + R(0) * (sum + change_T);
+  return at_least(V(small * R(1 / tolerance)), error) + R(0) * (sum + change_T);
 }
 
 // The states in which nothing happens over their whole dt: their change is f dt.

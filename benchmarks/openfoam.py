@@ -70,7 +70,6 @@ solvers
 }
 PIMPLE { momentumPredictor no; nOuterCorrectors 1; nCorrectors 2; nNonOrthogonalCorrectors 0; }
 """
-PATCHES = ("closed", "open", "sides")
 
 
 # -- cases -----------------------------------------------------------------------------------------
@@ -81,6 +80,11 @@ def write(folder: Path, name: str, text: str) -> None:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(HEAD.format(path.name) + text)
+
+
+def folder_of(scratch: Path, *words: str) -> Path:
+    """A folder of a case; OpenFOAM takes no spaces."""
+    return scratch / "-".join(words).replace(" ", "-")
 
 
 def combred_coefficients(folder: Path, way: str) -> str:
@@ -122,9 +126,10 @@ def write_case(folder: Path, library: Path, way: str, dt: float, control: str) -
     write(
         folder,
         "system/controlDict",
-        f'libs ("{library}");\ndeltaT {dt:g}; maxDeltaT {dt:g}; adjustTimeStep off;\n{control}\n'
+        f'libs ("{library}");\ndeltaT {dt:g}; maxDeltaT {dt:g}; adjustTimeStep off;\n'
         "startFrom startTime; startTime 0; stopAt endTime; writeFormat ascii; writePrecision 12;\n"
-        "writeControl timeStep; timeFormat general; timePrecision 8; runTimeModifiable no;\n",
+        "writeControl timeStep; timeFormat general; timePrecision 8; runTimeModifiable no;\n"
+        f"{control}\n",
     )
 
 
@@ -215,19 +220,20 @@ def flame_profile(cells: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def write_field(folder: Path, name: str, dimensions: str, values, patches: dict[str, str]) -> None:
-    """Write a volScalarField; without values, a volVectorField of zero."""
-    kind = "volVectorField" if values is None else "volScalarField"
-    if values is None:
-        field = "uniform (0 0 0)"
-    elif np.ndim(values):
-        field = "nonuniform List<scalar> " + str(len(values)) + "\n(\n"
-        field += "\n".join(f"{value:.12g}" for value in values) + "\n)"
+    """Write a volScalarField of a number or of values (cells,), a volVectorField of (cells, 3);
+    patches: name or pattern -> entries."""
+    rank = max(np.ndim(values) - 1, 0)
+    kind = ("Scalar", "Vector")[rank]
+    if np.ndim(values):
+        rows = np.char.mod("%.12g", np.asarray(values))
+        rows = [f"({' '.join(row)})" for row in rows] if rank else rows
+        field = f"nonuniform List<{kind.lower()}> {len(values)}\n(\n" + "\n".join(rows) + "\n)"
     else:
         field = f"uniform {values:.12g}"
-    boundary = "\n".join(f"{patch} {{ {patches[patch]} }}" for patch in PATCHES)
+    boundary = "\n".join(f'"{patch}" {{ {entries} }}' for patch, entries in patches.items())
     (folder / "0").mkdir(exist_ok=True)
     (folder / "0" / name).write_text(
-        f"FoamFile {{ version 2.0; format ascii; class {kind}; object {name}; }}\n"
+        f"FoamFile {{ version 2.0; format ascii; class vol{kind}Field; object {name}; }}\n"
         f"dimensions {dimensions};\ninternalField {field};\nboundaryField\n{{\n{boundary}\n}}\n"
     )
 
@@ -255,7 +261,7 @@ def write_flame(folder: Path, T: np.ndarray, Y: np.ndarray, names: list[str]) ->
     flat = {"closed": "type zeroGradient;", "open": "type zeroGradient;", "sides": "type empty;"}
     write_field(folder, "T", "[0 0 0 1 0 0 0]", T, flat)
     at_rest = flat | {"closed": "type noSlip;"}
-    write_field(folder, "U", "[0 1 -1 0 0 0 0]", None, at_rest)
+    write_field(folder, "U", "[0 1 -1 0 0 0 0]", np.zeros((cells, 3)), at_rest)
     outlet = f"type fixedValue; value uniform {ct.one_atm:g};"
     write_field(folder, "p", "[1 -1 -2 0 0 0 0]", ct.one_atm, flat | {"open": outlet})
     for name, values in zip(names, Y.T, strict=True):
@@ -336,7 +342,7 @@ def ignitions(scratch: Path, library: Path, ways: list[str], dt: float) -> dict:
     for way in ways:
         found[way] = []
         for i, (case, (steps, _)) in enumerate(zip(IGNITIONS, references, strict=True)):
-            folder = scratch / f"ignition-{way}-{i}"
+            folder = folder_of(scratch, "ignition", way, str(i))
             control = f"endTime {steps * dt:.8g};"
             found[way].append(reached(*ignite(folder, library, way, *case, dt, control)))
         off = [a / b - 1.0 for a, b in zip(found[way], found["cvode"], strict=True)]
@@ -352,7 +358,7 @@ def flames(
     cells, found = len(profile[0]), {}
     print(f"flame, {cells} cells, {steps} steps: speed, highest T, chemistry a cell and step")
     for way in ("off", *ways):
-        folder = scratch / f"flame-{way}"
+        folder = folder_of(scratch, "flame", way)
         one = burn(folder, library, way, profile, dt, steps)
         for _ in range(RUNS - 1 if way != "ode" else 0):
             again = burn(folder, library, way, profile, dt, steps)

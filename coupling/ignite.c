@@ -1,8 +1,9 @@
 /* One ignition of methane and air by the C interface, from C99.
 
-       cc -I RUN coupling/ignite.c -L RUN -Wl,-rpath,RUN -lsurrogate -o ignite
+       cc -I FOLDER coupling/ignite.c -L FOLDER -Wl,-rpath,FOLDER -lsolver -o ignite
 
-   RUN: the folder with combred.h and libsurrogate.so. Prints time [s] and T [K]. */
+   FOLDER: with combred.h and libsolver.so, or libsurrogate.so and -lsurrogate. Prints time [s] and
+   T [K]. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,7 @@ int main(void) {
     const int status =
         combred_advance(1, state, &dt, 0, NULL, &error, NULL, workspace, bytes);
     if (status != COMBRED_OK || error > 1.0) {
-      fprintf(stderr, "%s; error estimate %g\n", combred_status_text(status), error);
+      fprintf(stderr, "%s; error ratio %g\n", combred_status_text(status), error);
       return 1;
     }
     printf("%g %.6g\n", step * dt, state[0]);

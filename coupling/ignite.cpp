@@ -1,11 +1,12 @@
-// Computes one ignition with an exported surrogate, and measures its time per state.
+// Computes one ignition with a solver or a surrogate, and measures its time per state.
 //
 //     g++ -O2 coupling/ignite.cpp -o ignite -ldl
-//     ./ignite libsurrogate.so T p dt calls NAME=Y [NAME=Y ...]
+//     ./ignite LIBRARY T p dt calls NAME=Y [NAME=Y ...]
 //
-// T [K], p [Pa], the time step dt [s] of a call, and the mass fractions that are not zero. Prints
-// time [s], T [K], error estimate and number of steps after every call, then, as comments, the
-// ignition delay (steepest rise of T), and the mean number of steps and the time per state.
+// LIBRARY: libsolver.so or libsurrogate.so. T [K], p [Pa], the time step dt [s] of a call, and the
+// mass fractions that are not zero. Prints time [s], T [K], error ratio and number of steps after
+// every call, then, as comments, the ignition delay (steepest rise of T), and the mean number of
+// steps and the time per state.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -15,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "surrogate.hpp"
+#include "library.hpp"
 
 namespace {
 
@@ -34,22 +35,22 @@ double number(const std::string& word, const char* meaning) {
     return value;
 }
 
-std::vector<double> initial_state(const combred::Surrogate& surrogate, int n, char** words) {
-    std::vector<double> state(surrogate.columns(), 0.0);
+std::vector<double> initial_state(const combred::Library& library, int n, char** words) {
+    std::vector<double> state(library.columns(), 0.0);
     state[0] = number(words[2], "T [K]");
     state[1] = number(words[3], "p [Pa]");
     for (int i = first_species; i < n; ++i) {
         const std::string word = words[i];
         const auto equals = word.find('=');
         std::size_t k = 0;
-        while (k < surrogate.species().size() && surrogate.species()[k] != word.substr(0, equals)) {
+        while (k < library.species().size() && library.species()[k] != word.substr(0, equals)) {
             ++k;
         }
-        if (equals == std::string::npos || k == surrogate.species().size()) {
+        if (equals == std::string::npos || k == library.species().size()) {
             std::string names;
-            for (const auto& name : surrogate.species()) names += " " + name;
+            for (const auto& name : library.species()) names += " " + name;
             throw std::runtime_error(
-                word + " is not NAME=Y with a species of the surrogate; its species are" + names
+                word + " is not NAME=Y with a species of the library; its species are" + names
             );
         }
         state[2 + k] = number(word.substr(equals + 1), "a mass fraction");
@@ -59,16 +60,17 @@ std::vector<double> initial_state(const combred::Surrogate& surrogate, int n, ch
 
 // Median time per state [s] of calls with the states of the ignition as one batch.
 double seconds_per_state(
-    const combred::Surrogate& surrogate, const std::vector<double>& path, double dt
+    combred::Library& library, const std::vector<double>& path, double dt
 ) {
-    const std::size_t rows = path.size() / surrogate.columns();
+    const std::size_t rows = path.size() / library.columns();
     std::vector<double> taken;
     for (int repeat = 0; repeat < 10; ++repeat) {
         std::vector<double> batch = path;
         const auto begun = std::chrono::steady_clock::now();
-        surrogate.advance(batch.data(), rows, dt);
+        library.advance(batch.data(), rows, dt);
         const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begun;
-        if (repeat >= 3) taken.push_back(seconds.count() / rows);  // the first ones fill the caches
+        if (repeat < 3) continue;  // the first ones fill the caches
+        taken.push_back(seconds.count() / static_cast<double>(rows));
     }
     std::nth_element(taken.begin(), taken.begin() + taken.size() / 2, taken.end());
     return taken[taken.size() / 2];
@@ -78,11 +80,11 @@ double seconds_per_state(
 
 int main(int n, char** words) try {
     if (n <= first_species) {
-        std::fprintf(stderr, "usage: ignite libsurrogate.so T p dt calls NAME=Y [NAME=Y ...]\n");
+        std::fprintf(stderr, "usage: ignite LIBRARY T p dt calls NAME=Y [NAME=Y ...]\n");
         return 2;
     }
-    const combred::Surrogate surrogate(words[1]);
-    std::vector<double> state = initial_state(surrogate, n, words), path;
+    combred::Library library(words[1]);
+    std::vector<double> state = initial_state(library, n, words), path;
     const double dt = number(words[4], "the time step dt [s]");
     const double asked = number(words[5], "the number of calls");
     if (!(asked >= 0.0 && asked <= 1e9 && asked == std::floor(asked))) {
@@ -96,7 +98,7 @@ int main(int n, char** words) try {
     for (int call = 1; call <= calls; ++call) {
         path.insert(path.end(), state.begin(), state.end());
         const double before = state[0];
-        const combred::Steps taken = surrogate.advance(state.data(), 1, dt);
+        const combred::Steps taken = library.advance(state.data(), 1, dt);
         steps += static_cast<double>(taken.count[0]);
         std::printf("%.10g %.10g %.6g %lld\n", call * dt, state[0], taken.error[0],
                     static_cast<long long>(taken.count[0]));
@@ -108,7 +110,7 @@ int main(int n, char** words) try {
     std::printf("# delay %.6g s\n", delay);
     if (calls > 0) {
         std::printf("# steps per call %.4g, time per state %.4g us, batch %d, one thread\n",
-                    steps / calls, 1e6 * seconds_per_state(surrogate, path, dt), calls);
+                    steps / calls, 1e6 * seconds_per_state(library, path, dt), calls);
     }
     return 0;
 } catch (const std::exception& error) {

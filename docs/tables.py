@@ -455,7 +455,9 @@ def not_at_half(found: dict) -> int:
 
 
 SHOWN = 1.0, 0.1, 0.01  # tolerances of surrogates in the table
-SOLVERS = "CVODE", "CVODE, generated rates", "CVODE, tuned", "Rosenbrock34", "seulex"
+SOLVERS = (
+    "combred.solver", "CVODE", "CVODE, generated rates", "CVODE, tuned", "Rosenbrock34", "seulex",
+)  # fmt: skip
 
 
 def precision_table() -> str:
@@ -482,6 +484,64 @@ def precision_table() -> str:
     if not text:
         return MISSING
     return text + source("work_precision.json", "work_precision --states FILE", results["machine"])
+
+
+def solver_table() -> str:
+    """Sizes, time to compile and time of a step of each mechanism, of solver.json."""
+    results = read("solver.json")
+    if not results:
+        return MISSING
+    body = []
+    for file, found in results["mechanisms"].items():
+        size = f"{found['species']}, {found['reactions']}"
+        step = found["step_us"]
+        compiled = f"{found['generate_s'] + found['compile_s']:.0f} s"
+        body.append([f"{file}, {size}", compiled, f"{step['float']:.2f} us",
+                     f"{step['double']:.1f} us"])  # fmt: skip
+    head = ["mechanism, species, reactions", "compiled in", "a step in floats", "in doubles"]
+    return table(head, body) + source("solver.json", "solver", results["machine"])
+
+
+def solver_precision_table() -> str:
+    """Time and error of the solver and of CVODE in each mechanism, of solver.json: a table for
+    each."""
+    results, text = read("solver.json"), ""
+    for file, found in results.get("mechanisms", {}).items():
+        rows: dict[tuple[str, float], dict[float, dict]] = {}
+        for row in found["work_precision"]:
+            if "us" in row:
+                rows.setdefault((row["solver"], row["tolerance"]), {})[row["dt"]] = row
+        dts = sorted({row["dt"] for of_dt in rows.values() for row in of_dt.values()})
+        body = [
+            [name, f"{tolerance:g}", *(_time_and_error(of_dt[dt]) for dt in dts)]
+            for (name, tolerance), of_dt in rows.items()
+        ]
+        head = [file, "tolerance", *(f"dt = {seconds(dt)}" for dt in dts)]
+        text += table(head, body)
+    return text + source("solver.json", "solver", results["machine"]) if text else MISSING
+
+
+def _time_and_error(row: dict) -> str:
+    error = f", {row['rms']:.0e}" if "rms" in row else ""
+    failed = f", {row['failed']} failed" if row["failed"] else ""
+    us = f"{row['us']:,.0f}" if row["us"] >= 100.0 else f"{row['us']:.3g}"
+    return f"{us} us{error}{failed}"
+
+
+def solver_delays_table() -> str:
+    """Errors of ignition delays in each mechanism, of solver.json."""
+    results = read("solver.json")
+    if not results:
+        return MISSING
+    body = []
+    for file, found in results["mechanisms"].items():
+        for row in found["delays"]:
+            share = percent(row["mean"], row["worst"], digits=4)
+            body.append(
+                [file, f"{row['tolerance']:g}", seconds(row["dt"]), str(row["cases"]), share]
+            )
+    head = ["mechanism", "tolerance", "dt", "ignitions", "error of the delay, mean / worst"]
+    return table(head, body, left=2) + source("solver.json", "solver", results["machine"])
 
 
 def counterflow_table() -> str:
@@ -523,7 +583,9 @@ def precision_figure() -> str:
     """The figure of error against time, if it has been drawn."""
     if not FIGURE.is_file():
         return ""
-    told = "Error of T against time per state: CVODE, Rosenbrock34, seulex and the surrogates"
+    told = (
+        "Error of T against time per state: the solver in lanes, other solvers, and the surrogates"
+    )
     return f"![{told}]({FIGURE.name})\n"
 
 
@@ -656,6 +718,9 @@ def attacks_table() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
+    "solver": solver_table,
+    "solver-precision": solver_precision_table,
+    "solver-delays": solver_delays_table,
     "settings": settings_table,
     "profiles": profiles_table,
     "headline": headline,

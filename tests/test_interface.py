@@ -51,7 +51,7 @@ def test_every_public_name_resolves(fresh):
         "export", "flame", "ignition", "kernels", "native", "reduction", "validation",
     }  # fmt: skip
     assert {kinds[name] for name in ("CVODE", "Mechanism", "Surrogate")} == {"type"}
-    functions = ("load", "load_mechanism", "load_surrogate", "models", "reduce")
+    functions = ("load", "load_mechanism", "load_surrogate", "models", "reduce", "solver")
     assert {kinds[name] for name in functions} == {"function"}
 
 
@@ -62,6 +62,15 @@ def test_modules_are_available_under_their_short_names():
     assert (combred.flame, combred.ignition, combred.export) == (flame, ignition, export)
     assert callable(combred.kernels.group) and callable(combred.native.compile)
     assert combred.reduce is combred.reduction.reduce
+
+
+def test_a_solver_needs_no_torch(tmp_path):
+    code = (
+        "import sys, combred; from combred.native.solver import generate; combred.solver; "
+        "generate(combred.load_mechanism('h2o2.yaml')); import combred.native.solver.library; "
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, check=True, timeout=120)
 
 
 def test_an_unknown_name_is_an_attribute_error():

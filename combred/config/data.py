@@ -7,7 +7,7 @@ from combred.config.fields import check, require, setting
 
 @dataclass(frozen=True)
 class ChemistrySettings:
-    """Tolerances of CVODE, which labels the states and is the reference."""
+    """Tolerances of CVODE, the reference."""
 
     rtol: float = setting(1e-8, "relative tolerance of CVODE", within=(1e-13, 1e-2))
     atol: float = setting(1e-16, "absolute tolerance of CVODE", within=(1e-30, 1e-3))
@@ -61,8 +61,8 @@ class SamplingSettings:
     )
     held_out: float = setting(
         0.05,
-        "share of the blocks of 256 rows ('flow') or of the ignitions and flames ('premixed') held "
-        "out of training, for the validation loss",
+        "share of the blocks of rows ('flow') or of the ignitions and flames ('premixed') held out of "
+        "training, for the validation loss",
         within=(1e-4, 0.9),
     )
     ignitions: int = setting(1200, "'premixed' only: number of 0D ignitions", within=(1, 1e6))

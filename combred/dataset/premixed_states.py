@@ -2,7 +2,7 @@
 
 Takes a `Trajectory` of the plan; gives its `Block` of labelled rows for `combred.dataset.sampling`.
 A trajectory computes an ignition or a flame, takes states from it, perturbs and relaxes some of
-them, and labels all of them with CVODE. There are three kinds of state:
+them, and labels all of them by the generated solver. There are three kinds of state:
 
 - exact: a state of the trajectory itself;
 - perturbed: T, p and Y changed, element masses kept (`combred.dataset.perturbation`);
@@ -14,17 +14,19 @@ import numpy as np
 
 from combred.chemistry.element_projection import ElementProjection
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import CVODE, IntegrationError
+from combred.chemistry.reactor import Reactor
 from combred.config import ChemistrySettings, SamplingSettings
+from combred.dataset import labels
 from combred.dataset.flame_profiles import after_diffusion, between_grid_points
 from combred.dataset.perturbation import perturb
 from combred.dataset.plan import Trajectory
 from combred.dataset.states import SAMPLERS, Block
+from combred.native.solver.library import Solver
 from combred.simulation.free_flame import solve_free_flame
 from combred.simulation.ignition import Case, history
 from combred.simulation.moving_grid import FlameCase, profile_of
 
-RELAXED_PER_RUN = 3  # states taken from one relaxation: the second and third cost almost nothing
+RELAXED_PER_STATE = 3  # relaxed states that begin with the same perturbed one
 MIN_CELLS, MAX_CELLS = 40, 400  # of a flame that diffusion and chemistry advance in turn
 LONGEST = 1.0  # s, time at which an ignition ends at the latest
 BURNT_TIME = 5e-3  # s, time that is integrated after ignition
@@ -36,8 +38,8 @@ RELAXATION = 1e-7, 1e-4  # s, range of the relaxation time, log-uniform
 class PremixedStates:
     """Turns a premixed `Trajectory` into a `Block` of labelled states.
 
-    settings: `fuel` and `oxidizer` as compositions in moles; seed: of all random streams. A state
-    that CVODE cannot integrate has NaN as its label.
+    settings: `fuel` and `oxidizer` as compositions in moles; chemistry: CVODE's tolerances; seed:
+    of all random streams. A state that cannot be integrated has NaN as its label.
     """
 
     def __init__(
@@ -45,11 +47,11 @@ class PremixedStates:
         mechanism: Mechanism,
         settings: SamplingSettings,
         chemistry: ChemistrySettings,
+        solver: Solver,
         seed: int,
     ):
         self.mechanism, self.settings, self.seed = mechanism, settings, seed
-        self.cvode = CVODE(mechanism, chemistry.rtol, chemistry.atol)
-        self.reactor = self.cvode.reactor
+        self.solver, self.reactor = solver, Reactor(mechanism, chemistry.rtol, chemistry.atol)
         self.projection = ElementProjection(mechanism)
 
     def block(self, trajectory: Trajectory) -> Block:
@@ -63,8 +65,8 @@ class PremixedStates:
         exact = compute(trajectory, rng)
         around = exact.T, exact.p, exact.Y
         perturbed = perturb(self.projection, rng, around, trajectory.perturbed, PERTURBATION)
-        runs = -(-trajectory.relaxed // RELAXED_PER_RUN)
-        wide = perturb(self.projection, rng, around, runs, RELAXED_PERTURBATION)
+        count = -(-trajectory.relaxed // RELAXED_PER_STATE)
+        wide = perturb(self.projection, rng, around, count, RELAXED_PERTURBATION)
         parts = [
             exact,
             self.label(rng, *perturbed),
@@ -83,7 +85,7 @@ class PremixedStates:
     # -- exact states ----------------------------------------------------------------------------
 
     def ignition(self, trajectory: Trajectory, rng: np.random.Generator) -> Block:
-        """`trajectory.exact` states of a 0D ignition, labelled by the same integration, dt later.
+        """`trajectory.exact` states of a 0D ignition, labelled.
 
         With tau, the time of the steepest rise of T: a quarter uniform in time up to 1.1 tau, a
         quarter log-uniform in time from 1 ns to the end (`BURNT_TIME` past ignition), a quarter
@@ -108,37 +110,8 @@ class PremixedStates:
             np.interp(rng.uniform(T0, T.max(), n - 3 * quarter - 1), rise_T, t[rise_at]),
             [0.0],
         ]
-        return self._read_out(rng, (T0, p, Y0), np.concatenate(times))
-
-    def _read_out(
-        self,
-        rng: np.random.Generator,
-        state: tuple[float, float, np.ndarray],
-        times: np.ndarray,
-    ) -> Block:
-        """The states at `times` (n,) [s], in ascending order, of one integration from `state`
-        (T [K], p [Pa], Y (n_species,)), each labelled by the state dt later."""
-        times, dt = np.sort(times), self._steps(rng, len(times))
-        at = np.unique(np.concatenate([times, times + dt]))
-        T0, p, Y0 = state
-        T, Y = np.full(len(at), np.nan), np.full((len(at), len(Y0)), np.nan)
-        T[0], Y[0] = T0, Y0
-        try:
-            self.reactor.start(T0, p, Y0)
-            for i, t in enumerate(at):
-                if t > 0.0:
-                    T[i], Y[i] = self.reactor.advance(t)
-        except IntegrationError:
-            pass  # later states stay NaN: failed rows, counted by the writer
-        now, later = np.searchsorted(at, times), np.searchsorted(at, times + dt)
-        # A failed row still needs a state: the last one that CVODE reached.
-        good = np.isfinite(T)
-        last = np.maximum.accumulate(np.where(good, np.arange(len(at)), 0))
-        failed = ~(good[now] & good[later])
-        T_next = np.where(failed, np.nan, T[later])
-        Y_next = np.where(failed[:, None], np.nan, _without_undershoots(Y[later]))
-        Y_now = _without_undershoots(Y[last[now]])
-        return Block.without_source(T[last[now]], np.full(len(times), p), Y_now, dt, T_next, Y_next)
+        begin = np.full(n, T0), np.full(n, p), np.tile(Y0, (n, 1))
+        return self._later(rng, *begin, np.sort(np.concatenate(times)))
 
     def flame(self, trajectory: Trajectory, rng: np.random.Generator) -> Block:
         """`trajectory.exact` states of a freely propagating premixed flame, labelled.
@@ -164,36 +137,37 @@ class PremixedStates:
     def advance(
         self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """CVODE as an `Advance`, with undershoots of Y set to zero before and after, as in
-        `label`."""
-        T_next, Y_next = self.cvode.advance(T, p, _without_undershoots(Y), dt)
-        return T_next, _without_undershoots(Y_next)
+        """The solver as an `Advance`, with undershoots of Y set to zero before and after, and NaN
+        where it fails."""
+        return labels.advance(self.solver, T, p, _without_undershoots(Y), dt)
 
     # -- perturbed and relaxed states ------------------------------------------------------------
 
     def relax(
         self, rng: np.random.Generator, T: np.ndarray, p: np.ndarray, Y: np.ndarray, count: int
     ) -> Block:
-        """`count` labelled states: `RELAXED_PER_RUN` from an integration of each state T (n,) [K],
-        p (n,) [Pa], Y (n, n_species), at times log-uniform in `RELAXATION` [s]."""
+        """`count` labelled states: `RELAXED_PER_STATE` of each state T (n,) [K], p (n,) [Pa],
+        Y (n, n_species), after times log-uniform in `RELAXATION` [s]; without a label where a
+        relaxation fails."""
         low, high = np.log(RELAXATION)
-        parts = []
-        for i in range(len(T)):
-            n = min(RELAXED_PER_RUN, count - i * RELAXED_PER_RUN)
-            times = np.exp(rng.uniform(low, high, n))
-            parts.append(self._read_out(rng, (T[i], p[i], Y[i]), times))
-        if not parts:
-            return Block.without_source(
-                *(np.empty(s) for s in (0, 0, (0, Y.shape[1]), 0, 0, (0, Y.shape[1])))
-            )
-        return Block.join(parts)
+        times = np.exp(rng.uniform(low, high, count))
+        T, p, Y = (np.repeat(part, RELAXED_PER_STATE, axis=0)[:count] for part in (T, p, Y))
+        return self._later(rng, T, p, Y, times)
+
+    def _later(self, rng: np.random.Generator, T, p, Y, times: np.ndarray) -> Block:
+        """The states after `times` (n,) [s], 0 for a state itself, from T (n,) [K], p (n,) [Pa],
+        Y (n, n_species), labelled; a row that cannot be reached is the state, without a label."""
+        T_then, Y_then = self.advance(T, p, Y, np.maximum(times, 1e-30))
+        reached, later = np.isfinite(T_then), times > 0.0
+        T = np.where(reached & later, T_then, T)
+        block = self.label(rng, T, p, np.where((reached & later)[:, None], Y_then, Y))
+        block.T_next[~reached], block.Y_next[~reached] = np.nan, np.nan
+        return block
 
     def label(self, rng: np.random.Generator, T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> Block:
-        """The states T (n,) [K], p (n,) [Pa], Y (n, n_species), labelled by CVODE over a dt each,
-        from a cold start; undershoots of Y are set to zero before and after."""
-        dt = self._steps(rng, len(T))
-        T_next, Y_next = self.advance(T, p, Y, dt)
-        return Block.without_source(T, p, _without_undershoots(Y), dt, T_next, Y_next)
+        """The states T (n,) [K], p (n,) [Pa], Y (n, n_species), labelled over a dt each;
+        undershoots of Y are set to zero before and after."""
+        return labels.label(self.solver, T, p, _without_undershoots(Y), self._steps(rng, len(T)))
 
 
 def _without_undershoots(Y: np.ndarray) -> np.ndarray:

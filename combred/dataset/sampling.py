@@ -3,9 +3,10 @@ and the state dt later.
 
 Takes a `Mechanism` and `SamplingSettings`; gives a finished state file (`combred.dataset.states`).
 Each trajectory of the plan (`combred.dataset.plan`) is one task with its own random stream, in one
-of several worker processes: a block of a flow (`combred.dataset.flow_states`), or a premixed
+of several worker processes: a block of a flow (`combred.dataset.flow`), or a premixed
 ignition or flame (`combred.dataset.premixed_states`). Finished tasks are not computed again where
-an interrupted run goes on.
+an interrupted run goes on. Labels are those of the generated solver; some of the finished file are
+compared with CVODE (`combred.dataset.labels`).
 """
 
 from collections.abc import Callable
@@ -20,73 +21,49 @@ import torch
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import IntegrationError
 from combred.config import ChemistrySettings, SamplingSettings
-from combred.dataset.flow_states import FlowStates, Row
+from combred.dataset import labels
+from combred.dataset.flow import FlowStates
 from combred.dataset.plan import Trajectory, plan_trajectories
 from combred.dataset.premixed_states import PremixedStates
 from combred.dataset.state_table import open_states
 from combred.dataset.state_writer import StateWriter
 from combred.dataset.states import FLOW, SAMPLERS, Block, state_attributes
+from combred.native.solver.library import Solver
 from combred.workers import open_pool
 
 
-class Sampler:
-    """Turns a `Trajectory` into a `Block` of labelled states; each worker process has one.
+def states_of(
+    mechanism: Mechanism, settings: SamplingSettings, chemistry: ChemistrySettings, seed: int
+) -> FlowStates | PremixedStates:
+    """What turns a `Trajectory` into a `Block` of labelled states, always `trajectory.rows` of
+    them, which depend on the trajectory and the settings alone; each worker process has one.
 
-    settings: `fuel` and `oxidizer` as compositions in moles; seed: of all random streams. A state
-    that CVODE cannot integrate has NaN as its label.
+    settings: `fuel` and `oxidizer` as compositions in moles; seed: of all random streams.
     """
-
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        settings: SamplingSettings,
-        chemistry: ChemistrySettings,
-        seed: int,
-    ):
-        kind = FlowStates if settings.sampler == "flow" else PremixedStates
-        self.states = kind(mechanism, settings, chemistry, seed)
-
-    def block(self, trajectory: Trajectory) -> Block:
-        """The labelled rows of a trajectory, always `trajectory.rows` of them.
-
-        They depend on the trajectory and the settings alone, not on earlier calls. Raises
-        IntegrationError where the trajectory cannot be computed.
-        """
-        if isinstance(self.states, FlowStates):
-            block = _block_of(self.states.block(trajectory.index)[: trajectory.rows])
-        else:
-            block = self.states.block(trajectory)
-        block.source[:] = trajectory.index
-        return block
+    solver = Solver(mechanism)
+    if settings.sampler == "flow":
+        return FlowStates(mechanism, settings, solver, seed)
+    return PremixedStates(mechanism, settings, chemistry, solver, seed)
 
 
-def _block_of(rows: list[Row]) -> Block:
-    """Rows of `FlowStates` as a block."""
-    states, later, dt, kinds = zip(*rows, strict=True)
-    state, after = np.array(states), np.array(later)
-    block = Block.without_source(
-        state[:, 0], state[:, 1], state[:, 2:], np.array(dt), after[:, 0], after[:, 2:]
-    )
-    block.sampler[:] = FLOW + np.array(kinds)
-    return block
+_states: FlowStates | PremixedStates  # one per worker process
 
 
-_sampler: Sampler  # one per worker process
-
-
-def _start_worker(file, settings, chemistry, seed) -> None:
-    global _sampler
+def _start_worker(file, phase, settings, chemistry, seed) -> None:
+    global _states
     torch.set_num_threads(1)
     ct.suppress_thermo_warnings()
-    _sampler = Sampler(load_mechanism(file), settings, chemistry, seed)
+    _states = states_of(load_mechanism(file, phase), settings, chemistry, seed)
 
 
 def _work(trajectory: Trajectory) -> tuple[Trajectory, Block | None, str]:
-    """A trajectory with its block, or with None and CVODE's message."""
+    """A trajectory with its block, or with None and the reason."""
     error = ""
     for _ in range(2):  # after a failure the reactor is a new one: the same states are tried again
         try:
-            return trajectory, _sampler.block(trajectory), ""
+            block = _states.block(trajectory)
+            block.source[:] = trajectory.index
+            return trajectory, block, ""
         except IntegrationError as failure:
             error = str(failure)
     return trajectory, None, error
@@ -97,6 +74,7 @@ def provenance(settings: SamplingSettings, chemistry: ChemistrySettings, seed: i
     return {
         "rtol": chemistry.rtol,
         "atol": chemistry.atol,
+        "tolerance": labels.TOLERANCE,
         "seed": seed,
         "sampling": asdict(settings),
     }
@@ -115,10 +93,13 @@ def sample(
 
     `on_progress(done, total)` is called with numbers of rows.
     Returns the trajectories that could not be computed, as text ("lost_trajectories"), and
-    `StateTable.numbers`. Raises ValueError where the fuel is unknown, and StateFileError where a
-    run with other settings was interrupted at this path.
+    `StateTable.numbers`. Raises ValueError where the fuel is unknown, or where the mechanism has
+    rates that the solver does not know; StateFileError where a run with other settings was
+    interrupted at this path, or where labels differ from CVODE's; RuntimeError without a C++
+    compiler.
     """
     settings = replace(settings, fuel=mechanism.resolve_fuel(settings.fuel))
+    Solver(mechanism)  # compiled here, before the worker processes ask for it
     plan = plan_trajectories(settings, seed)
     attributes = state_attributes(mechanism, provenance(settings, chemistry, seed))
     writer = StateWriter(path, attributes, [t.rows for t in plan], mechanism.n_species)
@@ -126,7 +107,8 @@ def sample(
     finished, total = sum(t.rows for t in plan if done[t.index]), sum(t.rows for t in plan)
     on_progress(finished, total)
     lost = []
-    with open_pool(workers, _start_worker, mechanism.file, settings, chemistry, seed) as pool:
+    start = mechanism.file, mechanism.phase, settings, chemistry, seed
+    with open_pool(workers, _start_worker, *start) as pool:
         waiting = {pool.submit(_work, t) for t in plan if not done[t.index]}
         for future in as_completed(waiting):
             trajectory, block, error = future.result()
@@ -136,7 +118,7 @@ def sample(
             writer.write(trajectory.index, block)
             finished += trajectory.rows
             on_progress(finished, total)
-    writer.finish()
+    writer.finish(labels.check(mechanism, writer.draw(labels.CHECKED, seed), path))
     return {"lost_trajectories": lost, **open_states(path, mechanism).numbers()}
 
 

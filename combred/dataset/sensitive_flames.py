@@ -15,7 +15,7 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE, IntegrationError
 from combred.config import ChemistrySettings, SamplingSettings
-from combred.dataset.flow_streams import log_uniform
+from combred.dataset.flow.streams import log_uniform
 from combred.dataset.sensitive_states import SensitiveStates
 from combred.simulation import counterflow
 from combred.simulation.counterflow_flame import CounterflowCase

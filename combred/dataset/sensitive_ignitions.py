@@ -8,7 +8,7 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError, Reactor
 from combred.config import ChemistrySettings, SamplingSettings
-from combred.dataset.flow_streams import log_uniform
+from combred.dataset.flow.streams import log_uniform
 from combred.dataset.sensitive_states import SensitiveStates
 from combred.simulation.delay_sensitivity import delay_sensitivity, ignite
 from combred.simulation.ignition import Case

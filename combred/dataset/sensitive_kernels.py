@@ -11,7 +11,7 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE, IntegrationError
 from combred.config import ChemistrySettings, SamplingSettings
-from combred.dataset.flow_streams import log_uniform
+from combred.dataset.flow.streams import log_uniform
 from combred.dataset.sensitive_flames import (
     PHI,
     P,

@@ -39,7 +39,8 @@ class StateTable:
         were not made by `sampling`."""
         if "sampling" not in self.attributes:
             return None
-        plain = {name: self.attributes[name].item() for name in ("rtol", "atol", "seed")}
+        names = [name for name in ("rtol", "atol", "tolerance", "seed") if name in self.attributes]
+        plain = {name: self.attributes[name].item() for name in names}
         return {**plain, "sampling": json.loads(self.attributes["sampling"])}
 
     @property
@@ -54,12 +55,15 @@ class StateTable:
         return np.isin(self.samplers, FLAMES)
 
     def numbers(self) -> dict:
-        """Numbers of rows, of failed rows, and of rows of each sampler."""
+        """Numbers of rows, of failed rows, of rows of each sampler, and, of files of `sampling`, of
+        rows that were compared with CVODE, with their largest difference (`labels.check`)."""
         with h5py.File(self.path, "r") as file:
             failed = len(file["failed"]) if "failed" in file else 0
-        names = [str(name) for name in self.attributes["samplers"]]
-        counts = {name: int((self.samplers == i).sum()) for i, name in enumerate(names)}
-        return {"rows": self.rows, "failed_rows": failed, "rows_per_sampler": counts}
+        samplers = [str(name) for name in self.attributes["samplers"]]
+        counts = {name: int((self.samplers == i).sum()) for i, name in enumerate(samplers)}
+        names = ("checked_rows", "largest_difference")
+        checked = {name: self.attributes[name].item() for name in names if name in self.attributes}
+        return {"rows": self.rows, "failed_rows": failed, "rows_per_sampler": counts, **checked}
 
     def read(self, start: int, stop: int) -> Block:
         """The rows [start, stop). Raises StateFileError where the file is damaged, or where a value
@@ -164,7 +168,7 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
         )
     if rows == 0:
         raise StateFileError(
-            f"{path} has no labelled rows: CVODE could integrate none of its states. Choose other "
+            f"{path} has no labelled rows: none of its states could be integrated. Choose other "
             "ranges of sampling.T0, sampling.p, sampling.phi or sampling.dt, and run=NAME."
         )
     if str(attributes["mechanism_sha256"]) != mechanism.sha256:

@@ -99,9 +99,17 @@ class StateWriter:
             file.flush()
             file["checksums"][index] = _checksum(self._stored(file, index))
 
-    def finish(self) -> None:
-        """Write the final file, with the labelled rows and the failed states apart, and remove the
-        working file. All blocks must be done."""
+    def draw(self, count: int, seed: int) -> Block:
+        """`count` labelled rows (or all of them) drawn at random, in order."""
+        with h5py.File(self.partial, "r") as file:
+            labelled = np.flatnonzero(np.isfinite(file["T_next"][...]))
+            rng = np.random.default_rng([seed, 8])
+            rows = np.sort(rng.choice(labelled, min(count, len(labelled)), replace=False))
+            return Block(**{name: file[name][rows] for name in UNITS})
+
+    def finish(self, attributes: dict | None = None) -> None:
+        """Write the final file, with the labelled rows and the failed states apart, and further
+        attributes, and remove the working file. All blocks must be done."""
         assert self.done().all()
         with h5py.File(self.partial, "r") as source, new_file(self.path) as file:
             good = np.isfinite(source["T_next"][...])
@@ -114,7 +122,7 @@ class StateWriter:
                     state = [source["T"][at], source["p"][at], source["Y"][at]]
                     failed.append(np.column_stack(state)[~good[at]])
             file.create_dataset("failed", data=np.concatenate(failed)).attrs["units"] = "K, Pa, 1"
-            file.attrs.update(self.attributes)
+            file.attrs.update(self.attributes | (attributes or {}))
             file.attrs["rows"] = int(good.sum())  # last: a file without it is not finished
         self.partial.unlink()
 

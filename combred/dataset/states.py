@@ -1,5 +1,5 @@
-"""The schema of the state file: states, each with a time step dt, and, as their labels, CVODE's
-states dt later.
+"""The schema of the state file: states, each with a time step dt, and, as their labels, the states
+dt later.
 
 `combred.dataset.state_writer` writes a file of this schema, `combred.dataset.state_table` opens and
 reads it; both pass its rows on as a `Block`. The datasets of the HDF5 file are
@@ -7,7 +7,7 @@ reads it; both pass its rows on as a `Block`. The datasets of the HDF5 file are
     T, T_next (n,) [K]      p (n,) [Pa]      Y, Y_next (n, n_species) [-]      dt (n,) [s]
     source (n,)             index of the trajectory
     sampler (n,)            kind of state: index into the attribute `samplers`
-    failed (m, 2 + n_species)   T, p, Y of the states that CVODE could not integrate
+    failed (m, 2 + n_species)   T, p, Y of the states that could not be integrated
 """
 
 import json
@@ -44,7 +44,7 @@ SAMPLERS = (
 FLAME = SAMPLERS.index("flame")  # exact states of flames; those of `FLAMES` are of flames
 USUAL = SAMPLERS.index("ignition"), FLAME, SAMPLERS.index("flow ignition")
 FLAMES = range(FLAME, FLAME + 3)
-FLOW = SAMPLERS.index("flow ignition")  # this sampler and later ones are of `flow_states`
+FLOW = SAMPLERS.index("flow ignition")  # this sampler and later ones are of `combred.dataset.flow`
 CHUNK = 16_384  # rows
 
 States = tuple[np.ndarray, np.ndarray, np.ndarray]  # T (n,) [K], p (n,) [Pa], Y (n, n_species)
@@ -57,7 +57,7 @@ class StateFileError(ValueError):
 @dataclass
 class Block:
     """Rows of a state file, in memory: T, T_next (n,) [K], p (n,) [Pa], Y, Y_next (n, n_species),
-    dt (n,) [s], source and sampler (n,). T_next and Y_next are NaN where CVODE failed."""
+    dt (n,) [s], source and sampler (n,). T_next and Y_next are NaN where it failed."""
 
     T: np.ndarray
     p: np.ndarray

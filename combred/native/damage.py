@@ -1,7 +1,7 @@
 """Damage of compiled code: a checksum behind its last byte, compared before it is loaded.
 
 Takes the bytes of a library; gives them with a line behind them, the CRC-32 of what stands before.
-Loaders of libraries ignore that line. coupling/surrogate.hpp compares it in the same way. Code for
+Loaders of libraries ignore that line. coupling/library.hpp compares it in the same way. Code for
 a GPU in the cache has the same line, which is taken off.
 """
 

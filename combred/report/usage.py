@@ -50,12 +50,12 @@ auto trusted = result->elements()[1].toTensor() <= 1;        // where false, cal
 """
 
 LIBRARY = """\
-#include "surrogate.hpp"   // of combred's folder coupling/; C++11, link with -ldl
+#include "library.hpp"   // of combred's folder coupling/; C++11, link with -ldl
 
-combred::Surrogate surrogate("libsurrogate.so");
+combred::Library surrogate("libsurrogate.so");
 std::vector<double> states(n_cells * %d), dt(n_cells, %s);     // rows [T, p, Y...] in SI; [s]
 const combred::Steps steps = surrogate.advance(states.data(), n_cells, dt.data());
-// states are dt later; where steps.error[i] > 1, integrate state i with another solver
+// states are dt later; where steps.error[i] > 1, advance state i with the solver: libsolver.so
 """
 
 

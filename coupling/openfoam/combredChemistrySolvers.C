@@ -2,14 +2,14 @@
 // enthalpy and by internal energy; another mixture needs a line of its own here.
 #include "StandardChemistryModel.H"
 #include "addToRunTimeSelectionTable.H"
-#include "combred.H"
+#include "combredChemistry.H"
 #include "psiReactionThermo.H"
 #include "rhoReactionThermo.H"
 #include "thermoPhysicsTypes.H"
 
 #define makeCombred(Comp, Thermo)                                              \
                                                                                \
-    typedef combred<StandardChemistryModel<Comp, Thermo>> combred##Comp##Thermo; \
+    typedef combredChemistry<StandardChemistryModel<Comp, Thermo>> combred##Comp##Thermo; \
                                                                                \
     defineTemplateTypeNameAndDebugWithName                                     \
     (                                                                          \

@@ -1,11 +1,11 @@
 """A mechanism of Cantera in the format of OpenFOAM's foamChemistryReader.
 
-    python coupling/openfoam/mechanism.py drm19.yaml constant
+    python coupling/openfoam/mechanism.py drm19.yaml constant [--no-reactions]
 
 writes constant/thermo (NASA-7 polynomials, Sutherland's viscosity fitted to Cantera's) and
-constant/reactions. OpenFOAM needs them to integrate the cells in which the closure error of the
-surrogate exceeds its limit, and for comparisons. The mechanism is a file or a name from
-data/mechanisms, as for `combred.load_mechanism`.
+constant/reactions, which names the species. The chemistry solver `combred` has its reactions in its
+library; OpenFOAM uses those of the file for its own chemistry and for time scales (PaSR). The
+mechanism is a file or a name from data/mechanisms, as for `combred.load_mechanism`.
 """
 
 import argparse
@@ -17,6 +17,8 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 
 P_STANDARD = 1e5  # Pa, of OpenFOAM's equilibrium constants; entropies are written for it
+# K: OpenFOAM warns at every evaluation outside the range of a polynomial, and clips T there.
+T_LOWEST, T_HIGHEST = 200.0, 5000.0
 HEAD = "FoamFile {{ version 2.0; format ascii; class dictionary; object {0}; }}\n"
 
 
@@ -33,6 +35,8 @@ def _species(gas: ct.Solution, k: int) -> str:
     T_mid, rows = species.thermo.coeffs[0], species.thermo.coeffs[1:].reshape(2, 7)
     rows[:, 6] += np.log(species.thermo.reference_pressure / P_STANDARD)
     high, low = (" ".join(f"{a:.12g}" for a in row) for row in rows)
+    low_T = min(species.thermo.min_temp, T_LOWEST)
+    high_T = max(species.thermo.max_temp, T_HIGHEST)
     As, Ts = sutherland(gas, k)
     elements = " ".join(f"{name} {n:g};" for name, n in species.composition.items())
     return f"""{species.name}
@@ -40,7 +44,7 @@ def _species(gas: ct.Solution, k: int) -> str:
     specie {{ molWeight {gas.molecular_weights[k]:.12g}; }}
     thermodynamics
     {{
-        Tlow {species.thermo.min_temp:g}; Thigh {species.thermo.max_temp:g}; Tcommon {T_mid:g};
+        Tlow {low_T:g}; Thigh {high_T:g}; Tcommon {T_mid:g};
         highCpCoeffs ( {high} );
         lowCpCoeffs ( {low} );
     }}
@@ -61,11 +65,12 @@ def sutherland(gas: ct.Solution, k: int) -> tuple[float, float]:
     return 1.0 / inverse, slope / inverse
 
 
-def reactions(gas: ct.Solution) -> str:
-    """The dictionary of elements, species and reactions. Raises ValueError for a kind of reaction
-    that is not supported."""
+def reactions(gas: ct.Solution, listed: bool = True) -> str:
+    """The dictionary of elements, species and, if `listed`, reactions. Raises ValueError for a kind
+    of reaction that OpenFOAM does not know."""
     elements, species = " ".join(gas.element_names), " ".join(gas.species_names)
-    body = "\n".join(_reaction(gas, i, reaction) for i, reaction in enumerate(gas.reactions()))
+    found = gas.reactions() if listed else []
+    body = "\n".join(_reaction(gas, i, reaction) for i, reaction in enumerate(found))
     return (
         HEAD.format("reactions")
         + f"elements ( {elements} );\nspecies ( {species} );\nreactions\n{{\n{body}\n}}\n"
@@ -80,7 +85,8 @@ def _reaction(gas: ct.Solution, number: int, reaction: ct.Reaction) -> str:
     if kind not in forms or reaction.orders or (falloff and rate.chemically_activated):
         raise ValueError(
             f"reaction {number + 1}, {reaction}, is of a kind that is not supported; supported are "
-            "mass action with Arrhenius rates, third bodies, and falloff of Lindemann and Troe"
+            "mass action with Arrhenius rates, third bodies, and falloff of Lindemann and Troe. "
+            "The chemistry solver `combred` needs no reactions: --no-reactions leaves them out"
         )
     form = "Arrhenius" + forms[kind]
     if third is not None and not falloff:
@@ -120,13 +126,14 @@ def _side(species: dict[str, float]) -> str:
     return " + ".join(f"{n:g}{name}" if n != 1 else name for name, n in species.items())
 
 
-def write(mechanism: Mechanism, folder: Path) -> list[Path]:
-    """Write the files `thermo` and `reactions` into a folder; returns their paths."""
+def write(mechanism: Mechanism, folder: Path, listed: bool = True) -> list[Path]:
+    """Write the files `thermo` and `reactions` into a folder; returns their paths. listed: with the
+    reactions, not with the species alone."""
     gas = mechanism.solution()
     gas.transport_model = "mixture-averaged"
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for name, text in (("thermo", thermo(gas)), ("reactions", reactions(gas))):
+    for name, text in (("thermo", thermo(gas)), ("reactions", reactions(gas, listed))):
         written.append(folder / name)
         written[-1].write_text(text)
     return written
@@ -136,8 +143,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="A mechanism of Cantera for OpenFOAM.")
     parser.add_argument("mechanism", help="file or name, as drm19.yaml")
     parser.add_argument("folder", type=Path, help="constant/ of the case")
+    parser.add_argument("--no-reactions", action="store_true", help="name the species alone")
     asked = parser.parse_args()
-    for path in write(load_mechanism(asked.mechanism), asked.folder):
+    for path in write(load_mechanism(asked.mechanism), asked.folder, not asked.no_reactions):
         print(path)
 
 

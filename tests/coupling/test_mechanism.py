@@ -98,5 +98,13 @@ def test_viscosities_are_fitted(gas):
 
 
 def test_a_rate_that_openfoam_cannot_read_is_refused(kinds):
-    with pytest.raises(ValueError, match="is of a kind that is not supported"):
+    with pytest.raises(ValueError, match="is of a kind that is not supported.*--no-reactions"):
         reactions(kinds.solution())
+    assert not blocks(reactions(kinds.solution(), listed=False))
+
+
+def test_the_ranges_of_temperature_are_wide(gas):
+    """OpenFOAM clips T to them, with a warning at every evaluation."""
+    found = re.findall(rf"Tlow ({NUMBER}); Thigh ({NUMBER});", thermo(gas))
+    assert len(found) == gas.n_species
+    assert all(float(low) <= 200.0 and float(high) >= 5000.0 for low, high in found)

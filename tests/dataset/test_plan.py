@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from combred.config import SamplingSettings
-from combred.dataset.flow_states import ROWS
-from combred.dataset.plan import plan_trajectories
+from combred.dataset.plan import BLOCKS, FEWEST_ROWS, MOST_ROWS, plan_trajectories
 
 PREMIXED = SamplingSettings(sampler="premixed")
 PLANS = [
@@ -53,17 +52,22 @@ def test_a_plan_fills_the_ranges(settings):
     assert (counts == 1).all()
 
 
-@pytest.mark.parametrize("states", [1, ROWS - 1, ROWS, ROWS + 1, 1000, 400_000])
+MANY = BLOCKS * MOST_ROWS
+
+
+@pytest.mark.parametrize("states", [1, FEWEST_ROWS - 1, FEWEST_ROWS + 1, 9000, MANY - 1, 400_000])
 def test_states_of_a_flow_are_planned_in_blocks(states):
     plan = plan_trajectories(SamplingSettings(sampler="flow", states=states), seed=0)
     assert sum(t.rows for t in plan) == states
     assert {t.kind for t in plan} == {"flow"} and [t.index for t in plan] == list(range(len(plan)))
-    assert all(t.rows == ROWS for t in plan[:-1]) and 0 < plan[-1].rows <= ROWS
+    assert all(t.rows == plan[0].rows for t in plan[:-1]) and 0 < plan[-1].rows <= plan[0].rows
+    assert plan[0].rows <= MOST_ROWS
+    assert len(plan) >= BLOCKS - 1 or plan[0].rows == min(FEWEST_ROWS, states)
 
 
 def test_more_states_of_a_flow_begin_with_the_blocks_of_fewer():
     few, many = (
         plan_trajectories(SamplingSettings(sampler="flow", states=states), seed=0)
-        for states in (3 * ROWS, 7 * ROWS)
+        for states in (MANY, MANY + 7 * MOST_ROWS)
     )
-    assert many[:3] == few
+    assert many[: len(few)] == few

@@ -12,17 +12,22 @@ from combred.dataset import flame_profiles
 from combred.dataset import premixed_states as module
 from combred.dataset.flame_profiles import between_grid_points
 from combred.dataset.plan import Trajectory, plan_trajectories
-from combred.dataset.premixed_states import RELAXED_PER_RUN, PremixedStates
+from combred.dataset.premixed_states import RELAXED_PER_STATE, PremixedStates
+from combred.native.solver.library import Solver
 from combred.simulation.diffusion import Diffusion
 from combred.simulation.moving_grid import FlameCase, MovingGrid, profile_of
 
 DT = 1e-6
-TOO_HOT = 1e5  # K: CVODE fails there
+TOO_HOT = 1e5  # K: the solver refuses it
+
+
+def states_of(mechanism, settings) -> PremixedStates:
+    return PremixedStates(mechanism, settings, ChemistrySettings(), Solver(mechanism), seed=0)
 
 
 @pytest.fixture(scope="module")
 def premixed(drm19, sampling_settings):
-    return PremixedStates(drm19, sampling_settings, ChemistrySettings(), seed=0)
+    return states_of(drm19, sampling_settings)
 
 
 # -- the rows of a file ----------------------------------------------------------------------------
@@ -40,7 +45,8 @@ def test_mass_fractions_are_not_negative_and_add_up_to_one(rows):
 
 def test_labels_conserve_elements_enthalpy_and_inert_species(rows, drm19):
     assert np.abs((rows.Y_next - rows.Y) @ drm19.elements.T).max() < 1e-12  # linear invariants
-    assert np.array_equal(rows.Y_next[:, drm19.inert], rows.Y[:, drm19.inert])
+    inert = rows.Y[:, drm19.inert]
+    assert rows.Y_next[:, drm19.inert] == pytest.approx(inert, rel=1e-13)  # the sum is restored
     gas = drm19.solution()
     for i in range(0, len(rows), 5):
         gas.TPY = rows.T[i], rows.p[i], rows.Y[i]
@@ -54,7 +60,7 @@ def test_all_states_of_a_trajectory_have_the_same_elements_and_inert_species(row
     for source in np.unique(rows.source):
         Y = rows.Y[rows.source == source]
         assert np.ptp(Y @ drm19.elements.T, axis=0).max() < 1e-8  # ten times what perturb allows
-        assert np.ptp(Y[:, drm19.inert], axis=0).max() < 1e-15
+        assert np.ptp(Y[:, drm19.inert], axis=0).max() < 1e-13
 
 
 @pytest.mark.parametrize("kind", [0, 1, 2])
@@ -87,8 +93,7 @@ def test_exact_states_extend_from_the_mixture_to_the_burnt_gas(rows, drm19, samp
 def any_dt(drm19, sampling_settings):
     """A block of an ignition of 180 rows, whose dt are between 10 ns and 10 us."""
     settings = replace(sampling_settings, states=180, ignitions=1, dt=[1e-8, 1e-5])
-    states = PremixedStates(drm19, settings, ChemistrySettings(), seed=0)
-    return states.block(plan_trajectories(settings, seed=0)[0])
+    return states_of(drm19, settings).block(plan_trajectories(settings, seed=0)[0])
 
 
 def test_a_range_of_one_dt_gives_this_dt(rows):
@@ -118,7 +123,7 @@ def test_labels_agree_with_integration_over_the_dt_of_their_row(any_dt, drm19, k
 
 @pytest.mark.parametrize("count", [1, 3, 7])
 def test_relaxation_gives_the_requested_number_of_rows(premixed, burning, count):
-    T, p, Y = (column[: -(-count // RELAXED_PER_RUN)] for column in burning)
+    T, p, Y = (column[: -(-count // RELAXED_PER_STATE)] for column in burning)
     block = premixed.relax(np.random.default_rng(0), T, p, Y, count)
     assert len(block) == count
     assert len(np.unique(block.T)) == count
@@ -131,7 +136,7 @@ def test_relaxation_gives_the_requested_number_of_rows(premixed, burning, count)
     assert not np.isin(block.T, T).any()  # during the relaxation, not at its start
 
 
-def test_a_state_that_cvode_cannot_integrate_has_no_label(premixed, burning):
+def test_a_state_that_cannot_be_integrated_has_no_label(premixed, burning):
     T, p, Y = (column[:3].copy() for column in burning)
     T[1] = TOO_HOT
     rng = np.random.default_rng(0)

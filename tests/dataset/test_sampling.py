@@ -8,9 +8,9 @@ import pytest
 
 from combred.chemistry.reactor import IntegrationError
 from combred.config import ChemistrySettings
-from combred.dataset import sampling
 from combred.dataset.plan import plan_trajectories
-from combred.dataset.sampling import Sampler, sample
+from combred.dataset.premixed_states import PremixedStates
+from combred.dataset.sampling import sample, states_of
 from combred.dataset.state_table import open_states
 from combred.dataset.states import SAMPLERS, UNITS
 
@@ -19,11 +19,6 @@ from combred.dataset.states import SAMPLERS, UNITS
 def three(sampling_settings):
     """Settings of three ignitions of 30 rows each."""
     return replace(sampling_settings, states=90, ignitions=3)
-
-
-@pytest.fixture(scope="module")
-def sampler(drm19, sampling_settings):
-    return Sampler(drm19, sampling_settings, ChemistrySettings(), seed=0)
 
 
 def columns(file) -> dict[str, np.ndarray]:
@@ -50,22 +45,22 @@ def test_the_file_holds_the_planned_rows(sampled, table, sampling_settings):
 
 def test_a_block_does_not_depend_on_what_was_sampled_before(drm19, sampling_settings):
     plan = plan_trajectories(sampling_settings, seed=0)
-    used = Sampler(drm19, sampling_settings, ChemistrySettings(), seed=0)
+    used, fresh = (states_of(drm19, sampling_settings, ChemistrySettings(), 0) for _ in range(2))
     used.block(plan[0])
-    fresh = Sampler(drm19, sampling_settings, ChemistrySettings(), seed=0)
     first, second = used.block(plan[1]).columns(), fresh.block(plan[1]).columns()
     for name in UNITS:
         assert np.array_equal(first[name], second[name])
 
 
-def test_every_trajectory_has_its_own_random_numbers(drm19, sampling_settings, sampler):
+def test_every_trajectory_has_its_own_random_numbers(drm19, sampling_settings):
     first = plan_trajectories(sampling_settings, seed=0)[0]
-    twin = sampler.block(replace(first, index=1))
-    block = sampler.block(first)
+    states, others = (
+        states_of(drm19, sampling_settings, ChemistrySettings(), seed) for seed in (0, 1)
+    )
+    twin, block = states.block(replace(first, index=1)), states.block(first)
     perturbed = block.sampler == 1
     assert not np.isin(twin.p[perturbed], block.p[perturbed]).any()
-    other = Sampler(drm19, sampling_settings, ChemistrySettings(), seed=1).block(first)
-    assert not np.isin(other.p[perturbed], block.p[perturbed]).any()
+    assert not np.isin(others.block(first).p[perturbed], block.p[perturbed]).any()
 
 
 def test_an_interrupted_sampling_is_resumed_to_the_same_file(
@@ -106,22 +101,21 @@ def test_an_interrupted_sampling_is_not_resumed_with_other_settings(
         sample(tmp_path / "states.h5", *arguments, 1, 1)
 
 
-class Unlucky(Sampler):
-    """Fails at trajectory 1, and at two labels of trajectory 2."""
+def test_failed_trajectories_and_rows_are_counted_and_stored_apart(
+    tmp_path, drm19, three, in_this_process, monkeypatch
+):
+    original = PremixedStates.block
 
-    def block(self, trajectory):
+    def unlucky(self, trajectory):
+        """Fails at trajectory 1, and at two labels of trajectory 2."""
         if trajectory.index == 1:
             raise IntegrationError("no luck")
-        block = super().block(trajectory)
+        block = original(self, trajectory)
         if trajectory.index == 2:
             block.T_next[[0, 5]], block.Y_next[[0, 5]] = np.nan, np.nan
         return block
 
-
-def test_failed_trajectories_and_rows_are_counted_and_stored_apart(
-    tmp_path, drm19, three, in_this_process, monkeypatch
-):
-    monkeypatch.setattr(sampling, "Sampler", Unlucky)
+    monkeypatch.setattr(PremixedStates, "block", unlucky)
     file = tmp_path / "states.h5"
     record = sample(file, drm19, three, ChemistrySettings(), 0, 1)
     lost = plan_trajectories(three, seed=0)[1]
@@ -137,18 +131,17 @@ def test_failed_trajectories_and_rows_are_counted_and_stored_apart(
 
 
 def test_a_failed_trajectory_is_tried_again(tmp_path, drm19, three, in_this_process, monkeypatch):
-    class FailsOnce(Sampler):
-        tried = []
+    original, tried = PremixedStates.block, []
 
-        def block(self, trajectory):
-            self.tried.append(trajectory.index)
-            if len(self.tried) == 1:
-                raise IntegrationError("once")
-            return super().block(trajectory)
+    def fails_once(self, trajectory):
+        tried.append(trajectory.index)
+        if len(tried) == 1:
+            raise IntegrationError("once")
+        return original(self, trajectory)
 
-    monkeypatch.setattr(sampling, "Sampler", FailsOnce)
+    monkeypatch.setattr(PremixedStates, "block", fails_once)
     file = tmp_path / "states.h5"
     record = sample(file, drm19, three, ChemistrySettings(), 0, 1)
-    assert FailsOnce.tried == [0, 0, 1, 2]
+    assert tried == [0, 0, 1, 2]
     assert record["lost_trajectories"] == [] and record["failed_rows"] == 0
     assert record["rows"] == sum(t.rows for t in plan_trajectories(three, seed=0))

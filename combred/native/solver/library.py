@@ -47,7 +47,7 @@ class Solver:
     share it.
 
     volume: adiabatic at constant volume, not at constant pressure. tolerance: of `advance`; it is
-    relative to the change of a state over a step, plus 1 K and 1e-5 in Y. From 1e-4 on the lanes
+    relative to the change of a state over a step, plus 1 K and 1e-5 in Y. From 5e-4 on the lanes
     are floats with Shampine's method (1982), of order 4; below, down to 1e-9, they are doubles
     with the exact Jacobian and Rodas5P (Steinebach 2023), of order 5. mechanism: the solver's;
     library: the compiled one, a `Library`.

@@ -1,4 +1,4 @@
-// The functions of combred.h that tell what the surrogate is.
+// The functions of combred.h that tell what the library holds.
 #pragma once
 #include "combred.h"
 #include "identity.hpp"
@@ -21,13 +21,13 @@ const char *combred_status_text(int status) {
     case COMBRED_STRIDE: return "dt_stride is 0 (one time step) or 1 (one for each state)";
     case COMBRED_DT:
       return "a time step is not positive and finite, in s, or is more than 10000 times the largest "
-             "of the training: divide it";
+             "of a surrogate's training: divide it";
     case COMBRED_OPTIONS:
       return "the tolerance is positive and finite, max_steps is not negative, and reactor is 0, or 1 for "
              "a solver";
     case COMBRED_WORKSPACE: return "the workspace is smaller than combred_workspace_size() bytes";
     case COMBRED_DAMAGED:
-      return "a table of numbers differs from what combred wrote: export the surrogate again";
+      return "a table of numbers differs from what combred wrote: export the library again";
     default: return "there is no such status";
   }
 }

@@ -1,13 +1,14 @@
-/* The C interface of a surrogate that combred has compiled.
+/* The C interface of a library that combred has compiled: a stiff solver of a mechanism, or a
+   surrogate.
 
-   One library holds one surrogate. All quantities are in SI units: T [K], p [Pa], mass fractions Y,
+   One library holds one of them. All quantities are in SI units: T [K], p [Pa], mass fractions Y,
    dt [s]. No function allocates memory, starts a thread, or writes to a file. The first call on a
    CPU with tiles (Intel AMX) arranges the weights for them, and asks Linux for them: programs then
    need alternate signal stacks of 12 kB (`getauxval(AT_MINSIGSTKSZ)`). Compiled with
    -DCOMBRED_NO_MATRIX, a library does without.
    Threads may call at the same time: give each its own rows of the states, and its own
    workspace. Compiled with -fopenmp, a call has OpenMP's threads instead, as many as the workspace
-   has room for; its results are the same but for the last bit. */
+   has room for; a solver's results are the same, a surrogate's the same but for the last bit. */
 #ifndef COMBRED_H
 #define COMBRED_H
 #include <stddef.h>
@@ -27,7 +28,8 @@ enum combred_status {
   COMBRED_OK = 0,
   COMBRED_NULL = 1,      /* a pointer that has to be given is NULL */
   COMBRED_STRIDE = 2,    /* dt_stride is neither 0 nor 1 */
-  COMBRED_DT = 3,        /* a time step is not positive and finite, or over 1e4 times the largest */
+  COMBRED_DT = 3,        /* a time step is not positive, or too large (1e30 s, and of a surrogate 1e4
+                            times the largest of its training) */
   COMBRED_OPTIONS = 4,   /* the tolerance is not positive and finite, or max_steps is negative */
   COMBRED_WORKSPACE = 5, /* the workspace is too small */
   COMBRED_DAMAGED = 6    /* a table of numbers differs from what combred wrote */
@@ -40,19 +42,21 @@ enum combred_reactor {
 
 typedef struct {
   double tolerance;  /* bound of the error estimate of every step: 0.001, surrogates 0.05 */
-  int64_t max_steps; /* largest number of steps of a state; 0: no limit, solvers 5000 */
+  int64_t max_steps; /* largest number of steps of a state; 0: no limit, solvers 5000. A solver tries a
+                        state in floats first, and may then take as many steps in doubles */
   int64_t reactor;   /* of combred_reactor; both are adiabatic */
 } combred_options;
 
-/* Advances n states over dt at constant pressure and enthalpy, in place.
+/* Advances n states over dt in an adiabatic reactor, in place.
 
    states (n, 2 + n_species): rows [T, p, Y], at any alignment. dt: one time step for all
    (dt_stride 0), or one for each state (dt_stride 1). options: NULL for the defaults.
    error (n), NULL allowed: the error ratio of each state, the largest error estimate of its steps
-   divided by the tolerance; above 1 where the smallest step was not small enough; infinite for a
-   state that is not valid (not finite, T or p not positive, a Y below -1e-6, sum Y off by 1e-3 or
-   more), and for one that has not reached dt within max_steps, whose row is the state that it has
-   reached.
+   divided by the tolerance; infinite for a state that is not valid (not finite, T or p not positive,
+   a Y below -1e-6, sum Y off by 1e-3 or more; of a solver also T below 100 K or above 6000 K), and
+   for one that has not reached dt within max_steps. A solver leaves the rows of such states as they
+   were, and no other error is above 1. Of a surrogate it is above 1 where the smallest step was not
+   small enough, and a row that has not reached dt is the state that it has reached.
    evaluations (n), NULL allowed: the number of steps of each state, rejected ones included.
    workspace: at least combred_workspace_size() bytes, at any alignment; its content is lost. With
    OpenMP, as many bytes for each thread.

@@ -86,6 +86,8 @@ def make_states(run: Run) -> None:
     numbers["seconds"] = time.monotonic() - begun
     write_record(record, {"inputs": artefacts.states(run).inputs, **numbers})
     say(run, f"states: {numbers['rows']:,} rows; {numbers['failed_rows']} could not be labelled")
+    checked = f"{numbers['largest_difference']:.1g} of the change ({numbers['checked_rows']} rows)"
+    say(run, f"  their labels differ from CVODE's by at most {checked}")
     for lost in numbers["lost_trajectories"][:5]:
         say(run, f"  [yellow]lost:[/] {escape(lost)}")
     if numbers["failed_rows"] > 0.02 * numbers["rows"]:

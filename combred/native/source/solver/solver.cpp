@@ -9,6 +9,8 @@
 #include "solver/names.hpp"
 #include "combred.h"
 #include "identity.hpp"
+// Two libraries in one process share nothing, whatever they were compiled with.
+#pragma GCC visibility push(hidden)
 #ifdef COMBRED_DISPATCH
 #include "dispatch.hpp"
 #else
@@ -17,3 +19,4 @@
 #if defined(COMBRED_DISPATCH) || (!defined(COMBRED_LEVEL) && COMBRED_PRECISION <= 0)
 #include "about.hpp"
 #endif
+#pragma GCC visibility pop

@@ -46,11 +46,32 @@ template <class R> INLINE Vector<R> enthalpy_of(const Vector<R> *a, const Gas<R>
   if constexpr (NINE) h = h - a[6] * g.per_T + a[7] * g.log2_T;
   return h;
 }
+// Horner's scheme with its derivatives. Every sum here has a single product, so that a compiler fuses
+// the same one wherever it is inlined: a state's answer does not depend on which code its block takes.
 template <class R> INLINE Vector<R> cp_of(const Vector<R> *a, const Gas<R> &g) {
-  const Vector<R> T = g.T;
-  Vector<R> cp = a[0] + T * (R(2) * a[1] + T * (R(3) * a[2] + T * (R(4) * a[3] + R(5) * T * a[4])));
-  if constexpr (NINE) cp = cp + g.per_T * (a[6] * g.per_T + R(LOG2_E) * a[7]);
+  typedef Vector<R> V;
+  const V T = g.T, q3 = a[3] + T * a[4], q2 = a[2] + T * q3, q1 = a[1] + T * q2, q0 = a[0] + T * q1;
+  const V r2 = q3 + T * a[4], r1 = q2 + T * r2, r0 = q1 + T * r1;
+  V cp = q0 + T * r0;
+  if constexpr (NINE) {
+    const V square = g.per_T * g.per_T, first = g.per_T * R(LOG2_E);
+    cp = cp + square * a[6];
+    cp = cp + first * a[7];
+  }
   return cp;
+}
+template <class R> INLINE Vector<R> slope_of(const Vector<R> *a, const Gas<R> &g) {
+  typedef Vector<R> V;
+  const V T = g.T, q3 = a[3] + T * a[4], q2 = a[2] + T * q3, q1 = a[1] + T * q2;
+  const V r2 = q3 + T * a[4], r1 = q2 + T * r2, r0 = q1 + T * r1;
+  const V s1 = r2 + T * a[4], s0 = r1 + T * s1;
+  V slope = R(2) * V(r0 + T * s0);
+  if constexpr (NINE) {
+    const V square = g.per_T * g.per_T, cube = R(2) * g.per_T * square, first = square * R(LOG2_E);
+    slope = slope - cube * a[6];
+    slope = slope - first * a[7];
+  }
+  return slope;
 }
 
 template <class R, bool MIXED, bool D> PART void set_thermo(Gas<R> &g, int region) {
@@ -60,17 +81,18 @@ template <class R, bool MIXED, bool D> PART void set_thermo(Gas<R> &g, int regio
     V a[GIBBS_TERMS], b[HEAT_TERMS];
     choose<R, MIXED>(GIBBS<R>, region, k, T, a);
     V gibbs = a[0] + T * (a[1] + T * (a[2] + T * (a[3] + T * a[4]))) + g.log2_T * a[5] + g.per_T * a[6];
-    if constexpr (NINE) gibbs = gibbs + g.per_T * (g.per_T * a[7] + g.log2_T * a[8]);
+    if constexpr (NINE) {
+      const V square = g.per_T * g.per_T, first = g.per_T * g.log2_T;
+      gibbs = gibbs + square * a[7];
+      gibbs = gibbs + first * a[8];
+    }
     g.gibbs[k] = gibbs;
     choose<R, MIXED>(HEAT<R>, region, k, T, b);
     g.h[k] = enthalpy_of<R>(b, g);
     g.cp[k] = cp_of<R>(b, g);
     if (D) {
       g.u[k] = g.h[k] * g.per_T - R(1);
-      V slope = R(2) * b[1] + T * (R(6) * b[2] + T * (R(12) * b[3] + R(20) * T * b[4]));
-      if constexpr (NINE)
-        slope = slope - g.per_T * g.per_T * (R(2) * g.per_T * b[6] + R(LOG2_E) * b[7]);
-      g.slope[k] = slope;
+      g.slope[k] = slope_of<R>(b, g);
     }
   }
 }

@@ -1,5 +1,5 @@
-// A surrogate that combred exported (libsurrogate.so), for C++11. This header needs no other file;
-// link with -ldl.
+// A library that combred exported, a stiff solver (libsolver.so) or a surrogate (libsurrogate.so),
+// for C++11. This header needs no other file; link with -ldl.
 #pragma once
 
 #include <dlfcn.h>
@@ -22,37 +22,36 @@ namespace combred {
 
 // The steps into which a call divided the time step of each state.
 struct Steps {
-    // Error ratio: the largest error estimate of a step, divided by the tolerance. Above 1 the
-    // smallest step did not reach the tolerance, or the state is not valid (infinity): integrate
-    // this state instead.
+    // Error ratio: the largest error estimate of a step, divided by the tolerance. Infinity: the
+    // state is not valid, or was not advanced over dt. Above 1, of a surrogate alone: the smallest
+    // step did not reach the tolerance.
     std::vector<double> error;
-    // Evaluations of the network: the steps that were taken, and those that were repeated in
-    // smaller ones.
+    // The steps that were tried: those taken, and those repeated in smaller ones.
     std::vector<std::int64_t> count;
 };
 
-// Threads: a copy of a surrogate shares the library and has its own workspace. Give each thread its
-// own copy, and its own rows of the states; copies advance at the same time.
-class Surrogate {
+// Threads: a copy of this class shares the file and has its own workspace. Give each thread its own
+// copy, and its own rows of the states; copies advance at the same time.
+class Library {
 public:
-    // Loads `file`. Throws std::runtime_error if there is none, if it is damaged, or if it is not
-    // the library of a surrogate for this machine and this version of the header.
-    explicit Surrogate(const std::string& file);
-    Surrogate(const Surrogate& other);
-    Surrogate(Surrogate&&) = default;
-    Surrogate& operator=(Surrogate other) noexcept;
+    // Loads `file`. Throws std::runtime_error if there is none, if it is damaged, or if combred did
+    // not make it for this kind of machine and this version of the header.
+    explicit Library(const std::string& file);
+    Library(const Library& other);
+    Library(Library&&) = default;
+    Library& operator=(Library other) noexcept;
 
     // Names of the species in the order of the mass fractions.
-    const std::vector<std::string>& species() const { return library_->species; }
+    const std::vector<std::string>& species() const { return loaded_->species; }
 
     // Number of columns of a state: T [K], p [Pa] and the mass fractions.
-    std::size_t columns() const { return 2 + library_->species.size(); }
+    std::size_t columns() const { return 2 + loaded_->species.size(); }
 
-    // What the surrogate is, as JSON, and the digest of its network; empty if it was exported
-    // without them. The code that runs on this CPU: "x86-64-v3", or empty if there is but one.
-    std::string card() const { return library_->card; }
-    std::string digest() const { return library_->digest; }
-    std::string level() const { return library_->level; }
+    // What a surrogate is, as JSON, and the digest of its network; else empty. `level`: the code
+    // that runs on this CPU, as "x86-64-v3"; empty if there is but one.
+    std::string card() const { return loaded_->card; }
+    std::string digest() const { return loaded_->digest; }
+    std::string level() const { return loaded_->level; }
 
     // Bound of the error estimate of a step, relative to its change; the library's default, until
     // another is set. Throws std::invalid_argument unless it is positive and finite.
@@ -62,8 +61,8 @@ public:
     // dt for all states, or an array with one for each. Each dt is divided into as many steps as
     // the tolerance needs. Throws std::invalid_argument, before any state is changed, unless every
     // dt is positive and finite.
-    Steps advance(double* states, std::size_t n, double dt) const { return take(states, n, &dt, 0); }
-    Steps advance(double* states, std::size_t n, const double* dt) const {
+    Steps advance(double* states, std::size_t n, double dt) { return take(states, n, &dt, 0); }
+    Steps advance(double* states, std::size_t n, const double* dt) {
         return take(states, n, dt, 1);
     }
 
@@ -74,7 +73,7 @@ private:
         double tolerance;
         std::int64_t max_steps, reactor;
     };
-    struct Library {
+    struct Loaded {
         void* handle = nullptr;
         std::vector<std::string> species;
         std::string card, digest, level;
@@ -83,18 +82,18 @@ private:
                        std::int64_t*, void*, std::size_t) = nullptr;
         const char* (*status_text)(int) = nullptr;
 
-        explicit Library(const std::string& file);
-        Library(const Library&) = delete;
-        ~Library() { if (handle) dlclose(handle); }
+        explicit Loaded(const std::string& file);
+        Loaded(const Loaded&) = delete;
+        ~Loaded() { if (handle) dlclose(handle); }
 
-        void require_surrogate();
+        void require_interface();
         template<class Function> void find(const char* name, Function*& function) const;
         template<class Result> Result ask(const char* name) const;
     };
 
-    Steps take(double* states, std::size_t n, const double* dt, std::size_t stride) const;
+    Steps take(double* states, std::size_t n, const double* dt, std::size_t stride);
 
-    std::shared_ptr<const Library> library_;
+    std::shared_ptr<const Loaded> loaded_;
     std::unique_ptr<unsigned char[]> workspace_;
     double tolerance_ = 0.0;  // 0: the library's default
 };
@@ -127,11 +126,10 @@ inline std::uint64_t end_of_sections(const std::string& file) {
     return offset + std::uint64_t(size) * number;
 }
 
-// Throws std::runtime_error unless there is a file whose bytes agree with the checksum that combred
-// wrote behind them. A library that a compiler alone made has none.
+// Throws std::runtime_error unless the bytes of a file agree with the checksum that combred wrote
+// behind them. A library that a compiler alone made has none.
 inline void require_whole(const std::string& file) {
     std::ifstream stream(file, std::ios::binary);
-    if (!stream) throw std::runtime_error("it cannot be read");
     const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
     const std::string mark = "combred crc32 ";
     const std::size_t length = mark.size() + 9;  // eight digits and a line feed
@@ -152,25 +150,29 @@ inline void require_whole(const std::string& file) {
 
 }  // namespace detail
 
-inline Surrogate::Library::Library(const std::string& file) {
+inline Library::Loaded::Loaded(const std::string& file) {
+    if (!std::ifstream(file)) {
+        throw std::runtime_error(
+            file + " is missing or cannot be read: combred.native.export writes such libraries"
+        );
+    }
     try {
         detail::require_whole(file);
         // dlopen searches the paths of libraries for a name without a slash.
         const std::string path = file.find('/') == std::string::npos ? "./" + file : file;
         handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
         if (!handle) throw std::runtime_error(dlerror());
-        require_surrogate();
+        require_interface();
     } catch (const std::exception& error) {
         if (handle) dlclose(handle);
         throw std::runtime_error(
-            file + " is not a surrogate for this machine (" + error.what() + "): give the "
-            "libsurrogate.so of a run, or compile its surrogate.cpp with the command in its first "
-            "lines"
+            file + " is no library of combred for this machine (" + error.what() + "): write one "
+            "with combred.native.export, or compile its .cpp with the command in its first lines"
         );
     }
 }
 
-inline void Surrogate::Library::require_surrogate() {
+inline void Library::Loaded::require_interface() {
     const int version = ask<int>("combred_interface");
     if (version != interface) {
         std::ostringstream text;
@@ -193,36 +195,36 @@ inline void Surrogate::Library::require_surrogate() {
 }
 
 template<class Function>
-void Surrogate::Library::find(const char* name, Function*& function) const {
+void Library::Loaded::find(const char* name, Function*& function) const {
     void* found = dlsym(handle, name);
     if (!found) throw std::runtime_error(std::string("it has no function ") + name);
     std::memcpy(&function, &found, sizeof(found));  // POSIX: they have the same representation
 }
 
 template<class Result>
-Result Surrogate::Library::ask(const char* name) const {
+Result Library::Loaded::ask(const char* name) const {
     Result (*function)() = nullptr;
     find(name, function);
     return function();
 }
 
-inline Surrogate::Surrogate(const std::string& file)
-    : library_(std::make_shared<const Library>(file)),
-      workspace_(new unsigned char[library_->workspace]) {}
+inline Library::Library(const std::string& file)
+    : loaded_(std::make_shared<const Loaded>(file)),
+      workspace_(new unsigned char[loaded_->workspace]) {}
 
-inline Surrogate::Surrogate(const Surrogate& other)
-    : library_(other.library_),
-      workspace_(new unsigned char[library_->workspace]),
+inline Library::Library(const Library& other)
+    : loaded_(other.loaded_),
+      workspace_(new unsigned char[loaded_->workspace]),
       tolerance_(other.tolerance_) {}
 
-inline Surrogate& Surrogate::operator=(Surrogate other) noexcept {
-    library_.swap(other.library_);
+inline Library& Library::operator=(Library other) noexcept {
+    loaded_.swap(other.loaded_);
     workspace_.swap(other.workspace_);
     std::swap(tolerance_, other.tolerance_);
     return *this;
 }
 
-inline void Surrogate::set_tolerance(double tolerance) {
+inline void Library::set_tolerance(double tolerance) {
     if (!(std::isfinite(tolerance) && tolerance > 0.0)) {
         std::ostringstream text;
         text << "a tolerance has to be positive and finite; this one is " << tolerance;
@@ -231,9 +233,9 @@ inline void Surrogate::set_tolerance(double tolerance) {
     tolerance_ = tolerance;
 }
 
-inline Steps Surrogate::take(
+inline Steps Library::take(
     double* states, std::size_t n, const double* dt, std::size_t stride
-) const {
+) {
     for (std::size_t i = 0; i < (stride ? n : 1); ++i) {
         if (std::isfinite(dt[i]) && dt[i] > 0.0) continue;
         std::ostringstream text;
@@ -244,12 +246,12 @@ inline Steps Surrogate::take(
     Steps steps;
     steps.error.resize(n);
     steps.count.resize(n);
-    const Options options{tolerance_, 0};
-    const int status = library_->advance(
+    const Options options{tolerance_, 0, 0};
+    const int status = loaded_->advance(
         n, states, dt, stride, tolerance_ > 0.0 ? &options : nullptr, steps.error.data(),
-        steps.count.data(), workspace_.get(), library_->workspace
+        steps.count.data(), workspace_.get(), loaded_->workspace
     );
-    if (status != 0) throw std::runtime_error(library_->status_text(status));
+    if (status != 0) throw std::runtime_error(loaded_->status_text(status));
     return steps;
 }
 

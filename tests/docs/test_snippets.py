@@ -1,0 +1,26 @@
+"""The Python blocks of the first pages, run in their order, as a reader would type them."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["README.md", "docs/solver.md"])
+def test_the_blocks_of_a_page_run(page, tmp_path):
+    blocks = BLOCK.findall((ROOT / page).read_text())
+    runnable = [
+        block for block in blocks if "network, x[" not in block
+    ]  # of a reader's own network
+    assert runnable
+    code = "\n".join([*runnable, "import numpy; assert numpy.isfinite(T1).all()"])
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr[-2000:]

@@ -1,0 +1,122 @@
+"""What an integration keeps: elements, mass, energy, inert species, the pressure; Y >= 0.
+
+States are along ignitions and of burnt gas just mixed with fresh gas, in both kinds of reactor and
+on both sides of the tolerance at which floats become doubles.
+"""
+
+import numpy as np
+import pytest
+
+DT = 1e-5  # s
+FUEL = {"drm19": "CH4:1", "h2o2": "H2:1"}
+TOLERANCES = pytest.mark.parametrize("tolerance", [1e-2, 1e-3, 1e-6])
+REACTORS = pytest.mark.parametrize("volume", [False, True], ids=["pressure", "volume"])
+
+
+@pytest.fixture(scope="module", params=list(FUEL))
+def mechanism(request):
+    """DRM19 and Cantera's hydrogen mechanism, one after the other."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(scope="module")
+def states(mechanism, ignition):
+    """T, p, Y of 120 states: burnt, burning and fresh, and mixtures of them; the sum of Y is 1."""
+    fuel = FUEL["h2o2" if mechanism.n_species == 10 else "drm19"]
+    T, p, Y = ignition(mechanism, 40, fuel, 1200.0, 1e5)
+    fresh = [0.0, 0.5, 0.9]
+    T = np.concatenate([share * T[0] + (1.0 - share) * T for share in fresh])
+    Y = np.concatenate([share * Y[0] + (1.0 - share) * Y for share in fresh])
+    return T, np.concatenate([p, 20.0 * p, 0.1 * p]), Y
+
+
+def normalized(Y):
+    """Y >= 0 of the sum 1, as the solver takes states."""
+    Y = np.maximum(Y, 0.0)
+    return Y / Y.sum(axis=1, keepdims=True)
+
+
+def assert_kept(mechanism, truth, volume, T, p, Y, found):
+    """Y of the sum 1; found: the `Solution`."""
+    assert np.isfinite(found.error).all()
+    assert found.Y.min() >= 0.0
+    # Some 20 numbers, rounded in float64.
+    assert np.abs(found.Y.sum(axis=1) - 1.0).max() <= 2e-15
+    assert np.abs((found.Y - Y) @ mechanism.elements.T).max() <= 2e-15
+    for i in range(0, len(T), 3):
+        start, _ = truth.energy(T[i], p[i], Y[i], volume)
+        end, size = truth.energy(found.T[i], found.p[i], found.Y[i], volume)
+        # Heats of formation are up to 10 times cp T, terms of polynomials as much; both cancel.
+        assert abs(end - start) <= 1e-13 * size
+
+
+@REACTORS
+@TOLERANCES
+def test_elements_mass_and_energy(mechanism, states, solver_of, truth_of, volume, tolerance):
+    T, p, Y = states
+    found = solver_of(mechanism, volume).integrate(T, p, Y, DT, tolerance)
+    assert np.abs(found.T - T).max() > 500.0  # K: something burns
+    assert_kept(mechanism, truth_of(mechanism), volume, T, p, Y, found)
+
+
+@REACTORS
+@TOLERANCES
+def test_inert_species_and_pressure(mechanism, states, solver_of, truth_of, volume, tolerance):
+    T, p, Y = states
+    found = solver_of(mechanism, volume).integrate(T, p, Y, DT, tolerance)
+    assert np.abs(Y.sum(axis=1) - 1.0).max() < 1e-15  # rounding is no reason to change N2
+    assert np.array_equal(found.Y[:, mechanism.inert], Y[:, mechanism.inert])
+    if not volume:
+        assert np.array_equal(found.p, p)
+        return
+    before, after = ((Y / mechanism.molecular_weights).sum(axis=1) for Y in (Y, found.Y))
+    # p = rho R T sum Y/W at the density of the beginning; float64.
+    assert np.allclose(found.p, p * (found.T * after) / (T * before), rtol=1e-14, atol=0)
+    assert np.abs(found.p / p - 1.0).max() > 0.1
+
+
+@REACTORS
+@TOLERANCES
+def test_many_steps_add_up_to_rounding(mechanism, states, solver_of, truth_of, volume, tolerance):
+    """A flow solver calls thousands of times: errors of the conserved quantities do not grow
+    systematically."""
+    solver, truth = solver_of(mechanism, volume), truth_of(mechanism)
+    T, p, Y = (x[::10] for x in states)
+    now = solver.integrate(T, p, Y, 1e-7, tolerance)
+    for _ in range(299):
+        now = solver.integrate(now.T, now.p, now.Y, 1e-7, tolerance)
+    assert np.isfinite(now.error).all()
+    # 300 roundings in one direction would be 5e-14, and of the energy 1e-12.
+    assert np.abs(now.Y.sum(axis=1) - 1.0).max() <= 5e-15
+    assert np.abs((now.Y - Y) @ mechanism.elements.T).max() <= 1e-14
+    for i in range(len(T)):
+        start, _ = truth.energy(T[i], p[i], Y[i], volume)
+        end, size = truth.energy(now.T[i], now.p[i], now.Y[i], volume)
+        assert abs(end - start) <= 1e-12 * size
+
+
+@REACTORS
+@TOLERANCES
+def test_states_whose_mass_fractions_are_a_little_off(
+    mechanism, states, solver_of, truth_of, volume, tolerance
+):
+    """Negative by 1e-7, as of transport, or with a sum off by 1e-4: what is kept is that of the
+    state with Y >= 0 and the sum 1."""
+    T, p, Y = states
+    rng = np.random.default_rng(0)
+    off = Y * (1.0 + 1e-4 * rng.uniform(-1.0, 1.0, (len(T), 1)))
+    off[rng.random(Y.shape) < 0.2] -= 1e-7
+    off[0] = Y[0] - 1e-7 * (Y[0] == 0.0)
+    assert off.min() < -9e-8 and np.abs(off.sum(axis=1) - 1.0).max() > 9e-5
+    found = solver_of(mechanism, volume).integrate(T, p, off, DT, tolerance)
+    assert_kept(mechanism, truth_of(mechanism), volume, T, p, normalized(off), found)
+
+
+def test_an_element_that_is_absent_stays_absent(drm19, solver_of, ignition):
+    """Hydrogen in air in a mechanism of methane: no carbon."""
+    T, p, Y = ignition(drm19, 20, "H2:1", 1200.0, 1e5)
+    of_carbon = drm19.elements[drm19.element_names.index("C")] > 0.0
+    for tolerance in (1e-3, 1e-6):
+        found = solver_of(drm19).integrate(T, p, Y, DT, tolerance)
+        assert np.isfinite(found.error).all() and np.abs(found.T - T).max() > 500.0
+        assert not found.Y[:, of_carbon].any()

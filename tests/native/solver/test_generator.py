@@ -1,0 +1,216 @@
+"""The text of a solver: refusals, the comment beside each reaction, the order of elimination, the
+pattern of the matrix."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from combred.native.compilers import find_compiler
+from combred.native.solver import Solver, generate, solver
+from combred.native.solver.layout import Layout, lay_out, pattern
+from combred.native.solver.terms import functions, real, total
+
+PLASMA = """
+phases:
+- name: gas
+  thermo: ideal-gas
+  species: [{h2o2.yaml/species: [H2, H, O, O2, OH, H2O, N2]}]
+  kinetics: gas
+  reactions: all
+reactions:
+- equation: H + O2 <=> O + OH
+  rate-constant: {A: 2.65e+13, b: -0.6707, Ea: 7e7}
+- equation: O + H2 => H + OH
+  type: two-temperature-plasma
+  rate-constant: {A: 1.0, b: 0.0, Ea-gas: 1.0}
+"""
+pytestmark = pytest.mark.filterwarnings("ignore:.*T2=0")  # of Cantera
+
+
+def test_unknown_types_are_refused_by_name_and_nothing_is_written(mechanism_of, tmp_path):
+    mechanism = mechanism_of(PLASMA)
+    message = r"1 of the 2 reactions .*reaction 2, .*H2 \+ O.*two-temperature-plasma"
+    for make in (lay_out, generate, lambda m: Solver(m, folder=tmp_path / "here")):
+        with pytest.raises(ValueError, match=message):
+            make(mechanism)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_solver_is_made_from_a_name_and_kept_in_the_cache(equimolar, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    made = solver(equimolar.file)
+    assert made.library.path.is_relative_to(tmp_path / "combred")
+    written = made.library.path.stat().st_mtime_ns
+    again = solver(equimolar)
+    assert again.library.path == made.library.path
+    assert again.library.path.stat().st_mtime_ns == written
+    with pytest.raises(FileNotFoundError, match="drm91.yaml"):
+        solver("drm91.yaml")
+
+
+def test_a_library_describes_itself(drm19, solver_of):
+    library = solver_of(drm19).library
+    assert library.species == list(drm19.species_names) and library.n == 2 + drm19.n_species
+    assert library.mechanism_sha256 == drm19.sha256 and library.digest == ""
+    card = library.card
+    assert card["kind"] == "solver" and card["mechanism"] == "drm19.yaml"
+    assert card["species"] == list(drm19.species_names) and card["phase"] == drm19.phase
+    assert all(np.isnan(library.range_of("dt_range")))
+    json.dumps(card)
+
+
+@pytest.mark.parametrize("name", ["drm19", "every_kind", "every_thermo"])
+def test_each_equation_stands_beside_its_statements(request, name):
+    """As `{  // 3: O + H2 <=> H + OH`, of all reactions that happen, in order."""
+    mechanism = request.getfixturevalue(name)
+    text = generate(mechanism)["solver/reactions.hpp"]
+    found = re.findall(r"\{  // (\d+): (.*)\n((?:(?!\{  // ).*\n)*?)  \}\n", text)
+    terms = lay_out(mechanism).terms
+    equations = [(str(t.reaction.index + 1), t.reaction.equation) for t in terms]
+    assert [(number, equation) for number, equation, _ in found] == equations
+    for i, (_, _, statements) in enumerate(found):
+        assert f"q.q[{i}] = " in statements and f"q.q[{i + 1}] = " not in statements
+    reactions = mechanism.solution().n_reactions
+    never = {"drm19": 0, "every_kind": 1, "every_thermo": 3}[name]  # with a factor of zero
+    assert len(terms) == reactions - never
+
+
+def test_generation_is_the_same_every_time(every_kind):
+    assert generate(every_kind) == generate(every_kind)
+
+
+def test_the_text_has_no_trace_of_the_machine(drm19):
+    text = "".join(generate(drm19).values())
+    assert drm19.file not in text and str(Path.home()) not in text
+
+
+# -- the order of elimination ----------------------------------------------------------------------
+
+MECHANISMS = pytest.mark.parametrize("name", ["drm19", "h2o2", "every_kind", "every_thermo"])
+KINDS_OF_MATRIX = pytest.mark.parametrize("exact", [False, True], ids=["float", "double"])
+
+
+def filled_in(nonzero: np.ndarray) -> int:
+    """The number of places after elimination in the given order."""
+    A = nonzero.copy()
+    for j in range(len(A)):
+        rows = np.flatnonzero(A[j + 1 :, j]) + j + 1
+        A[np.ix_(rows, np.flatnonzero(A[j]))] = True
+    return int(A.sum())
+
+
+def dependence(layout: Layout) -> np.ndarray:
+    """Which species' rate depends on which other's concentration by mass action, in the order of
+    the mechanism (n_species, n_species)."""
+    n = layout.mechanism.n_species
+    A = np.eye(n, dtype=bool)
+    for term in layout.terms:
+        orders = {*term.forward, *(term.reverse or {})}
+        for i in term.net:
+            for j in orders:
+                A[layout.species[i], layout.species[j]] = True
+    return A
+
+
+@MECHANISMS
+def test_all_species_have_a_place_and_those_that_react_come_first(request, name):
+    mechanism = request.getfixturevalue(name)
+    layout = lay_out(mechanism)
+    assert sorted(layout.species) == list(range(mechanism.n_species))
+    assert not mechanism.inert[layout.species[: layout.n_reactive]].any()
+    assert layout.names == [mechanism.species_names[k] for k in layout.species]
+
+
+@MECHANISMS
+def test_the_order_fills_in_no_more_than_the_natural_one(request, name):
+    mechanism = request.getfixturevalue(name)
+    layout = lay_out(mechanism)
+    A, reacts = dependence(layout), layout.species[: layout.n_reactive]
+    natural = sorted(reacts)
+    ours = filled_in(A[np.ix_(reacts, reacts)])
+    most = filled_in(A[np.ix_(natural, natural)])
+    assert ours <= most and (ours < most or name != "drm19")
+
+
+@KINDS_OF_MATRIX
+@MECHANISMS
+def test_elimination_needs_no_place_that_is_not_there(request, name, exact):
+    """What rows fill in when they are eliminated one after another lies in the pattern."""
+    found = pattern(lay_out(request.getfixturevalue(name)), exact)
+    assert sorted(found.places.values()) == list(range(len(found.places)))
+    rows = [set(found.row(i)) for i in range(found.size)]
+    for i, columns in enumerate(rows):
+        assert i in columns
+        for k in sorted(c for c in columns if c < i):
+            assert {j for j in rows[k] if j > k} <= columns
+    size = found.size
+    assert all((i, found.T) in found.places for i in range(layout_size(found)))
+    assert all((found.T, j) in found.places for j in range(size))
+
+
+def layout_size(found) -> int:
+    """The number of species in a pattern."""
+    return found.size - 1 - found.exact
+
+
+@MECHANISMS
+def test_the_pattern_has_all_structural_nonzeros(request, truth_of, random_states, name):
+    """Against Cantera's derivatives by each concentration, at fixed T, of reactions without their
+    third bodies."""
+    mechanism = request.getfixturevalue(name)
+    layout, gas = lay_out(mechanism), truth_of(mechanism).gas
+    found = pattern(layout, exact=True)
+    n = mechanism.n_species
+    T, p, Y = random_states(mechanism, 4, seed=1, absent=0.0)
+    depends = np.zeros((n, n), dtype=bool)
+    # How linear-Burke rates depend on the mixture is left out.
+    skip = [i for i, r in enumerate(gas.reactions()) if r.rate.type == "linear-Burke"]
+    for i in skip:
+        gas.set_multiplier(0.0, i)
+    gas.derivative_settings = {"skip-third-bodies": True, "skip-falloff": True}
+    for i in range(4):
+        gas.TPY = T[i], p[i], Y[i]
+        depends |= np.asarray(gas.net_production_rates_ddCi) != 0.0
+    gas.set_multiplier(1.0)
+    place = {k: i for i, k in enumerate(layout.species)}
+    assert depends.sum() > 2 * n
+    for row, column in np.argwhere(depends):
+        i, j = place[row], place[column]
+        assert i < layout.n_reactive
+        assert (i, j) in found.places if j < layout.n_reactive else j in found.columns[i]
+
+
+# -- pieces of text --------------------------------------------------------------------------------
+
+
+def test_numbers_are_read_back_exactly():
+    rng = np.random.default_rng(0)
+    for value in [*rng.normal(size=50) * 10.0 ** rng.uniform(-300, 300, 50), 0.0, -0.0, 5e-324]:
+        assert float(real(value)[2:-1]) == value
+    for value in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="cannot be written"):
+            real(value)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 8, 9, 40])
+def test_a_sum_has_its_value_in_python_as_in_c(n):
+    rng = np.random.default_rng(n)
+    terms = [(float(c), f"x[{i}]") for i, c in enumerate(rng.choice([1, -1, 0, 0.5, -2.5], n))]
+    x = rng.normal(size=max(n, 1))
+    value = eval(total(terms, "0.0"), {"x": x, "R": float})
+    assert value == pytest.approx(sum(c * x[i] for i, (c, _) in enumerate(terms)), abs=1e-13)
+
+
+def test_long_lists_of_statements_are_several_functions(tmp_path):
+    blocks = [[f"sum[0] += {i};"] for i in range(60)]
+    text = "#define PART static\n#define INLINE static\n" + functions("add", "", "int *sum", blocks)
+    assert text.count("PART void add_from_") == 3 and "INLINE void add(int *sum)" in text
+    main = "int main() { int sum[1] = {0}; add(sum); return sum[0] == 1770 ? 0 : 1; }\n"
+    (tmp_path / "sum.cpp").write_text(text + main)
+    command = [*find_compiler(), str(tmp_path / "sum.cpp"), "-o", str(tmp_path / "sum")]
+    subprocess.run(command, check=True)
+    assert subprocess.run([tmp_path / "sum"]).returncode == 0

@@ -1,0 +1,100 @@
+"""The solver's Jacobian, d(dT/dt, dY/dt) / d(T, Y), against differences of Cantera's rates.
+
+The difference is a central one with one extrapolation (Richardson), of the right-hand side at
+constant pressure or at constant volume, by T and by each mass fraction alone.
+"""
+
+import numpy as np
+import pytest
+
+# Relative steps of T and Y. The error of a difference by T is (E / RT)^5 STEP_T^4 / 30, E / RT up
+# to 90, and by rounding 1e-14 / STEP_T, both over the sizes below: 1e-9.
+STEP_T, STEP_Y = 5e-5, 1e-3
+RELATIVE = 1e-8  # of creation + destruction over T or Y; seen: 2e-9
+
+
+def differences(f, T, Y):
+    """The derivatives of f(T, Y) by T and each Y, (1 + n_species, 1 + n_species)."""
+    columns, x = [], np.array([T, *Y])
+    for j in range(len(x)):
+
+        def slope(h, j=j):
+            up, down = x.copy(), x.copy()
+            up[j], down[j] = x[j] + h, x[j] - h
+            return (f(up[0], up[1:]) - f(down[0], down[1:])) / (up[j] - down[j])
+
+        step = x[j] * (STEP_Y if j else STEP_T)
+        columns.append((4.0 * slope(step) - slope(2.0 * step)) / 3.0)
+    return np.array(columns).T
+
+
+def assert_is_the_derivative(solver, truth, T, p, Y):
+    """The Jacobian of a solver is that of Cantera's right-hand side."""
+    truth.set(T, p, Y)
+    rho = truth.gas.density if solver.volume else 0.0
+    true = differences(lambda T, Y: truth.source(T, p, Y, rho), T, Y)
+    found = solver.jacobian(T, p, Y)
+    allowed = RELATIVE * truth.size(T, p, Y)[:, None] / np.array([T, *Y])
+    assert np.abs(true).max() > 1.0
+    assert np.all(np.abs(found - true) <= allowed)
+    assert not found[1:][solver.mechanism.inert].any()
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*T2=0")  # of Cantera
+REACTORS = pytest.mark.parametrize("volume", [False, True], ids=["pressure", "volume"])
+
+
+@REACTORS
+@pytest.mark.parametrize("name", ["drm19", "h2o2", "every_thermo", "every_kind"])
+def test_jacobian_of_mixtures(request, solver_of, truth_of, name, volume):
+    """Species in comparable amounts, so that no entry hides behind another's; T not within 1 % of
+    the 1000 K at which polynomials change."""
+    mechanism = request.getfixturevalue(name)
+    solver, truth = solver_of(mechanism, volume), truth_of(mechanism)
+    rng = np.random.default_rng(0)
+    for T in (650.0, 1250.0, 2100.0, 2900.0):
+        Y, p = rng.dirichlet(np.full(mechanism.n_species, 5.0)), 10 ** rng.uniform(4.0, 6.5)
+        assert_is_the_derivative(solver, truth, T, p, Y)
+
+
+@REACTORS
+@pytest.mark.parametrize("name, fuel", [("drm19", "CH4:1"), ("h2o2", "H2:1")])
+def test_jacobian_along_an_ignition(request, solver_of, truth_of, ignition, name, fuel, volume):
+    """With some of every species, whose derivatives are else no differences of positive Y."""
+    mechanism = request.getfixturevalue(name)
+    solver, truth = solver_of(mechanism, volume), truth_of(mechanism)
+    for T, p, Y in zip(*ignition(mechanism, 9, fuel, 1250.0, 5e5), strict=True):
+        Y = (Y + 1e-4) / (Y + 1e-4).sum()
+        assert_is_the_derivative(solver, truth, T, p, Y)
+
+
+@REACTORS
+def test_columns_of_absent_species_are_those_of_very_little(drm19, solver_of, ignition, volume):
+    """Also of the single colliders of a reaction: AR and H2O."""
+    solver = solver_of(drm19, volume)
+    T, p, Y = (x[1] for x in ignition(drm19, 40, "CH4:1", 1500.0, 1e5))
+    absent = Y < 1e-7
+    assert absent[[drm19.index("AR"), drm19.index("H2O")]].all()
+    found, near, next_one = (
+        solver.jacobian(T, p, np.where(absent, x, Y)) for x in (0.0, 1e-14, 2e-14)
+    )
+    # An extrapolation: rounding of entries of up to 1e11 that cancel in the row of T.
+    assert np.all(np.abs(found - (2.0 * near - next_one)) <= 1e-9 * np.abs(near).max(axis=0))
+
+
+def test_the_mass_fractions_of_an_element_are_kept_by_every_column(every_kind, solver_of):
+    """As each column is a rate of change of Y."""
+    rng = np.random.default_rng(1)
+    Y = rng.dirichlet(np.ones(every_kind.n_species))
+    for volume in (False, True):
+        found = solver_of(every_kind, volume).jacobian(1400.0, 3e5, Y)[1:]
+        size = np.abs(found).sum(axis=0)
+        # Sums of some 100 terms in float64.
+        assert np.all(np.abs(every_kind.elements @ found) <= 1e-13 * size)
+
+
+def test_other_shapes_are_refused(h2o2, solver_of):
+    with pytest.raises(ValueError, match=r"shape \(n, 12\)"):
+        solver_of(h2o2).jacobian(1000.0, 1e5, np.ones(9) / 9)
+    with pytest.raises(ValueError, match="Y has to be real numbers"):
+        solver_of(h2o2).jacobian(1000.0, 1e5, np.ones(10) * 1j)

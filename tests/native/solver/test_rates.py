@@ -1,0 +1,111 @@
+"""Net production and destruction rates of the solver's doubles against Cantera's.
+
+A net rate is a sum in which reactions cancel: errors are over the sum of all creation and
+destruction of the species.
+"""
+
+import numpy as np
+import pytest
+
+# Of creation + destruction. Exponents E / RT and g / RT of up to some hundred leave rounding errors
+# of up to 1e-13 in both codes, powers of small concentrations as much; seen: 2e-13.
+RELATIVE = 1e-12
+# 1/s: a falloff whose only collider is absent has a rate of zero in Cantera; here its third body is
+# 1e-37 of C0 at least.
+LEAST = 1e-30
+
+IGNITIONS = {"drm19": ("CH4:1", 1400.0, 101325.0), "h2o2": ("H2:1", 1000.0, 2e6)}
+
+
+def assert_cantera_s(solver, truth, T, p, Y) -> None:
+    """The rates of a solver are Cantera's; those of inert species are zero."""
+    net, destruction = solver.rates(T, p, Y)
+    assert net.shape == destruction.shape == Y.shape
+    reacts = ~solver.mechanism.inert
+    for i in range(len(T)):
+        true_net, true_destruction, size = truth.rates(T[i], p[i], Y[i])
+        allowed = RELATIVE * size + LEAST
+        assert np.all(np.abs(net[i] - true_net) <= allowed)
+        assert np.all((np.abs(destruction[i] - true_destruction) <= allowed)[reacts])
+        assert not net[i, ~reacts].any() and not destruction[i, ~reacts].any()
+    assert np.abs(net).max() > 1.0  # 1/s: something reacts
+
+
+@pytest.mark.parametrize("absent", [0.0, 1 / 3], ids=["all", "some"])
+@pytest.mark.parametrize("name", ["drm19", "h2o2", "every_kind", "every_thermo"])
+def test_rates_of_random_states(request, solver_of, truth_of, random_states, name, absent):
+    mechanism = request.getfixturevalue(name)
+    states = random_states(mechanism, 200, seed=1, absent=absent)
+    assert_cantera_s(solver_of(mechanism), truth_of(mechanism), *states)
+
+
+@pytest.mark.parametrize("name", IGNITIONS)
+def test_rates_along_an_ignition(request, solver_of, truth_of, ignition, name):
+    """From a gas without any radical to equilibrium, where creation and destruction cancel."""
+    mechanism = request.getfixturevalue(name)
+    T, p, Y = ignition(mechanism, 60, *IGNITIONS[name])
+    assert T[-1] > T[0] + 1000.0
+    assert_cantera_s(solver_of(mechanism), truth_of(mechanism), T, p, Y)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "file, phase", [("gri30.yaml", ""), ("nDodecane_Reitz.yaml", "nDodecane_IG")]
+)
+def test_rates_of_larger_mechanisms(mechanism_of, solver_of, truth_of, random_states, file, phase):
+    """The latter is one phase of several, with 100 species and 432 reactions."""
+    mechanism = mechanism_of(file, phase)
+    states = random_states(mechanism, 100, seed=2)
+    assert_cantera_s(solver_of(mechanism), truth_of(mechanism), *states)
+
+
+@pytest.mark.parametrize("T", [999.99, 1000.0, 1000.01])
+def test_the_lower_polynomial_holds_at_T_mid(drm19, solver_of, truth_of, random_states, T):
+    """As in Cantera; most species of DRM19 have T_mid = 1000 K, others one above or below it."""
+    _, p, Y = random_states(drm19, 20, seed=3)
+    assert_cantera_s(solver_of(drm19), truth_of(drm19), np.full(20, T), p, Y)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 8, 9, 17])
+def test_a_state_has_the_same_rates_in_any_batch(drm19, solver_of, random_states, n):
+    """States in another order, and each alone. A block with all T on one side of T_mid has code of
+    its own, whose products are rounded alike: bit for bit."""
+    solver = solver_of(drm19)
+    T, p, Y = random_states(drm19, n, seed=4)
+    net, destruction = solver.rates(T, p, Y)
+    assert net.shape == destruction.shape == (n, drm19.n_species)
+    order = np.random.default_rng(n).permutation(n)
+    moved_net, moved_destruction = solver.rates(T[order], p[order], Y[order])
+    assert np.array_equal(moved_net, net[order])
+    assert np.array_equal(moved_destruction, destruction[order])
+    for i in range(n):
+        one = solver.rates(T[i : i + 1], p[i : i + 1], Y[i : i + 1])
+        assert np.array_equal(one[0][0], net[i]) and np.array_equal(one[1][0], destruction[i])
+
+
+def test_mass_and_elements_are_produced_by_no_reaction(every_kind, solver_of, random_states):
+    T, p, Y = random_states(every_kind, 50, seed=5)
+    net, _ = solver_of(every_kind).rates(T, p, Y)
+    size = np.abs(net).max(axis=1)
+    assert np.all(size > 0.0)
+    # Sums of 13 numbers in float64.
+    assert np.all(np.abs(net @ every_kind.elements.T).max(axis=1) <= 1e-14 * size)
+
+
+def test_an_absent_species_is_not_consumed(every_kind, solver_of, random_states):
+    """Also by a reaction with a negative order of it, whose rate is then zero as in Cantera. Rates
+    with a negative constant, of O + O and OH + OH, create from nothing what they consume."""
+    T, p, Y = random_states(every_kind, 200, seed=6)
+    net, _ = solver_of(every_kind).rates(T, p, Y)
+    safe = [k for k, s in enumerate(every_kind.species_names) if s not in ("O", "OH", "O2", "H2O")]
+    negative = (Y == 0.0) & (net < 0.0)
+    assert (Y[:, safe] == 0.0).any() and not negative[:, safe].any()
+
+
+def test_other_shapes_are_refused(h2o2, solver_of, random_states):
+    T, p, Y = random_states(h2o2, 3, seed=7)
+    solver = solver_of(h2o2)
+    with pytest.raises(ValueError, match=r"T and p have the shape \(n,\)"):
+        solver.rates(T, p[:2], Y)
+    with pytest.raises(ValueError, match=r"shape \(n, 12\)"):
+        solver.rates(T, p, Y[:, 1:])

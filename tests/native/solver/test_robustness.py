@@ -1,0 +1,472 @@
+"""Any states whatsoever: each is advanced to a finite state near CVODE's, or left as it was and
+told; whatever a state is, its neighbours' answers are the same bits.
+
+The C interface with odd arguments, and the floating-point environment of the caller.
+"""
+
+import ctypes
+import ctypes.util
+import platform
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from combred.native.interface import Options
+
+DT = 1e-6
+FLOAT, DOUBLE = 1e-3, 1e-6  # tolerances
+TOLERANCES = pytest.mark.parametrize("tolerance", [FLOAT, DOUBLE], ids=["float", "double"])
+REACTORS = pytest.mark.parametrize("volume", [False, True], ids=["pressure", "volume"])
+OK, NULL, STRIDE, BAD_DT, OPTIONS, WORKSPACE = range(6)
+
+
+@pytest.fixture(scope="module")
+def burning(drm19, ignition):
+    """60 states T, p, Y of an ignition of methane."""
+    return ignition(drm19, 60, "CH4:1", 1500.0, 1e5)
+
+
+def assert_advanced_or_told(mechanism, T, p, Y, found) -> np.ndarray:
+    """The contract of `Solver.integrate` for any state; returns which were advanced."""
+    advanced = np.isfinite(found.error)
+    assert np.all(np.isinf(found.error) | (found.error <= 1.0)) and not np.any(found.error < 0.0)
+    for before, after in ((T, found.T), (p, found.p), (Y, found.Y)):
+        same = np.ascontiguousarray(before[~advanced]).tobytes()
+        assert np.ascontiguousarray(after[~advanced]).tobytes() == same
+    T_next, Y_next = found.T[advanced], found.Y[advanced]
+    assert np.all((T_next >= 50.0) & (T_next <= 9000.0))
+    assert np.all(found.p[advanced] > 0.0) and np.isfinite(found.p[advanced]).all()
+    # A sum within 1e-14 of 1 is not rounding's alone, and kept as it is.
+    assert np.all(Y_next >= 0.0) and np.all(np.abs(Y_next.sum(axis=1) - 1.0) <= 1.2e-14)
+    return advanced
+
+
+def same(a, b, rows=slice(None)) -> bool:
+    """Whether two `Solution`s are the same bits; rows: those of a that b has."""
+    return all(
+        np.ascontiguousarray(getattr(a, name)[rows]).tobytes()
+        == np.ascontiguousarray(getattr(b, name)).tobytes()
+        for name in ("T", "p", "Y", "error", "steps")
+    )
+
+
+# -- states that are none --------------------------------------------------------------------------
+
+ODD = {
+    "T": [np.nan, np.inf, -np.inf, 0.0, 27.0, -5.0, 99.9, 6001.0, 7000.0, 1e308, 5e-324],
+    "p": [np.nan, np.inf, -np.inf, 0.0, -1e5, 1e31, 1e308],
+    "Y": [np.nan, np.inf, -np.inf, -1.0, -1e-3, -2e-6, 1.5, 1e300],
+}
+
+
+@REACTORS
+@TOLERANCES
+def test_states_that_are_none_are_left_as_they_were(drm19, solver_of, burning, tolerance, volume):
+    rows = []
+    for name, values in ODD.items():
+        for value in values:
+            T, p, Y = (x[30].copy() for x in burning)
+            if name == "Y":
+                Y[5] = value
+            rows.append((value if name == "T" else T, value if name == "p" else p, Y))
+    for factor in (0.0, 0.5, 0.998, 1.002, 2.0):  # of the sum of Y
+        T, p, Y = (x[30] for x in burning)
+        rows.append((T, p, factor * Y))
+    T, p, Y = (np.array(x) for x in zip(*rows, strict=True))
+    solver = solver_of(drm19, volume)
+    found = solver.integrate(T, p, Y, DT, tolerance)
+    assert not assert_advanced_or_told(drm19, T, p, Y, found).any()
+    assert not found.steps.any()
+
+
+def test_advance_names_the_first_rows_and_the_remedy(drm19, solver_of, burning):
+    solver = solver_of(drm19)
+    T, p, Y = (x.copy() for x in burning)
+    T[[7, 8, 20, 21, 30, 40, 41]] = 27.0
+    message = (
+        r"7 of 60 states cannot be advanced \(rows 7, 8, 20, 21, 30, \.\.\.\); the first has "
+        r"T = 27 K, p = 100000 Pa, sum Y = 1: .* T from 100 to 6000 K \(not °C\)"
+    )
+    with pytest.raises(ValueError, match=message):
+        solver.advance(T, p, Y, DT)
+    T, p, Y = (x.copy() for x in burning)
+    Y[5] *= 1.01
+    with pytest.raises(ValueError, match=r"1 of 60 .*\(rows 5\).*sum Y = 1.01: .*the sum 1"):
+        solver.advance(T, p, Y, DT)
+    for p_wrong in (0.0, np.nan):
+        with pytest.raises(ValueError, match=r"p in Pa \(not atm\)"):
+            solver.advance(burning[0], np.full(60, p_wrong), burning[2], DT)
+
+
+@TOLERANCES
+def test_random_garbage(drm19, solver_of, burning, tolerance):
+    """1 to 3 numbers of each state are odd, or hardly."""
+    rng, n = np.random.default_rng(5), 2000
+    values = [*ODD["T"], *ODD["p"], -1e-6, -1e-7, -1e-300, 1e-300, 1e-30, 1.0, 150.0, 5900.0, 1e-5]
+    states = np.column_stack(burning)[rng.integers(0, 60, n)]
+    for _ in range(3):
+        rows, columns = np.arange(n), rng.integers(0, states.shape[1], n)
+        odd = np.where(rng.random(n) < 0.5, rng.choice(values, n), states[rows, columns])
+        states[rows, columns] = odd
+    T, p, Y = states[:, 0], states[:, 1], states[:, 2:]
+    solver = solver_of(drm19)
+    found = solver.integrate(T, p, Y, DT, tolerance)
+    with np.errstate(invalid="ignore"):
+        valid = (T >= 100.0) & (T <= 6000.0) & (p > 0.0) & (p < 1e30) & (Y.min(axis=1) >= -1e-6)
+        valid &= np.abs(Y.sum(axis=1) - 1.0) < 1e-3
+        common = valid & (p > 1.0) & (p < 1e8)
+    advanced = assert_advanced_or_told(drm19, T, p, Y, found)
+    assert 100 < valid.sum() < n - 100
+    assert advanced[common].all() and not advanced[~valid].any()
+
+
+# -- states at the ends of what there is -----------------------------------------------------------
+
+
+@TOLERANCES
+def test_hard_states_are_near_cvode_s(drm19, solver_of, cvode_later, tolerance):
+    """Cold fuel, equilibrium at 4000 K, pure species, low and high pressure, traces, over time
+    steps of 1e-9 to 1e-3 s."""
+    gas = drm19.solution()
+    rows = []
+    for composition, T, p, dt in (
+        ("CH4:1", 250.0, 1e5, 1e-3),  # cold fuel
+        ("CH4:1, O2:2, N2:7.52", 300.0, 1e5, 1e-3),  # cold mixture
+        ("CH4:1, O2:2, N2:7.52", 300.0, 2e7, 1e-3),
+        ("O2:1, N2:3.76", 2500.0, 1e5, 1e-3),  # hot air
+        ("H2:1", 3000.0, 1e5, 1e-4),  # dissociation
+        ("CO2:1", 3500.0, 1e6, 1e-5),
+        ("H:1", 1000.0, 1e5, 1e-6),  # recombination of pure radicals
+        ("H:1, O:1", 2000.0, 1e5, 1e-6),
+        ("CH4:1, O2:2, N2:7.52", 1500.0, 1.0, 1e-3),  # 1 Pa
+        ("CH4:1, O2:2, N2:7.52", 1500.0, 2e7, 1e-6),  # 200 bar, ignites on the way
+        ("CH4:1, O2:2, N2:7.52, H:1e-4", 900.0, 1e6, 1e-9),
+        ("C2H4:1, O2:1", 1800.0, 1e6, 1e-5),  # rich
+        ("AR:1", 1000.0, 1e5, 1.0),  # nothing happens
+    ):
+        gas.TPX = T, p, composition
+        rows.append((T, p, gas.Y, dt))
+    gas.TPX = 4000.0, 1e5, "CH4:1, O2:2, N2:7.52"
+    gas.equilibrate("TP")
+    rows.append((gas.T, gas.P, gas.Y, 1e-3))
+    for trace in (1e-30, 1e-300, 5e-324):
+        gas.TPX = 1400.0, 1e5, "CH4:1, O2:2, N2:7.52"
+        rows.append((gas.T, gas.P, gas.Y + trace * (gas.Y == 0.0), 1e-5))
+    T, p, Y, dt = (np.array(x) for x in zip(*rows, strict=True))
+    found = solver_of(drm19).integrate(T, p, Y, dt, tolerance)
+    assert assert_advanced_or_told(drm19, T, p, Y, found).all()
+    true_T, _, true_Y = cvode_later(drm19, False, T, p, Y, dt)
+    off_T = np.abs(found.T - true_T) / (np.abs(true_T - T) + 1.0)
+    off_Y = np.abs(found.Y - true_Y).max(axis=1) / (np.abs(true_Y - Y).max(axis=1) + 1e-5)
+    # Errors of some 10 to 100 steps add up.
+    assert np.maximum(off_T, off_Y).max() <= 10.0 * tolerance
+
+
+@TOLERANCES
+@pytest.mark.parametrize("T", [1500.0, 3000.0])
+def test_pure_species_are_near_cvode_s(drm19, solver_of, cvode_later, tolerance, T):
+    """Third bodies that exclude a species are rounding in it alone."""
+    n = drm19.n_species
+    states = np.full(n, T), np.full(n, 1e5), np.eye(n), np.full(n, 1e-8)
+    found = solver_of(drm19).integrate(*states, tolerance)
+    assert assert_advanced_or_told(drm19, *states[:3], found).all()
+    true_T, _, true_Y = cvode_later(drm19, False, *states)
+    off_T = np.abs(found.T - true_T) / (np.abs(true_T - T) + 1.0)
+    off_Y = np.abs(found.Y - true_Y).max(axis=1) / (np.abs(true_Y - states[2]).max(axis=1) + 1e-5)
+    assert np.maximum(off_T, off_Y).max() <= 5.0 * tolerance
+    assert np.abs(found.Y - states[2]).max() > 0.1  # radicals recombine
+
+
+@REACTORS
+@TOLERANCES
+@pytest.mark.parametrize("dt", [5e-324, 1e-300, 1e-40, 1e-12, 1e-2, 1.0, 1e3])
+def test_very_short_and_very_long_time_steps(drm19, solver_of, burning, tolerance, volume, dt):
+    """In the shortest nothing happens, and the longest end in equilibrium."""
+    T, p, Y = (x[::6] for x in burning)
+    found = solver_of(drm19, volume).integrate(T, p, Y, dt, tolerance)
+    assert assert_advanced_or_told(drm19, T, p, Y, found).all()
+    if dt <= 1e-12:
+        # K and of Y: a radical that lives 1e-9 s changes by a thousandth of some 1e-3.
+        assert np.abs(found.T - T).max() < 1e-3 and np.abs(found.Y - Y).max() < 1e-6
+        return
+    gas = drm19.solution()
+    for i in range(len(T)):
+        gas.set_unnormalized_mass_fractions(Y[i])
+        gas.TP = T[i], p[i]
+        gas.equilibrate("UV" if volume else "HP")
+        # K: CO burns out slowly, in more than 0.01 s; and the tolerance of the last steps.
+        assert abs(found.T[i] - gas.T) < (30.0 if dt < 0.1 else 1.0)
+
+
+def test_too_few_steps_leave_the_state(drm19, solver_of, burning):
+    solver = solver_of(drm19)
+    T, p, Y = burning
+    whole = solver.integrate(T, p, Y, 1e-4, DOUBLE)
+    assert whole.steps.max() > 20 > 5 > whole.steps.min()
+    found = solver.integrate(T, p, Y, 1e-4, DOUBLE, max_steps=20)
+    advanced = assert_advanced_or_told(drm19, T, p, Y, found)
+    assert np.array_equal(advanced, whole.steps <= 20)
+    assert np.array_equal(found.steps, np.minimum(whole.steps, 20))
+    assert np.array_equal(found.Y[advanced], whole.Y[advanced])
+    rows = np.flatnonzero(~advanced)
+    message = solver._explain(found, rows)
+    assert message.startswith(f"{len(rows)} of 60") and "20 steps were not enough" in message
+
+
+def test_states_that_floats_give_up_are_done_in_doubles(drm19, solver_of, burning):
+    """Each with max_steps anew; more of them than the workspace holds at once."""
+    solver = solver_of(drm19)
+    T, p, Y = burning
+    whole = solver.integrate(T, p, Y, 1e-4, FLOAT)
+    found = solver.integrate(T, p, Y, 1e-4, FLOAT, max_steps=30)
+    advanced = assert_advanced_or_told(drm19, T, p, Y, found)
+    given_up = whole.steps > 30
+    again = advanced & given_up
+    assert again.sum() > 10 and (~given_up).sum() > 10
+    assert np.array_equal(found.Y[~given_up], whole.Y[~given_up])
+    assert np.all(found.steps[again] > 30) and np.all(found.steps <= 60)
+    # Both are within a few times the tolerance of the truth.
+    assert np.abs(found.T - whole.T)[again].max() < 10.0 * FLOAT * np.abs(whole.T - T).max()
+    many = [np.tile(x, (50,) + (1,) * (x.ndim - 1)) for x in burning]
+    assert given_up.sum() * 50 > 1024
+    rows = np.arange(3000) % 60
+    assert same(found, solver.integrate(*many, 1e-4, FLOAT, max_steps=30), rows)
+
+
+# -- neighbours ------------------------------------------------------------------------------------
+
+
+@REACTORS
+@TOLERANCES
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 8, 9, 15, 16, 17, 1000])
+def test_a_state_has_the_same_answer_in_any_batch(
+    drm19, solver_of, burning, random_states, tolerance, volume, n
+):
+    """Easy, hard and odd states, each with its own time step, in any order and alone: bit for bit,
+    also of blocks on both sides of the 1000 K where polynomials change."""
+    rng = np.random.default_rng(n)
+    pick = rng.integers(0, 60, n)
+    T, p, Y = (x[pick].copy() for x in burning)
+    T *= rng.uniform(0.5, 1.05, n)
+    p *= 10 ** rng.uniform(-1.0, 1.3, n)
+    bad = rng.random(n) < 0.1
+    T[bad] = rng.choice([np.nan, 27.0, 1e308], bad.sum())
+    Y[rng.random(n) < 0.05] = np.nan
+    dt = 10 ** rng.uniform(-9.0, -5.0, n)
+    solver = solver_of(drm19, volume)
+    found = solver.integrate(T, p, Y, dt, tolerance)
+    assert len(found.T) == n
+    order = rng.permutation(n)
+    moved = solver.integrate(T[order], p[order], Y[order], dt[order], tolerance)
+    assert same(found, moved, order)
+    for i in order[:60]:
+        one = slice(i, i + 1)
+        assert same(found, solver.integrate(T[one], p[one], Y[one], float(dt[i]), tolerance), one)
+
+
+@TOLERANCES
+def test_polynomials_of_all_types_round_alike_in_any_batch(
+    every_thermo, solver_of, random_states, tolerance
+):
+    """A block whose T lie in one region of all polynomials has code of its own."""
+    T, p, Y = random_states(every_thermo, 100, seed=0)
+    solver = solver_of(every_thermo)
+    found = solver.integrate(T, 0.1 * p, Y, 1e-8, tolerance)
+    net, _ = solver.rates(T, p, Y)
+    for i in range(100):
+        one = slice(i, i + 1)
+        assert same(found, solver.integrate(T[one], 0.1 * p[one], Y[one], 1e-8, tolerance), one)
+        assert np.array_equal(solver.rates(T[one], p[one], Y[one])[0][0], net[i])
+
+
+def test_one_time_step_is_that_of_each_row(drm19, solver_of, burning):
+    solver = solver_of(drm19)
+    assert same(
+        solver.integrate(*burning, DT), solver.integrate(*burning, np.full(len(burning[0]), DT))
+    )
+
+
+@TOLERANCES
+def test_threads_share_a_solver(drm19, solver_of, burning, tolerance):
+    solver = solver_of(drm19)
+    states = [np.tile(x, (8,) + (1,) * (x.ndim - 1)) for x in burning]
+    known = solver.integrate(*states, DT, tolerance)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: solver.integrate(*states, DT, tolerance), range(8)))
+    assert all(same(one, known) for one in found)
+
+
+def test_the_arrays_of_the_caller_are_not_changed(drm19, solver_of, burning):
+    before = [x.copy() for x in burning]
+    solver_of(drm19).integrate(*burning, DT)
+    assert all(np.array_equal(a, b) for a, b in zip(before, burning, strict=True))
+
+
+@pytest.mark.parametrize("dt", [0.0, -1e-6, np.nan, np.inf, 1e31, 1e300])
+def test_a_time_step_that_is_none_is_refused(drm19, solver_of, burning, dt):
+    """Also one that float32 does not hold."""
+    with pytest.raises(ValueError, match="positive and finite"):
+        solver_of(drm19).advance(*burning, dt)
+    with pytest.raises(ValueError, match="positive and finite"):
+        solver_of(drm19).advance(*burning, np.where(np.arange(60) == 33, dt, DT))
+
+
+def test_other_arguments_that_are_none_are_refused(drm19, solver_of, burning):
+    solver = solver_of(drm19)
+    T, p, Y = burning
+    for tolerance in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match="tolerance"):
+            solver.integrate(T, p, Y, DT, tolerance)
+    for wrong in (-1, 2**63):
+        with pytest.raises(ValueError, match="max_steps is from 0"):
+            solver.integrate(T, p, Y, DT, max_steps=wrong)
+    with pytest.raises(ValueError, match=r"shape \(7,\)"):
+        solver.integrate(T, p, Y, np.full(7, DT))
+    with pytest.raises(ValueError, match=r"T and p have the shape"):
+        solver.integrate(T, p[:1], Y, DT)
+    with pytest.raises(ValueError, match=r"states have the shape \(n, 23\)"):
+        solver.integrate(T, p, Y[:, 1:], DT)
+    with pytest.raises(ValueError, match="T has to be real numbers"):
+        solver.integrate(T * 1j, p, Y, DT)
+
+
+# -- the C interface -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def call(drm19, solver_of):
+    """`combred_advance` with other arguments than usual: returns its status."""
+    library = solver_of(drm19).library
+
+    def run(rows, **changes) -> int:
+        n = len(rows)
+        dt, space = np.full(max(n, 1), DT), library._workspace()
+        known = {
+            "n": n, "states": rows.ctypes.data, "dt": dt.ctypes.data, "stride": 1,
+            "options": None, "error": None, "evaluations": None, "workspace": space.ctypes.data,
+            "size": space.nbytes,
+        }  # fmt: skip
+        return library._advance(*(known | changes).values())
+
+    return run
+
+
+def test_every_wrong_call_has_a_status(call, burning):
+    states = np.column_stack(burning)[:3].copy()
+    before = states.copy()
+    assert call(states, states=None) == call(states, dt=None) == NULL
+    assert call(states, workspace=None) == NULL
+    assert call(states, stride=2) == STRIDE
+    for wrong in (
+        Options(0.0, 0, 0), Options(np.nan, 0, 0), Options(np.inf, 0, 0), Options(0.01, -1, 0),
+        Options(0.01, 0, 2), Options(0.01, 0, -1),
+    ):  # fmt: skip
+        assert call(states, options=ctypes.addressof(wrong)) == OPTIONS
+    assert call(states, size=100) == WORKSPACE
+    for dt in (0.0, -1.0, np.nan, np.inf):
+        one = ctypes.c_double(dt)
+        assert call(states, dt=ctypes.addressof(one), stride=0) == BAD_DT
+    assert np.array_equal(states, before)
+    assert call(states, n=0, states=None, dt=None, workspace=None) == OK
+
+
+def test_no_options_are_the_default_ones(drm19, solver_of, call, burning):
+    states = np.column_stack(burning)
+    known = solver_of(drm19).integrate(*burning, DT, 1e-3)
+    dt = ctypes.c_double(DT)
+    assert call(states, dt=ctypes.addressof(dt), stride=0) == OK
+    assert np.array_equal(states, np.column_stack([known.T, known.p, known.Y]))
+
+
+@TOLERANCES
+@pytest.mark.parametrize("offset", [1, 8, 24])
+def test_any_alignment(drm19, solver_of, call, burning, offset, tolerance):
+    """Of the states, the time steps and the workspace, and nothing beyond them is written."""
+    library = solver_of(drm19).library
+    known = solver_of(drm19).integrate(*burning, DT, tolerance)
+    states, dt = np.column_stack(burning), np.full(60, DT)
+
+    def placed(content):
+        memory = np.full(content.nbytes + 64, 0xAB, dtype=np.uint8)
+        memory[offset : offset + content.nbytes] = np.frombuffer(content.tobytes(), np.uint8)
+        return memory
+
+    memory = {
+        "states": placed(states),
+        "dt": placed(dt),
+        "workspace": placed(np.zeros(library._workspace_size(), dtype=np.uint8)),
+    }
+    options = Options(tolerance, 0, 0)
+    status = call(
+        states, options=ctypes.addressof(options), size=library._workspace_size(),
+        **{name: block.ctypes.data + offset for name, block in memory.items()},
+    )  # fmt: skip
+    assert status == OK
+    expected = {
+        "states": np.column_stack([known.T, known.p, known.Y]),
+        "dt": dt,
+    }
+    for name, content in expected.items():
+        assert memory[name][offset : offset + content.nbytes].tobytes() == content.tobytes()
+    for block in memory.values():
+        assert np.all(block[:offset] == 0xAB) and np.all(block[offset - 64 :] == 0xAB)
+
+
+def test_subnormals_of_the_caller_survive(drm19, solver_of, burning):
+    """They are zero inside a call alone."""
+    solver = solver_of(drm19)
+    for tolerance in (FLOAT, DOUBLE):
+        solver.integrate(*burning, DT, tolerance)
+        solver.rates(*burning)
+        assert np.array([1e-310, 2e-310]).sum() > 0.0
+        assert np.float32(1e-30) * np.float32(1e-10) > 0.0
+
+
+def test_the_floating_point_environment_of_the_caller_survives(drm19, solver_of, call, burning):
+    """OpenFOAM traps division by zero, invalid operations and overflow. In a new process it would
+    die; here traps are off in each call and on again after it, and no flag is raised. The answers
+    are those of rounding to nearest."""
+    libm = ctypes.CDLL(ctypes.util.find_library("m"))
+    if not hasattr(libm, "feenableexcept"):
+        pytest.skip("traps are set by functions of glibc")
+    if platform.machine() != "x86_64":
+        pytest.skip("the numbers of the traps are those of x86")
+    traps, upward, every = 0x01 | 0x04 | 0x08, 0x800, 0x3D
+    solver, library = solver_of(drm19), solver_of(drm19).library
+    states = np.tile(np.column_stack(burning), (2, 1))
+    states[::7, 0], states[3::7, 4] = np.nan, 0.0
+    n, space = len(states), library._workspace()
+    net, destruction = np.empty((2, n, drm19.n_species))
+    jacobian = np.empty((1 + drm19.n_species,) * 2)
+    known = [
+        *solver.rates(states[:, 0], states[:, 1], states[:, 2:]),
+        solver.jacobian(*(x[5] for x in burning)),
+    ]
+    one = np.column_stack(burning)[5]
+    place = (space.ctypes.data, space.nbytes)
+    options = [Options(FLOAT, 0, 0), Options(DOUBLE, 0, 1)]
+    calls = [
+        *(lambda o=o: call(states.copy(), options=ctypes.addressof(o)) for o in options),
+        lambda: library._rates(
+            n, states.ctypes.data, net.ctypes.data, destruction.ctypes.data, *place
+        ),
+        lambda: library._jacobian(one.ctypes.data, 0, jacobian.ctypes.data, *place),
+    ]
+    rounding = libm.fegetround()
+    told = []
+    for run in calls:
+        try:
+            libm.feclearexcept(every)
+            libm.fesetround(upward)
+            libm.feenableexcept(traps)
+            status, trapped = run(), libm.fegetexcept()
+            told.append((status, trapped, libm.fetestexcept(traps), libm.fegetround()))
+        finally:
+            libm.fedisableexcept(every)
+            libm.fesetround(rounding)
+    assert told == [(OK, traps, 0, upward)] * 4
+    assert all(
+        np.array_equal(a, b, equal_nan=True)
+        for a, b in zip(known, (net, destruction, jacobian), strict=True)
+    )

@@ -17,6 +17,7 @@ from combred.config import ChemistrySettings, SamplingSettings
 from combred.dataset.perturbation import perturb
 from combred.dataset.plan import Trajectory
 from combred.dataset.premixed_states import PERTURBATION, RELAXED_PERTURBATION, PremixedStates
+from combred.native.solver import Solver
 
 ATM = 101325.0
 LARGEST, SMALLEST = 20 * ATM, 0.1 * ATM  # pressures
@@ -29,10 +30,15 @@ class States:
 
     def __init__(self, mechanism: Mechanism, trained: SamplingSettings, count: int, seed: int):
         self.mechanism, self.trained = mechanism, trained
-        self.count, self.seed = count, seed
-        self.sampler = PremixedStates(mechanism, trained, ChemistrySettings(), seed)
+        self.count, self.seed, self.solver = count, seed, Solver(mechanism, 1e-6)
+        self.sampler = self.premixed(trained)
         self.gas = mechanism.solution()
         self.rng = np.random.default_rng(seed)
+
+    def premixed(self, settings: SamplingSettings) -> PremixedStates:
+        """The premixed states of some settings."""
+        chemistry, solver = ChemistrySettings(), self.solver
+        return PremixedStates(self.mechanism, settings, chemistry, solver, self.seed)
 
     def fresh(self, name: str) -> np.random.Generator:
         """The random generator of a kind."""
@@ -49,7 +55,7 @@ class States:
             self.trained,
             **{k: v for k, v in ranges.items() if k in ("fuel", "oxidizer")},
         )
-        sampler = PremixedStates(self.mechanism, settings, ChemistrySettings(), self.seed)
+        sampler = self.premixed(settings)
         while sum(map(len, parts)) < count:
             T0 = self.rng.uniform(*self.one_of(ranges.get("T0", self.trained.T0)))
             phi = self.rng.uniform(*self.one_of(ranges.get("phi", self.trained.phi)))

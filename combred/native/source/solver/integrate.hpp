@@ -25,7 +25,7 @@ constexpr double OF_SMALL = 100.0, FLOOR_SMALL = 1e-7;
 // A state takes f dt alone where that is below this part of each Y, or below LEAST_Y, and T changes
 // by less than this part of a K. Relative to each Y: radicals that grow from nothing must do so
 // exactly, or an ignition is late.
-constexpr double INERT = 0.01, LEAST_Y = 1e-25;  // INERT: times the tolerance
+constexpr double INERT = 0.001, LEAST_Y = 1e-25;  // INERT: times the tolerance
 constexpr double NEGATIVE_Y = 10.0;  // weight of mass fractions below zero, as an error
 template <class R> constexpr double ROUNDING = sizeof(R) == 4 ? 1e-8 : 1e-15;
 

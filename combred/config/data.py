@@ -61,8 +61,8 @@ class SamplingSettings:
     )
     held_out: float = setting(
         0.05,
-        "share of the blocks of rows ('flow') or of the ignitions and flames ('premixed') held out of "
-        "training, for the validation loss",
+        "share of the blocks of rows ('flow') or of the ignitions and flames ('premixed') held out "
+        "of training, for the validation loss",
         within=(1e-4, 0.9),
     )
     ignitions: int = setting(1200, "'premixed' only: number of 0D ignitions", within=(1, 1e6))

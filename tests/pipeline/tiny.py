@@ -30,7 +30,7 @@ TINY = (
     "profile=smoke stage=2 run=tiny sampling.states=240 sampling.ignitions=4 sampling.flames=0 "
     "sampling.held_out=0.25 network.hidden=[24,12] training.steps=300 training.batch=64 "
     "training.batch_final=64 retraining.steps=80 retraining.batch=64 "
-    "reduction.thresholds=[0.4,0.2] validation.T0=[1800] validation.burnt_time=5e-5 workers=1 "
+    "reduction.thresholds=[0.8,0.4] validation.T0=[1800] validation.burnt_time=5e-5 workers=1 "
     "sampling.dt=[4e-6,4e-6] validation.dt=4e-6"
 )
 

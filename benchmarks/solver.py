@@ -1,6 +1,6 @@
 """How fast and how accurate is the generated solver, from 10 to 100 species?
 
-    python -m benchmarks.solver [--mechanisms NAME:FUEL[:PHASE] ...] [--states N] [--cases N]
+    python -m benchmarks.solver [--mechanisms FILE:FUEL:MOLES[:PHASE] ...] [--states N] [--cases N]
 
 For each mechanism, on one core:
 
@@ -16,14 +16,15 @@ For each mechanism, on one core:
 - batches of 1, 16 and 4096 states, and the levels of x86-64 of a portable library (DRM19).
 
 The error is that of benchmarks/work_precision.py: of T relative to its change plus 1 K, of Y to the
-largest change of a state plus 1e-5, root mean square. Times are the shortest of five, of the
-processor. Run nothing else on the machine meanwhile. Writes benchmarks/results/solver.json; prints
-tables, then one JSON line.
+largest change of a state plus 1e-5, root mean square. Times are of the processor, the solver's the
+shortest of five. Run nothing else on the machine meanwhile. Writes
+benchmarks/results/solver.json; prints tables, then one JSON line.
 """
 
 import argparse
 import ctypes
 import json
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -246,10 +247,10 @@ def of_mechanism(text: str, count: int, cases: int) -> dict:
     begun = time.perf_counter()
     files = generate(mechanism)
     generated = time.perf_counter() - begun
-    scratch = native.builder.cache_folder() / f"timing-{time.time_ns()}"
-    begun = time.perf_counter()
-    build(files, scratch)
-    compiled = time.perf_counter() - begun
+    with tempfile.TemporaryDirectory() as scratch:
+        begun = time.perf_counter()
+        build(files, Path(scratch))
+        compiled = time.perf_counter() - begun
     solver = Solver(mechanism)
     found = {
         "species": mechanism.n_species, "reactions": len(layout.terms), "fuel": fuel,

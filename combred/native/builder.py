@@ -1,7 +1,7 @@
 """Generated C++ as a shared library, with the compiler at hand and a cache of what was compiled.
 
-Takes the files of `combred.native.generator`; gives the path of a library, for this machine's CPU
-(`build`) or for all CPUs of its kind (`build_portable`).
+Takes the files of `combred.native.generator` or `combred.native.solver.generator`; gives the path
+of a library, for this machine's CPU (`build`) or for all CPUs of its kind (`build_portable`).
 """
 
 import hashlib

@@ -28,7 +28,8 @@ from combred.surrogate.surrogate import Surrogate
 
 log = logging.getLogger(__name__)
 
-THREADS = 128  # of a block, as __launch_bounds__ of source/kernel.cu says
+THREADS = 128  # of a block, as __launch_bounds__ of both kernel.cu of source/ says
+LONGEST = 1e30  # s, of a solver: LONGEST_DT of source/solver/integrate.hpp
 BLOCKS = 4  # a multiprocessor: each thread takes one state after another
 KERNEL = "combred_kernel"
 
@@ -50,7 +51,7 @@ def compile_cuda(
     place = torch.device(device)
     if isinstance(what, Mechanism):
         source = join(generate_solver(what), "solver/kernel.cu")
-        return CudaLibrary(source, what.n_species, math.inf, SOLVER_TOLERANCE, place)
+        return CudaLibrary(source, what.n_species, LONGEST, SOLVER_TOLERANCE, place)
     source = join(generate(what, mechanism, bf16=bf16), "kernel.cu")
     longest = Surrogate.MOST * what.dt_range[1]
     return CudaLibrary(source, len(what.species), longest, Surrogate.TOLERANCE, place)

@@ -128,6 +128,8 @@ class Library:
         ValueError for other shapes, for a dt or a tolerance that is not positive and finite, and
         for a negative max_steps."""
         require_columns(states.shape, self.n)
+        if states.dtype != np.float64 or not states.flags.c_contiguous:
+            raise ValueError("states are contiguous rows of float64: give numpy.array(x, float)")
         if not 0 <= max_steps < 2**63:  # ctypes would drop the upper bits
             raise ValueError(f"max_steps is from 0 to 2^63 - 1, not {max_steps}")
         steps = steps_of(dt, len(states))

@@ -112,16 +112,14 @@ def _tables(layout: Layout) -> str:
     breaks = np.minimum(mechanism.T_breaks[layout.species].T, NEVER)
     if len(breaks) == 0:
         breaks = np.full((1, mechanism.n_species), NEVER)
-    net = np.zeros((len(layout.terms), mechanism.n_species))
-    for row, term in zip(net, layout.terms, strict=True):
-        for k, nu in term.net.items():
-            row[k] = nu
     gibbs, heat = _gibbs(thermo, mechanism.reference_pressure), _heat(thermo)
     usual = min(1, len(thermo) - 1)  # the region of flames
-    in_reactions = np.linalg.pinv(net) @ net
-    gibbs = gibbs - (gibbs[usual] - in_reactions @ gibbs[usual])
-    formation = heat[usual, :, 5]
-    heat[:, :, 5] -= formation - in_reactions @ formation
+    # What elements contribute cancels in every reaction, and so does all of an inert species.
+    atoms, n = _atoms(layout), layout.n_reactive
+    of_elements = np.eye(mechanism.n_species)
+    of_elements[:n, :n] = atoms @ np.linalg.pinv(atoms)
+    gibbs = gibbs - of_elements @ gibbs[usual]
+    heat[:, :, 5] -= of_elements @ heat[usual, :, 5]
     if not np.any(thermo[:, :, :2]):
         gibbs, heat = gibbs[:, :, :7], heat[:, :, :6]
     weights = mechanism.molecular_weights[layout.species]

@@ -50,9 +50,8 @@ class Layout:
 @dataclass(frozen=True, eq=False)
 class Pattern:
     """The matrix of one kind of Jacobian. exact: with third bodies and S, as in
-    source/solver/step.hpp; places: (row, column) -> index, in rows, fill-in included; real: the
-    places of d g / d c; columns: for each row of a species all columns of species that it depends
-    on, inert ones included."""
+    source/solver/step.hpp; places: (row, column) -> index, in rows, fill-in included; columns: for
+    each row of a species all columns of species that it depends on, inert ones included."""
 
     exact: bool
     size: int
@@ -63,10 +62,6 @@ class Pattern:
     def T(self) -> int:
         """Row and column of T; that of S comes before it."""
         return self.size - 1
-
-    def row(self, i: int) -> list[int]:
-        """The columns of a row, ascending."""
-        return [j for (k, j) in self.places if k == i]
 
 
 def lay_out(mechanism: Mechanism) -> Layout:
@@ -80,6 +75,8 @@ def lay_out(mechanism: Mechanism) -> Layout:
         for k, nu in reaction.reactants.items():
             row[k] -= nu
     reactive = np.flatnonzero(np.abs(net).max(axis=0, initial=0.0) > 0.0).tolist()
+    if not reactive:
+        raise ValueError(f"no reaction of {mechanism.name} changes a species: nothing to integrate")
     depends = [set(r.orders) | (set(r.products) if r.reversible else set()) for r in reactions]
     filled = np.eye(n, dtype=bool)
     for row, columns in zip(net, depends, strict=True):

@@ -1,7 +1,7 @@
 """The matrix of a Rosenbrock step as C++: its entries, and its elimination written out.
 
 Takes a `Layout`, the `Pattern` of a kind of Jacobian and the places of the derivatives; gives text
-for source/solver/reactions.hpp. The elimination is that of sparse LU by rows without pivoting,
+for the file solver/reactions.hpp. The elimination is that of sparse LU by rows without pivoting,
 without any index at run time.
 """
 
@@ -132,8 +132,7 @@ def write_elimination(pattern: Pattern, real_type: str) -> str:
         solution = _by_rows(rows, at)
     body = "".join(f"  {line}\n" for line in [f"typedef {real_type} R;", *solution])
     return (
-        f"{eliminate}\nPART void solve(const {V} *__restrict a, {V} *__restrict b) {{\n"
-        f"  (void)sizeof(R);\n{body}}}\n".replace("  (void)sizeof(R);\n", "")
+        f"{eliminate}\nPART void solve(const {V} *__restrict a, {V} *__restrict b) {{\n{body}}}\n"
     )
 
 

@@ -140,7 +140,8 @@ def plog(rate: Plog, weights: list[str], slopes: list[str], order: float) -> lis
     """Statements that set `rate`, `d` and `of_p`, d ln k / d ln p, from the weights of the
     pressures and their derivatives by log2 p."""
     lines = ["rate = d = of_p = V{};"]
-    for weight, slope_of, expressions in zip(weights, slopes, rate.rates, strict=True):
+    for weight, slope_of, given in zip(weights, slopes, rate.rates, strict=True):
+        expressions = [one for one in given if one.sign != 0.0] or given[:1]
         lines.append("{")
         if len(expressions) == 1:
             lines += [

@@ -1,6 +1,6 @@
 """The reactions of a mechanism as C++: rates of progress, their derivatives, production.
 
-Takes a `Layout`; gives the text of source/solver/reactions.hpp but for the matrix.
+Takes a `Layout`; gives the text of the file solver/reactions.hpp but for the matrix.
 """
 
 import numpy as np
@@ -32,8 +32,8 @@ def write_progress(
 
 
 def third_bodies(layout: Layout) -> list[str]:
-    """The statements that set the concentrations of third bodies: C, or nothing, and the species
-    that differ from it."""
+    """The statements that set the concentrations of third bodies: C or 0, plus corrections for
+    species with other efficiencies."""
     falls = {t.body for t in layout.terms if isinstance(t.reaction.rate, Falloff)}
     lines = []
     for m, (row, base) in enumerate(zip(layout.colliders, layout.base, strict=True)):

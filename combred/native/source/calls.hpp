@@ -67,6 +67,7 @@ extern "C" {
 int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
                     const combred_options *options, double *error, int64_t *evaluations,
                     void *workspace, size_t workspace_size) {
+  const Environment first;  // comparisons with NaN may trap
   const combred_options chosen = options ? *options : combred_options{TOLERANCE, 0, COMBRED_CONSTANT_PRESSURE};
   if (!(chosen.tolerance > 0.0) || !is_finite(chosen.tolerance) || chosen.max_steps < 0 ||
       chosen.reactor != COMBRED_CONSTANT_PRESSURE)

@@ -65,7 +65,7 @@ void run(void *workspace, solver::Request call) {
     again.which = left.rows;
     again.left = nullptr;
     again.next = &next;
-    // max_steps is of both: what is left of it differs from state to state, so that all have it anew.
+    // In doubles max_steps counts from zero again.
     if (left.size > 0) combred_in_doubles(at + OF_ROWS, again);
   } while (__atomic_load_n(call.next, __ATOMIC_RELAXED) < call.n);
 }
@@ -95,12 +95,13 @@ int combred_rates(size_t n, const double *states, double *net, double *destructi
   return COMBRED_OK;
 }
 
-int combred_jacobian(const double *state, int volume, double *jacobian, void *workspace,
+int combred_jacobian(const double *state, int reactor, double *jacobian, void *workspace,
                      size_t workspace_size) {
   if (!state || !jacobian || !workspace) return COMBRED_NULL;
+  if (reactor < 0 || reactor > COMBRED_CONSTANT_VOLUME) return COMBRED_OPTIONS;
   if (workspace_size < combred_workspace_size()) return COMBRED_WORKSPACE;
   const Environment environment;
-  solver::jacobian(static_cast<DoubleSolver *>(aligned(workspace))->s.w, state, volume != 0, jacobian);
+  solver::jacobian(static_cast<DoubleSolver *>(aligned(workspace))->s.w, state, reactor != 0, jacobian);
   return COMBRED_OK;
 }
 
@@ -113,8 +114,9 @@ extern "C" {
 int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
                     const combred_options *options, double *error, int64_t *evaluations,
                     void *workspace, size_t workspace_size) {
+  const Environment environment;  // first: comparisons with NaN may trap
   const combred_options chosen = options ? *options : combred_options{1e-3, 0, COMBRED_CONSTANT_PRESSURE};
-  if (!(chosen.tolerance > 0.0) || chosen.tolerance > 1e300 || chosen.max_steps < 0 ||
+  if (!(chosen.tolerance > 0.0) || chosen.tolerance > solver::LARGEST_TOLERANCE || chosen.max_steps < 0 ||
       chosen.reactor < 0 || chosen.reactor > COMBRED_CONSTANT_VOLUME)
     return COMBRED_OPTIONS;
   if (dt_stride > 1) return COMBRED_STRIDE;
@@ -123,7 +125,7 @@ int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride
   if (workspace_size < NEEDED) return COMBRED_WORKSPACE;
   for (size_t i = 0; i < (dt_stride ? n : 1); i++) {
     const double one = solver::read<double>(dt + i);
-    if (!(one > 0.0) || one > 1e30) return COMBRED_DT;
+    if (!(one > 0.0) || one > solver::LONGEST_DT) return COMBRED_DT;
   }
   size_t next = 0;
   const solver::Request call = {n, states, dt, dt_stride, chosen.tolerance, chosen.max_steps,

@@ -6,8 +6,8 @@
 
 namespace solver {
 
-// Of reactions.hpp: the upper half of the matrix of the elements and its right-hand side, lost atoms;
-// and what `keep_elements` does in the end.
+// In reactions.hpp: the symmetric system of the element correction, whose right-hand side are the atoms
+// lost, and its application to n.
 PART void set_element_balance(const Doubles *n, const Doubles *lost, Doubles (*a)[ELEMENTS + 1]);
 PART void grow(const Doubles *x, Doubles *n);
 
@@ -35,7 +35,7 @@ INLINE Mask<double> state_of(const Doubles *x, State &state) {
   const Mask<double> is_state = (x[0] >= all_of<double>(LOWEST_T)) & (x[0] <= all_of<double>(HIGHEST_T)) &
       (x[1] > all_of<double>(0.0)) & (x[1] < all_of<double>(1e30)) & (least >= all_of<double>(-1e-6)) &
       (absolute(Doubles(sum - 1.0)) < all_of<double>(1e-3));
-  // To rounding it is 1: then nothing changes, inert species least of all.
+  // A sum that is 1 to rounding is not normalised, so that inert species keep their bits.
   const Mask<double> whole = absolute(Doubles(positive - 1.0)) < all_of<double>(1e-14);
   const Doubles share = select(whole, all_of<double>(1.0), Doubles(1.0 / positive));
   for (int k = 0; k < SPECIES; k++) state.Y[k] = state.Y[k] * share;
@@ -47,7 +47,7 @@ INLINE void solve_elements(Doubles (*a)[ELEMENTS + 1], Doubles *x) {
   Doubles diagonal[ELEMENTS];
   for (int e = 0; e < ELEMENTS; e++) diagonal[e] = a[e][e];
   for (int e = 0; e < ELEMENTS; e++) {
-    // After the elements before it, nothing but rounding may be left: then it has no say.
+    // Nothing but rounding may be left of an element that depends on earlier ones: it is skipped.
     const Mask<double> regular = a[e][e] > 1e-13 * diagonal[e] + 1e-25;
     const Doubles per = select(regular, reciprocal(select(regular, a[e][e], all_of<double>(1.0))), Doubles{});
     for (int f = e + 1; f < ELEMENTS; f++) {

@@ -14,6 +14,7 @@ constexpr int MOST_ATTEMPTS = 5000;  // of a state, unless told
 // balance at high pressure, their rounding may be above any tolerance.
 constexpr int MOST_IN_FLOATS = 300;
 constexpr double LEAST_FLOAT_TOLERANCE = 5e-4;  // below it, doubles take less time
+constexpr double LONGEST_DT = 1e30, LARGEST_TOLERANCE = 1e30;  // in the range of float
 constexpr double SMALLEST_STEP = 1e-20;  // of dt: in cold gas with radicals 1e-17 s may be too long
 
 // The error of a step is compared with tolerance times the change over the step plus these floors,
@@ -27,6 +28,7 @@ constexpr double OF_SMALL = 100.0, FLOOR_SMALL = 1e-7;
 // exactly, or an ignition is late.
 constexpr double INERT = 0.001, LEAST_Y = 1e-25;  // INERT: times the tolerance
 constexpr double NEGATIVE_Y = 10.0;  // weight of mass fractions below zero, as an error
+template <class R> constexpr double END = sizeof(R) == 4 ? 1e-6 : 1e-12;  // of dt, that may be left
 template <class R> constexpr double ROUNDING = sizeof(R) == 4 ? 1e-8 : 1e-15;
 
 // The first of the next rows that nobody has taken yet; all threads of a call share it.
@@ -90,7 +92,7 @@ INLINE void tell(const Request &call, size_t row, double error, int64_t steps) {
   if (call.evaluations) call.evaluations[row] = steps + (call.which ? call.evaluations[row] : 0);
 }
 
-// Fills the empty queue with the next states; those that are none are told. Returns whether there
+// Fills the empty queue with the next states; invalid states get an infinite error. Returns whether there
 // were rows.
 template <class R, class Method>
 INLINE bool fetch(Solver<R, Method> &s, const Request &call) {
@@ -172,7 +174,8 @@ INLINE void write_out(Solver<R, Method> &s, const Request &call, int size) {
     const unsigned bits = left < SQUARE ? (1u << left) - 1 : (1u << SQUARE) - 1;
     Doubles x[COLUMNS], dn[REACTIVE];
     State state;
-    const size_t *rows = s.out.rows + half * SQUARE;
+    size_t rows[SQUARE];  // lanes beyond `size` repeat the first: other threads write other rows
+    for (int i = 0; i < SQUARE; i++) rows[i] = s.out.rows[half * SQUARE + (i < left ? i : 0)];
     read_rows(call.states, rows, x);
     state_of(x, state);
     for (int k = 0; k < REACTIVE; k++) dn[k] = load_half<R>(s.out.x[k], half);
@@ -251,16 +254,14 @@ INLINE void integrate(Solver<R, Method> &s, const Request &call) {
   const V none{}, one = all_of<R>(1.0);
   int64_t limit = call.max_steps > 0 ? call.max_steps : MOST_ATTEMPTS;
   if (call.left && limit > MOST_IN_FLOATS) limit = MOST_IN_FLOATS;
-  if (limit > 10'000'000) limit = 10'000'000;  // floats count to 2^24
-  const R most = R(limit);
+  const int64_t countable = int64_t(1) << (sizeof(R) == 4 ? 24 : 53);
+  const R most = R(limit < countable ? limit : countable);
   s.T = all_of<R>(1000.0);
   for (int k = 0; k < SPECIES; k++) s.n[k] = all_of<R>(0.01);
   s.h = s.dt = one;
   s.t = s.worst = s.tried = s.total_T = none;
   for (int k = 0; k < REACTIVE; k++) s.total[k] = none;
   s.reactor = {all_of<R>(1e5), one, call.volume};
-  for (int i = 0; i < WIDTH<R>; i++) s.rows[i] = 0;
-  for (int i = 0; i < 2 * WIDTH<R>; i++) s.out.rows[i] = 0;
   s.in.first = s.in.size = s.out.size = 0;
   s.busy = 0;
   refill(s, call, ALL_LANES<R>);
@@ -296,12 +297,12 @@ INLINE void integrate(Solver<R, Method> &s, const Request &call) {
     factor = select(good, factor, at_most(factor, AFTER_REJECTION));
     s.h = s.h * factor;
     const V left = s.dt - s.t;
-    const Mask<R> is_done = left <= s.dt * R(1e-6);
+    const Mask<R> is_done = left <= s.dt * R(END<R>);
     const Mask<R> is_lost = no(is_done) & ((s.tried >= V{} + most) | (s.h < s.dt * R(SMALLEST_STEP)));
     // What is left in equal steps, unless they are very many.
     const V ratio = left * reciprocal(s.h), parts = rounded(V(at_most(ratio, 1e5) + R(0.499)));
     const V equal = select(ratio < all_of<R>(1e4), V(left * reciprocal(at_least(parts, 1.0))), s.h);
-    s.h = select(left <= s.h, at_least(left, V(s.dt * R(1e-7))), equal);
+    s.h = select(left <= s.h, at_least(left, V(s.dt * R(0.1 * END<R>))), equal);
     const unsigned done = bits_of(is_done) & s.busy, failed = bits_of(is_lost) & s.busy;
     if (done | failed) {
       finish(s, call, done, failed);

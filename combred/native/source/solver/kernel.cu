@@ -7,7 +7,8 @@ template <class R, class Method> __device__ void run(const solver::Request &call
   solver::integrate(room, call);
 }
 
-// As combred_advance of combred.h, for arguments that are right; `next` is 0 at the beginning.
+// As combred_advance of combred.h, for arguments that are right; `next` is 0 at the beginning. A state
+// that floats do not finish has failed: there is no second pass in doubles.
 extern "C" __global__ void __launch_bounds__(128)
 combred_kernel(size_t n, double *states, const double *dt, size_t dt_stride, double tolerance,
                int64_t max_steps, int64_t reactor, double *error, int64_t *evaluations,

@@ -48,12 +48,12 @@ namespace solver {
 template <class R> struct Lanes;
 template <> struct Lanes<float> {
   typedef float V;
-  typedef int32_t I;
+  typedef uint32_t I;
   typedef bool B;
 };
 template <> struct Lanes<double> {
   typedef double V;
-  typedef int64_t I;
+  typedef uint64_t I;
   typedef bool B;
 };
 template <class R> constexpr int WIDTH = 1;

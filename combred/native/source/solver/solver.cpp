@@ -7,6 +7,16 @@
 #error "compile without -ffast-math: states that are not valid are found by their NaN"
 #endif
 #include "solver/names.hpp"
+// Headers of the system come before the pragma below: other libraries define what they declare.
+#include <cfenv>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <utility>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 #include "combred.h"
 #include "identity.hpp"
 // Two libraries in one process share nothing, whatever they were compiled with.

@@ -30,8 +30,7 @@ INLINE void rates(Work<double> &w, size_t n, const double *states, double *net, 
 }
 
 // d(dT/dt, dY/dt) / d(T, Y) of one state at constant pressure or volume, (1 + SPECIES, 1 + SPECIES),
-// every Y by itself. The columns of a solution of the linear system are its inverse's; here the
-// matrix is read before it is eliminated.
+// every Y by itself. Read from the entries of the matrix before its elimination.
 INLINE void jacobian(Work<double> &w, const double *state, bool volume, double *to) {
   typedef Matrix<double> At;
   Doubles n[SPECIES], f[UNKNOWNS<double>], cp, S{};

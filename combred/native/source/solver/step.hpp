@@ -11,7 +11,7 @@
 //
 // Matrix<R>::EXACT: the Jacobian is that of f. At constant pressure the density depends on all
 // species by S = sum_k n_k, which is one more unknown; third bodies' derivatives are in. Else both
-// are left out: the same errors down to 1e-4, and a third less of the elimination.
+// are left out: the same errors down to a tolerance of 1e-4, and a third less of the elimination.
 #pragma once
 #include "solver/methods.hpp"
 #include "solver/reactions.hpp"

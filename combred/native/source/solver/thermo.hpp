@@ -2,8 +2,9 @@
 // coefficients). Species are in the order of elimination: those that react, then the inert ones.
 //
 // Units: concentrations over C0 = 2^-20 kmol/m3, T / 1024 in its logarithm: typical values, so that
-// logarithms are small. Energies are over the gas constant, in K. What cancels in every reaction has
-// been taken away from Gibbs energies and enthalpies, so that their rounding in float is small.
+// logarithms are small. Energies are over the gas constant, in K. The contributions of the
+// elements, which cancel in every reaction, are subtracted from Gibbs energies and enthalpies, so that
+// their rounding in float is small.
 #pragma once
 #include "solver/lanes.hpp"
 #include "solver/mechanism.hpp"

@@ -12,6 +12,7 @@ from combred.native.compilers import FLAGS, LEVELS
 
 OWN = re.compile(r'^#include "([^"]+)"\s*$')
 LINE = "// " + "-" * 97
+ANY_STATE = "// It takes any state of its range of T (solver/thermo.hpp) and any time step."
 HEAD = """\
 // Combustion chemistry as one C++17 file, written by combred {version}: {title}.
 //
@@ -45,13 +46,14 @@ def single_file(
     import combred
 
     body, stem = join(files, main), Path(main).stem
+    facts = _facts(card) if stem == "surrogate" else ANY_STATE
     levels = "\n".join(
         f"//     g++ $flags {' '.join(flags)} -DCOMBRED_LEVEL={level} -c {stem}.cpp "
         f"-o {stem}-{level}.o"
         for level, flags in LEVELS.items()
     )
     head = HEAD.format(
-        version=combred.__version__, title=title, facts=_facts(card), flags=" ".join(FLAGS),
+        version=combred.__version__, title=title, facts=facts, flags=" ".join(FLAGS),
         levels=levels, stem=stem, sha256=hashlib.sha256(body.encode()).hexdigest(),
     )  # fmt: skip
     return f"{head}{LINE}\n{body}"
@@ -79,7 +81,7 @@ def _joined(files: dict[str, str], name: str, seen: set[str]) -> list[str]:
 def _facts(card: dict | None) -> str:
     """What a user has to know of a surrogate, as lines of a comment."""
     if not card:
-        return "// It has no range of training."
+        return "// It was exported without a card."
     low, high = card["dt"]
     T, p = card["range"]["T"], card["range"]["p"]
     delay = card.get("accuracy", {}).get("delay_error")

@@ -62,13 +62,9 @@ bool is_time_step(double dt) { return dt > 0.0 && dt <= DT_LONGEST; }
 
 }  // namespace
 
-extern "C" {
-
-int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
-                    const combred_options *options, double *error, int64_t *evaluations,
-                    void *workspace, size_t workspace_size) {
-  const Environment first;  // comparisons with NaN may trap
-  const combred_options chosen = options ? *options : combred_options{TOLERANCE, 0, COMBRED_CONSTANT_PRESSURE};
+// COMBRED_OK, or what is wrong with the arguments of combred_advance.
+static int checked(size_t n, const double *states, const double *dt, size_t dt_stride,
+                   const combred_options &chosen, const void *workspace, size_t workspace_size) {
   if (!(chosen.tolerance > 0.0) || !is_finite(chosen.tolerance) || chosen.max_steps < 0 ||
       chosen.reactor != COMBRED_CONSTANT_PRESSURE)
     return COMBRED_OPTIONS;
@@ -78,6 +74,20 @@ int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride
   if (workspace_size < NEEDED) return COMBRED_WORKSPACE;
   for (size_t i = 0; i < (dt_stride ? n : 1); i++)
     if (!is_time_step(read(dt, i))) return COMBRED_DT;
+  return COMBRED_OK;
+}
+
+extern "C" {
+
+int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
+                    const combred_options *options, double *error, int64_t *evaluations,
+                    void *workspace, size_t workspace_size) {
+  const combred_options chosen = options ? *options : combred_options{TOLERANCE, 0, COMBRED_CONSTANT_PRESSURE};
+  fenv_t caller;
+  feholdexcept(&caller);  // comparisons with NaN may trap
+  const int status = checked(n, states, dt, dt_stride, chosen, workspace, workspace_size);
+  fesetenv(&caller);
+  if (status != COMBRED_OK || n == 0) return status;
   size_t next = 0;
   const Request call = {n, states, dt, dt_stride, chosen.tolerance, chosen.max_steps,
                         error, evaluations, &next};

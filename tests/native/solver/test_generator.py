@@ -142,7 +142,7 @@ def test_elimination_needs_no_place_that_is_not_there(request, name, exact):
     """What rows fill in when they are eliminated one after another lies in the pattern."""
     found = pattern(lay_out(request.getfixturevalue(name)), exact)
     assert sorted(found.places.values()) == list(range(len(found.places)))
-    rows = [set(found.row(i)) for i in range(found.size)]
+    rows = [{j for k, j in found.places if k == i} for i in range(found.size)]
     for i, columns in enumerate(rows):
         assert i in columns
         for k in sorted(c for c in columns if c < i):

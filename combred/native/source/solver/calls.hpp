@@ -109,13 +109,9 @@ int combred_jacobian(const double *state, int reactor, double *jacobian, void *w
 #endif
 
 #if COMBRED_PRECISION <= 0
-extern "C" {
-
-int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
-                    const combred_options *options, double *error, int64_t *evaluations,
-                    void *workspace, size_t workspace_size) {
-  const Environment environment;  // first: comparisons with NaN may trap
-  const combred_options chosen = options ? *options : combred_options{1e-3, 0, COMBRED_CONSTANT_PRESSURE};
+// COMBRED_OK, or what is wrong with the arguments of combred_advance.
+static int checked(size_t n, const double *states, const double *dt, size_t dt_stride,
+                   const combred_options &chosen, const void *workspace, size_t workspace_size) {
   if (!(chosen.tolerance > 0.0) || chosen.tolerance > solver::LARGEST_TOLERANCE || chosen.max_steps < 0 ||
       chosen.reactor < 0 || chosen.reactor > COMBRED_CONSTANT_VOLUME)
     return COMBRED_OPTIONS;
@@ -127,6 +123,20 @@ int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride
     const double one = solver::read<double>(dt + i);
     if (!(one > 0.0) || one > solver::LONGEST_DT) return COMBRED_DT;
   }
+  return COMBRED_OK;
+}
+
+extern "C" {
+
+int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
+                    const combred_options *options, double *error, int64_t *evaluations,
+                    void *workspace, size_t workspace_size) {
+  const combred_options chosen = options ? *options : combred_options{1e-3, 0, COMBRED_CONSTANT_PRESSURE};
+  fenv_t caller;
+  feholdexcept(&caller);  // comparisons with NaN may trap
+  const int status = checked(n, states, dt, dt_stride, chosen, workspace, workspace_size);
+  fesetenv(&caller);
+  if (status != COMBRED_OK || n == 0) return status;
   size_t next = 0;
   const solver::Request call = {n, states, dt, dt_stride, chosen.tolerance, chosen.max_steps,
                                 chosen.reactor == COMBRED_CONSTANT_VOLUME, error, evaluations, &next,

@@ -19,14 +19,14 @@
 #endif
 #include "combred.h"
 #include "identity.hpp"
-// Two libraries in one process share nothing, whatever they were compiled with.
-#pragma GCC visibility push(hidden)
 #ifdef COMBRED_DISPATCH
 #include "dispatch.hpp"
 #else
+// Two libraries in one process share nothing, whatever they were compiled with.
+#pragma GCC visibility push(hidden)
 #include "solver/calls.hpp"
+#pragma GCC visibility pop
 #endif
 #if defined(COMBRED_DISPATCH) || (!defined(COMBRED_LEVEL) && COMBRED_PRECISION <= 0)
 #include "about.hpp"
 #endif
-#pragma GCC visibility pop

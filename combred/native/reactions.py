@@ -10,13 +10,9 @@ import numpy as np
 
 from combred.chemistry.kinetics import NEVER, Kinetics
 from combred.native.arrays import constant, literal
+from combred.native.solver.terms import LOG2_C0, LOG2_E, LOG2_T0, PART
 
-LOG2_E = float(np.log2(np.e))
-PART = 24  # reactions of one function: compilers take long for larger ones
 TERMS = 8  # of a sum, each of which waits for the one before it
-# Units of concentrations [kmol/m3] and of T [K] in logarithms, to the base 2: typical values, so
-# that the logarithms are small and their rounding is, too.
-LOG2_C0, LOG2_T0 = -20.0, 10.0
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from combred.native.solver.reactions import (
 from combred.native.solver.terms import LOG2_C0, LOG2_E, LOG2_T0, NEVER, PART, functions, real
 
 SOURCE = Path(__file__).parents[1] / "source"
-SHARED = ("combred.h", "about.hpp", "dispatch.hpp")
+SHARED = ("combred.h", "about.hpp", "dispatch.hpp", "environment.hpp")
 WRITTEN = (
     "// Of the mechanism {name}. Written by combred.native: change nothing here.\n#pragma once\n"
 )

@@ -1,13 +1,9 @@
 // The functions of combred.h that compute: they are compiled for one CPU, or for several levels.
 #pragma once
-#include <cfenv>
-
 #include "combred.h"
+#include "environment.hpp"
 #include "integrate.hpp"
 #include "tables.hpp"
-#ifdef __SSE2__
-#include <immintrin.h>
-#endif
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -15,23 +11,6 @@
 namespace {
 
 constexpr size_t ALIGNMENT = 64;
-
-// The floating-point environment of this library: no traps, rounding to nearest, and on x86 no
-// subnormals, which are slow. The caller's environment comes back at the end.
-class Environment {
- public:
-  Environment() {
-    feholdexcept(&caller_);
-    fesetround(FE_TONEAREST);
-#ifdef __SSE2__
-    _mm_setcsr(_mm_getcsr() | 0x8040);
-#endif
-  }
-  ~Environment() { fesetenv(&caller_); }
-
- private:
-  fenv_t caller_;
-};
 
 // The matrix unit of this thread's CPU, for the time of a call.
 class MatrixUnit {

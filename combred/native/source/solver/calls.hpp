@@ -1,11 +1,7 @@
 // The functions of combred.h that compute: they are compiled for one CPU, or for several levels.
 #pragma once
-#include <cfenv>
-
+#include "environment.hpp"
 #include "solver/source_terms.hpp"
-#ifdef __SSE2__
-#include <immintrin.h>
-#endif
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -19,23 +15,6 @@ namespace {
 
 typedef solver::Solver<float, solver::Shampine> FloatSolver;
 typedef solver::Solver<double, solver::Rodas5P> DoubleSolver;
-
-// The floating-point environment of this library: no traps, rounding to nearest, and on x86 no
-// subnormals, which are slow. The caller's environment comes back at the end.
-class Environment {
- public:
-  Environment() {
-    feholdexcept(&caller_);
-    fesetround(FE_TONEAREST);
-#ifdef __SSE2__
-    _mm_setcsr(_mm_getcsr() | 0x8040);
-#endif
-  }
-  ~Environment() { fesetenv(&caller_); }
-
- private:
-  fenv_t caller_;
-};
 
 constexpr size_t ALIGNMENT = 64;
 inline void *aligned(void *workspace) {

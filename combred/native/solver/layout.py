@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactions import Falloff, LinearBurke, Reaction, read_reactions
+from combred.chemistry.rate_forms import Falloff, LinearBurke
+from combred.chemistry.reactions import Reaction, read_reactions
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ for the file solver/reactions.hpp. The elimination is that of sparse LU by rows 
 without any index at run time.
 """
 
-from combred.chemistry.reactions import Chebyshev, LinearBurke, Plog
+from combred.chemistry.rate_forms import Chebyshev, LinearBurke, Plog
 from combred.native.solver.layout import Layout, Pattern
 from combred.native.solver.reactions import Derivatives
 from combred.native.solver.terms import PART, functions, total

@@ -1,8 +1,8 @@
 """The rate constants of a mechanism as C++: statements for every type of rate.
 
-Takes a rate of `combred.chemistry.reactions`; gives statements that set `rate`, log2 of the forward
-rate constant for concentrations over C0, and `d`, its d ln k / d ln T; those of a falloff also `r`
-and `of_M`. The names that they use are those of source/solver/rates.hpp.
+Takes a rate of `combred.chemistry.rate_forms`; gives statements that set `rate`, log2 of the
+forward rate constant for concentrations over C0, and `d`, its d ln k / d ln T; those of a falloff
+also `r` and `of_M`. The names that they use are those of source/solver/rates.hpp.
 """
 
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import cantera as ct
 import numpy as np
 
-from combred.chemistry.reactions import (
+from combred.chemistry.rate_forms import (
     SRI,
     Arrhenius,
     BlowersMasel,

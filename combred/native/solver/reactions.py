@@ -5,7 +5,7 @@ Takes a `Layout`; gives the text of the file solver/reactions.hpp but for the ma
 
 import numpy as np
 
-from combred.chemistry.reactions import Chebyshev, Falloff, LinearBurke, Plog
+from combred.chemistry.rate_forms import Chebyshev, Falloff, LinearBurke, Plog
 from combred.native.solver.layout import Layout, Terms
 from combred.native.solver.rate_constants import Pressures, collider_places, rate_constant
 from combred.native.solver.terms import real, total

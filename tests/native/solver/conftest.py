@@ -14,8 +14,23 @@ from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import FIRST
 from combred.native.solver import Solver
 
+# No reaction changes the number of moles, and none has a third body.
+EQUIMOLAR_REACTIONS = """\
+units: {length: cm, quantity: mol, activation-energy: cal/mol}
+reactions:
+- equation: O + H2 <=> H + OH
+  rate-constant: {A: 3.87e+04, b: 2.7, Ea: 6260.0}
+- equation: H + O2 <=> O + OH
+  rate-constant: {A: 2.65e+16, b: -0.6707, Ea: 17041.0}
+- equation: OH + H2 <=> H + H2O
+  rate-constant: {A: 2.16e+08, b: 1.51, Ea: 3430.0}
+- equation: 2 OH <=> O + H2O
+  rate-constant: {A: 3.57e+04, b: 2.4, Ea: -2110.0}
+"""
+
 # Polynomials of every type that are read, with three, two and one regions; factors that are zero.
-THERMO = """
+THERMO = (
+    """
 phases:
 - name: gas
   thermo: ideal-gas
@@ -30,17 +45,9 @@ species:
 - name: AR
   composition: {Ar: 1}
   thermo: {model: constant-cp, h0: 10.0 J/mol, s0: 154.8 J/mol/K, cp0: 20.786 J/mol/K}
-units: {length: cm, quantity: mol, activation-energy: cal/mol}
-reactions:
-- equation: O + H2 <=> H + OH
-  rate-constant: {A: 3.87e+04, b: 2.7, Ea: 6260.0}
-- equation: H + O2 <=> O + OH
-  rate-constant: {A: 2.65e+16, b: -0.6707, Ea: 17041.0}
-- equation: OH + H2 <=> H + H2O
-  rate-constant: {A: 2.16e+08, b: 1.51, Ea: 3430.0}
-- equation: 2 OH <=> O + H2O
-  rate-constant: {A: 3.57e+04, b: 2.4, Ea: -2110.0}
-- equation: 2 O + M <=> O2 + M
+"""
+    + EQUIMOLAR_REACTIONS
+    + """- equation: 2 O + M <=> O2 + M
   type: three-body
   rate-constant: {A: 1.2e+17, b: -1.0, Ea: 0.0}
   efficiencies: {H2: 2.4, H2O: 15.4, AR: 0.83}
@@ -71,26 +78,19 @@ reactions:
   - name: N2
     efficiency: {A: 0.0, b: 0.0, Ea: 0.0}
 """
+)
 
-# No reaction changes the number of moles, and none has a third body.
-EQUIMOLAR = """
+EQUIMOLAR = (
+    """
 phases:
 - name: gas
   thermo: ideal-gas
   species: [{h2o2.yaml/species: [H2, H, O, O2, OH, H2O, N2]}]
   kinetics: gas
   reactions: all
-units: {length: cm, quantity: mol, activation-energy: cal/mol}
-reactions:
-- equation: O + H2 <=> H + OH
-  rate-constant: {A: 3.87e+04, b: 2.7, Ea: 6260.0}
-- equation: H + O2 <=> O + OH
-  rate-constant: {A: 2.65e+16, b: -0.6707, Ea: 17041.0}
-- equation: OH + H2 <=> H + H2O
-  rate-constant: {A: 2.16e+08, b: 1.51, Ea: 3430.0}
-- equation: 2 OH <=> O + H2O
-  rate-constant: {A: 3.57e+04, b: 2.4, Ea: -2110.0}
 """
+    + EQUIMOLAR_REACTIONS
+)
 
 
 def quietly(make):

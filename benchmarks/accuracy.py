@@ -218,7 +218,7 @@ def distances(rollout: Rollout, ref: Rollout) -> dict:
 def judge(model: str, cases: dict[str, list[Rollout]]) -> dict:
     """Errors of one model in all cases."""
     surrogate, mechanism = combred.load(model), _mechanism()
-    takes = surrogate.corrects_rates or surrogate.dt_range[0] == DT
+    takes = surrogate.kinetics or surrogate.dt_range[0] == DT
     if not takes or surrogate.n != 2 + mechanism.n_species:
         raise ValueError(f"{model} is no model of {mechanism.name} that takes dt = {DT} s")
     rolled, solver = {}, fastest(surrogate)

@@ -19,7 +19,6 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import torch
@@ -54,11 +53,10 @@ def of_states(model: str, times: int) -> Counts:
     """Attacks at the doors of a shipped model."""
     surrogate = combred.load(model).requires_grad_(False)
     mechanism = combred.load_mechanism("drm19.yaml")
-    with mock.patch.object(combred.Surrogate, "SMALLEST", 1.0 / 16.0):  # of dt: fewer steps
-        library = combred.native.compile(surrogate) if surrogate.corrects_rates else None
-        doors, good = states.doors(surrogate, library), good_states(mechanism)
-        counts = states.attack(mechanism, doors, states.calls(good, DT, times, 4 * times))
-        return counts + states.attack(mechanism, doors, states.memory(good, DT), agree=False)
+    library = combred.native.compile(surrogate) if surrogate.kinetics else None
+    doors, good = states.doors(surrogate, library), good_states(mechanism)
+    counts = states.attack(mechanism, doors, states.calls(good, DT, times, 4 * times))
+    return counts + states.attack(mechanism, doors, states.memory(good, DT), agree=False)
 
 
 def kinds(folder: Path, times: int) -> dict[str, Callable[[], Counts]]:

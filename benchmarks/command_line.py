@@ -1,6 +1,14 @@
-"""The command line of a benchmark: words, and `--help`, which prints the script's docstring."""
+"""The command line of a benchmark: words, `--help`, which prints the script's docstring, and the
+models that most take where none is named."""
 
 import sys
+
+import combred
+
+
+def general_models() -> list[str]:
+    """The names of the shipped models that correct QSS steps, and so take any dt."""
+    return [name for name, card in combred.models().items() if card["network"]["kinetics"]]
 
 
 def words(docstring: str) -> list[str]:

@@ -5,9 +5,10 @@
 Methane/air (DRM19) at 1 atm: flames of 300 K streams from 10 to 400 1/s, and of air at 1200 K at
 1000 and 2000 1/s, each marched from Cantera's flame for two inverse strain rates on 60 cells, with
 transport and chemistry split. CVODE (rtol 1e-6) in the same march is the reference: it differs from
-Cantera's flame by the splitting. Then the strain rate rises until the flame goes out. CVODE's
-answers are kept in benchmarks/cache: they take half an hour of one core. Writes
-benchmarks/results/counterflow.json; prints a table, then one JSON line.
+Cantera's flame by the splitting. Then the strain rate rises until the flame goes out. "Solved": the
+share of states that the network left to the solver. CVODE's answers are kept in benchmarks/cache:
+they take half an hour of one core. Writes benchmarks/results/counterflow.json; prints a table, then
+one JSON line.
 """
 
 import json
@@ -19,7 +20,7 @@ import numpy as np
 
 import combred
 from benchmarks.accuracy import CACHE
-from benchmarks.command_line import words
+from benchmarks.command_line import general_models, words
 from combred import native
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import CVODE, Advance
@@ -52,21 +53,21 @@ EXTINCTION_MARCH = CounterflowMarch(cells=CELLS, longest=15.0)
 
 
 class Counted:
-    """A compiled surrogate as an `Advance` that counts states, those it is not sure of, and the
-    evaluations of its network."""
+    """A compiled surrogate as an `Advance` that counts states, those that its network leaves to the
+    solver, and those that cannot be advanced, which stay as they are."""
 
     def __init__(self, surrogate: Surrogate):
         self.compiled = native.compile(surrogate)
-        self.states = self.refused = self.evaluations = 0
+        self.states = self.solved = self.failed = 0
 
     def advance(
         self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        later, error, evaluations = self.compiled.integrate(np.column_stack([T, p, Y]), dt)
+        found = self.compiled.integrate(T, p, Y, dt)
         self.states += len(T)
-        self.refused += int((error > 1.0).sum())
-        self.evaluations += int(evaluations.sum())
-        return later[:, 0], later[:, 2:]
+        self.solved += int((found.steps > 0).sum())
+        self.failed += int((found.error > 1.0).sum())
+        return found.T, found.Y
 
 
 def marched(mechanism: Mechanism, solver: Advance, i: int) -> tuple[Curve, str, float]:
@@ -131,8 +132,8 @@ def judge(mechanism: Mechanism, surrogate: Surrogate, cvode: dict[str, np.ndarra
         "extinction": strain,
         "extinction_error": strain / float(cvode["extinction"]) - 1.0,
         "extinction_seconds": seconds,
-        "refused": solver.refused / solver.states,
-        "evaluations": solver.evaluations / solver.states,
+        "solved": solver.solved / solver.states,
+        "failed": solver.failed,
     }
 
 
@@ -147,7 +148,7 @@ def show(model: str, found: dict) -> None:
         )
     print(
         f"{model}: extinction at {found['extinction']:.1f} 1/s ({found['extinction_error']:+.2%}), "
-        f"refused {found['refused']:.3%}, evaluations {found['evaluations']:.2f}",
+        f"solved {found['solved']:.3%}, failed {found['failed']}",
         flush=True,
     )
 
@@ -158,7 +159,7 @@ def main() -> None:
     mechanism = load_mechanism("drm19.yaml")
     cvode = references(mechanism)
     results = read_json(RESULTS) or {"models": {}}
-    for model in given or [n for n, card in combred.models().items() if "tolerance" in card]:
+    for model in given or general_models():
         found = judge(mechanism, combred.load(model).requires_grad_(False), cvode)
         found["file"] = digest(FOLDER / f"{model}.safetensors")
         show(model, found)

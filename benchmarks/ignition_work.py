@@ -3,13 +3,13 @@
     python -m benchmarks.ignition_work [MODEL ...]
 
 Twenty ignitions for each dt, drawn as in benchmarks/ignitions.py, marched in steps of dt by
-compiled surrogates and by the solvers of benchmarks/work_precision.py, each of which starts anew at
-every step, as inside a flow.
-Of each: the mean and the largest error of the delay, and the processor time of a state and step,
-on one core. Surrogates and combred.solver march 16 copies of each case together, the other solvers
-one state after the other.
-Run nothing else on the machine meanwhile. Writes benchmarks/results/ignition_work.json and
-docs/ignition-work.png; prints a table, then one JSON line.
+compiled surrogates, with the solver behind them at the same tolerance, and by the solvers of
+benchmarks/work_precision.py, each of which starts anew at every step, as inside a flow. Of each:
+the mean and the largest error of the delay, and the processor time of a state and step, on one
+core. Surrogates and combred.solver march 16 copies of each case together, the other solvers one
+state after the other. Run nothing else on the machine meanwhile. Writes
+benchmarks/results/ignition_work.json and docs/ignition-work.png; prints a table, then one JSON
+line.
 """
 
 import json
@@ -21,12 +21,13 @@ import cantera as ct
 import numpy as np
 
 import combred
-from benchmarks.command_line import words
+from benchmarks.command_line import general_models, words
 from benchmarks.ignitions import STEPS, delay_error, marched, references
 from benchmarks.solvers.build import MissingError
 from benchmarks.work_precision import MARKERS, solver
-from combred import native
 from combred.chemistry.mechanism import load_mechanism
+from combred.chemistry.reactor import Advance
+from combred.native.solver.library import Integrator
 from combred.records import write_json
 from combred.simulation.ignition import Rollout
 from combred.threads import one_thread
@@ -36,7 +37,7 @@ RESULTS = Path(__file__).parent / "results" / "ignition_work.json"
 FIGURE = Path(__file__).parents[1] / "docs" / "ignition-work.png"
 COPIES = 16
 SEED, CASES = 77, 20  # of the ignitions
-TOLERANCES = (0.1, 0.05, 0.02)
+TOLERANCES = (0.1, 0.03, 0.01, 3e-3)  # of surrogates
 RTOL = {
     "combred.solver": (0.3, 0.1, 0.03, 0.01, 1e-3, 1e-5),
     "Rosenbrock34": (1.0, 0.3, 0.1, 1e-2, 1e-3),
@@ -73,13 +74,8 @@ def march(
     }  # fmt: skip
 
 
-def of_surrogate(model: str, tolerance: float) -> Step:
-    compiled = native.compile(combred.load(model))
-    return lambda states, dt: compiled.integrate(states, dt, tolerance)[0]
-
-
-def of_solver(name: str, mechanism: combred.Mechanism, rtol: float) -> Step:
-    one = solver(name, mechanism, rtol)
+def step_of(one: Advance) -> Step:
+    """A step of a solver or a surrogate, without mass fractions below zero."""
 
     def step(states: np.ndarray, dt: float) -> np.ndarray:
         T, Y = one.advance(states[:, 0], states[:, 1], states[:, 2:], dt)
@@ -120,29 +116,23 @@ def main(models: list[str]) -> None:
     ct.suppress_thermo_warnings()
     mechanism = load_mechanism("drm19.yaml")
     todo = {dt: references(mechanism, dt, SEED, CASES) for dt in STEPS}
-    general = [name for name, card in combred.models().items() if "tolerance" in card]
+    chosen = models or general_models()
     found: dict = {}
     print(f"{'':22}{'rtol':>8}{'dt':>8}{'mean':>10}{'worst':>9}{'a state':>12}")
-
-    def keep(name: str, tolerance: float, step: Step, copies: int) -> None:
-        for dt, rollouts in todo.items():
-            row = march(mechanism, step, dt, rollouts, copies)
-            found.setdefault(f"{dt:g}", {}).setdefault(name, []).append(
-                {"tolerance": tolerance, **row}
-            )
-            show(name, tolerance, dt, row)
-
     with one_thread():
-        for model in models or general:
-            for tolerance in TOLERANCES:
-                keep(model, tolerance, of_surrogate(model, tolerance), COPIES)
-        for name, tolerances in RTOL.items():
-            try:
-                for rtol in tolerances:
-                    copies = COPIES if name == "combred.solver" else 1
-                    keep(name, rtol, of_solver(name, mechanism, rtol), copies)
-            except MissingError as error:
-                print(f"{name}: left out, {error}")
+        for name in (*chosen, *RTOL):
+            for tolerance in RTOL.get(name, TOLERANCES):
+                try:
+                    one = solver(name, mechanism, tolerance)
+                except MissingError as error:
+                    print(f"{name}: left out, {error}")
+                    break
+                copies = COPIES if isinstance(one, Integrator) else 1
+                for dt, rollouts in todo.items():
+                    row = march(mechanism, step_of(one), dt, rollouts, copies)
+                    rows = found.setdefault(f"{dt:g}", {}).setdefault(name, [])
+                    rows.append({"tolerance": tolerance, **row})
+                    show(name, tolerance, dt, row)
     result = {"machine": machine(), "cores": 1, "copies": COPIES, "dt": found}
     if not models:
         write_json(RESULTS, result)

@@ -1,14 +1,15 @@
 """How many states a second does a surrogate advance on a GPU?
 
-    python -m benchmarks.inference [MODEL ...]
+    python -m benchmarks.inference --states FILE [MODEL ...]
 
-For every shipped model that corrects QSS steps (or those named), with products in float32 and
-of bf16: time a call of `combred.native.compile_cuda` on 1000 to a million states, over 1 us at the
-default tolerance, and the largest difference from the library on a CPU, in T [K] and Y. The states
-are those of benchmarks/native.py. Writes benchmarks/results/inference.json; prints a table, then
-one JSON line. Needs a CUDA device.
+For every shipped model that corrects QSS steps (or those named): the time of a call of
+`combred.native.compile_cuda` on 1000 to a million states, over 1 us at the default tolerance, and
+the largest difference from the library on a CPU, in T [K] and Y. The states are the busy ones of
+benchmarks/times.py, of FILE. Writes benchmarks/results/inference.json; prints a table, then one
+JSON line. Needs a CUDA device.
 """
 
+import argparse
 import json
 import time
 from pathlib import Path
@@ -17,10 +18,10 @@ import numpy as np
 import torch
 
 import combred
-from benchmarks.command_line import words
-from benchmarks.native import DT, ignition_states
+from benchmarks.accuracy import DT
+from benchmarks.command_line import general_models
+from benchmarks.times import busy_states, share_solved
 from combred import native
-from combred.config import ChemistrySettings
 from combred.records import write_json
 
 RESULTS = Path(__file__).parent / "results" / "inference.json"
@@ -39,31 +40,39 @@ def seconds(surrogate: native.CudaLibrary, states: torch.Tensor) -> list[float]:
     return took[1:]
 
 
-def main(models: list[str]) -> None:
+def main(file: Path, models: list[str]) -> None:
     if not torch.cuda.is_available():
         raise SystemExit("torch finds no CUDA device, which this benchmark is about")
-    mechanism, tight = combred.load_mechanism("drm19.yaml"), ChemistrySettings()
-    models = models or [name for name in combred.models() if combred.load(name).corrects_rates]
-    states = ignition_states(mechanism, 4096, tight.rtol, tight.atol)
+    states = busy_states(file, 4096)
     found: dict = {"machine": torch.cuda.get_device_name(), "dt": DT, "models": {}}
     print(f"{'':20}{'states':>9}{'ms a call':>11}{'ns a state':>12}")
-    for model, bf16 in [(model, bf16) for model in models for bf16 in (False, True)]:
+    for model in models or general_models():
         surrogate = combred.load(model)
-        known = native.compile(surrogate, bf16=bf16).integrate(states, DT)[0]
-        on_device = native.compile_cuda(surrogate, mechanism, bf16)
+        compiled, on_device = native.compile(surrogate), native.compile_cuda(surrogate)
+        T, Y = compiled.advance(states[:, 0], states[:, 1], states[:, 2:], DT)
         later = on_device.integrate(torch.tensor(states, device="cuda"), DT)[0].cpu().numpy()
-        off = np.abs(later - known)
-        name = model + ", bf16" * bf16
-        row = {"difference": [float(off[:, 0].max()), float(off[:, 2:].max())], "seconds": {}}
+        row: dict = {
+            "difference": [float(abs(later[:, 0] - T).max()), float(abs(later[:, 2:] - Y).max())],
+            "solved": share_solved(compiled, states, DT),
+            "seconds": {},
+        }
         for n in BATCHES:
             many = torch.tensor(states, device="cuda").repeat(-(-n // len(states)), 1)[:n]
             took = float(np.median(seconds(on_device, many)))
             row["seconds"][n] = took
-            print(f"{name:20}{n:9}{1e3 * took:11.3f}{1e9 * took / n:12.2f}", flush=True)
-        found["models"][name] = row
+            print(f"{model:20}{n:9}{1e3 * took:11.3f}{1e9 * took / n:12.2f}", flush=True)
+        found["models"][model] = row
     write_json(RESULTS, found)
     print(json.dumps(found))
 
 
 if __name__ == "__main__":
-    main(words(__doc__))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--states", type=Path, required=True, help="states of benchmarks.flow_states"
+    )
+    parser.add_argument("models", nargs="*", metavar="MODEL")
+    given = parser.parse_args()
+    main(given.states, given.models)

@@ -4,8 +4,8 @@
 
 LIBRARY: libcombredChemistry.so, built as in coupling/README.md. chemFoam and reactingFoam have to
 be on the path (tested with OpenFOAM v1912 of openfoam.com). Two cases, with OpenFOAM's seulex and
-with each WAY: "solver", the same with a tolerance, "solver 0.01", or the name of a shipped model,
-with the solver behind it (without it, the solver and all models with reaction rates):
+with each WAY: "solver" or the name of a shipped model, or either with a tolerance, "solver 0.01"
+(without it, the solver and all models that correct QSS steps):
 
 - chemFoam, one cell at constant pressure, in steps of dt: the time at which methane/air reaches
   2000 K, compared with CVODE in steps of the same dt.
@@ -30,6 +30,7 @@ import cantera as ct
 import numpy as np
 
 import combred
+from benchmarks.command_line import general_models
 from combred import native
 from combred.native.solver import generate as generate_solver
 from combred.simulation import ignition
@@ -88,27 +89,24 @@ def folder_of(scratch: Path, *words: str) -> Path:
 
 
 def combred_coefficients(folder: Path, way: str) -> str:
-    """The entries of `combredCoeffs`; copies the libraries into the case. way: see `write_case`."""
+    """The entries of `combredCoeffs`; copies the library into the case. way: see `write_case`."""
     name, *tolerance = way.split()
-    constant = folder / "constant"
     if name.endswith(".so"):
-        kind = Path(name).stem.removeprefix("lib")
-        shutil.copy(name, constant / f"lib{kind}.so")
-        return f'{kind} "constant/lib{kind}.so";'
-    mechanism = combred.load_mechanism("drm19.yaml")
-    shutil.copy(native.build(generate_solver(mechanism)), constant / "libsolver.so")
-    entries = 'solver "constant/libsolver.so";'
-    if name != "solver":
-        native.export(name, constant)
-        entries += f' surrogate "constant/{native.LIBRARY}";'
+        library = Path(name)
+    elif name == "solver":
+        library = native.build(generate_solver(combred.load_mechanism("drm19.yaml")))
+    else:
+        library = native.build(native.generate(combred.load(name)))
+    shutil.copy(library, folder / "constant/libcombred.so")
+    entries = 'library "constant/libcombred.so";'
     return entries + "".join(f" tolerance {value};" for value in tolerance)
 
 
 def write_case(folder: Path, library: Path, way: str, dt: float, control: str) -> None:
-    """Write the files that all cases have. way: "solver", with a tolerance after a space if it is
-    not the default; the name of a shipped model, which has the solver behind it; the path of a
-    libsolver.so or libsurrogate.so; "ode" or "off". dt [s]: the largest time step, and the only one
-    unless `control`, further entries of controlDict, sets adjustTimeStep."""
+    """Write the files that all cases have. way: "solver", the name of a shipped model, or the path
+    of a libsolver.so or libsurrogate.so, each with a tolerance after a space if it is not the
+    default; "ode" or "off". dt [s]: the largest time step, and the only one unless `control`,
+    further entries of controlDict, sets adjustTimeStep."""
     write_mechanism(combred.load_mechanism("drm19.yaml"), folder / "constant")
     write(folder, "constant/thermophysicalProperties", THERMOPHYSICAL)
     ode = " ".join(f"{key} {value:g};" for key, value in ODE.items())
@@ -323,8 +321,7 @@ def main() -> None:
     for program in ("chemFoam", "reactingFoam", "blockMesh"):
         if shutil.which(program) is None:
             raise SystemExit(f"{program} is not on the path: source OpenFOAM's etc/bashrc")
-    names = [name for name, card in combred.models().items() if card["network"]["kinetics"]]
-    ways = ["ode", *(asked.ways or ["solver", *names])]
+    ways = ["ode", *(asked.ways or ["solver", *general_models()])]
     os.environ |= {"OMP_NUM_THREADS": "1"}
     result: dict = {"machine": timing.machine(), "ode": {"solver": "seulex", **ODE}, "dt": asked.dt}
     with tempfile.TemporaryDirectory() as scratch:

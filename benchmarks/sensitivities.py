@@ -22,7 +22,7 @@ import torch
 
 import combred
 from benchmarks import counterflow
-from benchmarks.command_line import words
+from benchmarks.command_line import general_models, words
 from benchmarks.flames import MODEL_CASES, cached, case_of, mechanism, stored
 from combred.chemistry.reactor import CVODE, IntegrationError
 from combred.native import fastest
@@ -96,7 +96,7 @@ def marched_flames() -> dict[tuple[str, str], dict[str, float]]:
 def main(models: list[str]) -> None:
     torch.set_num_threads(1)
     ct.suppress_thermo_warnings()
-    names = models or [name for name in combred.models() if combred.load(name).corrects_rates]
+    names = models or general_models()
     solvers, rows, marched = {n: fastest(combred.load(n)) for n in names}, [], marched_flames()
     for name, grid, dt, sensitivities in chain(premixed(), counterflows()):
         p, Y = np.full(len(grid.T), grid.profile.case.p), grid.Y.clip(min=0.0)

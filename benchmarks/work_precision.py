@@ -7,7 +7,8 @@ solvers advance all of them on one core, in this process, each state from a cold
 
     combred.solver         the generated solver, a state in each lane of a vector, in one batch;
                            its tolerance is relative to the change of a state, as a surrogate's
-    MODEL                  surrogates as compiled C++ in one batch
+    MODEL                  surrogates as compiled C++ in one batch, with the solver behind them at
+                           the same tolerance; "solved": the share of states left to it
     CVODE                  Cantera's reactor at constant pressure
     CVODE, generated rates SUNDIALS' CVODE in C++ with rates by pyrometheus: dense matrices,
                            difference quotients for the Jacobian matrix
@@ -44,13 +45,16 @@ import numpy as np
 import torch
 
 import combred
+from benchmarks.command_line import general_models
 from benchmarks.flow_states import read
 from benchmarks.solvers.build import MissingError
 from benchmarks.solvers.library import CVODE as GeneratedCVODE
 from benchmarks.solvers.library import Counts, Implicit
+from benchmarks.times import share_solved
 from combred import native
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import CVODE, Advance
+from combred.native import NativeSurrogate
 from combred.native.solver import Solver
 from combred.records import write_json
 from combred.surrogate.surrogate import Surrogate
@@ -60,7 +64,7 @@ from combred.validation.timing import machine
 RESULTS = Path(__file__).parent / "results" / "work_precision.json"
 FIGURE = Path(__file__).parents[1] / "docs" / "work-precision.png"
 STEPS = (1e-6, 1e-5)  # s
-TOLERANCES = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
+TOLERANCES = (0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3)  # of surrogates
 RTOL = {
     "combred.solver": (0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 9e-5, 1e-5, 1e-6, 1e-7),
     "CVODE": (1e-3, 1e-4, 1e-6, 1e-8, 1e-10),
@@ -122,25 +126,11 @@ def timed(solve: Callable[[], tuple]) -> tuple[float, tuple]:
     return shortest, found
 
 
-def of_surrogate(surrogate: Surrogate, states: States) -> list:
-    """Error, time a state [s] and evaluations a state at each of `TOLERANCES`."""
-    compiled, rows = native.compile(surrogate), []
-    for tolerance in TOLERANCES:
-        seconds, (later, error, evaluations) = timed(
-            partial(compiled.integrate, states.before, states.dt, tolerance)
-        )
-        rows.append({
-            "tolerance": tolerance, "seconds": seconds / len(later),
-            "evaluations": float(evaluations.mean()),
-            "refused": float((error > 1.0).mean()),
-            **states.errors(later[:, 0], later[:, 2:]),
-        })  # fmt: skip
-    return rows
-
-
 def solver(name: str, mechanism: Mechanism, rtol: float) -> Advance:
-    """The solver of this name at a relative tolerance. Raises MissingError where something that it
-    needs is not installed."""
+    """The solver or the surrogate of this name at a relative tolerance. Raises MissingError where
+    something that it needs is not installed."""
+    if name not in RTOL:
+        return NativeSurrogate(native.compile(combred.load(name)).library.path, rtol)
     if name == "combred.solver":
         return Solver(mechanism, tolerance=rtol)
     atol = ATOL[name] * rtol
@@ -151,15 +141,18 @@ def solver(name: str, mechanism: Mechanism, rtol: float) -> Advance:
     return Implicit(mechanism, name.lower(), rtol, atol)
 
 
-def of_solver(name: str, mechanism: Mechanism, states: States) -> list:
-    """Error and time a state [s] of a solver at each of its `RTOL`; and of one in C++ what it did,
-    by state. Raises MissingError as `solver`."""
+def measure(name: str, mechanism: Mechanism, states: States) -> list:
+    """Error and time a state [s] at each of the tolerances; of a surrogate the share of states that
+    its network left to the solver, of the solvers in benchmarks/solvers what they did, by state.
+    Raises MissingError as `solver`."""
     T, p, Y = states.before[:, 0], states.before[:, 1], states.before[:, 2:]
     rows = []
-    for rtol in RTOL[name]:
+    for rtol in RTOL.get(name, TOLERANCES):
         one = solver(name, mechanism, rtol)
         seconds, (T_next, Y_next) = timed(partial(one.advance, T, p, Y, states.dt))
         row = {"tolerance": rtol, "seconds": seconds / len(T)}
+        if isinstance(one, NativeSurrogate):
+            row["solved"] = share_solved(one, states.before, states.dt)
         if isinstance(one, GeneratedCVODE | Implicit):
             row |= {key: getattr(one.counts, key) / len(T) for key, _ in Counts._fields_}
         rows.append(row | states.errors(T_next, Y_next))
@@ -177,7 +170,7 @@ def order(surrogate: Surrogate, states: States) -> float:
         steps = torch.full((len(state),), 1e-6 / count, dtype=torch.float64)
         with torch.no_grad():
             for _ in range(count):
-                state, _ = surrogate.step(state, steps, steps)
+                state, _ = surrogate.step(state, steps)
         found.append(np.median(np.abs(state[:, 0].numpy() - exact[moving])))
     return float(-np.polyfit(np.log(SUBSTEPS), np.log(found), 1)[0])
 
@@ -224,10 +217,11 @@ def draw(found: dict, path: Path) -> None:
 def show(dt: float, name: str, rows: list) -> None:
     """Print the rows of a solver."""
     for row in rows:
+        solved = f"solved {row['solved']:.2%}  " if "solved" in row else ""
         print(
             f"{dt:g} s {name:23} tolerance {row['tolerance']:7.0e}  T {row['rms']:8.1e} (99 %: "
             f"{row['q99']:8.1e})  Y {row['rms_Y']:8.1e} ({row['q99_Y']:8.1e})  "
-            f"{1e6 * row['seconds']:8.1f} us  evaluations {row.get('evaluations', 0):.2f}  "
+            f"{1e6 * row['seconds']:8.1f} us  {solved}"
             f"failed {row.get('failed', 0):.2%}",
             flush=True,
         )
@@ -243,30 +237,27 @@ def main() -> None:
     parser.add_argument("models", nargs="*", help="names of shipped models; default: all general")
     given = parser.parse_intermixed_args()
     ct.suppress_thermo_warnings()
-    models = given.models or [n for n, card in combred.models().items() if "tolerance" in card]
+    models = given.models or general_models()
     mechanism, kinds = load_mechanism("drm19.yaml"), read(given.states).values()
     before = np.concatenate([np.column_stack([k["T"], k["p"], k["Y"]]) for k in kinds])
-    surrogates = {Path(m).stem: combred.load(m).requires_grad_(False) for m in models}
     lines, orders = {}, {}
     with one_thread():
         for dt in STEPS:
             states = States.of(before, dt, mechanism)
             lines[f"{dt:g}"] = found = {}
-            for name in RTOL:
+            for name in (*RTOL, *models):
                 try:
-                    found[name] = of_solver(name, mechanism, states)
+                    found[name] = measure(name, mechanism, states)
                     show(dt, name, found[name])
                 except MissingError as error:
                     print(f"{name} is left out: {error}")
-            for name, surrogate in surrogates.items():
-                found[name] = of_surrogate(surrogate, states)
-                show(dt, name, found[name])
-                if dt == 1e-6:
-                    orders[name] = {
-                        "trained": order(surrogate, states),
-                        "random": order(with_last_layer(surrogate, 1.0), states),
-                        "zero": order(with_last_layer(surrogate, 0.0), states),
-                    }
+            for name in models if dt == 1e-6 else []:
+                surrogate = combred.load(name).requires_grad_(False)
+                orders[name] = {
+                    "trained": order(surrogate, states),
+                    "random": order(with_last_layer(surrogate, 1.0), states),
+                    "zero": order(with_last_layer(surrogate, 0.0), states),
+                }
     print("order of convergence:", orders)
     result = {"machine": machine(), "cores": 1, "lines": lines, "orders": orders}
     write_json(RESULTS, result)

@@ -21,10 +21,6 @@ int main(void) {
   double *state = calloc(columns, sizeof(double)), error;
   void *workspace = malloc(bytes);
   if (!state || !workspace || combred_interface() != COMBRED_INTERFACE) return 1;
-  if (combred_check() != COMBRED_OK) {
-    fprintf(stderr, "%s\n", combred_status_text(combred_check()));
-    return 1;
-  }
   state[0] = 1700.0;   /* T [K] */
   state[1] = 101325.0; /* p [Pa] */
   set(state, "CH4", 0.0552);
@@ -33,7 +29,7 @@ int main(void) {
   for (int step = 1; step <= 400; step++) {
     const int status =
         combred_advance(1, state, &dt, 0, NULL, &error, NULL, workspace, bytes);
-    if (status != COMBRED_OK || error > 1.0) {
+    if (status != COMBRED_OK || error > 1.0) { /* infinite: the state is as it was */
       fprintf(stderr, "%s; error ratio %g\n", combred_status_text(status), error);
       return 1;
     }

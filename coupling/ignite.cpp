@@ -4,9 +4,9 @@
 //     ./ignite LIBRARY T p dt calls NAME=Y [NAME=Y ...]
 //
 // LIBRARY: libsolver.so or libsurrogate.so. T [K], p [Pa], the time step dt [s] of a call, and the
-// mass fractions that are not zero. Prints time [s], T [K], error ratio and number of steps after
-// every call, then, as comments, the ignition delay (steepest rise of T), and the mean number of
-// steps and the time per state.
+// mass fractions that are not zero. Prints time [s], T [K], error ratio and number of steps of the
+// solver (0: the network's step) after every call, then, as comments, the ignition delay (steepest
+// rise of T), and the mean number of steps and the time per state.
 #include <algorithm>
 #include <chrono>
 #include <cmath>

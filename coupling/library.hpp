@@ -1,5 +1,5 @@
-// A library that combred exported, a stiff solver (libsolver.so) or a surrogate (libsurrogate.so),
-// for C++11. This header needs no other file; link with -ldl.
+// A library that combred exported, a stiff solver (libsolver.so) or a surrogate, a network with the
+// solver behind it (libsurrogate.so), for C++11. This header needs no other file; link with -ldl.
 #pragma once
 
 #include <dlfcn.h>
@@ -20,13 +20,12 @@
 
 namespace combred {
 
-// The steps into which a call divided the time step of each state.
+// How a call advanced each state.
 struct Steps {
-    // Error ratio: the largest error estimate of a step, divided by the tolerance. Infinity: the
-    // state is not valid, or was not advanced over dt. Above 1, of a surrogate alone: the smallest
-    // step did not reach the tolerance.
+    // Error ratio: the largest error estimate of a step, divided by the tolerance, at most 1; or
+    // infinity: the state is not valid, or did not reach dt, and was left as it was.
     std::vector<double> error;
-    // The steps that were tried: those taken, and those repeated in smaller ones.
+    // The steps that the solver tried; 0 where the network's step was taken.
     std::vector<std::int64_t> count;
 };
 
@@ -48,7 +47,7 @@ public:
     std::size_t columns() const { return 2 + loaded_->species.size(); }
 
     // What a surrogate is, as JSON, and the digest of its network; else empty. `level`: the code
-    // that runs on this CPU, as "x86-64-v3"; empty if there is but one.
+    // that runs on this CPU, as "x86-64-v3"; empty if there is only one.
     std::string card() const { return loaded_->card; }
     std::string digest() const { return loaded_->digest; }
     std::string level() const { return loaded_->level; }
@@ -58,16 +57,16 @@ public:
     void set_tolerance(double tolerance);
 
     // Advances `n` states, stored row after row, by `dt` [s] at constant pressure and enthalpy: one
-    // dt for all states, or an array with one for each. Each dt is divided into as many steps as
-    // the tolerance needs. Throws std::invalid_argument, before any state is changed, unless every
-    // dt is positive and finite.
+    // dt for all states, or an array with one for each. The solver advances the states whose error
+    // estimate by the network exceeds the tolerance. Throws std::invalid_argument, before any state
+    // is changed, unless every dt is positive and finite.
     Steps advance(double* states, std::size_t n, double dt) { return take(states, n, &dt, 0); }
     Steps advance(double* states, std::size_t n, const double* dt) {
         return take(states, n, dt, 1);
     }
 
 private:
-    static constexpr int interface = 3;  // COMBRED_INTERFACE of combred.h
+    static constexpr int interface = 4;  // COMBRED_INTERFACE of combred.h
 
     struct Options {  // combred_options
         double tolerance;
@@ -179,9 +178,6 @@ inline void Library::Loaded::require_interface() {
         text << "it has version " << version << " of the interface, and this header needs "
              << interface;
         throw std::runtime_error(text.str());
-    }
-    if (ask<int>("combred_check") != 0) {
-        throw std::runtime_error("it holds other numbers than combred wrote");
     }
     card = ask<const char*>("combred_card");
     digest = ask<const char*>("combred_digest");

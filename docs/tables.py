@@ -1,15 +1,18 @@
-"""Tables of the site that are made from the code and from measured results, as Markdown.
+"""Tables of the site and of the README that are made from the code and from measured results.
+
+    python -m docs.tables
 
 Takes `combred.config`, the cards of the shipped models and benchmarks/results/*.json; gives one
-file a table under docs/generated/, which the pages include. No number is typed in. Where a file of
-results is missing, a sentence takes the place of its table (`MISSING`); a model that does not ship
-has no row.
+file a table under docs/generated/, which the pages include, and the tables of README.md, below
+their names in comments. No number is typed in. Where a file of results is missing, a sentence takes
+the place of its table (`MISSING`); a model that does not ship has no row.
 """
 
 import dataclasses
 import itertools
 import json
 import math
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -23,7 +26,7 @@ FIGURE = Path(__file__).with_name("work-precision.png")  # of benchmarks/work_pr
 MISSING = "(Not measured with this version.)\n"
 ATM = 101325.0
 TYPICAL = "drm19-38k"  # the model of the first page
-WAYS = "", ", C++", ", C++, without control"  # of timing a model: times.json's names
+WAYS = "", ", C++", ", C++, network alone"  # of timing a model: times.json's names
 GENERAL = "run"  # the heading of settings that belong to no section
 
 
@@ -96,6 +99,11 @@ def seconds(dt: str | float) -> str:
     """A time step [s] for a cell: 1e-06 is "1e-6 s"."""
     mantissa, _, exponent = f"{float(dt):.1e}".partition("e")
     return f"{float(mantissa):g}e{int(exponent)} s"
+
+
+def short(value: float) -> str:
+    """A tolerance or an error for a cell: 0.0001 is "1e-4"."""
+    return f"{value:g}" if value >= 1e-3 else f"{value:.0e}".replace("e-0", "e-")
 
 
 # -- settings --------------------------------------------------------------------------------------
@@ -315,30 +323,33 @@ def times_table() -> str:
         "are slow; busy ones are uniform in the steps of CVODE.\n\n"
     )
     for kind, times in results["times"].items():
-        text += times_of(kind, times)
+        text += times_of(kind, times, results["solved"])
     return text + source("times.json", "times --states FILE", results["machine"])
 
 
-def times_of(kind: str, times: dict) -> str:
-    """Time per state of one kind of states."""
+def times_of(kind: str, times: dict, solved: dict[str, dict[str, float]]) -> str:
+    """Time per state of one kind of states; `solved`: the share of states that each model leaves to
+    the solver, by kind."""
     solvers = [name for name in times if name.startswith("CVODE")]
-    body = [[plain(name), f"{1e6 * times[name]['median']:.0f} us", "", ""] for name in solvers]
+    body = [[plain(name), f"{1e6 * times[name]['median']:.0f} us", "", "", ""] for name in solvers]
     strict, loose = sorted(solvers, key=lambda name: -times[name]["median"])[:2]
     for model, way in itertools.product(in_order(times), WAYS):
         if model + way not in times:
             continue
         own = times[model + way]["median"]
+        left = solved.get(model, {}).get(kind) if way == ", C++" else None
         body.append(
             [
                 code(model) + way,
                 f"{1e6 * own:.2f} us",
+                percent(left, digits=1),
                 factor(times[loose]["median"] / own),
                 factor(times[strict]["median"] / own),
             ]
         )
     of = {"grid": "along ignitions", "busy": "busy states"}[kind]
-    head = [f"solver, {of}", "time per state", f"{plain(loose)} / it", f"{plain(strict)} / it"]
-    return table(head, body)
+    head = [f"solver, {of}", "time per state", "by the solver"]
+    return table([*head, f"{plain(loose)} / it", f"{plain(strict)} / it"], body)
 
 
 # -- surrogates of any time step -------------------------------------------------------------------
@@ -353,42 +364,37 @@ def general(name: str) -> tuple[dict, dict]:
 
 
 def flow_states_table() -> str:
-    """Shares of the states of each kind that are refused, and bad, of flow_states.json: a table for
-    each model, a column for each dt."""
+    """Shares of the states of each kind that the solver advances, and that are bad, of
+    flow_states.json: a table for each model, a column for each dt."""
     results, models = general("flow_states.json")
     text = ""
     for model, kinds in models.items():
         body = [
-            [plain(kind), *(percent(r["refused"], r["bad"], digits=1) for r in rows.values())]
+            [plain(kind), *(percent(r["solved"], r["bad"], digits=1) for r in rows.values())]
             for kind, rows in kinds.items()
         ]
         steps = next(iter(kinds.values()))
-        text += table([f"{code(model)}: refused / bad", *map(seconds, steps)], body)
+        text += table([f"{code(model)}: solved / bad", *map(seconds, steps)], body)
     if not text:
         return MISSING
     return text + source("flow_states.json", "flow_states judge --states FILE", results["machine"])
 
 
 def around_table() -> str:
-    """Shares of the states around the range of `drm19-full` that are refused, and bad, of
-    flow_states.json: the worst dt up to 1e-6 s, and the longest."""
+    """Shares of the states around the range of `drm19-full` that the solver advances, and that are
+    bad, of flow_states.json: each of the worst dt."""
     results = read("flow_states.json")
     models = {name: results["around"][name] for name in in_order(results.get("around", {}))}
     if not models:
         return MISSING
     body = []
     for kind in next(iter(models.values())):
-        cells = []
-        for kinds in models.values():
-            rows = [(float(dt), row) for dt, row in kinds[kind].items()]
-            short = [row for dt, row in rows if dt < 2e-6]
-            worst = (max(row[key] for row in short) for key in ("refused", "bad"))
-            longest = max(rows, key=lambda pair: pair[0])[1]
-            cells.append(percent(*worst, digits=1))
-            cells.append(percent(longest["refused"], longest["bad"], digits=1))
-        body.append([plain(kind), *cells])
-    heads = [f"{code(model)}, {dt}" for model in models for dt in ("to 1e-6 s", "1e-5 s")]
-    return table(["refused / bad", *heads], body)
+        worst = [
+            [max(row[key] for row in kinds[kind].values()) for key in ("solved", "bad")]
+            for kinds in models.values()
+        ]
+        body.append([plain(kind), *(percent(*shares, digits=1) for shares in worst)])
+    return table(["solved / bad, the worst dt", *map(code, models)], body)
 
 
 def flow_accepted_table() -> str:
@@ -407,44 +413,39 @@ def flow_accepted_table() -> str:
     return table(["components / states accepted", *map(code, models)], body)
 
 
-def flow_evaluations_table() -> str:
-    """Evaluations of the network for each state, the mean and the most of all kinds, of
-    flow_states.json."""
+def flow_errors_table() -> str:
+    """The largest error of T of all kinds at each dt, of flow_states.json."""
     models, body = general("flow_states.json")[1], []
     for model, kinds in models.items():
-        cells = []
-        for dt in next(iter(kinds.values())):
-            rows = [kind[dt] for kind in kinds.values()]
-            mean = float(np.mean([row["evaluations"] for row in rows]))
-            cells.append(f"{mean:.2f} / {max(row['most_evaluations'] for row in rows)}")
-        body.append([code(model), *cells])
+        steps = next(iter(kinds.values()))
+        largest = [max(kind[dt]["largest_T_error"] for kind in kinds.values()) for dt in steps]
+        body.append([code(model), *(f"{number(error, 1)} K" for error in largest)])
     if not body:
         return MISSING
     steps = next(iter(next(iter(models.values())).values()))
-    return table(["evaluations, mean / most", *map(seconds, steps)], body)
+    return table(["largest error of T", *map(seconds, steps)], body)
 
 
 def ignitions_table() -> str:
     """Errors of ignitions at any pressure and dt, of ignitions.json."""
     results, models = general("ignitions.json")
     body = []
-    ways = [(model, way) for model in models for way in ("", ", bf16")]
-    for model, way in ways:
-        for dt, found in results["models"].get(model + way, {}).items():
+    for model, steps in models.items():
+        for dt, found in steps.items():
             failed, cases = not_at_half(found), found["cases"]
             delay = percent(found["mean"], found["worst"])
             body.append(
                 [
-                    code(model) + way,
+                    code(model),
                     f"{seconds(dt)} ({len(cases)})",
                     f"{failed} of {len(cases)} do not ignite" if failed else delay,
                     f"{number(found['last_T_error'], 1)} K",
-                    number(found["evaluations"], 2),
+                    percent(found["solved"], digits=1),
                 ]
             )
     if not body:
         return MISSING
-    head = ["model", "dt (cases)", "delay, mean / worst", "burnt T, worst", "evaluations per step"]
+    head = ["model", "dt (cases)", "delay, mean / worst", "burnt T, worst", "steps by the solver"]
     return table(head, body, left=2) + source("ignitions.json", "ignitions", results["machine"])
 
 
@@ -454,7 +455,7 @@ def not_at_half(found: dict) -> int:
     return sum(error is None or math.isnan(error) for error in errors)
 
 
-SHOWN = 1.0, 0.1, 0.01  # tolerances of surrogates in the table
+SHOWN = 0.1, 0.01, 1e-3  # tolerances of surrogates in the table
 SOLVERS = (
     "combred.solver", "CVODE", "CVODE, generated rates", "CVODE, tuned", "Rosenbrock34", "seulex",
 )  # fmt: skip
@@ -473,17 +474,49 @@ def precision_table() -> str:
                 body.append(
                     [
                         name if name in SOLVERS else code(name),
-                        f"{row['tolerance']:g}",
+                        short(row["tolerance"]),
                         f"{1e6 * row['seconds']:.1f} us",
                         percent(row["rms"], row["q99"], digits=3),
-                        number(row.get("evaluations"), 2),
+                        percent(row.get("solved"), digits=1),
                     ]
                 )
         head = [f"dt = {seconds(dt)}", "tolerance", "time per state"]
-        text += table([*head, "error of T, rms / 99 %", "evaluations"], body)
+        text += table([*head, "error of T, rms / 99 %", "by the solver"], body)
     if not text:
         return MISSING
     return text + source("work_precision.json", "work_precision --states FILE", results["machine"])
+
+
+# The tolerance of each solver in the table of the cost of ignitions; of surrogates the default.
+CHOSEN_TOLERANCES = {
+    "combred.solver": 0.01, "Rosenbrock34": 0.1, "seulex": 0.01, "CVODE, tuned": 1e-4, "CVODE": 1e-4
+}  # fmt: skip
+
+
+def ignition_work_table() -> str:
+    """Time of a state and step and mean error of the delay, of ignition_work.json: a row for each
+    solver at one tolerance, a column for each dt."""
+    results = read("ignition_work.json")
+    if not results:
+        return MISSING
+    by_dt, body = results["dt"], []
+    lines = next(iter(by_dt.values()))
+    for name in (*CHOSEN_TOLERANCES, *in_order(lines)):
+        tolerance = CHOSEN_TOLERANCES.get(name, combred.Surrogate.TOLERANCE)
+        rows = [
+            row
+            for of in by_dt.values()
+            for row in of.get(name, [])
+            if row["tolerance"] == tolerance
+        ]
+        cells = [f"{1e6 * row['seconds']:.1f} us, {percent(row['mean'], digits=3)}" for row in rows]
+        if cells:
+            shown = name if name in CHOSEN_TOLERANCES else code(name)
+            body.append([shown, short(tolerance), *cells])
+    head = ["time of a state and step, error of the delay", "tolerance"]
+    head += [f"dt = {seconds(dt)}" for dt in by_dt]
+    told = source("ignition_work.json", "ignition_work", results["machine"])
+    return table(head, body) + told
 
 
 def solver_table() -> str:
@@ -619,7 +652,7 @@ def trust_table() -> str:
 
 
 def headline(model: str = TYPICAL) -> str:
-    """One model in some sentences: those whose results there are."""
+    """One model with the solver behind it in some sentences: those whose results there are."""
     text = []
     ignitions = general("ignitions.json")[1].get(model, {})
     failed = sum(not_at_half(found) for found in ignitions.values())
@@ -629,28 +662,106 @@ def headline(model: str = TYPICAL) -> str:
         p = [case["case"]["p"] / ATM for case in cases]
         steps = sorted(ignitions, key=float)
         text.append(
-            f"Ignition delays of methane/air with `{model}` are within {percent(max(errors))} of "
-            f"CVODE's ({percent(float(np.mean(errors)))} on average), in {len(cases)} cases from "
-            f"{min(p):.1f} to {max(p):.0f} atm, with time steps of {seconds(steps[0])} to "
-            f"{seconds(steps[-1])}."
+            f"Ignition delays of methane/air with `{model}` and the solver behind it are within "
+            f"{percent(max(errors))} of CVODE's ({percent(float(np.mean(errors)))} on average), in "
+            f"{len(cases)} cases from {min(p):.1f} to {max(p):.0f} atm, with time steps of "
+            f"{seconds(steps[0])} to {seconds(steps[-1])}."
         )
     kinds = general("flow_states.json")[1].get(model, {})
     if kinds:
         rows = [row for steps in kinds.values() for row in steps.values()]
-        refused, bad = (float(np.mean([row[key] for row in rows])) for key in ("refused", "bad"))
+        solved, bad = (float(np.mean([row[key] for row in rows])) for key in ("solved", "bad"))
         text.append(
             f"Of states of {len(kinds)} kinds of flow, from counterflow flames to ignitions at 40 "
-            f"atm, it refuses {percent(refused, digits=1)}, and {percent(bad, digits=1)} are wrong "
-            "without being refused."
+            f"atm, the solver advances {percent(solved, digits=1)}, and {percent(bad, digits=1)} "
+            "are wrong by more than 10 % of their change."
         )
-    times = read("times.json").get("times", {}).get("grid", {})
-    if model in times:
-        own, cvode = times[model]["median"], times["CVODE rtol 1e-06"]["median"]
+    lines = read("work_precision.json").get("lines", {}).get("1e-06", {})
+    found = [_at_default(lines.get(name, [])) for name in (model, "combred.solver")]
+    if all(found):
+        own, alone = (
+            f"{1e6 * row['seconds']:.1f} us, with an error of {_rounded(row['rms'])}"
+            for row in found
+        )
         text.append(
-            f"A state costs {1e6 * own:.1f} us on one core, where CVODE takes {1e6 * cvode:.0f} us "
-            "at a relative tolerance of 1e-6."
+            f"At the default tolerance and a time step of 1e-6 s, a state takes {own} in T; the "
+            f"solver alone takes {alone}."
         )
     return " ".join(text) + "\n"
+
+
+def _rounded(error: float) -> str:
+    """One digit of an error: 0.0042 is "4e-3"."""
+    return f"{error:.0e}".replace("e-0", "e-")
+
+
+def _at_default(rows: list[dict]) -> dict:
+    """The row of a surrogate's default tolerance; empty if there is none."""
+    return next((row for row in rows if row["tolerance"] == combred.Surrogate.TOLERANCE), {})
+
+
+# -- the README -----------------------------------------------------------------------------------
+
+# Tolerances of the solvers in the README's table; a surrogate has its default.
+README_SOLVERS = {
+    "combred.solver": (0.01, 1e-3, 1e-5), "CVODE": (1e-4, 1e-6), "CVODE, tuned": (1e-4, 1e-6),
+    "Rosenbrock34": (0.01,), "seulex": (0.01,),
+}  # fmt: skip
+
+
+def readme_solvers(model: str = TYPICAL) -> str:
+    """Time and error of solvers and of one model at dt = 1e-6 s, of work_precision.json."""
+    lines, body = read("work_precision.json").get("lines", {}).get("1e-06", {}), []
+    for name in (*README_SOLVERS, model):
+        chosen = README_SOLVERS.get(name, (combred.Surrogate.TOLERANCE,))
+        rows = [row for row in lines.get(name, []) if row["tolerance"] in chosen]
+        if rows:
+            told = "; ".join(short(row["tolerance"]) for row in rows)
+            us = "; ".join(f"{1e6 * row['seconds']:.{row['seconds'] < 1e-5:d}f}" for row in rows)
+            error = "; ".join(_rounded(row["rms"]) for row in rows)
+            title = f"`{name}`" if name in ("combred.solver", model) else name
+            title = f"**{title}**" if name == "combred.solver" else title
+            if "solved" in rows[0]:
+                title += f", {percent(rows[0]['solved'], digits=0)} of the states by the solver"
+            body.append([title, told, f"{us} us", error])
+    return table(["solver", "relative tolerance", "time a state", "error of T"], body)
+
+
+def readme_models() -> str:
+    """Errors and times of the models that correct QSS steps, each the mean and the worst: delays of
+    all dt, flame speeds, bad states of flows, and the time of 1 us of an ignition."""
+    ignitions, flows = general("ignitions.json")[1], general("flow_states.json")[1]
+    flames, times = speeds(), read("times.json").get("times", {}).get("grid", {})
+    body = []
+    for name, steps in ignitions.items():
+        delays = [abs(case["delay_error"]) for of in steps.values() for case in of["cases"]]
+        speed = [math.inf if e is None else e for e in flames.get(name, {}).values()]
+        bad = [row["bad"] for kind in flows.get(name, {}).values() for row in kind.values()]
+        own = times.get(f"{name}, C++", {}).get("median")
+        weights = combred.models()[name]["network"]["weights"]
+        body.append(
+            [
+                f"`{name}`, {weights:,} weights",
+                percent(float(np.mean(delays)), max(delays)),
+                percent(float(np.mean(speed)), max(speed)) if speed else "-",
+                percent(float(np.mean(bad)), max(bad), digits=1) if bad else "-",
+                f"{1e6 * own:.1f} us" if own else "-",
+            ]
+        )
+    head = ["mean / worst", "ignition delay", "flame speed", "bad states", "time a state"]
+    return table(head, body)
+
+
+README_TABLES = {"solvers": readme_solvers, "models": readme_models}
+
+
+def fill(text: str) -> str:
+    """The README with its tables as the results have them."""
+    for name, make in README_TABLES.items():
+        marked = re.compile(rf"(<!-- table: {name} -->\n\n)(?:\|[^\n]*\n)*\n")
+        made = make()
+        text = marked.sub(lambda found, made=made: found[1] + made, text)
+    return text
 
 
 # -- reduction methods -----------------------------------------------------------------------------
@@ -735,8 +846,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "flow-states": flow_states_table,
     "flow-accepted": flow_accepted_table,
     "flow-around": around_table,
-    "flow-evaluations": flow_evaluations_table,
+    "flow-errors": flow_errors_table,
     "precision": precision_table,
+    "ignition-work": ignition_work_table,
     "precision-figure": precision_figure,
     "orders": orders_table,
     "counterflow": counterflow_table,
@@ -744,3 +856,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "reduction": reduction_table,
     "attacks": attacks_table,
 }
+
+
+if __name__ == "__main__":
+    write_all(Path(__file__).with_name("generated"))
+    README = Path(__file__).parents[1] / "README.md"
+    README.write_text(fill(README.read_text()))

@@ -29,6 +29,7 @@ from combred.dataset.state_table import open_states
 from combred.dataset.state_writer import StateWriter
 from combred.dataset.states import Block, state_attributes
 from combred.surrogate.correction import CorrectionTransform, make_transform
+from combred.surrogate.forms import make_surrogate
 from combred.surrogate.network import Network, initialize
 from combred.surrogate.surrogate import Surrogate
 from combred.surrogate.transform import StateTransform
@@ -252,16 +253,16 @@ def qss_transform(mechanism, path) -> StateTransform:
 
 @pytest.fixture(scope="session", params=["transform", "qss_transform"])
 def surrogate(request, mechanism, make_network) -> Surrogate:
-    """An untrained surrogate, of the state alone and with reaction rates, whose changes over dt are
-    as large as those of the chemistry. The latter says of its corrections that they are small and
-    right, so that it takes few steps."""
+    """An untrained surrogate of the state alone, and one that corrects QSS steps, whose changes
+    over dt are as large as those of the chemistry. The latter estimates its own error as 1e-6 M."""
     transform = request.getfixturevalue(request.param)
-    output = 0.002 if transform.corrects_rates else 0.2
+    correcting = isinstance(transform, CorrectionTransform)
+    output = 0.002 if correcting else 0.2
     network = make_network([transform.n_inputs, 24, 16, transform.n_outputs], output=output)
-    if transform.corrects_rates:
+    if correcting:
         with torch.no_grad():
             network.layers[-1].bias[-1] = -6.0
-    return Surrogate(mechanism, transform, network)
+    return make_surrogate(mechanism, transform, network)
 
 
 # -- state files -----------------------------------------------------------------------------------

@@ -1,13 +1,14 @@
 """Hostile states and time steps at every door of a surrogate: torch, TorchScript, compiled C++.
 
 A door may refuse a call with ValueError, or answer; an answer is finite, conserves enthalpy and
-pressure and has sum Y = 1, or its error estimate exceeds 1. All doors do the same with the same
-call.
+pressure and has sum Y = 1, or its error estimate exceeds 1. What one door refuses, the others
+refuse or doubt; their networks trust the same states.
 """
 
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -26,6 +27,8 @@ STEPS = (np.nan, np.inf, -np.inf, 0.0, -1e-6, 5e-324, 1e-310, 1e-300, 1e-30, 1e-
 NEAR = 0.05  # of the limit of an error estimate: float32 sums of other orders decide there
 ENTHALPY = 1e-6  # relative error of a trusted answer, of |h| + cp T
 
+SOLVED = "native, with the solver"
+
 Door = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
@@ -40,7 +43,8 @@ class Call:
 
 def doors(surrogate: Surrogate, library: NativeSurrogate | None) -> dict[str, Door]:
     """The doors of a surrogate by name: states (n, 2 + n_species) and dt (n,) [s] -> states and
-    error estimates over the tolerance."""
+    error estimates over the tolerance. Of the library, "native" gives the answers of the network,
+    with an infinite error where there is none, and `SOLVED` those of network and solver."""
     buffer = io.BytesIO()
     torch.jit.save(torch.jit.script(surrogate), buffer)
     buffer.seek(0)
@@ -55,9 +59,15 @@ def doors(surrogate: Surrogate, library: NativeSurrogate | None) -> dict[str, Do
         return ask
 
     found: dict[str, Door] = {"torch": of(surrogate), "TorchScript": of(scripted)}
-    if library is not None:
-        found["native"] = lambda state, dt: library.integrate(state, dt)[:2]
-    return found
+    if library is None:
+        return found
+
+    def both(state: np.ndarray, dt: np.ndarray, network: bool) -> tuple[np.ndarray, np.ndarray]:
+        answer = library.integrate(state[..., 0], state[..., 1], state[..., 2:], dt)
+        error = np.where(answer.steps > 0, np.inf, answer.error) if network else answer.error
+        return np.column_stack([answer.T, answer.p, answer.Y]), error
+
+    return found | {"native": partial(both, network=True), SOLVED: partial(both, network=False)}
 
 
 def calls(good: np.ndarray, dt: float, seed: int, count: int) -> Iterator[Call]:
@@ -115,13 +125,18 @@ def memory(good: np.ndarray, dt: float) -> Iterator[Call]:
 def attack(
     mechanism: Mechanism, openings: dict[str, Door], given: Iterator[Call], agree: bool = True
 ) -> Counts:
-    """Make the calls at every door; `agree`: all doors have to refuse and to trust the same."""
+    """Make the calls at every door; `agree`: all doors have to refuse or doubt the same calls, and
+    to trust the same states, but for those that a solver advances as well."""
     counts, thermo = Counts(), Thermo(mechanism)
     for call in given:
         found = {name: _answer(door, call) for name, door in openings.items()}
         for name, answer in found.items():
             kind, reason = judge(thermo, call, answer)
-            if agree and kind != "tracebacks" and (other := unlike(answer, found["torch"])):
+            if (
+                agree
+                and kind != "tracebacks"
+                and (other := unlike(answer, found["torch"], name == SOLVED))
+            ):
                 kind, reason = "wrong", f"not as torch: {other}"
             counts.add(kind, f"{name}, {call.what}: {reason}")
     return counts
@@ -167,12 +182,16 @@ def judge(thermo: Thermo, call: Call, answer) -> tuple[str, str]:
     return "harmless", ""
 
 
-def unlike(one, other) -> str:
-    """What differs between the answers of two doors to a call, "" if nothing does."""
-    if refused(one) or refused(other) or isinstance(one, Exception) or isinstance(other, Exception):
-        return "" if refused(one) == refused(other) else "one refuses, the other does not"
+def unlike(one, other, more: bool) -> str:
+    """What differs between the answers of two doors to a call, "" if nothing does; `more`: the
+    first may trust more states."""
+    if isinstance(one, Exception) or isinstance(other, Exception):
+        doubt = any(not isinstance(x, Exception) and (x[1] > 1.0).any() for x in (one, other))
+        same = refused(one) == refused(other) or doubt
+        return "" if same else "one refuses, the other does not"
     close = (np.abs(one[1] - 1.0) < NEAR) | (np.abs(other[1] - 1.0) < NEAR)
-    rows = np.flatnonzero(((one[1] <= 1.0) != (other[1] <= 1.0)) & ~close)
+    trusts, trusted = one[1] <= 1.0, other[1] <= 1.0
+    rows = np.flatnonzero((~trusts & trusted if more else trusts != trusted) & ~close)
     if rows.size:
         return f"error estimates of row {rows[0]}: {one[1][rows[0]]:.3g}, {other[1][rows[0]]:.3g}"
     return ""

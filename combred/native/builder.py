@@ -17,7 +17,6 @@ from pathlib import Path
 from combred.interrupts import postponed
 from combred.native.compilers import (
     LEVELS,
-    NO_MATRIX,
     compile_command,
     find_compiler,
     link_command,
@@ -25,12 +24,12 @@ from combred.native.compilers import (
     version,
 )
 from combred.native.damage import require_whole, sealed
+from combred.native.single_file import MAIN
 from combred.records import write_bytes
 
 log = logging.getLogger(__name__)
-SOLVER = "solver/solver.cpp"
-MAINS = (SOLVER, "solver.cpp", "surrogate.cpp")  # what is compiled, the first that there is
-PIECES = {"doubles": 64, "floats": 32, "calls": 0}  # COMBRED_PRECISION of a solver's objects
+MAINS = (MAIN, "solver.cpp", "surrogate.cpp")  # what is compiled, the first that there is
+PIECES = {"network": 8, "doubles": 4, "floats": 2, "calls": 1}  # COMBRED_PIECE of source/names.hpp
 
 # A command in sh, and beside it a process that waits for the end of its input, a pipe that Python
 # holds open. The pipe ends with Python, also after SIGKILL, and the group of the command with it.
@@ -90,9 +89,9 @@ def _main(files: dict[str, str]) -> str:
 
 def _pieces(files: dict[str, str]) -> dict[str, tuple[str, ...]]:
     """The objects of a library, compiled at the same time, with their own flags."""
-    if _main(files) == "surrogate.cpp":
-        return {"surrogate": ()}
-    return {name: (f"-DCOMBRED_PRECISION={bits}",) for name, bits in PIECES.items()}
+    has_network = "#define COMBRED_NETWORK" in files.get("identity.hpp", files[_main(files)])
+    pieces = {name: (f"-DCOMBRED_PIECE={bit}",) for name, bit in PIECES.items()}
+    return {name: flags for name, flags in pieces.items() if has_network or name != "network"}
 
 
 def _library(
@@ -101,7 +100,7 @@ def _library(
     compiler: list[str],
     objects: dict[str, tuple[str, ...]],
 ) -> Path:
-    """The library of objects (name -> flags), all compiled from solver.cpp or surrogate.cpp."""
+    """The library of objects (name -> flags), all compiled from the main file."""
     compile, link = compile_command(compiler), link_command(compiler)
     digest = hashlib.sha256("\0".join([*compile, *link, version(compiler)]).encode())
     for name, flags in objects.items():
@@ -130,13 +129,7 @@ def _library(
             [*compile, *flags, "-I", str(home), "-c", source, "-o", made[name]]
             for name, flags in objects.items()
         ]
-        try:
-            run(commands)
-        except RuntimeError as error:
-            if "tileload" not in str(error):
-                raise
-            log.warning("The assembler is too old for the matrix unit of this CPU: not used.")
-            run([[*command, NO_MATRIX] for command in commands])
+        run(commands)
         run([[*link, *made.values(), "-o", str(linked)]])
         write_bytes(library, sealed(linked.read_bytes()))
     return library

@@ -16,14 +16,22 @@ from combred.surrogate.surrogate import Surrogate
 log = logging.getLogger(__name__)
 
 
-def fastest(surrogate: Surrogate) -> Advance:
-    """The surrogate compiled as C++, some twenty times as fast as TorchScript; as TorchScript if it
-    is of the state alone, or if it cannot be compiled here, which the log tells."""
-    if surrogate.corrects_rates:
+ANY_ERROR = 1e30  # a tolerance: the largest that a library takes
+
+
+def fastest(surrogate: Surrogate, alone: bool = False) -> Advance:
+    """The surrogate compiled as C++, with the solver behind its network; its network alone in
+    TorchScript if it is of the state alone, or if it cannot be compiled here, which the log tells.
+
+    alone: all steps are the network's, whatever their error estimate, but for those that cannot be
+    closed."""
+    if surrogate.kinetics:
         try:
-            return compile(surrogate)
+            compiled = compile(surrogate)
+            compiled.tolerance = ANY_ERROR if alone else compiled.tolerance
+            return compiled
         except RuntimeError as error:
-            log.warning("TorchScript takes the place of compiled C++: %s", error)
+            log.warning("The network alone, in TorchScript, takes the place of C++: %s", error)
     return scripted(surrogate)
 
 

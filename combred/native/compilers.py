@@ -23,7 +23,6 @@ LEVELS["v3"] = (*LEVELS["v2"], "-mavx2", "-mfma", "-mf16c", "-mbmi", "-mbmi2", "
 LEVELS["v4"] = (
     *LEVELS["v3"], "-mavx512f", "-mavx512dq", "-mavx512cd", "-mavx512bw", "-mavx512vl",
 )  # fmt: skip
-NO_MATRIX = "-DCOMBRED_NO_MATRIX"  # without the matrix unit: source/matrix.hpp
 ZIG_GLIBC = "2.17"  # the oldest that zig offers: its libraries load on every Linux since 2014
 
 

@@ -28,33 +28,26 @@ from combred.surrogate.surrogate import Surrogate
 
 log = logging.getLogger(__name__)
 
-THREADS = 128  # of a block, as __launch_bounds__ of both kernel.cu of source/ says
-LONGEST = 1e30  # s, of a solver: LONGEST_DT of source/solver/integrate.hpp
+THREADS = 128  # of a block, as __launch_bounds__ of source/kernel.cu says
+LONGEST = 1e30  # s: LONGEST_DT of source/solver/integrate.hpp
 BLOCKS = 4  # a multiprocessor: each thread takes one state after another
-KERNEL = "combred_kernel"
+KERNEL, NETWORK = "combred_kernel", "combred_network"
 
 
-def compile_cuda(
-    what: Mechanism | Surrogate,
-    mechanism: Mechanism | None = None,
-    bf16: bool = False,
-    device: torch.device | str = "cuda",
-) -> "CudaLibrary":
+def compile_cuda(what: Mechanism | Surrogate, device: torch.device | str = "cuda") -> "CudaLibrary":
     """Write the solver of a mechanism, or a surrogate, as CUDA C++, compile it for a device and
     load it; half a minute, once.
 
-    what: a mechanism, or a surrogate that corrects QSS steps; of the latter, mechanism and bf16:
-    see `generate`. Raises ValueError for a network of the state alone and for rates that are not
-    known, RuntimeError, with the remedy, where there is no CUDA device or cuda.core is not
-    installed.
+    what: a mechanism, or a surrogate that corrects QSS steps. Raises ValueError for a network of
+    the state alone and for rates that are not known, RuntimeError, with the remedy, where there is
+    no CUDA device or cuda.core is not installed.
     """
     place = torch.device(device)
     if isinstance(what, Mechanism):
-        source = join(generate_solver(what), "solver/kernel.cu")
-        return CudaLibrary(source, what.n_species, LONGEST, SOLVER_TOLERANCE, place)
-    source = join(generate(what, mechanism, bf16=bf16), "kernel.cu")
-    longest = Surrogate.MOST * what.dt_range[1]
-    return CudaLibrary(source, len(what.species), longest, Surrogate.TOLERANCE, place)
+        source = join(generate_solver(what), "kernel.cu")
+        return CudaLibrary(source, what.n_species, SOLVER_TOLERANCE, place)
+    source = join(generate(what), "kernel.cu")
+    return CudaLibrary(source, len(what.species), Surrogate.TOLERANCE, place)
 
 
 def cuda_core() -> Any:
@@ -101,18 +94,16 @@ class CudaLibrary:
     """A solver or a surrogate on one CUDA device. `advance` makes it an `Advance` (see
     `combred.chemistry.reactor`); `integrate` takes states on the device, in torch's stream.
 
-    n: 2 + n_species, the columns of a state; longest: the largest dt [s]; tolerance: that of
-    `advance`; device: where states lie.
+    n: 2 + n_species, the columns of a state; tolerance: that of `advance`; device: where states
+    lie.
     """
 
-    def __init__(
-        self, source: str, n_species: int, longest: float, tolerance: float, device: torch.device
-    ):
+    def __init__(self, source: str, n_species: int, tolerance: float, device: torch.device):
         if not torch.cuda.is_available():
             raise RuntimeError(
                 "torch finds no CUDA device: take combred.native.compile, which needs none"
             )
-        self.n, self.longest, self.tolerance = 2 + n_species, longest, tolerance
+        self.n, self.tolerance = 2 + n_species, tolerance
         self.device = torch.device("cuda", device.index or 0)
         self._core = cuda_core()
         torch.empty(0, device=self.device)  # the context of torch, which cuda.core then shares
@@ -120,6 +111,7 @@ class CudaLibrary:
         place.set_current()
         code = self._core.ObjectCode.from_cubin(cubin(source, f"sm_{place.arch}"))
         self._kernel = code.get_kernel(KERNEL)
+        self._network = code.get_kernel(NETWORK) if "#define COMBRED_NETWORK" in source else None
         processors = torch.cuda.get_device_properties(self.device).multi_processor_count
         self._blocks = BLOCKS * processors
 
@@ -144,7 +136,7 @@ class CudaLibrary:
 
         state (n, 2 + n_species), float64, on the device: [T, p, Y]; dt [s]: a float or (n,);
         tolerance: None for that of `advance`; max_steps: the largest number of steps of a state, 0
-        for the usual limit; volume: at constant volume, of a solver. Returns states, error ratios
+        for the usual limit; volume: at constant volume. Returns states, error ratios
         and numbers of steps, as `combred.native.interface.Library` does.
         Raises ValueError for other shapes, for dt or a tolerance that is not positive and finite,
         and for a negative max_steps.
@@ -154,31 +146,33 @@ class CudaLibrary:
         steps = torch.as_tensor(dt, dtype=torch.float64, device=self.device)
         if steps.ndim > 1 or (steps.ndim == 1 and len(steps) != n):
             raise ValueError(f"dt is a number or has shape ({n},), not {tuple(steps.shape)}")
-        if not bool(((steps > 0.0) & (steps <= self.longest)).all()):
-            raise ValueError(
-                f"a time step is not positive and finite, or more than {self.longest:g} s: divide "
-                "it"
-            )
+        if not bool(((steps > 0.0) & (steps <= LONGEST)).all()):
+            raise ValueError(f"a time step is not positive and finite, or more than {LONGEST:g} s")
         chosen = self.tolerance if tolerance is None else tolerance
         if not 0.0 < chosen < math.inf or not 0 <= max_steps < 2**63:
             raise ValueError("the tolerance is positive and finite, and max_steps is not negative")
         later = state.to(self.device, torch.float64, copy=True).contiguous()
+        steps = steps.contiguous()
         error = torch.empty(n, dtype=torch.float64, device=self.device)
-        evaluations = torch.empty(n, dtype=torch.int64, device=self.device)
+        tried = torch.empty(n, dtype=torch.int64, device=self.device)
         if n > 0:
+            given = np.uint64(n), later.data_ptr(), steps.data_ptr(), np.uint64(steps.ndim)
+            told = error.data_ptr(), tried.data_ptr()
+            # How many rows network and solver have taken, how many are left to it, and which.
+            rows = torch.zeros(n + 3, dtype=torch.int64, device=self.device)
+            first, next_, count, left = (rows[i:].data_ptr() for i in range(4))
+            before = self._network is not None and not volume
+            if before:
+                self._launch(
+                    self._network, n, *given, np.float64(chosen), *told, first, left, count
+                )
             options = np.float64(chosen), np.int64(max_steps), np.int64(volume)
-            self._launch(later, steps.contiguous(), options, error, evaluations)
-        return later, error, evaluations
+            which = left if before else 0
+            self._launch(self._kernel, n, *given, *options, *told, next_, which, count)
+        return later, error, tried
 
-    def _launch(
-        self, later: Tensor, steps: Tensor, options: tuple, error: Tensor, evaluations: Tensor
-    ) -> None:
-        taken = torch.zeros(1, dtype=torch.int64, device=self.device)
-        blocks = min(self._blocks, -(-len(later) // THREADS))
+    def _launch(self, kernel: Any, n: int, *arguments: Any) -> None:
+        blocks = min(self._blocks, -(-n // THREADS))
         config = self._core.LaunchConfig(grid=blocks, block=THREADS)
         stream = _Stream(torch.cuda.current_stream(self.device))
-        self._core.launch(
-            stream, config, self._kernel, np.uint64(len(later)), later.data_ptr(),
-            steps.data_ptr(), np.uint64(steps.ndim), *options, error.data_ptr(),
-            evaluations.data_ptr(), taken.data_ptr(),
-        )  # fmt: skip
+        self._core.launch(stream, config, kernel, *arguments)

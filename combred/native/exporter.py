@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.native.builder import SOLVER, build_portable
+from combred.native.builder import build_portable
 from combred.native.single_file import single_file
 from combred.native.solver.generator import SOURCE
 from combred.native.solver.generator import generate as generate_solver
@@ -32,17 +32,15 @@ def export_solver(mechanism: Mechanism | str, folder: Path | str, phase: str = "
     """
     if not isinstance(mechanism, Mechanism):
         mechanism = load_mechanism(mechanism, phase)
-    text = single_file(generate_solver(mechanism), f"the solver of {mechanism.name}", main=SOLVER)
+    text = single_file(generate_solver(mechanism), f"the solver of {mechanism.name}", "solver")
     return _write(Path(folder), "solver.cpp", text, SOLVER_LIBRARY)
 
 
 def export(
     what: "Mechanism | Surrogate | str | Path",
     folder: Path | str,
-    mechanism: Mechanism | None = None,
     card: dict | None = None,
     title: str = "",
-    bf16: bool = False,
 ) -> list[Path]:
     """Write a stiff solver of a mechanism, or a surrogate, for a flow solver: solver.cpp and
     libsolver.so, or surrogate.cpp and libsurrogate.so, and combred.h, to a folder; returns the
@@ -50,10 +48,8 @@ def export(
 
     what: a mechanism or the name of its file (.yaml, .yml); else a surrogate that corrects QSS
     steps, or what `combred.load` takes: the name of a model that comes with combred, or a
-    stageN.safetensors. Of a surrogate: mechanism, found with a name or a file; card, found with a
-    name; title: which surrogate it is, for the head of surrogate.cpp; bf16: hidden layers multiply
-    numbers of 8 bits (`generate`): compile surrogate.cpp for a CPU that does so; libsurrogate.so,
-    which is for all, has no use of it. Without a C++ compiler no library is written, and the log
+    stageN.safetensors. Of a surrogate: card, found with a name; title: which surrogate it is, for
+    the head of surrogate.cpp. Without a C++ compiler no library is written, and the log
     tells how to make it. Raises ValueError for a network of the state alone and for rates that are
     not known, FileNotFoundError where there is no such mechanism or model.
     """
@@ -61,17 +57,13 @@ def export(
         return export_solver(what, folder)
     from combred.native.generator import generate
     from combred.surrogate.shipped import load, models
-    from combred.surrogate.storage import mechanism_of
 
     surrogate = what
     if isinstance(what, str | Path):
         name = str(what)
         surrogate, known = load(name), models().get(name)
-        if mechanism is None:
-            mechanism = load_mechanism(known["mechanism"] if known else mechanism_of(Path(name)))
         card, title = card or known, title or name
-    title = (title or "unnamed") + ", products of bf16" * bf16
-    text = single_file(generate(surrogate, mechanism, card, bf16), title, card)
+    text = single_file(generate(surrogate, card), title or "unnamed", "surrogate", card)
     return _write(Path(folder), "surrogate.cpp", text, LIBRARY)
 
 

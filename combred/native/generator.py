@@ -1,173 +1,155 @@
-"""A surrogate as C++17 without LibTorch: the text of all files.
+"""A surrogate as C++17: its network, which goes before the stiff solver of its mechanism.
 
-Takes a `Surrogate` whose network corrects QSS steps; gives the files of one folder by name.
-`surrogate.hpp`, `identity.hpp`, `reactions.hpp` and `tables.hpp` are written for it, from the
-numbers of the torch modules; the other files are those of source/, the same for all surrogates.
-`combred.native.builder` compiles them, `combred.native.single_file` joins them.
+Takes a `Surrogate` whose network corrects QSS steps; gives the files of one folder by name: those
+of the solver (`combred.native.solver.generator`), those of source/network/, and three that are
+written from the numbers of the torch modules, with the species in the solver's order.
 """
 
-from pathlib import Path
-
 import numpy as np
-import torch
 
-from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.thermo import GAS_CONSTANT
 from combred.native.arrays import array, constant
 from combred.native.identity import write_identity
-from combred.native.reactions import LOG2_C0, LOG2_E, LOG2_T0, write_reactions
-from combred.native.tables import write_tables
+from combred.native.solver.generator import SOURCE, WRITTEN
+from combred.native.solver.generator import generate as generate_solver
+from combred.native.solver.layout import Layout, lay_out
+from combred.native.solver.rate_constants import LOG2_RC0, Pressures
+from combred.native.solver.reactions import progress_of_constants, write_constants
+from combred.native.solver.terms import PART, functions
 from combred.surrogate.card import require_card_of
 from combred.surrogate.correction import CorrectionTransform
+from combred.surrogate.forms import QuasiSteadySurrogate
 from combred.surrogate.surrogate import Surrogate
 
-SOURCE = Path(__file__).parent / "source"
-TILE = 12  # outputs that source/network.hpp computes together
+TILE = 12  # outputs of a layer that are computed together
 
 
-def generate(
-    surrogate: Surrogate,
-    mechanism: Mechanism | None = None,
-    card: dict | None = None,
-    bf16: bool = False,
-) -> dict[str, str]:
+def generate(surrogate: Surrogate, card: dict | None = None) -> dict[str, str]:
     """The C++ files of a surrogate: name -> text.
 
-    mechanism: the surrogate's, so that the library can tell its hash and the surrogate's digest;
-    card: the surrogate's (`combred.surrogate.card`), which the library then holds; bf16: hidden
-    layers multiply numbers of 8 bits, faster where the processor can (AVX512_BF16, AMX). Raises
-    ValueError for a network of the state alone, for a mechanism with other species, and for the
-    card of another surrogate.
+    card: the surrogate's (`combred.surrogate.card`), which the library then holds. Raises
+    ValueError for a network of the state alone, and for the card of another surrogate.
     """
-    if not surrogate.corrects_rates:
+    if not isinstance(surrogate, QuasiSteadySurrogate):
         raise ValueError(
             "combred.native compiles networks that correct QSS steps, and this is a network "
             "of the state alone: take drm19-38k, or another of combred.models() that has "
             '["network"]["kinetics"] in its card, or train one with network.kinetics=1. '
             "combred.export writes any network as TorchScript."
         )
-    if mechanism is not None and list(mechanism.species_names) != surrogate.species:
-        raise ValueError(
-            f"{mechanism.name} has the species {' '.join(mechanism.species_names)}, and this "
-            f"surrogate has {' '.join(surrogate.species)}: give the mechanism that it was made for"
-        )
     if card is not None:
         require_card_of(surrogate, card)
-    files = {file.name: file.read_text() for file in sorted(SOURCE.iterdir()) if file.is_file()}
-    kinetics = surrogate.transform.qss.kinetics
-    files["reactions.hpp"] = write_reactions(kinetics, surrogate.species)
-    files["identity.hpp"] = write_identity(surrogate, mechanism, card)
-    files["surrogate.hpp"] = "\n".join(
-        [
-            "// The numbers of one surrogate. Written by combred.native: change nothing here.\n"
-            '#pragma once\n#include "identity.hpp"\n#include "vector.hpp"\n',
-            _thermo(surrogate),
-            _transform(surrogate.transform),
-            _step_control(surrogate),
-            _closure(surrogate),
-            _network(surrogate, bf16),
-        ]
+    mechanism = surrogate.mechanism
+    files, layout = generate_solver(mechanism), lay_out(mechanism)
+    folder = SOURCE / "network"
+    files |= {f"network/{file.name}": file.read_text() for file in sorted(folder.iterdir())}
+    files["identity.hpp"] = write_identity(surrogate, card)
+    files["network/numbers.hpp"] = _written(
+        surrogate, "solver/reactions.hpp", [_transform(surrogate, layout), _estimate(surrogate)]
     )
-    files["tables.hpp"] = write_tables(files["surrogate.hpp"])
+    files["network/rates.hpp"] = _written(surrogate, "solver/reactions.hpp", _rates(layout))
+    files["network/weights.hpp"] = _written(
+        surrogate, "network/layers.hpp", _layers(surrogate, layout)
+    )
     return files
 
 
-def _thermo(surrogate: Surrogate) -> str:
-    """Polynomials of h [J/kg] and of g / RT over ln 2, and what concentrations follow from."""
-    thermo, kinetics = surrogate.closure.thermo, surrogate.transform.qss.kinetics
-    weights, T_mid = _numpy(kinetics.weights)[:, 0], _numpy(thermo.T_mid)
-    reference = float(kinetics.reference_pressure)
-    low, high = (
-        _gibbs(_numpy(nasa), reference) for nasa in (kinetics.nasa_low, kinetics.nasa_high)
-    )
-    net = _numpy(kinetics.ratio_of)
-    cancels = high - np.linalg.pinv(net) @ net @ high  # its sum over each reaction is zero
+def _written(surrogate: Surrogate, includes: str, parts: list[str]) -> str:
+    body = "\n".join(["namespace network {\n\nusing namespace solver;\n", *parts])
+    head = WRITTEN.format(name=surrogate.mechanism.name)
+    return f'{head}#include "{includes}"\n\n{body}\n}}  // namespace network\n'
+
+
+def _rates(layout: Layout) -> list[str]:
+    """The functions `set_constants` and `progress_of`."""
+    heads = "template <class R, bool D>", "const Gas<R> &g, Constants &k"
+    constants = [["typedef Vector<R> V;"], *write_constants(layout, Pressures())]
+    progress = [["typedef Floats V;\n  typedef float R;"], *progress_of_constants(layout)]
+    return [
+        "// Rate constants of a state, for concentrations over C0.\n"
+        "struct Constants {\n  Floats forward[REACTIONS], reverse[REACTIONS];\n};\n",
+        functions("set_constants", *heads, _first_in_each(constants)),
+        functions(
+            "progress_of", "", "const Gas<float> &g, const Constants &k, Progress<float> &q",
+            _first_in_each(progress),
+        ),
+    ]  # fmt: skip
+
+
+def _first_in_each(blocks: list[list[str]]) -> list[list[str]]:
+    """The first block's lines at the head of each function that `functions` makes of the others."""
+    first, *others = blocks
+    return [[*first, *lines] if i % PART == 0 else lines for i, lines in enumerate(others)]
+
+
+def _orders(surrogate: Surrogate, layout: Layout) -> tuple[list[int], list[int], list[int]]:
+    """In the solver's order of the species: the columns of a state, the other inputs of the
+    network, and its outputs, as indices of torch's."""
+    place = {int(k): i for i, k in enumerate(surrogate.transform.qss.reactive)}
+    own = layout.species[: layout.n_reactive]
+    if sorted(own) != sorted(place):
+        raise ValueError(
+            f"{layout.mechanism.name} has species that react in reactions without a rate alone; "
+            "remove these reactions from the mechanism, and train the network again"
+        )
+    n, reactive = surrogate.n, [place[k] for k in own]
+    changes, size = [0, *(1 + k for k in reactive)], len(reactive)
+    columns = [0, 1, *(2 + k for k in layout.species)]
+    after = 1 + 2 * size
+    of_qss = [*changes, *(1 + size + k for k in reactive), *(after + k for k in changes)]
+    of_qss += [after + 1 + size, after + 2 + size]
+    return columns, of_qss, [*columns, n]
+
+
+def _transform(surrogate: Surrogate, layout: Layout) -> str:
+    transform: CorrectionTransform = surrogate.transform
+    columns, of_qss, _ = _orders(surrogate, layout)
+    (low, high), thermo = surrogate.dt_range, surrogate.closure.thermo
+    lam, power, widths = transform.boxcox.lam, transform.power, surrogate.network.widths
+    std, scale = _numpy(transform.std)[columns], _numpy(transform.scale)[columns]
+    qss_std = _numpy(transform.qss_std)[of_qss]
+    sizes = {
+        "VARIABLES": surrogate.n, "INPUTS": widths[0], "OUTPUTS": widths[-1],
+        "WIDEST": max(widths), "TILE": TILE, "STEPS": len(transform.qss.shares),
+        "INVERSE_LAMBDA": _whole(1.0 / lam), "INVERSE_POWER": _whole(1.0 / power),
+    }  # fmt: skip
+    numbers = {
+        "LAMBDA": lam, "FLOOR": transform.boxcox.floor, "ABSENT": transform.qss.ABSENT,
+        "POWER": power, "LOG2_RC0": LOG2_RC0, "T_LEAST": thermo.T_min / 2,
+        "T_MOST": thermo.T_max + 1000.0,
+    }  # fmt: skip
+    tables = {
+        "SHARES": np.array(transform.qss.shares),
+        "ALPHA_ABOVE": np.array(transform.qss.above),
+        "ALPHA_BELOW": np.array(transform.qss.below),
+        "OFFSET": _numpy(transform.mean)[columns] / std,
+        "PER_STD": 1.0 / std,
+        "SCALE": scale,
+        "PER_SCALE": 1.0 / scale,
+        "QSS_OFFSET": _numpy(transform.qss_mean)[of_qss] / qss_std,
+        "PER_QSS_STD": 1.0 / qss_std,
+    }
     return "".join(
         [
-            constant("GAS_CONSTANT", GAS_CONSTANT),  # J/(kmol K)
-            constant("T_LEAST", thermo.T_min / 2),
-            constant("T_MOST", thermo.T_max + 1000.0),
-            constant("LOWEST_T_MID", T_mid.min()),
-            constant("HIGHEST_T_MID", T_mid.max()),
-            array("T_MID", T_mid),
-            array("PER_WEIGHT", 1.0 / weights, "float"),
-            constant("PER_C0", 2.0**-LOG2_C0, "float"),
-            constant("T0", 2.0**LOG2_T0, "float"),
-            array("NASA_LOW", _numpy(thermo.low)),
-            array("NASA_HIGH", _numpy(thermo.high)),
-            array("HEAT_LOW", _numpy(thermo.low), "float"),
-            array("HEAT_HIGH", _numpy(thermo.high), "float"),
-            array("GIBBS_LOW", low - cancels, "float"),
-            array("GIBBS_HIGH", high - cancels, "float"),
-        ]
-    )
-
-
-def _gibbs(nasa: np.ndarray, reference: float) -> np.ndarray:
-    """g / (RT ln 2) - log2(p0 / RT C0) as coefficients of 1, T, T^2, T^3, T^4, log2(T / T0) and
-    1 / T, (n_species, 7).
-
-    nasa (n_species, 7): a of g / RT = a1 (1 - ln T) - a2 T / 2 - a3 T^2 / 6 - a4 T^3 / 12
-    - a5 T^4 / 20 + a6 / T - a7; reference: p0 [Pa].
-    """
-    a1, a2, a3, a4, a5, a6, a7 = nasa.T
-    powers = [a1 - a7, -a2 / 2, -a3 / 6, -a4 / 12, -a5 / 20, -a1 / LOG2_E, a6]
-    found = np.stack(powers, axis=1) * LOG2_E
-    found[:, 5] += 1.0
-    found[:, 0] += found[:, 5] * LOG2_T0 - np.log2(reference / GAS_CONSTANT) + LOG2_C0
-    return found
-
-
-def _transform(transform: CorrectionTransform) -> str:
-    low, high = transform.dt_range.tolist()
-    lam, power = transform.boxcox.lam, transform.power
-    return "".join(
-        [
-            constant("LAMBDA", lam, "float"),
-            constant("FLOOR", transform.boxcox.floor, "float"),
-            constant("ABSENT", transform.qss.ABSENT, "float"),
-            constant("POWER", power, "float"),
-            constant("INVERSE_LAMBDA", _whole(1.0 / lam), "int"),
-            constant("INVERSE_POWER", _whole(1.0 / power), "int"),
+            *(constant(name, size, "int") for name, size in sizes.items()),
+            *(constant(name, number, "float") for name, number in numbers.items()),
             constant("DT_LOW", low),
             constant("DT_HIGH", high),
-            constant("DT_LONGEST", Surrogate.MOST * high),
-            constant("STEPS", len(transform.qss.shares), "int"),
-            array("SHARES", np.array(transform.qss.shares), "float"),
-            array("ALPHA_ABOVE", np.array(transform.qss.above), "float"),
-            array("ALPHA_BELOW", np.array(transform.qss.below), "float"),
-            array("OFFSET", _numpy(transform.mean / transform.std), "float"),
-            array("PER_STD", 1.0 / _numpy(transform.std), "float"),
-            array("SCALE", _numpy(transform.scale), "float"),
-            array("PER_SCALE", 1.0 / _numpy(transform.scale), "float"),
-            array("QSS_OFFSET", _numpy(transform.qss_mean / transform.qss_std), "float"),
-            array("PER_QSS_STD", 1.0 / _numpy(transform.qss_std), "float"),
+            constant("DT_LONGEST", QuasiSteadySurrogate.LONGEST * high),
+            *(array(name, table, "float") for name, table in tables.items()),
         ]
     )
 
 
-def _step_control(surrogate: Surrogate) -> str:
-    """The constants of the error estimate and of the step size control, as in torch."""
+def _estimate(surrogate: QuasiSteadySurrogate) -> str:
+    """The constants of the correction and of its error estimate, as in torch."""
     transform = surrogate.transform
-    return "".join(
-        [
-            constant("LARGEST", transform.LARGEST, "float"),
-            constant("LEAST_M", transform.LEAST, "float"),
-            constant("CORRECTOR_ERROR", transform.CORRECTOR_ERROR, "float"),
-            constant("BOUND", transform.BOUND, "float"),
-            constant("FLOOR_OF_CHANGE", surrogate.FLOOR, "float"),
-            constant("FLOOR_OF_Y", surrogate.FLOOR_Y, "float"),
-            constant("FLOOR_OF_T", surrogate.FLOOR_T, "float"),
-            constant("CLOSURE_WEIGHT", surrogate.CLOSURE_WEIGHT, "float"),
-            *(
-                constant(name, getattr(surrogate, name))
-                for name in (
-                    *("TOLERANCE", "TARGET", "ENOUGH", "SLACK", "SMALLEST"),
-                    *("SAFETY", "SHRINK", "GROW"),
-                )
-            ),
-        ]
-    )
+    numbers = {
+        "LARGEST": transform.LARGEST, "LEAST_M": transform.LEAST, "BOUND": transform.BOUND,
+        "CORRECTOR_ERROR": transform.CORRECTOR_ERROR, "FLOOR_OF_CHANGE": surrogate.FLOOR,
+        "FLOOR_OF_Y": surrogate.FLOOR_Y, "FLOOR_OF_T": surrogate.FLOOR_T,
+        "CLOSURE_WEIGHT": surrogate.CLOSURE_WEIGHT,
+    }  # fmt: skip
+    return "".join(constant(name, number, "float") for name, number in numbers.items())
 
 
 def _whole(exponent: float) -> int:
@@ -175,64 +157,28 @@ def _whole(exponent: float) -> int:
     return round(exponent) if abs(exponent - round(exponent)) < 1e-12 else 0
 
 
-def _closure(surrogate: Surrogate) -> str:
-    projection = surrogate.closure.projection
-    reactive = _numpy(projection.reactive)
-    return array("REACTIVE_SPECIES", reactive, "int") + array(
-        "ELEMENT", _numpy(projection.elements).T
-    )
-
-
-def _network(surrogate: Surrogate, bf16: bool) -> str:
+def _layers(surrogate: Surrogate, layout: Layout) -> list[str]:
     """Weights, in tiles of outputs, and biases of every layer; the function that applies them."""
+    columns, of_qss, outputs = _orders(surrogate, layout)
+    inputs = [*columns, *(surrogate.n + i for i in of_qss)]
     widths, layers = surrogate.network.widths, list(surrogate.network.layers)
-    text = [constant("INPUTS", widths[0], "int"), constant("OUTPUTS", widths[-1], "int")]
-    text += [constant("WIDEST", max(widths), "int"), '#include "network.hpp"\n']
-    text.append(f'static_assert(TILE == {TILE}, "the weights lie in other tiles");\n')
-    calls, on_tiles, matrices, x, before = [], [], [], "w.inputs", "nullptr"
+    text, calls, x = [], [], "w.inputs"
     for i, layer in enumerate(layers):
         last = i == len(layers) - 1
-        rounded = bf16 and i > 0 and not last  # layers of inputs and outputs need all digits
-        weights = _numpy(layer.weight)
-        entries = _pairs(weights) if rounded else weights
-        tiles = [entries[o : o + TILE].T.ravel() for o in range(0, len(entries), TILE)]
-        kind = "uint32_t" if rounded else "float"
-        text.append(array(f"WEIGHTS_{i}", np.concatenate(tiles), kind))
-        text.append(array(f"BIASES_{i}", _numpy(layer.bias), "float"))
+        weights, biases = _numpy(layer.weight), _numpy(layer.bias)
+        if i == 0:
+            weights = weights[:, inputs]
+        if last:
+            weights, biases = weights[outputs], biases[outputs]
+        tiles = [weights[o : o + TILE].T.ravel() for o in range(0, len(weights), TILE)]
+        text.append(array(f"WEIGHTS_{i}", np.concatenate(tiles), "float"))
+        text.append(array(f"BIASES_{i}", biases, "float"))
         y = "w.outputs" if last else f"w.hidden[{i % 2}]"
-        sizes, relu, hidden = f"{widths[i]}, {widths[i + 1]}", str(not last), str(i > 0)
-        products = 1 if rounded else 2 if _are_bf16(weights) else 3
-        calls.append(f"  layer<{sizes}, {relu.lower()}>(WEIGHTS_{i}, BIASES_{i}, {x}, {y});\n")
-        on_tiles.append(
-            f"    layer_on_tiles<{hidden.lower()}, {products}>(MATRIX_{i}, {before}, {x}, {y}, "
-            "w.pairs[0], w.pairs[1]);\n"
-        )
-        matrices.append(f"static Matrix<{sizes}> MATRIX_{i};\n")
-        x, before = y, f"BIASES_{i}"
-    on_tiles.append(
-        f"    for (int i = 0; i < OUTPUTS; i++) w.outputs[i] = w.outputs[i] + {before}[i];\n"
-    )
-    sets = "".join(f"  MATRIX_{i}.set_all(WEIGHTS_{i}, TILE);\n" for i in range(len(layers)))
-    return (
-        f"{''.join(text)}#ifdef COMBRED_MATRIX\n{''.join(matrices)}"
-        f"static void set_matrices() noexcept {{\n{sets}}}\n#endif\n"
-        "// Sets the outputs of the inputs.\n"
-        "INLINE void network(Activations &w) {\n"
-        "#ifdef COMBRED_MATRIX\n  if (tiles_are_used()) {\n"
-        f"{''.join(on_tiles)}    return;\n  }}\n#endif\n{''.join(calls)}}}\n"
-    )
-
-
-def _are_bf16(weights: np.ndarray) -> bool:
-    """Whether all weights are bf16 numbers, as those of hidden layers after a training in bf16."""
-    return bool((weights.astype(np.float32).view(np.uint32) & 0xFFFF == 0).all())
-
-
-def _pairs(weights: np.ndarray) -> np.ndarray:
-    """Weights (outputs, inputs) as bf16, two inputs in one 32-bit word, (outputs, pairs)."""
-    padded = np.pad(weights, ((0, 0), (0, weights.shape[1] % 2)))
-    bits = torch.tensor(padded, dtype=torch.bfloat16).view(torch.int16).numpy().view(np.uint16)
-    return bits[:, 0::2].astype(np.uint32) | (bits[:, 1::2].astype(np.uint32) << 16)
+        sizes = f"{widths[i]}, {widths[i + 1]}, {str(not last).lower()}"
+        calls.append(f"  layer<{sizes}>(WEIGHTS_{i}, BIASES_{i}, {x}, {y});\n")
+        x = y
+    apply = f"INLINE void apply(Activations &w) {{\n{''.join(calls)}}}\n"
+    return [*text, f"// Sets the outputs of the inputs.\n{apply}"]
 
 
 def _numpy(tensor) -> np.ndarray:

@@ -1,12 +1,11 @@
 """What a surrogate is, as C++: sizes, species, ranges, digest and card.
 
-Takes a `Surrogate`, its mechanism and its card; gives the text of `identity.hpp`, which
+Takes a `Surrogate` and its card; gives the text of `identity.hpp`, which
 source/about.hpp tells a flow solver.
 """
 
 import json
 
-from combred.chemistry.mechanism import Mechanism
 from combred.native.arrays import constant, literal, text
 from combred.records import strict
 from combred.surrogate.card import training_range
@@ -14,16 +13,12 @@ from combred.surrogate.storage import content_digest
 from combred.surrogate.surrogate import Surrogate
 
 
-def write_identity(surrogate: Surrogate, mechanism: Mechanism | None, card: dict | None) -> str:
-    """The text of `identity.hpp`. mechanism: the surrogate's, None: the library tells neither its
-    hash nor a digest; card (`combred.surrogate.card`): None: it tells no card and no range of phi.
-    """
+def write_identity(surrogate: Surrogate, card: dict | None) -> str:
+    """The text of `identity.hpp`; card (`combred.surrogate.card`): None: the library tells no card
+    and no range of phi."""
     sizes = {
         "SPECIES": len(surrogate.species),
         "VARIABLES": surrogate.n,
-        "REACTIVE": len(surrogate.transform.qss.reactive),
-        "ELEMENTS": surrogate.closure.projection.n_elements,
-        "REACTIONS": surrogate.transform.qss.kinetics.n_reactions,
     }
     names = ", ".join(json.dumps(name) for name in surrogate.species)
     of_training = training_range(surrogate)
@@ -34,16 +29,18 @@ def write_identity(surrogate: Surrogate, mechanism: Mechanism | None, card: dict
         [
             "// What the surrogate is. Written by combred.native: change nothing here.\n"
             "#pragma once\n",
+            "#define COMBRED_NETWORK\n",
+            "#ifndef __CUDACC__\nnamespace identity {\n",
             *(constant(name, size, "int") for name, size in sizes.items()),
-            "#ifndef __CUDACC__\n",
+            constant("TOLERANCE", surrogate.TOLERANCE),
             f"constexpr const char *SPECIES_NAMES[SPECIES] = {{{names}}};\n",
-            text("MECHANISM_SHA256", mechanism.sha256 if mechanism else ""),
-            text("DIGEST", content_digest(surrogate, mechanism) if mechanism else ""),
+            text("MECHANISM_SHA256", surrogate.mechanism.sha256),
+            text("DIGEST", content_digest(surrogate, surrogate.mechanism)),
             text("CARD", json.dumps(strict(card), ensure_ascii=False) if card else ""),
             f"constexpr double DT_RANGE[2] = {_range(surrogate.dt_range)};\n",
             f"constexpr double PHI_RANGE[2] = {_range(phi)};\n",
             f"constexpr double RANGES[VARIABLES][2] = {{\n{rows}}};\n",
-            "#endif\n",
+            "}  // namespace identity\n#endif\n",
         ]
     )
 

@@ -13,7 +13,7 @@ import numpy as np
 from combred.chemistry.reactor import require_columns, steps_of
 from combred.native.damage import require_whole
 
-INTERFACE = 3  # COMBRED_INTERFACE of source/combred.h
+INTERFACE = 4  # COMBRED_INTERFACE of source/combred.h
 _LOADED: dict[str, int] = {}  # CRC-32 of the libraries that this process has loaded, by path
 DT_STATUS, OPTIONS_STATUS = 3, 4  # COMBRED_DT, COMBRED_OPTIONS
 
@@ -68,11 +68,6 @@ class Library:
                 f"{INTERFACE}: compile it again with combred.native.compile or combred.solver"
             )
         self._declare(level)
-        if self._check_tables() != 0:
-            raise ValueError(
-                f"{self.path} holds other numbers than combred wrote: its surrogate.cpp was "
-                "damaged. Make it again with combred.native.export."
-            )
         n_species = calls.combred_n_species()
         self.n: int = 2 + n_species
         self.species = [calls.combred_species_name(k).decode() for k in range(n_species)]
@@ -110,10 +105,8 @@ class Library:
         self._rates.argtypes = [size, pointer, pointer, pointer, pointer, size]
         self._workspace_size = getattr(calls, f"{prefix}workspace_size")
         self._workspace_size.restype = size
-        self._check_tables = getattr(calls, f"{prefix}check")
-        self._jacobian = getattr(calls, f"{prefix}jacobian", None)  # of a solver
-        if self._jacobian is not None:
-            self._jacobian.argtypes = [pointer, ctypes.c_int, pointer, pointer, size]
+        self._jacobian = getattr(calls, f"{prefix}jacobian")
+        self._jacobian.argtypes = [pointer, ctypes.c_int, pointer, pointer, size]
 
     def integrate_in_place(
         self,
@@ -133,15 +126,15 @@ class Library:
         if not 0 <= max_steps < 2**63:  # ctypes would drop the upper bits
             raise ValueError(f"max_steps is from 0 to 2^63 - 1, not {max_steps}")
         steps = steps_of(dt, len(states))
-        error, evaluations = np.empty(len(states)), np.empty(len(states), dtype=np.int64)
+        error, tried = np.empty(len(states)), np.empty(len(states), dtype=np.int64)
         options = Options(tolerance, max_steps, int(volume))
         workspace = self._workspace()
         status = self._advance(
             len(states), states.ctypes.data, steps.ctypes.data, 1, ctypes.byref(options),
-            error.ctypes.data, evaluations.ctypes.data, workspace.ctypes.data, workspace.nbytes,
+            error.ctypes.data, tried.ctypes.data, workspace.ctypes.data, workspace.nbytes,
         )  # fmt: skip
         self._check(status)
-        return error, evaluations
+        return error, tried
 
     def rates(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Net production rate dY/dt and destruction rate [1/s], (n, n_species) each, of states
@@ -159,7 +152,7 @@ class Library:
 
     def jacobian(self, state: np.ndarray, volume: bool = False) -> np.ndarray:
         """d(dT/dt, dY/dt) / d(T, Y) of one state (2 + n_species,) at constant pressure or volume,
-        (1 + n_species, 1 + n_species), of a solver."""
+        (1 + n_species, 1 + n_species)."""
         state = np.ascontiguousarray(state, dtype=np.float64)
         require_columns((1, len(state)), self.n)
         found, workspace = np.empty((self.n - 1, self.n - 1)), self._workspace()

@@ -6,11 +6,11 @@ joined, with a head that says what it is and how it is compiled.
 
 import hashlib
 import re
-from pathlib import Path
 
 from combred.native.compilers import FLAGS, LEVELS
 
 OWN = re.compile(r'^#include "([^"]+)"\s*$')
+MAIN = "library.cpp"
 LINE = "// " + "-" * 97
 ANY_STATE = "// It takes any state of its range of T (solver/thermo.hpp) and any time step."
 HEAD = """\
@@ -23,8 +23,7 @@ HEAD = """\
 //     flags="{flags}"
 //     g++ $flags -march=native -shared -Wl,--as-needed {stem}.cpp -o lib{stem}.so
 //
-// with -DCOMBRED_NO_MATRIX where the assembler is older than binutils 2.36; or for every x86-64
-// CPU, with the same flags:
+// or for every x86-64 CPU, with the same flags:
 //
 {levels}
 //     g++ $flags -DCOMBRED_DISPATCH -c {stem}.cpp
@@ -35,17 +34,16 @@ HEAD = """\
 """
 
 
-def single_file(
-    files: dict[str, str], title: str, card: dict | None = None, main: str = "surrogate.cpp"
-) -> str:
-    """The text of one file that compiles alone, of all files (name -> text) of a surrogate or, with
-    its `main` file, of a solver.
+def single_file(files: dict[str, str], title: str, stem: str, card: dict | None = None) -> str:
+    """The text of one file that compiles alone, of all files (name -> text) of a solver or a
+    surrogate.
 
-    title: which one it is, in the first line; card: a surrogate's facts, in the lines after it.
+    title: which one it is, in the first line; stem: its name, "solver" or "surrogate"; card: a
+    surrogate's facts, in the lines after it.
     """
     import combred
 
-    body, stem = join(files, main), Path(main).stem
+    body = join(files, MAIN)
     facts = _facts(card) if stem == "surrogate" else ANY_STATE
     levels = "\n".join(
         f"//     g++ $flags {' '.join(flags)} -DCOMBRED_LEVEL={level} -c {stem}.cpp "
@@ -73,7 +71,7 @@ def _joined(files: dict[str, str], name: str, seen: set[str]) -> list[str]:
         if found is None:
             if line.strip() != "#pragma once":
                 lines.append(line)
-        elif found[1] not in seen:
+        elif found[1] in files and found[1] not in seen:  # a solver has no network
             lines += [f"// == {found[1]}\n", *_joined(files, found[1], seen)]
     return lines
 

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from combred.reduction.layers import HiddenLayer
 from combred.reduction.tracing import evaluation
+from combred.surrogate.correction import CorrectionTransform
 from combred.surrogate.transform import StateTransform
 
 Calibration = Tensor | Iterable[Tensor]
@@ -196,7 +197,7 @@ def gaussian_inputs(transform: StateTransform, n: int = 4096, seed: int = 0) -> 
     generator = torch.Generator().manual_seed(seed)
     draws = torch.randn(n, len(values), generator=generator, dtype=torch.float64)
     x = (draws @ root.T).to(transform.mean.device)
-    if not transform.corrects_rates:
+    if not isinstance(transform, CorrectionTransform):
         return x.float()
     variables = transform.mean + x * transform.std
     Y = transform.boxcox.inverse(variables[:, 2:])

@@ -123,14 +123,14 @@ def draw_groups(numbers: dict) -> Figure:
 
 
 def draw_times(times: dict[str, dict]) -> Figure:
-    """Time per state: CVODE and surrogates on one scale, and the surrogates alone on another."""
+    """Time per state: all on one scale, and all but CVODE on another."""
     stages = [int(name.split()[1]) for name in times if name.startswith("stage")]
     few = {name: t for name, t in times.items() if not name.startswith("CVODE")}
     figure = Figure(figsize=(WIDTH, 1.6 + 0.36 * len(times)))
     whole, enlarged = figure.subplots(1, 2, width_ratios=(1.15, 1))
     for axes, chosen in ((whole, times), (enlarged, few)):
         for row, (name, time) in enumerate(chosen.items()):
-            stage = None if name.startswith("CVODE") else int(name.split()[1])
+            stage = int(name.split()[1]) if name.startswith("stage") else None
             hue = CVODE if stage is None else colour(stage, max(stages))
             middle, low, high = (1e6 * time[key] for key in ("median", "fastest", "slowest"))
             axes.barh(row, middle, color=hue, alpha=0.9, height=0.7)
@@ -149,8 +149,8 @@ def draw_times(times: dict[str, dict]) -> Figure:
         axes.set(xlabel="time per state, one core [µs]")
         longest = [max(1e6 * t[key] for t in chosen.values()) for key in ("median", "slowest")]
         axes.set_xlim(0, max(1.25 * longest[0], min(1.05 * longest[1], 2 * longest[0])))
-    whole.set_title("CVODE and the networks")
-    enlarged.set_title("the networks, enlarged")
+    whole.set_title("CVODE, the solver and the networks")
+    enlarged.set_title("without CVODE, enlarged")
     return figure
 
 

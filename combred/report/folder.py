@@ -84,6 +84,16 @@ class Folder:
         return self.times.get(f"stage {stage}", {}).get("median")
 
     @property
+    def solver_seconds(self) -> float | None:
+        """Median time per state [s] of the generated solver."""
+        found = [t["median"] for name, t in self.times.items() if name.startswith("solver")]
+        return found[0] if found else None
+
+    def solved(self, stage: int) -> float | None:
+        """The share of states that a stage's surrogate leaves to the solver behind its network."""
+        return self.validation.get("timing", {}).get("solved", {}).get(f"stage {stage}")
+
+    @property
     def cvode_seconds(self) -> dict[str, float]:
         """Median time per state [s] of CVODE at each tolerance, first that of the training data."""
         return {name: t["median"] for name, t in self.times.items() if name.startswith("CVODE")}

@@ -221,7 +221,7 @@ def time_section(folder: Folder, drawn: set[str]) -> Section:
     many = f" in batches of {timing['batch']:,}" if "batch" in timing else ""
     picture = Picture(
         "times",
-        "Time per state of CVODE and of each stage",
+        "Time per state of CVODE, of the solver and of each stage",
         f"Time to advance one state by dt on {cores} core{'s' if cores != 1 else ''}; machine: "
         f"{timing.get('machine', 'unknown')}. Bars: medians; grey lines: fastest to slowest "
         "repeat, clipped at the edge of a panel. A surrogate is timed as a CFD code calls it, with "
@@ -230,7 +230,7 @@ def time_section(folder: Folder, drawn: set[str]) -> Section:
     )
     text = Text(
         f"States: {timing.get('states', 'those of the run')}. CVODE advances them one by one "
-        f"through Cantera, the networks{many}. All times were measured in turns in one run on one "
+        f"through Cantera, the others{many}. All times were measured in turns in one run on one "
         "machine: their ratios are more reliable than their values. Measure again on your machine."
     )
     return Section("Time per state", [picture, text, time_table(folder)])

@@ -162,11 +162,16 @@ def signed_error(row: dict) -> str:
 
 
 def time_table(folder: Folder) -> Table:
-    """Median and range of every time, and the ratio of CVODE's time to it."""
+    """Median and range of every time, the share of states that a surrogate leaves to the solver,
+    and the ratio of CVODE's time to it."""
+    timing = folder.validation["timing"]
     rows = [
         [name, *(microseconds(time[key]) for key in ("median", "fastest", "slowest"))]
+        + [percent(timing["solved"][name]) if name in timing.get("solved", {}) else ""]
         + [f"{significant(cvode / time['median'], 2)} ×" for cvode in folder.cvode_seconds.values()]
         for name, time in folder.times.items()
     ]
     ratios = [f"{name} ÷ this" for name in folder.cvode_seconds]
-    return Table(["", "median", "fastest", "slowest", *ratios], rows, "validation.json")
+    return Table(
+        ["", "median", "fastest", "slowest", "left to the solver", *ratios], rows, "validation.json"
+    )

@@ -55,7 +55,8 @@ LIBRARY = """\
 combred::Library surrogate("libsurrogate.so");
 std::vector<double> states(n_cells * %d), dt(n_cells, %s);     // rows [T, p, Y...] in SI; [s]
 const combred::Steps steps = surrogate.advance(states.data(), n_cells, dt.data());
-// states are dt later; where steps.error[i] > 1, advance state i with the solver: libsolver.so
+// states are dt later: by the network where steps.count[i] is 0, elsewhere by the solver;
+// a state that is not valid is as it was, with an infinite steps.error[i]
 """
 
 
@@ -113,7 +114,9 @@ def in_cpp(folder: Folder, dt: str) -> list[Block]:
         return [Text("From C++:"), Code("cpp", CPP % (columns, dt))]
     said = (
         "From C++ without LibTorch: `surrogate.cpp` is the same surrogate as one file, and "
-        "`libsurrogate.so` as a library."
+        "`libsurrogate.so` as a library. Both hold the stiff solver of the mechanism, too, which "
+        "advances the states whose error ratio exceeds 1. OpenFOAM takes the library as it is: "
+        '`library "constant/libsurrogate.so";` in `combredCoeffs` (`coupling/README.md`).'
     )
     return [Text(said), Code("cpp", LIBRARY % (columns, dt))]
 
@@ -128,12 +131,11 @@ def error_estimate(card: dict) -> str:
             "training range. An estimate of at most 1 is trusted (`trust`); elsewhere, call CVODE."
         )
     return (
-        f"It takes any dt; those of the training are between {low:.0e} and {high:.0e}{NBSP}s. A "
-        "step whose estimated error exceeds the tolerance "
-        f"({percent(card['tolerance'])} of its change) is divided into smaller ones, as many as "
-        "each state needs. The error ratio is the largest estimate of these steps, divided by the "
-        "tolerance: above 1 the tolerance was not reached (`trust` is false), and CVODE is to be "
-        "called."
+        f"It takes any dt up to {high:.0e}{NBSP}s, the largest of the training; the smallest was "
+        f"{low:.0e}{NBSP}s. The error ratio is the estimated error of the network's step, divided "
+        f"by the tolerance, {percent(card['tolerance'])} of the change of the state. It is "
+        "infinite for a longer dt and for a state that is not valid. A ratio of at most 1 is "
+        "trusted (`trust`); elsewhere, call CVODE."
     )
 
 

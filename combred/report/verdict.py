@@ -85,10 +85,15 @@ def further(folder: Folder) -> str:
     own = folder.seconds(folder.last)
     if own is not None:
         ratios = [ratio(own, time, name) for name, time in folder.cvode_seconds.items()]
+        if folder.solver_seconds is not None:
+            ratios.append(ratio(own, folder.solver_seconds, "the solver alone"))
         sentences.append(
             f"The surrogate advances one state by dt in {microseconds(own)} on one core"
             + (f": {', and '.join(ratios)}." if ratios else ".")
         )
+        solved = folder.solved(folder.last)
+        if solved:
+            sentences.append(f"It leaves {percent(solved)} of the states to the solver behind it.")
     return " ".join(sentences)
 
 

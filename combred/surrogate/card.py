@@ -5,8 +5,8 @@ that lies beside the model's file, and inside an exported one. Its keys:
 
     format, what, versions         of this schema; what the model computes; of combred and torch
     mechanism, mechanism_sha256, species, molecular_weights, input, units, dtype
-    dt                             [smallest, largest] time step of training; longer ones are cut
-    tolerance                      of the step size control, if it has one
+    dt                             [smallest, largest] time step of training
+    tolerance                      the default: above it a step is not trusted
     methods                        of the exported file, with shapes
     range                          of T, p and every Y in training
     network                        widths, weights, whether it corrects QSS steps
@@ -61,13 +61,13 @@ def make_card(
         "units": dict(UNITS),
         "dtype": "float64",
         "dt": list(surrogate.dt_range),
-        **({"tolerance": surrogate.TOLERANCE} if surrogate.corrects_rates else {}),
+        "tolerance": surrogate.TOLERANCE,
         "methods": _methods(surrogate),
         "range": training_range(surrogate),
         "network": {
             "widths": surrogate.network.widths,
             "weights": surrogate.network.n_weights,
-            "kinetics": surrogate.corrects_rates,
+            "kinetics": surrogate.kinetics,
         },
         "training": training,
         "accuracy": accuracy,
@@ -83,15 +83,15 @@ def make_card(
 def _methods(surrogate: Surrogate) -> dict[str, str]:
     """The methods of the exported file, all of states (n, 2 + n_species), float64, and time steps
     dt (n,) [s], float64."""
-    infinite = "a state that is not valid (finite, T and p positive, Y >= 0, sum Y = 1)"
-    if not surrogate.corrects_rates:
-        infinite += ", or not in_training_range"
+    infinite = (
+        f"a state that is not valid (T from {surrogate.LOWEST_T:g} to {surrogate.HIGHEST_T:g} K, "
+        "p > 0, Y >= 0, sum Y = 1), or "
+    )
+    infinite += "dt above its range" if surrogate.kinetics else "not in_training_range"
     return {
         "forward(state, dt)": "(n, 2 + n_species) [T, p, Y] -> the same, dt later",
         "next_state_and_error(state, dt)": "the same, and an error estimate over the tolerance (n,)"
-        f": above 1 where the tolerance was not reached, infinite for {infinite}",
-        "integrate(state, dt, tolerance)": "the same with another tolerance, and the number of "
-        "evaluations of the network of each state (n,), int64",
+        f": above 1 the step is for a stiff solver; infinite for {infinite}",
         "trust(state, dt)": "(n,) bool: the error estimate is at most 1",
         "source(state, dt)": "(n, n_species) mean dY/dt over dt",
         "in_training_range(state)": "(n,) bool: the state is like those of the training",
@@ -107,7 +107,7 @@ def training_range(surrogate: Surrogate) -> dict:
         Y = inverse(v[2:])
         # A mass fraction at the floor means an absent species.
         Y = torch.where(Y <= 1.001 * transform.boxcox.floor, 0.0, Y)
-        p = torch.exp(v[1]) if surrogate.corrects_rates else v[1]
+        p = torch.exp(v[1]) if surrogate.kinetics else v[1]
         ends.append([float(v[0]), float(p), *Y.tolist()])
     T, p, *Y = (list(pair) for pair in zip(*ends, strict=True))
     return {"T": T, "p": p, "Y": dict(zip(surrogate.species, Y, strict=True))}
@@ -118,7 +118,7 @@ def require_card_of(surrogate: Surrogate, card: dict) -> None:
     than the surrogate's."""
     if not isinstance(card, dict):
         raise ValueError(f"a card is a table of keys (combred.models() has some), not {card!r}")
-    network = {"widths": surrogate.network.widths, "kinetics": surrogate.corrects_rates}
+    network = {"widths": surrogate.network.widths, "kinetics": surrogate.kinetics}
     own = {"species": surrogate.species, "network": network, "dt": list(surrogate.dt_range)}
     for key, value in own.items():
         told = card.get(key, value)

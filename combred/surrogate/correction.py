@@ -50,7 +50,6 @@ class CorrectionTransform(StateTransform):
         dtype: torch.dtype = torch.float32,
     ):
         super().__init__(mechanism.n_species, lam, floor, power)
-        self.corrects_rates = True
         self.boxcox = ShiftedBoxCox(lam, floor)
         self.qss = QuasiSteadyState(mechanism, lam, floor, dtype)
         self.n_changing = n_changing = len(self.qss.columns)

@@ -38,7 +38,7 @@ def export_torchscript(path: Path, surrogate: Surrogate, card: dict, states: np.
     buffer.seek(0)
     loaded, stored = load_torchscript(buffer)
     rows = torch.as_tensor(states, dtype=torch.float64)
-    # The middle of the range: long enough for several steps in some states, and not for thousands.
+    # The middle of the range.
     dt = torch.full((len(rows),), math.sqrt(math.prod(surrogate.dt_range)), dtype=torch.float64)
     difference = largest_difference(surrogate, loaded, rows, dt)
     if not difference <= 1e-6 or stored != card:

@@ -16,6 +16,7 @@ from combred.chemistry.mechanism import Mechanism
 from combred.config.fields import require, shown
 from combred.records import write_bytes
 from combred.surrogate.correction import CorrectionTransform, make_transform
+from combred.surrogate.forms import make_surrogate
 from combred.surrogate.network import Network
 from combred.surrogate.surrogate import Surrogate
 
@@ -71,9 +72,9 @@ def _identity(surrogate: Surrogate, mechanism: Mechanism) -> dict:
         "boxcox": boxcox.lam,
         "floor": boxcox.floor,
         "power": surrogate.transform.power,
-        "kinetics": surrogate.corrects_rates,
+        "kinetics": surrogate.kinetics,
     }
-    if surrogate.corrects_rates:
+    if isinstance(surrogate.transform, CorrectionTransform):
         identity |= _quasi_steady(surrogate.transform)
     return identity
 
@@ -136,7 +137,7 @@ def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:
     if "dt" in identity:  # of combred 0.2 and before, where it was no tensor
         tensors["transform.dt_range"] = torch.full((2,), identity["dt"], dtype=torch.float64)
     try:
-        surrogate = Surrogate(mechanism, transform, Network(identity["widths"]))
+        surrogate = make_surrogate(mechanism, transform, Network(identity["widths"]))
         surrogate.load_state_dict(tensors)
     except (RuntimeError, TypeError, ValueError) as error:
         reason = " ".join(str(error).split())

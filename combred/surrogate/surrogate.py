@@ -1,10 +1,11 @@
 """The surrogate: maps a thermochemical state to the state a time step dt later.
 
-Takes [T, p, Y] and dt in SI units, float64; gives [T, p, Y] after dt. One step has these parts, in
-this order: the transform of the state, the network, the inverse transform of the change, and the
-closure, which conserves elements, mass and enthalpy. A step whose error estimate exceeds the
-tolerance is cut into smaller ones. The network computes in float32, all else in float64. T, p and Y
-are transformed here and nowhere else.
+Takes [T, p, Y] and dt in SI units, float64; gives [T, p, Y] after dt and an error estimate. A step
+has these parts, in this order: the transform of the state, the network, the inverse transform of
+the change, and the closure, which conserves elements, mass and enthalpy. A step whose error
+estimate exceeds the tolerance is for a stiff solver: `combred.native.compile` has it behind the
+network. The network computes in float32, all else in float64. T, p and Y are transformed here and
+nowhere else. `combred.surrogate.forms` has the two kinds of surrogates.
 """
 
 from collections.abc import Iterable
@@ -15,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from combred.chemistry.mechanism import Mechanism
-from combred.surrogate.advance import StateFunction
+from combred.chemistry.reactor import states_of, steps_of
 from combred.surrogate.closure import Closure
 from combred.surrogate.network import Network
 from combred.surrogate.training_range import damped_inverse, range_of_states, squared_distance
@@ -23,42 +24,23 @@ from combred.surrogate.transform import StateTransform
 
 
 class Surrogate(nn.Module):
-    """Chemistry over any time step at constant pressure and enthalpy, in place of CVODE.
-
-    A network that corrects a quasi-steady-state step (`CorrectionTransform`) takes any dt: the
-    error of each step is estimated, and a step is made smaller, for each state alone, until the
-    estimate is within the tolerance (`integrate`). A network of the state alone
-    (`StateTransform`) has one dt, and is trusted only inside its training range.
+    """Chemistry over a time step at constant pressure and enthalpy, in place of CVODE: one step of
+    a network, and an estimate of its error.
 
     Raises ValueError if the network's widths do not fit the transform and the mechanism.
     """
 
     __jit_unused_properties__ = ["dt_range"]
+    # TorchScript does not inherit annotations.
+    __constants__ = ("TOLERANCE", "LOWEST_T", "HIGHEST_T")
 
-    # The default tolerance: the largest error of a step, over the step's change (`step`).
-    TOLERANCE: Final[float] = 0.05
-    # Added to the change that an error is relative to. These and the weight of the closure's
-    # correction are chosen by states of flows and ignitions (docs/findings.md, 2026-11-23).
-    FLOOR: Final[float] = 0.4  # of [T, F(Y)] over its scale, root mean square
-    FLOOR_Y: Final[float] = 5e-4
-    FLOOR_T: Final[float] = 5.0  # K
-    CLOSURE_WEIGHT: Final[float] = 0.25  # of the closure's correction as an error
-    # Of a network of the state alone: the closure's correction that equals the default tolerance.
-    STATE_SHARE: Final[float] = 0.07  # of the change
-    STATE_FLOOR_Y: Final[float] = 7e-5
-    STATE_FLOOR_T: Final[float] = 0.7  # K
-    MOST: Final[float] = 1e4  # the largest dt over the largest step: more take hours
-    PIECE: Final[int] = 4096  # states advanced together: more take 5 kB each and are slower
-    # Of the step size control: errors fall as dt^2. Where the error of a step that is cut
-    # falls by less than the root of its length, twice, the rest of the error is the network's; so
-    # it is, for the most part, below the shortest step in training.
-    TARGET: Final[float] = 0.12  # of the tolerance: above it a step is cut, while that helps
-    ENOUGH: Final[float] = 0.5  # of the tolerance: for a step not above the shortest in training
-    SLACK: Final[float] = 1.5  # times the error of a step cut in vain: the target from then on
-    SMALLEST: Final[float] = 1.0 / 65536  # of dt, or of the largest step in training
-    SAFETY: Final[float] = 0.9
-    SHRINK: Final[float] = 0.2
-    GROW: Final[float] = 4.0
+    # The default tolerance: the largest error estimate of a step that is trusted, relative to its
+    # change. Chosen by ignitions and states of flows (docs/findings.md, 2026-11-25).
+    TOLERANCE: Final[float] = 0.01
+
+    # Of a state that is valid [K], as in the compiled form (native/source/solver/thermo.hpp).
+    LOWEST_T: Final[float] = 100.0
+    HIGHEST_T: Final[float] = 6000.0
 
     def __init__(self, mechanism: Mechanism, transform: StateTransform, network: Network):
         super().__init__()
@@ -70,10 +52,9 @@ class Surrogate(nn.Module):
                 f"{transform.n_outputs} outputs, of the change of {n} variables (T, p, {n - 2} "
                 f"species); this one has widths {network.widths}"
             )
-        self.n = n
+        self.n, self.mechanism = n, mechanism
         self.species = list(mechanism.species_names)  # read by those who load the exported file
         self.transform = transform
-        self.corrects_rates: bool = transform.corrects_rates
         self.network = network
         self.closure = Closure(mechanism)
         # Of the training states' features; the largest distance is squared, see `training_range`.
@@ -82,26 +63,34 @@ class Surrogate(nn.Module):
 
     @property
     def dt_range(self) -> tuple[float, float]:
-        """The smallest and the largest dt [s] of one step in training; equal for a network of the
+        """The smallest and the largest dt [s] of a step in training; equal for a network of the
         state alone, which takes no other."""
         low, high = self.transform.dt_range.tolist()
         return low, high
 
     def forward(self, state: Tensor, dt: Tensor) -> Tensor:
         """The states dt (n,) [s] later, (n, 2 + n_species), of states [T, p, Y] (n, 2 + n_species)
-        [K, Pa, -], both float64, within the default tolerance. Raises ValueError as `integrate`."""
-        return self.integrate(state, dt, self.TOLERANCE)[0]
+        [K, Pa, -], both float64, whatever their error. Raises ValueError as
+        `next_state_and_error`."""
+        return self.next_state_and_error(state, dt)[0]
 
     @torch.jit.export
     def next_state_and_error(self, state: Tensor, dt: Tensor) -> tuple[Tensor, Tensor]:
-        """The states dt (n,) [s] later, as `forward` gives them, and the error ratio of each (n,),
-        for the default tolerance (`integrate`)."""
-        later, error, _ = self.integrate(state, dt, self.TOLERANCE)
-        return later, error
+        """The states dt (n,) [s] later, as `forward` gives them, and the error ratio of each (n,):
+        the error estimate (`step`) over the default tolerance. It is infinite for a state that is
+        not valid, and where the network was not trained for such a step (`takes`).
+
+        Raises ValueError for other shapes and types, for dt that is not positive and finite, and of
+        a network of the state alone for any dt but its own.
+        """
+        self.require_states(state)
+        self.require_steps(dt, len(state))
+        later, error = self.step(state, dt)
+        return later, torch.where(self.takes(state, dt), error / self.TOLERANCE, torch.inf)
 
     @torch.jit.export
     def trust(self, state: Tensor, dt: Tensor) -> Tensor:
-        """(n,) bool: whether dt (n,) [s] can be taken within the default tolerance."""
+        """(n,) bool: whether the step over dt (n,) [s] is within the default tolerance."""
         return self.next_state_and_error(state, dt)[1] <= 1.0
 
     @torch.jit.export
@@ -109,113 +98,10 @@ class Surrogate(nn.Module):
         """Mean rate of change of Y over dt (n,) [s], (n, n_species) [1/s]."""
         return (self.forward(state, dt)[:, 2:] - self.normalized(state[:, 2:])) / dt[:, None]
 
-    @torch.jit.export
-    def integrate(
-        self, state: Tensor, dt: Tensor, tolerance: float
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """States dt later within a tolerance, in as many steps as each needs.
-
-        state (n, 2 + n_species): [T, p, Y], float64; dt (n,) [s], float64, positive; tolerance:
-        bound of the error estimate of every step (`step`), for example 0.05. A step is cut until
-        its estimate is below `TARGET` of the tolerance, or until cutting helps no more.
-
-        Returns the states (n, 2 + n_species); the error ratio of each (n,), the largest error
-        estimate of its steps divided by the tolerance, which exceeds 1 where the smallest step
-        (`SMALLEST` of dt, or of the largest step in training if less) is not small enough, and is
-        infinite for a state that is not valid; and the number of evaluations of the network for
-        each state (n,), int64. Raises ValueError for other shapes and types, for dt or a tolerance
-        that is not positive and finite, for dt of more than 10,000 times the largest step of the
-        training, and, if the network is of the state alone, for any dt but its own.
-        """
-        self.require_states(state)
-        self.require_steps(dt, len(state))
-        if not 0.0 < tolerance < torch.inf:
-            raise ValueError(f"a tolerance is positive and finite, not {tolerance}")
-        if len(state) <= self.PIECE:
-            return self.integrate_piece(state, dt, tolerance)
-        later: list[Tensor] = []
-        errors: list[Tensor] = []
-        evaluations: list[Tensor] = []
-        for start in range(0, len(state), self.PIECE):
-            end = start + self.PIECE
-            found = self.integrate_piece(state[start:end], dt[start:end], tolerance)
-            later.append(found[0])
-            errors.append(found[1])
-            evaluations.append(found[2])
-        return torch.cat(later), torch.cat(errors), torch.cat(evaluations)
-
-    def integrate_piece(
-        self, state: Tensor, dt: Tensor, tolerance: float
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """`integrate` for at most `PIECE` states, which are advanced together."""
-        valid = self.is_valid_state(state)
-        low, high = self.transform.dt_range[0], 1.01 * self.transform.dt_range[1]
-        if not self.corrects_rates:
-            later, error = self.step(state, dt, dt)
-            error = torch.where(self.in_training_range(state), error, torch.inf)
-            return later, error / tolerance, torch.ones_like(dt, dtype=torch.int64)
-        h = dt / torch.ceil(dt / high)
-        whole = torch.minimum(dt, high)
-        later, estimate = self.step(state, h, whole)
-        error = torch.where(valid, estimate / tolerance, torch.inf)
-        steps = torch.ones_like(dt, dtype=torch.int64)
-        # Those that need more steps are gathered; the others wait for nobody.
-        rows = (((error > self.TARGET) | (h < dt)) & valid).nonzero()[:, 0]
-        x, after = state.index_select(0, rows), later.index_select(0, rows)
-        h, last = h.index_select(0, rows), error.index_select(0, rows)
-        left, worst = dt.index_select(0, rows), torch.zeros_like(last)
-        aim, vain = torch.full_like(last, self.TARGET), torch.zeros_like(rows)
-        useless = torch.full_like(last, torch.inf)  # last, of a step cut in vain, over its root
-        while rows.numel() > 0:
-            least = self.SMALLEST * whole.index_select(0, rows)
-            tried = h <= 1.001 * least
-            vain = torch.where(last > useless * h.sqrt(), vain + 1, 0)
-            short = (h <= 1.001 * low) & (last <= self.ENOUGH)
-            enough = (last > aim) & (last <= 1.0) & ((vain >= 2) | short)
-            aim = torch.where(enough, (self.SLACK * last).clamp(max=1.0), aim)
-            accepted = (last <= aim) | tried
-            x = torch.where(accepted[:, None], after, x)
-            worst = torch.where(accepted, torch.maximum(worst, last), worst)
-            left = torch.where(accepted, left - h, left)
-            ended = (left <= 1e-6 * dt.index_select(0, rows)) | (tried & ~torch.isfinite(last))
-            factor = self.SAFETY * (self.TARGET / last.clamp(min=1e-9)).sqrt()
-            factor = factor.clamp(self.SHRINK, self.GROW)
-            factor = torch.where(accepted, factor.clamp(min=1.0), factor.clamp(max=0.7))
-            useless = torch.where(accepted, torch.inf, last * h.rsqrt())
-            h = torch.minimum(torch.maximum(h * factor, least), high)
-            here = ended.nonzero()[:, 0]
-            if here.numel() > 0:
-                done = rows.index_select(0, here)
-                later = later.index_copy(0, done, x.index_select(0, here))
-                error = error.index_copy(0, done, worst.index_select(0, here))
-                more = (~ended).nonzero()[:, 0]
-                rows, x = rows.index_select(0, more), x.index_select(0, more)
-                h, left = h.index_select(0, more), left.index_select(0, more)
-                worst, useless = worst.index_select(0, more), useless.index_select(0, more)
-                aim, vain = aim.index_select(0, more), vain.index_select(0, more)
-            if rows.numel() > 0:
-                h = left / torch.ceil(left / h - 1e-9)
-                after, last = self.step(x, h, whole.index_select(0, rows))
-                last = last / tolerance
-                steps = steps.index_add(0, rows, torch.ones_like(rows))
-        return later, error, steps
-
-    def step(self, state: Tensor, dt: Tensor, whole: Tensor) -> tuple[Tensor, Tensor]:
+    def step(self, state: Tensor, dt: Tensor) -> tuple[Tensor, Tensor]:
         """One step, whatever its error: the states dt (n,) [s] later, (n, 2 + n_species), and the
-        error estimate of each relative to its change (n,) [-].
-
-        The step is a part of the time step `whole` (n,) [s]. The estimate is the largest of these,
-        with v = [T, ln p, F(Y)], rms the root mean square over the variables and
-        s = sqrt(dt / whole), since errors of N steps at random add up to sqrt(N) of them:
-
-            E / (rms(dv / scale) + 0.4 s)           E = M 10^e, the network's estimate of its error
-            |Y_next - Y_raw| / (4 |dY| + 2e-3 s)    the closure's correction, largest component
-            |T_next - T_raw| / (4 |dT| + 20 K s)
-
-        For a network of the state alone the closure's correction alone counts, over 7 % of the
-        change plus 7e-5 in Y and 0.7 K in T; there the estimate is the default tolerance times this
-        ratio. Infinite where no small correction conserves elements and enthalpy.
-        """
+        error estimate of each, relative to its change (n,) [-] (`relative_error`). Infinite where
+        no small correction conserves elements and enthalpy."""
         Y = self.normalized(state[:, 2:])
         T, p = state[:, 0], state[:, 1]
         state = torch.cat([state[:, :2], Y], dim=1)
@@ -225,20 +111,30 @@ class Surrogate(nn.Module):
         Y_raw = self.transform.boxcox.inverse(variables[:, 2:] + change[:, 2:])
         T_next, Y_next, conserves = self.closure(T, Y, T_raw, Y_raw)
         later = torch.cat([T_next[:, None], p[:, None], Y_next], dim=1)
-        moved_Y, moved_T = (Y_next - Y_raw).abs().amax(dim=1), (T_next - T_raw).abs()
-        dY, dT = (Y_next - Y).abs().amax(dim=1), (T_next - T).abs()
-        if self.corrects_rates:
-            dv = (change / self.transform.scale).square().mean(dim=1).sqrt()
-            s = (dt / whole).sqrt().clamp(max=1.0)
-            error = estimate / (dv + self.FLOOR * s)
-            of_Y = self.CLOSURE_WEIGHT * moved_Y / (dY + self.FLOOR_Y * s)
-            of_T = self.CLOSURE_WEIGHT * moved_T / (dT + self.FLOOR_T * s)
-            error = torch.maximum(error, torch.maximum(of_Y, of_T))
-        else:
-            of_Y = moved_Y / (self.STATE_SHARE * dY + self.STATE_FLOOR_Y)
-            of_T = moved_T / (self.STATE_SHARE * dT + self.STATE_FLOOR_T)
-            error = self.TOLERANCE * torch.maximum(of_Y, of_T)
+        raw = torch.cat([T_raw[:, None], p[:, None], Y_raw], dim=1)
+        moved = self.largest_change(raw, later)
+        error = self.relative_error(change, estimate, moved, self.largest_change(state, later))
         return later, torch.where(conserves & torch.isfinite(error), error, torch.inf)
+
+    def largest_change(self, before: Tensor, after: Tensor) -> Tensor:
+        """|dT| [K] and the largest |dY| between states, (2, n)."""
+        size = (after - before).abs()
+        return torch.stack([size[:, 0], size[:, 2:].amax(dim=1)])
+
+    def relative_error(
+        self, change: Tensor, estimate: Tensor, moved: Tensor, changed: Tensor
+    ) -> Tensor:
+        """The error estimate of steps, relative to their change (n,).
+
+        change (n, 2 + n_species): predicted, of the transform's variables; estimate (n,): the
+        network's, over `scale`; moved, changed (2, n): `largest_change` of the closure's correction
+        and of the step.
+        """
+        raise NotImplementedError
+
+    def takes(self, state: Tensor, dt: Tensor) -> Tensor:
+        """(n,) bool: whether a network may be asked for a step over dt (n,) [s] of states."""
+        raise NotImplementedError
 
     def predicted_change(
         self, state: Tensor, variables: Tensor, dt: Tensor
@@ -260,38 +156,24 @@ class Surrogate(nn.Module):
             )
 
     def require_steps(self, dt: Tensor, n: int) -> None:
-        """ValueError unless `dt` is float64 of shape (n,), positive, finite, at most `MOST` times
-        the largest step, and the network's own where it has one alone (within 1e-9)."""
+        """ValueError unless `dt` is float64 of shape (n,), positive and finite."""
         if dt.dim() != 1 or dt.size(0) != n or dt.dtype != torch.float64:
             raise ValueError(
                 f"the time steps of {n} states are float64 of shape ({n},), in s; these have shape "
                 f"{dt.size()}"
             )
-        # Values cannot be read during the capture of a CUDA graph; the call before it read them.
-        if not torch.jit.is_scripting():
-            if dt.is_cuda and torch.cuda.is_current_stream_capturing():
-                return
         wrong = ~((dt > 0.0) & torch.isfinite(dt))
-        if bool(wrong.any()):
+        if self.can_be_read(dt) and bool(wrong.any()):
             raise ValueError(
                 f"time steps are positive and finite, in s; one of these is {float(dt[wrong][0])}"
             )
-        if self.corrects_rates:
-            longest = self.MOST * self.transform.dt_range[1]
-            if bool((dt > longest).any()):
-                raise ValueError(
-                    f"time steps are at most {float(longest)} s, {int(self.MOST)} times the "
-                    f"largest of the training; one of these is {float(dt.max())}: divide it"
-                )
-        else:
-            own = self.transform.dt_range[0]
-            other = (dt - own).abs() > 1e-9 * own
-            if bool(other.any()):
-                raise ValueError(
-                    f"this network advances by dt = {float(own)} s alone, and not by dt = "
-                    f"{float(dt[other][0])} s: give its own time step, or take a network that "
-                    "corrects QSS steps, which takes any"
-                )
+
+    def can_be_read(self, dt: Tensor) -> bool:
+        """Whether values can be read now: not during the capture of a CUDA graph. The call before
+        it read them."""
+        if not torch.jit.is_scripting():
+            return not (dt.is_cuda and torch.cuda.is_current_stream_capturing())
+        return True
 
     def normalized(self, Y: Tensor) -> Tensor:
         """Y (n, n_species) clipped at zero and scaled to sum 1: a transport step leaves small
@@ -317,9 +199,11 @@ class Surrogate(nn.Module):
         return inside & near & self.is_valid_state(state)
 
     def is_valid_state(self, state: Tensor) -> Tensor:
-        """(n,) bool: all values are finite, T and p are positive, no Y is below -1e-6 and sum Y is
-        1 within 1e-3."""
-        valid = torch.isfinite(state).all(dim=1) & (state[:, :2] > 0.0).all(dim=1)
+        """(n,) bool: all values are finite, T is from 100 to 6000 K, p is positive, no Y is below
+        -1e-6 and sum Y is 1 within 1e-3."""
+        T, p = state[:, 0], state[:, 1]
+        valid = torch.isfinite(state).all(dim=1) & (p > 0.0)
+        valid = valid & (T >= self.LOWEST_T) & (T <= self.HIGHEST_T)
         valid = valid & (state[:, 2:] >= -1e-6).all(dim=1)
         return valid & ((state[:, 2:].sum(dim=1) - 1.0).abs() < 1e-3)
 
@@ -346,5 +230,24 @@ class Surrogate(nn.Module):
         self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """The surrogate as an `Advance` (see `combred.chemistry.reactor`): T (n,) [K], p (n,) [Pa],
-        Y (n, n_species) [-] -> T (n,) [K] and Y after dt [s], a float or (n,)."""
-        return StateFunction(self.forward, self.max_mahalanobis.device).advance(T, p, Y, dt)
+        Y (n, n_species) [-] -> T (n,) [K] and Y after dt [s], a float or (n,), by the network.
+
+        Raises ValueError for other arrays, and where the error ratio of a step exceeds 1
+        (`next_state_and_error`): `combred.native.compile(surrogate)` advances such states by the
+        stiff solver behind its network.
+        """
+        states, device = states_of(T, p, Y), self.max_mahalanobis.device
+        state = torch.as_tensor(states, device=device)
+        steps = torch.as_tensor(steps_of(dt, len(states)), device=device)
+        with torch.no_grad():
+            later, error = (x.cpu().numpy() for x in self.next_state_and_error(state, steps))
+        doubted = np.flatnonzero(~(error <= 1.0))
+        if doubted.size:
+            rows = ", ".join(map(str, doubted[:5])) + (", ..." if doubted.size > 5 else "")
+            raise ValueError(
+                f"the network is not trusted with {doubted.size} of {len(states)} states (rows "
+                f"{rows}): its error estimate exceeds {self.TOLERANCE:g} of the change, or it was "
+                "not trained for them. combred.native.compile(surrogate) advances such states by "
+                "the stiff solver behind its network; surrogate(state, dt) gives the step as it is"
+            )
+        return later[:, 0], later[:, 2:]

@@ -13,6 +13,9 @@ from torch import Tensor, nn
 # Of networks that are trained now; a stored network has its own.
 BOXCOX = 0.1  # exponent lambda of the Box-Cox transform of Y
 FLOOR = 1e-13  # mass fractions below are treated as this
+# Spreads of variables and of their changes that are rounding alone, as those of species that never
+# form: F(Y) of a species that reacts varies by .1 and more.
+LEAST_STD, LEAST_SCALE = 1e-6, 1e-9
 POWER = 1 / 3  # exponent of the signed power of the target; 1 is worse (docs/findings.md)
 
 
@@ -79,7 +82,6 @@ class StateTransform(nn.Module):
         self.power = power
         self.n_inputs: int = n
         self.n_outputs: int = n
-        self.corrects_rates: bool = False
         self.register_buffer("dt_range", torch.zeros(2, dtype=torch.float64))  # s, of one step
         for name in ("mean", "low", "high"):
             self.register_buffer(name, torch.zeros(n, dtype=torch.float64))
@@ -158,16 +160,17 @@ class StateTransform(nn.Module):
         delta = total / n
         covariance = outer / n - torch.outer(delta, delta)
         self.mean.copy_(shift + delta)
-        self.std.copy_(_positive(torch.diagonal(covariance).clamp(min=0.0).sqrt(), self.mean.abs()))
+        std = torch.diagonal(covariance).clamp(min=0.0).sqrt()
+        self.std.copy_(_spread(std, 1e-12 * self.mean.abs() + LEAST_STD))
         self.covariance.copy_(covariance / torch.outer(self.std, self.std))
         variance = squared / n - (changed / n) ** 2
-        self.scale.copy_(_positive(variance.clamp(min=0.0).sqrt(), torch.zeros_like(self.scale)))
+        self.scale.copy_(_spread(variance.clamp(min=0.0).sqrt(), LEAST_SCALE))
         self.low.copy_(low)
         self.high.copy_(high)
         self.dt_range.copy_(torch.stack([least, most]))
         return self
 
 
-def _positive(spread: Tensor, size: Tensor) -> Tensor:
-    """Spread, or 1 where it is only rounding of values of this size."""
-    return torch.where(spread > 1e-12 * size + 1e-300, spread, torch.ones_like(spread))
+def _spread(spread: Tensor, least: Tensor | float) -> Tensor:
+    """The spread of variables, or 1 where it is below `least`: only rounding."""
+    return torch.where(spread > least, spread, torch.ones_like(spread))

@@ -30,41 +30,27 @@ FORGET_EVERY = 50  # steps between two looks for tiny numbers in the optimiser's
 MEMORY_ROWS = 4_000_000  # rows held in memory; more are streamed in buffers
 
 
-def forward_mixed(network: Network, x: Tensor, bf16: bool, rounded: bool = False) -> Tensor:
+def forward_mixed(network: Network, x: Tensor, bf16: bool) -> Tensor:
     """network(x) with the products of the hidden layers in bf16; the first and the last layer stay
-    in float32. Without bf16 the same as network(x). rounded: the weights of the first layer are
-    rounded to bf16, its inputs are not."""
+    in float32. Without bf16 the same as network(x)."""
     if not bf16:
         return network(x)
-    first = network.layers[0]
-    weight = first.weight
-    if rounded:
-        weight = weight + (weight.bfloat16().float() - weight).detach()  # gradients pass
-    x = torch.relu(nn.functional.linear(x, weight, first.bias))
+    x = torch.relu(network.layers[0](x))
     with torch.autocast(x.device.type, dtype=torch.bfloat16):
         for layer in network.layers[1:-1]:
             x = torch.relu(layer(x))
     return network.layers[-1](x.float())
 
 
-@torch.no_grad()
-def round_weights(network: Network) -> None:
-    """Round the weights of all layers but the last to the bf16 numbers that `forward_mixed`
-    multiplies by. A compiled surrogate then takes two products of bf16 for one of float32, not
-    three."""
-    for layer in network.layers[:-1]:
-        layer.weight.copy_(layer.weight.bfloat16())
-
-
 class _Mixed(nn.Module):
     """`forward_mixed` as a module, as DistributedDataParallel requires."""
 
-    def __init__(self, network: Network, bf16: bool, rounded: bool):
+    def __init__(self, network: Network, bf16: bool):
         super().__init__()
-        self.network, self.bf16, self.rounded = network, bf16, rounded
+        self.network, self.bf16 = network, bf16
 
     def forward(self, x: Tensor) -> Tensor:
-        return forward_mixed(self.network, x, self.bf16, self.rounded)
+        return forward_mixed(self.network, x, self.bf16)
 
 
 class TrainStep:
@@ -77,11 +63,10 @@ class TrainStep:
         settings: TrainingSettings,
         device: Device,
         bf16: bool,
-        rounded: bool,
         loss: Callable[[Tensor, Tensor], Tensor],
         sensitivity: SensitivityLoss | None = None,
     ):
-        self.model: nn.Module = _Mixed(network, bf16, rounded)
+        self.model: nn.Module = _Mixed(network, bf16)
         if device.world > 1:
             self.model = nn.parallel.DistributedDataParallel(self.model)
         self.optimizers, self.settings, self.device = optimizers, settings, device
@@ -120,9 +105,7 @@ def train(
     sensitivity: SensitivityLoss | None = None,
 ) -> dict:
     """Train `network` in place; returns the numbers of the run: its steps, precision, seconds,
-    samples per second and validation losses. After a training in bf16, all layers but the last
-    of a network that corrects QSS steps have weights of bf16; networks of the state alone, which
-    carry all of the change, keep those of float32.
+    samples per second and validation losses.
 
     `held_out` (n_rows,) bool: the rows of `table` that validate and are not trained on. `metrics`:
     a .jsonl file, one line per evaluation; beside it the checkpoint, <name>.checkpoint, from which
@@ -135,7 +118,6 @@ def train(
     """
     precision, _ = resolve_precision(settings.precision, device.device)
     bf16 = precision == "bf16"
-    rounded = bf16 and transform.corrects_rates
     network.to(device.device)
     transform.to("cpu")
     rows = RowBatches(
@@ -145,9 +127,7 @@ def train(
     validation = ValidationLoss(table, transform, held_out, device.device)
     optimizers = OPTIMIZERS[settings.optimizer](network)
     every = max(1, min(EVALUATE_EVERY, settings.steps // 6))
-    train_step = TrainStep(
-        network, optimizers, settings, device, bf16, rounded, transform.loss, sensitivity
-    )
+    train_step = TrainStep(network, optimizers, settings, device, bf16, transform.loss, sensitivity)
     made_from: tuple = table.rows, table.provenance, digest_of_rows(held_out)
     if sensitivity is not None:
         made_from += (sensitivity.digest,)
@@ -174,8 +154,6 @@ def train(
                 continue  # diverged: the last finite checkpoint stays, the evaluation raises
             saved = time.monotonic()
             store.save(Progress(step + 1, float(losses), count, seen, saved - started))
-    if rounded:
-        round_weights(network)
     seconds = time.monotonic() - started
     return {
         "steps": settings.steps,

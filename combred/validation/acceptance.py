@@ -124,12 +124,13 @@ def judge(
     dt: float,
     progress: Progress,
 ) -> dict[str, float]:
-    """Errors of a surrogate by kind of limit [-], infinite if a case does not ignite or a flame
-    does not burn, marched in steps dt [s]. Flames are costly: if an ignition limit is not kept,
-    they are not computed, and the result has no "flame"."""
+    """Errors of a surrogate's network alone, without the solver behind it, by kind of limit [-],
+    infinite if a case does not ignite or a flame does not burn, marched in steps dt [s]. Flames are
+    costly: if an ignition limit is not kept, they are not computed, and the result has no
+    "flame"."""
     limits, errors = criteria.limits, {}
     with one_thread():
-        solver = fastest(surrogate)
+        solver = fastest(surrogate, alone=True)
         if references.rollouts:
             with progress("ignitions of the acceptance criteria") as bar:
                 rollouts = ignition.follow(solver, dt, references.rollouts, bar)

@@ -1,4 +1,5 @@
-"""Time per state of CVODE and of surrogates, on the same states and one core, in one run.
+"""Time per state of CVODE, of the generated solver and of surrogates, on the same states and one
+core, in one run.
 
 Takes solvers (any `Advance`) and states; gives seconds per state.
 """
@@ -16,11 +17,14 @@ from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE, Advance
 from combred.config import ChemistrySettings
 from combred.native.choice import fastest
+from combred.native.library import NativeSurrogate
+from combred.native.solver import Solver
 from combred.surrogate.surrogate import Surrogate
 from combred.threads import one_thread
 
 CFD_TOLERANCE = ChemistrySettings(rtol=1e-6, atol=1e-10)  # typical of a CFD run
 WARM_UP = 3  # rounds that are not counted: TorchScript compiles in its first two calls
+SOLVER = "solver"  # its name
 CVODE_STATES = 256  # CVODE is timed on fewer states: it is slow and has no batches
 
 
@@ -34,16 +38,19 @@ def compare_times(
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> dict:
     """Time per state [s] on one core: of CVODE at the tolerances of `chemistry` and at
-    `CFD_TOLERANCE`, and of each stage's surrogate, compiled (`fastest`).
+    `CFD_TOLERANCE`, of the generated solver, and of each stage's surrogate, compiled (`fastest`).
 
     surrogates: stage -> surrogate; states (n, 2 + n_species): those that are advanced, over dt [s].
-    Returns the times by name (see `time_per_state`), and what they were measured on.
+    Returns the times by name (see `time_per_state`), the shares of the states that a surrogate
+    leaves to the solver behind it, by name, and the conditions of the measurement.
     """
     solvers: dict[str, tuple[Advance, int]] = {}
     for tolerance in (chemistry, CFD_TOLERANCE):
         name = f"CVODE rtol {tolerance.rtol:g} atol {tolerance.atol:g}"
         cvode = CVODE(mechanism, tolerance.rtol, tolerance.atol)
         solvers[name] = cvode, CVODE_STATES
+    own = Solver(mechanism)
+    solvers[f"{SOLVER}, tolerance {own.tolerance:g}"] = own, len(states)
     for stage, surrogate in surrogates.items():
         solvers[f"stage {stage}"] = fastest(surrogate), len(states)
     with one_thread():
@@ -55,6 +62,7 @@ def compare_times(
         "batch": len(states),
         "cvode_states": CVODE_STATES,
         "times": times,
+        "solved": {name: solved(one, states, dt) for name, (one, _) in solvers.items()},
         "states": "unperturbed states of states.h5",
     }
 
@@ -91,6 +99,15 @@ def time_per_state(
         }
         for name, values in seconds.items()
     }
+
+
+def solved(one: Advance, states: np.ndarray, dt: float) -> float:
+    """The share of states (n, 2 + n_species) that a surrogate leaves to the solver behind its
+    network, over dt [s]; 0 of another `Advance`."""
+    if not isinstance(one, NativeSurrogate):
+        return 0.0
+    found = one.integrate(states[:, 0], states[:, 1], states[:, 2:], dt)
+    return float((found.steps > 0).mean())
 
 
 def spread(states: np.ndarray, count: int) -> np.ndarray:

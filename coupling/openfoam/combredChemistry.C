@@ -13,10 +13,9 @@ Foam::combredChemistry<ChemistryModel>::combredChemistry
 :
     chemistrySolver<ChemistryModel>(thermo),
     coeffs_(checked()),
-    surrogate_(load("surrogate", "surrogateTolerance")),
-    solver_(load("solver", "tolerance")),
-    limit_(limit()),
-    log_(coeffs_.lookupOrDefault<Switch>("log", true))
+    log_(coeffs_.lookupOrDefault<Switch>("log", true)),
+    library_(loaded()),
+    specie_(matched())
 {}
 
 
@@ -24,10 +23,7 @@ template<class ChemistryModel>
 Foam::dictionary Foam::combredChemistry<ChemistryModel>::checked() const
 {
     const dictionary coeffs(this->subDict("combredCoeffs"));
-    const wordList known
-    ({
-        "solver", "surrogate", "tolerance", "surrogateTolerance", "limit", "log"
-    });
+    const wordList known({"library", "tolerance", "log"});
 
     for (const word& entry : coeffs.toc())
     {
@@ -39,32 +35,14 @@ Foam::dictionary Foam::combredChemistry<ChemistryModel>::checked() const
         }
     }
 
-    if (!coeffs.found("solver") && !coeffs.found("surrogate"))
-    {
-        FatalIOErrorInFunction(coeffs)
-            << "No library: add" << nl
-            << "    solver \"constant/libsolver.so\";" << nl
-            << "or a surrogate, or both" << exit(FatalIOError);
-    }
-
     return coeffs;
 }
 
 
 template<class ChemistryModel>
-std::unique_ptr<typename Foam::combredChemistry<ChemistryModel>::member>
-Foam::combredChemistry<ChemistryModel>::load
-(
-    const word& entry,
-    const word& tolerance
-) const
+combred::Library Foam::combredChemistry<ChemistryModel>::loaded() const
 {
-    if (!coeffs_.found(entry))
-    {
-        return nullptr;
-    }
-
-    const fileName name(coeffs_.get<fileName>(entry).expand());
+    const fileName name(coeffs_.get<fileName>("library").expand());
     const fileName file
     (
         name.isAbsolute() ? name : this->mesh().time().globalPath()/name
@@ -74,13 +52,12 @@ Foam::combredChemistry<ChemistryModel>::load
     {
         combred::Library library(file);
 
-        if (coeffs_.found(tolerance))
+        if (coeffs_.found("tolerance"))
         {
-            library.set_tolerance(coeffs_.get<scalar>(tolerance));
+            library.set_tolerance(coeffs_.get<scalar>("tolerance"));
         }
 
-        const labelList specie(matched(library));
-        return std::unique_ptr<member>(new member{library, specie});
+        return library;
     }
     catch (const std::exception& error)
     {
@@ -91,14 +68,11 @@ Foam::combredChemistry<ChemistryModel>::load
 
 
 template<class ChemistryModel>
-Foam::labelList Foam::combredChemistry<ChemistryModel>::matched
-(
-    const combred::Library& library
-) const
+Foam::labelList Foam::combredChemistry<ChemistryModel>::matched() const
 {
-    wordList ours(this->nSpecie_), theirs(label(library.species().size()));
+    wordList ours(this->nSpecie_), theirs(label(library_.species().size()));
     forAll(ours, i) { ours[i] = this->Y_[i].member(); }
-    forAll(theirs, k) { theirs[k] = word(library.species()[k], false); }
+    forAll(theirs, k) { theirs[k] = word(library_.species()[k], false); }
 
     labelList specie(theirs.size());
     forAll(theirs, k) { specie[k] = ours.find(theirs[k]); }
@@ -114,23 +88,6 @@ Foam::labelList Foam::combredChemistry<ChemistryModel>::matched
     }
 
     return specie;
-}
-
-
-template<class ChemistryModel>
-Foam::scalar Foam::combredChemistry<ChemistryModel>::limit() const
-{
-    const scalar limit = coeffs_.lookupOrDefault<scalar>("limit", 1);
-
-    if (!(limit > 0))
-    {
-        FatalIOErrorInFunction(coeffs_)
-            << "limit " << limit << ": the limit of the error ratio has to be"
-            << " positive; without surrogate the solver advances all cells"
-            << exit(FatalIOError);
-    }
-
-    return limit;
 }
 
 
@@ -166,7 +123,7 @@ void Foam::combredChemistry<ChemistryModel>::setRates(const DeltaT& deltaT)
     const std::clock_t begun = std::clock();  // CPU time, to 1 us
     const tmp<volScalarField> trho(this->thermo().rho());
     const labelList cells(active());
-    tally network, solver;
+    tally sum;
 
     forAll(this->RR_, i)
     {
@@ -175,104 +132,81 @@ void Foam::combredChemistry<ChemistryModel>::setRates(const DeltaT& deltaT)
 
     for (label start = 0; start < cells.size(); start += block)
     {
-        labelList left
-        (
-            SubList<label>(cells, min(block, cells.size() - start), start)
-        );
-
-        if (surrogate_)
-        {
-            left = advance(*surrogate_, left, deltaT, trho(), limit_, network);
-        }
-        if (solver_)
-        {
-            left = advance(*solver_, left, deltaT, trho(), 1, solver);
-        }
-        if (left.size())
-        {
-            refuse(left[0], deltaT[left[0]]);
-        }
+        const label n = min(block, cells.size() - start);
+        advance(SubList<label>(cells, n, start), deltaT, trho(), sum);
     }
 
     if (log_)
     {
-        report(network, solver, scalar(std::clock() - begun)/CLOCKS_PER_SEC);
+        report(sum, scalar(std::clock() - begun)/CLOCKS_PER_SEC);
     }
 }
 
 
 template<class ChemistryModel>
 template<class DeltaT>
-Foam::labelList Foam::combredChemistry<ChemistryModel>::advance
+void Foam::combredChemistry<ChemistryModel>::advance
 (
-    member& by,
     const labelUList& cells,
     const DeltaT& deltaT,
     const scalarField& rho,
-    const scalar limit,
     tally& sum
 )
 {
-    gather(by, cells);
-    dt_.resize(cells.size());
-    forAll(cells, row)
-    {
-        dt_[row] = deltaT[cells[row]];
-    }
+    gather(cells, deltaT);
 
     combred::Steps steps;
     try
     {
-        steps = by.library.advance(states_.data(), dt_.size(), dt_.data());
+        steps = library_.advance(states_.data(), dt_.size(), dt_.data());
     }
     catch (const std::exception& error)
     {
         FatalIOErrorInFunction(coeffs_) << error.what() << exit(FatalIOError);
     }
 
-    DynamicList<label> left;
     forAll(cells, row)
     {
         const label celli = cells[row];
-        sum.steps += steps.count[row];
-        sum.most = max(sum.most, scalar(steps.count[row]));
+        const scalar count = steps.count[row];
 
-        if (steps.error[row] <= limit)
+        if (std::isinf(steps.error[row]))
         {
-            const double* state = &states_[row*by.library.columns()];
-            setRate(by, celli, state, rho[celli]/dt_[row]);
+            refuse(celli, dt_[row]);
         }
-        else
-        {
-            left.append(celli);
-        }
+
+        setRate(celli, &states_[row*library_.columns()], rho[celli]/dt_[row]);
+        (count == 0 ? sum.network : sum.solver) += 1;
+        sum.steps += count;
+        sum.most = max(sum.most, count);
     }
-    sum.cells += cells.size() - left.size();
-
-    return labelList(std::move(left));
 }
 
 
 template<class ChemistryModel>
+template<class DeltaT>
 void Foam::combredChemistry<ChemistryModel>::gather
 (
-    member& by,
-    const labelUList& cells
+    const labelUList& cells,
+    const DeltaT& deltaT
 )
 {
     const scalarField& T = this->thermo().T();
     const scalarField& p = this->thermo().p();
-    const std::size_t width = by.library.columns();
+    const std::size_t width = library_.columns();
     states_.resize(cells.size()*width);
+    dt_.resize(cells.size());
 
     forAll(cells, row)
     {
+        const label celli = cells[row];
         double* state = &states_[row*width];
-        state[0] = T[cells[row]];
-        state[1] = p[cells[row]];
-        forAll(by.specie, k)
+        dt_[row] = deltaT[celli];
+        state[0] = T[celli];
+        state[1] = p[celli];
+        forAll(specie_, k)
         {
-            state[2 + k] = this->Y_[by.specie[k]][cells[row]];
+            state[2 + k] = this->Y_[specie_[k]][celli];
         }
     }
 }
@@ -281,20 +215,19 @@ void Foam::combredChemistry<ChemistryModel>::gather
 template<class ChemistryModel>
 void Foam::combredChemistry<ChemistryModel>::setRate
 (
-    member& by,
     const label celli,
     const double* state,
     const scalar rhoByDt
 )
 {
     scalar total = 0;  // the cell's mass, which the library has normalised
-    forAll(by.specie, k)
+    forAll(specie_, k)
     {
         total += max(this->Y_[k][celli], scalar(0));
     }
-    forAll(by.specie, k)
+    forAll(specie_, k)
     {
-        const label i = by.specie[k];
+        const label i = specie_[k];
         const scalar before = max(this->Y_[i][celli], scalar(0));
         this->RR_[i][celli] = rhoByDt*(total*state[2 + k] - before);
     }
@@ -328,49 +261,32 @@ void Foam::combredChemistry<ChemistryModel>::refuse
         FatalError
             << ", " << this->Y_[order[i]].member() << " " << Y[order[i]];
     }
-    FatalError << nl;
-
-    if (solver_)
-    {
-        FatalError
-            << "The solver takes T from 100 to 6000 K, p > 0, Y > -1e-6 and"
-            << " sum Y from 0.999 to 1.001. A flow that leaves these ranges"
-            << " diverges: take a smaller deltaT or maxCo.";
-    }
-    else
-    {
-        FatalError
-            << "The surrogate does not reach its tolerance there. Write the"
-            << " solver of its mechanism with combred.native.export, and add"
-            << " to combredCoeffs" << nl
-            << "    solver \"constant/libsolver.so\";";
-    }
-    FatalError << exit(FatalError);
+    FatalError
+        << nl << "The library takes T from 100 to 6000 K, p > 0, Y > -1e-6 and"
+        << " sum Y from 0.999 to 1.001. A flow that leaves these ranges"
+        << " diverges: take a smaller deltaT or maxCo." << exit(FatalError);
 }
 
 
 template<class ChemistryModel>
 void Foam::combredChemistry<ChemistryModel>::report
 (
-    tally network,
-    tally solver,
+    tally sum,
     scalar seconds
 ) const
 {
-    for (tally* one : {&network, &solver})
+    for (scalar* one : {&sum.network, &sum.solver, &sum.steps})
     {
-        reduce(one->cells, sumOp<scalar>());
-        reduce(one->steps, sumOp<scalar>());
-        reduce(one->most, maxOp<scalar>());
+        reduce(*one, sumOp<scalar>());
     }
+    reduce(sum.most, maxOp<scalar>());
     reduce(seconds, maxOp<scalar>());
-    const scalar cells = network.cells + solver.cells;
+    const scalar cells = sum.network + sum.solver;
 
-    Info<< "combred: " << label(cells) << " cells, " << label(network.cells)
-        << " by the network, " << label(solver.cells) << " by the solver, "
-        << (network.steps + solver.steps)/max(cells, scalar(1))
-        << " steps a cell, at most " << label(max(network.most, solver.most))
-        << ", " << seconds << " s of CPU time" << endl;
+    Info<< "combred: " << label(cells) << " cells, " << label(sum.network)
+        << " by the network, " << label(sum.solver) << " by the solver, "
+        << sum.steps/max(cells, scalar(1)) << " steps a cell, at most "
+        << label(sum.most) << ", " << seconds << " s of CPU time" << endl;
 }
 
 

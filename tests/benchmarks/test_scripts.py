@@ -47,7 +47,7 @@ def test_the_readme_lists_every_script_and_existing_results():
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a device")
 def test_the_benchmark_of_gpus_needs_one():
     with pytest.raises(SystemExit, match="no CUDA device"):
-        inference.main([])
+        inference.main(FOLDER / "none.h5", [])
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.8, 0.999])

@@ -179,6 +179,6 @@ def test_work_precision_measures_against_the_exact_solution(hydrogen, states):
 def test_work_precision_gives_a_row_for_each_tolerance(name, hydrogen, states, monkeypatch):
     monkeypatch.setitem(work_precision.RTOL, name, (1e-2, 1e-6))
     exact = work_precision.States.of(states, 1e-6, hydrogen)
-    loose, tight = work_precision.of_solver(name, hydrogen, exact)
+    loose, tight = work_precision.measure(name, hydrogen, exact)
     assert tight["rms"] < 0.1 * loose["rms"] and tight["rms_Y"] < loose["rms_Y"]
-    assert tight["atol"] < loose["atol"] and 0.0 < loose["seconds"] < 0.1
+    assert tight["tolerance"] < loose["tolerance"] and 0.0 < loose["seconds"] < 0.1

@@ -4,8 +4,8 @@ import h5py
 import numpy as np
 
 import combred
-from benchmarks.times import ANY_ERROR, BUSY, WithoutControl, busy_states, states_of
-from combred.native import compile
+from benchmarks.times import ANY_ERROR, BUSY, busy_states, share_solved, states_of
+from combred.native import NativeSurrogate, compile
 from combred.simulation.ignition import Case, Rollout
 
 
@@ -33,13 +33,11 @@ def test_busy_states_are_taken_again_and_again(tmp_path):
     assert np.array_equal(states[3:6, 2:], Y)
 
 
-def test_without_control_every_state_takes_one_evaluation():
+def test_the_network_alone_leaves_no_state_to_the_solver():
     surrogate = compile(combred.load("drm19-11k"))
-    state = states_of([rollout(300, 1e5)], 4)[:, :2]
     Y = combred.load_mechanism("drm19.yaml").mixture("CH4:1", "O2:1, N2:3.76", 1.0)
-    states = np.column_stack([state, np.tile(Y, (4, 1))])
-    _, _, controlled = surrogate.integrate(states, 1e-4)
-    expected, _, single = surrogate.integrate(states, 1e-5, ANY_ERROR)
-    assert controlled.min() > 1 and (single == 1).all()
-    T, Y = WithoutControl(surrogate).advance(states[:, 0], states[:, 1], states[:, 2:], 1e-5)
-    assert np.array_equal(np.column_stack([T, states[:, 1], Y]), expected)
+    states = np.column_stack([states_of([rollout(300, 1e5)], 4)[:, :2], np.tile(Y, (4, 1))])
+    longest = surrogate.dt_range[1]
+    assert share_solved(surrogate, states, 2.0 * longest) == 1.0
+    alone = NativeSurrogate(surrogate.library.path, ANY_ERROR)
+    assert share_solved(alone, states, longest) == 0.0

@@ -6,10 +6,10 @@ import warnings
 import cantera as ct
 import numpy as np
 import pytest
+from rate_constants import at_pressure, forward_constants
 from rate_kinds import KINDS, OTHER_KINDS
 
 from combred.chemistry.mechanism import load_mechanism
-from combred.chemistry.rate_constants import at_pressure, forward_constants
 from combred.chemistry.rate_forms import (
     SRI,
     Arrhenius,

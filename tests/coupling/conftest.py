@@ -2,37 +2,17 @@
 
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import combred
-from combred.native import build, generate
+from combred.native import NativeSurrogate, build, generate
 from combred.native.interface import Library
 from combred.native.solver import generate as generate_solver
+from combred.native.solver.library import TOLERANCE, Integrator
 
 COUPLING = Path(__file__).parents[2] / "coupling"
-DEFAULTS = {"solver": 1e-3, "surrogate": 0.05}  # tolerances
-
-
-@dataclass(frozen=True)
-class Native:
-    """A library in Python: its path, as `export` names it, and its default tolerance."""
-
-    path: Path
-    tolerance: float
-
-    @property
-    def species(self) -> list[str]:
-        return Library(self.path).species
-
-    def integrate(self, states, dt, tolerance=None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """States (n, 2 + n_species) dt [s] later, their error ratios and numbers of steps."""
-        later = np.array(states)
-        chosen = self.tolerance if tolerance is None else tolerance
-        return later, *Library(self.path).integrate_in_place(later, dt, chosen)
 
 
 @pytest.fixture(scope="session")
@@ -41,24 +21,21 @@ def surrogate():
 
 
 @pytest.fixture(scope="session")
-def libraries(surrogate, made_once) -> dict[str, Native]:
-    """A solver and a surrogate of DRM19."""
+def libraries(surrogate, drm19, made_once) -> dict[str, Integrator]:
+    """A solver and a surrogate of DRM19 in Python, of libraries that are named as by `export`."""
     if shutil.which("g++") is None:
         pytest.skip("needs g++")
-    sources = {
-        "solver": generate_solver(combred.load_mechanism("drm19.yaml")),
-        "surrogate": generate(surrogate, combred.load_mechanism("drm19.yaml")),
-    }
     with made_once("libraries") as folder:
-        for name, files in sources.items():
-            path = folder / f"lib{name}.so"
+        paths = [folder / "libsolver.so", folder / "libsurrogate.so"]
+        for path, files in zip(paths, (generate_solver(drm19), generate(surrogate)), strict=True):
             if not path.exists():
                 shutil.copy(build(files), path)
-    return {name: Native(folder / f"lib{name}.so", DEFAULTS[name]) for name in sources}
+    solver = Integrator(Library(paths[0]), TOLERANCE)
+    return {"solver": solver, "surrogate": NativeSurrogate(paths[1])}
 
 
-@pytest.fixture(scope="session", params=list(DEFAULTS))
-def native(request, libraries) -> Native:
+@pytest.fixture(scope="session", params=["solver", "surrogate"])
+def native(request, libraries) -> Integrator:
     """The solver and the surrogate, one after the other."""
     return libraries[request.param]
 

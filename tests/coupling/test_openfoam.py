@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import combred
 from benchmarks import openfoam
+from combred.native import NativeSurrogate
 
 COUPLING = Path(__file__).parents[2] / "coupling"
 DT = 1e-6  # s
@@ -41,27 +41,26 @@ def solver(tmp_path_factory) -> Path:
     return folder / "libcombredChemistry.so"
 
 
-def ignition_of_python(native, t: np.ndarray) -> np.ndarray:
+def ignition_of_python(native, drm19, t: np.ndarray) -> np.ndarray:
     """T (n,) [K] of the cell at times t (n,) [s] > 0, in steps from one to the next."""
-    mechanism = combred.load_mechanism("drm19.yaml")
-    Y = mechanism.mixture("CH4:1", "O2:1, N2:3.76", phi=PHI)
-    state, T = np.array([[T0, 101325.0, *Y]]), []
+    T, p = np.array([T0]), np.array([101325.0])
+    Y, found = drm19.mixture("CH4:1", "O2:1, N2:3.76", phi=PHI)[None], []
     for dt in np.diff(t, prepend=0.0):
-        state = native.integrate(state, dt)[0]
-        T.append(float(state[0, 0]))
-    return np.array(T)
+        T, Y = native.advance(T, p, Y, dt)
+        found.append(float(T[0]))
+    return np.array(found)
 
 
 @pytest.mark.parametrize("adjust", ["no", "yes"])
-def test_an_ignition_of_chem_foam_equals_that_of_python(solver, native, tmp_path, adjust):
+def test_an_ignition_of_chem_foam_equals_that_of_python(solver, native, drm19, tmp_path, adjust):
     control = f"endTime 3e-4; adjustTimeStep {adjust};"
-    t, T = openfoam.ignite(tmp_path, solver, str(native.path), T0, PHI, 3 * DT, control)
+    t, T = openfoam.ignite(tmp_path, solver, str(native.library.path), T0, PHI, 3 * DT, control)
     t, T = t[t > 0], T[t > 0]
     dt = np.diff(t, prepend=0.0)
     # chemFoam begins with initialChemicalTimeStep and doubles it.
     assert dt.max() == pytest.approx(3 * DT) and (dt.min() < 1.1e-7) == (adjust == "yes")
     assert T[-1] > 2600.0
-    assert np.allclose(T, ignition_of_python(native, t), rtol=2e-5)
+    assert np.allclose(T, ignition_of_python(native, drm19, t), rtol=2e-5)
 
 
 def test_what_the_solver_says_is_read():
@@ -79,9 +78,10 @@ def test_what_the_solver_says_is_read():
 @pytest.fixture
 def case(solver, libraries, tmp_path):
     """chemFoam's cell over 20 steps; a function of other `combredCoeffs` gives what it says."""
-    path = str(libraries["surrogate"].path)
+    path = str(libraries["surrogate"].library.path)
     openfoam.ignite(tmp_path, solver, path, T0, PHI, DT, f"endTime {20 * DT:g};")
-    shutil.copy(libraries["solver"].path, tmp_path / "constant")
+    for one in libraries.values():
+        shutil.copy(one.library.path, tmp_path / "constant")
     file = tmp_path / "constant" / "chemistryProperties"
 
     def say(coefficients: str) -> str:
@@ -94,59 +94,49 @@ def case(solver, libraries, tmp_path):
     return say
 
 
-SURROGATE, SOLVER = 'surrogate "constant/libsurrogate.so";', 'solver "constant/libsolver.so";'
+SURROGATE, SOLVER = 'library "constant/libsurrogate.so";', 'library "constant/libsolver.so";'
 
 
 def temperatures(case) -> np.ndarray:
     return np.loadtxt(case.folder / "chemFoam.out", comments="#", usecols=1)
 
 
-def test_a_cell_above_the_limit_is_advanced_by_the_solver_from_its_old_state(case):
-    both = case(f"{SURROGATE} {SOLVER} limit 1e-9;")
-    assert both.count("combred: 1 cells, 0 by the network, 1 by the solver, ") == 20
+def test_a_cell_above_the_tolerance_is_advanced_by_the_solver_from_its_old_state(case):
+    strict = "tolerance 1e-5;"
+    for library in (SURROGATE, SOLVER):
+        said = case(library + strict)
+        assert said.count("combred: 1 cells, 0 by the network, 1 by the solver, ") == 20
     T = temperatures(case)
-    alone = case(SOLVER)
-    assert alone.count("combred: 1 cells, 0 by the network, 1 by the solver, ") == 20
+    case(SURROGATE + strict)
     assert np.array_equal(T, temperatures(case))
-    case(f"{SURROGATE} {SOLVER}")
+    said = case(f"{SURROGATE} tolerance 1e30;")
+    assert said.count("combred: 1 cells, 1 by the network, 0 by the solver, 0 steps a cell") == 20
     assert not np.allclose(T, temperatures(case), rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "library, tolerance",
-    [(SURROGATE, "limit 1e30; surrogateTolerance 0.005;"), (SOLVER, "tolerance 1e-5;")],
-)
-def test_a_smaller_tolerance_takes_more_steps(case, library, tolerance):
-    by_default, smaller = (
-        openfoam.told(case(library + more)) for more in ("limit 1e30;", tolerance)
-    )
+def test_a_smaller_tolerance_takes_more_steps(case):
+    by_default, smaller = (openfoam.told(case(SOLVER + t)) for t in ("", "tolerance 1e-5;"))
     assert smaller["steps"] > by_default["steps"] + 0.2
 
 
-def test_a_cell_that_the_surrogate_refuses_needs_a_solver(case):
-    said = case(f"{SURROGATE} limit 1e-9;")
-    assert "Cell 0 at (" in said and "T = 1700" in said and ", N2 0.72" in said
-    assert "add to combredCoeffs" in said and 'solver "constant/libsolver.so";' in said
-
-
-def test_a_cell_that_the_solver_refuses_ends_the_run(case):
+@pytest.mark.parametrize("library", [SURROGATE, SOLVER])
+def test_a_cell_that_cannot_be_advanced_ends_the_run(case, library):
     conditions = case.folder / "constant" / "initialConditions"
     conditions.write_text(conditions.read_text().replace("p 101325;", "p -101325;"))
     shutil.rmtree(case.folder / "0")  # chemFoam prefers it
-    said = case(SOLVER)
+    said = case(library)
     assert "FOAM FATAL ERROR" in said and "Cell 0 at (" in said and " p = -101325 Pa" in said
-    assert "T from 100 to 6000 K" in said
+    assert "T = 1700" in said and ", N2 0.72" in said and "T from 100 to 6000 K" in said
 
 
 @pytest.mark.parametrize(
     "coefficients, message",
     [
-        ('solver "constant/none.so";', "none.so is missing or cannot be read"),
-        ('solver "constant/thermo";', "thermo is no library of combred for this machine"),
+        ('library "constant/none.so";', "none.so is missing or cannot be read"),
+        ('library "constant/thermo";', "thermo is no library of combred for this machine"),
         (f"{SOLVER} tolerance 0;", "positive and finite; this one is 0"),
-        (f"{SOLVER} limit -1;", "limit -1: the limit of the error ratio has to be positive"),
-        (f"{SOLVER} limt 1;", "Unknown entry limt: the entries are"),
-        ("log true;", "No library: add"),
+        ("solver 1;", "Unknown entry solver: the entries are 3(library tolerance log)"),
+        ("log true;", "Entry 'library' not found"),
     ],
 )
 def test_errors_of_the_user_are_fatal_and_named(case, coefficients, message):
@@ -154,11 +144,11 @@ def test_errors_of_the_user_are_fatal_and_named(case, coefficients, message):
     assert "FOAM FATAL IO ERROR" in said and message in " ".join(said.split())
 
 
-def test_the_tutorial_burns(solver, libraries, tmp_path):
+def test_the_tutorial_burns(solver, native, drm19, tmp_path):
     """Two milliseconds of it, without the export of the library."""
     shutil.copytree(COUPLING / "openfoam/tutorials/counterflow", tmp_path, dirs_exist_ok=True)
-    shutil.copy(libraries["solver"].path, tmp_path / "constant")
-    openfoam.write_mechanism(combred.load_mechanism("drm19.yaml"), tmp_path / "constant")
+    shutil.copy(native.library.path, tmp_path / "constant/libsolver.so")
+    openfoam.write_mechanism(drm19, tmp_path / "constant")
     control = tmp_path / "system/controlDict"
     text = control.read_text().replace("libcombredChemistry.so", str(solver))
     control.write_text(text.replace("endTime 0.1;", "endTime 0.002;"))
@@ -166,3 +156,5 @@ def test_the_tutorial_burns(solver, libraries, tmp_path):
     said = openfoam.run(tmp_path, "reactingFoam")
     T = [float(value) for value in re.findall(r"min/max\(T\) = \S+, (\S+)", said)]
     assert 2400.0 < T[-1] < 2900.0 and "janafThermo" not in said  # no warning of a range
+    share = openfoam.told(said)["solver"]
+    assert 0.0 < share < 1.0 if isinstance(native, NativeSurrogate) else share == 1.0

@@ -1,15 +1,23 @@
 """Fixtures for tests of compiled surrogates: one of each mechanism, compiled once."""
 
 import copy
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from one_step import compare_one_step
 from rate_kinds import random_states
 
+from combred.chemistry.mechanism import Mechanism
 from combred.native import NativeSurrogate, build, generate
 from combred.native.builder import find_compiler
+from combred.native.exporter import LIBRARY, export
+from combred.native.solver import Solver
+from combred.surrogate.card import make_card
 from combred.surrogate.correction import make_transform
+from combred.surrogate.forms import make_surrogate
 from combred.surrogate.surrogate import Surrogate
 
 
@@ -24,13 +32,13 @@ def compiler():
 
 def untrained(mechanism, transform, make_network, hidden: list[int]) -> Surrogate:
     """An untrained surrogate that corrects rates, for steps of 1e-8 to 1e-5 s. It says of its
-    corrections that they are small and right, so that it takes few steps."""
+    corrections that they are small and right, so that many of its steps are taken."""
     transform = copy.deepcopy(transform)
     transform.dt_range.copy_(torch.tensor([1e-8, 1e-5]))
     network = make_network([transform.n_inputs, *hidden, transform.n_outputs], output=0.002)
     with torch.no_grad():
         network.layers[-1].bias[-1] = -6.0
-    return Surrogate(mechanism, transform, network).requires_grad_(False).eval()
+    return make_surrogate(mechanism, transform, network).requires_grad_(False).eval()
 
 
 @pytest.fixture(scope="session")
@@ -51,17 +59,34 @@ def of_kinds(kinds, make_network) -> Surrogate:
 
 
 @pytest.fixture(scope="session")
-def compiled(correcting, mechanism, made_once) -> NativeSurrogate:
+def compiled(correcting, made_once) -> NativeSurrogate:
     """The same surrogate, compiled."""
     with made_once("native") as folder:
-        return NativeSurrogate(build(generate(correcting, mechanism), folder))
+        return NativeSurrogate(build(generate(correcting), folder))
 
 
 @pytest.fixture(scope="session")
-def compiled_kinds(of_kinds, kinds, made_once) -> NativeSurrogate:
+def compiled_kinds(of_kinds, made_once) -> NativeSurrogate:
     """The surrogate of the mechanism with all types of rates, compiled."""
     with made_once("native_kinds") as folder:
-        return NativeSurrogate(build(generate(of_kinds, kinds), folder))
+        return NativeSurrogate(build(generate(of_kinds), folder))
+
+
+@pytest.fixture(scope="session")
+def card(correcting, mechanism) -> dict:
+    """The card of the surrogate, with an accuracy that was not measured."""
+    accuracy = {"delay_error": {"median": 0.01, "worst": 0.03}}
+    training = {"command": "python -m combred.pipeline", "sampling": {"phi": [0.25, 4.0]}}
+    return make_card(correcting, mechanism, accuracy, training)
+
+
+@pytest.fixture(scope="session")
+def exported(correcting, card, made_once) -> Path:
+    """The folder of an exported surrogate, whose library is for every CPU."""
+    with made_once("exported") as folder:
+        if not (folder / LIBRARY).is_file():
+            export(correcting, folder, card, "of a test")
+        return folder
 
 
 @pytest.fixture(scope="session")
@@ -77,37 +102,23 @@ def burning(path) -> np.ndarray:
     return states
 
 
-def by_torch(
-    surrogate: Surrogate, states: np.ndarray, dt, tolerance=Surrogate.TOLERANCE
-) -> list[np.ndarray]:
-    """`Surrogate.integrate` of arrays; dt [s]: a float or (n,)."""
-    steps = torch.as_tensor(np.broadcast_to(np.asarray(dt, float), len(states)).copy())
-    found = surrogate.integrate(torch.as_tensor(states), steps, tolerance)
-    return [part.numpy() for part in found]
-
-
 @pytest.fixture(scope="session")
-def reference():
-    """The function `by_torch`."""
-    return by_torch
-
-
-@pytest.fixture(scope="session")
-def require_agreement(burning, correcting, reference):
-    """A function: asserts that a compiled surrogate gives the answers of `correcting`. The limits
-    are those of test_steps.py: rounding of logarithms to float32, which also decides whether a
-    step is cut once more; seen: 0.06 K."""
-    states = burning[::8]
-    known = {dt: reference(correcting, states, dt) for dt in (1e-7, 1e-6)}
+def require_agreement(burning, correcting):
+    """A function: asserts that a compiled surrogate gives the answers of `correcting`."""
 
     def require(native: NativeSurrogate) -> None:
-        for dt, (later, error, steps) in known.items():
-            found, found_error, found_steps = native.integrate(states, dt)
-            same = found_steps == steps
-            assert same.mean() > 0.9 and np.abs(found_steps - steps).max() <= 3
-            assert np.quantile(np.abs(found - later)[same, 0], 0.999) < 0.2
-            assert np.quantile(np.abs(found - later)[same, 2:], 0.999) < 1e-5
-            clear = np.abs(error - 1.0) > 0.01
-            assert np.array_equal(found_error[clear] <= 1.0, error[clear] <= 1.0)
+        for dt in (1e-7, 1e-6):
+            compare_one_step(native, correcting, burning[::8], dt)
 
     return require
+
+
+@pytest.fixture(scope="session")
+def behind(made_once) -> Callable[[Mechanism], Solver]:
+    """The solver of a mechanism, compiled by itself."""
+
+    def make(mechanism: Mechanism) -> Solver:
+        with made_once(f"behind-{mechanism.sha256[:8]}") as folder:
+            return Solver(mechanism, folder=folder)
+
+    return make

@@ -23,7 +23,9 @@ pytestmark = pytest.mark.skipif(
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
 def test_arm_gives_the_answers_of_torch(correcting, mechanism, require_agreement, tmp_path):
-    (tmp_path / "surrogate.cpp").write_text(single_file(generate(correcting, mechanism), "of ARM"))
+    (tmp_path / "surrogate.cpp").write_text(
+        single_file(generate(correcting), "of ARM", "surrogate")
+    )
     program = [Path(__file__).with_name("advance.c"), "-I", SOURCE]
     subprocess.run(["aarch64-linux-gnu-gcc", "-O1", "-c", *program], cwd=tmp_path, check=True)
     command = [COMPILER, *FLAGS, "-static", "surrogate.cpp", "advance.o", "-o", "advance"]

@@ -13,7 +13,7 @@ from combred.native.compilers import find_compiler
 from combred.native.generator import SOURCE
 
 # Any library will do: these tests do not load it.
-SMALL = {"surrogate.cpp": '#include "value.hpp"\nint value() { return VALUE; }\n'}
+SMALL = {"surrogate.cpp": '#include "value.hpp"\nstatic int value() { return VALUE; }\n'}
 
 
 def with_value(value: int) -> dict[str, str]:
@@ -64,27 +64,11 @@ def test_a_failing_compiler_is_told(tmp_path):
     assert not list(tmp_path.glob("*.so"))
 
 
-def test_an_assembler_without_the_matrix_unit(tmp_path, monkeypatch, caplog):
-    compiler = tmp_path / "compiler"
-    compiler.write_text(OLD_ASSEMBLER)
-    compiler.chmod(0o755)
-    monkeypatch.setenv("CXX", str(compiler))
-    assert build(with_value(7), tmp_path / "here").is_file()
-    assert "too old for the matrix unit" in caplog.text
-
-
 def test_a_library_that_is_not_there(tmp_path):
     with pytest.raises(FileNotFoundError, match="combred.native.compile"):
         NativeSurrogate(tmp_path / "none.so")
 
 
-OLD_ASSEMBLER = """#!/bin/sh
-case "$*" in
-    *COMBRED_NO_MATRIX*) exec g++ "$@" ;;
-    *" -c "*) echo "Error: no such instruction: \\`tileloadd (%rdx,%rax,1),%tmm4'" >&2; exit 1 ;;
-    *) exec g++ "$@" ;;
-esac
-"""
 COMPILER = """#!/bin/sh
 case "$*" in
     *" -c "*) sh -c 'echo $$ > STARTED; exec sleep 60'; exit 0 ;;

@@ -18,42 +18,29 @@ import combred
 from combred.native import NativeSurrogate, generate
 from combred.native.exporter import export
 from combred.native.generator import SOURCE
-from combred.native.single_file import join, single_file
-from combred.surrogate.card import make_card
+from combred.native.single_file import single_file
 from combred.surrogate.export import export_torchscript
 from combred.surrogate.shipped import FOLDER
 from combred.surrogate.storage import content_digest
 
 hydrogen = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
-ACCURACY = {"delay_error": {"median": 0.01, "worst": 0.03}}
-TRAINING = {"command": "python -m combred.pipeline", "sampling": {"phi": [0.25, 4.0]}}
-
-
-@pytest.fixture(scope="module")
-def card(correcting, mechanism) -> dict:
-    return make_card(correcting, mechanism, ACCURACY, TRAINING)
-
-
-@pytest.fixture(scope="module")
-def exported(correcting, mechanism, card, tmp_path_factory):
-    """The folder of an exported surrogate."""
-    folder = tmp_path_factory.mktemp("exported")
-    names = [file.name for file in export(correcting, folder, mechanism, card, "of a test")]
-    assert names == ["surrogate.cpp", "combred.h", "libsurrogate.so"]
-    return folder
 
 
 @hydrogen
-def test_the_file_has_every_line_once_and_includes_nothing_of_its_own(correcting, mechanism):
-    files = generate(correcting, mechanism)
-    text = single_file(files, "of a test")
+def test_all_files_are_written(exported):
+    names = {file.name for file in exported.iterdir()}
+    assert names >= {"surrogate.cpp", "combred.h", "libsurrogate.so"}
+
+
+@hydrogen
+def test_the_file_has_every_line_once_and_includes_nothing_of_its_own(correcting):
+    files = generate(correcting)
+    text = single_file(files, "of a test", "surrogate")
     del files["kernel.cu"]  # for GPUs, beside the library
     assert '#include "' not in text and "#pragma once" not in text
-    lines = [line for line in text.splitlines() if line.startswith(("constexpr ", "struct "))]
-    assert len(lines) == len(set(lines)) > 20
+    lines = [line for line in text.splitlines() if line.startswith("struct ")]
+    assert len(lines) == len(set(lines)) > 10
     for name, content in files.items():
-        if name == "kernel.cu":  # for a GPU: includes the others, and is included by none
-            continue
         for line in content.splitlines():
             if not line.startswith(("#include", "#pragma once")):
                 assert line in text, name
@@ -90,7 +77,7 @@ def test_the_commands_of_the_head_compile_it(exported, tmp_path, require_agreeme
     done = subprocess.run(command, cwd=tmp_path, shell=True, capture_output=True, text=True)
     assert done.returncode == 0 and not done.stderr, done.stderr
     native = NativeSurrogate(tmp_path / "libsurrogate.so")
-    assert bool(native.level) == portable
+    assert bool(native.library.level) == portable
     require_agreement(native)
 
 
@@ -107,10 +94,14 @@ def test_openmp_gives_the_same_answers_with_as_many_threads_as_have_room(
     assert done.returncode == 0 and not done.stderr, done.stderr
     native, rows = NativeSurrogate(library), np.repeat(burning, 20, axis=0)
     ctypes.CDLL("libgomp.so.1").omp_set_num_threads(8)
-    one = native.integrate(rows, 1e-6)
-    native._own.workspace = np.empty(3 * native._workspace_size(), dtype=np.uint8)
-    for found, known in zip(native.integrate(rows, 1e-6), one, strict=True):
-        assert np.array_equal(found, known)
+    given = rows[:, 0], rows[:, 1], rows[:, 2:], 1e-6
+    one = native.integrate(*given)
+    assert 0.02 < (one.steps > 0).mean() < 0.98
+    own = native.library
+    own._own.workspace = np.empty(3 * own._workspace_size(), dtype=np.uint8)
+    found = native.integrate(*given)
+    for part in ("T", "Y", "error", "steps"):
+        assert np.array_equal(getattr(found, part), getattr(one, part))
     assert b"GOMP_parallel" in library.read_bytes()
     require_agreement(native)
 
@@ -120,7 +111,7 @@ def test_the_file_has_no_warnings_and_refuses_fast_math(exported):
     if shutil.which("g++") is None:
         pytest.skip("needs g++")
     file = str(exported / "surrogate.cpp")
-    command = ["g++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Wno-psabi", "-fsyntax-only", file]
+    command = ["g++", "-std=c++17", "-O1", "-Wno-psabi", "-fsyntax-only", file]
     for more in ([], ["-DCOMBRED_LEVEL=v2"], ["-DCOMBRED_DISPATCH"]):
         done = subprocess.run([*command, *more], capture_output=True, text=True)
         assert done.returncode == 0 and not done.stderr
@@ -132,24 +123,24 @@ def test_the_file_has_no_warnings_and_refuses_fast_math(exported):
 @pytest.mark.parametrize(
     "change", [{"species": ["H2"]}, {"dt": [1e-6, 1e-6]}, {"network": {"widths": [3, 2]}}]
 )
-def test_the_card_of_another_surrogate_is_refused(correcting, mechanism, card, tmp_path, change):
+def test_the_card_of_another_surrogate_is_refused(correcting, card, tmp_path, change):
     message = f"this card is of another surrogate: its {next(iter(change))} is"
     with pytest.raises(ValueError, match=message):
-        export(correcting, tmp_path, mechanism, card | change)
+        export(correcting, tmp_path, card | change)
     with pytest.raises(ValueError, match=message):
         states = np.empty((0, correcting.n))
         export_torchscript(tmp_path / "surrogate.pt", correcting, card | change, states)
     with pytest.raises(ValueError, match="a card is a table of keys"):
-        export(correcting, tmp_path, mechanism, [card])
+        export(correcting, tmp_path, [card])
     assert not list(tmp_path.iterdir())
 
 
 @hydrogen
 def test_the_library_tells_card_digest_and_ranges(exported, correcting, mechanism, card):
     native = NativeSurrogate(exported / "libsurrogate.so")
-    assert native.card == json.loads(json.dumps(card))
-    assert native.digest == content_digest(correcting, mechanism)
-    assert native.mechanism_sha256 == mechanism.sha256
+    assert native.library.card == json.loads(json.dumps(card))
+    assert native.library.digest == content_digest(correcting, mechanism)
+    assert native.library.mechanism_sha256 == mechanism.sha256
     assert native.ranges["T"] == tuple(card["range"]["T"])
     assert native.ranges["p"] == tuple(card["range"]["p"])
     assert native.ranges["phi"] == (0.25, 4.0)
@@ -158,45 +149,14 @@ def test_the_library_tells_card_digest_and_ranges(exported, correcting, mechanis
 
 
 @hydrogen
-def test_a_digit_that_has_changed_is_found(exported, tmp_path):
-    """Of one bias, in a copy of the source; compiled with -O0, since only the check is called."""
-    if shutil.which("g++") is None:
-        pytest.skip("needs g++")
-    text, rng = (exported / "surrogate.cpp").read_text(), np.random.default_rng(0)
-    table = re.compile(r"TABLE float BIASES_0\[\d+\] = \{(.*?)\};", re.DOTALL)
-    start, end = table.search(text).span(1)
-    at = start + int(rng.choice([m.start() for m in re.finditer(r"\d{5}", text[start:end])]))
-    changed = text[:at] + str((int(text[at]) + 1) % 10) + text[at + 1 :]
-    (tmp_path / "surrogate.cpp").write_text(changed)
-    command = "g++ -std=c++17 -O0 -fPIC -shared -w surrogate.cpp -o changed.so"
-    subprocess.run(command, cwd=tmp_path, shell=True, check=True)
-    with pytest.raises(ValueError, match="holds other numbers than combred wrote"):
-        NativeSurrogate(tmp_path / "changed.so")
-
-
-@hydrogen
-def test_without_a_compiler_the_sources_are_written(
-    correcting, mechanism, tmp_path, monkeypatch, caplog
-):
+def test_without_a_compiler_the_sources_are_written(correcting, tmp_path, monkeypatch, caplog):
     (tmp_path / "libsurrogate.so").write_text("of another surrogate")
     monkeypatch.setenv("CXX", "no-such-compiler")
     with caplog.at_level(logging.WARNING):
-        files = export(correcting, tmp_path, mechanism)
+        files = export(correcting, tmp_path)
     assert [file.name for file in files] == ["surrogate.cpp", "combred.h"]
     assert not (tmp_path / "libsurrogate.so").exists()
     assert "no-such-compiler" in caplog.text and "the command in its first lines" in caplog.text
-
-
-@hydrogen
-@pytest.mark.parametrize("bf16", [False, True])
-def test_the_products_that_are_asked_for_are_exported(
-    correcting, mechanism, tmp_path, monkeypatch, bf16
-):
-    monkeypatch.setenv("CXX", "no-such-compiler")
-    export(correcting, tmp_path, mechanism, bf16=bf16)
-    text = (tmp_path / "surrogate.cpp").read_text()
-    assert text.endswith(join(generate(correcting, mechanism, bf16=bf16), "surrogate.cpp"))
-    assert ("products of bf16" in text.splitlines()[0]) == bf16
 
 
 @pytest.mark.slow
@@ -210,13 +170,13 @@ def test_the_commands_of_the_readme(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(root))
     subprocess.run(exporting, cwd=tmp_path, shell=True, check=True)
     library = tmp_path / "library" / "libsurrogate.so"
-    portable = NativeSurrogate(library)
+    portable = NativeSurrogate(library).library
     assert portable.card == json.loads(json.dumps(combred.models()["drm19-38k"]))
     assert portable.digest and "drm19-38k" in library.with_name("surrogate.cpp").read_text()[:200]
     if shutil.which("g++"):
         compiling = compiling.replace("-O3", "-O1")
         subprocess.run(compiling, cwd=tmp_path / "library", shell=True, check=True)
-        compiled = NativeSurrogate(shutil.copy(library, tmp_path / "compiled.so"))
+        compiled = NativeSurrogate(shutil.copy(library, tmp_path / "compiled.so")).library
         assert not compiled.level and compiled.digest == portable.digest
 
 

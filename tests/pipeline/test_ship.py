@@ -11,8 +11,8 @@ from combred.pipeline import ship as module
 from combred.pipeline.ship import main, ship
 from combred.records import digest, write_json
 from combred.surrogate.card import read_card
+from combred.surrogate.forms import make_surrogate
 from combred.surrogate.storage import save_surrogate
-from combred.surrogate.surrogate import Surrogate
 from combred.surrogate.transform import StateTransform
 
 ERROR = {"median": 0.01, "worst": 0.02}
@@ -26,7 +26,7 @@ def run(tmp_path, drm19, make_network):
     n = 2 + drm19.n_species
     transform = StateTransform(drm19.n_species, 0.1, 1e-13, 1 / 3)
     transform.dt_range.fill_(1e-6)
-    surrogate = Surrogate(drm19, transform, make_network([n, 8, n]))
+    surrogate = make_surrogate(drm19, transform, make_network([n, 8, n]))
     save_surrogate(folder / "stage1.safetensors", surrogate, drm19)
     settings = resolve(["profile=condensed", "run=mine", "stage=2"])
     measured = {"weights": 2 * 8 * n, "all_ignite": True, "delay_error": ERROR, "worst_case": "x"}

@@ -150,7 +150,7 @@ def test_a_general_network_is_trained_where_it_is_asked_for(copy, call):
     status, output = call(copy, START, asked, "only=train")
     assert status == 0 and "stage 0 is trained" in output and "corrects quasi-steady" in output
     trained = combred.load(folder / "stage0.safetensors")
-    assert trained.corrects_rates and trained.network.widths == [84, 24, 24]
+    assert trained.kinetics and trained.network.widths == [84, 24, 24]
     low, high = trained.dt_range
     assert 1e-8 < low < 2e-8 and 8e-6 < high < 1e-5
 

@@ -19,7 +19,7 @@ from PIL import Image
 from combred.native import choice
 from combred.pipeline.command import main
 from combred.simulation import stirred_cases
-from combred.surrogate.surrogate import Surrogate
+from combred.surrogate.advance import StateFunction
 from combred.validation import timing
 
 HERE = Path(__file__).parent
@@ -39,8 +39,7 @@ TINY = (
 def cheap_steps(in_process) -> Iterator[None]:
     """What takes long and is tested elsewhere is left out: worker processes, the rendering of
     figures, the optimisation of TorchScript (tests/surrogate/test_export.py), precise times
-    (tests/validation/test_timing.py), large stirred reactors (tests/simulation), and steps of a
-    surrogate below a quarter of dt, of which an inaccurate network needs hundreds."""
+    (tests/validation/test_timing.py), and large stirred reactors (tests/simulation)."""
     few = replace(stirred_cases.CASE, particles=8, steps=12)
     with (
         in_process(),
@@ -48,11 +47,10 @@ def cheap_steps(in_process) -> Iterator[None]:
         pytest.MonkeyPatch.context() as patch,
     ):
         patch.setattr("combred.report.save", _one_pixel)
-        patch.setattr(choice, "scripted", lambda surrogate: surrogate.eval())
+        patch.setattr(choice, "scripted", StateFunction)
         patch.setattr(timing, "WARM_UP", 0)
         patch.setattr(timing, "CVODE_STATES", 8)
         patch.setattr(stirred_cases, "CASE", few)
-        patch.setattr(Surrogate, "SMALLEST", 0.25)
         yield
 
 

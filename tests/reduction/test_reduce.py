@@ -18,7 +18,6 @@ from combred.reduction.calibration import random_steps
 from combred.surrogate.card import make_card
 from combred.surrogate.export import export_torchscript, load_torchscript
 from combred.surrogate.network import Network
-from combred.surrogate.surrogate import Surrogate
 
 
 @torch.no_grad()
@@ -207,12 +206,12 @@ def test_the_network_of_a_surrogate_is_reduced(surrogate, mechanism, path):
     surrogate.fit_trust([path.state])
     before = state(surrogate)
     # Each mechanism with and without calibration states, each kind of surrogate as well.
-    calibrated = (mechanism.name == "h2o2.yaml") == surrogate.corrects_rates
+    calibrated = (mechanism.name == "h2o2.yaml") == surrogate.kinetics
     calibration = {"calibration": path.state} if calibrated else {}
     found = combred.reduce(surrogate, method="brain_surgeon", ratio=0.5, **calibration)
     small = found.network
     assert same(state(surrogate), before)
-    assert type(small) is Surrogate and type(small.network) is Network
+    assert type(small) is type(surrogate) and type(small.network) is Network
     n_inputs, n_outputs = surrogate.transform.n_inputs, surrogate.transform.n_outputs
     assert small.network.widths == [n_inputs, 12, 8, n_outputs]
     assert found.trace[-1].parameters_after == parameters(small.network)
@@ -245,7 +244,7 @@ def test_a_surrogate_is_calibrated_on_the_features_of_its_states(surrogate, path
     other = combred.reduce(surrogate.network, inputs[:1], calibration=inputs, **given)
     parts = combred.reduce(surrogate, calibration=iter(path.state.split(16)), **given)
     assert same(state(one.network.network), state(other.network))
-    if not transform.corrects_rates:  # of which parts are rounded otherwise
+    if not surrogate.kinetics:  # of which parts are rounded otherwise
         assert same(state(one.network.network), state(parts.network.network))
     with pytest.raises(ValueError, match=r"give states\.double\(\)"):
         combred.reduce(surrogate, calibration=inputs, **given)

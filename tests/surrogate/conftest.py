@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from combred.surrogate.surrogate import Surrogate
+from combred.surrogate.forms import make_surrogate
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -24,4 +24,4 @@ def optimized(interpreted):
 def unchanging(mechanism, transform, make_network):
     """A surrogate of the state alone whose network predicts no change."""
     n = 2 + mechanism.n_species
-    return Surrogate(mechanism, transform, make_network([n, 8, n], output=0.0))
+    return make_surrogate(mechanism, transform, make_network([n, 8, n], output=0.0))

@@ -47,8 +47,8 @@ def test_a_card_describes_the_surrogate(surrogate, mechanism, path):
     assert card["range"]["p"] == pytest.approx([101325.0, 101325.0], rel=1e-12)
     n_inputs, n_outputs = surrogate.transform.n_inputs, surrogate.transform.n_outputs
     assert card["network"]["weights"] == n_inputs * 24 + 24 * 16 + 16 * n_outputs
-    assert card["network"]["kinetics"] is surrogate.corrects_rates
-    assert ("tolerance" in card) is surrogate.corrects_rates
+    assert card["network"]["kinetics"] is surrogate.kinetics
+    assert card["tolerance"] == surrogate.TOLERANCE
     assert "trust" not in make_card(surrogate, mechanism, ACCURACY, {})
 
 
@@ -59,7 +59,7 @@ def test_a_card_names_methods_of_the_surrogate(surrogate, mechanism):
         _, *wanted = inspect.signature(getattr(Surrogate, name)).parameters
         assert arguments == f"{', '.join(wanted)})"
     text = methods["next_state_and_error(state, dt)"]
-    assert ("in_training_range" in text) != surrogate.corrects_rates
+    assert ("in_training_range" in text) != surrogate.kinetics
 
 
 def test_accuracy_is_taken_from_the_validation_with_its_inputs():

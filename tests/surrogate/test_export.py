@@ -11,8 +11,8 @@ from safetensors.torch import save_file
 from combred.chemistry.mechanism import load_mechanism
 from combred.surrogate.card import make_card, read_card
 from combred.surrogate.export import export_torchscript, load_torchscript
+from combred.surrogate.forms import make_surrogate
 from combred.surrogate.storage import digest_of, load_surrogate, made_from, save_surrogate
-from combred.surrogate.surrogate import Surrogate
 from combred.surrogate.transform import StateTransform
 
 ACCURACY = {"delay_error": {"median": 0.01, "worst": 0.03}}
@@ -47,25 +47,23 @@ def parts_of(file):
         return identity, {name: stored.get_tensor(name) for name in stored.keys()}
 
 
+@pytest.mark.parametrize("surrogate", ["transform"], indirect=True, scope="session")
 def test_a_file_without_kinetics_is_of_the_state_alone(tmp_path, mechanism, fitted):
-    if fitted.corrects_rates:
-        pytest.skip("the surrogate has reaction rates")
     file = tmp_path / "s.safetensors"
     save_surrogate(file, fitted, mechanism)
     identity, tensors = parts_of(file)
     del identity["kinetics"], identity["inputs"], identity["digest"]  # as in combred 0.1
     save_file(tensors, file, {"combred": json.dumps(identity)})
-    assert not load_surrogate(file, mechanism).corrects_rates
+    assert not load_surrogate(file, mechanism).kinetics
 
 
+@pytest.mark.parametrize("surrogate", ["qss_transform"], indirect=True, scope="session")
 @pytest.mark.parametrize(
     "other",
     [{"steps_with_predicted_rates": None}, {"steps_with_predicted_rates": [1.0]}, {"absent": None}],
 )
 def test_a_network_for_other_quasi_steady_steps_is_refused(tmp_path, mechanism, fitted, other):
     """As those of combred 0.2 and 0.3.0, which fit by their widths."""
-    if not fitted.corrects_rates:
-        pytest.skip("the surrogate has no quasi-steady steps")
     file = tmp_path / "s.safetensors"
     save_surrogate(file, fitted, mechanism)
     identity, tensors = parts_of(file)
@@ -190,12 +188,8 @@ def test_the_exported_file_has_the_error_estimate(exported, fitted, path):
 
 def test_the_card_is_in_the_exported_file_and_beside_it(exported):
     file, loaded, stored, card = exported
-    assert (
-        stored
-        == card
-        == json.loads(file.with_suffix(".json").read_text())
-        == read_card(file.with_suffix(".json"))
-    )
+    beside = file.with_suffix(".json")
+    assert stored == card == json.loads(beside.read_text()) == read_card(beside)
     for call in card["methods"]:
         assert callable(getattr(loaded, call.partition("(")[0]))
 
@@ -205,7 +199,7 @@ def test_an_export_that_differs_from_the_surrogate_is_not_written(
 ):
     transform = StateTransform(h2o2.n_species, 0.1, 1e-13, 1 / 3)
     transform.dt_range.fill_(1e-6)
-    surrogate = Surrogate(h2o2, transform, make_network([12, 4, 12]))
+    surrogate = make_surrogate(h2o2, transform, make_network([12, 4, 12]))
     monkeypatch.setattr(
         "combred.surrogate.export.load_torchscript",
         lambda file: (torch.jit.load(file), {"other": 1}),

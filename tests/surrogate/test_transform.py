@@ -107,6 +107,18 @@ def test_columns_that_never_change_have_scale_one(mechanism, path):
     assert (transform.scale[~still] != 1.0).all()
 
 
+def test_rounding_of_a_species_that_never_forms_is_no_spread(mechanism, path):
+    """As of carbon in hydrogen flames: a network would correct noise, in units of it."""
+    k = 2 + mechanism.index("N2")
+    noise = 1e-11 * torch.randn(2, len(path.T), generator=torch.Generator().manual_seed(0)).double()
+    state, later = path.state.clone(), path.later.clone()
+    state[:, k] *= 1.0 + noise[0]
+    later[:, k] *= 1.0 + noise[1]
+    transform = StateTransform(mechanism.n_species, 0.1, 1e-13, 1 / 3)
+    transform.fit([(state, later, path.steps)])
+    assert transform.std[k] == 1.0 and transform.scale[k] == 1.0
+
+
 def test_features_are_standardised(mechanism, path):
     transform = fitted(path)
     x = transform.features(transform.variables(path.state))
@@ -134,7 +146,7 @@ def test_the_state_dict_holds_the_whole_transform(path):
 
 def test_the_state_alone_is_the_input_and_nothing_is_corrected(path, transform):
     x, base, size = transform.prepared(path.state, transform.variables(path.state), path.steps)
-    assert not transform.corrects_rates and (base == 0).all() and (size == 1).all()
+    assert (base == 0).all() and (size == 1).all()
     assert torch.equal(x, transform.inputs(path.state, path.steps))
 
 

@@ -47,7 +47,7 @@ def test_encoded_rows_are_features_and_targets(table, fitted):
 
 @pytest.fixture(scope="module")
 def correcting(table, drm19):
-    """A transform of networks that correct rates, fitted to the training rows."""
+    """A transform of networks that correct QSS steps, fitted to the training rows."""
     transform = make_transform(drm19, 0.1, 1e-13, 1 / 3, kinetics=True)
     fit_transform(transform, table, table.held_out(HELD_OUT, 0))
     return transform

@@ -12,7 +12,7 @@ from combred.surrogate.transform import StateTransform
 from combred.training import batches as batches_module
 from combred.training import loop
 from combred.training.batches import RowBatches, encode, fit_transform
-from combred.training.loop import forward_mixed, round_weights, train
+from combred.training.loop import forward_mixed, train
 from combred.training.progress import forget_checkpoint
 from combred.training.schedules import learning_rate
 
@@ -28,21 +28,6 @@ def test_mixed_precision_equals_float32_to_eight_bits(make_network):
     assert mixed.dtype == torch.float32
     # bf16 rounds to 2^-9 of a value, in two layers; errors add at random.
     assert 0 < (mixed - exact).norm() / exact.norm() < 2**-6
-
-
-def test_a_first_layer_in_mixed_precision_may_have_rounded_weights(make_network):
-    """As those that remain after the training; the gradient is that of the rounded ones."""
-    network = make_network([10, 64, 10])
-    x = torch.randn(100, 10, generator=torch.Generator().manual_seed(0))
-    answer = forward_mixed(network, x, bf16=True, rounded=True)
-    answer.square().sum().backward()
-    gradient = network.layers[0].weight.grad.clone()
-    assert not torch.equal(answer, forward_mixed(network, x, bf16=True))
-    network.zero_grad()
-    round_weights(network)
-    assert torch.equal(network(x), answer)
-    network(x).square().sum().backward()
-    assert torch.equal(network.layers[0].weight.grad, gradient)
 
 
 # -- the loop --------------------------------------------------------------------------------------
@@ -63,14 +48,14 @@ def test_training_lowers_the_loss_of_held_out_rows(training, tmp_path):
 
 @pytest.fixture(scope="module")
 def correcting(training, drm19):
-    """A training of a network that corrects rates."""
+    """A training of a network that corrects QSS steps."""
     transform = make_transform(drm19, 0.1, 1e-13, 1 / 3, kinetics=True)
     fit_transform(transform, training.table, training.held_out)
     widths = [transform.n_inputs, 32, 24, transform.n_outputs]
     return replace(training, transform=transform, widths=widths)
 
 
-def test_a_network_that_corrects_rates_is_trained_on_the_loss_of_its_transform(
+def test_a_network_that_corrects_qss_steps_is_trained_on_the_loss_of_its_transform(
     training, correcting, tmp_path
 ):
     transform = correcting.transform
@@ -139,23 +124,17 @@ def test_a_killed_training_resumes_to_the_same_network(training, uninterrupted, 
     assert training.lines(tmp_path / "m.jsonl") == training.lines(metrics)
 
 
-def test_a_killed_training_in_bf16_resumes_to_the_same_network(training, tmp_path):
-    settings = training.changed(precision="bf16", steps=30)
+@pytest.mark.parametrize("precision, memory", [("bf16", loop.MEMORY_ROWS), ("float32", 100)])
+def test_in_bf16_or_with_buffers_it_resumes_to_the_same_network(
+    training, tmp_path, monkeypatch, precision, memory
+):
+    monkeypatch.setattr(batches_module, "CHUNK", min(batches_module.CHUNK, memory // 2))
+    monkeypatch.setattr(loop, "MEMORY_ROWS", memory)
+    settings = training.changed(precision=precision, steps=30)
     whole, _ = training.fit(tmp_path / "whole.jsonl", settings)
     training.fit_until_killed(tmp_path / "m.jsonl", 21, settings=settings)
     resumed, _ = training.fit(tmp_path / "m.jsonl", settings)
     assert training.same_weights(whole, resumed)
-
-
-def test_weights_are_bf16_after_a_training_in_bf16(training, correcting, tmp_path):
-    """Of a network that corrects rates; also after the checkpoint of the last step."""
-    settings = training.changed(precision="bf16", steps=10)
-    for _ in range(2):
-        network, _ = correcting.fit(tmp_path / "m.jsonl", settings)
-        rounded = [torch.equal(a.weight, a.weight.bfloat16().float()) for a in network.layers]
-        assert rounded == [True, True, False]
-    network, _ = correcting.fit(tmp_path / "f.jsonl", training.changed(steps=10))
-    assert not torch.equal(network.layers[1].weight, network.layers[1].weight.bfloat16().float())
 
 
 def test_a_finished_training_is_not_repeated(training, tmp_path):
@@ -178,16 +157,6 @@ def test_an_incomplete_line_of_metrics_is_removed(training, tmp_path):
         file.write('{"step": 20, "tra')
     training.fit(metrics, settings)
     assert [line["step"] for line in training.lines(metrics)] == [5, 10, 15, 20, 25, 30]
-
-
-def test_a_training_with_buffers_resumes_to_the_same_network(training, tmp_path, monkeypatch):
-    monkeypatch.setattr(batches_module, "CHUNK", 50)
-    monkeypatch.setattr(loop, "MEMORY_ROWS", 100)
-    settings = training.changed(steps=30)
-    whole, _ = training.fit(tmp_path / "whole.jsonl", settings)
-    training.fit_until_killed(tmp_path / "m.jsonl", 21, settings=settings)
-    resumed, _ = training.fit(tmp_path / "m.jsonl", settings)
-    assert training.same_weights(whole, resumed)
 
 
 @pytest.fixture(scope="module")
@@ -220,26 +189,17 @@ def test_a_checkpoint_that_holds_the_loss_of_segments_is_resumed(
 # -- refused ---------------------------------------------------------------------------------------
 
 
-def test_a_checkpoint_of_other_settings_is_refused(training, interrupted):
-    with pytest.raises(ValueError, match=r"(?s)'lr': 0.002.*'lr': 0.0001.*Move it away.*run=NAME"):
-        training.fit(interrupted, training.changed(lr=1e-4))
-
-
-def test_a_checkpoint_of_another_network_is_refused(training, interrupted):
-    n = training.widths[0]
-    with pytest.raises(ValueError, match=r"(?s)32, 24.*16, 16.*Move it away"):
-        training.fit(interrupted, network=training.network([n, 16, 16, n]))
-
-
-def test_a_checkpoint_of_another_seed_is_refused(training, interrupted):
-    with pytest.raises(ValueError, match="Move it away"):
-        training.fit(interrupted, seed=1)
-
-
-def test_a_checkpoint_of_other_held_out_rows_is_refused(training, interrupted):
-    # Resuming would validate on rows that were trained on.
-    with pytest.raises(ValueError, match="Move it away"):
-        training.fit(interrupted, held_out=training.table.held_out(0.2, 1))
+def test_a_checkpoint_of_another_training_is_refused(training, interrupted):
+    n, changed = training.widths[0], training.changed(lr=1e-4)
+    for said, other in (
+        (r"'lr': 0.002.*'lr': 0.0001.*Move it away.*run=NAME", {"settings": changed}),
+        (r"32, 24.*16, 16.*Move it away", {"network": training.network([n, 16, 16, n])}),
+        ("Move it away", {"seed": 1}),
+        # Resuming would validate on rows that were trained on.
+        ("Move it away", {"held_out": training.table.held_out(0.2, 1)}),
+    ):
+        with pytest.raises(ValueError, match=f"(?s){said}"):
+            training.fit(interrupted, **other)
 
 
 def test_a_damaged_checkpoint_is_refused(training, interrupted):

@@ -8,7 +8,7 @@ import torch
 
 from combred.chemistry.element_projection import ElementProjection
 from combred.dataset.sensitive_states import SensitiveStates
-from combred.surrogate.surrogate import Surrogate
+from combred.surrogate.forms import make_surrogate
 from combred.training import loop
 from combred.training import sensitivity_loss as module
 from combred.training.sensitivity_loss import SensitivityLoss
@@ -36,16 +36,16 @@ def test_the_errors_are_those_of_the_surrogate_s_steps(
 ):
     """An answer that is wrong by 1 %: the linear error is that of the step, closure and all."""
     network = make_network([qss_transform.n_inputs, 4, qss_transform.n_outputs])
-    surrogate = Surrogate(mechanism, qss_transform, network)
+    surrogate = make_surrogate(mechanism, qss_transform, network)
     rng = np.random.default_rng(1)
     wrong = 1.0 + 0.01 * torch.tensor(rng.normal(size=loss.z.shape)).float()
     answer = torch.cat([loss.z * wrong, torch.zeros(len(loss.z), 1)], dim=1)
     surrogate.network.forward = lambda x: answer
     with torch.no_grad():
-        later = surrogate.step(path.state, path.steps, path.steps)[0][:, 2:].numpy()
+        later = surrogate.step(path.state, path.steps)[0][:, 2:].numpy()
         right = torch.cat([loss.z, torch.zeros(len(loss.z), 1)], dim=1)
         surrogate.network.forward = lambda x: right
-        exact = surrogate.step(path.state, path.steps, path.steps)[0][:, 2:].numpy()
+        exact = surrogate.step(path.state, path.steps)[0][:, 2:].numpy()
         found = loss.errors(answer, torch.arange(len(loss.z))).numpy()
     expected = (states.sensitivity * (later - exact)).sum(axis=1) / states.dt
     # Of first order in changes of 3 % (the cube of 1 %); the cube root's float32 adds 1e-4.
@@ -87,7 +87,7 @@ ON_DRM19 = pytest.mark.parametrize("mechanism", ["drm19.yaml"], indirect=True)
 
 @pytest.fixture
 def fit(training, qss_transform, states, mechanism, tmp_path):
-    """A function that trains a network that corrects rates, with the loss or without."""
+    """A function that trains a network that corrects QSS steps, with the loss or without."""
     rows = replace(states, sensitivity=1e-5 / (np.abs(states.Y) + 1e-4))
     loss = SensitivityLoss(rows, qss_transform, mechanism, CPU, seed=0)
     widths = [qss_transform.n_inputs, 12, qss_transform.n_outputs]

@@ -27,7 +27,7 @@ from combred.native.solver.reactions import (
 from combred.native.solver.terms import LOG2_C0, LOG2_E, LOG2_T0, NEVER, PART, functions, real
 
 SOURCE = Path(__file__).parents[1] / "source"
-SHARED = ("combred.h", "about.hpp", "dispatch.hpp", "environment.hpp")
+TOLERANCE = 1e-3  # the default
 WRITTEN = (
     "// Of the mechanism {name}. Written by combred.native: change nothing here.\n#pragma once\n"
 )
@@ -37,8 +37,12 @@ def generate(mechanism: Mechanism) -> dict[str, str]:
     """The C++ files of a solver: name -> text. Raises ValueError, with the reactions' names, for
     rates of a type that is not known."""
     layout = lay_out(mechanism)
-    files = {f"solver/{file.name}": file.read_text() for file in (SOURCE / "solver").iterdir()}
-    files |= {name: (SOURCE / name).read_text() for name in SHARED}
+    files = {
+        str(file.relative_to(SOURCE)): file.read_text()
+        for folder in (SOURCE, SOURCE / "solver")
+        for file in sorted(folder.iterdir())
+        if file.is_file()
+    }
     files["identity.hpp"] = _identity(mechanism)
     pressures, derivatives = Pressures(), Derivatives()
     progress = write_progress(layout, pressures, derivatives)
@@ -119,7 +123,8 @@ def _tables(layout: Layout) -> str:
     of_elements = np.eye(mechanism.n_species)
     of_elements[:n, :n] = atoms @ np.linalg.pinv(atoms)
     gibbs = gibbs - of_elements @ gibbs[usual]
-    heat[:, :, 5] -= of_elements @ heat[usual, :, 5]
+    heat_of_elements = of_elements @ heat[usual, :, 5]
+    heat[:, :, 5] -= heat_of_elements
     if not np.any(thermo[:, :, :2]):
         gibbs, heat = gibbs[:, :, :7], heat[:, :, :6]
     weights = mechanism.molecular_weights[layout.species]
@@ -137,6 +142,8 @@ def _tables(layout: Layout) -> str:
             _table("R", "BREAK", breaks),
             _table("R", "GIBBS", gibbs),
             _table("R", "HEAT", heat),
+            "// What was subtracted from h / R, K.\n",
+            _table("R", "HEAT_OF_ELEMENTS", heat_of_elements),
         ]
     )
 
@@ -202,13 +209,16 @@ def _identity(mechanism: Mechanism) -> str:
     return "".join(
         [
             WRITTEN.format(name=mechanism.name),
+            "#ifndef __CUDACC__\nnamespace identity {\n",
             constant("SPECIES", mechanism.n_species, "int"),
             constant("VARIABLES", 2, "int"),
             f"constexpr const char *SPECIES_NAMES[SPECIES] = {{{names}}};\n",
             text("MECHANISM_SHA256", mechanism.sha256),
             text("DIGEST", ""),
+            constant("TOLERANCE", TOLERANCE),
             text("CARD", json.dumps(card, ensure_ascii=False)),
             f"constexpr double DT_RANGE[2] = {unknown}, PHI_RANGE[2] = {unknown};\n",
-            f"constexpr double RANGES[VARIABLES][2] = {{{unknown}, {unknown}}};\n",
+            f"constexpr double RANGES[VARIABLES][2] = {{{unknown}, {unknown}}};\n"
+            "}  // namespace identity\n#endif\n",
         ]
     )

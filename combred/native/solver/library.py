@@ -1,6 +1,7 @@
 """A stiff solver of a mechanism: a generated library, as an `Advance`.
 
-Takes a `Mechanism`; gives a `Solver`, which simulations take in place of CVODE.
+Takes a `Mechanism`; gives a `Solver`, which simulations take in place of CVODE. `Integrator` has
+what a compiled surrogate has, too.
 """
 
 from dataclasses import dataclass
@@ -12,16 +13,14 @@ from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import require_real, states_of
 from combred.native.builder import build
 from combred.native.interface import Library
-from combred.native.solver.generator import generate
-
-TOLERANCE = 1e-3
+from combred.native.solver.generator import TOLERANCE, generate
 
 
 @dataclass(frozen=True)
 class Solution:
     """States after an integration. T (n,) [K], p (n,) [Pa], Y (n, n_species); error (n,): the
     largest error estimate of the steps over the tolerance, infinite for a state that was not
-    advanced, which is as it was; steps (n,), int64: how many were tried."""
+    advanced, which is as it was; steps (n,), int64: how many the solver tried."""
 
     T: np.ndarray
     p: np.ndarray
@@ -41,27 +40,15 @@ def solver(mechanism: Mechanism | str, phase: str = "") -> "Solver":
     return Solver(mechanism)
 
 
-class Solver:
-    """A Rosenbrock method with generated rates, Jacobian and sparse elimination, one state in each
-    lane of a vector. `advance` makes it an `Advance` (`combred.chemistry.reactor`); threads may
-    share it.
+class Integrator:
+    """A compiled library on numpy arrays. `advance` makes it an `Advance`
+    (`combred.chemistry.reactor`); threads may share it.
 
-    volume: adiabatic at constant volume, not at constant pressure. tolerance: of `advance`; it is
-    relative to the change of a state over a step, plus 1 K and 1e-5 in Y. From 5e-4 on the lanes
-    are floats with Shampine's method (1982), of order 4; below, down to 1e-9, they are doubles
-    with the exact Jacobian and Rodas5P (Steinebach 2023), of order 5. mechanism: the solver's;
-    library: the compiled one, a `Library`.
+    tolerance: of `advance`; volume: adiabatic at constant volume, not at constant pressure.
     """
 
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        tolerance: float = TOLERANCE,
-        volume: bool = False,
-        folder: Path | None = None,
-    ):
-        self.mechanism, self.tolerance, self.volume = mechanism, tolerance, volume
-        self.library = Library(build(generate(mechanism), folder))
+    def __init__(self, library: Library, tolerance: float, volume: bool = False):
+        self.library, self.tolerance, self.volume = library, tolerance, volume
 
     def advance(
         self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
@@ -87,9 +74,9 @@ class Solver:
         """As `advance`, with the errors and steps of each state; a state that cannot be advanced is
         returned as it was, with an infinite error.
 
-        tolerance: None for the solver's; max_steps: the largest number of steps of a state, 0 for
-        5000. Raises ValueError for other shapes, and for a dt or a tolerance that is not positive
-        and finite.
+        tolerance: None for that of `advance`; max_steps: the largest number of the solver's steps
+        of a state, 0 for 5000. Raises ValueError for other shapes, and for a dt or a tolerance that
+        is not positive and finite.
         """
         states = states_of(T, p, Y)
         chosen = self.tolerance if tolerance is None else tolerance
@@ -103,7 +90,7 @@ class Solver:
 
     def jacobian(self, T: float, p: float, Y: np.ndarray) -> np.ndarray:
         """d(dT/dt, dY/dt) / d(T, Y) of one state, (1 + n_species, 1 + n_species): T [K], p [Pa], Y
-        (n_species,), each Y by itself, at constant pressure, or volume if the solver is of that."""
+        (n_species,), each Y by itself, at constant pressure, or volume if `volume` says so."""
         state = np.concatenate([[T, p], require_real("Y", Y)])
         return self.library.jacobian(state, self.volume)
 
@@ -123,3 +110,25 @@ class Solver:
             f"{bad.size} of {len(found.T)} states cannot be advanced (rows {named}); the first has "
             f"{state}: {remedy}"
         )
+
+
+class Solver(Integrator):
+    """A Rosenbrock method with generated rates, Jacobian and sparse elimination, one state in each
+    lane of a vector.
+
+    tolerance: relative to the change of a state over a step, plus 1 K and 1e-5 in Y. From 5e-4 on
+    the lanes are floats with Shampine's method (1982), of order 4; below, down to 1e-9, they are
+    doubles with the exact Jacobian and Rodas5P (Steinebach 2023), of order 5. volume: as in
+    `Integrator`; folder: where sources and library are written, None for a cache. mechanism: the
+    solver's; library: the compiled one, a `Library`.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        tolerance: float = TOLERANCE,
+        volume: bool = False,
+        folder: Path | None = None,
+    ):
+        super().__init__(Library(build(generate(mechanism), folder)), tolerance, volume)
+        self.mechanism = mechanism

@@ -65,7 +65,9 @@ def _progress(
         reverse, of_reverse = _side("B", "kr", term.reverse)
     lines += forward + reverse
     lines += [f"q.q[{i}] = F{' - B' if back else ''};", "if (D) {"]
-    lines.append(f"  if (Matrix<R>::EXACT) q.B[{i}] = {'B' if back else 'V{}'};")
+    lines.append(
+        f"  if (Matrix<R>::EXACT) {{ q.F[{i}] = F; q.B[{i}] = {'B' if back else 'V{}'}; }}"
+    )
     for k in sorted({*of_forward, *of_reverse}):
         back_of_k = f" - {of_reverse[k]}" if k in of_reverse else ""
         lines.append(f"  q.d[{derivatives.place(i, k)}] = {of_forward.get(k, '')}{back_of_k};")
@@ -131,6 +133,39 @@ def _side(name: str, constant: str, orders: dict[int, float]) -> tuple[list[str]
     return [*lines, f"const V {name} = {name}_{flat[-1]} * g.c[{flat[-1]}];"], derivatives
 
 
+def write_constants(layout: Layout, pressures: Pressures) -> list[list[str]]:
+    """The statements of each reaction that set its rate constants in Constants k, with falloff and
+    without third bodies: those of a quasi-steady step, which keeps them."""
+    blocks = []
+    for i, term in enumerate(layout.terms):
+        falls = isinstance(term.reaction.rate, Falloff)
+        sign, factor = "-" if term.sign < 0 else "", " * r" if falls else ""
+        lines = rate_constant(term, pressures, layout.species)
+        lines.append(f"k.forward[{i}] = {sign}rate_constant<R>(rate){factor};")
+        if term.reverse is not None:
+            ratio = total([(nu, f"g.gibbs[{k}]") for k, nu in term.net.items()])
+            lines.append(f"k.reverse[{i}] = {sign}rate_constant<R>(rate + ({ratio})){factor};")
+        blocks.append(["{", *(f"  {line}" for line in lines), "}"])
+    return blocks
+
+
+def progress_of_constants(layout: Layout) -> list[list[str]]:
+    """The statements of each reaction that set its rates of progress, of Constants k."""
+    blocks = []
+    for i, term in enumerate(layout.terms):
+        falls = isinstance(term.reaction.rate, Falloff)
+        M = "" if term.body is None or falls else f" * g.M[{term.body}]"
+        lines = [f"const V kf = k.forward[{i}]{M};", *_side("F", "kf", term.forward)[0]]
+        back = term.reverse is not None
+        if term.reverse is not None:
+            lines += [f"const V kr = k.reverse[{i}]{M};", *_side("B", "kr", term.reverse)[0]]
+        lines.append(f"q.q[{i}] = F{' - B' if back else ''};")
+        lines.append(f"q.F[{i}] = F; q.B[{i}] = {'B' if back else 'V{}'};")
+        title = f"{{  // {term.reaction.index + 1}: {term.reaction.equation}"
+        blocks.append([title, *(f"  {line}" for line in lines), "}"])
+    return blocks
+
+
 def production(layout: Layout, name: str, source: str) -> str:
     """The function `name`: sums of net coefficients times q.`source` for each species."""
     lines = [
@@ -146,17 +181,17 @@ def production(layout: Layout, name: str, source: str) -> str:
 
 
 def destruction(layout: Layout) -> str:
-    """The function `destroyed`: destruction rates of each species that reacts, kmol/(m3 s) / C0."""
+    """The function `destroyed`: destruction rates of each species, kmol/(m3 s) / C0; of inert ones,
+    too, which take part in reactions as colliders."""
     place = {k: i for i, k in enumerate(layout.species)}
-    terms: list[list[tuple[float, str]]] = [[] for _ in range(layout.n_reactive)]
+    terms: list[list[tuple[float, str]]] = [[] for _ in layout.species]
     for i, term in enumerate(layout.terms):
         for species, of in (
-            (term.reaction.reactants, f"(q.q[{i}] + q.B[{i}])"),
+            (term.reaction.reactants, f"q.F[{i}]"),
             (term.reaction.products if term.reverse is not None else {}, f"q.B[{i}]"),
         ):
             for k, nu in species.items():
-                if place[k] < layout.n_reactive:
-                    terms[place[k]].append((nu, of))
+                terms[place[k]].append((nu, of))
     lines = [f"  lost[{k}] = {total(own)};\n" for k, own in enumerate(terms)]
     return (
         "template <class R> PART void destroyed(const Progress<R> &q, Vector<R> *lost) {\n"
@@ -165,7 +200,7 @@ def destruction(layout: Layout) -> str:
 
 
 def element_balance(layout: Layout, atoms: np.ndarray) -> str:
-    """The functions `set_element_balance` and `grow` of source/solver/closure.hpp; atoms
+    """The functions `set_element_balance` and `set_shares` of source/solver/closure.hpp; atoms
     (n_reactive, n_elements)."""
     n_elements = atoms.shape[1]
     lines = []
@@ -177,16 +212,15 @@ def element_balance(layout: Layout, atoms: np.ndarray) -> str:
             )
         own = [(c, f"lost[{k}]") for k, c in enumerate(atoms[:, e].tolist())]
         lines.append(f"a[{e}][{n_elements}] = {total(own)};")
-    grown = []
+    shares = []
     for k, row in enumerate(atoms.tolist()):
-        share = total([(c, f"x[{e}]") for e, c in enumerate(row)])
-        grown.append(f"n[{k}] = at_least(V(n[{k}] + n[{k}] * ({share})), 0.0);")
+        shares.append(f"share[{k}] = {total([(c, f'x[{e}]') for e, c in enumerate(row)])};")
     first = "  typedef double R;\n  typedef Doubles V;\n"
     return (
         "PART void set_element_balance(const Doubles *n, const Doubles *lost, "
         f"Doubles (*a)[ELEMENTS + 1]) {{\n{first}"
         + "".join(f"  {line}\n" for line in lines)
-        + f"}}\n\nPART void grow(const Doubles *x, Doubles *n) {{\n{first}"
-        + "".join(f"  {line}\n" for line in grown)
+        + f"}}\n\nPART void set_shares(const Doubles *x, Doubles *share) {{\n{first}"
+        + "".join(f"  {line}\n" for line in shares)
         + "}\n"
     )

@@ -19,15 +19,10 @@ const char *combred_status_text(int status) {
     case COMBRED_OK: return "the states were advanced";
     case COMBRED_NULL: return "states, time steps or workspace are NULL: give their addresses";
     case COMBRED_STRIDE: return "dt_stride is 0 (one time step) or 1 (one for each state)";
-    case COMBRED_DT:
-      return "a time step is not positive and finite, in s, or is more than 10000 times the largest "
-             "of a surrogate's training: divide it";
+    case COMBRED_DT: return "a time step is not positive and finite, in s, or is above 1e30 s";
     case COMBRED_OPTIONS:
-      return "the tolerance is positive and finite, max_steps is not negative, and reactor is 0, or 1 for "
-             "a solver";
+      return "the tolerance is positive and finite, max_steps is not negative, and reactor is 0 or 1";
     case COMBRED_WORKSPACE: return "the workspace is smaller than combred_workspace_size() bytes";
-    case COMBRED_DAMAGED:
-      return "a table of numbers differs from what combred wrote: export the library again";
     default: return "there is no such status";
   }
 }
@@ -36,17 +31,17 @@ const char *combred_status_text(int status) {
 const char *combred_level(void) { return ""; }
 #endif
 int combred_interface(void) { return COMBRED_INTERFACE; }
-size_t combred_n_species(void) { return SPECIES; }
-const char *combred_species_name(size_t k) { return k < SPECIES ? SPECIES_NAMES[k] : nullptr; }
-const char *combred_mechanism_sha256(void) { return MECHANISM_SHA256; }
-const char *combred_digest(void) { return DIGEST; }
-const char *combred_card(void) { return CARD; }
+size_t combred_n_species(void) { return identity::SPECIES; }
+const char *combred_species_name(size_t k) { return k < identity::SPECIES ? identity::SPECIES_NAMES[k] : nullptr; }
+const char *combred_mechanism_sha256(void) { return identity::MECHANISM_SHA256; }
+const char *combred_digest(void) { return identity::DIGEST; }
+const char *combred_card(void) { return identity::CARD; }
 
-void combred_dt_range(double *smallest, double *largest) { give(DT_RANGE, smallest, largest); }
+void combred_dt_range(double *smallest, double *largest) { give(identity::DT_RANGE, smallest, largest); }
 void combred_range(size_t column, double *lowest, double *highest) {
   static const double unknown[2] = {__builtin_nan(""), __builtin_nan("")};
-  give(column < VARIABLES ? RANGES[column] : unknown, lowest, highest);
+  give(column < identity::VARIABLES ? identity::RANGES[column] : unknown, lowest, highest);
 }
-void combred_phi_range(double *lowest, double *highest) { give(PHI_RANGE, lowest, highest); }
+void combred_phi_range(double *lowest, double *highest) { give(identity::PHI_RANGE, lowest, highest); }
 
 }  // extern "C"

@@ -1,121 +1,170 @@
 // The functions of combred.h that compute: they are compiled for one CPU, or for several levels.
 #pragma once
-#include "combred.h"
 #include "environment.hpp"
-#include "integrate.hpp"
-#include "tables.hpp"
+#include "solver/source_terms.hpp"
 #ifdef _OPENMP
 #include <omp.h>
 #endif
 
+#define COMBRED_HIDDEN __attribute__((visibility("hidden")))
+// Advance the states that nobody has taken yet; the workspace is aligned.
+COMBRED_HIDDEN void combred_in_floats(void *workspace, const solver::Request &call);
+COMBRED_HIDDEN void combred_in_doubles(void *workspace, const solver::Request &call);
+COMBRED_HIDDEN void combred_by_network(void *workspace, const solver::Request &call);
+COMBRED_HIDDEN size_t combred_network_size(void);  // bytes of its workspace
+
 namespace {
 
+typedef solver::Solver<float, solver::Shampine> FloatSolver;
+typedef solver::Solver<double, solver::Rodas5P> DoubleSolver;
+
 constexpr size_t ALIGNMENT = 64;
-
-// The matrix unit of this thread's CPU, for the time of a call.
-class MatrixUnit {
- public:
-#ifdef COMBRED_MATRIX
-  MatrixUnit() : open_(tiles_can_be_used(set_matrices)) {
-    if (open_) open_tiles();
-  }
-  ~MatrixUnit() {
-    if (open_) close_tiles();
-  }
-
- private:
-  bool open_;
-#else
-  MatrixUnit() {}
-#endif
-};
-
-constexpr size_t NEEDED = sizeof(Workspace) + ALIGNMENT;  // bytes of a workspace
-
-Workspace *aligned(void *workspace) {
+inline void *aligned(void *workspace) {
   const uintptr_t at = reinterpret_cast<uintptr_t>(workspace);
-  return reinterpret_cast<Workspace *>((at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+  return reinterpret_cast<void *>((at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
 }
 
-bool is_time_step(double dt) { return dt > 0.0 && dt <= DT_LONGEST; }
+#if COMBRED_PIECE & COMBRED_CALLS
+// Bytes of a workspace: rows that the network and the floats leave, and the largest of those that
+// compute.
+constexpr size_t OF_ROWS = (sizeof(solver::Left) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+inline size_t needed() {
+  size_t most = sizeof(FloatSolver) > sizeof(DoubleSolver) ? sizeof(FloatSolver) : sizeof(DoubleSolver);
+#ifdef COMBRED_NETWORK
+  if (combred_network_size() > most) most = combred_network_size();
+#endif
+  return 2 * OF_ROWS + most + ALIGNMENT;
+}
+
+// Rows by `first`, and those that it leaves by `then`, until none is there; `left` has room for the
+// latter.
+template <class First, class Then>
+inline void in_turn(solver::Request call, solver::Left &left, First first, Then then) {
+  call.left = &left;
+  do {
+    left.size = 0;
+    first(call);
+    size_t next = 0;
+    solver::Request rest = call;
+    rest.n = left.size;
+    rest.which = left.rows;
+    rest.left = nullptr;
+    rest.next = &next;
+    if (left.size > 0) then(rest);
+  } while (__atomic_load_n(call.next, __ATOMIC_RELAXED) < call.n);
+}
+
+inline void solve(char *at, const solver::Request &call) {
+  char *room = at + OF_ROWS;
+  const auto doubles = [room](const solver::Request &rows) { combred_in_doubles(room, rows); };
+  if (call.tolerance < solver::LEAST_FLOAT_TOLERANCE) return doubles(call);
+  const auto floats = [room](const solver::Request &rows) { combred_in_floats(room, rows); };
+  // In doubles max_steps counts from zero again.
+  in_turn(call, *reinterpret_cast<solver::Left *>(at), floats, doubles);
+}
+
+void run(void *workspace, const solver::Request &call) {
+  const Environment environment;
+  char *at = static_cast<char *>(aligned(workspace)), *room = at + OF_ROWS;
+#ifdef COMBRED_NETWORK
+  if (!call.volume)
+    return in_turn(
+        call, *reinterpret_cast<solver::Left *>(at),
+        [room](const solver::Request &rows) { combred_by_network(room + OF_ROWS, rows); },
+        [room](const solver::Request &rows) { solve(room, rows); });
+#endif
+  solve(room, call);
+}
+#endif
 
 }  // namespace
 
+#if defined(COMBRED_NETWORK) && COMBRED_PIECE & COMBRED_PROPOSAL
+#include "network/propose.hpp"
+void combred_by_network(void *workspace, const solver::Request &call) {
+  network::propose(*static_cast<network::Step *>(workspace), call);
+}
+size_t combred_network_size(void) { return sizeof(network::Step); }
+#endif
+#if COMBRED_PIECE & COMBRED_FLOATS
+void combred_in_floats(void *workspace, const solver::Request &call) {
+  solver::integrate(*static_cast<FloatSolver *>(workspace), call);
+}
+#endif
+#if COMBRED_PIECE & COMBRED_DOUBLES
+void combred_in_doubles(void *workspace, const solver::Request &call) {
+  solver::integrate(*static_cast<DoubleSolver *>(workspace), call);
+}
+
+extern "C" {
+
+int combred_rates(size_t n, const double *states, double *net, double *destruction, void *workspace,
+                  size_t workspace_size) {
+  if (n == 0) return COMBRED_OK;
+  if (!states || !net || !destruction || !workspace) return COMBRED_NULL;
+  if (workspace_size < combred_workspace_size()) return COMBRED_WORKSPACE;
+  const Environment environment;
+  solver::rates(static_cast<DoubleSolver *>(aligned(workspace))->s.w, n, states, net, destruction);
+  return COMBRED_OK;
+}
+
+int combred_jacobian(const double *state, int reactor, double *jacobian, void *workspace,
+                     size_t workspace_size) {
+  if (!state || !jacobian || !workspace) return COMBRED_NULL;
+  if (reactor < 0 || reactor > COMBRED_CONSTANT_VOLUME) return COMBRED_OPTIONS;
+  if (workspace_size < combred_workspace_size()) return COMBRED_WORKSPACE;
+  const Environment environment;
+  solver::jacobian(static_cast<DoubleSolver *>(aligned(workspace))->s.w, state, reactor != 0, jacobian);
+  return COMBRED_OK;
+}
+
+}  // extern "C"
+#endif
+
+#if COMBRED_PIECE & COMBRED_CALLS
 // COMBRED_OK, or what is wrong with the arguments of combred_advance.
 static int checked(size_t n, const double *states, const double *dt, size_t dt_stride,
                    const combred_options &chosen, const void *workspace, size_t workspace_size) {
-  if (!(chosen.tolerance > 0.0) || !is_finite(chosen.tolerance) || chosen.max_steps < 0 ||
-      chosen.reactor != COMBRED_CONSTANT_PRESSURE)
+  if (!(chosen.tolerance > 0.0) || chosen.tolerance > solver::LARGEST_TOLERANCE || chosen.max_steps < 0 ||
+      chosen.reactor < 0 || chosen.reactor > COMBRED_CONSTANT_VOLUME)
     return COMBRED_OPTIONS;
   if (dt_stride > 1) return COMBRED_STRIDE;
   if (n == 0) return COMBRED_OK;
   if (!states || !dt || !workspace) return COMBRED_NULL;
-  if (workspace_size < NEEDED) return COMBRED_WORKSPACE;
-  for (size_t i = 0; i < (dt_stride ? n : 1); i++)
-    if (!is_time_step(read(dt, i))) return COMBRED_DT;
+  if (workspace_size < needed()) return COMBRED_WORKSPACE;
+  for (size_t i = 0; i < (dt_stride ? n : 1); i++) {
+    const double one = solver::read<double>(dt + i);
+    if (!(one > 0.0) || one > solver::LONGEST_DT) return COMBRED_DT;
+  }
   return COMBRED_OK;
 }
 
 extern "C" {
 
 int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
-                    const combred_options *options, double *error, int64_t *evaluations,
+                    const combred_options *options, double *error, int64_t *steps,
                     void *workspace, size_t workspace_size) {
-  const combred_options chosen = options ? *options : combred_options{TOLERANCE, 0, COMBRED_CONSTANT_PRESSURE};
+  const combred_options chosen = options ? *options : combred_options{identity::TOLERANCE, 0, COMBRED_CONSTANT_PRESSURE};
   fenv_t caller;
   feholdexcept(&caller);  // comparisons with NaN may trap
   const int status = checked(n, states, dt, dt_stride, chosen, workspace, workspace_size);
   fesetenv(&caller);
   if (status != COMBRED_OK || n == 0) return status;
   size_t next = 0;
-  const Request call = {n, states, dt, dt_stride, chosen.tolerance, chosen.max_steps,
-                        error, evaluations, &next};
+  const solver::Request call = {n, states, dt, dt_stride, chosen.tolerance, chosen.max_steps,
+                                chosen.reactor == COMBRED_CONSTANT_VOLUME, error, steps, &next,
+                                nullptr, nullptr};
 #ifdef _OPENMP
-  const size_t room = workspace_size / NEEDED, most = omp_get_max_threads();
+  const size_t bytes = needed(), room = workspace_size / bytes, most = omp_get_max_threads();
 #pragma omp parallel num_threads((int)(room < most ? room : most))
-  {
-    const Environment environment;
-    const MatrixUnit unit;
-    integrate(*aligned((char *)workspace + omp_get_thread_num() * NEEDED), call);
-  }
+  run((char *)workspace + omp_get_thread_num() * bytes, call);
 #else
-  const Environment environment;
-  const MatrixUnit unit;
-  integrate(*aligned(workspace), call);
+  run(workspace, call);
 #endif
   return COMBRED_OK;
 }
 
-int combred_rates(size_t n, const double *states, double *net, double *destruction, void *workspace,
-                  size_t workspace_size) {
-  if (n == 0) return COMBRED_OK;
-  if (!states || !net || !destruction || !workspace) return COMBRED_NULL;
-  if (workspace_size < NEEDED) return COMBRED_WORKSPACE;
-  const Environment environment;
-  Workspace &w = *aligned(workspace);
-  QuasiSteady &q = w.step.qss;
-  Rates &r = w.step.rates;
-  for (size_t first = 0; first < n; first += WIDTH) {
-    for (int i = 0; i < WIDTH; i++) {
-      const size_t at = (first + i < n ? first + i : n - 1) * VARIABLES;
-      lane_of(w.T, i) = read(states, at);
-      lane_of(w.p, i) = read(states, at + 1);
-      for (int k = 0; k < SPECIES; k++) lane_of(q.Y[k], i) = (float)read(states, at + 2 + k);
-    }
-    set_concentrations(q.gas, w.T, w.p, q.Y);
-    set_constants(q.gas, w.T, r.constants);
-    rates_of_progress(q.gas, r.constants, r.progress);
-    production(q.gas, r.progress, q.net, q.loss);
-    for (size_t i = 0; i < WIDTH && first + i < n; i++)
-      for (int k = 0; k < SPECIES; k++) {
-        write(net, (first + i) * SPECIES + k, (double)lane_of(q.net[k], i));
-        write(destruction, (first + i) * SPECIES + k, (double)lane_of(q.loss[k], i));
-      }
-  }
-  return COMBRED_OK;
-}
-
-size_t combred_workspace_size(void) { return NEEDED; }
-int combred_check(void) { return tables_are_whole() ? COMBRED_OK : COMBRED_DAMAGED; }
+size_t combred_workspace_size(void) { return needed(); }
 
 }  // extern "C"
+#endif

@@ -1,14 +1,10 @@
-/* The C interface of a library that combred has compiled: a stiff solver of a mechanism, or a
-   surrogate.
+/* The C interface of a library that combred has compiled: a stiff solver of a mechanism, or a surrogate:
+   a network that goes before the solver.
 
-   One library holds one of them. All quantities are in SI units: T [K], p [Pa], mass fractions Y,
-   dt [s]. No function allocates memory, starts a thread, or writes to a file. The first call on a
-   CPU with tiles (Intel AMX) arranges the weights for them, and asks Linux for them: programs then
-   need alternate signal stacks of 12 kB (`getauxval(AT_MINSIGSTKSZ)`). Compiled with
-   -DCOMBRED_NO_MATRIX, a library does without.
-   Threads may call at the same time: give each its own rows of the states, and its own
-   workspace. Compiled with -fopenmp, a call has OpenMP's threads instead, as many as the workspace
-   has room for; a solver's results are the same, a surrogate's the same but for the last bit. */
+   All quantities are in SI units: T [K], p [Pa], mass fractions Y, dt [s]. No function allocates
+   memory, starts a thread, or writes to a file. Threads may call at the same time: give each its own
+   rows of the states, and its own workspace. Compiled with -fopenmp, a call has OpenMP's threads
+   instead, as many as the workspace has room for; the results are the same. */
 #ifndef COMBRED_H
 #define COMBRED_H
 #include <stddef.h>
@@ -22,50 +18,48 @@ extern "C" {
 #define COMBRED_PUBLIC
 #endif
 
-#define COMBRED_INTERFACE 3 /* changes with what is declared below */
+#define COMBRED_INTERFACE 4 /* changes with what is declared below */
 
 enum combred_status {
   COMBRED_OK = 0,
   COMBRED_NULL = 1,      /* a pointer that has to be given is NULL */
   COMBRED_STRIDE = 2,    /* dt_stride is neither 0 nor 1 */
-  COMBRED_DT = 3,        /* a time step is not positive, or too large (1e30 s, and of a surrogate 1e4
-                            times the largest of its training) */
-  COMBRED_OPTIONS = 4,   /* the tolerance is not positive and finite, or max_steps is negative */
-  COMBRED_WORKSPACE = 5, /* the workspace is too small */
-  COMBRED_DAMAGED = 6    /* a table of numbers differs from what combred wrote */
+  COMBRED_DT = 3,        /* a time step is not positive, or above 1e30 s */
+  COMBRED_OPTIONS = 4,   /* the tolerance is not positive and finite, max_steps is negative, or there is
+                            no such reactor */
+  COMBRED_WORKSPACE = 5  /* the workspace is too small */
 };
 
-enum combred_reactor {
-  COMBRED_CONSTANT_PRESSURE = 0,
-  COMBRED_CONSTANT_VOLUME = 1 /* solvers alone */
-};
+enum combred_reactor { COMBRED_CONSTANT_PRESSURE = 0, COMBRED_CONSTANT_VOLUME = 1 };
 
 typedef struct {
-  double tolerance;  /* bound of the error estimate of every step: 0.001, surrogates 0.05 */
-  int64_t max_steps; /* largest number of steps of a state; 0: no limit, solvers 5000. A solver tries a
-                        state in floats first, and may then take as many steps in doubles */
+  double tolerance;  /* bound of the error estimate of every step, relative to the change of a state over
+                        its step: 0.001 of a solver, of a surrogate that of its card */
+  int64_t max_steps; /* largest number of the solver's steps of a state; 0: 5000. It tries a state in
+                        floats first, and may then take as many steps in doubles */
   int64_t reactor;   /* of combred_reactor; both are adiabatic */
 } combred_options;
 
-/* Advances n states over dt in an adiabatic reactor, in place.
+/* Advances n states over dt in an adiabatic reactor, in place. The network of a surrogate takes one step
+   of a state, at constant pressure; where its error estimate exceeds the tolerance, and for dt above
+   that of its training, the solver advances the state.
 
    states (n, 2 + n_species): rows [T, p, Y], at any alignment. dt: one time step for all
    (dt_stride 0), or one for each state (dt_stride 1). options: NULL for the defaults.
    error (n), NULL allowed: the error ratio of each state, the largest error estimate of its steps
-   divided by the tolerance; infinite for a state that is not valid (not finite, T or p not positive,
-   a Y below -1e-6, sum Y off by 1e-3 or more; of a solver also T below 100 K or above 6000 K), and
-   for one that has not reached dt within max_steps. A solver leaves the rows of such states as they
-   were, and no other error is above 1. Of a surrogate it is above 1 where the smallest step was not
-   small enough, and a row that has not reached dt is the state that it has reached.
-   evaluations (n), NULL allowed: the number of steps of each state, rejected ones included.
+   divided by the tolerance, at most 1; or infinite for a state that is left as it was: one that is not
+   valid (not finite, T below 100 K or above 6000 K, p not positive, a Y below -1e-6, sum Y off by 1e-3
+   or more), and one that has not reached dt within max_steps.
+   steps (n), NULL allowed: how many steps the solver tried for each state; 0 where the network's
+   was taken.
    workspace: at least combred_workspace_size() bytes, at any alignment; its content is lost. With
    OpenMP, as many bytes for each thread.
 
    Returns COMBRED_OK, or another combred_status; nothing is then changed. Floating-point traps,
    flags and the rounding mode are those of the caller again on return. */
 COMBRED_PUBLIC int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
-                                   const combred_options *options, double *error,
-                                   int64_t *evaluations, void *workspace, size_t workspace_size);
+                                   const combred_options *options, double *error, int64_t *steps,
+                                   void *workspace, size_t workspace_size);
 
 /* Net production rates dY/dt and destruction rates [1/s] of n states, (n, n_species) each; for
    tests. states, workspace: as above. */
@@ -73,30 +67,25 @@ COMBRED_PUBLIC int combred_rates(size_t n, const double *states, double *net, do
                                  void *workspace, size_t workspace_size);
 
 /* d(dT/dt, dY/dt) / d(T, Y) of one state [T, p, Y], (1 + n_species, 1 + n_species), each Y by itself,
-   for a reactor of combred_reactor. Solvers alone have it. */
+   for a reactor of combred_reactor. */
 COMBRED_PUBLIC int combred_jacobian(const double *state, int reactor, double *jacobian,
                                     void *workspace, size_t workspace_size);
 
 /* A sentence in English about a status. */
 COMBRED_PUBLIC const char *combred_status_text(int status);
 
-/* Compares the tables of numbers, weights among them, with their checksum (CRC-32): COMBRED_OK or
-   COMBRED_DAMAGED. Call it once, before the first state is advanced. */
-COMBRED_PUBLIC int combred_check(void);
-
 COMBRED_PUBLIC int combred_interface(void);         /* COMBRED_INTERFACE of the library */
 COMBRED_PUBLIC size_t combred_workspace_size(void); /* bytes */
 COMBRED_PUBLIC const char *combred_level(void);     /* "x86-64-v3", or "" if compiled for one CPU */
 
-/* What the surrogate is. Text is UTF-8, and "" where the surrogate was exported without it. */
+/* What the library holds. Text is UTF-8, and "" where it was exported without it. */
 COMBRED_PUBLIC size_t combred_n_species(void);
 COMBRED_PUBLIC const char *combred_species_name(size_t k); /* NULL where there is none */
 COMBRED_PUBLIC const char *combred_mechanism_sha256(void);
 COMBRED_PUBLIC const char *combred_digest(void); /* SHA-256 of network, transforms and mechanism */
 COMBRED_PUBLIC const char *combred_card(void);   /* JSON: docs/files.md of combred has its keys */
 
-/* Ranges of the training; NULL allowed. Other states are advanced too, with the error estimate that
-   they have. dt [s] of a step; column of a state: 0 T [K], 1 p [Pa], 2 + k the mass fraction of
+/* Ranges of the training of a network; NULL allowed. Other states are advanced, too. dt [s] of a step; column of a state: 0 T [K], 1 p [Pa], 2 + k the mass fraction of
    species k; the equivalence ratio phi. NaN where the range is not known. */
 COMBRED_PUBLIC void combred_dt_range(double *smallest, double *largest);
 COMBRED_PUBLIC void combred_range(size_t column, double *lowest, double *highest);

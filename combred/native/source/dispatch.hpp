@@ -10,15 +10,12 @@
 #define COMBRED_DECLARE(level)                                     \
   extern "C" decltype(combred_advance) combred_##level##_advance;  \
   extern "C" decltype(combred_rates) combred_##level##_rates;      \
-  extern "C" decltype(combred_check) combred_##level##_check;      \
+  extern "C" decltype(combred_jacobian) combred_##level##_jacobian;  \
   extern "C" decltype(combred_workspace_size) combred_##level##_workspace_size;
 COMBRED_DECLARE(v2)
 COMBRED_DECLARE(v3)
 COMBRED_DECLARE(v4)
 #undef COMBRED_DECLARE
-#ifdef COMBRED_SOLVER
-extern "C" decltype(combred_jacobian) combred_v2_jacobian, combred_v3_jacobian, combred_v4_jacobian;
-#endif
 
 namespace {
 
@@ -26,14 +23,14 @@ struct Level {
   const char *name;
   decltype(&combred_advance) advance;
   decltype(&combred_rates) rates;
-  decltype(&combred_check) check;
+  decltype(&combred_jacobian) jacobian;
   decltype(&combred_workspace_size) workspace_size;
 };
-#define COMBRED_CALLS(level)                                                          \
+#define COMBRED_FUNCTIONS(level)                                                          \
   {"x86-64-" #level, combred_##level##_advance, combred_##level##_rates,              \
-   combred_##level##_check, combred_##level##_workspace_size}
-const Level LEVELS[] = {COMBRED_CALLS(v2), COMBRED_CALLS(v3), COMBRED_CALLS(v4)};
-#undef COMBRED_CALLS
+   combred_##level##_jacobian, combred_##level##_workspace_size}
+const Level LEVELS[] = {COMBRED_FUNCTIONS(v2), COMBRED_FUNCTIONS(v3), COMBRED_FUNCTIONS(v4)};
+#undef COMBRED_FUNCTIONS
 
 // Registers whose state the operating system keeps: XCR0.
 unsigned kept_registers() {
@@ -71,24 +68,19 @@ const Level &chosen = LEVELS[highest_level()];
 extern "C" {
 
 int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
-                    const combred_options *options, double *error, int64_t *evaluations,
+                    const combred_options *options, double *error, int64_t *steps,
                     void *workspace, size_t workspace_size) {
-  return chosen.advance(n, states, dt, dt_stride, options, error, evaluations, workspace,
+  return chosen.advance(n, states, dt, dt_stride, options, error, steps, workspace,
                         workspace_size);
 }
 int combred_rates(size_t n, const double *states, double *net, double *destruction, void *workspace,
                   size_t workspace_size) {
   return chosen.rates(n, states, net, destruction, workspace, workspace_size);
 }
-#ifdef COMBRED_SOLVER
 int combred_jacobian(const double *state, int reactor, double *jacobian, void *workspace,
                      size_t workspace_size) {
-  static const decltype(&combred_jacobian) levels[] = {combred_v2_jacobian, combred_v3_jacobian,
-                                                       combred_v4_jacobian};
-  return levels[&chosen - LEVELS](state, reactor, jacobian, workspace, workspace_size);
+  return chosen.jacobian(state, reactor, jacobian, workspace, workspace_size);
 }
-#endif
-int combred_check(void) { return chosen.check(); }
 size_t combred_workspace_size(void) { return chosen.workspace_size(); }
 const char *combred_level(void) { return chosen.name; }
 

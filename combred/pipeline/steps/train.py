@@ -19,6 +19,7 @@ from combred.pipeline.steps.sample import Data
 from combred.records import digest, write_record
 from combred.surrogate import shipped
 from combred.surrogate.correction import CorrectionTransform, make_transform
+from combred.surrogate.forms import make_surrogate
 from combred.surrogate.network import Network, initialize
 from combred.surrogate.storage import save_surrogate
 from combred.surrogate.surrogate import Surrogate
@@ -67,7 +68,7 @@ def untrained(run: Run, data: Data) -> Surrogate:
     fit_transform(transform, table, held_out)
     network = Network([transform.n_inputs, *s.network.hidden, transform.n_outputs])
     initialize(network, s.network.layer_scales, torch.Generator().manual_seed(s.seed))
-    surrogate = Surrogate(run.mechanism, transform, network)
+    surrogate = make_surrogate(run.mechanism, transform, network)
     surrogate.fit_trust(torch.from_numpy(b.state()) for b in table.chunks(keep=~held_out))
     return surrogate
 

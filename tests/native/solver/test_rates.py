@@ -24,7 +24,7 @@ IGNITIONS = {"drm19": ("CH4:1", 1400.0, 101325.0), "h2o2": ("H2:1", 1000.0, 2e6)
 
 
 def assert_cantera_s(solver, truth, T, p, Y) -> None:
-    """The rates of a solver are Cantera's; those of inert species are zero."""
+    """The rates of a solver are Cantera's; net ones of inert species are zero."""
     net, destruction = solver.rates(T, p, Y)
     assert net.shape == destruction.shape == Y.shape
     reacts = ~solver.mechanism.inert
@@ -32,8 +32,8 @@ def assert_cantera_s(solver, truth, T, p, Y) -> None:
         true_net, true_destruction, size = truth.rates(T[i], p[i], Y[i])
         allowed = RELATIVE * size + LEAST
         assert np.all(np.abs(net[i] - true_net) <= allowed)
-        assert np.all((np.abs(destruction[i] - true_destruction) <= allowed)[reacts])
-        assert not net[i, ~reacts].any() and not destruction[i, ~reacts].any()
+        assert np.all(np.abs(destruction[i] - true_destruction) <= allowed)
+        assert not net[i, ~reacts].any()
     assert np.abs(net).max() > 1.0  # 1/s: something reacts
 
 

@@ -344,7 +344,7 @@ def call(drm19, solver_of):
         dt, space = np.full(max(n, 1), DT), library._workspace()
         known = {
             "n": n, "states": rows.ctypes.data, "dt": dt.ctypes.data, "stride": 1,
-            "options": None, "error": None, "evaluations": None, "workspace": space.ctypes.data,
+            "options": None, "error": None, "steps": None, "workspace": space.ctypes.data,
             "size": space.nbytes,
         }  # fmt: skip
         return library._advance(*(known | changes).values())

@@ -1,19 +1,24 @@
-"""The files of the step `export` in C++: with reaction rates, without, and without a compiler."""
+"""The files of the step `export` in C++: of each kind of network, and without a compiler."""
 
+import copy
+
+import numpy as np
 import pytest
 import torch
 
 from combred.config import resolve
-from combred.native import NativeSurrogate
+from combred.native import NativeSurrogate, build, exporter
 from combred.native.compilers import find_compiler
 from combred.pipeline.run import Run
-from combred.pipeline.steps.export import export_native
+from combred.pipeline.steps.export import export_native, require_agreement
 from combred.surrogate.card import make_card
+from combred.surrogate.forms import make_surrogate
 from combred.surrogate.storage import content_digest
 from combred.surrogate.surrogate import Surrogate
 from combred.surrogate.transform import StateTransform
 from combred.training.devices import Device
 
+NONE = np.empty((0, 12))  # states
 pytestmark = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
 
 
@@ -26,32 +31,37 @@ def run(mechanism, tmp_path) -> Run:
 
 @pytest.fixture
 def correcting(mechanism, qss_transform, make_network) -> Surrogate:
-    """An untrained surrogate that corrects rates."""
-    return Surrogate(
-        mechanism,
-        qss_transform,
-        make_network([qss_transform.n_inputs, 8, qss_transform.n_outputs], output=0.002),
-    ).requires_grad_(False)
+    """An untrained surrogate that corrects QSS steps."""
+    network = make_network([qss_transform.n_inputs, 8, qss_transform.n_outputs], output=0.002)
+    return make_surrogate(mechanism, qss_transform, network).requires_grad_(False)
 
 
-def test_a_network_with_rates_becomes_a_library(run, correcting, mechanism):
+def test_a_network_that_corrects_qss_steps_becomes_a_library(
+    run, correcting, mechanism, path, monkeypatch
+):
+    monkeypatch.setattr(exporter, "build_portable", build)  # of one level: in less time
     try:
         find_compiler()
     except RuntimeError as error:
         pytest.skip(str(error))
     card = make_card(correcting, mechanism, {}, {})
-    said = export_native(run, correcting, card)
+    states = path.state.numpy()
+    said = export_native(run, correcting, card, states)
     assert said.count(str(run.folder)) == 2 and "MB, which needs the C library alone" in said
     native = NativeSurrogate(run.path("libsurrogate.so"))
-    assert native.digest == content_digest(correcting, mechanism)
-    assert native.card["species"] == list(mechanism.species_names)
+    assert native.library.digest == content_digest(correcting, mechanism)
+    assert native.library.card["species"] == list(mechanism.species_names)
     assert "stage 2 of the run k" in run.path("surrogate.cpp").read_text()[:200]
     assert run.path("combred.h").is_file()
+    other = copy.deepcopy(correcting)
+    other.network.layers[-1].bias[2:] += 1.0  # the network that the library has not
+    with pytest.raises(RuntimeError, match="differs from the surrogate in torch in"):
+        require_agreement(native, other, states)
 
 
 def test_without_a_compiler_the_console_tells_what_to_do(run, correcting, mechanism, monkeypatch):
     monkeypatch.setenv("CXX", "no-such-compiler")
-    said = export_native(run, correcting, make_card(correcting, mechanism, {}, {}))
+    said = export_native(run, correcting, make_card(correcting, mechanism, {}, {}), NONE)
     assert "no C++ compiler: compile it where there is one" in said
     assert run.path("surrogate.cpp").is_file() and not run.path("libsurrogate.so").exists()
 
@@ -59,9 +69,9 @@ def test_without_a_compiler_the_console_tells_what_to_do(run, correcting, mechan
 def test_a_network_of_the_state_alone_has_no_file_in_cpp(run, mechanism, make_network):
     n = 2 + mechanism.n_species
     transform = StateTransform(mechanism.n_species, 0.1, 1e-13, 1 / 3)
-    alone = Surrogate(mechanism, transform, make_network([n, 8, n]))
+    alone = make_surrogate(mechanism, transform, make_network([n, 8, n]))
     run.folder.mkdir()
     run.path("libsurrogate.so").write_text("of a network before")
-    said = export_native(run, alone, {})
+    said = export_native(run, alone, {}, NONE)
     assert "no surrogate.cpp, since only networks that correct QSS steps" in said
     assert not list(run.folder.iterdir())

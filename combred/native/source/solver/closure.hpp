@@ -7,9 +7,9 @@
 namespace solver {
 
 // In reactions.hpp: the symmetric system of the element correction, whose right-hand side are the atoms
-// lost, and its application to n.
+// lost, and the sums of atoms times its solution.
 PART void set_element_balance(const Doubles *n, const Doubles *lost, Doubles (*a)[ELEMENTS + 1]);
-PART void grow(const Doubles *x, Doubles *n);
+PART void set_shares(const Doubles *x, Doubles *share);
 
 }  // namespace solver
 
@@ -66,11 +66,12 @@ INLINE void solve_elements(Doubles (*a)[ELEMENTS + 1], Doubles *x) {
 // n [kmol/kg] of the species that react, with the elements of n_before: each n_k times
 // 1 + sum_e a_ek x_e, a_ek the atoms of e in k.
 INLINE void keep_elements(const Doubles *n_before, Doubles *n) {
-  Doubles lost[REACTIVE], a[ELEMENTS][ELEMENTS + 1], x[ELEMENTS];
+  Doubles lost[REACTIVE], share[REACTIVE], a[ELEMENTS][ELEMENTS + 1], x[ELEMENTS];
   for (int k = 0; k < REACTIVE; k++) lost[k] = n_before[k] - n[k];
   set_element_balance(n, lost, a);
   solve_elements(a, x);
-  grow(x, n);
+  set_shares(x, share);
+  for (int k = 0; k < REACTIVE; k++) n[k] = at_least(Doubles(n[k] + n[k] * share[k]), 0.0);
 }
 
 // The coefficients of h / R and cp / R of a mixture, of the regions of T.
@@ -97,15 +98,18 @@ INLINE void energy_of(const Doubles *b, Doubles T, Doubles S, Doubles &h, Double
   cp = cp_of<double>(b, g) - S;
 }
 
-// T of a mixture with the given energy, by Newton's method from a guess.
-INLINE Doubles temperature(Doubles T, const Doubles *n, Doubles S, Doubles energy) {
-  Doubles b[HEAT_TERMS], h, cp, guess = T;
+// T of a mixture with the given energy, by Newton's method from a guess; `last`: its last correction.
+INLINE Doubles temperature(Doubles T, const Doubles *n, Doubles S, Doubles energy, Doubles &last) {
+  Doubles b[HEAT_TERMS], h, cp, corrected, guess = T;
+  Mask<double> again;
   for (int pass = 0;; pass++) {
     set_mixture(guess, n, b);
     Doubles next = guess;
     for (int i = 0; i < 2; i++) {
       energy_of(b, next, S, h, cp);
-      next = next - (h - energy) * reciprocal(cp);
+      const Doubles more = (energy - h) * reciprocal(cp);
+      next = next + more;
+      corrected = more;
     }
     // Again where polynomials of another region may be those of the result.
     Mask<double> crosses = no(next == next);
@@ -113,15 +117,17 @@ INLINE Doubles temperature(Doubles T, const Doubles *n, Doubles S, Doubles energ
       const Doubles low = all_of<double>(LOWEST_BREAK[r]), high = all_of<double>(HIGHEST_BREAK[r]);
       crosses = crosses | no(((guess > high) & (next > high)) | ((guess <= low) & (next <= low)));
     }
-    T = pass == 0 ? next : select(crosses, next, T);
+    T = pass == 0 ? next : select(again, next, T);
+    last = pass == 0 ? corrected : select(again, corrected, last);
     if (pass == 1 || !any(crosses)) return T;
+    again = crosses;
     guess = select(crosses, next, guess);
   }
 }
 
 // `state` after its mole numbers have changed by dn and T by dT, closed; at constant volume p follows.
 INLINE void close(State &state, const Doubles *dn, Doubles dT, bool volume) {
-  Doubles before[SPECIES], n[SPECIES], b[HEAT_TERMS], energy, cp, S{}, S_next{};
+  Doubles before[SPECIES], n[SPECIES], b[HEAT_TERMS], energy, cp, last, S{}, S_next{};
   for (int k = 0; k < SPECIES; k++) n[k] = before[k] = state.Y[k] * PER_WEIGHT[k];
   for (int k = 0; k < REACTIVE; k++) n[k] = at_least(Doubles(before[k] + dn[k]), 0.0);
   keep_elements(before, n);
@@ -131,7 +137,7 @@ INLINE void close(State &state, const Doubles *dn, Doubles dT, bool volume) {
   }
   set_mixture(state.T, before, b);
   energy_of(b, state.T, S, energy, cp);
-  const Doubles T = temperature(state.T + dT, n, S_next, energy);
+  const Doubles T = temperature(state.T + dT, n, S_next, energy, last);
   if (volume) state.p = state.p * (T * S_next) / (state.T * S);
   state.T = T;
   for (int k = 0; k < REACTIVE; k++)

@@ -26,7 +26,7 @@ constexpr double OF_SMALL = 100.0, FLOOR_SMALL = 1e-7;
 // A state takes f dt alone where that is below this part of each Y, or below LEAST_Y, and T changes
 // by less than this part of a K. Relative to each Y: radicals that grow from nothing must do so
 // exactly, or an ignition is late.
-constexpr double INERT = 0.001, LEAST_Y = 1e-25;  // INERT: times the tolerance
+constexpr double FROZEN = 0.001, LEAST_Y = 1e-25;  // FROZEN: times the tolerance
 constexpr double NEGATIVE_Y = 10.0;  // weight of mass fractions below zero, as an error
 template <class R> constexpr double END = sizeof(R) == 4 ? 1e-6 : 1e-12;  // of dt, that may be left
 template <class R> constexpr double ROUNDING = sizeof(R) == 4 ? 1e-8 : 1e-15;
@@ -58,7 +58,7 @@ struct Request {
   int64_t max_steps;
   bool volume;
   double *error;
-  int64_t *evaluations;
+  int64_t *steps;
   Rows next;
   const size_t *which;  // the rows; NULL: all
   Left *left;           // in floats: for the rows that they give up; NULL: these have failed
@@ -89,7 +89,7 @@ template <class R> constexpr unsigned ALL_LANES = unsigned((uint64_t(1) << WIDTH
 // Attempts in floats count, too.
 INLINE void tell(const Request &call, size_t row, double error, int64_t steps) {
   if (call.error) write(call.error + row, error);
-  if (call.evaluations) call.evaluations[row] = steps + (call.which ? call.evaluations[row] : 0);
+  if (call.steps) call.steps[row] = steps + (call.which ? call.steps[row] : 0);
 }
 
 // Fills the empty queue with the next states; invalid states get an infinite error. Returns whether there
@@ -238,9 +238,9 @@ INLINE Vector<R> error_of(Solver<R, Method> &s, double tolerance) {
 
 // The states in which nothing happens over their whole dt: their change is f dt.
 template <class R, class Method>
-INLINE Mask<R> are_inert(const Solver<R, Method> &s, double tolerance) {
+INLINE Mask<R> are_frozen(const Solver<R, Method> &s, double tolerance) {
   typedef Vector<R> V;
-  const R part = R(INERT * tolerance);
+  const R part = R(FROZEN * tolerance);
   V most{};
   for (int k = 0; k < REACTIVE; k++)
     most = at_least(V(absolute(s.s.f[k]) * s.h - part * s.n[k] - R(LEAST_Y / WEIGHT[k])), most);
@@ -268,16 +268,16 @@ INLINE void integrate(Solver<R, Method> &s, const Request &call) {
   while (s.busy) {
     V cp;
     evaluate<R, true>(s.s.w, s.reactor, s.T, s.n, s.s.f, cp);
-    const Mask<R> inert = are_inert(s, call.tolerance);
+    const Mask<R> frozen = are_frozen(s, call.tolerance);
     V error{};
-    if ((bits_of(inert) & s.busy) == s.busy)
+    if ((bits_of(frozen) & s.busy) == s.busy)
       for (int k = 0; k < UNKNOWNS<R>; k++) s.s.change[k] = s.h * s.s.f[k];
     else {
       for (int k = 0; k < UNKNOWNS<R>; k++) s.s.f0[k] = s.s.f[k];
       step(s.s, s.reactor, s.T, s.n, cp, s.h);
-      error = select(inert, error, error_of(s, call.tolerance));
+      error = select(frozen, error, error_of(s, call.tolerance));
       for (int k = 0; k < UNKNOWNS<R>; k++)
-        s.s.change[k] = select(inert, V(s.h * s.s.f0[k]), s.s.change[k]);
+        s.s.change[k] = select(frozen, V(s.h * s.s.f0[k]), s.s.change[k]);
     }
     const V T_next = s.T + s.s.change[UNKNOWNS<R> - 1];
     const Mask<R> good = (error <= one) & (T_next >= all_of<R>(LOWEST_T)) & (T_next <= all_of<R>(HIGHEST_T));

@@ -343,6 +343,7 @@ INLINE Doubles log2(Doubles x) {
 template <class R> constexpr int HALVES = WIDTH<R> / WIDTH<double>;
 #if COMBRED_BYTES == 0
 template <class R> INLINE double load_half(const R *from, int) { return *from; }
+INLINE double half_of(float x, int) { return x; }
 INLINE void set_half(float &to, int, double x) { to = (float)x; }
 INLINE void set_half(double &to, int, double x) { to = x; }
 #else
@@ -353,6 +354,9 @@ template <class R> INLINE Doubles load_half(const R *from, int half) {
   Half part;
   memcpy(&part, from + half * WIDTH<double>, sizeof(part));
   return __builtin_convertvector(part, Doubles);
+}
+INLINE Doubles half_of(const Floats &x, int half) {
+  return load_half(reinterpret_cast<const float *>(&x), half);
 }
 INLINE void set_half(Floats &to, int half, Doubles x) {
   const HalfFloats part = __builtin_convertvector(x, HalfFloats);

@@ -5,9 +5,11 @@
 namespace solver {
 
 // Net rates of progress q, and for the matrix: their derivatives d by concentrations, qT = T dq/dT
-// at fixed n, E = dq/dM of reactions with third bodies, P = dq/dC by the pressure; B: reverse rates.
+// at fixed n, E = dq/dM of reactions with third bodies, P = dq/dC by the pressure; F, B: forward and
+// reverse rates.
 template <class R> struct Progress {
-  Vector<R> q[REACTIONS], qT[REACTIONS], E[REACTIONS], P[REACTIONS], B[REACTIONS];
+  Vector<R> q[REACTIONS], qT[REACTIONS], E[REACTIONS], P[REACTIONS];
+  Vector<R> F[REACTIONS], B[REACTIONS];
   Vector<R> d[DERIVATIVES];
 };
 

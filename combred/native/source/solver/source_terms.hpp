@@ -9,7 +9,7 @@ INLINE void rates(Work<double> &w, size_t n, const double *states, double *net, 
   for (size_t first = 0; first < n; first += SQUARE) {
     size_t rows[SQUARE];
     for (size_t i = 0; i < SQUARE; i++) rows[i] = first + i < n ? first + i : n - 1;
-    Doubles x[COLUMNS], moles[SPECIES], f[UNKNOWNS<double>], lost[REACTIVE], cp;
+    Doubles x[COLUMNS], moles[SPECIES], f[UNKNOWNS<double>], lost[SPECIES], cp;
     read_rows(states, rows, x);
     for (int k = 0; k < SPECIES; k++) moles[k] = x[2 + COLUMN[k]] * PER_WEIGHT[k];
     const Reactor<double> reactor = {x[1] * (1.0 / (GAS_CONSTANT * C0)), Doubles{}, false};
@@ -18,11 +18,8 @@ INLINE void rates(Work<double> &w, size_t n, const double *states, double *net, 
     for (size_t i = 0; i < SQUARE && first + i < n; i++)
       for (int k = 0; k < SPECIES; k++) {
         const size_t at = (first + i) * SPECIES + COLUMN[k];
-        Doubles rate{}, loss{};
-        if (k < REACTIVE) {
-          rate = f[k] * WEIGHT[k];
-          loss = lost[k] * w.g.per_rho * WEIGHT[k];
-        }
+        Doubles rate{}, loss = lost[k] * w.g.per_rho * WEIGHT[k];
+        if (k < REACTIVE) rate = f[k] * WEIGHT[k];
         write(net + at, double(lane_of(rate, i)));
         write(destruction + at, double(lane_of(loss, i)));
       }

@@ -1,12 +1,12 @@
-// A stiff solver of one mechanism as a library: the C interface of combred.h. Compile this file alone;
-// it includes all others. In pieces, for less time: with COMBRED_PRECISION 32 or 64 for what computes
-// in floats and in doubles, and 0 for the rest. For all CPUs of a kind each of these is compiled
-// once for each level, COMBRED_LEVEL v2, v3 or v4 with the options of that CPU, and once with
-// COMBRED_DISPATCH, which chooses between them.
+// A stiff solver of one mechanism as a library, with or without a network that goes before it: the C
+// interface of combred.h. Compile this file alone; it includes all others. In pieces, for less time: with
+// COMBRED_PIECE 1 for the calls, 2 and 4 for what computes in floats and in doubles, 8 for the network.
+// For all CPUs of a kind each of these is compiled once for each level, COMBRED_LEVEL v2, v3 or v4 with
+// the options of that CPU, and once with COMBRED_DISPATCH, which chooses between them.
 #ifdef __FAST_MATH__
 #error "compile without -ffast-math: states that are not valid are found by their NaN"
 #endif
-#include "solver/names.hpp"
+#include "names.hpp"
 // Headers of the system come before the pragma below: other libraries define what they declare.
 #include <cfenv>
 #include <cstddef>
@@ -24,9 +24,9 @@
 #else
 // Two libraries in one process share nothing, whatever they were compiled with.
 #pragma GCC visibility push(hidden)
-#include "solver/calls.hpp"
+#include "calls.hpp"
 #pragma GCC visibility pop
 #endif
-#if defined(COMBRED_DISPATCH) || (!defined(COMBRED_LEVEL) && COMBRED_PRECISION <= 0)
+#if defined(COMBRED_DISPATCH) || (!defined(COMBRED_LEVEL) && (COMBRED_PIECE & COMBRED_CALLS))
 #include "about.hpp"
 #endif

@@ -1,6 +1,6 @@
-// Names of the functions of one level, where there are several (dispatch.hpp).
+// Names of the functions of one level, where there are several (dispatch.hpp); and the pieces in which
+// a library may be compiled.
 #pragma once
-#define COMBRED_SOLVER
 #ifdef COMBRED_LEVEL
 #define COMBRED_JOIN(level, name) combred_##level##_##name
 #define COMBRED_NAME(level, name) COMBRED_JOIN(level, name)
@@ -8,10 +8,15 @@
 #define combred_rates COMBRED_NAME(COMBRED_LEVEL, rates)
 #define combred_jacobian COMBRED_NAME(COMBRED_LEVEL, jacobian)
 #define combred_workspace_size COMBRED_NAME(COMBRED_LEVEL, workspace_size)
-#define combred_check COMBRED_NAME(COMBRED_LEVEL, check)
 #define combred_in_floats COMBRED_NAME(COMBRED_LEVEL, in_floats)
 #define combred_in_doubles COMBRED_NAME(COMBRED_LEVEL, in_doubles)
+#define combred_by_network COMBRED_NAME(COMBRED_LEVEL, by_network)
+#define combred_network_size COMBRED_NAME(COMBRED_LEVEL, network_size)
 #endif
-#ifndef COMBRED_PRECISION
-#define COMBRED_PRECISION -1  // all in one
+#define COMBRED_CALLS 1
+#define COMBRED_FLOATS 2
+#define COMBRED_DOUBLES 4
+#define COMBRED_PROPOSAL 8
+#ifndef COMBRED_PIECE
+#define COMBRED_PIECE 15  // all in one
 #endif

@@ -28,6 +28,7 @@ from benchmarks.flow_states import read
 from combred import native
 from combred.chemistry.reactor import CVODE, Advance
 from combred.native import NativeSurrogate
+from combred.native.choice import ANY_ERROR
 from combred.pipeline.console import progress
 from combred.records import write_json
 from combred.simulation.ignition import Rollout
@@ -37,7 +38,6 @@ from combred.validation import timing
 RESULTS = Path(__file__).parent / "results" / "times.json"
 BUSY = "ignitions at 0.5 to 2 atm"  # of the flow states
 STATES, REPEATS = 4096, 7
-ANY_ERROR = 1e30  # a tolerance that every step of a network reaches
 
 
 def share_solved(surrogate: NativeSurrogate, states: np.ndarray, dt: float) -> float:

@@ -165,7 +165,7 @@ def scores(surrogate: Surrogate, state: np.ndarray) -> dict[str, np.ndarray]:
 def judge(model: str) -> dict:
     """All numbers of one model."""
     surrogate = combred.load(model)
-    mechanism = combred.load_mechanism(mechanism_of(path_of(model)))
+    mechanism = mechanism_of(path_of(model))
     if surrogate.kinetics:
         raise ValueError(f"{model} corrects QSS steps: see benchmarks/flow_states.py")
     state, later, kind = asked(mechanism, trained_with(model), surrogate.dt_range[0])

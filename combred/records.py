@@ -101,3 +101,10 @@ def _plain(value):
     if isinstance(value, np.ndarray):
         return value.tolist()
     raise TypeError(f"{type(value)} is not JSON")
+
+
+def cache_folder() -> Path:
+    """Where compiled libraries and unpacked mechanisms are kept: $XDG_CACHE_HOME/combred, or
+    ~/.cache/combred."""
+    root = os.environ.get("XDG_CACHE_HOME")
+    return (Path(root) if root else Path.home() / ".cache") / "combred"

@@ -684,8 +684,8 @@ def headline(model: str = TYPICAL) -> str:
             for row in found
         )
         text.append(
-            f"At the default tolerance and a time step of 1e-6 s, a state takes {own} in T; the "
-            f"solver alone takes {alone}."
+            f"At a tolerance of {combred.Surrogate.TOLERANCE:g} and a time step of 1e-6 s, a state "
+            f"takes {own} in T; the solver alone takes {alone}."
         )
     return " ".join(text) + "\n"
 

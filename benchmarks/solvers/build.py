@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from combred.chemistry.mechanism import Mechanism
-from combred.native.builder import cache_folder, run
+from combred.native.builder import run
 from combred.native.compilers import (
     compile_command,
     find_compiler,
@@ -19,7 +19,7 @@ from combred.native.compilers import (
     native_flags,
     version,
 )
-from combred.records import write_bytes
+from combred.records import cache_folder, write_bytes
 
 SOURCE = Path(__file__).parent / "source"
 PYROMETHEUS = "pip install pyrometheus"

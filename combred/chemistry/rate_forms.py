@@ -1,6 +1,6 @@
 """The forms of rate constants that combred knows, as plain numbers, one class each.
 
-`read_reactions` makes them of a mechanism, `rate_constants` evaluates them. Units are kmol, m3, s
+`read_reactions` makes them of a mechanism; generated C++ evaluates them. Units are kmol, m3, s
 and K.
 """
 

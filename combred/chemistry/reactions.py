@@ -1,8 +1,7 @@
 """The reactions of a mechanism as plain numbers: stoichiometry, orders, third bodies, rates.
 
 Takes a `Mechanism`; gives a `Reaction` each, whose rate is one of the classes of `rate_forms`.
-`rate_constants` evaluates them; `Kinetics` and the generated solvers are made from them. Units are
-kmol, m3, s and K.
+`Kinetics` and the generated solvers are made from them. Units are kmol, m3, s and K.
 """
 
 from collections.abc import Callable

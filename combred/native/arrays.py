@@ -1,6 +1,6 @@
-"""Numbers and text of Python as C++: literals, and arrays of one or two dimensions.
+"""Numbers and text of Python as C++: literals and arrays.
 
-First in `combred.native`; `generate`, `identity` and `reactions` write with it.
+First in `combred.native`; `generator` and `identity` write with it.
 """
 
 import math
@@ -10,12 +10,11 @@ import numpy as np
 
 
 def literal(value: float, kind: str = "double") -> str:
-    """A finite number as a C++ literal that is read back exactly; kind: double, float, int or
-    uint32_t.
+    """A finite number as a C++ literal that is read back exactly; kind: double, float or int.
     Raises ValueError for a number that is not finite."""
     if not math.isfinite(value):
         raise ValueError(f"{value} cannot be written as a number of C++: the surrogate is damaged")
-    if kind in ("int", "uint32_t"):
+    if kind == "int":
         return str(int(value))
     if kind == "float":
         return f"{np.float32(value).item():.9g}f" if _is_plain(value) else f"{value:.1f}f"
@@ -34,14 +33,9 @@ def constant(name: str, value: float, kind: str = "double") -> str:
 
 
 def array(name: str, values: np.ndarray, kind: str = "double") -> str:
-    """The definition of an array (n,) or (n, m); TABLE of source/vector.hpp makes it constant."""
-    values = np.asarray(values)
-    shape = "".join(f"[{size}]" for size in values.shape)
-    if values.ndim == 1:
-        content = _row(values, kind)
-    else:
-        content = ",\n".join(f"    {{{_row(row, kind)}}}" for row in values)
-    return f"alignas(64) TABLE {kind} {name}{shape} = {{\n{content}}};\n"
+    """The definition of an array (n,); TABLE of source/solver/lanes.hpp makes it constant."""
+    content = _row(np.asarray(values), kind)
+    return f"alignas(64) TABLE {kind} {name}[{len(values)}] = {{\n{content}}};\n"
 
 
 def text(name: str, value: str) -> str:

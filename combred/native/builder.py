@@ -25,7 +25,7 @@ from combred.native.compilers import (
 )
 from combred.native.damage import require_whole, sealed
 from combred.native.single_file import MAIN
-from combred.records import write_bytes
+from combred.records import cache_folder, write_bytes
 
 log = logging.getLogger(__name__)
 MAINS = (MAIN, "solver.cpp", "surrogate.cpp")  # what is compiled, the first that there is
@@ -41,12 +41,6 @@ status=$?
 kill $!
 exit $status
 """
-
-
-def cache_folder() -> Path:
-    """Where compiled libraries are kept: $XDG_CACHE_HOME/combred, or ~/.cache/combred."""
-    root = os.environ.get("XDG_CACHE_HOME")
-    return (Path(root) if root else Path.home() / ".cache") / "combred"
 
 
 def build(files: dict[str, str], folder: Path | None = None, flags: tuple[str, ...] = ()) -> Path:

@@ -17,16 +17,16 @@ def compile(surrogate: Surrogate, folder: Path | None = None) -> "NativeSurrogat
     """Write a surrogate and the solver of its mechanism as C++, compile and load them.
 
     surrogate: one that corrects QSS steps; folder: where sources and library are written
-    (None: a cache, `combred.native.builder.cache_folder`). Raises ValueError for a network of the
+    (None: a cache, `combred.records.cache_folder`). Raises ValueError for a network of the
     state alone, RuntimeError without a C++ compiler.
     """
     return NativeSurrogate(build(generate(surrogate), folder))
 
 
 class NativeSurrogate(Integrator):
-    """The network proposes, the solver disposes: a step of the network is taken where its error
-    estimate is within the tolerance; the solver advances the other states. Of the `Solution` that
-    `integrate` returns, `steps` is 0 where the network's step was taken.
+    """A network's step is taken where its error estimate is within the tolerance; the solver
+    advances the other states. Of the `Solution` that `integrate` returns, `steps` is 0 where the
+    network's step was taken, and of states that are not valid.
 
     library: the path of a compiled library; tolerance: of `advance`; level: as in `Library`.
     dt_range: the smallest and the largest dt [s] of the network's training; ranges: (lowest,

@@ -12,7 +12,6 @@ import shutil
 import sys
 from pathlib import Path
 
-from combred.chemistry.mechanism import load_mechanism
 from combred.records import digest, read_json, write_bytes, write_json
 from combred.surrogate.card import describe_accuracy, describe_training, make_card
 from combred.surrogate.shipped import FOLDER
@@ -32,7 +31,7 @@ def ship(run: Path, stage: int, name: str, folder: Path) -> str:
             f"{weights} has not been validated as it is: run `python -m combred.pipeline "
             f"run={run.name} stage={stage} only=validate` with the settings of the run"
         )
-    mechanism = load_mechanism(mechanism_of(weights))
+    mechanism = mechanism_of(weights)
     surrogate = load_surrogate(weights, mechanism)
     settings, rows = read_json(run / "settings.json"), read_json(run / "sample.json")["rows"]
     start = read_json(run / "train.json").get("shipped", "scratch")

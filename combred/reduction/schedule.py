@@ -14,7 +14,7 @@ from combred.reduction.reduce import reduce
 from combred.reduction.size import Unchanged, Unreachable, count_parameters
 from combred.surrogate.network import Network
 
-MULTIPLE = 16  # of chosen widths: outputs that compiled surrogates compute together (AVX-512, AMX)
+MULTIPLE = 16  # of chosen widths: floats of a vector of AVX-512, and rows of a GPU's matrix tiles
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ state = torch.tensor([[T, p, *Y]], dtype=torch.float64)   # [K, Pa, -], Y as in 
 dt = torch.tensor(card["dt"][1:], dtype=torch.float64)    # [s], one for each state
 with torch.no_grad():
     later, error = model.next_state_and_error(state, dt)  # [T, p, Y] after dt, same p and enthalpy
-    trusted = error <= 1            # bool, as model.trust(state, dt): where False, call CVODE
+    trusted = error <= 1            # bool, as model.trust(state, dt): where False, a solver
     rate = model.source(state, dt)  # mean dY/dt over dt [1/s]
 """
 
@@ -46,7 +46,7 @@ auto state = torch::empty({n_cells, %d}, torch::kFloat64);   // rows [T, p, Y...
 auto dt = torch::full({n_cells}, %s, torch::kFloat64);   // [s], one for each state
 auto result = model.run_method("next_state_and_error", state, dt).toTuple();
 auto later = result->elements()[0].toTensor();               // equal to model.forward({state, dt})
-auto trusted = result->elements()[1].toTensor() <= 1;        // where false, call CVODE
+auto trusted = result->elements()[1].toTensor() <= 1;        // where false, call the solver
 """
 
 LIBRARY = """\
@@ -128,14 +128,14 @@ def error_estimate(card: dict) -> str:
         return (
             f"It takes dt = {low:g}{NBSP}s alone. The estimate is the size of the correction that "
             "conserves elements and enthalpy, over its tolerance, and infinite outside the "
-            "training range. An estimate of at most 1 is trusted (`trust`); elsewhere, call CVODE."
+            "training range. An estimate of at most 1 is trusted (`trust`); else take a solver."
         )
     return (
         f"It takes any dt up to {high:.0e}{NBSP}s, the largest of the training; the smallest was "
         f"{low:.0e}{NBSP}s. The error ratio is the estimated error of the network's step, divided "
         f"by the tolerance, {percent(card['tolerance'])} of the change of the state. It is "
         "infinite for a longer dt and for a state that is not valid. A ratio of at most 1 is "
-        "trusted (`trust`); elsewhere, call CVODE."
+        "trusted (`trust`); elsewhere, take a solver."
     )
 
 

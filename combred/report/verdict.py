@@ -91,6 +91,10 @@ def further(folder: Folder) -> str:
             f"The surrogate advances one state by dt in {microseconds(own)} on one core"
             + (f": {', and '.join(ratios)}." if ratios else ".")
         )
+        if folder.solver_seconds is not None and folder.solver_seconds < own:
+            sentences.append(
+                "**A flow code should take the solver alone**: it is faster at the same tolerance."
+            )
         solved = folder.solved(folder.last)
         if solved:
             sentences.append(f"It leaves {percent(solved)} of the states to the solver behind it.")

@@ -120,6 +120,7 @@ def require_card_of(surrogate: Surrogate, card: dict) -> None:
         raise ValueError(f"a card is a table of keys (combred.models() has some), not {card!r}")
     network = {"widths": surrogate.network.widths, "kinetics": surrogate.kinetics}
     own = {"species": surrogate.species, "network": network, "dt": list(surrogate.dt_range)}
+    own["tolerance"] = surrogate.TOLERANCE
     for key, value in own.items():
         told = card.get(key, value)
         if isinstance(value, dict) and isinstance(told, dict):

@@ -24,6 +24,7 @@ class StateSurrogate(Surrogate):
     """
 
     kinetics: Final[bool] = False
+    remedy = "combred.solver(surrogate.mechanism) advances such states"
     SHARE: Final[float] = 0.07
     FLOOR_T: Final[float] = 0.7  # K
     FLOOR_Y: Final[float] = 7e-5
@@ -63,6 +64,7 @@ class QuasiSteadySurrogate(Surrogate):
     """
 
     kinetics: Final[bool] = True
+    remedy = "combred.native.compile(surrogate) has the stiff solver behind the network for them"
     FLOOR: Final[float] = 0.4  # of [T, F(Y)] over its scale, root mean square
     FLOOR_Y: Final[float] = 5e-4
     FLOOR_T: Final[float] = 5.0  # K

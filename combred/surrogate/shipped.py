@@ -9,7 +9,6 @@ import hashlib
 from pathlib import Path
 
 from combred import data
-from combred.chemistry.mechanism import load_mechanism
 from combred.surrogate.card import read_card
 from combred.surrogate.storage import load_surrogate, mechanism_of
 from combred.surrogate.surrogate import Surrogate
@@ -47,7 +46,7 @@ def load(name_or_path: str | Path) -> Surrogate:
             f"there is no model {str(name_or_path)!r}{hint} Models are {', '.join(names)}, or "
             "give the path of a stageN.safetensors"
         )
-    return load_surrogate(path, load_mechanism(mechanism_of(path)))
+    return load_surrogate(path, mechanism_of(path))
 
 
 def require_checksum(path: Path) -> None:

@@ -4,6 +4,7 @@
 `load_surrogate` reads them and gives a `Surrogate`.
 """
 
+import contextlib
 import hashlib
 import json
 from pathlib import Path
@@ -12,14 +13,15 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as serialize
 
-from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.config.fields import require, shown
-from combred.records import write_bytes
+from combred.records import cache_folder, write_bytes
 from combred.surrogate.correction import CorrectionTransform, make_transform
 from combred.surrogate.forms import make_surrogate
 from combred.surrogate.network import Network
 from combred.surrogate.surrogate import Surrogate
 
+CARRIED = "carried_mechanism"  # metadata: file and phase of a mechanism
 # Keys of the metadata that every version has written.
 IDENTITY = ("mechanism", "mechanism_sha256", "widths", "boxcox", "floor", "power")
 # Tensor names in files of earlier versions -> names now.
@@ -41,6 +43,8 @@ def save_surrogate(
 ) -> None:
     """Write a surrogate as safetensors, whole or not at all, with a digest of its content.
 
+    The mechanism's file travels with it where its name alone does not find it.
+
     `inputs`: what it was made from, as plain JSON (`made_from` reads it).
 
     `half`: weights and biases in float16, for half the size; they are read back into float32. This
@@ -50,9 +54,17 @@ def save_surrogate(
     tensors = _tensors(surrogate)
     if half:
         tensors |= {k: v.half() for k, v in tensors.items() if k.startswith("network.")}
-    identity |= {"inputs": inputs}
+    identity |= {"inputs": inputs} | _carried(mechanism)
     identity |= {"digest": digest_of(identity, tensors)}
     write_bytes(Path(path), serialize(tensors, metadata={"combred": json.dumps(identity)}))
+
+
+def _carried(mechanism: Mechanism) -> dict[str, dict[str, str]]:
+    """A mechanism's file and phase as metadata; nothing where its name alone finds it."""
+    with contextlib.suppress(FileNotFoundError, ValueError):
+        if load_mechanism(mechanism.name).sha256 == mechanism.sha256:
+            return {}
+    return {CARRIED: {"text": Path(mechanism.file).read_text(), "phase": mechanism.phase}}
 
 
 def content_digest(surrogate: Surrogate, mechanism: Mechanism) -> str:
@@ -154,9 +166,20 @@ def made_from(path: Path) -> dict | None:
     return _open(Path(path), tensors=False)[0].get("inputs")
 
 
-def mechanism_of(path: Path) -> str:
-    """Name of the mechanism that a surrogate's file was made for. Raises as `load_surrogate`."""
-    return _open(Path(path), tensors=False)[0]["mechanism"]
+def mechanism_of(path: Path) -> Mechanism:
+    """The mechanism that a surrogate's file was made for: that of its name, or the one that it
+    carries, which is unpacked into the cache. Raises as `load_surrogate` and `load_mechanism`."""
+    identity = _open(Path(path), tensors=False)[0]
+    carried = identity.get(CARRIED)
+    if carried is None:
+        return load_mechanism(identity["mechanism"])
+    identity = _read(Path(path))[0]  # which is not damaged
+    folder = hashlib.sha256(carried["text"].encode()).hexdigest()[:24]
+    home = cache_folder() / "mechanisms" / folder / Path(identity["mechanism"]).name
+    if not home.is_file() or home.read_text() != carried["text"]:
+        home.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(home, carried["text"].encode())
+    return load_mechanism(str(home), carried["phase"])
 
 
 def _read(path: Path) -> tuple[dict, dict[str, torch.Tensor]]:

@@ -31,6 +31,7 @@ class Surrogate(nn.Module):
     """
 
     __jit_unused_properties__ = ["dt_range"]
+    remedy = ""  # of states that the network is not trusted with
     # TorchScript does not inherit annotations.
     __constants__ = ("TOLERANCE", "LOWEST_T", "HIGHEST_T")
 
@@ -233,8 +234,7 @@ class Surrogate(nn.Module):
         Y (n, n_species) [-] -> T (n,) [K] and Y after dt [s], a float or (n,), by the network.
 
         Raises ValueError for other arrays, and where the error ratio of a step exceeds 1
-        (`next_state_and_error`): `combred.native.compile(surrogate)` advances such states by the
-        stiff solver behind its network.
+        (`next_state_and_error`): these are for a stiff solver.
         """
         states, device = states_of(T, p, Y), self.max_mahalanobis.device
         state = torch.as_tensor(states, device=device)
@@ -246,8 +246,7 @@ class Surrogate(nn.Module):
             rows = ", ".join(map(str, doubted[:5])) + (", ..." if doubted.size > 5 else "")
             raise ValueError(
                 f"the network is not trusted with {doubted.size} of {len(states)} states (rows "
-                f"{rows}): its error estimate exceeds {self.TOLERANCE:g} of the change, or it was "
-                "not trained for them. combred.native.compile(surrogate) advances such states by "
-                "the stiff solver behind its network; surrogate(state, dt) gives the step as it is"
+                f"{rows}): their error ratio exceeds 1, or it was not trained for them. "
+                f"{self.remedy}; surrogate(state, dt) gives the step as it is"
             )
         return later[:, 0], later[:, 2:]

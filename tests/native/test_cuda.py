@@ -84,6 +84,9 @@ def test_odd_states_and_too_few_steps_on_threads(on_threads, compiled, burning):
     known, found = by_cpu(compiled, states, 1e-5, 0.1, 3), on_threads(states, 1e-5, 2, 0.1, 3)
     assert np.isinf(found[1][:4]).all() and np.isinf(known[1][:4]).all()
     assert np.array_equal(found[0][:4], states[:4], equal_nan=True)
+    known, found = by_cpu(compiled, states, 1e-5, 1e-3, 3), on_threads(states, 1e-5, 2, 1e-3, 3)
+    few = np.isinf(found[1])
+    assert few[4:].any() and np.array_equal(found[0][few], states[few], equal_nan=True)
 
 
 @H2O2

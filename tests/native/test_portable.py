@@ -42,7 +42,7 @@ np.save(sys.argv[3], NativeSurrogate(sys.argv[2]).integrate(x[:, 0], x[:, 1], x[
 
 def test_functions_of_another_library_do_not_take_the_place_of_its_own(portable, path, tmp_path):
     """Another surrogate that the program is linked with has functions of the same names."""
-    names = ("advance", "rates", "jacobian", "workspace_size", "by_network", "in_floats")
+    names = ("advance", "rates", "jacobian", "workspace_size")
     prefixes = ("combred_", *(f"combred_{level}_" for level in LEVELS))
     text = "".join(f"int {p}{name}(void) {{ return 77; }}\n" for p in prefixes for name in names)
     (tmp_path / "other.c").write_text(text)

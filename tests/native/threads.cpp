@@ -15,16 +15,6 @@
 static unsigned long long atomicAdd(unsigned long long *counter, unsigned long long more) {
   return __atomic_fetch_add(counter, more, __ATOMIC_RELAXED);
 }
-static inline int32_t __float_as_int(float x) {
-  int32_t bits;
-  memcpy(&bits, &x, sizeof(bits));
-  return bits;
-}
-static inline float __int_as_float(int32_t bits) {
-  float x;
-  memcpy(&x, &bits, sizeof(x));
-  return x;
-}
 static inline double __longlong_as_double(long long bits) {
   double x;
   memcpy(&x, &bits, sizeof(x));

@@ -2,17 +2,22 @@
 
 import hashlib
 import shutil
+from pathlib import Path
 
 import pytest
 import torch
 from time_steps import steps
 
 import combred
+from combred.chemistry import mechanism as mechanisms
+from combred.chemistry.mechanism import load_mechanism
 from combred.config import ChemistrySettings, ValidationSettings
 from combred.simulation import ignition
 from combred.simulation.ignition_delay import ignition_delay
 from combred.surrogate import shipped
 from combred.surrogate.advance import StateFunction
+from combred.surrogate.correction import make_transform
+from combred.surrogate.forms import make_surrogate
 from combred.surrogate.shipped import FOLDER
 from combred.surrogate.storage import load_surrogate, save_surrogate
 
@@ -88,3 +93,29 @@ def test_a_path_is_loaded_like_a_name(tmp_path, drm19):
 def test_an_unknown_name_is_refused_with_the_most_similar_one():
     with pytest.raises(FileNotFoundError, match=f"did you mean {NAMES[0]}"):
         combred.load(NAMES[0] + "x")
+
+
+def test_a_mechanism_given_by_path_travels_with_its_network(
+    kinds, make_network, tmp_path, monkeypatch
+):
+    """Its file may be gone, and the copy in the cache damaged."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    mine = Path(shutil.copy(kinds.file, tmp_path / "mine.yaml"))
+    mechanism = load_mechanism(str(mine))
+    transform = make_transform(mechanism, 0.1, 1e-13, 1 / 3, True)
+    network = make_network([transform.n_inputs, 8, transform.n_outputs])
+    surrogate = make_surrogate(mechanism, transform, network)
+    save_surrogate(tmp_path / "it.safetensors", surrogate, mechanism)
+    mine.unlink()
+    for _ in range(2):
+        found = combred.load(tmp_path / "it.safetensors").mechanism
+        assert found.sha256 == mechanism.sha256 and found.phase == mechanism.phase
+        assert found.name == "mine.yaml" and found.file.startswith(str(tmp_path / "cache"))
+        Path(found.file).write_text("damaged")
+        mechanisms._load.cache_clear()
+
+
+def test_a_mechanism_that_cantera_brings_is_not_carried(tmp_path):
+    path = tmp_path / "it.safetensors"
+    save_surrogate(path, combred.load("drm19-11k"), load_mechanism("drm19.yaml"))
+    assert b"carried_mechanism" not in path.read_bytes()

@@ -133,7 +133,7 @@ def test_errors_are_the_worst_and_the_mean_of_the_ignition_delays(
     same = [
         replace_steps(r, min(len(r.t) for r in references.rollouts)) for r in references.rollouts
     ]
-    monkeypatch.setattr(acceptance, "fastest", lambda _, alone: Late(same, shares))
+    monkeypatch.setattr(acceptance, "fastest", lambda _, alone: alone and Late(same, shares))
     errors = judge(drm19, None, made, References(same, []), DT, silent)
     assert errors["ignition"] == pytest.approx(worst, abs=0.01)
     assert errors["ignition_mean"] == pytest.approx(mean, abs=0.01)
@@ -146,7 +146,9 @@ def replace_steps(rollout, steps):
 def test_a_case_that_does_not_ignite_has_an_infinite_error(answered, drm19, monkeypatch):
     made, hot, references = answered
     monkeypatch.setattr(
-        acceptance, "fastest", lambda _, alone: SimpleNamespace(advance=lambda T, p, Y, dt: (T, Y))
+        acceptance,
+        "fastest",
+        lambda _, alone: alone and SimpleNamespace(advance=lambda T, p, Y, dt: (T, Y)),
     )
     errors = judge(drm19, None, made, references, DT, silent)
     assert errors == {"ignition": math.inf, "ignition_mean": math.inf}
@@ -160,7 +162,7 @@ def test_flames_are_computed_only_if_the_ignitions_pass(answered, drm19, monkeyp
     same = [
         replace_steps(r, min(len(r.t) for r in references.rollouts)) for r in references.rollouts
     ]
-    monkeypatch.setattr(acceptance, "fastest", lambda _, alone: Late(same, (0.2, 0.2)))
+    monkeypatch.setattr(acceptance, "fastest", lambda _, alone: alone and Late(same, (0.2, 0.2)))
     followed = []
     monkeypatch.setattr(
         acceptance.flame_cases, "follow", lambda *args, **_: followed.append(args) or ["flame"]

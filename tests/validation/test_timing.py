@@ -48,6 +48,6 @@ def test_the_comparison_names_every_solver(mechanism, surrogate, path, monkeypat
     states = path.state.numpy()[:8]
     result = compare_times(mechanism, {0: surrogate}, ChemistrySettings(), states, path.dt, 1)
     names = ["CVODE rtol 1e-08 atol 1e-16", "CVODE rtol 1e-06 atol 1e-10"]
-    names += ["solver, tolerance 0.001", "stage 0"]
-    assert list(result["times"]) == names and result["solved"]["stage 0"] == 0.0
+    names += ["solver, tolerance 0.01", "stage 0"]
+    assert list(result["times"]) == names and result["solved"] == {}
     assert result["cores"] == 1 and result["machine"]

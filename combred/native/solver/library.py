@@ -85,7 +85,7 @@ class Integrator:
 
     def rates(self, T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Net production rate dY/dt and destruction rate [1/s] of each species, (n, n_species)
-        each, at T (n,) [K], p (n,) [Pa], Y (n, n_species); 0 of inert species."""
+        each, at T (n,) [K], p (n,) [Pa], Y (n, n_species); net 0 of inert species."""
         return self.library.rates(states_of(T, p, Y))
 
     def jacobian(self, T: float, p: float, Y: np.ndarray) -> np.ndarray:

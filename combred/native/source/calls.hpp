@@ -54,7 +54,10 @@ inline void in_turn(solver::Request call, solver::Left &left, First first, Then 
   } while (__atomic_load_n(call.next, __ATOMIC_RELAXED) < call.n);
 }
 
-inline void solve(char *at, const solver::Request &call) {
+// At a tolerance of .3 at most: beyond, steps mean nothing. A larger one asks for the network's steps,
+// and the solver takes those that cannot be closed.
+inline void solve(char *at, solver::Request call) {
+  call.tolerance = call.tolerance < 0.3 ? call.tolerance : 0.3;
   char *room = at + OF_ROWS;
   const auto doubles = [room](const solver::Request &rows) { combred_in_doubles(room, rows); };
   if (call.tolerance < solver::LEAST_FLOAT_TOLERANCE) return doubles(call);

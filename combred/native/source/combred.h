@@ -34,7 +34,7 @@ enum combred_reactor { COMBRED_CONSTANT_PRESSURE = 0, COMBRED_CONSTANT_VOLUME = 
 
 typedef struct {
   double tolerance;  /* bound of the error estimate of every step, relative to the change of a state over
-                        its step: 0.001 of a solver, of a surrogate that of its card */
+                        its step: 0.001 of a solver, 0.01 of a surrogate. The solver takes .3 at most */
   int64_t max_steps; /* largest number of the solver's steps of a state; 0: 5000. It tries a state in
                         floats first, and may then take as many steps in doubles */
   int64_t reactor;   /* of combred_reactor; both are adiabatic */
@@ -51,7 +51,7 @@ typedef struct {
    valid (not finite, T below 100 K or above 6000 K, p not positive, a Y below -1e-6, sum Y off by 1e-3
    or more), and one that has not reached dt within max_steps.
    steps (n), NULL allowed: how many steps the solver tried for each state; 0 where the network's
-   was taken.
+   was taken, and of states that are not valid.
    workspace: at least combred_workspace_size() bytes, at any alignment; its content is lost. With
    OpenMP, as many bytes for each thread.
 
@@ -85,8 +85,9 @@ COMBRED_PUBLIC const char *combred_mechanism_sha256(void);
 COMBRED_PUBLIC const char *combred_digest(void); /* SHA-256 of network, transforms and mechanism */
 COMBRED_PUBLIC const char *combred_card(void);   /* JSON: docs/files.md of combred has its keys */
 
-/* Ranges of the training of a network; NULL allowed. Other states are advanced, too. dt [s] of a step; column of a state: 0 T [K], 1 p [Pa], 2 + k the mass fraction of
-   species k; the equivalence ratio phi. NaN where the range is not known. */
+/* Ranges of the training of a network; NULL allowed. Other states are advanced, too. dt [s] of a step;
+   column of a state: 0 T [K], 1 p [Pa], 2 + k the mass fraction of species k; the equivalence ratio
+   phi. NaN where the range is not known. */
 COMBRED_PUBLIC void combred_dt_range(double *smallest, double *largest);
 COMBRED_PUBLIC void combred_range(size_t column, double *lowest, double *highest);
 COMBRED_PUBLIC void combred_phi_range(double *lowest, double *highest);

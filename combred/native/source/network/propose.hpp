@@ -1,5 +1,5 @@
-// The network proposes: the steps of states of which its error estimate is within the tolerance are
-// written, the others are left to the solver.
+// Writes the network's step of each state whose error estimate is within the tolerance, and lists the
+// others for the solver.
 #pragma once
 #include "network/step.hpp"
 #include "solver/integrate.hpp"
@@ -37,14 +37,17 @@ INLINE void write_block(Step &w, const Request &call, const size_t *rows, unsign
 // done.
 INLINE unsigned propose(Step &w, const Request &call, const size_t *rows, int count) {
   const unsigned asked = read_block(w, call, rows) & ((1u << count) - 1);
-  Floats error = step(w);
-  const unsigned accepted = asked & bits_of(error <= all_of<float>(call.tolerance));
-  write_block(w, call, rows, accepted);
+  Floats error = all_of<float>(infinity());
+  if (asked) error = step(w);
+  unsigned done = 0;
   for (int i = 0; i < count; i++) {
-    const bool done = accepted >> i & 1;
-    tell(call, rows[i], done ? double(lane_of(error, i)) / call.tolerance : infinity(), 0);
+    const double ratio = asked >> i & 1 ? double(lane_of(error, i)) / call.tolerance : infinity();
+    const bool taken = ratio <= 1.0;
+    done |= unsigned(taken) << i;
+    tell(call, rows[i], taken ? ratio : infinity(), 0);
   }
-  return accepted;
+  if (done) write_block(w, call, rows, done);
+  return done;
 }
 
 #ifndef __CUDACC__

@@ -42,7 +42,7 @@ INLINE size_t take(Rows next, size_t rows) {
 }
 #endif
 
-// Rows of states that floats gave up.
+// Rows of states that the network or floats leave to others.
 struct Left {
   static constexpr int ROOM = 1024;
   size_t rows[ROOM];
@@ -61,7 +61,7 @@ struct Request {
   int64_t *steps;
   Rows next;
   const size_t *which;  // the rows; NULL: all
-  Left *left;           // in floats: for the rows that they give up; NULL: these have failed
+  Left *left;           // for the rows that are left; NULL: these have failed
 };
 
 // States that wait for a lane, or for their end: a block of them, and room for one more.
@@ -166,7 +166,8 @@ INLINE void refill(Solver<R, Method> &s, const Request &call, unsigned lanes) {
   s.busy |= wanted & ~lanes;
 }
 
-// Closes and writes the first `size` states that wait for their end, at most a block.
+// Closes and writes the first `size` states that wait for their end, at most a block. A state whose energy
+// gives no T in the range has failed: it stays as it was.
 template <class R, class Method>
 INLINE void write_out(Solver<R, Method> &s, const Request &call, int size) {
   for (int half = 0; half < HALVES<R> && half * SQUARE < size; half++) {
@@ -180,10 +181,13 @@ INLINE void write_out(Solver<R, Method> &s, const Request &call, int size) {
     state_of(x, state);
     for (int k = 0; k < REACTIVE; k++) dn[k] = load_half<R>(s.out.x[k], half);
     close(state, dn, load_half<R>(s.out.x[REACTIVE], half), call.volume);
+    const unsigned good = bits & bits_of((state.T >= all_of<double>(LOWEST_T)) & (state.T <= all_of<double>(HIGHEST_T)));
     x[0] = state.T;
     x[1] = state.p;
     for (int k = 0; k < SPECIES; k++) x[2 + COLUMN[k]] = state.Y[k];
-    write_rows(call.states, rows, bits, x);
+    write_rows(call.states, rows, good, x);
+    for (int i = 0; call.error && good != bits && i < SQUARE; i++)
+      if ((bits & ~good) >> i & 1) write(call.error + rows[i], infinity());
   }
   const int rest = s.out.size - size;
   for (int i = 0; i < rest; i++) s.out.rows[i] = s.out.rows[size + i];

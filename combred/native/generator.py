@@ -134,7 +134,8 @@ def _transform(surrogate: Surrogate, layout: Layout) -> str:
             *(constant(name, number, "float") for name, number in numbers.items()),
             constant("DT_LOW", low),
             constant("DT_HIGH", high),
-            constant("DT_LONGEST", QuasiSteadySurrogate.LONGEST * high),
+            constant("DT_SHORTEST", low / QuasiSteadySurrogate.MARGIN),
+            constant("DT_LONGEST", QuasiSteadySurrogate.MARGIN * high),
             *(array(name, table, "float") for name, table in tables.items()),
         ]
     )
@@ -145,9 +146,8 @@ def _estimate(surrogate: QuasiSteadySurrogate) -> str:
     transform = surrogate.transform
     numbers = {
         "LARGEST": transform.LARGEST, "LEAST_M": transform.LEAST, "BOUND": transform.BOUND,
-        "CORRECTOR_ERROR": transform.CORRECTOR_ERROR, "FLOOR_OF_CHANGE": surrogate.FLOOR,
-        "FLOOR_OF_Y": surrogate.FLOOR_Y, "FLOOR_OF_T": surrogate.FLOOR_T,
-        "CLOSURE_WEIGHT": surrogate.CLOSURE_WEIGHT,
+        "FLOOR_OF_CHANGE": surrogate.FLOOR, "FLOOR_OF_Y": surrogate.FLOOR_Y,
+        "FLOOR_OF_T": surrogate.FLOOR_T, "CLOSURE_WEIGHT": surrogate.CLOSURE_WEIGHT,
     }  # fmt: skip
     return "".join(constant(name, number, "float") for name, number in numbers.items())
 

@@ -131,11 +131,11 @@ def error_estimate(card: dict) -> str:
             "training range. An estimate of at most 1 is trusted (`trust`); else take a solver."
         )
     return (
-        f"It takes any dt up to {high:.0e}{NBSP}s, the largest of the training; the smallest was "
-        f"{low:.0e}{NBSP}s. The error ratio is the estimated error of the network's step, divided "
-        f"by the tolerance, {percent(card['tolerance'])} of the change of the state. It is "
-        "infinite for a longer dt and for a state that is not valid. A ratio of at most 1 is "
-        "trusted (`trust`); elsewhere, take a solver."
+        f"It takes any dt from {low:.0e} to {high:.0e}{NBSP}s, the range of the training. The "
+        "error ratio is the estimated error of the network's step, divided by the tolerance, "
+        f"{percent(card['tolerance'])} of the change of the state. It is infinite for another dt "
+        "and for a state that is not valid. A ratio of at most 1 is trusted (`trust`); elsewhere, "
+        "take a solver."
     )
 
 

@@ -87,7 +87,7 @@ def _methods(surrogate: Surrogate) -> dict[str, str]:
         f"a state that is not valid (T from {surrogate.LOWEST_T:g} to {surrogate.HIGHEST_T:g} K, "
         "p > 0, Y >= 0, sum Y = 1), or "
     )
-    infinite += "dt above its range" if surrogate.kinetics else "not in_training_range"
+    infinite += "dt out of its range" if surrogate.kinetics else "not in_training_range"
     return {
         "forward(state, dt)": "(n, 2 + n_species) [T, p, Y] -> the same, dt later",
         "next_state_and_error(state, dt)": "the same, and an error estimate over the tolerance (n,)"

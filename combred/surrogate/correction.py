@@ -35,8 +35,6 @@ class CorrectionTransform(StateTransform):
 
     LARGEST: Final[float] = 1e3  # bound of QSS changes over `scale`; most of training are below 25
     LEAST: Final[float] = 1e-12  # bound of M from below
-    # Of the corrector at dt of 1e-8 s in training, rms over M scale: median 0.02, 90 % below 0.2.
-    CORRECTOR_ERROR: Final[float] = 0.1
     WEIGHT_FLOOR: Final[float] = 1e-3  # M below which a row counts less in training
     ESTIMATE_WEIGHT: Final[float] = 0.02  # of the error estimate's loss beside the correction's
     BOUND: Final[float] = 100.0  # of the correction over M scale; 99 % of training are below 4
@@ -73,9 +71,6 @@ class CorrectionTransform(StateTransform):
         x = self.features(variables).to(torch.float32)
         x = torch.cat([x, (features - self.qss_mean) / self.qss_std], dim=1)
         base = torch.zeros_like(variables)
-        # Below the range of training the correction fades, and the corrector remains.
-        fade = (dt / self.dt_range[0]).clamp(max=1.0) ** 2
-        size = torch.stack([size, fade], dim=1)
         return x, base.index_copy(1, self.qss.columns, corrector), size
 
     def qss_features(self, state: Tensor, dt: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -104,7 +99,7 @@ class CorrectionTransform(StateTransform):
     def target(self, correction: Tensor, size: Tensor) -> Tensor:
         """As `StateTransform.target`, in units of M, clipped to `BOUND`; and, as another column,
         the weight of each row in the loss, (n, 2 + n_species + 1)."""
-        M = size[:, :1]
+        M = size[:, None]
         r = correction / (self.scale * M)
         z = signed_power(r.clamp(-self.BOUND, self.BOUND), self.power)
         weight = (M / (M + self.WEIGHT_FLOOR)) ** self.power
@@ -115,11 +110,7 @@ class CorrectionTransform(StateTransform):
         of the root mean square of its error, over M scale."""
         last = answer.size(1) - 1
         r = signed_power(answer[:, :last], 1.0 / self.power).clamp(-self.BOUND, self.BOUND)
-        M, fade = size.unbind(1)
-        # Over M, the corrector's error falls with dt in most states.
-        of_corrector = self.CORRECTOR_ERROR * fade.sqrt()
-        estimate = M * (fade * 10.0 ** answer[:, last] + (1.0 - fade) * of_corrector)
-        return r * self.scale * (M * fade)[:, None], estimate
+        return r * self.scale * size[:, None], size * 10.0 ** answer[:, last]
 
     @torch.jit.ignore
     def loss(self, answer: Tensor, target: Tensor) -> Tensor:

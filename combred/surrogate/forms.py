@@ -52,8 +52,8 @@ class StateSurrogate(Surrogate):
 
 
 class QuasiSteadySurrogate(Surrogate):
-    """A network that corrects a quasi-steady-state step (`CorrectionTransform`): any dt up to the
-    largest of its training, any state.
+    """A network that corrects a quasi-steady-state step (`CorrectionTransform`): any dt in the
+    range of its training, any state.
 
     The error estimate is the largest of these, with v = [T, ln p, F(Y)] and rms the root mean
     square over the variables:
@@ -69,7 +69,7 @@ class QuasiSteadySurrogate(Surrogate):
     FLOOR_Y: Final[float] = 5e-4
     FLOOR_T: Final[float] = 5.0  # K
     CLOSURE_WEIGHT: Final[float] = 0.25  # of the closure's correction as an error
-    LONGEST: Final[float] = 1.01  # of the largest dt in training
+    MARGIN: Final[float] = 1.01  # of the range of dt in training
 
     def relative_error(
         self, change: Tensor, estimate: Tensor, moved: Tensor, changed: Tensor
@@ -82,8 +82,10 @@ class QuasiSteadySurrogate(Surrogate):
         return torch.maximum(estimate / (dv + self.FLOOR), of_closure)
 
     def takes(self, state: Tensor, dt: Tensor) -> Tensor:
-        """(n,) bool: the state is valid, and dt (n,) [s] not longer than those of training."""
-        return self.is_valid_state(state) & (dt <= self.LONGEST * self.transform.dt_range[1])
+        """(n,) bool: the state is valid, and dt (n,) [s] in the range of training."""
+        low, high = self.transform.dt_range[0], self.transform.dt_range[1]
+        inside = (dt >= low / self.MARGIN) & (dt <= self.MARGIN * high)
+        return self.is_valid_state(state) & inside
 
 
 def make_surrogate(mechanism: Mechanism, transform: StateTransform, network: Network) -> Surrogate:

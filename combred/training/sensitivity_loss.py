@@ -93,8 +93,7 @@ def _encode(
         s = _through_closure(s, later[:, 2:], state[:, 2:], ElementProjection(mechanism))
         w = torch.zeros_like(v)
         w[:, 2:] = s * dY_dF / dt[:, None]
-        M, fade = size.unbind(1)
-        w *= transform.scale * (M * fade)[:, None]
+        w *= transform.scale * size[:, None]
     return x, z.float(), w.float()
 
 

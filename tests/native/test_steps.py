@@ -21,7 +21,7 @@ def same(a, b, rows=slice(None)) -> bool:
 
 
 @pytest.mark.parametrize("kind", ["burning", "random"])
-@pytest.mark.parametrize("dt", [1e-9, 1e-7, 1e-6, 1e-5])
+@pytest.mark.parametrize("dt", [1e-8, 1e-7, 1e-6, 1e-5])
 def test_one_step_differs_by_rounding_alone(request, compiled, correcting, mechanism, kind, dt):
     if kind == "burning":
         states = request.getfixturevalue("burning")
@@ -30,7 +30,7 @@ def test_one_step_differs_by_rounding_alone(request, compiled, correcting, mecha
     compare_one_step(compiled, correcting, states, dt)
 
 
-@pytest.mark.parametrize("dt", [1e-9, 1e-7, 1e-5])
+@pytest.mark.parametrize("dt", [1e-8, 1e-7, 1e-5])
 def test_one_step_of_other_exponents_and_all_types_of_rates(compiled_kinds, of_kinds, kinds, dt):
     states = np.column_stack(random_states(kinds, 1000, seed=3))
     compare_one_step(compiled_kinds, of_kinds, states, dt)
@@ -56,11 +56,12 @@ def test_the_network_proposes_and_the_solver_disposes(
 
 
 @HYDROGEN
-def test_time_steps_above_the_training_are_the_solver_s(compiled, mechanism, behind, burning):
-    longest = 1.01 * compiled.dt_range[1]
-    for dt, share in ((0.999 * longest, 0.9), (1.001 * longest, 0.0), (1e-3, 0.0)):
-        found = integrated(compiled, burning, dt, ANY)
-        assert (found.steps == 0).mean() >= share and (share > 0.0 or found.steps.min() > 0)
+def test_time_steps_out_of_the_training_are_the_solver_s(compiled, mechanism, behind, burning):
+    shortest, longest = compiled.dt_range[0] / 1.01, 1.01 * compiled.dt_range[1]
+    for dt in (1.001 * shortest, 0.999 * longest):
+        assert (integrated(compiled, burning, dt, ANY).steps == 0).mean() > 0.9
+    for dt in (0.999 * shortest, 1.001 * longest, 1e-3):
+        assert integrated(compiled, burning, dt, ANY).steps.min() > 0
     found = integrated(compiled, burning, 1e-3)
     solved = integrated(behind(mechanism), burning, 1e-3, compiled.tolerance)
     assert same(found, solved) and np.abs(found.T - burning[:, 0]).max() > 100.0
@@ -81,7 +82,7 @@ def test_a_state_has_the_same_answer_in_any_batch(compiled, burning, size):
     """Hard states among easy ones, each with its own time step: bit for bit."""
     rng = np.random.default_rng(size)
     pick = rng.integers(0, len(burning), size)
-    states, dt = burning[pick], 10.0 ** rng.uniform(-9.0, -4.5, size)
+    states, dt = burning[pick], 10.0 ** rng.uniform(-9.0, -4.0, size)
     found = integrated(compiled, states, dt)
     assert found.Y.shape == (size, states.shape[1] - 2) and found.steps.shape == (size,)
     assert size < 100 or 0.1 < (found.steps > 0).mean() < 0.9

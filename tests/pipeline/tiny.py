@@ -16,7 +16,7 @@ import pytest
 import torch
 from PIL import Image
 
-from combred.native import choice
+from combred.native import build, choice, exporter
 from combred.pipeline.command import main
 from combred.simulation import stirred_cases
 from combred.surrogate.advance import StateFunction
@@ -38,8 +38,8 @@ TINY = (
 @contextmanager
 def cheap_steps(in_process) -> Iterator[None]:
     """What takes long and is tested elsewhere is left out: worker processes, the rendering of
-    figures, the optimisation of TorchScript (tests/surrogate/test_export.py), precise times
-    (tests/validation/test_timing.py), and large stirred reactors (tests/simulation)."""
+    figures, the optimisation of TorchScript (tests/surrogate/test_export.py) and of C++, precise
+    times (tests/validation/test_timing.py), and large stirred reactors (tests/simulation)."""
     few = replace(stirred_cases.CASE, particles=8, steps=12)
     with (
         in_process(),
@@ -48,10 +48,16 @@ def cheap_steps(in_process) -> Iterator[None]:
     ):
         patch.setattr("combred.report.save", _one_pixel)
         patch.setattr(choice, "scripted", StateFunction)
+        patch.setattr(exporter, "build_portable", _for_this_cpu)
         patch.setattr(timing, "WARM_UP", 0)
         patch.setattr(timing, "CVODE_STATES", 8)
         patch.setattr(stirred_cases, "CASE", few)
         yield
+
+
+def _for_this_cpu(files: dict[str, str]) -> Path:
+    """A library of one level, hardly optimised: tests/native/test_portable.py has all levels."""
+    return build(files, flags=("-O1",))
 
 
 def _one_pixel(figure, path: Path) -> None:

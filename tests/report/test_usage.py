@@ -13,7 +13,7 @@ def test_the_error_estimate_is_explained_for_each_kind_of_network(whole):
     assert "torch::full({n_cells}, 1e-06, torch::kFloat64)" in shown and "| dt [s] |" in shown
     card = {"dt": [1e-8, 1e-5], "network": {"kinetics": True}, "tolerance": 0.03}
     told = error_estimate(card).replace(blocks.NBSP, " ")
-    assert "any dt up to 1e-05 s, the largest of the training; the smallest was 1e-08 s" in told
+    assert "any dt from 1e-08 to 1e-05 s, the range of the training" in told
     assert "divided by the tolerance, 3.00 % of the change" in told
 
 

@@ -62,14 +62,14 @@ def test_with_rates_the_target_is_the_change_less_the_corrector(table, correctin
     assert torch.equal(x, inputs)
     answer = torch.cat([z[:, :-1].double(), torch.zeros(50, 1)], dim=1)  # no error estimate
     back = base + correcting.correction(answer, size)[0]
-    left = ((w - v - base) / (correcting.scale * size[:, :1])).abs()
+    left = ((w - v - base) / (correcting.scale * size[:, None])).abs()
     bounded = left < correcting.BOUND
     assert bounded.double().mean() > 0.9
     # Rounding of the float32 target; the corrector and what is left may have opposite signs.
     assert torch.allclose(back[bounded], (w - v)[bounded], rtol=1e-5, atol=1e-6)
     # The last column is the weight of a row: below 1, and least where nothing happens.
     assert ((z[:, -1] > 0) & (z[:, -1] < 1)).all()
-    assert z[:, -1].argmin() == size[:, 0].argmin()
+    assert z[:, -1].argmin() == size.argmin()
 
 
 def test_rows_are_encoded_with_their_own_dt(table, correcting):

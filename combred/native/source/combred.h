@@ -41,8 +41,8 @@ typedef struct {
 } combred_options;
 
 /* Advances n states over dt in an adiabatic reactor, in place. The network of a surrogate takes one step
-   of a state, at constant pressure; where its error estimate exceeds the tolerance, and for dt above
-   that of its training, the solver advances the state.
+   of a state, at constant pressure; where its error estimate exceeds the tolerance, and for dt outside
+   the range of its training, the solver advances the state.
 
    states (n, 2 + n_species): rows [T, p, Y], at any alignment. dt: one time step for all
    (dt_stride 0), or one for each state (dt_stride 1). options: NULL for the defaults.

@@ -19,7 +19,7 @@ INLINE unsigned read_block(Step &w, const Request &call, const size_t *rows) {
     set_half(w.T, half, state.T);
     set_half(w.p, half, Doubles(state.p * (1.0 / (GAS_CONSTANT * C0))));
   }
-  return valid & bits_of(w.dt <= all_of<float>(DT_LONGEST));
+  return valid & bits_of((w.dt >= all_of<float>(DT_SHORTEST)) & (w.dt <= all_of<float>(DT_LONGEST)));
 }
 
 // Writes the states after their step of the lanes that are accepted, at constant pressure.

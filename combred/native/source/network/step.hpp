@@ -65,17 +65,14 @@ PART Floats set_inputs(Step &w) {
   return M;
 }
 
-// Adds the network's correction to `change`; returns the network's estimate of its error.
+// Adds the network's correction, in units of M, to `change`; returns its estimate of its error.
 PART Floats correct(Step &w, Floats M) {
-  const Floats part = at_most(w.dt * float(1 / DT_LOW), 1.0), fade = part * part, size = M * fade;
   for (int i = 0; i < VARIABLES; i++) {
     const Floats z = w.activations.outputs[i];
     const Floats r = at_most(positive_power<INVERSE_POWER>(absolute(z), 1 / POWER), BOUND);
-    w.change[i] = w.change[i] + select(z < Floats{}, Floats(-r), r) * size;
+    w.change[i] = w.change[i] + select(z < Floats{}, Floats(-r), r) * M;
   }
-  const Floats of_network = exp2(Floats(w.activations.outputs[VARIABLES] * LOG2_10));
-  // Over M, the corrector's error falls with dt in most states.
-  return M * (fade * of_network + (1.0f - fade) * CORRECTOR_ERROR * part);
+  return M * exp2(Floats(w.activations.outputs[VARIABLES] * LOG2_10));
 }
 
 // The Y that follow from their changes of F: with the shifted Y, (1 + u)^(1 / lambda) times it, u =

@@ -2,11 +2,12 @@
 
     python -m benchmarks.times --states FILE [MODEL ...]
 
-One core, one run: CVODE at the tolerance of the training data and at one that is usual in CFD, and
-every shipped model (or those named) as TorchScript, over 1 us: a step of the network, closure
-included, whatever its error. Those that correct QSS steps also compiled to C++, with the solver
-behind the network at the default tolerance, and the network alone. "Solved": the share of states
-that the network left to the solver. Two kinds of 4096 states:
+One core, one run: CVODE at the tolerance of the training data and at one that is usual in CFD, the
+generated solver at the tolerance of surrogates and at its own, and every shipped model (or those
+named) as TorchScript, over 1 us: a step of the network, closure included, whatever its error. Those
+that correct QSS steps also compiled to C++, with the solver behind the network at the default
+tolerance, and the network alone. "Solved": the share of states that the network left to the solver.
+Two kinds of 4096 states:
 
     grid    evenly spread over the ignitions with CVODE of benchmarks/accuracy.py: most are slow
     busy    the ignitions at 0.5 to 2 atm of FILE, which benchmarks/flow_states.py draws, uniform in
@@ -29,9 +30,12 @@ from combred import native
 from combred.chemistry.reactor import CVODE, Advance
 from combred.native import NativeSurrogate
 from combred.native.choice import ANY_ERROR
+from combred.native.solver import Solver
+from combred.native.solver.generator import TOLERANCE
 from combred.pipeline.console import progress
 from combred.records import write_json
 from combred.simulation.ignition import Rollout
+from combred.surrogate.surrogate import Surrogate
 from combred.threads import one_thread
 from combred.validation import timing
 
@@ -73,6 +77,8 @@ def main(file: Path, models: list[str]) -> None:
     for tolerance in (CHEMISTRY, timing.CFD_TOLERANCE):
         cvode = CVODE(mechanism, tolerance.rtol, tolerance.atol)
         advances[f"CVODE rtol {tolerance.rtol:g}"] = cvode, timing.CVODE_STATES
+    for tolerance in (Surrogate.TOLERANCE, TOLERANCE):
+        advances[f"combred.solver {tolerance:g}"] = Solver(mechanism, tolerance), STATES
     for model in models or list(combred.models()):
         surrogate = combred.load(model)
         advances[model] = native.scripted(surrogate), STATES

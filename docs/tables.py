@@ -20,6 +20,7 @@ import numpy as np
 
 import combred
 from combred import config
+from combred.native.solver.generator import TOLERANCE
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
 FIGURE = Path(__file__).with_name("work-precision.png")  # of benchmarks/work_precision.py
@@ -333,6 +334,11 @@ def times_of(kind: str, times: dict, solved: dict[str, dict[str, float]]) -> str
     solvers = [name for name in times if name.startswith("CVODE")]
     body = [[plain(name), f"{1e6 * times[name]['median']:.0f} us", "", "", ""] for name in solvers]
     strict, loose = sorted(solvers, key=lambda name: -times[name]["median"])[:2]
+    for name in [name for name in times if name.startswith("combred.solver")]:
+        own = times[name]["median"]
+        factors = [factor(times[one]["median"] / own) for one in (loose, strict)]
+        told = f"`combred.solver`, {name.split()[1]}"
+        body.append([told, f"{1e6 * own:.2f} us", "", *factors])
     for model, way in itertools.product(in_order(times), WAYS):
         if model + way not in times:
             continue
@@ -748,8 +754,22 @@ def readme_models() -> str:
                 f"{1e6 * own:.1f} us" if own else "-",
             ]
         )
+    body += _readme_solver(times)
     head = ["mean / worst", "ignition delay", "flame speed", "bad states", "time a state"]
     return table(head, body)
+
+
+def _readme_solver(times: dict) -> list[list[str]]:
+    """The row of the solver alone, at its default tolerance, in the table of models."""
+    of_dt = read("ignition_work.json").get("dt", {}).values()
+    rows = [row for of in of_dt for row in of.get("combred.solver", [])]
+    rows = [row for row in rows if row["tolerance"] == TOLERANCE]
+    own = times.get(f"combred.solver {TOLERANCE:g}", {}).get("median")
+    if not rows or not own:
+        return []
+    mean, worst = np.mean([row["mean"] for row in rows]), max(row["worst"] for row in rows)
+    delay = percent(float(mean), worst, digits=3)
+    return [["**the solver alone**, 0.001", delay, "-", "-", f"{1e6 * own:.1f} us"]]
 
 
 README_TABLES = {"solvers": readme_solvers, "models": readme_models}

@@ -99,6 +99,9 @@ int main(int n, char** words) try {
         path.insert(path.end(), state.begin(), state.end());
         const double before = state[0];
         const combred::Steps taken = library.advance(state.data(), 1, dt);
+        if (!(taken.error[0] <= 1.0)) {
+            throw std::runtime_error("the state cannot be advanced: T in K, p in Pa, sum Y = 1");
+        }
         steps += static_cast<double>(taken.count[0]);
         std::printf("%.10g %.10g %.6g %lld\n", call * dt, state[0], taken.error[0],
                     static_cast<long long>(taken.count[0]));

@@ -77,7 +77,9 @@ int main(int n, char** words) try {
             const auto later = found->elements()[0].toTensor().contiguous();
             std::copy_n(later.data_ptr<double>(), columns, state.begin());
         } else {
-            solver.advance(state.data(), 1, dt);
+            if (!(solver.advance(state.data(), 1, dt).error[0] <= 1.0)) {
+                throw std::runtime_error("no valid state: T in K, p in Pa, sum Y = 1");
+            }
             ++solved;
         }
         std::printf("%.10g %.10g %.6g\n", call * dt, state[0], error);

@@ -21,8 +21,8 @@ class NetworkSettings:
     )
     kinetics: bool = setting(
         True,
-        "true: the network corrects quasi-steady-state (QSS) steps, of any dt; false: it sees the "
-        "state alone, and has one dt",
+        "true: the network corrects quasi-steady-state (QSS) steps, of any dt in its range; false: "
+        "it sees the state alone, and has one dt",
     )
 
     def __post_init__(self):

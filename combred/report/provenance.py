@@ -54,7 +54,10 @@ def _setting_rows(s: dict, train: dict) -> list[list[str]]:
     sampling, again = s["sampling"], s["training"] | s["retraining"]
     does, sensitivity = "sees the state alone; one dt", []
     if s["network"]["kinetics"]:
-        does, known = "corrects quasi-steady-state (QSS) steps; any dt", s.get("sensitivity", {})
+        does, known = (
+            "corrects quasi-steady-state (QSS) steps; any dt in its range",
+            s.get("sensitivity", {}),
+        )
         number = (
             f"{known.get('ignitions', 0)} ignitions, {known.get('flames', 0)} premixed and "
             f"{known.get('counterflows', 0)} counterflow flames, {known.get('kernels', 0)} kernels"

@@ -55,7 +55,7 @@ LIBRARY = """\
 combred::Library surrogate("libsurrogate.so");
 std::vector<double> states(n_cells * %d), dt(n_cells, %s);     // rows [T, p, Y...] in SI; [s]
 const combred::Steps steps = surrogate.advance(states.data(), n_cells, dt.data());
-// states are dt later: by the network where steps.count[i] is 0, elsewhere by the solver;
+// states are dt later: by the network where steps.count[i] is 0, else by the solver;
 // a state that is not valid is as it was, with an infinite steps.error[i]
 """
 

@@ -24,7 +24,7 @@ class StateSurrogate(Surrogate):
     """
 
     kinetics: Final[bool] = False
-    remedy = "combred.solver(surrogate.mechanism) advances such states"
+    remedy = "combred.solver(surrogate.mechanism) advances any valid state"
     SHARE: Final[float] = 0.07
     FLOOR_T: Final[float] = 0.7  # K
     FLOOR_Y: Final[float] = 7e-5
@@ -46,7 +46,7 @@ class StateSurrogate(Surrogate):
             raise ValueError(
                 f"this network advances by dt = {float(own)} s alone, and not by dt = "
                 f"{float(dt[other][0])} s: give its own time step, or take a network that "
-                "corrects QSS steps, which takes any"
+                "corrects QSS steps, which takes a range"
             )
         return self.in_training_range(state)
 
@@ -64,7 +64,7 @@ class QuasiSteadySurrogate(Surrogate):
     """
 
     kinetics: Final[bool] = True
-    remedy = "combred.native.compile(surrogate) has the stiff solver behind the network for them"
+    remedy = "combred.native.compile(surrogate) advances any valid state, by the solver behind it"
     FLOOR: Final[float] = 0.4  # of [T, F(Y)] over its scale, root mean square
     FLOOR_Y: Final[float] = 5e-4
     FLOOR_T: Final[float] = 5.0  # K

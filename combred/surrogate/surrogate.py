@@ -244,9 +244,14 @@ class Surrogate(nn.Module):
         doubted = np.flatnonzero(~(error <= 1.0))
         if doubted.size:
             rows = ", ".join(map(str, doubted[:5])) + (", ..." if doubted.size > 5 else "")
+            i, (low, high) = doubted[0], self.dt_range
+            T, p, *Y = states[i]
             raise ValueError(
                 f"the network is not trusted with {doubted.size} of {len(states)} states (rows "
-                f"{rows}): their error ratio exceeds 1, or it was not trained for them. "
-                f"{self.remedy}; surrogate(state, dt) gives the step as it is"
+                f"{rows}); the first has T = {T:g} K, p = {p:g} Pa, sum Y = {sum(Y):g}, "
+                f"dt = {float(steps[i]):g} s and an error ratio of {error[i]:.3g}. It takes T "
+                f"from 100 to 6000 K (not °C), p in Pa, sum Y = 1, dt from {low:.3g} to "
+                f"{high:.3g} s, and is trusted up to a ratio of 1. {self.remedy}; "
+                "surrogate(state, dt) gives the step as it is"
             )
         return later[:, 0], later[:, 2:]

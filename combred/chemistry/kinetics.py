@@ -197,7 +197,7 @@ class Kinetics(nn.Module):
 
 def _readable(mechanism: Mechanism) -> list[Reaction]:
     """The reactions of a mechanism. Raises ValueError for a rate that `Kinetics` does not have."""
-    remedy = "Give network.kinetics=0: such a network needs no rates."
+    remedy = "Give network.kinetics=false: such a network needs no rates."
     try:
         reactions = read_reactions(mechanism)
     except ValueError as error:

@@ -33,7 +33,7 @@ def generate(surrogate: Surrogate, card: dict | None = None) -> dict[str, str]:
         raise ValueError(
             "combred.native compiles networks that correct QSS steps, and this is a network "
             "of the state alone: take drm19-38k, or another of combred.models() that has "
-            '["network"]["kinetics"] in its card, or train one with network.kinetics=1. '
+            '["network"]["kinetics"] in its card, or train one with network.kinetics=true. '
             "combred.export writes any network as TorchScript."
         )
     if card is not None:

@@ -55,7 +55,7 @@ def export_native(run: Run, surrogate: Surrogate, card: dict, states: np.ndarray
             path.unlink(missing_ok=True)  # of a network that this run had before
         return (
             "no surrogate.cpp, since only networks that correct QSS steps "
-            "(network.kinetics=1) have a form in C++"
+            "(network.kinetics=true) have a form in C++"
         )
     title = f"stage {run.settings.stage} of the run {run.folder.name}"
     if library not in native.export(surrogate, run.folder, card, title):

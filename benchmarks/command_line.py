@@ -1,7 +1,9 @@
-"""The command line of a benchmark: words, `--help`, which prints the script's docstring, and the
-models that most take where none is named."""
+"""The command line of a benchmark: words, or a file of states and models; `--help`, which prints
+the script's docstring; and the models that most take where none is named."""
 
+import argparse
 import sys
+from pathlib import Path
 
 import combred
 
@@ -19,3 +21,16 @@ def words(docstring: str) -> list[str]:
         print(docstring.strip())
         sys.exit(0)
     return given
+
+
+def states_and_models(docstring: str | None) -> tuple[Path, list[str]]:
+    """The file of --states, and the models that are named."""
+    parser = argparse.ArgumentParser(
+        description=docstring, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--states", type=Path, required=True, metavar="FILE", help="of benchmarks.flow_states"
+    )
+    parser.add_argument("models", nargs="*", metavar="MODEL")
+    given = parser.parse_intermixed_args()
+    return given.states, given.models

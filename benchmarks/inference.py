@@ -9,7 +9,6 @@ benchmarks/times.py, of FILE. Writes benchmarks/results/inference.json; prints a
 JSON line. Needs a CUDA device.
 """
 
-import argparse
 import json
 import time
 from pathlib import Path
@@ -19,10 +18,11 @@ import torch
 
 import combred
 from benchmarks.accuracy import DT
-from benchmarks.command_line import general_models
-from benchmarks.times import busy_states, share_solved
+from benchmarks.command_line import general_models, states_and_models
+from benchmarks.times import busy_states
 from combred import native
 from combred.records import write_json
+from combred.validation.timing import share_solved
 
 RESULTS = Path(__file__).parent / "results" / "inference.json"
 BATCHES, REPEATS = (1000, 10_000, 100_000, 1_000_000), 9
@@ -67,12 +67,4 @@ def main(file: Path, models: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--states", type=Path, required=True, help="states of benchmarks.flow_states"
-    )
-    parser.add_argument("models", nargs="*", metavar="MODEL")
-    given = parser.parse_args()
-    main(given.states, given.models)
+    main(*states_and_models(__doc__))

@@ -17,7 +17,6 @@ CVODE takes 256 of them. Repeats are interleaved. Run nothing else on the machin
 benchmarks/results/times.json; prints two tables, then one JSON line.
 """
 
-import argparse
 import json
 from pathlib import Path
 
@@ -25,6 +24,7 @@ import numpy as np
 
 import combred
 from benchmarks.accuracy import CHEMISTRY, DT, references
+from benchmarks.command_line import states_and_models
 from benchmarks.flow_states import read
 from combred import native
 from combred.chemistry.reactor import CVODE, Advance
@@ -42,12 +42,6 @@ from combred.validation import timing
 RESULTS = Path(__file__).parent / "results" / "times.json"
 BUSY = "ignitions at 0.5 to 2 atm"  # of the flow states
 STATES, REPEATS = 4096, 7
-
-
-def share_solved(surrogate: NativeSurrogate, states: np.ndarray, dt: float) -> float:
-    """The share of states [T, p, Y] (n, 2 + n_species) that the network leaves to the solver."""
-    found = surrogate.integrate(states[:, 0], states[:, 1], states[:, 2:], dt)
-    return float((found.steps > 0).mean())
 
 
 def states_of(rollouts: list[Rollout], count: int) -> np.ndarray:
@@ -87,7 +81,9 @@ def main(file: Path, models: list[str]) -> None:
             advances[f"{model}, C++"] = compiled, STATES
             alone = NativeSurrogate(compiled.library.path, ANY_ERROR)
             advances[f"{model}, C++, network alone"] = alone, STATES
-            solved[model] = {kind: share_solved(compiled, x, DT) for kind, x in kinds.items()}
+            solved[model] = {
+                kind: timing.share_solved(compiled, x, DT) for kind, x in kinds.items()
+            }
     found: dict = {"machine": timing.machine(), "cores": 1, "batch": STATES}
     found |= {"solved": solved, "times": {}}
     for kind, states in kinds.items():
@@ -105,12 +101,4 @@ def main(file: Path, models: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--states", type=Path, required=True, help="states of benchmarks.flow_states"
-    )
-    parser.add_argument("models", nargs="*", metavar="MODEL")
-    given = parser.parse_args()
-    main(given.states, given.models)
+    main(*states_and_models(__doc__))

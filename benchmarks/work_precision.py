@@ -30,7 +30,6 @@ machine meanwhile. Writes benchmarks/results/work_precision.json and docs/work-p
 tables, then one JSON line.
 """
 
-import argparse
 import copy
 import json
 import math
@@ -45,12 +44,11 @@ import numpy as np
 import torch
 
 import combred
-from benchmarks.command_line import general_models
+from benchmarks.command_line import general_models, states_and_models
 from benchmarks.flow_states import read
 from benchmarks.solvers.build import MissingError
 from benchmarks.solvers.library import CVODE as GeneratedCVODE
 from benchmarks.solvers.library import Counts, Implicit
-from benchmarks.times import share_solved
 from combred import native
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import CVODE, Advance
@@ -59,7 +57,7 @@ from combred.native.solver import Solver
 from combred.records import write_json
 from combred.surrogate.surrogate import Surrogate
 from combred.threads import one_thread
-from combred.validation.timing import machine
+from combred.validation.timing import machine, share_solved
 
 RESULTS = Path(__file__).parent / "results" / "work_precision.json"
 FIGURE = Path(__file__).parents[1] / "docs" / "work-precision.png"
@@ -228,17 +226,10 @@ def show(dt: float, name: str, rows: list) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.work_precision",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--states", type=Path, required=True, metavar="FILE")
-    parser.add_argument("models", nargs="*", help="names of shipped models; default: all general")
-    given = parser.parse_intermixed_args()
+    file, given = states_and_models(__doc__)
     ct.suppress_thermo_warnings()
-    models = given.models or general_models()
-    mechanism, kinds = load_mechanism("drm19.yaml"), read(given.states).values()
+    models = given or general_models()
+    mechanism, kinds = load_mechanism("drm19.yaml"), read(file).values()
     before = np.concatenate([np.column_stack([k["T"], k["p"], k["Y"]]) for k in kinds])
     lines, orders = {}, {}
     with one_thread():

@@ -24,6 +24,7 @@ from combred.native.compilers import (
     version,
 )
 from combred.native.damage import require_whole, sealed
+from combred.native.identity import HAS_NETWORK
 from combred.native.single_file import MAIN
 from combred.records import cache_folder, write_bytes
 
@@ -83,7 +84,7 @@ def _main(files: dict[str, str]) -> str:
 
 def _pieces(files: dict[str, str]) -> dict[str, tuple[str, ...]]:
     """The objects of a library, compiled at the same time, with their own flags."""
-    has_network = "#define COMBRED_NETWORK" in files.get("identity.hpp", files[_main(files)])
+    has_network = HAS_NETWORK in files.get("identity.hpp", files[_main(files)])
     pieces = {name: (f"-DCOMBRED_PIECE={bit}",) for name, bit in PIECES.items()}
     return {name: flags for name, flags in pieces.items() if has_network or name != "network"}
 

@@ -19,6 +19,7 @@ from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import require_columns, states_of, steps_of
 from combred.native.damage import sealed, unsealed
 from combred.native.generator import generate
+from combred.native.identity import HAS_NETWORK
 from combred.native.single_file import join
 from combred.native.solver.generator import generate as generate_solver
 from combred.native.solver.library import TOLERANCE as SOLVER_TOLERANCE
@@ -110,7 +111,7 @@ class CudaLibrary:
         place.set_current()
         code = self._core.ObjectCode.from_cubin(cubin(source, f"sm_{place.arch}"))
         self._kernel = code.get_kernel(KERNEL)
-        self._network = code.get_kernel(NETWORK) if "#define COMBRED_NETWORK" in source else None
+        self._network = code.get_kernel(NETWORK) if HAS_NETWORK in source else None
         processors = torch.cuda.get_device_properties(self.device).multi_processor_count
         self._blocks = BLOCKS * processors
 

@@ -8,16 +8,17 @@ written from the numbers of the torch modules, with the species in the solver's 
 import numpy as np
 
 from combred.native.arrays import array, constant
-from combred.native.identity import write_identity
+from combred.native.identity import HAS_NETWORK, write_identity
 from combred.native.solver.generator import SOURCE, WRITTEN
 from combred.native.solver.generator import generate as generate_solver
 from combred.native.solver.layout import Layout, lay_out
 from combred.native.solver.rate_constants import LOG2_RC0, Pressures
 from combred.native.solver.reactions import progress_of_constants, write_constants
-from combred.native.solver.terms import PART, functions
-from combred.surrogate.card import require_card_of
+from combred.native.solver.terms import TYPE, functions
+from combred.surrogate.card import require_card_of, training_range
 from combred.surrogate.correction import CorrectionTransform
 from combred.surrogate.forms import QuasiSteadySurrogate
+from combred.surrogate.storage import content_digest
 from combred.surrogate.surrogate import Surrogate
 
 TILE = 12  # outputs of a layer that are computed together
@@ -42,7 +43,7 @@ def generate(surrogate: Surrogate, card: dict | None = None) -> dict[str, str]:
     files, layout = generate_solver(mechanism), lay_out(mechanism)
     folder = SOURCE / "network"
     files |= {f"network/{file.name}": file.read_text() for file in sorted(folder.iterdir())}
-    files["identity.hpp"] = write_identity(surrogate, card)
+    files["identity.hpp"] = HAS_NETWORK + _identity(surrogate, card)
     files["network/numbers.hpp"] = _written(
         surrogate, "solver/reactions.hpp", [_transform(surrogate, layout), _estimate(surrogate)]
     )
@@ -51,6 +52,20 @@ def generate(surrogate: Surrogate, card: dict | None = None) -> dict[str, str]:
         surrogate, "network/layers.hpp", _layers(surrogate, layout)
     )
     return files
+
+
+def _identity(surrogate: Surrogate, card: dict | None) -> str:
+    """The text of `identity.hpp`; without a card the library tells no range of phi."""
+    mechanism, of_training = surrogate.mechanism, training_range(surrogate)
+    return write_identity(
+        mechanism,
+        surrogate.TOLERANCE,
+        card,
+        content_digest(surrogate, mechanism),
+        surrogate.dt_range,
+        (card or {}).get("training", {}).get("sampling", {}).get("phi"),
+        [of_training["T"], of_training["p"], *of_training["Y"].values()],
+    )
 
 
 def _written(surrogate: Surrogate, includes: str, parts: list[str]) -> str:
@@ -62,23 +77,16 @@ def _written(surrogate: Surrogate, includes: str, parts: list[str]) -> str:
 def _rates(layout: Layout) -> list[str]:
     """The functions `set_constants` and `progress_of`."""
     heads = "template <class R, bool D>", "const Gas<R> &g, Constants &k"
-    constants = [["typedef Vector<R> V;"], *write_constants(layout, Pressures())]
-    progress = [["typedef Floats V;\n  typedef float R;"], *progress_of_constants(layout)]
+    constants, progress = write_constants(layout, Pressures()), progress_of_constants(layout)
     return [
         "// Rate constants of a state, for concentrations over C0.\n"
         "struct Constants {\n  Floats forward[REACTIONS], reverse[REACTIONS];\n};\n",
-        functions("set_constants", *heads, _first_in_each(constants)),
+        functions("set_constants", *heads, constants, first=TYPE),
         functions(
             "progress_of", "", "const Gas<float> &g, const Constants &k, Progress<float> &q",
-            _first_in_each(progress),
+            progress, first="typedef Floats V;\n  typedef float R;",
         ),
     ]  # fmt: skip
-
-
-def _first_in_each(blocks: list[list[str]]) -> list[list[str]]:
-    """The first block's lines at the head of each function that `functions` makes of the others."""
-    first, *others = blocks
-    return [[*first, *lines] if i % PART == 0 else lines for i, lines in enumerate(others)]
 
 
 def _orders(surrogate: Surrogate, layout: Layout) -> tuple[list[int], list[int], list[int]]:

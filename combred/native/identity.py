@@ -1,43 +1,48 @@
-"""What a surrogate is, as C++: sizes, species, ranges, digest and card.
+"""What a library holds, as C++: species, ranges, digest and card.
 
-Takes a `Surrogate` and its card; gives the text of `identity.hpp`, which
-source/about.hpp tells a flow solver.
+Takes a `Mechanism` and the facts of a solver or a surrogate; gives the text of `identity.hpp`,
+which source/about.hpp tells a flow solver.
 """
 
 import json
+from collections.abc import Sequence
 
+from combred.chemistry.mechanism import Mechanism
 from combred.native.arrays import constant, literal, text
 from combred.records import strict
-from combred.surrogate.card import training_range
-from combred.surrogate.storage import content_digest
-from combred.surrogate.surrogate import Surrogate
+
+HAS_NETWORK = "#define COMBRED_NETWORK\n"  # a line of the identity of a surrogate
+Range = Sequence[float] | None  # lowest, highest; None where it is not known
 
 
-def write_identity(surrogate: Surrogate, card: dict | None) -> str:
-    """The text of `identity.hpp`; card (`combred.surrogate.card`): None: the library tells no card
-    and no range of phi."""
-    sizes = {
-        "SPECIES": len(surrogate.species),
-        "VARIABLES": surrogate.n,
-    }
-    names = ", ".join(json.dumps(name) for name in surrogate.species)
-    of_training = training_range(surrogate)
-    rows = ",\n".join(f"    {_range(of_training[key])}" for key in ("T", "p"))
-    rows += "".join(f",\n    {_range(limits)}" for limits in of_training["Y"].values())
-    phi = (card or {}).get("training", {}).get("sampling", {}).get("phi")
+def write_identity(
+    mechanism: Mechanism,
+    tolerance: float,
+    card: dict | None,
+    digest: str = "",
+    dt: Range = None,
+    phi: Range = None,
+    ranges: Sequence[Range] = (None, None),
+) -> str:
+    """The text of `identity.hpp`.
+
+    tolerance: the default; card: None: the library tells none; digest: of a surrogate's content;
+    dt [s], phi, ranges of the first columns of a state (T [K], p [Pa], Y): those of a training.
+    """
+    names = ", ".join(json.dumps(name) for name in mechanism.species_names)
+    rows = ",\n".join(f"    {_range(limits)}" for limits in ranges)
     return "".join(
         [
-            "// What the surrogate is. Written by combred.native: change nothing here.\n"
-            "#pragma once\n",
-            "#define COMBRED_NETWORK\n",
-            "#ifndef __CUDACC__\nnamespace identity {\n",
-            *(constant(name, size, "int") for name, size in sizes.items()),
-            constant("TOLERANCE", surrogate.TOLERANCE),
+            "// What the library holds. Written by combred.native: change nothing here.\n"
+            "#pragma once\n#ifndef __CUDACC__\nnamespace identity {\n",
+            constant("SPECIES", mechanism.n_species, "int"),
+            constant("VARIABLES", len(ranges), "int"),
+            constant("TOLERANCE", tolerance),
             f"constexpr const char *SPECIES_NAMES[SPECIES] = {{{names}}};\n",
-            text("MECHANISM_SHA256", surrogate.mechanism.sha256),
-            text("DIGEST", content_digest(surrogate, surrogate.mechanism)),
+            text("MECHANISM_SHA256", mechanism.sha256),
+            text("DIGEST", digest),
             text("CARD", json.dumps(strict(card), ensure_ascii=False) if card else ""),
-            f"constexpr double DT_RANGE[2] = {_range(surrogate.dt_range)};\n",
+            f"constexpr double DT_RANGE[2] = {_range(dt)};\n",
             f"constexpr double PHI_RANGE[2] = {_range(phi)};\n",
             f"constexpr double RANGES[VARIABLES][2] = {{\n{rows}}};\n",
             "}  // namespace identity\n#endif\n",
@@ -45,7 +50,7 @@ def write_identity(surrogate: Surrogate, card: dict | None) -> str:
     )
 
 
-def _range(limits: list | tuple | None) -> str:
+def _range(limits: Range) -> str:
     """{lowest, highest} in C++, NaN where it is not known."""
     low, high = [literal(x) for x in limits] if limits else ['__builtin_nan("")'] * 2
     return f"{{{low}, {high}}}"

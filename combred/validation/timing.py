@@ -64,7 +64,7 @@ def compare_times(
         "cvode_states": CVODE_STATES,
         "times": times,
         "solved": {
-            name: solved(one, states, dt)
+            name: share_solved(one, states, dt)
             for name, (one, _) in solvers.items()
             if isinstance(one, NativeSurrogate)
         },
@@ -106,7 +106,7 @@ def time_per_state(
     }
 
 
-def solved(one: NativeSurrogate, states: np.ndarray, dt: float) -> float:
+def share_solved(one: NativeSurrogate, states: np.ndarray, dt: float) -> float:
     """The share of states (n, 2 + n_species) that a surrogate leaves to the solver behind its
     network, over dt [s]."""
     found = one.integrate(states[:, 0], states[:, 1], states[:, 2:], dt)

@@ -4,9 +4,10 @@ import h5py
 import numpy as np
 
 import combred
-from benchmarks.times import ANY_ERROR, BUSY, busy_states, share_solved, states_of
+from benchmarks.times import ANY_ERROR, BUSY, busy_states, states_of
 from combred.native import NativeSurrogate, compile
 from combred.simulation.ignition import Case, Rollout
+from combred.validation.timing import share_solved
 
 
 def rollout(n: int, p: float) -> Rollout:

@@ -5,14 +5,14 @@ Takes a `Mechanism`; gives the files of one folder by name, relative to source/.
 others are those of source/, the same for all mechanisms.
 """
 
-import json
 from pathlib import Path
 
 import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.native.arrays import constant, text
+from combred.native.arrays import constant
+from combred.native.identity import write_identity
 from combred.native.solver.layout import Layout, lay_out, pattern
 from combred.native.solver.matrix import places, write_elimination, write_matrix
 from combred.native.solver.rate_constants import Pressures
@@ -24,7 +24,7 @@ from combred.native.solver.reactions import (
     third_bodies,
     write_progress,
 )
-from combred.native.solver.terms import LOG2_C0, LOG2_E, LOG2_T0, NEVER, PART, functions, real
+from combred.native.solver.terms import LOG2_C0, LOG2_E, LOG2_T0, NEVER, TYPE, functions, real
 
 SOURCE = Path(__file__).parents[1] / "source"
 TOLERANCE = 1e-3  # the default
@@ -59,17 +59,18 @@ def generate(mechanism: Mechanism) -> dict[str, str]:
         ]
     )
     gas, out = "const Gas<R> &g", "Progress<R> &q"
-    typed = [["typedef Vector<R> V;", *third_bodies(layout)]]
     files["solver/reactions.hpp"] = "\n".join(
         [
             WRITTEN.format(name=mechanism.name),
             '#include "solver/rates.hpp"\n\nnamespace solver {\n',
-            functions("set_third_bodies", "template <class R, bool D>", "Gas<R> &g", typed),
+            functions(
+                "set_third_bodies", "template <class R, bool D>", "Gas<R> &g",
+                [third_bodies(layout)], first=TYPE,
+            ),
             pressures.text(),
             functions(
                 "rates_of_progress", "template <class R, bool D>", f"{gas}, {out}",
-                [["typedef Vector<R> V;", *lines] if i % PART == 0 else lines
-                 for i, lines in enumerate(progress)],
+                progress, first=TYPE,
             ),
             production(layout, "production", "q"),
             production(layout, "production_T", "qT"),
@@ -196,7 +197,7 @@ def _table(kind: str, name: str, values: np.ndarray) -> str:
 
 
 def _identity(mechanism: Mechanism) -> str:
-    """The text of `identity.hpp`: what about.hpp tells. A solver has no range of training."""
+    """The text of `identity.hpp`. A solver has no range of training."""
     card = {
         "kind": "solver",
         "mechanism": mechanism.name,
@@ -204,21 +205,4 @@ def _identity(mechanism: Mechanism) -> str:
         "mechanism_sha256": mechanism.sha256,
         "species": list(mechanism.species_names),
     }
-    names = ", ".join(json.dumps(name) for name in mechanism.species_names)
-    unknown = '{__builtin_nan(""), __builtin_nan("")}'
-    return "".join(
-        [
-            WRITTEN.format(name=mechanism.name),
-            "#ifndef __CUDACC__\nnamespace identity {\n",
-            constant("SPECIES", mechanism.n_species, "int"),
-            constant("VARIABLES", 2, "int"),
-            f"constexpr const char *SPECIES_NAMES[SPECIES] = {{{names}}};\n",
-            text("MECHANISM_SHA256", mechanism.sha256),
-            text("DIGEST", ""),
-            constant("TOLERANCE", TOLERANCE),
-            text("CARD", json.dumps(card, ensure_ascii=False)),
-            f"constexpr double DT_RANGE[2] = {unknown}, PHI_RANGE[2] = {unknown};\n",
-            f"constexpr double RANGES[VARIABLES][2] = {{{unknown}, {unknown}}};\n"
-            "}  // namespace identity\n#endif\n",
-        ]
-    )
+    return write_identity(mechanism, TOLERANCE, card)

@@ -48,20 +48,12 @@ def third_bodies(layout: Layout) -> list[str]:
 def _progress(
     i: int, term: Terms, layout: Layout, pressures: Pressures, derivatives: Derivatives
 ) -> list[str]:
-    falls = isinstance(term.reaction.rate, Falloff)
-    lines = rate_constant(term, pressures, layout.species)
-    sign = "-" if term.sign < 0 else ""
-    factor = " * r" if falls else ""
-    if term.body is not None and not falls:
-        factor += f" * g.M[{term.body}]"
-    lines.append(f"const V kf = {sign}rate_constant<R>(rate){factor};")
+    lines = _constants(term, layout, pressures, "const V kf", "const V kr", _factor(term))
     forward, of_forward = _side("F", "kf", term.forward)
     reverse: list[str] = []
     of_reverse: dict[int, str] = {}
     back = term.reverse is not None
     if term.reverse is not None:
-        ratio = total([(nu, f"g.gibbs[{k}]") for k, nu in term.net.items()])
-        lines.append(f"const V kr = {sign}rate_constant<R>(rate + ({ratio})){factor};")
         reverse, of_reverse = _side("B", "kr", term.reverse)
     lines += forward + reverse
     lines += [f"q.q[{i}] = F{' - B' if back else ''};", "if (D) {"]
@@ -78,7 +70,7 @@ def _progress(
         )
         of_T += " - B * (d - of_ratio)"
     if term.body is not None:
-        of_M = " * of_M" if falls else ""
+        of_M = " * of_M" if isinstance(term.reaction.rate, Falloff) else ""
         lines.append(f"  const V E = q.q[{i}] * g.per_M[{term.body}]{of_M};")
         lines.append(f"  if (Matrix<R>::EXACT) q.E[{i}] = E;")
         if layout.base[term.body]:
@@ -86,6 +78,32 @@ def _progress(
     lines += [f"  q.qT[{i}] = {of_T};", *_of_pressure(i, term, layout, derivatives), "}"]
     title = f"{{  // {term.reaction.index + 1}: {term.reaction.equation}"
     return [title, *(f"  {line}" for line in lines), "}"]
+
+
+def _constants(
+    term: Terms,
+    layout: Layout,
+    pressures: Pressures,
+    forward: str,
+    reverse: str,
+    factor: str = "",
+) -> list[str]:
+    """The statements that set the rate constants `forward` and `reverse`, with falloff, times a
+    factor."""
+    sign = "-" if term.sign < 0 else ""
+    falloff = " * r" if isinstance(term.reaction.rate, Falloff) else ""
+    lines = rate_constant(term, pressures, layout.species)
+    lines.append(f"{forward} = {sign}rate_constant<R>(rate){falloff}{factor};")
+    if term.reverse is not None:
+        ratio = total([(nu, f"g.gibbs[{k}]") for k, nu in term.net.items()])
+        lines.append(f"{reverse} = {sign}rate_constant<R>(rate + ({ratio})){falloff}{factor};")
+    return lines
+
+
+def _factor(term: Terms) -> str:
+    """The factor [M] of a rate constant with a third body; none of falloff."""
+    third = term.body is not None and not isinstance(term.reaction.rate, Falloff)
+    return f" * g.M[{term.body}]" if third else ""
 
 
 def _of_pressure(i: int, term: Terms, layout: Layout, derivatives: Derivatives) -> list[str]:
@@ -138,13 +156,7 @@ def write_constants(layout: Layout, pressures: Pressures) -> list[list[str]]:
     without third bodies: those of a quasi-steady step, which keeps them."""
     blocks = []
     for i, term in enumerate(layout.terms):
-        falls = isinstance(term.reaction.rate, Falloff)
-        sign, factor = "-" if term.sign < 0 else "", " * r" if falls else ""
-        lines = rate_constant(term, pressures, layout.species)
-        lines.append(f"k.forward[{i}] = {sign}rate_constant<R>(rate){factor};")
-        if term.reverse is not None:
-            ratio = total([(nu, f"g.gibbs[{k}]") for k, nu in term.net.items()])
-            lines.append(f"k.reverse[{i}] = {sign}rate_constant<R>(rate + ({ratio})){factor};")
+        lines = _constants(term, layout, pressures, f"k.forward[{i}]", f"k.reverse[{i}]")
         blocks.append(["{", *(f"  {line}" for line in lines), "}"])
     return blocks
 
@@ -153,8 +165,7 @@ def progress_of_constants(layout: Layout) -> list[list[str]]:
     """The statements of each reaction that set its rates of progress, of Constants k."""
     blocks = []
     for i, term in enumerate(layout.terms):
-        falls = isinstance(term.reaction.rate, Falloff)
-        M = "" if term.body is None or falls else f" * g.M[{term.body}]"
+        M = _factor(term)
         lines = [f"const V kf = k.forward[{i}]{M};", *_side("F", "kf", term.forward)[0]]
         back = term.reverse is not None
         if term.reverse is not None:

@@ -14,6 +14,7 @@ NEVER = 1e30  # stands for what is beyond the range of float: exp(-NEVER T) is z
 LEAST = 1e-12  # coefficients below it are rounding
 SUM = 8  # terms of a sum, each of which waits for the one before it
 PART = 24  # reactions of one function: compilers take long for larger ones
+TYPE = "typedef Vector<R> V;"
 
 
 def real(value: float) -> str:
@@ -41,11 +42,17 @@ def total(terms: list[tuple[float, str]], empty: str = "V{}") -> str:
 
 
 def functions(
-    name: str, template: str, arguments: str, blocks: list[list[str]], part: int = PART
+    name: str,
+    template: str,
+    arguments: str,
+    blocks: list[list[str]],
+    part: int = PART,
+    first: str = "",
 ) -> str:
     """A function `name` that runs all blocks of statements, in functions of `part` blocks each.
 
-    template: as in "template <class R, bool D>", or empty; arguments: as in "const Gas<R> &g".
+    template: as in "template <class R, bool D>", or empty; arguments: as in "const Gas<R> &g";
+    first: a line at the head of each of these functions.
     """
     head = f"{template} " if template else ""
     names = ", ".join(word.split()[-1].lstrip("*&") for word in arguments.split(","))
@@ -54,7 +61,8 @@ def functions(
     given = f"<{given}>" if given else ""
     pieces, calls = [], []
     for start in range(0, len(blocks), part):
-        body = "".join(f"  {line}\n" for block in blocks[start : start + part] for line in block)
+        lines = [line for block in blocks[start : start + part] for line in block]
+        body = "".join(f"  {line}\n" for line in ([first, *lines] if first else lines))
         pieces.append(f"{head}PART void {name}_from_{start}({arguments}) {{\n{body}}}\n")
         calls.append(f"  {name}_from_{start}{given}({names});\n")
     unused = "" if calls else "".join(f"  (void){name};\n" for name in names.split(", "))

@@ -18,6 +18,7 @@ import cantera as ct
 import numpy as np
 import torch
 
+from combred.chemistry.agreement import CHECKED
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import IntegrationError
 from combred.config import ChemistrySettings, SamplingSettings
@@ -28,7 +29,7 @@ from combred.dataset.premixed_states import PremixedStates
 from combred.dataset.state_table import open_states
 from combred.dataset.state_writer import StateWriter
 from combred.dataset.states import FLOW, SAMPLERS, Block, state_attributes
-from combred.native.solver.library import Solver
+from combred.native.solver.library import PRECISE, Solver
 from combred.workers import open_pool
 
 
@@ -74,7 +75,7 @@ def provenance(settings: SamplingSettings, chemistry: ChemistrySettings, seed: i
     return {
         "rtol": chemistry.rtol,
         "atol": chemistry.atol,
-        "tolerance": labels.TOLERANCE,
+        "tolerance": PRECISE,
         "seed": seed,
         "sampling": asdict(settings),
     }
@@ -118,7 +119,7 @@ def sample(
             writer.write(trajectory.index, block)
             finished += trajectory.rows
             on_progress(finished, total)
-    writer.finish(labels.check(mechanism, writer.draw(labels.CHECKED, seed), path))
+    writer.finish(labels.check(mechanism, writer.draw(CHECKED, seed), path))
     return {"lost_trajectories": lost, **open_states(path, mechanism).numbers()}
 
 

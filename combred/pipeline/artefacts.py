@@ -11,6 +11,7 @@ from combred import data
 from combred.dataset.sampling import provenance
 from combred.dataset.sensitive_file import sensitive_provenance
 from combred.dataset.sensitive_sampling import plan
+from combred.native.solver.library import PRECISE
 from combred.pipeline.artefact import Artefact, plain
 from combred.pipeline.run import Run
 from combred.records import digest
@@ -87,10 +88,12 @@ def _sensitive(run: Run) -> dict:
 
 
 def criteria(run: Run) -> dict:
-    """What CVODE's answers to the cases of the acceptance criteria depend on."""
+    """What the references of the acceptance criteria depend on."""
     s = run.settings
     cases = AcceptanceCriteria.of(s.reduction, s.validation).cases()
-    return plain({"cases": cases, "burnt_time": s.validation.burnt_time, **_by_cvode(run)})
+    return plain(
+        {"cases": cases, "burnt_time": s.validation.burnt_time} | _by_cvode(run) | _by_solver(run)
+    )
 
 
 def ignitions(run: Run) -> Artefact:
@@ -101,26 +104,36 @@ def ignitions(run: Run) -> Artefact:
 
 
 def flames(run: Run) -> Artefact:
-    """flames.h5: the flames of every stage and of CVODE; inputs {} where none are asked for."""
+    """flames.h5: the flames of every stage and of the solver; inputs {} where none are asked
+    for."""
     v = run.settings.validation
     cases = {"flame_phi": v.flame_phi, "flame_T": v.flame_T, "p": v.p}
-    inputs = {"validation": cases, **_by_cvode(run)} if v.flame_phi else {}
+    inputs = {"validation": cases, **_by_solver(run)} if v.flame_phi else {}
     return Artefact(run.path("flames.h5"), plain(inputs))
 
 
 def stirred(run: Run) -> Artefact:
-    """stirred.h5: the stirred reactors of every stage and of CVODE; inputs {} for networks of the
-    state alone, which have one dt and have not seen mixtures with burnt gas."""
+    """stirred.h5: the stirred reactors of every stage and of the solver; inputs {} for networks of
+    the state alone, which have one dt and have not seen mixtures with burnt gas."""
     s = run.settings
     if not s.network.kinetics:
         return Artefact(run.path("stirred.h5"), {})
     cases = [asdict(case) for case in stirred_cases.cases(s.validation.p)]
-    inputs = _by_cvode(run) | {"dt": stirred_cases.CASE.dt, "cases": cases}
+    inputs = _by_solver(run) | {"dt": stirred_cases.CASE.dt, "cases": cases}
     return Artefact(run.path("stirred.h5"), plain(inputs))
 
 
 def _by_cvode(run: Run) -> dict:
     """What every integration by CVODE depends on."""
+    return {"chemistry": asdict(run.settings.chemistry), **_reactors(run)}
+
+
+def _by_solver(run: Run) -> dict:
+    """What every reference of the solver depends on."""
+    return {"tolerance": PRECISE, **_reactors(run)}
+
+
+def _reactors(run: Run) -> dict:
+    """Time step and mixture of the cases."""
     s = run.settings
-    mixture = {"fuel": s.sampling.fuel, "oxidizer": s.sampling.oxidizer}
-    return {"chemistry": asdict(s.chemistry), "dt": s.validation.dt, **mixture}
+    return {"dt": s.validation.dt, "fuel": s.sampling.fuel, "oxidizer": s.sampling.oxidizer}

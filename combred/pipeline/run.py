@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from combred.chemistry.mechanism import Mechanism
-from combred.config import ChemistrySettings, Settings, ValidationSettings
+from combred.config import Settings
 from combred.training.devices import Device
 
 
@@ -44,21 +44,11 @@ class Run:
         return self.settings.workers or len(os.sched_getaffinity(0))
 
     @property
-    def reference_task(
-        self,
-    ) -> tuple[Mechanism, ValidationSettings, ChemistrySettings, float, str, str, int]:
-        """The arguments that `ignition.reference` and `flame_cases.reference` have in common."""
+    def cases_for_processes(self) -> tuple[float, str, str, int]:
+        """The arguments that `ignition.reference` and `flame_cases.reference` have in common: dt
+        [s], fuel, oxidizer and the number of processes."""
         s = self.settings
-        fuel, oxidizer = s.sampling.fuel, s.sampling.oxidizer
-        return (
-            self.mechanism,
-            s.validation,
-            s.chemistry,
-            s.validation.dt,
-            fuel,
-            oxidizer,
-            self.workers,
-        )
+        return s.validation.dt, s.sampling.fuel, s.sampling.oxidizer, self.workers
 
     def barrier(self) -> None:
         """Wait for the other processes of torchrun, if there are any."""

@@ -15,10 +15,11 @@ from combred.report.blocks import Block, Note, Picture, Section, Table, Text, ke
 from combred.report.blocks import significant as digits
 from combred.report.folder import Folder
 from combred.report.style import CVODE, WIDTH, colour
+from combred.report.verdict import of_reference
 from combred.simulation.flame import Flame
 
 COLUMNS = 3  # flames in the figure: those with the largest speed error
-AROUND = 2.5  # flame thicknesses of CVODE's flame on each side of the front
+AROUND = 2.5  # flame thicknesses of the reference on each side of the front
 
 
 def flame_result(folder: Folder, stage: int) -> dict:
@@ -33,11 +34,12 @@ def flame_section(folder: Folder, drawn: set[str]) -> Section | None:
     blocks: list[Block] = [
         Text(
             "Freely propagating premixed flames at constant pressure. In each time step dt the "
-            "network replaces CVODE in every cell, also in the unburnt gas; species and heat "
+            "chemistry is advanced in every cell, also in the unburnt gas; species and heat "
             "diffuse between the cells (mixture-averaged transport, as in Cantera's FreeFlame). "
-            "The flame with the network starts from the steady flame with CVODE and is advanced "
+            "The flame with the network starts from the steady reference flame and is advanced "
             "until its speed is steady again. The speed follows from the fuel consumed in the "
-            "computational domain; the thickness is (T_b - T_u) / max dT/dx."
+            "computational domain; the thickness is (T_b - T_u) / max dT/dx. "
+            + of_reference(folder, "flames")
         )
     ]
     if "flames" in drawn:
@@ -49,7 +51,7 @@ def flame_section(folder: Folder, drawn: set[str]) -> Section | None:
                 "flames",
                 "Temperature and species through flames",
                 f"Temperature and mass fractions through the flames{shown}. At x = 0, T is halfway "
-                "between the unburnt and the adiabatic temperature. Black: CVODE; "
+                "between the unburnt and the adiabatic temperature. Black: the reference; "
                 + (
                     f"orange: stage {folder.last}; dashed blue: stage {folder.stages[0]}."
                     if folder.last
@@ -72,9 +74,9 @@ def flame_table(folder: Folder) -> Table:
     first, rows = folder.stages[0], _rows(folder)
     old_rows = flame_result(folder, first).get("cases", []) if folder.last else []
     species = list(rows[0]["peak_errors"])
-    heads = ["flame", "speed, CVODE [m/s]", "network [m/s]", "error"]
+    heads = ["flame", "speed, reference [m/s]", "network [m/s]", "error"]
     heads += ["error, stage 0"] if old_rows else []
-    heads += ["thickness, CVODE [mm]", "error", "largest T error", "burnt T error"]
+    heads += ["thickness, reference [mm]", "error", "largest T error", "burnt T error"]
     heads += [f"peak {name}" for name in species]
     written = []
     for i, row in enumerate(rows):
@@ -84,9 +86,9 @@ def flame_table(folder: Folder) -> Table:
         cells += [kelvin(row["profile_T_error"]), kelvin(row["burnt_T_error"])]
         written.append(cells + [percent(row["peak_errors"][name]) for name in species])
     caption = (
-        f"All flames with the network of stage {folder.last}; +: faster than CVODE's, −: slower. "
-        "The largest T error is that of the profile over x, with both fronts at the same place; "
-        "the burnt T is that of the last cell."
+        f"All flames with the network of stage {folder.last}; +: faster than the reference, −: "
+        "slower. The largest T error is that of the profile over x, with both fronts at the same "
+        "place; the burnt T is that of the last cell."
     )
     return Table(heads, written, "validation.json", caption)
 
@@ -114,7 +116,7 @@ def draw_flames(folder: Folder, species: Sequence[tuple[str, int]]) -> Figure | 
     """T and species (rows: name and index) through the flames (columns); None if flames.h5 does not
     hold the flames of validation.json."""
     stages = list(dict.fromkeys((folder.stages[0], folder.last)))
-    names = ["cvode", *(f"stage{stage}" for stage in stages)]
+    names = ["reference", *(f"stage{stage}" for stage in stages)]
     if not flame_result(folder, folder.last) or not folder.flames.keys() >= set(names):
         return None
     rows = _rows(folder)
@@ -123,12 +125,12 @@ def draw_flames(folder: Folder, species: Sequence[tuple[str, int]]) -> Figure | 
     panels_of = [("T [K]", None), *((f"Y({name}) [-]", k) for name, k in species)]
     figure = Figure(figsize=(WIDTH, 1.6 * len(panels_of) + 0.9))
     panels = figure.subplots(len(panels_of), len(chosen), sharex="col", sharey="row", squeeze=False)
-    looks: dict[str, dict[str, Any]] = {"cvode": {"color": CVODE, "lw": 2.6, "alpha": 0.85}}
+    looks: dict[str, dict[str, Any]] = {"reference": {"color": CVODE, "lw": 2.6, "alpha": 0.85}}
     for stage in stages:
         dashes = "-" if stage == folder.last else (0, (4, 2))
         looks[f"stage{stage}"] = {"color": colour(stage, folder.last), "lw": 1.5, "ls": dashes}
     for column, i in enumerate(chosen):
-        half = 1e3 * AROUND * folder.flames["cvode"][i].thickness
+        half = 1e3 * AROUND * folder.flames["reference"][i].thickness
         for line, (label, index) in enumerate(panels_of):
             axes = panels[line, column]
             for name in names:
@@ -140,7 +142,7 @@ def draw_flames(folder: Folder, species: Sequence[tuple[str, int]]) -> Figure | 
                 axes.set_ylabel(label)
         panels[0, column].set_title(rows[i]["case"])
         panels[-1, column].set_xlabel("x from the front [mm]")
-    names = ["CVODE", *(f"stage {stage}" for stage in stages)]
+    names = ["reference", *(f"stage {stage}" for stage in stages)]
     lines = [Figure().add_subplot().plot([], [], **look)[0] for look in looks.values()]
     figure.legend(lines, names, loc="outside upper center", ncols=len(names))
     return figure

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from combred.report.blocks import NBSP, Block, Note, Picture, Section, Table, Text, percent
 from combred.report.folder import Folder
 from combred.report.style import CVODE, WIDTH, colour
+from combred.report.verdict import of_reference
 from combred.simulation.stirred_reactor import FINISHED
 
 COLUMNS = 3  # pressures in the figure: those with the largest difference of the mean T
@@ -34,8 +35,9 @@ def stirred_section(folder: Folder, drawn: set[str]) -> Section | None:
             "separately, at an overall equivalence ratio of 1. Particles mix in pairs and then "
             f"react over dt = {of['dt']:g}{NBSP}s. The residence time is "
             f"{1e3 * of['residence']:g}{NBSP}ms, the mixing time {1e3 * of['mixing']:g}{NBSP}ms. "
-            "Network and CVODE see the same random mixing. This is close to the use in a flow: the "
-            "states are mixtures of fuel, oxidizer and burnt gas, and errors add up."
+            "Network and reference see the same random mixing. This is close to the use in a flow: "
+            "the states are mixtures of fuel, oxidizer and burnt gas, and errors add up. "
+            + of_reference(folder, "stirred")
         )
     ]
     if "stirred" in drawn:
@@ -45,7 +47,7 @@ def stirred_section(folder: Folder, drawn: set[str]) -> Section | None:
             Picture(
                 "stirred",
                 "Mean temperature and species of the stirred reactors in time",
-                f"Means over all particles in time{shown}. Black: CVODE; "
+                f"Means over all particles in time{shown}. Black: the reference; "
                 f"{lines if folder.last else 'blue: stage 0'}.",
                 "stirred.h5, validation.json",
             )
@@ -56,7 +58,7 @@ def stirred_section(folder: Folder, drawn: set[str]) -> Section | None:
 
 
 def stirred_table(folder: Folder) -> Table:
-    """For each pressure, the differences from CVODE of the last stage and of stage 0."""
+    """For each pressure, the differences from the reference of the last stage and of stage 0."""
     stages, names = _stages(folder)[::-1], list(stirred_result(folder, folder.last)[0]["errors"])
     rows: list[list[str]] = []
     for i, row in enumerate(stirred_result(folder, folder.last)):
@@ -67,8 +69,8 @@ def stirred_table(folder: Folder) -> Table:
             rows.append([f"stage {stage}", *cells])
     heads = [f"mean {name}, {kind}" for name in names for kind in ("largest", "average")]
     caption = (
-        "Relative difference from CVODE at the same time, the largest and the average over time, "
-        "of the mean temperature and mass fraction of all particles."
+        "Relative difference from the reference at the same time, the largest and the average over "
+        "time, of the mean temperature and mass fraction of all particles."
     )
     return Table(["", *heads], rows, "validation.json", caption)
 
@@ -85,13 +87,13 @@ def _cell(row: dict, name: str, kind: str) -> str:
 def draw_stirred(folder: Folder) -> Figure | None:
     """The mean T and the mean mass fraction of the compared species (rows) at each pressure
     (columns); None if stirred.h5 does not hold the runs of validation.json."""
-    names = ["cvode", *(f"stage{stage}" for stage in _stages(folder))]
+    names = ["reference", *(f"stage{stage}" for stage in _stages(folder))]
     rows = stirred_result(folder, folder.last)
     if not rows or not folder.stirred.keys() >= set(names):
         return None
     worst = [np.nan_to_num(row["errors"]["T"]["largest"], nan=np.inf) for row in rows]
     chosen = sorted(np.argsort(worst)[::-1][:COLUMNS])
-    looks: dict[str, dict[str, Any]] = {"cvode": {"color": CVODE, "lw": 2.6, "alpha": 0.85}}
+    looks: dict[str, dict[str, Any]] = {"reference": {"color": CVODE, "lw": 2.6, "alpha": 0.85}}
     for stage in _stages(folder):
         dashes = "-" if stage == folder.last else (0, (4, 2))
         looks[f"stage{stage}"] = {"color": colour(stage, folder.last), "lw": 1.5, "ls": dashes}
@@ -110,6 +112,6 @@ def draw_stirred(folder: Folder) -> Figure | None:
     for axes, quantity in zip(panels[:, 0], compared, strict=True):
         axes.set_ylabel("mean T [K]" if quantity == "T" else f"mean Y({quantity}) [-]")
     lines = [panels[0, 0].lines[k] for k in range(len(names))]
-    labels = ["CVODE", *(f"stage {stage}" for stage in _stages(folder))]
+    labels = ["reference", *(f"stage {stage}" for stage in _stages(folder))]
     figure.legend(lines, labels, loc="outside upper center", ncols=len(labels))
     return figure

@@ -70,7 +70,7 @@ def make_traces(folder: Folder) -> list[Trace]:
     """The cases with the rollouts of the first and the last stage; [] if the rollouts of CVODE or
     of the last stage are missing."""
     stages = [s for s in (folder.stages[0], folder.last) if f"stage{s}" in folder.rollouts]
-    if "cvode" not in folder.rollouts or folder.last not in stages:
+    if "reference" not in folder.rollouts or folder.last not in stages:
         return []
     return [
         Trace(
@@ -79,5 +79,5 @@ def make_traces(folder: Folder) -> list[Trace]:
             {stage: folder.measured(stage)["cases"][i] for stage in stages},
             folder.last,
         )
-        for i, reference in enumerate(folder.rollouts["cvode"])
+        for i, reference in enumerate(folder.rollouts["reference"])
     ]

@@ -29,6 +29,17 @@ def fuel_names(folder: Folder) -> list[str]:
     return [name for name in names if name in folder.mechanism.species_names]
 
 
+def of_reference(folder: Folder, kind: str) -> str:
+    """The reference of flames or stirred reactors, as a sentence with its difference from CVODE."""
+    off = folder.validation.get("reference_difference", {}).get(kind)
+    compared = (
+        ""
+        if off is None
+        else f"; over one more step it differs from CVODE by {percent(off)} of the change at most"
+    )
+    return f"The reference is combred's solver in double precision{compared}."
+
+
 def sentence(folder: Folder) -> str:
     """The verdict: the size of the network and its errors against CVODE."""
     result = folder.measured(folder.last)

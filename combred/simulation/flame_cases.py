@@ -1,5 +1,5 @@
-"""The flames of a validation: CVODE's, which are the references, and those of a surrogate, which
-start from them.
+"""The flames of a validation: the references, by the generated solver in doubles, and those of a
+surrogate, which start from them.
 
 Takes settings or cases, and an `Advance`; gives a `Flame` of each case. The references are marched
 in the same way as the others (`combred.simulation.flame`), and further.
@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.chemistry.reactor import CVODE, Advance
-from combred.config import ChemistrySettings, ValidationSettings
+from combred.chemistry.reactor import Advance
+from combred.config import ValidationSettings
+from combred.native.solver.library import PRECISE, Solver
 from combred.simulation.flame import MARCH, Flame, FlameMarch, burn, start
 from combred.simulation.moving_grid import FlameCase, Profile
 from combred.workers import in_processes
@@ -28,11 +29,10 @@ def cases(settings: ValidationSettings) -> list[FlameCase]:
     ]
 
 
-def _burn_cvode(file, case, unburnt, dt, chemistry, how) -> Flame:
-    mechanism = load_mechanism(file)
+def _burn_reference(file, phase, case, unburnt, dt, how) -> Flame:
+    mechanism = load_mechanism(file, phase)
     begin = start(mechanism, case, unburnt, how.cells)
-    cvode = CVODE(mechanism, chemistry.rtol, chemistry.atol)
-    return settle(mechanism, cvode, dt, begin, how)
+    return settle(mechanism, Solver(mechanism, PRECISE), dt, begin, how)
 
 
 def settle(
@@ -53,7 +53,6 @@ def settle(
 def reference(
     mechanism: Mechanism,
     settings: ValidationSettings,
-    chemistry: ChemistrySettings,
     dt: float,
     fuel: str,
     oxidizer: str,
@@ -62,26 +61,28 @@ def reference(
     todo: list[FlameCase] | None = None,
     how: FlameMarch = MARCH,
 ) -> list[Flame]:
-    """CVODE's flames of the cases `todo` (default: those of `settings`), in `workers` processes.
+    """The solver's flames, at the tolerance `PRECISE`, of the cases `todo` (default: those of
+    `settings`), in `workers` processes.
 
     dt [s]: step of the splitting; fuel, oxidizer: compositions in moles; on_progress(flames done,
-    flames). Raises ValueError where Cantera finds no flame to start from, or where CVODE's flame
-    does not become steady.
+    flames). Raises ValueError where Cantera finds no flame to start from, or where the flame does
+    not become steady.
     """
     todo = cases(settings) if todo is None else todo
     mixtures = [mechanism.mixture(fuel, oxidizer, case.phi) for case in todo]
+    Solver(mechanism)  # compiled here, before the processes ask for it
     tasks = [
-        (mechanism.file, case, unburnt, dt, chemistry, how)
+        (mechanism.file, mechanism.phase, case, unburnt, dt, how)
         for case, unburnt in zip(todo, mixtures, strict=True)
     ]
-    return in_processes(workers, _burn_cvode, tasks, on_progress)
+    return in_processes(workers, _burn_reference, tasks, on_progress)
 
 
 def require_steady(flame: Flame) -> Flame:
     """`flame` itself. Raises ValueError where it is not steady and cannot be a reference."""
     if not flame.steady:
         raise ValueError(
-            f"CVODE's flame of the case {flame.case} is not steady after {len(flame.t)} steps "
+            f"the flame of the case {flame.case} is not steady after {len(flame.t)} steps "
             f"(outcome: {flame.outcome}), and so no reference: choose other validation.flame_phi "
             "or validation.flame_T"
         )
@@ -96,7 +97,7 @@ def follow(
     how: FlameMarch = MARCH,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> list[Flame]:
-    """The cases of CVODE's `references`, marched with `solver` in steps of dt [s], from their
+    """The cases of the `references`, marched with `solver` in steps of dt [s], from their
     last profiles until steady. on_progress(flames done, flames)."""
     flames = []
     for i, reference in enumerate(references):

@@ -1,6 +1,6 @@
-"""Errors of flames against CVODE: speed, thickness, temperatures, peaks of radicals.
+"""Errors of flames against references: speed, thickness, temperatures, peaks of radicals.
 
-Takes the flames of a solver and of CVODE of the same cases (`combred.simulation.flame_cases`);
+Takes flames, and references of the same cases (`combred.simulation.flame_cases`);
 gives plain numbers for validation.json.
 """
 
@@ -14,7 +14,7 @@ from combred.simulation.metrics import relative_error, summarize
 
 
 def compare(mechanism: Mechanism, flames: list[Flame], references: list[Flame]) -> dict:
-    """The errors of `flames` against CVODE's `references`: of each case ("cases"), and their
+    """The errors of `flames` against the `references`: of each case ("cases"), and their
     median, mean and worst (`combred.simulation.metrics.summarize`).
 
     speed_error, thickness_error, peak_errors: relative; burnt_T_error [K]: of the last cell;

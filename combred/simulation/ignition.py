@@ -174,8 +174,8 @@ def integrate(
     return Rollout(case, np.arange(steps + 1) * dt, T, Y)
 
 
-def _reference(file, case, Y0, dt, settings, chemistry) -> Rollout:
-    mechanism = load_mechanism(file)
+def _reference(file, phase, case, Y0, dt, settings, chemistry) -> Rollout:
+    mechanism = load_mechanism(file, phase)
     steps = steps_to_equilibrium(mechanism, case, Y0, dt, settings, chemistry)
     return integrate(mechanism, case, Y0, dt, steps, chemistry)
 
@@ -198,7 +198,8 @@ def reference(
     """
     todo = cases(settings) if todo is None else todo
     Y0 = mixtures(mechanism, todo, fuel, oxidizer)
-    tasks = [(mechanism.file, case, Y0[i], dt, settings, chemistry) for i, case in enumerate(todo)]
+    of = mechanism.file, mechanism.phase
+    tasks = [(*of, case, Y0[i], dt, settings, chemistry) for i, case in enumerate(todo)]
     return in_processes(workers, _reference, tasks, on_progress)
 
 

@@ -1,4 +1,5 @@
-"""The stirred reactors of a validation: one for each pressure, and their errors against CVODE.
+"""The stirred reactors of a validation: one for each pressure, and their errors against the
+generated solver in doubles.
 
 Takes pressures, a mixture and an `Advance`; gives a `StirredRun` for each case, and plain numbers
 for validation.json. Fuel and oxidizer flow in cold and separate, beside burnt gas: the chemistry
@@ -11,15 +12,15 @@ from dataclasses import replace
 import cantera as ct
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import CVODE, Advance
-from combred.config import ChemistrySettings
+from combred.chemistry.reactor import Advance
+from combred.native.solver.library import PRECISE, Solver
 from combred.simulation.ignition_errors import tracked_species
 from combred.simulation.stirred_errors import compare
 from combred.simulation.stirred_particles import piloted_streams
-from combred.simulation.stirred_reactor import FINISHED, StirredCase, StirredRun, stir
+from combred.simulation.stirred_reactor import StirredCase, StirredRun, stir
 
 # Mixing is fast enough for methane in air to burn at 1 and 20 atm, and slow enough that T and CO do
-# not become steady. CVODE takes some 10 s for it with DRM19.
+# not become steady.
 CASE = StirredCase(residence=2e-3, mixing=1e-4, pairing=1e-4, dt=1e-5, steps=160, particles=40)
 
 
@@ -52,26 +53,14 @@ def follow(
 
 def reference(
     mechanism: Mechanism,
-    chemistry: ChemistrySettings,
     fuel: str,
     oxidizer: str,
     todo: list[StirredCase],
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> list[StirredRun]:
-    """CVODE's runs of the cases `todo`; the arguments are those of `follow`.
-
-    Raises ValueError where CVODE fails.
-    """
-    solver = CVODE(mechanism, chemistry.rtol, chemistry.atol)
-    runs = follow(mechanism, solver, fuel, oxidizer, todo, on_progress)
-    for run in runs:
-        if run.outcome != FINISHED:
-            raise ValueError(
-                f"CVODE failed in the stirred reactor at {pressure(run.case)}, so that there is no "
-                f"reference: choose another chemistry.rtol (now {chemistry.rtol:g}) or "
-                f"chemistry.atol (now {chemistry.atol:g})"
-            )
-    return runs
+    """The solver's runs of the cases `todo`, at the tolerance `PRECISE`; the arguments are those of
+    `follow`."""
+    return follow(mechanism, Solver(mechanism, PRECISE), fuel, oxidizer, todo, on_progress)
 
 
 def pressure(case: StirredCase) -> str:
@@ -82,7 +71,7 @@ def pressure(case: StirredCase) -> str:
 def compare_all(
     mechanism: Mechanism, runs: list[StirredRun], references: list[StirredRun]
 ) -> list[dict]:
-    """The errors of `runs` against CVODE's `references`, a row for each case: its pressure ("case"
+    """The errors of `runs` against the `references`, a row for each case: its pressure ("case"
     in words, "p" [Pa]), its outcome, and "errors", the result of `stirred_errors.compare` for the
     mean T and the mean mass fraction of `compared_species`."""
     species = compared_species(mechanism, references)

@@ -1,4 +1,5 @@
-"""Errors of a stirred reactor against CVODE: mean temperature and mean mass fractions in time.
+"""Errors of a stirred reactor against a reference: mean temperature and mass fractions in
+time.
 
 Takes two runs of the same case (`combred.simulation.stirred_reactor`); gives plain numbers for
 validation.json.

@@ -110,7 +110,7 @@ class AcceptanceCriteria:
 
 @dataclass(frozen=True)
 class References:
-    """CVODE's solutions of the cases of the acceptance criteria."""
+    """The reference solutions of the cases of the acceptance criteria."""
 
     rollouts: list[Rollout]
     flames: list[Flame]

@@ -1,5 +1,5 @@
-"""Ignition rollouts, flames and stirred reactors on disk, in HDF5: one group for CVODE and one for
-each network.
+"""Ignition rollouts, flames and stirred reactors on disk, in HDF5: one group for the
+reference and one for each network.
 
 validation.h5, <group>/<i>   t (n,) [s], T (n,) [K], Y (n, n_species), float32 for networks;
                              attributes T0 [K], p [Pa], phi
@@ -54,7 +54,7 @@ def write_rollouts(
                 columns = {
                     "t": (rollout.t, "f8", "s"),
                     "T": (rollout.T, "f8", "K"),
-                    "Y": (rollout.Y, "f8" if name == "cvode" else "f4", "1"),
+                    "Y": (rollout.Y, "f8" if name == "reference" else "f4", "1"),
                 }
                 for key, (data, dtype, unit) in columns.items():
                     group.create_dataset(

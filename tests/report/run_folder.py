@@ -92,7 +92,7 @@ def make_run(
     settings = resolve(asked)
     inputs = {"validation": asdict(settings.validation), "chemistry": asdict(settings.chemistry)}
     inputs |= {"dt": DT, "fuel": FUELS[mechanism.name], "oxidizer": AIR}
-    groups = {"cvode": [rollout(mechanism, case, 0.0) for case in cases]}
+    groups = {"reference": [rollout(mechanism, case, 0.0) for case in cases]}
     results, networks, records = {}, {}, []
     for stage, late in enumerate(lateness):
         name, weights = f"stage{stage}", folder / f"stage{stage}.safetensors"
@@ -110,7 +110,7 @@ def make_run(
         (folder / f"{name}.jsonl").write_text(loss_lines(50 if stage else 100, 0.5))
         pairs = zip(cases, late, strict=True)
         groups[name] = [rollout(mechanism, case, error) for case, error in pairs]
-        results[name] = ignition_errors.compare(mechanism, groups[name], groups["cvode"])
+        results[name] = ignition_errors.compare(mechanism, groups[name], groups["reference"])
         network = surrogate.network
         results[name] |= {"weights": network.n_weights, "widths": network.widths}
         networks[name] = digest(weights)
@@ -131,7 +131,7 @@ def make_run(
         write_json(folder / "reduce.json", {"stages": records})
     if export:
         card = make_card(surrogate, mechanism, {}, {})
-        states = np.array([[case.T0, case.p, *groups["cvode"][0].Y[0]] for case in cases])
+        states = np.array([[case.T0, case.p, *groups["reference"][0].Y[0]] for case in cases])
         numbers = export_torchscript(folder / "surrogate.pt", surrogate, card, states)
         write_json(folder / "export.json", {"stage": len(lateness) - 1, **numbers})
     return folder

@@ -43,13 +43,13 @@ def plant_stirred(
     """Stirred reactors at the pressures p [Pa] in a run folder; `errors`: of each stage and
     pressure, the largest relative error of mean T and CO."""
     todo = stirred_cases.cases(p)
-    groups = {"cvode": [planted_stirred(mechanism, case, 0.0) for case in todo]}
+    groups = {"reference": [planted_stirred(mechanism, case, 0.0) for case in todo]}
     validation = json.loads((folder / "validation.json").read_text())
     validation["stirred_inputs"] = {"cases": [asdict(case) for case in todo]}
     for stage, stage_errors in enumerate(errors):
         pairs = zip(todo, stage_errors, strict=True)
         groups[f"stage{stage}"] = [planted_stirred(mechanism, *pair) for pair in pairs]
-        result = stirred_cases.compare_all(mechanism, groups[f"stage{stage}"], groups["cvode"])
+        result = stirred_cases.compare_all(mechanism, groups[f"stage{stage}"], groups["reference"])
         validation["stages"][f"stage{stage}"]["stirred"] = result
     write_json(folder / "validation.json", validation)
     inputs = {"cases": validation["stirred_inputs"], "networks": {}}

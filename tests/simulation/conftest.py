@@ -5,7 +5,6 @@ from hydrogen import (
     AIR,
     CHEMISTRY,
     FLAME,
-    FLAME_CHEMISTRY,
     FLAME_DT,
     FLAME_MARCH,
     FLAMES,
@@ -32,13 +31,12 @@ def ignitions(h2o2):
 
 @pytest.fixture(scope="session")
 def flames(h2o2, in_process):
-    """CVODE's flames of two mixtures, in this process: the ignitions are from two others."""
+    """The solver's flames of two mixtures, in this process: the ignitions are from two others."""
     calls = []
     with in_process():
         found = flame_cases.reference(
             h2o2,
             FLAMES,
-            FLAME_CHEMISTRY,
             FLAME_DT,
             FUEL,
             AIR,

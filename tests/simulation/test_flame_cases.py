@@ -1,4 +1,4 @@
-"""The flames of a validation: their cases, CVODE's references, and those that start from them."""
+"""The flames of a validation: their cases, the references, and those that start from them."""
 
 from dataclasses import replace
 
@@ -51,7 +51,7 @@ def test_the_burnt_gas_has_the_elements_of_the_unburnt(h2o2, flames):
         assert np.allclose(burnt, unburnt, rtol=0, atol=2e-3)  # 3 thicknesses behind the front
 
 
-def test_cvode_follows_its_own_references(h2o2, flames):
+def test_cvode_follows_the_references_of_the_solver(h2o2, flames):
     calls, cvode = [], CVODE(h2o2, FLAME_CHEMISTRY.rtol, FLAME_CHEMISTRY.atol)
     found = follow(h2o2, cvode, FLAME_DT, flames, FLAME_MARCH, lambda *done: calls.append(done))
     assert calls == [(1, 2), (2, 2)]

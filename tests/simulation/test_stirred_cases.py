@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 
 from combred.chemistry.reactor import CVODE
-from combred.config import ChemistrySettings
 from combred.simulation import stirred_cases
 from combred.simulation.stirred_reactor import NOT_FINITE, StirredRun
 
 ATM, AIR = 101325.0, "O2:1, N2:3.76"
 INERT = SimpleNamespace(advance=lambda T, p, Y, dt: (T, Y))
-CHEMISTRY = ChemistrySettings(rtol=1e-6, atol=1e-10)
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +23,7 @@ def todo():
 
 @pytest.fixture(scope="module")
 def references(h2o2, todo):
-    return stirred_cases.reference(h2o2, CHEMISTRY, "H2:1", AIR, todo)
+    return stirred_cases.reference(h2o2, "H2:1", AIR, todo)
 
 
 def test_each_pressure_is_a_case():
@@ -33,9 +31,9 @@ def test_each_pressure_is_a_case():
     assert (one.p, other.p) == (ATM, 20 * ATM) and replace(other, p=one.p) == one
 
 
-def test_cvode_as_its_own_surrogate_has_no_errors(h2o2, todo, references):
+def test_cvode_agrees_with_the_references_of_the_solver(h2o2, todo, references):
     done = []
-    solver = CVODE(h2o2, CHEMISTRY.rtol, CHEMISTRY.atol)
+    solver = CVODE(h2o2, 1e-9, 1e-17)
     runs = stirred_cases.follow(
         h2o2, solver, "H2:1", AIR, todo, lambda step, steps: done.append((step, steps))
     )
@@ -44,7 +42,8 @@ def test_cvode_as_its_own_surrogate_has_no_errors(h2o2, todo, references):
     assert [(row["case"], row["p"]) for row in rows] == [("1 atm", ATM), ("20 atm", 20 * ATM)]
     for row in rows:
         assert row["errors"].keys() == {"T", "OH"}  # hydrogen has no CO
-        assert all(error["largest"] == error["mean"] == 0.0 for error in row["errors"].values())
+        # CVODE's tolerance: OH is a small part of the change that it is relative to.
+        assert all(0.0 < error["largest"] < 1e-5 for error in row["errors"].values())
 
 
 def test_gas_that_does_not_react_has_errors(h2o2, todo, references):
@@ -71,10 +70,7 @@ def test_the_compared_species_is_formed(drm19, formed, compared):
     assert stirred_cases.compared_species(drm19, [planted(drm19, formed)]) == compared
 
 
-def test_a_reference_that_fails_is_refused(h2o2, todo, monkeypatch):
+def test_a_run_with_a_solver_that_fails_is_not_finite(h2o2, todo):
     fails = SimpleNamespace(advance=lambda T, p, Y, dt: (np.full_like(T, np.nan), Y))
-    monkeypatch.setattr(stirred_cases, "CVODE", lambda *_: fails)
-    with pytest.raises(ValueError, match=r"at 1 atm.*chemistry\.rtol"):
-        stirred_cases.reference(h2o2, CHEMISTRY, "H2:1", AIR, todo)
     run = stirred_cases.follow(h2o2, fails, "H2:1", AIR, todo[:1])[0]
     assert run.outcome == NOT_FINITE

@@ -27,14 +27,14 @@ def rollout(seed, n):
 
 def test_rollouts_are_read_back_as_written(tmp_path):
     mechanism = load_mechanism("h2o2.yaml")
-    groups = {"cvode": [rollout(0, 5), rollout(1, 9)], "stage0": [rollout(2, 5)]}
+    groups = {"reference": [rollout(0, 5), rollout(1, 9)], "stage0": [rollout(2, 5)]}
     write_rollouts(tmp_path / "v.h5", groups, mechanism, {"dt": 1e-6})
     again, inputs = read_rollouts(tmp_path / "v.h5", mechanism)
     assert inputs == {"dt": 1e-6}
     assert again.keys() == groups.keys()
-    assert again["cvode"][1].case == groups["cvode"][1].case
+    assert again["reference"][1].case == groups["reference"][1].case
     # The reference is stored in float64: errors must not depend on reading it from a file.
-    assert np.array_equal(again["cvode"][1].Y, groups["cvode"][1].Y)
+    assert np.array_equal(again["reference"][1].Y, groups["reference"][1].Y)
     assert np.allclose(again["stage0"][0].Y, groups["stage0"][0].Y, rtol=1e-6)  # float32
 
 
@@ -43,7 +43,9 @@ def test_a_missing_file_has_no_rollouts(tmp_path):
 
 
 def test_a_damaged_file_or_another_mechanism_is_refused(tmp_path):
-    write_rollouts(tmp_path / "v.h5", {"cvode": [rollout(0, 5)]}, load_mechanism("h2o2.yaml"), {})
+    write_rollouts(
+        tmp_path / "v.h5", {"reference": [rollout(0, 5)]}, load_mechanism("h2o2.yaml"), {}
+    )
     with pytest.raises(ValueError, match="another mechanism"):
         read_rollouts(tmp_path / "v.h5", load_mechanism("drm19.yaml"))
     (tmp_path / "v.h5").write_bytes(b"not HDF5")
@@ -66,7 +68,7 @@ def test_flames_are_read_back_exactly(tmp_path):
     mechanism = load_mechanism("h2o2.yaml")
     nan = dict.fromkeys(("speed", "displacement_speed", "thickness"), np.nan)
     failed = burnt(2, 5, **nan, outcome=flame_outcome.WENT_OUT)
-    groups = {"cvode": [burnt(0, 5), burnt(1, 9)], "stage0": [failed]}
+    groups = {"reference": [burnt(0, 5), burnt(1, 9)], "stage0": [failed]}
     write_flames(tmp_path / "f.h5", groups, mechanism, {"networks": {"stage0": "abc"}})
     again, inputs = read_flames(tmp_path / "f.h5", mechanism)
     assert inputs == {"networks": {"stage0": "abc"}} and again.keys() == groups.keys()
@@ -93,7 +95,7 @@ def stirred(seed, steps, outcome=FINISHED, **changes):
 def test_stirred_reactors_are_read_back_exactly(tmp_path, h2o2):
     failed = stirred(2, 5, NOT_FINITE)
     failed.T[3:] = np.nan
-    groups = {"cvode": [stirred(0, 5), stirred(1, 9, residence=np.inf)], "stage0": [failed]}
+    groups = {"reference": [stirred(0, 5), stirred(1, 9, residence=np.inf)], "stage0": [failed]}
     write_stirred(tmp_path / "s.h5", groups, h2o2, {"networks": {"stage0": "abc"}})
     again, inputs = read_stirred(tmp_path / "s.h5", h2o2)
     assert inputs == {"networks": {"stage0": "abc"}} and again.keys() == groups.keys()
@@ -108,7 +110,7 @@ def test_stirred_reactors_are_read_back_exactly(tmp_path, h2o2):
 def test_stirred_reactors_of_another_mechanism_and_damaged_files_are_refused(tmp_path, h2o2, drm19):
     file = tmp_path / "s.h5"
     assert read_stirred(file, h2o2) == ({}, {})
-    write_stirred(file, {"cvode": [stirred(0, 5)]}, h2o2, {})
+    write_stirred(file, {"reference": [stirred(0, 5)]}, h2o2, {})
     with pytest.raises(ValueError, match="another mechanism"):
         read_stirred(file, drm19)
     file.write_bytes(file.read_bytes()[:200])
@@ -118,8 +120,8 @@ def test_stirred_reactors_of_another_mechanism_and_damaged_files_are_refused(tmp
 
 def test_a_write_that_fails_leaves_the_old_file(tmp_path, h2o2):
     file, broken = tmp_path / "s.h5", stirred(1, 5)
-    write_stirred(file, {"cvode": [stirred(0, 5)]}, h2o2, {"made": 1})
+    write_stirred(file, {"reference": [stirred(0, 5)]}, h2o2, {"made": 1})
     object.__setattr__(broken, "outcome", object())  # nothing that HDF5 can hold
     with pytest.raises(TypeError):
-        write_stirred(file, {"cvode": [broken]}, h2o2, {"made": 2})
+        write_stirred(file, {"reference": [broken]}, h2o2, {"made": 2})
     assert read_stirred(file, h2o2)[1] == {"made": 1}

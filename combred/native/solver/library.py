@@ -15,6 +15,8 @@ from combred.native.builder import build
 from combred.native.interface import Library
 from combred.native.solver.generator import TOLERANCE, generate
 
+PRECISE = 1e-6  # tolerance of labels and of references, in doubles
+
 
 @dataclass(frozen=True)
 class Solution:

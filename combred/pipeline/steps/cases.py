@@ -1,9 +1,10 @@
-"""Ignitions, flames and stirred reactors of a run: CVODE's, computed once, and each network's in
-the same cases.
+"""Ignitions, flames and stirred reactors of a run: the references, computed once, and each network
+in the same cases. The references of ignitions are CVODE's, the others are the generated solver's in
+doubles, which `validate` compares with CVODE.
 
 Takes cases and surrogates; writes validation.h5, flames.h5, stirred.h5 and the files of a search,
-and hands on the results. A file holds a group for CVODE and one for each network; what it was made
-with stands in it, and a group of the same cases and the same network is not computed again.
+and hands on the results. A file holds a group for the reference and one for each network; what it
+was made with stands in it, and a group of the same cases and network is not computed again.
 """
 
 from collections.abc import Callable
@@ -32,7 +33,7 @@ from combred.validation.storage import (
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of case: its name, its file's reader and writer, CVODE's answer to the cases, and the
+    """A kind of case: its name, its file's reader and writer, the reference of the cases, and the
     answer of another `Advance` from the same initial states."""
 
     name: str
@@ -47,7 +48,10 @@ FLAME_MARCH = FlameMarch()
 
 def reference_ignitions(run: Run, cases: list | None, bar: Callable) -> list:
     """CVODE's ignitions."""
-    return ignition.reference(*run.reference_task, bar, cases)
+    s = run.settings
+    return ignition.reference(
+        run.mechanism, s.validation, s.chemistry, *run.cases_for_processes, bar, cases
+    )
 
 
 def follow_ignitions(run: Run, solver: Advance, references: list, bar: Callable) -> list:
@@ -56,8 +60,11 @@ def follow_ignitions(run: Run, solver: Advance, references: list, bar: Callable)
 
 
 def reference_flames(run: Run, cases: list | None, bar: Callable) -> list:
-    """CVODE's flames."""
-    return flame_cases.reference(*run.reference_task, bar, cases, FLAME_MARCH)
+    """The solver's flames."""
+    s = run.settings
+    return flame_cases.reference(
+        run.mechanism, s.validation, *run.cases_for_processes, bar, cases, FLAME_MARCH
+    )
 
 
 def follow_flames(run: Run, solver: Advance, references: list, bar: Callable) -> list:
@@ -68,11 +75,11 @@ def follow_flames(run: Run, solver: Advance, references: list, bar: Callable) ->
 
 
 def reference_stirred(run: Run, cases: list | None, bar: Callable) -> list:
-    """CVODE's stirred reactors."""
+    """The solver's stirred reactors."""
     s = run.settings
     todo = stirred_cases.cases(s.validation.p) if cases is None else cases
     fuel, oxidizer = s.sampling.fuel, s.sampling.oxidizer
-    return stirred_cases.reference(run.mechanism, s.chemistry, fuel, oxidizer, todo, bar)
+    return stirred_cases.reference(run.mechanism, fuel, oxidizer, todo, bar)
 
 
 def follow_stirred(run: Run, solver: Advance, references: list, bar: Callable) -> list:
@@ -90,19 +97,19 @@ STIRRED = Kind("stirred reactors", read_stirred, write_stirred, reference_stirre
 def stored_answers(
     run: Run, kind: Kind, artefact: Artefact, networks: dict[str, str]
 ) -> tuple[dict[str, list], dict[str, str]]:
-    """The answers to the cases that are in the file: CVODE's and those of `networks`, by name; and
-    the digests of these networks. Both {} if the file is missing, or of other cases."""
+    """The answers to the cases that are in the file: the reference and those of `networks`, by
+    name; and the digests of these networks. Both {} if the file is missing, or of other cases."""
     stored, made_with = kind.read(artefact.path, run.mechanism)
-    if made_with.get("cases") != artefact.inputs or "cvode" not in stored:
+    if made_with.get("cases") != artefact.inputs or "reference" not in stored:
         return {}, {}
     known = made_with.get("networks", {}).items()
     known = {k: v for k, v in known if networks.get(k) == v and k in stored}
-    return {name: stored[name] for name in ("cvode", *known)}, known
+    return {name: stored[name] for name in ("reference", *known)}, known
 
 
 def holds(run: Run, kind: Kind, artefact: Artefact, networks: dict[str, str]) -> bool:
-    """Whether a file has the answers of CVODE and of all networks; true where none are asked for.
-    Raises ValueError if it is damaged."""
+    """Whether a file has the reference and the answers of all networks; true where none are asked
+    for. Raises ValueError if it is damaged."""
     if not artefact.inputs:
         return True
     return stored_answers(run, kind, artefact, networks)[1] == networks
@@ -116,7 +123,7 @@ def answers(
     networks: dict[str, str],
     cases: list | None = None,
 ) -> dict[str, list]:
-    """The answers of CVODE ("cvode") and of each surrogate, by name, to the cases.
+    """The reference ("reference") and the answers of each surrogate, by name, to the cases.
 
     networks: the digest of each surrogate's network, by name. cases: those of the validation's
     settings where None.
@@ -125,14 +132,14 @@ def answers(
     inputs: dict = {"cases": artefact.inputs, "networks": {}}
     groups, inputs["networks"] = stored_answers(run, kind, artefact, networks)
     if not groups:
-        with progress(f"{kind.name} with CVODE") as bar:
-            groups["cvode"] = kind.reference(run, cases, bar)
+        with progress(f"references of {kind.name}") as bar:
+            groups["reference"] = kind.reference(run, cases, bar)
         kind.write(path, groups, mechanism, inputs)
     for name, surrogate in surrogates.items():
         if name not in groups:
             with progress(f"{kind.name} of {name}") as bar, one_thread():
                 solver = fastest(surrogate)
-                groups[name] = kind.follow(run, solver, groups["cvode"], bar)
+                groups[name] = kind.follow(run, solver, groups["reference"], bar)
             inputs["networks"][name] = networks[name]
             kind.write(path, groups, mechanism, inputs)
     return groups

@@ -148,14 +148,16 @@ class Judge:
 
     @cached_property
     def references(self) -> References:
-        """CVODE's answers to the cases, computed once and kept in search/."""
+        """The references of the cases, computed once and kept in search/."""
         ignitions, flames, inputs = [], [], artefacts.criteria(self.run)
         if self.criteria.ignitions:
             file = Artefact(self.run.path("search/ignitions.h5"), inputs)
-            ignitions = answers(self.run, IGNITIONS, file, {}, {}, self.criteria.ignitions)["cvode"]
+            ignitions = answers(self.run, IGNITIONS, file, {}, {}, self.criteria.ignitions)[
+                "reference"
+            ]
         if self.criteria.flames:
             file = Artefact(self.run.path("search/flames.h5"), inputs)
-            flames = answers(self.run, FLAMES, file, {}, {}, self.criteria.flames)["cvode"]
+            flames = answers(self.run, FLAMES, file, {}, {}, self.criteria.flames)["reference"]
         return References(ignitions, flames)
 
     def __call__(self, surrogate: Surrogate) -> dict[str, float]:

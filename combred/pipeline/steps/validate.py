@@ -1,10 +1,14 @@
-"""The step `validate`: ignitions, flames and stirred reactors of every stage against CVODE, and the
-time per state.
+"""The step `validate`: ignitions of every stage against CVODE, flames and stirred reactors against
+the generated solver in doubles, this solver against CVODE, and the time per state.
 
 Takes `Data` and the surrogates of all stages; writes validation.h5, flames.h5, stirred.h5 and
 validation.json, and hands on the numbers.
 """
 
+import numpy as np
+
+from combred.chemistry.agreement import CHECKED, largest_difference
+from combred.native.solver.library import PRECISE, Solver
 from combred.pipeline import artefacts
 from combred.pipeline.console import print_validation, progress, say
 from combred.pipeline.run import Run
@@ -12,6 +16,8 @@ from combred.pipeline.steps.cases import FLAMES, IGNITIONS, STIRRED, answers, ho
 from combred.pipeline.steps.sample import Data
 from combred.records import digest, read_record, write_record
 from combred.simulation import flame_errors, ignition_errors, stirred_cases
+from combred.simulation.flame import Flame
+from combred.simulation.stirred_reactor import StirredRun
 from combred.surrogate.surrogate import Surrogate
 from combred.validation import timing
 
@@ -38,17 +44,22 @@ def validate(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
     mixed = answers(run, STIRRED, stirred, names, networks) if stirred.inputs else {}
     stages = {}
     for name, surrogate in names.items():
-        stages[name] = ignition_errors.compare(run.mechanism, groups[name], groups["cvode"])
+        stages[name] = ignition_errors.compare(run.mechanism, groups[name], groups["reference"])
         stages[name]["weights"] = surrogate.network.n_weights
         stages[name]["widths"] = surrogate.network.widths
         if burnt:
-            stages[name]["flame"] = flame_errors.compare(run.mechanism, burnt[name], burnt["cvode"])
+            stages[name]["flame"] = flame_errors.compare(
+                run.mechanism, burnt[name], burnt["reference"]
+            )
         if mixed:
-            found = stirred_cases.compare_all(run.mechanism, mixed[name], mixed["cvode"])
+            found = stirred_cases.compare_all(run.mechanism, mixed[name], mixed["reference"])
             stages[name]["stirred"] = found
     numbers = {
         "inputs": rollouts.inputs,
         **others,
+        "reference_difference": reference_difference(
+            run, burnt.get("reference", []), mixed.get("reference", [])
+        ),
         "networks": networks,
         "stages": stages,
         "timing": numbers["timing"] if known else measure_times(run, data, surrogates),
@@ -56,6 +67,28 @@ def validate(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
     write_record(run.path("validation.json"), numbers)
     print_validation(numbers)
     return numbers
+
+
+def reference_difference(run: Run, flames: list[Flame], stirred: list[StirredRun]) -> dict:
+    """By kind of reference, the largest difference of the solver from CVODE in one more step of
+    `CHECKED` cells or particles of the last states (`combred.chemistry.agreement`). Raises
+    ValueError where it is too large."""
+    ends = {
+        "flames": [(f.T, f.case.p, f.Y, run.settings.validation.dt) for f in flames],
+        "stirred": [(r.particles_T, r.case.p, r.particles_Y, r.case.dt) for r in stirred],
+    }
+    solver, found = Solver(run.mechanism, PRECISE), {}
+    for kind, states in ends.items():
+        if states:
+            rows = np.concatenate(
+                [np.column_stack(np.broadcast_arrays(T, p, dt)) for T, p, _, dt in states]
+            )
+            Y = np.concatenate([Y for _, _, Y, _ in states]).clip(min=0.0)
+            chosen = np.linspace(0, len(rows) - 1, min(CHECKED, len(rows))).astype(int)
+            T, p, dt = rows[chosen].T
+            after = solver.advance(T, p, Y[chosen], dt)
+            found[kind], _ = largest_difference(run.mechanism, (T, p, Y[chosen]), dt, after)
+    return found
 
 
 def digests(run: Run) -> dict[str, str]:

@@ -84,7 +84,7 @@ def test_the_stage_is_the_smallest_that_passed_and_its_error_is_the_recorded_one
     number = criteria["smallest"]
     kept = folder / (f"search/attempt{number}.safetensors" if number else "stage0.safetensors")
     assert tensors_equal(folder / "stage1.safetensors", kept)
-    references = read_rollouts(folder / "search/ignitions.h5", drm19)[0]["cvode"]
+    references = read_rollouts(folder / "search/ignitions.h5", drm19)[0]["reference"]
     surrogate = load_surrogate(folder / "stage1.safetensors", drm19)
     rollouts = ignition.follow(fastest(surrogate), 4e-6, references)
     error = ignition_errors.compare(drm19, rollouts, references)["delay_error"]["worst"]
@@ -95,8 +95,8 @@ def test_the_cases_of_the_criteria_are_not_those_of_the_validation(finished, drm
     folder = finished / "runs/tiny"
     own, _ = read_rollouts(folder / "search/ignitions.h5", drm19)
     validated, _ = read_rollouts(folder / "validation.h5", drm19)
-    cases = {rollout.case for rollout in own["cvode"]}
-    assert len(cases) == 3 and not cases & {rollout.case for rollout in validated["cvode"]}
+    cases = {rollout.case for rollout in own["reference"]}
+    assert len(cases) == 3 and not cases & {rollout.case for rollout in validated["reference"]}
     assert all(1750 < case.T0 < 1850 for case in cases)
 
 

@@ -1,0 +1,55 @@
+"""How far states that a solver has advanced are from those of CVODE.
+
+Takes states and their results a time step later; gives a number for each. Labels of state files,
+references of flames and `combred check` are judged by it.
+"""
+
+import numpy as np
+
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactor import CVODE
+
+RTOL, ATOL = 1e-10, 1e-20  # of CVODE
+FLOOR_T, FLOOR_Y = 1.0, 1e-5  # K and mass fraction: below these a change counts as so large
+CHECKED = 256  # states that are enough for a check
+MOST = 1e-3  # largest difference that is accepted of a label or a reference
+
+
+def difference_from_cvode(
+    mechanism: Mechanism,
+    before: tuple[np.ndarray, np.ndarray, np.ndarray],
+    dt: float | np.ndarray,
+    after: tuple[np.ndarray, np.ndarray],
+) -> np.ndarray:
+    """(n,): the difference of each result from that of CVODE with the tolerances `RTOL` and `ATOL`:
+    of T, relative to its change + 1 K, or of a Y, relative to the largest change of all + 1e-5,
+    whichever is larger; NaN where CVODE fails.
+
+    before: T (n,) [K], p (n,) [Pa], Y (n, n_species); after: T (n,) [K], Y (n, n_species), dt [s]
+    later, a float or (n,).
+    """
+    T0, p, Y0 = before
+    T, Y = CVODE(mechanism, RTOL, ATOL).advance(T0, p, Y0, dt)
+    of_T = np.abs(after[0] - T) / (np.abs(T - T0) + FLOOR_T)
+    of_Y = np.abs(after[1] - Y).max(1) / (np.abs(Y - Y0).max(1) + FLOOR_Y)
+    return np.maximum(of_T, of_Y)
+
+
+def largest_difference(
+    mechanism: Mechanism,
+    before: tuple[np.ndarray, np.ndarray, np.ndarray],
+    dt: float | np.ndarray,
+    after: tuple[np.ndarray, np.ndarray],
+) -> tuple[float, int]:
+    """The largest `difference_from_cvode`, 0 where there is none, and the number of states that
+    CVODE could advance. Raises ValueError where it exceeds `MOST`."""
+    found = difference_from_cvode(mechanism, before, dt, after)
+    found = found[np.isfinite(found)]
+    largest = float(found.max(initial=0.0))
+    if largest > MOST:
+        raise ValueError(
+            f"results of the solver of {mechanism.name} differ from CVODE's by up to {largest:.2g} "
+            f"of the change of a state, and {MOST:g} is accepted. The solver is at fault: please "
+            "report it with the mechanism file, or set CXX to another compiler"
+        )
+    return largest, len(found)

@@ -17,11 +17,11 @@ import numpy as np
 from ruamel.yaml import YAML, YAMLError  # a requirement of Cantera
 
 from combred import data
+from combred.chemistry.fuel import choose_fuel, mixture, spelled
 from combred.chemistry.polynomials import nasa7, read_polynomials
 from combred.config.fields import shown
 
 DATA = data.FOLDER / "mechanisms"
-COMMON_FUELS = ("CH4", "H2", "C2H4", "C2H6", "C3H8", "NH3")
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,15 +78,19 @@ class Mechanism:
         return ct.Solution(self.file, self.phase)
 
     def index(self, species: str) -> int:
-        """Index of a species. Raises ValueError, with the nearest name, if there is none."""
-        if species not in self.species_names:
-            near = difflib.get_close_matches(species.upper(), self.species_names, n=1)
-            hint = f" (did you mean {near[0]}?)" if near else ""
-            raise ValueError(
-                f"{self.name} has no species {shown(species)!r}{hint}. Its species are "
-                f"{' '.join(self.species_names)}"
-            )
-        return self.species_names.index(species)
+        """Index of a species; capitals count only where two names differ by nothing else. Raises
+        ValueError, with the nearest name, if there is none."""
+        if species in self.species_names:
+            return self.species_names.index(species)
+        names = [name.upper() for name in self.species_names]
+        if names.count(species.upper()) == 1:
+            return names.index(species.upper())
+        near = difflib.get_close_matches(species.upper(), names, n=1)
+        hint = f" (did you mean {self.species_names[names.index(near[0])]}?)" if near else ""
+        raise ValueError(
+            f"{self.name} has no species {shown(species)!r}{hint}. Its species are "
+            f"{' '.join(self.species_names)}"
+        )
 
     def mend_mismatch(self, other: str) -> str:
         """The remedy, as text, for a file that was made for the mechanism named `other`."""
@@ -98,47 +102,18 @@ class Mechanism:
         return f"Give mechanism={other}, or another run=NAME."
 
     def resolve_fuel(self, fuel: str) -> str:
-        """The fuel as a composition in moles: "auto" becomes the first of `COMMON_FUELS` that the
-        mechanism has, any other text is checked and returned.
-
-        Raises ValueError where a species is unknown, or where "auto" finds no common fuel.
-        """
-        if fuel != "auto":
-            for part in fuel.split(","):
-                try:
-                    self.index(part.split(":")[0].strip())
-                except ValueError as error:
-                    raise ValueError(f"sampling.fuel={shown(fuel)}: {error}") from error
-            return fuel
-        for name in COMMON_FUELS:
-            if name in self.species_names:
-                return f"{name}:1"
-        raise ValueError(
-            f"sampling.fuel=auto looks for {', '.join(COMMON_FUELS)}, and {self.name} has none of "
-            "them: name the fuel, as in sampling.fuel=CH3OH:1"
-        )
+        """A fuel as a composition in moles, with the names of the mechanism; of "auto" that of
+        `combred.chemistry.fuel.choose_fuel`. Raises ValueError where a species is unknown, or where
+        "auto" leaves a choice."""
+        return choose_fuel(self) if fuel == "auto" else spelled(self, fuel)
 
     def mixture(self, fuel: str, oxidizer: str, phi: float) -> np.ndarray:
         """Mass fractions (n_species,) of fuel and oxidizer at the equivalence ratio phi > 0.
 
-        fuel, oxidizer: Cantera compositions in moles, as in "CH4:1" and "O2:1, N2:3.76". Raises
-        ValueError where they are not, or where the fuel does not burn in the oxidizer.
+        fuel, oxidizer: compositions in moles, as in "CH4:1" and "O2:1, N2:3.76". Raises ValueError
+        where they are not, or where the fuel does not burn in the oxidizer.
         """
-        gas = self.solution()
-        both = f"sampling.fuel={shown(fuel)}, sampling.oxidizer={shown(oxidizer)}"
-        try:
-            gas.set_equivalence_ratio(phi, fuel, oxidizer)
-            Y = gas.Y
-            gas.set_equivalence_ratio(2.0 * phi, fuel, oxidizer)
-        except ct.CanteraError as error:
-            reason = [line for line in str(error).splitlines() if line.strip(" *")][-1]
-            raise ValueError(
-                f"{both}: {self.name} cannot mix them ({shown(reason, 120)}). Give compositions in "
-                "moles, as in sampling.oxidizer='O2:1, N2:3.76'."
-            ) from error
-        if np.array_equal(Y, gas.Y):
-            raise ValueError(f"{both}: this fuel does not burn: name one that does, as in CH4:1")
-        return Y
+        return mixture(self, fuel, oxidizer, phi)
 
 
 def load_mechanism(file: str, phase: str = "") -> Mechanism:

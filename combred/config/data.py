@@ -38,7 +38,7 @@ class SamplingSettings:
         within=(1e-12, 1e-2),
     )
     fuel: str = setting(
-        "auto", "fuel in moles, as in CH4:1; auto: the first of CH4, H2, ... in the mechanism"
+        "auto", "fuel in moles, as in CH4:1; auto: that of the mechanism, where it has only one"
     )
     oxidizer: str = setting("O2:1, N2:3.76", "oxidizer in moles")
     T0: list[float] = setting(

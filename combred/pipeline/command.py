@@ -20,10 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from combred import config
+from combred.chemistry.fuel import spelled
 from combred.chemistry.kinetics import Kinetics
-from combred.chemistry.mechanism import load_mechanism
+from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import IntegrationError
 from combred.config import Settings
+from combred.config.fields import shown
 from combred.pipeline.console import complain, console, print_help, print_resolved, say
 from combred.pipeline.lock import locked
 from combred.pipeline.run import Run
@@ -167,16 +169,29 @@ def _remedy(error: OSError) -> str:
 def prepare(settings: Settings) -> Run:
     """Resolve the settings that depend on mechanism and machine, and open the run folder."""
     mechanism = load_mechanism(settings.mechanism)
-    fuel = mechanism.resolve_fuel(settings.sampling.fuel)
-    settings = replace(settings, sampling=replace(settings.sampling, fuel=fuel))
+    fuel, oxidizer = _mixture(settings, mechanism)
+    sampling = replace(settings.sampling, fuel=fuel, oxidizer=oxidizer)
+    settings = replace(settings, sampling=sampling)
     run = Run(settings, mechanism, Path("runs") / settings.run_name, open_device())
-    mechanism.mixture(fuel, settings.sampling.oxidizer, 1.0)  # refuses what is no mixture
     if settings.network.kinetics:
         Kinetics(mechanism)  # refuses unknown kinds of rates, before anything is sampled
     if run.device.leads:
         run.folder.mkdir(parents=True, exist_ok=True)
         print_resolved(run)
     return run
+
+
+def _mixture(settings: Settings, mechanism: Mechanism) -> tuple[str, str]:
+    """Fuel and oxidizer with the names of the mechanism. Raises ValueError where they cannot be
+    mixed, or where the fuel is not plain, with the settings' names."""
+    fuel, oxidizer = settings.sampling.fuel, settings.sampling.oxidizer
+    try:
+        fuel, oxidizer = mechanism.resolve_fuel(fuel), spelled(mechanism, oxidizer)
+        mechanism.mixture(fuel, oxidizer, 1.0)
+    except ValueError as error:
+        named = f"sampling.fuel={shown(fuel)}, sampling.oxidizer={shown(oxidizer)}"
+        raise ValueError(f"{named}: {error}") from error
+    return fuel, oxidizer
 
 
 def execute(run: Run, only: str = "") -> None:

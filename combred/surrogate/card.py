@@ -19,6 +19,7 @@ that lies beside the model's file, and inside an exported one. Its keys:
 import json
 import platform
 import shlex
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -172,7 +173,8 @@ def command_of(settings: dict, mechanism: Mechanism, stage: int) -> str:
     profile = wanted.get("profile", "default")
     usual = _flat(json.loads(json.dumps(asdict(resolve([f"profile={profile}"])))))
     for values in (wanted, usual):
-        values["sampling.fuel"] = mechanism.resolve_fuel(values["sampling.fuel"])
+        with suppress(ValueError):  # "auto", where it leaves a choice
+            values["sampling.fuel"] = mechanism.resolve_fuel(values["sampling.fuel"])
     ignored = ["only", "workers", "profile", "run", "stage"]
     if stage == 0:
         ignored += [key for key in wanted if key.startswith(("reduction.", "retraining."))]

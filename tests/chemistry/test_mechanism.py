@@ -82,15 +82,6 @@ def test_the_range_of_the_polynomials_is_cantera_s(mechanism):
     assert mechanism.T_min < mechanism.T_mid.min() and mechanism.T_mid.max() < mechanism.T_max
 
 
-def test_mixture_has_the_equivalence_ratio_asked_for(drm19):
-    gas = drm19.solution()
-    for phi in (0.4, 1.0, 1.8):
-        gas.TPY = 300.0, ct.one_atm, drm19.mixture("CH4:1", "O2:1, N2:3.76", phi)
-        # CH4 + 2 O2; float64 ratios.
-        assert gas["CH4"].X / gas["O2"].X * 2 == pytest.approx(phi, rel=1e-12)
-        assert gas["N2"].X / gas["O2"].X == pytest.approx(3.76, rel=1e-12)
-
-
 def test_hash_does_not_depend_on_comments_layout_and_notes(tmp_path):
     text = cantera_text("h2o2.yaml")
     noted = text.replace("note: TPIS78", "note: seen by nobody")
@@ -125,7 +116,7 @@ def test_hash_depends_on_the_chemistry(tmp_path, before, after):
 
 
 def test_unknown_species_names_the_nearest(drm19):
-    assert drm19.index("CH2(S)") == 8
+    assert drm19.index("CH2(S)") == drm19.index("ch2(s)") == 8
     with pytest.raises(ValueError, match="did you mean CH4"):
         drm19.index("ch44")
 

@@ -1,0 +1,105 @@
+"""Fuel and oxidizer of a mechanism: their names as the mechanism spells them, and what is taken
+where none are named.
+
+Takes a `Mechanism`; gives compositions in moles, as Cantera reads them, and mixtures of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import cantera as ct
+import numpy as np
+
+from combred.config.fields import shown
+
+if TYPE_CHECKING:
+    from combred.chemistry.mechanism import Mechanism
+
+OXYGEN, NITROGEN, IN_AIR = {"O": 2}, {"N": 2}, 3.76  # mol of nitrogen for one of oxygen
+HYDROGEN, AMMONIA, METHANE = {"H": 2}, {"H": 3, "N": 1}, {"C": 1, "H": 4}
+LARGE = 4  # carbon atoms: a mechanism of such a fuel holds the smaller ones as its fragments
+
+
+def spelled(mechanism: Mechanism, composition: str) -> str:
+    """A composition in moles, as "CH4:1" or "O2:1, N2:3.76", with the names of the mechanism, which
+    may differ in capitals. Raises ValueError where a species is unknown."""
+    parts = [part.partition(":") for part in composition.split(",")]
+    found = [(mechanism.index(name.strip()), moles.strip() or "1") for name, _, moles in parts]
+    return ", ".join(f"{mechanism.species_names[k]}:{moles}" for k, moles in found)
+
+
+def choose_fuel(mechanism: Mechanism) -> str:
+    """The fuel that a mechanism was plainly made for, as a composition in moles.
+
+    Fuels are hydrogen, ammonia, alkanes and molecules with as much hydrogen (alcohols, ethers) that
+    react. Where there are several, the only one of at least `LARGE` carbon atoms; methane where all
+    are smaller alkanes and hydrogen. Raises ValueError, with their names, where this leaves a
+    choice.
+    """
+    fuels = _fuels(mechanism)
+    large = [name for name, atoms in fuels.items() if atoms.get("C", 0) >= LARGE]
+    methane = [name for name, atoms in fuels.items() if atoms == METHANE]
+    if not large and all(atoms.keys() <= {"C", "H"} for atoms in fuels.values()):
+        large = methane
+    plain = list(fuels) if len(fuels) == 1 else large
+    if len(plain) == 1:
+        return f"{plain[0]}:1"
+    several = f"{mechanism.name} has several fuels: {', '.join(fuels)}. Name"
+    none = f"no species of {mechanism.name} is plainly its fuel. Name"
+    raise ValueError(f"{several if fuels else none} one, as in CH4:1")
+
+
+def _fuels(mechanism: Mechanism) -> dict[str, dict[str, float]]:
+    """The fuels of a mechanism, as `choose_fuel` says, with their atoms."""
+    found = {}
+    for k, (name, atoms) in enumerate(_atoms(mechanism).items()):
+        saturated = atoms.get("H", 0) == 2 * atoms.get("C", 0) + 2 and atoms.get("O", 0) <= 1
+        alkane = "C" in atoms and atoms.keys() <= {"C", "H", "O"} and saturated
+        if not mechanism.inert[k] and (alkane or atoms in (HYDROGEN, AMMONIA)):
+            found[name] = atoms
+    return found
+
+
+def _atoms(mechanism: Mechanism) -> dict[str, dict[str, float]]:
+    """The atoms of each species by its name."""
+    return {species.name: species.composition for species in mechanism.solution().species()}
+
+
+def air(mechanism: Mechanism) -> str:
+    """Oxygen and nitrogen as a composition in moles, with the names of the mechanism. Raises
+    ValueError where it lacks one of them."""
+    names = []
+    for molecule in (OXYGEN, NITROGEN):
+        found = [name for name, atoms in _atoms(mechanism).items() if atoms == molecule]
+        if not found:
+            raise ValueError(
+                f"{mechanism.name} has no {'O2' if molecule == OXYGEN else 'N2'}: name an "
+                "oxidizer, as in 'O2:1, AR:3.76'"
+            )
+        names.append(found[0])
+    return f"{names[0]}:1, {names[1]}:{IN_AIR}"
+
+
+def mixture(mechanism: Mechanism, fuel: str, oxidizer: str, phi: float) -> np.ndarray:
+    """Mass fractions (n_species,) of fuel and oxidizer at the equivalence ratio phi > 0.
+
+    fuel, oxidizer: compositions in moles, as in "CH4:1" and "O2:1, N2:3.76", in capitals or not.
+    Raises ValueError where they are not, or where the fuel does not burn in the oxidizer.
+    """
+    gas = mechanism.solution()
+    both = f"fuel {shown(fuel)}, oxidizer {shown(oxidizer)}"
+    try:
+        fuel, oxidizer = spelled(mechanism, fuel), spelled(mechanism, oxidizer)
+        gas.set_equivalence_ratio(phi, fuel, oxidizer)
+        Y = gas.Y
+        gas.set_equivalence_ratio(2.0 * phi, fuel, oxidizer)
+    except ct.CanteraError as error:
+        reason = [line for line in str(error).splitlines() if line.strip(" *")][-1]
+        raise ValueError(
+            f"{both}: {mechanism.name} cannot mix them ({shown(reason, 120)}). Give compositions "
+            "in moles, as in 'O2:1, N2:3.76'."
+        ) from error
+    if np.array_equal(Y, gas.Y):
+        raise ValueError(f"{both}: this fuel does not burn: name one that does, as in CH4:1")
+    return Y

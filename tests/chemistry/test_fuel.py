@@ -1,0 +1,72 @@
+"""Fuel and oxidizer of a mechanism: the plain ones, those asked for, spelling."""
+
+import cantera as ct
+import numpy as np
+import pytest
+
+from combred.chemistry.fuel import air, choose_fuel, mixture, spelled
+from combred.chemistry.mechanism import load_mechanism
+
+DODECANE = ("nDodecane_Reitz.yaml", "nDodecane_IG")  # its names are in small letters
+
+
+@pytest.mark.parametrize(
+    ("file", "fuel"),
+    [(("drm19.yaml",), "CH4:1"), (("h2o2.yaml",), "H2:1"), (DODECANE, "c12h26:1")],
+)
+def test_the_fuel_that_a_mechanism_was_made_for(file, fuel):
+    assert choose_fuel(load_mechanism(*file)) == fuel
+
+
+@pytest.mark.parametrize(
+    ("file", "some"),
+    [
+        ("gri30.yaml", ["CH4", "NH3", "C3H8"]),
+        ("example_data/ammonia-CO-H2-Alzueta-2023.yaml", ["NH3", "H2"]),
+    ],
+)
+def test_several_fuels_are_a_question(file, some):
+    with pytest.raises(ValueError, match="several fuels.*as in CH4:1") as refused:
+        choose_fuel(load_mechanism(file))
+    assert all(name in str(refused.value) for name in some)
+    assert "HO2" not in str(refused.value) and "C2H4" not in str(refused.value)
+
+
+def test_names_are_spelled_as_the_mechanism_does():
+    dodecane = load_mechanism(*DODECANE)
+    assert spelled(dodecane, "C12H26:0.5,O2: 2") == "c12h26:0.5, o2:2"
+    assert air(dodecane) == "o2:1, n2:3.76"
+    one = mixture(dodecane, "C12H26:1", "O2:1, N2:3.76", 0.7)
+    assert np.array_equal(one, mixture(dodecane, "c12h26", "o2:1, n2:3.76", 0.7))
+
+
+def test_a_mixture_has_the_equivalence_ratio_asked_for(drm19):
+    gas = drm19.solution()
+    for phi in (0.4, 1.0, 1.8):
+        gas.TPY = 300.0, ct.one_atm, drm19.mixture("CH4:1", "O2:1, N2:3.76", phi)
+        # CH4 + 2 O2; float64 ratios.
+        assert gas["CH4"].X / gas["O2"].X * 2 == pytest.approx(phi, rel=1e-12)
+        assert gas["N2"].X / gas["O2"].X == pytest.approx(3.76, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("fuel", "oxidizer", "reason"),
+    [
+        ("C3H8:1", "O2:1", "has no species 'C3H8'"),
+        ("CH4:x", "O2:1", "cannot mix"),
+        ("H2O:1", "O2:1", "does not burn"),
+    ],
+)
+def test_no_mixture_is_an_error_with_a_remedy(drm19, fuel, oxidizer, reason):
+    with pytest.raises(ValueError, match=reason):
+        mixture(drm19, fuel, oxidizer, 1.0)
+
+
+def test_a_mechanism_without_nitrogen_has_no_air(tmp_path):
+    (tmp_path / "h2.yaml").write_text(
+        "phases:\n- {name: gas, thermo: ideal-gas, elements: [H, O], kinetics: gas,\n"
+        "   species: [{gri30.yaml/species: [H2, H, O, O2, OH, H2O]}]}\n"
+        "reactions:\n- {equation: O + H2 <=> H + OH, rate-constant: {A: 1e+10, b: 0, Ea: 0}}\n"
+    )
+    with pytest.raises(ValueError, match="no N2.*oxidizer"):
+        air(load_mechanism(str(tmp_path / "h2.yaml")))

@@ -21,17 +21,28 @@ def difference_from_cvode(
     dt: float | np.ndarray,
     after: tuple[np.ndarray, np.ndarray],
 ) -> np.ndarray:
-    """(n,): the difference of each result from that of CVODE with the tolerances `RTOL` and `ATOL`:
-    of T, relative to its change + 1 K, or of a Y, relative to the largest change of all + 1e-5,
-    whichever is larger; NaN where CVODE fails.
+    """(n,): the `relative_difference` of each result from that of CVODE with the tolerances `RTOL`
+    and `ATOL`; NaN where CVODE fails.
 
     before: T (n,) [K], p (n,) [Pa], Y (n, n_species); after: T (n,) [K], Y (n, n_species), dt [s]
     later, a float or (n,).
     """
     T0, p, Y0 = before
-    T, Y = CVODE(mechanism, RTOL, ATOL).advance(T0, p, Y0, dt)
-    of_T = np.abs(after[0] - T) / (np.abs(T - T0) + FLOOR_T)
-    of_Y = np.abs(after[1] - Y).max(1) / (np.abs(Y - Y0).max(1) + FLOOR_Y)
+    exact = CVODE(mechanism, RTOL, ATOL).advance(T0, p, Y0, dt)
+    return relative_difference((T0, Y0), exact, after)
+
+
+def relative_difference(
+    before: tuple[np.ndarray, np.ndarray],
+    exact: tuple[np.ndarray, np.ndarray],
+    found: tuple[np.ndarray, np.ndarray],
+) -> np.ndarray:
+    """(n,): the difference of T (n,) [K] and Y (n, n_species) from the exact ones: of T, relative
+    to its change + 1 K, or of a Y, relative to the largest change of all + 1e-5, whichever is
+    larger."""
+    (T0, Y0), (T, Y) = before, exact
+    of_T = np.abs(found[0] - T) / (np.abs(T - T0) + FLOOR_T)
+    of_Y = np.abs(found[1] - Y).max(1) / (np.abs(Y - Y0).max(1) + FLOOR_Y)
     return np.maximum(of_T, of_Y)
 
 

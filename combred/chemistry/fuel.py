@@ -6,6 +6,7 @@ Takes a `Mechanism`; gives compositions in moles, as Cantera reads them, and mix
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import cantera as ct
@@ -81,25 +82,26 @@ def air(mechanism: Mechanism) -> str:
     return f"{names[0]}:1, {names[1]}:{IN_AIR}"
 
 
-def mixture(mechanism: Mechanism, fuel: str, oxidizer: str, phi: float) -> np.ndarray:
-    """Mass fractions (n_species,) of fuel and oxidizer at the equivalence ratio phi > 0.
+def mixtures(mechanism: Mechanism, fuel: str, oxidizer: str, phi: Sequence[float]) -> np.ndarray:
+    """Mass fractions (n, n_species) of fuel and oxidizer at the equivalence ratios phi (n,) > 0.
 
     fuel, oxidizer: compositions in moles, as in "CH4:1" and "O2:1, N2:3.76", in capitals or not.
     Raises ValueError where they are not, or where the fuel does not burn in the oxidizer.
     """
-    gas = mechanism.solution()
+    gas, found = mechanism.solution(), np.empty((len(phi), mechanism.n_species))
     both = f"fuel {shown(fuel)}, oxidizer {shown(oxidizer)}"
     try:
         fuel, oxidizer = spelled(mechanism, fuel), spelled(mechanism, oxidizer)
-        gas.set_equivalence_ratio(phi, fuel, oxidizer)
-        Y = gas.Y
-        gas.set_equivalence_ratio(2.0 * phi, fuel, oxidizer)
+        for i, ratio in enumerate(phi):
+            gas.set_equivalence_ratio(ratio, fuel, oxidizer)
+            found[i] = gas.Y
+        gas.set_equivalence_ratio(2.0 * phi[-1], fuel, oxidizer)
     except ct.CanteraError as error:
         reason = [line for line in str(error).splitlines() if line.strip(" *")][-1]
         raise ValueError(
             f"{both}: {mechanism.name} cannot mix them ({shown(reason, 120)}). Give compositions "
             "in moles, as in 'O2:1, N2:3.76'."
         ) from error
-    if np.array_equal(Y, gas.Y):
+    if np.array_equal(found[-1], gas.Y):
         raise ValueError(f"{both}: this fuel does not burn: name one that does, as in CH4:1")
-    return Y
+    return found

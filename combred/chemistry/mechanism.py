@@ -17,7 +17,7 @@ import numpy as np
 from ruamel.yaml import YAML, YAMLError  # a requirement of Cantera
 
 from combred import data
-from combred.chemistry.fuel import choose_fuel, mixture, spelled
+from combred.chemistry.fuel import choose_fuel, mixtures, spelled
 from combred.chemistry.polynomials import nasa7, read_polynomials
 from combred.config.fields import shown
 
@@ -113,7 +113,7 @@ class Mechanism:
         fuel, oxidizer: compositions in moles, as in "CH4:1" and "O2:1, N2:3.76". Raises ValueError
         where they are not, or where the fuel does not burn in the oxidizer.
         """
-        return mixture(self, fuel, oxidizer, phi)
+        return mixtures(self, fuel, oxidizer, [phi])[0]
 
 
 def load_mechanism(file: str, phase: str = "") -> Mechanism:

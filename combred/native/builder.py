@@ -17,6 +17,7 @@ from pathlib import Path
 from combred.interrupts import postponed
 from combred.native.compilers import (
     LEVELS,
+    CompilerError,
     compile_command,
     find_compiler,
     link_command,
@@ -134,7 +135,7 @@ def run(commands: list[list[str]], oldest: str = "g++ 9 or clang++ 10") -> None:
     """Run commands of compilers at the same time; an interrupt ends them all, and so does the end
     of this process.
 
-    Raises RuntimeError with the output of the first command that fails, and the oldest compilers
+    Raises CompilerError with the output of the first command that fails, and the oldest compilers
     that serve.
     """
     started: list[subprocess.Popen[str]] = []
@@ -160,6 +161,6 @@ def run(commands: list[list[str]], oldest: str = "g++ 9 or clang++ 10") -> None:
         os.close(ours)
     for command, process, text in zip(commands, started, said, strict=True):
         if process.returncode != 0:
-            raise RuntimeError(
+            raise CompilerError(
                 f"{shlex.join(command)} failed; combred needs {oldest} at least:\n{text[-2000:]}"
             )

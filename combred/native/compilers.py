@@ -26,10 +26,14 @@ LEVELS["v4"] = (
 ZIG_GLIBC = "2.17"  # the oldest that zig offers: its libraries load on every Linux since 2014
 
 
+class CompilerError(RuntimeError):
+    """There is no C++ compiler, or it failed; the message has the remedy."""
+
+
 def find_compiler() -> list[str]:
     """The command of a C++ compiler: $CXX, g++, clang++ or zig's, the first that there is.
 
-    Raises RuntimeError, with the remedy, where there is none.
+    Raises CompilerError, with the remedy, where there is none.
     """
     chosen = shlex.split(os.environ.get("CXX", ""))
     for command in [chosen] if chosen else [[name] for name in COMPILERS]:
@@ -39,7 +43,7 @@ def find_compiler() -> list[str]:
     if not chosen and importlib.util.find_spec("ziglang"):
         return [sys.executable, "-m", "ziglang", "c++"]
     asked = f"CXX={chosen[0]} is not there" if chosen else f"neither {' nor '.join(COMPILERS)} is"
-    raise RuntimeError(
+    raise CompilerError(
         f"no C++ compiler was found ({asked}): install one, as in `apt install g++` or `pip "
         "install ziglang`, or set CXX to its command"
     )

@@ -4,17 +4,10 @@ Does the steps that are missing and reuses the files that are there: sample, tra
 reduce (stages 1 to N), validate, export, report (`combred.pipeline.steps`).
 """
 
-import errno
-import logging
 import os
-import shutil
-import signal
-import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,10 +16,10 @@ from combred import config
 from combred.chemistry.fuel import spelled
 from combred.chemistry.kinetics import Kinetics
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.chemistry.reactor import IntegrationError
 from combred.config import Settings
 from combred.config.fields import shown
-from combred.pipeline.console import complain, console, print_help, print_resolved, say
+from combred.pipeline.console import console, print_help, print_resolved, say
+from combred.pipeline.guard import guarded
 from combred.pipeline.lock import locked
 from combred.pipeline.run import Run
 from combred.pipeline.steps import (
@@ -71,99 +64,23 @@ LOADERS: dict[str, Callable[[Run], Any]] = {
     "validation": validate.load_validation,
 }
 
-STOPPED = "[yellow]stopped.[/] The same command goes on from here."
-
 
 def main(arguments: list[str]) -> int:
     """Run the pipeline; returns the exit status. An error that a user can mend is one message."""
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    with _stopped_by_signals():
-        try:
-            return _main(arguments)
-        except KeyboardInterrupt as stopped:  # also while an error is being printed
-            console.print(STOPPED)
-            return 128 + (stopped.args[0] if stopped.args else signal.SIGINT)
-
-
-@contextmanager
-def _stopped_by_signals() -> Iterator[None]:
-    """Ctrl-C and SIGTERM raise KeyboardInterrupt; a second one ends the process at once."""
-    numbers = signal.SIGINT, signal.SIGTERM
-
-    def stop(number: int, _: object) -> None:
-        for each in heard:
-            signal.signal(each, lambda number, _: os._exit(128 + number))
-        raise KeyboardInterrupt(number)
-
-    def unraisable(failure: Any) -> None:
-        # Python would print and forget an interrupt that falls into the destructor of an object.
-        if isinstance(failure.exc_value, KeyboardInterrupt):
-            console.print(STOPPED)
-            os._exit(128 + (failure.exc_value.args or (signal.SIGINT,))[0])
-        hook(failure)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals are of the main thread
-        return
-    # What is ignored stays so: a shell starts what runs in its background deaf to Ctrl-C.
-    heard = [each for each in numbers if signal.getsignal(each) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, stop) for number in heard}
-    hook, sys.unraisablehook = sys.unraisablehook, unraisable
-    try:
-        yield
-    finally:
-        sys.unraisablehook = hook
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    return guarded(lambda: _main(arguments))
 
 
 def _main(arguments: list[str]) -> int:
     asks_help = {"-h", "--help", "help"} & set(arguments)
-    try:
-        if asks_help or not arguments:
-            print_help(config.resolve([a for a in arguments if a not in asks_help]))
-            return 0
-        settings = config.resolve(arguments)
-        console.begin("preparing")
-        leads = os.environ.get("RANK", "0") == "0"  # of the processes of torchrun, one speaks
-        with console.heard() if leads else nullcontext():
-            execute(prepare(settings), settings.only)
+    if asks_help or not arguments:
+        print_help(config.resolve([a for a in arguments if a not in asks_help]))
         return 0
-    except (ValueError, FileNotFoundError, FloatingPointError, IntegrationError) as error:
-        complain(str(error))
-    except BrokenProcessPool:
-        complain(
-            "a process that runs CVODE was killed, perhaps for lack of memory. Finished work is "
-            "kept: run the same command again, with fewer workers=N if it happens again."
-        )
-    except OSError as error:
-        complain(
-            f"a file could not be written or read: {error}. {_remedy(error)} Finished work is "
-            "kept: run the same command again once the cause is mended."
-        )
-    except (MemoryError, RuntimeError) as error:
-        if not isinstance(error, MemoryError) and "allocate memory" not in str(error):
-            raise
-        complain(
-            "the memory of this machine is too small for these settings. Give a smaller "
-            "network.hidden, training.batch_final or retraining.batch, or fewer workers=N. "
-            "Finished work is kept."
-        )
-    return 2
-
-
-def _remedy(error: OSError) -> str:
-    """What mends an error of the file system, in a sentence."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        free = shutil.disk_usage("/").free / 1e9
-        with suppress(OSError):
-            free = shutil.disk_usage(Path.cwd()).free / 1e9
-        return f"The disk has {free:.1f} GB free: make room."
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return "You may not write there: change the permissions, or work in another folder."
-    if error.errno in (errno.EISDIR, errno.ENOTDIR):
-        return "A folder stands where a file belongs, or a file where a folder: move it away."
-    return "The operating system refused it."
+    settings = config.resolve(arguments)
+    console.begin("preparing")
+    leads = os.environ.get("RANK", "0") == "0"  # of the processes of torchrun, one speaks
+    with console.heard() if leads else nullcontext():
+        execute(prepare(settings), settings.only)
+    return 0
 
 
 def prepare(settings: Settings) -> Run:

@@ -6,15 +6,9 @@ are written to condensation.json and condensation.npz before they are drawn. Not
 imports matplotlib.
 """
 
-import base64
-import os
-import re
-from datetime import UTC, datetime
 from pathlib import Path
 
-import jinja2
 import numpy as np
-from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 
 from combred.chemistry.mechanism import Mechanism
@@ -23,6 +17,7 @@ from combred.report.criteria import criteria_record, draw_criteria
 from combred.report.flames import draw_flames
 from combred.report.folder import Folder, read_folder
 from combred.report.methods import draw_methods
+from combred.report.pages import write_page
 from combred.report.sections import make_sections
 from combred.report.similarity import condensation_numbers
 from combred.report.stirred import draw_stirred
@@ -51,7 +46,8 @@ def write_report(folder: Path, mechanism: Mechanism) -> None:
     content = {
         "title": verdict.title(run),
         "run": run.path.resolve().name,
-        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "what": f"Run {run.path.resolve().name}, reported",
+        "source": "validation.json",
         "sentence": verdict.sentence(run),
         "further": verdict.further(run),
         "alarms": verdict.alarms(run),
@@ -59,9 +55,7 @@ def write_report(folder: Path, mechanism: Mechanism) -> None:
         "sections": make_sections(run, condensed, set(drawn)),
     }
     for name in ("report.html", "report.md"):
-        new = run.path / f"{name}.new"
-        new.write_text(render(f"{name}.j2", content, run.path), encoding="utf-8")
-        os.replace(new, run.path / name)
+        write_page(run.path / name, content)
 
 
 def draw(run: Folder, condensed: dict) -> dict[str, Figure]:
@@ -101,34 +95,3 @@ def shown_species(run: Folder) -> list[str]:
     """The species shown in figures, at most six: those of the fuel, then those of `SPECIES`."""
     wanted = dict.fromkeys([*verdict.fuel_names(run), *SPECIES])
     return [name for name in wanted if name in run.mechanism.species_names][:6]
-
-
-# -- rendering -------------------------------------------------------------------------------------
-
-
-def render(template: str, content: dict, folder: Path) -> str:
-    """A template of combred/report/templates, filled with the content of a report."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("combred.report", "templates"),
-        autoescape=template.endswith(".html.j2"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["inline"] = inline
-    environment.filters["cell"] = lambda text: text.replace("|", "\\|")
-    environment.globals["data_uri"] = lambda name: data_uri(folder / "figures" / f"{name}.png")
-    return environment.get_template(template).render(content)
-
-
-def inline(text: str) -> Markup:
-    """A line with `code` and **strong** words as HTML, escaped; 1e-08 is not broken across
-    lines."""
-    marked = re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text)))
-    marked = re.sub(r"\b\d[\d.]*e-\d+", r'<span class="whole">\g<0></span>', marked)
-    return Markup(re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", marked))
-
-
-def data_uri(path: Path) -> str:
-    """A PNG as a data URI, which is part of the page."""
-    return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode("ascii")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import cantera as ct
 import numpy as np
 
+from combred.chemistry.fuel import mixtures as fuel_mixtures
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import FIRST, Advance, IntegrationError, Reactor
 from combred.config import ChemistrySettings, ValidationSettings
@@ -87,7 +88,7 @@ def march(
 def mixtures(mechanism: Mechanism, todo: list[Case], fuel: str, oxidizer: str) -> np.ndarray:
     """Initial mass fractions (n_cases, n_species) of the cases `todo`; fuel and oxidizer are
     compositions in moles."""
-    return np.array([mechanism.mixture(fuel, oxidizer, case.phi) for case in todo])
+    return fuel_mixtures(mechanism, fuel, oxidizer, [case.phi for case in todo])
 
 
 def steps_to_equilibrium(

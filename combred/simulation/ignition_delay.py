@@ -27,14 +27,28 @@ def ignition_delay(mechanism: Mechanism, rollout: Rollout, burnt_T: float) -> fl
     last = int(above[0]) - 1
     begin, end = float(rollout.t[last]), float(rollout.t[last + 1])
     reactor = Reactor(mechanism, RTOL, ATOL)
+    found = time_to(reactor, rollout.T[last], rollout.case.p, rollout.Y[last], half, end - begin)
+    return begin + found
+
+
+def time_to(
+    reactor: Reactor, T: float, p: float, Y: np.ndarray, wanted: float, longest: float
+) -> float:
+    """The time [s] after which CVODE's T exceeds `wanted` [K], from the state T [K], p [Pa], Y
+    (n_species,); `longest` where it takes longer, or fails. Between CVODE's steps by a parabola
+    t(T) through three of them, where T rises."""
     try:
-        reactor.start(rollout.T[last], rollout.case.p, rollout.Y[last])
-        before, t, T = (0.0, rollout.T[last]), FIRST, reactor.advance(FIRST)[0]
-        while half > T:
-            if begin + t > end:
-                return end
-            before = t, T
-            t, T = reactor.step()
+        reactor.start(T, p, Y)
+        steps = [(0.0, T), (FIRST, reactor.advance(FIRST)[0])]
+        while steps[-1][1] <= wanted:
+            if steps[-1][0] > longest:
+                return longest
+            steps.append(reactor.step())
     except IntegrationError:
-        return end
-    return min(begin + float(np.interp(half, [before[1], T], [before[0], t])), end)
+        return longest
+    t, rising = np.array(steps[-3:]).T
+    if len(t) == 3 and np.all(np.diff(rising) > 0):
+        found = float(np.polyval(np.polyfit(rising - wanted, t, 2), 0.0))
+        if t[-2] <= found <= t[-1]:
+            return min(found, longest)
+    return min(float(np.interp(wanted, rising[-2:], t[-2:])), longest)

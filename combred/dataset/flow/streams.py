@@ -5,11 +5,10 @@ mixtures of them, from which the trajectories of a flow start. NaN marks a state
 computed: those of its trajectory are dropped.
 """
 
-import warnings
-
 import cantera as ct
 import numpy as np
 
+from combred.chemistry.equilibrium import equilibrium
 from combred.chemistry.mechanism import Mechanism
 from combred.config import SamplingSettings
 from combred.dataset.flow.enthalpy import enthalpy, temperature
@@ -125,18 +124,8 @@ class Streams:
         self, T: np.ndarray, p: np.ndarray, Y: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """T (n,) [K] and Y (n, n_species) at equilibrium, with the enthalpy and the pressure of the
-        states; NaN where Cantera fails. Its warnings of cold air are of no concern: below 300 K the
-        polynomials are extrapolated."""
-        T, Y = T.copy(), Y.copy()
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="ChemEquil")
-            for i in range(len(T)):
-                try:
-                    self.gas.TPY = T[i], p[i], Y[i]
-                    self.gas.equilibrate("HP", rtol=1e-7)
-                    T[i], Y[i] = self.gas.T, self.gas.Y
-                except ct.CanteraError:
-                    T[i], Y[i] = np.nan, np.nan
+        states; NaN where Cantera fails."""
+        T, Y = equilibrium(self.gas, T, p, Y)
         return T, normalized(Y)
 
     def react(self, states: np.ndarray, dt: float | np.ndarray) -> np.ndarray:

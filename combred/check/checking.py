@@ -1,0 +1,149 @@
+"""All parts of a check, each kept in check.json as soon as it is finished.
+
+Takes the name of a mechanism; gives the numbers of the check, from which `combred.report.check`
+draws the page. A second call with the same inputs does the parts that are missing.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import as_completed
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+
+import cantera as ct
+
+import combred
+from combred.check import flows, ignitions, states
+from combred.check.conditions import Conditions, find_conditions
+from combred.check.verdict import judge
+from combred.chemistry.mechanism import Mechanism, load_mechanism
+from combred.chemistry.reactions import read_reactions
+from combred.config.fields import shown
+from combred.native.solver import Solver
+from combred.records import read_record, strict, write_record
+from combred.threads import one_thread
+from combred.validation.timing import machine
+from combred.workers import open_pool
+
+RECORD = "check.json"
+IGNITIONS, ROWS = 40, 4096  # of each time step; states of flows
+
+
+def parts(size: float) -> dict[str, Callable[[Mechanism, Solver, Conditions], object]]:
+    """The parts of a check by name. Those that take longest come first."""
+    rows, cases = max(round(size * ROWS), 256), max(round(size * IGNITIONS), 2)
+    return {
+        "premixed flame": partial(flows.where_there_is_one, flows.premixed_flame),
+        "counterflow flame": partial(flows.where_there_is_one, flows.counterflow_flame),
+        **{
+            f"ignitions, dt {dt:g} s": partial(ignitions.delays, dt=dt, count=cases)
+            for dt in ignitions.STEPS
+        },
+        "states of flows": partial(states.compare, rows=rows),
+        "stirred reactors": flows.stirred,
+    }
+
+
+def check_mechanism(
+    file: str,
+    phase: str = "",
+    fuel: str = "auto",
+    oxidizer: str = "auto",
+    folder: Path | None = None,
+    workers: int = 0,
+    size: float = 1.0,
+    on_progress: Callable[[int, int, str], None] = lambda *_: None,
+) -> dict:
+    """Compare the solver of a mechanism with CVODE, and give the numbers of check.json.
+
+    file, phase: as `combred.load_mechanism` takes them; fuel, oxidizer: compositions in moles,
+    "auto": the fuel that the mechanism was plainly made for, and air; folder: where check.json is
+    kept, None for "check-NAME"; workers: processes, 0 for one of each core; size: numbers of
+    ignitions and states, relative to the usual ones; on_progress(parts done, parts, what is done).
+
+    Raises ValueError where the mechanism has rates that are not known, where the fuel is not plain
+    or does not ignite; RuntimeError without a C++ compiler.
+    """
+    mechanism = load_mechanism(file, phase)
+    folder = Path(folder or f"check-{Path(mechanism.name).stem}")
+    begun = time.perf_counter()
+    solver = Solver(mechanism)
+    built = time.perf_counter() - begun
+    of = find_conditions(mechanism, solver, fuel, oxidizer)
+    inputs = {
+        "mechanism": mechanism.name,
+        "phase": mechanism.phase,
+        "sha256": mechanism.sha256,
+        "conditions": {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(of).items()},
+        "size": size,
+        "version": combred.__version__,
+    }
+    record = read_record(folder / RECORD)
+    if record and record.get("inputs") != inputs:
+        raise ValueError(
+            f"{folder / RECORD} is of {shown(str(record.get('inputs')), 200)}, and this check is "
+            "not: give another folder, or move it away"
+        )
+    record = record or {
+        "inputs": inputs,
+        "about": about(mechanism, built),
+        "seconds": {},
+        "parts": {},
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    todo = parts(size)
+    waiting = [name for name in todo if name not in record["parts"]]
+    count, done = len(todo) + 1, len(todo) - len(waiting)
+    if waiting:
+        start = mechanism.file, mechanism.phase, of, size
+        with open_pool(workers or len(os.sched_getaffinity(0)), _start, *start) as pool:
+            on_progress(done, count, ", ".join(waiting[:2]))
+            for future in as_completed([pool.submit(_work, name) for name in waiting]):
+                name, found, seconds = future.result()
+                record["parts"][name], record["seconds"][name] = strict(found), seconds
+                write_record(folder / RECORD, record)
+                done += 1
+                on_progress(done, count, name)
+    if "times" not in record:  # alone on the machine
+        with one_thread():
+            record["times"] = states.times(mechanism, solver, of, ROWS // 2)
+        record["machine"] = machine()
+    record["verdict"] = strict(judge(record))
+    write_record(folder / RECORD, record)
+    on_progress(count, count, "times")
+    return record
+
+
+def about(mechanism: Mechanism, built: float) -> dict:
+    """What a mechanism holds, and the time to generate and compile its solver [s], which is short
+    where it was in the cache."""
+    kinds = [type(reaction.rate).__name__ for reaction in read_reactions(mechanism)]
+    return {
+        "species": mechanism.n_species,
+        "reactions": mechanism.solution().n_reactions,
+        "rates": {kind: kinds.count(kind) for kind in sorted(set(kinds))},
+        "build_seconds": built,
+    }
+
+
+_work_of: dict[str, Callable[[], object]] = {}  # in a process: the parts that it can do
+
+
+def _start(file: str, phase: str, of: Conditions, size: float) -> None:
+    """Prepare a process."""
+    ct.suppress_thermo_warnings()
+    mechanism = load_mechanism(file, phase)
+    solver = Solver(mechanism)
+    _work_of.update(
+        {name: partial(part, mechanism, solver, of) for name, part in parts(size).items()}
+    )
+
+
+def _work(name: str) -> tuple[str, object, float]:
+    """A part with its name and its time [s]."""
+    begun = time.perf_counter()
+    with one_thread():
+        found = _work_of[name]()
+    return name, found, time.perf_counter() - begun

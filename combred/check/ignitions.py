@@ -1,0 +1,106 @@
+"""Ignition delays of the solver against CVODE.
+
+Takes a `Mechanism` and `Conditions`; gives plain numbers for check.json. The ignitions are drawn at
+random: T0 uniform, p and phi log-uniform, for each time step dt those with a delay that dt suits.
+The delay is the time at half the rise of T to its equilibrium. The solver marches in steps of dt,
+as in a flow code, and CVODE continues the last state before half the rise
+(`combred.simulation.ignition_delay`); the reference is one integration by CVODE.
+"""
+
+import numpy as np
+
+from combred.check.conditions import Conditions
+from combred.chemistry.equilibrium import equilibrium
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactor import Reactor
+from combred.native.solver import Solver
+from combred.simulation.ignition import Case, mixtures
+from combred.simulation.ignition_delay import time_to
+
+STEPS = 1e-7, 1e-6, 1e-5, 1e-4  # s
+SHORTEST, LONGEST = 40, 3500  # dt, of a delay
+TOLERANCES = 0.01, 0.001  # of the solver
+RTOL, ATOL = 1e-9, 1e-18  # of CVODE
+DRAWN, DRAWS = 512, 8  # cases of a draw, and how many draws at most
+SEED = 301
+
+
+def draw(
+    mechanism: Mechanism, solver: Solver, of: Conditions, dt: float, count: int
+) -> tuple[list[Case], np.ndarray]:
+    """At most `count` ignitions with a delay of `SHORTEST` to `LONGEST` steps dt [s], and their
+    initial mass fractions (n, n_species). The solver tells which they are, and CVODE then how
+    long."""
+    rng, found = np.random.default_rng([SEED, round(1e9 * dt)]), []
+    for _ in range(DRAWS):
+        T0 = rng.uniform(*of.T0, DRAWN)
+        p, phi = (low * (high / low) ** rng.random(DRAWN) for low, high in (of.p, of.phi))
+        todo = [Case(*row) for row in zip(T0.tolist(), p.tolist(), phi.tolist(), strict=True)]
+        Y = mixtures(mechanism, todo, of.fuel, of.oxidizer)
+        half = half_rise(mechanism, todo, Y)
+        late = solver.integrate(T0, p, Y, LONGEST * dt).T > half
+        early = solver.integrate(T0, p, Y, SHORTEST * dt).T > half
+        found += [(todo[i], Y[i]) for i in np.flatnonzero(late & ~early)]
+        if len(found) >= count:
+            break
+    found = found[:count]
+    return [case for case, _ in found], np.array([Y for _, Y in found])
+
+
+def half_rise(mechanism: Mechanism, todo: list[Case], Y: np.ndarray) -> np.ndarray:
+    """The mean (n,) [K] of the initial T of the cases and that at equilibrium; NaN where Cantera
+    finds none."""
+    T0, p = np.array([case.T0 for case in todo]), np.array([case.p for case in todo])
+    return 0.5 * (T0 + equilibrium(mechanism.solution(), T0, p, Y)[0])
+
+
+def delays(
+    mechanism: Mechanism, solver: Solver, of: Conditions, dt: float, count: int
+) -> list[dict]:
+    """Each of `count` ignitions: T0 [K], p [Pa], phi, CVODE's delay [s], and the relative error of
+    the solver's for each of `TOLERANCES` ("errors"), infinite where it does not ignite."""
+    todo, Y0 = draw(mechanism, solver, of, dt, count)
+    if not todo:
+        return []
+    half = half_rise(mechanism, todo, Y0)
+    reactor = Reactor(mechanism, RTOL, ATOL)
+    longest = 2 * LONGEST * dt
+    exact = [
+        time_to(reactor, case.T0, case.p, Y, T, longest)
+        for case, Y, T in zip(todo, Y0, half, strict=True)
+    ]
+    rows = [
+        {**vars(case), "delay": delay, "errors": {}}
+        for case, delay in zip(todo, exact, strict=True)
+    ]
+    for tolerance in TOLERANCES:
+        found = marched(solver, reactor, todo, Y0, half, dt, tolerance)
+        for row, delay in zip(rows, found, strict=True):
+            row["errors"][f"{tolerance:g}"] = float(delay / row["delay"] - 1.0)
+    return rows
+
+
+def marched(
+    solver: Solver,
+    reactor: Reactor,
+    todo: list[Case],
+    Y0: np.ndarray,
+    half: np.ndarray,
+    dt: float,
+    tolerance: float,
+) -> np.ndarray:
+    """The delays (n,) [s] of the solver, marched in steps of dt [s]; infinite where T does not
+    reach half (n,) [K] within twice `LONGEST` steps, or a state cannot be advanced."""
+    T, p = np.array([case.T0 for case in todo]), np.array([case.p for case in todo])
+    Y, live, delay = Y0.copy(), np.arange(len(todo)), np.full(len(todo), np.inf)
+    for step in range(2 * LONGEST):
+        found = solver.integrate(T, p, Y, dt, tolerance)
+        passed = found.T > half[live]
+        for i in np.flatnonzero(passed):
+            rest = time_to(reactor, T[i], p[i], Y[i], half[live[i]], dt)
+            delay[live[i]] = step * dt + rest
+        going = ~passed & np.isfinite(found.error)
+        live, T, p, Y = live[going], found.T[going], p[going], found.Y[going]
+        if not len(live):
+            break
+    return delay

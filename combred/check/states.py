@@ -1,0 +1,84 @@
+"""States of flows: errors and times of the solver beside CVODE.
+
+Takes a `Mechanism` and `Conditions`; gives plain numbers for check.json. The states are those that
+a training would draw (`combred.dataset.flow`): ignitions, mixtures of fresh and burnt gas, fuel and
+oxidizer, layers and small flames, each with its own dt. Their labels, by the solver in doubles, are
+compared with CVODE; the solver at its default tolerance is compared with the labels.
+"""
+
+import time
+
+import numpy as np
+
+from combred.check.conditions import Conditions
+from combred.chemistry.agreement import CHECKED, difference_from_cvode, relative_difference
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactor import CVODE
+from combred.config import SamplingSettings
+from combred.dataset.flow import FlowStates
+from combred.dataset.plan import Trajectory
+from combred.dataset.states import Block
+from combred.native.solver import Solver
+from combred.native.solver.generator import TOLERANCE
+
+DT = 1e-8, 1e-4  # s
+BAD = 0.1  # of the change of a state: a larger error is a bad answer
+TIMED = 1e-6, 1e-5  # s, time steps whose times are measured
+CVODE_STATES, CVODE_TOLERANCES = 48, (1e-6, 1e-12)  # of CVODE's time; rtol and atol
+REPEATS = 5
+SEED = 302
+
+
+def draw(mechanism: Mechanism, solver: Solver, of: Conditions, rows: int) -> Block:
+    """`rows` labelled states of flows."""
+    settings = SamplingSettings(
+        states=rows, fuel=of.fuel, oxidizer=of.oxidizer, T0=list(of.T0), p=list(of.p), dt=list(DT)
+    )
+    states = FlowStates(mechanism, settings, solver, SEED)
+    return states.block(Trajectory(0, "flow", 0.0, 0.0, 0.0, rows, 0, 0))
+
+
+def compare(mechanism: Mechanism, solver: Solver, of: Conditions, rows: int) -> dict:
+    """Largest difference of the labels from CVODE (over `checked` rows); and of the solver at its
+    default tolerance the quantiles of its error, the share of bad rows and the number that it could
+    not advance."""
+    block = draw(mechanism, solver, of, rows)
+    chosen = np.linspace(0, rows - 1, min(CHECKED, rows)).astype(int)
+    T, p, Y, dt = block.T[chosen], block.p[chosen], block.Y[chosen], block.dt[chosen]
+    labels = block.T_next[chosen], block.Y_next[chosen]
+    off = difference_from_cvode(mechanism, (T, p, Y), dt, labels)
+    found = solver.integrate(block.T, block.p, block.Y, block.dt, TOLERANCE)
+    before, after = (block.T, block.Y), (block.T_next, block.Y_next)
+    errors = relative_difference(before, after, (found.T, found.Y))
+    failed = ~np.isfinite(found.error) | ~np.isfinite(errors)
+    quantiles = {f"{q:g}": float(np.quantile(errors[~failed], q)) for q in (0.5, 0.99, 1.0)}
+    return {
+        "rows": rows,
+        "checked": int(np.isfinite(off).sum()),
+        "labels": float(np.nanmax(off)),
+        "errors": quantiles,
+        "bad": int((errors > BAD).sum()),
+        "failed": int(failed.sum()),
+    }
+
+
+def times(mechanism: Mechanism, solver: Solver, of: Conditions, rows: int) -> list[dict]:
+    """The times of a state [s] on one core for each of `TIMED`: of the solver at its default
+    tolerance, in one batch, and of Cantera's CVODE at `CVODE_TOLERANCES` from a cold start, of
+    `CVODE_STATES`; and the steps of the solver."""
+    block, found = draw(mechanism, solver, of, rows), []
+    T, p, Y = block.T, block.p, block.Y
+    some = np.linspace(0, rows - 1, CVODE_STATES).astype(int)
+    cvode = CVODE(mechanism, *CVODE_TOLERANCES)
+    for dt in TIMED:
+        seconds = []
+        for _ in range(REPEATS):
+            begun = time.process_time()
+            steps = solver.integrate(T, p, Y, dt, TOLERANCE).steps
+            seconds.append(time.process_time() - begun)
+        begun = time.process_time()
+        cvode.advance(T[some], p[some], Y[some], dt)
+        of_cvode = (time.process_time() - begun) / len(some)
+        row = {"dt": dt, "seconds": min(seconds) / rows, "steps": float(steps.mean())}
+        found.append(row | {"cvode_seconds": of_cvode})
+    return found

@@ -1,0 +1,72 @@
+"""The verdict of a check: each result with its limit.
+
+Takes the numbers of check.json; gives rows of plain numbers, which the page shows.
+"""
+
+import math
+
+from combred.check.ignitions import TOLERANCES
+from combred.native.solver.generator import TOLERANCE
+
+DELAY = 1e-3  # largest error of an ignition delay at the default tolerance
+REFERENCE = 1e-4  # largest difference of the solver in doubles from CVODE, of the change of a state
+SPEED = 1e-3  # of a premixed flame
+PEAK_T = 1.0  # K, of a counterflow flame
+MEANS = 1e-3  # of the mean T of a stirred reactor
+
+
+def judge(record: dict) -> list[dict]:
+    """Rows of the verdict: what was compared, the worst value found ("worst"), its "limit", its
+    "unit" ("1": relative; "K"; "states"), and whether it is "right"; `worst` is None where nothing
+    was found to compare, with the reason ("skipped"), which is not wrong."""
+    parts = record["parts"]
+    delays = [row for name, rows in parts.items() if name.startswith("ignitions") for row in rows]
+    rows = [_row("ignition delay", worst_delay(delays, TOLERANCE), DELAY)]
+    states = parts["states of flows"]
+    rows.append(_row("solver in doubles, states of flows", states["labels"], REFERENCE))
+    rows.append(_row("states of flows that are bad", states["bad"], 0, "states"))
+    rows.append(_row("states of flows that fail", states["failed"], 0, "states"))
+    stirred = parts["stirred reactors"]["cases"]
+    worst = max(_size(case["errors"]["T"]["largest"]) for case in stirred)
+    rows.append(_row("mean T of stirred reactors", worst, MEANS))
+    for name, part, what, error, limit, unit in (
+        ("premixed flame", "premixed flame", "speed", "speed_error", SPEED, "1"),
+        ("counterflow flame", "counterflow flame", "peak T", "peak_T_error", PEAK_T, "K"),
+    ):
+        flame = parts[part]
+        if "skipped" in flame:
+            rows.append(_row(f"{name}: {what}", None, limit, unit, flame["skipped"]))
+        else:
+            rows.append(_row(f"{name}: {what}", _size(flame["errors"][error]), limit, unit))
+    for part in ("stirred reactors", "premixed flame", "counterflow flame"):
+        if "reference" in parts[part]:
+            off = parts[part]["reference"]
+            rows.append(_row(f"solver in doubles, {part}", off, REFERENCE))
+    return rows
+
+
+def worst_delay(rows: list[dict], tolerance: float) -> float | None:
+    """The largest relative error of the delay at a tolerance, infinite where one does not ignite;
+    None without ignitions."""
+    errors = [_size(row["errors"][f"{tolerance:g}"]) for row in rows]
+    return max(errors, default=None)
+
+
+def _size(error: float | None) -> float:
+    """The size of an error; infinite where it is none, which JSON has as null."""
+    return math.inf if error is None or math.isnan(error) else abs(error)
+
+
+def _row(what: str, worst: float | None, limit: float, unit: str = "1", skipped: str = "") -> dict:
+    right = worst is None or worst <= limit
+    return {
+        "what": what,
+        "worst": worst,
+        "limit": limit,
+        "unit": unit,
+        "right": right,
+        "skipped": skipped,
+    }
+
+
+assert TOLERANCE in TOLERANCES

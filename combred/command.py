@@ -1,0 +1,112 @@
+"""The command `combred`: a solver checked and exported, models, and the pipeline.
+
+    combred check gri30.yaml --fuel CH4:1
+    combred export gri30.yaml case/constant
+    combred models
+    combred run stage=2
+
+`combred run` is `python -m combred.pipeline`.
+"""
+
+import argparse
+import logging
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import cantera as ct
+
+import combred
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command of the command line; returns the exit status."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["run"]:
+        from combred.pipeline.command import main as pipeline
+
+        return pipeline(arguments[1:])
+    given = parser().parse_args(arguments)
+    from combred.pipeline.guard import guarded
+
+    ct.suppress_thermo_warnings()
+    work: Callable[[argparse.Namespace], int] = given.work
+    return guarded(lambda: work(given))
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of all commands."""
+    command = argparse.ArgumentParser(
+        prog="combred", description="Stiff chemistry for flow codes, from any mechanism."
+    )
+    command.add_argument("--version", action="version", version=combred.__version__)
+    of = command.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    one = of.add_parser("check", help="compare the solver of a mechanism with CVODE: a page")
+    one.set_defaults(work=check)
+    one.add_argument("mechanism", help="a Cantera file, or the name of one that comes with Cantera")
+    one.add_argument("--phase", default="", help="its phase; the first ideal gas that reacts")
+    one.add_argument("--fuel", default="auto", help="in moles, as in CH4:1; auto: if it is plain")
+    one.add_argument("--oxidizer", default="auto", help="in moles; auto: air")
+    one.add_argument("--folder", type=Path, help="of the page and its numbers; check-MECHANISM")
+    one.add_argument("--workers", type=int, default=0, help="processes; 0: one of each core")
+    one.add_argument("--size", type=float, default=1.0, help="numbers of cases over the usual ones")
+    one = of.add_parser("export", help="write a library, its source and its header for a flow code")
+    one.set_defaults(work=export)
+    one.add_argument("what", help="a mechanism's file, the name of a model, or stageN.safetensors")
+    one.add_argument("folder", type=Path)
+    one.add_argument("--phase", default="", help="of a mechanism; the first ideal gas that reacts")
+    one = of.add_parser("models", help="the networks that come with combred")
+    one.set_defaults(work=models)
+    of.add_parser("run", help="train, reduce and judge networks: key=value, as stage=2; --help")
+    return command
+
+
+def check(given: argparse.Namespace) -> int:
+    """Check a mechanism and write the page; 1 where something exceeds its limit."""
+    from combred.check import check_mechanism
+    from combred.pipeline.console import console, progress
+    from combred.report.check import sentence, value, write_check
+
+    folder = given.folder or Path(f"check-{Path(given.mechanism).stem}")
+    with console.heard(), progress("checking") as bar:
+        record = check_mechanism(
+            given.mechanism, given.phase, given.fuel, given.oxidizer, folder, given.workers,
+            given.size, bar,
+        )  # fmt: skip
+    for row in record["verdict"]:
+        mark = "[green]within[/]" if row["right"] else "[bold red]above[/]"
+        skipped = f" (not compared: {row['skipped']})" if row["skipped"] else ""
+        limit = value(row | {"worst": row["limit"]})
+        console.print(f"  {row['what']}: {value(row)}, {mark} its limit of {limit}{skipped}")
+    console.print(sentence(record).replace("**", ""))
+    console.print(f"  {write_check(folder)}")
+    return 0 if all(row["right"] for row in record["verdict"]) else 1
+
+
+def export(given: argparse.Namespace) -> int:
+    """Write a library of a mechanism or of a model."""
+    from combred import native
+
+    logging.getLogger("combred").setLevel(logging.INFO)
+    if given.what.endswith((".yaml", ".yml")):
+        written = native.export(combred.load_mechanism(given.what, given.phase), given.folder)
+    else:
+        written = native.export(given.what, given.folder)
+    for path in written:
+        print(path)
+    return 0
+
+
+def models(_: argparse.Namespace) -> int:
+    """Print a table of the models that come with combred."""
+    print(f"{'':14}{'mechanism':>12}{'weights':>11}{'worst delay':>13}   time steps [s]")
+    for name, card in combred.models().items():
+        low, high = card["training"]["sampling"]["dt"]
+        weights, worst = card["network"]["weights"], card["accuracy"]["delay_error"]["worst"]
+        steps = f"{low:g} to {high:g}" if low < high else f"{low:g}"
+        print(f"{name:14}{card['mechanism']:>12}{weights:>11,}{worst:>13.2%}   {steps}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -29,6 +29,7 @@ def places(layout: Layout, pattern: Pattern, real_type: str) -> str:
         _row("T_COLUMN", [at[i, pattern.T] for i in range(n)]),
         _row("T_ROW", [at[pattern.T, i] for i in range(n)]),
         f"static constexpr int T_T = {at[pattern.T, pattern.T]};",
+        _row("PIVOTS", [at[i, i] for i in range(pattern.size)], "UNKNOWNS"),
     ]
     if pattern.exact:
         rows = ",\n      ".join("{" + ", ".join(map(str, row)) + "}" for row in table)
@@ -42,8 +43,8 @@ def places(layout: Layout, pattern: Pattern, real_type: str) -> str:
     return f"template <> struct Matrix<{real_type}> {{\n{body}}};\n"
 
 
-def _row(name: str, values: list[int]) -> str:
-    return f"static constexpr int {name}[REACTIVE] = {{{', '.join(map(str, values))}}};"
+def _row(name: str, values: list[int], size: str = "REACTIVE") -> str:
+    return f"static constexpr int {name}[{size}] = {{{', '.join(map(str, values))}}};"
 
 
 def _inert(layout: Layout, pattern: Pattern) -> dict[tuple[int, int], int]:

@@ -27,6 +27,9 @@ constexpr double OF_SMALL = 100.0, FLOOR_SMALL = 1e-7;
 // by less than this part of a K. Relative to each Y: radicals that grow from nothing must do so
 // exactly, or an ignition is late.
 constexpr double FROZEN = 0.001, LEAST_Y = 1e-25;  // FROZEN: times the tolerance
+// Added to the error of a step that is too long for a mode that grows: with a positive eigenvalue
+// lambda of J and gamma h lambda > 1 a pivot is negative, and the step damps what grows.
+constexpr double TOO_LONG = 1e4;
 constexpr double NEGATIVE_Y = 10.0;  // weight of mass fractions below zero, as an error
 template <class R> constexpr double END = sizeof(R) == 4 ? 1e-6 : 1e-12;  // of dt, that may be left
 template <class R> constexpr double ROUNDING = sizeof(R) == 4 ? 1e-8 : 1e-15;
@@ -237,7 +240,8 @@ INLINE Vector<R> error_of(Solver<R, Method> &s, double tolerance) {
       R(tolerance) * (absolute(change_T) + R(FLOOR_T) * root) + R(ROUNDING<R>) * s.T;
   error = at_least(V(R(-NEGATIVE_Y) * negative), error) * reciprocal(scale_Y);
   error = at_least(V(absolute(step.error[LAST]) * reciprocal(scale_T)), error);
-  return at_least(V(small * R(1 / tolerance)), error) + R(0) * (sum + change_T);
+  error = at_least(V(small * R(1 / tolerance)), error) + R(0) * (sum + change_T);
+  return select(step.pivot > V{}, error, V(error + R(TOO_LONG)));
 }
 
 // The states in which nothing happens over their whole dt: their change is f dt.

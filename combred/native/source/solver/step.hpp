@@ -127,6 +127,7 @@ template <class R, class Method> struct Step {
   V K[Method::STAGES][UNKNOWNS<R>];
   V f[UNKNOWNS<R>], f0[UNKNOWNS<R>], heat[REACTIVE], next[SPECIES];
   V change[UNKNOWNS<R>], error[UNKNOWNS<R>];
+  V pivot;                     // the least reciprocal of a pivot
 };
 
 // Stages I and on; cp: of the beginning.
@@ -155,6 +156,13 @@ INLINE void stages(Step<R, Method> &s, const Reactor<R> &reactor, Vector<R> T, c
   }
 }
 
+// The least reciprocal of a pivot.
+template <class R> PART Vector<R> smallest_pivot(const Vector<R> *a) {
+  Vector<R> least = a[Matrix<R>::PIVOTS[0]];
+  for (int k = 1; k < UNKNOWNS<R>; k++) least = at_most(a[Matrix<R>::PIVOTS[k]], least);
+  return least;
+}
+
 // A step over h from T, n: sets `change` and the embedded `error` of all unknowns. `f` is that of the
 // beginning when `evaluate<R, true>` has been called for it.
 template <class R, class Method>
@@ -165,6 +173,7 @@ INLINE void step(Step<R, Method> &s, const Reactor<R> &reactor, Vector<R> T, con
   for (int k = 0; k < REACTIVE; k++) s.heat[k] = s.w.g.h[k];
   for (int k = REACTIVE; k < SPECIES; k++) s.next[k] = n[k];
   factorise(s.w, reactor, n, s.f, cp, gh, reciprocal(gh));
+  s.pivot = smallest_pivot<R>(s.w.a);
   stages<R, Method>(s, reactor, T, n, cp, gh, reciprocal(h));
   for (int k = 0; k < UNKNOWNS<R>; k++) {
     s.change[k] = with_stages<R, Method, OF_M, Method::STAGES>(V{}, s.K, k);

@@ -22,6 +22,7 @@ import pytest
 import torch
 
 import combred.workers
+from combred.check import checking
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import ChemistrySettings, SamplingSettings
 from combred.dataset import sampling, sensitive_file
@@ -100,7 +101,7 @@ class InProcessPool(Executor):
 def run_in_process() -> Iterator[None]:
     """Tasks of worker pools run in this process: new processes take seconds to start."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (combred.workers, sampling, sensitive_file):
+        for module in (combred.workers, sampling, sensitive_file, checking):
             patch.setattr(module, "open_pool", InProcessPool)
         yield
 

@@ -1,0 +1,41 @@
+"""The solver of hydrogen, its conditions, and a whole small check of it."""
+
+import json
+import shutil
+
+import pytest
+
+from combred.check import check_mechanism, checking, find_conditions, flows
+from combred.native.solver import Solver
+from combred.simulation.counterflow import CounterflowMarch
+from combred.simulation.flame import FlameMarch
+
+
+@pytest.fixture(scope="session")
+def solver(h2o2):
+    """The solver of hydrogen."""
+    return Solver(h2o2)
+
+
+@pytest.fixture(scope="session")
+def conditions(h2o2, solver):
+    """Those of hydrogen in air."""
+    return find_conditions(h2o2, solver)
+
+
+@pytest.fixture(scope="session")
+def checked_in(tmp_path_factory, in_process):
+    """A check of hydrogen with coarse flames, in this process: its folder and its numbers."""
+    folder = tmp_path_factory.mktemp("check")
+    with pytest.MonkeyPatch.context() as patch, in_process():
+        patch.setattr(flows, "PREMIXED", FlameMarch(cells=40, tolerance=0.02))
+        patch.setattr(flows, "COUNTERFLOW", CounterflowMarch(cells=40, tolerance=3.0))
+        patch.setattr(checking, "ROWS", 512)
+        return folder, check_mechanism("h2o2.yaml", folder=folder, workers=1, size=0.05)
+
+
+@pytest.fixture
+def checked(checked_in, tmp_path):
+    """A copy of that check in `tmp_path`: its numbers."""
+    shutil.copy(checked_in[0] / checking.RECORD, tmp_path)
+    return json.loads(json.dumps(checked_in[1]))

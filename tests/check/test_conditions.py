@@ -1,0 +1,34 @@
+"""The conditions of a check: fuel, oxidizer, and the lowest temperature that ignites."""
+
+import numpy as np
+import pytest
+
+from combred.check.conditions import AT, TRIED, WITHIN, find_conditions
+from combred.chemistry.reactor import CVODE
+
+
+def test_the_lowest_temperature_is_the_first_that_ignites_by_cvode(h2o2, conditions):
+    assert conditions.fuel == "H2:1" and conditions.oxidizer == "O2:1, N2:3.76"
+    lowest = conditions.T0[0]
+    T = np.array([lowest - (TRIED[1] - TRIED[0]), lowest])
+    Y = np.tile(h2o2.mixture("H2:1", "O2:1, N2:3.76", 1.0), (2, 1))
+    later, _ = CVODE(h2o2, 1e-9, 1e-17).advance(T, np.full(2, AT), Y, WITHIN)
+    assert (later > T + 400.0).tolist() == [False, True]
+
+
+def test_names_are_the_mechanism_s(h2o2, solver, conditions):
+    same = find_conditions(h2o2, solver, "h2", "o2:1, n2:3.76")
+    assert same.fuel == "H2:1" and same.oxidizer == "O2:1, N2:3.76" and same.T0 == conditions.T0
+
+
+@pytest.mark.parametrize(
+    ("fuel", "oxidizer", "message"),
+    [
+        ("CH4:1", "auto", "no species 'CH4'"),
+        ("H2O:1", "auto", "does not burn"),
+        ("H2:1", "O2:1, N2:1000", "does not ignite within 0.05 s below 1775 K"),
+    ],
+)
+def test_what_does_not_burn_is_an_error(h2o2, solver, fuel, oxidizer, message):
+    with pytest.raises(ValueError, match=message):
+        find_conditions(h2o2, solver, fuel, oxidizer)

@@ -525,62 +525,90 @@ def ignition_work_table() -> str:
     return table(head, body) + told
 
 
-def solver_table() -> str:
-    """Sizes, time to compile and time of a step of each mechanism, of solver.json."""
-    results = read("solver.json")
-    if not results:
-        return MISSING
+def mechanisms() -> dict[str, dict]:
+    """The results of solver.json by the name of the mechanism, with its phase where a file has
+    several in them."""
+    results = read("solver.json").get("mechanisms", {})
+    files, found = [key.split(":")[0] for key in results], {}
+    for file, one in zip(files, results.values(), strict=True):
+        phase = f", {one['phase']}" if files.count(file) > 1 else ""
+        found[Path(file).stem + phase] = one
+    return found
+
+
+def mechanisms_table() -> str:
+    """What the solver costs and how right it is in each mechanism, of solver.json."""
     body = []
-    for file, found in results["mechanisms"].items():
-        size = f"{found['species']}, {found['reactions']}"
-        step = found["step_us"]
-        compiled = f"{found['generate_s'] + found['compile_s']:.0f} s"
-        body.append([f"{file}, {size}", compiled, f"{step['float']:.2f} us",
-                     f"{step['double']:.1f} us"])  # fmt: skip
-    head = ["mechanism, species, reactions", "compiled in", "a step in floats", "in doubles"]
-    return table(head, body) + source("solver.json", "solver", results["machine"])
+    for name, found in mechanisms().items():
+        check = found["check"]
+        default = [row for row in check["delays"] if row["tolerance"] == TOLERANCE]
+        first = check["times"][0]
+        body.append([
+            f"{name}: {found['species']} species, {found['reactions']} reactions",
+            f"{found['compile_s']:.0f} s",
+            f"{1e6 * first['seconds']:.2g} us",
+            percent(max(row["worst"] for row in default), digits=3),
+            factor(first["cvode_seconds"] / first["seconds"]),
+        ])  # fmt: skip
+    head = ["mechanism", "compiled in", "time a state", "delay error, worst", "faster than CVODE"]
+    return table(head, body) + told_solver() if body else MISSING
+
+
+def told_solver() -> str:
+    """The source of the tables of solver.json."""
+    return source("solver.json", "solver", read("solver.json")["machine"])
+
+
+def solver_table() -> str:
+    """Rate types, time of a step and result of the check of each mechanism, of solver.json."""
+    body = []
+    for name, found in mechanisms().items():
+        step, check = found["step_us"], found["check"]
+        rates = ", ".join(f"{count} {kind}" for kind, count in check["rates"].items())
+        right = sum(row["right"] for row in check["verdict"])
+        body.append([
+            f"{name}: {rates}",
+            f"{step['float']:.2f} / {step['double']:.1f} us",
+            f"{right} of {len(check['verdict'])}",
+            f"{check['seconds']:.0f} s",
+        ])  # fmt: skip
+    head = ["mechanism, rates", "a step, floats / doubles", "within limits", "check, one core"]
+    return table(head, body) + told_solver() if body else MISSING
 
 
 def solver_precision_table() -> str:
-    """Time and error of the solver and of CVODE in each mechanism, of solver.json: a table for
+    """Time and error of the solver and of others in each mechanism, of solver.json: a table for
     each."""
-    results, text = read("solver.json"), ""
-    for file, found in results.get("mechanisms", {}).items():
+    text = ""
+    for name, found in mechanisms().items():
         rows: dict[tuple[str, float], dict[float, dict]] = {}
         for row in found["work_precision"]:
-            if "us" in row:
-                rows.setdefault((row["solver"], row["tolerance"]), {})[row["dt"]] = row
+            rows.setdefault((row["solver"], row["tolerance"]), {})[row["dt"]] = row
         dts = sorted({row["dt"] for of_dt in rows.values() for row in of_dt.values()})
         body = [
-            [name, f"{tolerance:g}", *(_time_and_error(of_dt[dt]) for dt in dts)]
-            for (name, tolerance), of_dt in rows.items()
+            [solver, f"{tolerance:g}", *(_time_and_error(of_dt[dt]) for dt in dts)]
+            for (solver, tolerance), of_dt in rows.items()
         ]
-        head = [file, "tolerance", *(f"dt = {seconds(dt)}" for dt in dts)]
+        head = [name, "tolerance", *(f"dt = {seconds(dt)}" for dt in dts)]
         text += table(head, body)
-    return text + source("solver.json", "solver", results["machine"]) if text else MISSING
+    return text + told_solver() if text else MISSING
 
 
 def _time_and_error(row: dict) -> str:
-    error = f", {row['rms']:.0e}" if "rms" in row else ""
     failed = f", {row['failed']} failed" if row["failed"] else ""
     us = f"{row['us']:,.0f}" if row["us"] >= 100.0 else f"{row['us']:.3g}"
-    return f"{us} us{error}{failed}"
+    return f"{us} us, {row['rms']:.0e}{failed}"
 
 
 def solver_delays_table() -> str:
-    """Errors of ignition delays in each mechanism, of solver.json."""
-    results = read("solver.json")
-    if not results:
-        return MISSING
-    body = []
-    for file, found in results["mechanisms"].items():
-        for row in found["delays"]:
-            share = percent(row["mean"], row["worst"], digits=4)
-            body.append(
-                [file, f"{row['tolerance']:g}", seconds(row["dt"]), str(row["cases"]), share]
-            )
-    head = ["mechanism", "tolerance", "dt", "ignitions", "error of the delay, mean / worst"]
-    return table(head, body, left=2) + source("solver.json", "solver", results["machine"])
+    """Errors of ignition delays in each mechanism at the default tolerance, of solver.json."""
+    body, dts = [], list[float]()
+    for name, found in mechanisms().items():
+        rows = [row for row in found["check"]["delays"] if row["tolerance"] == TOLERANCE]
+        dts = [row["dt"] for row in rows]
+        body.append([name, *(percent(row["mean"], row["worst"], digits=4) for row in rows)])
+    head = ["error of the delay, mean / worst", *(f"dt = {seconds(dt)}" for dt in dts)]
+    return table(head, body) + told_solver() if body else MISSING
 
 
 def counterflow_table() -> str:
@@ -772,7 +800,11 @@ def _readme_solver(times: dict) -> list[list[str]]:
     return [["**the solver alone**, 0.001", delay, "-", "-", f"{1e6 * own:.1f} us"]]
 
 
-README_TABLES = {"solvers": readme_solvers, "models": readme_models}
+README_TABLES = {
+    "solvers": readme_solvers,
+    "mechanisms": lambda: mechanisms_table().split("Source:")[0],
+    "models": readme_models,
+}
 
 
 def fill(text: str) -> str:
@@ -849,6 +881,7 @@ def attacks_table() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
+    "mechanisms": mechanisms_table,
     "solver": solver_table,
     "solver-precision": solver_precision_table,
     "solver-delays": solver_delays_table,

@@ -11,7 +11,7 @@ import combred
 # In the order of the flow of data: a room may import the rooms before it.
 ROOMS = (
     "chemistry", "simulation", "dataset", "surrogate", "training", "kernels", "reduction",
-    "native", "validation", "report", "pipeline",
+    "native", "validation", "check", "report", "pipeline", "command",
 )  # fmt: skip
 # Any room may import these; they import none of the rooms.
 GROUND = (

@@ -23,6 +23,7 @@ from combred.dataset.sensitive_sampling import plan
 from combred.dataset.sensitive_states import SensitiveStates
 from combred.dataset.states import StateFileError
 from combred.hdf5 import new_file, require_intact, require_space
+from combred.native.solver.library import PRECISE, Solver
 from combred.records import digest_of, write_bytes
 from combred.workers import open_pool
 
@@ -46,7 +47,7 @@ def sensitive_provenance(
     """All that the rows depend on, as plain JSON."""
     ranges = {name: getattr(sampling, name) for name in RANGES}
     ranges["fuel"] = mechanism.resolve_fuel(sampling.fuel)
-    made_with = asdict(settings) | ranges | asdict(chemistry)
+    made_with = asdict(settings) | ranges | asdict(chemistry) | {"tolerance": PRECISE}
     return made_with | {"seed": seed, "mechanism": mechanism.sha256}
 
 
@@ -72,8 +73,10 @@ def make_sensitive(
     lost: list[str] = []
     done = len(todo) - len(waiting)
     on_progress(done, len(todo))
-    start = (mechanism.file, replace(sampling, fuel=provenance["fuel"]), chemistry, seed)
+    sampling = replace(sampling, fuel=provenance["fuel"])
+    start = mechanism.file, mechanism.phase, sampling, chemistry, seed
     if waiting:
+        Solver(mechanism)  # compiled here, before the processes ask for it
         with open_pool(workers, sensitive_sampling.start_worker, *start) as pool:
             for future in as_completed([pool.submit(sensitive_sampling.work, t) for t in waiting]):
                 index, rows, reason = future.result()

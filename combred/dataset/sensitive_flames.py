@@ -13,10 +13,11 @@ import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import CVODE, IntegrationError
-from combred.config import ChemistrySettings, SamplingSettings
+from combred.chemistry.reactor import IntegrationError
+from combred.config import SamplingSettings
 from combred.dataset.flow.streams import log_uniform
 from combred.dataset.sensitive_states import SensitiveStates
+from combred.native.solver.library import Solver
 from combred.simulation import counterflow
 from combred.simulation.counterflow_flame import CounterflowCase
 from combred.simulation.counterflow_grid import CounterflowGrid, CounterflowProfile
@@ -45,7 +46,7 @@ PEAK_WEIGHT = 0.1  # an error of 1 % of a species' peak counts as one of 0.1 % o
 def premixed_states(
     mechanism: Mechanism,
     sampling: SamplingSettings,
-    chemistry: ChemistrySettings,
+    solver: Solver,
     rng: np.random.Generator,
 ) -> SensitiveStates:
     """Cells of a premixed flame with the sensitivity of its speed; a trajectory for each dt.
@@ -61,23 +62,23 @@ def premixed_states(
     time = MovingGrid(mechanism, profile).thickness() / profile.speed
     steps = _steps(sampling, OF_FLAME_TIME * time, rng, str(case))
     sensitivity = speed_sensitivity(mechanism, profile)
-    cvode, parts = CVODE(mechanism, chemistry.rtol, chemistry.atol), []
+    parts: list[SensitiveStates] = []
     grid, cells, passed = MovingGrid(mechanism, profile), np.arange(CELLS), 0.0
     for i, dt in enumerate(steps):
         for _ in range(SETTLING):
             grid.diffuse(dt)
-            grid.react(cvode, dt)
+            grid.react(solver, dt)
             passed = grid.move() / profile.cell_mass - grid.entered  # of a cell
         grid.diffuse(dt)
         moved = [np.interp(cells + passed, cells, column) for column in sensitivity.T]
-        parts.extend(_labelled(grid, cvode, dt, [np.column_stack(moved)], i))
+        parts.extend(_labelled(grid, solver, dt, [np.column_stack(moved)], i))
     return SensitiveStates.join(parts)
 
 
 def counterflow_states(
     mechanism: Mechanism,
     sampling: SamplingSettings,
-    chemistry: ChemistrySettings,
+    solver: Solver,
     rng: np.random.Generator,
 ) -> SensitiveStates:
     """Cells of a counterflow diffusion flame with the sensitivities of the peaks of T and of
@@ -90,19 +91,19 @@ def counterflow_states(
     strain = log_uniform(rng, *STRAIN) * (p / ct.one_atm) ** 0.5
     profile = counterflow.start(mechanism, case, strain, COUNTERFLOW_CELLS)
     steps = _steps(sampling, OF_STRAIN_TIME / strain, rng, f"{case}, {strain:.0f} 1/s")
-    cvode, parts = CVODE(mechanism, chemistry.rtol, chemistry.atol), []
+    parts: list[SensitiveStates] = []
     grid = CounterflowGrid(mechanism, profile)
     for i, dt in enumerate(steps):
         for _ in range(SETTLING):
             grid.transport(dt)
-            grid.react(cvode, dt)
+            grid.react(solver, dt)
         grid.transport(dt)
         now = replace(profile, T=grid.T, Y=grid.Y)
         formed = _formed(now)
         species = rng.choice(formed, min(PEAKS, len(formed)), replace=False).tolist()
         sensitivities = peak_sensitivities(mechanism, now, species)
         sensitivities[1:] *= PEAK_WEIGHT
-        parts.extend(_labelled(grid, cvode, dt, sensitivities, i * (1 + PEAKS)))
+        parts.extend(_labelled(grid, solver, dt, sensitivities, i * (1 + PEAKS)))
     return SensitiveStates.join(parts)
 
 
@@ -121,7 +122,7 @@ def _steps(
 
 def _labelled(
     grid: MovingGrid | CounterflowGrid,
-    cvode: CVODE,
+    solver: Solver,
     dt: float,
     sensitivities: Iterable[np.ndarray],
     first: int,
@@ -130,7 +131,7 @@ def _labelled(
     (cells, n_species) those that matter to it; the trajectories are numbered from `first` on."""
     Y = normalised(grid.Y)
     p, steps = np.full(len(Y), grid.profile.case.p), np.full(len(Y), dt)
-    T_next, Y_next = cvode.advance(grid.T, p, Y, dt)
+    T_next, Y_next = solver.advance(grid.T, p, Y, dt)
     for i, s in enumerate(sensitivities, first):
         kept = largest_contributions(np.abs(s * (Y_next - Y)).sum(axis=1))
         n = len(kept)
@@ -146,7 +147,7 @@ def _formed(profile: CounterflowProfile) -> np.ndarray:
 
 
 def normalised(Y: np.ndarray) -> np.ndarray:
-    """Mass fractions (n, n_species) without the undershoots of transport and CVODE, of sum 1."""
+    """Mass fractions (n, n_species) without the undershoots of transport, of sum 1."""
     Y = np.maximum(Y, 0.0)
     return Y / Y.sum(axis=1, keepdims=True)
 

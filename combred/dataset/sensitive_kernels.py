@@ -9,8 +9,8 @@ import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import CVODE, IntegrationError
-from combred.config import ChemistrySettings, SamplingSettings
+from combred.chemistry.reactor import IntegrationError
+from combred.config import SamplingSettings
 from combred.dataset.flow.streams import log_uniform
 from combred.dataset.sensitive_flames import (
     PHI,
@@ -20,6 +20,7 @@ from combred.dataset.sensitive_flames import (
     normalised,
 )
 from combred.dataset.sensitive_states import SensitiveStates
+from combred.native.solver.library import Solver
 from combred.simulation.flame_kernel import (
     FlameKernel,
     march,
@@ -33,7 +34,6 @@ CELLS, BURNT = 48, (6, 24)  # of a kernel; of its burnt gas
 TIME = 2e-5, 1e-3  # s at 1 atm, of the march, log-uniform; as the root of 1 / p at others
 SPREAD = 0.1, 2.0  # width that diffusion reaches by then over that of the burnt gas, log-uniform
 STEPS = 80  # of the march that gives the sensitivities
-TOLERANCES = 1e-6, 1e-12  # of CVODE in it, rtol and atol; labels have those of the settings
 TIMES = 3  # random times of the march, at which the cells become rows, each with its own dt
 SETTLING = 4  # steps of this dt before: those of the march are others
 OF_TIME = 0.04  # largest dt, a share of the march
@@ -46,14 +46,15 @@ WEIGHT = 0.45  # an error of 1 % of a mass counts as one of 0.45 % of a delay or
 def kernel_states(
     mechanism: Mechanism,
     sampling: SamplingSettings,
-    chemistry: ChemistrySettings,
+    solver: Solver,
     rng: np.random.Generator,
 ) -> SensitiveStates:
     """Cells of a kernel at `TIMES` times, for `SPECIES` species that it forms; a trajectory for
     each species.
 
     sampling: `fuel`, `oxidizer` as compositions in moles; ranges of p, phi and dt. Raises
-    IntegrationError where CVODE fails, and where the kernel is too short for the smallest dt.
+    IntegrationError where the kernel is too short for the smallest dt, FloatingPointError or
+    ValueError where the solver fails.
     """
     p = log_uniform(rng, *common_range(P, sampling.p))
     phi = log_uniform(rng, *common_range(PHI, sampling.phi))
@@ -66,23 +67,24 @@ def kernel_states(
     fresh = mechanism.mixture(sampling.fuel, sampling.oxidizer, phi)
     kernel = new_kernel(mechanism, p, rng.uniform(*T), fresh, burnt, CELLS, diffusion_rate)
     step = time / STEPS
-    states = march(CVODE(mechanism, *TOLERANCES), kernel, step, STEPS)
+    gas = mechanism.solution()
+    states = march(solver, gas, kernel, step, STEPS)
     formed = _formed(states, fresh)
     species = rng.choice(formed, min(SPECIES, len(formed)), replace=False).tolist()
     sensitivities = mass_sensitivities(mechanism, states, step, species)
-    cvode, parts = CVODE(mechanism, chemistry.rtol, chemistry.atol), []
+    parts = []
     for _ in range(TIMES):
         dt = log_uniform(rng, low, high)
         begin = int(rng.integers(1, STEPS - int((SETTLING + 1) * dt / step)))
         now = states[begin]
         for _ in range(SETTLING):
-            now = reacted(cvode, now.diffused(dt), dt)
+            now = reacted(solver, gas, now.diffused(dt), dt)
         now = now.diffused(dt)
         at = begin + (SETTLING + 1) * dt / step
         first = min(int(at), STEPS - 1)
         share = at - first
         s = (1 - share) * sensitivities[:, first] + share * sensitivities[:, first + 1]
-        parts.extend(_labelled(cvode, now, dt, s))
+        parts.extend(_labelled(solver, gas, now, dt, s))
     return _joined(parts, time)
 
 
@@ -99,14 +101,14 @@ def _formed(states: list[FlameKernel], fresh: np.ndarray) -> np.ndarray:
 
 
 def _labelled(
-    cvode: CVODE, now: FlameKernel, dt: float, sensitivities: np.ndarray
+    solver: Solver, gas: ct.Solution, now: FlameKernel, dt: float, sensitivities: np.ndarray
 ) -> list[SensitiveStates]:
     """The cells of a kernel with their labels after dt [s], those that matter to each of
     `sensitivities` (quantities, cells, n_species)."""
     n = len(now.h)
     now.Y = normalised(now.Y)
-    T, p, steps = now.temperatures(cvode.reactor.gas), np.full(n, now.p), np.full(n, dt)
-    T_next, Y_next = cvode.advance(T, p, now.Y, dt)
+    T, p, steps = now.temperatures(gas), np.full(n, now.p), np.full(n, dt)
+    T_next, Y_next = solver.advance(T, p, now.Y, dt)
     found = []
     for q, s in enumerate(sensitivities):
         kept = largest_contributions(np.abs(s * (Y_next - now.Y)).sum(axis=1))

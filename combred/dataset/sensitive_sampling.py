@@ -5,6 +5,7 @@ Takes a `Mechanism` and settings; gives `SensitiveStates` of each trajectory, an
 (`sensitive_kernels`).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import cantera as ct
@@ -19,8 +20,11 @@ from combred.dataset.sensitive_flames import counterflow_states, premixed_states
 from combred.dataset.sensitive_ignitions import ignition_states
 from combred.dataset.sensitive_kernels import kernel_states
 from combred.dataset.sensitive_states import SensitiveStates
+from combred.native.solver.library import PRECISE, Solver
 
-STATES = {
+# Each takes a mechanism, settings, what integrates, and random numbers. The solver in doubles does,
+# but for ignitions, whose adjoint has the steps of CVODE: these take its tolerances.
+STATES: dict[str, Callable[..., SensitiveStates]] = {
     "counterflow": counterflow_states, "flame": premixed_states, "kernel": kernel_states,
     "ignition": ignition_states,
 }  # fmt: skip
@@ -58,16 +62,17 @@ class SensitiveSampler:
         seed: int,
     ):
         self.mechanism, self.sampling, self.seed = mechanism, sampling, seed
-        self.chemistry = chemistry
+        self.chemistry, self.solver = chemistry, Solver(mechanism, PRECISE)
 
     def states(self, trajectory: SensitiveTrajectory) -> SensitiveStates:
         """The rows of a trajectory. Raises IntegrationError, with the last reason, where none of
         `DRAWS` mixtures can be computed."""
         rng = np.random.default_rng([self.seed, 9, trajectory.index])
         compute, reason = STATES[trajectory.kind], ""
+        by = self.chemistry if trajectory.kind == "ignition" else self.solver
         for _ in range(DRAWS[trajectory.kind]):
             try:
-                found = compute(self.mechanism, self.sampling, self.chemistry, rng)
+                found = compute(self.mechanism, self.sampling, by, rng)
             except (RuntimeError, ValueError, FloatingPointError) as error:  # Cantera's, SuperLU's
                 reason = str(error).strip()
                 continue
@@ -79,12 +84,12 @@ class SensitiveSampler:
 _sampler: SensitiveSampler  # one per worker process
 
 
-def start_worker(file: str, sampling, chemistry, seed: int) -> None:
+def start_worker(file: str, phase: str, sampling, chemistry, seed: int) -> None:
     """Make the sampler of a worker process."""
     global _sampler
     torch.set_num_threads(1)
     ct.suppress_thermo_warnings()
-    _sampler = SensitiveSampler(load_mechanism(file), sampling, chemistry, seed)
+    _sampler = SensitiveSampler(load_mechanism(file, phase), sampling, chemistry, seed)
 
 
 def work(trajectory: SensitiveTrajectory) -> tuple[int, SensitiveStates | None, str]:

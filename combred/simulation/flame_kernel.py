@@ -17,8 +17,9 @@ import numpy as np
 from scipy.linalg import expm
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import CVODE, IntegrationError
+from combred.chemistry.reactor import Advance
 from combred.chemistry.source_term import SourceTerm
+from combred.simulation.reaction import react
 
 
 @dataclass
@@ -71,21 +72,20 @@ def new_kernel(
     return FlameKernel(p, diffusion_rate, np.full(cells, h), all_Y)
 
 
-def march(cvode: CVODE, kernel: FlameKernel, dt: float, steps: int) -> list[FlameKernel]:
+def march(
+    solver: Advance, gas: ct.Solution, kernel: FlameKernel, dt: float, steps: int
+) -> list[FlameKernel]:
     """The kernel at the beginning, and at the end of each step of dt [s]: diffusion, then reaction.
-    Raises IntegrationError where CVODE fails."""
+    gas: a phase of the mechanism. Raises FloatingPointError where the solver fails."""
     states = [kernel]
     for _ in range(steps):
-        states.append(reacted(cvode, states[-1].diffused(dt), dt))
+        states.append(reacted(solver, gas, states[-1].diffused(dt), dt))
     return states
 
 
-def reacted(cvode: CVODE, kernel: FlameKernel, dt: float) -> FlameKernel:
-    """The kernel after dt [s] of reaction. Raises IntegrationError where CVODE fails."""
-    p, T = np.full(len(kernel.h), kernel.p), kernel.temperatures(cvode.reactor.gas)
-    _, Y = cvode.advance(T, p, kernel.Y, dt)
-    if not np.isfinite(Y).all():
-        raise IntegrationError("a cell of a flame kernel could not be integrated")
+def reacted(solver: Advance, gas: ct.Solution, kernel: FlameKernel, dt: float) -> FlameKernel:
+    """The kernel after dt [s] of reaction. Raises FloatingPointError where the solver fails."""
+    _, Y = react(solver, kernel.temperatures(gas), kernel.p, kernel.Y, dt)
     return FlameKernel(kernel.p, kernel.diffusion_rate, kernel.h, Y)
 
 

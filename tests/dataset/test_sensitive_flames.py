@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hydrogen import AIR, CHEMISTRY, SENSITIVE
+from hydrogen import AIR, SENSITIVE
 
 from combred.chemistry.reactor import IntegrationError
 from combred.dataset import sensitive_flames as module
 from combred.dataset.sensitive_flames import FLAME_STEPS, counterflow_states, premixed_states
+from combred.native.solver.library import PRECISE, Solver
 
 SHORT = replace(SENSITIVE, dt=[1e-9, 2e-9])
 
@@ -16,7 +17,7 @@ SHORT = replace(SENSITIVE, dt=[1e-9, 2e-9])
 @pytest.fixture(scope="module")
 def premixed(h2o2):
     """States of a premixed flame with short time steps."""
-    return premixed_states(h2o2, SHORT, CHEMISTRY, np.random.default_rng(0))
+    return premixed_states(h2o2, SHORT, Solver(h2o2, PRECISE), np.random.default_rng(0))
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,7 @@ def counterflow(h2o2):
         patch.setattr(module, "PEAK_WEIGHT", 1.0)
         # Transport of 1e-9 s is below the rounding of T from h: longer steps.
         steps = replace(SENSITIVE, dt=[1e-8, 2e-8], oxidizer=AIR)
-        return counterflow_states(h2o2, steps, CHEMISTRY, np.random.default_rng(0))
+        return counterflow_states(h2o2, steps, Solver(h2o2, PRECISE), np.random.default_rng(0))
 
 
 def shares(rows):
@@ -62,7 +63,7 @@ def test_species_are_drawn_from_those_that_the_flame_forms(h2o2, counterflow, mo
         module, "peak_sensitivities", lambda m, p, k: seen.append((p, k)) or inner(m, p, k)
     )
     steps = replace(SENSITIVE, dt=[1e-8, 2e-8], oxidizer=AIR)
-    weighted = counterflow_states(h2o2, steps, CHEMISTRY, np.random.default_rng(0))
+    weighted = counterflow_states(h2o2, steps, Solver(h2o2, PRECISE), np.random.default_rng(0))
     for profile, drawn in seen:
         names = {h2o2.species_names[k] for k in drawn}
         assert len(names) == module.PEAKS and not names & {"H2", "O2", "N2", "AR"}
@@ -88,7 +89,7 @@ def test_states_are_physical_and_of_the_ranges(premixed, counterflow):
 def test_a_time_step_longer_than_a_flame_s_is_refused(h2o2, states):
     long = replace(SENSITIVE, dt=[1e-2, 1e-2])
     with pytest.raises(IntegrationError, match="too long for a flame"):
-        states(h2o2, long, CHEMISTRY, np.random.default_rng(0))
+        states(h2o2, long, Solver(h2o2, PRECISE), np.random.default_rng(0))
 
 
 def test_a_cell_that_could_not_be_integrated_is_refused():

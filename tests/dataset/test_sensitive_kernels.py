@@ -4,18 +4,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hydrogen import AIR, CHEMISTRY, SENSITIVE
+from hydrogen import AIR, SENSITIVE
 
 from combred.chemistry.reactor import IntegrationError
 from combred.dataset import sensitive_kernels as module
 from combred.dataset.sensitive_kernels import kernel_states
+from combred.native.solver.library import PRECISE, Solver
 from combred.simulation import flame_kernel
 
 SAMPLING = replace(SENSITIVE, oxidizer=AIR, dt=[1e-8, 1e-7])
 
 
 def drawn(mechanism, seed, sampling=SAMPLING):
-    return kernel_states(mechanism, sampling, CHEMISTRY, np.random.default_rng(seed))
+    by = Solver(mechanism, PRECISE)
+    return kernel_states(mechanism, sampling, by, np.random.default_rng(seed))
 
 
 def test_chemistry_that_is_too_fast_changes_the_masses_as_the_sensitivities_say(h2o2, monkeypatch):
@@ -34,13 +36,15 @@ def test_chemistry_that_is_too_fast_changes_the_masses_as_the_sensitivities_say(
     change = (rows.sensitivity * (rows.Y_next - rows.Y)).sum(axis=1) / rows.dt
     found = [change[rows.trajectory == q].mean() for q in range(module.SPECIES)]
 
-    cvode, kernel, dt, steps = seen[0]
+    solver, gas, kernel, dt, steps = seen[0]
     reacted = flame_kernel.reacted
 
     def masses(share):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(flame_kernel, "reacted", lambda c, k, t: reacted(c, k, (1 + share) * t))
-            return march(cvode, kernel, dt, steps)[-1].Y[:, chosen[0]].sum(axis=0)
+            patch.setattr(
+                flame_kernel, "reacted", lambda s, g, k, t: reacted(s, g, k, (1 + share) * t)
+            )
+            return march(solver, gas, kernel, dt, steps)[-1].Y[:, chosen[0]].sum(axis=0)
 
     exact = (np.log(masses(0.02)) - np.log(masses(-0.02))) / 0.04
     # 60 random times, with steps shorter than those of the march.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hydrogen import AIR, FUEL
 
-from combred.chemistry.reactor import CVODE, IntegrationError
+from combred.chemistry.reactor import CVODE
 from combred.simulation.flame_kernel import (
     FlameKernel,
     march,
@@ -25,14 +25,14 @@ def kernel(h2o2):
 
 @pytest.fixture(scope="module")
 def states(h2o2, kernel):
-    return march(CVODE(h2o2), kernel, DT, STEPS)
+    return march(CVODE(h2o2), h2o2.solution(), kernel, DT, STEPS)
 
 
 def test_the_burnt_cells_are_at_equilibrium_with_the_enthalpy_of_the_others(h2o2, kernel):
     T = kernel.temperatures(h2o2.solution())
     assert T[3:] == pytest.approx(400.0, abs=1e-6) and np.all(T[:3] > 2000.0)
     assert np.ptp(kernel.h) == 0.0
-    later = reacted(CVODE(h2o2), kernel, 1e-6)
+    later = reacted(CVODE(h2o2), h2o2.solution(), kernel, 1e-6)
     assert later.temperatures(h2o2.solution())[:3] == pytest.approx(T[:3], abs=1e-3)
 
 
@@ -71,7 +71,8 @@ def test_an_error_on_the_way_moves_the_masses_as_the_sensitivities_say(h2o2, sta
         Y = states[step].Y.copy()
         Y[cell] += sign * error
         begin = FlameKernel(P, states[0].diffusion_rate, states[step].h, Y)
-        return march(CVODE(h2o2), begin, DT, STEPS - step)[-1].Y[:, species].sum(axis=0)
+        last = march(CVODE(h2o2), h2o2.solution(), begin, DT, STEPS - step)[-1]
+        return last.Y[:, species].sum(axis=0)
 
     exact = (np.log(masses(1.0)) - np.log(masses(-1.0))) / 2
     # J at the end of a step stands for all of the step.
@@ -82,5 +83,5 @@ def test_an_error_on_the_way_moves_the_masses_as_the_sensitivities_say(h2o2, sta
 def test_a_cell_that_cannot_be_integrated_is_told(h2o2, kernel, monkeypatch):
     cvode = CVODE(h2o2)
     monkeypatch.setattr(cvode, "advance", lambda T, p, Y, dt: (T, Y * np.nan))
-    with pytest.raises(IntegrationError, match="could not be integrated"):
-        reacted(cvode, kernel, 1e-6)
+    with pytest.raises(FloatingPointError, match="not finite"):
+        reacted(cvode, h2o2.solution(), kernel, 1e-6)

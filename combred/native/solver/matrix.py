@@ -79,6 +79,7 @@ def write_matrix(layout: Layout, pattern: Pattern, derivatives: Derivatives, rea
                 (-t.net[row], f"q.d[{derivatives.places[i, column]}]")
                 for i, t in own
                 if (i, column) in derivatives.places
+                and (pattern.exact or (i, column) not in derivatives.exact)
             ]
             found += [(layout.base[m] - layout.colliders[m][column], f"E{m}") for m in by_body]
             place = at[row, column] if column < n else inert[row, column]

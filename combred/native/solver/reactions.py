@@ -12,10 +12,12 @@ from combred.native.solver.terms import real, total
 
 
 class Derivatives:
-    """Which derivative of which rate of progress lies where in Progress::d."""
+    """Which derivative of which rate of progress lies where in Progress::d; `exact`: those that are
+    set for an exact Jacobian alone."""
 
     def __init__(self) -> None:
         self.places: dict[tuple[int, int], int] = {}
+        self.exact: set[tuple[int, int]] = set()
 
     def place(self, i: int, k: int) -> int:
         """The place of d q_i / d c_k."""
@@ -119,6 +121,7 @@ def _of_pressure(i: int, term: Terms, layout: Layout, derivatives: Derivatives) 
     if isinstance(rate, LinearBurke):
         for j, k in enumerate(collider_places(rate, layout.species)):
             known = (i, k) in derivatives.places
+            derivatives.exact |= set() if known else {(i, k)}
             place = f"q.d[{derivatives.place(i, k)}]"
             lines.append(f"{place} = {f'{place} + ' if known else ''}q.q[{i}] * of_{j};")
     return ["  if (Matrix<R>::EXACT) {", *(f"    {line}" for line in lines), "  }"]

@@ -280,6 +280,22 @@ def test_polynomials_of_all_types_round_alike_in_any_batch(
         assert np.array_equal(solver.rates(T[one], p[one], Y[one])[0][0], net[i])
 
 
+@REACTORS
+@TOLERANCES
+def test_what_the_workspace_holds_does_not_matter(
+    every_kind, solver_of, random_states, monkeypatch, tolerance, volume
+):
+    """Numbers that are read before they are written are those of the call before."""
+    T, p, Y = random_states(every_kind, 40, seed=1)
+    solver, found = solver_of(every_kind, volume), []
+    memory = solver.library._workspace()
+    monkeypatch.setattr(solver.library, "_workspace", lambda: memory)
+    for content in (0, 255, 75):  # zero; NaN; 1e7 in floats, 4e57 in doubles
+        memory[:] = content
+        found.append(solver.integrate(T, p, Y, 1e-7, tolerance))
+    assert same(found[0], found[1]) and same(found[0], found[2])
+
+
 def test_one_time_step_is_that_of_each_row(drm19, solver_of, burning):
     solver = solver_of(drm19)
     assert same(

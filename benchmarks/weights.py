@@ -1,0 +1,166 @@
+"""How large must a network be? The error of ignition delays against weights, by reduction method.
+
+    python -m benchmarks.weights [quasi_steady] [state]
+
+Runs of the pipeline, one for each form of a surrogate and each method, in runs/weights-FORM-METHOD:
+the shipped network (drm19-336k corrects quasi-steady steps, drm19-full sees the state alone) is cut
+stage after stage, and retrained. A run that is there is not done again. Of every stage: mean and
+worst error of the delay against CVODE in the ignitions of the run's validation, of the network
+alone and, where it corrects quasi-steady steps, with the solver behind it at the default tolerance;
+the time of a state of the network alone, compiled (quasi_steady) or in TorchScript (state), and of
+the solver and of CVODE (rtol 1e-6) on the same states, on one core, in turns; delays of the solver
+at 0.001 and of CVODE from a cold start in each step.
+
+Writes benchmarks/results/weights.json and docs/error-weights.png; prints a table, then one JSON
+line. Takes some hours on two cores.
+"""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import cantera as ct
+import numpy as np
+
+from benchmarks.command_line import words
+from combred import config
+from combred.chemistry.reactor import CVODE, Advance
+from combred.native import fastest
+from combred.native.solver import Solver
+from combred.pipeline.command import execute, prepare
+from combred.pipeline.run import Run
+from combred.pipeline.steps.networks import load_surrogates
+from combred.pipeline.steps.sample import load_data
+from combred.records import read_json, strict, write_json
+from combred.simulation import ignition, ignition_errors
+from combred.threads import one_thread
+from combred.validation.storage import read_rollouts
+from combred.validation.timing import machine, time_per_state
+
+RESULTS = Path(__file__).parent / "results" / "weights.json"
+FIGURE = Path(__file__).parents[1] / "docs" / "error-weights.png"
+METHODS = ("brain_surgeon", "condensation", "folding", "magnitude")
+FORMS = {
+    "quasi_steady": ["reduction.parameters=[0.43,0.115,0.033,0.014]", "stage=4"],
+    "state": [
+        "profile=paper", "reduction.parameters=[0.087,0.022,0.0043,0.0008]", "stage=4",
+        "retraining.optimizer=soap", "retraining.steps=4000", "retraining.lr=3e-3",
+        "retraining.batch=512", "retraining.batch_final=2048",
+    ],
+}  # fmt: skip
+SHARED = ("states.h5", "sensitive.h5", "sample.json")
+BATCH, REPEATS, SOLVER, CFD = 4096, 7, 1e-3, 1e-6
+
+
+def run_of(form: str, method: str) -> Run:
+    """The finished run of a form and a method; the data of a form are made once."""
+    arguments = [*FORMS[form], f"reduction.method={method}", f"run=weights-{form}-{method}"]
+    run, first = prepare(config.resolve(arguments)), Path("runs") / f"weights-{form}-{METHODS[0]}"
+    for name in SHARED:
+        if (first / name).exists() and not run.path(name).exists():
+            shutil.copy(first / name, run.path(name))
+    if not run.path("report.html").exists():
+        execute(run)
+    return run
+
+
+def delays(run: Run, solver: Advance) -> dict:
+    """Mean and worst error of the delay of an `Advance` in the ignitions of the run."""
+    references = read_rollouts(run.path("validation.h5"), run.mechanism)[0]["reference"]
+    with one_thread():
+        found = ignition.follow(solver, run.settings.validation.dt, references)
+    errors = ignition_errors.compare(run.mechanism, found, references)["delay_error"]
+    return {"mean": errors["mean"], "worst": errors["worst"]}
+
+
+def measure(run: Run) -> tuple[list[dict], dict]:
+    """A row for each stage; and those of the solver and of CVODE."""
+    surrogates, mechanism = load_surrogates(run), run.mechanism
+    table = load_data(run).table
+    states = table.draw(table.usual, BATCH, run.settings.seed).state()
+    others = {"solver": Solver(mechanism, SOLVER), "CVODE": CVODE(mechanism, CFD, 1e-6 * CFD)}
+    alone = {f"stage {i}": fastest(s, alone=True) for i, s in enumerate(surrogates)}
+    timed = {name: (one, BATCH) for name, one in alone.items()}
+    timed |= {"solver": (others["solver"], BATCH), "CVODE": (others["CVODE"], 128)}
+    with one_thread():
+        times = time_per_state(timed, states, run.settings.validation.dt, REPEATS)
+    rows = []
+    for i, surrogate in enumerate(surrogates):
+        name = f"stage {i}"
+        row = {"weights": surrogate.network.n_weights, "widths": surrogate.network.widths,
+               "seconds": times[name]["median"], "alone": delays(run, alone[name])}  # fmt: skip
+        if surrogate.kinetics:
+            row["behind"] = delays(run, fastest(surrogate))
+        rows.append(row)
+        print(run.folder.name, json.dumps(strict(row)), flush=True)
+    found = {
+        name: {"seconds": times[name]["median"], **delays(run, one)} for name, one in others.items()
+    }
+    return rows, found
+
+
+def draw(results: dict, path: Path) -> None:
+    """The figure: mean error of the delay over weights, one panel for each form; the time of a
+    state above. A cross marks the solver, at the weights of a network that takes as long."""
+    from matplotlib.figure import Figure
+
+    forms = [form for form in FORMS if form in results]
+    figure = Figure(figsize=(5.2 * len(forms), 4.6), layout="constrained")
+    panels = figure.subplots(1, len(forms), sharey=True, squeeze=False)[0]
+    for axes, form in zip(panels, forms, strict=True):
+        curves, pairs = results[form]["methods"], []
+        for name, rows in curves.items():
+            weights = [row["weights"] for row in rows]
+            pairs += [(row["weights"], row["seconds"]) for row in rows]
+            mean = [_percent(row["alone"]["mean"]) for row in rows]
+            (line,) = axes.loglog(weights, mean, "o-", ms=4, label=name.replace("_", " "))
+            if "behind" in rows[0]:
+                mean = [_percent(row["behind"]["mean"]) for row in rows]
+                axes.loglog(weights, mean, "s:", ms=3, color=line.get_color())
+        x, t = np.log(np.array(sorted(pairs)).T)
+        slope, offset = np.polyfit(x, t, 1)
+        for name, marker in (("solver", "r*"), ("CVODE", "k*")):
+            one = results[form]["others"][name]
+            equal = np.exp((np.log(one["seconds"]) - offset) / slope)
+            shown = float(np.clip(equal, *np.exp([x[0], x[-1]])))
+            note = "" if shown == equal else f", {1e6 * one['seconds']:.2g} us"
+            axes.loglog(shown, _percent(one["mean"]), marker, ms=11, label=f"{name}{note}")
+            if name == "solver":
+                axes.axvline(shown, color="r", lw=0.8, ls="--")
+        axes.set_xlabel("weights")
+        axes.set_title(form.replace("_", " "), loc="left")
+        axes.grid(alpha=0.3)
+        above = axes.secondary_xaxis("top")
+        ticks = np.exp(np.linspace(x[0], x[-1], 5))
+        above.set_xticks(
+            ticks, [f"{1e6 * time:.2g} us" for time in np.exp(np.interp(np.log(ticks), x, t))]
+        )
+        above.tick_params(labelsize=8)
+        axes.legend(fontsize=8)
+    panels[0].set_ylabel("error of the ignition delay, mean [%]")
+    figure.savefig(path, dpi=130)
+
+
+def _percent(share: float | None) -> float:
+    return np.nan if share is None or not np.isfinite(share) else 100.0 * share
+
+
+def main() -> None:
+    asked = words(__doc__) or list(FORMS)
+    if not set(asked) <= set(FORMS):
+        sys.exit(f"{' '.join(asked)}: give some of {', '.join(FORMS)}")
+    ct.suppress_thermo_warnings()
+    results = read_json(RESULTS)
+    for form in asked:
+        found: dict = {"methods": {}}
+        for method in METHODS:
+            found["methods"][method], found["others"] = measure(run_of(form, method))
+            results[form] = found
+            write_json(RESULTS, strict(results | {"machine": machine(), "cores": 1}))
+    draw(results, FIGURE)
+    print(json.dumps(strict(results)))
+
+
+if __name__ == "__main__":
+    main()

@@ -27,7 +27,7 @@ def judge(record: dict) -> list[dict]:
     rows.append(_row("states of flows that are bad", states["bad"], 0, "states"))
     rows.append(_row("states of flows that fail", states["failed"], 0, "states"))
     stirred = parts["stirred reactors"]["cases"]
-    worst = max(_size(case["errors"]["T"]["largest"]) for case in stirred)
+    worst = max(size_of(case["errors"]["T"]["largest"]) for case in stirred)
     rows.append(_row("mean T of stirred reactors", worst, MEANS))
     for name, part, what, error, limit, unit in (
         ("premixed flame", "premixed flame", "speed", "speed_error", SPEED, "1"),
@@ -37,7 +37,7 @@ def judge(record: dict) -> list[dict]:
         if "skipped" in flame:
             rows.append(_row(f"{name}: {what}", None, limit, unit, flame["skipped"]))
         else:
-            rows.append(_row(f"{name}: {what}", _size(flame["errors"][error]), limit, unit))
+            rows.append(_row(f"{name}: {what}", size_of(flame["errors"][error]), limit, unit))
     for part in ("stirred reactors", "premixed flame", "counterflow flame"):
         if "reference" in parts[part]:
             off = parts[part]["reference"]
@@ -48,11 +48,11 @@ def judge(record: dict) -> list[dict]:
 def worst_delay(rows: list[dict], tolerance: float) -> float | None:
     """The largest relative error of the delay at a tolerance, infinite where one does not ignite;
     None without ignitions."""
-    errors = [_size(row["errors"][f"{tolerance:g}"]) for row in rows]
+    errors = [size_of(row["errors"][f"{tolerance:g}"]) for row in rows]
     return max(errors, default=None)
 
 
-def _size(error: float | None) -> float:
+def size_of(error: float | None) -> float:
     """The size of an error; infinite where it is none, which JSON has as null."""
     return math.inf if error is None or math.isnan(error) else abs(error)
 

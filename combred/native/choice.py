@@ -5,11 +5,12 @@ Takes a `Surrogate`; gives an `Advance`.
 
 import logging
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from combred.chemistry.reactor import Advance
-from combred.native.library import compile
+from combred.native.library import NativeSurrogate, compile
 from combred.surrogate.advance import StateFunction
 from combred.surrogate.surrogate import Surrogate
 
@@ -19,17 +20,32 @@ log = logging.getLogger(__name__)
 ANY_ERROR = 1e30  # a tolerance: the largest that a library takes
 
 
+class NetworkAlone:
+    """A compiled surrogate as an `Advance` whose steps are the network's, whatever their error
+    estimate, but for those that cannot be closed; NaN where the solver cannot take these, either: a
+    network that goes astray has failed, and is no error of whoever judges it."""
+
+    def __init__(self, compiled: NativeSurrogate):
+        self.compiled = compiled
+
+    def advance(
+        self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """T (n,) [K] and Y (n, n_species) of the states, dt [s] later."""
+        found = self.compiled.integrate(T, p, Y, dt, ANY_ERROR)
+        failed = ~np.isfinite(found.error)
+        return np.where(failed, np.nan, found.T), np.where(failed[:, None], np.nan, found.Y)
+
+
 def fastest(surrogate: Surrogate, alone: bool = False) -> Advance:
     """The surrogate compiled as C++, with the solver behind its network; its network alone in
     TorchScript if it is of the state alone, or if it cannot be compiled here, which the log tells.
 
-    alone: all steps are the network's, whatever their error estimate, but for those that cannot be
-    closed."""
+    alone: as `NetworkAlone`."""
     if surrogate.kinetics:
         try:
             compiled = compile(surrogate)
-            compiled.tolerance = ANY_ERROR if alone else compiled.tolerance
-            return compiled
+            return NetworkAlone(compiled) if alone else compiled
         except RuntimeError as error:
             log.warning("The network alone, in TorchScript, takes the place of C++: %s", error)
     return scripted(surrogate)

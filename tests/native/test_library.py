@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from combred.chemistry.reactor import CVODE
+from combred.native.choice import ANY_ERROR, NetworkAlone
 from combred.surrogate.surrogate import Surrogate
 
 pytestmark = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
@@ -51,6 +52,20 @@ def test_advance_of_one_time_step_and_of_one_each(compiled, mechanism, path):
         compiled.advance(path.T, path.p[:1], path.Y, DT)
     with pytest.raises(ValueError, match="a state has T from 100 to 6000 K"):
         compiled.advance(path.T - 1e4, path.p, path.Y, DT)
+
+
+def test_the_network_alone_takes_all_steps_and_is_nan_where_it_has_failed(compiled, path):
+    """Under a judgement of the network alone a state that is lost is a failure, not an error."""
+    found = compiled.integrate(path.T, path.p, path.Y, DT, ANY_ERROR)
+    alone = NetworkAlone(compiled)
+    T, Y = alone.advance(path.T, path.p, path.Y, DT)
+    assert np.array_equal(T, found.T) and np.array_equal(Y, found.Y) and (found.steps == 0).all()
+    cold = path.T.copy()
+    cold[3:5] = 27.0, np.nan
+    T, Y = alone.advance(cold, path.p, path.Y, DT)
+    lost = np.isin(np.arange(len(T)), (3, 4))
+    assert np.isnan(T[lost]).all() and np.isnan(Y[lost]).all()
+    assert np.array_equal(T[~lost], found.T[~lost])
 
 
 def test_rates_and_jacobian_are_the_solver_s(compiled, mechanism, behind, path):

@@ -9,12 +9,12 @@ import time
 
 import pytest
 
-from combred.pipeline import command
+from combred.pipeline import command, guard
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_an_error_is_printed_is_no_traceback(monkeypatch, capsys, number):
-    monkeypatch.setattr(command, "complain", lambda _: signal.raise_signal(number))
+    monkeypatch.setattr(guard, "complain", lambda _: signal.raise_signal(number))
     assert command.main(["stage=x"]) == 128 + number
     assert "goes on from here" in capsys.readouterr().out
 
@@ -84,4 +84,4 @@ def test_too_little_memory_is_told(monkeypatch, capsys):
 
     monkeypatch.setattr(command, "prepare", fail)
     assert command.main(["stage=1"]) == 2
-    assert "Give a smaller network.hidden" in " ".join(capsys.readouterr().out.split())
+    assert "a smaller network.hidden" in " ".join(capsys.readouterr().out.split())

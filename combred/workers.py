@@ -1,4 +1,4 @@
-"""Worker processes for CVODE: a pool whose processes end with their parent, and with each other."""
+"""Worker processes: a pool whose processes end with their parent, and with each other."""
 
 import multiprocessing
 import multiprocessing.connection

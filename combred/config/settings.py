@@ -31,7 +31,7 @@ class Settings:
     )
     mechanism: str = setting("drm19.yaml", "name of combred's or Cantera's mechanism, or a path")
     seed: int = setting(0, "seed of sampling, initialisation and training", within=(0, 2**32 - 1))
-    workers: int = setting(0, "processes that run CVODE; 0: one per core", within=(0, 4096))
+    workers: int = setting(0, "processes of sampling; 0: one of each core", within=(0, 4096))
     chemistry: ChemistrySettings = field(default_factory=ChemistrySettings)
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
     sensitivity: SensitivitySettings = field(default_factory=SensitivitySettings)

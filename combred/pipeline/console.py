@@ -88,7 +88,7 @@ def print_resolved(run: Run) -> None:
         f"  network of {hidden} hidden units, which {does}, on {run.device.device}, "
         f"{torch.get_num_threads()} threads, precision {precision}: {reason}"
     )
-    console.print(f"  {run.workers} processes run CVODE, seed {s.seed}")
+    console.print(f"  {run.workers} processes, seed {s.seed}")
 
 
 def print_validation(numbers: dict) -> None:

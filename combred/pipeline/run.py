@@ -40,7 +40,7 @@ class Run:
 
     @property
     def workers(self) -> int:
-        """Number of processes that run CVODE."""
+        """Number of processes of sampling and of references."""
         return self.settings.workers or len(os.sched_getaffinity(0))
 
     @property

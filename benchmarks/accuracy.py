@@ -132,9 +132,9 @@ def references(groups: tuple[str, ...] = ("grid", "drawn", "long")) -> dict[str,
                     for rollout in pool.map(roll, [group] * len(todo), todo):
                         rollouts.append(rollout)
                         bar(len(rollouts), len(todo))
-            stored = {"cvode": rollouts}
+            stored = {"reference": rollouts}
             write_rollouts(path, stored, mechanism, wanted)
-        found[group] = stored["cvode"]
+        found[group] = stored["reference"]
     return found
 
 

@@ -199,13 +199,13 @@ def reference_flame(case: FlameCase) -> tuple[flame.Flame, dict]:
     path = cached(case)
     groups, made_with = read_flames(path, mechanism())
     if made_with == inputs:
-        return groups["cvode"][0], stored()["models"][str(case)]["CVODE"]
+        return groups["reference"][0], stored()["models"][str(case)]["CVODE"]
     cvode = CVODE(mechanism(), **TOLERANCES)
     profile = begin(case, MODEL_CELLS)
     found, numbers = burn(profile, cvode, 1e-6, flame.MARCH, flame_cases.settle)
     keep("models", str(case), stored()["models"].get(str(case), {}) | {"CVODE": numbers})
     CACHE.mkdir(exist_ok=True)
-    write_flames(path, {"cvode": [found]}, mechanism(), inputs)
+    write_flames(path, {"reference": [found]}, mechanism(), inputs)
     return found, numbers
 
 

@@ -49,7 +49,7 @@ def premixed() -> Iterator[Flame]:
     for case in map(case_of, MODEL_CASES):
         if not cached(case).exists():
             continue
-        profile = read_flames(cached(case), mechanism())[0]["cvode"][0].profile
+        profile = read_flames(cached(case), mechanism())[0]["reference"][0].profile
         try:
             sensitivity = speed_sensitivity(mechanism(), profile)
         except IntegrationError as error:

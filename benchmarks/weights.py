@@ -8,8 +8,8 @@ stage after stage, and retrained. A run that is there is not done again. Of ever
 worst error of the delay against CVODE in the ignitions of the run's validation, of the network
 alone and, where it corrects quasi-steady steps, with the solver behind it at the default tolerance;
 the time of a state of the network alone, compiled (quasi_steady) or in TorchScript (state), and of
-the solver and of CVODE (rtol 1e-6) on the same states, on one core, in turns; delays of the solver
-at 0.001 and of CVODE from a cold start in each step.
+the solver at three tolerances and of CVODE (rtol 1e-6) on the same states, on one core, in turns;
+and the delays of these, from a cold start in each step.
 
 Writes benchmarks/results/weights.json and docs/error-weights.png; prints a table, then one JSON
 line. Takes some hours on two cores.
@@ -45,12 +45,11 @@ FORMS = {
     "quasi_steady": ["reduction.parameters=[0.43,0.115,0.033,0.014]", "stage=4"],
     "state": [
         "profile=paper", "reduction.parameters=[0.087,0.022,0.0043,0.0008]", "stage=4",
-        "retraining.optimizer=soap", "retraining.steps=4000", "retraining.lr=3e-3",
-        "retraining.batch=512", "retraining.batch_final=2048",
+        "retraining.steps=2000", "retraining.lr=2e-3", "retraining.batch=1024",
     ],
 }  # fmt: skip
 SHARED = ("states.h5", "sensitive.h5", "sample.json")
-BATCH, REPEATS, SOLVER, CFD = 4096, 7, 1e-3, 1e-6
+BATCH, REPEATS, SOLVER, CFD = 4096, 7, (0.1, 0.01, 0.001), 1e-6
 
 
 def run_of(form: str, method: str) -> Run:
@@ -74,35 +73,43 @@ def delays(run: Run, solver: Advance) -> dict:
     return {"mean": errors["mean"], "worst": errors["worst"]}
 
 
-def measure(run: Run) -> tuple[list[dict], dict]:
-    """A row for each stage; and those of the solver and of CVODE."""
-    surrogates, mechanism = load_surrogates(run), run.mechanism
-    table = load_data(run).table
-    states = table.draw(table.usual, BATCH, run.settings.seed).state()
-    others = {"solver": Solver(mechanism, SOLVER), "CVODE": CVODE(mechanism, CFD, 1e-6 * CFD)}
-    alone = {f"stage {i}": fastest(s, alone=True) for i, s in enumerate(surrogates)}
-    timed = {name: (one, BATCH) for name, one in alone.items()}
-    timed |= {"solver": (others["solver"], BATCH), "CVODE": (others["CVODE"], 128)}
-    with one_thread():
-        times = time_per_state(timed, states, run.settings.validation.dt, REPEATS)
-    rows = []
-    for i, surrogate in enumerate(surrogates):
-        name = f"stage {i}"
-        row = {"weights": surrogate.network.n_weights, "widths": surrogate.network.widths,
-               "seconds": times[name]["median"], "alone": delays(run, alone[name])}  # fmt: skip
-        if surrogate.kinetics:
-            row["behind"] = delays(run, fastest(surrogate))
-        rows.append(row)
-        print(run.folder.name, json.dumps(strict(row)), flush=True)
-    found = {
-        name: {"seconds": times[name]["median"], **delays(run, one)} for name, one in others.items()
+def measure(runs: dict[str, Run]) -> dict:
+    """For each method a row for each stage; and the solver at several tolerances, and CVODE. All
+    times are taken in turns."""
+    first = next(iter(runs.values()))
+    table = load_data(first).table
+    states = table.draw(table.usual, BATCH, first.settings.seed).state()
+    others: dict[str, Advance] = {
+        f"solver, {tolerance:g}": Solver(first.mechanism, tolerance) for tolerance in SOLVER
     }
-    return rows, found
+    others[f"CVODE, {CFD:g}"] = CVODE(first.mechanism, CFD, 1e-6 * CFD)
+    timed = {name: (one, 128 if "CVODE" in name else BATCH) for name, one in others.items()}
+    surrogates = {method: load_surrogates(run) for method, run in runs.items()}
+    for method, stages in surrogates.items():
+        for i, surrogate in enumerate(stages):
+            timed[f"{method} {i}"] = fastest(surrogate, alone=True), BATCH
+    with one_thread():
+        times = time_per_state(timed, states, first.settings.validation.dt, REPEATS)
+    found: dict = {"methods": {}, "others": {}}
+    for method, stages in surrogates.items():
+        rows = found["methods"][method] = []
+        for i, surrogate in enumerate(stages):
+            name = f"{method} {i}"
+            row = {"weights": surrogate.network.n_weights, "seconds": times[name]["median"],
+                   "alone": delays(first, timed[name][0])}  # fmt: skip
+            if surrogate.kinetics:
+                row["behind"] = delays(first, fastest(surrogate))
+            rows.append(row)
+            print(name, json.dumps(strict(row)), flush=True)
+    for name, one in others.items():
+        found["others"][name] = {"seconds": times[name]["median"], **delays(first, one)}
+        print(name, json.dumps(strict(found["others"][name])), flush=True)
+    return found
 
 
 def draw(results: dict, path: Path) -> None:
     """The figure: mean error of the delay over weights, one panel for each form; the time of a
-    state above. A cross marks the solver, at the weights of a network that takes as long."""
+    state above. Stars: solver and CVODE, at the weights of a network that takes as long."""
     from matplotlib.figure import Figure
 
     forms = [form for form in FORMS if form in results]
@@ -120,13 +127,15 @@ def draw(results: dict, path: Path) -> None:
                 axes.loglog(weights, mean, "s:", ms=3, color=line.get_color())
         x, t = np.log(np.array(sorted(pairs)).T)
         slope, offset = np.polyfit(x, t, 1)
-        for name, marker in (("solver", "r*"), ("CVODE", "k*")):
-            one = results[form]["others"][name]
+        for name, one in results[form]["others"].items():
             equal = np.exp((np.log(one["seconds"]) - offset) / slope)
             shown = float(np.clip(equal, *np.exp([x[0], x[-1]])))
-            note = "" if shown == equal else f", {1e6 * one['seconds']:.2g} us"
-            axes.loglog(shown, _percent(one["mean"]), marker, ms=11, label=f"{name}{note}")
-            if name == "solver":
+            beyond = "" if shown == equal else f": {1e6 * one['seconds']:.2g} us"
+            marker = "k*" if "CVODE" in name else "r*"
+            axes.loglog(shown, _percent(one["mean"]), marker, ms=10)
+            axes.annotate(f"{name}{beyond}", (shown, _percent(one["mean"])), fontsize=8,
+                          xytext=(5, 5), textcoords="offset points")  # fmt: skip
+            if name == f"solver, {SOLVER[-1]:g}":
                 axes.axvline(shown, color="r", lw=0.8, ls="--")
         axes.set_xlabel("weights")
         axes.set_title(form.replace("_", " "), loc="left")
@@ -153,11 +162,9 @@ def main() -> None:
     ct.suppress_thermo_warnings()
     results = read_json(RESULTS)
     for form in asked:
-        found: dict = {"methods": {}}
-        for method in METHODS:
-            found["methods"][method], found["others"] = measure(run_of(form, method))
-            results[form] = found
-            write_json(RESULTS, strict(results | {"machine": machine(), "cores": 1}))
+        results[form] = measure({method: run_of(form, method) for method in METHODS})
+        results |= {"machine": machine(), "cores": 1}
+        write_json(RESULTS, strict(results))
     draw(results, FIGURE)
     print(json.dumps(strict(results)))
 

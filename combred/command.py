@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import cantera as ct
+from rich.markup import escape
 
 import combred
 
@@ -63,23 +64,26 @@ def parser() -> argparse.ArgumentParser:
 
 def check(given: argparse.Namespace) -> int:
     """Check a mechanism and write the page; 1 where something exceeds its limit."""
-    from combred.check import check_mechanism
+    from combred.check.checking import check_mechanism, default_folder
     from combred.pipeline.console import console, progress
-    from combred.report.check import sentence, value, write_check
+    from combred.report.check import limit, sentence, value, write_check
 
-    folder = given.folder or Path(f"check-{Path(given.mechanism).stem}")
+    folder = given.folder or default_folder(given.mechanism, given.phase)
     with console.heard(), progress("checking") as bar:
         record = check_mechanism(
             given.mechanism, given.phase, given.fuel, given.oxidizer, folder, given.workers,
             given.size, bar,
         )  # fmt: skip
     for row in record["verdict"]:
-        mark = "[green]within[/]" if row["right"] else "[bold red]above[/]"
-        skipped = f" (not compared: {row['skipped']})" if row["skipped"] else ""
-        limit = value(row | {"worst": row["limit"]})
-        console.print(f"  {row['what']}: {value(row)}, {mark} its limit of {limit}{skipped}")
-    console.print(sentence(record).replace("**", ""))
-    console.print(f"  {write_check(folder)}")
+        if row["skipped"]:
+            line = f"not compared: {row['skipped']}"
+        else:
+            line = (
+                f"{value(row)}, {'within' if row['right'] else 'above'} its limit of {limit(row)}"
+            )
+        console.print(escape(f"  {row['what']}: {line}".replace("**", "")))
+    console.print(escape(sentence(record).replace("**", "")))
+    console.print(escape(f"  {write_check(folder)}"))
     return 0 if all(row["right"] for row in record["verdict"]) else 1
 
 

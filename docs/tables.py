@@ -548,7 +548,7 @@ def mechanisms_table() -> str:
             f"{found['compile_s']:.0f} s",
             f"{1e6 * first['seconds']:.2g} us",
             percent(max(row["worst"] for row in default), digits=3),
-            factor(first["cvode_seconds"] / first["seconds"]),
+            f"{float(format(first['cvode_seconds'] / first['seconds'], '.2g')):.0f}",
         ])  # fmt: skip
     head = ["mechanism", "compiled in", "time a state", "delay error, worst", "faster than CVODE"]
     return table(head, body) + told_solver() if body else MISSING
@@ -565,11 +565,13 @@ def solver_table() -> str:
     for name, found in mechanisms().items():
         step, check = found["step_us"], found["check"]
         rates = ", ".join(f"{count} {kind}" for kind, count in check["rates"].items())
-        right = sum(row["right"] for row in check["verdict"])
+        made = [row["right"] for row in check["verdict"] if not row["skipped"]]
+        left = len(check["verdict"]) - len(made)
+        verdict = f"{sum(made)} of {len(made)}" + (f", {left} not compared" if left else "")
         body.append([
             f"{name}: {rates}",
             f"{step['float']:.2f} / {step['double']:.1f} us",
-            f"{right} of {len(check['verdict'])}",
+            verdict,
             f"{check['seconds']:.0f} s",
         ])  # fmt: skip
     head = ["mechanism, rates", "a step, floats / doubles", "within limits", "check, one core"]
@@ -654,6 +656,30 @@ def precision_figure() -> str:
         "Error of T against time per state: the solver in lanes, other solvers, and the surrogates"
     )
     return f"![{told}]({FIGURE.name})\n"
+
+
+def weights_table() -> str:
+    """Delay errors over weights of each method, of weights.json; a table for each form."""
+    results, text = read("weights.json"), ""
+    for form, title in (("quasi_steady", "corrects QSS steps"), ("state", "sees the state alone")):
+        body = []
+        for method, rows in results.get(form, {}).get("methods", {}).items():
+            for row in rows if not body else rows[1:]:
+                behind = row.get("behind", {})
+                body.append([
+                    "not reduced" if not body else method.replace("_", " "),
+                    f"{row['weights']:,}",
+                    percent(row["alone"]["mean"], row["alone"]["worst"]),
+                    percent(behind["mean"], behind["worst"]) if behind else "-",
+                    f"{1e6 * row['seconds']:.2g} us",
+                ])  # fmt: skip
+        for name, one in results.get(form, {}).get("others", {}).items():
+            delay = percent(one["mean"], one["worst"], digits=3)
+            body.append([f"**{name}**", "-", delay, "-", f"{1e6 * one['seconds']:.2g} us"])
+        if body:
+            head = [title, "weights", "delay, network alone", "with the solver", "time a state"]
+            text += table(head, body)
+    return text + source("weights.json", "weights", results["machine"]) if text else MISSING
 
 
 def trust_table() -> str:
@@ -907,6 +933,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "counterflow": counterflow_table,
     "trust": trust_table,
     "reduction": reduction_table,
+    "weights": weights_table,
     "attacks": attacks_table,
 }
 

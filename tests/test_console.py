@@ -19,7 +19,7 @@ def test_check_writes_a_page_and_tells_the_verdict(tmp_path, monkeypatch, capsys
         asked.append(arguments[:7])
         return {"verdict": rows}
 
-    monkeypatch.setattr(check, "check_mechanism", checked)
+    monkeypatch.setattr(check.checking, "check_mechanism", checked)
     monkeypatch.setattr(page, "write_check", lambda folder: folder / "check.html")
     arguments = ["check", "h2o2.yaml", "--fuel", "H2:1", "--folder", str(tmp_path), "--size", "0.5"]
     assert command.main(arguments) == 1

@@ -20,7 +20,7 @@ from combred.check.conditions import Conditions, find_conditions
 from combred.check.verdict import judge
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactions import read_reactions
-from combred.config.fields import shown
+from combred.config.fields import require
 from combred.native.solver import Solver
 from combred.records import read_record, strict, write_record
 from combred.threads import one_thread
@@ -35,14 +35,14 @@ def parts(size: float) -> dict[str, Callable[[Mechanism, Solver, Conditions], ob
     """The parts of a check by name. Those that take longest come first."""
     rows, cases = max(round(size * ROWS), 256), max(round(size * IGNITIONS), 2)
     return {
-        "premixed flame": partial(flows.where_there_is_one, flows.premixed_flame),
-        "counterflow flame": partial(flows.where_there_is_one, flows.counterflow_flame),
+        "premixed flame": partial(flows.where_possible, flows.premixed_flame),
+        "counterflow flame": partial(flows.where_possible, flows.counterflow_flame),
         **{
             f"ignitions, dt {dt:g} s": partial(ignitions.delays, dt=dt, count=cases)
             for dt in ignitions.STEPS
         },
         "states of flows": partial(states.compare, rows=rows),
-        "stirred reactors": flows.stirred,
+        "stirred reactors": partial(flows.where_possible, flows.stirred),
     }
 
 
@@ -60,14 +60,16 @@ def check_mechanism(
 
     file, phase: as `combred.load_mechanism` takes them; fuel, oxidizer: compositions in moles,
     "auto": the fuel that the mechanism was plainly made for, and air; folder: where check.json is
-    kept, None for "check-NAME"; workers: processes, 0 for one of each core; size: numbers of
+    kept, None for `default_folder`; workers: processes, 0 for one of each core; size: numbers of
     ignitions and states, relative to the usual ones; on_progress(parts done, parts, what is done).
 
     Raises ValueError where the mechanism has rates that are not known, where the fuel is not plain
     or does not ignite; RuntimeError without a C++ compiler.
     """
+    require(0.0 < size <= 1000.0, f"size={size} must lie above 0, and not above 1000")
+    require(workers >= 0, f"workers={workers} cannot be negative; 0: one of each core")
     mechanism = load_mechanism(file, phase)
-    folder = Path(folder or f"check-{Path(mechanism.name).stem}")
+    folder = folder or default_folder(file, phase)
     begun = time.perf_counter()
     solver = Solver(mechanism)
     built = time.perf_counter() - begun
@@ -82,9 +84,10 @@ def check_mechanism(
     }
     record = read_record(folder / RECORD)
     if record and record.get("inputs") != inputs:
+        other = [k for k in inputs if record.get("inputs", {}).get(k) != inputs[k]]
         raise ValueError(
-            f"{folder / RECORD} is of {shown(str(record.get('inputs')), 200)}, and this check is "
-            "not: give another folder, or move it away"
+            f"{folder / RECORD} is of another check, with other {', '.join(other)}: give another "
+            "folder, or move it away"
         )
     record = record or {
         "inputs": inputs,
@@ -108,12 +111,17 @@ def check_mechanism(
                 on_progress(done, count, name)
     if "times" not in record:  # alone on the machine
         with one_thread():
-            record["times"] = states.times(mechanism, solver, of, ROWS // 2)
+            record["times"] = states.times(mechanism, solver, of)
         record["machine"] = machine()
     record["verdict"] = strict(judge(record))
     write_record(folder / RECORD, record)
     on_progress(count, count, "times")
     return record
+
+
+def default_folder(file: str, phase: str = "") -> Path:
+    """Where a check is kept if no folder is named."""
+    return Path("-".join(["check", Path(file).stem, *([phase] if phase else [])]))
 
 
 def about(mechanism: Mechanism, built: float) -> dict:

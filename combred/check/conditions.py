@@ -1,6 +1,6 @@
 """The conditions that a mechanism is checked in: fuel, oxidizer, and the range in which it ignites.
 
-Takes a `Mechanism` and its solver; gives `Conditions`. Nothing here depends on the fuel.
+Takes a `Mechanism` and its solver; gives `Conditions`. No species is named here.
 """
 
 from dataclasses import dataclass

@@ -22,11 +22,11 @@ from combred.simulation import counterflow, counterflow_errors, flame_errors
 from combred.simulation import flame as premixed
 from combred.simulation.counterflow import CounterflowMarch
 from combred.simulation.counterflow_flame import CounterflowCase
-from combred.simulation.counterflow_grid import CounterflowProfile
 from combred.simulation.flame import FlameMarch, MovingGrid
+from combred.simulation.flame_outcome import WENT_OUT
 from combred.simulation.moving_grid import FlameCase
 from combred.simulation.stirred_cases import cases as stirred_cases
-from combred.simulation.stirred_cases import compare_all, follow
+from combred.simulation.stirred_cases import compare_all, follow, pressure
 
 T, P = 300.0, ct.one_atm  # of fresh gas and of streams
 STIRRED = ct.one_atm, 20.0 * ct.one_atm  # Pa
@@ -39,14 +39,18 @@ SHOWN = 4  # species whose profiles are kept
 
 def stirred(mechanism: Mechanism, solver: Solver, of: Conditions) -> dict:
     """Partially stirred reactors at the pressures `STIRRED`: largest relative differences of the
-    means in time."""
+    means in time. Where one is not hotter at its end than the coldest gas that ignites, it has gone
+    out, and the reason is given ("skipped")."""
     todo = stirred_cases(list(STIRRED))
     exact = follow(mechanism, Solver(mechanism, PRECISE), of.fuel, of.oxidizer, todo)
+    cold = [pressure(run.case) for run in exact if run.T[-1] < of.T0[0]]
+    if cold:
+        return {"skipped": f"the stirred reactor at {' and at '.join(cold)} goes out"}
     found = follow(mechanism, solver, of.fuel, of.oxidizer, todo)
     ends = [(run.particles_T, run.case.p, run.particles_Y, run.case.dt) for run in exact]
     return {
         "cases": compare_all(mechanism, found, exact),
-        "reference": max(from_cvode(mechanism, *end) for end in ends),
+        "reference": worst([from_cvode(mechanism, *end) for end in ends]),
         "curves": [
             {"t": plain(one.t), "T": plain(one.T), "reference": plain(other.T)}
             for one, other in zip(found, exact, strict=True)
@@ -57,20 +61,24 @@ def stirred(mechanism: Mechanism, solver: Solver, of: Conditions) -> dict:
 def premixed_flame(mechanism: Mechanism, solver: Solver, of: Conditions) -> dict:
     """A freely propagating flame of the stoichiometric mixture: speed, thickness, profile. Both
     start from the steady flame of the solver in doubles, and take as many steps unless one becomes
-    steady earlier. Where there is no flame, the reason ("skipped")."""
+    steady earlier."""
     case, fresh = FlameCase(T, P, 1.0), mechanism.mixture(of.fuel, of.oxidizer, 1.0)
-    precise = Solver(mechanism, PRECISE)
-    begin = premixed.start(mechanism, case, fresh, PREMIXED.cells)
+    try:
+        begin = premixed.start(mechanism, case, fresh, PREMIXED.cells)
+    except ValueError as error:
+        return {"skipped": str(error)}
     dt = MovingGrid(mechanism, begin).thickness() / begin.speed / STEPS_PER_TIME
-    steady = premixed.burn(mechanism, precise, dt, begin, PREMIXED).profile
+    precise = Solver(mechanism, PRECISE)
+    steady = premixed.burn(mechanism, precise, dt, begin, PREMIXED)
+    if steady.outcome == WENT_OUT:
+        return {"skipped": f"the flame of {case} goes out"}
     found, exact = (
-        premixed.burn(mechanism, one, dt, steady, PREMIXED) for one in (solver, precise)
+        premixed.burn(mechanism, one, dt, steady.profile, PREMIXED) for one in (solver, precise)
     )
-    errors = flame_errors.compare(mechanism, [found], [exact])["cases"][0]
     shown = species_to_show(mechanism, exact.Y)
     return {
         "dt": dt,
-        "errors": errors,
+        "errors": flame_errors.compare(mechanism, [found], [exact])["cases"][0],
         "reference": from_cvode(mechanism, exact.T, P, exact.Y, dt),
         "curves": [
             {"x": plain(one.x - one.front_x), **profile(mechanism, one.T, one.Y, shown)}
@@ -82,21 +90,33 @@ def premixed_flame(mechanism: Mechanism, solver: Solver, of: Conditions) -> dict
 def counterflow_flame(mechanism: Mechanism, solver: Solver, of: Conditions) -> dict:
     """A counterflow diffusion flame of fuel against oxidizer at the highest of `STRAINS` at which
     it burns: peak temperature, peaks of species, profile; as in `premixed_flame`."""
-    case = CounterflowCase(P, T, T, of.fuel, of.oxidizer)
-    begin, precise = first_that_burns(mechanism, case), Solver(mechanism, PRECISE)
-    dt = 1.0 / begin.strain / STEPS_PER_STRAIN
-    steady = counterflow.burn(mechanism, precise, dt, begin, COUNTERFLOW).profile
+    case, begin, reason = CounterflowCase(P, T, T, of.fuel, of.oxidizer), None, ""
+    for strain in STRAINS:
+        try:
+            begin = counterflow.start(mechanism, case, strain, COUNTERFLOW.cells)
+            break
+        except IntegrationError as error:
+            reason = str(error)
+    if begin is None:
+        return {"skipped": reason}
+    dt, precise = 1.0 / begin.strain / STEPS_PER_STRAIN, Solver(mechanism, PRECISE)
+    steady = counterflow.burn(mechanism, precise, dt, begin, COUNTERFLOW)
+    if steady.outcome == WENT_OUT:
+        return {"skipped": f"the flame of {case} goes out at {begin.strain:.0f} 1/s"}
     found, exact = (
-        counterflow.burn(mechanism, one, dt, steady, COUNTERFLOW) for one in (solver, precise)
+        counterflow.burn(mechanism, one, dt, steady.profile, COUNTERFLOW)
+        for one in (solver, precise)
     )
+    errors = dict.fromkeys(("peak_T_error", "profile_T_error"), np.nan) | {"peak_errors": {}}
+    if found.burns and exact.burns:
+        both = map(counterflow_errors.of_flame, (found, exact))
+        errors = counterflow_errors.compare(mechanism, *both)
     shown = species_to_show(mechanism, exact.Y)
     return {
         "dt": dt,
         "strain": begin.strain,
         "outcome": found.outcome,
-        "errors": counterflow_errors.compare(
-            mechanism, *map(counterflow_errors.of_flame, (found, exact))
-        ),
+        "errors": errors,
         "reference": from_cvode(mechanism, exact.T, P, exact.Y, dt),
         "curves": [
             {"x": plain(one.x), **profile(mechanism, one.T, one.Y, shown)} for one in (found, exact)
@@ -104,36 +124,31 @@ def counterflow_flame(mechanism: Mechanism, solver: Solver, of: Conditions) -> d
     }
 
 
-def first_that_burns(mechanism: Mechanism, case: CounterflowCase) -> CounterflowProfile:
-    """Cantera's flame at the highest of `STRAINS` at which it finds one. Raises IntegrationError
-    where it finds none."""
-    for strain in STRAINS:
-        try:
-            return counterflow.start(mechanism, case, strain, COUNTERFLOW.cells)
-        except IntegrationError as error:
-            failure = error
-    raise failure
-
-
-def where_there_is_one(
-    flame: Callable[..., dict], mechanism: Mechanism, solver: Solver, of: Conditions
+def where_possible(
+    part: Callable[..., dict], mechanism: Mechanism, solver: Solver, of: Conditions
 ) -> dict:
-    """The numbers of a flame; {"skipped": reason} where it cannot be computed."""
-    if not has_transport(mechanism):
+    """The numbers of a part; {"skipped": reason} where the mechanism lacks data that it needs."""
+    if not mechanism.has_nasa7:
+        return {"skipped": f"{mechanism.name} has other polynomials than NASA-7 of two ranges"}
+    if part is not stirred and not has_transport(mechanism):
         return {"skipped": f"{mechanism.name} has no transport data"}
-    try:
-        return flame(mechanism, solver, of)
-    except (ValueError, IntegrationError, FloatingPointError) as error:
-        return {"skipped": str(error)}
+    return part(mechanism, solver, of)
+
+
+def worst(values: list[float]) -> float:
+    """The largest; NaN if one is."""
+    return float(np.max(values))
 
 
 def from_cvode(mechanism: Mechanism, T: np.ndarray, p: float, Y: np.ndarray, dt: float) -> float:
     """The largest difference of the solver in doubles from CVODE, of `CHECKED` of the states, over
-    one more step dt [s]."""
+    one more step dt [s]; NaN where the solver fails, or CVODE in all of them."""
     chosen = np.linspace(0, len(T) - 1, min(CHECKED, len(T))).astype(int)
     before = T[chosen], np.full(len(chosen), p), Y[chosen].clip(min=0.0)
-    after = Solver(mechanism, PRECISE).advance(*before, dt)
-    return float(np.nanmax(difference_from_cvode(mechanism, before, dt, after)))
+    after = Solver(mechanism).integrate(*before, dt, PRECISE)
+    off = difference_from_cvode(mechanism, before, dt, (after.T, after.Y))
+    off = off[np.isfinite(off)]
+    return float(off.max()) if len(off) and np.isfinite(after.error).all() else np.nan
 
 
 def species_to_show(mechanism: Mechanism, Y: np.ndarray) -> list[int]:

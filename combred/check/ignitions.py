@@ -7,12 +7,14 @@ as in a flow code, and CVODE continues the last state before half the rise
 (`combred.simulation.ignition_delay`); the reference is one integration by CVODE.
 """
 
+import contextlib
+
 import numpy as np
 
 from combred.check.conditions import Conditions
 from combred.chemistry.equilibrium import equilibrium
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import Reactor
+from combred.chemistry.reactor import IntegrationError, Reactor
 from combred.native.solver import Solver
 from combred.simulation.ignition import Case, mixtures
 from combred.simulation.ignition_delay import time_to
@@ -57,21 +59,25 @@ def half_rise(mechanism: Mechanism, todo: list[Case], Y: np.ndarray) -> np.ndarr
 def delays(
     mechanism: Mechanism, solver: Solver, of: Conditions, dt: float, count: int
 ) -> list[dict]:
-    """Each of `count` ignitions: T0 [K], p [Pa], phi, CVODE's delay [s], and the relative error of
-    the solver's for each of `TOLERANCES` ("errors"), infinite where it does not ignite."""
+    """Each of `count` ignitions that CVODE can integrate: T0 [K], p [Pa], phi, CVODE's delay [s],
+    and the relative error of the solver's for each of `TOLERANCES` ("errors"), infinite where it
+    does not ignite."""
     todo, Y0 = draw(mechanism, solver, of, dt, count)
     if not todo:
         return []
     half = half_rise(mechanism, todo, Y0)
     reactor = Reactor(mechanism, RTOL, ATOL)
     longest = 2 * LONGEST * dt
-    exact = [
-        time_to(reactor, case.T0, case.p, Y, T, longest)
-        for case, Y, T in zip(todo, Y0, half, strict=True)
-    ]
+    exact = np.full(len(todo), np.nan)
+    for i, case in enumerate(todo):
+        with contextlib.suppress(IntegrationError):
+            exact[i] = time_to(reactor, case.T0, case.p, Y0[i], half[i], longest)
+    kept = np.isfinite(exact)  # else CVODE has failed, and there is no reference
+    todo = [case for case, keep in zip(todo, kept, strict=True) if keep]
+    Y0, half = Y0[kept], half[kept]
     rows = [
-        {**vars(case), "delay": delay, "errors": {}}
-        for case, delay in zip(todo, exact, strict=True)
+        {**vars(case), "delay": float(delay), "errors": {}}
+        for case, delay in zip(todo, exact[kept], strict=True)
     ]
     for tolerance in TOLERANCES:
         found = marched(solver, reactor, todo, Y0, half, dt, tolerance)
@@ -97,7 +103,9 @@ def marched(
         found = solver.integrate(T, p, Y, dt, tolerance)
         passed = found.T > half[live]
         for i in np.flatnonzero(passed):
-            rest = time_to(reactor, T[i], p[i], Y[i], half[live[i]], dt)
+            rest = dt
+            with contextlib.suppress(IntegrationError):
+                rest = time_to(reactor, T[i], p[i], Y[i], half[live[i]], dt)
             delay[live[i]] = step * dt + rest
         going = ~passed & np.isfinite(found.error)
         live, T, p, Y = live[going], found.T[going], p[going], found.Y[going]

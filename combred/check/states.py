@@ -24,24 +24,25 @@ from combred.native.solver.generator import TOLERANCE
 DT = 1e-8, 1e-4  # s
 BAD = 0.1  # of the change of a state: a larger error is a bad answer
 TIMED = 1e-6, 1e-5  # s, time steps whose times are measured
-CVODE_STATES, CVODE_TOLERANCES = 48, (1e-6, 1e-12)  # of CVODE's time; rtol and atol
+TIMED_STATES, DRAWS, COPIES = 512, 8, 8  # of the times: states, draws of them, copies in a batch
+CVODE_TOLERANCES = 1e-6, 1e-12  # rtol and atol
 REPEATS = 5
 SEED = 302
 
 
-def draw(mechanism: Mechanism, solver: Solver, of: Conditions, rows: int) -> Block:
-    """`rows` labelled states of flows."""
+def draw(mechanism: Mechanism, solver: Solver, of: Conditions, rows: int, index: int = 0) -> Block:
+    """`rows` labelled states of flows; index: of the draw."""
     settings = SamplingSettings(
         states=rows, fuel=of.fuel, oxidizer=of.oxidizer, T0=list(of.T0), p=list(of.p), dt=list(DT)
     )
     states = FlowStates(mechanism, settings, solver, SEED)
-    return states.block(Trajectory(0, "flow", 0.0, 0.0, 0.0, rows, 0, 0))
+    return states.block(Trajectory(index, "flow", 0.0, 0.0, 0.0, rows, 0, 0))
 
 
 def compare(mechanism: Mechanism, solver: Solver, of: Conditions, rows: int) -> dict:
-    """Largest difference of the labels from CVODE (over `checked` rows); and of the solver at its
-    default tolerance the quantiles of its error, the share of bad rows and the number that it could
-    not advance."""
+    """Largest difference of the labels from CVODE (over `checked` rows), NaN where it could advance
+    none; and of the solver at its default tolerance the quantiles of its error over the rows that
+    it could advance, and the numbers of bad rows among these and of the others ("failed")."""
     block = draw(mechanism, solver, of, rows)
     chosen = np.linspace(0, rows - 1, min(CHECKED, rows)).astype(int)
     T, p, Y, dt = block.T[chosen], block.p[chosen], block.Y[chosen], block.dt[chosen]
@@ -51,34 +52,39 @@ def compare(mechanism: Mechanism, solver: Solver, of: Conditions, rows: int) -> 
     before, after = (block.T, block.Y), (block.T_next, block.Y_next)
     errors = relative_difference(before, after, (found.T, found.Y))
     failed = ~np.isfinite(found.error) | ~np.isfinite(errors)
-    quantiles = {f"{q:g}": float(np.quantile(errors[~failed], q)) for q in (0.5, 0.99, 1.0)}
+    good = errors[~failed] if not failed.all() else np.array([np.nan])
+    quantiles = {f"{q:g}": float(np.quantile(good, q)) for q in (0.5, 0.99, 1.0)}
+    off = off[np.isfinite(off)]
     return {
         "rows": rows,
-        "checked": int(np.isfinite(off).sum()),
-        "labels": float(np.nanmax(off)),
+        "checked": len(off),
+        "labels": float(off.max()) if len(off) else np.nan,
         "errors": quantiles,
-        "bad": int((errors > BAD).sum()),
+        "bad": int((good > BAD).sum()),
         "failed": int(failed.sum()),
     }
 
 
-def times(mechanism: Mechanism, solver: Solver, of: Conditions, rows: int) -> list[dict]:
-    """The times of a state [s] on one core for each of `TIMED`: of the solver at its default
-    tolerance, in one batch, and of Cantera's CVODE at `CVODE_TOLERANCES` from a cold start, of
-    `CVODE_STATES`; and the steps of the solver."""
-    block, found = draw(mechanism, solver, of, rows), []
-    T, p, Y = block.T, block.p, block.Y
-    some = np.linspace(0, rows - 1, CVODE_STATES).astype(int)
+def times(mechanism: Mechanism, solver: Solver, of: Conditions) -> list[dict]:
+    """The times of a state [s] on one core for each of `TIMED`, of the same states: of the solver
+    at its default tolerance, in batches, and of Cantera's CVODE at `CVODE_TOLERANCES`, one after
+    the other from a cold start; and the steps of the solver."""
+    found, per_draw = [], TIMED_STATES // DRAWS
+    blocks = [draw(mechanism, solver, of, 4 * per_draw, i) for i in range(DRAWS)]
+    rows = [np.column_stack([b.T, b.p, b.Y])[:per_draw] for b in blocks]  # in random order
+    states = np.concatenate(rows)
+    T, p, Y = states[:, 0], states[:, 1], states[:, 2:]
+    many = np.tile(states, (COPIES, 1))
     cvode = CVODE(mechanism, *CVODE_TOLERANCES)
     for dt in TIMED:
         seconds = []
         for _ in range(REPEATS):
             begun = time.process_time()
-            steps = solver.integrate(T, p, Y, dt, TOLERANCE).steps
+            steps = solver.integrate(many[:, 0], many[:, 1], many[:, 2:], dt, TOLERANCE).steps
             seconds.append(time.process_time() - begun)
         begun = time.process_time()
-        cvode.advance(T[some], p[some], Y[some], dt)
-        of_cvode = (time.process_time() - begun) / len(some)
-        row = {"dt": dt, "seconds": min(seconds) / rows, "steps": float(steps.mean())}
+        cvode.advance(T, p, Y, dt)
+        of_cvode = (time.process_time() - begun) / len(states)
+        row = {"dt": dt, "seconds": min(seconds) / len(many), "steps": float(steps.mean())}
         found.append(row | {"cvode_seconds": of_cvode})
     return found

@@ -4,6 +4,7 @@ Takes the numbers of check.json; gives rows of plain numbers, which the page sho
 """
 
 import math
+from functools import partial
 
 from combred.check.ignitions import TOLERANCES
 from combred.native.solver.generator import TOLERANCE
@@ -17,8 +18,9 @@ MEANS = 1e-3  # of the mean T of a stirred reactor
 
 def judge(record: dict) -> list[dict]:
     """Rows of the verdict: what was compared, the worst value found ("worst"), its "limit", its
-    "unit" ("1": relative; "K"; "states"), and whether it is "right"; `worst` is None where nothing
-    was found to compare, with the reason ("skipped"), which is not wrong."""
+    "unit" ("1": relative; "K"; "states"), and whether it is "right"; `worst` is None where there is
+    no result, which is wrong, but for what a mechanism does not allow, with the reason
+    ("skipped")."""
     parts = record["parts"]
     delays = [row for name, rows in parts.items() if name.startswith("ignitions") for row in rows]
     rows = [_row("ignition delay", worst_delay(delays, TOLERANCE), DELAY)]
@@ -26,23 +28,28 @@ def judge(record: dict) -> list[dict]:
     rows.append(_row("solver in doubles, states of flows", states["labels"], REFERENCE))
     rows.append(_row("states of flows that are bad", states["bad"], 0, "states"))
     rows.append(_row("states of flows that fail", states["failed"], 0, "states"))
-    stirred = parts["stirred reactors"]["cases"]
-    worst = max(size_of(case["errors"]["T"]["largest"]) for case in stirred)
-    rows.append(_row("mean T of stirred reactors", worst, MEANS))
-    for name, part, what, error, limit, unit in (
-        ("premixed flame", "premixed flame", "speed", "speed_error", SPEED, "1"),
-        ("counterflow flame", "counterflow flame", "peak T", "peak_T_error", PEAK_T, "K"),
+    for part, what, error, limit, unit in (
+        ("stirred reactors", "mean T", stirred_error, MEANS, "1"),
+        ("premixed flame", "speed", partial(flame_error, "speed_error"), SPEED, "1"),
+        ("counterflow flame", "peak T", partial(flame_error, "peak_T_error"), PEAK_T, "K"),
     ):
-        flame = parts[part]
-        if "skipped" in flame:
-            rows.append(_row(f"{name}: {what}", None, limit, unit, flame["skipped"]))
-        else:
-            rows.append(_row(f"{name}: {what}", size_of(flame["errors"][error]), limit, unit))
-    for part in ("stirred reactors", "premixed flame", "counterflow flame"):
-        if "reference" in parts[part]:
-            off = parts[part]["reference"]
-            rows.append(_row(f"solver in doubles, {part}", off, REFERENCE))
+        found = parts[part]
+        if "skipped" in found:
+            rows.append(_row(f"{part}: {what}", None, limit, unit, found["skipped"]))
+            continue
+        rows.append(_row(f"{part}: {what}", error(found), limit, unit))
+        rows.append(_row(f"{part}: solver in doubles", found["reference"], REFERENCE))
     return rows
+
+
+def stirred_error(found: dict) -> float:
+    """The largest error of the mean T of stirred reactors, infinite where one has none."""
+    return max(size_of(case["errors"]["T"]["largest"]) for case in found["cases"])
+
+
+def flame_error(name: str, found: dict) -> float:
+    """An error of a flame, infinite where it has none."""
+    return size_of(found["errors"][name])
 
 
 def worst_delay(rows: list[dict], tolerance: float) -> float | None:
@@ -57,8 +64,9 @@ def size_of(error: float | None) -> float:
     return math.inf if error is None or math.isnan(error) else abs(error)
 
 
-def _row(what: str, worst: float | None, limit: float, unit: str = "1", skipped: str = "") -> dict:
-    right = worst is None or worst <= limit
+def _row(what: str, found: float | None, limit: float, unit: str = "1", skipped: str = "") -> dict:
+    worst = None if found is None or not math.isfinite(found) else found
+    right = bool(skipped) or (worst is not None and worst <= limit)
     return {
         "what": what,
         "worst": worst,

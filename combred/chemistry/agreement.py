@@ -52,10 +52,12 @@ def largest_difference(
     dt: float | np.ndarray,
     after: tuple[np.ndarray, np.ndarray],
 ) -> tuple[float, int]:
-    """The largest `difference_from_cvode`, 0 where there is none, and the number of states that
-    CVODE could advance. Raises ValueError where it exceeds `MOST`."""
-    found = difference_from_cvode(mechanism, before, dt, after)
-    found = found[np.isfinite(found)]
+    """The largest `difference_from_cvode`, 0 without states, and the number of states that CVODE
+    could advance. Raises ValueError where it exceeds `MOST`, or CVODE could advance none."""
+    every = difference_from_cvode(mechanism, before, dt, after)
+    found = every[np.isfinite(every)]
+    if len(every) and not len(found):
+        raise ValueError(f"CVODE could not advance any of {len(every)} states of {mechanism.name}")
     largest = float(found.max(initial=0.0))
     if largest > MOST:
         raise ValueError(

@@ -89,6 +89,8 @@ def mixtures(mechanism: Mechanism, fuel: str, oxidizer: str, phi: Sequence[float
     Raises ValueError where they are not, or where the fuel does not burn in the oxidizer.
     """
     gas, found = mechanism.solution(), np.empty((len(phi), mechanism.n_species))
+    if not len(phi):
+        return found
     both = f"fuel {shown(fuel)}, oxidizer {shown(oxidizer)}"
     try:
         fuel, oxidizer = spelled(mechanism, fuel), spelled(mechanism, oxidizer)

@@ -58,6 +58,14 @@ class Mechanism:
         return len(self.species_names)
 
     @property
+    def has_nasa7(self) -> bool:
+        """Whether all species have NASA-7 polynomials of at most two ranges."""
+        try:
+            return self.T_mid is not None
+        except ValueError:
+            return False
+
+    @property
     def nasa_low(self) -> np.ndarray:
         """NASA-7 coefficients (n_species, 7) at T <= T_mid. As `nasa_high` and `T_mid`, it raises
         ValueError, with the names of the species, where a species has other thermodynamic data."""

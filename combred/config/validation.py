@@ -7,7 +7,7 @@ from combred.config.fields import check, require, setting
 
 @dataclass(frozen=True)
 class ValidationSettings:
-    """The ignitions and flames in which every stage is compared with CVODE."""
+    """The ignitions and flames in which every stage is compared with a reference."""
 
     T0: list[float] = setting(
         [1500.0, 1650.0, 1800.0], "initial temperatures", "K", (250.0, 4000.0)

@@ -17,7 +17,6 @@ from combred.chemistry.fuel import spelled
 from combred.chemistry.kinetics import Kinetics
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.config import Settings
-from combred.config.fields import shown
 from combred.pipeline.console import console, print_help, print_resolved, say
 from combred.pipeline.guard import guarded
 from combred.pipeline.lock import locked
@@ -106,8 +105,7 @@ def _mixture(settings: Settings, mechanism: Mechanism) -> tuple[str, str]:
         fuel, oxidizer = mechanism.resolve_fuel(fuel), spelled(mechanism, oxidizer)
         mechanism.mixture(fuel, oxidizer, 1.0)
     except ValueError as error:
-        named = f"sampling.fuel={shown(fuel)}, sampling.oxidizer={shown(oxidizer)}"
-        raise ValueError(f"{named}: {error}") from error
+        raise ValueError(f"sampling.fuel, sampling.oxidizer: {error}") from error
     return fuel, oxidizer
 
 

@@ -128,7 +128,7 @@ def print_validation(numbers: dict) -> None:
 
 
 def stirred_in_words(rows: list[dict]) -> str:
-    """The largest differences from CVODE in the stirred reactors of a stage."""
+    """The largest differences from the reference in the stirred reactors of a stage."""
     worst = {key: max(row["errors"][key]["largest"] for row in rows) for key in rows[0]["errors"]}
     differences = ", ".join(f"{key} {100 * value:.2f} %" for key, value in worst.items())
     number = f"{len(rows)} stirred reactor{'s' if len(rows) > 1 else ''}"

@@ -103,6 +103,6 @@ def _remedy(error: OSError) -> str:
         return f"The disk has {free:.1f} GB free: make room."
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return "You may not write there: change the permissions, or work in another folder."
-    if error.errno in (errno.EISDIR, errno.ENOTDIR):
+    if error.errno in (errno.EISDIR, errno.ENOTDIR, errno.EEXIST):
         return "A folder stands where a file belongs, or a file where a folder: move it away."
     return "The operating system refused it."

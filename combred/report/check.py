@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from combred.check.checking import RECORD
 from combred.check.ignitions import TOLERANCES
-from combred.check.verdict import worst_delay
+from combred.check.verdict import size_of, worst_delay
 from combred.native.solver.generator import TOLERANCE
 from combred.records import read_record
 from combred.report.blocks import (
@@ -71,13 +71,14 @@ def write_check(folder: Path) -> Path:
 
 def sentence(record: dict) -> str:
     """The verdict in a sentence."""
-    rows = record["verdict"]
-    wrong = [row for row in rows if not row["right"]]
+    rows = [row for row in record["verdict"] if not row["skipped"]]
+    wrong, left = [row for row in rows if not row["right"]], len(record["verdict"]) - len(rows)
+    rest = f" {left} could not be made." if left else ""
     if wrong:
-        return f"**{len(wrong)} of {len(rows)} comparisons exceed their limit.**"
+        return f"**{len(wrong)} of {len(rows)} comparisons exceed their limit.**{rest}"
     return (
         f"All {len(rows)} comparisons are within their limits: the solver takes the place of CVODE "
-        "for this mechanism."
+        f"for this mechanism.{rest}"
     )
 
 
@@ -122,7 +123,7 @@ def keys(record: dict) -> list[tuple[str, str, str]]:
 def value(row: dict) -> str:
     """The worst value of a row of the verdict."""
     if row["worst"] is None:
-        return "–" if row["right"] else "**no result**"
+        return "not compared" if row["skipped"] else "**no result**"
     if row["unit"] == "1":
         return percent(row["worst"])
     return f"{significant(row['worst'], 2)} {row['unit']}"
@@ -130,7 +131,7 @@ def value(row: dict) -> str:
 
 def limit(row: dict) -> str:
     """The limit of a row of the verdict."""
-    return value(row | {"worst": row["limit"]})
+    return value(row | {"worst": row["limit"], "skipped": ""})
 
 
 def ignition_parts(record: dict) -> dict[str, list[dict]]:
@@ -160,7 +161,7 @@ def ignition_section(record: dict) -> Section:
     for name, cases in ignition_parts(record).items():
         row = [name.removeprefix("ignitions, dt "), str(len(cases))]
         for tolerance in TOLERANCES:
-            errors = [abs(case["errors"][f"{tolerance:g}"] or 0.0) for case in cases]
+            errors = [size_of(case["errors"][f"{tolerance:g}"]) for case in cases]
             row += [percent(float(np.mean(errors)) if errors else None)]
             row += [percent(worst_delay(cases, tolerance))]
         rows.append(row)
@@ -238,9 +239,12 @@ def flow_section(record: dict) -> Section:
             SOURCE,
         )
     )
+    reactors = parts["stirred reactors"]
+    if "skipped" in reactors:
+        blocks.append(Note(f"No stirred reactors were compared: {reactors['skipped']}."))
     rows = [
         [f"stirred reactor, {case['case']}", f"mean {name}", percent(error["largest"])]
-        for case in parts["stirred reactors"]["cases"]
+        for case in reactors.get("cases", [])
         for name, error in case["errors"].items()
     ]
     for name, errors in (
@@ -253,7 +257,8 @@ def flow_section(record: dict) -> Section:
             continue
         found = flame["errors"]
         rows += [[name, what, percent(found[key])] for what, key in errors.items()]
-        rows.append([name, "largest difference of T", f"{significant(found['profile_T_error'])} K"])
+        off = found["profile_T_error"]
+        rows.append([name, "largest difference of T", f"{significant(off or np.nan)} K"])
         rows += [[name, f"peak of {s}", percent(e)] for s, e in found["peak_errors"].items()]
     table = Table(["case", "quantity", "difference"], rows, SOURCE, left=2)
     return Section("Reactors and flames", [*blocks, table])
@@ -297,10 +302,13 @@ def draw_delays(record: dict) -> Figure:
         top.plot(x, 1e3 * exact * (1.0 + off), **look, ms=7, mfc="none", label=label)
         top.plot(x, 1e3 * exact, "x", color=CVODE, ms=4)
         bottom.plot(x, 100.0 * np.abs(off), **look, ms=4)
-    top.set(yscale="log", ylabel="ignition delay [ms]")
-    plain_log_ticks(top)
+    top.set(ylabel="ignition delay [ms]")
     top.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
-    bottom.set(yscale="log", ylabel="|error| [%]", xlabel="1000 / T0 [1/K]")
+    bottom.set(ylabel="|error| [%]", xlabel="1000 / T0 [1/K]")
+    if record["verdict"][0]["worst"]:  # there are ignitions
+        top.set(yscale="log")
+        plain_log_ticks(top)
+        bottom.set(yscale="log")
     return figure
 
 
@@ -311,7 +319,8 @@ def draw_flows(record: dict) -> Figure:
     figure = Figure(figsize=(WIDTH, 2.6 + 2.9 * len(flames)))
     rows = figure.subplots(1 + len(flames), 2, squeeze=False)
     reactors = parts["stirred reactors"]
-    for axes, case, curve in zip(rows[0], reactors["cases"], reactors["curves"], strict=True):
+    cases, curves = reactors.get("cases", []), reactors.get("curves", [])
+    for axes, case, curve in zip(rows[0], cases, curves, strict=bool(cases)):
         t = 1e3 * np.array(curve["t"])
         axes.plot(t, curve["reference"], **REFERENCE)
         axes.plot(t, curve["T"], **FOUND)

@@ -32,12 +32,12 @@ def fuel_names(folder: Folder) -> list[str]:
 def of_reference(folder: Folder, kind: str) -> str:
     """The reference of flames or stirred reactors, as a sentence with its difference from CVODE."""
     off = folder.validation.get("reference_difference", {}).get(kind)
-    compared = (
-        ""
-        if off is None
-        else f"; over one more step it differs from CVODE by {percent(off)} of the change at most"
+    if off is None:  # of an earlier version
+        return ""
+    return (
+        "The reference is combred's solver in double precision; over one more step it differs from "
+        f"CVODE by {percent(off)} of the change at most."
     )
-    return f"The reference is combred's solver in double precision{compared}."
 
 
 def sentence(folder: Folder) -> str:

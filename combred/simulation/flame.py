@@ -123,8 +123,8 @@ def start(mechanism: Mechanism, case: FlameCase, unburnt: np.ndarray, cells: int
         flame = solve_free_flame(mechanism, case.T, case.p, unburnt, refinements=(COARSE, FINE))
     except IntegrationError as error:
         raise ValueError(
-            f"Cantera finds no flame for the case {case} ({error}): choose other "
-            "validation.flame_phi or validation.flame_T"
+            f"Cantera finds no flame for the case {case} ({error}): choose another "
+            "equivalence ratio or unburnt temperature"
         ) from error
     return profile_of(mechanism, flame, case, unburnt, cells)
 

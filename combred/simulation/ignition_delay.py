@@ -27,25 +27,25 @@ def ignition_delay(mechanism: Mechanism, rollout: Rollout, burnt_T: float) -> fl
     last = int(above[0]) - 1
     begin, end = float(rollout.t[last]), float(rollout.t[last + 1])
     reactor = Reactor(mechanism, RTOL, ATOL)
-    found = time_to(reactor, rollout.T[last], rollout.case.p, rollout.Y[last], half, end - begin)
-    return begin + found
+    try:
+        now = rollout.T[last], rollout.case.p, rollout.Y[last]
+        return begin + time_to(reactor, *now, half, end - begin)
+    except IntegrationError:
+        return end
 
 
 def time_to(
     reactor: Reactor, T: float, p: float, Y: np.ndarray, wanted: float, longest: float
 ) -> float:
     """The time [s] after which CVODE's T exceeds `wanted` [K], from the state T [K], p [Pa], Y
-    (n_species,); `longest` where it takes longer, or fails. Between CVODE's steps by a parabola
-    t(T) through three of them, where T rises."""
-    try:
-        reactor.start(T, p, Y)
-        steps = [(0.0, T), (FIRST, reactor.advance(FIRST)[0])]
-        while steps[-1][1] <= wanted:
-            if steps[-1][0] > longest:
-                return longest
-            steps.append(reactor.step())
-    except IntegrationError:
-        return longest
+    (n_species,); `longest` where it takes longer. Between CVODE's steps by a parabola t(T) through
+    three of them, where T rises. Raises IntegrationError where CVODE fails."""
+    reactor.start(T, p, Y)
+    steps = [(0.0, T), (FIRST, reactor.advance(FIRST)[0])]
+    while steps[-1][1] <= wanted:
+        if steps[-1][0] > longest:
+            return longest
+        steps.append(reactor.step())
     t, rising = np.array(steps[-3:]).T
     if len(t) == 3 and np.all(np.diff(rising) > 0):
         found = float(np.polyval(np.polyfit(rising - wanted, t, 2), 0.0))

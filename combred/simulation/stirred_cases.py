@@ -17,7 +17,7 @@ from combred.native.solver.library import PRECISE, Solver
 from combred.simulation.ignition_errors import tracked_species
 from combred.simulation.stirred_errors import compare
 from combred.simulation.stirred_particles import piloted_streams
-from combred.simulation.stirred_reactor import StirredCase, StirredRun, stir
+from combred.simulation.stirred_reactor import FINISHED, StirredCase, StirredRun, stir
 
 # Mixing is fast enough for methane in air to burn at 1 and 20 atm, and slow enough that T and CO do
 # not become steady.
@@ -59,8 +59,15 @@ def reference(
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> list[StirredRun]:
     """The solver's runs of the cases `todo`, at the tolerance `PRECISE`; the arguments are those of
-    `follow`."""
-    return follow(mechanism, Solver(mechanism, PRECISE), fuel, oxidizer, todo, on_progress)
+    `follow`. Raises ValueError where the solver fails."""
+    runs = follow(mechanism, Solver(mechanism, PRECISE), fuel, oxidizer, todo, on_progress)
+    for run in runs:
+        if run.outcome != FINISHED:
+            raise ValueError(
+                f"the solver failed in the stirred reactor of {fuel} and {oxidizer} at "
+                f"{pressure(run.case)}, so that there is no reference: choose another pressure"
+            )
+    return runs
 
 
 def pressure(case: StirredCase) -> str:

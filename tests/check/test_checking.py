@@ -1,13 +1,15 @@
 """A whole check: its numbers, its verdict, and what is done again."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from combred.check import check_mechanism, checking, states
+from combred.check import check_mechanism, checking, flows, states
 from combred.check.verdict import judge
 from combred.native.solver import Solver
+from combred.simulation.flame import FlameMarch
 
 
 def test_the_solver_of_hydrogen_is_right(checked, tmp_path):
@@ -41,7 +43,7 @@ def test_what_is_there_is_not_done_again_and_what_is_missing_is(checked, tmp_pat
 
 
 def test_a_folder_of_another_check_is_refused(checked, tmp_path):
-    with pytest.raises(ValueError, match="check.json is of .*another folder"):
+    with pytest.raises(ValueError, match="another check, with other size: .*another folder"):
         check_mechanism("h2o2.yaml", folder=tmp_path, workers=1, size=0.1)
 
 
@@ -62,14 +64,61 @@ def test_wrong_numbers_are_above_their_limits(checked):
     assert verdict(lambda parts: parts["states of flows"].update(failed=1)) == [
         "states of flows that fail"
     ]
-    assert verdict(lambda parts: parts["premixed flame"].update(reference=1e-2)) == [
-        "solver in doubles, premixed flame"
-    ]
+    for wrong in (1e-2, None):
+        assert verdict(lambda parts, x=wrong: parts["premixed flame"].update(reference=x)) == [
+            "premixed flame: solver in doubles"
+        ]
+
+    def nothing(parts):
+        for name in [name for name in parts if name.startswith("ignitions")]:
+            parts[name] = []
+
+    assert verdict(nothing) == ["ignition delay"]
     assert verdict(lambda parts: parts["premixed flame"]["errors"].update(speed_error=None)) == [
         "premixed flame: speed"
     ]
     skipped = {"skipped": "no transport data"}
     assert verdict(lambda parts: parts.update({"counterflow flame": skipped})) == []
+
+
+def test_a_solver_that_fails_in_a_flow_is_wrong(h2o2, solver, conditions, monkeypatch):
+    """One that cannot advance gas above 1500 K: neither flames nor reactors are left out."""
+
+    class Cold(Solver):
+        def integrate(self, T, p, Y, dt, tolerance=None, max_steps=0):
+            found = super().integrate(T, p, Y, dt, tolerance, max_steps)
+            found.error[np.asarray(T) > 1500.0] = np.inf
+            return found
+
+    monkeypatch.setattr(flows, "PREMIXED", FlameMarch(cells=40, tolerance=0.02))
+    cold = Cold(h2o2)
+    flame = flows.where_possible(flows.premixed_flame, h2o2, cold, conditions)
+    assert flame["errors"]["outcome"] == "not finite" and np.isnan(flame["errors"]["speed_error"])
+    reactors = flows.where_possible(flows.stirred, h2o2, cold, conditions)
+    assert reactors["cases"][0]["errors"]["T"]["largest"] == np.inf
+    monkeypatch.setattr(flows, "Solver", Cold)
+    T, Y = np.full(3, 2000.0), np.tile(h2o2.mixture("H2:1", "O2:1", 1.0), (3, 1))
+    assert np.isnan(flows.from_cvode(h2o2, T, 1e5, Y, 1e-7))
+
+
+def test_a_mechanism_with_other_polynomials_has_no_flows(h2o2, solver, conditions):
+    ranges = np.column_stack([h2o2.T_breaks, h2o2.T_breaks + 1000.0])
+    thermo = np.concatenate([h2o2.thermo, h2o2.thermo[:, -1:]], axis=1)
+    three = replace(h2o2, T_breaks=ranges, thermo=thermo)
+    for part in (flows.stirred, flows.premixed_flame):
+        found = flows.where_possible(part, three, solver, conditions)
+        assert "NASA-7" in found["skipped"] and len(found) == 1
+
+
+def test_a_reactor_that_goes_out_is_not_compared(h2o2, solver, conditions):
+    thin = replace(conditions, oxidizer="O2:1, N2:30")
+    assert "1 atm" in flows.stirred(h2o2, solver, thin)["skipped"]
+
+
+@pytest.mark.parametrize("wrong", [{"size": float("nan")}, {"size": -3.0}, {"workers": -1}])
+def test_numbers_that_are_none_are_refused(wrong, tmp_path):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        check_mechanism("h2o2.yaml", folder=tmp_path, **wrong)
 
 
 def test_bad_states_are_counted(h2o2, conditions):

@@ -15,6 +15,9 @@ import cantera as ct
 
 from combred.interrupts import postponed
 
+# A worker is one thread: those of OpenBLAS and OpenMP wait for each other where every core has a
+# worker, and small products of matrices then take up to thirty times as long.
+THREADS = "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 CHECK = 0.1  # s between two looks at the parent by a worker that is loading modules
 
 
@@ -77,9 +80,15 @@ class _Worker(multiprocessing.context.SpawnProcess):
     def start(self) -> None:
         # Ctrl-C is for the parent. A new process has it blocked from its first instruction on.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        environment = {name: os.environ.get(name) for name in THREADS}
+        os.environ.update(dict.fromkeys(THREADS, "1"))
         try:
             super().start()
         finally:
+            for name, value in environment.items():
+                os.environ.pop(name)
+                if value is not None:
+                    os.environ[name] = value
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def __reduce__(self):

@@ -16,6 +16,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 
+# Every core has a process of pytest: more threads of OpenBLAS and OpenMP would wait for each other.
+os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
+
 import cantera as ct
 import numpy as np
 import pytest

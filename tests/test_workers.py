@@ -13,7 +13,7 @@ import pytest
 
 from combred.config import ChemistrySettings
 from combred.dataset.sampling import sample
-from combred.workers import in_processes
+from combred.workers import THREADS, in_processes
 
 
 def test_results_are_in_the_order_of_the_tasks():
@@ -27,6 +27,14 @@ def test_an_error_in_a_task_is_raised_and_later_tasks_are_not_counted():
     with pytest.raises(ValueError, match="invalid literal"):
         in_processes(1, int, [("1",), ("x",), ("2",)], lambda *done: progress.append(done))
     assert progress == [(1, 3)]
+
+
+def test_a_worker_has_one_thread_and_the_parent_keeps_its_own(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
+    of_worker = in_processes(1, os.getenv, [(name,) for name in THREADS], lambda *_: None)
+    assert of_worker == ["1", "1", "1"]
+    assert "OMP_NUM_THREADS" not in os.environ and os.environ["OPENBLAS_NUM_THREADS"] == "7"
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ import cantera as ct
 import numpy as np
 
 import combred
-from benchmarks.accuracy import CACHE
+from benchmarks.accuracy import CACHE, FUEL, OXIDIZER
 from benchmarks.command_line import general_models, words
 from combred import native
 from combred.chemistry.mechanism import Mechanism, load_mechanism
@@ -73,7 +73,7 @@ class Counted:
 def marched(mechanism: Mechanism, solver: Advance, i: int) -> tuple[Curve, str, float]:
     """The last profile, the outcome and the seconds of number i of `FLAMES`."""
     air_T, strain, dt = FLAMES[i]
-    begin = start(mechanism, CounterflowCase(oxidizer_T=air_T), strain, CELLS)
+    begin = start(mechanism, CounterflowCase(FUEL, OXIDIZER, oxidizer_T=air_T), strain, CELLS)
     begun = time.perf_counter()
     flame = burn(mechanism, solver, dt, begin, MARCH)
     return of_flame(flame), flame.outcome, time.perf_counter() - begun
@@ -82,7 +82,7 @@ def marched(mechanism: Mechanism, solver: Advance, i: int) -> tuple[Curve, str, 
 def extinction(mechanism: Mechanism, solver: Advance) -> tuple[float, float]:
     """The extinction strain rate [1/s], and the seconds that it took."""
     air_T, strain, dt = EXTINCTION
-    begin = start(mechanism, CounterflowCase(oxidizer_T=air_T), strain, CELLS)
+    begin = start(mechanism, CounterflowCase(FUEL, OXIDIZER, oxidizer_T=air_T), strain, CELLS)
     begun = time.perf_counter()
     found = extinguish(mechanism, solver, dt, begin, EXTINCTION_MARCH, within=0.01)
     return found.strain, time.perf_counter() - begun

@@ -83,9 +83,9 @@ class FlowStates:
         self.reactor = Reactor(mechanism, RTOL, ATOL)
         self.rng = np.random.default_rng(seed)
         self._kinds: dict[str, Callable[[int], Iterator[State]]] = {
-            "counterflow": lambda n: self._counterflow(CounterflowCase(), n),
+            "counterflow": lambda n: self._counterflow(CounterflowCase(FUEL, OXIDIZER), n),
             "counterflow hot air": lambda n: self._counterflow(
-                CounterflowCase(oxidizer_T=1200.0), n
+                CounterflowCase(FUEL, OXIDIZER, oxidizer_T=1200.0), n
             ),
             "hot products and CH4": lambda n: self._repeat(self._hot_products, n),
             "burnt and fresh, aged": lambda n: self._repeat(self._burnt_and_aged, n),

@@ -49,7 +49,7 @@ def stirred(mechanism: Mechanism, solver: Solver, of: Conditions) -> dict:
     found = follow(mechanism, solver, of.fuel, of.oxidizer, todo)
     ends = [(run.particles_T, run.case.p, run.particles_Y, run.case.dt) for run in exact]
     return {
-        "cases": compare_all(mechanism, found, exact),
+        "cases": compare_all(mechanism, found, exact, of.fuel, of.oxidizer),
         "reference": worst([from_cvode(mechanism, *end) for end in ends]),
         "curves": [
             {"t": plain(one.t), "T": plain(one.T), "reference": plain(other.T)}
@@ -90,7 +90,7 @@ def premixed_flame(mechanism: Mechanism, solver: Solver, of: Conditions) -> dict
 def counterflow_flame(mechanism: Mechanism, solver: Solver, of: Conditions) -> dict:
     """A counterflow diffusion flame of fuel against oxidizer at the highest of `STRAINS` at which
     it burns: peak temperature, peaks of species, profile; as in `premixed_flame`."""
-    case, begin, reason = CounterflowCase(P, T, T, of.fuel, of.oxidizer), None, ""
+    case, begin, reason = CounterflowCase(of.fuel, of.oxidizer, P, T, T), None, ""
     for strain in STRAINS:
         try:
             begin = counterflow.start(mechanism, case, strain, COUNTERFLOW.cells)

@@ -42,8 +42,9 @@ class SamplingSettings:
     )
     oxidizer: str = setting("O2:1, N2:3.76", "oxidizer in moles")
     T0: list[float] = setting(
-        [900.0, 2300.0],
-        "range of the initial temperature of ignitions",
+        [],
+        "range of the initial temperature of ignitions; empty: to 2300 K, from 100 K below the "
+        "lowest at which a stoichiometric mixture ignites within 50 ms at 20 atm",
         "K",
         within=(200.0, 4000.0),
     )
@@ -86,8 +87,9 @@ class SamplingSettings:
         check(self, "sampling")
         for name in ("T0", "p", "phi", "dt", "flame_phi"):
             low_high = getattr(self, name)
+            open_range = name == "T0" and not low_high
             require(
-                len(low_high) == 2 and low_high[0] <= low_high[1],
+                open_range or (len(low_high) == 2 and low_high[0] <= low_high[1]),
                 f"sampling.{name}={low_high} must be [low,high] with low <= high",
             )
         require(len(self.flame_T) > 0, "sampling.flame_T needs at least one temperature")

@@ -86,7 +86,7 @@ def counterflow_states(
     of `premixed_states`."""
     p = log_uniform(rng, *common_range(P, sampling.p))
     case = CounterflowCase(
-        p, rng.uniform(*FUEL_T), rng.uniform(*OXIDIZER_T), sampling.fuel, sampling.oxidizer
+        sampling.fuel, sampling.oxidizer, p, rng.uniform(*FUEL_T), rng.uniform(*OXIDIZER_T)
     )
     strain = log_uniform(rng, *STRAIN) * (p / ct.one_atm) ** 0.5
     profile = counterflow.start(mechanism, case, strain, COUNTERFLOW_CELLS)

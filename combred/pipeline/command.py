@@ -8,18 +8,18 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from combred import config
-from combred.chemistry.fuel import spelled
 from combred.chemistry.kinetics import Kinetics
-from combred.chemistry.mechanism import Mechanism, load_mechanism
+from combred.chemistry.mechanism import load_mechanism
 from combred.config import Settings
 from combred.pipeline.console import console, print_help, print_resolved, say
 from combred.pipeline.guard import guarded
 from combred.pipeline.lock import locked
+from combred.pipeline.resolved import resolved
 from combred.pipeline.run import Run
 from combred.pipeline.steps import (
     export,
@@ -85,9 +85,7 @@ def _main(arguments: list[str]) -> int:
 def prepare(settings: Settings) -> Run:
     """Resolve the settings that depend on mechanism and machine, and open the run folder."""
     mechanism = load_mechanism(settings.mechanism)
-    fuel, oxidizer = _mixture(settings, mechanism)
-    sampling = replace(settings.sampling, fuel=fuel, oxidizer=oxidizer)
-    settings = replace(settings, sampling=sampling)
+    settings = resolved(settings, mechanism)
     run = Run(settings, mechanism, Path("runs") / settings.run_name, open_device())
     if settings.network.kinetics:
         Kinetics(mechanism)  # refuses unknown kinds of rates, before anything is sampled
@@ -95,18 +93,6 @@ def prepare(settings: Settings) -> Run:
         run.folder.mkdir(parents=True, exist_ok=True)
         print_resolved(run)
     return run
-
-
-def _mixture(settings: Settings, mechanism: Mechanism) -> tuple[str, str]:
-    """Fuel and oxidizer with the names of the mechanism. Raises ValueError where they cannot be
-    mixed, or where the fuel is not plain, with the settings' names."""
-    fuel, oxidizer = settings.sampling.fuel, settings.sampling.oxidizer
-    try:
-        fuel, oxidizer = mechanism.resolve_fuel(fuel), spelled(mechanism, oxidizer)
-        mechanism.mixture(fuel, oxidizer, 1.0)
-    except ValueError as error:
-        raise ValueError(f"sampling.fuel, sampling.oxidizer: {error}") from error
-    return fuel, oxidizer
 
 
 def execute(run: Run, only: str = "") -> None:

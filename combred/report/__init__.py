@@ -24,8 +24,7 @@ from combred.report.stirred import draw_stirred
 from combred.report.style import save, style
 from combred.report.traces import make_traces, overview, worst_of_each
 
-# The species shown besides the fuel; of all these the first six that the mechanism has.
-SPECIES = ("O2", "OH", "H", "CO", "CH2O", "H2O", "HO2", "CO2", "NO")
+SHOWN = 6  # species in a figure
 
 
 def write_report(folder: Path, mechanism: Mechanism) -> None:
@@ -92,6 +91,7 @@ def draw(run: Folder, condensed: dict) -> dict[str, Figure]:
 
 
 def shown_species(run: Folder) -> list[str]:
-    """The species shown in figures, at most six: those of the fuel, then those of `SPECIES`."""
-    wanted = dict.fromkeys([*verdict.fuel_names(run), *SPECIES])
-    return [name for name in wanted if name in run.mechanism.species_names][:6]
+    """The species shown in figures, at most `SHOWN`: those of the fuel, then those whose peaks
+    are compared in ignitions."""
+    compared = run.measured(run.last)["peak_errors"]
+    return list(dict.fromkeys([*verdict.fuel_names(run), *compared]))[:SHOWN]

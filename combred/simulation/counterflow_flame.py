@@ -29,13 +29,13 @@ STEP = 1.5  # largest factor from one strain rate to the next, which Newton's me
 
 @dataclass(frozen=True)
 class CounterflowCase:
-    """The two streams of a counterflow flame at p [Pa]: temperatures [K], compositions in moles."""
+    """The two streams of a counterflow flame at p [Pa]: compositions in moles, temperatures [K]."""
 
+    fuel: str
+    oxidizer: str
     p: float = ct.one_atm
     fuel_T: float = 300.0
     oxidizer_T: float = 300.0
-    fuel: str = "CH4:1"
-    oxidizer: str = "O2:1, N2:3.76"
 
     def __str__(self) -> str:
         return (

@@ -11,18 +11,20 @@ from combred.simulation.ignition import Rollout
 from combred.simulation.ignition_delay import ignition_delay
 from combred.simulation.metrics import relative_error, summarize
 
-TRACKED = ("OH", "CO", "CH2O", "H")  # species whose peaks are compared, if the mechanism has them
+TRACKED = 6  # species whose peaks are compared
+FORMED = 1e-12  # mass fraction: of a smaller peak, a relative error has no meaning
 
 
 def tracked_species(mechanism: Mechanism, references: list) -> list[str]:
-    """The species of `TRACKED` that every reference (a `Rollout` or a `Flame`) forms: Y > 1e-12
-    somewhere, so that a relative error of the peak has a meaning."""
-    names = [name for name in TRACKED if name in mechanism.species_names]
-    return [
-        name
-        for name in names
-        if all(ref.Y[:, mechanism.index(name)].max() > 1e-12 for ref in references)
-    ]
+    """The `TRACKED` intermediate species with the largest peaks in the references (`Rollout` or
+    `Flame`): those whose moles per mass exceed the initial and final ones by most, in the mean of
+    the references. Each has a peak above `FORMED` in every one."""
+    peaks = [reference.Y.max(axis=0) for reference in references]
+    ends = [reference.Y[[0, -1]].max(axis=0) for reference in references]
+    excess = np.mean(np.subtract(peaks, ends), axis=0) / mechanism.molecular_weights
+    formed = np.min(peaks, axis=0) > FORMED
+    order = [k for k in np.argsort(-excess, kind="stable") if formed[k] and excess[k] > 0.0]
+    return [mechanism.species_names[k] for k in order[:TRACKED]]
 
 
 def compare(mechanism: Mechanism, rollouts: list[Rollout], references: list[Rollout]) -> dict:

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import cantera as ct
+import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import Advance
 from combred.native.solver.library import PRECISE, Solver
-from combred.simulation.ignition_errors import tracked_species
 from combred.simulation.stirred_errors import compare
 from combred.simulation.stirred_particles import piloted_streams
 from combred.simulation.stirred_reactor import FINISHED, StirredCase, StirredRun, stir
@@ -76,12 +76,16 @@ def pressure(case: StirredCase) -> str:
 
 
 def compare_all(
-    mechanism: Mechanism, runs: list[StirredRun], references: list[StirredRun]
+    mechanism: Mechanism,
+    runs: list[StirredRun],
+    references: list[StirredRun],
+    fuel: str,
+    oxidizer: str,
 ) -> list[dict]:
     """The errors of `runs` against the `references`, a row for each case: its pressure ("case"
     in words, "p" [Pa]), its outcome, and "errors", the result of `stirred_errors.compare` for the
-    mean T and the mean mass fraction of `compared_species`."""
-    species = compared_species(mechanism, references)
+    mean T and the mean mass fraction of `intermediate`."""
+    species = intermediate(mechanism, references, fuel, oxidizer)
     return [
         {
             "case": pressure(reference.case),
@@ -93,8 +97,15 @@ def compare_all(
     ]
 
 
-def compared_species(mechanism: Mechanism, references: list[StirredRun]) -> tuple[str, ...]:
-    """CO where all references form it, else the first of the tracked species that they form, as OH
-    for hydrogen; () where they form none."""
-    formed = tracked_species(mechanism, references)
-    return ("CO",) if "CO" in formed else tuple(formed[:1])
+def intermediate(
+    mechanism: Mechanism, references: list[StirredRun], fuel: str, oxidizer: str
+) -> tuple[str, ...]:
+    """The species, not of fuel and oxidizer (compositions in moles), whose mean exceeds that of the
+    burnt gas by most moles, as CO for methane; () where there is none."""
+    excess = np.mean([run.Y.max(axis=0) - run.Y[0] for run in references], axis=0)
+    gas = mechanism.solution()
+    for composition in (fuel, oxidizer):
+        gas.X = composition
+        excess[gas.X > 0.0] = 0.0
+    most = int(np.argmax(excess / mechanism.molecular_weights))
+    return (mechanism.species_names[most],) if excess[most] > 0.0 else ()

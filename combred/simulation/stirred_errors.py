@@ -15,10 +15,10 @@ FLOOR = 0.01  # of the largest value of the reference: smaller values are not co
 
 
 def compare(
-    mechanism: Mechanism, run: StirredRun, reference: StirredRun, species: tuple[str, ...] = ("CO",)
+    mechanism: Mechanism, run: StirredRun, reference: StirredRun, species: tuple[str, ...]
 ) -> dict[str, dict[str, float]]:
-    """The differences of the mean T and of the mean mass fractions of `species` in time: for each
-    ("T", "CO") the largest and the mean relative difference, and the time [s] of the largest.
+    """The differences of the mean T and of the mean mass fractions of `species` in time: for "T"
+    and each species the largest and the mean relative difference, and the time [s] of the largest.
 
     Relative to the value of `reference` at the same time, or to `FLOOR` of its largest value where
     that is more. A run that became not finite has infinite differences. Raises ValueError where the

@@ -30,8 +30,8 @@ class Stream:
 
 def piloted_streams(
     mechanism: Mechanism,
-    fuel: str = "CH4:1",
-    oxidizer: str = "O2:1, N2:3.76",
+    fuel: str,
+    oxidizer: str,
     T: float = 300.0,
     phi: float = 1.0,
     p: float = ct.one_atm,

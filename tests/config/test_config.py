@@ -149,7 +149,7 @@ def test_the_paper_profile_has_the_network_and_the_first_stages_of_the_paper():
         ("reduction.compensation=none", "own or least_squares"),
         ("reduction.compensation=norm", "'norm' is now called 'own'"),
         ("chemistry.rtol=0", "chemistry.rtol"),
-        ("validation.T0=[]", "validation.T0"),
+        ("validation.p=[]", "validation.p"),
         ("run=../elsewhere", "inside runs"),
         ("validation.dt=0", "between 1e-12 and 0.01 s"),
         ("dt=1e-6", r"did you mean validation.dt .* sampling.dt=\[low,high\]"),

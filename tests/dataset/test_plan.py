@@ -8,7 +8,8 @@ import pytest
 from combred.config import SamplingSettings
 from combred.dataset.plan import BLOCKS, FEWEST_ROWS, MOST_ROWS, plan_trajectories
 
-PREMIXED = SamplingSettings(sampler="premixed")
+PREMIXED = SamplingSettings(sampler="premixed", T0=[900.0, 2300.0])
+FLOW = replace(PREMIXED, sampler="flow")
 PLANS = [
     PREMIXED,
     replace(PREMIXED, states=1000, ignitions=7, flames=0),
@@ -57,7 +58,7 @@ MANY = BLOCKS * MOST_ROWS
 
 @pytest.mark.parametrize("states", [1, FEWEST_ROWS - 1, FEWEST_ROWS + 1, 9000, MANY - 1, 400_000])
 def test_states_of_a_flow_are_planned_in_blocks(states):
-    plan = plan_trajectories(SamplingSettings(sampler="flow", states=states), seed=0)
+    plan = plan_trajectories(replace(FLOW, states=states), seed=0)
     assert sum(t.rows for t in plan) == states
     assert {t.kind for t in plan} == {"flow"} and [t.index for t in plan] == list(range(len(plan)))
     assert all(t.rows == plan[0].rows for t in plan[:-1]) and 0 < plan[-1].rows <= plan[0].rows
@@ -67,7 +68,7 @@ def test_states_of_a_flow_are_planned_in_blocks(states):
 
 def test_more_states_of_a_flow_begin_with_the_blocks_of_fewer():
     few, many = (
-        plan_trajectories(SamplingSettings(sampler="flow", states=states), seed=0)
+        plan_trajectories(replace(FLOW, states=states), seed=0)
         for states in (MANY, MANY + 7 * MOST_ROWS)
     )
     assert many[: len(few)] == few

@@ -317,7 +317,9 @@ reactions:
 def test_rates_that_are_not_known_are_refused_before_anything_is_sampled(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "table.yaml").write_text(PRESSURE_TABLE)
-    asked = ["mechanism=table.yaml", "sampling.fuel=H2:1"]
+    asked = [
+        "mechanism=table.yaml", "sampling.fuel=H2:1", "sampling.T0=[1e3,2e3]", "validation.T0=[1e3]"
+    ]  # fmt: skip
     with pytest.raises(ValueError, match=r"H2 \+ O <=> H \+ OH.*network\.kinetics="):
         pipeline.prepare(resolve(asked))
     assert not (tmp_path / "runs").exists()

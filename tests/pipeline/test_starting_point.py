@@ -7,6 +7,7 @@ import pytest
 import combred
 from combred.config import NetworkSettings, SamplingSettings, Settings, ValidationSettings, resolve
 from combred.pipeline import start as module
+from combred.pipeline.resolved import resolved
 from combred.pipeline.start import starting_point
 
 ALONE, GENERAL = "drm19-full", "drm19-38k"  # sees the state alone; corrects QSS steps
@@ -121,5 +122,6 @@ def test_no_model_fits_profiles_with_networks_of_their_own(profile, drm19):
 
 
 def test_the_profiles_of_the_paper_and_of_the_default_start_from_their_networks(cards, drm19):
-    assert starting_point(resolve(["profile=paper"]), drm19) == (ALONE, "")
-    assert starting_point(resolve([]), drm19) == (GENERAL, "")  # its card has the default's widths
+    for arguments, name in ((["profile=paper"], ALONE), ([], GENERAL)):
+        settings = resolved(resolve(arguments), drm19)
+        assert starting_point(settings, drm19) == (name, "")  # with the profile's widths

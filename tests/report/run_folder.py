@@ -28,6 +28,7 @@ from combred.surrogate.transform import StateTransform
 from combred.validation.storage import write_rollouts
 
 DT, STEPS = 1e-6, 400
+T0 = "sampling.T0=[900,2300]"
 CASES = [Case(T0, 101325.0, phi) for T0 in (1500.0, 1700.0) for phi in (0.6, 1.4)]
 FUELS = {"drm19.yaml": "CH4:1", "h2o2.yaml": "H2:1"}
 AIR = "O2:1, N2:3.76"
@@ -88,7 +89,7 @@ def make_run(
     """A whole run folder; `lateness`: of each stage, the relative delay error in each case."""
     folder.mkdir(parents=True, exist_ok=True)
     surrogate = parent(mechanism, list(hidden))
-    asked = [f"stage={len(lateness) - 1}", f"mechanism={mechanism.name}", *SETTINGS]
+    asked = [f"stage={len(lateness) - 1}", f"mechanism={mechanism.name}", T0, *SETTINGS]
     settings = resolve(asked)
     inputs = {"validation": asdict(settings.validation), "chemistry": asdict(settings.chemistry)}
     inputs |= {"dt": DT, "fuel": FUELS[mechanism.name], "oxidizer": AIR}

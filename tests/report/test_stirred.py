@@ -49,7 +49,9 @@ def plant_stirred(
     for stage, stage_errors in enumerate(errors):
         pairs = zip(todo, stage_errors, strict=True)
         groups[f"stage{stage}"] = [planted_stirred(mechanism, *pair) for pair in pairs]
-        result = stirred_cases.compare_all(mechanism, groups[f"stage{stage}"], groups["reference"])
+        result = stirred_cases.compare_all(
+            mechanism, groups[f"stage{stage}"], groups["reference"], "CH4:1", "O2:1, N2:3.76"
+        )
         validation["stages"][f"stage{stage}"]["stirred"] = result
     write_json(folder / "validation.json", validation)
     inputs = {"cases": validation["stirred_inputs"], "networks": {}}

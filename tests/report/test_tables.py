@@ -35,5 +35,5 @@ def test_case_table_is_validation_json(whole):
         late = 100 * (case["delay"] / case["reference_delay"] - 1)
         assert number(cells[4]) == pytest.approx(late, abs=0.051)
         assert abs(number(cells[5])) == pytest.approx(100 * first["delay_error"], abs=0.051)
-        peak = case["peak_errors"]["OH"]
+        peak = case["peak_errors"]["CO"]
         assert number(cells[8]) == pytest.approx(100 * peak, abs=0.051)

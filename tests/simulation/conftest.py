@@ -63,4 +63,4 @@ def extinct(h2o2, begin):
 @pytest.fixture(scope="session")
 def streams(h2o2):
     """Hydrogen, air and their burnt gas, as streams of a stirred reactor."""
-    return piloted_streams(h2o2, fuel="H2:1", shares=(0.03, 0.87, 0.1))
+    return piloted_streams(h2o2, "H2:1", "O2:1, N2:3.76", shares=(0.03, 0.87, 0.1))

@@ -17,7 +17,7 @@ from combred.simulation.counterflow_grid import CounterflowGrid, CounterflowProf
 from combred.simulation.diffusion import Diffusion
 from combred.simulation.flame_outcome import NOT_FINITE, STEADY, UNSTEADY, WENT_OUT
 
-CASE = CounterflowCase(fuel="H2:1, N2:4")
+CASE = CounterflowCase("H2:1, N2:4", "O2:1, N2:3.76")
 STRAIN, CELLS, DT = 400.0, 40, 4e-6
 INERT = SimpleNamespace(advance=lambda T, p, Y, dt: (T, Y))
 

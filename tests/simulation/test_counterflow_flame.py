@@ -12,7 +12,7 @@ from combred.simulation.counterflow_flame import (
     strained_flames,
 )
 
-CASE = CounterflowCase(fuel="H2:1, N2:4")  # which a strain of some 1e3 1/s extinguishes
+CASE = CounterflowCase("H2:1, N2:4", "O2:1, N2:3.76")  # which a strain of some 1e3 1/s extinguishes
 
 
 def test_a_flame_has_the_strain_rate_that_it_was_solved_for(h2o2):

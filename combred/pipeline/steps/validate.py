@@ -52,8 +52,10 @@ def validate(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
                 run.mechanism, burnt[name], burnt["reference"]
             )
         if mixed:
-            found = stirred_cases.compare_all(run.mechanism, mixed[name], mixed["reference"])
-            stages[name]["stirred"] = found
+            stages[name]["stirred"] = stirred_cases.compare_all(
+                run.mechanism, mixed[name], mixed["reference"],
+                run.settings.sampling.fuel, run.settings.sampling.oxidizer,
+            )  # fmt: skip
     numbers = {
         "inputs": rollouts.inputs,
         **others,

@@ -21,7 +21,9 @@ def streams_of(solver_of):
     """A function that gives the streams of a mechanism, with changes of their settings."""
 
     def make(mechanism, seed: int = 0, **changes) -> Streams:
-        settings = SamplingSettings(**{"fuel": FUELS[mechanism.name], **changes})
+        settings = SamplingSettings(
+            **{"fuel": FUELS[mechanism.name], "T0": [900.0, 2300.0], **changes}
+        )
         streams = Streams(mechanism, settings, solver_of(mechanism))
         streams.restart(seed)
         return streams

@@ -14,7 +14,7 @@ from combred.dataset.states import SAMPLERS, UNITS
 from combred.native.solver.library import Solver
 
 ROWS, LAST = 64, 22  # of a block, fewer than elsewhere; of the last block
-SETTINGS = SamplingSettings(sampler="flow", states=2 * ROWS + LAST)
+SETTINGS = SamplingSettings(sampler="flow", T0=[900.0, 2300.0], states=2 * ROWS + LAST)
 SEED = 3
 
 

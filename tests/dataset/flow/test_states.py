@@ -15,7 +15,7 @@ from combred.dataset.plan import Trajectory
 from combred.dataset.states import FLOW, UNITS, Block
 
 ROWS = 512
-SETTINGS = SamplingSettings(sampler="flow", dt=[1e-8, 1e-5], p=[3e4, 6e6])
+SETTINGS = SamplingSettings(sampler="flow", T0=[900.0, 2300.0], dt=[1e-8, 1e-5], p=[3e4, 6e6])
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,48 @@
+"""Settings that depend on the mechanism: its fuel, and the temperatures at which it ignites.
+
+Takes `Settings` and a `Mechanism`; gives `Settings` in which none of them is left open.
+"""
+
+from dataclasses import replace
+
+from combred.chemistry.fuel import spelled
+from combred.chemistry.mechanism import Mechanism
+from combred.config import SamplingSettings, Settings, ValidationSettings
+from combred.native.solver import Solver
+from combred.simulation.ignition_range import coldest_ignition
+
+MARGIN, HOTTEST = 100.0, 2300.0  # K, of the states of a training
+STEPS, APART, CASES = 1600, 150.0, 3  # of the validation: steps of the slowest ignition; K
+
+
+def resolved(settings: Settings, mechanism: Mechanism) -> Settings:
+    """The settings with fuel and oxidizer as the mechanism spells them, and with the temperatures
+    of the states and of the validation, where they are empty. Raises ValueError where fuel and
+    oxidizer cannot be mixed or do not ignite, or where the fuel is not plain."""
+    sampling, validation = settings.sampling, settings.validation
+    try:
+        fuel = mechanism.resolve_fuel(sampling.fuel)
+        oxidizer = spelled(mechanism, sampling.oxidizer)
+        mechanism.mixture(fuel, oxidizer, 1.0)
+        sampling = replace(sampling, fuel=fuel, oxidizer=oxidizer)
+        sampling, validation = _temperatures(sampling, validation, mechanism)
+    except ValueError as error:
+        raise ValueError(f"sampling.fuel, sampling.oxidizer: {error}") from error
+    return replace(settings, sampling=sampling, validation=validation)
+
+
+def _temperatures(
+    sampling: SamplingSettings, validation: ValidationSettings, mechanism: Mechanism
+) -> tuple[SamplingSettings, ValidationSettings]:
+    """The settings with T0, where it is empty."""
+    if sampling.T0 and validation.T0:
+        return sampling, validation
+    given = mechanism, Solver(mechanism), sampling.fuel, sampling.oxidizer
+    if not sampling.T0:
+        sampling = replace(sampling, T0=[coldest_ignition(*given) - MARGIN, HOTTEST])
+    if not validation.T0:
+        longest = STEPS * validation.dt
+        coldest = max(coldest_ignition(*given, p, longest) for p in validation.p)
+        T0 = [coldest + i * APART for i in range(CASES)]
+        validation = replace(validation, T0=T0)
+    return sampling, validation

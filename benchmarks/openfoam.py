@@ -32,11 +32,10 @@ import numpy as np
 import combred
 from benchmarks.command_line import general_models
 from combred import native
+from combred.native.openfoam import HEAD, write_mechanism
 from combred.native.solver import generate as generate_solver
 from combred.simulation import ignition
 from combred.validation import timing
-from coupling.openfoam.mechanism import HEAD
-from coupling.openfoam.mechanism import write as write_mechanism
 
 ODE = {"absTol": 1e-12, "relTol": 1e-4}  # seulex
 IGNITIONS = ((1500.0, 0.8), (1700.0, 1.0), (1700.0, 1.4))  # T0 [K], phi; 1 atm

@@ -1,7 +1,9 @@
 """The command `combred`: a solver checked and exported, models, and the pipeline.
 
     combred check gri30.yaml --fuel CH4:1
-    combred export gri30.yaml case/constant
+    combred export gri30.yaml folder
+    combred export gri30.yaml case --openfoam
+    combred openfoam folder
     combred models
     combred run stage=2
 
@@ -10,6 +12,8 @@
 
 import argparse
 import logging
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -56,6 +60,13 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("what", help="a mechanism's file, the name of a model, or stageN.safetensors")
     one.add_argument("folder", type=Path)
     one.add_argument("--phase", default="", help="of a mechanism; the first ideal gas that reacts")
+    one.add_argument(
+        "--openfoam", action="store_true",
+        help="FOLDER is a case of OpenFOAM: write also thermo, reactions and dictionaries",
+    )  # fmt: skip
+    one = of.add_parser("openfoam", help="install OpenFOAM v1912 with combred's chemistry solver")
+    one.set_defaults(work=openfoam)
+    one.add_argument("folder", type=Path, help="of the sources, the library and the environment")
     one = of.add_parser("models", help="the networks that come with combred")
     one.set_defaults(work=models)
     of.add_parser("run", help="train, reduce and judge networks: key=value, as stage=2; --help")
@@ -92,13 +103,29 @@ def export(given: argparse.Namespace) -> int:
     from combred import native
 
     logging.getLogger("combred").setLevel(logging.INFO)
-    if given.what.endswith((".yaml", ".yml")):
-        written = native.export(combred.load_mechanism(given.what, given.phase), given.folder)
+    what, entries = given.what, ""
+    if what.endswith((".yaml", ".yml")):
+        what = combred.load_mechanism(what, given.phase)
+    if given.openfoam:
+        written, entries = native.export_case(what, given.folder)
     else:
-        written = native.export(given.what, given.folder)
+        written = native.export(what, given.folder)
     for path in written:
         print(path)
+    if entries:
+        print(f"\nThe case needs these entries:\n\n{entries}", end="")
     return 0
+
+
+def openfoam(given: argparse.Namespace) -> int:
+    """Install OpenFOAM of Debian, as root, with the chemistry solver that calls combred."""
+    from combred.coupling import FOLDER
+
+    sources = given.folder / "coupling"
+    built = shutil.ignore_patterns("linux*", "lnInclude", "__pycache__")
+    shutil.copytree(FOLDER, sources, ignore=built, dirs_exist_ok=True)
+    script = sources / "openfoam" / "install.sh"
+    return subprocess.run(["bash", str(script), str(given.folder)]).returncode
 
 
 def models(_: argparse.Namespace) -> int:

@@ -3,8 +3,8 @@
 `solver` takes a mechanism and gives a `Solver`; `compile` takes a `Surrogate` whose network
 corrects QSS steps and gives a `NativeSurrogate`, each an `Advance`. `compile_cuda` gives a
 `CudaLibrary`, the same on a GPU. `export` writes one C++ file and a library for a flow solver,
-whose C interface is source/combred.h. The names below are loaded at their first use: a solver
-needs no torch.
+whose C interface is source/combred.h, `export_case` also what a case of OpenFOAM needs. The names
+below are loaded at their first use: a solver needs no torch.
 """
 
 import importlib
@@ -19,6 +19,7 @@ _HOMES = {
     "compile": "library",
     "compile_cuda": "cuda",
     "export": "exporter",
+    "export_case": "openfoam",
     "fastest": "choice",
     "generate": "generator",
     "scripted": "choice",

@@ -82,8 +82,8 @@ Foam::labelList Foam::combredChemistry<ChemistryModel>::matched() const
         FatalIOErrorInFunction(coeffs_)
             << "The library has the species" << nl << flatOutput(theirs) << nl
             << "and the mixture" << nl << flatOutput(ours) << nl
-            << "Use one mechanism for both: coupling/openfoam/mechanism.py"
-            << " writes it for OpenFOAM, combred.native.export the library."
+            << "Use one mechanism for both: `combred export MECHANISM CASE"
+            << " --openfoam` writes the library and the mixture."
             << exit(FatalIOError);
     }
 

@@ -15,6 +15,7 @@ import pytest
 
 from benchmarks import openfoam
 from combred.native import NativeSurrogate
+from combred.native.openfoam import write_dictionaries
 
 COUPLING = Path(__file__).parents[2] / "coupling"
 DT = 1e-6  # s
@@ -149,6 +150,7 @@ def test_the_tutorial_burns(solver, native, drm19, tmp_path):
     shutil.copytree(COUPLING / "openfoam/tutorials/counterflow", tmp_path, dirs_exist_ok=True)
     shutil.copy(native.library.path, tmp_path / "constant/libsolver.so")
     openfoam.write_mechanism(drm19, tmp_path / "constant")
+    write_dictionaries(drm19, tmp_path / "constant")
     control = tmp_path / "system/controlDict"
     text = control.read_text().replace("libcombredChemistry.so", str(solver))
     control.write_text(text.replace("endTime 0.1;", "endTime 0.002;"))

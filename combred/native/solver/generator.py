@@ -62,7 +62,8 @@ def generate(mechanism: Mechanism) -> dict[str, str]:
     files["solver/reactions.hpp"] = "\n".join(
         [
             WRITTEN.format(name=mechanism.name),
-            '#include "solver/rates.hpp"\n\nnamespace solver {\n',
+            '#include "solver/elimination.hpp"\n#include "solver/rates.hpp"\n',
+            "namespace solver {\n",
             functions(
                 "set_third_bodies", "template <class R, bool D>", "Gas<R> &g",
                 [third_bodies(layout)], first=TYPE,

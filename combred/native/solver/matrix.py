@@ -11,40 +11,40 @@ from combred.native.solver.reactions import Derivatives
 from combred.native.solver.terms import PART, functions, total
 
 IN_REGISTERS = 26  # unknowns of a solution that is kept in registers
+LARGE = 200  # unknowns of a matrix whose elimination is not written out
 
 
 def places(layout: Layout, pattern: Pattern, real_type: str) -> str:
     """The struct `Matrix` of a precision: sizes and places. Entries of inert species, which a
     Jacobian has and the elimination has not, follow at the end."""
     n, at = layout.n_reactive, pattern.places
-    inert = _inert(layout, pattern)
-    table = [
-        [at.get((i, k), -1) if k in pattern.columns[i] or k == i else -1 for k in range(n)]
-        + [inert.get((i, k), -1) for k in range(n, len(layout.species))]
-        for i in range(n)
-    ]
+    inert = list(_inert(layout, pattern))
+    rows = [min(place for (i, _), place in at.items() if i == row) for row in range(pattern.size)]
     lines = [
         f"static constexpr bool EXACT = {str(pattern.exact).lower()};",
         f"static constexpr int UNKNOWNS = {pattern.size}, NONZEROS = {len(at) + len(inert)};",
         _row("T_COLUMN", [at[i, pattern.T] for i in range(n)]),
         _row("T_ROW", [at[pattern.T, i] for i in range(n)]),
         f"static constexpr int T_T = {at[pattern.T, pattern.T]};",
+        _row("ROWS", [*rows, len(at)], "UNKNOWNS + 1"),
+        _row("COLUMNS", [column for _, column in at], "NONZEROS", "short"),
         _row("PIVOTS", [at[i, i] for i in range(pattern.size)], "UNKNOWNS"),
+        f"static constexpr int INERT = {len(inert)};",
+        _row("INERT_ROWS", [i for i, _ in inert] or [-1], "INERT + 1"),
+        _row("INERT_COLUMNS", [k for _, k in inert] or [-1], "INERT + 1"),
     ]
     if pattern.exact:
-        rows = ",\n      ".join("{" + ", ".join(map(str, row)) + "}" for row in table)
         lines += [
             _row("S_COLUMN", [at[i, n] for i in range(n)]),
             _row("S_ROW", [at[n, i] for i in range(n)]),
             f"static constexpr int S_S = {at[n, n]}, S_T = {at[n, n + 1]}, T_S = {at[n + 1, n]};",
-            f"static constexpr int PLACE[REACTIVE][SPECIES] = {{\n      {rows}}};",
         ]
     body = "".join(f"  {line}\n" for line in lines)
     return f"template <> struct Matrix<{real_type}> {{\n{body}}};\n"
 
 
-def _row(name: str, values: list[int], size: str = "REACTIVE") -> str:
-    return f"static constexpr int {name}[{size}] = {{{', '.join(map(str, values))}}};"
+def _row(name: str, values: list[int], size: str = "REACTIVE", kind: str = "int") -> str:
+    return f"static constexpr {kind} {name}[{size}] = {{{', '.join(map(str, values))}}};"
 
 
 def _inert(layout: Layout, pattern: Pattern) -> dict[tuple[int, int], int]:
@@ -112,7 +112,13 @@ def _grouped(blocks: list[list[str]]) -> list[list[str]]:
 
 def write_elimination(pattern: Pattern, real_type: str) -> str:
     """The functions `eliminate`, which leaves L below the diagonal, the reciprocals of the pivots
-    on it and U above it, and `solve`."""
+    on it and U above it, and `solve`: written out, or of a matrix of `LARGE` unknowns by tables."""
+    if pattern.size >= LARGE:
+        V, of = f"Vector<{real_type}>", f"by_table<{real_type}>"
+        return (
+            f"INLINE void eliminate({V} *a) {{ eliminate_{of}(a); }}\n"
+            f"INLINE void solve(const {V} *a, {V} *b) {{ solve_{of}(a, b); }}\n"
+        )
     rows: list[list[int]] = [[] for _ in range(pattern.size)]
     for i, j in pattern.places:
         rows[i].append(j)

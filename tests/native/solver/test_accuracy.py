@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from combred.chemistry.reactor import CVODE
+from combred.native.solver import Solver, matrix
 
 FUEL = {"drm19": "CH4:1", "h2o2": "H2:1"}
 STEPS = (1e-7, 1e-6, 1e-5)  # s
@@ -89,6 +90,20 @@ def test_steps_grow_slowly_as_the_tolerance_falls(case, states):
     most = {x: solver.integrate(*states, x).steps.mean() for x in (1e-2, 1e-3, 1e-5, 1e-8)}
     # Order 4: factors of 1.8 and of 5.6. Steps of small change have the order of the floors' root.
     assert most[1e-3] <= 4.0 * most[1e-2] and most[1e-8] <= 12.0 * most[1e-5]
+
+
+@pytest.mark.parametrize(("tolerance", "off"), [(1e-3, 1e-3), (1e-6, 1e-6)])
+def test_the_elimination_by_tables_is_the_one_that_is_written_out(
+    monkeypatch, mechanism, states, solver_of, tolerance, off
+):
+    """To the rounding of the linear systems, which is far below the tolerance."""
+    written = solver_of(mechanism, False).integrate(*states, tolerance)
+    monkeypatch.setattr(matrix, "LARGE", 2)
+    found = Solver(mechanism).integrate(*states, tolerance)
+    T, _, Y, _ = states
+    assert errors(found, (written.T, None, written.Y), (T, None, Y)).max() < off
+    assert not np.array_equal(found.Y, written.Y)  # it is another one
+    assert np.abs(found.steps - written.steps).max() <= 2
 
 
 def test_advance_is_integrate_at_the_solver_s_tolerance(case, states):

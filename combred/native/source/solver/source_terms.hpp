@@ -29,7 +29,6 @@ INLINE void rates(Work<double> &w, size_t n, const double *states, double *net, 
 // d(dT/dt, dY/dt) / d(T, Y) of one state at constant pressure or volume, (1 + SPECIES, 1 + SPECIES),
 // every Y by itself. Read from the entries of the matrix before its elimination.
 INLINE void jacobian(Work<double> &w, const double *state, bool volume, double *to) {
-  typedef Matrix<double> At;
   Doubles n[SPECIES], f[UNKNOWNS<double>], cp, S{};
   for (int k = 0; k < SPECIES; k++) {
     n[k] = all_of<double>(state[2 + COLUMN[k]] / WEIGHT[k]);
@@ -39,6 +38,7 @@ INLINE void jacobian(Work<double> &w, const double *state, bool volume, double *
   const Reactor<double> reactor = {p, p / (T * S), volume};
   evaluate<double, true>(w, reactor, T, n, f, cp);
   set_matrix(w.g, w.q, w.g0, w.a, w.w, w.of_C);
+  finish_matrix(w.a, Doubles{});  // zeros where elimination would fill in
   production_T(w.q, w.fT);
   const int size = 1 + SPECIES;
   for (int i = 0; i < size * size; i++) to[i] = 0.0;
@@ -53,7 +53,8 @@ INLINE void jacobian(Work<double> &w, const double *state, bool volume, double *
       if (j == 0) d = w.g.per_T * w.g.per_rho * (volume ? w.fT[i] : Doubles(w.fT[i] - w.w[i]));
       else {
         d = volume ? w.of_C[i] : Doubles(-w.w[i] / w.g.C);
-        if (At::PLACE[i][j - 1] >= 0) d = d - w.a[At::PLACE[i][j - 1]];
+        const int at = place<double>(i, j - 1);
+        if (at >= 0) d = d - w.a[at];
       }
       heat = heat + w.g.h[i] * d;
       if (j == 0) capacity = capacity + w.g.cp[i] * f[i];

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from combred import load_mechanism
-from coupling.openfoam.mechanism import reactions, sutherland, thermo
+from combred.native import openfoam
+from combred.native.openfoam import export_case, reactions, sutherland, thermo, write_mechanism
 
 NUMBER = r"[-+.\de]+"
 R = ct.gas_constant
@@ -98,9 +99,28 @@ def test_viscosities_are_fitted(gas):
 
 
 def test_a_rate_that_openfoam_cannot_read_is_refused(kinds):
-    with pytest.raises(ValueError, match="is of a kind that is not supported.*--no-reactions"):
+    with pytest.raises(ValueError, match="is of a kind that is not supported"):
         reactions(kinds.solution())
     assert not blocks(reactions(kinds.solution(), listed=False))
+
+
+def test_a_case_gets_all_files_and_keeps_its_own(tmp_path, drm19, monkeypatch):
+    monkeypatch.setattr(openfoam, "export", lambda _, folder: [folder / "libsolver.so"])
+    own = tmp_path / "constant" / "chemistryProperties"
+    own.parent.mkdir()
+    own.write_text("mine")
+    written, entries = export_case(drm19, tmp_path)
+    names = ["thermo", "reactions", "libsolver.so", "thermophysicalProperties"]
+    assert [path.name for path in written] == names and own.read_text() == "mine"
+    assert "inertSpecie N2;" in (own.parent / "thermophysicalProperties").read_text()
+    assert 'library "constant/libsolver.so";' in entries and "libcombredChemistry.so" in entries
+    assert "thermoType" not in entries
+
+
+def test_reactions_that_openfoam_does_not_know_are_left_out(tmp_path, caplog):
+    write_mechanism(load_mechanism("example_data/ammonia-CO-H2-Alzueta-2023.yaml"), tmp_path)
+    assert not blocks((tmp_path / "reactions").read_text())
+    assert "names the species alone" in caplog.text and "is of a kind" in caplog.text
 
 
 def test_the_ranges_of_temperature_are_wide(gas):

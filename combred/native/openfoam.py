@@ -1,20 +1,23 @@
-"""A mechanism of Cantera in the format of OpenFOAM's foamChemistryReader.
+"""A mechanism in a case of OpenFOAM: `combred export MECHANISM CASE --openfoam`.
 
-    python coupling/openfoam/mechanism.py drm19.yaml constant [--no-reactions]
-
-writes constant/thermo (NASA-7 polynomials, Sutherland's viscosity fitted to Cantera's) and
-constant/reactions, which names the species. The chemistry solver `combred` has its reactions in its
-library; OpenFOAM uses those of the file for its own chemistry and for time scales (PaSR). The
-mechanism is a file or a name from data/mechanisms, as for `combred.load_mechanism`.
+Takes a mechanism or a model; writes its library, and constant/thermo (NASA-7 polynomials,
+Sutherland's viscosity fitted to Cantera's) and constant/reactions in the format of OpenFOAM's
+foamChemistryReader. The chemistry solver `combred` (coupling/openfoam) has its reactions in its
+library; OpenFOAM uses those of the file for its own chemistry and for time scales (PaSR).
 """
 
-import argparse
+import logging
 from pathlib import Path
 
 import cantera as ct
 import numpy as np
 
+from combred.chemistry.fuel import air
 from combred.chemistry.mechanism import Mechanism, load_mechanism
+from combred.chemistry.transport import has_transport
+from combred.native.exporter import SOLVER_LIBRARY, export
+
+log = logging.getLogger(__name__)
 
 P_STANDARD = 1e5  # Pa, of OpenFOAM's equilibrium constants; entropies are written for it
 # K: OpenFOAM warns at every evaluation outside the range of a polynomial, and clips T there.
@@ -86,7 +89,7 @@ def _reaction(gas: ct.Solution, number: int, reaction: ct.Reaction) -> str:
         raise ValueError(
             f"reaction {number + 1}, {reaction}, is of a kind that is not supported; supported are "
             "mass action with Arrhenius rates, third bodies, and falloff of Lindemann and Troe. "
-            "The chemistry solver `combred` needs no reactions: --no-reactions leaves them out"
+            "OpenFOAM's chemistry solver `combred` does not need them"
         )
     form = "Arrhenius" + forms[kind]
     if third is not None and not falloff:
@@ -126,28 +129,93 @@ def _side(species: dict[str, float]) -> str:
     return " + ".join(f"{n:g}{name}" if n != 1 else name for name, n in species.items())
 
 
-def write(mechanism: Mechanism, folder: Path, listed: bool = True) -> list[Path]:
-    """Write the files `thermo` and `reactions` into a folder; returns their paths. listed: with the
-    reactions, not with the species alone."""
+# -- a case ----------------------------------------------------------------------------------------
+
+CHEMISTRY = """chemistryType {{ solver combred; }}
+chemistry on;
+initialChemicalTimeStep 1e-7;  // OpenFOAM asks for it
+combredCoeffs {{ library "constant/{library}"; }}
+"""
+THERMOPHYSICAL = """thermoType
+{{
+    type hePsiThermo;
+    mixture reactingMixture;
+    transport sutherland;
+    thermo janaf;
+    energy sensibleEnthalpy;
+    equationOfState perfectGas;
+    specie specie;
+}}
+inertSpecie {inert};
+chemistryReader foamChemistryReader;
+foamChemistryThermoFile "<constant>/thermo";
+foamChemistryFile "<constant>/reactions";
+"""
+CONTROL = 'libs ("libcombredChemistry.so");\n'
+
+
+def write_mechanism(mechanism: Mechanism, folder: Path) -> list[Path]:
+    """Write the files `thermo` and `reactions` into a folder; returns their paths. Reactions are
+    left out where one is of a kind that OpenFOAM does not know, which the log tells. Raises
+    ValueError for a mechanism without transport data, and for a species without NASA-7
+    polynomials."""
+    if not has_transport(mechanism):
+        raise ValueError(
+            f"{mechanism.name} has no transport data, which OpenFOAM's `thermo` needs: `combred "
+            "export` without --openfoam writes the library, and the case needs a `thermo` of yours"
+        )
     gas = mechanism.solution()
     gas.transport_model = "mixture-averaged"
+    try:
+        listed = reactions(gas)
+    except ValueError as error:
+        log.warning("The file `reactions` names the species alone: %s", error)
+        listed = reactions(gas, listed=False)
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for name, text in (("thermo", thermo(gas)), ("reactions", reactions(gas, listed))):
-        written.append(folder / name)
-        written[-1].write_text(text)
-    return written
+    written = {folder / "thermo": thermo(gas), folder / "reactions": listed}
+    for path, text in written.items():
+        path.write_text(text)
+    return list(written)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="A mechanism of Cantera for OpenFOAM.")
-    parser.add_argument("mechanism", help="file or name, as drm19.yaml")
-    parser.add_argument("folder", type=Path, help="constant/ of the case")
-    parser.add_argument("--no-reactions", action="store_true", help="name the species alone")
-    asked = parser.parse_args()
-    for path in write(load_mechanism(asked.mechanism), asked.folder, not asked.no_reactions):
-        print(path)
+def write_dictionaries(
+    mechanism: Mechanism, constant: Path, library: str = SOLVER_LIBRARY
+) -> tuple[list[Path], dict[Path, str]]:
+    """Write chemistryProperties, which names the file of a library, and thermophysicalProperties,
+    where they are missing; returns their paths, and the entries of those that are there."""
+    inert = air(mechanism).split(",")[-1].split(":")[0].strip()
+    entries = {
+        constant / "chemistryProperties": CHEMISTRY.format(library=library),
+        constant / "thermophysicalProperties": THERMOPHYSICAL.format(inert=inert),
+    }
+    missing = [path for path in entries if not path.exists()]
+    for path in missing:
+        path.write_text(HEAD.format(path.name) + entries.pop(path))
+    return missing, entries
 
 
-if __name__ == "__main__":
-    main()
+def export_case(what: Mechanism | str, case: Path | str) -> tuple[list[Path], str]:
+    """Make a case of OpenFOAM use a library of combred: write the library of a mechanism or of a
+    model (of the names that `combred.native.export` takes), `thermo` and `reactions` to constant/
+    of `case`, and chemistryProperties and thermophysicalProperties where they are missing.
+
+    Returns the paths of all files written, and as text the entries of dictionaries that are left to
+    the user. Raises as `export` and `write_mechanism`.
+    """
+    mechanism, case = _mechanism(what), Path(case)
+    written = write_mechanism(mechanism, case / "constant")
+    written += export(what, case / "constant")
+    library = next((path.name for path in written if path.suffix == ".so"), SOLVER_LIBRARY)
+    more, left = write_dictionaries(mechanism, case / "constant", library)
+    left = {case / "system" / "controlDict": CONTROL} | left
+    return written + more, "\n".join(f"// {path}\n{text}" for path, text in left.items())
+
+
+def _mechanism(what: Mechanism | str) -> Mechanism:
+    if isinstance(what, Mechanism):
+        return what
+    if what.endswith((".yaml", ".yml")):
+        return load_mechanism(what)
+    from combred.surrogate.shipped import load  # torch takes a second
+
+    return load(what).mechanism

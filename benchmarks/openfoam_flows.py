@@ -35,13 +35,14 @@ DT = 1e-6  # s
 STEPS = {"kernel": 200, "counterflow": 1000}
 SPECIES = ("CO", "OH", "H", "CH2O", "HO2", "C2H6")
 CELLS, LENGTH = 128, 0.015  # of a side of the kernel's square; m
+MODES = 128  # of a side of the turbulence, the same on every mesh
 U_RMS, SCALE, SEED = 2.0, 0.002, 3  # of the turbulence: m/s, most energetic length [m]
 RADIUS, EDGE, T_KERNEL = 4e-4, 1e-4, 3000.0  # m, m, K
 TUTORIAL = Path(__file__).parents[1] / "coupling/openfoam/tutorials/counterflow"
 CORNERS = " ".join(f"({x} {y} {z})" for z in (0, 1) for x, y in ((0, 0), (1, 0), (1, 1), (0, 1)))
 SQUARE = f"""
 scale {LENGTH}; vertices ( {CORNERS} );
-blocks ( hex (0 1 2 3 4 5 6 7) ({CELLS} {CELLS} 1) simpleGrading (1 1 1) );
+blocks ( hex (0 1 2 3 4 5 6 7) (CELLS CELLS 1) simpleGrading (1 1 1) );
 boundary (
     left {{ type cyclic; neighbourPatch right; faces ((0 4 7 3)); }}
     right {{ type cyclic; neighbourPatch left; faces ((1 2 6 5)); }}
@@ -55,27 +56,32 @@ UPWIND = ("div(phi,Yi_h) Gauss limitedLinear 1", "div(phi,Yi_h) Gauss upwind")
 PATCHES = {"left|right|bottom|top": "type cyclic;", "sides": "type empty;"}
 
 
-def turbulence() -> np.ndarray:
+def turbulence(cells: int) -> np.ndarray:
     """Velocity (cells, cells, 3) [m/s], index [y, x], of random phases with the spectrum of Passot
     and Pouquet (1987), E(k) ~ k^4 exp(-2 (k / ke)^2), ke = 2 pi / `SCALE`. Central differences of
-    a stream function leave no divergence of the fluxes between cells."""
-    m, h = np.fft.fftfreq(CELLS, 1.0 / CELLS), LENGTH / CELLS
+    a stream function leave no divergence of the fluxes between cells. The same eddies on every mesh
+    of at least `MODES` cells."""
+    m, h = np.fft.fftfreq(MODES, 1.0 / MODES), LENGTH / cells
     k = 2.0 * np.pi / LENGTH * np.hypot(*np.meshgrid(m, m))
-    noise = np.fft.fft2(np.random.default_rng(SEED).standard_normal((CELLS, CELLS)))
+    noise = np.fft.fft2(np.random.default_rng(SEED).standard_normal((MODES, MODES)))
     k[0, 0] = 1.0  # no mean velocity, for the noise's mean is cleared
     noise[0, 0] = 0.0
     amplitude = k**0.5 * np.exp(-((k * SCALE / (2.0 * np.pi)) ** 2))  # root of E(k) / k, over k
-    psi = np.fft.ifft2(noise * amplitude).real
+    modes, places = np.zeros((cells, cells), complex), m.astype(int) % cells
+    half = np.pi * (1.0 / cells - 1.0 / MODES)  # from the first cell's centre to that of MODES
+    shift = np.exp(1j * half * np.add.outer(m, m))
+    modes[np.ix_(places, places)] = noise * amplitude * shift
+    psi = np.fft.ifft2(modes).real
     u = (np.roll(psi, -1, 0) - np.roll(psi, 1, 0)) / (2.0 * h)
     v = -(np.roll(psi, -1, 1) - np.roll(psi, 1, 1)) / (2.0 * h)
     both = np.stack([u, v, np.zeros_like(u)], axis=-1)
     return both * U_RMS / np.sqrt((both[..., :2] ** 2).mean())
 
 
-def kernel_states(gas: ct.Solution) -> tuple[np.ndarray, np.ndarray]:
+def kernel_states(gas: ct.Solution, cells: int) -> tuple[np.ndarray, np.ndarray]:
     """T (cells^2,) [K] and Y (cells^2, n_species): burnt gas in the centre, mixed at constant
     pressure and enthalpy over its edge."""
-    x = (np.arange(CELLS) + 0.5) * LENGTH / CELLS - LENGTH / 2
+    x = (np.arange(cells) + 0.5) * LENGTH / cells - LENGTH / 2
     share = 0.5 * (1.0 - np.tanh(2.0 * (np.hypot(x[:, None], x) - RADIUS) / EDGE)).ravel()
     gas.TP = 300.0, ct.one_atm
     gas.set_equivalence_ratio(1.0, "CH4", "O2:1, N2:3.76")
@@ -92,16 +98,16 @@ def kernel_states(gas: ct.Solution) -> tuple[np.ndarray, np.ndarray]:
     return T, np.stack(Y, axis=1)
 
 
-def make_kernel(folder: Path) -> None:
+def make_kernel(folder: Path, cells: int = CELLS) -> None:
     """The kernel's mesh and fields."""
     gas = combred.load_mechanism("drm19.yaml").solution()
-    T, Y = kernel_states(gas)
+    T, Y = kernel_states(gas, cells)
     write_field(folder, "T", "[0 0 0 1 0 0 0]", T, PATCHES)
     write_field(folder, "p", "[1 -1 -2 0 0 0 0]", ct.one_atm, PATCHES)
-    write_field(folder, "U", "[0 1 -1 0 0 0 0]", turbulence().reshape(-1, 3), PATCHES)
+    write_field(folder, "U", "[0 1 -1 0 0 0 0]", turbulence(cells).reshape(-1, 3), PATCHES)
     for name, values in zip(gas.species_names, Y.T, strict=True):
         write_field(folder, name, "[0 0 0 0 0 0 0]", values, PATCHES)
-    write(folder, "system/blockMeshDict", SQUARE)
+    write(folder, "system/blockMeshDict", SQUARE.replace("CELLS", str(cells)))
 
 
 def make_counterflow(folder: Path, library: Path) -> None:

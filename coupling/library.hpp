@@ -29,6 +29,11 @@ struct Steps {
     std::vector<std::int64_t> count;
 };
 
+// Of a species: molar mass [kg/kmol], enthalpy [J/kg] at 298.15 and at 1500 K.
+struct Thermo {
+    double molar_mass, cold, hot;
+};
+
 // Threads: a copy of this class shares the file and has its own workspace. Give each thread its own
 // copy, and its own rows of the states; copies advance at the same time.
 class Library {
@@ -42,6 +47,9 @@ public:
 
     // Names of the species in the order of the mass fractions.
     const std::vector<std::string>& species() const { return loaded_->species; }
+
+    // Their thermodynamics, which a flow code compares with its own.
+    const std::vector<Thermo>& thermo() const { return loaded_->thermo; }
 
     // Number of columns of a state: T [K], p [Pa] and the mass fractions.
     std::size_t columns() const { return 2 + loaded_->species.size(); }
@@ -66,7 +74,7 @@ public:
     }
 
 private:
-    static constexpr int interface = 4;  // COMBRED_INTERFACE of combred.h
+    static constexpr int interface = 5;  // COMBRED_INTERFACE of combred.h
 
     struct Options {  // combred_options
         double tolerance;
@@ -75,6 +83,7 @@ private:
     struct Loaded {
         void* handle = nullptr;
         std::vector<std::string> species;
+        std::vector<Thermo> thermo;
         std::string card, digest, level;
         std::size_t workspace = 0;
         int (*advance)(std::size_t, double*, const double*, std::size_t, const Options*, double*,
@@ -187,7 +196,14 @@ inline void Library::Loaded::require_interface() {
     find("combred_status_text", status_text);
     const char* (*name)(std::size_t) = nullptr;
     find("combred_species_name", name);
-    for (std::size_t k = 0; name(k); ++k) species.push_back(name(k));
+    void (*thermo_of)(std::size_t, double*, double*, double*) = nullptr;
+    find("combred_thermo", thermo_of);
+    for (std::size_t k = 0; name(k); ++k) {
+        Thermo of;
+        thermo_of(k, &of.molar_mass, &of.cold, &of.hot);
+        species.push_back(name(k));
+        thermo.push_back(of);
+    }
 }
 
 template<class Function>

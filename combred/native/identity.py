@@ -7,11 +7,15 @@ which source/about.hpp tells a flow solver.
 import json
 from collections.abc import Sequence
 
+import cantera as ct
+import numpy as np
+
 from combred.chemistry.mechanism import Mechanism
 from combred.native.arrays import constant, literal, text
 from combred.records import strict
 
 HAS_NETWORK = "#define COMBRED_NETWORK\n"  # a line of the identity of a surrogate
+ENTHALPY_T = 298.15, 1500.0  # K
 Range = Sequence[float] | None  # lowest, highest; None where it is not known
 
 
@@ -30,6 +34,7 @@ def write_identity(
     dt [s], phi, ranges of the first columns of a state (T [K], p [Pa], Y): those of a training.
     """
     names = ", ".join(json.dumps(name) for name in mechanism.species_names)
+    thermo = ",\n".join(f"    {{{', '.join(map(literal, row))}}}" for row in _thermo(mechanism))
     rows = ",\n".join(f"    {_range(limits)}" for limits in ranges)
     return "".join(
         [
@@ -39,6 +44,7 @@ def write_identity(
             constant("VARIABLES", len(ranges), "int"),
             constant("TOLERANCE", tolerance),
             f"constexpr const char *SPECIES_NAMES[SPECIES] = {{{names}}};\n",
+            f"constexpr double THERMO[SPECIES][3] = {{\n{thermo}}};\n",
             text("MECHANISM_SHA256", mechanism.sha256),
             text("DIGEST", digest),
             text("CARD", json.dumps(strict(card), ensure_ascii=False) if card else ""),
@@ -48,6 +54,16 @@ def write_identity(
             "}  // namespace identity\n#endif\n",
         ]
     )
+
+
+def _thermo(mechanism: Mechanism) -> np.ndarray:
+    """Molar mass [kg/kmol] and enthalpy [J/kg] at `ENTHALPY_T` of each species, (n_species, 3)."""
+    gas, found = mechanism.solution(), [mechanism.molecular_weights]
+    for T in ENTHALPY_T:
+        gas.TP = T, ct.one_atm
+        enthalpies = gas.standard_enthalpies_RT * ct.gas_constant * T
+        found.append(enthalpies / mechanism.molecular_weights)
+    return np.stack(found, axis=1)
 
 
 def _range(limits: Range) -> str:

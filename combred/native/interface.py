@@ -13,7 +13,7 @@ import numpy as np
 from combred.chemistry.reactor import require_columns, steps_of
 from combred.native.damage import require_whole
 
-INTERFACE = 4  # COMBRED_INTERFACE of source/combred.h
+INTERFACE = 5  # COMBRED_INTERFACE of source/combred.h
 _LOADED: dict[str, int] = {}  # CRC-32 of the libraries that this process has loaded, by path
 DT_STATUS, OPTIONS_STATUS = 3, 4  # COMBRED_DT, COMBRED_OPTIONS
 

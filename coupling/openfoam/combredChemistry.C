@@ -87,7 +87,41 @@ Foam::labelList Foam::combredChemistry<ChemistryModel>::matched() const
             << exit(FatalIOError);
     }
 
+    compareThermo(specie);
     return specie;
+}
+
+
+template<class ChemistryModel>
+void Foam::combredChemistry<ChemistryModel>::compareThermo
+(
+    const labelUList& specie
+) const
+{
+    forAll(specie, k)
+    {
+        const auto& ours = this->specieThermo_[specie[k]];
+        const combred::Thermo& theirs = library_.thermo()[k];
+        const scalar p = 1e5, range = mag(theirs.hot - theirs.cold);
+        const scalar cold = ours.Ha(p, 298.15), hot = ours.Ha(p, 1500);
+
+        if
+        (
+            mag(ours.W() - theirs.molar_mass) > 1e-3*theirs.molar_mass
+         || mag(cold - theirs.cold) > 0.01*range
+         || mag(hot - theirs.hot) > 0.01*range
+        )
+        {
+            FatalIOErrorInFunction(coeffs_)
+                << "Case and library differ in the thermodynamics of "
+                << library_.species()[k].c_str() << ": molar mass "
+                << ours.W() << " and " << theirs.molar_mass
+                << " kg/kmol, enthalpy " << cold << " and " << theirs.cold
+                << " J/kg at 298.15 K, " << hot << " and " << theirs.hot
+                << " J/kg at 1500 K. `combred export MECHANISM CASE --openfoam`"
+                << " writes both." << exit(FatalIOError);
+        }
+    }
 }
 
 

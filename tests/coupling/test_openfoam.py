@@ -145,6 +145,31 @@ def test_errors_of_the_user_are_fatal_and_named(case, coefficients, message):
     assert "FOAM FATAL IO ERROR" in said and message in " ".join(said.split())
 
 
+@pytest.mark.parametrize(
+    "before, after", [("molWeight 28.01", "molWeight 28.41"), ("molWeight 31.99", "molWeight 30.0")]
+)
+def test_other_molar_masses_are_refused(case, before, after):
+    thermo = case.folder / "constant" / "thermo"
+    text = thermo.read_text()
+    assert before in text
+    thermo.write_text(text.replace(before, after))
+    said = " ".join(case(SOLVER).split())
+    assert "FOAM FATAL IO ERROR" in said and "Case and library differ in the thermodynamics" in said
+
+
+def test_other_heats_of_formation_are_refused(case):
+    """The sixth coefficient of methane 200 K higher: 100 kJ/kg."""
+    thermo = case.folder / "constant" / "thermo"
+    text = thermo.read_text()
+    own = text.index("\nCH4\n")
+    low = re.search(r"lowCpCoeffs \( (.*?) \)", text[own:])
+    a = low[1].split()
+    changed = " ".join([*a[:5], str(float(a[5]) + 200.0), a[6]])
+    thermo.write_text(text[:own] + text[own:].replace(low[1], changed, 1))
+    said = " ".join(case(SOLVER).split())
+    assert "differ in the thermodynamics of CH4: molar mass 16.04" in said
+
+
 def test_the_tutorial_burns(solver, native, drm19, tmp_path):
     """Two milliseconds of it, without the export of the library."""
     shutil.copytree(COUPLING / "openfoam/tutorials/counterflow", tmp_path, dirs_exist_ok=True)

@@ -33,6 +33,11 @@ const char *combred_level(void) { return ""; }
 int combred_interface(void) { return COMBRED_INTERFACE; }
 size_t combred_n_species(void) { return identity::SPECIES; }
 const char *combred_species_name(size_t k) { return k < identity::SPECIES ? identity::SPECIES_NAMES[k] : nullptr; }
+void combred_thermo(size_t k, double *molar_mass, double *cold, double *hot) {
+  double *const to[3] = {molar_mass, cold, hot};
+  for (int i = 0; i < 3; i++)
+    if (to[i]) *to[i] = k < identity::SPECIES ? identity::THERMO[k][i] : __builtin_nan("");
+}
 const char *combred_mechanism_sha256(void) { return identity::MECHANISM_SHA256; }
 const char *combred_digest(void) { return identity::DIGEST; }
 const char *combred_card(void) { return identity::CARD; }

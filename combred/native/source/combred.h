@@ -18,7 +18,7 @@ extern "C" {
 #define COMBRED_PUBLIC
 #endif
 
-#define COMBRED_INTERFACE 4 /* changes with what is declared below */
+#define COMBRED_INTERFACE 5 /* changes with what is declared below */
 
 enum combred_status {
   COMBRED_OK = 0,
@@ -81,6 +81,9 @@ COMBRED_PUBLIC const char *combred_level(void);     /* "x86-64-v3", or "" if com
 /* What the library holds. Text is UTF-8, and "" where it was exported without it. */
 COMBRED_PUBLIC size_t combred_n_species(void);
 COMBRED_PUBLIC const char *combred_species_name(size_t k); /* NULL where there is none */
+/* Molar mass [kg/kmol] and enthalpy [J/kg] at 298.15 and 1500 K of species k, for a flow code to compare
+   with its own; NULL allowed. */
+COMBRED_PUBLIC void combred_thermo(size_t k, double *molar_mass, double *cold, double *hot);
 COMBRED_PUBLIC const char *combred_mechanism_sha256(void);
 COMBRED_PUBLIC const char *combred_digest(void); /* SHA-256 of network, transforms and mechanism */
 COMBRED_PUBLIC const char *combred_card(void);   /* JSON: docs/files.md of combred has its keys */

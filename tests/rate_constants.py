@@ -11,6 +11,7 @@ from numpy.polynomial.chebyshev import chebvander
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.polynomials import evaluate
 from combred.chemistry.rate_forms import (
+    SCARCE,
     SRI,
     Arrhenius,
     BlowersMasel,
@@ -168,3 +169,14 @@ def linear_burke(rate: LinearBurke, T: np.ndarray, p: np.ndarray, X: np.ndarray)
         k_i = at_pressure(one.rate or of_M.rate, T, p * mixture / own)
         k += share / mixture * k_i
     return k
+
+
+def scarce_factors(gas: ct.Solution) -> np.ndarray:
+    """By how much combred's forward rates are smaller than Cantera's (n_reactions,): powers of
+    orders below 1 go straight to zero below `SCARCE`."""
+    found, c = np.ones(gas.n_reactions), gas.concentrations
+    for i, reaction in enumerate(gas.reactions()):
+        for name, m in reaction.orders.items():
+            if m < 1:
+                found[i] *= min(1.0, c[gas.species_index(name)] / SCARCE) ** (1.0 - m)
+    return found

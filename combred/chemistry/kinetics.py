@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.rate_forms import SRI, Arrhenius, Falloff, Troe
+from combred.chemistry.rate_forms import SCARCE, SRI, Arrhenius, Falloff, Troe
 from combred.chemistry.reactions import Reaction, read_reactions
 from combred.chemistry.thermo import GAS_CONSTANT
 
@@ -37,6 +37,9 @@ class Kinetics(nn.Module):
     precision where forward and reverse rates nearly balance. The error of float32 is therefore no
     larger than that of rate constants that are wrong by some 1e-6.
 
+    An order m below 1 that is not 0 goes straight to zero below the concentration `SCARCE`, as
+    c SCARCE^(m - 1): c^m has no bounded derivative at zero.
+
     Raises ValueError for a mechanism with rates of another type (pressure tables, Chebyshev
     polynomials, Tsang's falloff, ...); the message names the first such reaction.
     """
@@ -45,6 +48,7 @@ class Kinetics(nn.Module):
     SLOWEST: Final[float] = -85.0  # ln of the smallest rate: float32 underflows at exp(-87)
     GAS_CONSTANT: Final[float] = GAS_CONSTANT
     LN_10: Final[float] = float(np.log(10.0))
+    LN_SCARCE: Final[float] = float(np.log(SCARCE))
 
     def __init__(self, mechanism: Mechanism, dtype: torch.dtype = torch.float64):
         super().__init__()
@@ -86,7 +90,10 @@ class Kinetics(nn.Module):
         self.any_sri: bool = any(rate["sri"][0] > 0 for rate in rates)
         keep_columns("weights", mechanism.molecular_weights)
         keep("reference_pressure", mechanism.reference_pressure)
-        keep("orders", orders)  # of ln c
+        low = (orders != np.round(orders)) & (orders < 1.0) | (orders < 0.0)
+        self.any_low: bool = bool(low.any())
+        keep("orders", np.where(low, 1.0, orders))  # of ln c
+        keep("low_orders", np.where(low, orders - 1.0, 0.0))  # of ln max(c, SCARCE)
         keep("arrhenius", arrhenius)  # of [1, ln T, -1 / T]
         keep("ratio_of", net)  # of ln c, and of g / RT - ln(p0 / RT)
         keep_columns("irreversible", np.where(reversible, 0.0, np.inf))
@@ -132,6 +139,8 @@ class Kinetics(nn.Module):
         density, c = self.concentrations(T, p, Y)
         ln_c = torch.log(c.clamp(min=self.LEAST))
         ln_forward = constants[0] + self.orders @ ln_c
+        if self.any_low:
+            ln_forward = ln_forward + self.low_orders @ ln_c.clamp(min=self.LN_SCARCE)
         if self.n_bodies > self.n_falloff:
             first, end = self.n_reactions - self.n_bodies, self.n_reactions - self.n_falloff
             M = self.collider[: end - first] @ c

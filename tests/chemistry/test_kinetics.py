@@ -5,6 +5,7 @@ import cantera as ct
 import numpy as np
 import pytest
 import torch
+from rate_constants import scarce_factors
 from rate_kinds import KINDS, random_states
 
 from combred.chemistry.kinetics import Kinetics
@@ -38,7 +39,12 @@ def cantera_rates(mechanism, T, p, Y):
     for state in zip(T, p, Y, strict=True):
         gas.TPY = state
         per = gas.molecular_weights / gas.density
-        out.append((gas.net_production_rates * per, gas.destruction_rates * per))
+        made, used = gas.product_stoich_coeffs, gas.reactant_stoich_coeffs
+        forward = gas.forward_rates_of_progress * scarce_factors(gas)
+        reverse = gas.reverse_rates_of_progress
+        out.append(
+            ((made - used) @ (forward - reverse) * per, (used @ forward + made @ reverse) * per)
+        )
     return [np.array(side) for side in zip(*out, strict=True)]
 
 

@@ -11,6 +11,7 @@ import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.rate_forms import SCARCE
 from combred.native.arrays import constant
 from combred.native.identity import write_identity
 from combred.native.solver.layout import Layout, lay_out, pattern
@@ -106,6 +107,7 @@ def _sizes(layout: Layout, pressures: Pressures, derivatives: Derivatives) -> st
             f"constexpr bool NINE = {str(nine).lower()};  // polynomials of nine coefficients\n",
             constant("GAS_CONSTANT", ct.gas_constant),
             constant("C0", 2.0**LOG2_C0),
+            constant("SCARCE", SCARCE / 2.0**LOG2_C0),
             constant("LOG2_E", LOG2_E),
         ]
     )

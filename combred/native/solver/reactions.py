@@ -134,13 +134,14 @@ def _side(name: str, constant: str, orders: dict[int, float]) -> tuple[list[str]
     if not orders:
         return [f"const V {name} = {constant};"], {}
     if any(order < 0 or abs(order - round(order)) > 1e-9 for order in orders.values()):
-        factors = " * ".join(f"power_of<R>(g.c[{k}], {real(order)})" for k, order in orders.items())
-        lines = [f"const V {name} = {constant} * {factors};"]
+        powers = {k: f"power_of<R>(g.c[{k}], {real(order)})" for k, order in orders.items()}
+        lines = [f"const V {name} = {' * '.join([constant, *powers.values()])};"]
         derivatives = {}
         for k, order in orders.items():
             derivatives[k] = f"{name}_{k}"
-            slope = f"{real(order)} * {name} * reciprocal(at_least(g.c[{k}], LEAST))"
-            lines.append(f"const V {name}_{k} = {slope};")
+            slope = f"power_slope<R>(g.c[{k}], {real(order)})"
+            factors = [constant, *(slope if j == k else power for j, power in powers.items())]
+            lines.append(f"const V {name}_{k} = {' * '.join(factors)};")
         return lines, derivatives
     flat = [k for k, order in sorted(orders.items()) for _ in range(round(order))]
     lines, derivatives = [], {}

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import cantera as ct
 import numpy as np
 import pytest
+from rate_constants import scarce_factors
 from rate_kinds import KINDS, OTHER_KINDS
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
@@ -212,12 +213,11 @@ class Truth:
         self.set(T, p, Y)
         scale = self.W / self.gas.density
         forward, reverse = self.gas.forward_rates_of_progress, self.gas.reverse_rates_of_progress
+        forward = forward * scarce_factors(self.gas)
         size = (self.made + self.used) @ (np.abs(forward) + np.abs(reverse))
-        return (
-            self.gas.net_production_rates * scale,
-            self.gas.destruction_rates * scale,
-            size * scale,
-        )
+        net = (self.made - self.used) @ (forward - reverse)
+        destruction = self.used @ forward + self.made @ reverse
+        return net * scale, destruction * scale, size * scale
 
     def source(self, T: float, p: float, Y: np.ndarray, rho: float = 0.0) -> np.ndarray:
         """[dT/dt, dY/dt] at the pressure p, or at the density rho [kg/m3] if there is one; of

@@ -12,7 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from combred.chemistry.mechanism import load_mechanism
 from combred.native.interface import Options
+from combred.native.solver import Solver
 
 DT = 1e-6
 FLOAT, DOUBLE = 1e-3, 1e-6  # tolerances
@@ -212,6 +214,49 @@ def test_too_few_steps_leave_the_state(drm19, solver_of, burning):
     rows = np.flatnonzero(~advanced)
     message = solver._explain(found, rows)
     assert message.startswith(f"{len(rows)} of 60") and "20 steps were not enough" in message
+
+
+# Four steps of methane (Jones & Lindstedt, Combust. Flame 73 (1988) 233), of orders below 1.
+GLOBAL = """\
+units: {length: cm, quantity: mol, activation-energy: cal/mol}
+phases:
+- name: gas
+  thermo: ideal-gas
+  elements: [C, H, O, N]
+  species: [{gri30.yaml/species: [CH4, O2, H2O, N2, CO, CO2, H2]}]
+  kinetics: gas
+reactions:
+- equation: 2 CH4 + O2 => 2 CO + 4 H2
+  rate-constant: {A: 3.91e+13, b: 0.0, Ea: 3.0e+4}
+  orders: {CH4: 0.5, O2: 1.25}
+- equation: CH4 + H2O <=> CO + 3 H2
+  rate-constant: {A: 3.0e+11, b: 0.0, Ea: 3.0e+4}
+- equation: 2 H2 + O2 => 2 H2O
+  rate-constant: {A: 6.045e+18, b: -1.0, Ea: 4.0e+4}
+  orders: {H2: 0.25, O2: 1.5}
+- equation: CO + H2O <=> CO2 + H2
+  rate-constant: {A: 2.75e+12, b: 0.0, Ea: 2.0e+4}
+"""
+
+
+@pytest.mark.parametrize("dt", [1e-7, 1e-5, 1e-3])
+def test_a_species_of_a_low_order_is_used_up(tmp_path, dt):
+    """Where c^m has no bounded derivative a species is gone in a finite time: CVODE fails, or
+    leaves negative mass fractions."""
+    file = tmp_path / "global.yaml"
+    file.write_text(GLOBAL)
+    mechanism = load_mechanism(str(file))
+    solver, rng, n = Solver(mechanism), np.random.default_rng(0), 200
+    T, p = rng.uniform(900.0, 2500.0, n), 101325.0 * 10.0 ** rng.uniform(-0.5, 1.5, n)
+    phi = rng.uniform(0.3, 2.0, n)
+    Y = np.array([mechanism.mixture("CH4:1", "O2:1, N2:3.76", one) for one in phi])
+    burnt, half = solver.integrate(T, p, Y, 1e-4), rng.uniform(size=(n, 1))
+    Y = half * Y + (1.0 - half) * burnt.Y
+    found, exact = (solver.integrate(T, p, Y, dt, t) for t in (1e-3, 1e-7))
+    assert np.isfinite(burnt.error).all() and np.isfinite(exact.error).all()
+    assert np.all(found.error <= 1.0) and found.Y.min() >= 0.0
+    # As of other mechanisms: test_accuracy.LIMITS.
+    assert np.abs(found.T - exact.T).max() < 0.03 * np.abs(exact.T - T).max() + 0.03
 
 
 def test_states_that_floats_give_up_are_done_in_doubles(drm19, solver_of, burning):

@@ -20,10 +20,21 @@ template <class R> INLINE Vector<R> rate_constant(Vector<R> log2_k) {
   return exp2(at_most(log2_k, LARGEST<R>));
 }
 
-// c^order of an order that is not a small whole number; 0 of what is absent.
+// c^order of an order that is not a small whole number, and its derivative. An order below 1 has no
+// bounded derivative at zero: a species would be used up in a finite time, and then have no solution.
+// Below SCARCE such a power goes straight to zero.
+template <class R> INLINE Vector<R> power_over(Vector<R> c, R order) {
+  const double least = order < R(1) ? SCARCE : LEAST;
+  return exp2(Vector<R>(log2(at_least(c, least)) * (order - R(1))));
+}
 template <class R> INLINE Vector<R> power_of(Vector<R> c, R order) {
-  const Vector<R> found = exp2(Vector<R>(log2(at_least(c, LEAST)) * order));
-  return select(c > Vector<R>{}, found, Vector<R>{});
+  return c * power_over<R>(c, order);
+}
+template <class R> INLINE Vector<R> power_slope(Vector<R> c, R order) {
+  typedef Vector<R> V;
+  const V one = all_of<R>(1.0), high = V{} + order;
+  const V factor = order < R(1) ? V(select(c > all_of<R>(SCARCE), high, one)) : high;
+  return factor * power_over<R>(c, order);
 }
 
 // log2 F of a falloff's broadening in Troe's form from F at Pr = 1 (`center`): Gilbert, Luther &

@@ -682,6 +682,31 @@ def weights_table() -> str:
     return text + source("weights.json", "weights", results["machine"]) if text else MISSING
 
 
+def turbulent_ignition_table() -> str:
+    """Differences from the reference at the end of the turbulent ignition, and the chemistry's time,
+    of turbulent_ignition.json."""
+    results, body = read("turbulent_ignition.json"), []
+    for way, row in results.get("ways", {}).items():
+        time = f"{row['us']:.2f} us, {row['steps']:.2f} steps"
+        if "times" not in row:
+            body.append([f"{way} (reference)", time, "-", "-", "-"])
+            continue
+        end = list(row["times"].values())[-1]
+        share = f", {100 * (1 - row['solver']):.4g} % by the network" if row["solver"] < 1 else ""
+        worst = max(("CO", "OH", "H", "CH2O"), key=lambda name: end[name])
+        body.append([
+            code(way) if "drm19" in way else f"{way}, 0.001",
+            time + share,
+            f"{end['T_rms']:.2g} / {end['T_max']:.2g} K",
+            f"{1e6 * end['front_mean']:+.2g} / {1e6 * end['front_rms']:.2g} um",
+            f"{100 * end[worst]:.2g} % ({worst})",
+        ])  # fmt: skip
+    head = ["chemistry", "time a cell and step", "T, rms / largest", "front, mean / rms",
+            "CO, OH, H, CH2O, largest"]  # fmt: skip
+    told = source("turbulent_ignition.json", "turbulent_ignition", results.get("machine", ""))
+    return table(head, body) + told if body else MISSING
+
+
 def trust_table() -> str:
     """What `trust` of networks of the state alone catches and refuses, of trust.json."""
     results, body = read("trust.json"), []
@@ -911,6 +936,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "solver": solver_table,
     "solver-precision": solver_precision_table,
     "solver-delays": solver_delays_table,
+    "turbulent-ignition": turbulent_ignition_table,
     "settings": settings_table,
     "profiles": profiles_table,
     "headline": headline,

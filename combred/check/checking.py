@@ -4,6 +4,7 @@ Takes the name of a mechanism; gives the numbers of the check, from which `combr
 draws the page. A second call with the same inputs does the parts that are missing.
 """
 
+import hashlib
 import os
 import time
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from combred.check.verdict import judge
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactions import read_reactions
 from combred.config.fields import require
-from combred.native.solver import Solver
+from combred.native.solver import Solver, generate
 from combred.records import read_record, strict, write_record
 from combred.threads import one_thread
 from combred.validation.timing import machine
@@ -81,6 +82,7 @@ def check_mechanism(
         "conditions": {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(of).items()},
         "size": size,
         "version": combred.__version__,
+        "solver": hashlib.sha256("".join(generate(mechanism).values()).encode()).hexdigest(),
     }
     record = read_record(folder / RECORD)
     if record and record.get("inputs") != inputs:

@@ -683,8 +683,8 @@ def weights_table() -> str:
 
 
 def turbulent_ignition_table() -> str:
-    """Differences from the reference at the end of the turbulent ignition, and the chemistry's time,
-    of turbulent_ignition.json."""
+    """Differences from the reference at the end of the turbulent ignition, and the time of the
+    chemistry, of turbulent_ignition.json."""
     results, body = read("turbulent_ignition.json"), []
     for way, row in results.get("ways", {}).items():
         time = f"{row['us']:.2f} us, {row['steps']:.2f} steps"

@@ -44,6 +44,7 @@ WAYS = ("solver", "drm19-38k")
 STEPS, WRITTEN = 1000, 250
 TIMES = tuple(f"{i * WRITTEN * DT:g}" for i in range(1, STEPS // WRITTEN + 1))  # s
 FRONT, HOT = (900.0, 1700.0), 1500.0  # K
+SHOWN = 3.0, 12.0  # mm, of the square in the figure
 PRESSURE = ("tolerance 1e-9; relTol 0;", "tolerance 1e-8; relTol 0;")
 
 
@@ -105,14 +106,14 @@ def draw(folders: dict[str, Path], cells: int, path: Path) -> None:
     def show(axes, values, title, **how):
         image = axes.imshow(values.reshape(cells, cells), origin="lower", extent=side, **how)
         axes.set_title(title, loc="left", fontsize=10)
-        axes.set(xticks=[0, 5, 10, 15], yticks=[0, 5, 10, 15])
+        axes.set(xlim=SHOWN, ylim=SHOWN, xticks=[4, 8, 12], yticks=[4, 8, 12])
         return image
 
     of_T = {"vmin": 300.0, "vmax": 2300.0, "cmap": "inferno"}
     for axes, time in zip(panels[0], TIMES, strict=True):
         T = internal(folders[REFERENCE], time, "T", cells**2)
         image = show(axes, T, f"solver at 1e-6, {1e3 * float(time):g} ms", **of_T)
-    figure.colorbar(image, ax=panels[0], label="T [K]", shrink=0.9)
+    figure.colorbar(image, ax=panels, label="T [K]", shrink=0.6)
     exact = T
     for i, way in enumerate(others):
         T = internal(folders[way], TIMES[-1], "T", cells**2)

@@ -48,9 +48,10 @@ def rollout(mechanism: Mechanism, case: Case, lateness: float) -> Rollout:
     t = np.arange(STEPS + 1) * DT
     delay = 150e-6 * 1700.0 / case.T0 * (1.0 + lateness)
     burnt = 0.0 * t if np.isnan(delay) else 0.5 * (1 + np.tanh((t - delay) / 8e-6))
-    return Rollout(
-        case, t, case.T0 + burnt * (gas.T - case.T0), unburnt + burnt[:, None] * (gas.Y - unburnt)
-    )
+    Y = unburnt + burnt[:, None] * (gas.Y - unburnt)
+    for name in {"CO", "OH"} & set(mechanism.species_names):  # they have peaks, CO the larger one
+        Y[:, mechanism.index(name)] += (0.1 if name == "CO" else 0.01) * burnt * (1.0 - burnt)
+    return Rollout(case, t, case.T0 + burnt * (gas.T - case.T0), Y)
 
 
 def parent(mechanism: Mechanism, hidden: list[int]) -> Surrogate:

@@ -73,7 +73,7 @@ def test_cvode_in_the_place_of_a_network_agrees_with_the_references_and_is_reuse
     assert [row["case"] for row in rows] == ["1 atm", "20 atm"]
     assert all(row["outcome"] == "finished" for row in rows)
     for row in rows:
-        assert row["errors"].keys() == {"T", "OH"}
+        assert row["errors"].keys() == {"T", "O"}
         assert all(0.0 < error["largest"] < 1e-5 for error in row["errors"].values())
     assert 0.0 < numbers["reference_difference"]["stirred"] < 1e-5  # tolerance 1e-6
     stored, inputs = read_stirred(tmp_path / "stirred.h5", h2o2)
@@ -81,7 +81,7 @@ def test_cvode_in_the_place_of_a_network_agrees_with_the_references_and_is_reuse
     assert inputs["cases"] == numbers["stirred_inputs"]
     assert numbers["stirred_inputs"]["dt"] == stirred_cases.CASE.dt
     told = " ".join(capsys.readouterr().out.split())
-    assert "2 stirred reactors; largest difference of the means: T 0.00 %, OH 0.00 %" in told
+    assert "2 stirred reactors; largest difference of the means: T 0.00 %, O 0.00 %" in told
     calls = surrogate.calls
     again = validate.validate(run, None, [surrogate])
     assert surrogate.calls == calls and again["stages"] == numbers["stages"]
@@ -95,7 +95,7 @@ def test_another_network_is_followed_and_the_reference_stays(tmp_path, h2o2, mon
     monkeypatch.setattr(stirred_cases, "Solver", None)  # is not asked again
     inert = SimpleNamespace(advance=lambda T, p, Y, dt: (T, Y), network=CountingCVODE.network)
     rows = validate.validate(run, None, [inert])["stages"]["stage0"]["stirred"]
-    assert min(row["errors"]["OH"]["largest"] for row in rows) > 0.01
+    assert min(row["errors"]["O"]["largest"] for row in rows) > 0.01
 
 
 def test_another_case_is_computed_anew(tmp_path, h2o2, monkeypatch):

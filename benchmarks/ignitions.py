@@ -125,7 +125,8 @@ def main(models: list[str], seeds: list[int], cases: int) -> None:
                 "mean": float(delay.mean()), "worst": float(delay.max()),
                 "last_T_error": float(np.abs([row["last_T_error"] for row in rows]).max()),
                 "solved": float(np.mean([row["solved"] for row in rows])),
-                "cases": rows,
+                "p": [f(row["case"]["p"] for row in rows) for f in (min, max)],
+                "delay_errors": [row["delay_error"] for row in rows],
             }  # fmt: skip
             found[model][f"{dt:g}"] = summary
             print(

@@ -1,4 +1,4 @@
-"""States for benchmarks/trust.py: some as in training, many beyond it.
+"""States around the training of a network: some as in it, many beyond it.
 
 Takes the `SamplingSettings` that a model was trained with; gives states [T, p, Y] by kind (`draw`),
 and the states one time step later by CVODE (`label`). The name of a kind begins with "as trained"

@@ -438,7 +438,7 @@ def ignitions_table() -> str:
     body = []
     for model, steps in models.items():
         for dt, found in steps.items():
-            failed, cases = not_at_half(found), found["cases"]
+            failed, cases = not_at_half(found), found["delay_errors"]
             delay = percent(found["mean"], found["worst"])
             body.append(
                 [
@@ -457,8 +457,7 @@ def ignitions_table() -> str:
 
 def not_at_half(found: dict) -> int:
     """In how many cases of ignitions.json the surrogate's T does not reach half of its rise."""
-    errors = [case["delay_error"] for case in found["cases"]]
-    return sum(error is None or math.isnan(error) for error in errors)
+    return sum(error is None or math.isnan(error) for error in found["delay_errors"])
 
 
 SHOWN = 0.1, 0.01, 1e-3  # tolerances of surrogates in the table
@@ -707,49 +706,19 @@ def turbulent_ignition_table() -> str:
     return table(head, body) + told if body else MISSING
 
 
-def trust_table() -> str:
-    """What `trust` of networks of the state alone catches and refuses, of trust.json."""
-    results, body = read("trust.json"), []
-    for name, row in rows_of(results).items():
-        if name not in models_with_rates()["without"]:
-            continue
-        everywhere, trained = row["all"]["trust"]["usual"], row["as trained"]["trust"]["usual"]
-        body.append(
-            [
-                code(name),
-                percent(everywhere["caught"], digits=1),
-                percent(everywhere["good_refused"], digits=1),
-                percent(everywhere["bad_among_trusted"], digits=1),
-                percent(trained["trusted"], trained["bad_among_trusted"], digits=1),
-            ]
-        )
-    head = [
-        "model",
-        "bad ones refused",
-        "good ones refused",
-        "bad among the trusted",
-        "as trained: trusted / bad among them",
-    ]
-    return table(head, body) + source("trust.json", "trust") if body else MISSING
-
-
-# -- the first page --------------------------------------------------------------------------------
-
-
 def headline(model: str = TYPICAL) -> str:
     """One model with the solver behind it in some sentences: those whose results there are."""
     text = []
     ignitions = general("ignitions.json")[1].get(model, {})
     failed = sum(not_at_half(found) for found in ignitions.values())
     if ignitions and not failed:
-        cases = [case for found in ignitions.values() for case in found["cases"]]
-        errors = [abs(case["delay_error"]) for case in cases]
-        p = [case["case"]["p"] / ATM for case in cases]
+        errors = [abs(error) for of in ignitions.values() for error in of["delay_errors"]]
+        p = [one / ATM for found in ignitions.values() for one in found["p"]]
         steps = sorted(ignitions, key=float)
         text.append(
             f"Ignition delays of methane/air with `{model}` and the solver behind it are within "
             f"{percent(max(errors))} of CVODE's ({percent(float(np.mean(errors)))} on average), in "
-            f"{len(cases)} cases from {min(p):.1f} to {max(p):.0f} atm, with time steps of "
+            f"{len(errors)} cases from {min(p):.1f} to {max(p):.0f} atm, with time steps of "
             f"{seconds(steps[0])} to {seconds(steps[-1])}."
         )
     kinds = general("flow_states.json")[1].get(model, {})
@@ -819,7 +788,7 @@ def readme_models() -> str:
     flames, times = speeds(), read("times.json").get("times", {}).get("grid", {})
     body = []
     for name, steps in ignitions.items():
-        delays = [abs(case["delay_error"]) for of in steps.values() for case in of["cases"]]
+        delays = [abs(error) for of in steps.values() for error in of["delay_errors"]]
         speed = [math.inf if e is None else e for e in flames.get(name, {}).values()]
         bad = [row["bad"] for kind in flows.get(name, {}).values() for row in kind.values()]
         own = times.get(f"{name}, C++", {}).get("median")
@@ -957,7 +926,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "precision-figure": precision_figure,
     "orders": orders_table,
     "counterflow": counterflow_table,
-    "trust": trust_table,
     "reduction": reduction_table,
     "weights": weights_table,
     "attacks": attacks_table,

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import combred
-from benchmarks import accuracy, inference, kernels, long, reduction, trust, trust_states
+from benchmarks import accuracy, flow_states, inference, kernels, long, reduction, trust_states
 from combred.kernels import group
 from combred.records import digest, read_json, write_json
 from combred.simulation.ignition import Case, Rollout
@@ -166,21 +166,15 @@ def test_a_model_is_called_by_its_name_or_its_run():
 
 
 def test_results_of_shipped_models_are_of_their_files():
-    for results in (accuracy.RESULTS, trust.RESULTS):
-        rows = [row for row in read_json(results)["rows"] if row["model"] in combred.models()]
-        assert "drm19-full" in [row["model"] for row in rows]
-        for row in rows:
-            file = combred.surrogate.shipped.FOLDER / f"{row['model']}.safetensors"
-            assert row["file"] == digest(file), row["model"]
+    rows = read_json(accuracy.RESULTS)["rows"]
+    rows = [row for row in rows if row["model"] in combred.models()]
+    assert "drm19-full" in [row["model"] for row in rows]
+    for row in rows:
+        file = combred.surrogate.shipped.FOLDER / f"{row['model']}.safetensors"
+        assert row["file"] == digest(file), row["model"]
 
 
-def test_trust_is_measured_for_networks_of_the_state_alone():
-    assert [row["model"] for row in read_json(trust.RESULTS)["rows"]] == ["drm19-full"]
-    with pytest.raises(ValueError, match="drm19-38k corrects QSS steps"):
-        trust.judge("drm19-38k")
-
-
-# -- trust: what is asked, and how the answers are counted -----------------------------------------
+# -- states around a training ----------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -247,38 +241,10 @@ def test_bad_is_a_share_of_the_change_and_a_floor():
     state = np.array([[1000.0, 1e5, 0.5, 0.5]] * 4)
     later = state + [100.0, 0.0, 0.1, -0.1]
     said = later + [[0, 0, 0, 0], [10.9, 0, 0, 0], [11.1, 0, 0, 0], [0, 0, 0.02, -0.02]]
-    assert trust.is_bad(state, said, later, (0.1, 1.0, 1e-4)).tolist() == [False, False, True, True]
-    assert trust.is_bad(state, said * np.nan, later, (0.1, 1.0, 1e-4)).all()
-
-
-def test_shares_of_bad_and_good_predictions():
-    bad = np.array([True, True, True, False, False])
-    found = trust.counts(np.array([True, False, False, False, True]), bad)
-    assert found == {
-        "bad": 0.6, "trusted": 0.4, "caught": pytest.approx(2 / 3), "good_refused": 0.5,
-        "bad_among_trusted": 0.5,
-    }  # fmt: skip
-    assert np.isnan(trust.counts(np.zeros(5, bool), bad)["bad_among_trusted"])
-
-
-def test_the_area_under_the_roc():
-    bad = np.array([False, False, True, True])
-    assert trust.roc_area(np.array([1.0, 2.0, 3.0, 4.0]), bad) == 1.0
-    assert trust.roc_area(np.array([4.0, 3.0, 2.0, 1.0]), bad) == 0.0
-    assert trust.roc_area(np.array([1.0, 3.0, 2.0, 4.0]), bad) == 0.75
-    assert trust.roc_area(np.ones(4), bad) == 0.5
-    assert trust.roc_area(np.array([1.0, np.inf, np.inf, np.inf]), bad) == 0.75
-    assert np.isnan(trust.roc_area(np.ones(2), np.zeros(2, bool)))
-
-
-def test_trust_of_the_shipped_models_finds_bad_predictions():
-    for row in read_json(trust.RESULTS)["rows"]:
-        known, beyond = row["as trained"], row["beyond"]
-        assert known["trust"]["usual"]["good_refused"] < 0.05
-        assert beyond["trust"]["coarse"]["caught"] > 0.95
-        for name in ("coarse", "usual", "strict"):
-            assert beyond["trust"][name]["caught"] >= beyond["in_training_range"][name]["caught"]
-            assert (
-                beyond["trust"][name]["bad_among_trusted"]
-                < 0.5 * beyond["in_training_range"][name]["bad_among_trusted"]
-            )
+    assert flow_states.is_bad(state, said, later, (0.1, 1.0, 1e-4)).tolist() == [
+        False,
+        False,
+        True,
+        True,
+    ]
+    assert flow_states.is_bad(state, said * np.nan, later, (0.1, 1.0, 1e-4)).all()

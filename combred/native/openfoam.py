@@ -8,6 +8,7 @@ library; OpenFOAM uses those of the file for its own chemistry and for time scal
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import cantera as ct
 import numpy as np
@@ -81,7 +82,8 @@ def reactions(gas: ct.Solution, listed: bool = True) -> str:
 
 
 def _reaction(gas: ct.Solution, number: int, reaction: ct.Reaction) -> str:
-    rate, kind = reaction.rate, type(reaction.rate)
+    rate: Any = reaction.rate
+    kind = type(rate)
     third = reaction.third_body
     forms = {ct.ArrheniusRate: "", ct.LindemannRate: "LindemannFallOff", ct.TroeRate: "TroeFallOff"}
     falloff = kind is not ct.ArrheniusRate

@@ -3,9 +3,8 @@
     python -m benchmarks.weights [quasi_steady] [state]
 
 Runs of the pipeline, one for each form of a surrogate and each method, in runs/weights-FORM-METHOD:
-a network (the shipped drm19-336k, which corrects quasi-steady steps; the paper's, of the state
-alone, trained on a million rows) is cut stage after stage, and retrained. A run that is there is
-not done again. Of every stage: mean and worst error of the delay against CVODE in the ignitions of
+the shipped network (drm19-336k corrects quasi-steady steps, drm19-full sees the state alone) is cut
+stage after stage, and retrained. A run that is there is not done again. Of every stage: mean and worst error of the delay against CVODE in the ignitions of
 the run's validation, of the network alone and with the solver behind it, which takes the steps
 whose error estimate is too large; the time of a state of the network alone, compiled
 (quasi_steady) or in TorchScript (state), and of the solver at three tolerances and of CVODE (rtol
@@ -51,14 +50,10 @@ FORMS = {
     "quasi_steady": ["reduction.parameters=[0.43,0.115,0.033,0.014]", "stage=4"],
     "state": [
         "profile=paper", "reduction.parameters=[0.087,0.022,0.0043,0.0008]", "stage=4",
-        "start=scratch", "sampling.states=1000000", "sampling.ignitions=3000", "sampling.flames=24",
-        "training.steps=6000", "retraining.steps=2000", "retraining.lr=2e-3",
-        "retraining.batch=1024",
+        "retraining.steps=2000", "retraining.lr=2e-3", "retraining.batch=1024",
     ],
 }  # fmt: skip
-SHARED = (  # by the runs of a form: data, and stage 0
-    "states.h5", "sensitive.h5", "sample.json", "stage0.safetensors", "stage0.jsonl", "train.json",
-)  # fmt: skip
+SHARED = ("states.h5", "sensitive.h5", "sample.json")
 BATCH, REPEATS, SOLVER, CFD = 4096, 7, (0.1, 0.01, 0.001), 1e-6
 
 

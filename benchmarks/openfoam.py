@@ -32,7 +32,7 @@ import numpy as np
 import combred
 from benchmarks.command_line import general_models
 from combred import native
-from combred.native.openfoam import HEAD, write_mechanism
+from combred.native.openfoam import HEAD, THERMOPHYSICAL, write_mechanism
 from combred.native.solver import generate as generate_solver
 from combred.simulation import ignition
 from combred.validation import timing
@@ -43,14 +43,6 @@ REACHED = 2000.0  # K
 LONGEST = 3e-3  # s, of an ignition
 RUNS = 3  # of a flame without seulex: the fastest counts
 PHI, T_UNBURNT, LENGTH = 1.0, 300.0, 0.01  # of the flame; K, m
-THERMOPHYSICAL = """
-thermoType { type hePsiThermo; mixture reactingMixture; transport sutherland; thermo janaf;
-    energy sensibleEnthalpy; equationOfState perfectGas; specie specie; }
-inertSpecie N2;
-chemistryReader foamChemistryReader;
-foamChemistryFile "<constant>/reactions";
-foamChemistryThermoFile "<constant>/thermo";
-"""
 SCHEMES = """
 ddtSchemes { default Euler; }
 gradSchemes { default Gauss linear; }
@@ -70,6 +62,18 @@ solvers
 }
 PIMPLE { momentumPredictor no; nOuterCorrectors 1; nCorrectors 2; nNonOrthogonalCorrectors 0; }
 """
+
+
+def ready(library: Path) -> Path:
+    """The whole path of the chemistry solver; programs have one thread. Ends the program where it,
+    or OpenFOAM, is not there."""
+    if not library.is_file():
+        raise SystemExit(f"no library at {library}: build it as coupling/README.md says")
+    for program in ("chemFoam", "reactingFoam", "blockMesh"):
+        if shutil.which(program) is None:
+            raise SystemExit(f"{program} is not on the path: source OpenFOAM's etc/bashrc")
+    os.environ |= {"OMP_NUM_THREADS": "1"}
+    return library.resolve()
 
 
 # -- cases -----------------------------------------------------------------------------------------
@@ -107,7 +111,7 @@ def write_case(folder: Path, library: Path, way: str, dt: float, control: str) -
     default; "ode" or "off". dt [s]: the largest time step, and the only one unless `control`,
     further entries of controlDict, sets adjustTimeStep."""
     write_mechanism(combred.load_mechanism("drm19.yaml"), folder / "constant")
-    write(folder, "constant/thermophysicalProperties", THERMOPHYSICAL)
+    write(folder, "constant/thermophysicalProperties", THERMOPHYSICAL.format(inert="N2"))
     ode = " ".join(f"{key} {value:g};" for key, value in ODE.items())
     stock = way in ("ode", "off")
     coefficients = "" if stock else f"combredCoeffs {{ {combred_coefficients(folder, way)} }}\n"
@@ -314,14 +318,8 @@ def main() -> None:
     parser.add_argument("--cells", type=int, default=400, help="cells of the flame")
     parser.add_argument("--steps", type=int, default=1000, help="time steps of the flame")
     asked = parser.parse_args()
-    library = asked.library.resolve()
-    if not library.is_file():
-        raise SystemExit(f"no library at {library}: build it as coupling/README.md says")
-    for program in ("chemFoam", "reactingFoam", "blockMesh"):
-        if shutil.which(program) is None:
-            raise SystemExit(f"{program} is not on the path: source OpenFOAM's etc/bashrc")
+    library = ready(asked.library)
     ways = ["ode", *(asked.ways or ["solver", *general_models()])]
-    os.environ |= {"OMP_NUM_THREADS": "1"}
     result: dict = {"machine": timing.machine(), "ode": {"solver": "seulex", **ODE}, "dt": asked.dt}
     with tempfile.TemporaryDirectory() as scratch:
         result["ignitions"] = ignitions(Path(scratch), library, ways, asked.dt)

@@ -16,7 +16,6 @@ JSON line.
 
 import argparse
 import json
-import os
 import re
 import shutil
 import tempfile
@@ -26,7 +25,16 @@ import cantera as ct
 import numpy as np
 
 import combred
-from benchmarks.openfoam import folder_of, internal, run, told, write, write_case, write_field
+from benchmarks.openfoam import (
+    folder_of,
+    internal,
+    ready,
+    run,
+    told,
+    write,
+    write_case,
+    write_field,
+)
 from combred.validation import timing
 
 REFERENCE = "solver 1e-6"
@@ -125,17 +133,24 @@ def make_counterflow(folder: Path, library: Path) -> None:
     shutil.copy(settled / "system/blockMeshDict", folder / "system")
 
 
-def flow(start: Path, folder: Path, library: Path, way: str, steps: int) -> dict:
-    """Run a flow from its start, a tenth of the steps for "ode": the seconds of the run and of its
-    first tenth, and what the chemistry solver said."""
-    shutil.copytree(start, folder, ignore=shutil.ignore_patterns("settled"))
-    end = steps // 10 if way == "ode" else steps
-    write_case(folder, library, way, DT, f"endTime {end * DT:g}; writeInterval {steps // 10};")
+def prepare(folder: Path, library: Path, way: str, control: str) -> None:
+    """Write the dictionaries of a laminar flow whose fields are there, and make its mesh. way,
+    control: as for `write_case`."""
+    write_case(folder, library, way, DT, control)
     schemes = folder / "system/fvSchemes"
     schemes.write_text(schemes.read_text().replace(*UPWIND))
     write(folder, "constant/combustionProperties", "combustionModel laminar;\n")
     write(folder, "constant/turbulenceProperties", "simulationType laminar;\n")
     run(folder, "blockMesh")
+
+
+def flow(start: Path, folder: Path, library: Path, way: str, steps: int) -> dict:
+    """Run a flow from its start, a tenth of the steps for "ode": the seconds of the run and of its
+    first tenth, and what the chemistry solver said."""
+    shutil.copytree(start, folder, ignore=shutil.ignore_patterns("settled"))
+    end = steps // 10 if way == "ode" else steps
+    control = f"endTime {end * DT:g}; writeInterval {steps // 10};"
+    prepare(folder, library, way, control)
     said = run(folder, "reactingFoam")
     seconds = [float(one) for one in re.findall(r"ExecutionTime = ([\d.]+) s", said)]
     known = told(said) or {"us": 0.0}
@@ -187,14 +202,12 @@ def main() -> None:
     parser.add_argument("library", type=Path, help="libcombredChemistry.so")
     parser.add_argument("ways", nargs="*", help=f"default: {', '.join(WAYS)}")
     asked = parser.parse_args()
-    if shutil.which("reactingFoam") is None or not asked.library.is_file():
-        raise SystemExit("see coupling/README.md: source OpenFOAM's environment, name the library")
-    os.environ |= {"OMP_NUM_THREADS": "1"}
+    library = ready(asked.library)
     result: dict = {"machine": timing.machine(), "dt": DT}
     with tempfile.TemporaryDirectory() as scratch:
         for case in STEPS:
             ways = asked.ways or list(WAYS)
-            result[case] = compare(Path(scratch), asked.library.resolve(), case, ways)
+            result[case] = compare(Path(scratch), library, case, ways)
     print(json.dumps(result))
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 import cantera as ct
 import numpy as np
 
-from combred.chemistry.fuel import air
+from combred.chemistry.fuel import air, nitrogen
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.native.solver import Solver
 from combred.records import read_json, strict, write_json
@@ -66,7 +66,7 @@ class Kept(Diffusion):
 @contextmanager
 def keeping(mechanism: Mechanism, species: list[int]) -> Iterator[None]:
     """All grids keep these species in their cells."""
-    Kept.kept, Kept.inert = tuple(species), inert_of(mechanism)
+    Kept.kept, Kept.inert = tuple(species), mechanism.index(nitrogen(mechanism))
     rooms = (moving_grid, counterflow_grid)
     for room in rooms:
         room.Diffusion = Kept
@@ -75,11 +75,6 @@ def keeping(mechanism: Mechanism, species: list[int]) -> Iterator[None]:
     finally:
         for room in rooms:
             room.Diffusion = Diffusion
-
-
-def inert_of(mechanism: Mechanism) -> int:
-    """The last species of air, nitrogen."""
-    return mechanism.index(air(mechanism).split(",")[-1].split(":")[0].strip())
 
 
 def layer(mechanism: Mechanism, fuel: str, kept: list[int]) -> tuple:
@@ -91,7 +86,7 @@ def layer(mechanism: Mechanism, fuel: str, kept: list[int]) -> tuple:
         gas.TPX = 300.0, LAYER_P, composition
         sides.append(gas.Y)
     Y = np.outer(1.0 - share, sides[0]) + np.outer(share, sides[1])
-    Kept.kept, Kept.inert = tuple(kept), inert_of(mechanism)
+    Kept.kept, Kept.inert = tuple(kept), mechanism.index(nitrogen(mechanism))
     rho = Diffusion(mechanism, LAYER_P, 1.0).density(T, Y)
     cells = Kept(mechanism, LAYER_P, rho * WIDTH / CELLS)
     return cells, T, Y, cells.enthalpy(T, Y)

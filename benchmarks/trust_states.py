@@ -1,18 +1,15 @@
 """States around the training of a network: some as in it, many beyond it.
 
-Takes the `SamplingSettings` that a model was trained with; gives states [T, p, Y] by kind (`draw`),
-and the states one time step later by CVODE (`label`). The name of a kind begins with "as trained"
-or with the quantity that is beyond training.
+Takes the `SamplingSettings` that a model was trained with; gives states [T, p, Y] by kind (`draw`).
+The name of a kind begins with "as trained" or with the quantity that is beyond training.
 """
 
 from dataclasses import replace
 
-import cantera as ct
 import numpy as np
 
 from combred.chemistry.element_projection import ElementProjection
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import CVODE
 from combred.config import ChemistrySettings, SamplingSettings
 from combred.dataset.perturbation import perturb
 from combred.dataset.plan import Trajectory
@@ -247,12 +244,3 @@ def draw(
 def mixed_pairs(s: States, kind: str, found: dict[str, np.ndarray]) -> np.ndarray:
     """Mixtures of two states of a kind."""
     return s.mixed(found[kind], s.shuffled(found[kind]))
-
-
-def label(mechanism: Mechanism, dt: float, states: np.ndarray) -> np.ndarray:
-    """The states dt [s] later by CVODE at the tolerance of the training data; NaN where it
-    fails."""
-    ct.suppress_thermo_warnings()
-    cvode = CVODE(mechanism)
-    T, Y = cvode.advance(states[:, 0], states[:, 1], states[:, 2:], dt)
-    return np.column_stack([T, states[:, 1], Y])

@@ -18,7 +18,6 @@ then one JSON line. 256 x 256 cells take some ten minutes of a core for each way
 
 import argparse
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -26,14 +25,14 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.openfoam import folder_of, internal, told, write, write_case
+from benchmarks.openfoam import folder_of, internal, ready, told
 from benchmarks.openfoam_flows import (
     DT,
     LENGTH,
     REFERENCE,
     SPECIES,
-    UPWIND,
     make_kernel,
+    prepare,
 )
 from combred.records import strict, write_json
 from combred.validation import timing
@@ -56,13 +55,9 @@ def burn(folder: Path, library: Path, way: str, cells: int) -> str:
         folder.mkdir(parents=True)
         make_kernel(folder, cells)
         control = f"endTime {STEPS * DT:g}; writeInterval {WRITTEN}; startFrom latestTime;"
-        write_case(folder, library, way, DT, control)
-        for name, change in (("fvSchemes", UPWIND), ("fvSolution", PRESSURE)):
-            file = folder / "system" / name
-            file.write_text(file.read_text().replace(*change))
-        write(folder, "constant/combustionProperties", "combustionModel laminar;\n")
-        write(folder, "constant/turbulenceProperties", "simulationType laminar;\n")
-        subprocess.run(["blockMesh"], cwd=folder, capture_output=True, check=True)
+        prepare(folder, library, way, control)
+        solution = folder / "system/fvSolution"
+        solution.write_text(solution.read_text().replace(*PRESSURE))
     if not (folder / TIMES[-1] / "T").exists():
         with log.open("a") as said:
             done = subprocess.run(["reactingFoam"], cwd=folder, stdout=said, stderr=said)
@@ -136,15 +131,13 @@ def main() -> None:
     parser.add_argument("ways", nargs="*", help=f"default: {', '.join(WAYS)}")
     parser.add_argument("--cells", type=int, default=256, help="of a side; default: 256")
     given = parser.parse_args()
-    if shutil.which("reactingFoam") is None or not given.library.is_file():
-        raise SystemExit("see coupling/README.md: source OpenFOAM's environment, name the library")
-    os.environ |= {"OMP_NUM_THREADS": "1"}
+    library = ready(given.library)
     ways, n = [REFERENCE, *(given.ways or WAYS)], given.cells
     home = given.folder.resolve()
     folders = {way: folder_of(home, f"{n}", way) for way in ways}
     found: dict = {"machine": timing.machine(), "cells": n, "dt": DT, "ways": {}}
     for way, folder in folders.items():
-        said = burn(folder, given.library.resolve(), way, n)
+        said = burn(folder, library, way, n)
         spent = [float(one) for one in re.findall(r"ExecutionTime = ([\d.]+) s", said)]
         one = found["ways"][way] = {"seconds": spent[-1], **(told(said) or {})}
         if way != REFERENCE:

@@ -101,10 +101,11 @@ def check(given: argparse.Namespace) -> int:
 def export(given: argparse.Namespace) -> int:
     """Write a library of a mechanism or of a model."""
     from combred import native
+    from combred.native.exporter import names_mechanism
 
     logging.getLogger("combred").setLevel(logging.INFO)
     what, entries = given.what, ""
-    if what.endswith((".yaml", ".yml")):
+    if names_mechanism(what):
         what = combred.load_mechanism(what, given.phase)
     if given.openfoam:
         written, entries = native.export_case(what, given.folder)

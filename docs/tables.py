@@ -706,6 +706,9 @@ def turbulent_ignition_table() -> str:
     return table(head, body) + told if body else MISSING
 
 
+# -- the first page --------------------------------------------------------------------------------
+
+
 def headline(model: str = TYPICAL) -> str:
     """One model with the solver behind it in some sentences: those whose results there are."""
     text = []

@@ -70,16 +70,23 @@ def _atoms(mechanism: Mechanism) -> dict[str, dict[str, float]]:
 def air(mechanism: Mechanism) -> str:
     """Oxygen and nitrogen as a composition in moles, with the names of the mechanism. Raises
     ValueError where it lacks one of them."""
-    names = []
-    for molecule in (OXYGEN, NITROGEN):
-        found = [name for name, atoms in _atoms(mechanism).items() if atoms == molecule]
-        if not found:
-            raise ValueError(
-                f"{mechanism.name} has no {'O2' if molecule == OXYGEN else 'N2'}: name an "
-                "oxidizer, as in 'O2:1, AR:3.76'"
-            )
-        names.append(found[0])
-    return f"{names[0]}:1, {names[1]}:{IN_AIR}"
+    oxygen, diluent = (_of_air(mechanism, molecule) for molecule in (OXYGEN, NITROGEN))
+    return f"{oxygen}:1, {diluent}:{IN_AIR}"
+
+
+def nitrogen(mechanism: Mechanism) -> str:
+    """The name of N2 in the mechanism. Raises ValueError where it lacks it."""
+    return _of_air(mechanism, NITROGEN)
+
+
+def _of_air(mechanism: Mechanism, molecule: dict[str, int]) -> str:
+    found = [name for name, atoms in _atoms(mechanism).items() if atoms == molecule]
+    if not found:
+        raise ValueError(
+            f"{mechanism.name} has no {'O2' if molecule == OXYGEN else 'N2'}: name an "
+            "oxidizer, as in 'O2:1, AR:3.76'"
+        )
+    return found[0]
 
 
 def mixtures(mechanism: Mechanism, fuel: str, oxidizer: str, phi: Sequence[float]) -> np.ndarray:

@@ -53,7 +53,7 @@ def export(
     tells how to make it. Raises ValueError for a network of the state alone and for rates that are
     not known, FileNotFoundError where there is no such mechanism or model.
     """
-    if isinstance(what, Mechanism) or str(what).endswith((".yaml", ".yml")):
+    if isinstance(what, Mechanism) or names_mechanism(what):
         return export_solver(what, folder)
     from combred.native.generator import generate
     from combred.surrogate.shipped import load, models
@@ -65,6 +65,11 @@ def export(
         card, title = card or known, title or name
     text = single_file(generate(surrogate, card), title or "unnamed", "surrogate", card)
     return _write(Path(folder), "surrogate.cpp", text, LIBRARY)
+
+
+def names_mechanism(what: "Surrogate | str | Path") -> bool:
+    """Whether what is to be exported is the name of a mechanism's file."""
+    return str(what).endswith((".yaml", ".yml"))
 
 
 def _write(folder: Path, source: str, text: str, name: str) -> list[Path]:

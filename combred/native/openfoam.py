@@ -13,10 +13,10 @@ from typing import Any
 import cantera as ct
 import numpy as np
 
-from combred.chemistry.fuel import air
+from combred.chemistry.fuel import nitrogen
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.transport import has_transport
-from combred.native.exporter import SOLVER_LIBRARY, export
+from combred.native.exporter import SOLVER_LIBRARY, export, names_mechanism
 
 log = logging.getLogger(__name__)
 
@@ -185,10 +185,9 @@ def write_dictionaries(
 ) -> tuple[list[Path], dict[Path, str]]:
     """Write chemistryProperties, which names the file of a library, and thermophysicalProperties,
     where they are missing; returns their paths, and the entries of those that are there."""
-    inert = air(mechanism).split(",")[-1].split(":")[0].strip()
     entries = {
         constant / "chemistryProperties": CHEMISTRY.format(library=library),
-        constant / "thermophysicalProperties": THERMOPHYSICAL.format(inert=inert),
+        constant / "thermophysicalProperties": THERMOPHYSICAL.format(inert=nitrogen(mechanism)),
     }
     missing = [path for path in entries if not path.exists()]
     for path in missing:
@@ -216,7 +215,7 @@ def export_case(what: Mechanism | str, case: Path | str) -> tuple[list[Path], st
 def _mechanism(what: Mechanism | str) -> Mechanism:
     if isinstance(what, Mechanism):
         return what
-    if what.endswith((".yaml", ".yml")):
+    if names_mechanism(what):
         return load_mechanism(what)
     from combred.surrogate.shipped import load  # torch takes a second
 

@@ -32,17 +32,19 @@ import combred
 from benchmarks.command_line import words
 from combred.chemistry.mechanism import Mechanism
 from combred.config import ChemistrySettings, ValidationSettings
+from combred.files.records import digest, read_json, strict, write_json
 from combred.native import fastest
 from combred.pipeline.console import progress
-from combred.records import digest, read_json, strict, write_json
-from combred.simulation import ignition, ignition_errors
+from combred.processes.threads import one_thread
+from combred.processes.workers import open_pool
+from combred.simulation import ignition
 from combred.simulation.ignition import Case, Rollout
-from combred.simulation.metrics import summarize
 from combred.surrogate.shipped import FOLDER
-from combred.threads import one_thread
 from combred.validation import timing
+from combred.validation.ignition import cases as ignition_cases
+from combred.validation.ignition import errors as ignition_errors
+from combred.validation.metrics import summarize
 from combred.validation.storage import read_rollouts, write_rollouts
-from combred.workers import open_pool
 
 RESULTS = Path(__file__).parent / "results" / "accuracy.json"
 CACHE = Path(__file__).parent / "cache"
@@ -80,9 +82,9 @@ def drawn_cases(count: int = DRAWN, seed: int = SEED) -> list[Case]:
 def all_cases() -> dict[str, list[Case]]:
     """The cases of each group."""
     return {
-        "grid": ignition.cases(GRID),
+        "grid": ignition_cases.cases(GRID),
         "drawn": drawn_cases(),
-        "long": ignition.cases(LONG),
+        "long": ignition_cases.cases(LONG),
     }
 
 
@@ -112,7 +114,7 @@ def roll(group: str, case: Case) -> Rollout:
     Y0 = mechanism.mixture(FUEL, OXIDIZER, case.phi)
     steps = LONG_STEPS
     if group != "long":
-        steps = ignition.steps_to_equilibrium(mechanism, case, Y0, DT, GRID, CHEMISTRY)
+        steps = ignition_cases.steps_to_equilibrium(mechanism, case, Y0, DT, GRID, CHEMISTRY)
     return ignition.integrate(mechanism, case, Y0, DT, steps, CHEMISTRY)
 
 
@@ -224,7 +226,7 @@ def judge(model: str, cases: dict[str, list[Rollout]]) -> dict:
     rolled, solver = {}, fastest(surrogate)
     for group, refs in cases.items():
         with progress(f"{label(model)}, {group}") as bar, one_thread():
-            rolled[group] = ignition.follow(solver, DT, refs, bar)
+            rolled[group] = ignition_cases.follow(solver, DT, refs, bar)
     rows = {
         group: ignition_errors.compare(mechanism, rolled[group], cases[group])["cases"]
         for group in ("grid", "drawn")

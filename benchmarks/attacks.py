@@ -29,7 +29,7 @@ from benchmarks.command_line import words
 from benchmarks.hostile import files, interruptions, processes, settings, states
 from benchmarks.hostile.outcome import Counts
 from benchmarks.hostile.short import quick
-from combred.records import read_json, write_json
+from combred.files.records import read_json, write_json
 
 RESULTS = Path(__file__).parent / "results" / "attacks.json"
 COLUMNS = ("tried", "refused", "harmless", "wrong", "tracebacks", "silent")

@@ -23,8 +23,8 @@ from torch import Tensor
 from benchmarks.command_line import words
 from benchmarks.reduction import Table, delay
 from combred import config
+from combred.files.records import read_json, strict, write_json
 from combred.pipeline.command import prepare
-from combred.records import read_json, strict, write_json
 from combred.reduction import Complexity, train_sparsely
 from combred.surrogate.network import Network, initialize
 from combred.training.batches import encode

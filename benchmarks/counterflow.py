@@ -24,12 +24,12 @@ from benchmarks.command_line import general_models, words
 from combred import native
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import CVODE, Advance
-from combred.records import digest, read_json, write_json
-from combred.simulation.counterflow import CounterflowMarch, burn, extinguish, start
-from combred.simulation.counterflow_errors import Curve, compare, of_flame
-from combred.simulation.counterflow_flame import CounterflowCase
+from combred.files.records import digest, read_json, write_json
+from combred.simulation.counterflow.cantera_flame import CounterflowCase
+from combred.simulation.counterflow.flame import CounterflowMarch, burn, extinguish, start
 from combred.surrogate.shipped import FOLDER
 from combred.surrogate.surrogate import Surrogate
+from combred.validation.counterflow.errors import Curve, compare, of_flame
 from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parent / "results" / "counterflow.json"

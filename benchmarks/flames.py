@@ -27,14 +27,17 @@ import combred
 from benchmarks.accuracy import CACHE
 from benchmarks.command_line import words
 from combred.chemistry.reactor import CVODE
+from combred.files.records import digest, read_json, strict, write_json
 from combred.native import fastest
-from combred.records import digest, read_json, strict, write_json
-from combred.simulation import flame, flame_cases, flame_errors, moving_grid
 from combred.simulation.diffusion import stages_for
-from combred.simulation.free_flame import COARSE, FINE, solve_free_flame
-from combred.simulation.moving_grid import FlameCase, MovingGrid, Profile
+from combred.simulation.premixed import flame
+from combred.simulation.premixed import grid as moving_grid
+from combred.simulation.premixed.cantera_flame import COARSE, FINE, solve_free_flame
+from combred.simulation.premixed.grid import FlameCase, MovingGrid, Profile
 from combred.surrogate.shipped import FOLDER
 from combred.validation import timing
+from combred.validation.premixed import cases as flame_cases
+from combred.validation.premixed import errors as flame_errors
 from combred.validation.storage import read_flames, write_flames
 
 RESULTS = Path(__file__).parent / "results" / "flames.json"

@@ -44,8 +44,8 @@ from combred import native
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import IntegrationError, Reactor
 from combred.config import SamplingSettings
-from combred.records import write_json
-from combred.simulation.counterflow_flame import CounterflowCase, strained_flames
+from combred.files.records import write_json
+from combred.simulation.counterflow.cantera_flame import CounterflowCase, strained_flames
 from combred.simulation.ignition import Case, history
 from combred.surrogate.surrogate import Surrogate
 from combred.validation.timing import machine

@@ -5,7 +5,7 @@
 N (40) ignitions of methane/air for each SEED (201, 202, 203: no model was chosen by them) and each
 dt of 1e-7, 1e-6 and 5e-6 s, drawn at random: 0.5 to 40 atm (log-uniform), phi 0.3 to 3
 (log-uniform), T0 1000 to 2000 K, with a delay of 60 to 3000 dt (others are drawn again). The delay
-(`combred.simulation.ignition_delay`) is the time at half the rise of T, of the compiled surrogate
+(`combred.validation.ignition.delay`) is the time at half the rise of T, of the compiled surrogate
 (`combred.native`) marched in steps of dt, against one integration by CVODE (rtol 1e-9, atol 1e-18)
 read out at the same times. "Solved": the share of the steps that the network left to the solver.
 
@@ -25,10 +25,10 @@ from benchmarks.command_line import general_models
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import Reactor
 from combred.config import ChemistrySettings
+from combred.files.records import write_json
 from combred.native import NativeSurrogate, compile
-from combred.records import write_json
 from combred.simulation.ignition import Case, Rollout, history, integrate
-from combred.simulation.ignition_delay import ignition_delay
+from combred.validation.ignition.delay import ignition_delay
 from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parent / "results" / "ignitions.json"

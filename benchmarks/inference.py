@@ -21,7 +21,7 @@ from benchmarks.accuracy import DT
 from benchmarks.command_line import general_models, states_and_models
 from benchmarks.times import busy_states
 from combred import native
-from combred.records import write_json
+from combred.files.records import write_json
 from combred.validation.timing import share_solved
 
 RESULTS = Path(__file__).parent / "results" / "inference.json"

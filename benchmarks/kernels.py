@@ -26,7 +26,7 @@ from torch import Tensor
 from benchmarks.command_line import words
 from combred import kernels
 from combred.kernels.grouping import cpu, reference
-from combred.threads import one_thread
+from combred.processes.threads import one_thread
 from combred.validation import timing
 
 SIZES = (800, 3200, 20_000)

@@ -24,11 +24,13 @@ from combred.chemistry.fuel import air
 from combred.chemistry.mechanism import load_mechanism
 from combred.chemistry.reactor import CVODE
 from combred.config import ChemistrySettings, ValidationSettings
+from combred.files.records import strict, write_json
 from combred.native.builder import build
 from combred.native.solver import Solver, generate
-from combred.records import strict, write_json
-from combred.simulation import ignition, ignition_errors
-from combred.threads import one_thread
+from combred.processes.threads import one_thread
+from combred.simulation import ignition
+from combred.validation.ignition import cases as ignition_cases
+from combred.validation.ignition import errors as ignition_errors
 from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parent / "results" / "large.json"
@@ -72,11 +74,11 @@ def main() -> None:
                 "error": float(off.max()),
             }
             print(json.dumps(found), flush=True)
-        references = ignition.reference(
+        references = ignition_cases.reference(
             mechanism, ValidationSettings(burnt_time=1e-5), ChemistrySettings(1e-6, 1e-14), DT,
             FUEL, air(mechanism), 1, todo=[CASE],
         )  # fmt: skip
-        rollouts = ignition.follow(solver, DT, references)
+        rollouts = ignition_cases.follow(solver, DT, references)
         row = ignition_errors.compare(mechanism, rollouts, references)["cases"][0]
     found["ignition"] = {k: row[k] for k in ("case", "reference_delay", "delay_error")}
     results = {"machine": machine(), "mechanism": FILE, **found}

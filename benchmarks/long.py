@@ -19,15 +19,16 @@ import combred
 from benchmarks.command_line import words
 from combred.chemistry.reactor import Reactor
 from combred.config import ValidationSettings
+from combred.files.records import digest, read_json, strict, write_json
 from combred.native import fastest
 from combred.pipeline.console import progress
-from combred.records import digest, read_json, strict, write_json
+from combred.processes.threads import one_thread
 from combred.simulation import ignition
 from combred.surrogate.shipped import FOLDER
-from combred.threads import one_thread
+from combred.validation.ignition import cases as ignition_cases
 
 RESULTS = Path(__file__).parent / "results" / "long.json"
-CASES = ignition.cases(
+CASES = ignition_cases.cases(
     ValidationSettings(T0=[1400.0, 1500.0, 1600.0, 1700.0, 1800.0], p=[101325.0, 2026500.0])
 )
 FUEL, OXIDIZER, DT = "CH4:1", "O2:1, N2:3.76", 1e-6

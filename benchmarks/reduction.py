@@ -29,24 +29,25 @@ import combred
 from benchmarks.command_line import words
 from combred import config
 from combred.config import TrainingSettings, ValidationSettings
+from combred.files.records import digest, read_json, strict, write_json
 from combred.native import fastest
 from combred.pipeline.command import prepare
 from combred.pipeline.console import progress
 from combred.pipeline.run import Run
 from combred.pipeline.steps.networks import load_first
 from combred.pipeline.steps.sample import load_data
-from combred.records import digest, read_json, strict, write_json
+from combred.processes.threads import one_thread
 from combred.reduction import Merge, Units, gaussian_inputs
-from combred.reduction.calibration import relative_error
-from combred.reduction.size import count_parameters
-from combred.simulation import ignition, ignition_errors
+from combred.reduction.fit.calibration import relative_error
+from combred.reduction.network.size import count_parameters
 from combred.surrogate.network import Network, initialize
 from combred.surrogate.surrogate import Surrogate
-from combred.threads import one_thread
 from combred.training import loop as training
 from combred.training.progress import outcome_settings
 from combred.training.validation_loss import ValidationLoss
 from combred.validation import timing
+from combred.validation.ignition import cases as ignition_cases
+from combred.validation.ignition import errors as ignition_errors
 
 RATIOS = (0.6, 0.4, 0.25, 0.1)
 RETRAINING = TrainingSettings(steps=1000, lr=1.5e-3, batch=1024, batch_final=1024, batch_phases=1)
@@ -120,7 +121,7 @@ class Table:
             self.table, self.surrogate.transform, self.held_out, torch.device("cpu")
         )
         with progress("CVODE rollouts") as bar:
-            self.references = ignition.reference(
+            self.references = ignition_cases.reference(
                 run.mechanism, CASES, s.chemistry, s.validation.dt, s.sampling.fuel,
                 s.sampling.oxidizer, run.workers, bar,
             )  # fmt: skip
@@ -186,7 +187,7 @@ class Table:
         surrogate: Surrogate = copy.deepcopy(self.surrogate)
         surrogate.network = network
         with one_thread():
-            rollouts = ignition.follow(
+            rollouts = ignition_cases.follow(
                 fastest(surrogate), self.run.settings.validation.dt, self.references
             )
         found = ignition_errors.compare(self.run.mechanism, rollouts, self.references)

@@ -44,13 +44,13 @@ from combred.check.checking import RECORD
 from combred.check.verdict import size_of
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import CVODE, Advance
+from combred.files.records import write_json
 from combred.native.builder import build
 from combred.native.interface import Library, Options
 from combred.native.solver import Solver, generate
 from combred.native.solver.layout import lay_out, pattern
-from combred.records import write_json
+from combred.processes.threads import one_thread
 from combred.report.check import write_check
-from combred.threads import one_thread
 from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parent / "results" / "solver.json"

@@ -28,15 +28,15 @@ from benchmarks.command_line import states_and_models
 from benchmarks.flow_states import read
 from combred import native
 from combred.chemistry.reactor import CVODE, Advance
+from combred.files.records import write_json
 from combred.native import NativeSurrogate
 from combred.native.choice import ANY_ERROR
 from combred.native.solver import Solver
 from combred.native.solver.generator import TOLERANCE
 from combred.pipeline.console import progress
-from combred.records import write_json
+from combred.processes.threads import one_thread
 from combred.simulation.ignition import Rollout
 from combred.surrogate.surrogate import Surrogate
-from combred.threads import one_thread
 from combred.validation import timing
 
 RESULTS = Path(__file__).parent / "results" / "times.json"

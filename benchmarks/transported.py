@@ -24,18 +24,21 @@ import numpy as np
 
 from combred.chemistry.fuel import air, nitrogen
 from combred.chemistry.mechanism import Mechanism, load_mechanism
+from combred.files.records import read_json, strict, write_json
 from combred.native.solver import Solver
-from combred.records import read_json, strict, write_json
-from combred.simulation import counterflow, counterflow_grid, flame, moving_grid
-from combred.simulation.counterflow import CounterflowMarch
-from combred.simulation.counterflow_flame import CounterflowCase
-from combred.simulation.counterflow_grid import CounterflowGrid
+from combred.processes.threads import one_thread
+from combred.simulation.counterflow import flame as counterflow
+from combred.simulation.counterflow import grid as counterflow_grid
+from combred.simulation.counterflow.cantera_flame import CounterflowCase
+from combred.simulation.counterflow.flame import CounterflowMarch
+from combred.simulation.counterflow.grid import CounterflowGrid
 from combred.simulation.diffusion import Diffusion
-from combred.simulation.flame import FlameMarch
 from combred.simulation.ignition import IGNITED
-from combred.simulation.moving_grid import FlameCase, MovingGrid
+from combred.simulation.premixed import flame
+from combred.simulation.premixed import grid as moving_grid
+from combred.simulation.premixed.flame import FlameMarch
+from combred.simulation.premixed.grid import FlameCase, MovingGrid
 from combred.simulation.reaction import react
-from combred.threads import one_thread
 from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parent / "results" / "transported.json"

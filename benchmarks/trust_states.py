@@ -11,10 +11,10 @@ import numpy as np
 from combred.chemistry.element_projection import ElementProjection
 from combred.chemistry.mechanism import Mechanism
 from combred.config import ChemistrySettings, SamplingSettings
-from combred.dataset.perturbation import perturb
-from combred.dataset.plan import Trajectory
-from combred.dataset.premixed_states import PERTURBATION, RELAXED_PERTURBATION, PremixedStates
 from combred.native.solver import Solver
+from combred.sampling.plan import Trajectory
+from combred.sampling.premixed.perturbation import perturb
+from combred.sampling.premixed.states import PERTURBATION, RELAXED_PERTURBATION, PremixedStates
 
 ATM = 101325.0
 LARGEST, SMALLEST = 20 * ATM, 0.1 * ATM  # pressures

@@ -34,7 +34,7 @@ from benchmarks.openfoam_flows import (
     make_kernel,
     prepare,
 )
-from combred.records import strict, write_json
+from combred.files.records import strict, write_json
 from combred.validation import timing
 
 RESULTS = Path(__file__).parent / "results" / "turbulent_ignition.json"

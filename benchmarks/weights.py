@@ -27,16 +27,17 @@ import torch
 from benchmarks.command_line import words
 from combred import config
 from combred.chemistry.reactor import CVODE, Advance
+from combred.files.records import read_json, strict, write_json
 from combred.native import fastest
 from combred.native.solver import Solver
 from combred.pipeline.command import execute, prepare
 from combred.pipeline.run import Run
 from combred.pipeline.steps.networks import load_surrogates
 from combred.pipeline.steps.sample import load_data
-from combred.records import read_json, strict, write_json
-from combred.simulation import ignition, ignition_errors
+from combred.processes.threads import one_thread
 from combred.surrogate.surrogate import Surrogate
-from combred.threads import one_thread
+from combred.validation.ignition import cases as ignition_cases
+from combred.validation.ignition import errors as ignition_errors
 from combred.validation.storage import read_rollouts
 from combred.validation.timing import machine, time_per_state
 
@@ -102,7 +103,7 @@ def delays(run: Run, solver: Advance) -> dict:
     """Mean and worst error of the delay of an `Advance` in the ignitions of the run."""
     references = read_rollouts(run.path("validation.h5"), run.mechanism)[0]["reference"]
     with one_thread():
-        found = ignition.follow(solver, run.settings.validation.dt, references)
+        found = ignition_cases.follow(solver, run.settings.validation.dt, references)
     errors = ignition_errors.compare(run.mechanism, found, references)["delay_error"]
     return {"mean": errors["mean"], "worst": errors["worst"]}
 

@@ -52,11 +52,11 @@ from benchmarks.solvers.library import Counts, Implicit
 from combred import native
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import CVODE, Advance
+from combred.files.records import write_json
 from combred.native import NativeSurrogate
 from combred.native.solver import Solver
-from combred.records import write_json
+from combred.processes.threads import one_thread
 from combred.surrogate.surrogate import Surrogate
-from combred.threads import one_thread
 from combred.validation.timing import machine, share_solved
 
 RESULTS = Path(__file__).parent / "results" / "work_precision.json"

@@ -17,7 +17,7 @@ _HOMES = {
     "Mechanism": "chemistry.mechanism:Mechanism",
     "Surrogate": "surrogate.surrogate:Surrogate",
     "export": "surrogate.export",
-    "flame": "simulation.flame",
+    "flame": "simulation.premixed.flame",
     "ignition": "simulation.ignition",
     "kernels": "kernels",
     "load": "surrogate.shipped:load",

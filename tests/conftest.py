@@ -24,21 +24,27 @@ import numpy as np
 import pytest
 import torch
 
-import combred.workers
+import combred.processes.workers
 from combred.check import checking
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import ChemistrySettings, SamplingSettings
-from combred.dataset import sampling, sensitive_file
-from combred.dataset.state_table import open_states
-from combred.dataset.state_writer import StateWriter
-from combred.dataset.states import Block, state_attributes
+from combred.dataset.schema import Block, state_attributes
+from combred.dataset.table import open_states
+from combred.dataset.writer import StateWriter
+from combred.sampling import sample as sampling
+from combred.sensitivity import file as sensitive_file
+from combred.simulation.premixed import flame
+from combred.simulation.stirred.particles import piloted_streams
 from combred.surrogate.correction import CorrectionTransform, make_transform
 from combred.surrogate.forms import make_surrogate
 from combred.surrogate.network import Network, initialize
 from combred.surrogate.surrogate import Surrogate
 from combred.surrogate.transform import StateTransform
+from combred.validation.ignition import cases as ignition_cases
+from combred.validation.premixed import cases as flame_cases
 
 sys.path[:0] = [str(folder) for folder in FilePath(__file__).parents[:2]]
+import hydrogen  # noqa: E402
 
 DT = 1e-6  # s
 AIR = "O2:1, N2:3.76"
@@ -104,7 +110,7 @@ class InProcessPool(Executor):
 def run_in_process() -> Iterator[None]:
     """Tasks of worker pools run in this process: new processes take seconds to start."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (combred.workers, sampling, sensitive_file, checking):
+        for module in (combred.processes.workers, sampling, sensitive_file, checking):
             patch.setattr(module, "open_pool", InProcessPool)
         yield
 
@@ -319,3 +325,56 @@ def write_states():
         return file
 
     return write
+
+
+# -- ignitions and flames of hydrogen --------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def ignitions(h2o2):
+    """CVODE's rollouts of four ignitions, from two processes."""
+    calls = []
+    h, calls_of = hydrogen, lambda *done: calls.append(done)
+    args = h.IGNITIONS, h.CHEMISTRY, h.IGNITION_DT, h.FUEL, h.AIR, 2, calls_of
+    rollouts = ignition_cases.reference(h2o2, *args)
+    assert calls == [(i + 1, 4) for i in range(4)]
+    return rollouts
+
+
+@pytest.fixture(scope="session")
+def flames(h2o2, in_process):
+    """The solver's flames of two mixtures, in this process: the ignitions are from two others."""
+    calls = []
+    with in_process():
+        found = flame_cases.reference(
+            h2o2,
+            hydrogen.FLAMES,
+            hydrogen.FLAME_DT,
+            hydrogen.FUEL,
+            hydrogen.AIR,
+            1,
+            lambda *done: calls.append(done),
+            how=hydrogen.FLAME_MARCH,
+        )
+    assert calls == [(1, 2), (2, 2)]
+    return found
+
+
+@pytest.fixture(scope="session")
+def begin(h2o2):
+    """Cantera's flame of `FLAME` on 60 cells, as a start."""
+    return flame.start(
+        h2o2, hydrogen.FLAME, h2o2.mixture(hydrogen.FUEL, hydrogen.AIR, hydrogen.FLAME.phi), 60
+    )
+
+
+@pytest.fixture(scope="session")
+def extinct(h2o2, begin):
+    """A flame without reactions."""
+    return flame.burn(h2o2, hydrogen.INERT, hydrogen.FLAME_DT, begin, hydrogen.FLAME_MARCH)
+
+
+@pytest.fixture(scope="session")
+def streams(h2o2):
+    """Hydrogen, air and their burnt gas, as streams of a stirred reactor."""
+    return piloted_streams(h2o2, "H2:1", "O2:1, N2:3.76", shares=(0.03, 0.87, 0.1))

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import cantera as ct
 
 from combred.config import ChemistrySettings, SamplingSettings, ValidationSettings
-from combred.simulation.flame import FlameMarch
-from combred.simulation.moving_grid import FlameCase
+from combred.simulation.premixed.flame import FlameMarch
+from combred.simulation.premixed.grid import FlameCase
 
 FUEL, AIR = "H2:1", "O2:1, N2:3.76"
 

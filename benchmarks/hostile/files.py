@@ -18,7 +18,7 @@ import h5py
 
 from benchmarks.hostile.damages import Damage, damages
 from benchmarks.hostile.outcome import SILENCE, Answer, Counts, ask
-from combred.records import digest
+from combred.files.records import digest
 
 NAME = "hostile"
 # Two reductions of a network that sees the state alone, in seconds.

@@ -33,7 +33,7 @@ class Stop:
 SAVE = "combred.training.progress.TrainingCheckpoint.save"
 STOPS = {
     "labelling": Stop(
-        "combred.dataset.state_writer.StateWriter.write", 3, ("*",), "sample",
+        "combred.dataset.writer.StateWriter.write", 3, ("*",), "sample",
         ("states.partial.h5",), ("states.h5", "sample.json"),
     ),
     "training": Stop(
@@ -46,7 +46,7 @@ STOPS = {
         ("stage1.safetensors", "stage2.safetensors", "stage1.jsonl", "stage2.jsonl"),
     ),
     "validation": Stop(
-        "combred.simulation.ignition.follow", 2, ("validation.*",), "validate",
+        "combred.validation.ignition.cases.follow", 2, ("validation.*",), "validate",
         ("validation.h5",), ("validation.h5", "validation.json"),
     ),
     "export": Stop(

@@ -11,7 +11,7 @@ from unittest import mock
 
 
 class InlinePool(Executor):
-    """In place of the `Pool` of `combred.workers`."""
+    """In place of the `Pool` of `combred.processes.workers`."""
 
     def __init__(self, workers: int, context: object, begin: Callable, arguments: tuple):
         start, own = arguments
@@ -37,7 +37,7 @@ TIMES = {"cores": 1, "machine": "none", "batch": 1, "times": {}}
 def quick() -> Iterator[None]:
     """A context of runs without what takes long."""
     with (
-        mock.patch("combred.workers.Pool", InlinePool),
+        mock.patch("combred.processes.workers.Pool", InlinePool),
         mock.patch("combred.report.draw", lambda *_: {}),
         mock.patch("combred.surrogate.export.largest_difference", lambda *_: 0.0),
         mock.patch("combred.pipeline.steps.validate.print_validation"),

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from combred.chemistry.mechanism import Mechanism
+from combred.files.records import cache_folder, write_bytes
 from combred.native.builder import run
 from combred.native.compilers import (
     compile_command,
@@ -19,7 +20,6 @@ from combred.native.compilers import (
     native_flags,
     version,
 )
-from combred.records import cache_folder, write_bytes
 
 SOURCE = Path(__file__).parent / "source"
 PYROMETHEUS = "pip install pyrometheus"

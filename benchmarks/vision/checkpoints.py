@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from benchmarks.vision.images import Images
-from combred.records import write_bytes
+from combred.files.records import write_bytes
 
 
 def signature(network: nn.Module, settings: object, images: Images) -> str:

@@ -30,9 +30,9 @@ from benchmarks.vision.fit import FitSettings, accuracy, best_device, trained
 from benchmarks.vision.images import Images, load_digits, load_images
 from benchmarks.vision.networks import ResNet, n_parameters
 from benchmarks.vision.tables import arguments, finish, percent, show
-from combred.records import read_json, write_json
+from combred.files.records import read_json, write_json
 from combred.reduction.complexity.pruning import Complexity, Pruned, train_sparsely
-from combred.reduction.size import count_flops
+from combred.reduction.network.size import count_flops
 
 TABLES = {
     "4": "ResNet-110 on CIFAR-100", "5": "ResNet-56 on CIFAR-10", "6": "ResNet-110 on CIFAR-10",

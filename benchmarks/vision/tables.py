@@ -11,7 +11,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from combred.records import strict, write_json
+from combred.files.records import strict, write_json
 from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parents[1] / "results"

@@ -22,11 +22,11 @@ from combred.check.verdict import judge
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactions import read_reactions
 from combred.config.fields import require
+from combred.files.records import read_record, strict, write_record
 from combred.native.solver import Solver, generate
-from combred.records import read_record, strict, write_record
-from combred.threads import one_thread
+from combred.processes.threads import one_thread
+from combred.processes.workers import open_pool
 from combred.validation.timing import machine
-from combred.workers import open_pool
 
 RECORD = "check.json"
 IGNITIONS, ROWS = 40, 4096  # of each time step; states of flows

@@ -18,15 +18,17 @@ from combred.chemistry.reactor import IntegrationError
 from combred.chemistry.transport import has_transport
 from combred.native.solver import Solver
 from combred.native.solver.library import PRECISE
-from combred.simulation import counterflow, counterflow_errors, flame_errors
-from combred.simulation import flame as premixed
-from combred.simulation.counterflow import CounterflowMarch
-from combred.simulation.counterflow_flame import CounterflowCase
-from combred.simulation.flame import FlameMarch, MovingGrid
-from combred.simulation.flame_outcome import WENT_OUT
-from combred.simulation.moving_grid import FlameCase
-from combred.simulation.stirred_cases import cases as stirred_cases
-from combred.simulation.stirred_cases import compare_all, follow, pressure
+from combred.simulation.counterflow import flame as counterflow
+from combred.simulation.counterflow.cantera_flame import CounterflowCase
+from combred.simulation.counterflow.flame import CounterflowMarch
+from combred.simulation.outcome import WENT_OUT
+from combred.simulation.premixed import flame as premixed
+from combred.simulation.premixed.flame import FlameMarch, MovingGrid
+from combred.simulation.premixed.grid import FlameCase
+from combred.validation.counterflow import errors as counterflow_errors
+from combred.validation.premixed import errors as flame_errors
+from combred.validation.stirred.cases import cases as stirred_cases
+from combred.validation.stirred.cases import compare_all, follow, pressure
 
 T, P = 300.0, ct.one_atm  # of fresh gas and of streams
 STIRRED = ct.one_atm, 20.0 * ct.one_atm  # Pa

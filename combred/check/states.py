@@ -1,9 +1,9 @@
 """States of flows: errors and times of the solver beside CVODE.
 
 Takes a `Mechanism` and `Conditions`; gives plain numbers for check.json. The states are those that
-a training would draw (`combred.dataset.flow`): ignitions, mixtures of fresh and burnt gas, fuel and
-oxidizer, layers and small flames, each with its own dt. Their labels, by the solver in doubles, are
-compared with CVODE; the solver at its default tolerance is compared with the labels.
+a training would draw (`combred.sampling.flow`): ignitions, mixtures of fresh and burnt gas, fuel
+and oxidizer, layers and small flames, each with its own dt. Their labels, by the solver in doubles,
+are compared with CVODE; the solver at its default tolerance is compared with the labels.
 """
 
 import time
@@ -15,11 +15,11 @@ from combred.chemistry.agreement import CHECKED, difference_from_cvode, relative
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE
 from combred.config import SamplingSettings
-from combred.dataset.flow import FlowStates
-from combred.dataset.plan import Trajectory
-from combred.dataset.states import Block
+from combred.dataset.schema import Block
 from combred.native.solver import Solver
 from combred.native.solver.generator import TOLERANCE
+from combred.sampling.flow import FlowStates
+from combred.sampling.plan import Trajectory
 
 DT = 1e-8, 1e-4  # s
 BAD = 0.1  # of the change of a state: a larger error is a bad answer

@@ -1,8 +1,8 @@
 """Element projection: mass fractions are corrected until every element has its given mass.
 
-Takes mass fractions and a target state; gives mass fractions with the target's element masses.
-Used where sampling perturbs states (`combred.dataset.perturbation`) and where the surrogate closes
-the prediction of its network (`combred.surrogate.surrogate`).
+Takes mass fractions and a target state; gives mass fractions with the target's element masses. Used
+where sampling perturbs states (`combred.sampling.premixed.perturbation`) and where the surrogate
+closes the prediction of its network (`combred.surrogate.surrogate`).
 """
 
 from typing import Final

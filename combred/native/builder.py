@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from combred.interrupts import postponed
+from combred.files.records import cache_folder, write_bytes
 from combred.native.compilers import (
     LEVELS,
     CompilerError,
@@ -27,7 +27,7 @@ from combred.native.compilers import (
 from combred.native.damage import require_whole, sealed
 from combred.native.identity import HAS_NETWORK
 from combred.native.single_file import MAIN
-from combred.records import cache_folder, write_bytes
+from combred.processes.interrupts import postponed
 
 log = logging.getLogger(__name__)
 MAINS = (MAIN, "solver.cpp", "surrogate.cpp")  # what is compiled, the first that there is

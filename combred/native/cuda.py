@@ -17,13 +17,13 @@ from torch import Tensor
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import require_columns, states_of, steps_of
+from combred.files.records import cache_folder, write_bytes
 from combred.native.damage import sealed, unsealed
 from combred.native.generator import generate
 from combred.native.identity import HAS_NETWORK
 from combred.native.single_file import join
 from combred.native.solver.generator import generate as generate_solver
 from combred.native.solver.library import TOLERANCE as SOLVER_TOLERANCE
-from combred.records import cache_folder, write_bytes
 from combred.surrogate.surrogate import Surrogate
 
 log = logging.getLogger(__name__)

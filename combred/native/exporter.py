@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
+from combred.files.records import write_bytes
 from combred.native.builder import build_portable
 from combred.native.single_file import single_file
 from combred.native.solver.generator import SOURCE
 from combred.native.solver.generator import generate as generate_solver
-from combred.records import write_bytes
 
 if TYPE_CHECKING:
     from combred.surrogate.surrogate import Surrogate

@@ -11,8 +11,8 @@ import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
+from combred.files.records import strict
 from combred.native.arrays import constant, literal, text
-from combred.records import strict
 
 HAS_NETWORK = "#define COMBRED_NETWORK\n"  # a line of the identity of a surrogate
 ENTHALPY_T = 298.15, 1500.0  # K

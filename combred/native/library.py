@@ -17,7 +17,7 @@ def compile(surrogate: Surrogate, folder: Path | None = None) -> "NativeSurrogat
     """Write a surrogate and the solver of its mechanism as C++, compile and load them.
 
     surrogate: one that corrects QSS steps; folder: where sources and library are written
-    (None: a cache, `combred.records.cache_folder`). Raises ValueError for a network of the
+    (None: a cache, `combred.files.records.cache_folder`). Raises ValueError for a network of the
     state alone, RuntimeError without a C++ compiler.
     """
     return NativeSurrogate(build(generate(surrogate), folder))

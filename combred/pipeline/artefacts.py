@@ -8,17 +8,17 @@ from dataclasses import asdict
 from typing import Any
 
 from combred import data
-from combred.dataset.sampling import provenance
-from combred.dataset.sensitive_file import sensitive_provenance
-from combred.dataset.sensitive_sampling import plan
+from combred.files.records import digest
 from combred.native.solver.library import PRECISE
 from combred.pipeline.artefact import Artefact, plain
 from combred.pipeline.run import Run
-from combred.records import digest
 from combred.reduction import stage_table
-from combred.simulation import stirred_cases
+from combred.sampling.sample import provenance
+from combred.sensitivity.file import sensitive_provenance
+from combred.sensitivity.sampling.sample import plan
 from combred.training.progress import outcome_settings
 from combred.validation.acceptance import AcceptanceCriteria
+from combred.validation.stirred import cases as stirred_cases
 
 
 def states(run: Run) -> Artefact:

@@ -16,6 +16,7 @@ from combred import config
 from combred.chemistry.kinetics import Kinetics
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import Settings
+from combred.files.records import read_record, write_record
 from combred.pipeline.console import console, print_help, print_resolved, say
 from combred.pipeline.guard import guarded
 from combred.pipeline.lock import locked
@@ -30,7 +31,6 @@ from combred.pipeline.steps import (
     train,
     validate,
 )
-from combred.records import read_record, write_record
 from combred.training.devices import open_device
 
 

@@ -45,7 +45,7 @@ class Run:
 
     @property
     def cases_for_processes(self) -> tuple[float, str, str, int]:
-        """The arguments that `ignition.reference` and `flame_cases.reference` have in common: dt
+        """The arguments that `reference` of ignitions and of premixed flames have in common: dt
         [s], fuel, oxidizer and the number of processes."""
         s = self.settings
         return s.validation.dt, s.sampling.fuel, s.sampling.oxidizer, self.workers

@@ -12,7 +12,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from combred.records import digest, read_json, write_bytes, write_json
+from combred.files.records import digest, read_json, write_bytes, write_json
 from combred.surrogate.card import describe_accuracy, describe_training, make_card
 from combred.surrogate.shipped import FOLDER
 from combred.surrogate.storage import load_surrogate, mechanism_of

@@ -11,13 +11,11 @@ out. `methods/__init__.py` says how to add a method.
 """
 
 from combred.reduction.automatic import AutomaticSettings, reduce_automatically
-from combred.reduction.calibration import gaussian_inputs
-from combred.reduction.compensation import refit
 from combred.reduction.complexity.pruning import Complexity, Epoch, Pruned, train_sparsely
-from combred.reduction.layer_search import find_layers
-from combred.reduction.layers import HiddenLayer, Survey
+from combred.reduction.fit.calibration import gaussian_inputs
+from combred.reduction.fit.compensation import refit
+from combred.reduction.fit.units import Units, describe_units
 from combred.reduction.layerwise import LayerReduction, Reduced
-from combred.reduction.merge import Merge, apply_merge
 from combred.reduction.methods import METHODS
 from combred.reduction.methods.brain_surgeon import brain_surgeon
 from combred.reduction.methods.channel_similarity import channel_similarity
@@ -26,13 +24,15 @@ from combred.reduction.methods.folding import folding
 from combred.reduction.methods.interpolative import interpolative
 from combred.reduction.methods.magnitude import magnitude
 from combred.reduction.methods.neuron_merging import neuron_merging, weighted_reconstruction_error
-from combred.reduction.operations import ChannelSelection
+from combred.reduction.network.layer_search import find_layers
+from combred.reduction.network.layers import HiddenLayer, Survey
+from combred.reduction.network.merge import Merge, apply_merge
+from combred.reduction.network.operations import ChannelSelection
+from combred.reduction.network.size import Unchanged, Unreachable
 from combred.reduction.reduce import reduce
 from combred.reduction.schedule import Stage, reduce_stage, stage_table
 from combred.reduction.search.attempts import Attempt, AttemptFolder, Shrunk
 from combred.reduction.search.shrink import ShrinkSettings, shrink_until
-from combred.reduction.size import Unchanged, Unreachable
-from combred.reduction.units import Units, describe_units
 
 __all__ = [
     "METHODS",

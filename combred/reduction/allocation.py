@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor, nn
 
-from combred.reduction.calibration import Calibration, layer_moments
-from combred.reduction.layers import HiddenLayer
+from combred.reduction.fit.calibration import Calibration, layer_moments
+from combred.reduction.fit.units import describe_units
 from combred.reduction.layerwise import Reduced
 from combred.reduction.methods.brain_surgeon import eliminate
-from combred.reduction.size import Unreachable, positions
-from combred.reduction.units import describe_units
+from combred.reduction.network.layers import HiddenLayer
+from combred.reduction.network.size import Unreachable, positions
 
 STEP = 128  # a layer is narrowed by one part in so many at a time
 # Squared relative error at which the sensitivity of the output is measured: small, so that the

@@ -10,16 +10,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from combred.reduction.calibration import (
+from combred.reduction.fit.calibration import (
     Calibration,
     batches,
     missing_calibration,
     require_repeatable,
 )
-from combred.reduction.layers import HiddenLayer, Survey
-from combred.reduction.merge import Merge
 from combred.reduction.methods import Method, name_of, refusal
-from combred.reduction.tracing import evaluation
+from combred.reduction.network.layers import HiddenLayer, Survey
+from combred.reduction.network.merge import Merge
+from combred.reduction.network.tracing import evaluation
 
 Sizes = float | Sequence[float] | Mapping[str, float]
 

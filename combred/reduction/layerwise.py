@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from combred.reduction.calibration import Calibration, layer_moments, relative_error
-from combred.reduction.compensation import refit
-from combred.reduction.layers import HiddenLayer
-from combred.reduction.merge import Merge, apply_merge, apply_merge_in_place
+from combred.reduction.fit.calibration import Calibration, layer_moments, relative_error
+from combred.reduction.fit.compensation import refit
+from combred.reduction.fit.units import describe_units
 from combred.reduction.methods import Method
-from combred.reduction.size import count_flops, count_parameters
-from combred.reduction.units import describe_units
+from combred.reduction.network.layers import HiddenLayer
+from combred.reduction.network.merge import Merge, apply_merge, apply_merge_in_place
+from combred.reduction.network.size import count_flops, count_parameters
 
 
 @dataclass(frozen=True)

@@ -23,13 +23,13 @@ from combred.reduction.arguments import (
     require_network,
     sizes_by_layer,
 )
-from combred.reduction.calibration import Calibration, gaussian_inputs, random_steps
-from combred.reduction.compensation import resolve_compensation
-from combred.reduction.layer_search import find_layers
+from combred.reduction.fit.calibration import Calibration, gaussian_inputs, random_steps
+from combred.reduction.fit.compensation import resolve_compensation
 from combred.reduction.layerwise import LayerwiseReducer, Reduced
-from combred.reduction.merge import Merge
 from combred.reduction.methods import name_of, resolve_method
-from combred.reduction.size import Unchanged
+from combred.reduction.network.layer_search import find_layers
+from combred.reduction.network.merge import Merge
+from combred.reduction.network.size import Unchanged
 from combred.surrogate.surrogate import Surrogate
 
 

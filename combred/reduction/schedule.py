@@ -10,8 +10,8 @@ from torch import Tensor
 
 from combred.config import ReductionSettings
 from combred.reduction.layerwise import Reduced
+from combred.reduction.network.size import Unchanged, Unreachable, count_parameters
 from combred.reduction.reduce import reduce
-from combred.reduction.size import Unchanged, Unreachable, count_parameters
 from combred.surrogate.network import Network
 
 MULTIPLE = 16  # of chosen widths: floats of a vector of AVX-512, and rows of a GPU's matrix tiles

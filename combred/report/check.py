@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from combred.check.checking import RECORD
 from combred.check.ignitions import TOLERANCES
 from combred.check.verdict import size_of, worst_delay
+from combred.files.records import read_record
 from combred.native.solver.generator import TOLERANCE
-from combred.records import read_record
 from combred.report.blocks import (
     NBSP,
     Block,

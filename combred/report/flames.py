@@ -16,7 +16,7 @@ from combred.report.blocks import significant as digits
 from combred.report.folder import Folder
 from combred.report.style import CVODE, WIDTH, colour
 from combred.report.verdict import of_reference
-from combred.simulation.flame import Flame
+from combred.simulation.premixed.flame import Flame
 
 COLUMNS = 3  # flames in the figure: those with the largest speed error
 AROUND = 2.5  # flame thicknesses of the reference on each side of the front

@@ -12,10 +12,10 @@ from pathlib import Path
 import h5py
 
 from combred.chemistry.mechanism import Mechanism
-from combred.records import digest, read_json
-from combred.simulation.flame import Flame
+from combred.files.records import digest, read_json
 from combred.simulation.ignition import Rollout
-from combred.simulation.stirred_reactor import StirredRun
+from combred.simulation.premixed.flame import Flame
+from combred.simulation.stirred.reactor import StirredRun
 from combred.surrogate.network import Network
 from combred.surrogate.storage import load_surrogate
 from combred.training.progress import read_metrics

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from combred import kernels
-from combred.records import write_json
+from combred.files.records import write_json
 from combred.reduction.methods.condensation import cosine_similarity, directions
 from combred.reduction.methods.grouping import group_rows
 from combred.surrogate.network import Network

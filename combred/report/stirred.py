@@ -12,7 +12,7 @@ from combred.report.blocks import NBSP, Block, Note, Picture, Section, Table, Te
 from combred.report.folder import Folder
 from combred.report.style import CVODE, WIDTH, colour
 from combred.report.verdict import of_reference
-from combred.simulation.stirred_reactor import FINISHED
+from combred.simulation.stirred.reactor import FINISHED
 
 COLUMNS = 3  # pressures in the figure: those with the largest difference of the mean T
 

@@ -1,9 +1,8 @@
-"""0D ignitions: adiabatic reactors at constant pressure, marched in steps dt to equilibrium.
+"""0D ignitions: adiabatic reactors at constant pressure, marched in steps dt.
 
-Takes settings and an `Advance`; gives a `Rollout` of each case. The references are CVODE's: one
-uninterrupted integration of each case, read out at the multiples of dt. `CVODE` as an `Advance`,
-started cold in every step, differs from them by its tolerances: some 1e-6 of a delay.
-`combred.simulation.ignition_errors` compares.
+Takes cases and an `Advance`; gives a `Rollout` of each case. `integrate` is CVODE's: one
+uninterrupted integration, read out at the multiples of dt. `CVODE` as an `Advance`, started cold in
+every step, differs from it by its tolerances: some 1e-6 of a delay.
 """
 
 from collections.abc import Callable
@@ -13,13 +12,10 @@ import cantera as ct
 import numpy as np
 
 from combred.chemistry.fuel import mixtures as fuel_mixtures
-from combred.chemistry.mechanism import Mechanism, load_mechanism
+from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import FIRST, Advance, IntegrationError, Reactor
-from combred.config import ChemistrySettings, ValidationSettings
-from combred.workers import in_processes
+from combred.config import ChemistrySettings
 
-MOST_STEPS = 1_000_000  # of a rollout, whose states are stored: 180 bytes each, 21 species
-LONGEST = 0.1  # s, longest ignition delay that is waited for
 IGNITED = 400.0  # K: a mixture has ignited where T is this much above its initial value
 
 
@@ -43,11 +39,6 @@ class Rollout:
     t: np.ndarray
     T: np.ndarray
     Y: np.ndarray
-
-
-def cases(settings: ValidationSettings) -> list[Case]:
-    """All combinations of the temperatures, pressures and equivalence ratios of `settings`."""
-    return [Case(T0, p, phi) for T0 in settings.T0 for p in settings.p for phi in settings.phi]
 
 
 def march(
@@ -89,44 +80,6 @@ def mixtures(mechanism: Mechanism, todo: list[Case], fuel: str, oxidizer: str) -
     """Initial mass fractions (n_cases, n_species) of the cases `todo`; fuel and oxidizer are
     compositions in moles."""
     return fuel_mixtures(mechanism, fuel, oxidizer, [case.phi for case in todo])
-
-
-def steps_to_equilibrium(
-    mechanism: Mechanism,
-    case: Case,
-    Y0: np.ndarray,
-    dt: float,
-    settings: ValidationSettings,
-    chemistry: ChemistrySettings,
-) -> int:
-    """The number of steps dt [s] of a rollout: 1.3 ignition delays and then settings.burnt_time.
-
-    Y0 (n_species,): initial mass fractions. Raises ValueError where CVODE fails, where the case
-    does not ignite within `LONGEST`, or where it takes more than `MOST_STEPS` steps.
-    """
-    reactor = Reactor(mechanism, chemistry.rtol, chemistry.atol)
-    reactor.start(case.T0, case.p, Y0)
-    t, T = 0.0, case.T0
-    while t < LONGEST:
-        try:
-            t, T = reactor.step()
-        except IntegrationError as error:
-            raise ValueError(
-                f"CVODE cannot integrate the case {case} ({error}): choose another validation.T0, "
-                "validation.p or validation.phi, or another chemistry.rtol or chemistry.atol"
-            ) from error
-        if T > case.T0 + IGNITED:
-            steps = int(np.ceil((1.3 * t + settings.burnt_time) / dt))
-            if steps > MOST_STEPS:
-                raise ValueError(
-                    f"the case {case} takes {steps:.2g} steps of validation.dt={dt:g} s, and at "
-                    f"most {MOST_STEPS:,} are stored: give a larger validation.dt, a smaller "
-                    "validation.burnt_time or hotter validation.T0"
-                )
-            return steps
-    raise ValueError(
-        f"the case {case} does not ignite within {LONGEST} s: choose hotter validation.T0"
-    )
 
 
 def history(
@@ -173,50 +126,3 @@ def integrate(
     except IntegrationError:
         pass  # the rest stays NaN, which every comparison counts as a failure
     return Rollout(case, np.arange(steps + 1) * dt, T, Y)
-
-
-def _reference(file, phase, case, Y0, dt, settings, chemistry) -> Rollout:
-    mechanism = load_mechanism(file, phase)
-    steps = steps_to_equilibrium(mechanism, case, Y0, dt, settings, chemistry)
-    return integrate(mechanism, case, Y0, dt, steps, chemistry)
-
-
-def reference(
-    mechanism: Mechanism,
-    settings: ValidationSettings,
-    chemistry: ChemistrySettings,
-    dt: float,
-    fuel: str,
-    oxidizer: str,
-    workers: int,
-    on_progress: Callable[[int, int], None] = lambda *_: None,
-    todo: list[Case] | None = None,
-) -> list[Rollout]:
-    """CVODE's rollouts of the cases `todo` (default: those of `settings`), in `workers` processes.
-
-    dt [s]: interval of the states; fuel, oxidizer: compositions in moles; on_progress(cases done,
-    cases). Raises ValueError where a case does not ignite.
-    """
-    todo = cases(settings) if todo is None else todo
-    Y0 = mixtures(mechanism, todo, fuel, oxidizer)
-    of = mechanism.file, mechanism.phase
-    tasks = [(*of, case, Y0[i], dt, settings, chemistry) for i, case in enumerate(todo)]
-    return in_processes(workers, _reference, tasks, on_progress)
-
-
-def follow(
-    solver: Advance,
-    dt: float,
-    references: list[Rollout],
-    on_progress: Callable[[int, int], None] = lambda *_: None,
-) -> list[Rollout]:
-    """The cases of CVODE's `references`, marched with `solver` in steps of dt [s], from the same
-    initial states over the same numbers of steps."""
-    return march(
-        solver,
-        dt,
-        [r.case for r in references],
-        np.array([r.Y[0] for r in references]),
-        [len(r.t) - 1 for r in references],
-        on_progress,
-    )

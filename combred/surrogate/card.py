@@ -27,7 +27,7 @@ import torch
 
 from combred.chemistry.mechanism import Mechanism
 from combred.config import resolve
-from combred.records import read_json
+from combred.files.records import read_json
 from combred.surrogate.surrogate import Surrogate
 
 FORMAT = 3

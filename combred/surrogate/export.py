@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from combred.records import strict, write_bytes, write_json
+from combred.files.records import strict, write_bytes, write_json
+from combred.files.torch_archive import damage_in
 from combred.surrogate.card import require_card_of
 from combred.surrogate.surrogate import Surrogate
-from combred.torch_archive import damage_in
 
 
 def export_torchscript(path: Path, surrogate: Surrogate, card: dict, states: np.ndarray) -> dict:

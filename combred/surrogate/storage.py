@@ -15,7 +15,7 @@ from safetensors.torch import save as serialize
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.config.fields import require, shown
-from combred.records import cache_folder, write_bytes
+from combred.files.records import cache_folder, write_bytes
 from combred.surrogate.correction import CorrectionTransform, make_transform
 from combred.surrogate.forms import make_surrogate
 from combred.surrogate.network import Network

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from combred.dataset.state_table import StateTable
-from combred.dataset.states import CHUNK, FLAME, Block
+from combred.dataset.schema import CHUNK, FLAME, Block
+from combred.dataset.table import StateTable
 from combred.surrogate.correction import CorrectionTransform
 from combred.surrogate.transform import StateTransform
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from combred.config import TrainingSettings
-from combred.dataset.state_table import StateTable
+from combred.dataset.table import StateTable
 from combred.surrogate.network import Network
 from combred.surrogate.transform import StateTransform
 from combred.training.batches import RowBatches

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from combred.checkpoint import load_checkpoint, save_checkpoint
 from combred.config import TrainingSettings
 from combred.config.fields import require, shown
-from combred.records import write_bytes
+from combred.files.checkpoint import load_checkpoint, save_checkpoint
+from combred.files.records import write_bytes
 from combred.surrogate.network import Network
 from combred.training.devices import Device
 from combred.training.optimizers import Optimizers

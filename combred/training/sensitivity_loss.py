@@ -18,7 +18,7 @@ from torch import Tensor
 
 from combred.chemistry.element_projection import ElementProjection
 from combred.chemistry.mechanism import Mechanism
-from combred.dataset.sensitive_states import SensitiveStates
+from combred.sensitivity.rows import SensitiveStates
 from combred.surrogate.correction import CorrectionTransform
 from combred.surrogate.transform import signed_power
 

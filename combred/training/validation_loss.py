@@ -6,7 +6,7 @@ Takes a `StateTable`, a fitted `StateTransform` and a mask of rows; gives a func
 import numpy as np
 import torch
 
-from combred.dataset.state_table import StateTable
+from combred.dataset.table import StateTable
 from combred.surrogate.network import Network
 from combred.surrogate.transform import StateTransform
 from combred.training.batches import encode

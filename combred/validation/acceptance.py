@@ -15,11 +15,14 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.config import ReductionSettings, ValidationSettings
 from combred.native.choice import fastest
-from combred.simulation import flame_cases, flame_errors, ignition, ignition_errors
-from combred.simulation.flame import Flame, FlameCase
+from combred.processes.threads import one_thread
 from combred.simulation.ignition import Case, Rollout
+from combred.simulation.premixed.flame import Flame, FlameCase
 from combred.surrogate.surrogate import Surrogate
-from combred.threads import one_thread
+from combred.validation.ignition import cases as ignition_cases
+from combred.validation.ignition import errors as ignition_errors
+from combred.validation.premixed import cases as flame_cases
+from combred.validation.premixed import errors as flame_errors
 
 SEED = 1  # of the cases
 FLAMES = 3  # flames that a limit on flames is judged by
@@ -133,7 +136,7 @@ def judge(
         solver = fastest(surrogate, alone=True)
         if references.rollouts:
             with progress("ignitions of the acceptance criteria") as bar:
-                rollouts = ignition.follow(solver, dt, references.rollouts, bar)
+                rollouts = ignition_cases.follow(solver, dt, references.rollouts, bar)
             delay = ignition_errors.compare(mechanism, rollouts, references.rollouts)["delay_error"]
             found = {"ignition": delay["worst"], "ignition_mean": delay["mean"]}
             errors = {kind: found[kind] for kind in limits if kind in found}

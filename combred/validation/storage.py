@@ -20,10 +20,10 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.config.fields import shown
-from combred.hdf5 import new_file, require_intact, require_space
-from combred.simulation.flame import Flame, FlameCase, Profile
+from combred.files.hdf5 import new_file, require_intact, require_space
 from combred.simulation.ignition import Case, Rollout
-from combred.simulation.stirred_reactor import StirredCase, StirredRun
+from combred.simulation.premixed.flame import Flame, FlameCase, Profile
+from combred.simulation.stirred.reactor import StirredCase, StirredRun
 
 
 @contextmanager

@@ -19,8 +19,8 @@ from combred.config import ChemistrySettings
 from combred.native.choice import fastest
 from combred.native.library import NativeSurrogate
 from combred.native.solver import Solver
+from combred.processes.threads import one_thread
 from combred.surrogate.surrogate import Surrogate
-from combred.threads import one_thread
 
 CFD_TOLERANCE = ChemistrySettings(rtol=1e-6, atol=1e-10)  # typical of a CFD run
 WARM_UP = 3  # rounds that are not counted: TorchScript compiles in its first two calls

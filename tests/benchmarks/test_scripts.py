@@ -12,8 +12,8 @@ import torch
 
 import combred
 from benchmarks import accuracy, flow_states, inference, kernels, long, reduction, trust_states
+from combred.files.records import digest, read_json, write_json
 from combred.kernels import group
-from combred.records import digest, read_json, write_json
 from combred.simulation.ignition import Case, Rollout
 
 FOLDER = Path(inference.__file__).parent

@@ -7,8 +7,8 @@ import pytest
 
 from combred.check import check_mechanism, checking, find_conditions, flows
 from combred.native.solver import Solver
-from combred.simulation.counterflow import CounterflowMarch
-from combred.simulation.flame import FlameMarch
+from combred.simulation.counterflow.flame import CounterflowMarch
+from combred.simulation.premixed.flame import FlameMarch
 
 
 @pytest.fixture(scope="session")

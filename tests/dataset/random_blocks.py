@@ -3,8 +3,8 @@
 import h5py
 import numpy as np
 
-from combred.dataset.state_writer import StateWriter
-from combred.dataset.states import UNITS, Block
+from combred.dataset.schema import UNITS, Block
+from combred.dataset.writer import StateWriter
 
 ROWS = [3, 5, 2]  # rows of each block
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from combred.files.records import cache_folder
 from combred.native import NativeSurrogate
 from combred.native.builder import build
 from combred.native.compilers import find_compiler
 from combred.native.generator import SOURCE
-from combred.records import cache_folder
 
 # Any library will do: these tests do not load it.
 SMALL = {"surrogate.cpp": '#include "value.hpp"\nstatic int value() { return VALUE; }\n'}

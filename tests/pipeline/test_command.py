@@ -12,14 +12,15 @@ from tiny import TINY
 
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import keys, resolve
-from combred.dataset.premixed_states import PremixedStates
+from combred.files.records import write_record
 from combred.pipeline import command as pipeline
 from combred.pipeline.steps import cases
-from combred.records import write_record
-from combred.simulation import flame, flame_cases
-from combred.simulation.flame import FlameMarch
+from combred.sampling.premixed.states import PremixedStates
+from combred.simulation.premixed import flame
+from combred.simulation.premixed.flame import FlameMarch
 from combred.surrogate.export import load_torchscript
 from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
+from combred.validation.premixed import cases as flame_cases
 
 
 def test_a_run_leaves_every_artefact_and_no_scraps(finished):

@@ -7,9 +7,9 @@ from dataclasses import asdict
 import pytest
 
 from combred.config import resolve
+from combred.files.records import digest, write_json
 from combred.pipeline import ship as module
 from combred.pipeline.ship import main, ship
-from combred.records import digest, write_json
 from combred.surrogate.card import read_card
 from combred.surrogate.forms import make_surrogate
 from combred.surrogate.storage import save_surrogate

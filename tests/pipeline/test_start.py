@@ -12,10 +12,10 @@ import combred
 from combred import data
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import NetworkSettings, resolve
-from combred.dataset.state_table import open_states
+from combred.dataset.table import open_states
+from combred.files.records import read_json, write_json, write_record
 from combred.pipeline import artefacts
 from combred.pipeline.command import prepare
-from combred.records import read_json, write_json, write_record
 from combred.surrogate import shipped
 from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
 

@@ -18,9 +18,9 @@ from PIL import Image
 
 from combred.native import build, choice, exporter
 from combred.pipeline.command import main
-from combred.simulation import stirred_cases
 from combred.surrogate.advance import StateFunction
 from combred.validation import timing
+from combred.validation.stirred import cases as stirred_cases
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -9,7 +9,7 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from combred.reduction import METHODS, HiddenLayer, Units
-from combred.reduction.calibration import moments
+from combred.reduction.fit.calibration import moments
 
 ALL_METHODS = list(METHODS)  # a method is tested by being listed in METHODS
 

@@ -12,7 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from combred.reduction import find_layers, reduce
 from combred.reduction.allocation import Budget, unit_costs
-from combred.reduction.merge import Merge, apply_merge_in_place
+from combred.reduction.network.merge import Merge, apply_merge_in_place
 
 
 def linear(widths=(6, 40, 40, 5), seed: int = 0) -> nn.Sequential:

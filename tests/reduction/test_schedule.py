@@ -18,7 +18,7 @@ from combred.reduction import (
     refit,
     stage_table,
 )
-from combred.reduction.calibration import layer_moments
+from combred.reduction.fit.calibration import layer_moments
 
 WIDTHS = [6, 40, 30, 5]
 FULL = 6 * 40 + 40 + 40 * 30 + 30 + 30 * 5 + 5

@@ -14,9 +14,8 @@ import torch
 
 from combred.chemistry.mechanism import Mechanism
 from combred.config import ReductionSettings, resolve
-from combred.records import digest, write_json
+from combred.files.records import digest, write_json
 from combred.reduction import Stage, reduce_stage
-from combred.simulation import ignition_errors
 from combred.simulation.ignition import Case, Rollout
 from combred.surrogate.card import make_card
 from combred.surrogate.export import export_torchscript
@@ -25,6 +24,7 @@ from combred.surrogate.network import Network
 from combred.surrogate.storage import save_surrogate
 from combred.surrogate.surrogate import Surrogate
 from combred.surrogate.transform import StateTransform
+from combred.validation.ignition import errors as ignition_errors
 from combred.validation.storage import write_rollouts
 
 DT, STEPS = 1e-6, 400

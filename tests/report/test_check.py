@@ -5,7 +5,7 @@ import re
 import pytest
 
 from combred.check.checking import write_record
-from combred.records import read_record
+from combred.files.records import read_record
 from combred.report.check import write_check
 
 LOOK = {"T": [300.0, 400.0, 1500.0, 2000.0], "Y": {"OH": [0.0, 1e-3, 4e-3, 1e-3]}}

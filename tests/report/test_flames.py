@@ -9,12 +9,13 @@ import pytest
 from run_folder import AIR, number, read_page
 
 from combred.chemistry.mechanism import Mechanism
-from combred.records import write_json
+from combred.files.records import write_json
 from combred.report import write_report
 from combred.report.folder import read_folder
-from combred.simulation import flame_errors, flame_outcome
-from combred.simulation.flame import Flame
-from combred.simulation.moving_grid import FlameCase, Profile
+from combred.simulation import outcome as flame_outcome
+from combred.simulation.premixed.flame import Flame
+from combred.simulation.premixed.grid import FlameCase, Profile
+from combred.validation.premixed import errors as flame_errors
 from combred.validation.storage import (
     write_flames,
 )

@@ -8,7 +8,7 @@ from run_folder import (
     read_page,
 )
 
-from combred.records import write_json
+from combred.files.records import write_json
 from combred.report import write_report
 
 

@@ -10,12 +10,12 @@ import pytest
 from run_folder import ATM, number, read_page
 
 from combred.chemistry.mechanism import Mechanism
-from combred.records import write_json
+from combred.files.records import write_json
 from combred.report import blocks, write_report
 from combred.report.folder import read_folder
 from combred.report.stirred import draw_stirred
-from combred.simulation import stirred_cases
-from combred.simulation.stirred_reactor import FINISHED, NOT_FINITE, StirredRun
+from combred.simulation.stirred.reactor import FINISHED, NOT_FINITE, StirredRun
+from combred.validation.stirred import cases as stirred_cases
 from combred.validation.storage import (
     read_stirred,
     write_stirred,

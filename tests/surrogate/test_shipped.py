@@ -12,14 +12,14 @@ import combred
 from combred.chemistry import mechanism as mechanisms
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import ChemistrySettings, ValidationSettings
-from combred.simulation import ignition
-from combred.simulation.ignition_delay import ignition_delay
 from combred.surrogate import shipped
 from combred.surrogate.advance import StateFunction
 from combred.surrogate.correction import make_transform
 from combred.surrogate.forms import make_surrogate
 from combred.surrogate.shipped import FOLDER
 from combred.surrogate.storage import load_surrogate, save_surrogate
+from combred.validation.ignition import cases as ignition_cases
+from combred.validation.ignition.delay import ignition_delay
 
 NAMES = list(combred.models())
 
@@ -66,7 +66,7 @@ def hot_ignition(drm19, in_process):
     """An ignition of methane at 1800 K, by CVODE."""
     case = ValidationSettings(T0=[1800.0], phi=[1.0], p=[101325.0], burnt_time=1e-5)
     with in_process():
-        return ignition.reference(
+        return ignition_cases.reference(
             drm19, case, ChemistrySettings(), 1e-6, "CH4:1", "O2:1, N2:3.76", 1
         )
 
@@ -74,7 +74,7 @@ def hot_ignition(drm19, in_process):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_model_has_the_ignition_delay_of_cvode(name, hot_ignition, drm19):
     network, reference = StateFunction(combred.load(name)), hot_ignition[0]  # whatever its error
-    found = ignition.follow(network, 1e-6, hot_ignition)[0]
+    found = ignition_cases.follow(network, 1e-6, hot_ignition)[0]
     delays = [ignition_delay(drm19, one, reference.T[-1]) for one in (found, reference)]
     # A fast case, far from the worst of any card; some tenths of a percent were measured.
     assert delays[0] == pytest.approx(delays[1], rel=0.05)

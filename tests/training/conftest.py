@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from combred.config import TrainingSettings
-from combred.dataset.state_table import StateTable
+from combred.dataset.table import StateTable
 from combred.surrogate.network import Network
 from combred.surrogate.transform import StateTransform
 from combred.training.batches import fit_transform

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from combred.dataset.state_table import open_states
-from combred.dataset.states import SAMPLERS
+from combred.dataset.schema import SAMPLERS
+from combred.dataset.table import open_states
 from combred.surrogate.correction import make_transform
 from combred.surrogate.transform import StateTransform
 from combred.training import batches as module

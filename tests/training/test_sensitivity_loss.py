@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from combred.chemistry.element_projection import ElementProjection
-from combred.dataset.sensitive_states import SensitiveStates
+from combred.sensitivity.rows import SensitiveStates
 from combred.surrogate.forms import make_surrogate
 from combred.training import loop
 from combred.training import sensitivity_loss as module

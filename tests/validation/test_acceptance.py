@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from combred.config import ChemistrySettings, ReductionSettings, ValidationSettings
-from combred.simulation import ignition
 from combred.validation import acceptance as acceptance
 from combred.validation.acceptance import (
     AcceptanceCriteria,
@@ -18,6 +17,7 @@ from combred.validation.acceptance import (
     draw_ignitions,
     judge,
 )
+from combred.validation.ignition import cases as ignition_cases
 
 VALIDATION = ValidationSettings(
     T0=[1700.0, 1800.0, 1900.0], phi=[0.7, 1.3], p=[1e5, 4e5], burnt_time=5e-5
@@ -34,7 +34,7 @@ def silent(_title):
 
 def test_drawn_ignitions_lie_inside_the_range_of_the_validation_and_differ_from_its_cases():
     drawn = draw_ignitions(VALIDATION, 12, 1)
-    assert len(set(drawn)) == 12 and not set(drawn) & set(ignition.cases(VALIDATION))
+    assert len(set(drawn)) == 12 and not set(drawn) & set(ignition_cases.cases(VALIDATION))
     for name, low, high in (("T0", 1700, 1900), ("phi", 0.7, 1.3), ("p", 1e5, 4e5)):
         values = np.array([getattr(case, name) for case in drawn])
         assert (values >= low).all() and (values <= high).all()
@@ -90,7 +90,7 @@ def answered(drm19, in_process):
     made = AcceptanceCriteria.of(settings, hot)
     args = CHEMISTRY, DT, *MIXTURE, 1
     with in_process():
-        rollouts = ignition.reference(drm19, hot, *args, todo=made.ignitions)
+        rollouts = ignition_cases.reference(drm19, hot, *args, todo=made.ignitions)
     return made, hot, References(rollouts, [])
 
 

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 from combred.chemistry.mechanism import load_mechanism
-from combred.simulation import flame_outcome
-from combred.simulation.flame import Flame
+from combred.simulation import outcome as flame_outcome
 from combred.simulation.ignition import Case, Rollout
-from combred.simulation.moving_grid import FlameCase, Profile
-from combred.simulation.stirred_reactor import FINISHED, NOT_FINITE, StirredCase, StirredRun
+from combred.simulation.premixed.flame import Flame
+from combred.simulation.premixed.grid import FlameCase, Profile
+from combred.simulation.stirred.reactor import FINISHED, NOT_FINITE, StirredCase, StirredRun
 from combred.validation.storage import (
     read_flames,
     read_rollouts,

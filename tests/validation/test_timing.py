@@ -8,8 +8,8 @@ import torch
 
 from combred.config import ChemistrySettings
 from combred.native import scripted
+from combred.processes.threads import one_thread
 from combred.surrogate.advance import StateFunction
-from combred.threads import one_thread
 from combred.validation import timing
 from combred.validation.timing import WARM_UP, compare_times, time_per_state
 

@@ -17,10 +17,12 @@ from combred.native import fastest
 from combred.pipeline.artefact import Artefact
 from combred.pipeline.console import progress
 from combred.pipeline.run import Run
-from combred.simulation import flame_cases, ignition, stirred_cases
-from combred.simulation.flame import FlameMarch
+from combred.processes.threads import one_thread
+from combred.simulation.premixed.flame import FlameMarch
 from combred.surrogate.surrogate import Surrogate
-from combred.threads import one_thread
+from combred.validation.ignition import cases as ignition_cases
+from combred.validation.premixed import cases as flame_cases
+from combred.validation.stirred import cases as stirred_cases
 from combred.validation.storage import (
     read_flames,
     read_rollouts,
@@ -49,14 +51,14 @@ FLAME_MARCH = FlameMarch()
 def reference_ignitions(run: Run, cases: list | None, bar: Callable) -> list:
     """CVODE's ignitions."""
     s = run.settings
-    return ignition.reference(
+    return ignition_cases.reference(
         run.mechanism, s.validation, s.chemistry, *run.cases_for_processes, bar, cases
     )
 
 
 def follow_ignitions(run: Run, solver: Advance, references: list, bar: Callable) -> list:
     """The ignitions of a surrogate, from the initial states of the references."""
-    return ignition.follow(solver, run.settings.validation.dt, references, bar)
+    return ignition_cases.follow(solver, run.settings.validation.dt, references, bar)
 
 
 def reference_flames(run: Run, cases: list | None, bar: Callable) -> list:

@@ -12,12 +12,12 @@ import numpy as np
 import torch
 
 from combred import native
+from combred.files.records import write_record
 from combred.native import NativeSurrogate
 from combred.pipeline.console import say
 from combred.pipeline.run import Run
 from combred.pipeline.steps.networks import stored_inputs
 from combred.pipeline.steps.sample import Data
-from combred.records import write_record
 from combred.surrogate.card import describe_accuracy, describe_training, make_card
 from combred.surrogate.export import export_torchscript
 from combred.surrogate.surrogate import Surrogate

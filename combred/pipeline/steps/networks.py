@@ -4,12 +4,12 @@ Each network's file says what it was made from; train.json and reduce.json hold 
 report.
 """
 
+from combred.files.records import digest, read_record, write_record
 from combred.pipeline import artefacts
 from combred.pipeline.artefact import Artefact
 from combred.pipeline.run import Run
 from combred.pipeline.start import starting_point
 from combred.pipeline.steps.sample import load_data
-from combred.records import digest, read_record, write_record
 from combred.surrogate.storage import load_surrogate, made_from
 from combred.surrogate.surrogate import Surrogate
 

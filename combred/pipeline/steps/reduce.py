@@ -16,7 +16,7 @@ from combred.pipeline.steps.sample import Data
 from combred.pipeline.steps.search import search_smallest
 from combred.pipeline.steps.train import train_stage
 from combred.reduction import Stage, reduce_stage, stage_table
-from combred.reduction.size import count_parameters
+from combred.reduction.network.size import count_parameters
 from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
 from combred.surrogate.surrogate import Surrogate
 from combred.training.progress import forget_checkpoint

@@ -10,15 +10,15 @@ import numpy as np
 import torch
 from rich.markup import escape
 
-from combred.dataset.sampling import sample as sample_dataset
-from combred.dataset.sensitive_file import forget_parts, make_sensitive, read_sensitive
-from combred.dataset.sensitive_states import SensitiveStates
-from combred.dataset.state_table import StateTable, open_states
+from combred.dataset.table import StateTable, open_states
+from combred.files.records import write_record
 from combred.pipeline import artefacts
 from combred.pipeline.console import progress, say
 from combred.pipeline.run import Run
 from combred.pipeline.start import starting_point
-from combred.records import write_record
+from combred.sampling.sample import sample as sample_dataset
+from combred.sensitivity.file import forget_parts, make_sensitive, read_sensitive
+from combred.sensitivity.rows import SensitiveStates
 from combred.surrogate.surrogate import Surrogate
 
 CALIBRATION = 20_000  # training states that least squares and errors of a reduction use

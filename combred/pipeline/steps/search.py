@@ -13,6 +13,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from combred.files.records import digest, read_record, write_bytes, write_record
 from combred.pipeline import artefacts
 from combred.pipeline.artefact import Artefact
 from combred.pipeline.console import progress, say, shape
@@ -21,7 +22,6 @@ from combred.pipeline.steps.cases import FLAMES, IGNITIONS, answers
 from combred.pipeline.steps.networks import load_reduced, read_entry
 from combred.pipeline.steps.sample import Data
 from combred.pipeline.steps.train import train_network
-from combred.records import digest, read_record, write_bytes, write_record
 from combred.reduction import (
     Attempt,
     AttemptFolder,
@@ -31,8 +31,8 @@ from combred.reduction import (
     reduce_stage,
     shrink_until,
 )
+from combred.reduction.network.size import count_parameters
 from combred.reduction.search.attempts import NotPassed, format_errors
-from combred.reduction.size import count_parameters
 from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
 from combred.surrogate.surrogate import Surrogate
 from combred.training.progress import forget_checkpoint, read_metrics

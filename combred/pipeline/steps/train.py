@@ -10,13 +10,13 @@ import torch
 from rich.markup import escape
 
 from combred.config import TrainingSettings
-from combred.dataset.sensitive_file import WITHOUT
+from combred.files.records import digest, write_record
 from combred.pipeline import artefacts
 from combred.pipeline.console import progress, say, shape
 from combred.pipeline.run import Run
 from combred.pipeline.steps.networks import load_first, start_of, stored_inputs
 from combred.pipeline.steps.sample import Data
-from combred.records import digest, write_record
+from combred.sensitivity.file import WITHOUT
 from combred.surrogate import shipped
 from combred.surrogate.correction import CorrectionTransform, make_transform
 from combred.surrogate.forms import make_surrogate

@@ -8,18 +8,20 @@ validation.json, and hands on the numbers.
 import numpy as np
 
 from combred.chemistry.agreement import CHECKED, largest_difference
+from combred.files.records import digest, read_record, write_record
 from combred.native.solver.library import PRECISE, Solver
 from combred.pipeline import artefacts
 from combred.pipeline.console import print_validation, progress, say
 from combred.pipeline.run import Run
 from combred.pipeline.steps.cases import FLAMES, IGNITIONS, STIRRED, answers, holds
 from combred.pipeline.steps.sample import Data
-from combred.records import digest, read_record, write_record
-from combred.simulation import flame_errors, ignition_errors, stirred_cases
-from combred.simulation.flame import Flame
-from combred.simulation.stirred_reactor import StirredRun
+from combred.simulation.premixed.flame import Flame
+from combred.simulation.stirred.reactor import StirredRun
 from combred.surrogate.surrogate import Surrogate
 from combred.validation import timing
+from combred.validation.ignition import errors as ignition_errors
+from combred.validation.premixed import errors as flame_errors
+from combred.validation.stirred import cases as stirred_cases
 
 TIMED = 4096  # states that times are measured on
 

@@ -8,7 +8,7 @@ import math
 from dataclasses import asdict, dataclass
 
 from combred.config.fields import require
-from combred.reduction.compensation import COMPENSATIONS
+from combred.reduction.fit.compensation import COMPENSATIONS
 
 
 def fall(t: int, high: float, low: float, period: int) -> float:

@@ -15,11 +15,11 @@ from safetensors.torch import load_file
 from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 
-from combred.records import read_json, write_bytes, write_json
+from combred.files.records import read_json, write_bytes, write_json
 from combred.reduction.automatic.plan import Plan
 from combred.reduction.automatic.state import Point, State
 from combred.reduction.automatic.trace import Event
-from combred.reduction.merge import Merge, apply_merge_in_place
+from combred.reduction.network.merge import Merge, apply_merge_in_place
 
 
 class Folder:

@@ -16,8 +16,8 @@ from combred.reduction.automatic.plan import make_plan
 from combred.reduction.automatic.progress import Progress
 from combred.reduction.automatic.state import Point
 from combred.reduction.automatic.trace import AutomaticReduction, Event
-from combred.reduction.calibration import Calibration
-from combred.reduction.merge import apply_merge
+from combred.reduction.fit.calibration import Calibration
+from combred.reduction.network.merge import apply_merge
 
 Train = Callable[[nn.Module, int, float], float | None]
 Metric = Callable[[nn.Module], float]

@@ -9,15 +9,15 @@ import torch
 from torch import Tensor, nn
 
 from combred.reduction.automatic.criteria import AutomaticSettings
-from combred.reduction.calibration import Calibration, require_repeatable
-from combred.reduction.compensation import resolve_compensation
-from combred.reduction.layer_search import find_layers
-from combred.reduction.layers import HiddenLayer, Survey
+from combred.reduction.fit.calibration import Calibration, require_repeatable
+from combred.reduction.fit.compensation import resolve_compensation
 from combred.reduction.layerwise import LayerwiseReducer, fixed_width_is_an_error
-from combred.reduction.merge import Merge
 from combred.reduction.methods import METHODS, refusal
-from combred.reduction.size import count_parameters
-from combred.reduction.tracing import evaluation
+from combred.reduction.network.layer_search import find_layers
+from combred.reduction.network.layers import HiddenLayer, Survey
+from combred.reduction.network.merge import Merge
+from combred.reduction.network.size import count_parameters
+from combred.reduction.network.tracing import evaluation
 
 OUTPUT = "its units are the network's output"  # as `find_layers` says it of the output layer
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from combred.reduction.automatic.trace import Found
-from combred.reduction.size import count_parameters
+from combred.reduction.network.size import count_parameters
 
 
 @dataclass

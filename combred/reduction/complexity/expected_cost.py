@@ -21,8 +21,8 @@ import torch
 from torch import Tensor, nn
 
 from combred.reduction.complexity.structure import Structure
-from combred.reduction.operations import NORMS, PRODUCERS
-from combred.reduction.size import positions
+from combred.reduction.network.operations import NORMS, PRODUCERS
+from combred.reduction.network.size import positions
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from combred.checkpoint import load_checkpoint, save_checkpoint
+from combred.files.checkpoint import load_checkpoint, save_checkpoint
 from combred.reduction.complexity.settings import Complexity
 from combred.reduction.complexity.sparse_training import Epoch, Training
 from combred.reduction.complexity.structure import shrink

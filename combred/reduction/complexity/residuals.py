@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor, fx, nn
 
-from combred.reduction import operations
 from combred.reduction.complexity.structure import Block, Structure, remove_path, replace_module
-from combred.reduction.layer_search import find_layers
-from combred.reduction.layers import HiddenLayer
-from combred.reduction.operations import NORMS, PRODUCERS
-from combred.reduction.tracing import Traced
+from combred.reduction.network import operations
+from combred.reduction.network.layer_search import find_layers
+from combred.reduction.network.layers import HiddenLayer
+from combred.reduction.network.operations import NORMS, PRODUCERS
+from combred.reduction.network.tracing import Traced
 
 SUMS = (operator.add, torch.add, "add")
 SUMS_IN_PLACE = (operator.iadd, "add_")

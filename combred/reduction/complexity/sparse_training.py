@@ -32,7 +32,7 @@ from combred.reduction.complexity.expected_cost import ComplexityIndex, index_of
 from combred.reduction.complexity.residuals import find_structure
 from combred.reduction.complexity.settings import Complexity
 from combred.reduction.complexity.structure import shrink
-from combred.reduction.size import count_flops, count_parameters
+from combred.reduction.network.size import count_flops, count_parameters
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor, nn
 
-from combred.reduction.layers import HiddenLayer
-from combred.reduction.merge import Merge, apply_merge_in_place
+from combred.reduction.network.layers import HiddenLayer
+from combred.reduction.network.merge import Merge, apply_merge_in_place
 
 
 class Zero(nn.Module):

@@ -30,8 +30,6 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from combred.reduction.layers import HiddenLayer
-from combred.reduction.merge import Merge
 from combred.reduction.methods.brain_surgeon import brain_surgeon
 from combred.reduction.methods.channel_similarity import channel_similarity
 from combred.reduction.methods.condensation import condense
@@ -39,6 +37,8 @@ from combred.reduction.methods.folding import folding
 from combred.reduction.methods.interpolative import interpolative
 from combred.reduction.methods.magnitude import magnitude
 from combred.reduction.methods.neuron_merging import neuron_merging
+from combred.reduction.network.layers import HiddenLayer
+from combred.reduction.network.merge import Merge
 
 
 @dataclass(frozen=True)

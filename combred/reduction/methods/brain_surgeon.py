@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from combred.reduction.merge import Merge
-from combred.reduction.units import Units
+from combred.reduction.fit.units import Units
+from combred.reduction.network.merge import Merge
 
 BLOCK = 64  # eliminations between two updates of the matrices
 

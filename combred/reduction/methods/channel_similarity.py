@@ -9,8 +9,8 @@ from scipy.cluster.hierarchy import cut_tree, fcluster, linkage
 from scipy.spatial.distance import squareform
 from torch import Tensor
 
-from combred.reduction.merge import Merge
-from combred.reduction.units import Units
+from combred.reduction.fit.units import Units
+from combred.reduction.network.merge import Merge
 
 
 def channel_similarity(

@@ -7,10 +7,10 @@ condensation (2024), sections 2.2.1 to 2.3.3.
 import torch
 from torch import Tensor, nn
 
-from combred.reduction.merge import Merge
+from combred.reduction.fit.units import Units
 from combred.reduction.methods.depthwise import condense_block
 from combred.reduction.methods.grouping import group_rows, merge_groups, threshold_for
-from combred.reduction.units import Units
+from combred.reduction.network.merge import Merge
 
 
 def condense(units: Units, *, threshold: float | None = None, keep: int | None = None) -> Merge:

@@ -34,9 +34,9 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from combred.reduction.merge import Merge
+from combred.reduction.fit.units import BatchNorm, Units, batch_norm, norm_behind
 from combred.reduction.methods.grouping import group_rows, merge_groups, threshold_for
-from combred.reduction.units import BatchNorm, Units, batch_norm, norm_behind
+from combred.reduction.network.merge import Merge
 
 
 def condense_block(

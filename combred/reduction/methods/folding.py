@@ -6,8 +6,8 @@ Wang et al., Forget the data and fine-tuning! Just fold the network to compress 
 import torch
 from torch import Tensor
 
-from combred.reduction.merge import Merge
-from combred.reduction.units import Units
+from combred.reduction.fit.units import Units
+from combred.reduction.network.merge import Merge
 
 
 def folding(units: Units, *, keep: int, seed: int = 0, iterations: int = 30) -> Merge:

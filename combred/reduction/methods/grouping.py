@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from combred import kernels
-from combred.reduction.merge import Merge
+from combred.reduction.network.merge import Merge
 
 
 def group_rows(rows: Tensor, dead: Tensor, threshold: float) -> Tensor:

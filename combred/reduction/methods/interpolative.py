@@ -7,8 +7,8 @@ activations.
 import torch
 from scipy.linalg.lapack import dpstrf
 
-from combred.reduction.merge import Merge
-from combred.reduction.units import Units
+from combred.reduction.fit.units import Units
+from combred.reduction.network.merge import Merge
 
 
 def interpolative(units: Units, *, keep: int) -> Merge:

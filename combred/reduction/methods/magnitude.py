@@ -7,8 +7,8 @@ Also the criteria by which Kim et al., Neuron Merging: Compensating for Pruned N
 import torch
 from torch import Tensor
 
-from combred.reduction.merge import Merge
-from combred.reduction.units import Units
+from combred.reduction.fit.units import Units
+from combred.reduction.network.merge import Merge
 
 CRITERIA = ("l1", "l2", "l2-gm")
 

@@ -6,9 +6,9 @@ Kim et al., Neuron Merging: Compensating for Pruned Neurons (NeurIPS 2020).
 import torch
 from torch import Tensor
 
-from combred.reduction.merge import Merge
+from combred.reduction.fit.units import BatchNorm, Units
 from combred.reduction.methods.magnitude import important_units
-from combred.reduction.units import BatchNorm, Units
+from combred.reduction.network.merge import Merge
 
 
 def neuron_merging(

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from torch import nn
 
-from combred.records import read_record, write_record
+from combred.files.records import read_record, write_record
 
 
 @dataclass

@@ -37,6 +37,7 @@ from typing import Any
 from torch import nn
 
 from combred.config.fields import require
+from combred.reduction.network.size import Unreachable, count_parameters
 from combred.reduction.search.attempts import (
     Attempt,
     Memory,
@@ -46,7 +47,6 @@ from combred.reduction.search.attempts import (
     format_errors,
     passes,
 )
-from combred.reduction.size import Unreachable, count_parameters
 
 # The networks are nn.Modules of the caller's own class, which its functions may ask for.
 Cut = Callable[[Any, float], Any]

@@ -11,12 +11,13 @@ import torch
 from safetensors.torch import load_file
 from tiny import TINY, finished_run
 
+from combred.files.records import read_record, write_record
 from combred.native import fastest
-from combred.records import read_record, write_record
 from combred.report import write_report
-from combred.simulation import ignition, ignition_errors
 from combred.surrogate.storage import load_surrogate
 from combred.training.progress import TrainingCheckpoint
+from combred.validation.ignition import cases as ignition_cases
+from combred.validation.ignition import errors as ignition_errors
 from combred.validation.storage import read_rollouts
 
 # Delays of a network this small are half of CVODE's, or it does not ignite.
@@ -86,7 +87,7 @@ def test_the_stage_is_the_smallest_that_passed_and_its_error_is_the_recorded_one
     assert tensors_equal(folder / "stage1.safetensors", kept)
     references = read_rollouts(folder / "search/ignitions.h5", drm19)[0]["reference"]
     surrogate = load_surrogate(folder / "stage1.safetensors", drm19)
-    rollouts = ignition.follow(fastest(surrogate), 4e-6, references)
+    rollouts = ignition_cases.follow(fastest(surrogate), 4e-6, references)
     error = ignition_errors.compare(drm19, rollouts, references)["delay_error"]["worst"]
     assert error == pytest.approx(criteria["trace"][number]["errors"]["ignition"], rel=1e-6)
 

@@ -14,8 +14,8 @@ from combred.config import resolve
 from combred.pipeline.console import stirred_in_words
 from combred.pipeline.run import Run
 from combred.pipeline.steps import cases, validate
-from combred.simulation import stirred_cases
 from combred.training.devices import Device
+from combred.validation.stirred import cases as stirred_cases
 from combred.validation.storage import read_stirred
 
 ASKED = [

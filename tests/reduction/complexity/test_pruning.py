@@ -16,8 +16,8 @@ from combred.reduction.complexity.pruning import Complexity, train_sparsely
 from combred.reduction.complexity.residuals import find_structure
 from combred.reduction.complexity.sparse_training import Training
 from combred.reduction.complexity.structure import shrink
+from combred.reduction.network.size import count_flops, count_parameters
 from combred.reduction.reduce import reduce
-from combred.reduction.size import count_flops, count_parameters
 
 ADAM = functools.partial(torch.optim.Adam, lr=3e-3)
 SGD = functools.partial(torch.optim.SGD, lr=1e-2, momentum=0.9)

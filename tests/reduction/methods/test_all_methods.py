@@ -13,7 +13,7 @@ from torch import nn
 import combred
 from combred.config.reduction import REDUCTIONS
 from combred.reduction import METHODS, Merge, find_layers
-from combred.reduction.compensation import COMPENSATIONS
+from combred.reduction.fit.compensation import COMPENSATIONS
 from combred.reduction.methods import Method
 
 every_method = pytest.mark.parametrize("method", ALL_METHODS)

@@ -16,7 +16,7 @@ from combred.reduction import (
     find_layers,
     reduce,
 )
-from combred.reduction.calibration import layer_moments, read_units
+from combred.reduction.fit.calibration import layer_moments, read_units
 from combred.reduction.methods.channel_similarity import cluster, distances
 
 

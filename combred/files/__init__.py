@@ -1,0 +1,1 @@
+"""Files: JSON records, HDF5, archives of torch, checkpoints."""

@@ -1,0 +1,1 @@
+"""Worker processes, their threads, and interruptions."""

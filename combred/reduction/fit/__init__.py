@@ -1,0 +1,1 @@
+"""What a reduction is fitted to: calibration, units, compensation."""

@@ -1,0 +1,214 @@
+"""Calibration: activations of a hidden layer on given inputs, and errors measured on them.
+
+Takes the original network, the one whose earlier layers are already reduced, and calibration
+inputs; gives `Moments` of the activations, which is all that least squares, brain surgeon and
+pivoted QR need, and relative errors. Inputs are streamed in batches.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from combred.reduction.network.layers import HiddenLayer
+from combred.reduction.network.tracing import evaluation
+from combred.surrogate.correction import CorrectionTransform
+from combred.surrogate.transform import StateTransform
+
+Calibration = Tensor | Iterable[Tensor]
+ROWS = 4096  # vectors (n, d) that are run at once
+IMAGES = 128  # inputs of more axes that are run at once
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Moments of the activations A (n, m) of the original network and B (n, m) of the reduced one.
+
+    mean_A, mean_B (m,): means over the n rows. BB, BA, AA (m, m): B^T B / n, B^T A / n, A^T A / n
+    of the deviations from these means. float64. Where no earlier layer has been reduced, A is B and
+    the three are one tensor.
+    """
+
+    n: int
+    mean_A: Tensor
+    mean_B: Tensor
+    BB: Tensor
+    BA: Tensor
+    AA: Tensor
+
+    def about(self, intercept: bool) -> tuple[Tensor, Tensor, Tensor]:
+        """BB, BA, AA: about the means with an intercept, about zero without one."""
+        if intercept:
+            return self.BB, self.BA, self.AA
+        a, b = self.mean_A, self.mean_B
+        BB = self.BB + torch.outer(b, b)
+        if self.BA is self.BB:
+            return BB, BB, BB
+        return BB, self.BA + torch.outer(b, a), self.AA + torch.outer(a, a)
+
+
+def moments(pairs: Iterable[tuple[Tensor, Tensor]]) -> Moments:
+    """`Moments` of pairs (A, B) of activations, (n, m) each, one pair per batch.
+
+    Pairs in which B is the very tensor A are recognised. Deviations are summed from the means of
+    the first pair, so that a small variance about a large mean keeps its digits. Raises ValueError
+    where there are no rows.
+    """
+    n, sums, same = 0, None, True
+    for original, reduced in pairs:
+        same = same and original is reduced
+        A = original.detach().double()
+        B = A if same else reduced.detach().double()
+        if sums is None:
+            a, b = A.sum(0) / max(len(A), 1), B.sum(0) / max(len(B), 1)
+        A, B = A - a, A - a if same else B - b
+        parts = [A.sum(0), A.T @ A] if same else [A.sum(0), A.T @ A, B.sum(0), B.T @ B, B.T @ A]
+        sums = parts if sums is None else [s + q for s, q in zip(sums, parts, strict=True)]
+        n += len(A)
+    if not n:
+        raise ValueError("least squares needs calibration inputs, and none were given")
+    means = [s / n for s in sums]
+    da, AA = means[:2]
+    AA = AA - torch.outer(da, da)
+    if same:
+        return Moments(n, a + da, a + da, AA, AA, AA)
+    db, BB, BA = means[2:]
+    BB, BA = BB - torch.outer(db, db), BA - torch.outer(db, da)
+    return Moments(n, a + da, b + db, BB, BA, AA)
+
+
+def layer_moments(
+    original: nn.Module, reduced: nn.Module | None, layer: HiddenLayer, calibration: Calibration
+) -> Moments:
+    """`Moments` of the activations that the readers of `layer` read, over calibration inputs.
+
+    reduced: the network whose earlier layers are reduced already, or None if none is. Every
+    position of a map is a row, for every reader.
+    """
+    return moments(
+        (A, A if reduced is None else read_units(reduced, layer, x))
+        for x in batches(calibration)
+        for A in [read_units(original, layer, x)]
+    )
+
+
+def require_repeatable(calibration: Calibration | None) -> None:
+    """Raises ValueError for an iterator: calibration inputs are run through more than once."""
+    if isinstance(calibration, Iterator):
+        raise ValueError(
+            "calibration is run through more than once, an iterator only once: give inputs "
+            "(n, ...), or list(batches)"
+        )
+
+
+def missing_calibration(method: str) -> str:
+    """The error message of a method that needs calibration inputs and has none."""
+    return (
+        f"{method} needs activations: give calibration=inputs (512 are nearly enough; "
+        "combred.reduction.gaussian_inputs makes some where there is no data)"
+    )
+
+
+def batches(calibration: Calibration) -> Iterator[Tensor]:
+    """Calibration inputs in batches: those given, or a tensor split into batches that fit in
+    memory."""
+    if not isinstance(calibration, Tensor):
+        yield from calibration
+    else:
+        yield from calibration.split(ROWS if calibration.dim() <= 2 else IMAGES)
+
+
+@torch.no_grad()
+def read_units(network: nn.Module, layer: HiddenLayer, x: Tensor) -> Tensor:
+    """Activations (rows, units) that the readers of a layer read for inputs x (n, ...).
+
+    One row per input, position and reader.
+    """
+    return torch.cat(list(_run_readers(network, layer, x)[0].values()))
+
+
+@torch.no_grad()
+def reader_outputs(network: nn.Module, layer: HiddenLayer, x: Tensor) -> Tensor:
+    """Pre-activations (n, q) of the layers that read `layer`, for inputs x (n, ...), flattened and
+    side by side."""
+    outputs = _run_readers(network, layer, x)[1]
+    return torch.cat([out.flatten(1) for out in outputs.values()], dim=1)
+
+
+def _run_readers(
+    network: nn.Module, layer: HiddenLayer, x: Tensor
+) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Inputs, as (rows, units), and outputs of the readers of a layer, by name, for inputs x."""
+    inputs, outputs, hooks = {}, {}, []
+    for name, positions in layer.readers:
+
+        def keep(module, args, output, name=name, positions=positions):
+            value = args[0].detach()
+            if not isinstance(module, nn.Linear):
+                value = value.flatten(2).transpose(1, 2)
+            elif positions > 1:
+                value = value.unflatten(1, (-1, positions)).transpose(1, 2)
+            inputs[name] = value.reshape(-1, value.shape[-1])
+            outputs[name] = output.detach()
+
+        hooks.append(network.get_submodule(name).register_forward_hook(keep))
+    try:
+        with evaluation(network):
+            network(x)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return inputs, outputs
+
+
+@torch.no_grad()
+def relative_error(
+    original: nn.Module,
+    reduced: nn.Module,
+    layer: HiddenLayer | None,
+    calibration: Calibration,
+) -> float:
+    """|reduced - original| / |original| (Frobenius) over calibration inputs.
+
+    Of the pre-activations of the layers that read `layer`, or of the output where it is None.
+    """
+    difference = size = 0.0
+    for x in batches(calibration):
+        if layer is None:
+            with evaluation(original), evaluation(reduced):
+                one, other = original(x), reduced(x)
+        else:
+            one, other = reader_outputs(original, layer, x), reader_outputs(reduced, layer, x)
+        difference += float((other.double() - one.double()).square().sum())
+        size += float(one.double().square().sum())
+    return (difference / max(size, 1e-300)) ** 0.5
+
+
+def gaussian_inputs(transform: StateTransform, n: int = 4096, seed: int = 0) -> Tensor:
+    """Network inputs (n, n_inputs), float32, for calibration without states.
+
+    Gaussian draws with zero mean and the covariance of the training inputs, which the transform of
+    a surrogate keeps. Where the network also sees the quasi-steady-state (QSS) prediction, the
+    draws are made into states and the prediction is computed for these. seed: of the draws.
+    """
+    values, vectors = torch.linalg.eigh(transform.covariance.double().cpu())
+    root = vectors * values.clamp(min=0.0).sqrt()
+    generator = torch.Generator().manual_seed(seed)
+    draws = torch.randn(n, len(values), generator=generator, dtype=torch.float64)
+    x = (draws @ root.T).to(transform.mean.device)
+    if not isinstance(transform, CorrectionTransform):
+        return x.float()
+    variables = transform.mean + x * transform.std
+    Y = transform.boxcox.inverse(variables[:, 2:])
+    T, ln_p = torch.maximum(variables[:, :2], transform.low[:2]).unbind(1)
+    states = torch.cat([torch.stack([T, ln_p.exp()], 1), Y / Y.sum(dim=1, keepdim=True)], dim=1)
+    return transform.inputs(states, random_steps(transform, n, seed))
+
+
+def random_steps(transform: StateTransform, n: int, seed: int) -> Tensor:
+    """n time steps (n,) [s], log-uniform in the transform's range."""
+    generator = torch.Generator().manual_seed(seed)
+    low, high = transform.dt_range.cpu()
+    drawn = low * (high / low) ** torch.rand(n, generator=generator, dtype=torch.float64)
+    return drawn.to(transform.dt_range.device)

@@ -1,0 +1,135 @@
+"""The units of one hidden layer, as a reduction method sees them.
+
+Takes a network, a `HiddenLayer` of it and, where there are calibration inputs, the moments of its
+activations; gives `Units`. Methods take `Units` and give a `Merge`.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from combred.reduction.fit.calibration import Moments, missing_calibration
+from combred.reduction.network.layers import HiddenLayer
+
+
+@dataclass(frozen=True)
+class BatchNorm:
+    """A batch norm in inference, gamma (x - mean) / std + beta, as float64 tensors (m,).
+
+    std = sqrt(running variance + eps).
+    """
+
+    gamma: Tensor
+    beta: Tensor
+    mean: Tensor
+    std: Tensor
+
+    @property
+    def scale(self) -> Tensor:
+        """gamma / std (m,): the batch norm is scale x + shift."""
+        return self.gamma / self.std
+
+    @property
+    def shift(self) -> Tensor:
+        """beta - mean scale (m,)."""
+        return self.beta - self.mean * self.scale
+
+
+@dataclass(frozen=True)
+class Units:
+    """The m units of a hidden layer of a network; tensors are float64.
+
+    weights (m, d), bias (m,): of the producer, kernels flattened (for a residual layer no columns,
+    and zeros). norm: the batch norm right behind the producer, or None. kernels (m, d'): of a
+    depthwise convolution behind it, times the scale of its batch norm, or None. reading (m, q): the
+    weights with which the next layers read each unit, all of them side by side. moments: of the
+    activations that the next layers read, None without calibration inputs.
+    """
+
+    network: nn.Module
+    layer: HiddenLayer
+    weights: Tensor
+    bias: Tensor
+    norm: BatchNorm | None
+    kernels: Tensor | None
+    reading: Tensor
+    moments: Moments | None = None
+
+    @property
+    def m(self) -> int:
+        """Number of units."""
+        return len(self.bias)
+
+    @property
+    def rows(self) -> Tensor:
+        """Rows v_k = [W_k | b_k] (m, d + 1), the batch norm behind the producer folded in; with a
+        depthwise convolution behind it, the rows are its kernels (Chen & Xu 2024, appendix A.3)."""
+        if self.kernels is not None:
+            return self.kernels
+        if self.norm is None:
+            return torch.cat([self.weights, self.bias[:, None]], dim=1)
+        scale = self.norm.scale
+        bias = self.bias * scale + self.norm.shift
+        return torch.cat([self.weights * scale[:, None], bias[:, None]], dim=1)
+
+    def require_moments(self, method: str) -> Moments:
+        """The moments; raises ValueError where there are none, in the name of a method."""
+        if self.moments is None:
+            raise ValueError(missing_calibration(method))
+        return self.moments
+
+
+@torch.no_grad()
+def describe_units(network: nn.Module, layer: HiddenLayer, moments: Moments | None = None) -> Units:
+    """The `Units` of a hidden layer, found in this network or in one that it was reduced from.
+
+    moments: of the activations that its readers read (`calibration.layer_moments`), or None. Raises
+    ValueError where a batch norm keeps no running statistics.
+    """
+    producer = network.get_submodule(layer.name)
+    norm = batch_norm(network.get_submodule(layer.norm)) if layer.norm else None
+    if layer.residual:
+        weights, bias = norm.gamma.new_zeros(len(norm.gamma), 0), torch.zeros_like(norm.gamma)
+    else:
+        weights = producer.weight.detach().double().flatten(1)
+        bias = weights.new_zeros(len(weights))
+        if producer.bias is not None:
+            bias = producer.bias.detach().double()
+    kernels = None
+    if layer.depthwise:
+        kernels = network.get_submodule(layer.depthwise).weight.detach().double().flatten(1)
+        behind = norm_behind(network, layer)
+        if behind is not None:
+            kernels = kernels * batch_norm(behind).scale[:, None]
+    reading = [
+        _by_unit(network.get_submodule(name).weight.detach().double(), len(bias))
+        for name, _ in layer.readers
+    ]
+    return Units(network, layer, weights, bias, norm, kernels, torch.cat(reading, dim=1), moments)
+
+
+def norm_behind(network: nn.Module, layer: HiddenLayer) -> nn.Module | None:
+    """The batch norm behind the depthwise convolution of a layer, or None."""
+    following = layer.carriers[layer.carriers.index(layer.depthwise) + 1 :]
+    return network.get_submodule(following[0]) if following else None
+
+
+def batch_norm(module: nn.Module) -> BatchNorm:
+    """Parameters and running statistics of a batch norm; ones and zeros where it has no gamma and
+    beta. Raises ValueError where it keeps no running statistics."""
+    if module.running_mean is None:
+        raise ValueError(
+            "a batch norm without running statistics cannot be folded into weights: make it with "
+            "track_running_stats=True"
+        )
+    mean, std = module.running_mean.double(), (module.running_var.double() + module.eps).sqrt()
+    ones = torch.ones_like(mean)
+    gamma = module.weight.detach().double() if module.affine else ones
+    beta = module.bias.detach().double() if module.affine else ones - 1.0
+    return BatchNorm(gamma, beta, mean, std)
+
+
+def _by_unit(weight: Tensor, m: int) -> Tensor:
+    """(n, m * positions) or (n, m, ...) -> (m, n * positions)."""
+    return weight.reshape(len(weight), m, -1).transpose(0, 1).flatten(1)

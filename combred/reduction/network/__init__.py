@@ -1,0 +1,1 @@
+"""A traced network: its layers, paths, size, and the surgery on them."""

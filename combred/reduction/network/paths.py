@@ -1,0 +1,242 @@
+"""The way from the layer that computes units to the layers that read them.
+
+Takes a traced network and a `Path` that begins at a producer; `PathGraph.follow` walks along the
+data to all readers and notes what is met: batch norms, depthwise convolutions, activations, pooling
+and flattening. It raises `NotReducible`, with the reason, at an operation that mixes units with
+others. `layer_search` makes hidden layers of the paths.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+from torch import fx, nn
+
+from combred.reduction.network.operations import (
+    BOUNDED,
+    BOUNDED_FUNCTIONS,
+    HOMOGENEOUS,
+    HOMOGENEOUS_FUNCTIONS,
+    LINEAR,
+    LINEAR_FUNCTIONS,
+    NORMS,
+    OTHER,
+    OTHER_FUNCTIONS,
+    POOL_FUNCTIONS,
+    POOLS,
+    PRODUCERS,
+)
+from combred.reduction.network.tracing import Traced
+
+
+class NotReducible(Exception):
+    """Why a layer is left alone."""
+
+
+@dataclass
+class Path:
+    """The operations between a producer and its readers, as far as the walk has come.
+
+    shape: of the producer's output, units on axis 1 or, with `last_axis`, on the last. The other
+    fields up to takes_offset are those of `HiddenLayer`, which is made of them.
+    """
+
+    shape: tuple[int, ...]
+    last_axis: bool
+    carriers: list[str] = field(default_factory=list)
+    readers: list[tuple[str, int]] = field(default_factory=list)
+    norm: str = ""
+    depthwise: str = ""
+    homogeneous: bool = True
+    bounded: bool = False
+    activation: str = ""
+    takes_offset: bool = True
+    branches: int = 1  # the largest number of modules and functions that read one value
+    folds: bool = True  # a batch norm met next can be folded into the weights before it
+    splits: bool = False  # the data branch before the first activation
+
+    @property
+    def units(self) -> int:
+        """Number of units."""
+        return self.shape[-1] if self.last_axis else self.shape[1]
+
+
+class PathGraph(Traced):
+    """A traced network, and the walk along the data from a producer to its readers."""
+
+    def shape(self, node: fx.Node) -> tuple[int, ...]:
+        """Shape of a value; raises NotReducible where it is no single tensor."""
+        shape = super().shape(node)
+        if shape is None:
+            raise NotReducible(f"{node.name} gives no single tensor")
+        return shape
+
+    def require_plain(self, name: str) -> nn.Module:
+        """The module of a name; raises NotReducible where its weights cannot be replaced."""
+        if problem := self.problem(name):
+            raise NotReducible(problem)
+        return self.modules[name]
+
+    def follow(self, node: fx.Node, path: Path) -> None:
+        """Walk from a value on to every layer that reads it, and note in `path` what is met."""
+        users = [user for user in node.users if not reads_shape(user)]
+        path.branches = max(path.branches, len(users))
+        path.splits = path.splits or len(users) > 1 and not path.activation
+        for user in users:
+            if user.op == "output":
+                raise NotReducible("its units are the network's output")
+            if user.op == "call_module":
+                self.pass_module(node, user, path)
+            else:
+                self.pass_function(node, user, path)
+
+    def pass_module(self, node: fx.Node, user: fx.Node, path: Path) -> None:
+        """Go on through a module that reads the value of `node`, or end at a reader."""
+        module, name = self.modules[user.target], user.target
+        if isinstance(module, PRODUCERS) and not self.is_depthwise(user):
+            self.read(node, user, path)
+            return
+        if isinstance(module, NORMS) or self.is_depthwise(user):
+            self.carry(node, user, path)
+        elif isinstance(module, POOLS):
+            self.pool(user, path, getattr(module, "padding", 0), module)
+        elif isinstance(module, nn.Flatten):
+            self.flatten(node, user, path)
+        elif not self.activate(path, module, (HOMOGENEOUS, BOUNDED, LINEAR, OTHER), isinstance):
+            if isinstance(module, nn.PReLU) and module.num_parameters == 1:
+                path.activation, path.folds = path.activation or "leaky", False
+            else:
+                raise NotReducible(f"{type(module).__name__} ({name}) is not supported")
+        self.follow(user, path)
+
+    def carry(self, node: fx.Node, user: fx.Node, path: Path) -> None:
+        """Note a batch norm or a depthwise convolution: it holds one row per unit."""
+        module, name = self.require_plain(user.target), user.target
+        if isinstance(module, NORMS) and path.last_axis:
+            raise NotReducible(f"{name} normalises another axis")
+        if len(self.shape(node)) != len(path.shape):
+            raise NotReducible(f"{name} follows a flatten")
+        if path.branches > 1:
+            raise NotReducible(f"{name} is on one of several branches")
+        if self.is_depthwise(user):
+            if path.depthwise:
+                raise NotReducible("two depthwise convolutions in a row")
+            path.depthwise = name
+        elif not path.folds:
+            path.homogeneous = False  # affine, and not part of the weights before it
+        elif not path.depthwise:
+            path.norm = name
+        path.folds = self.is_depthwise(user)
+        path.carriers.append(name)
+
+    def pass_function(self, node: fx.Node, user: fx.Node, path: Path) -> None:
+        """Go on through a function or tensor method that reads the value of `node`."""
+        name = user.target if user.op == "call_method" else getattr(user.target, "__name__", "")
+        kinds = (HOMOGENEOUS_FUNCTIONS, BOUNDED_FUNCTIONS, LINEAR_FUNCTIONS, OTHER_FUNCTIONS)
+        if name in ("add", "iadd", "add_", "sub"):
+            raise NotReducible("its units are added to others: a residual sum")
+        if name in ("cat", "concat", "stack"):
+            raise NotReducible("its units are concatenated with others")
+        if name in ("mul", "imul", "mul_", "truediv", "matmul"):
+            raise NotReducible("its units are multiplied with others")
+        if user.op == "call_method":
+            found = {"relu": torch.relu, "relu_": torch.relu, "tanh": torch.tanh}
+            found |= {"sigmoid": torch.sigmoid}
+            if name in found:
+                self.activate(path, found[name], kinds, _is_in)
+            elif name in ("flatten", "view", "reshape", "squeeze"):
+                self.flatten(node, user, path)
+            elif name == "mean":
+                self.pool(user, path, 0, None)
+            elif name != "contiguous":
+                raise NotReducible(f"the operation {name} is not supported")
+        elif user.target in (torch.flatten, torch.reshape, torch.squeeze):
+            self.flatten(node, user, path)
+        elif user.target in POOL_FUNCTIONS:
+            self.pool(user, path, user.kwargs.get("padding", _argument(user, 3, 0)), None)
+        elif not self.activate(path, user.target, kinds, _is_in):
+            raise NotReducible(f"the operation {name} is not supported")
+        self.follow(user, path)
+
+    def activate(self, path: Path, operation, kinds: tuple, matches: Callable) -> bool:
+        """Note an elementwise operation on the path; False where it is not a known one.
+
+        kinds: homogeneous, bounded, linear and other operations (`operations`); matches(operation,
+        kind): whether it is one of a kind.
+        """
+        homogeneous, bounded, linear, other = (matches(operation, kind) for kind in kinds)
+        other = other and not bounded  # a ReLU6 is a Hardtanh
+        if other:
+            path.homogeneous, path.activation = False, "other"
+        elif homogeneous or bounded:
+            leaky = "leaky" in getattr(operation, "__name__", type(operation).__name__).lower()
+            path.activation = path.activation or ("leaky" if leaky else "relu")
+            path.bounded = path.bounded or bounded
+        path.folds = path.folds and not (homogeneous or bounded or other)
+        return homogeneous or bounded or linear or other
+
+    def pool(self, user: fx.Node, path: Path, padding, module) -> None:
+        """Note a pooling: it keeps units apart and is positively homogeneous. An average over zero
+        padding does not keep a constant constant."""
+        units, shape = path.units, self.shape(user)
+        axis = len(shape) - 1 if path.last_axis else 1
+        if len(shape) <= axis or shape[axis] != units or path.last_axis:
+            raise NotReducible(f"{user.name} mixes units")
+        name = type(module).__name__ if module is not None else user.name
+        if "mean" in name and not _keeps_units(user, len(self.shape(user.args[0]))):
+            raise NotReducible(f"{user.name} mixes units")
+        padded = "avg" in name.lower() and any(_as_tuple(padding))
+        path.takes_offset = path.takes_offset and not padded
+        path.folds = path.folds and not padded and "max" not in name.lower()
+
+    def flatten(self, node: fx.Node, user: fx.Node, path: Path) -> None:
+        """Go on through a flatten, (n, units, ...) -> (n, units * positions), unit by unit."""
+        before, after = self.shape(node), self.shape(user)
+        if path.last_axis or after != (before[0], math.prod(before[1:])) and after != before:
+            raise NotReducible(f"{user.name} reshapes {before} to {after}")
+
+    def read(self, node: fx.Node, user: fx.Node, path: Path) -> None:
+        """Note a linear or convolutional layer that reads the value of `node`."""
+        module, name, shape = self.require_plain(user.target), user.target, self.shape(node)
+        if isinstance(module, nn.Linear):
+            if not path.last_axis and len(shape) != 2:
+                raise NotReducible(f"{name} reads positions, not units")
+            path.readers.append((name, shape[-1] // path.units))
+            return
+        if module.groups > 1:
+            raise NotReducible(f"{name}, which reads it, is a grouped convolution")
+        if path.last_axis or shape[1] != path.units:
+            raise NotReducible(f"{name} reads positions, not units")
+        path.readers.append((name, 1))
+        if module.padding_mode == "zeros" and (
+            module.padding == "same" or module.padding != "valid" and any(module.padding)
+        ):
+            path.takes_offset = False
+
+
+def reads_shape(node: fx.Node) -> bool:
+    """Whether a node asks for a tensor's shape, type or device, not for its values."""
+    if node.op == "call_method":
+        return node.target in ("size", "dim")
+    reads = node.op == "call_function" and node.target is getattr
+    return reads and node.args[1] in ("shape", "ndim", "dtype", "device")
+
+
+def _is_in(operation, kind) -> bool:
+    return operation in kind
+
+
+def _argument(node: fx.Node, index: int, default):
+    """A positional argument of a call, or its default."""
+    return node.args[index] if len(node.args) > index else default
+
+
+def _keeps_units(mean: fx.Node, axes: int) -> bool:
+    """Whether a mean is taken over none of the first two axes, rows and units."""
+    over = mean.kwargs.get("dim", _argument(mean, 1, None))
+    return bool(over) and all(axis % axes > 1 for axis in _as_tuple(over))
+
+
+def _as_tuple(padding) -> tuple:
+    return tuple(padding) if isinstance(padding, (tuple, list)) else (padding,)

@@ -1,0 +1,55 @@
+"""The size of a network: its parameters, and floating-point operations for one input row.
+
+Takes a network (and an example input); gives numbers for traces and budgets. Also the two errors of
+a reduction that cannot be made: `Unreachable` and `Unchanged`.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from combred.reduction.network.operations import NORMS, PRODUCERS
+from combred.reduction.network.tracing import Traced, evaluation
+
+
+class Unreachable(ValueError):
+    """A network cannot be made as small as it is asked for."""
+
+
+class Unchanged(ValueError):
+    """A reduction would keep every unit."""
+
+
+def count_parameters(network: nn.Module) -> int:
+    """Number of parameters of a network, shared ones counted once."""
+    return sum(p.numel() for p in network.parameters())
+
+
+def count_flops(network: nn.Module, example_input: Tensor) -> int:
+    """Floating-point operations of matrix products and convolutions for one input row.
+
+    A multiply-add counts as two. example_input (n, ...): the first row is run.
+    """
+    with evaluation(network), torch.no_grad(), FlopCounterMode(display=False) as counter:
+        network(example_input[:1])
+    return counter.get_total_flops()
+
+
+def positions(network: nn.Module, example_input: Tensor) -> dict[str, float]:
+    """How often each weight of a layer is used for one input row, by the layer's name.
+
+    1 for a linear layer on vectors, the number of output pixels for a convolution or a batch norm
+    on images. example_input (n, ...): the network is traced with it.
+    """
+    traced = Traced(network, example_input)
+    modules, found = traced.modules, {}
+    for node in traced.nodes:
+        module = modules.get(node.target) if node.op == "call_module" else None
+        if isinstance(module, (*PRODUCERS, *NORMS)):
+            shape = node.meta["tensor_meta"].shape
+            width = getattr(module, "out_features", None) or getattr(module, "out_channels", None)
+            width = width or module.num_features
+            found[node.target] = found.get(node.target, 0) + math.prod(shape) / shape[0] / width
+    return found

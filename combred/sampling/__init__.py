@@ -1,0 +1,1 @@
+"""The states that networks are trained on, drawn and labelled in batches."""

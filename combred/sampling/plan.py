@@ -1,0 +1,103 @@
+"""The plan of a state file: which trajectories are computed, and how many rows each gives.
+
+Takes `SamplingSettings` and a seed; gives a list of `Trajectory`, the tasks of
+`combred.sampling.sample`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from combred.config import SamplingSettings
+
+# Rows of a block of a flow: many trajectories at once cost less, and a twentieth of the blocks is
+# held out.
+FEWEST_ROWS, MOST_ROWS, BLOCKS = 256, 2048, 20
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A task of the sampling, with its parameters and its numbers of rows.
+
+    index: position in the plan, stored as `source` of its rows; kind: "ignition", "flame", or
+    "flow", a block of states of a flow, whose rows all count as `exact` and whose T, p and phi are
+    not used; T [K]: initial temperature of an ignition, unburnt temperature of a flame; p [Pa];
+    phi: equivalence ratio; exact, perturbed, relaxed: rows of each kind of state
+    (`combred.sampling.premixed.states`).
+    """
+
+    index: int
+    kind: str
+    T: float
+    p: float
+    phi: float
+    exact: int
+    perturbed: int
+    relaxed: int
+
+    @property
+    def rows(self) -> int:
+        """Rows of all kinds."""
+        return self.exact + self.perturbed + self.relaxed
+
+    @property
+    def name(self) -> str:
+        """The trajectory in words, for messages."""
+        if self.kind == "flow":
+            return f"flow block {self.index}"
+        return f"{self.kind} T={self.T:.0f} K phi={self.phi:.2f}"
+
+
+def plan_trajectories(settings: SamplingSettings, seed: int) -> list[Trajectory]:
+    """The trajectories of a state file; they depend on `settings` and `seed` alone.
+
+    Those of a flow are blocks of `MOST_ROWS` rows, of fewer where there would be fewer than
+    `BLOCKS`; the last may have fewer. Of premixed ones, flames
+    come first, because they take longest: phi evenly spaced at each unburnt temperature, p
+    log-uniform at random. The ignitions are a scrambled Sobol sequence over T0, phi and ln p.
+    """
+    if settings.sampler == "flow":
+        rows = int(np.clip(-(-settings.states // BLOCKS), FEWEST_ROWS, MOST_ROWS))
+        starts = range(0, settings.states, rows)
+        sizes = [min(rows, settings.states - start) for start in starts]
+        return [_of_flow(i, settings, size) for i, size in enumerate(sizes)]
+    from scipy.stats import qmc  # not above: it takes a second, and worker processes do not need it
+
+    flame_rows = int(settings.states * settings.flame_share) if settings.flames else 0
+    rows_of = {
+        "flame": _rows_per_trajectory(flame_rows, settings.flames),
+        "ignition": _rows_per_trajectory(settings.states - flame_rows, settings.ignitions),
+    }
+    plan: list[Trajectory] = []
+    rng = np.random.default_rng([seed, 0])
+    low, high = settings.flame_phi
+    groups = np.array_split(np.arange(settings.flames), len(settings.flame_T))
+    for T, group in zip(settings.flame_T, groups, strict=True):
+        for phi in _evenly_spaced(low, high, len(group)):
+            p = np.exp(rng.uniform(*np.log(settings.p)))
+            plan.append(Trajectory(len(plan), "flame", T, p, phi, *rows_of["flame"]))
+    points = qmc.Sobol(3, seed=rng).random(1 << max(settings.ignitions - 1, 1).bit_length())
+    ranges = np.array([settings.T0, settings.phi, np.log(settings.p)])
+    for u in points[: settings.ignitions]:
+        T, phi, log_p = ranges[:, 0] + u * (ranges[:, 1] - ranges[:, 0])
+        plan.append(Trajectory(len(plan), "ignition", T, np.exp(log_p), phi, *rows_of["ignition"]))
+    return plan
+
+
+def _of_flow(index: int, settings: SamplingSettings, rows: int) -> Trajectory:
+    """A block of `rows` states of a flow; T, p and phi, the least of the settings, are those that
+    the file names if the block cannot be computed."""
+    (T, _), (p, _), (phi, _) = settings.T0, settings.p, settings.phi
+    return Trajectory(index, "flow", T, p, phi, rows, 0, 0)
+
+
+def _rows_per_trajectory(rows: int, count: int) -> tuple[int, int, int]:
+    """Exact, perturbed and relaxed rows of each of `count` trajectories, which have `rows` rows
+    together: a third each."""
+    each = round(rows / count / 3) if count else 0
+    return each, each, each
+
+
+def _evenly_spaced(low: float, high: float, count: int) -> np.ndarray:
+    """The centres (count,) of `count` equal intervals of [low, high]."""
+    return low + (high - low) * (np.arange(count) + 0.5) / max(count, 1)

@@ -1,0 +1,1 @@
+"""States of premixed ignitions and flames (Chen & Xu 2024)."""

@@ -1,0 +1,140 @@
+"""Labelled states: states of a flow, or of premixed ignitions and flames, each with a time step dt
+and the state dt later.
+
+Takes a `Mechanism` and `SamplingSettings`; gives a finished state file (`combred.dataset.schema`).
+Each trajectory of the plan (`combred.sampling.plan`) is one task with its own random stream, in one
+of several worker processes: a block of a flow (`combred.sampling.flow`), or a premixed
+ignition or flame (`combred.sampling.premixed.states`). Finished tasks are not computed again where
+an interrupted run goes on. Labels are those of the generated solver; some of the finished file are
+compared with CVODE (`combred.sampling.labels`).
+"""
+
+from collections.abc import Callable
+from concurrent.futures import as_completed
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import cantera as ct
+import numpy as np
+import torch
+
+from combred.chemistry.agreement import CHECKED
+from combred.chemistry.mechanism import Mechanism, load_mechanism
+from combred.chemistry.reactor import IntegrationError
+from combred.config import ChemistrySettings, SamplingSettings
+from combred.dataset.schema import FLOW, SAMPLERS, Block, state_attributes
+from combred.dataset.table import open_states
+from combred.dataset.writer import StateWriter
+from combred.native.solver.library import PRECISE, Solver
+from combred.processes.workers import open_pool
+from combred.sampling import labels
+from combred.sampling.flow import FlowStates
+from combred.sampling.plan import Trajectory, plan_trajectories
+from combred.sampling.premixed.states import PremixedStates
+
+
+def states_of(
+    mechanism: Mechanism, settings: SamplingSettings, chemistry: ChemistrySettings, seed: int
+) -> FlowStates | PremixedStates:
+    """What turns a `Trajectory` into a `Block` of labelled states, always `trajectory.rows` of
+    them, which depend on the trajectory and the settings alone; each worker process has one.
+
+    settings: `fuel` and `oxidizer` as compositions in moles; seed: of all random streams.
+    """
+    solver = Solver(mechanism)
+    if settings.sampler == "flow":
+        return FlowStates(mechanism, settings, solver, seed)
+    return PremixedStates(mechanism, settings, chemistry, solver, seed)
+
+
+_states: FlowStates | PremixedStates  # one per worker process
+
+
+def _start_worker(file, phase, settings, chemistry, seed) -> None:
+    global _states
+    torch.set_num_threads(1)
+    ct.suppress_thermo_warnings()
+    _states = states_of(load_mechanism(file, phase), settings, chemistry, seed)
+
+
+def _work(trajectory: Trajectory) -> tuple[Trajectory, Block | None, str]:
+    """A trajectory with its block, or with None and the reason."""
+    error = ""
+    for _ in range(2):  # after a failure the reactor is a new one: the same states are tried again
+        try:
+            block = _states.block(trajectory)
+            block.source[:] = trajectory.index
+            return trajectory, block, ""
+        except IntegrationError as failure:
+            error = str(failure)
+    return trajectory, None, error
+
+
+def provenance(settings: SamplingSettings, chemistry: ChemistrySettings, seed: int) -> dict:
+    """All settings, besides the mechanism, that the rows of a state file depend on."""
+    return {
+        "rtol": chemistry.rtol,
+        "atol": chemistry.atol,
+        "tolerance": PRECISE,
+        "seed": seed,
+        "sampling": asdict(settings),
+    }
+
+
+def sample(
+    path: Path,
+    mechanism: Mechanism,
+    settings: SamplingSettings,
+    chemistry: ChemistrySettings,
+    seed: int,
+    workers: int,
+    on_progress: Callable[[int, int], None] = lambda *_: None,
+) -> dict:
+    """Write the state file `path` with `workers` processes, resuming an interrupted run.
+
+    `on_progress(done, total)` is called with numbers of rows.
+    Returns the trajectories that could not be computed, as text ("lost_trajectories"), and
+    `StateTable.numbers`. Raises ValueError where the fuel is unknown, or where the mechanism has
+    rates that the solver does not know; StateFileError where a run with other settings was
+    interrupted at this path, or where labels differ from CVODE's; RuntimeError without a C++
+    compiler.
+    """
+    settings = replace(settings, fuel=mechanism.resolve_fuel(settings.fuel))
+    Solver(mechanism)  # compiled here, before the worker processes ask for it
+    plan = plan_trajectories(settings, seed)
+    attributes = state_attributes(mechanism, provenance(settings, chemistry, seed))
+    writer = StateWriter(path, attributes, [t.rows for t in plan], mechanism.n_species)
+    done = writer.done()
+    finished, total = sum(t.rows for t in plan if done[t.index]), sum(t.rows for t in plan)
+    on_progress(finished, total)
+    lost = []
+    start = mechanism.file, mechanism.phase, settings, chemistry, seed
+    with open_pool(workers, _start_worker, *start) as pool:
+        waiting = {pool.submit(_work, t) for t in plan if not done[t.index]}
+        for future in as_completed(waiting):
+            trajectory, block, error = future.result()
+            if block is None:
+                lost.append(f"{trajectory.name}: {error}")
+                block = _unlabelled(trajectory, mechanism, settings)
+            writer.write(trajectory.index, block)
+            finished += trajectory.rows
+            on_progress(finished, total)
+    writer.finish(labels.check(mechanism, writer.draw(CHECKED, seed), path))
+    return {"lost_trajectories": lost, **open_states(path, mechanism).numbers()}
+
+
+def _unlabelled(trajectory: Trajectory, mechanism: Mechanism, settings: SamplingSettings) -> Block:
+    """The rows of a trajectory that could not be computed: its initial state, without labels."""
+    n, Y = trajectory.rows, mechanism.mixture(settings.fuel, settings.oxidizer, trajectory.phi)
+    missing = np.full((n, mechanism.n_species), np.nan)
+    block = Block.without_source(
+        np.full(n, trajectory.T),
+        np.full(n, trajectory.p),
+        np.tile(Y, (n, 1)),
+        np.full(n, settings.dt[0]),
+        missing[:, 0],
+        missing,
+    )
+    block.source[:] = trajectory.index
+    block.sampler[:] = FLOW if trajectory.kind == "flow" else SAMPLERS.index(trajectory.kind)
+    return block

@@ -1,0 +1,142 @@
+"""The file of `SensitiveStates`: made by several processes, and read.
+
+Takes settings; gives sensitive.h5. Each finished trajectory lies in a folder beside it until all
+are there; the folder's name tells the settings.
+"""
+
+import io
+import json
+import shutil
+from collections.abc import Callable
+from concurrent.futures import as_completed
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from combred.chemistry.mechanism import Mechanism
+from combred.config import ChemistrySettings, SamplingSettings, SensitivitySettings
+from combred.config.fields import shown
+from combred.dataset.schema import StateFileError
+from combred.files.hdf5 import new_file, require_intact, require_space
+from combred.files.records import digest_of, write_bytes
+from combred.native.solver.library import PRECISE, Solver
+from combred.processes.workers import open_pool
+from combred.sensitivity.rows import SensitiveStates
+from combred.sensitivity.sampling import sample as sensitive_sampling
+from combred.sensitivity.sampling.sample import plan
+
+RANGES = "fuel", "oxidizer", "p", "phi", "T0", "dt"  # of SamplingSettings, which the rows depend on
+UNITS = dict(
+    zip((f.name for f in fields(SensitiveStates)), "K Pa 1 s K 1 s 1".split(), strict=True)
+)
+NAMES = list(UNITS)
+WITHOUT = (
+    "sensitivity.ignitions=0 sensitivity.flames=0 sensitivity.counterflows=0 sensitivity.kernels=0"
+)
+
+
+def sensitive_provenance(
+    mechanism: Mechanism,
+    settings: SensitivitySettings,
+    sampling: SamplingSettings,
+    chemistry: ChemistrySettings,
+    seed: int,
+) -> dict:
+    """All that the rows depend on, as plain JSON."""
+    ranges = {name: getattr(sampling, name) for name in RANGES}
+    ranges["fuel"] = mechanism.resolve_fuel(sampling.fuel)
+    made_with = asdict(settings) | ranges | asdict(chemistry) | {"tolerance": PRECISE}
+    return made_with | {"seed": seed, "mechanism": mechanism.sha256}
+
+
+def make_sensitive(
+    path: Path,
+    mechanism: Mechanism,
+    settings: SensitivitySettings,
+    sampling: SamplingSettings,
+    chemistry: ChemistrySettings,
+    seed: int,
+    workers: int,
+    on_progress: Callable[[int, int], None] = lambda *_: None,
+) -> dict:
+    """Write the file `path` with `workers` processes; an interrupted call goes on. on_progress
+    (trajectories done, all). Returns the numbers of trajectories and rows, and why trajectories are
+    lost. Raises ValueError where none could be computed."""
+    provenance = sensitive_provenance(mechanism, settings, sampling, chemistry, seed)
+    folder = path.with_suffix(f".{digest_of(provenance)}.partial")
+    folder.mkdir(parents=True, exist_ok=True)
+    todo = plan(mechanism, settings)
+    found = {t.index: _read_part(folder / str(t.index)) for t in todo}
+    waiting = [t for t in todo if found[t.index] is None]
+    lost: list[str] = []
+    done = len(todo) - len(waiting)
+    on_progress(done, len(todo))
+    sampling = replace(sampling, fuel=provenance["fuel"])
+    start = mechanism.file, mechanism.phase, sampling, chemistry, seed
+    if waiting:
+        Solver(mechanism)  # compiled here, before the processes ask for it
+        with open_pool(workers, sensitive_sampling.start_worker, *start) as pool:
+            for future in as_completed([pool.submit(sensitive_sampling.work, t) for t in waiting]):
+                index, rows, reason = future.result()
+                found[index], done = rows, done + 1
+                if rows is None:
+                    lost.append(reason)
+                else:
+                    _write_part(folder / str(index), rows)
+                on_progress(done, len(todo))
+    parts = [found[index] for index in sorted(found)]
+    kept = [rows for rows in parts if rows is not None]
+    if not kept:
+        raise ValueError(
+            "none of the ignitions and flames whose sensitivities are asked for can be computed "
+            f"({shown(lost[0], 200)}): widen sampling.T0, sampling.phi or sampling.dt, or give "
+            f"{WITHOUT}"
+        )
+    rows = SensitiveStates.join(kept)
+    require_space(path.parent, sum(column.nbytes for column in rows.columns()))
+    with new_file(path) as file:
+        for name, column in zip(NAMES, rows.columns(), strict=True):
+            data = file.create_dataset(name, data=column, compression="gzip", shuffle=True)
+            data.attrs["units"] = UNITS[name]
+        file.attrs["provenance"] = json.dumps(provenance)
+    forget_parts(path)
+    return {"trajectories": len(todo), "lost": lost, "rows": len(rows.T)}
+
+
+def forget_parts(path: Path) -> None:
+    """Remove what interrupted calls for the file `path` have left, of these and other settings."""
+    for folder in path.parent.glob(f"{path.stem}.*.partial"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def read_sensitive(path: Path) -> tuple[SensitiveStates, dict]:
+    """The rows of a file of `make_sensitive`, and what they depend on. Raises StateFileError where
+    the file is damaged, or has values that are not finite."""
+    again = "Move it away, and the pipeline makes it again."
+    try:
+        require_intact(path)
+        with h5py.File(path, "r") as file:
+            rows = SensitiveStates(*(file[name][...] for name in NAMES))
+            provenance = json.loads(file.attrs["provenance"])
+    except (OSError, ValueError, KeyError, RuntimeError, AttributeError, TypeError) as error:
+        raise StateFileError(f"{path} cannot be read ({shown(error, 200)}). {again}") from error
+    if not all(np.isfinite(column).all() for column in rows.columns()):
+        raise StateFileError(f"{path} has values that are not finite. {again}")
+    return rows, provenance
+
+
+def _write_part(path: Path, rows: SensitiveStates) -> None:
+    buffer = io.BytesIO()
+    np.savez(buffer, *rows.columns())
+    write_bytes(path, buffer.getvalue())
+
+
+def _read_part(path: Path) -> SensitiveStates | None:
+    """The rows of a finished trajectory; None where there are none, or they are damaged."""
+    try:
+        with np.load(path) as file:
+            return SensitiveStates(*(file[f"arr_{i}"] for i in range(len(NAMES))))
+    except Exception:  # damage has many names: EOFError, BadZipFile, KeyError, ...
+        return None

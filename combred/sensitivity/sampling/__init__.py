@@ -1,0 +1,1 @@
+"""The trajectories whose sensitivities a training takes."""

@@ -1,0 +1,100 @@
+"""The trajectories with sensitivities: their plan, and their computation in worker processes.
+
+Takes a `Mechanism` and settings; gives `SensitiveStates` of each trajectory, an ignition
+(`combred.sensitivity.sampling.ignitions`), a flame (`sensitive_flames`) or a flame kernel
+(`sensitive_kernels`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import cantera as ct
+import numpy as np
+import torch
+
+from combred.chemistry.mechanism import Mechanism, load_mechanism
+from combred.chemistry.reactor import IntegrationError
+from combred.chemistry.transport import has_transport
+from combred.config import ChemistrySettings, SamplingSettings, SensitivitySettings
+from combred.native.solver.library import PRECISE, Solver
+from combred.sensitivity.rows import SensitiveStates
+from combred.sensitivity.sampling.flame_kernels import kernel_states
+from combred.sensitivity.sampling.flames import counterflow_states, premixed_states
+from combred.sensitivity.sampling.ignitions import ignition_states
+
+# Each takes a mechanism, settings, what integrates, and random numbers. The solver in doubles does,
+# but for ignitions, whose adjoint has the steps of CVODE: these take its tolerances.
+STATES: dict[str, Callable[..., SensitiveStates]] = {
+    "counterflow": counterflow_states, "flame": premixed_states, "kernel": kernel_states,
+    "ignition": ignition_states,
+}  # fmt: skip
+DRAWS = {"counterflow": 5, "flame": 3, "kernel": 5, "ignition": 20}  # mixtures, until one works
+NUMBERS = 100  # of the trajectories of a flame, at most
+
+
+@dataclass(frozen=True)
+class SensitiveTrajectory:
+    """A trajectory to compute: its index, and its kind, a key of `STATES`."""
+
+    index: int
+    kind: str
+
+
+def plan(mechanism: Mechanism, settings: SensitivitySettings) -> list[SensitiveTrajectory]:
+    """The trajectories, those first which take longest; no flames without transport data."""
+    flames, counterflows = settings.flames, settings.counterflows
+    if not has_transport(mechanism):
+        flames = counterflows = 0
+    kinds = ["flame"] * flames + ["ignition"] * settings.ignitions
+    kinds += ["counterflow"] * counterflows + ["kernel"] * settings.kernels
+    found = [SensitiveTrajectory(i, kind) for i, kind in enumerate(kinds)]
+    return sorted(found, key=lambda trajectory: list(STATES).index(trajectory.kind))
+
+
+class SensitiveSampler:
+    """Computes trajectories; each depends on the settings, the seed and its index alone."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        sampling: SamplingSettings,
+        chemistry: ChemistrySettings,
+        seed: int,
+    ):
+        self.mechanism, self.sampling, self.seed = mechanism, sampling, seed
+        self.chemistry, self.solver = chemistry, Solver(mechanism, PRECISE)
+
+    def states(self, trajectory: SensitiveTrajectory) -> SensitiveStates:
+        """The rows of a trajectory. Raises IntegrationError, with the last reason, where none of
+        `DRAWS` mixtures can be computed."""
+        rng = np.random.default_rng([self.seed, 9, trajectory.index])
+        compute, reason = STATES[trajectory.kind], ""
+        by = self.chemistry if trajectory.kind == "ignition" else self.solver
+        for _ in range(DRAWS[trajectory.kind]):
+            try:
+                found = compute(self.mechanism, self.sampling, by, rng)
+            except (RuntimeError, ValueError, FloatingPointError) as error:  # Cantera's, SuperLU's
+                reason = str(error).strip()
+                continue
+            found.trajectory[:] += NUMBERS * trajectory.index
+            return found
+        raise IntegrationError(reason)
+
+
+_sampler: SensitiveSampler  # one per worker process
+
+
+def start_worker(file: str, phase: str, sampling, chemistry, seed: int) -> None:
+    """Make the sampler of a worker process."""
+    global _sampler
+    torch.set_num_threads(1)
+    ct.suppress_thermo_warnings()
+    _sampler = SensitiveSampler(load_mechanism(file, phase), sampling, chemistry, seed)
+
+
+def work(trajectory: SensitiveTrajectory) -> tuple[int, SensitiveStates | None, str]:
+    """The index of a trajectory, and its rows, or None and the reason, in a worker process."""
+    try:
+        return trajectory.index, _sampler.states(trajectory), ""
+    except IntegrationError as error:
+        return trajectory.index, None, str(error)

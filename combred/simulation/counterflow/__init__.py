@@ -1,0 +1,1 @@
+"""Counterflow flames: with any `Advance`, and Cantera's as a start."""

@@ -1,0 +1,209 @@
+"""Counterflow diffusion flames with any `Advance` as chemistry, and their extinction.
+
+Takes a `CounterflowProfile` (`combred.simulation.counterflow.grid`), which starts from Cantera's
+flame, and an `Advance`; gives a `CounterflowFlame`, marched in time until it is steady or extinct.
+The references are marched in the same way with CVODE. `combred.validation.counterflow.errors`
+compares.
+
+Transport and chemistry are split after Strang: half a step dt of convection and diffusion, a step
+of chemistry in every cell, half a step of convection and diffusion.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactor import Advance
+from combred.config.fields import require
+from combred.processes.threads import one_thread
+from combred.simulation.counterflow.cantera_flame import (
+    COARSE,
+    FINE,
+    CounterflowCase,
+    solve_counterflow,
+)
+from combred.simulation.counterflow.grid import CounterflowGrid, CounterflowProfile, profile_of
+from combred.simulation.outcome import NOT_FINITE, STEADY, UNSTEADY, WENT_OUT
+
+INTERVAL = 0.25  # inverse strain rates of the inlets between two judgements
+OUT = 0.75  # a flame is extinct below this share of its initial excess of peak T over its streams
+
+
+@dataclass(frozen=True)
+class CounterflowMarch:
+    """How a counterflow flame is marched.
+
+    cells: number of cells; tolerance [K]: a flame is steady when its peak temperature changes by
+    less, and its profile by less than three times as much, over `INTERVAL`; longest: end of the
+    march, in inverse strain rates of the inlets. Raises ValueError for values with which no flame
+    can be resolved or become steady.
+    """
+
+    cells: int = 80
+    tolerance: float = 0.3
+    longest: float = 25.0
+
+    def __post_init__(self):
+        require(self.cells >= 20, f"cells={self.cells}: a flame needs at least 20")
+        require(
+            self.tolerance > 0 and self.longest >= INTERVAL,
+            f"tolerance={self.tolerance} must be positive, and longest={self.longest} at least "
+            f"{INTERVAL}",
+        )
+
+
+MARCH = CounterflowMarch()
+
+
+@dataclass(frozen=True)
+class CounterflowFlame:
+    """A marched flame: its last profile, its history, and its outcome.
+
+    x (n,) [m]: centres of the cells of `profile`, from the stagnation plane on; t (steps,) [s];
+    peak_T (steps,) [K]: the highest temperature after the chemistry of each step; outcome: STEADY,
+    UNSTEADY, WENT_OUT or NOT_FINITE of `combred.simulation.outcome`.
+    """
+
+    profile: CounterflowProfile
+    x: np.ndarray
+    t: np.ndarray
+    peak_T: np.ndarray
+    outcome: str
+
+    @property
+    def T(self) -> np.ndarray:
+        """T (n,) [K] of the last profile."""
+        return self.profile.T
+
+    @property
+    def Y(self) -> np.ndarray:
+        """Y (n, n_species) of the last profile."""
+        return self.profile.Y
+
+    @property
+    def burns(self) -> bool:
+        """Whether it burns, steady or not."""
+        return self.outcome in (STEADY, UNSTEADY)
+
+
+def start(
+    mechanism: Mechanism, case: CounterflowCase, strain: float, cells: int = MARCH.cells
+) -> CounterflowProfile:
+    """Cantera's flame of a case at the strain rate `strain` [1/s] of the inlets, on `cells` cells.
+    Raises IntegrationError where it finds none, or the flame is extinct."""
+    flame = solve_counterflow(mechanism, case, strain, (COARSE, FINE))
+    return profile_of(mechanism, flame, case, cells)
+
+
+def burn(
+    mechanism: Mechanism,
+    solver: Advance,
+    dt: float,
+    begin: CounterflowProfile,
+    how: CounterflowMarch = MARCH,
+    on_progress: Callable[[int, int], None] = lambda *_: None,
+) -> CounterflowFlame:
+    """March the flame `begin` with `solver` in steps of dt [s] until it is steady or extinct.
+
+    A flame that is neither after how.longest, or has values that are not finite, has this as its
+    `outcome`; no exception is raised. on_progress(steps done, most steps).
+    """
+    with one_thread():  # a hundred cells are too few for several threads
+        return _march(mechanism, solver, dt, begin, how, on_progress)
+
+
+def _march(mechanism, solver, dt, begin, how, on_progress) -> CounterflowFlame:
+    grid = CounterflowGrid(mechanism, begin)
+    every = max(round(INTERVAL / begin.strain / dt), 2)
+    limit = max(round(how.longest / INTERVAL), 1) * every
+    hottest = float(begin.stream_T.max())
+    extinct_T = hottest + OUT * (float(begin.T.max()) - hottest)
+    peaks, outcome, judged = [], UNSTEADY, begin.T
+    while len(peaks) < limit and outcome == UNSTEADY:
+        try:
+            # The half step of transport that ends a step is merged with the first of the next.
+            grid.transport(dt if peaks else 0.5 * dt)
+            grid.react(solver, dt)
+        except FloatingPointError:
+            outcome = NOT_FINITE
+            break
+        peaks.append(float(grid.T.max()))
+        if peaks[-1] < extinct_T:
+            outcome = WENT_OUT
+        elif len(peaks) % every == 0:
+            if (
+                abs(grid.T.max() - judged.max()) < how.tolerance
+                and np.abs(grid.T - judged).max() < 3 * how.tolerance
+            ):
+                outcome = STEADY
+            judged = grid.T.copy()
+            on_progress(len(peaks), limit)
+    if outcome != NOT_FINITE:
+        grid.transport(0.5 * dt)
+    profile = replace(begin, T=grid.T, Y=grid.Y)
+    t = dt * np.arange(1, len(peaks) + 1)
+    return CounterflowFlame(profile, grid.x, t, np.array(peaks), outcome)
+
+
+# -- extinction ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Extinction:
+    """The strain rates [1/s] of the inlets between which a flame is extinguished: the highest at
+    which it burnt, NaN if there is none, and the lowest at which it did not; and all flames of the
+    search, in order."""
+
+    burning: float
+    extinct: float
+    flames: list[CounterflowFlame]
+
+    @property
+    def strain(self) -> float:
+        """The extinction strain rate [1/s]: the geometric mean of the two."""
+        return float(np.sqrt(self.burning * self.extinct))
+
+
+def extinguish(
+    mechanism: Mechanism,
+    solver: Advance,
+    dt: float,
+    begin: CounterflowProfile,
+    how: CounterflowMarch = MARCH,
+    factor: float = 1.1,
+    within: float = 0.02,
+    most: int = 20,
+    on_progress: Callable[[CounterflowFlame], None] = lambda _: None,
+) -> Extinction:
+    """The extinction strain rate of the flame `begin` with `solver` in steps of dt [s].
+
+    The strain rate rises by `factor` until the flame goes out, and then the interval is halved
+    until its ends differ by at most `within` (relative). Each flame starts from the last one that
+    burnt, with its flow scaled (`CounterflowProfile.strained`). If `begin` goes out at its own
+    strain rate, lower ones are tried. The search ends after `most` flames in any case: `extinct` is
+    infinite if none went out. A flame that is not finite counts as extinct, one that is not steady
+    as burning. on_progress(flame) after each.
+    """
+    require(factor > 1 and within > 0, f"factor={factor} must exceed 1, within={within} exceed 0")
+    burning, extinct, strain = np.nan, np.inf, begin.strain
+    flames: list[CounterflowFlame] = []
+    last = begin
+    while len(flames) < most:
+        flame = burn(mechanism, solver, dt, last.strained(strain / last.strain), how)
+        flames.append(flame)
+        on_progress(flame)
+        if flame.burns:
+            burning, last = strain, flame.profile
+        else:
+            extinct = strain
+        if extinct <= (1 + within) * burning:
+            break
+        if np.isnan(burning):
+            strain = extinct / factor
+        elif np.isinf(extinct):
+            strain = burning * factor
+        else:
+            strain = float(np.sqrt(burning * extinct))
+    return Extinction(float(burning), float(extinct), flames)

@@ -1,0 +1,1 @@
+"""Premixed flames: with any `Advance`, and Cantera's as a start."""

@@ -1,0 +1,45 @@
+"""Cantera's freely propagating premixed flame, steady and one-dimensional.
+
+Takes a `Mechanism` and an unburnt state; gives a solved `cantera.FreeFlame`. Sampling takes states
+from it, and the flames of `combred.simulation.premixed.flame` start from it.
+"""
+
+import cantera as ct
+import numpy as np
+
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactor import IntegrationError
+from combred.chemistry.transport import solution_with_transport
+
+# slope, curve: largest change between neighbouring grid points, relative to the whole profile.
+COARSE = {"ratio": 3, "slope": 0.07, "curve": 0.14}
+FINE = {"ratio": 2, "slope": 0.03, "curve": 0.05}
+
+
+def solve_free_flame(
+    mechanism: Mechanism,
+    T: float,
+    p: float,
+    Y: np.ndarray,
+    width: float = 0.03,
+    refinements: tuple[dict, ...] = (COARSE,),
+) -> ct.FreeFlame:
+    """The flame of the unburnt state T [K], p [Pa], Y (n_species,); transport is mixture-averaged.
+
+    width [m]: length of the domain; refinements: Cantera's refine criteria, applied one after
+    another. Raises ValueError where the mechanism has no transport data, and IntegrationError where
+    Cantera finds no flame.
+    """
+    gas = solution_with_transport(
+        mechanism, ", or sampling.flames=0 and validation.flame_phi=[] for no flames"
+    )
+    gas.TPY = T, p, Y
+    flame = ct.FreeFlame(gas, width=width)
+    try:
+        for i, criteria in enumerate(refinements):
+            flame.set_refine_criteria(**criteria)
+            flame.set_max_grid_points(flame.flame, 5000)
+            flame.solve(loglevel=0, auto=i == 0)
+    except ct.CanteraError as error:
+        raise IntegrationError(str(error).strip().splitlines()[-1]) from error
+    return flame

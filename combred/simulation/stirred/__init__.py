@@ -1,0 +1,1 @@
+"""Partially stirred reactors of particles."""

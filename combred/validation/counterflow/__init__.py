@@ -1,0 +1,1 @@
+"""Counterflow flames judged."""

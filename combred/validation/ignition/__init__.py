@@ -1,0 +1,1 @@
+"""Ignitions judged: delays and their errors."""

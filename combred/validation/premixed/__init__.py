@@ -1,0 +1,1 @@
+"""Premixed flames judged: cases and errors."""

@@ -1,0 +1,1 @@
+"""Stirred reactors judged: cases and errors."""

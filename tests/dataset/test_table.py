@@ -1,0 +1,204 @@
+"""A state file that is read, refused with the remedy, and held out in part."""
+
+import h5py
+import numpy as np
+import pytest
+from random_blocks import ROWS, block, written
+
+from combred.dataset.schema import SAMPLERS, UNITS, StateFileError
+from combred.dataset.table import StateTable, open_states
+from combred.files.hdf5 import seal
+
+# -- read ------------------------------------------------------------------------------------------
+
+
+def test_rows_are_read_as_they_were_written(file, h2o2):
+    table = open_states(file, h2o2)
+    expected = [block(i).columns() for i in range(3)]
+    got = table.read(0, table.rows).columns()
+    for name in UNITS:
+        assert np.array_equal(got[name], np.concatenate([e[name] for e in expected]))
+    assert table.rows == 10
+    assert np.array_equal(table.sources, got["source"])
+    assert np.array_equal(table.samplers, got["sampler"])
+
+
+@pytest.mark.parametrize("rows", [1, 3, 10, 100])
+def test_chunks_are_all_rows_in_order(file, h2o2, rows):
+    table = open_states(file, h2o2)
+    chunks = list(table.chunks(rows))
+    assert max(len(c) for c in chunks) <= rows
+    assert np.array_equal(np.concatenate([c.T for c in chunks]), table.read(0, 10).T)
+
+
+@pytest.mark.parametrize("rows", [2, 100])
+def test_chunks_of_a_mask_are_its_rows_in_order(file, h2o2, rows):
+    table = open_states(file, h2o2)
+    keep = np.array([0, 0, 1, 0, 0, 1, 1, 1, 0, 1], dtype=bool)
+    got = np.concatenate([chunk.T for chunk in table.chunks(rows, keep)])
+    assert np.array_equal(got, table.read(0, 10).T[keep])
+
+
+# -- refused ---------------------------------------------------------------------------------------
+
+
+def test_a_missing_file_names_the_command(tmp_path, h2o2):
+    with pytest.raises(FileNotFoundError, match="only=sample"):
+        open_states(tmp_path / "none.h5", h2o2)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.95])
+def test_a_truncated_file_is_refused(file, h2o2, share):
+    data = file.read_bytes()
+    file.write_bytes(data[: int(share * len(data))])
+    with pytest.raises(StateFileError, match="Move it away"):
+        open_states(file, h2o2)
+
+
+def test_a_damaged_chunk_is_refused_when_it_is_read(file, h2o2):
+    with h5py.File(file, "r") as stored:
+        offset = stored["Y"].id.get_chunk_info(0).byte_offset
+    with file.open("r+b") as raw:
+        raw.seek(offset)
+        raw.write(b"\xff" * 64)
+    with pytest.raises(StateFileError, match="differs from what was written.*Move it away"):
+        open_states(file, h2o2)
+    seal(file)  # as if it had been written so
+    table = open_states(file, h2o2)
+    with pytest.raises(StateFileError, match="Move it away"):
+        table.read(0, table.rows)
+
+
+def test_a_file_that_is_not_hdf5_is_refused(tmp_path, h2o2):
+    (tmp_path / "text.h5").write_text("T p Y\n")
+    with pytest.raises(StateFileError, match="cannot be read"):
+        open_states(tmp_path / "text.h5", h2o2)
+
+
+def test_hdf5_of_another_schema_is_refused(tmp_path, h2o2):
+    with h5py.File(tmp_path / "foreign.h5", "w") as foreign:
+        foreign["T"] = np.ones(3)
+    with pytest.raises(StateFileError, match=r"missing: p, Y.*combred/dataset/schema.py"):
+        open_states(tmp_path / "foreign.h5", h2o2)
+
+
+def test_an_unfinished_file_is_refused(file, h2o2):
+    with h5py.File(file, "r+") as stored:
+        del stored.attrs["rows"]
+    seal(file)
+    with pytest.raises(StateFileError, match="Move it away"):
+        open_states(file, h2o2)
+
+
+def test_states_of_another_mechanism_are_refused(file, drm19):
+    with pytest.raises(StateFileError, match=r"h2o2.yaml.*drm19.yaml.*mechanism=h2o2.yaml"):
+        open_states(file, drm19)
+
+
+@pytest.mark.parametrize("older", [1, 2])
+def test_a_file_of_an_earlier_format_is_refused(file, h2o2, older):
+    with h5py.File(file, "r+") as stored:
+        stored.attrs["format"] = older
+        del stored["dt"]  # one for all rows, an attribute
+    seal(file)
+    with pytest.raises(StateFileError, match=rf"format: {older}; .*missing: dt.*run=NAME"):
+        open_states(file, h2o2)
+
+
+def test_a_file_in_which_every_row_failed_is_refused(tmp_path, attributes, h2o2):
+    with pytest.raises(StateFileError, match="[Mm]ove|sampling"):
+        open_states(written(tmp_path / "states.h5", attributes, failed=ROWS), h2o2)
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("T", np.nan), ("T", -300.0), ("p", 0.0), ("p", np.inf), ("Y", np.nan), ("Y", -1e-3),
+        ("dt", 0.0), ("dt", -1e-6), ("dt", np.inf),
+        ("T_next", np.nan), ("T_next", 0.0), ("Y_next", np.nan), ("Y_next", -1e-3),
+    ],
+)  # fmt: skip
+def test_a_value_that_is_not_physical_is_named_with_its_row(file, h2o2, name, value):
+    with h5py.File(file, "r+") as stored:
+        stored[name][7, ...] = value
+    seal(file)
+    table = open_states(file, h2o2)
+    assert len(table.read(0, 7)) == 7  # the rows before it are good
+    with pytest.raises(StateFileError, match=rf"{name} of row 7 .*(Remove|move)"):
+        list(table.chunks(4))
+
+
+# -- held out --------------------------------------------------------------------------------------
+
+
+def table_of(ignitions: int, flames: int = 0, rows: int = 30) -> StateTable:
+    """Trajectories of `rows` rows each, a third of them exact, perturbed and relaxed; shuffled."""
+    sources = np.repeat(np.arange(ignitions + flames), rows)
+    samplers = np.tile(np.arange(rows) % 3, ignitions + flames) + 3 * (sources >= ignitions)
+    order = np.random.default_rng(0).permutation(len(sources))
+    return StateTable("nowhere", len(order), {}, sources[order], samplers[order].astype("u1"))
+
+
+def test_usual_rows_and_rows_of_flames_have_these_samplers():
+    every = np.arange(len(SAMPLERS), dtype="u1")
+    table = StateTable("nowhere", len(every), {}, np.zeros(len(every), int), every)
+    usual = [SAMPLERS[i] for i in np.flatnonzero(table.usual)]
+    assert usual == ["ignition", "flame", "flow ignition"]
+    of_flames = [SAMPLERS[i] for i in np.flatnonzero(table.of_flames)]
+    assert of_flames == ["flame", "flame perturbed", "flame relaxed"]
+
+
+def test_premixed_trajectories_have_a_third_of_usual_rows():
+    table = table_of(ignitions=2, flames=3)
+    assert table.usual.sum() == 50 and table.of_flames.sum() == 90
+
+
+@pytest.mark.parametrize("fraction", [0.05, 0.2, 0.5])
+def test_trajectories_are_held_out_as_a_whole(fraction):
+    table = table_of(ignitions=60, flames=20)
+    out = table.held_out(fraction, seed=0)
+    held = np.unique(table.sources[out])
+    assert not set(held) & set(table.sources[~out])
+    # That fraction of the ignitions, and of the flames.
+    assert (held < 60).sum() == 60 * fraction
+    assert (held >= 60).sum() == 20 * fraction
+
+
+def test_the_held_out_rows_depend_on_the_seed_alone():
+    table = table_of(ignitions=60)
+    first = table.held_out(0.2, seed=0)
+    assert np.array_equal(first, table.held_out(0.2, seed=0))
+    assert not np.array_equal(first, table.held_out(0.2, seed=1))
+
+
+@pytest.mark.parametrize("fraction", [0.001, 0.999])
+@pytest.mark.parametrize("ignitions, flames", [(2, 0), (3, 0), (2, 1)])
+def test_one_trajectory_at_least_is_held_out_and_one_is_not(fraction, ignitions, flames):
+    out = table_of(ignitions, flames).held_out(fraction, seed=0)
+    assert out.any() and not out.all()
+
+
+def test_states_are_drawn_once_and_from_the_given_rows(file, h2o2):
+    table = open_states(file, h2o2)
+    keep = table.sources == 1
+    expected = block(1).state()
+    drawn = table.draw(keep, 3, seed=0).state()
+    assert len(np.unique(drawn, axis=0)) == 3
+    assert all((row == expected).all(axis=1).any() for row in drawn)
+    assert np.array_equal(table.draw(keep, 100, seed=0).state(), expected)
+    assert np.array_equal(table.draw(keep, 3, seed=0).state(), drawn)
+
+
+def test_drawn_rows_keep_their_time_steps_and_labels(file, h2o2):
+    table = open_states(file, h2o2)
+    drawn = table.draw(table.sources != 0, 4, seed=0)
+    every = table.read(0, 10)
+    which = np.isin(every.T, drawn.T)  # every row has its own T
+    assert len(drawn) == which.sum() == 4 and not (which & (table.sources == 0)).any()
+    for name, column in every.columns().items():
+        assert np.array_equal(drawn.columns()[name], column[which]), name
+
+
+def test_no_row_may_be_drawn(file, h2o2):
+    table = open_states(file, h2o2)
+    assert table.draw(np.zeros(10, bool), 3, seed=0).state().shape == (0, 12)

@@ -1,0 +1,179 @@
+"""Worker processes: results in order, errors are raised, the rows of one process."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from combred.config import ChemistrySettings
+from combred.processes.workers import THREADS, in_processes
+from combred.sampling.sample import sample
+
+
+def test_results_are_in_the_order_of_the_tasks():
+    progress = []
+    results = in_processes(2, abs, [(-3,), (2,), (-1,)], lambda *done: progress.append(done))
+    assert results == [3, 2, 1] and progress == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_an_error_in_a_task_is_raised_and_later_tasks_are_not_counted():
+    progress = []
+    with pytest.raises(ValueError, match="invalid literal"):
+        in_processes(1, int, [("1",), ("x",), ("2",)], lambda *done: progress.append(done))
+    assert progress == [(1, 3)]
+
+
+def test_a_worker_has_one_thread_and_the_parent_keeps_its_own(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
+    of_worker = in_processes(1, os.getenv, [(name,) for name in THREADS], lambda *_: None)
+    assert of_worker == ["1", "1", "1"]
+    assert "OMP_NUM_THREADS" not in os.environ and os.environ["OPENBLAS_NUM_THREADS"] == "7"
+
+
+@pytest.mark.slow
+def test_two_processes_sample_the_rows_of_one(tmp_path, sampled, drm19, sampling_settings):
+    file = tmp_path / "states.h5"
+    record = sample(file, drm19, sampling_settings, ChemistrySettings(), 0, workers=2)
+    assert record == sampled[1]
+    with h5py.File(file, "r") as found, h5py.File(sampled[0], "r") as expected:
+        assert found.keys() == expected.keys()
+        for name in expected:
+            assert np.array_equal(found[name][...], expected[name][...]), name
+
+
+POOL = """
+import os, sys, time
+from combred.processes.workers import open_pool
+
+def work():
+    print(os.getpid(), flush=True)
+    time.sleep(120)
+
+if __name__ == "__main__":
+    with open_pool(1, int) as pool:
+        pool.submit(work).result()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_worker_ends_with_its_parent(tmp_path, number):
+    (tmp_path / "pool.py").write_text(POOL)
+    words = [sys.executable, str(tmp_path / "pool.py")]
+    parent = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    worker = int(parent.stdout.readline())
+    parent.send_signal(number)
+    parent.wait(30)
+    assert ends(worker)
+
+
+def ends(process: int, seconds: float = 20.0) -> bool:
+    """Whether a process that is no child of ours ends within a time."""
+    limit = time.monotonic() + seconds
+    while time.monotonic() < limit:
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)
+    os.kill(process, signal.SIGKILL)
+    return False
+
+
+def run(folder: Path, source: str) -> subprocess.CompletedProcess:
+    """A program in a new process, to its end."""
+    (folder / "pool.py").write_text(source)
+    words = [sys.executable, str(folder / "pool.py")]
+    return subprocess.run(words, capture_output=True, text=True, timeout=30)
+
+
+SENDING = """
+import os, signal
+from combred.processes.workers import open_pool
+
+if __name__ == "__main__":
+    with open_pool(2, int) as pool:
+        future = pool.submit(bytes, 300_000_000)
+        while not pool._result_queue._reader.poll():
+            pass
+        END
+        future.result()
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "error"),
+    [
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+        ("os.kill(next(iter(pool._processes)), signal.SIGKILL)", "BrokenProcessPool"),
+    ],
+)
+def test_a_worker_that_ends_while_it_sends_a_result(tmp_path, end, error):
+    """The thread that reads the result does not wait for the rest for ever."""
+    assert error in run(tmp_path, SENDING.replace("END", end)).stderr.splitlines()[-1]
+
+
+STARTING = """
+import os, signal
+from multiprocessing.context import SpawnProcess
+from combred.processes.workers import open_pool
+
+def start(process):
+    whole(process)
+    print(process.pid, flush=True)
+    os.kill(os.getpid(), signal.SIGINT)
+
+if __name__ == "__main__":
+    whole, SpawnProcess.start = SpawnProcess.start, start
+    try:
+        with open_pool(1, int) as pool:
+            pool.submit(int).result()
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+
+
+def test_an_interrupt_while_a_worker_is_started(tmp_path):
+    """Nobody waits for the worker, and it says nothing."""
+    done = run(tmp_path, STARTING)
+    worker, said = done.stdout.split()
+    assert ends(int(worker)) and said == "interrupted" and done.stderr == ""
+
+
+LOADING = """
+import os, sys, time
+from combred.processes.workers import open_pool
+
+if __name__ == "__main__":
+    import slow
+    os.environ["SLOW"] = "1"
+    with open_pool(1, slow.begin) as pool:
+        pool.submit(int).result()
+"""
+SLOW = """
+import os, time
+if "SLOW" in os.environ:
+    print(os.getpid(), flush=True)
+    time.sleep(60)
+
+def begin():
+    pass
+"""
+
+
+def test_a_worker_that_loads_modules_ends_with_its_parent(tmp_path):
+    (tmp_path / "slow.py").write_text(SLOW)
+    (tmp_path / "pool.py").write_text(LOADING)
+    words = [sys.executable, str(tmp_path / "pool.py")]
+    parent = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    worker = int(parent.stdout.readline())
+    parent.kill()
+    parent.wait(30)
+    assert ends(worker)

@@ -1,0 +1,228 @@
+"""Moments against numpy on all rows at once, relative errors against their definition."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from combred.reduction import apply_merge, find_layers, gaussian_inputs
+from combred.reduction.fit.calibration import (
+    IMAGES,
+    ROWS,
+    batches,
+    layer_moments,
+    moments,
+    read_units,
+    reader_outputs,
+    relative_error,
+)
+from combred.reduction.network.merge import Merge
+from combred.surrogate.transform import StateTransform
+
+
+def gaussian(*shape: int, seed: int = 0) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+
+def convolutional() -> tuple[nn.Sequential, torch.Tensor]:
+    """Layer 1 is read by a convolution, layer 2 by a linear layer behind a flatten."""
+    torch.manual_seed(0)
+    layers = [nn.Conv2d(2, 6, 3), nn.BatchNorm2d(6), nn.ReLU(), nn.MaxPool2d(2)]
+    layers += [nn.Conv2d(6, 5, 2, padding=1), nn.ReLU(), nn.Flatten(), nn.Linear(5 * 4 * 4, 3)]
+    return nn.Sequential(*layers).double().eval(), gaussian(20, 2, 8, 8)
+
+
+class TwoReaders(nn.Module):
+    """One hidden layer, read by two linear layers."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.hidden, self.one = nn.Linear(4, 7), nn.Linear(7, 2)
+        self.other = nn.Linear(7, 3)
+
+    def forward(self, x):
+        a = torch.relu(self.hidden(x))
+        return torch.cat([self.one(a), self.other(a)], dim=1)
+
+
+def drop(network, x, layer, kept):
+    """The network with some units of a layer only, and that layer."""
+    found = find_layers(network, x[:1])[layer]
+    return apply_merge(network, found, Merge.prune(torch.tensor(kept), found.units)), found
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 100])
+@pytest.mark.parametrize("shift", [0.0, 1e6])
+def test_streamed_moments_are_numpys(chunk, shift):
+    A, B = gaussian(100, 5, seed=1) + shift, gaussian(100, 5, seed=2) + 0.5 + shift
+    found = moments(zip(A.split(chunk), B.split(chunk), strict=True))
+    a, b = A.numpy(), B.numpy()
+    joint = np.cov(np.hstack([a, b]).T, bias=True)
+    assert found.n == 100
+    # Sums about the mean of the first chunk lose digits by its distance from the mean of all, not
+    # by the mean itself: 1e-16 of 1e6 in each entry.
+    tolerance = 1e-13 + 1e-15 * shift
+    assert np.allclose(found.mean_A, a.mean(0), rtol=1e-14, atol=1e-14)
+    assert np.allclose(found.mean_B, b.mean(0), rtol=1e-14, atol=1e-14)
+    assert np.allclose(found.AA, joint[:5, :5], rtol=0, atol=tolerance)
+    assert np.allclose(found.BB, joint[5:, 5:], rtol=0, atol=tolerance)
+    assert np.allclose(found.BA, joint[5:, :5], rtol=0, atol=tolerance)
+    about_zero = [b.T @ b / 100, b.T @ a / 100, a.T @ a / 100]
+    for moment, expected in zip(found.about(intercept=False), about_zero, strict=True):
+        assert np.allclose(moment, expected, rtol=1e-13, atol=1e-13)
+    for moment, expected in zip(found.about(True), (found.BB, found.BA, found.AA), strict=True):
+        assert torch.equal(moment, expected)
+
+
+@pytest.mark.parametrize("chunk", [1, 33, 100])
+def test_pairs_of_the_same_tensor_are_recognised(chunk):
+    A = gaussian(100, 5).float()
+    found = moments((part, part) for part in A.split(chunk))
+    pairs = moments((part, part.clone()) for part in A.split(chunk))
+    assert found.BB is found.BA is found.AA
+    for intercept in (True, False):
+        once = found.about(intercept)
+        assert once[0] is once[1] is once[2]
+        for one, other in zip(once, pairs.about(intercept), strict=True):
+            assert torch.allclose(one, other, rtol=0, atol=1e-14)  # order of sums
+    assert found.BB.dtype == torch.float64
+
+
+def test_moments_of_no_rows_are_refused():
+    for none in ([], [(torch.zeros(0, 3), torch.zeros(0, 3))]):
+        with pytest.raises(ValueError, match="needs calibration inputs"):
+            moments(none)
+
+
+def test_batches_are_those_given_or_parts_of_a_tensor():
+    given = [torch.zeros(3, 2), torch.zeros(5, 2)]
+    assert all(a is b for a, b in zip(batches(given), given, strict=True))
+    assert [len(part) for part in batches(torch.zeros(ROWS + 3, 2))] == [ROWS, 3]
+    assert [len(part) for part in batches(torch.zeros(IMAGES + 1, 1, 2, 2))] == [IMAGES, 1]
+
+
+@torch.no_grad()
+def test_a_convolution_reads_a_row_at_each_position():
+    network, x = convolutional()
+    layer = find_layers(network, x[:1])[1]
+    maps = network[:4](x)  # (20, 6, 3, 3)
+    rows = [maps[n, :, i, j] for n in range(20) for i in range(3) for j in range(3)]
+    assert torch.equal(read_units(network, layer, x), torch.stack(rows))
+
+
+@torch.no_grad()
+def test_a_linear_layer_behind_a_flatten_reads_a_row_at_each_position():
+    network, x = convolutional()
+    layer = find_layers(network, x[:1])[2]
+    maps = network[:6](x)
+    rows = [maps[n, :, i, j] for n in range(20) for i in range(4) for j in range(4)]
+    assert torch.equal(read_units(network, layer, x), torch.stack(rows))
+    found = layer_moments(network, None, layer, x)
+    assert found.n == 20 * 16
+    expected = np.cov(torch.stack(rows).numpy().T, bias=True)
+    assert np.allclose(found.BB, expected, rtol=0, atol=1e-13)  # float64
+
+
+@torch.no_grad()
+def test_a_linear_layer_reads_rows_along_the_last_axis():
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 2)).double()
+    x = gaussian(5, 3, 4)
+    layer = find_layers(network, x[:1])[1]
+    assert torch.equal(read_units(network, layer, x), network[:2](x).flatten(0, 1))
+
+
+@torch.no_grad()
+def test_activations_and_outputs_are_those_of_every_reader():
+    network, x = TwoReaders().double(), gaussian(30, 4)
+    layer = find_layers(network, x[:1])[1]
+    assert {name for name, _ in layer.readers} == {"one", "other"}
+    a = torch.relu(network.hidden(x))
+    assert torch.equal(read_units(network, layer, x), torch.cat([a, a]))
+    outputs = reader_outputs(network, layer, x)
+    assert outputs.shape == (30, 5)
+    assert torch.equal(outputs.sum(), torch.cat([network.one(a), network.other(a)], 1).sum())
+    reduced, _ = drop(network, x, 1, [0, 2, 3])
+    again = torch.relu(reduced.hidden(x))
+    difference = torch.cat([reduced.one(again), reduced.other(again)], 1) - network(x)
+    expected = float(difference.norm() / network(x).norm())
+    assert relative_error(network, reduced, layer, x) == pytest.approx(expected, rel=1e-13)
+    assert relative_error(network, reduced, None, x) == pytest.approx(expected, rel=1e-13)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("chunk", [3, 20])
+def test_moments_of_a_layer_are_of_the_original_and_the_reduced_network(chunk):
+    network, x = convolutional()
+    reduced, _ = drop(network, x, 1, [0, 1, 4, 5])
+    layer = find_layers(network, x[:1])[2]
+    found = layer_moments(network, reduced, layer, x.split(chunk))
+    a = network[:6](x).transpose(1, 2).transpose(2, 3).reshape(-1, 5).numpy()
+    b = reduced[:6](x).transpose(1, 2).transpose(2, 3).reshape(-1, 5).numpy()
+    joint = np.cov(np.hstack([a, b]).T, bias=True)
+    assert np.allclose(found.mean_A, a.mean(0), rtol=1e-13)  # order of sums
+    assert np.allclose(found.mean_B, b.mean(0), rtol=1e-13)
+    assert np.allclose(found.BA, joint[5:, :5], rtol=0, atol=1e-13)
+    assert np.allclose(found.BB, joint[5:, 5:], rtol=0, atol=1e-13)
+
+
+@torch.no_grad()
+def test_relative_error_is_the_quotient_of_norms():
+    network, x = convolutional()
+    reduced, layer = drop(network, x, 1, [0, 1, 4, 5])
+    one, other = network[:5](x).numpy(), reduced[:5](x).numpy()
+    expected = np.linalg.norm(other - one) / np.linalg.norm(one)
+    assert relative_error(network, reduced, layer, x) == pytest.approx(expected, rel=1e-12)
+    assert relative_error(network, reduced, layer, x.split(3)) == pytest.approx(expected, rel=1e-12)
+    one, other = network(x).numpy(), reduced(x).numpy()
+    expected = np.linalg.norm(other - one) / np.linalg.norm(one)
+    assert relative_error(network, reduced, None, x) == pytest.approx(expected, rel=1e-12)
+    assert relative_error(network, network, None, x) == 0.0
+
+
+@torch.no_grad()
+def test_calibration_changes_no_mode_and_leaves_no_hook():
+    network, x = convolutional()
+    network.train()
+    network[1].eval()
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    layer = find_layers(network, x[:1])[1]
+    inference = read_units(network, layer, x)
+    relative_error(network, network, None, x)
+    assert network[0].training and network.training and not network[1].training
+    assert all(torch.equal(network.state_dict()[key], value) for key, value in before.items())
+    assert not any(module._forward_hooks for module in network.modules())
+    assert torch.equal(inference, read_units(network.eval(), layer, x))
+    with pytest.raises(RuntimeError):
+        read_units(network.train(), layer, x[:, :1])
+    assert network.training and not any(module._forward_hooks for module in network.modules())
+
+
+def test_gaussian_inputs_have_the_covariance_of_the_training_inputs():
+    rng = np.random.default_rng(0)
+    Y = rng.dirichlet(np.ones(4), size=400)
+    state = np.column_stack([rng.uniform(800, 2000, 400), rng.uniform(1e5, 2e5, 400), Y])
+    state[:, 3] = 0.5 * state[:, 2]  # two species in a fixed ratio: a singular covariance
+    later = torch.from_numpy(state + 0.01 * rng.normal(size=state.shape))
+    transform = StateTransform(4, lam=0.1, floor=1e-13, power=1.0)
+    dt = torch.full((400,), 1e-6, dtype=torch.float64)
+    transform.fit([(torch.from_numpy(state), later, dt)])
+    n = 20_000
+    x = gaussian_inputs(transform, n, seed=1).double().numpy()
+    assert x.shape == (n, 6) and gaussian_inputs(transform, n).dtype == torch.float32
+    # Standard error of a covariance of n draws of unit variance: sqrt(2 / n) at most; five of them.
+    assert np.abs(x.mean(0)).max() < 5 / n**0.5
+    found = np.cov(x.T, bias=True)
+    assert np.abs(found - transform.covariance.numpy()).max() < 5 * (2 / n) ** 0.5
+    features = transform.features(transform.variables(torch.from_numpy(state))).numpy()
+    assert np.abs(found - np.cov(features.T, bias=True)).max() < 5 * (2 / n) ** 0.5
+
+
+def test_gaussian_inputs_are_seeded():
+    transform = StateTransform(3, lam=0.1, floor=1e-13, power=1.0)
+    one, same = gaussian_inputs(transform, 50, seed=4), gaussian_inputs(transform, 50, seed=4)
+    assert torch.equal(one, same)
+    assert not torch.equal(one, gaussian_inputs(transform, 50, seed=5))
+    assert len(torch.unique(one, dim=0)) == 50

@@ -1,0 +1,31 @@
+"""Streams of each mechanism, with hydrogen or methane as fuel."""
+
+import pytest
+
+from combred.config import SamplingSettings
+from combred.native.solver.library import Solver
+from combred.sampling.flow.streams import Streams
+
+FUELS = {"drm19.yaml": "CH4:1", "h2o2.yaml": "H2:1"}
+
+
+@pytest.fixture(scope="session")
+def solver_of():
+    """The solver of a mechanism, made once."""
+    made = {}
+    return lambda mechanism: made.setdefault(mechanism.name, Solver(mechanism))
+
+
+@pytest.fixture(scope="session")
+def streams_of(solver_of):
+    """A function that gives the streams of a mechanism, with changes of their settings."""
+
+    def make(mechanism, seed: int = 0, **changes) -> Streams:
+        settings = SamplingSettings(
+            **{"fuel": FUELS[mechanism.name], "T0": [900.0, 2300.0], **changes}
+        )
+        streams = Streams(mechanism, settings, solver_of(mechanism))
+        streams.restart(seed)
+        return streams
+
+    return make

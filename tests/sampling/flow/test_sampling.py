@@ -1,0 +1,98 @@
+"""State files of a flow: blocks as they are planned, and held out as a whole."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from combred.config import ChemistrySettings, SamplingSettings
+from combred.dataset.schema import SAMPLERS, UNITS
+from combred.dataset.table import open_states
+from combred.native.solver.library import Solver
+from combred.sampling import plan
+from combred.sampling.flow import FlowStates
+from combred.sampling.sample import sample
+
+ROWS, LAST = 64, 22  # of a block, fewer than elsewhere; of the last block
+SETTINGS = SamplingSettings(sampler="flow", T0=[900.0, 2300.0], states=2 * ROWS + LAST)
+SEED = 3
+
+
+def make(path, h2o2, settings=SETTINGS, on_progress=lambda *_: None) -> dict:
+    return sample(path, h2o2, settings, ChemistrySettings(), SEED, 1, on_progress)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_blocks():
+    """Blocks of `ROWS` rows."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "FEWEST_ROWS", ROWS)
+        yield
+
+
+@pytest.fixture(scope="module")
+def made(h2o2, tmp_path_factory, in_process):
+    """A state file of three blocks of hydrogen, and its record."""
+    path = tmp_path_factory.mktemp("flow") / "states.h5"
+    with in_process():
+        return path, make(path, h2o2)
+
+
+@pytest.fixture(scope="module")
+def table(made, h2o2):
+    return open_states(made[0], h2o2)
+
+
+def test_the_rows_are_those_of_the_blocks(table, h2o2):
+    settings = replace(SETTINGS, fuel="H2:1")
+    states = FlowStates(h2o2, settings, Solver(h2o2), SEED)
+    for trajectory in reversed(plan.plan_trajectories(settings, SEED)):
+        start = trajectory.index * ROWS
+        block, expected = table.read(start, start + trajectory.rows), states.block(trajectory)
+        assert len(block) == trajectory.rows and (block.source == trajectory.index).all()
+        for name in set(UNITS) - {"source"}:
+            assert np.array_equal(getattr(block, name), getattr(expected, name)), name
+
+
+def test_the_record_has_the_numbers_of_the_file(made, table):
+    record = made[1]
+    assert table.rows == record["rows"] == SETTINGS.states
+    assert (record["failed_rows"], record["lost_trajectories"]) == (0, [])
+    counts = {name: count for name, count in record["rows_per_sampler"].items() if count}
+    assert list(counts) == ["flow ignition", "flow mixture", "flow layer", "flow flame"]
+    assert sum(counts.values()) == SETTINGS.states
+    assert np.array_equal(table.usual, table.samplers == SAMPLERS.index("flow ignition"))
+    assert not table.of_flames.any()
+    assert record["checked_rows"] == SETTINGS.states
+    assert record["largest_difference"] == table.attributes["largest_difference"] < 5e-6
+
+
+def test_the_provenance_has_the_sampler_and_its_fuel(table):
+    sampling = table.provenance["sampling"]
+    assert (sampling["sampler"], sampling["fuel"]) == ("flow", "H2:1")  # `auto` is resolved
+    assert (table.provenance["seed"], sampling["dt"]) == (SEED, SETTINGS.dt)
+
+
+@pytest.mark.parametrize("fraction", [0.05, 0.34, 0.9])
+def test_blocks_are_held_out_as_a_whole(table, fraction):
+    out = table.held_out(fraction, seed=0)
+    held = np.unique(table.sources[out])
+    assert not set(held) & set(table.sources[~out])
+    assert len(held) == {0.05: 1, 0.34: 1, 0.9: 2}[fraction]  # one at least, and not all
+
+
+def test_a_premixed_sampling_does_not_resume_that_of_a_flow(h2o2, tmp_path, in_this_process):
+    def interrupt(finished, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        make(tmp_path / "states.h5", h2o2, on_progress=interrupt)
+    premixed = replace(SETTINGS, sampler="premixed", states=90, ignitions=3, flames=0)
+    with pytest.raises(ValueError, match="sampling.sampler is flow there and premixed here"):
+        make(tmp_path / "states.h5", h2o2, premixed)
+
+
+def test_a_fuel_that_the_mechanism_lacks_is_refused(h2o2, tmp_path, in_this_process):
+    with pytest.raises(ValueError, match="CH4"):
+        make(tmp_path / "states.h5", h2o2, replace(SETTINGS, fuel="CH4:1"))
+    assert not list(tmp_path.iterdir())

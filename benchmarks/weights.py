@@ -167,12 +167,14 @@ def draw(results: dict, path: Path) -> None:
             own = np.log(one["seconds"])
             order = np.argsort(t)
             shown = float(np.exp(np.interp(own, t[order], x[order])))
-            beyond = "" if t.min() < own < t.max() else f": {1e6 * one['seconds']:.2g} us"
-            beyond = beyond if one["seconds"] < 1e-4 else f": {1e6 * one['seconds']:.0f} us"
+            beyond = "" if t.min() < own < t.max() else f": {_us(one['seconds'])}"
             marker = "k*" if "CVODE" in name else "r*"
             axes.loglog(shown, _percent(one["mean"]), marker, ms=10)
-            axes.annotate(f"{name}{beyond}", (shown, _percent(one["mean"])), fontsize=8,
-                          xytext=(5, 5 - 9 * i), textcoords="offset points")  # fmt: skip
+            right = np.log(shown) > x.mean()
+            axes.annotate(f"{name.replace('1e-06', '1e-6')}{beyond}",
+                          (shown, _percent(one["mean"])), fontsize=8,
+                          xytext=(-7 if right else 7, 5 - 9 * i), textcoords="offset points",
+                          ha="right" if right else "left")  # fmt: skip
             if name == f"solver, {SOLVER[-1]:g}":
                 axes.axvline(shown, color="r", lw=0.8, ls="--")
         axes.set_xlabel("weights")
@@ -180,13 +182,16 @@ def draw(results: dict, path: Path) -> None:
         axes.grid(alpha=0.3)
         above = axes.secondary_xaxis("top")
         ticks = np.exp(np.linspace(x[0], x[-1], 5))
-        above.set_xticks(
-            ticks, [f"{1e6 * time:.2g} us" for time in np.exp(np.interp(np.log(ticks), x, t))]
-        )
+        above.set_xticks(ticks, [_us(time) for time in np.exp(np.interp(np.log(ticks), x, t))])
         above.tick_params(labelsize=8)
         axes.legend(fontsize=8)
     panels[0].set_ylabel("error of the ignition delay, mean [%]")
+    panels[0].set_ylim(bottom=panels[0].get_ylim()[0] / 2)  # room for the lowest labels
     figure.savefig(path, dpi=130)
+
+
+def _us(seconds: float) -> str:
+    return f"{1e6 * seconds:.{0 if seconds > 1e-5 else 2 if seconds < 1e-6 else 1}f} us"
 
 
 def _percent(share: float | None) -> float:

@@ -259,7 +259,7 @@ def results(tmp_path, monkeypatch):
 
 def test_results_of_surrogates_of_any_dt_stand_in_their_tables(results):
     flow = tables.flow_states_table()
-    assert row_of(flow, "`drm19-38k`: solved / bad")[1:] == ["1e-8 s", "1e-6 s"]
+    assert row_of(flow, "`drm19-38k`: solved / undetected")[1:] == ["1e-8 s", "1e-6 s"]
     assert row_of(flow, "counterflow")[1:] == ["1.0 / 0.2 %"] * 2
     assert row_of(tables.around_table(), "counterflow")[1:] == ["1.0 / 0.2 %"]
     assert row_of(tables.flow_accepted_table(), "ignitions")[1] == "90.0 / 70.0 %"

@@ -71,6 +71,17 @@ def test_every_generated_table_is_on_a_page():
     assert {f"generated/{name}.md" for name in tables.TABLES} <= included
 
 
+# -- findings --------------------------------------------------------------------------------------
+
+FINDINGS = re.findall(r"^- (.*(?:\n  .*)*)", (DOCS / "findings.md").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=range(len(FINDINGS)))
+def test_a_finding_is_a_question_with_an_answer_and_its_date(finding):
+    assert re.match(r"\*\*[^*]+\?\*\* \S", finding)
+    assert re.search(r"\b\d\d?(st|nd|rd|th)\b|\b\d{4}-\d\d-\d\d\b", finding)
+
+
 # -- commands and settings -------------------------------------------------------------------------
 
 CURRENT = [page for page in PAGES if page.parent == DOCS and page.name != "findings.md"]

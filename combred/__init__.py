@@ -1,10 +1,12 @@
-"""combred: chemistry surrogates for flames, trained, reduced and validated against CVODE.
+"""combred: stiff chemistry for flow codes, and networks that are judged beside it.
 
-    python -m combred.pipeline stage=2
+    combred.solver("gri30.yaml")            the solver of a mechanism
+    python -m combred.pipeline stage=2      train, reduce, validate and export a surrogate
 
 The public names below are loaded at their first use: `import combred` imports neither torch nor
-Cantera. Data flow through the folders in this order: chemistry, simulation, dataset, surrogate,
-training, reduction, native, validation, export, report; `pipeline` runs them all.
+Cantera. Data flow through the folders in this order: chemistry, simulation, dataset, sampling,
+sensitivity, surrogate, training, kernels, reduction, native, validation, check, report; `pipeline`
+runs them. All may use config, files and processes; the solver of `native.solver` serves all.
 """
 
 import importlib

@@ -53,6 +53,8 @@ sphinx_gallery_conf = {
 suppress_warnings = ["config.cache"]  # sphinx-gallery's settings cannot be pickled
 
 html_theme = "furo"
+html_css_files = ["wrap.css"]
+html_static_path = ["static"]
 html_title = f"combred {release}"
 
 

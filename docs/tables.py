@@ -370,7 +370,7 @@ def general(name: str) -> tuple[dict, dict]:
 
 
 def flow_states_table() -> str:
-    """Shares of the states of each kind that the solver advances, and that are bad, of
+    """Shares of the states of each kind that the solver advances, and of undetected errors, of
     flow_states.json: a table for each model, a column for each dt."""
     results, models = general("flow_states.json")
     text = ""
@@ -380,15 +380,15 @@ def flow_states_table() -> str:
             for kind, rows in kinds.items()
         ]
         steps = next(iter(kinds.values()))
-        text += table([f"{code(model)}: solved / bad", *map(seconds, steps)], body)
+        text += table([f"{code(model)}: solved / undetected", *map(seconds, steps)], body)
     if not text:
         return MISSING
     return text + source("flow_states.json", "flow_states judge --states FILE", results["machine"])
 
 
 def around_table() -> str:
-    """Shares of the states around the range of `drm19-full` that the solver advances, and that are
-    bad, of flow_states.json: each of the worst dt."""
+    """Shares of the states around the range of `drm19-full` that the solver advances, and of
+    undetected errors, of flow_states.json: each of the worst dt."""
     results = read("flow_states.json")
     models = {name: results["around"][name] for name in in_order(results.get("around", {}))}
     if not models:
@@ -400,7 +400,7 @@ def around_table() -> str:
             for kinds in models.values()
         ]
         body.append([plain(kind), *(percent(*shares, digits=1) for shares in worst)])
-    return table(["solved / bad, the worst dt", *map(code, models)], body)
+    return table(["solved / undetected, worst dt", *map(code, models)], body)
 
 
 def flow_accepted_table() -> str:
@@ -731,7 +731,7 @@ def headline(model: str = TYPICAL) -> str:
         text.append(
             f"Of states of {len(kinds)} kinds of flow, from counterflow flames to ignitions at 40 "
             f"atm, the solver advances {percent(solved, digits=1)}, and {percent(bad, digits=1)} "
-            "are wrong by more than 10 % of their change."
+            "have an undetected error above 10 % of their change."
         )
     lines = read("work_precision.json").get("lines", {}).get("1e-06", {})
     found = [_at_default(lines.get(name, [])) for name in (model, "combred.solver")]
@@ -786,7 +786,7 @@ def readme_solvers(model: str = TYPICAL) -> str:
 
 def readme_models() -> str:
     """Errors and times of the models that correct QSS steps, each the mean and the worst: delays of
-    all dt, flame speeds, bad states of flows, and the time of 1 us of an ignition."""
+    all dt, flame speeds, undetected errors, and the time of 1 us of an ignition."""
     ignitions, flows = general("ignitions.json")[1], general("flow_states.json")[1]
     flames, times = speeds(), read("times.json").get("times", {}).get("grid", {})
     body = []
@@ -806,7 +806,7 @@ def readme_models() -> str:
             ]
         )
     body += _readme_solver(times)
-    head = ["mean / worst", "ignition delay", "flame speed", "bad states", "time a state"]
+    head = ["mean / worst", "ignition delay", "flame speed", "undetected", "time a state"]
     return table(head, body)
 
 

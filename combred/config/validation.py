@@ -18,8 +18,8 @@ class ValidationSettings:
     )
     phi: list[float] = setting([0.6, 1.0, 1.4], "equivalence ratios", within=(0.01, 100.0))
     p: list[float] = setting([101325.0, 2026500.0], "pressures", "Pa", (100.0, 1e8))
-    dt: float = setting(1e-6, "time step of the marches", "s", (1e-12, 1e-2))
-    burnt_time: float = setting(1e-3, "time marched after 1.3 ignition delays", "s", (1e-9, 10.0))
+    dt: float = setting(1e-6, "time step of the simulations", "s", (1e-12, 1e-2))
+    burnt_time: float = setting(1e-3, "time simulated after 1.3 ignition delays", "s", (1e-9, 10.0))
     flame_phi: list[float] = setting(
         [], "equivalence ratios of 1D flames; empty: no flames", within=(0.1, 10.0)
     )

@@ -1,5 +1,4 @@
-"""Dataset: the states that networks are trained on, their labels, and the HDF5 files of both.
+"""Dataset: the HDF5 file of labelled states; its schema, writer and reader.
 
-`plan` and `sampling` make the state file, of `premixed_states` or `flow`; training and
-validation read it with `state_table`. Its schema is in `states`.
+`combred.sampling` writes it; training and validation read it with `table.open_states`.
 """

@@ -2,9 +2,9 @@
 A batch of states from numpy
 ============================
 
-A flow solver hands all its cells to the chemistry at once. Here the cells are numpy arrays: their
-states one step later, how well the network estimates its error, which states it leaves to the
-stiff solver behind it, and what a state costs.
+A flow code advances the chemistry of all cells in one call. Here the cells are numpy arrays. The
+page shows their states one step later, the network's error estimate, the states that the stiff
+solver advances, and the time per state.
 """
 
 import time
@@ -49,9 +49,9 @@ groups = {
 
 # %%
 # ``next_state_and_error`` is the network alone, of float64 tensors: the states one step later, and
-# the error estimate of each step over the tolerance. Above 1 the network is not trusted.
+# the error estimate of each step over the tolerance. A step above 1 is not accepted.
 #
-# ``fast.integrate`` decides by this estimate: ``steps`` is 0 where the network's step was taken;
+# ``fast.integrate`` decides by this estimate: ``steps`` is 0 where the network's step was accepted;
 # the solver advances the other states, with the same tolerance.
 
 dt = 1e-6  # s

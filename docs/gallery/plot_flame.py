@@ -4,8 +4,8 @@ A premixed flame
 
 A freely propagating methane/air flame, preheated to 800 K, with CVODE and with a compiled surrogate
 as its chemistry: a network, and the stiff solver behind it. Diffusion and chemistry are split after
-Strang, with steps of 1 us. The grid is coarse (60 cells), so that the page builds in seconds; both
-chemistries pay the same for that.
+Strang, with steps of 1 us. The grid is coarse (60 cells), so that the page builds in seconds; the
+error of the grid is the same for both chemistries.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ unburnt = mechanism.mixture("CH4:1", "O2:1, N2:3.76", case.phi)
 profile = flame.start(mechanism, case, unburnt, cells=60)
 
 # %%
-# ``flame.burn`` marches a profile with any chemistry until the speed is steady.
+# ``flame.burn`` advances a profile with any chemistry until the speed is steady.
 
 solvers = {"CVODE": combred.CVODE(mechanism, rtol=1e-6, atol=1e-10)}
 solvers["surrogate"] = surrogate

@@ -2,9 +2,9 @@
 An ignition beside CVODE
 ========================
 
-A surrogate that comes with combred, compiled with the stiff solver behind its network, and CVODE
-march the same methane/air ignition, at 1 atm in steps of 1 us. Both have the call
-``advance(T, p, Y, dt)``, so that one loop serves both.
+A shipped surrogate, compiled with the stiff solver behind its network, and CVODE compute the same
+methane/air ignition, at 1 atm in steps of 1 us. Both have the method ``advance(T, p, Y, dt)``, so
+that one loop serves both.
 """
 
 import matplotlib.pyplot as plt

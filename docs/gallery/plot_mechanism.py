@@ -2,10 +2,9 @@
 Your own mechanism
 ==================
 
-A surrogate of hydrogen/air, made from nothing but a mechanism file, here Cantera's ``h2o2.yaml``:
-states are sampled and labelled, a network is trained, validated and exported. All of it is one
-command. Few states and steps keep it under a minute; :doc:`/mechanism` tells what to ask for in
-earnest.
+One command makes a surrogate of hydrogen/air from a mechanism file, here Cantera's ``h2o2.yaml``:
+states are sampled and labelled, a network is trained, validated and exported. With few states and
+steps it takes less than a minute; :doc:`/mechanism` says what an accurate surrogate needs.
 """
 
 import json
@@ -48,7 +47,7 @@ measured = json.loads((run / "validation.json").read_text())["stages"]["stage0"]
 print(f"worst ignition delay: {100 * measured['delay_error']['worst']:.1f} % off")
 
 # %%
-# It is used as any other, compiled with the stiff solver behind its network. Here it marches three
+# It is used as any other, compiled with the stiff solver behind its network. Here it computes three
 # ignitions in one batch, beside CVODE.
 
 mechanism = combred.load_mechanism("h2o2.yaml")

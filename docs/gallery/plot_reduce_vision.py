@@ -2,8 +2,8 @@
 Reduce a residual network
 =========================
 
-``combred.reduce`` takes any network that ``torch.fx`` traces. Here a small ResNet learns to tell
-four shapes apart, and four methods make it smaller and smaller, without training it again.
+``combred.reduce`` takes any network that ``torch.fx`` traces. Here a small ResNet learns to
+classify four shapes, and four methods make it smaller and smaller, without retraining.
 """
 
 import matplotlib.pyplot as plt

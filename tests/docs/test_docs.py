@@ -71,6 +71,17 @@ def test_every_generated_table_is_on_a_page():
     assert {f"generated/{name}.md" for name in tables.TABLES} <= included
 
 
+# -- findings --------------------------------------------------------------------------------------
+
+FINDINGS = re.findall(r"^- (.*(?:\n  .*)*)", (DOCS / "findings.md").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=range(len(FINDINGS)))
+def test_a_finding_is_a_question_with_an_answer_and_its_date(finding):
+    assert re.match(r"\*\*[^*]+\?\*\* \S", finding)
+    assert re.search(r"\b\d\d?(st|nd|rd|th)\b|\b\d{4}-\d\d-\d\d\b", finding)
+
+
 # -- commands and settings -------------------------------------------------------------------------
 
 CURRENT = [page for page in PAGES if page.parent == DOCS and page.name != "findings.md"]
@@ -259,7 +270,7 @@ def results(tmp_path, monkeypatch):
 
 def test_results_of_surrogates_of_any_dt_stand_in_their_tables(results):
     flow = tables.flow_states_table()
-    assert row_of(flow, "`drm19-38k`: solved / bad")[1:] == ["1e-8 s", "1e-6 s"]
+    assert row_of(flow, "`drm19-38k`: solved / undetected")[1:] == ["1e-8 s", "1e-6 s"]
     assert row_of(flow, "counterflow")[1:] == ["1.0 / 0.2 %"] * 2
     assert row_of(tables.around_table(), "counterflow")[1:] == ["1.0 / 0.2 %"]
     assert row_of(tables.flow_accepted_table(), "ignitions")[1] == "90.0 / 70.0 %"

@@ -19,7 +19,7 @@ from combred.simulation.ignition import Case, Rollout
 FOLDER = Path(inference.__file__).parent
 MODULES = sorted(
     ".".join(path.relative_to(FOLDER.parent).with_suffix("").parts)
-    for path in [*FOLDER.glob("*.py"), *FOLDER.glob("vision/*.py")]
+    for path in FOLDER.glob("*.py")
     if path.stem != "__init__"
 )
 SCRIPTS = [name for name in MODULES if hasattr(importlib.import_module(name), "main")]

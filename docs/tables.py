@@ -889,20 +889,6 @@ def _not_ignited(found: dict) -> int:
     return found.get("not_ignited", found.get("unlit", 0))
 
 
-def attacks_table() -> str:
-    """The counts of attacks by kind (benchmarks/attacks.py)."""
-    rows = read("attacks.json").get("attacks")
-    if not rows:
-        return MISSING
-    keys = ("tried", "refused", "harmless", "wrong", "tracebacks", "silent")
-    total = {key: sum(row[key] for row in rows.values()) for key in keys}
-    body = []
-    for kind, row in {**rows, "together": total}.items():
-        through = " / ".join(f"{row[key]:,}" for key in keys[3:])
-        body.append([plain(kind), *(f"{row[key]:,}" for key in keys[:3]), through])
-    return table(("", *keys[:3], "wrong / tracebacks / silent"), body)
-
-
 TABLES: dict[str, Callable[[], str]] = {
     "mechanisms": mechanisms_table,
     "solver": solver_table,
@@ -931,7 +917,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "counterflow": counterflow_table,
     "reduction": reduction_table,
     "weights": weights_table,
-    "attacks": attacks_table,
 }
 
 

@@ -154,19 +154,6 @@ def test_the_last_network_of_another_run_is_refused(copy, call):
     assert call(copy, TINY)[0] == 2
 
 
-def test_a_network_that_was_trained_along_segments_is_refused(copy, call):
-    """By an earlier version; other networks of that version are reused, with the file beside."""
-    folder = copy / "runs/tiny"
-    (folder / "segments.h5").write_bytes(b"of an earlier version")
-    assert call(copy, TINY, "only=reduce")[0] == 0
-    path, mechanism = folder / "stage2.safetensors", load_mechanism("drm19.yaml")
-    inputs = made_from(path)
-    inputs["retraining"] |= {"rollout_share": 0.2, "segments": {"steps": 2}}
-    save_surrogate(path, load_surrogate(path, mechanism), mechanism, inputs=inputs)
-    status, output = call(copy, TINY, "only=reduce")
-    assert status == 2 and "retraining.rollout_share: 0.2 then, None now" in output
-
-
 def test_a_network_outlives_a_damaged_record(copy, call):
     folder = copy / "runs/tiny"
     before = (folder / "stage2.safetensors").read_bytes()

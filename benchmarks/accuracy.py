@@ -32,7 +32,7 @@ import combred
 from benchmarks.command_line import words
 from combred.chemistry.mechanism import Mechanism
 from combred.config import ChemistrySettings, ValidationSettings
-from combred.files.records import digest, read_json, strict, write_json
+from combred.files.records import digest, digest_of, read_json, strict, write_json
 from combred.native import fastest
 from combred.pipeline.console import progress
 from combred.processes.threads import one_thread
@@ -242,7 +242,6 @@ def judge(model: str, cases: dict[str, list[Rollout]]) -> dict:
             place: {x: summarize([d[place][x] for d in far]) for x in ("T", "Y")}
             for place in ("end", "after", "aligned")
         },
-        "delay_errors": {row["case"]: row["delay_error"] for g in rows.values() for row in g},
     }
 
 
@@ -283,13 +282,13 @@ def finite(value):
     return np.inf if value is None else value
 
 
-def measured(store: Path, cases: dict) -> dict[str, dict]:
-    """The rows of an earlier run with the same cases, by label."""
+def measured(store: Path, cases: str) -> dict[str, dict]:
+    """The rows of an earlier run with the same cases (their digest), by label."""
     stored = read_json(store)
     return {row["model"]: row for row in stored.get("rows", []) if stored.get("cases") == cases}
 
 
-def known(file: str, cases: dict) -> dict | None:
+def known(file: str, cases: str) -> dict | None:
     """The row of this file, under any name."""
     rows = [row for store in STORES for row in measured(store, cases).values()]
     return next((row for row in rows if row["file"] == file), None)
@@ -297,7 +296,7 @@ def known(file: str, cases: dict) -> dict | None:
 
 def main(models: list[str]) -> None:
     mechanism = _mechanism()
-    cases = {group: inputs(mechanism, group) for group in ("grid", "drawn", "long")}
+    cases = digest_of({group: inputs(mechanism, group) for group in ("grid", "drawn", "long")})
     rolled, shown = None, []
     for model in models or combred.models():
         own = path_of(model).parent == FOLDER

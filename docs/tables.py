@@ -232,7 +232,7 @@ def delay_table() -> str:
         cells = []
         for key in columns:
             found = row["delay"][key]
-            failed = _not_ignited(found)
+            failed = found["not_ignited"]
             cells.append(
                 f"{failed} of {found['cases']} do not ignite"
                 if failed
@@ -878,29 +878,10 @@ def reduction_table(ratio: float = 0.4) -> str:
 
 def _delays(found: dict) -> str:
     """Median and worst delay error of a cut network, or how many cases do not ignite."""
-    cases, failed = found["cases"], _not_ignited(found)
+    cases, failed = found["cases"], found["not_ignited"]
     if failed:
         return f"{failed} of {cases} do not ignite"
     return percent(found["delay_median"], found["delay_worst"], digits=1)
-
-
-def _not_ignited(found: dict) -> int:
-    """How many cases do not ignite; "unlit" is what older files call it."""
-    return found.get("not_ignited", found.get("unlit", 0))
-
-
-def attacks_table() -> str:
-    """The counts of attacks by kind (benchmarks/attacks.py)."""
-    rows = read("attacks.json").get("attacks")
-    if not rows:
-        return MISSING
-    keys = ("tried", "refused", "harmless", "wrong", "tracebacks", "silent")
-    total = {key: sum(row[key] for row in rows.values()) for key in keys}
-    body = []
-    for kind, row in {**rows, "together": total}.items():
-        through = " / ".join(f"{row[key]:,}" for key in keys[3:])
-        body.append([plain(kind), *(f"{row[key]:,}" for key in keys[:3]), through])
-    return table(("", *keys[:3], "wrong / tracebacks / silent"), body)
 
 
 TABLES: dict[str, Callable[[], str]] = {
@@ -931,7 +912,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "counterflow": counterflow_table,
     "reduction": reduction_table,
     "weights": weights_table,
-    "attacks": attacks_table,
 }
 
 

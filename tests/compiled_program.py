@@ -1,13 +1,23 @@
-"""A program that was compiled from tests/native/advance.c and a library's source."""
+"""The compilers, and a program of tests/native/advance.c and a library's source."""
 
+import importlib.util
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from combred.chemistry.reactor import states_of
+from combred.native.compilers import FLAGS
+from combred.native.generator import SOURCE
 from combred.native.solver import Solution
 
+# The compilers by name, None where there is none.
+ZIG = f"{sys.executable} -m ziglang c++"
+COMPILERS = {"g++": shutil.which("g++"), "clang++": shutil.which("clang++")}
+COMPILERS["zig"] = ZIG if importlib.util.find_spec("ziglang") else None
 SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
@@ -29,3 +39,25 @@ class CompiledProgram:
         later, error, steps = np.split(found, [states.size, states.size + n])
         later = later.reshape(states.shape)
         return Solution(later[:, 0], later[:, 1], later[:, 2:], error, steps.astype(np.int64))
+
+
+def sanitized(source: Path) -> CompiledProgram:
+    """advance.c, which allocates no byte more than it has to, with a library's source under the
+    sanitizers of addresses and of undefined behaviour."""
+    folder = source.parent
+    advance = [Path(__file__).with_name("native") / "advance.c", "-I", SOURCE]
+    subprocess.run(["gcc", *SANITIZERS, "-c", *advance], cwd=folder, check=True)
+    command = ["g++", *FLAGS, "-O0", "-march=native", *SANITIZERS, source.name, "advance.o"]
+    built = subprocess.run([*command, "-o", "advance"], cwd=folder, capture_output=True, text=True)
+    if "cannot find" in built.stderr:
+        pytest.skip("the sanitizers' libraries are not installed")
+    assert built.returncode == 0, built.stderr
+    return CompiledProgram(folder / "advance")
+
+
+def spoil(states: np.ndarray) -> None:
+    """Replace one number of each row of `states` by one that is hardly that of a state."""
+    rng = np.random.default_rng(0)
+    values = [np.nan, np.inf, -np.inf, 0.0, -1.0, 1e-300, 5e-324, 1e300, -1e-9]
+    for row in states:
+        row[rng.integers(len(row))] = rng.choice(values)

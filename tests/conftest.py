@@ -121,6 +121,13 @@ def in_process():
     return run_in_process
 
 
+@pytest.fixture
+def in_this_process(in_process):
+    """The tasks of worker pools run in this process, so that tests can replace parts of them."""
+    with in_process():
+        yield
+
+
 # -- mechanisms ------------------------------------------------------------------------------------
 
 

@@ -10,17 +10,6 @@ from combred.config.profiles import PROFILES
 from combred.config.settings import Settings
 from combred.config.values import parse
 
-# Settings of earlier versions that have another name now.
-RENAMED = {
-    "dt": "validation.dt (of the marches) or sampling.dt=[low,high] (of the states)",
-    "training.flame_visits": "training.flame_oversampling",
-    "retraining.flame_visits": "retraining.flame_oversampling",
-    "training.held_out": "sampling.held_out",
-    "retraining.held_out": "sampling.held_out",
-    "reduction.gate": "reduction.criteria",
-    "reduction.gate_ignitions": "reduction.criteria_ignitions",
-}
-
 
 def keys(kind: type = Settings, prefix: str = "") -> dict[str, Any]:
     """Every dotted key of the settings and its dataclass field."""
@@ -47,8 +36,7 @@ def resolve(arguments: list[str]) -> Settings:
                 f"{shown(argument)!r} is not key=value (as in stage=2, or training.steps=9000)"
             )
         if key not in keys():
-            near = [RENAMED[key]] if key in RENAMED else []
-            near = near or difflib.get_close_matches(key, keys(), n=1, cutoff=0.4)
+            near = difflib.get_close_matches(key, keys(), n=1, cutoff=0.4)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise ValueError(
                 f"there is no setting {shown(key)!r}{hint} "

@@ -208,8 +208,7 @@ def _written(value) -> str:
 
 
 def read_card(path: Path) -> dict:
-    """A card on disk, in format 3; a card of format 1 or 2 is converted, one of format 1 without
-    its command.
+    """A card on disk.
 
     Raises FileNotFoundError if there is none, ValueError if it is damaged or of another format.
     """
@@ -217,39 +216,9 @@ def read_card(path: Path) -> dict:
     card = read_json(path)
     if not card:
         raise FileNotFoundError(f"there is no card at {path}")
-    if card.get("format") == FORMAT:
-        return card
-    if card.get("format") == 1:
-        card = _from_format_1(card)
-    if card.get("format") == 2:
-        return _from_format_2(card)
-    raise ValueError(
-        f"{path} is a card of format {card.get('format')!r}, and this version of combred reads "
-        f"formats 1 to {FORMAT}: update combred, or export the model again"
-    )
-
-
-def _from_format_2(card: dict) -> dict:
-    """Models had one dt, and were trained on premixed gas."""
-    steps = [card["dt"], card["dt"]]
-    training = dict(card["training"])
-    training["sampling"] = {**training["sampling"], "sampler": "premixed", "dt": steps}
-    return card | {"format": FORMAT, "dt": steps, "training": training}
-
-
-def _from_format_1(card: dict) -> dict:
-    """Shipped models had all settings in their card, exported ones the provenance of the states."""
-    old = card["training"]
-    settings = old.get("settings", old.get("made_with", {}))
-    version = card.get("versions", {}).get("combred", "")
-    training = {"command": "", "version": version}
-    training |= {key: old[key] for key in ("states", "stage", "start")}
-    for part, keys in (("sampling", SAMPLING), ("network", NETWORK)):
-        known = settings.get(part, {})
-        training[part] = {key: known[key] for key in keys if key in known}
-    new = card | {"format": 2, "training": training}
-    if "limit_of_doubt" in new.get("trust", {}):
-        trust = dict(new["trust"])
-        trust["limit_of_closure_error"] = trust.pop("limit_of_doubt")
-        new["trust"] = trust
-    return new
+    if card.get("format") != FORMAT:
+        raise ValueError(
+            f"{path} is a card of format {card.get('format')!r}, and this version of combred reads "
+            f"format {FORMAT}: take the version that wrote it, or export the model again"
+        )
+    return card

@@ -24,8 +24,8 @@ from combred.surrogate.surrogate import Surrogate
 CARRIED = "carried_mechanism"  # metadata: file and phase of a mechanism
 # Keys of the metadata that every version has written.
 IDENTITY = ("mechanism", "mechanism_sha256", "widths", "boxcox", "floor", "power")
-# Tensor names in files of earlier versions -> names now.
-RENAMED = {
+# drm19-full is of version 0.1: tensor names in its file -> names now.
+FIRST_VERSION = {
     "precision": "inverse_covariance",
     "farthest": "max_mahalanobis",
     "thermo.": "closure.thermo.",
@@ -38,7 +38,6 @@ def save_surrogate(
     path: Path,
     surrogate: Surrogate,
     mechanism: Mechanism,
-    half: bool = False,
     inputs: dict | None = None,
 ) -> None:
     """Write a surrogate as safetensors, whole or not at all, with a digest of its content.
@@ -46,14 +45,9 @@ def save_surrogate(
     The mechanism's file travels with it where its name alone does not find it.
 
     `inputs`: what it was made from, as plain JSON (`made_from` reads it).
-
-    `half`: weights and biases in float16, for half the size; they are read back into float32. This
-    rounds each by up to 5e-4 of itself, which changes ignition delays: validate the written file.
     """
     identity = _identity(surrogate, mechanism)
     tensors = _tensors(surrogate)
-    if half:
-        tensors |= {k: v.half() for k, v in tensors.items() if k.startswith("network.")}
     identity |= {"inputs": inputs} | _carried(mechanism)
     identity |= {"digest": digest_of(identity, tensors)}
     write_bytes(Path(path), serialize(tensors, metadata={"combred": json.dumps(identity)}))
@@ -136,7 +130,7 @@ def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:
         identity["boxcox"],
         identity["floor"],
         identity["power"],
-        bool(identity["kinetics"]) if "kinetics" in identity else False,
+        bool(identity.get("kinetics")),
     )
     if isinstance(transform, CorrectionTransform) and any(
         identity.get(key) != value for key, value in _quasi_steady(transform).items()
@@ -146,8 +140,6 @@ def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:
             "steps than this one: its answers would be wrong. Take one of combred.models(), or "
             "train one: `python -m combred.pipeline start=scratch run=NAME`"
         )
-    if "dt" in identity:  # of combred 0.2 and before, where it was no tensor
-        tensors["transform.dt_range"] = torch.full((2,), identity["dt"], dtype=torch.float64)
     try:
         surrogate = make_surrogate(mechanism, transform, Network(identity["widths"]))
         surrogate.load_state_dict(tensors)
@@ -185,13 +177,14 @@ def mechanism_of(path: Path) -> Mechanism:
 def _read(path: Path) -> tuple[dict, dict[str, torch.Tensor]]:
     """Metadata and tensors of a surrogate's file, which is not damaged."""
     identity, tensors = _open(path)
-    of_before = not {"inputs", "digest"} & identity.keys()  # of combred 0.2, which wrote neither
-    if not of_before and identity.get("digest") != digest_of(identity, tensors):
+    if "dt" in identity and not {"inputs", "digest"} & identity.keys():
+        return identity, _of_first_version(tensors, identity["dt"])
+    if identity.get("digest") != digest_of(identity, tensors):
         raise ValueError(
             f"{path} is damaged: its content differs from what was written. If it is of a "
             "run, move it away, and the same command makes it again."
         )
-    return identity, {_current(name): tensor for name, tensor in tensors.items()}
+    return identity, tensors
 
 
 def _open(path: Path, tensors: bool = True) -> tuple[dict, dict[str, torch.Tensor]]:
@@ -217,9 +210,11 @@ def _open(path: Path, tensors: bool = True) -> tuple[dict, dict[str, torch.Tenso
     return identity, found
 
 
-def _current(name: str) -> str:
-    """The current name of a tensor."""
-    for old, new in RENAMED.items():
-        if name == old or (old[-1] in "._" and name.startswith(old)):
-            return new + name[len(old) :]
-    return name
+def _of_first_version(tensors: dict[str, torch.Tensor], dt: float) -> dict[str, torch.Tensor]:
+    """The tensors of drm19-full by their present names, and its one time step dt [s], which was no
+    tensor. SHA256SUMS has the digest of the file."""
+    found = {"transform.dt_range": torch.full((2,), dt, dtype=torch.float64)}
+    for name, tensor in tensors.items():
+        old = next((old for old in FIRST_VERSION if name.startswith(old)), "")
+        found[FIRST_VERSION.get(old, "") + name[len(old) :]] = tensor
+    return found

@@ -6,7 +6,7 @@ metrics, and reads it back for the same training only.
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -68,9 +68,7 @@ class TrainingCheckpoint:
             try:
                 self.network.load_state_dict(stored["network"])
                 self.optimizers.load_state_dict(stored["optimizers"])
-                # Checkpoints of earlier versions hold more than these, the loss of segments.
-                known = {f.name: stored["progress"][f.name] for f in fields(Progress)}
-                progress = Progress(**known)
+                progress = Progress(**stored["progress"])
             except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
                 raise ValueError(
                     f"{self.path} is no checkpoint of this training ({shown(error, 200)}). Move it "

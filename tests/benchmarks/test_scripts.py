@@ -11,15 +11,15 @@ import pytest
 import torch
 
 import combred
-from benchmarks import accuracy, flow_states, inference, kernels, long, reduction, trust_states
+from benchmarks import accuracy, flow_states, kernels, long, reduction, trust_states
 from combred.files.records import digest, read_json, write_json
 from combred.kernels import group
 from combred.simulation.ignition import Case, Rollout
 
-FOLDER = Path(inference.__file__).parent
+FOLDER = Path(accuracy.__file__).parent
 MODULES = sorted(
     ".".join(path.relative_to(FOLDER.parent).with_suffix("").parts)
-    for path in [*FOLDER.glob("*.py"), *FOLDER.glob("vision/*.py")]
+    for path in FOLDER.glob("*.py")
     if path.stem != "__init__"
 )
 SCRIPTS = [name for name in MODULES if hasattr(importlib.import_module(name), "main")]
@@ -42,12 +42,6 @@ def test_the_readme_lists_every_script_and_existing_results():
     listed = re.findall(r"^\|.*`python -m (benchmarks[\w.]+)", text, flags=re.M)
     assert sorted(listed) == SCRIPTS
     assert all((FOLDER / file).is_file() for file in re.findall(r"\]\(([^)]+)\)", text))
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a device")
-def test_the_benchmark_of_gpus_needs_one():
-    with pytest.raises(SystemExit, match="no CUDA device"):
-        inference.main(FOLDER / "none.h5", [])
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.8, 0.999])
@@ -154,10 +148,10 @@ def test_the_cases_fill_the_range_and_are_the_same_for_a_seed():
 
 def test_a_row_of_other_cases_is_not_used_again(tmp_path):
     store, row = tmp_path / "accuracy.json", {"model": "a/stage0", "file": "0"}
-    write_json(store, {"cases": {"grid": 1}, "rows": [row]})
-    assert accuracy.measured(store, {"grid": 1}) == {"a/stage0": row}
-    assert accuracy.measured(store, {"grid": 2}) == {}
-    assert accuracy.measured(tmp_path / "none.json", {"grid": 1}) == {}
+    write_json(store, {"cases": "a digest", "rows": [row]})
+    assert accuracy.measured(store, "a digest") == {"a/stage0": row}
+    assert accuracy.measured(store, "another") == {}
+    assert accuracy.measured(tmp_path / "none.json", "a digest") == {}
 
 
 def test_a_model_is_called_by_its_name_or_its_run():

@@ -1,6 +1,4 @@
-"""Premixed states, state files of random rows, and sampling without worker processes, so that tests
-can replace parts of it. `random_blocks` is imported from this folder.
-"""
+"""State files of random rows. `random_blocks` is imported from this folder."""
 
 import sys
 from pathlib import Path
@@ -11,13 +9,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 from random_blocks import written  # noqa: E402
 
 from combred.dataset.schema import state_attributes  # noqa: E402
-
-
-@pytest.fixture
-def in_this_process(in_process):
-    """The tasks of sampling run in this process."""
-    with in_process():
-        yield
 
 
 @pytest.fixture

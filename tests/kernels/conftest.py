@@ -1,7 +1,6 @@
 """Triton kernels under test: on the GPU where there is one, elsewhere in Triton's interpreter.
 
-Helpers are imported by their name alone: `compiling` of this folder, `weight_rows` of `grouping`,
-and the kernels under test of `inference`.
+Helpers are imported by their name alone: `compiling` of this folder, `weight_rows` of `grouping`.
 """
 
 import importlib
@@ -12,7 +11,7 @@ import pytest
 import torch
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE / "grouping"), str(HERE / "inference")]
+sys.path[:0] = [str(HERE), str(HERE / "grouping")]
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 

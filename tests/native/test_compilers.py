@@ -2,16 +2,12 @@
 
 import importlib.util
 import shutil
-import sys
 
 import pytest
+from compiled_program import COMPILERS, ZIG
 
 from combred.native import NativeSurrogate, build, generate
 from combred.native.compilers import find_compiler, is_zig
-
-ZIG = f"{sys.executable} -m ziglang c++"
-COMPILERS = {"g++": shutil.which("g++"), "clang++": shutil.which("clang++")}
-COMPILERS["zig"] = ZIG if importlib.util.find_spec("ziglang") else None
 
 
 def test_the_compiler_is_cxx_or_the_first_that_there_is(monkeypatch):

@@ -1,18 +1,14 @@
 """The compiled source under the sanitizers of addresses and of undefined behaviour."""
 
 import shutil
-import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
-from compiled_program import SANITIZERS, CompiledProgram
+from compiled_program import sanitized, spoil
 from one_step import ANY
 from rate_kinds import random_states
 
 from combred.native import generate
-from combred.native.compilers import FLAGS
-from combred.native.generator import SOURCE
 from combred.native.single_file import single_file
 
 pytestmark = [
@@ -23,19 +19,9 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def program(correcting, tmp_path_factory):
-    """advance.c, which allocates no byte more than it has to."""
-    folder = tmp_path_factory.mktemp("sanitized")
-    (folder / "surrogate.cpp").write_text(
-        single_file(generate(correcting), "of a test", "surrogate")
-    )
-    advance = [Path(__file__).with_name("advance.c"), "-I", SOURCE]
-    subprocess.run(["gcc", *SANITIZERS, "-c", *advance], cwd=folder, check=True)
-    command = ["g++", *FLAGS, "-O0", "-march=native", *SANITIZERS, "surrogate.cpp", "advance.o"]
-    built = subprocess.run([*command, "-o", "advance"], cwd=folder, capture_output=True, text=True)
-    if "cannot find" in built.stderr:
-        pytest.skip("the sanitizers' libraries are not installed")
-    assert built.returncode == 0, built.stderr
-    return CompiledProgram(folder / "advance")
+    source = tmp_path_factory.mktemp("sanitized") / "surrogate.cpp"
+    source.write_text(single_file(generate(correcting), "of a test", "surrogate"))
+    return sanitized(source)
 
 
 def integrated(program, states, tolerance):
@@ -53,10 +39,7 @@ def test_batches_of_all_sizes(program, mechanism, n, tolerance):
 
 def test_states_that_are_none(program, mechanism):
     states = np.column_stack(random_states(mechanism, 100, seed=2))
-    rng = np.random.default_rng(0)
-    values = [np.nan, np.inf, -np.inf, 0.0, -1.0, 1e-300, 5e-324, 1e300, -1e-9]
-    for row in states[:90]:
-        row[rng.integers(len(row))] = rng.choice(values)
+    spoil(states[:90])
     found, alone = integrated(program, states, ANY), integrated(program, states[90:], ANY)
     assert np.isinf(found.error[:90]).sum() > 45
     assert np.array_equal(found.Y[90:], alone.Y) and np.array_equal(found.error[90:], alone.error)

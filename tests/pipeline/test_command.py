@@ -121,24 +121,48 @@ def test_a_fresh_run_reads_no_network_twice(finished):
     assert read == [*merged, *(f"stage{i}.safetensors" for i in range(3))]
 
 
-def test_other_settings_are_refused_not_mixed(copy, call):
-    status, output = call(copy, TINY, "network.hidden=[24,10]")
-    assert status == 2 and "[24, 12][1]" not in output
-    assert "network.hidden: [24, 12] then, [24, 10] now" in output
-    assert "run=NAME" in output
+def remove(path):
+    path.unlink()
 
 
-def test_a_network_trained_on_other_states_is_refused(copy, call):
-    (copy / "runs/tiny/states.h5").unlink()
-    status, output = call(copy, TINY, "sampling.states=260")
-    assert status == 2 and "stage0.safetensors was made with other settings" in output
-    assert "states.sampling.states: 240 then, 260 now" in output
+def copy_of_stage_0(path):
+    shutil.copy(path.with_name("stage0.safetensors"), path)
 
 
-def test_a_stage_reduced_from_another_network_is_refused(copy, call):
-    shutil.copy(copy / "runs/tiny/stage0.safetensors", copy / "runs/tiny/stage1.safetensors")
-    status, output = call(copy, TINY, "only=reduce")
-    assert status == 2 and "stage1.safetensors was made with other settings" in output
+def cut(path):
+    path.write_bytes(path.read_bytes()[: min(5000, path.stat().st_size - 100)])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "change", "file", "said"),
+    [
+        # Other settings are not mixed with those of the run.
+        ("network.hidden=[24,10]", None, "", ["network.hidden: [24, 12] then, [24, 10] now",
+                                              "run=NAME"]),
+        ("mechanism=h2o2.yaml run=tiny", None, "", ["mechanism=drm19.yaml"]),
+        # A network that was trained on other states, or reduced from another one.
+        ("sampling.states=260", remove, "states.h5",
+         ["stage0.safetensors was made with other settings",
+          "states.sampling.states: 240 then, 260 now"]),
+        ("only=reduce", copy_of_stage_0, "stage1.safetensors",
+         ["stage1.safetensors was made with other settings"]),
+        # What is damaged or missing.
+        ("", cut, "states.h5", ["truncated", "Move it away"]),
+        ("only=validate", cut, "stage1.safetensors",
+         ["stage1.safetensors is not", "move it away"]),
+        ("only=validate", remove, "stage1.safetensors",
+         ["stage1.safetensors", "python -m combred.pipeline stage=N"]),
+        ("only=export", remove, "validation.json", ["only=validate"]),
+    ],
+)  # fmt: skip
+def test_what_is_of_another_run_damaged_or_missing_is_refused(
+    copy, call, arguments, change, file, said
+):
+    if change is not None:
+        change(copy / "runs/tiny" / file)
+    status, output = call(copy, TINY, arguments)
+    assert status == 2 and all(text in output for text in said), output
+    assert "Traceback" not in output and "[24, 12][1]" not in output
 
 
 def test_the_last_network_of_another_run_is_refused(copy, call):
@@ -152,19 +176,6 @@ def test_the_last_network_of_another_run_is_refused(copy, call):
     assert status == 2 and "stage2.safetensors was made with other settings (parent" in output
     path.write_bytes((folder / "stage1.safetensors").read_bytes())
     assert call(copy, TINY)[0] == 2
-
-
-def test_a_network_that_was_trained_along_segments_is_refused(copy, call):
-    """By an earlier version; other networks of that version are reused, with the file beside."""
-    folder = copy / "runs/tiny"
-    (folder / "segments.h5").write_bytes(b"of an earlier version")
-    assert call(copy, TINY, "only=reduce")[0] == 0
-    path, mechanism = folder / "stage2.safetensors", load_mechanism("drm19.yaml")
-    inputs = made_from(path)
-    inputs["retraining"] |= {"rollout_share": 0.2, "segments": {"steps": 2}}
-    save_surrogate(path, load_surrogate(path, mechanism), mechanism, inputs=inputs)
-    status, output = call(copy, TINY, "only=reduce")
-    assert status == 2 and "retraining.rollout_share: 0.2 then, None now" in output
 
 
 def test_a_network_outlives_a_damaged_record(copy, call):
@@ -192,40 +203,6 @@ def test_a_kill_after_the_merge_loses_nothing(finished, copy, call):
     assert again == (finished / "runs/tiny/stage2.safetensors").read_bytes()
     assert not list(folder.glob("*.merged.*"))
     assert "retraining" in json.loads((folder / "reduce.json").read_text())["stages"][1]
-
-
-def test_states_of_another_mechanism_are_refused(copy, call):
-    status, output = call(copy, TINY, "mechanism=h2o2.yaml", "run=tiny")
-    assert status == 2 and "mechanism=drm19.yaml" in output
-    assert "Traceback" not in output
-
-
-def test_a_truncated_state_file_is_one_clear_error(copy, call):
-    path = copy / "runs/tiny/states.h5"
-    path.write_bytes(path.read_bytes()[:5000])
-    status, output = call(copy, TINY)
-    assert status == 2 and "truncated" in output and "Move it away" in output
-    assert "Traceback" not in output
-
-
-def test_a_missing_stage_names_the_command(copy, call):
-    (copy / "runs/tiny/stage1.safetensors").unlink()
-    status, output = call(copy, TINY, "only=validate")
-    assert status == 2 and "stage1.safetensors" in output
-    assert "python -m combred.pipeline stage=N" in output
-
-
-def test_an_unvalidated_network_is_not_exported(copy, call):
-    (copy / "runs/tiny/validation.json").unlink()
-    status, output = call(copy, TINY, "only=export")
-    assert status == 2 and "only=validate" in output
-
-
-def test_a_damaged_network_is_refused(copy, call):
-    path = copy / "runs/tiny/stage1.safetensors"
-    path.write_bytes(path.read_bytes()[:-100])
-    status, output = call(copy, TINY, "only=validate")
-    assert status == 2 and "stage1.safetensors is not" in output and "move it away" in output
 
 
 @pytest.mark.parametrize("step", ["sample", "train", "reduce", "export"])

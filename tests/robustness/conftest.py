@@ -1,34 +1,38 @@
-"""Two finished runs, without what takes long and has tests of its own (`benchmarks.hostile`)."""
+"""Two finished runs, and a command without what takes long and has tests of its own. `small_run`
+and `damages`, of this folder, are imported by the tests here."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
-from benchmarks.hostile import files
-from benchmarks.hostile.short import quick
-from combred.surrogate.advance import StateFunction
+sys.path.insert(0, str(Path(__file__).parent))
+
+from small_run import OTHER, SMALL, finished  # noqa: E402
+
+from combred.surrogate.advance import StateFunction  # noqa: E402
+
+TIMES = {"cores": 1, "machine": "none", "batch": 1, "times": {}}
 
 
-@contextmanager
-def short() -> Iterator[None]:
-    """`quick`, and without TorchScript, which takes a second to compile."""
-    with quick(), mock.patch("combred.pipeline.steps.cases.fastest", StateFunction):
-        yield
-
-
-@pytest.fixture
-def fast():
-    """A test in which runs are `quick`, and advance without TorchScript."""
-    with short():
+@pytest.fixture(scope="module")
+def quick(in_process):
+    """Worker pools work in this process; times are not measured, figures are not rendered, and
+    TorchScript, which takes a second to compile, is not compared with its original."""
+    with (
+        in_process(),
+        mock.patch("combred.report.draw", lambda *_: {}),
+        mock.patch("combred.surrogate.export.largest_difference", lambda *_: 0.0),
+        mock.patch("combred.pipeline.steps.validate.print_validation"),
+        mock.patch("combred.validation.timing.compare_times", lambda *_, **__: TIMES),
+        mock.patch("combred.pipeline.steps.cases.fastest", StateFunction),
+    ):
         yield
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory) -> tuple[Path, Path]:
+def runs(quick, tmp_path_factory) -> tuple[Path, Path]:
     """The folders of a finished run and of another one."""
-    with short():
-        made = [files.make(tmp_path_factory.mktemp("run"), a) for a in (files.SMALL, files.OTHER)]
-    return made[0], made[1]
+    one, two = (finished(tmp_path_factory.mktemp("run"), words) for words in (SMALL, OTHER))
+    return one, two

@@ -1,17 +1,10 @@
-"""Rows of the sampled file, a made-up flame, and sampling without worker processes."""
+"""Rows of the sampled file, and a made-up flame."""
 
 from types import SimpleNamespace
 
 import cantera as ct
 import numpy as np
 import pytest
-
-
-@pytest.fixture
-def in_this_process(in_process):
-    """The tasks of sampling run in this process."""
-    with in_process():
-        yield
 
 
 @pytest.fixture(scope="session")

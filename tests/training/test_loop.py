@@ -174,18 +174,6 @@ def interrupted(checkpoint, tmp_path):
     return tmp_path / "m.jsonl"
 
 
-def test_a_checkpoint_that_holds_the_loss_of_segments_is_resumed(
-    training, interrupted, uninterrupted
-):
-    """Version 0.2 wrote it, also where no segments were trained on."""
-    checkpoint = interrupted.with_suffix(".checkpoint")
-    stored = torch.load(checkpoint, weights_only=True)
-    stored["progress"]["rollout_loss"] = 0.0
-    torch.save(stored, checkpoint)
-    network, _ = training.fit(interrupted)
-    assert training.same_weights(network, uninterrupted[0])
-
-
 # -- refused ---------------------------------------------------------------------------------------
 
 

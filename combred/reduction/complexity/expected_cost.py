@@ -104,9 +104,8 @@ class ComplexityIndex:
             masks.append([column[name]])
         most = max(map(len, masks), default=0)
         padded = [g + [0] * (most - len(g)) for g in masks]
-        self.owner = torch.tensor(
-            [column[n] for n in names for _ in range(sizes[n])], device=device
-        )
+        owner = [column[n] for n in names for _ in range(sizes[n])]  # empty where all is removed
+        self.owner = torch.tensor(owner, dtype=torch.long, device=device)
         self.masks = torch.tensor(padded, device=device).reshape(len(masks), most)
         table = torch.tensor([weights, flops, parameters], dtype=torch.float64, device=device)
         self.weights, self.flops, self.parameters = table

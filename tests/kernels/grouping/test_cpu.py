@@ -144,20 +144,3 @@ def test_dtype_layout_and_gradients_do_not_matter(dtype):
         labels, mains = cpu.group(given, 0.7)
         assert [labels.tolist(), mains.tolist()] == expected
         assert torch.equal(given, before)
-
-
-def test_no_rows_make_no_groups():
-    labels, mains = cpu.group(torch.empty(0, 5), 0.9)
-    assert labels.shape == mains.shape == (0,)
-
-
-@pytest.mark.parametrize("shape", [(5,), (2, 3, 4)])
-def test_weights_that_are_no_matrix_are_refused(shape):
-    with pytest.raises(ValueError, match=r"rows \(m, d\)"):
-        cpu.group(torch.ones(shape), 0.9)
-
-
-@pytest.mark.parametrize("threshold", [-1.1, 1.1, float("nan")])
-def test_a_threshold_is_a_cosine(threshold):
-    with pytest.raises(ValueError, match=r"\[-1, 1\]"):
-        cpu.group(torch.ones(2, 2), threshold)

@@ -7,6 +7,7 @@ import pytest
 import torch
 from weight_rows import KINDS, clustered, negated, random
 
+from combred.kernels.grouping import cpu
 from combred.kernels.grouping.reference import group
 
 SIZES = [1, 2, 3, 31, 64]
@@ -106,18 +107,24 @@ def test_zero_rows_are_similar_to_no_other():
         assert labels.tolist() == [0, 1, 2] and mains.tolist() == [0, 1, 2]
 
 
-def test_no_rows_make_no_groups():
+BOTH = pytest.mark.parametrize("group", [group, cpu.group])
+
+
+@BOTH
+def test_no_rows_make_no_groups(group):
     labels, mains = group(torch.empty(0, 5), 0.9)
     assert labels.shape == mains.shape == (0,)
 
 
+@BOTH
 @pytest.mark.parametrize("shape", [(5,), (2, 3, 4)])
-def test_weights_that_are_no_matrix_are_refused(shape):
+def test_weights_that_are_no_matrix_are_refused(group, shape):
     with pytest.raises(ValueError, match=r"rows \(m, d\)"):
         group(torch.ones(shape), 0.9)
 
 
+@BOTH
 @pytest.mark.parametrize("threshold", [-1.1, 1.1, float("nan")])
-def test_a_threshold_is_a_cosine(threshold):
+def test_a_threshold_is_a_cosine(group, threshold):
     with pytest.raises(ValueError, match=r"\[-1, 1\]"):
         group(torch.ones(2, 2), threshold)

@@ -5,15 +5,12 @@ The mechanism is small and has three kinds of polynomials, third bodies, falloff
 rate.
 """
 
-import importlib.util
 import shutil
 import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-from compiled_program import SANITIZERS, CompiledProgram
+from compiled_program import COMPILERS, sanitized, spoil
 
 from combred.native import build, build_portable
 from combred.native.compilers import FLAGS, LEVELS, find_compiler, is_zig
@@ -21,13 +18,9 @@ from combred.native.damage import sealed
 from combred.native.interface import Library
 from combred.native.single_file import join
 from combred.native.solver import generate
-from combred.native.solver.generator import SOURCE
 
 needs_gcc = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 DT = 1e-7
-ZIG = f"{sys.executable} -m ziglang c++"
-COMPILERS = {"g++": shutil.which("g++"), "clang++": shutil.which("clang++")}
-COMPILERS["zig"] = ZIG if importlib.util.find_spec("ziglang") else None
 
 
 @pytest.fixture(scope="module")
@@ -184,16 +177,7 @@ def test_one_file_compiles_by_one_command(single, require_agreement):
 
 @pytest.fixture(scope="module")
 def program(single):
-    """advance.c, which allocates no byte more than it has to, under the sanitizers of addresses and
-    of undefined behaviour."""
-    advance = [Path(__file__).parents[1] / "advance.c", "-I", SOURCE]
-    subprocess.run(["gcc", *SANITIZERS, "-c", *advance], cwd=single, check=True)
-    command = ["g++", *FLAGS, "-O0", "-march=native", *SANITIZERS, "solver.cpp", "advance.o"]
-    built = subprocess.run([*command, "-o", "advance"], cwd=single, capture_output=True, text=True)
-    if "cannot find" in built.stderr:
-        pytest.skip("the sanitizers' libraries are not installed")
-    assert built.returncode == 0, built.stderr
-    return CompiledProgram(single / "advance")
+    return sanitized(single / "solver.cpp")
 
 
 @needs_gcc
@@ -208,10 +192,8 @@ def test_sanitizers_find_nothing_in_batches_of_all_sizes(program, states, n):
 @needs_gcc
 @pytest.mark.slow
 def test_sanitizers_find_nothing_in_states_that_are_none(program, states):
-    rng, odd = np.random.default_rng(0), states.copy()
-    values = [np.nan, np.inf, -np.inf, 0.0, -1.0, 1e-300, 5e-324, 1e300, -1e-9]
-    for row in odd[:190]:
-        row[rng.integers(len(row))] = rng.choice(values)
+    odd = states.copy()
+    spoil(odd[:190])
     found = program.integrate(*split(odd), DT)
     assert np.isinf(found.error[:190]).sum() > 60
     alone = program.integrate(*split(odd[190:]), DT)

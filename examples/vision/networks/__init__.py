@@ -3,12 +3,9 @@
 Images are (n, in_channels, height, width), float; the output (n, classes) are logits.
 """
 
-from benchmarks.vision.networks.lenet import LeNet
-from benchmarks.vision.networks.mobilenet import MobileNetV2, initialize_condensing
-from benchmarks.vision.networks.preactivation import PreactivationResNet
-from benchmarks.vision.networks.resnet import ResNet
-from benchmarks.vision.networks.vgg import VGG16
-from benchmarks.vision.networks.wide_resnet import WideResNet
+from examples.vision.networks.mobilenet import MobileNetV2, initialize_condensing
+from examples.vision.networks.plain import VGG16, LeNet
+from examples.vision.networks.residual import PreactivationResNet, ResNet, WideResNet
 
 __all__ = [
     "LeNet",

@@ -14,14 +14,9 @@ from torch import Tensor, nn
 STEM, HEAD = 32, 1280  # channels of the first and the last convolution
 # expansion, channels, blocks, stride of the first (2 in the original for the second row)
 STAGES = (
-    (1, 16, 1, 1),
-    (6, 24, 2, 1),
-    (6, 32, 3, 2),
-    (6, 64, 4, 2),
-    (6, 96, 3, 1),
-    (6, 160, 3, 2),
-    (6, 320, 1, 1),
-)
+    (1, 16, 1, 1), (6, 24, 2, 1), (6, 32, 3, 2), (6, 64, 4, 2),
+    (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1),
+)  # fmt: skip
 
 
 class InvertedResidual(nn.Module):
@@ -55,40 +50,37 @@ class InvertedResidual(nn.Module):
 class MobileNetV2(nn.Module):
     """Stem, `blocks.block1` to `blocks.block17` (the paper's layers 1 to 17), head, classifier.
 
-    width: a factor on all widths. The paper's final reduction is of the head: 411,016 parameters
-    less are 1238 of its 1280 channels at 332 each (320 of the convolution, 2 of the batch
-    normalisation, 10 of the classifier).
+    width: a factor on all widths, which are at least 4. The paper's final reduction is of the head.
     """
 
     def __init__(self, in_channels: int = 3, classes: int = 10, width: float = 1.0):
         super().__init__()
-        channels = scaled(STEM, width)
+
+        def scaled(wide: int) -> int:
+            return max(4, round(wide * width))
+
+        channels = scaled(STEM)
         self.conv = nn.Conv2d(in_channels, channels, 3, padding=1, bias=False)
         self.norm = nn.BatchNorm2d(channels)
         self.relu = nn.ReLU6()
         blocks: OrderedDict[str, nn.Module] = OrderedDict()
         for expansion, out, count, stride in STAGES:
             for index in range(count):
-                step, into = stride if index == 0 else 1, scaled(out, width)
+                step, into = stride if index == 0 else 1, scaled(out)
                 block = InvertedResidual(channels, into, step, expansion)
                 blocks[f"block{len(blocks) + 1}"] = block
                 channels = into
         self.blocks = nn.Sequential(blocks)
-        self.head = nn.Conv2d(channels, scaled(HEAD, width), 1, bias=False)
-        self.head_norm = nn.BatchNorm2d(scaled(HEAD, width))
+        self.head = nn.Conv2d(channels, scaled(HEAD), 1, bias=False)
+        self.head_norm = nn.BatchNorm2d(scaled(HEAD))
         self.head_relu = nn.ReLU6()
         self.pool = nn.AdaptiveAvgPool2d(1)
-        self.classifier = nn.Linear(scaled(HEAD, width), classes)
+        self.classifier = nn.Linear(scaled(HEAD), classes)
 
     def forward(self, images: Tensor) -> Tensor:
         x = self.blocks(self.relu(self.norm(self.conv(images))))
         x = self.head_relu(self.head_norm(self.head(x)))
         return self.classifier(self.pool(x).flatten(1))
-
-
-def scaled(channels: int, width: float) -> int:
-    """So many channels of a network narrowed by `width`; at least 4."""
-    return max(4, round(channels * width))
 
 
 @torch.no_grad()

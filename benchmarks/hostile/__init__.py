@@ -1,4 +1,0 @@
-"""Attacks on combred, counted: hostile settings, damaged files, hostile states, kills.
-
-`benchmarks.attacks` runs them by hand, tests/robustness a seeded part of them in every test run.
-"""

@@ -1,6 +1,6 @@
 """The search for the smallest network that meets the acceptance criteria: attempts and errors.
 
-Takes the record "criteria" of stage 1 in reduce.json; gives a section with its table and figure.
+Takes the record "criteria" of stage 1 in reduce.json; gives blocks of the section on reduction.
 """
 
 import math
@@ -13,14 +13,12 @@ from combred.report.blocks import (
     Block,
     Note,
     Picture,
-    Section,
     Table,
     Text,
     duration,
     percent,
     shape,
 )
-from combred.report.folder import Folder
 from combred.report.style import BETWEEN, CVODE, FIRST, LAST, WIDTH, plain_log_ticks
 
 ENDED = {
@@ -31,52 +29,36 @@ ENDED = {
 FAILED = {"flame": "**no flame**"}
 
 
-def criteria_record(folder: Folder) -> dict:
-    """The record of the search in reduce.json, {} if there was none."""
-    return folder.reductions.get(1, {}).get("criteria", {})
-
-
-def criteria_section(folder: Folder, drawn: set[str]) -> Section | None:
-    """The criteria, the attempts and the result; None if there was no search."""
-    criteria = criteria_record(folder)
+def search_blocks(record: dict) -> list[Block]:
+    """The criteria, the attempts and the result; record: that of stage 1 in reduce.json. [] if
+    there was no search."""
+    criteria = record.get("criteria", {})
     if not criteria:
-        return None
-    blocks: list[Block] = [Text(_search_in_words(folder, criteria))]
+        return []
+    blocks: list[Block] = [Text(_search_in_words(record))]
     if not criteria["smallest"]:
-        blocks.append(
-            Note(
-                "**No smaller network meets the criteria:** stage 1 is the network of stage 0.",
-                alarm=True,
-            )
-        )
-    if "criteria" in drawn:
-        caption = (
-            "Errors of the attempts against their number of weights. Triangles: right after the "
-            "cut. Circles: retrained, meets the criteria. Crosses: retrained, fails them. The "
-            "labels are the numbers of the attempts; 0 is the trained network. Dashed: the limit. "
-            "Symbols on the upper edge: a case does not ignite or has no flame."
-        )
-        alt = "Errors of every attempt against its number of weights"
-        blocks.append(Picture("criteria", alt, caption, "reduce.json"))
-    return Section("Acceptance criteria", [*blocks, criteria_table(criteria)])
-
-
-def limits_in_words(criteria: dict) -> str:
-    """The limits of the criteria: "ignition 1.00 %, flame 0.50 %"."""
-    return ", ".join(
-        f"{_name(kind)} {percent(limit)}" for kind, limit in criteria["limits"].items()
+        said = "**No smaller network meets the criteria:** stage 1 is the network of stage 0."
+        blocks.append(Note(said, alarm=True))
+    caption = (
+        "Errors of the attempts against their number of weights. Triangles: right after the cut. "
+        "Circles: retrained, meets the criteria. Crosses: retrained, fails them. The labels are "
+        "the numbers of the attempts; 0 is the trained network. Symbols on the upper edge: a case "
+        "does not ignite or has no flame."
     )
+    alt = "Errors of every attempt against its number of weights"
+    picture = Picture("criteria", draw_criteria(criteria), alt, caption, "reduce.json")
+    return [*blocks, picture, criteria_table(criteria)]
 
 
-def _search_in_words(folder: Folder, criteria: dict) -> str:
+def _search_in_words(record: dict) -> str:
     """What was searched for, in which cases, and how the search ended."""
+    criteria = record["criteria"]
     trace, cases = criteria["trace"], criteria["cases"]
     limits = " and ".join(
         f"a {CRITERIA[kind]} of {percent(limit)}" for kind, limit in criteria["limits"].items()
     )
     counts = [f"{len(cases[kind])} {kind}" for kind in ("ignitions", "flames") if cases[kind]]
     passed = sum(bool(attempt["passed"]) for attempt in trace[1:])
-    weights = folder.reductions[1]["weights_after"]
     ended = ENDED[criteria["reason"]].format(share=percent(criteria["max_keep_ratio"]))
     return (
         f"The search looks for the smallest network with {limits} at most, over "
@@ -85,26 +67,23 @@ def _search_in_words(folder: Folder, criteria: dict) -> str:
         "part in the choice. Each attempt cuts the smallest network that met the criteria so far, "
         "retrains it and computes its errors; after a failure the next cut keeps more. "
         f"{len(trace) - 1} attempts were made, {passed} met the criteria; the smallest network has "
-        f"{weights:,} weights. The search ended because {ended}."
+        f"{record['weights_after']:,} weights. The search ended because {ended}."
     )
 
 
 def criteria_table(criteria: dict) -> Table:
     """Every attempt: the attempt it started from, its size, its errors, and whether it passed."""
     kinds = list(criteria["limits"])
-    heads = ["attempt", "cut from attempt", "to", "widths", "weights", "of stage 0"]
+    heads = ["attempt", "from", "widths", "of stage 0"]
     for kind in kinds:
         heads += [f"{_name(kind)}, right after the cut", f"{_name(kind)}, retrained"]
     rows = []
     for attempt in criteria["trace"]:
-        first = attempt["number"] == 0
         widths = attempt["shape"].get("widths")
         cells = [
-            "0, trained" if first else str(attempt["number"]),
-            "–" if first else str(attempt["parent"]),
-            "–" if first else percent(attempt["factor"]),
+            str(attempt["number"]),
+            str(attempt["parent"]) if attempt["number"] else "trained",
             shape(widths) if widths else "–",
-            f"{attempt['shape']['weights']:,}" if widths else "–",
             percent(attempt["share"]) if widths else "–",
         ]
         for kind in kinds:
@@ -112,13 +91,7 @@ def criteria_table(criteria: dict) -> Table:
         verdict = "yes" if attempt["passed"] else "no"
         noted = verdict + (f": {attempt['note']}" if attempt["note"] else "")
         rows.append([*cells, noted, duration(attempt["seconds"])])
-    limits = "; ".join(
-        f"{_name(kind)} {percent(limit)}" for kind, limit in criteria["limits"].items()
-    )
-    caption = (
-        f"The attempts. Limits: {limits}. Flames are computed only with networks whose ignitions "
-        "meet the criteria."
-    )
+    caption = "Flames are computed only with networks whose ignitions meet the criteria."
     return Table([*heads, "passed", "time"], rows, "reduce.json", caption, left=0)
 
 

@@ -9,6 +9,7 @@ from combred.report.blocks import (
     Note,
     Section,
     Table,
+    atmospheres,
     duration,
     percent,
     power,
@@ -80,7 +81,8 @@ def _sampling_rows(sampling: dict) -> list[list[str]]:
         low, high = sampling[key]
         return f"{low:g} to {high:g}" if low != high else f"{low:g}"
 
-    gas = f"T0 {span('T0')} K, phi {span('phi')}, p {span('p')} Pa"
+    pressures = dict.fromkeys(map(atmospheres, sampling["p"]))
+    gas = f"T0 {span('T0')} K, phi {span('phi')}, p {' to '.join(pressures)} atm"
     rows = [["states sampled", f"of a flow: mixtures, ignitions and mixing layers; {gas}"]]
     if sampling["sampler"] == "premixed":
         flames = f"phi {span('flame_phi')}, unburnt at {several(sampling['flame_T'], 'K')}"

@@ -53,7 +53,7 @@ STOPS = {
         "combred.surrogate.export.write_json", 1, ("surrogate.*", "export.json"), "export",
         (), ("surrogate.json", "export.json"),
     ),
-    "report": Stop("combred.report.pages.render", 2, ("report.*",), "report", (), ()),
+    "report": Stop("combred.report.pages.render", 1, ("report.*",), "report", (), ()),
 }  # fmt: skip
 
 

@@ -118,6 +118,7 @@ def draw_delays(folder: Folder) -> Figure:
     left, right = figure.subplots(1, 2)
     _draw_curves(left, folder, cases)
     _draw_errors(right, folder, rows)
+    figure.legend(*right.get_legend_handles_labels(), loc="outside upper right", ncols=3)
     return figure
 
 
@@ -164,9 +165,9 @@ def _draw_errors(axes: Axes, folder: Folder, rows: list[int]) -> None:
         x = [100 * max(r["delay_error"], low) if r["ignited"] else np.nan for r in cases]
         axes.plot(x, range(len(rows)), marker, color=hue, ms=6, mfc="none", label=name)
         failed = [i for i, r in enumerate(cases) if not r["ignited"]]
-        axes.plot([100 * high] * len(failed), failed, "X", color=hue, ms=9, clip_on=False)
+        if failed:  # an empty line that is not clipped spoils the layout
+            axes.plot([100 * high] * len(failed), failed, "X", color=hue, ms=9, clip_on=False)
     names = [folder.measured(folder.last)["cases"][i]["case"] for i in rows]
     axes.set_yticks(range(len(rows)), names)
     axes.set(xscale="log", xlim=(50 * low, 100 * high), xlabel="|error of the delay| [%]")
     axes.invert_yaxis()
-    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(results))

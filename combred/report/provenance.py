@@ -9,6 +9,7 @@ from combred.report.blocks import (
     Note,
     Section,
     Table,
+    Text,
     atmospheres,
     duration,
     percent,
@@ -26,7 +27,20 @@ def made_section(folder: Folder) -> Section:
     else:
         blocks.append(Note("The training states are not described: there is no sample.json."))
     times = duration_table(folder)
-    return Section("How it was made", [*blocks, times] if times.rows else blocks)
+    blocks += [times] if times.rows else []
+    return Section("How it was made", [*blocks, *([timing_text(folder)] if folder.times else [])])
+
+
+def timing_text(folder: Folder) -> Text:
+    """How the time per state was measured."""
+    timing = folder.timing
+    return Text(
+        f"Time a state: the median on one core of {timing.get('machine', 'an unknown machine')}, "
+        f"over {timing.get('states', 'states of the run')}: solver and networks in batches of "
+        f"{timing.get('batch', 0):,}, as a flow code calls them, CVODE one by one through Cantera. "
+        "All were measured in turns: their ratios are more reliable than their values. A network "
+        "of the state alone has no compiled form, and is timed in TorchScript."
+    )
 
 
 def made_table(folder: Folder) -> Table:
@@ -115,7 +129,8 @@ def _training(t: dict) -> str:
 
 def state_table(folder: Folder) -> Table:
     """The number of training states by sampler."""
-    rows = [[name, f"{n:,}"] for name, n in folder.sample.get("rows_per_sampler", {}).items()]
+    counts = folder.sample.get("rows_per_sampler", {}).items()
+    rows = [[name, f"{n:,}"] for name, n in counts if n]
     rows.append(["all", f"{folder.sample['rows']:,}"])
     rows.append(["failed in CVODE", f"{folder.sample['failed_rows']:,}"])
     rows.append(["trajectories that failed", f"{len(folder.sample.get('lost_trajectories', []))}"])

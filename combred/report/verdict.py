@@ -4,6 +4,8 @@ CVODE, the solver and every stage.
 Takes a `Folder`; gives words and blocks. The numbers are those of validation.json.
 """
 
+import math
+
 from combred.report.blocks import (
     NBSP,
     Note,
@@ -125,54 +127,46 @@ def solver_seconds(folder: Folder) -> float | None:
 
 def comparison(folder: Folder) -> Table:
     """CVODE, the solver and every stage: weights, errors, time per state, share of the states that
-    the solver behind a network advances."""
-    flames = "flame" in folder.measured(folder.last)
-    heads = ["", "weights", "delay error", *(["flame speed error"] if flames else [])]
+    the solver behind a network advances. A column of which nothing is known is left out."""
+    heads = ["", "weights", "delay error", "flame speed error", "time a state", "left to solver"]
     rows = [
-        [name.replace(" rtol", ", rtol").replace(" atol", ", atol"), "–", "reference"]
-        + (["–"] if flames else [])
+        [name.replace(" rtol", ", rtol").replace(" atol", ", atol"), "–", "–", "–"]
         + [microseconds(seconds), "–"]
         for name, seconds in folder.times.items()
         if name.startswith("CVODE")
     ]
     timed = next((name for name in folder.times if name.startswith("solver")), "solver")
-    rows.append([timed, "–", *_results(folder, folder.solver, timed, flames)])
+    rows.append([timed, "–", *_results(folder, folder.solver, timed)])
     for stage in folder.stages:
-        result, start = folder.measured(stage), "" if stage else folder.train.get("shipped", "")
-        name = f"stage {stage}"
-        rows.append(
-            [name + (f", {start}" if start else ""), f"{result['weights']:,}"]
-            + _results(folder, result, name, flames)
-        )
+        result, name = folder.measured(stage), f"stage {stage}"
+        start = f", {folder.train['shipped']}" if not stage and "shipped" in folder.train else ""
+        rows.append([name + start, f"{result['weights']:,}", *_results(folder, result, name)])
+    known = [i for i in range(len(heads)) if any(row[i] != "–" for row in rows)]
     return Table(
-        [*heads, "time a state", "left to the solver"], rows, "validation.json", conditions(folder)
+        [heads[i] for i in known],
+        [[row[i] for i in known] for row in rows],
+        "validation.json",
+        conditions(folder),
     )
 
 
-def _results(folder: Folder, result: dict, name: str, flames: bool) -> list[str]:
+def _results(folder: Folder, result: dict, name: str) -> list[str]:
     """Worst errors, the time of `name`, and the share of states left to the solver."""
     speed = result["flame"]["speed_error"]["worst"] if "flame" in result else None
-    failed = speed is not None and speed == float("inf")
-    delay = percent(result["delay_error"]["worst"]) if result else "–"
     return [
-        delay,
-        *(["**no flame**" if failed else percent(speed)] if flames else []),
+        percent(result["delay_error"]["worst"] if result else None),
+        "**no flame**" if speed == math.inf else percent(speed),
         microseconds(folder.times.get(name)),
         percent(folder.timing.get("solved", {}).get(name)),
     ]
 
 
 def conditions(folder: Folder) -> str:
-    """What the errors and times of the table are, and how they were measured."""
-    timing, dt = folder.timing, folder.inputs.get("dt", 0.0)
-    said = f"Worst errors against CVODE, in steps of {dt:g}{NBSP}s."
-    if not timing:
-        return said
-    return (
-        f"{said} Time: the median on one core of {timing.get('machine', 'an unknown machine')}, "
-        f"over {timing.get('states', 'states of the run')}: the compiled surrogate and the solver "
-        f"in batches of {timing.get('batch', 0):,}, CVODE one by one through Cantera, in turns. A "
-        "network of the state alone has no compiled form, and is timed in TorchScript. Left to the "
-        "solver: states whose estimated error exceeds the tolerance, which the solver behind the "
-        "network advances."
-    )
+    """What the errors and times of the table are."""
+    said = f"Largest errors against CVODE, in steps of {folder.inputs.get('dt', 0.0):g}{NBSP}s."
+    if folder.times:
+        compiled = "compiled" if folder.timing.get("solved") else "in TorchScript"
+        said += f" Times on one core; the networks are {compiled}."
+    if folder.timing.get("solved"):
+        said += " Left to the solver: states whose estimated error exceeds the tolerance."
+    return said

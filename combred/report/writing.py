@@ -1,6 +1,7 @@
 """The report of a run: report.html (a single file) and figures/.
 
-Takes a run folder; gives the content of its page: its head and its sections.
+Takes the files that the other steps wrote into a run folder; measures and computes nothing.
+`verdict` heads the page; a section is one module, which takes the numbers and gives blocks.
 """
 
 from pathlib import Path
@@ -20,7 +21,11 @@ from combred.report.usage import use_section
 
 
 def write_report(folder: Path, mechanism: Mechanism) -> None:
-    """As `combred.report.write_report`."""
+    """Write report.html and figures/ into a run folder that has been validated.
+
+    Raises FileNotFoundError if validation.json is missing, ValueError if a file is damaged or
+    belongs to another mechanism.
+    """
     run = read_folder(folder, mechanism)
     with style():
         sections = make_sections(run)

@@ -5,6 +5,7 @@ Takes the record "criteria" of stage 1 in reduce.json; gives blocks of the secti
 
 import math
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from combred.config import CRITERIA
@@ -114,53 +115,35 @@ def draw_criteria(criteria: dict) -> Figure:
     for axes, (kind, limit) in zip(panels, kinds.items(), strict=True):
         _draw_kind(axes, criteria["trace"], kind, limit)
     panels[0].set_ylabel("error [%]")
-    handles, labels = panels[0].get_legend_handles_labels()
-    named = dict(zip(labels, handles, strict=True))
-    figure.legend(named.values(), named.keys(), loc="outside upper center", ncols=5)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return figure
 
 
-def _draw_kind(axes, trace: list[dict], kind: str, limit: float) -> None:
+def _draw_kind(axes: Axes, trace: list[dict], kind: str, limit: float) -> None:
     """One panel; an infinite error is drawn on the upper edge."""
-    known = [
-        100 * error
-        for attempt in trace
-        for when in ("errors_cut", "errors")
-        if (error := (attempt[when] or {}).get(kind)) is not None and 0 < error < math.inf
-    ]
-    low, high = min([*known, 100 * limit]) / 1.6, max([*known, 100 * limit]) * 2.5
-    axes.set(xscale="log", yscale="log", ylim=(low, high), xlabel="weights", title=CRITERIA[kind])
-    axes.axhline(100 * limit, color=CVODE, ls="--", lw=1, label="limit", zorder=1)
     looks = {
-        "errors_cut": ("right after the cut", "v", BETWEEN[3]),
-        True: ("retrained, passed", "o", FIRST),
-        False: ("retrained, failed", "X", LAST),
+        "right after the cut": ("errors_cut", (True, False), "v", BETWEEN[3]),
+        "retrained, passed": ("errors", (True,), "o", FIRST),
+        "retrained, failed": ("errors", (False,), "X", LAST),
     }
-    for attempt in trace:
-        if not attempt["shape"]:
-            continue  # no network of this size could be cut
-        weights, after = attempt["shape"]["weights"], attempt["passed"]
-        for when, look in (("errors_cut", "errors_cut"), ("errors", after)):
-            error = (attempt[when] or {}).get(kind)
-            if error is None:
-                continue
-            label, marker, colour = looks[look]
-            at = min(max(100 * error, low), high)
-            axes.plot(weights, at, marker, color=colour, ms=7, ls="", label=label, clip_on=False)
-            if when == "errors":
-                axes.annotate(
-                    str(attempt["number"]),
-                    (weights, at),
-                    xytext=(6, 5),
-                    textcoords="offset points",
-                    fontsize=9,
-                )
+    points = {
+        label: [
+            (attempt["shape"]["weights"], 100 * error, attempt["number"])
+            for attempt in trace
+            if attempt["shape"] and bool(attempt["passed"]) in passed
+            if (error := (attempt[when] or {}).get(kind)) is not None
+        ]
+        for label, (when, passed, *_) in looks.items()
+    }
+    errors = [e for of in points.values() for _, e, _ in of if 0 < e < math.inf]
+    low, high = min([*errors, 100 * limit]) / 1.6, max([*errors, 100 * limit]) * 2.5
+    axes.axhline(100 * limit, color=CVODE, ls="--", lw=1, label="limit", zorder=1)
+    for label, (when, _, marker, hue) in looks.items():
+        x, y, numbers = zip(*points[label], strict=True) if points[label] else ([], [], [])
+        y = [min(max(error, low), high) for error in y]
+        axes.plot(x, y, marker, color=hue, ms=7, label=label, clip_on=not points[label])
+        for at in zip(numbers, x, y, strict=True) if when == "errors" else ():
+            axes.annotate(str(at[0]), at[1:], xytext=(6, 5), textcoords="offset points", fontsize=9)
+    axes.set(xscale="log", yscale="log", ylim=(low, high), xlabel="weights", title=CRITERIA[kind])
     plain_log_ticks(axes)
     axes.invert_xaxis()
-    sizes = sorted({a["shape"]["weights"] for a in trace if a["shape"]})
-    ticks: list[int] = []
-    room = max(1.15, (sizes[-1] / sizes[0]) ** (1 / 13))
-    for size in sizes:  # labels that do not overlap
-        ticks += [size] if not ticks or size > room * ticks[-1] else []
-    axes.set_xticks(ticks, [f"{size:,}" for size in ticks], rotation=30)
-    axes.minorticks_off()

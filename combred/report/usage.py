@@ -94,16 +94,15 @@ def use_section(folder: Folder) -> Section:
             "(`coupling/README.md`)."
         )
         blocks += [Text(said), Code(LIBRARY % (columns, dt))]
-    size = folder.export.get("bytes")
-    megabytes = f" ({significant(size / 1e6, 2)} MB)" if size else ""
+    else:
+        blocks += [Text("In C++, with LibTorch:"), Code(CPP % (columns, dt))]
     said = (
-        f"With LibTorch or Python: `surrogate.pt`{megabytes} holds the weights, the transforms, "
-        "the thermodynamics and the closure (conservation of elements and enthalpy, Y between 0 "
-        "and 1). `next_state_and_error` gives the next states and an error estimate of each. "
+        "In Python: `surrogate.pt` holds the weights, the transforms, the thermodynamics and the "
+        "closure (conservation of elements and enthalpy, Y between 0 and 1). "
+        "`next_state_and_error` gives the next states and an error estimate of each. "
         + error_estimate(folder.card)
     )
-    code = [Code(PYTHON), Code(CPP % (columns, dt))]
-    blocks += [Text(said), *code, range_table(folder.card)]
+    blocks += [Text(said), Code(PYTHON), range_table(folder.card)]
     return Section("Use and limits", blocks)
 
 

@@ -80,13 +80,12 @@ def test_the_figure_draws_each_error_and_the_criteria():
         figure.canvas.draw()
     ignition_panel, flame_panel = figure.axes
     for axes, limit, count in ((ignition_panel, 1.0, 5), (flame_panel, 0.5, 2)):
-        lines = axes.get_lines()
-        dashed = [line for line in lines if line.get_linestyle() == "--"]
-        assert [line.get_ydata()[0] for line in dashed] == [limit]
-        points = [line for line in lines if line.get_marker() not in ("None", "")]
-        assert len(points) == count
-    by_marker = {line.get_marker(): line for line in ignition_panel.get_lines()}
-    assert by_marker["X"].get_xdata()[0] == 1500 and by_marker["X"].get_ydata()[0] == 3.0
+        lines = {line.get_label(): line for line in axes.get_lines()}
+        assert lines.pop("limit").get_ydata()[0] == limit
+        assert sum(len(line.get_xdata()) for line in lines.values()) == count
+    lines = {line.get_label(): line for line in ignition_panel.get_lines()}
+    failed = lines["retrained, failed"]
+    assert (list(failed.get_xdata()), list(failed.get_ydata())) == ([1500], [3.0])
     # An infinite error lies on the upper edge.
-    infinite = [line for line in ignition_panel.get_lines() if line.get_marker() == "v"][-1]
-    assert infinite.get_ydata()[0] == ignition_panel.get_ylim()[1]
+    cut = lines["right after the cut"].get_ydata()
+    assert list(cut) == [5.0, ignition_panel.get_ylim()[1]]

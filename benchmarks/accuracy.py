@@ -145,8 +145,8 @@ def references(groups: tuple[str, ...] = ("grid", "drawn", "long")) -> dict[str,
 
 def summary(rows: list[dict]) -> dict:
     """Errors over some cases (rows of `ignition_errors.compare`): median, mean and worst delay
-    error, the worst case, the number of cases that do not ignite, and the worst errors of burnt T
-    [K] and of peak mass fractions."""
+    error, the worst case, the number of cases that do not ignite, and the worst error of burnt T
+    [K]."""
     delays = [row["delay_error"] for row in rows]
     worst = int(np.argmax(np.where(np.isfinite(delays), delays, np.inf)))
     return {
@@ -155,10 +155,6 @@ def summary(rows: list[dict]) -> dict:
         **summarize(delays),
         "worst_case": rows[worst]["case"],
         "burnt_T_worst": summarize([row["burnt_T_error"] for row in rows])["worst"],
-        "peaks_worst": {
-            name: summarize([row["peak_errors"][name] for row in rows])["worst"]
-            for name in rows[0]["peak_errors"]
-        },
     }
 
 
@@ -264,11 +260,9 @@ def show(row: dict) -> None:
     """Print the table of one model."""
     print(f"\n{row['model']} ({row['weights']:,} weights)")
     for name, r in row["delay"].items():
-        peaks = ", ".join(f"{k} {100 * v:.1f}" for k, v in r["peaks_worst"].items())
         print(f"  {name:18} {r['cases']:3} cases, {r['not_ignited']} not ignited:"
               f" {100 * r['median']:.2f} / {100 * r['mean']:.2f} / {100 * r['worst']:.2f} %"
-              f"  ({r['worst_case']}); burnt T {r['burnt_T_worst']:.1f} K;"
-              f" peaks {peaks} %")  # fmt: skip
+              f"  ({r['worst_case']}); burnt T {r['burnt_T_worst']:.1f} K")  # fmt: skip
     for place, e in row["long"].items():
         print(f"  {LONG_STEPS:,} steps, {place:8} T {100 * e['T']['median']:.3f} /"
               f" {100 * e['T']['worst']:.3f} %;  Y {e['Y']['median']:.1e} /"

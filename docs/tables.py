@@ -248,17 +248,15 @@ def burnt_table() -> str:
     for name, row in rows_of(read("accuracy.json")).items():
         end, after = row["long"]["end"]["T"], row["long"]["after"]["T"]
         mass = row["long"]["after"]["Y"]
-        peaks = {k: v for k, v in row["delay"]["grid"]["peaks_worst"].items() if v is not None}
         body.append(
             [
                 code(name),
                 percent(end["median"], end["worst"]),
                 percent(after["median"], after["worst"]),
                 f"{mass['median']:.1e} / {mass['worst']:.1e}" if mass["worst"] else "-",
-                ", ".join(f"{k} {100 * v:.1f} %" for k, v in peaks.items()),
             ]
         )
-    head = ["model", "T at the end", "T on the way", "Y on the way", "peaks, worst of 90"]
+    head = ["model", "T at the end", "T on the way", "Y on the way"]
     return table(head, body) if body else MISSING
 
 

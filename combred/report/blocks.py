@@ -1,7 +1,7 @@
-"""The blocks of a report, which both templates know, and how numbers are written.
+"""The blocks of a page, and how numbers are written.
 
-Imports nothing of combred. A block is content without layout; `report.html.j2` and `report.md.j2`
-lay it out. Text may hold `code` and **strong** words.
+Imports nothing of combred. A block is content without layout; `page.html.j2` lays it out. Text may
+hold `code` and **strong** words.
 """
 
 import math
@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from matplotlib.figure import Figure
+
+ATM = 101325.0  # Pa
 NO_IGNITION = "**no ignition**"
 NBSP = "\u00a0"
 
@@ -47,10 +50,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure, figures/<name>.png, with its caption and the files that hold its numbers."""
+    """A figure, which becomes figures/<name>.png, with its caption and the files that hold its
+    numbers."""
 
     kind: ClassVar[str] = "picture"
     name: str
+    figure: Figure
     alt: str
     caption: str
     source: str
@@ -61,7 +66,6 @@ class Code:
     """Lines to copy."""
 
     kind: ClassVar[str] = "code"
-    language: str
     body: str
 
 
@@ -118,12 +122,6 @@ def microseconds(seconds: float | None) -> str:
     return "–" if seconds is None else f"{significant(1e6 * seconds)}{NBSP}µs"
 
 
-def delay_unit(rows: Sequence[dict]) -> tuple[str, float]:
-    """The unit in which the delays of these cases are written, and its number in a second."""
-    longest = max(row["reference_delay"] for row in rows)
-    return ("ms", 1e3) if longest >= 1e-4 else ("µs", 1e6)
-
-
 def duration(seconds: float | None) -> str:
     """A computing time [s] in seconds, minutes or hours."""
     if seconds is None:
@@ -138,6 +136,11 @@ def duration(seconds: float | None) -> str:
 def power(value: float | None) -> str:
     """A small number with its exponent: 1e-08."""
     return "–" if value is None else f"{value:.2g}"
+
+
+def atmospheres(p: float) -> str:
+    """A pressure [Pa] in atm, with three digits: 2026500 -> 20."""
+    return f"{p / ATM:.3g}"
 
 
 def shape(widths: Sequence[int]) -> str:

@@ -1,10 +1,11 @@
 """The search for the smallest network that meets the acceptance criteria: attempts and errors.
 
-Takes the record "criteria" of stage 1 in reduce.json; gives a section with its table and figure.
+Takes the record "criteria" of stage 1 in reduce.json; gives blocks of the section on reduction.
 """
 
 import math
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from combred.config import CRITERIA
@@ -13,14 +14,12 @@ from combred.report.blocks import (
     Block,
     Note,
     Picture,
-    Section,
     Table,
     Text,
     duration,
     percent,
     shape,
 )
-from combred.report.folder import Folder
 from combred.report.style import BETWEEN, CVODE, FIRST, LAST, WIDTH, plain_log_ticks
 
 ENDED = {
@@ -31,52 +30,36 @@ ENDED = {
 FAILED = {"flame": "**no flame**"}
 
 
-def criteria_record(folder: Folder) -> dict:
-    """The record of the search in reduce.json, {} if there was none."""
-    return folder.reductions.get(1, {}).get("criteria", {})
-
-
-def criteria_section(folder: Folder, drawn: set[str]) -> Section | None:
-    """The criteria, the attempts and the result; None if there was no search."""
-    criteria = criteria_record(folder)
+def search_blocks(record: dict) -> list[Block]:
+    """The criteria, the attempts and the result; record: that of stage 1 in reduce.json. [] if
+    there was no search."""
+    criteria = record.get("criteria", {})
     if not criteria:
-        return None
-    blocks: list[Block] = [Text(_search_in_words(folder, criteria))]
+        return []
+    blocks: list[Block] = [Text(_search_in_words(record))]
     if not criteria["smallest"]:
-        blocks.append(
-            Note(
-                "**No smaller network meets the criteria:** stage 1 is the network of stage 0.",
-                alarm=True,
-            )
-        )
-    if "criteria" in drawn:
-        caption = (
-            "Errors of the attempts against their number of weights. Triangles: right after the "
-            "cut. Circles: retrained, meets the criteria. Crosses: retrained, fails them. The "
-            "labels are the numbers of the attempts; 0 is the trained network. Dashed: the limit. "
-            "Symbols on the upper edge: a case does not ignite or has no flame."
-        )
-        alt = "Errors of every attempt against its number of weights"
-        blocks.append(Picture("criteria", alt, caption, "reduce.json"))
-    return Section("Acceptance criteria", [*blocks, criteria_table(criteria)])
-
-
-def limits_in_words(criteria: dict) -> str:
-    """The limits of the criteria: "ignition 1.00 %, flame 0.50 %"."""
-    return ", ".join(
-        f"{_name(kind)} {percent(limit)}" for kind, limit in criteria["limits"].items()
+        said = "**No smaller network meets the criteria:** stage 1 is the network of stage 0."
+        blocks.append(Note(said, alarm=True))
+    caption = (
+        "Errors of the attempts against their number of weights. Triangles: right after the cut. "
+        "Circles: retrained, meets the criteria. Crosses: retrained, fails them. The labels are "
+        "the numbers of the attempts; 0 is the trained network. Symbols on the upper edge: a case "
+        "does not ignite or has no flame."
     )
+    alt = "Errors of every attempt against its number of weights"
+    picture = Picture("criteria", draw_criteria(criteria), alt, caption, "reduce.json")
+    return [*blocks, picture, criteria_table(criteria)]
 
 
-def _search_in_words(folder: Folder, criteria: dict) -> str:
+def _search_in_words(record: dict) -> str:
     """What was searched for, in which cases, and how the search ended."""
+    criteria = record["criteria"]
     trace, cases = criteria["trace"], criteria["cases"]
     limits = " and ".join(
         f"a {CRITERIA[kind]} of {percent(limit)}" for kind, limit in criteria["limits"].items()
     )
     counts = [f"{len(cases[kind])} {kind}" for kind in ("ignitions", "flames") if cases[kind]]
     passed = sum(bool(attempt["passed"]) for attempt in trace[1:])
-    weights = folder.reductions[1]["weights_after"]
     ended = ENDED[criteria["reason"]].format(share=percent(criteria["max_keep_ratio"]))
     return (
         f"The search looks for the smallest network with {limits} at most, over "
@@ -85,26 +68,23 @@ def _search_in_words(folder: Folder, criteria: dict) -> str:
         "part in the choice. Each attempt cuts the smallest network that met the criteria so far, "
         "retrains it and computes its errors; after a failure the next cut keeps more. "
         f"{len(trace) - 1} attempts were made, {passed} met the criteria; the smallest network has "
-        f"{weights:,} weights. The search ended because {ended}."
+        f"{record['weights_after']:,} weights. The search ended because {ended}."
     )
 
 
 def criteria_table(criteria: dict) -> Table:
     """Every attempt: the attempt it started from, its size, its errors, and whether it passed."""
     kinds = list(criteria["limits"])
-    heads = ["attempt", "cut from attempt", "to", "widths", "weights", "of stage 0"]
+    heads = ["attempt", "from", "widths", "of stage 0"]
     for kind in kinds:
         heads += [f"{_name(kind)}, right after the cut", f"{_name(kind)}, retrained"]
     rows = []
     for attempt in criteria["trace"]:
-        first = attempt["number"] == 0
         widths = attempt["shape"].get("widths")
         cells = [
-            "0, trained" if first else str(attempt["number"]),
-            "–" if first else str(attempt["parent"]),
-            "–" if first else percent(attempt["factor"]),
+            str(attempt["number"]),
+            str(attempt["parent"]) if attempt["number"] else "trained",
             shape(widths) if widths else "–",
-            f"{attempt['shape']['weights']:,}" if widths else "–",
             percent(attempt["share"]) if widths else "–",
         ]
         for kind in kinds:
@@ -112,13 +92,7 @@ def criteria_table(criteria: dict) -> Table:
         verdict = "yes" if attempt["passed"] else "no"
         noted = verdict + (f": {attempt['note']}" if attempt["note"] else "")
         rows.append([*cells, noted, duration(attempt["seconds"])])
-    limits = "; ".join(
-        f"{_name(kind)} {percent(limit)}" for kind, limit in criteria["limits"].items()
-    )
-    caption = (
-        f"The attempts. Limits: {limits}. Flames are computed only with networks whose ignitions "
-        "meet the criteria."
-    )
+    caption = "Flames are computed only with networks whose ignitions meet the criteria."
     return Table([*heads, "passed", "time"], rows, "reduce.json", caption, left=0)
 
 
@@ -141,53 +115,35 @@ def draw_criteria(criteria: dict) -> Figure:
     for axes, (kind, limit) in zip(panels, kinds.items(), strict=True):
         _draw_kind(axes, criteria["trace"], kind, limit)
     panels[0].set_ylabel("error [%]")
-    handles, labels = panels[0].get_legend_handles_labels()
-    named = dict(zip(labels, handles, strict=True))
-    figure.legend(named.values(), named.keys(), loc="outside upper center", ncols=5)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return figure
 
 
-def _draw_kind(axes, trace: list[dict], kind: str, limit: float) -> None:
+def _draw_kind(axes: Axes, trace: list[dict], kind: str, limit: float) -> None:
     """One panel; an infinite error is drawn on the upper edge."""
-    known = [
-        100 * error
-        for attempt in trace
-        for when in ("errors_cut", "errors")
-        if (error := (attempt[when] or {}).get(kind)) is not None and 0 < error < math.inf
-    ]
-    low, high = min([*known, 100 * limit]) / 1.6, max([*known, 100 * limit]) * 2.5
-    axes.set(xscale="log", yscale="log", ylim=(low, high), xlabel="weights", title=CRITERIA[kind])
-    axes.axhline(100 * limit, color=CVODE, ls="--", lw=1, label="limit", zorder=1)
     looks = {
-        "errors_cut": ("right after the cut", "v", BETWEEN[3]),
-        True: ("retrained, passed", "o", FIRST),
-        False: ("retrained, failed", "X", LAST),
+        "right after the cut": ("errors_cut", (True, False), "v", BETWEEN[3]),
+        "retrained, passed": ("errors", (True,), "o", FIRST),
+        "retrained, failed": ("errors", (False,), "X", LAST),
     }
-    for attempt in trace:
-        if not attempt["shape"]:
-            continue  # no network of this size could be cut
-        weights, after = attempt["shape"]["weights"], attempt["passed"]
-        for when, look in (("errors_cut", "errors_cut"), ("errors", after)):
-            error = (attempt[when] or {}).get(kind)
-            if error is None:
-                continue
-            label, marker, colour = looks[look]
-            at = min(max(100 * error, low), high)
-            axes.plot(weights, at, marker, color=colour, ms=7, ls="", label=label, clip_on=False)
-            if when == "errors":
-                axes.annotate(
-                    str(attempt["number"]),
-                    (weights, at),
-                    xytext=(6, 5),
-                    textcoords="offset points",
-                    fontsize=9,
-                )
+    points = {
+        label: [
+            (attempt["shape"]["weights"], 100 * error, attempt["number"])
+            for attempt in trace
+            if attempt["shape"] and bool(attempt["passed"]) in passed
+            if (error := (attempt[when] or {}).get(kind)) is not None
+        ]
+        for label, (when, passed, *_) in looks.items()
+    }
+    errors = [e for of in points.values() for _, e, _ in of if 0 < e < math.inf]
+    low, high = min([*errors, 100 * limit]) / 1.6, max([*errors, 100 * limit]) * 2.5
+    axes.axhline(100 * limit, color=CVODE, ls="--", lw=1, label="limit", zorder=1)
+    for label, (when, _, marker, hue) in looks.items():
+        x, y, numbers = zip(*points[label], strict=True) if points[label] else ([], [], [])
+        y = [min(max(error, low), high) for error in y]
+        axes.plot(x, y, marker, color=hue, ms=7, label=label, clip_on=not points[label])
+        for at in zip(numbers, x, y, strict=True) if when == "errors" else ():
+            axes.annotate(str(at[0]), at[1:], xytext=(6, 5), textcoords="offset points", fontsize=9)
+    axes.set(xscale="log", yscale="log", ylim=(low, high), xlabel="weights", title=CRITERIA[kind])
     plain_log_ticks(axes)
     axes.invert_xaxis()
-    sizes = sorted({a["shape"]["weights"] for a in trace if a["shape"]})
-    ticks: list[int] = []
-    room = max(1.15, (sizes[-1] / sizes[0]) ** (1 / 13))
-    for size in sizes:  # labels that do not overlap
-        ticks += [size] if not ticks or size > room * ticks[-1] else []
-    axes.set_xticks(ticks, [f"{size:,}" for size in ticks], rotation=30)
-    axes.minorticks_off()

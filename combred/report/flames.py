@@ -4,151 +4,121 @@ Takes flames.h5 and the results "flame" of validation.json; without these there 
 the figure, x is the distance from the front of each flame.
 """
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from combred.report.blocks import Block, Note, Picture, Section, Table, Text, kelvin, percent
+from combred.report.blocks import NBSP, Block, Note, Picture, Section, Table, Text, percent
 from combred.report.blocks import significant as digits
 from combred.report.folder import Folder
-from combred.report.style import CVODE, WIDTH, colour
-from combred.report.verdict import of_reference
-from combred.simulation.premixed.flame import Flame
+from combred.report.style import WIDTH, legend, looks
 
 COLUMNS = 3  # flames in the figure: those with the largest speed error
+SPECIES = 3  # in the figure
 AROUND = 2.5  # flame thicknesses of the reference on each side of the front
 
 
-def flame_result(folder: Folder, stage: int) -> dict:
-    """The results of the flames of a stage in validation.json, {} if there were none."""
-    return folder.measured(stage).get("flame", {})
-
-
-def flame_section(folder: Folder, drawn: set[str]) -> Section | None:
+def flame_section(folder: Folder) -> Section | None:
     """Speeds, thicknesses and profiles; None if no flame was computed."""
-    if not flame_result(folder, folder.last):
+    if "flame" not in folder.measured(folder.last):
         return None
     blocks: list[Block] = [
         Text(
             "Freely propagating premixed flames at constant pressure. In each time step dt the "
             "chemistry is advanced in every cell, also in the unburnt gas; species and heat "
             "diffuse between the cells (mixture-averaged transport, as in Cantera's FreeFlame). "
-            "The flame with the network starts from the steady reference flame and is advanced "
-            "until its speed is steady again. The speed follows from the fuel consumed in the "
-            "computational domain; the thickness is (T_b - T_u) / max dT/dx. "
-            + of_reference(folder, "flames")
+            "Every flame starts from the steady reference flame and is advanced until its speed is "
+            "steady again. The speed follows from the fuel consumed in the computational domain; "
+            "the thickness is (T_b - T_u) / max dT/dx. " + of_reference(folder, "flames")
         )
     ]
-    if "flames" in drawn:
-        shown = (
-            "" if len(_rows(folder)) <= COLUMNS else f", the {COLUMNS} with the largest speed error"
-        )
-        blocks.append(
-            Picture(
-                "flames",
-                "Temperature and species through flames",
-                f"Temperature and mass fractions through the flames{shown}. At x = 0, T is halfway "
-                "between the unburnt and the adiabatic temperature. Black: the reference; "
-                + (
-                    f"orange: stage {folder.last}; dashed blue: stage {folder.stages[0]}."
-                    if folder.last
-                    else "blue: stage 0."
-                ),
-                "flames.h5, validation.json",
-            )
-        )
-    else:
+    figure = draw_flames(folder)
+    if figure is None:
         blocks.append(Note("The profiles are not shown: flames.h5 is missing or lacks a stage."))
+    else:
+        rows = folder.measured(folder.last)["flame"]["cases"]
+        few = f", the {COLUMNS} with the largest speed error" if len(rows) > COLUMNS else ""
+        caption = (
+            f"Temperature and mass fractions through flames{few}. At x = 0, T is halfway between "
+            "the unburnt and the adiabatic temperature."
+        )
+        alt, source = "Temperature and species through flames", "flames.h5, validation.json"
+        blocks.append(Picture("flames", figure, alt, caption, source))
     return Section("Flames", [*blocks, flame_table(folder)])
 
 
-def _rows(folder: Folder) -> list[dict]:
-    return flame_result(folder, folder.last)["cases"]
+def of_reference(folder: Folder, kind: str) -> str:
+    """The reference of flames or stirred reactors, as a sentence with its difference from CVODE."""
+    off = folder.validation.get("reference_difference", {}).get(kind)
+    if off is None:  # of an earlier version
+        return ""
+    return (
+        "The reference is combred's solver in double precision; over one more step it differs from "
+        f"CVODE by {percent(off)} of the change at most."
+    )
 
 
 def flame_table(folder: Folder) -> Table:
-    """Every flame of the last stage, with the speed error of stage 0 for comparison."""
-    first, rows = folder.stages[0], _rows(folder)
-    old_rows = flame_result(folder, first).get("cases", []) if folder.last else []
-    species = list(rows[0]["peak_errors"])
-    heads = ["flame", "speed, reference [m/s]", "network [m/s]", "error"]
-    heads += ["error, stage 0"] if old_rows else []
-    heads += ["thickness, reference [mm]", "error", "largest T error", "burnt T error"]
-    heads += [f"peak {name}" for name in species]
-    written = []
-    for i, row in enumerate(rows):
-        cells = [row["case"], digits(row["reference_speed"]), _speed(row), _error(row)]
-        cells += [_error(old_rows[i])] if old_rows else []
-        cells += [digits(1e3 * row["reference_thickness"]), _failure(row, "thickness_error")]
-        cells += [kelvin(row["profile_T_error"]), kelvin(row["burnt_T_error"])]
-        written.append(cells + [percent(row["peak_errors"][name]) for name in species])
+    """Every flame: the reference's speed, and the errors of the solver and of each stage."""
+    results = {"solver": folder.solver["flame"]} if "flame" in folder.solver else {}
+    results |= {f"stage {stage}": folder.measured(stage)["flame"] for stage in folder.shown}
+    rows: list[list[str]] = []
+    for i, case in enumerate(folder.measured(folder.last)["flame"]["cases"]):
+        speed = f"{digits(case['reference_speed'])}{NBSP}m/s"
+        rows.append([f"{case['case']}: {speed}, {digits(1e3 * case['reference_thickness'])} mm"])
+        rows += [[name, *errors(result["cases"][i])] for name, result in results.items()]
+    heads = ["", "speed", "thickness", "T, largest", "worst peak of a radical"]
     caption = (
-        f"All flames with the network of stage {folder.last}; +: faster than the reference, −: "
-        "slower. The largest T error is that of the profile over x, with both fronts at the same "
-        "place; the burnt T is that of the last cell."
+        "Each flame with the speed and thickness of the reference, and the differences from it; +: "
+        "faster, −: slower. The difference of T is that of the profile over x, with both fronts at "
+        "the same place. Radicals: the species that peak most, by moles."
     )
-    return Table(heads, written, "validation.json", caption)
+    return Table(heads, rows, "validation.json", caption)
 
 
-def _speed(row: dict) -> str:
+def errors(row: dict) -> list[str]:
+    """The differences of a flame from the reference, or what became of it."""
     if not row["burns"]:
-        return f"**{row['outcome']}**"
-    return digits(row["speed"]) + ("" if row["steady"] else f" ({row['outcome']})")
+        return [f"**{row['outcome']}**", "–", "–", "–"]
+    sign = "+" if row["speed"] >= row["reference_speed"] else "−"
+    return [
+        percent(row["speed_error"], sign) + ("" if row["steady"] else f" ({row['outcome']})"),
+        percent(row["thickness_error"]),
+        f"{digits(row['profile_T_error'])}{NBSP}K",
+        percent(max(row["peak_errors"].values(), default=None)),
+    ]
 
 
-def _error(row: dict) -> str:
-    if not row["burns"]:
-        return f"**{row['outcome']}**"
-    return percent(row["speed_error"], "+" if row["speed"] >= row["reference_speed"] else "−")
-
-
-def _failure(row: dict, name: str) -> str:
-    return percent(row[name]) if row["burns"] else "–"
-
-
-# -- the figure ------------------------------------------------------------------------------------
-
-
-def draw_flames(folder: Folder, species: Sequence[tuple[str, int]]) -> Figure | None:
-    """T and species (rows: name and index) through the flames (columns); None if flames.h5 does not
-    hold the flames of validation.json."""
-    stages = list(dict.fromkeys((folder.stages[0], folder.last)))
-    names = ["reference", *(f"stage{stage}" for stage in stages)]
-    if not flame_result(folder, folder.last) or not folder.flames.keys() >= set(names):
+def draw_flames(folder: Folder) -> Figure | None:
+    """T and species through the flames (columns); None if flames.h5 does not hold the flames of
+    validation.json."""
+    styles = looks(folder.shown)
+    if not folder.flames.keys() >= styles.keys():
         return None
-    rows = _rows(folder)
+    rows = folder.measured(folder.last)["flame"]["cases"]
     order = sorted(range(len(rows)), key=lambda i: -np.nan_to_num(rows[i]["speed_error"], nan=9.0))
+    species = list(dict.fromkeys([*folder.fuels, *rows[0]["peak_errors"]]))[:SPECIES]
+    quantities = ["T", *species]
     chosen = sorted(order[:COLUMNS])
-    panels_of = [("T [K]", None), *((f"Y({name}) [-]", k) for name, k in species)]
-    figure = Figure(figsize=(WIDTH, 1.6 * len(panels_of) + 0.9))
-    panels = figure.subplots(len(panels_of), len(chosen), sharex="col", sharey="row", squeeze=False)
-    looks: dict[str, dict[str, Any]] = {"reference": {"color": CVODE, "lw": 2.6, "alpha": 0.85}}
-    for stage in stages:
-        dashes = "-" if stage == folder.last else (0, (4, 2))
-        looks[f"stage{stage}"] = {"color": colour(stage, folder.last), "lw": 1.5, "ls": dashes}
+    figure = Figure(figsize=(WIDTH, 1.5 * len(quantities) + 0.9))
+    panels = figure.subplots(
+        len(quantities), len(chosen), sharex="col", sharey="row", squeeze=False
+    )
     for column, i in enumerate(chosen):
         half = 1e3 * AROUND * folder.flames["reference"][i].thickness
-        for line, (label, index) in enumerate(panels_of):
-            axes = panels[line, column]
-            for name in names:
-                _draw(axes, folder.flames[name][i], index, looks[name])
+        for axes, quantity in zip(panels[:, column], quantities, strict=True):
+            for name, look in styles.items():
+                flame = folder.flames[name][i]
+                if flame.burns:
+                    k = None if quantity == "T" else folder.mechanism.index(quantity)
+                    values = flame.T if k is None else flame.Y[:, k]
+                    axes.plot(1e3 * (flame.x - flame.front_x), values, **look)
             axes.set_xlim(-half, half)
             axes.yaxis.set_major_locator(MaxNLocator(4))
             axes.ticklabel_format(axis="y", scilimits=(-3, 4), useMathText=True)
-            if column == 0:
-                axes.set_ylabel(label)
         panels[0, column].set_title(rows[i]["case"])
         panels[-1, column].set_xlabel("x from the front [mm]")
-    names = ["reference", *(f"stage {stage}" for stage in stages)]
-    lines = [Figure().add_subplot().plot([], [], **look)[0] for look in looks.values()]
-    figure.legend(lines, names, loc="outside upper center", ncols=len(names))
+    for axes, quantity in zip(panels[:, 0], quantities, strict=True):
+        axes.set_ylabel("T [K]" if quantity == "T" else f"Y({quantity}) [-]")
+    legend(figure, styles)
     return figure
-
-
-def _draw(axes, flame: Flame, index: int | None, look: dict) -> None:
-    if flame.burns:
-        values = flame.T if index is None else flame.Y[:, index]
-        axes.plot(1e3 * (flame.x - flame.front_x), values, **look)

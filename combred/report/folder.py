@@ -16,21 +16,15 @@ from combred.files.records import digest, read_json
 from combred.simulation.ignition import Rollout
 from combred.simulation.premixed.flame import Flame
 from combred.simulation.stirred.reactor import StirredRun
-from combred.surrogate.network import Network
-from combred.surrogate.storage import load_surrogate
-from combred.training.progress import read_metrics
 from combred.validation.storage import read_flames, read_rollouts, read_stirred
-
-PAPER_WEIGHTS = 6_802_800  # 23-3200-1600-800-400-23: Chen & Xu 2024, section 3.1.3
-PAPER_MECHANISM = "drm19.yaml"
 
 
 @dataclass(frozen=True)
 class Folder:
-    """The artefacts of a run: the contents of its JSON files, losses by stage, and rollouts, flames
-    and stirred reactors by network.
+    """The artefacts of a run: the contents of its JSON files, and rollouts, flames and stirred
+    reactors by the name of their group: "reference", "solver", "stage0" and so on.
 
-    `reductions`: the records of reduce.json by stage, from 1. `methods`: reduction.json, or {}.
+    `reductions`: the records of reduce.json by stage, from 1.
     """
 
     path: Path
@@ -42,11 +36,9 @@ class Folder:
     validation: dict
     export: dict
     card: dict
-    losses: dict[int, list[dict]]
     rollouts: dict[str, list[Rollout]]
     flames: dict[str, list[Flame]]
     stirred: dict[str, list[StirredRun]]
-    methods: dict
 
     @property
     def stages(self) -> list[int]:
@@ -59,13 +51,18 @@ class Folder:
         return self.stages[-1]
 
     @property
-    def one_layer_each(self) -> bool:
-        """Whether every reduction that is described merged the units of one layer."""
-        return all("layer" in record for record in self.reductions.values())
+    def shown(self) -> list[int]:
+        """The stages in figures and tables of cases: the first and the last."""
+        return list(dict.fromkeys((self.stages[0], self.last)))
 
     def measured(self, stage: int) -> dict:
         """The results of a stage in validation.json."""
         return self.validation["stages"][f"stage{stage}"]
+
+    @property
+    def solver(self) -> dict:
+        """The results of the generated solver in validation.json, {} of earlier versions."""
+        return self.validation.get("solver", {})
 
     @property
     def inputs(self) -> dict:
@@ -73,47 +70,26 @@ class Folder:
         return self.validation.get("inputs", {})
 
     @property
-    def times(self) -> dict[str, dict]:
-        """Time per state [s] by name: median, fastest, slowest. Not of the networks alone, which
-        earlier versions timed, too."""
-        times = self.validation.get("timing", {}).get("times", {})
-        return {name: t for name, t in times.items() if not name.endswith(", network alone")}
-
-    def seconds(self, stage: int) -> float | None:
-        """Median time per state [s] of a stage's surrogate."""
-        return self.times.get(f"stage {stage}", {}).get("median")
+    def fuels(self) -> list[str]:
+        """The species of the fuel that the mechanism has."""
+        parts = str(self.inputs.get("fuel", "")).split(",")
+        names = [part.split(":")[0].strip() for part in parts]
+        return [name for name in names if name in self.mechanism.species_names]
 
     @property
-    def solver_seconds(self) -> float | None:
-        """Median time per state [s] of the generated solver."""
-        found = [t["median"] for name, t in self.times.items() if name.startswith("solver")]
-        return found[0] if found else None
-
-    def solved(self, stage: int) -> float | None:
-        """The share of states that a stage's surrogate leaves to the solver behind its network."""
-        return self.validation.get("timing", {}).get("solved", {}).get(f"stage {stage}")
+    def timing(self) -> dict:
+        """The times of validation.json and their conditions."""
+        return self.validation.get("timing", {})
 
     @property
-    def cvode_seconds(self) -> dict[str, float]:
-        """Median time per state [s] of CVODE at each tolerance, first that of the training data."""
-        return {name: t["median"] for name, t in self.times.items() if name.startswith("CVODE")}
-
-    def loss(self, stage: int) -> float | None:
-        """The validation loss of a stage at the end of its training or retraining, if known."""
-        record = self.reductions.get(stage, {}).get("retraining", {}) if stage else self.train
-        return record.get("validation")
+    def times(self) -> dict[str, float]:
+        """Median time per state [s] by name: "CVODE rtol ...", "solver, ...", "stage 0"."""
+        times = self.timing.get("times", {}).items()
+        return {name: time["median"] for name, time in times if not name.endswith("network alone")}
 
     def weights(self, stage: int) -> Path:
         """The file with the weights of a stage."""
         return self.path / f"stage{stage}.safetensors"
-
-    @cached_property
-    def networks(self) -> dict[int, Network]:
-        """The networks by stage, of the stages whose weights are in the folder."""
-        there = [stage for stage in self.stages if self.weights(stage).is_file()]
-        return {
-            stage: load_surrogate(self.weights(stage), self.mechanism).network for stage in there
-        }
 
     @cached_property
     def outdated(self) -> list[int]:
@@ -165,23 +141,18 @@ def read_folder(path: Path, mechanism: Mechanism) -> Folder:
     stirred, inputs = read_stirred(path / "stirred.h5", mechanism)
     if inputs.get("cases") != validation.get("stirred_inputs") or not inputs:
         stirred = {}  # likewise
-    stages = [int(name.removeprefix("stage")) for name in validation["stages"]]
     entries = read_json(path / "reduce.json").get("stages", [])
-    reductions = {entry["stage"]: entry for entry in entries if entry["stage"] in stages}
-    losses = {stage: read_metrics(path / f"stage{stage}.jsonl") for stage in sorted(stages)}
     return Folder(
         path=path,
         mechanism=mechanism,
         settings=read_json(path / "settings.json"),
         sample=read_json(path / "sample.json"),
         train=read_json(path / "train.json"),
-        reductions=reductions,
+        reductions={e["stage"]: e for e in entries if f"stage{e['stage']}" in validation["stages"]},
         validation=validation,
         export=read_json(path / "export.json"),
         card=read_json(path / "surrogate.json"),
-        losses={stage: lines for stage, lines in losses.items() if lines},
         rollouts=rollouts,
         flames=flames,
         stirred=stirred,
-        methods=read_json(path / "reduction.json"),
     )

@@ -1,179 +1,173 @@
-"""Figures of ignitions: delays, and T and species along the rollouts.
+"""The ignitions of a validation: delays, the worst case, all cases.
 
-Takes the rollouts of validation.h5 and the errors of validation.json; gives matplotlib figures.
+Takes the rollouts of validation.h5 and the errors of validation.json; gives a section.
 """
 
 from collections.abc import Sequence
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
-from combred.report.blocks import delay_unit
+from combred.report.blocks import (
+    NO_IGNITION,
+    Block,
+    Note,
+    Picture,
+    Section,
+    Table,
+    Text,
+    atmospheres,
+    kelvin,
+    percent,
+    several,
+    significant,
+)
+from combred.report.folder import Folder
 from combred.report.style import CVODE, DASHES, MARKERS, WIDTH, colour, plain_log_ticks
-from combred.report.traces import Trace
-from combred.simulation.ignition import Rollout
+from combred.report.worst import draw_worst
+
+SHOWN = 24  # cases in the figure of errors at most: those with the largest
+SOLVER = "#666666"
 
 
-def draw_temperatures(traces: Sequence[Trace]) -> Figure:
-    """T around the ignition, one panel for each case."""
-    cases = [trace.reference.case for trace in traces]
-    mixtures = len({(case.p, case.phi) for case in cases})
-    regular = 2 <= mixtures <= 5 and mixtures * len({case.T0 for case in cases}) == len(cases)
-    columns = mixtures if regular else min(4, len(traces))
-    rows = -(-len(traces) // columns)
-    figure = Figure(figsize=(WIDTH, 1.85 * rows + 0.8))
-    panels = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
-    for spare in panels[len(traces) :]:
-        spare.axis("off")
-    for i, (axes, trace) in enumerate(zip(panels, traces, strict=False)):
-        _draw_around_ignition(axes, trace, None)
-        axes.set_title(str(trace.reference.case))
-        _write_error(axes, trace)
-        if i % columns == 0:
-            axes.set_ylabel("T [K]")
-        if i + columns >= len(traces):
-            axes.set_xlabel("time after CVODE's ignition [µs]")
-    _legend(figure, traces[0])
-    return figure
-
-
-def draw_species(traces: Sequence[Trace], species: Sequence[tuple[str, int]]) -> Figure:
-    """Mass fractions (rows: name and index of a species) around the ignitions (columns)."""
-    figure = Figure(figsize=(WIDTH, 1.6 * len(species) + 0.9))
-    panels = figure.subplots(len(species), len(traces), sharex="col", sharey="row", squeeze=False)
-    for i, (name, index) in enumerate(species):
-        for j, trace in enumerate(traces):
-            _draw_around_ignition(panels[i, j], trace, index)
-            if i == 0:
-                panels[i, j].set_title(str(trace.reference.case))
-            if i == len(species) - 1:
-                panels[i, j].set_xlabel("time after CVODE's ignition [µs]")
-        panels[i, 0].set_ylabel(f"Y({name}) [-]")
-    _legend(figure, traces[0])
-    return figure
-
-
-def draw_case(trace: Trace, species: Sequence[tuple[str, int]]) -> Figure:
-    """One case in detail: T over the whole rollout, then T and species around the ignition."""
-    rows = -(-(2 + len(species)) // 2)
-    figure = Figure(figsize=(WIDTH, 1.9 * rows + 0.8))
-    panels = figure.subplots(rows, 2, squeeze=False).ravel()
-    for spare in panels[2 + len(species) :]:
-        spare.axis("off")
-    for rollout, style in _curves(trace):
-        panels[0].plot(1e3 * rollout.t, rollout.T, **style)
-    panels[0].axvspan(*(1e3 * t for t in trace.time_range()), color="#f0e442", alpha=0.35, lw=0)
-    panels[0].set(title="the whole rollout; shaded: the time shown in the other panels")
-    panels[0].set(xlabel="time [ms]", ylabel="T [K]")
-    _draw_around_ignition(panels[1], trace, None)
-    _write_error(panels[1], trace)
-    panels[1].set_ylabel("T [K]")
-    for axes, (name, index) in zip(panels[2:], species, strict=False):
-        _draw_around_ignition(axes, trace, index)
-        axes.set_ylabel(f"Y({name}) [-]")
-    for axes in panels[2 + len(species) - 2 : 2 + len(species)]:
-        axes.set_xlabel("time after CVODE's ignition [µs]")
-    _legend(figure, trace)
-    return figure
-
-
-def _curves(trace: Trace) -> list[tuple[Rollout, dict]]:
-    """Each rollout and its line style: CVODE first and thick, the last stage on top."""
-    curves = [(trace.reference, {"color": CVODE, "lw": 2.6, "alpha": 0.85})]
-    for stage, rollout in trace.rollouts.items():
-        dashes = "-" if stage == trace.last else (0, (4, 2))
-        curves.append((rollout, {"color": colour(stage, trace.last), "lw": 1.5, "ls": dashes}))
-    return curves
-
-
-def _draw_around_ignition(axes: Axes, trace: Trace, index: int | None) -> None:
-    """T (index None) or a species around the ignition, over time after CVODE's delay."""
-    low, high = trace.time_range()
-    zero = trace.row["reference_delay"]
-    for rollout, style in _curves(trace):
-        shown = (rollout.t >= low) & (rollout.t <= high)
-        y = rollout.T if index is None else rollout.Y[:, index]
-        axes.plot(1e6 * (rollout.t[shown] - zero), y[shown], **style)
-    axes.set_xlim(1e6 * (low - zero), 1e6 * (high - zero))
-    axes.xaxis.set_major_locator(MaxNLocator(5))
-    axes.yaxis.set_major_locator(MaxNLocator(4))
-    axes.ticklabel_format(axis="y", scilimits=(-3, 4), useMathText=True)
-
-
-def _write_error(axes: Axes, trace: Trace) -> None:
-    """Write the delay error of the last stage into the panel."""
-    ignited = trace.row["ignited"]
-    axes.text(
-        0.03,
-        0.95,
-        f"{100 * trace.error:.2g} %" if ignited else "does not ignite",
-        transform=axes.transAxes,
-        va="top",
-        color=colour(trace.last, trace.last),
-        weight="bold",
-        fontsize=10 if ignited else 11,
+def ignition_section(folder: Folder) -> Section:
+    """Delays of all cases, the worst case, and a table."""
+    result = folder.measured(folder.last)
+    count = len(result["cases"])
+    text = Text(
+        f"{count} ignition{'s' if count > 1 else ''} at constant pressure and enthalpy: "
+        f"{cases_in_words(folder)}. All start from the same mixture and take the same time steps, "
+        "past ignition to the burnt gas; each step starts from the last one's result. The ignition "
+        "delay is the time at which T has reached half of its rise; CVODE continues the last state "
+        "before, so that it does not depend on dt."
     )
-
-
-def _legend(figure: Figure, trace: Trace) -> None:
-    names = ["CVODE", *(f"stage {stage}" for stage in trace.rollouts)]
-    lines = [Figure().add_subplot().plot([], [], **style)[0] for _, style in _curves(trace)]
-    figure.legend(lines, names, loc="outside upper center", ncols=len(names))
-
-
-def draw_delays(results: dict[int, dict]) -> Figure:
-    """Delay against 1000/T0, CVODE as lines and stages as markers, and the errors below."""
-    figure = Figure(figsize=(WIDTH, 6.2))
-    top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
-    last = max(results)
-    cases = results[last]["cases"]
-    unit, factor = delay_unit(cases)
-    mixtures = list(dict.fromkeys((row["p"], row["phi"]) for row in cases))
-    for i, mixture in enumerate(mixtures):
-        name = _name(mixture, mixtures)
-        rows = [row for row in cases if (row["p"], row["phi"]) == mixture]
-        look = {"color": CVODE, "ls": DASHES[i % len(DASHES)], "marker": ".", "ms": 4, "lw": 1.3}
-        x = [1000 / row["T0"] for row in rows]
-        top.plot(
-            x, [factor * row["reference_delay"] for row in rows], **look, label=f"CVODE, {name}"
+    left_out = f" Right: the {SHOWN} cases with the largest errors." if count > SHOWN else ""
+    delays = Picture(
+        "delays",
+        draw_delays(folder),
+        "Ignition delay against 1000/T0, and its error in every case",
+        "Left: ignition delay against initial temperature; lines: CVODE. Right: the error of the "
+        f"delay in every case; a cross at the edge does not ignite.{left_out}",
+        "validation.json",
+    )
+    blocks: list[Block] = [text, delays]
+    if {"reference", f"stage{folder.last}"} <= folder.rollouts.keys():
+        caption = (
+            f"The case with the largest delay error, {result['worst_case']}: T over all of it, "
+            "then T and species around the ignition; time is counted from CVODE's ignition delay."
         )
-        for stage, result in results.items():
-            rows = [row for row in result["cases"] if (row["p"], row["phi"]) == mixture]
-            look = {"color": colour(stage, last), "marker": MARKERS[i % len(MARKERS)], "ls": ""}
-            look |= {"ms": 6} if stage == last else {"ms": 9, "mfc": "none"}
-            top.plot(
-                x, [factor * row["delay"] for row in rows], **look, label=f"stage {stage}, {name}"
-            )
-            bottom.plot(x, [100 * row["delay_error"] for row in rows], **look)
-    _mark_failures(top, results, factor)
-    top.set(yscale="log", ylabel=f"ignition delay [{unit}]")
-    plain_log_ticks(top)
-    top.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
-    bottom.set(ylabel="|error| [%]", xlabel="1000 / T0 [1/K]", ylim=(0, None))
-    temperatures = sorted({row["T0"] for row in cases})
-    upper = top.secondary_xaxis("top")
-    upper.set_xticks([1000 / T for T in temperatures], [f"{T:g} K" for T in temperatures])
+        alt = f"The worst case, {result['worst_case']}"
+        source = "validation.h5, validation.json"
+        blocks.append(Picture("worst", draw_worst(folder), alt, caption, source))
+    else:
+        blocks.append(Note("No rollout is shown: validation.h5 is missing or lacks this stage."))
+    return Section("Ignition", [*blocks, case_table(folder)])
+
+
+def cases_in_words(folder: Folder) -> str:
+    """The cases of the validation: all combinations of T0, phi and p."""
+    rows = folder.measured(folder.last)["cases"]
+    T0, phi, p = (list(dict.fromkeys(row[key] for row in rows)) for key in ("T0", "phi", "p"))
+    in_atm = several([float(atmospheres(value)) for value in p], "atm")
+    return f"T0 {several(T0, 'K')}, phi {several(phi)}, p {in_atm}"
+
+
+def case_table(folder: Folder) -> Table:
+    """Every case: CVODE's delay, the errors of the solver, of stage 0 and of the last stage."""
+    columns = {"solver": folder.solver} if folder.solver else {}
+    columns |= {f"stage {stage}": folder.measured(stage) for stage in folder.shown}
+    cases = folder.measured(folder.last)["cases"]
+    unit, factor = delay_unit(cases)
+    rows = [
+        [row["case"], significant(factor * row["reference_delay"], 4)]
+        + [signed_error(result["cases"][i]) for result in columns.values()]
+        + [kelvin(row["burnt_T_error"])]
+        for i, row in enumerate(cases)
+    ]
+    heads = ["case", f"delay, CVODE [{unit}]", *columns, "burnt T error"]
+    caption = (
+        "Errors of the delay; +: later than CVODE, −: earlier; and the error of the last T with "
+        f"the network of stage {folder.last}."
+    )
+    return Table(heads, rows, "validation.json", caption)
+
+
+def delay_unit(rows: Sequence[dict]) -> tuple[str, float]:
+    """The unit in which the delays of these cases are written, and its number in a second."""
+    longest = max(row["reference_delay"] for row in rows)
+    return ("ms", 1e3) if longest >= 1e-4 else ("µs", 1e6)
+
+
+def signed_error(row: dict) -> str:
+    """The delay error of a case with its sign: + if it ignites later than with CVODE."""
+    if not row["ignited"]:
+        return NO_IGNITION
+    return percent(row["delay_error"], "+" if row["delay"] >= row["reference_delay"] else "−")
+
+
+# -- figures ---------------------------------------------------------------------------------------
+
+
+def draw_delays(folder: Folder) -> Figure:
+    """Delay against 1000/T0, and the errors of every case."""
+    cases = folder.measured(folder.last)["cases"]
+    size = [row["delay_error"] if row["ignited"] else np.inf for row in cases]
+    rows = sorted(sorted(range(len(cases)), key=lambda i: -size[i])[:SHOWN])
+    figure = Figure(figsize=(WIDTH, max(4.2, 1.2 + 0.2 * len(rows))))
+    left, right = figure.subplots(1, 2)
+    _draw_curves(left, folder, cases)
+    _draw_errors(right, folder, rows)
+    figure.legend(*right.get_legend_handles_labels(), loc="outside upper right", ncols=3)
     return figure
 
 
-def _name(mixture: tuple[float, float], mixtures: list[tuple[float, float]]) -> str:
-    """The equivalence ratio, and the pressure if there are several."""
-    p, phi = mixture
-    several = len({p for p, _ in mixtures}) > 1
-    return f"phi {phi:g}" + (f", {p / 101325:g} atm" if several else "")
-
-
-def _mark_failures(axes: Axes, results: dict[int, dict], factor: float) -> None:
-    """A cross at CVODE's delay where the network of a stage does not ignite."""
-    for stage, result in results.items():
-        failed = [row for row in result["cases"] if not row["ignited"]]
-        if failed:
+def _draw_curves(axes: Axes, folder: Folder, cases: list[dict]) -> None:
+    """CVODE's delays as lines, dashed by pressure; the last stage's as markers of each phi."""
+    unit, factor = delay_unit(cases)
+    pressures, phis = (list(dict.fromkeys(row[key] for row in cases)) for key in ("p", "phi"))
+    own = colour(folder.last, folder.last)
+    for i, p in enumerate(pressures):
+        dashes = DASHES[i % len(DASHES)]
+        axes.plot([], [], color=CVODE, ls=dashes, label=f"CVODE, {atmospheres(p)} atm")
+        for j, phi in enumerate(phis):
+            of = [row for row in cases if (row["p"], row["phi"]) == (p, phi)]
+            x = [1000 / row["T0"] for row in of]
+            axes.plot(x, [factor * row["reference_delay"] for row in of], color=CVODE, ls=dashes)
+            marker = MARKERS[j % len(MARKERS)]
+            y = [factor * row["delay"] for row in of]
             axes.plot(
-                [1000 / row["T0"] for row in failed],
-                [factor * row["reference_delay"] for row in failed],
-                "X" if stage == max(results) else "x",
-                color=colour(stage, max(results)),
-                ms=11,
-                label=f"stage {stage}: no ignition",
+                x, y, marker, color=own, ms=6, mfc="none", label=None if i else _phi(folder, phi)
             )
+    axes.set(yscale="log", ylabel=f"ignition delay [{unit}]", xlabel="1000 / T0 [1/K]")
+    plain_log_ticks(axes)
+    axes.legend()
+    temperatures = sorted({row["T0"] for row in cases})
+    upper = axes.secondary_xaxis("top")
+    upper.set_xticks([1000 / T for T in temperatures], [f"{T:g} K" for T in temperatures])
+
+
+def _phi(folder: Folder, phi: float) -> str:
+    return f"stage {folder.last}, phi {phi:g}"
+
+
+def _draw_errors(axes: Axes, folder: Folder, rows: list[int]) -> None:
+    """The error of the delay, a line for each of the cases `rows`."""
+    results = {"solver": (folder.solver, "d", SOLVER)} if folder.solver else {}
+    for stage in folder.shown:
+        marker = "o" if stage == folder.last else "s"
+        results[f"stage {stage}"] = folder.measured(stage), marker, colour(stage, folder.last)
+    errors = {name: [of[0]["cases"][i] for i in rows] for name, of in results.items()}
+    known = [1e-6, *(r["delay_error"] for of in errors.values() for r in of if r["ignited"])]
+    low, high = 1e-6, 3.0 * max(known)
+    for name, cases in errors.items():
+        _, marker, hue = results[name]
+        x = [100 * max(r["delay_error"], low) if r["ignited"] else np.nan for r in cases]
+        axes.plot(x, range(len(rows)), marker, color=hue, ms=6, mfc="none", label=name)
+        failed = [i for i, r in enumerate(cases) if not r["ignited"]]
+        if failed:  # an empty line that is not clipped spoils the layout
+            axes.plot([100 * high] * len(failed), failed, "X", color=hue, ms=9, clip_on=False)
+    names = [folder.measured(folder.last)["cases"][i]["case"] for i in rows]
+    axes.set_yticks(range(len(rows)), names)
+    axes.set(xscale="log", xlim=(50 * low, 100 * high), xlabel="|error of the delay| [%]")
+    axes.invert_yaxis()

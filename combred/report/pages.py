@@ -1,4 +1,4 @@
-"""Pages made from the templates: their text, their figures as parts of the page, their files."""
+"""Pages made from the template: their text, their figures as parts of the page, their files."""
 
 import base64
 import os
@@ -9,30 +9,44 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup, escape
 
+from combred.report.blocks import Picture
+from combred.report.style import save
+
+FIGURES = "figures"
+
 
 def write_page(path: Path, content: dict) -> None:
-    """Write a page, report.html or report.md, from its template, whole or not at all; its figures
-    lie in figures/ beside it. content: the variables of the template, but for the date."""
-    new = path.with_name(f"{path.name}.new")
+    """Write a page, whole or not at all, and its figures into figures/ beside it; other figures
+    there are removed.
+
+    content: the variables of the template, but for the date; "head" (blocks) and "sections".
+    """
+    folder = path.parent / FIGURES
+    folder.mkdir(exist_ok=True)
+    for old in folder.glob("*.png"):
+        old.unlink()
+    blocks = [*content["head"], *(b for section in content["sections"] for b in section.blocks)]
+    for block in blocks:
+        if isinstance(block, Picture):
+            save(block.figure, folder / f"{block.name}.png")
     content = {"date": datetime.now(UTC).strftime("%Y-%m-%d"), **content}
-    template = f"report{path.suffix}.j2"
-    new.write_text(render(template, content, path.parent), encoding="utf-8")
+    new = path.with_name(f"{path.name}.new")
+    new.write_text(render(content, folder), encoding="utf-8")
     os.replace(new, path)
 
 
-def render(template: str, content: dict, folder: Path) -> str:
-    """A template of combred/report/templates, filled with the content of a report."""
+def render(content: dict, figures: Path) -> str:
+    """The template, filled with the content of a page; figures: the folder of its pictures."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("combred.report", "templates"),
-        autoescape=template.endswith(".html.j2"),
+        autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters["inline"] = inline
-    environment.filters["cell"] = lambda text: text.replace("|", "\\|")
-    environment.globals["data_uri"] = lambda name: data_uri(folder / "figures" / f"{name}.png")
-    return environment.get_template(template).render(content)
+    environment.globals["data_uri"] = lambda name: data_uri(figures / f"{name}.png")
+    return environment.get_template("page.html.j2").render(content)
 
 
 def inline(text: str) -> Markup:

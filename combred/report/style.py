@@ -1,15 +1,17 @@
 """The style of all figures: sizes, colours and ticks, and how a figure is saved."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from PIL import Image  # which matplotlib needs anyway
 
@@ -35,9 +37,10 @@ WIDTH = 10.0  # inches; shown at 1000 pixels
 # Colours of Okabe & Ito, which colour-blind readers can distinguish.
 CVODE, FIRST, LAST = "#000000", "#0072B2", "#D55E00"
 BETWEEN = ("#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-SAMPLERS = (FIRST, "#56B4E9", "#009E73", LAST, "#E69F00", "#CC79A7")
-MARKERS = "osD^vP"
-DASHES = ("-", "--", ":", "-.")
+MARKERS = "osD^vP*X<>"
+DASHES = ("-", "--", ":", "-.", (0, (6, 2, 1, 2, 1, 2)))
+Look = dict[str, Any]
+REFERENCE: Look = {"color": CVODE, "lw": 2.6, "alpha": 0.85}
 
 
 def colour(stage: int, last: int) -> str:
@@ -45,6 +48,28 @@ def colour(stage: int, last: int) -> str:
     if stage == 0:
         return FIRST
     return LAST if stage == last else BETWEEN[(stage - 1) % len(BETWEEN)]
+
+
+def looks(stages: Sequence[int]) -> dict[str, Look]:
+    """The lines of the reference and of stages by the names of their groups in the files: the
+    reference first and thick, the last stage on top; an earlier one dashed."""
+    last = max(stages)
+    lines = {
+        f"stage{stage}": {
+            "color": colour(stage, last),
+            "lw": 1.5,
+            "ls": "-" if stage == last else (0, (4, 2)),
+        }
+        for stage in stages
+    }
+    return {"reference": REFERENCE, **lines}
+
+
+def legend(figure: Figure, looks: dict[str, Look], reference: str = "reference") -> None:
+    """A legend above a figure, one entry for each of the `looks`."""
+    lines = [Line2D([], [], **look) for look in looks.values()]
+    names = [name.replace("reference", reference).replace("stage", "stage ") for name in looks]
+    figure.legend(lines, names, loc="outside upper center", ncols=len(names))
 
 
 def save(figure: Figure, path: Path) -> None:

@@ -14,11 +14,12 @@ from combred.report.blocks import (
     Section,
     Table,
     Text,
+    atmospheres,
     percent,
-    several,
     significant,
 )
 from combred.report.folder import Folder
+from combred.report.ignitions import cases_in_words
 
 PYTHON = """\
 import json, torch
@@ -60,17 +61,9 @@ const combred::Steps steps = surrogate.advance(states.data(), n_cells, dt.data()
 """
 
 
-def cases_in_words(folder: Folder) -> str:
-    """The cases of the validation: all combinations of T0, phi and p."""
-    rows = folder.measured(folder.last)["cases"]
-    T0, phi, p = (list(dict.fromkeys(row[key] for row in rows)) for key in ("T0", "phi", "p"))
-    return f"T0 {several(T0, 'K')}, phi {several(phi)}, p {several(p, 'Pa')}"
-
-
 def use_section(folder: Folder) -> Section:
     """What was validated, how the network is loaded and called, and its training range."""
     inputs, measured = folder.inputs, folder.measured(folder.last)
-    flames = "flame" in measured
     shown = {"flame": "flames", "stirred": "stirred reactors"}
     others = " and ".join(name for key, name in shown.items() if key in measured)
     blocks: list[Block] = [
@@ -82,7 +75,7 @@ def use_section(folder: Folder) -> Section:
         ),
         Text(
             "**Not validated:** "
-            + ("" if flames else "flames and transport, ")
+            + ("" if "flame" in measured else "flames and transport, ")
             + "other pressures, mixtures and time steps, and the coupling to a flow. The results "
             "are those of one training with one seed; another seed gives other errors. A state "
             "inside the ranges below may still have a wrong prediction."
@@ -91,34 +84,26 @@ def use_section(folder: Folder) -> Section:
     if not folder.card:
         blocks.append(Note("Nothing was exported: there is no surrogate.json."))
         return Section("Use and limits", blocks)
-    size = folder.export.get("bytes")
-    megabytes = f" ({significant(size / 1e6, 2)} MB)" if size else ""
-    blocks += [
-        Text(
-            f"The exported file, `surrogate.pt`{megabytes}, holds the weights, the transforms, the "
-            "thermodynamics and the closure (conservation of elements and enthalpy, Y between 0 "
-            "and 1). It needs LibTorch alone. `next_state_and_error` gives the next states and an "
-            f"error estimate of each. {error_estimate(folder.card)} From Python:"
-        ),
-        Code("python", PYTHON),
-        *in_cpp(folder, f"{inputs.get('dt', 1e-6):g}"),
-        range_table(folder.card),
-    ]
-    return Section("Use and limits", blocks)
-
-
-def in_cpp(folder: Folder, dt: str) -> list[Block]:
-    """The use of the exported model from C++: by its library, or by LibTorch if it has none."""
-    columns = 2 + folder.mechanism.n_species
-    if not folder.card["network"]["kinetics"]:
-        return [Text("From C++:"), Code("cpp", CPP % (columns, dt))]
+    columns, dt = 2 + folder.mechanism.n_species, f"{inputs.get('dt', 1e-6):g}"
+    if folder.card["network"]["kinetics"]:
+        said = (
+            "In C++: `surrogate.cpp` is the surrogate in one file, and `libsurrogate.so` the same "
+            "as a library, which needs the C library alone. Both hold the stiff solver of the "
+            "mechanism, too, which advances the states whose error ratio exceeds 1. OpenFOAM takes "
+            'the library as it is: `library "constant/libsurrogate.so";` in `combredCoeffs` '
+            "(`coupling/README.md`)."
+        )
+        blocks += [Text(said), Code(LIBRARY % (columns, dt))]
+    else:
+        blocks += [Text("In C++, with LibTorch:"), Code(CPP % (columns, dt))]
     said = (
-        "From C++ without LibTorch: `surrogate.cpp` is the same surrogate as one file, and "
-        "`libsurrogate.so` as a library. Both hold the stiff solver of the mechanism, too, which "
-        "advances the states whose error ratio exceeds 1. OpenFOAM takes the library as it is: "
-        '`library "constant/libsurrogate.so";` in `combredCoeffs` (`coupling/README.md`).'
+        "In Python: `surrogate.pt` holds the weights, the transforms, the thermodynamics and the "
+        "closure (conservation of elements and enthalpy, Y between 0 and 1). "
+        "`next_state_and_error` gives the next states and an error estimate of each. "
+        + error_estimate(folder.card)
     )
-    return [Text(said), Code("cpp", LIBRARY % (columns, dt))]
+    blocks += [Text(said), Code(PYTHON), range_table(folder.card)]
+    return Section("Use and limits", blocks)
 
 
 def error_estimate(card: dict) -> str:
@@ -144,7 +129,7 @@ def range_table(card: dict) -> Table:
     ranges = card["range"]
     rows = [["dt [s]", *(f"{value:.1e}" for value in card["dt"])]]
     rows.append(["T [K]", *(f"{value:.0f}" for value in ranges["T"])])
-    rows.append(["p [Pa]", *(f"{value:.0f}" for value in ranges["p"])])
+    rows.append(["p [atm]", *map(atmospheres, ranges["p"])])
     rows += [[f"Y({name}) [-]", *map(_fraction, pair)] for name, pair in ranges["Y"].items()]
     caption = (
         "Range of the training states. Outside this range the prediction is an extrapolation. Mass "

@@ -1,128 +1,93 @@
-"""The head of a report: the verdict in one sentence, warnings, and key figures.
+"""The head of a report: what a flow code should take, in words, with warnings; and the table of
+CVODE, the solver and every stage.
 
-Takes a `Folder`; gives words. The numbers are those of validation.json.
+Takes a `Folder`; gives words and blocks. The numbers are those of validation.json.
 """
 
+import math
+
 from combred.report.blocks import (
+    NBSP,
     Note,
+    Table,
     kelvin,
     microseconds,
     percent,
     several,
     shape,
-    significant,
 )
-from combred.report.folder import PAPER_MECHANISM, PAPER_WEIGHTS, Folder
+from combred.report.folder import Folder
 
 
 def title(folder: Folder) -> str:
     """The title of the report."""
-    kind = "reduced" if folder.last else "trained"
-    fuel = " and ".join(fuel_names(folder))
-    return f"A {kind} network for {fuel + ', ' if fuel else ''}{folder.mechanism.name}"
+    fuel = "".join(f"{name}, " for name in [" and ".join(folder.fuels)] if name)
+    return f"Networks, solver and CVODE for {fuel}{folder.mechanism.name}"
 
 
-def fuel_names(folder: Folder) -> list[str]:
-    """The species of the fuel that the mechanism has."""
-    parts = str(folder.inputs.get("fuel", "")).split(",")
-    names = [part.split(":")[0].strip() for part in parts]
-    return [name for name in names if name in folder.mechanism.species_names]
-
-
-def of_reference(folder: Folder, kind: str) -> str:
-    """The reference of flames or stirred reactors, as a sentence with its difference from CVODE."""
-    off = folder.validation.get("reference_difference", {}).get(kind)
-    if off is None:  # of an earlier version
-        return ""
-    return (
-        "The reference is combred's solver in double precision; over one more step it differs from "
-        f"CVODE by {percent(off)} of the change at most."
-    )
+# -- what to take ----------------------------------------------------------------------------------
 
 
 def sentence(folder: Folder) -> str:
-    """The verdict: the size of the network and its errors against CVODE."""
-    result = folder.measured(folder.last)
-    cases, failed, error = len(result["cases"]), failures(result), result["delay_error"]
-    if len(failed) == cases:
-        return f"{_size(folder)}, and **with it none of the {cases} cases ignites**."
+    """What a flow code should take, and why: the time per state, and the errors of delays."""
+    name, result = f"the network of stage {folder.last}", folder.measured(folder.last)
+    cases, failed = len(result["cases"]), len(failures(result))
     if failed:
-        ignited = [row for row in result["cases"] if row["ignited"]]
-        worst = max(ignited, key=lambda row: row["delay_error"])
         return (
-            f"{_size(folder)}, and **with it {len(failed)} of {cases} cases "
-            f"{'does' if len(failed) == 1 else 'do'} not ignite**; the other ignition delays "
-            f"differ from CVODE's by up to {percent(worst['delay_error'])} (at {worst['case']})."
+            f"**A flow code should take the generated solver**: with {name}, {failed} of {cases} "
+            f"cases {'does' if failed == 1 else 'do'} not ignite."
         )
+    own, solver = folder.times.get(f"stage {folder.last}"), solver_seconds(folder)
+    off = f"its ignition delays differ from CVODE's by {percent(result['delay_error']['worst'])}"
+    if own is None or solver is None:
+        return f"**Of {name}, {off} at most**; validation.json has no times to compare."
+    times = f"the solver takes {microseconds(solver)} a state, the network {microseconds(own)}"
+    cvode = [t for kind, t in folder.times.items() if kind.startswith("CVODE")]
+    times += f", CVODE {microseconds(min(cvode))}" if cvode else ""
+    if solver <= own:
+        return (
+            "**A flow code should take the generated solver, not a network**: on one core, "
+            f"{times}."
+        )
+    error = percent(result["delay_error"]["worst"])
+    exact = f" ({percent(folder.solver['delay_error']['worst'])})" if folder.solver else ""
     return (
-        f"{_size(folder)}, and its ignition delays over {cases} case{'s' if cases > 1 else ''} "
-        f"differ from CVODE's by {percent(error['median'])} (median) and "
-        f"{percent(error['worst'])} (worst, at {result['worst_case']}), its burnt temperatures by "
-        f"up to {kelvin(result['burnt_T_error']['worst'])}."
+        f"**A flow code should take {name} where an error of {error} of the ignition delay is "
+        f"acceptable, else the solver{exact}**: on one core, {times}."
     )
-
-
-def _size(folder: Folder) -> str:
-    """The first half of the verdict: the network and its size."""
-    result, first = folder.measured(folder.last), folder.measured(folder.stages[0])
-    paper = of_paper(folder, result)
-    full = (
-        f" ({paper} of the {PAPER_WEIGHTS:,} weights of the paper's full network)" if paper else ""
-    )
-    widths = shape(result["widths"])
-    if not folder.last:
-        return f"The trained network, {widths}, has {result['weights']:,} weights{full}"
-    share = percent(result["weights"] / first["weights"])
-    return f"The reduced network, {widths}, has {share} of the weights of the trained one{full}"
 
 
 def further(folder: Folder) -> str:
-    """The sentences after the verdict: errors before the reductions, inputs, time per state."""
-    sentences = []
-    first = folder.measured(folder.stages[0])
-    if folder.last and not failures(first):
-        error = first["delay_error"]
-        sentences.append(
-            f"Before the reductions the delay errors were {percent(error['median'])} (median) and "
-            f"{percent(error['worst'])} (worst)."
+    """The size of the network and its errors."""
+    result, first = folder.measured(folder.last), folder.measured(folder.stages[0])
+    size = f"has {result['weights']:,} weights"
+    if folder.last:
+        size = f"has {percent(result['weights'] / first['weights'])} of the weights of stage 0"
+    said = [f"The network of stage {folder.last}, {shape(result['widths'])}, {size}."]
+    error, failed = result["delay_error"], failures(result)
+    if failed:
+        ignited = [row["delay_error"] for row in result["cases"] if row["ignited"]]
+        if ignited:
+            said.append(f"The other delays differ from CVODE's by up to {percent(max(ignited))}.")
+    else:
+        said.append(
+            f"With it the delays of {len(result['cases'])} ignitions differ from CVODE's by "
+            f"{percent(error['median'])} (median) and {percent(error['worst'])} (worst, at "
+            f"{result['worst_case']}), the burnt temperatures by at most "
+            f"{kelvin(result['burnt_T_error']['worst'])}."
         )
-    inputs = folder.measured(folder.last)["widths"][0]
-    if inputs > 2 + folder.mechanism.n_species:
-        sentences.append(
+    if result["widths"][0] > 2 + folder.mechanism.n_species:
+        said.append(
             "The network corrects a quasi-steady-state step from the mechanism's reaction rates, "
-            "which is also among its inputs. The times include the evaluations of the reaction "
-            "rates."
+            "whose evaluation is part of its time."
         )
-    own = folder.seconds(folder.last)
-    if own is not None:
-        ratios = [ratio(own, time, name) for name, time in folder.cvode_seconds.items()]
-        if folder.solver_seconds is not None:
-            ratios.append(ratio(own, folder.solver_seconds, "the solver alone"))
-        sentences.append(
-            f"The surrogate advances one state by dt in {microseconds(own)} on one core"
-            + (f": {', and '.join(ratios)}." if ratios else ".")
-        )
-        if folder.solver_seconds is not None and folder.solver_seconds < own:
-            sentences.append(
-                "**A flow code should take the solver alone**: it is faster at the same tolerance."
-            )
-        solved = folder.solved(folder.last)
-        if solved:
-            sentences.append(f"It leaves {percent(solved)} of the states to the solver behind it.")
-    return " ".join(sentences)
-
-
-def ratio(own: float, other: float, name: str) -> str:
-    """How many times faster or slower than CVODE."""
-    less = own <= other
-    times = significant(other / own if less else own / other, 2)
-    return f"{times} times {'faster' if less else 'slower'} than {name} ({microseconds(other)})"
+    return " ".join(said)
 
 
 def alarms(folder: Folder) -> list[Note]:
     """Warnings that the reader needs before any number."""
     notes = []
-    for stage in dict.fromkeys((folder.last, folder.stages[0])):
+    for stage in folder.shown[::-1]:
         result = folder.measured(stage)
         if failed := failures(result):
             notes.append(
@@ -147,35 +112,61 @@ def alarms(folder: Folder) -> list[Note]:
     return [*(Note(note, alarm=True) for note in notes), *mild]
 
 
-def key_figures(folder: Folder) -> list[tuple[str, str, str]]:
-    """Key figures: (number, quantity, reference) each."""
-    result, first = folder.measured(folder.last), folder.measured(folder.stages[0])
-    error, cases, failed = result["delay_error"], len(result["cases"]), len(failures(result))
-    share = [f"{percent(result['weights'] / first['weights'])} of stage 0"] if folder.last else []
-    share += [f"{of_paper(folder, result)} of the paper's"] if of_paper(folder, result) else []
-    ignited = f"{cases - failed} of {cases}"
-    figures = [
-        (f"{result['weights']:,}", "weights", ", ".join(share)),
-        (f"**{ignited}**" if failed else ignited, "cases ignite", "all do with CVODE"),
-        (percent(error["median"]), "delay error, median", "against CVODE"),
-        (percent(error["worst"]), "delay error, worst", f"at {result['worst_case']}"),
-        (kelvin(result["burnt_T_error"]["worst"]), "burnt T error, worst", "at the last step"),
-    ]
-    own = folder.seconds(folder.last)
-    if own is not None:
-        others = [microseconds(seconds) for seconds in folder.cvode_seconds.values()]
-        compared = f"CVODE {' or '.join(others)}" if others else ""
-        figures.append((microseconds(own), "per state, one core", compared))
-    return figures
-
-
 def failures(result: dict) -> list[str]:
     """The cases of a stage that do not ignite."""
     return [row["case"] for row in result["cases"] if not row["ignited"]]
 
 
-def of_paper(folder: Folder, result: dict) -> str:
-    """The share of the weights of the paper's full network; "" for other mechanisms."""
-    if folder.mechanism.name != PAPER_MECHANISM:
-        return ""
-    return percent(result["weights"] / PAPER_WEIGHTS)
+def solver_seconds(folder: Folder) -> float | None:
+    """Median time per state [s] of the generated solver."""
+    return next((t for name, t in folder.times.items() if name.startswith("solver")), None)
+
+
+# -- the table -------------------------------------------------------------------------------------
+
+
+def comparison(folder: Folder) -> Table:
+    """CVODE, the solver and every stage: weights, errors, time per state, share of the states that
+    the solver behind a network advances. A column of which nothing is known is left out."""
+    heads = ["", "weights", "delay error", "flame speed error", "time a state", "left to solver"]
+    rows = [
+        [name.replace(" rtol", ", rtol").replace(" atol", ", atol"), "–", "–", "–"]
+        + [microseconds(seconds), "–"]
+        for name, seconds in folder.times.items()
+        if name.startswith("CVODE")
+    ]
+    timed = next((name for name in folder.times if name.startswith("solver")), "solver")
+    rows.append([timed, "–", *_results(folder, folder.solver, timed)])
+    for stage in folder.stages:
+        result, name = folder.measured(stage), f"stage {stage}"
+        start = f", {folder.train['shipped']}" if not stage and "shipped" in folder.train else ""
+        rows.append([name + start, f"{result['weights']:,}", *_results(folder, result, name)])
+    known = [i for i in range(len(heads)) if any(row[i] != "–" for row in rows)]
+    return Table(
+        [heads[i] for i in known],
+        [[row[i] for i in known] for row in rows],
+        "validation.json",
+        conditions(folder),
+    )
+
+
+def _results(folder: Folder, result: dict, name: str) -> list[str]:
+    """Worst errors, the time of `name`, and the share of states left to the solver."""
+    speed = result["flame"]["speed_error"]["worst"] if "flame" in result else None
+    return [
+        percent(result["delay_error"]["worst"] if result else None),
+        "**no flame**" if speed == math.inf else percent(speed),
+        microseconds(folder.times.get(name)),
+        percent(folder.timing.get("solved", {}).get(name)),
+    ]
+
+
+def conditions(folder: Folder) -> str:
+    """What the errors and times of the table are."""
+    said = f"Largest errors against CVODE, in steps of {folder.inputs.get('dt', 0.0):g}{NBSP}s."
+    if folder.times:
+        compiled = "compiled" if folder.timing.get("solved") else "in TorchScript"
+        said += f" Times on one core; the networks are {compiled}."
+    if folder.timing.get("solved"):
+        said += " Left to the solver: states whose estimated error exceeds the tolerance."
+    return said

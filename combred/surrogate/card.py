@@ -31,7 +31,7 @@ from combred.files.records import read_json
 from combred.surrogate.surrogate import Surrogate
 
 FORMAT = 3
-ACCURACY = ("all_ignite", "delay_error", "worst_case", "burnt_T_error", "peak_errors")
+ACCURACY = ("all_ignite", "delay_error", "worst_case", "burnt_T_error")
 SAMPLING = (
     "sampler", "fuel", "oxidizer", "T0", "p", "phi", "dt", "flames", "flame_phi", "flame_T",
 )  # fmt: skip

@@ -128,7 +128,7 @@ def read_metrics(metrics: Path) -> list[dict]:
         except (ValueError, AttributeError) as error:
             raise ValueError(
                 f"{metrics}, line {number}, is no line of training metrics ({shown(error)}). Move "
-                "the file away: the curves of the losses are then left out of the report."
+                "the file away: the network does not need it."
             ) from error
     return found
 

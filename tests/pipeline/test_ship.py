@@ -30,7 +30,7 @@ def run(tmp_path, drm19, make_network):
     save_surrogate(folder / "stage1.safetensors", surrogate, drm19)
     settings = resolve(["profile=condensed", "run=mine", "stage=2"])
     measured = {"weights": 2 * 8 * n, "all_ignite": True, "delay_error": ERROR, "worst_case": "x"}
-    measured |= {"burnt_T_error": ERROR, "peak_errors": {}}
+    measured |= {"burnt_T_error": ERROR}
     networks = {"stage1": digest(folder / "stage1.safetensors")}
     validation = {"stages": {"stage1": measured}, "networks": networks, "inputs": {"dt": 1e-6}}
     for name, content in (

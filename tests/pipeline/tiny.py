@@ -46,7 +46,7 @@ def cheap_steps(in_process) -> Iterator[None]:
         torch.jit.optimized_execution(False),
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setattr("combred.report.save", _one_pixel)
+        patch.setattr("combred.report.pages.save", _one_pixel)
         patch.setattr(choice, "scripted", StateFunction)
         patch.setattr(exporter, "build_portable", _for_this_cpu)
         patch.setattr(timing, "WARM_UP", 0)

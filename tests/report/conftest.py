@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from combred.report import write_report
 from combred.report.style import save as render
+from combred.report.writing import write_report
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -29,7 +29,7 @@ def rendering(names: set[str]) -> Iterator[None]:
             Image.new("RGB", (1, 1)).save(path)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("combred.report.save", save)
+        patch.setattr("combred.report.pages.save", save)
         yield
 
 
@@ -53,13 +53,12 @@ def whole(made_once, drm19) -> Path:
 @pytest.fixture(scope="session")
 def single(made_once, h2o2) -> Path:
     """A folder of stage 0 alone, of a mechanism without carbon, where one case does not ignite;
-    no losses, no states, nothing exported, and no figure rendered."""
+    no states, nothing exported, and no figure rendered."""
     with made_once("single") as folder:
         run = folder / "run"
         if not (run / "report.html").exists():
             make_run(run, h2o2, [[0.02, np.nan, -0.03, 0.005]])
-            for name in ("stage0.jsonl", "sample.json"):
-                (run / name).unlink()
+            (run / "sample.json").unlink()
             with rendering(set()):
                 write_report(run, h2o2)
         return run

@@ -69,7 +69,8 @@ def test_the_page_says_what_was_found(tmp_path, record):
         and "0.05 %" in text
     )
     assert "No counterflow flame was compared: gas.yaml has no transport data." in text
-    assert "500 ×" in text and "2 Plog" in text
+    assert "500 × faster than Cantera's CVODE" in text.replace("\u00a0", " ").replace("&#39;", "'")
+    assert "0.5 to 40 atm" in text and "2 Plog" in text
     assert text.count("data:image/png;base64,") == 2 and 'src="data:' in text
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {"delays.png", "flows.png"}
 

@@ -1,12 +1,10 @@
 """The search for the smallest network that meets the acceptance criteria."""
 
-from types import SimpleNamespace
-
 import numpy as np
 
 from combred.config import CRITERIA
 from combred.report import blocks
-from combred.report.criteria import criteria_section, draw_criteria
+from combred.report.criteria import draw_criteria, search_blocks
 from combred.report.style import style
 
 
@@ -29,37 +27,34 @@ def search_record(trace: list[dict], smallest: int, reason: str = "attempts") ->
     return {"criteria": criteria, "weights_after": 1854}
 
 
-def text_of(section) -> str:
-    return section.blocks[0].body.replace(blocks.NBSP, " ")
+def text_of(found) -> str:
+    return found[0].body.replace(blocks.NBSP, " ")
 
 
 def test_a_search_names_its_limits_attempts_and_end():
     trace = [attempt(0, 0.004, True), attempt(1, 0.009, True), attempt(2, np.inf, False)]
-    folder = SimpleNamespace(reductions={1: search_record(trace, 1)})
-    section = criteria_section(folder, {"criteria"})
-    text = text_of(section)
+    found = search_blocks(search_record(trace, 1))
+    text = text_of(found)
     assert "worst relative error of the ignition delay of 1.00 %" in text
     assert "8 ignitions and 2 flames drawn with seed 1" in text
     assert "2 attempts were made, 1 met the criteria" in text and "1,854 weights" in text
     assert "number of attempts was used up" in text
-    table = section.blocks[-1]
-    assert [row[0] for row in table.rows] == ["0, trained", "1", "2"]
+    table = found[-1]
+    assert [row[:2] for row in table.rows] == [["0", "trained"], ["1", "0"], ["2", "0"]]
     assert blocks.NO_IGNITION in table.rows[2] and table.rows[1][-2] == "yes"
-    figure = draw_criteria(folder.reductions[1]["criteria"])
-    assert [axes.get_title() for axes in figure.axes] == list(CRITERIA.values())[::2]
+    assert [axes.get_title() for axes in found[1].figure.axes] == list(CRITERIA.values())[::2]
 
 
 def test_a_search_without_a_smaller_network_says_so():
     trace = [attempt(0, 0.004, True), attempt(1, None, False, shape={}, note="diverged")]
-    folder = SimpleNamespace(reductions={1: search_record(trace, 0, "max_keep_ratio")})
-    section = criteria_section(folder, set())
-    assert "would have kept more than 88.0 % of the weights" in text_of(section)
-    assert section.blocks[1].alarm and "stage 1 is the network of stage 0" in section.blocks[1].body
-    assert section.blocks[-1].rows[1][-2] == "no: diverged"
+    found = search_blocks(search_record(trace, 0, "max_keep_ratio"))
+    assert "would have kept more than 88.0 % of the weights" in text_of(found)
+    assert found[1].alarm and "stage 1 is the network of stage 0" in found[1].body
+    assert found[-1].rows[1][-2] == "no: diverged"
 
 
-def test_no_search_has_no_section():
-    assert criteria_section(SimpleNamespace(reductions={1: {"layer": 1}}), set()) is None
+def test_no_search_has_no_blocks():
+    assert search_blocks({"layer": 1}) == []
 
 
 def drawn(number, weights, cut, after, passed):
@@ -85,13 +80,12 @@ def test_the_figure_draws_each_error_and_the_criteria():
         figure.canvas.draw()
     ignition_panel, flame_panel = figure.axes
     for axes, limit, count in ((ignition_panel, 1.0, 5), (flame_panel, 0.5, 2)):
-        lines = axes.get_lines()
-        dashed = [line for line in lines if line.get_linestyle() == "--"]
-        assert [line.get_ydata()[0] for line in dashed] == [limit]
-        points = [line for line in lines if line.get_marker() not in ("None", "")]
-        assert len(points) == count
-    by_marker = {line.get_marker(): line for line in ignition_panel.get_lines()}
-    assert by_marker["X"].get_xdata()[0] == 1500 and by_marker["X"].get_ydata()[0] == 3.0
+        lines = {line.get_label(): line for line in axes.get_lines()}
+        assert lines.pop("limit").get_ydata()[0] == limit
+        assert sum(len(line.get_xdata()) for line in lines.values()) == count
+    lines = {line.get_label(): line for line in ignition_panel.get_lines()}
+    failed = lines["retrained, failed"]
+    assert (list(failed.get_xdata()), list(failed.get_ydata())) == ([1500], [3.0])
     # An infinite error lies on the upper edge.
-    infinite = [line for line in ignition_panel.get_lines() if line.get_marker() == "v"][-1]
-    assert infinite.get_ydata()[0] == ignition_panel.get_ylim()[1]
+    cut = lines["right after the cut"].get_ydata()
+    assert list(cut) == [5.0, ignition_panel.get_ylim()[1]]

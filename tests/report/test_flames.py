@@ -6,19 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from run_folder import AIR, number, read_page
+from run_folder import AIR, number, read_page, text_of
 
 from combred.chemistry.mechanism import Mechanism
 from combred.files.records import write_json
-from combred.report import write_report
 from combred.report.folder import read_folder
+from combred.report.writing import write_report
 from combred.simulation import outcome as flame_outcome
 from combred.simulation.premixed.flame import Flame
 from combred.simulation.premixed.grid import FlameCase, Profile
 from combred.validation.premixed import errors as flame_errors
-from combred.validation.storage import (
-    write_flames,
-)
+from combred.validation.storage import write_flames
 
 
 def planted_flame(mechanism: Mechanism, case: FlameCase, error: float) -> Flame:
@@ -54,20 +52,27 @@ def plant_flames(folder: Path, mechanism: Mechanism, errors: list[list[float]]) 
 FLAMES = [[0.01, 0.02, -0.03, 0.04], [0.01, 0.02, -0.03, 0.01], [0.011, np.nan, -0.052, 0.024]]
 
 
-def test_flames_are_shown_where_there_are_flames(whole, drm19, tmp_path, rendered):
+def test_flames_head_the_report_where_there_are_flames(whole, drm19, tmp_path, rendered):
     rendered.add("flames")
     folder = tmp_path / "run"
     shutil.copytree(whole, folder)
-    assert "Flames" not in (folder / "report.md").read_text()
+    assert "Flames" not in text_of(folder)
     plant_flames(folder, drm19, FLAMES)
     write_report(folder, drm19)
-    page, text = read_page(folder), (folder / "report.md").read_text()
-    assert (folder / "figures/flames.png").is_file() and "## Flames" in text
-    row = page.row("300 K, phi 1, 1 atm")
-    assert number(row[0]) == pytest.approx(0.4) and number(row[1]) == pytest.approx(0.379, abs=1e-3)
-    errors = [cell.replace("\u00a0", " ") for cell in row[2:4]]
-    assert errors == ["−5.20 %", "−3.00 %"]  # of the last stage and of stage 0
-    assert page.row("300 K, phi 0.8, 1 atm")[1] == flame_outcome.WENT_OUT
+    page, text = read_page(folder), (folder / "report.html").read_text()
+    assert (folder / "figures/flames.png").is_file() and text.index("flames.h5") < text.index(
+        "<h2>"
+    )
+    heads, *rows = page.tables[0]
+    assert [row[heads.index("flame speed error")] for row in rows[-3:]] == [
+        "4.00\u00a0%", "3.00\u00a0%", "no flame",
+    ]  # fmt: skip
+    table = next(t for t in page.tables if t[0][1:3] == ["speed", "thickness"])
+    names = [row[0] for row in table[1:]]
+    assert names[:3] == ["300 K, phi 0.6, 1 atm: 0.400\u00a0m/s, 0.400 mm", "stage 0", "stage 2"]
+    assert table[9][1] == "−5.20\u00a0%" and table[8][1] == "−3.00\u00a0%"  # at phi 1
+    assert table[6][1:] == [flame_outcome.WENT_OUT, "–", "–", "–"]
+    assert number(table[2][2]) == pytest.approx(100 * (1 - 1 / 1.01), abs=0.01)
     shown = read_folder(folder, drm19)
     assert [len(flames) for flames in shown.flames.values()] == [4, 4, 4, 4]
 
@@ -81,4 +86,4 @@ def test_flames_of_other_settings_are_not_drawn(whole, drm19, tmp_path, rendered
     write_json(folder / "validation.json", validation)
     write_report(folder, drm19)
     assert not (folder / "figures/flames.png").exists()
-    assert "flames.h5 is missing" in (folder / "report.md").read_text()
+    assert "flames.h5 is missing" in text_of(folder)

@@ -7,13 +7,14 @@ and hands on the results. A file holds a group for the reference and one for eac
 was made with stands in it, and a group of the same cases and network is not computed again.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import Advance
 from combred.native import fastest
+from combred.native.solver import Solver
 from combred.pipeline.artefact import Artefact
 from combred.pipeline.console import progress
 from combred.pipeline.run import Run
@@ -121,14 +122,15 @@ def answers(
     run: Run,
     kind: Kind,
     artefact: Artefact,
-    surrogates: dict[str, Surrogate],
+    solvers: Mapping[str, Surrogate | Solver],
     networks: dict[str, str],
     cases: list | None = None,
 ) -> dict[str, list]:
-    """The reference ("reference") and the answers of each surrogate, by name, to the cases.
+    """The reference ("reference") and the answers of each surrogate, compiled, or other solver, by
+    name, to the cases.
 
-    networks: the digest of each surrogate's network, by name. cases: those of the validation's
-    settings where None.
+    networks: the digest of each surrogate's network, or what else tells one solver from another,
+    by name. cases: those of the validation's settings where None.
     """
     path, mechanism = artefact.path, run.mechanism
     inputs: dict = {"cases": artefact.inputs, "networks": {}}
@@ -137,10 +139,10 @@ def answers(
         with progress(f"references of {kind.name}") as bar:
             groups["reference"] = kind.reference(run, cases, bar)
         kind.write(path, groups, mechanism, inputs)
-    for name, surrogate in surrogates.items():
+    for name, one in solvers.items():
         if name not in groups:
             with progress(f"{kind.name} of {name}") as bar, one_thread():
-                solver = fastest(surrogate)
+                solver = one if isinstance(one, Solver) else fastest(one)
                 groups[name] = kind.follow(run, solver, groups["reference"], bar)
             inputs["networks"][name] = networks[name]
             kind.write(path, groups, mechanism, inputs)

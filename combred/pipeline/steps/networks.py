@@ -123,5 +123,5 @@ def require_record(run: Run, name: str, inputs: dict, stage: int | None = None) 
     if metrics.is_file() and digest(metrics) != numbers.get("metrics", digest(metrics)):
         raise ValueError(
             f"{metrics} is not what the training of stage {stage} wrote. Move it away: the network "
-            "stays, and the curves of its losses are left out of the report."
+            "stays."
         )

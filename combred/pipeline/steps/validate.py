@@ -1,5 +1,6 @@
-"""The step `validate`: ignitions of every stage against CVODE, flames and stirred reactors against
-the generated solver in doubles, this solver against CVODE, and the time per state.
+"""The step `validate`: ignitions of every stage, and of the generated solver at the tolerance of
+surrogates, against CVODE; their flames and stirred reactors against the solver in doubles; this
+against CVODE; and the time per state.
 
 Takes `Data` and the surrogates of all stages; writes validation.h5, flames.h5, stirred.h5 and
 validation.json, and hands on the numbers.
@@ -24,12 +25,14 @@ from combred.validation.premixed import errors as flame_errors
 from combred.validation.stirred import cases as stirred_cases
 
 TIMED = 4096  # states that times are measured on
+SOLVER = "solver"  # its name in validation.json, and of its group in the other files
 
 
 def validate(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
-    """The errors of every stage in ignitions, flames and stirred reactors, and its times."""
-    names = {f"stage{i}": surrogate for i, surrogate in enumerate(surrogates)}
+    """The errors of every stage and of the solver in ignitions, flames and stirred reactors, and
+    their times."""
     networks = digests(run)
+    of = {SOLVER: f"tolerance {Surrogate.TOLERANCE:g}", **networks}
     rollouts, flames = artefacts.ignitions(run), artefacts.flames(run)
     stirred = artefacts.stirred(run)
     others = {"flame_inputs": flames.inputs, "stirred_inputs": stirred.inputs}
@@ -37,27 +40,30 @@ def validate(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
     known = numbers.get("inputs") == rollouts.inputs and numbers.get("networks") == networks
     same = known and all(numbers.get(key, {}) == inputs for key, inputs in others.items())
     files = {IGNITIONS: rollouts, FLAMES: flames, STIRRED: stirred}
-    if same and all(holds(run, kind, file, networks) for kind, file in files.items()):
+    if same and all(holds(run, kind, file, of) for kind, file in files.items()):
         say(run, "validation: reused")
         print_validation(numbers)
         return numbers
-    groups = answers(run, IGNITIONS, rollouts, names, networks)
-    burnt = answers(run, FLAMES, flames, names, networks) if flames.inputs else {}
-    mixed = answers(run, STIRRED, stirred, names, networks) if stirred.inputs else {}
-    stages = {}
-    for name, surrogate in names.items():
-        stages[name] = ignition_errors.compare(run.mechanism, groups[name], groups["reference"])
-        stages[name]["weights"] = surrogate.network.n_weights
-        stages[name]["widths"] = surrogate.network.widths
+    names: dict[str, Surrogate | Solver] = {SOLVER: Solver(run.mechanism, Surrogate.TOLERANCE)}
+    names |= {f"stage{i}": surrogate for i, surrogate in enumerate(surrogates)}
+    groups = answers(run, IGNITIONS, rollouts, names, of)
+    burnt = answers(run, FLAMES, flames, names, of) if flames.inputs else {}
+    mixed = answers(run, STIRRED, stirred, names, of) if stirred.inputs else {}
+    results = {
+        name: ignition_errors.compare(run.mechanism, groups[name], groups["reference"])
+        for name in names
+    }
+    for name, result in results.items():
         if burnt:
-            stages[name]["flame"] = flame_errors.compare(
-                run.mechanism, burnt[name], burnt["reference"]
-            )
+            result["flame"] = flame_errors.compare(run.mechanism, burnt[name], burnt["reference"])
         if mixed:
-            stages[name]["stirred"] = stirred_cases.compare_all(
+            result["stirred"] = stirred_cases.compare_all(
                 run.mechanism, mixed[name], mixed["reference"],
                 run.settings.sampling.fuel, run.settings.sampling.oxidizer,
             )  # fmt: skip
+    for i, surrogate in enumerate(surrogates):
+        network = surrogate.network
+        results[f"stage{i}"] |= {"weights": network.n_weights, "widths": network.widths}
     numbers = {
         "inputs": rollouts.inputs,
         **others,
@@ -65,7 +71,8 @@ def validate(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
             run, burnt.get("reference", []), mixed.get("reference", [])
         ),
         "networks": networks,
-        "stages": stages,
+        SOLVER: results.pop(SOLVER),
+        "stages": results,
         "timing": numbers["timing"] if known else measure_times(run, data, surrogates),
     }
     write_record(run.path("validation.json"), numbers)

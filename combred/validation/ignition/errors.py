@@ -1,4 +1,4 @@
-"""Errors of ignitions against CVODE: delay, temperatures, peaks of radicals, conservation.
+"""Errors of ignitions against CVODE: delay, temperatures, conservation.
 
 Takes the rollouts of a solver and of CVODE (`combred.simulation.ignition`) of the same cases; gives
 plain numbers for validation.json.
@@ -11,35 +11,19 @@ from combred.simulation.ignition import Rollout
 from combred.validation.ignition.delay import ignition_delay
 from combred.validation.metrics import relative_error, summarize
 
-TRACKED = 6  # species whose peaks are compared
-FORMED = 1e-12  # mass fraction: of a smaller peak, a relative error has no meaning
-
-
-def tracked_species(mechanism: Mechanism, references: list) -> list[str]:
-    """The `TRACKED` intermediate species with the largest peaks in the references (`Rollout` or
-    `Flame`): those whose moles per mass exceed the initial and final ones by most, in the mean of
-    the references. Each has a peak above `FORMED` in every one."""
-    peaks = [reference.Y.max(axis=0) for reference in references]
-    ends = [reference.Y[[0, -1]].max(axis=0) for reference in references]
-    excess = np.mean(np.subtract(peaks, ends), axis=0) / mechanism.molecular_weights
-    formed = np.min(peaks, axis=0) > FORMED
-    order = [k for k in np.argsort(-excess, kind="stable") if formed[k] and excess[k] > 0.0]
-    return [mechanism.species_names[k] for k in order[:TRACKED]]
-
 
 def compare(mechanism: Mechanism, rollouts: list[Rollout], references: list[Rollout]) -> dict:
     """The errors of `rollouts` against CVODE's `references`: of each case ("cases"), and their
     median, mean and worst (`combred.validation.metrics.summarize`).
 
-    delay_error (`combred.validation.ignition.delay`), peak_errors: relative; burnt_T_error [K]: of
-    the last state; largest_T_error [K]: after 1.1 ignition delays (the larger of the two), NaN
+    delay_error (`combred.validation.ignition.delay`): relative; burnt_T_error [K]: of the last
+    state; largest_T_error [K]: after 1.1 ignition delays (the larger of the two), NaN
     where no state is later; equilibrium_T_error [K]: of the last state against Cantera's
     equilibrium at constant enthalpy and pressure; element_drift: largest change of an element's
     mass fraction along the rollout.
     """
-    tracked = tracked_species(mechanism, references)
     rows = [
-        _case_errors(mechanism, rollout, reference, tracked)
+        _case_errors(mechanism, rollout, reference)
         for rollout, reference in zip(rollouts, references, strict=True)
     ]
     delays = [row["delay_error"] for row in rows]
@@ -50,15 +34,10 @@ def compare(mechanism: Mechanism, rollouts: list[Rollout], references: list[Roll
         "delay_error": summarize(delays),
         "worst_case": rows[worst]["case"],
         "burnt_T_error": summarize([row["burnt_T_error"] for row in rows]),
-        "peak_errors": {
-            name: summarize([row["peak_errors"][name] for row in rows]) for name in tracked
-        },
     }
 
 
-def _case_errors(
-    mechanism: Mechanism, rollout: Rollout, reference: Rollout, tracked: list[str]
-) -> dict:
+def _case_errors(mechanism: Mechanism, rollout: Rollout, reference: Rollout) -> dict:
     """The errors of one case."""
     case = reference.case
     burnt_T = float(reference.T[-1])
@@ -84,17 +63,4 @@ def _case_errors(
         "largest_T_error": float(np.max(T_errors[late])) if late.any() else np.nan,
         "equilibrium_T_error": abs(float(rollout.T[-1] - gas.T)),
         "element_drift": float(np.max(np.abs(elements))),
-        "peak_errors": peak_errors(mechanism, rollout.Y, reference.Y, tracked),
-    }
-
-
-def peak_errors(
-    mechanism: Mechanism, Y: np.ndarray, reference: np.ndarray, tracked: list[str]
-) -> dict[str, float]:
-    """Relative error of the largest mass fraction of each `tracked` species; Y and reference
-    (n, n_species), of one rollout or of one flame."""
-    columns = {name: mechanism.index(name) for name in tracked}
-    return {
-        name: relative_error(float(Y[:, k].max()), float(reference[:, k].max()))
-        for name, k in columns.items()
     }

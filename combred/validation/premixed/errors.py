@@ -9,8 +9,8 @@ from scipy.interpolate import CubicSpline
 
 from combred.chemistry.mechanism import Mechanism
 from combred.simulation.premixed.flame import Flame
-from combred.validation.ignition.errors import peak_errors, tracked_species
 from combred.validation.metrics import relative_error, summarize
+from combred.validation.peaks import peak_errors, tracked_species
 
 
 def compare(mechanism: Mechanism, flames: list[Flame], references: list[Flame]) -> dict:

@@ -1,0 +1,116 @@
+"""The page of a check: check.html and its figures, drawn from the numbers of check.json.
+
+Takes a folder of `combred.check`; measures nothing.
+"""
+
+from pathlib import Path
+
+from combred.check.checking import RECORD
+from combred.files.records import read_record
+from combred.report.blocks import (
+    NBSP,
+    Note,
+    Section,
+    Table,
+    Text,
+    duration,
+    microseconds,
+    percent,
+    power,
+    significant,
+)
+from combred.report.check.flows import flow_section
+from combred.report.check.ignitions import ignition_section
+from combred.report.check.words import further, limit, sentence, value
+from combred.report.pages import write_page
+from combred.report.style import style
+
+
+def write_check(folder: Path) -> Path:
+    """Write check.html and figures/ from check.json; the path of the page. Raises ValueError where
+    there are no numbers, or not all of them."""
+    record = read_record(folder / RECORD)
+    if "verdict" not in record:
+        raise ValueError(f"{folder / RECORD} is missing or not finished: run the check again")
+    name, wrong = record["inputs"]["mechanism"], [r for r in record["verdict"] if not r["right"]]
+    with style():
+        ignitions = ignition_section(record)
+        content = {
+            "title": f"The solver of {name} beside CVODE",
+            "run": name,
+            "what": "Checked",
+            "sentence": sentence(record),
+            "further": further(record),
+            "alarms": [Note(f"**{row['what']}**: {value(row)}", alarm=True) for row in wrong],
+            "head": [comparisons(record)],
+            "sections": [
+                ignitions, state_section(record), flow_section(record), provenance(record),
+            ],
+        }  # fmt: skip
+        write_page(folder / "check.html", content)
+    return folder / "check.html"
+
+
+def comparisons(record: dict) -> Table:
+    """The rows of the verdict."""
+    rows = [[row["what"], value(row), limit(row)] for row in record["verdict"]]
+    caption = (
+        "Worst values. The solver at its default tolerance is compared with CVODE (ignitions) or "
+        "with itself in doubles, at a tolerance of 1e-6 (states, reactors, flames), which is "
+        "compared with CVODE at rtol 1e-10 in the same states."
+    )
+    return Table(["", "worst", "limit"], rows, RECORD, caption)
+
+
+def state_section(record: dict) -> Section:
+    """Errors and times over states of flows."""
+    states = record["parts"]["states of flows"]
+    errors = states["errors"]
+    rows = [
+        ["solver in doubles, from CVODE, largest", percent(states["labels"])],
+        ["solver: median", percent(errors["0.5"])],
+        ["99 % of the states below", percent(errors["0.99"])],
+        ["largest", percent(errors["1"])],
+        ["bad (above 10 %)", str(states["bad"])],
+        ["failed", str(states["failed"])],
+    ]
+    text = Text(
+        f"{states['rows']:,} states as flows have them: ignitions, mixtures of fresh and burnt "
+        "gas, fuel and oxidizer, layers and small flames, each with its own dt of 1e-8 to 1e-4 s. "
+        "Error: of T relative to its change + 1 K, or of a Y relative to the largest change + 1e-5."
+    )
+    times = [
+        [
+            f"{row['dt']:g} s",
+            microseconds(row["seconds"]),
+            significant(row["steps"], 2),
+            microseconds(row["cvode_seconds"]),
+            f"{significant(row['cvode_seconds'] / row['seconds'], 2)}{NBSP}×",
+        ]
+        for row in record["times"]
+    ]
+    heads = ["time step", "solver", "its steps", "CVODE", "ratio"]
+    caption = (
+        "Time a state on one core: the solver in one batch, Cantera's CVODE (rtol 1e-6, atol "
+        f"1e-12) state by state, both from a cold start. {record['machine']}."
+    )
+    return Section(
+        "States of flows",
+        [text, Table(["", ""], rows, RECORD), Table(heads, times, RECORD, caption)],
+    )
+
+
+def provenance(record: dict) -> Section:
+    """What the numbers were made with."""
+    inputs, about, took = record["inputs"], record["about"], sum(record["seconds"].values())
+    rates = ", ".join(f"{count} {kind}" for kind, count in about["rates"].items())
+    rows = [
+        ["mechanism", f"{inputs['mechanism']}, phase {inputs['phase']}"],
+        ["sha256", f"`{inputs['sha256'][:16]}`"],
+        ["rates", rates],
+        ["machine", record["machine"]],
+        ["computing time", duration(took)],
+        ["combred", inputs["version"]],
+        ["size", power(inputs["size"])],
+    ]
+    return Section("How it was made", [Table(["", ""], rows, RECORD, left=2)])

@@ -1,0 +1,63 @@
+"""The report of a run: report.html (a single file) and figures/.
+
+Takes the files that the other steps wrote into a run folder; measures and computes nothing.
+`verdict` heads the page; a section is one module, which takes the numbers and gives blocks.
+"""
+
+from pathlib import Path
+
+from combred.chemistry.mechanism import Mechanism
+from combred.report import verdict
+from combred.report.blocks import Picture, Section
+from combred.report.flames import flame_section
+from combred.report.folder import Folder, read_folder
+from combred.report.ignitions import ignition_section
+from combred.report.pages import write_page
+from combred.report.provenance import made_section
+from combred.report.reduction import reduction_section
+from combred.report.stirred import stirred_section
+from combred.report.style import style
+from combred.report.usage import use_section
+
+
+def write_report(folder: Path, mechanism: Mechanism) -> None:
+    """Write report.html and figures/ into a run folder that has been validated.
+
+    Raises FileNotFoundError if validation.json is missing, ValueError if a file is damaged or
+    belongs to another mechanism.
+    """
+    run = read_folder(folder, mechanism)
+    with style():
+        sections = make_sections(run)
+        content = {
+            "title": verdict.title(run),
+            "run": run.path.resolve().name,
+            "what": f"Run {run.path.resolve().name}, reported",
+            "sentence": verdict.sentence(run),
+            "further": verdict.further(run),
+            "alarms": verdict.alarms(run),
+            "head": [first_picture(sections), verdict.comparison(run)],
+            "sections": sections,
+        }
+        write_page(run.path / "report.html", content)
+
+
+def make_sections(folder: Folder) -> list[Section]:
+    """The sections for which the folder has numbers."""
+    sections = [
+        ignition_section(folder),
+        flame_section(folder),
+        stirred_section(folder),
+        reduction_section(folder),
+        made_section(folder),
+        use_section(folder),
+    ]
+    return [section for section in sections if section is not None]
+
+
+def first_picture(sections: list[Section]) -> Picture:
+    """The picture of flames, or of delays where there are none, taken out of its section."""
+    pictures = {b.name: (s, b) for s in sections for b in s.blocks if isinstance(b, Picture)}
+    section, picture = pictures.get("flames", pictures["delays"])
+    section.blocks.remove(picture)
+    return picture

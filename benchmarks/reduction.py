@@ -37,9 +37,10 @@ from combred.pipeline.run import Run
 from combred.pipeline.steps.networks import load_first
 from combred.pipeline.steps.sample import load_data
 from combred.processes.threads import one_thread
-from combred.reduction import Merge, Units, gaussian_inputs
+from combred.reduction import Merge, Units
 from combred.reduction.fit.calibration import relative_error
 from combred.reduction.network.size import count_parameters
+from combred.surrogate.calibration import gaussian_inputs
 from combred.surrogate.network import Network, initialize
 from combred.surrogate.surrogate import Surrogate
 from combred.training import loop as training

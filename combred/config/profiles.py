@@ -77,7 +77,7 @@ PROFILES: dict[str, dict] = {
         "network": {"hidden": [64, 32], "scales": ["condense", "0.5", "0.5"], "kinetics": False},
         "training": {**ADAM, "steps": 600, "batch": 256, "batch_final": 256},
         "retraining": {"lr": 1.5e-3, "steps": 100, "batch": 256},
-        "reduction": {**BY_LAYERS, "layers": [1, 1], "thresholds": [0.9, 0.8], "min_width": 2},
+        "reduction": {**BY_LAYERS, "layers": [1, 1], "thresholds": [0.9, 0.8]},
         "sensitivity": {"ignitions": 0, "flames": 0, "counterflows": 0, "kernels": 0},
         "validation": {"T0": [1700.0, 1800.0], "phi": [1.0], "p": [101325.0], "burnt_time": 2e-4},
     },

@@ -8,7 +8,7 @@ import pytest
 from combred import config
 from combred.config import PROFILES, ReductionSettings, Settings, keys, resolve
 from combred.config.command import RENAMED
-from combred.reduction import Stage, stage_table
+from combred.pipeline.stages import Stage, stage_table
 
 
 def test_values_take_the_type_of_their_field():

@@ -11,11 +11,9 @@ from pathlib import Path
 from torch import Tensor, nn
 
 from combred.reduction.automatic.criteria import AutomaticSettings
-from combred.reduction.automatic.folder import Folder
 from combred.reduction.automatic.plan import make_plan
 from combred.reduction.automatic.progress import Progress
-from combred.reduction.automatic.state import Point
-from combred.reduction.automatic.trace import AutomaticReduction, Event
+from combred.reduction.automatic.state import AutomaticReduction, Event, Found
 from combred.reduction.fit.calibration import Calibration
 from combred.reduction.network.merge import apply_merge
 
@@ -47,8 +45,7 @@ def reduce_automatically(
     the network's size, and a folder that holds another reduction.
     """
     plan = make_plan(network, example_input, settings or AutomaticSettings(), calibration)
-    store = None if folder is None else Folder(Path(folder), network, plan)
-    return Loop(train, metric, Progress(network, plan, store, on_event)).run()
+    return Loop(train, metric, Progress(network, plan, folder, on_event)).run()
 
 
 class Loop:
@@ -130,9 +127,9 @@ class Loop:
             reduced = apply_merge(network, layer, merge)
             self.plan.require_runs(reduced, layer)
             units = progress.current.units | {name: len(merge.kept)}
-            point = Point(reduced, units, float(self.metric(reduced)), state.events, state.step)
-            progress.saved, progress.current = progress.current, point
-            state.metric_cut, state.metric_first = point.metric, None
+            found = Found(reduced, units, float(self.metric(reduced)), state.step)
+            progress.saved, progress.current = progress.current, found
+            state.metric_cut, state.metric_first = found.metric, None
             progress.commit(progress.describe("cut", progress.criterion()))
             return
         event = progress.describe("unchanged", progress.criterion())
@@ -234,5 +231,5 @@ class Loop:
         loss = self.train(current.network, steps, self.settings.rate(state.reductions))
         current.metric = float(self.metric(current.network))
         state.step += steps
-        current.event, current.step = state.events, state.step
+        current.step = state.step
         return None if loss is None else float(loss)

@@ -104,10 +104,11 @@ class ComplexityIndex:
             masks.append([column[name]])
         most = max(map(len, masks), default=0)
         padded = [g + [0] * (most - len(g)) for g in masks]
-        self.owner = torch.tensor(
-            [column[n] for n in names for _ in range(sizes[n])], device=device
-        )
-        self.masks = torch.tensor(padded, device=device).reshape(len(masks), most)
+        owner = [column[name] for name in names for _ in range(sizes[name])]
+        # The type is given, since all units and blocks may be gone.
+        self.owner = torch.tensor(owner, dtype=torch.long, device=device)
+        self.masks = torch.tensor(padded, dtype=torch.long, device=device)
+        self.masks = self.masks.reshape(len(masks), most)
         table = torch.tensor([weights, flops, parameters], dtype=torch.float64, device=device)
         self.weights, self.flops, self.parameters = table
         self.n_columns = len(names) + 1

@@ -14,14 +14,15 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from combred.files.checkpoint import load_checkpoint, save_checkpoint
 from combred.reduction.complexity.settings import Complexity
 from combred.reduction.complexity.sparse_training import Epoch, Training
 from combred.reduction.complexity.structure import shrink
+from combred.reduction.trace import Trace
 
 __all__ = ["Complexity", "Epoch", "Pruned", "train_sparsely"]
 
 Batches = Iterable[tuple[Tensor, Tensor]] | Callable[[int], Iterable[tuple[Tensor, Tensor]]]
+SECONDS = 20.0  # between two checkpoints
 ADAM = functools.partial(torch.optim.Adam, lr=1e-3)
 
 
@@ -52,7 +53,6 @@ def train_sparsely(
     blocks: Sequence[str] | None = None,
     evaluate: Callable[[nn.Module], float] | None = None,
     checkpoint: Path | None = None,
-    checkpoint_seconds: float = 20.0,
     on_epoch: Callable[[Epoch], None] = lambda _: None,
 ) -> Pruned:
     """Train a copy of `network` and remove units and blocks from it; the given one is not modified.
@@ -64,15 +64,14 @@ def train_sparsely(
     optimizer: makes the optimiser of the weights from their parameters. rate(step): its learning
     rate. blocks: the paths that may be removed (`residuals.find_structure`), None for all that are
     found. evaluate(network): a number for the trace, in eval mode with theta rounded. on_epoch: is
-    given each row of the trace. checkpoint: a file, written every `checkpoint_seconds` s, from
-    which the same call goes on bit for bit after an interruption; the caller removes it.
+    given each row of the trace. checkpoint: a file, written every `SECONDS` (with the rows so far
+    beside it, as .jsonl), from which the same call goes on bit for bit after an interruption.
 
     Raises ValueError for a network that cannot be traced or has nothing to prune, without batches,
     and for a checkpoint of another training; FloatingPointError where the loss is not finite.
     """
     run = Training(network, example_input, settings, optimizer, blocks, evaluate)
-    store = _Checkpoint(checkpoint, run, checkpoint_seconds)
-    store.resume()
+    store = _Checkpoint(checkpoint, run)
     try:
         for x, y in _from_step(batches, run.step):
             run.settle_if_due()
@@ -101,38 +100,38 @@ def _from_step(batches: Batches, step: int) -> Iterable[tuple[Tensor, Tensor]]:
 class _Checkpoint:
     """A file with the state of a training: structure, weights, theta, optimisers, generators."""
 
-    def __init__(self, path: Path | None, run: Training, seconds: float):
-        self.path, self.run, self.seconds = path, run, seconds
+    def __init__(self, path: Path | None, run: Training):
+        """Load the file, if there is one, into a training that has just begun."""
+        shapes = {name: list(p.shape) for name, p in run.network.named_parameters()}
+        inputs = asdict(run.settings) | {"optimizer": repr(run.optimizer), "parameters": shapes}
+        self.run, self.trace = run, Trace(path, inputs | {"masks": run.structure.sizes})
+        if stored := self.trace.load():
+            self.resume(stored)
         self.saved = time.monotonic()
-        shapes = [(name, tuple(p.shape)) for name, p in run.network.named_parameters()]
-        self.signature = repr((shapes, run.settings, run.structure.sizes, run.optimizer))
 
     def save_if_due(self) -> None:
-        """Save once `seconds` have passed, unless the loss is no longer finite."""
+        """Save once `SECONDS` have passed, unless the loss is no longer finite."""
         run = self.run
-        due = self.path is not None and time.monotonic() - self.saved >= self.seconds
+        due = self.trace.path is not None and time.monotonic() - self.saved >= SECONDS
         if not due or not torch.isfinite(run.total):
             return
-        content = {
+        for row in run.trace[len(self.trace.rows) :]:
+            self.trace.add(asdict(row))
+        state = {
             "kept": run.kept,
             "removed": run.removed,
             "network": run.network.state_dict(),
             "optimizer": run.optimizer.state_dict(),
             "theta": run.masks.theta.detach(),
             "theta_optimizer": run.theta_optimizer.state_dict(),
-            "trace": [asdict(row) for row in run.trace],
             "progress": (run.step, run.count, run.settled, run.total),
             "generators": [run.generator.get_state(), *_global_states(run.device)],
         }
-        save_checkpoint(self.path, self.signature, content)
+        self.trace.save(state)
         self.saved = time.monotonic()
 
-    def resume(self) -> None:
-        """Load the checkpoint, if there is one, into a training that has just begun."""
-        remedy = "name another file with checkpoint="
-        stored = self.path and load_checkpoint(self.path, self.signature, remedy)
-        if not stored:
-            return
+    def resume(self, stored: dict) -> None:
+        """Put a training into a stored state."""
         run = self.run
         run.kept = {name: kept.to(run.device) for name, kept in stored["kept"].items()}
         run.removed, theta = stored["removed"], stored["theta"].to(run.device)
@@ -145,7 +144,7 @@ class _Checkpoint:
         run.make_optimizers()
         run.optimizer.load_state_dict(stored["optimizer"])
         run.theta_optimizer.load_state_dict(stored["theta_optimizer"])
-        run.trace = [Epoch(**row) for row in stored["trace"]]
+        run.trace = [Epoch(**row) for row in self.trace.rows]
         run.step, run.count, run.settled, total = stored["progress"]
         run.total = total.to(run.device)
         if run.settled:

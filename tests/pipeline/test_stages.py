@@ -6,23 +6,21 @@ import pytest
 import torch
 
 from combred.config import ReductionSettings
+from combred.pipeline.stages import Stage, reduce_stage, stage_table
 from combred.reduction import (
-    Stage,
     Unreachable,
     apply_merge,
     condense,
     describe_units,
     find_layers,
     reduce,
-    reduce_stage,
     refit,
-    stage_table,
 )
 from combred.reduction.fit.calibration import layer_moments
 
 WIDTHS = [6, 40, 30, 5]
 FULL = 6 * 40 + 40 + 40 * 30 + 30 + 30 * 5 + 5
-SETTINGS = ReductionSettings(min_width=2)
+SETTINGS = ReductionSettings()
 STAGE = Stage(1, layer=1, threshold=0.5)
 
 
@@ -152,15 +150,6 @@ def test_a_threshold_that_merges_nothing_is_refused(network, calibration):
         staged(network, Stage(1, 1, 0.9999), SETTINGS, calibration)
 
 
-def test_a_layer_keeps_at_least_min_width_units(network, calibration):
-    condensed(network, 1, 10)
-    enough, too_few = replace(SETTINGS, min_width=10), replace(SETTINGS, min_width=11)
-    reduced, _ = staged(network, Stage(1, 1, 0.9999), enough, calibration)
-    assert reduced.widths[1] == 10
-    with pytest.raises(ValueError, match=r"leave 10 of 40 units.*min_width = 11.*Raise"):
-        staged(network, Stage(1, 1, 0.9999), too_few, calibration)
-
-
 @pytest.mark.parametrize("layer", [-1, 3])
 def test_the_output_layer_is_never_reduced(network, calibration, layer):
     with pytest.raises(ValueError, match=r"hidden layers 1 to 2.*output layer is never reduced"):
@@ -168,7 +157,7 @@ def test_the_output_layer_is_never_reduced(network, calibration, layer):
 
 
 def test_a_stage_by_parameters_chooses_all_widths(network, calibration):
-    settings = ReductionSettings(method="brain_surgeon", parameters=[0.5, 0.2], min_width=2)
+    settings = ReductionSettings(method="brain_surgeon", parameters=[0.5, 0.2])
     first, second = stage_table(settings)
     full = sum(p.numel() for p in network.parameters())
     half, record = reduce_stage(network, first, settings, calibration, full)
@@ -180,8 +169,8 @@ def test_a_stage_by_parameters_chooses_all_widths(network, calibration):
     assert 0.15 * full < sum(p.numel() for p in fifth.parameters()) <= 0.2 * full
     with pytest.raises(ValueError, match="lower reduction.parameters"):
         reduce_stage(fifth, first, settings, calibration, full)
-    with pytest.raises(Unreachable, match="reduction.min_width = 30"):
-        reduce_stage(half, second, replace(settings, min_width=30), calibration, full)
+    with pytest.raises(Unreachable, match="one unit in every layer"):
+        reduce_stage(half, replace(second, parameters=1e-3), settings, calibration, full)
 
 
 def test_criteria_make_a_table_of_one_stage():

@@ -18,15 +18,14 @@ from combred.reduction.arguments import (
     Sizes,
     choose_how_far,
     choose_layers,
-    require_calibration,
+    require_inputs,
     require_method,
-    require_network,
     sizes_by_layer,
 )
 from combred.reduction.fit.calibration import Calibration
 from combred.reduction.fit.compensation import resolve_compensation
 from combred.reduction.layerwise import LayerwiseReducer, Reduced
-from combred.reduction.methods import name_of, resolve_method
+from combred.reduction.methods import resolve_method
 from combred.reduction.network.layer_search import find_layers
 from combred.reduction.network.merge import Merge
 from combred.reduction.network.size import Unchanged
@@ -82,43 +81,30 @@ def reduce(
     that cannot be reduced, and arguments that do not fit, with the reason; `Unchanged` where every
     unit would stay; `Unreachable` where no widths meet a budget.
     """
-    kind, amount = choose_how_far(
-        dict(threshold=threshold, ratio=ratio, parameters=parameters, flops=flops, error=error)
+    amounts = dict(
+        threshold=threshold, ratio=ratio, parameters=parameters, flops=flops, error=error
     )
+    kind, amount = choose_how_far(amounts)
     if isinstance(network, Model):
-        given = dict(
-            method=method, layers=layers, multiple=multiple, compensation=compensation, ridge=ridge
-        )
-        return _reduce_inside(network, calibration, given | {kind: amount})
-    chosen, name = resolve_method(method), name_of(method)
-    require_method(chosen, method, kind)
-    require_network(network, example_input)
-    require_calibration(calibration, chosen, name, kind, network, example_input)
+        how = dict(method=method, layers=layers, multiple=multiple, compensation=compensation)
+        return _reduce_inside(network, calibration, how | {"ridge": ridge, kind: amount})
+    chosen = resolve_method(method)
+    require_method(chosen, kind, calibration)
+    require_inputs(network, example_input, calibration)
     compensation = resolve_compensation(compensation, calibration)
     survey = find_layers(network, example_input)
-    targets, untouched = choose_layers(survey, layers, chosen, name, compensation)
-    reducer = LayerwiseReducer(
-        network, example_input, calibration, chosen, name, compensation, ridge
-    )
-    sizes = None
+    targets, untouched = choose_layers(survey, layers, chosen, compensation)
+    reducer = LayerwiseReducer(network, example_input, calibration, chosen, compensation, ridge)
     if kind in ("threshold", "ratio"):
         sizes = sizes_by_layer(kind, amount, targets)
     targets.sort(key=survey.layers.index)  # front to back, in whatever order they are named
-    if sizes is not None:
+    if kind in ("threshold", "ratio"):
         found = reducer.reduce(targets, [sizes[layer.name] for layer in targets])
     else:
-        found = allocate(
-            network,
-            example_input,
-            targets,
-            calibration,
-            Budget(kind, amount, multiple),
-            lambda widths: reducer.reduce(targets, [{"keep": k} for k in widths]),
-            reducer.error_of_one,
-        )
+        found = allocate(reducer, targets, Budget(kind, amount, multiple))
     if all(layer.units_after == layer.units_before for layer in found.trace):
         raise Unchanged(
-            f"{name} with {kind}={amount} changes nothing: all "
+            f"{chosen.name} with {kind}={amount} changes nothing: all "
             f"{sum(layer.units for layer in targets)} units stay. No units are that similar, or "
             "the share that stays is too large."
         )

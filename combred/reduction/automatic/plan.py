@@ -48,7 +48,6 @@ class Plan:
             self.example_input,
             self.calibration,
             METHODS["condensation"],
-            "condensation",
             self.compensation,
             self.settings.ridge,
         )
@@ -102,18 +101,14 @@ def make_plan(
 def _layer_before_output(survey: Survey, refused: dict[str, str], threshold: float) -> HiddenLayer:
     """The last layer that the output layer reads; ValueError where it cannot be condensed."""
     outputs = {name for name, why in survey.untouched.items() if why == OUTPUT}
-    before = [
-        layer
-        for layer in survey.layers
-        if outputs.intersection(name for name, _ in layer.readers) and not refused[layer.name]
-    ]
-    if not before:
-        raise ValueError(
-            f"final_threshold={threshold} cuts the layer in front of the output layer "
-            f"({', '.join(outputs) or 'there is none'}), and that layer cannot be condensed: set "
-            "final_threshold=None"
-        )
-    return before[-1]
+    for layer in reversed(survey.layers):
+        if outputs.intersection(name for name, _ in layer.readers) and not refused[layer.name]:
+            return layer
+    raise ValueError(
+        f"final_threshold={threshold} cuts the layer in front of the output layer "
+        f"({', '.join(outputs) or 'there is none'}), and that layer cannot be condensed: set "
+        "final_threshold=None"
+    )
 
 
 def _named_layers(

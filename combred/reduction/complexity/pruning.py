@@ -16,7 +16,6 @@ from torch import Tensor, nn
 
 from combred.reduction.complexity.settings import Complexity
 from combred.reduction.complexity.sparse_training import Epoch, Training
-from combred.reduction.complexity.structure import shrink
 from combred.reduction.trace import Trace
 
 __all__ = ["Complexity", "Epoch", "Pruned", "train_sparsely"]
@@ -71,7 +70,10 @@ def train_sparsely(
     and for a checkpoint of another training; FloatingPointError where the loss is not finite.
     """
     run = Training(network, example_input, settings, optimizer, blocks, evaluate)
-    store = _Checkpoint(checkpoint, run)
+    stored = Trace(checkpoint, run.inputs())
+    if state := stored.load():
+        run.resume(state, stored.rows)
+    saved = time.monotonic()
     try:
         for x, y in _from_step(batches, run.step):
             run.settle_if_due()
@@ -79,7 +81,12 @@ def train_sparsely(
             if run.step % settings.prune_every == 0:
                 run.prune(run.masks.theta > settings.theta_tol)
                 on_epoch(run.record())
-            store.save_if_due()
+            due = checkpoint and time.monotonic() - saved >= SECONDS
+            if due and torch.isfinite(run.total):
+                for row in run.trace[len(stored.rows) :]:
+                    stored.add(asdict(row))
+                stored.save(run.state())
+                saved = time.monotonic()
         if run.step == 0:
             raise ValueError("batches gave nothing to train on: give (x, y), one pair per step")
         run.settle()
@@ -95,72 +102,3 @@ def train_sparsely(
 def _from_step(batches: Batches, step: int) -> Iterable[tuple[Tensor, Tensor]]:
     """The batches from a step on."""
     return batches(step) if callable(batches) else itertools.islice(iter(batches), step, None)
-
-
-class _Checkpoint:
-    """A file with the state of a training: structure, weights, theta, optimisers, generators."""
-
-    def __init__(self, path: Path | None, run: Training):
-        """Load the file, if there is one, into a training that has just begun."""
-        shapes = {name: list(p.shape) for name, p in run.network.named_parameters()}
-        inputs = asdict(run.settings) | {"optimizer": repr(run.optimizer), "parameters": shapes}
-        self.run, self.trace = run, Trace(path, inputs | {"masks": run.structure.sizes})
-        if stored := self.trace.load():
-            self.resume(stored)
-        self.saved = time.monotonic()
-
-    def save_if_due(self) -> None:
-        """Save once `SECONDS` have passed, unless the loss is no longer finite."""
-        run = self.run
-        due = self.trace.path is not None and time.monotonic() - self.saved >= SECONDS
-        if not due or not torch.isfinite(run.total):
-            return
-        for row in run.trace[len(self.trace.rows) :]:
-            self.trace.add(asdict(row))
-        state = {
-            "kept": run.kept,
-            "removed": run.removed,
-            "network": run.network.state_dict(),
-            "optimizer": run.optimizer.state_dict(),
-            "theta": run.masks.theta.detach(),
-            "theta_optimizer": run.theta_optimizer.state_dict(),
-            "progress": (run.step, run.count, run.settled, run.total),
-            "generators": [run.generator.get_state(), *_global_states(run.device)],
-        }
-        self.trace.save(state)
-        self.saved = time.monotonic()
-
-    def resume(self, stored: dict) -> None:
-        """Put a training into a stored state."""
-        run = self.run
-        run.kept = {name: kept.to(run.device) for name, kept in stored["kept"].items()}
-        run.removed, theta = stored["removed"], stored["theta"].to(run.device)
-        run.structure = shrink(run.network, run.structure, run.kept, run.removed)
-        run.network.load_state_dict(stored["network"])
-        run.masks.resize(run.structure, theta)
-        run.masks.floor = torch.zeros_like(theta)
-        run.narrow_index()
-        run.fix_last_units()
-        run.make_optimizers()
-        run.optimizer.load_state_dict(stored["optimizer"])
-        run.theta_optimizer.load_state_dict(stored["theta_optimizer"])
-        run.trace = [Epoch(**row) for row in self.trace.rows]
-        run.step, run.count, run.settled, total = stored["progress"]
-        run.total = total.to(run.device)
-        if run.settled:
-            run.masks.detach()
-        own, *shared = stored["generators"]
-        run.generator.set_state(own)
-        _set_global_states(shared, run.device)
-
-
-def _global_states(device: torch.device) -> list[Tensor]:
-    """States of torch's own generators, from which dropout draws."""
-    states = [torch.get_rng_state()]
-    return states + ([torch.cuda.get_rng_state(device)] if device.type == "cuda" else [])
-
-
-def _set_global_states(states: list[Tensor], device: torch.device) -> None:
-    torch.set_rng_state(states[0])
-    if device.type == "cuda":
-        torch.cuda.set_rng_state(states[1], device)

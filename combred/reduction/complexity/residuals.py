@@ -11,23 +11,14 @@ import torch
 from torch import Tensor, fx, nn
 
 from combred.reduction.complexity.structure import Block, Structure, remove_path, replace_module
-from combred.reduction.network import operations
 from combred.reduction.network.layer_search import find_layers
 from combred.reduction.network.layers import HiddenLayer
-from combred.reduction.network.operations import NORMS, PRODUCERS
+from combred.reduction.network.operations import NORMS, PRODUCERS, effect
 from combred.reduction.network.tracing import Traced
 
 SUMS = (operator.add, torch.add, "add")
 SUMS_IN_PLACE = (operator.iadd, "add_")
 IN_PLACE = (operator.iadd, operator.isub, operator.imul, operator.itruediv)
-ELEMENTWISE = (*operations.HOMOGENEOUS, *operations.BOUNDED, *operations.LINEAR, *operations.OTHER)
-ELEMENTWISE_FUNCTIONS = {
-    *operations.HOMOGENEOUS_FUNCTIONS,
-    *operations.BOUNDED_FUNCTIONS,
-    *operations.LINEAR_FUNCTIONS,
-    *operations.OTHER_FUNCTIONS,
-    *("relu", "tanh", "sigmoid"),
-}
 
 
 def find_structure(
@@ -191,7 +182,7 @@ class _Sums(Traced):
                 continue
             if isinstance(module, NORMS) and branches == 1 and self.is_plain(user.target):
                 norms.append(user.target)
-            elif not (isinstance(module, ELEMENTWISE) or user.target in ELEMENTWISE_FUNCTIONS):
+            elif not effect(user.target if module is None else module):
                 return None
             further = self.read(user, readers, linear, max(branches, len(user.users)))
             if further is None:

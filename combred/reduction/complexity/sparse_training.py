@@ -17,7 +17,7 @@ Where the paper leaves a choice:
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import torch
 from torch import Tensor, nn
@@ -28,7 +28,7 @@ from combred.reduction.complexity.bernoulli_masks import (
     follow,
     index_network,
 )
-from combred.reduction.complexity.expected_cost import ComplexityIndex, index_of
+from combred.reduction.complexity.expected_cost import ComplexityIndex
 from combred.reduction.complexity.residuals import find_structure
 from combred.reduction.complexity.settings import Complexity
 from combred.reduction.complexity.structure import shrink
@@ -82,7 +82,7 @@ class Training:
                 "this network has nothing to prune; why its layers are left alone:\n"
                 + "\n".join(f"  {name}: {why}" for name, why in self.structure.untouched.items())
             )
-        self.index, self.costs, self.totals = index_of(
+        self.index = ComplexityIndex(
             self.network, example_input, self.structure, settings.beta, settings.alpha
         )
         self.device = example_input.device
@@ -193,13 +193,8 @@ class Training:
         self.masks.resize(self.structure, old[left])
         self.masks.floor = floor
         follow(self.theta_optimizer, {old: (self.masks.theta, left)})
-        self.narrow_index()
+        self.index.narrow(self.structure)
         self.fix_last_units()
-
-    def narrow_index(self) -> None:
-        """Make J_FP anew for the structure that is left, relative to the unreduced network."""
-        how = self.totals, self.settings.beta, self.settings.alpha, self.device
-        self.index = ComplexityIndex(self.costs, self.structure, *how)
 
     @torch.no_grad()
     def fix_last_units(self) -> None:
@@ -260,3 +255,49 @@ class Training:
         value = float(self.evaluate(self.network.eval()))
         self.network.train()
         return value
+
+    def inputs(self) -> dict:
+        """What a stored state belongs to: settings, optimiser, parameters and masks."""
+        shapes = {name: list(p.shape) for name, p in self.network.named_parameters()}
+        given = {"optimizer": repr(self.optimizer), "parameters": shapes}
+        return asdict(self.settings) | given | {"masks": self.structure.sizes}
+
+    def state(self) -> dict:
+        """All that the training goes on from, but for its trace."""
+        generators = [self.generator.get_state(), torch.get_rng_state()]
+        if self.device.type == "cuda":
+            generators.append(torch.cuda.get_rng_state(self.device))
+        return {
+            "kept": self.kept,
+            "removed": self.removed,
+            "network": self.network.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "theta": self.masks.theta.detach(),
+            "theta_optimizer": self.theta_optimizer.state_dict(),
+            "progress": (self.step, self.count, self.settled, self.total),
+            "generators": generators,  # from torch's own, dropout draws
+        }
+
+    def resume(self, stored: dict, rows: list[dict]) -> None:
+        """Put a training that has just begun into a stored state, with the rows of its trace."""
+        self.kept = {name: kept.to(self.device) for name, kept in stored["kept"].items()}
+        self.removed, theta = stored["removed"], stored["theta"].to(self.device)
+        self.structure = shrink(self.network, self.structure, self.kept, self.removed)
+        self.network.load_state_dict(stored["network"])
+        self.masks.resize(self.structure, theta)
+        self.masks.floor = torch.zeros_like(theta)
+        self.index.narrow(self.structure)
+        self.fix_last_units()
+        self.make_optimizers()
+        self.optimizer.load_state_dict(stored["optimizer"])
+        self.theta_optimizer.load_state_dict(stored["theta_optimizer"])
+        self.trace = [Epoch(**row) for row in rows]
+        self.step, self.count, self.settled, total = stored["progress"]
+        self.total = total.to(self.device)
+        if self.settled:
+            self.masks.detach()
+        own, shared, *device = stored["generators"]
+        self.generator.set_state(own)
+        torch.set_rng_state(shared)
+        if device:
+            torch.cuda.set_rng_state(device[0], self.device)

@@ -38,7 +38,7 @@ def refit(merge: Merge, moments: Moments, ridge: float = 1e-6, intercept: bool =
     in float64.
 
     The next layers are linear in A: Z and o also minimise the error of their pre-activations,
-    whatever their weights, where they read one position at a time. For a wider kernel, and behind a
+    whatever their weights, where they read one position at a time. For a wider filter, and behind a
     flatten, they minimise the error of what is read at each position.
 
     intercept: without it o = 0 and moments are taken about zero, for readers that pad with zeros.

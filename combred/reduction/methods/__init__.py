@@ -43,7 +43,7 @@ from combred.reduction.network.merge import Merge
 
 @dataclass(frozen=True)
 class Method:
-    """A method, `choose(units, *, keep= or threshold=) -> Merge`, and its requirements.
+    """A method, `choose(units, *, keep= or threshold=) -> Merge`, its name and its requirements.
 
     needs_homogeneous: reads units as multiples of others, which its own mixing may do only where
     the activation is homogeneous, sigma(c x) = c sigma(x) for c > 0. takes_threshold: takes
@@ -53,6 +53,7 @@ class Method:
     """
 
     choose: Callable[..., Merge]
+    name: str = ""
     needs_homogeneous: bool = False
     takes_threshold: bool = False
     needs_calibration: bool = False
@@ -60,15 +61,16 @@ class Method:
     handles_residual: bool = False
 
 
-METHODS = {
-    "condensation": Method(condense, needs_homogeneous=True, takes_threshold=True),
-    "neuron_merging": Method(neuron_merging, needs_homogeneous=True, handles_depthwise=False),
-    "magnitude": Method(magnitude),
-    "channel_similarity": Method(channel_similarity, takes_threshold=True, handles_residual=True),
-    "folding": Method(folding, needs_homogeneous=True, handles_depthwise=False),
-    "interpolative": Method(interpolative, needs_calibration=True),
-    "brain_surgeon": Method(brain_surgeon, needs_calibration=True),
-}
+_LISTED = (
+    Method(condense, "condensation", needs_homogeneous=True, takes_threshold=True),
+    Method(neuron_merging, "neuron_merging", needs_homogeneous=True, handles_depthwise=False),
+    Method(magnitude, "magnitude"),
+    Method(channel_similarity, "channel_similarity", takes_threshold=True, handles_residual=True),
+    Method(folding, "folding", needs_homogeneous=True, handles_depthwise=False),
+    Method(interpolative, "interpolative", needs_calibration=True),
+    Method(brain_surgeon, "brain_surgeon", needs_calibration=True),
+)
+METHODS = {method.name: method for method in _LISTED}
 
 
 def resolve_method(method: str | Callable[..., Merge]) -> Method:
@@ -77,27 +79,17 @@ def resolve_method(method: str | Callable[..., Merge]) -> Method:
     A function that is not listed is taken to handle everything and to need nothing. Raises
     ValueError, with all names, for a name that is not listed.
     """
-    if callable(method):
-        known = {entry.choose: entry for entry in METHODS.values()}
-        entry = known.get(_innermost(method), Method(method, takes_threshold=True))
-        return replace(entry, choose=method)
-    if method not in METHODS:
-        raise ValueError(f"there is no method {method!r}: {', '.join(METHODS)}")
-    return METHODS[method]
-
-
-def name_of(method: str | Callable[..., Merge]) -> str:
-    """A method's name, for messages and traces."""
     if isinstance(method, str):
-        return method
-    return getattr(_innermost(method), "__name__", repr(method))
-
-
-def _innermost(method: Callable[..., Merge]) -> Callable[..., Merge]:
-    """The function inside any number of partials."""
-    while isinstance(method, functools.partial):
-        method = method.func
-    return method
+        if method not in METHODS:
+            raise ValueError(f"there is no method {method!r}: {', '.join(METHODS)}")
+        return METHODS[method]
+    inner = method
+    while isinstance(inner, functools.partial):
+        inner = inner.func
+    name = getattr(inner, "__name__", repr(method))
+    listed = {entry.choose: entry for entry in METHODS.values()}
+    known = listed.get(inner, Method(method, takes_threshold=True))
+    return replace(known, choose=method, name=name)
 
 
 def refusal(method: Method, layer: HiddenLayer, compensation: str) -> str:

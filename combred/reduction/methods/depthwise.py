@@ -5,13 +5,13 @@ Part of condensation. A block is
     expand (1 x 1) -> batch norm f -> activation -> depthwise -> batch norm g -> activation
     -> project (1 x 1)
 
-Takes the `Units` of the layer that expand makes. The depthwise kernels v_k are grouped; then
+Takes the `Units` of the layer that expand makes. The depthwise filters v_k are grouped; then
 expand, f, g and project of each group are solved for together, by least squares. Gives a `Merge`
 with new tensors for all of them. f is epsilon x + zeta, g is mu x + nu, as in the paper.
 
 Where the paper leaves a choice, or contradicts itself:
 
-- *Ratios.* The merged projection uses |mu_k v_k| / |mu_main v_main|, and kernels are grouped with
+- *Ratios.* The merged projection uses |mu_k v_k| / |mu_main v_main|, and filters are grouped with
   the factor mu_k. The paper has |v_k| / |v_main|: the same for mu_k = mu_main. The ratio used here
   is exact also where the batch norm has normalised the length of v_k.
 - *nu* follows equation (61), b_new nu_new = b_p nu_p + b_q nu_q. The last row of (63) has an extra
@@ -42,10 +42,10 @@ from combred.reduction.network.merge import Merge
 def condense_block(
     units: Units, *, threshold: float | None = None, keep: int | None = None
 ) -> Merge:
-    """The merge of the groups of depthwise kernels of a block (their equations 48, 62 to 64).
+    """The merge of the groups of depthwise filters of a block (their equations 48, 62 to 64).
 
     units: of the layer that the expansion makes. threshold, keep: as in `condensation.condense`.
-    The mixing holds the ratios r_k; `carriers` the new expansion, kernels and batch norms of the
+    The mixing holds the ratios r_k; `carriers` the new expansion, filters and batch norms of the
     kept channels.
     """
     layer, network, rows = units.layer, units.network, units.rows

@@ -12,7 +12,7 @@ from torch import nn
 
 from combred.reduction.complexity import pruning
 from combred.reduction.complexity.bernoulli_masks import BernoulliMasks
-from combred.reduction.complexity.expected_cost import index_of
+from combred.reduction.complexity.expected_cost import ComplexityIndex
 from combred.reduction.complexity.pruning import Complexity, train_sparsely
 from combred.reduction.complexity.residuals import find_structure
 from combred.reduction.complexity.sparse_training import Training
@@ -146,7 +146,8 @@ def literal_sums(theta: dict, n: list[int], m: list[int]):
 @pytest.mark.parametrize(("beta", "alpha"), [(0.5, 0.0), (0.2, 0.7), (1.7, 0.3)])
 def test_the_index_is_equations_11_to_13(residual, beta, alpha):
     structure = find_structure(residual, ROWS[:2])
-    index, _, (flops, parameters, blocks) = index_of(residual, ROWS[:2], structure, beta, alpha)
+    index = ComplexityIndex(residual, ROWS[:2], structure, beta, alpha)
+    flops, parameters, blocks = index.totals
     theta = drawn_theta(structure)
     J, *_, block = literal_sums(by_name(structure, theta), *WIDTHS)
     full = sum(
@@ -160,10 +161,11 @@ def test_the_index_is_equations_11_to_13(residual, beta, alpha):
     assert float(index(torch.ones_like(theta))) == pytest.approx(1.0 + alpha, rel=1e-12)
 
 
-def test_the_index_of_convolutions_counts_positions_and_kernels():
+def test_the_index_of_convolutions_counts_positions_and_filters():
     network = nn.Sequential(nn.Conv2d(2, 4, 3, padding=1), ConvBlock(4, 6))
     structure = find_structure(network, IMAGES)
-    index, _, totals = index_of(network, IMAGES, structure, 0.5, 0.25)
+    index = ComplexityIndex(network, IMAGES, structure, 0.5, 0.25)
+    totals = index.totals
     theta = drawn_theta(structure)
     inside, block = theta[:6].sum(), theta[6]
     # f = W H K^2 and p = K^2; a bias has f = W H and p = 1, a batch norm f = W H and p = 2
@@ -202,7 +204,7 @@ def test_at_0_and_1_the_index_is_the_cost_of_the_smaller_network(kind):
         (Residual(*WIDTHS), ROWS) if kind == "fully connected" else (convolutional(), IMAGES)
     )
     structure = find_structure(network, x)
-    index, *_ = index_of(network, x, structure, 0.5, 0.1)
+    index = ComplexityIndex(network, x, structure, 0.5, 0.1)
     theta = (drawn_theta(structure) < 0.6).double()
     for values in by_name(structure, theta).values():
         values[0] = 1.0
@@ -219,7 +221,8 @@ def test_at_0_and_1_the_index_is_the_cost_of_the_smaller_network(kind):
 def test_the_gradient_is_that_of_finite_differences_and_of_equation_16(residual):
     structure = find_structure(residual, ROWS[:2])
     nu, N, beta, alpha = 0.3, 5000, 0.2, 0.7
-    index, _, (flops, parameters, L) = index_of(residual, ROWS[:2], structure, beta, alpha)
+    index = ComplexityIndex(residual, ROWS[:2], structure, beta, alpha)
+    flops, parameters, L = index.totals
     theta = drawn_theta(structure).requires_grad_()
     (gradient,) = torch.autograd.grad(index(theta), theta)
     for i in range(len(theta)):

@@ -168,7 +168,7 @@ def test_the_channel_of_the_largest_gamma_stands_for_its_cluster():
     for kept, row in zip(merge.kept.tolist(), merge.mixing, strict=True):
         members = row.nonzero()[:, 0]
         assert kept == members[gamma[members].argmax()]
-        assert (row[members] == 1.0).all()  # equation (6): kernels of the cluster are added up
+        assert (row[members] == 1.0).all()  # equation (6): filters of the cluster are added up
     assert not merge.offset.any() and (merge.kept.diff() > 0).all()
 
 

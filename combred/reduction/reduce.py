@@ -23,7 +23,7 @@ from combred.reduction.arguments import (
     sizes_by_layer,
 )
 from combred.reduction.fit.calibration import Calibration
-from combred.reduction.fit.compensation import resolve_compensation
+from combred.reduction.fit.compensation import RIDGE, resolve_compensation
 from combred.reduction.layerwise import LayerwiseReducer, Reduced
 from combred.reduction.methods import resolve_method
 from combred.reduction.network.layer_search import find_layers
@@ -55,7 +55,7 @@ def reduce(
     multiple: int = 1,
     calibration: Calibration | None = None,
     compensation: str | None = None,
-    ridge: float = 1e-6,
+    ridge: float = RIDGE,
 ) -> Reduced:
     """Make a trained network smaller; the one that is given is not modified.
 

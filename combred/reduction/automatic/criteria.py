@@ -67,7 +67,6 @@ class AutomaticSettings:
     patience: int = 10  # main reductions in a row that remove nothing, after which it ends
     layers: tuple[str | int, ...] | None = None  # in order; None: all but the final cut's
     compensation: str | None = None  # as in `combred.reduce`
-    ridge: float = 1e-6
 
     def __post_init__(self):
         if self.layers is not None:
@@ -125,7 +124,6 @@ class AutomaticSettings:
         yield cut is None or -1 <= cut <= 1, f"final_threshold={cut} is a cosine, in [-1, 1]"
         known = self.compensation in (None, *COMPENSATIONS)
         yield known, f"compensation={self.compensation!r} is none of {', '.join(COMPENSATIONS)}"
-        yield self.ridge >= 0, f"ridge={self.ridge} must not be negative"
         yield self.layers != (), "layers=() names no layer"
 
     def main_criterion(self, reductions: int) -> float:

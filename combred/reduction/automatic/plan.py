@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from combred.reduction.automatic.criteria import AutomaticSettings
 from combred.reduction.fit.calibration import Calibration, require_repeatable
-from combred.reduction.fit.compensation import resolve_compensation
+from combred.reduction.fit.compensation import RIDGE, resolve_compensation
 from combred.reduction.layerwise import LayerwiseReducer, fixed_width_is_an_error
 from combred.reduction.methods import METHODS, refusal
 from combred.reduction.network.layer_search import find_layers
@@ -49,7 +49,7 @@ class Plan:
             self.calibration,
             METHODS["condensation"],
             self.compensation,
-            self.settings.ridge,
+            RIDGE,
         )
         return reducer.merge(None, layer, {"threshold": threshold})[0]
 

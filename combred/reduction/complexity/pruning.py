@@ -7,7 +7,7 @@ its trace. The algorithm is in `sparse_training`; a checkpoint file holds its wh
 import functools
 import itertools
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -49,8 +49,6 @@ def train_sparsely(
     *,
     optimizer: Callable[..., torch.optim.Optimizer] = ADAM,
     rate: Callable[[int], float] | None = None,
-    blocks: Sequence[str] | None = None,
-    evaluate: Callable[[nn.Module], float] | None = None,
     checkpoint: Path | None = None,
     on_epoch: Callable[[Epoch], None] = lambda _: None,
 ) -> Pruned:
@@ -61,15 +59,14 @@ def train_sparsely(
     batches from there on. loss(network(x), y): C, a mean over the rows.
 
     optimizer: makes the optimiser of the weights from their parameters. rate(step): its learning
-    rate. blocks: the paths that may be removed (`residuals.find_structure`), None for all that are
-    found. evaluate(network): a number for the trace, in eval mode with theta rounded. on_epoch: is
-    given each row of the trace. checkpoint: a file, written every `SECONDS` (with the rows so far
-    beside it, as .jsonl), from which the same call goes on bit for bit after an interruption.
+    rate. on_epoch: is given each row of the trace. checkpoint: a file, written every `SECONDS`
+    (with the rows so far beside it, as .jsonl), from which the same call goes on bit for bit after
+    an interruption; the caller removes it.
 
     Raises ValueError for a network that cannot be traced or has nothing to prune, without batches,
     and for a checkpoint of another training; FloatingPointError where the loss is not finite.
     """
-    run = Training(network, example_input, settings, optimizer, blocks, evaluate)
+    run = Training(network, example_input, settings, optimizer)
     stored = Trace(checkpoint, run.inputs())
     if state := stored.load():
         run.resume(state, stored.rows)

@@ -5,7 +5,7 @@ Takes a network that torch.fx traces; gives its `Structure`.
 
 import copy
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor, fx, nn
@@ -21,19 +21,14 @@ SUMS_IN_PLACE = (operator.iadd, "add_")
 IN_PLACE = (operator.iadd, operator.isub, operator.imul, operator.itruediv)
 
 
-def find_structure(
-    network: nn.Module, example_input: Tensor, blocks: Sequence[str] | None = None
-) -> Structure:
+def find_structure(network: nn.Module, example_input: Tensor) -> Structure:
     """The hidden layers and residual blocks of a network that runs on `example_input` (n, ...).
 
     A residual block is a sum of two values. One, the path, is the output of a module and contains
-    a hidden layer; the other, the shortcut, contains none since the sum before it. blocks: names of
-    the last modules of paths, or of containers that end with them, in place of those that are
-    found; () for none.
+    a hidden layer; the other, the shortcut, contains none since the sum before it.
 
     Channels that an identity shortcut passes on are not masked, as in the paper's experiments
-    (xi_2 = 1, section 5). Raises ValueError for a network that cannot be traced, and, with the
-    reason, for a name that is not a path that can be removed.
+    (xi_2 = 1, section 5). Raises ValueError for a network that cannot be traced.
     """
     trial = copy.deepcopy(network).eval()
     survey = find_layers(trial, example_input)
@@ -42,16 +37,10 @@ def find_structure(
     streams = {layer.name: layer for layer in graph.streams()}
     joined = {name for layer in streams.values() for name in layer.carriers}
     untouched = {name: why for name, why in survey.untouched.items() if name not in joined}
-    if blocks is None:
-        paths = graph.paths(list(layers.values()))
-    else:
-        paths = [graph.named_path(name) for name in blocks]
     found = {}
-    for path in paths:
+    for path in graph.paths(list(layers.values())):
         block, reason = graph.block(path)
         reason = reason or _fails_without(trial, block, example_input)
-        if reason and blocks is not None:
-            raise ValueError(f"the path that ends in {block.name} cannot be removed: {reason}")
         if reason:
             untouched[block.name] = f"as a residual path: {reason}"
         else:
@@ -96,20 +85,6 @@ class _Sums(Traced):
             if nonlinear(self.used_for(path)) and not nonlinear(other):
                 found.append(path)
         return found
-
-    def named_path(self, name: str) -> fx.Node:
-        """The last node of a module or container; raises ValueError unless it is a summand."""
-        inside = [n for n in self.nodes if n.op == "call_module"]
-        inside = [n for n in inside if f"{n.target}.".startswith(f"{name}.")]
-        if not inside:
-            raise ValueError(f"no module {name!r} is called; modules are {', '.join(self.calls)}")
-        added = any(path is inside[-1] for _, path, _ in self.sums())
-        if not added or len(inside[-1].users) > 1:
-            raise ValueError(
-                f"the output of {inside[-1].target} is not added to another value, or not that "
-                "alone; blocks= wants the module whose output is added to the shortcut"
-            )
-        return inside[-1]
 
     def block(self, path: fx.Node) -> tuple[Block, str]:
         """The block of a path, and why it cannot be removed, "" if it can."""

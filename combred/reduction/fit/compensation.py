@@ -10,6 +10,7 @@ import torch
 from combred.reduction.fit.calibration import Calibration, Moments
 from combred.reduction.network.merge import Merge
 
+RIDGE = 1e-6  # of least squares, relative
 COMPENSATIONS = ("own", "least_squares", "none")
 
 
@@ -27,7 +28,7 @@ def resolve_compensation(compensation: str | None, calibration: Calibration | No
     return compensation
 
 
-def refit(merge: Merge, moments: Moments, ridge: float = 1e-6, intercept: bool = True) -> Merge:
+def refit(merge: Merge, moments: Moments, ridge: float = RIDGE, intercept: bool = True) -> Merge:
     """The same kept units with the mixing Z and offset o that minimise, over calibration inputs,
 
         |A - (B[:, kept] Z + o)|^2 / n + ridge * trace(G) / k * |Z - Z0|^2

@@ -103,23 +103,22 @@ def shrink_until(
     settings: ShrinkSettings | None = None,
     *,
     memory: AttemptFolder | None = None,
-    size: Callable[[Any], int] = count_parameters,
     describe: Callable[[Any], dict] = lambda _: {},
     on_attempt: Callable[[Attempt], None] = lambda _: None,
 ) -> Shrunk:
     """The smallest network found whose errors keep the limits.
 
     network: any; it is not modified. limits: the largest error of each kind. cut, train, judge: see
-    the module. memory: where attempts are stored, and from where a search goes on. size(network):
-    the number that is made small. describe(network): numbers for the trace. on_attempt: is given
-    each attempt once it is stored, after its cut and after its judgement.
+    the module. memory: where attempts are stored, and from where a search goes on.
+    describe(network): numbers for the trace. on_attempt: is given each attempt once it is stored,
+    after its cut and after its judgement.
 
     Raises ValueError without limits, and `NotPassed`, with its errors, where the given network
     itself does not keep the limits.
     """
     if not limits:
         raise ValueError("limits={} ask for nothing: give the largest error of each kind")
-    search = _Search(network, limits, cut, train, judge, memory, size, describe, on_attempt)
+    search = _Search(network, limits, cut, train, judge, memory, describe, on_attempt)
     return search.run(settings or ShrinkSettings())
 
 
@@ -134,7 +133,6 @@ class _Search:
     train: Train
     judge: Judge
     memory: AttemptFolder | None
-    size: Callable[[Any], int]
     describe: Callable[[Any], dict]
     on_attempt: Callable[[Attempt], None]
 
@@ -203,8 +201,8 @@ class _Search:
 
     def measure(self, attempt: Attempt, network: nn.Module) -> None:
         """Note the size of the network of an attempt."""
-        attempt.parameters, attempt.shape = self.size(network), dict(self.describe(network))
-        attempt.share = attempt.parameters / self.size(self.first)
+        attempt.parameters, attempt.shape = count_parameters(network), dict(self.describe(network))
+        attempt.share = attempt.parameters / count_parameters(self.first)
 
     def commit(self, attempt: Attempt, network: nn.Module, begun: float) -> None:
         """Store an attempt, then report it to the caller."""

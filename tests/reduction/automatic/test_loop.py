@@ -153,7 +153,6 @@ def test_the_first_threshold_is_that_of_the_paper_and_all_are_cosines():
         ({"too_little": 0.0}, "too_little"),
         ({"final_threshold": 1.1}, "is a cosine"),
         ({"compensation": "magic"}, "none of own, least_squares, none"),
-        ({"ridge": -1.0}, "ridge"),
         ({"layers": ()}, "names no layer"),
     ],
 )

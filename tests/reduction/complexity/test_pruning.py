@@ -297,7 +297,7 @@ def test_a_network_without_units_and_blocks_is_the_masked_network(drawn, make, x
     assert torch.jit.script(smaller)(x).shape == network(x).shape
 
 
-def test_blocks_are_found_and_may_be_named():
+def test_blocks_are_found():
     network = convolutional()
     found = find_structure(network, IMAGES)
     assert list(found.blocks) == ["2.norm2", "3.norm2", "4.conv2"]
@@ -307,12 +307,6 @@ def test_blocks_are_found_and_may_be_named():
     inside = {"2.conv1": 6, "3.conv1": 5, "4.conv1": 6, "7": 6, "11": 5, "4.shortcut+4.conv2": 8}
     assert {name: layer.units for name, layer in found.layers.items()} == inside
     assert "0" in found.untouched
-    named = find_structure(network, IMAGES, blocks=["3.norm2"])
-    assert list(named.blocks) == ["3.norm2"] and not find_structure(network, IMAGES, ()).blocks
-    with pytest.raises(ValueError, match="added to another value"):
-        find_structure(network, IMAGES, blocks=["3.conv1"])
-    with pytest.raises(ValueError, match="no module 'block'"):
-        find_structure(network, IMAGES, blocks=["block"])
 
 
 @pytest.fixture(scope="module")
@@ -454,7 +448,6 @@ def test_training_steps_become_cheaper_and_the_trace_counts_what_is_left(make_ne
     settings = Complexity(nu=0.1, theta_rate=1e-2, prune_every=40, settle_after=300)
     found = train_sparsely(
         *(network, regression[0][:2], draws(*regression, 350), F.mse_loss, settings),
-        evaluate=lambda network: F.mse_loss(network(regression[0]), regression[1]),
         on_epoch=seen.append,
     )
     assert seen == found.trace and [row.step for row in seen][:2] == [40, 80]
@@ -467,8 +460,7 @@ def test_training_steps_become_cheaper_and_the_trace_counts_what_is_left(make_ne
     assert last.complexity == pytest.approx(last.parameters / count_parameters(network), rel=0.1)
     with torch.no_grad():
         loss = F.mse_loss(found.network(regression[0]), regression[1])
-    assert last.value == pytest.approx(float(loss), rel=1e-6)
-    assert last.value < 0.7 * float(regression[1].var())  # and it has learnt
+    assert float(loss) < 0.7 * float(regression[1].var())  # and it has learnt
 
 
 @pytest.mark.parametrize("settle_after", [None, 30])

@@ -12,7 +12,7 @@ from combred.reduction.automatic.criteria import AutomaticSettings
 from combred.reduction.fit.calibration import Calibration, require_repeatable
 from combred.reduction.fit.compensation import RIDGE, resolve_compensation
 from combred.reduction.layerwise import LayerwiseReducer, fixed_width_is_an_error
-from combred.reduction.methods import METHODS, refusal
+from combred.reduction.methods import METHODS, refusal, resolve_method
 from combred.reduction.network.layer_search import find_layers
 from combred.reduction.network.layers import HiddenLayer, Survey
 from combred.reduction.network.merge import Merge
@@ -47,7 +47,7 @@ class Plan:
             network,
             self.example_input,
             self.calibration,
-            METHODS["condensation"],
+            resolve_method("condensation"),
             self.compensation,
             RIDGE,
         )

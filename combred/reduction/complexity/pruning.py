@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from combred.reduction.complexity.settings import Complexity
 from combred.reduction.complexity.sparse_training import Epoch, Training
+from combred.reduction.complexity.structure import shrink
 from combred.reduction.trace import Trace
 
 __all__ = ["Complexity", "Epoch", "Pruned", "train_sparsely"]
@@ -67,9 +68,9 @@ def train_sparsely(
     and for a checkpoint of another training; FloatingPointError where the loss is not finite.
     """
     run = Training(network, example_input, settings, optimizer)
-    stored = Trace(checkpoint, run.inputs())
+    stored = Trace(checkpoint, _inputs(run))
     if state := stored.load():
-        run.resume(state, stored.rows)
+        _resume(run, state, stored.rows)
     saved = time.monotonic()
     try:
         for x, y in _from_step(batches, run.step):
@@ -82,7 +83,7 @@ def train_sparsely(
             if due and torch.isfinite(run.total):
                 for row in run.trace[len(stored.rows) :]:
                     stored.add(asdict(row))
-                stored.save(run.state())
+                stored.save(_state(run))
                 saved = time.monotonic()
         if run.step == 0:
             raise ValueError("batches gave nothing to train on: give (x, y), one pair per step")
@@ -99,3 +100,52 @@ def train_sparsely(
 def _from_step(batches: Batches, step: int) -> Iterable[tuple[Tensor, Tensor]]:
     """The batches from a step on."""
     return batches(step) if callable(batches) else itertools.islice(iter(batches), step, None)
+
+
+def _inputs(run: Training) -> dict:
+    """What a stored state belongs to: settings, optimiser, parameters and masks."""
+    shapes = {name: list(p.shape) for name, p in run.network.named_parameters()}
+    given = {"optimizer": repr(run.optimizer), "parameters": shapes}
+    return asdict(run.settings) | given | {"masks": run.structure.sizes}
+
+
+def _state(run: Training) -> dict:
+    """All that the training goes on from, but for its trace."""
+    generators = [run.generator.get_state(), torch.get_rng_state()]
+    if run.device.type == "cuda":
+        generators.append(torch.cuda.get_rng_state(run.device))
+    return {
+        "kept": run.kept,
+        "removed": run.removed,
+        "network": run.network.state_dict(),
+        "optimizer": run.optimizer.state_dict(),
+        "theta": run.masks.theta.detach(),
+        "theta_optimizer": run.theta_optimizer.state_dict(),
+        "progress": (run.step, run.count, run.settled, run.total),
+        "generators": generators,  # from torch's own, dropout draws
+    }
+
+
+def _resume(run: Training, stored: dict, rows: list[dict]) -> None:
+    """Put a training that has just begun into a stored state, with the rows of its trace."""
+    run.kept = {name: kept.to(run.device) for name, kept in stored["kept"].items()}
+    run.removed, theta = stored["removed"], stored["theta"].to(run.device)
+    run.structure = shrink(run.network, run.structure, run.kept, run.removed)
+    run.network.load_state_dict(stored["network"])
+    run.masks.resize(run.structure, theta)
+    run.masks.floor = torch.zeros_like(theta)
+    run.index.narrow(run.structure)
+    run.fix_last_units()
+    run.make_optimizers()
+    run.optimizer.load_state_dict(stored["optimizer"])
+    run.theta_optimizer.load_state_dict(stored["theta_optimizer"])
+    run.trace = [Epoch(**row) for row in rows]
+    run.step, run.count, run.settled, total = stored["progress"]
+    run.total = total.to(run.device)
+    if run.settled:
+        run.masks.detach()
+    own, shared, *device = stored["generators"]
+    run.generator.set_state(own)
+    torch.set_rng_state(shared)
+    if device:
+        torch.cuda.set_rng_state(device[0], run.device)

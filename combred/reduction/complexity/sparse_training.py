@@ -17,7 +17,7 @@ Where the paper leaves a choice:
 
 import copy
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -240,49 +240,3 @@ class Training:
         )
         self.trace.append(row)
         return row
-
-    def inputs(self) -> dict:
-        """What a stored state belongs to: settings, optimiser, parameters and masks."""
-        shapes = {name: list(p.shape) for name, p in self.network.named_parameters()}
-        given = {"optimizer": repr(self.optimizer), "parameters": shapes}
-        return asdict(self.settings) | given | {"masks": self.structure.sizes}
-
-    def state(self) -> dict:
-        """All that the training goes on from, but for its trace."""
-        generators = [self.generator.get_state(), torch.get_rng_state()]
-        if self.device.type == "cuda":
-            generators.append(torch.cuda.get_rng_state(self.device))
-        return {
-            "kept": self.kept,
-            "removed": self.removed,
-            "network": self.network.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "theta": self.masks.theta.detach(),
-            "theta_optimizer": self.theta_optimizer.state_dict(),
-            "progress": (self.step, self.count, self.settled, self.total),
-            "generators": generators,  # from torch's own, dropout draws
-        }
-
-    def resume(self, stored: dict, rows: list[dict]) -> None:
-        """Put a training that has just begun into a stored state, with the rows of its trace."""
-        self.kept = {name: kept.to(self.device) for name, kept in stored["kept"].items()}
-        self.removed, theta = stored["removed"], stored["theta"].to(self.device)
-        self.structure = shrink(self.network, self.structure, self.kept, self.removed)
-        self.network.load_state_dict(stored["network"])
-        self.masks.resize(self.structure, theta)
-        self.masks.floor = torch.zeros_like(theta)
-        self.index.narrow(self.structure)
-        self.fix_last_units()
-        self.make_optimizers()
-        self.optimizer.load_state_dict(stored["optimizer"])
-        self.theta_optimizer.load_state_dict(stored["theta_optimizer"])
-        self.trace = [Epoch(**row) for row in rows]
-        self.step, self.count, self.settled, total = stored["progress"]
-        self.total = total.to(self.device)
-        if self.settled:
-            self.masks.detach()
-        own, shared, *device = stored["generators"]
-        self.generator.set_state(own)
-        torch.set_rng_state(shared)
-        if device:
-            torch.cuda.set_rng_state(device[0], self.device)

@@ -99,20 +99,14 @@ def describe_units(network: nn.Module, layer: HiddenLayer, moments: Moments | No
     filters = None
     if layer.depthwise:
         filters = network.get_submodule(layer.depthwise).weight.detach().double().flatten(1)
-        behind = norm_behind(network, layer)
-        if behind is not None:
-            filters = filters * batch_norm(behind).scale[:, None]
+        if layer.norm_behind:
+            behind = batch_norm(network.get_submodule(layer.norm_behind))
+            filters = filters * behind.scale[:, None]
     reading = [
         _by_unit(network.get_submodule(name).weight.detach().double(), len(bias))
         for name, _ in layer.readers
     ]
     return Units(network, layer, weights, bias, norm, filters, torch.cat(reading, dim=1), moments)
-
-
-def norm_behind(network: nn.Module, layer: HiddenLayer) -> nn.Module | None:
-    """The batch norm behind the depthwise convolution of a layer, or None."""
-    following = layer.carriers[layer.carriers.index(layer.depthwise) + 1 :]
-    return network.get_submodule(following[0]) if following else None
 
 
 def batch_norm(module: nn.Module) -> BatchNorm:

@@ -43,7 +43,7 @@ from combred.reduction.network.merge import Merge
 
 @dataclass(frozen=True)
 class Method:
-    """A method, `choose(units, *, keep= or threshold=) -> Merge`, its name and its requirements.
+    """A method, `choose(units, *, keep= or threshold=) -> Merge`, and its requirements.
 
     needs_homogeneous: reads units as multiples of others, which its own mixing may do only where
     the activation is homogeneous, sigma(c x) = c sigma(x) for c > 0. takes_threshold: takes
@@ -53,24 +53,23 @@ class Method:
     """
 
     choose: Callable[..., Merge]
-    name: str = ""
     needs_homogeneous: bool = False
     takes_threshold: bool = False
     needs_calibration: bool = False
     handles_depthwise: bool = True
     handles_residual: bool = False
+    name: str = ""  # of the key in `METHODS`, or of the function
 
 
-_LISTED = (
-    Method(condense, "condensation", needs_homogeneous=True, takes_threshold=True),
-    Method(neuron_merging, "neuron_merging", needs_homogeneous=True, handles_depthwise=False),
-    Method(magnitude, "magnitude"),
-    Method(channel_similarity, "channel_similarity", takes_threshold=True, handles_residual=True),
-    Method(folding, "folding", needs_homogeneous=True, handles_depthwise=False),
-    Method(interpolative, "interpolative", needs_calibration=True),
-    Method(brain_surgeon, "brain_surgeon", needs_calibration=True),
-)
-METHODS = {method.name: method for method in _LISTED}
+METHODS = {
+    "condensation": Method(condense, needs_homogeneous=True, takes_threshold=True),
+    "neuron_merging": Method(neuron_merging, needs_homogeneous=True, handles_depthwise=False),
+    "magnitude": Method(magnitude),
+    "channel_similarity": Method(channel_similarity, takes_threshold=True, handles_residual=True),
+    "folding": Method(folding, needs_homogeneous=True, handles_depthwise=False),
+    "interpolative": Method(interpolative, needs_calibration=True),
+    "brain_surgeon": Method(brain_surgeon, needs_calibration=True),
+}
 
 
 def resolve_method(method: str | Callable[..., Merge]) -> Method:
@@ -82,7 +81,7 @@ def resolve_method(method: str | Callable[..., Merge]) -> Method:
     if isinstance(method, str):
         if method not in METHODS:
             raise ValueError(f"there is no method {method!r}: {', '.join(METHODS)}")
-        return METHODS[method]
+        return replace(METHODS[method], name=method)
     inner = method
     while isinstance(inner, functools.partial):
         inner = inner.func

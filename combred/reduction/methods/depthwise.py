@@ -53,9 +53,8 @@ def condense_block(
         threshold = threshold_for(rows, keep)
     none_dead = torch.zeros(units.m, dtype=torch.bool, device=rows.device)
     merge = merge_groups(rows, group_rows(rows, none_dead, threshold), torch.zeros_like(units.bias))
-    behind = layer.carriers[layer.carriers.index(layer.depthwise) + 1 :]
     f = _Affine(network, layer.name, layer.norm)
-    g = _Affine(network, layer.depthwise, behind[0] if behind else "")
+    g = _Affine(network, layer.depthwise, layer.norm_behind)
     length = g.convolution.weight.detach().double().flatten(1).norm(dim=1)  # |v_k|
     solved = [
         _solve_group(units, merge.mixing[i], main, (f.scale, f.shift, g.scale, g.shift), length)

@@ -177,6 +177,9 @@ def test_the_index_of_convolutions_counts_positions_and_filters():
     assert totals == (F_full, P_full, 1)
     literal = 0.5 * (stem_F + block * path_F) / F_full + 0.5 * (stem_P + block * path_P) / P_full
     assert float(index(theta)) == pytest.approx(float(literal + 0.25 * block), rel=1e-12)
+    index.narrow(structure.without(list(structure.blocks)))  # no unit and no block is left
+    fixed = 0.5 * stem_F / F_full + 0.5 * stem_P / P_full
+    assert float(index(theta[:0])) == pytest.approx(fixed, rel=1e-12)
 
 
 @torch.no_grad()

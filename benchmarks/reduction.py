@@ -51,7 +51,7 @@ from combred.validation.ignition import cases as ignition_cases
 from combred.validation.ignition import errors as ignition_errors
 
 RATIOS = (0.6, 0.4, 0.25, 0.1)
-RETRAINING = TrainingSettings(steps=1000, lr=1.5e-3, batch=1024, batch_final=1024, batch_phases=1)
+RETRAINING = TrainingSettings(steps=1000, lr=1.5e-3, batch=1024, batch_final=1024)
 CASES = ValidationSettings(T0=[1500.0, 1600.0, 1700.0, 1800.0], p=[101325.0], burnt_time=5e-4)
 CALIBRATION, TEST = 4096, 8192
 

@@ -13,8 +13,6 @@ from combred.config.values import parse
 # Settings of earlier versions that have another name now.
 RENAMED = {
     "dt": "validation.dt (of the marches) or sampling.dt=[low,high] (of the states)",
-    "training.flame_visits": "training.flame_oversampling",
-    "retraining.flame_visits": "retraining.flame_oversampling",
     "training.held_out": "sampling.held_out",
     "retraining.held_out": "sampling.held_out",
     "reduction.gate": "reduction.criteria",

@@ -67,6 +67,21 @@ def test_the_reduction_knows_neither_chemistry_nor_settings():
     assert rooms <= {"reduction", "kernels", "files"}
 
 
+def test_functions_of_the_reduction_take_at_most_six_arguments():
+    """But for the four public ones, and Triton's kernels, which take pointers and constants."""
+    doors = {"reduce", "reduce_automatically", "train_sparsely", "shrink_until"}
+    many = set()
+    for file in [*(FOLDER / "reduction").rglob("*.py"), *(FOLDER / "kernels").rglob("*.py")]:
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                names = [a.arg for a in node.args.posonlyargs + node.args.args]
+                names += [a.arg for a in node.args.kwonlyargs]
+                device = any("triton" in ast.unparse(d) for d in node.decorator_list)
+                if len(names) - (names[:1] == ["self"]) > 6 and not device:
+                    many.add(node.name)
+    assert many == doors
+
+
 def test_every_module_belongs_to_a_room_or_to_the_ground_floor():
     entries = {path.stem for path in FOLDER.iterdir() if path.suffix == ".py" or path.is_dir()}
     entries -= {"__init__", "__pycache__"}

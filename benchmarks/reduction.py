@@ -37,9 +37,10 @@ from combred.pipeline.run import Run
 from combred.pipeline.steps.networks import load_first
 from combred.pipeline.steps.sample import load_data
 from combred.processes.threads import one_thread
-from combred.reduction import Merge, Units, gaussian_inputs
+from combred.reduction import Merge, Units
 from combred.reduction.fit.calibration import relative_error
 from combred.reduction.network.size import count_parameters
+from combred.surrogate.calibration import gaussian_inputs
 from combred.surrogate.network import Network, initialize
 from combred.surrogate.surrogate import Surrogate
 from combred.training import loop as training
@@ -50,7 +51,7 @@ from combred.validation.ignition import cases as ignition_cases
 from combred.validation.ignition import errors as ignition_errors
 
 RATIOS = (0.6, 0.4, 0.25, 0.1)
-RETRAINING = TrainingSettings(steps=1000, lr=1.5e-3, batch=1024, batch_final=1024, batch_phases=1)
+RETRAINING = TrainingSettings(steps=1000, lr=1.5e-3, batch=1024, batch_final=1024)
 CASES = ValidationSettings(T0=[1500.0, 1600.0, 1700.0, 1800.0], p=[101325.0], burnt_time=5e-4)
 CALIBRATION, TEST = 4096, 8192
 

@@ -10,8 +10,8 @@ import combred
 
 # In the order of the flow of data: a room may import the rooms before it.
 ROOMS = (
-    "chemistry", "simulation", "dataset", "sampling", "sensitivity", "surrogate", "training",
-    "kernels", "reduction", "native", "validation", "check", "report", "pipeline", "command",
+    "kernels", "reduction", "chemistry", "simulation", "dataset", "sampling", "sensitivity",
+    "surrogate", "training", "native", "validation", "check", "report", "pipeline", "command",
 )  # fmt: skip
 # Any room may import these; they import none of the rooms.
 GROUND = (
@@ -61,6 +61,27 @@ def test_no_room_imports_a_later_one():
     assert violations(FOLDER) == []
 
 
+def test_the_reduction_knows_neither_chemistry_nor_settings():
+    files = [*(FOLDER / "reduction").rglob("*.py"), *(FOLDER / "kernels").rglob("*.py")]
+    rooms = {name.split(".")[0] for file in files for name in imports(file.read_text())}
+    assert rooms <= {"reduction", "kernels", "files"}
+
+
+def test_functions_of_the_reduction_take_at_most_six_arguments():
+    """But for the four public ones, and Triton's kernels, which take pointers and constants."""
+    doors = {"reduce", "reduce_automatically", "train_sparsely", "shrink_until"}
+    many = set()
+    for file in [*(FOLDER / "reduction").rglob("*.py"), *(FOLDER / "kernels").rglob("*.py")]:
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                names = [a.arg for a in node.args.posonlyargs + node.args.args]
+                names += [a.arg for a in node.args.kwonlyargs]
+                device = any("triton" in ast.unparse(d) for d in node.decorator_list)
+                if len(names) - (names[:1] == ["self"]) > 6 and not device:
+                    many.add(node.name)
+    assert many == doors
+
+
 def test_every_module_belongs_to_a_room_or_to_the_ground_floor():
     entries = {path.stem for path in FOLDER.iterdir() if path.suffix == ".py" or path.is_dir()}
     entries -= {"__init__", "__pycache__"}
@@ -73,7 +94,7 @@ def test_upward_imports_are_found(tmp_path):
         "chemistry/reactor.py": "from combred.simulation import ignition\n",
         "simulation/flame.py": "def late():\n    import combred.pipeline.run\n",
         "surrogate/storage.py": "from combred import reduce, __version__\n",
-        "reduction/merge.py": "from combred.native import compile\n",
+        "reduction/merge.py": "from combred.surrogate.network import Network\n",
         "reduction/layers.py": "from combred.kernels.grouping import cpu\nimport numpy\n",
         "pipeline/run.py": "from combred.chemistry.mechanism import Mechanism\n",
         "files/records.py": "from combred.chemistry import thermo\n",
@@ -85,7 +106,7 @@ def test_upward_imports_are_found(tmp_path):
     assert violations(tmp_path) == [
         "chemistry/reactor imports combred.simulation.ignition",
         "files/records imports combred.chemistry.thermo",
-        "reduction/merge imports combred.native.compile",
+        "reduction/merge imports combred.surrogate.network.Network",
         "simulation/flame imports combred.pipeline.run",
         "surrogate/storage imports combred.reduce",
     ]

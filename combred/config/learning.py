@@ -1,7 +1,9 @@
 """Settings of the network, of its training and of the retraining after a reduction."""
 
 import itertools
-from dataclasses import asdict, dataclass, replace
+import math
+from dataclasses import asdict, dataclass
+from typing import ClassVar
 
 from combred.config.fields import check, is_positive, require, setting, shown
 
@@ -56,6 +58,8 @@ class NetworkSettings:
 class TrainingSettings:
     """The training of stage 0: optimiser, batches, precision."""
 
+    # How often an epoch contains each unperturbed flame state; other states: once.
+    flame_oversampling: ClassVar[int] = 1
     steps: int = setting(20_000, "optimiser steps", within=(0, 1e7))
     optimizer: str = setting(
         "soap",
@@ -64,17 +68,11 @@ class TrainingSettings:
     )
     lr: float = setting(6e-3, "highest learning rate; 1.5e-3 suits adam", within=(1e-9, 10.0))
     batch: int = setting(512, "initial batch size", within=(1, 1e7))
-    batch_final: int = setting(4096, "final batch size", within=(1, 1e7))
-    batch_phases: int = setting(
-        4, "phases of equal length over which the batch grows", within=(1, 100)
+    batch_final: int = setting(
+        4096, "final batch size; the batch doubles in phases of equal length", within=(1, 1e7)
     )
     precision: str = setting(
         "auto", "'float32', 'bf16' (hidden layers), or 'auto'", among=("auto", "float32", "bf16")
-    )
-    flame_oversampling: int = setting(
-        1,
-        "how often an epoch contains each unperturbed flame state; other states: once",
-        within=(1, 1000),
     )
     checkpoint_seconds: float = setting(20.0, "interval of checkpoints", "s", within=(0.0, 1e9))
 
@@ -85,6 +83,17 @@ class TrainingSettings:
             f"training.batch={self.batch} is more than training.batch_final={self.batch_final}",
         )
 
+    @property
+    def batch_phases(self) -> int:
+        """Number of phases in which the batch doubles, the first included."""
+        return 1 + round(math.log2(self.batch_final / self.batch))
+
+
+class _Retraining(TrainingSettings):
+    """All settings of a retraining."""
+
+    flame_oversampling: ClassVar[int] = 4  # flame speeds are nearer by it: docs/findings.md
+
 
 @dataclass(frozen=True)
 class RetrainingSettings:
@@ -93,10 +102,6 @@ class RetrainingSettings:
     steps: int = setting(6_000, "optimiser steps", within=(0, 1e7))
     lr: float = setting(3e-3, "highest learning rate", within=(1e-9, 10.0))
     batch: int = setting(1024, "initial batch size", within=(1, 1e7))
-    batch_phases: int = setting(
-        3, "phases of equal length over which the batch grows", within=(1, 100)
-    )
-    flame_oversampling: int = setting(4, "as training.flame_oversampling", within=(1, 1000))
 
     def __post_init__(self):
         check(self, "retraining")
@@ -108,4 +113,4 @@ class RetrainingSettings:
             f"retraining.batch={self.batch} is more than training.batch_final="
             f"{training.batch_final}, the final batch size of the retraining too",
         )
-        return replace(training, **asdict(self))
+        return _Retraining(**asdict(training) | asdict(self))

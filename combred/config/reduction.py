@@ -46,9 +46,6 @@ class ReductionSettings:
         "how the next layer is corrected: 'least_squares', or 'own', the method's own rule (the "
         "norm ratios of Chen & Xu 2024)",
     )
-    min_width: int = setting(
-        16, "a stage that would leave fewer units in a layer is refused", within=(1, 1e4)
-    )
     criteria: str = setting(
         "",
         "largest errors that are accepted, as ignition:1%,flame:0.5%: stage 1 is then the smallest "

@@ -12,7 +12,7 @@ from combred.files.records import digest
 from combred.native.solver.library import PRECISE
 from combred.pipeline.artefact import Artefact, plain
 from combred.pipeline.run import Run
-from combred.reduction import stage_table
+from combred.pipeline.stages import stage_table
 from combred.sampling.sample import provenance
 from combred.sensitivity.file import sensitive_provenance
 from combred.sensitivity.sampling.sample import plan

@@ -12,8 +12,8 @@ from rich.table import Table
 from combred import config
 from combred.config import Settings
 from combred.pipeline.run import Run
+from combred.pipeline.stages import stage_table
 from combred.pipeline.status import StatusConsole
-from combred.reduction import stage_table
 from combred.surrogate.network import Network
 from combred.training.devices import resolve_precision
 

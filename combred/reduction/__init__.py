@@ -1,7 +1,6 @@
-"""Trained networks, made smaller: any network that torch.fx traces, and the networks of surrogates.
+"""Trained networks, made smaller: any network that torch.fx traces, alone or inside a model.
 
 - `reduce`: one network by one method (`METHODS`), at a threshold, a ratio or a budget.
-- `reduce_stage`, `stage_table`: the stages of a pipeline run.
 - `shrink_until` (search/): reduces and retrains until the errors reach limits.
 - `reduce_automatically` (automatic/): the loop of Chen & Xu 2024, layer by layer.
 - `train_sparsely` (complexity/): units and residual blocks are removed during training.
@@ -12,7 +11,6 @@ out. `methods/__init__.py` says how to add a method.
 
 from combred.reduction.automatic import AutomaticSettings, reduce_automatically
 from combred.reduction.complexity.pruning import Complexity, Epoch, Pruned, train_sparsely
-from combred.reduction.fit.calibration import gaussian_inputs
 from combred.reduction.fit.compensation import refit
 from combred.reduction.fit.units import Units, describe_units
 from combred.reduction.layerwise import LayerReduction, Reduced
@@ -30,7 +28,6 @@ from combred.reduction.network.merge import Merge, apply_merge
 from combred.reduction.network.operations import ChannelSelection
 from combred.reduction.network.size import Unchanged, Unreachable
 from combred.reduction.reduce import reduce
-from combred.reduction.schedule import Stage, reduce_stage, stage_table
 from combred.reduction.search.attempts import Attempt, AttemptFolder, Shrunk
 from combred.reduction.search.shrink import ShrinkSettings, shrink_until
 
@@ -49,7 +46,6 @@ __all__ = [
     "Reduced",
     "ShrinkSettings",
     "Shrunk",
-    "Stage",
     "Survey",
     "Unchanged",
     "Units",
@@ -61,16 +57,13 @@ __all__ = [
     "describe_units",
     "find_layers",
     "folding",
-    "gaussian_inputs",
     "interpolative",
     "magnitude",
     "neuron_merging",
     "reduce",
     "reduce_automatically",
-    "reduce_stage",
     "refit",
     "shrink_until",
-    "stage_table",
     "train_sparsely",
     "weighted_reconstruction_error",
 ]

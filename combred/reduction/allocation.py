@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from combred.reduction.fit.calibration import Calibration, layer_moments
 from combred.reduction.fit.units import describe_units
-from combred.reduction.layerwise import Reduced
+from combred.reduction.layerwise import LayerwiseReducer, Reduced
 from combred.reduction.methods.brain_surgeon import eliminate
 from combred.reduction.network.layers import HiddenLayer
 from combred.reduction.network.size import Unreachable, positions
@@ -40,19 +40,8 @@ class Budget:
             raise ValueError(f"multiple={self.multiple} is a whole number of units, at least 1")
 
 
-def allocate(
-    network: nn.Module,
-    example_input: Tensor,
-    layers: Sequence[HiddenLayer],
-    calibration: Calibration,
-    budget: Budget,
-    reduce_to: Callable[[list[int]], Reduced],
-    error_of_one: Callable[[HiddenLayer, int], float],
-) -> Reduced:
-    """The result of `reduce_to(widths)` for the widths that use a budget best.
-
-    reduce_to(widths): all `layers` reduced to these widths. error_of_one(layer, width): relative
-    error of the output where that layer alone is reduced.
+def allocate(reducer: LayerwiseReducer, layers: Sequence[HiddenLayer], budget: Budget) -> Reduced:
+    """The network of a reducer with the widths of `layers` that use a budget best.
 
     The loss of layer i at width k is s_i L_i(k). L_i(k) is the squared relative error of the next
     layers' pre-activations after elimination by the brain surgeon, which removes units one after
@@ -69,15 +58,17 @@ def allocate(
     Raises `Unreachable` for a budget that one unit in every layer does not meet, ValueError for an
     error that the first step exceeds.
     """
-    curves = [_loss_curve(network, layer, calibration) for layer in layers]
-    full = [layer.units for layer in layers]
-    sensitivities = []
-    for layer, curve in zip(layers, curves, strict=True):
+
+    def reduce_to(widths: list[int]) -> Reduced:
+        return reducer.reduce(layers, [{"keep": k} for k in widths])
+
+    losses, full = [], [layer.units for layer in layers]
+    for layer in layers:
+        curve = _loss_curve(reducer.network, layer, reducer.calibration)
         width = max(1, int((curve >= VISIBLE).sum()) - 1)  # curves fall, from width 0 on
-        error = error_of_one(layer, width) ** 2
-        sensitivities.append(error / curve[width] if curve[width] > 0 else 1.0)
-    costs = unit_costs(network, example_input, layers, budget.kind)
-    losses = [s * curve for s, curve in zip(sensitivities, curves, strict=True)]
+        error = reducer.error_of_one(layer, width) ** 2
+        losses.append((error / curve[width] if curve[width] > 0 else 1.0) * curve)
+    costs = unit_costs(reducer.network, reducer.example_input, layers, budget.kind)
     path = _descend(losses, costs, full, budget.multiple)
     if budget.kind == "error":
         return _largest_reduction(path, budget, reduce_to)

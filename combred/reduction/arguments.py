@@ -4,7 +4,7 @@ Takes the arguments of `reduce`; raises ValueError with both sides of a mismatch
 mends it, or gives sizes by layer.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -16,9 +16,8 @@ from combred.reduction.fit.calibration import (
     missing_calibration,
     require_repeatable,
 )
-from combred.reduction.methods import Method, name_of, refusal
+from combred.reduction.methods import Method, refusal
 from combred.reduction.network.layers import HiddenLayer, Survey
-from combred.reduction.network.merge import Merge
 from combred.reduction.network.tracing import evaluation
 
 Sizes = float | Sequence[float] | Mapping[str, float]
@@ -34,17 +33,26 @@ def choose_how_far(amounts: dict[str, Sizes | None]) -> tuple[str, Sizes]:
     return given[0]
 
 
-def require_method(method: Method, called: str | Callable[..., Merge], kind: str) -> None:
-    """ValueError where a method that takes no threshold is given one."""
+def require_method(method: Method, kind: str, calibration: Calibration | None) -> None:
+    """ValueError where a method takes no threshold, or calibration inputs are missing."""
     if kind == "threshold" and not method.takes_threshold:
-        raise ValueError(f"{name_of(called)} takes ratio= (the share of units kept), no threshold=")
+        raise ValueError(f"{method.name} takes ratio= (the share of units kept), no threshold=")
+    if calibration is None and method.needs_calibration:
+        raise ValueError(missing_calibration(method.name))
+    if calibration is None and kind in ("parameters", "flops", "error"):
+        raise ValueError(
+            f"{kind}= chooses widths by their cost in accuracy: give calibration=inputs"
+        )
 
 
-def require_network(network: nn.Module, example_input: Tensor | None) -> None:
-    """ValueError where the example is missing or no batch, or a parameter is not finite."""
-    if example_input is None:
+def require_inputs(
+    network: nn.Module, example: Tensor | None, calibration: Calibration | None
+) -> None:
+    """ValueError where the example is missing or no batch, a parameter is not finite, or the
+    calibration inputs cannot be used."""
+    if example is None:
         raise ValueError("reduce needs an example_input that the network runs on, as x[:1]")
-    if not isinstance(example_input, Tensor) or example_input.dim() < 2:
+    if not isinstance(example, Tensor) or example.dim() < 2:
         raise ValueError("example_input is a batch (n, ...) of inputs, as x[:1]")
     bad = [name for name, p in network.named_parameters() if not torch.isfinite(p).all()]
     if bad:
@@ -52,66 +60,45 @@ def require_network(network: nn.Module, example_input: Tensor | None) -> None:
             f"parameters are not finite: {', '.join(bad[:4])}. A network that has diverged cannot "
             "be reduced; load an earlier one"
         )
-
-
-def require_calibration(
-    calibration: Calibration | None,
-    method: Method,
-    name: str,
-    kind: str,
-    network: nn.Module,
-    example_input: Tensor,
-) -> None:
-    """ValueError where calibration inputs are needed and missing, or cannot be used."""
-    if calibration is None and method.needs_calibration:
-        raise ValueError(missing_calibration(name))
-    if calibration is None and kind in ("parameters", "flops", "error"):
-        raise ValueError(
-            f"{kind}= chooses widths by their cost in accuracy: give calibration=inputs"
-        )
+    if calibration is None:
+        return
     require_repeatable(calibration)
-    if calibration is not None:
-        require_inputs(network, calibration, example_input)
-
-
-def require_inputs(network: nn.Module, calibration: Calibration, example_input: Tensor) -> None:
-    """ValueError unless calibration is finite, like the example, and the output is one tensor."""
-    rows = 0
-    for x in batches(calibration):
-        if not isinstance(x, Tensor):
-            raise ValueError(
-                f"calibration holds a {type(x).__name__}, but has to hold tensors of inputs: give "
-                "[x for x, _ in loader], or torch.from_numpy(x)"
-            )
-        if x.shape[1:] != example_input.shape[1:] or x.dtype != example_input.dtype:
-            raise ValueError(
-                f"calibration is {x.dtype} of shape {tuple(x.shape)}, example_input "
-                f"{example_input.dtype} of shape {tuple(example_input.shape)}: they differ in more "
-                "than the number of inputs. Give calibration=x.to(example_input.dtype), of inputs "
-                "as the network takes them"
-            )
-        finite = torch.isfinite(x).flatten(1).all(dim=1)
-        if not finite.all():
-            raise ValueError(
-                f"{int((~finite).sum())} of {len(x)} calibration inputs are not finite: leave them "
-                "out, x[torch.isfinite(x).flatten(1).all(dim=1)]"
-            )
-        rows += len(x)
-    if not rows:
+    if not sum(_rows_like(example, x) for x in batches(calibration)):
         raise ValueError("calibration is empty: give some inputs (512 are nearly enough)")
     with evaluation(network), torch.no_grad():
-        if not isinstance(network(example_input[:1]), Tensor):
+        if not isinstance(network(example[:1]), Tensor):
             raise ValueError(
                 "with calibration the error of the output is measured, and this network returns "
                 "more than one tensor: wrap it in a module that returns the one that counts"
             )
 
 
+def _rows_like(example: Tensor, x: Tensor) -> int:
+    """Number of calibration inputs x; ValueError unless they are finite and like the example."""
+    if not isinstance(x, Tensor):
+        raise ValueError(
+            f"calibration holds a {type(x).__name__}, but has to hold tensors of inputs: give "
+            "[x for x, _ in loader], or torch.from_numpy(x)"
+        )
+    if x.shape[1:] != example.shape[1:] or x.dtype != example.dtype:
+        raise ValueError(
+            f"calibration is {x.dtype} of shape {tuple(x.shape)}, example_input {example.dtype} "
+            f"of shape {tuple(example.shape)}: they differ in more than the number of inputs. "
+            "Give calibration=x.to(example_input.dtype), of inputs as the network takes them"
+        )
+    finite = torch.isfinite(x).flatten(1).all(dim=1)
+    if not finite.all():
+        raise ValueError(
+            f"{int((~finite).sum())} of {len(x)} calibration inputs are not finite: leave them "
+            "out, x[torch.isfinite(x).flatten(1).all(dim=1)]"
+        )
+    return len(x)
+
+
 def choose_layers(
     survey: Survey,
     layers: Sequence[str | int] | None,
     method: Method,
-    name: str,
     compensation: str,
 ) -> tuple[list[HiddenLayer], dict[str, str]]:
     """The layers to reduce, in the order in which they are named, and why others are left alone.
@@ -136,38 +123,29 @@ def choose_layers(
             targets.append(layer)
     if not targets:
         reasons = "; ".join(f"{layer}: {reason}" for layer, reason in untouched.items())
-        raise ValueError(f"there is no layer that {name} can reduce. {reasons}")
+        raise ValueError(f"there is no layer that {method.name} can reduce. {reasons}")
     return targets, untouched
 
 
-def sizes_by_layer(kind: str, amount: Sizes, targets: list[HiddenLayer]) -> dict[str, dict]:
+def sizes_by_layer(kind: str, sizes: Sizes, targets: list[HiddenLayer]) -> dict[str, dict]:
     """{"threshold": value} or {"keep": units} of each layer, by name.
 
-    kind: "threshold" or "ratio"; amount: one number, one per layer, or a dict by name.
+    kind: "threshold" or "ratio"; sizes: one number, one per layer, or a dict by name.
     """
-    values = _by_layer(amount, targets)
-    if kind == "threshold":
-        return {name: {"threshold": value} for name, value in values.items()}
-    if not all(0 < value <= 1 for value in values.values()):
-        raise ValueError(f"ratio={amount} is the share of units kept: it lies in (0, 1]")
-    return {
-        layer.name: {"keep": max(1, round(values[layer.name] * layer.units))} for layer in targets
-    }
-
-
-def _by_layer(sizes: Sizes, targets: list[HiddenLayer]) -> dict[str, float]:
-    """A number for each layer, by name."""
-    names = [layer.name for layer in targets]
+    names, amount = [layer.name for layer in targets], sizes
     if isinstance(sizes, (Tensor, np.ndarray)):
         sizes = sizes.tolist()
     if isinstance(sizes, str):
         raise ValueError(f"a size is a number, one per layer, or a dict by name, not {sizes!r}")
-    if isinstance(sizes, Mapping):
-        if set(sizes) != set(names):
-            raise ValueError(f"sizes are given for {sorted(sizes)}, layers are {names}")
-        return dict(sizes)
-    if isinstance(sizes, Sequence):
-        if len(sizes) != len(names):
-            raise ValueError(f"{len(sizes)} sizes are given for {len(names)} layers: {names}")
-        return dict(zip(names, sizes, strict=True))
-    return dict.fromkeys(names, sizes)
+    if isinstance(sizes, Mapping) and set(sizes) != set(names):
+        raise ValueError(f"sizes are given for {sorted(sizes)}, layers are {names}")
+    if isinstance(sizes, Sequence) and len(sizes) != len(names):
+        raise ValueError(f"{len(sizes)} sizes are given for {len(names)} layers: {names}")
+    if not isinstance(sizes, Mapping):
+        each = sizes if isinstance(sizes, Sequence) else [sizes] * len(names)
+        sizes = dict(zip(names, each, strict=True))
+    if kind == "threshold":
+        return {name: {"threshold": sizes[name]} for name in names}
+    if not all(0 < value <= 1 for value in sizes.values()):
+        raise ValueError(f"ratio={amount} is the share of units kept: it lies in (0, 1]")
+    return {la.name: {"keep": max(1, round(sizes[la.name] * la.units))} for la in targets}

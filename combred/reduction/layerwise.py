@@ -69,15 +69,14 @@ class Reduced:
 class LayerwiseReducer:
     """A network that is to be reduced, and what holds for all its layers.
 
-    network: is never modified. example_input (n, ...): an input it runs on. method and its name;
-    compensation: one of `COMPENSATIONS`, least squares with this relative ridge.
+    network: is never modified. example_input (n, ...): an input it runs on. compensation: one of
+    `COMPENSATIONS`, least squares with this relative ridge.
     """
 
     network: nn.Module
     example_input: Tensor
     calibration: Calibration | None
     method: Method
-    name: str
     compensation: str
     ridge: float
 
@@ -103,7 +102,7 @@ class LayerwiseReducer:
             trace.append(
                 LayerReduction(
                     layer=layer.name,
-                    method=self.name,
+                    method=self.method.name,
                     compensation=self.compensation,
                     units_before=layer.units,
                     units_after=len(merge.kept),

@@ -9,8 +9,8 @@ reduced one after another (`layerwise`).
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Protocol, runtime_checkable
 
-import torch
 from torch import Tensor, nn
 
 from combred.reduction.allocation import Budget, allocate
@@ -18,19 +18,27 @@ from combred.reduction.arguments import (
     Sizes,
     choose_how_far,
     choose_layers,
-    require_calibration,
+    require_inputs,
     require_method,
-    require_network,
     sizes_by_layer,
 )
-from combred.reduction.fit.calibration import Calibration, gaussian_inputs, random_steps
-from combred.reduction.fit.compensation import resolve_compensation
+from combred.reduction.fit.calibration import Calibration
+from combred.reduction.fit.compensation import RIDGE, resolve_compensation
 from combred.reduction.layerwise import LayerwiseReducer, Reduced
-from combred.reduction.methods import name_of, resolve_method
+from combred.reduction.methods import resolve_method
 from combred.reduction.network.layer_search import find_layers
 from combred.reduction.network.merge import Merge
 from combred.reduction.network.size import Unchanged
-from combred.surrogate.surrogate import Surrogate
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A model around a network, as a surrogate is; all around the network stays as it is."""
+
+    network: nn.Module
+
+    def network_inputs(self, calibration: Calibration | None) -> Tensor:
+        """Inputs (n, ...) of the network: made of calibration inputs of the model, or without."""
 
 
 def reduce(
@@ -47,14 +55,14 @@ def reduce(
     multiple: int = 1,
     calibration: Calibration | None = None,
     compensation: str | None = None,
-    ridge: float = 1e-6,
+    ridge: float = RIDGE,
 ) -> Reduced:
     """Make a trained network smaller; the one that is given is not modified.
 
-    network: an `nn.Module` that torch.fx traces, or a `Surrogate`. example_input (n, ...): an input
-    for tracing; not needed for a surrogate. method: a name in `METHODS`, or a function such as
-    functools.partial(neuron_merging, criterion="l1"). layers: names, or numbers from 1, of the
-    hidden layers to reduce, in any order; None: all that the method can reduce.
+    network: an `nn.Module` that torch.fx traces, or a `Model` such as a surrogate. example_input
+    (n, ...): an input for tracing; not needed for a model. method: a name in `METHODS`, or a
+    function such as functools.partial(neuron_merging, criterion="l1"). layers: names, or numbers
+    from 1, of the hidden layers to reduce, in any order; None: all that the method can reduce.
 
     How far: give exactly one of these sizes. threshold: cosine in [-1, 1] for condensation,
     distance in [0, 1] for channel similarity. ratio: the largest share of units to keep, in (0, 1]
@@ -63,75 +71,50 @@ def reduce(
     keep, in (0, 1); or error, the largest relative error of the output. multiple: chosen widths
     above it are multiples of it, as matrix units and vector registers take them.
 
-    calibration: inputs (n, ...), or an iterable of batches (run through more than once); for a
-    surrogate states [T (K), p (Pa), Y], (n, 2 + n_species), float64, each of which is given a dt at
-    random from the range of training. A surrogate without them is calibrated on Gaussian inputs
-    with the covariance of its training inputs. compensation:
-    "least_squares" (the default with calibration; ridge: its relative weight), "own" (the mixing of
-    the method; the default without calibration) or "none" (pruning).
+    calibration: inputs (n, ...), or an iterable of batches (run through more than once); of a
+    surrogate states, or None (`Surrogate.network_inputs`). compensation: "least_squares" (the
+    default with calibration; ridge: its relative weight), "own" (the mixing of the method; the
+    default without calibration) or "none" (pruning).
 
     Returns `Reduced`: the network, the trace of each layer, the layers left untouched and the
     relative error of the output. Raises ValueError for a network that cannot be traced, a layer
     that cannot be reduced, and arguments that do not fit, with the reason; `Unchanged` where every
     unit would stay; `Unreachable` where no widths meet a budget.
     """
-    kind, amount = choose_how_far(
-        dict(threshold=threshold, ratio=ratio, parameters=parameters, flops=flops, error=error)
+    amounts = dict(
+        threshold=threshold, ratio=ratio, parameters=parameters, flops=flops, error=error
     )
-    if isinstance(network, Surrogate):
-        given = dict(
-            method=method, layers=layers, multiple=multiple, compensation=compensation, ridge=ridge
-        )
-        return _reduce_surrogate(network, calibration, given | {kind: amount})
-    chosen, name = resolve_method(method), name_of(method)
-    require_method(chosen, method, kind)
-    require_network(network, example_input)
-    require_calibration(calibration, chosen, name, kind, network, example_input)
+    kind, amount = choose_how_far(amounts)
+    if isinstance(network, Model):
+        how = dict(method=method, layers=layers, multiple=multiple, compensation=compensation)
+        return _reduce_inside(network, calibration, how | {"ridge": ridge, kind: amount})
+    chosen = resolve_method(method)
+    require_method(chosen, kind, calibration)
+    require_inputs(network, example_input, calibration)
     compensation = resolve_compensation(compensation, calibration)
     survey = find_layers(network, example_input)
-    targets, untouched = choose_layers(survey, layers, chosen, name, compensation)
-    reducer = LayerwiseReducer(
-        network, example_input, calibration, chosen, name, compensation, ridge
-    )
-    sizes = None
+    targets, untouched = choose_layers(survey, layers, chosen, compensation)
+    reducer = LayerwiseReducer(network, example_input, calibration, chosen, compensation, ridge)
     if kind in ("threshold", "ratio"):
         sizes = sizes_by_layer(kind, amount, targets)
     targets.sort(key=survey.layers.index)  # front to back, in whatever order they are named
-    if sizes is not None:
+    if kind in ("threshold", "ratio"):
         found = reducer.reduce(targets, [sizes[layer.name] for layer in targets])
     else:
-        found = allocate(
-            network,
-            example_input,
-            targets,
-            calibration,
-            Budget(kind, amount, multiple),
-            lambda widths: reducer.reduce(targets, [{"keep": k} for k in widths]),
-            reducer.error_of_one,
-        )
+        found = allocate(reducer, targets, Budget(kind, amount, multiple))
     if all(layer.units_after == layer.units_before for layer in found.trace):
         raise Unchanged(
-            f"{name} with {kind}={amount} changes nothing: all "
+            f"{chosen.name} with {kind}={amount} changes nothing: all "
             f"{sum(layer.units for layer in targets)} units stay. No units are that similar, or "
             "the share that stays is too large."
         )
     return replace(found, untouched=untouched)
 
 
-def _reduce_surrogate(
-    surrogate: Surrogate, calibration: Calibration | None, given: dict
-) -> Reduced:
-    """Reduce the network inside a surrogate; everything around it stays."""
-    transform = surrogate.transform
-    if calibration is None:
-        inputs = gaussian_inputs(transform)
-    else:
-        states = calibration if isinstance(calibration, Tensor) else torch.cat(list(calibration))
-        if states.dtype != torch.float64:
-            raise ValueError(f"states are float64, these are {states.dtype}: give states.double()")
-        surrogate.require_states(states)
-        inputs = transform.inputs(states, random_steps(transform, len(states), seed=0))
-    found = reduce(surrogate.network, inputs[:1], calibration=inputs, **given)
-    reduced = copy.deepcopy(surrogate)
+def _reduce_inside(model: Model, calibration: Calibration | None, given: dict) -> Reduced:
+    """Reduce the network inside a model."""
+    inputs = model.network_inputs(calibration)
+    found = reduce(model.network, inputs[:1], calibration=inputs, **given)
+    reduced = copy.deepcopy(model)
     reduced.network = found.network
-    return Reduced(reduced, found.trace, found.untouched, found.output_error)
+    return replace(found, network=reduced)

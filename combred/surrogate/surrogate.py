@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import states_of, steps_of
+from combred.surrogate.calibration import gaussian_inputs, random_steps
 from combred.surrogate.closure import Closure
 from combred.surrogate.network import Network
 from combred.surrogate.training_range import damped_inverse, range_of_states, squared_distance
@@ -209,6 +210,22 @@ class Surrogate(nn.Module):
         return valid & ((state[:, 2:].sum(dim=1) - 1.0).abs() < 1e-3)
 
     @torch.jit.ignore
+    @torch.jit.ignore
+    def network_inputs(self, states: Tensor | Iterable[Tensor] | None) -> Tensor:
+        """Network inputs (n, n_inputs) by which a reduction of the network is calibrated.
+
+        states: [T (K), p (Pa), Y], (n, 2 + n_species), float64, or batches of them, each of which
+        is given a dt at random from the range of training; None: Gaussian inputs with the
+        covariance of the training inputs. Raises ValueError for other states.
+        """
+        if states is None:
+            return gaussian_inputs(self.transform)
+        state = states if isinstance(states, Tensor) else torch.cat(list(states))
+        if state.dtype != torch.float64:
+            raise ValueError(f"states are float64, these are {state.dtype}: give states.double()")
+        self.require_states(state)
+        return self.transform.inputs(state, random_steps(self.transform, len(state), seed=0))
+
     def fit_trust(self, chunks: Iterable[Tensor]) -> None:
         """Set the limits of `in_training_range` from the training states, (n, 2 + n_species) each,
         streamed. The transform must have been fitted to them."""

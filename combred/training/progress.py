@@ -109,7 +109,8 @@ class TrainingCheckpoint:
 
 def outcome_settings(settings: TrainingSettings) -> dict:
     """The settings that decide the outcome of a training: all but the interval of checkpoints."""
-    return {k: v for k, v in asdict(settings).items() if k != "checkpoint_seconds"}
+    derived = {name: getattr(settings, name) for name in ("batch_phases", "flame_oversampling")}
+    return {k: v for k, v in asdict(settings).items() if k != "checkpoint_seconds"} | derived
 
 
 def read_metrics(metrics: Path) -> list[dict]:

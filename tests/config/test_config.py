@@ -6,7 +6,7 @@ import pytest
 
 from combred import config
 from combred.config import PROFILES, ReductionSettings, Settings, keys, resolve
-from combred.reduction import Stage, stage_table
+from combred.pipeline.stages import Stage, stage_table
 
 
 def test_values_take_the_type_of_their_field():
@@ -74,7 +74,7 @@ def test_the_condensed_profile_is_what_its_measurements_were_made_with():
     assert (s.training.steps, s.training.batch, s.training.batch_final) == (13_000, 512, 2048)
     assert (s.retraining.steps, s.retraining.batch) == (5000, 1024)
     assert (s.retraining_settings.optimizer, s.retraining_settings.batch_final) == ("adam", 2048)
-    assert (s.training.batch_phases, s.retraining.batch_phases) == (3, 2)
+    assert (s.training.batch_phases, s.retraining_settings.batch_phases) == (3, 2)
     table = [(stage.layer, stage.threshold) for stage in stage_table(s.reduction)]
     assert table == [(1, 0.9), (1, 0.8), (1, 0.7)]
 
@@ -103,7 +103,7 @@ def test_the_paper_profile_has_the_network_and_the_first_stages_of_the_paper():
     ("argument", "message"),
     [
         ("stge=2", "did you mean stage"),
-        ("training.flame_visits=9", "did you mean training.flame_oversampling"),
+        ("training.held_out=0.1", "did you mean sampling.held_out"),
         ("reduction.threshold=0.85", "did you mean reduction.thresholds"),
         ("stage", "not key=value"),
         ("training.steps=many", "training.steps"),

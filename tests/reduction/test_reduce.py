@@ -14,7 +14,7 @@ from torch import nn
 
 import combred
 from combred.reduction import Merge, Unchanged, condense, magnitude, neuron_merging
-from combred.reduction.fit.calibration import random_steps
+from combred.surrogate.calibration import random_steps
 from combred.surrogate.card import make_card
 from combred.surrogate.export import export_torchscript, load_torchscript
 from combred.surrogate.network import Network

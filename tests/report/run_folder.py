@@ -17,7 +17,7 @@ import torch
 from combred.chemistry.mechanism import Mechanism
 from combred.config import ReductionSettings, resolve
 from combred.files.records import digest, write_json
-from combred.reduction import Stage, reduce_stage
+from combred.pipeline.stages import Stage, reduce_stage
 from combred.simulation.ignition import Case, Rollout
 from combred.surrogate.card import make_card
 from combred.surrogate.export import export_torchscript
@@ -93,7 +93,7 @@ def make_run(
         name, weights = f"stage{stage}", folder / f"stage{stage}.safetensors"
         if stage:
             x = torch.randn(64, 2 + mechanism.n_species)
-            reduction = ReductionSettings(min_width=2)
+            reduction = ReductionSettings()
             step = Stage(stage, 1, 0.999 if stage == 1 else 0.4 / stage)
             with torch.no_grad():
                 surrogate.network, record = reduce_stage(

@@ -19,7 +19,7 @@ from combred.training.loop import train
 CPU = Device(torch.device("cpu"))
 HELD_OUT = 0.2
 SETTINGS = TrainingSettings(
-    steps=60, lr=2e-3, batch=32, batch_final=64, batch_phases=2, precision="float32",
+    steps=60, lr=2e-3, batch=32, batch_final=64, precision="float32",
     checkpoint_seconds=0.0,
 )  # fmt: skip
 

@@ -99,7 +99,7 @@ def test_the_validation_loss_is_that_of_the_held_out_rows(training, uninterrupte
 
 
 def test_the_first_step_is_that_of_adam(training, tmp_path):
-    one = {"steps": 1, "batch": 64, "batch_final": 64, "batch_phases": 1}
+    one = {"steps": 1, "batch": 64, "batch_final": 64}
     settings = training.changed(optimizer="adam", **one)
     rate = learning_rate(settings, 0)
     network, before = training.fit(tmp_path / "m.jsonl", settings)[0], training.network()

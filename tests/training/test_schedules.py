@@ -22,19 +22,20 @@ def test_the_cosine_starts_at_lr_and_ends_at_its_last_rate(steps):
     assert 0 < min(rates) and max(rates) == pytest.approx(1e-2, rel=1e-12)
 
 
-@pytest.mark.parametrize("phases", [2, 3, 5])
+@pytest.mark.parametrize("phases", [1, 2, 3, 5])
 def test_batches_grow_geometrically_from_first_to_last(phases):
-    settings = TrainingSettings(steps=100, batch=100, batch_final=1600, batch_phases=phases)
+    last = 100 * 2 ** (phases - 1)
+    settings = TrainingSettings(steps=100, batch=100, batch_final=last)
     sizes = batch_sizes(settings)
+    assert settings.batch_phases == phases
     assert len(sizes) == 100
-    assert (sizes[0], sizes[-1]) == (100, 1600)
+    assert (sizes[0], sizes[-1]) == (100, last)
     values, lengths = np.unique(sizes, return_counts=True)
     assert len(values) == phases
     assert lengths.max() - lengths.min() <= 1  # phases of equal length
-    ratios = values[1:] / values[:-1]
-    assert np.allclose(ratios, 16 ** (1 / (phases - 1)), rtol=0.02)  # rounded to whole rows
+    assert (values[1:] == 2 * values[:-1]).all()
 
 
-def test_one_phase_keeps_the_batch():
-    settings = TrainingSettings(steps=10, batch=128, batch_final=128, batch_phases=1)
-    assert batch_sizes(settings) == [128] * 10
+def test_a_last_batch_that_is_no_power_of_two_is_reached_in_about_as_many_phases():
+    sizes = batch_sizes(TrainingSettings(steps=90, batch=100, batch_final=500))
+    assert sorted(set(sizes)) == [100, 224, 500]  # 1 + round(log2 5) = 3 phases of ratio sqrt 5

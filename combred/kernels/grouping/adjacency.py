@@ -9,6 +9,8 @@ whose cosine is within the rounding error of the threshold, which is rare, is co
 float64.
 """
 
+from dataclasses import dataclass
+
 import torch
 import triton
 import triton.language as tl
@@ -48,28 +50,34 @@ def rounding_error(d: int) -> float:
     return (d + 64) * 2.0**-23
 
 
-def write_adjacency(
-    single: Tensor,
-    exact: Tensor,
-    limit: Tensor,
-    opened: Tensor,
-    bits: Tensor,
-    degree: Tensor,
-    rows: slice | None = None,
-) -> None:
+@dataclass(frozen=True)
+class Rows:
+    """Unit rows, as they are compared.
+
+    exact, single: (n, depth), `padded` rows in float64, and the same in float32. limit: (1,)
+    float64, the least cosine of similar rows. opened: (n / 32,) int32, a bit for each ungrouped
+    row.
+    """
+
+    exact: Tensor
+    single: Tensor
+    limit: Tensor
+    opened: Tensor
+
+
+def write_adjacency(rows: Rows, bits: Tensor, degree: Tensor, part: slice | None = None) -> None:
     """Write to `bits` which rows are similar, and add to `degree` the degree of each ungrouped row.
 
-    single, exact: (n, depth), `padded` rows in float32 and float64. limit: (1,) float64, the least
-    cosine of similar rows. opened: (n / 32,) int32, a bit for each ungrouped row; the bits of
-    grouped rows may be left unwritten. bits: (n, n / 32) int32; word w of a row holds its columns
-    32 w to 32 w + 31, the lowest in bit 0. degree: (n,) int32. With `rows`, a slice of whole tiles,
-    `bits` has these rows alone; without it, half the tiles are computed, and each is written twice.
+    bits: (n, n / 32) int32; word w of a row holds its columns 32 w to 32 w + 31, the lowest in bit
+    0; the bits of grouped rows may be left unwritten. degree: (n,) int32. With `part`, a slice of
+    whole tiles, `bits` has these rows alone; without it, half the tiles are computed, and each is
+    written twice.
     """
-    n, depth = single.shape
-    start, stop = (0, n) if rows is None else (rows.start, rows.stop)
+    n, depth = rows.single.shape
+    start, stop = (0, n) if part is None else (part.start, part.stop)
     write_tiles[(n // TILE, (stop - start) // TILE)](
-        single, exact, limit, opened, bits, degree, start, n // 32, depth, rounding_error(depth),
-        MIRROR=rows is None, TILE=TILE, DEPTH=DEPTH, SWATH=SWATH,
+        rows.single, rows.exact, rows.limit, rows.opened, bits, degree, start, n // 32, depth,
+        rounding_error(depth), MIRROR=part is None, TILE=TILE, DEPTH=DEPTH, SWATH=SWATH,
         num_warps=WARPS, num_stages=STAGES, enable_fp_fusion=True,
     )  # fmt: skip
 

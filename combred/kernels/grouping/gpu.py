@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from combred.kernels.grouping import rounds
-from combred.kernels.grouping.adjacency import WHOLE, padded, write_adjacency
+from combred.kernels.grouping.adjacency import WHOLE, Rows, padded, write_adjacency
 from combred.kernels.grouping.reference import EXACT, require_rows, unit_rows
 from combred.kernels.loading import interpreted
 
@@ -30,14 +30,14 @@ def group(weights: Tensor, threshold: float, memory: int = MEMORY) -> tuple[Tens
         if m == 0:
             none = torch.empty(0, dtype=torch.int64, device=unit.device)
             return none, none.clone()
-        rows = padded(unit, dead)
-        limit = rows.new_full((1,), threshold - EXACT)
-        opened = first_bits(m, len(rows), rows.device)
-        if len(rows) ** 2 // 8 <= memory:
-            main, degree = kept(rows, limit, opened, m)
+        exact = padded(unit, dead)
+        n, limit = len(exact), exact.new_full((1,), threshold - EXACT)
+        rows = Rows(exact, exact.float(), limit, first_bits(m, n, exact.device))
+        if n**2 // 8 <= memory:
+            main, degree = kept(rows, m)
         else:
-            block = max(WHOLE, memory // (len(rows) // 8) // WHOLE * WHOLE)
-            main, degree = streamed(rows, limit, opened, m, block)
+            block = max(WHOLE, memory // (n // 8) // WHOLE * WHOLE)
+            main, degree = streamed(rows, m, block)
         return in_order(main[:m], degree[:m])
 
 
@@ -47,19 +47,18 @@ def first_bits(m: int, n: int, device: torch.device) -> Tensor:
     return ((1 << in_word) - 1).to(torch.int32)  # keeps the low 32 bits
 
 
-def kept(rows: Tensor, limit: Tensor, opened: Tensor, m: int) -> tuple[Tensor, Tensor]:
+def kept(rows: Rows, m: int) -> tuple[Tensor, Tensor]:
     """The main row of each row (n,), and the degree (n,) of main rows when their group formed.
 
-    rows: `padded` rows (n, depth); limit: (1,) float64, the least cosine of similar rows; opened:
-    (n / 32,) int32, a bit for each ungrouped row; m: the number of rows before padding.
+    m: the number of rows before padding.
     """
-    n, device = len(rows), rows.device
+    n, device = len(rows.exact), rows.exact.device
     bits = torch.empty(n, n // 32, dtype=torch.int32, device=device)
     degree, best, votes, main = torch.zeros(4, n, dtype=torch.int32, device=device)
     left = torch.full((1,), m, dtype=torch.int32, device=device)
-    write_adjacency(rows.float(), rows, limit, opened, bits, degree)
+    write_adjacency(rows, bits, degree)
     rounds.run[(programs(n, device),)](
-        bits, opened, degree, best, votes, main, left, torch.zeros_like(left), n, n // 32,
+        bits, rows.opened, degree, best, votes, main, left, torch.zeros_like(left), n, n // 32,
         ROWS=rounds.ROWS, WORDS=rounds.WORDS, COUNTED=rounds.COUNTED, CLAIMED=rounds.CLAIMED,
         num_warps=rounds.WARPS, maxnreg=rounds.REGISTERS, launch_cooperative_grid=True,
         enable_fp_fusion=True,
@@ -76,12 +75,9 @@ def programs(n: int, device: torch.device) -> int:
     return min(resident, n // rounds.ROWS)
 
 
-def streamed(
-    rows: Tensor, limit: Tensor, opened: Tensor, m: int, block: int
-) -> tuple[Tensor, Tensor]:
+def streamed(rows: Rows, m: int, block: int) -> tuple[Tensor, Tensor]:
     """As `kept`, with the bits of only `block` rows in memory at a time."""
-    n, device = len(rows), rows.device
-    single = rows.float()
+    n, device = len(rows.exact), rows.exact.device
     bits = torch.empty(block, n // 32, dtype=torch.int32, device=device)
     degree, unused, best, votes = torch.zeros(4, n, dtype=torch.int32, device=device)
     main = torch.full((n,), -1, dtype=torch.int32, device=device)
@@ -93,16 +89,16 @@ def streamed(
         degree.masked_fill_(main < 0, 0)  # grouped rows keep theirs
         votes.zero_()
         for part in blocks:  # for the degrees, which `point` needs
-            write_adjacency(single, rows, limit, opened, bits, degree, part)
+            write_adjacency(rows, bits, degree, part)
         for part in blocks:  # for the bits
-            write_adjacency(single, rows, limit, opened, bits, unused, part)
+            write_adjacency(rows, bits, unused, part)
             rounds.point_once[((part.stop - part.start) // rounds.ROWS,)](
-                bits, opened, degree, best, votes, part.start, n // 32,
+                bits, rows.opened, degree, best, votes, part.start, n // 32,
                 ROWS=rounds.ROWS, WORDS=rounds.WORDS,
                 num_warps=rounds.WARPS, enable_fp_fusion=True,
             )  # fmt: skip
         rounds.claim_once[(n // rounds.CLAIMED,)](
-            opened, degree, best, votes, main, left, CLAIMED=rounds.CLAIMED,
+            rows.opened, degree, best, votes, main, left, CLAIMED=rounds.CLAIMED,
             num_warps=rounds.WARPS, enable_fp_fusion=True,
         )  # fmt: skip
         before, remaining = remaining, int(left)

@@ -13,11 +13,12 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from combred.files.records import digest, read_record, write_bytes, write_record
+from combred.files.records import digest, write_bytes, write_record
 from combred.pipeline import artefacts
 from combred.pipeline.artefact import Artefact
 from combred.pipeline.console import progress, say, shape
 from combred.pipeline.run import Run
+from combred.pipeline.stages import Stage, reduce_stage
 from combred.pipeline.steps.cases import FLAMES, IGNITIONS, answers
 from combred.pipeline.steps.networks import load_reduced, read_entry
 from combred.pipeline.steps.sample import Data
@@ -27,8 +28,6 @@ from combred.reduction import (
     AttemptFolder,
     ShrinkSettings,
     Shrunk,
-    Stage,
-    reduce_stage,
     shrink_until,
 )
 from combred.reduction.network.size import count_parameters
@@ -80,10 +79,7 @@ def search_smallest(run: Run, data: Data, first: Surrogate) -> Surrogate:
 def open_memory(run: Run, artefact: Artefact) -> AttemptFolder:
     """The folder search/. Raises ValueError if its search was begun with other settings."""
     path = run.path("search")
-    stored = read_record(path / "attempts.json")
-    if len(stored.get("trace", [])) > 1:
-        Artefact(path, artefact.inputs).require(stored["inputs"])
-    return AttemptFolder(
+    folder = AttemptFolder(
         path,
         artefact.inputs,
         lambda file, surrogate: save_surrogate(
@@ -92,6 +88,9 @@ def open_memory(run: Run, artefact: Artefact) -> AttemptFolder:
         lambda file: _load_attempt(run, file, artefact),
         run.device.leads,
     )
+    if (begun_with := folder.begun_with()) is not None:
+        Artefact(path, artefact.inputs).require(begun_with)
+    return folder
 
 
 def _of_attempt(file: Path, artefact: Artefact) -> dict:

@@ -29,9 +29,8 @@ rollback (a resumed run starts a fresh one in any case). `metric` should depend 
 With a `folder` the loop can be killed at any time: it stores its state after every event, and the
 same call goes on from there, losing at most one chunk of training. The state of torch's CPU
 generator is stored as well: if `train` depends only on the network, its arguments and that
-generator, an interrupted run gives the same trace and network. Files: state.json; trace.jsonl, one
-`Event` a line; network-<event>.safetensors with the weights (shapes follow from the given network
-and the units of each layer).
+generator, an interrupted run gives the same trace and network. Files: trace.jsonl, one `Event` a
+line; trace.state with the networks.
 
 Where the paper leaves a choice:
 
@@ -52,7 +51,7 @@ Where the paper leaves a choice:
 
 from combred.reduction.automatic.criteria import AutomaticSettings, fall, logistic
 from combred.reduction.automatic.loop import reduce_automatically
-from combred.reduction.automatic.trace import AutomaticReduction, Event, Found
+from combred.reduction.automatic.state import AutomaticReduction, Event, Found
 
 __all__ = [
     "AutomaticReduction",

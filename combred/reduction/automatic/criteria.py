@@ -5,9 +5,9 @@ learning rate and the thresholds as reductions are done.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from combred.config.fields import require
 from combred.reduction.fit.compensation import COMPENSATIONS
 
 
@@ -67,72 +67,64 @@ class AutomaticSettings:
     patience: int = 10  # main reductions in a row that remove nothing, after which it ends
     layers: tuple[str | int, ...] | None = None  # in order; None: all but the final cut's
     compensation: str | None = None  # as in `combred.reduce`
-    ridge: float = 1e-6
 
     def __post_init__(self):
+        if self.layers is not None:
+            object.__setattr__(self, "layers", tuple(self.layers))
         for name, value in asdict(self).items():
             if isinstance(value, float) and not math.isfinite(value):
                 raise ValueError(f"{name}={value} must be finite")
-        self._require_criteria()
-        self._require_whole_numbers()
-        require(self.rate_min >= 0, f"rate_min={self.rate_min} must not be negative")
-        require(self.rate_max > 0, f"rate_max={self.rate_max} must be positive")
-        require(self.logit_step > 0, f"logit_step={self.logit_step} must be positive")
-        require(0 < self.too_little <= 1, f"too_little={self.too_little} must lie in (0, 1]")
-        require(
-            self.final_threshold is None or -1 <= self.final_threshold <= 1,
-            f"final_threshold={self.final_threshold} is a cosine, in [-1, 1]",
-        )
-        require(
-            self.compensation in (None, *COMPENSATIONS),
-            f"compensation={self.compensation!r} is none of {', '.join(COMPENSATIONS)}",
-        )
-        require(self.ridge >= 0, f"ridge={self.ridge} must not be negative")
-        require(self.layers is None or len(self.layers) > 0, "layers=() names no layer")
-        if self.layers is not None:
-            object.__setattr__(self, "layers", tuple(self.layers))
+        for right, message in [*self._criteria(), *self._whole_numbers(), *self._ranges()]:
+            if not right:
+                raise ValueError(message)
 
-    def _require_criteria(self) -> None:
+    def _criteria(self) -> Iterator[tuple[bool, str]]:
         """Each criterion falls, and none asks for more than the one before it."""
         for kind in ("main", "layer", "rate"):
             low, high = getattr(self, f"{kind}_min"), getattr(self, f"{kind}_max")
-            require(low <= high, f"{kind}_min={low} lies above {kind}_max={high}: it falls to it")
+            yield low <= high, f"{kind}_min={low} lies above {kind}_max={high}: it falls to it"
         for end in ("min", "max"):
             layer, main = getattr(self, f"layer_{end}"), getattr(self, f"main_{end}")
-            require(
-                layer <= main,
+            message = (
                 f"layer_{end}={layer} lies above main_{end}={main}: a condensed layer has to meet "
-                "less than the network before it",
+                "less than the network before it"
             )
+            yield layer <= main, message
+        own, lowest = "give it in the units of the metric, or None", self.layer_min
         for name in ("last_criterion", "final_criterion"):
             value = getattr(self, name)
-            require(
-                value is None or value <= self.main_max,
-                f"{name}={value} lies above main_max={self.main_max}: give it in the units of the "
-                "metric, or None",
-            )
-        criteria = (self.layer_min, self.last_criterion, self.final_criterion)
-        lowest = min(value for value in criteria if value is not None)
-        require(
-            self.deviation is None or self.deviation <= lowest,
-            f"deviation={self.deviation} lies above a criterion (the lowest is {lowest}): "
-            "give it in the units of the metric, or None",
+            if value is not None:
+                lowest = min(lowest, value)
+                message = f"{name}={value} lies above main_max={self.main_max}: {own}"
+                yield value <= self.main_max, message
+        message = (
+            f"deviation={self.deviation} lies above a criterion (the lowest is {lowest}): {own}"
         )
+        yield self.deviation is None or self.deviation <= lowest, message
 
-    def _require_whole_numbers(self) -> None:
+    def _whole_numbers(self) -> Iterator[tuple[bool, str]]:
         """Numbers of steps, reductions and attempts are whole."""
         whole = ("criterion_period", "rate_period", "step_limit", "deviation_steps", "final_steps")
         whole += ("test_every", "max_steps", "attempts", "patience", "last_steps", "target")
         for name in whole:
             value = getattr(self, name)
-            if value is None and name in ("last_steps", "target"):
-                continue
-            positive = isinstance(value, int) and not isinstance(value, bool) and value > 0
-            require(positive, f"{name}={value} must be a whole number above 0")
-        require(
-            isinstance(self.step_increment, int) and self.step_increment >= 0,
-            f"step_increment={self.step_increment} must be a whole number, 0 or more",
-        )
+            if value is not None or name not in ("last_steps", "target"):
+                positive = isinstance(value, int) and not isinstance(value, bool) and value > 0
+                yield positive, f"{name}={value} must be a whole number above 0"
+        right = isinstance(self.step_increment, int) and self.step_increment >= 0
+        yield right, f"step_increment={self.step_increment} must be a whole number, 0 or more"
+
+    def _ranges(self) -> Iterator[tuple[bool, str]]:
+        """Ranges of the other numbers."""
+        yield self.rate_min >= 0, f"rate_min={self.rate_min} must not be negative"
+        yield self.rate_max > 0, f"rate_max={self.rate_max} must be positive"
+        yield self.logit_step > 0, f"logit_step={self.logit_step} must be positive"
+        yield 0 < self.too_little <= 1, f"too_little={self.too_little} must lie in (0, 1]"
+        cut = self.final_threshold
+        yield cut is None or -1 <= cut <= 1, f"final_threshold={cut} is a cosine, in [-1, 1]"
+        known = self.compensation in (None, *COMPENSATIONS)
+        yield known, f"compensation={self.compensation!r} is none of {', '.join(COMPENSATIONS)}"
+        yield self.layers != (), "layers=() names no layer"
 
     def main_criterion(self, reductions: int) -> float:
         """The main criterion after so many reductions (equation 22)."""

@@ -11,11 +11,9 @@ from pathlib import Path
 from torch import Tensor, nn
 
 from combred.reduction.automatic.criteria import AutomaticSettings
-from combred.reduction.automatic.folder import Folder
 from combred.reduction.automatic.plan import make_plan
 from combred.reduction.automatic.progress import Progress
-from combred.reduction.automatic.state import Point
-from combred.reduction.automatic.trace import AutomaticReduction, Event
+from combred.reduction.automatic.state import AutomaticReduction, Event, Found
 from combred.reduction.fit.calibration import Calibration
 from combred.reduction.network.merge import apply_merge
 
@@ -47,17 +45,17 @@ def reduce_automatically(
     the network's size, and a folder that holds another reduction.
     """
     plan = make_plan(network, example_input, settings or AutomaticSettings(), calibration)
-    store = None if folder is None else Folder(Path(folder), network, plan)
-    return Loop(train, metric, Progress(network, plan, store, on_event)).run()
+    loop = _Loop(network, plan, folder, on_event)
+    loop.train, loop.metric = train, metric
+    return loop.run()
 
 
-class Loop:
+class _Loop(Progress):
     """Figure 1 as a state machine. Each method from `begin` to `finish` is one step of it, and
     ends by recording one event."""
 
-    def __init__(self, train: Train, metric: Metric, progress: Progress):
-        self.train, self.metric, self.progress = train, metric, progress
-        self.plan, self.settings, self.state = progress.plan, progress.settings, progress.state
+    train: Train
+    metric: Metric
 
     def run(self) -> AutomaticReduction:
         """Go on from the present state to the end."""
@@ -70,88 +68,82 @@ class Loop:
         }
         while self.state.phase != "end":
             steps[self.state.phase]()
-        return self.progress.result()
+        return self.result()
 
     def begin(self) -> None:
         """Test the network as it was given."""
-        progress, state = self.progress, self.state
-        progress.current.metric = float(self.metric(progress.current.network))
-        progress.keep_best(state.standard)
-        event = progress.describe("test", state.standard)
-        state.phase = "train"
-        progress.commit(event)
+        self.current.metric = float(self.metric(self.current.network))
+        self.keep_best(self.state.standard)
+        event = self.describe("test", self.state.standard)
+        self.state.phase = "train"
+        self.commit(event)
 
     def train_until_met(self) -> None:
         """Train until the main criterion is met; then begin a main reduction, or end."""
-        progress, state, settings = self.progress, self.state, self.settings
-        criterion = progress.main_criterion()
-        if progress.current.metric >= criterion and not state.train_first:
-            if not state.reason:
-                state.main += 1
-                state.index, state.failures = 0, 0
-                state.begun_with = progress.current.parameters
-                event = progress.describe("main", criterion)
-                state.phase = "layer"
-                progress.commit(event)
-            else:
+        state, criterion = self.state, self.main_criterion()
+        if self.current.metric >= criterion and not state.train_first:
+            if state.reason:
                 state.phase = "final" if self.plan.final else "finish"
-        elif state.step >= settings.max_steps:
+                return
+            state.main += 1
+            state.index, state.failures = 0, 0
+            state.begun_with = self.current.parameters
+            event = self.describe("main", criterion)
+            state.phase = "layer"
+            self.commit(event)
+        elif state.step >= self.settings.max_steps:
             state.reason, state.phase = "steps", "finish"
         else:
-            loss = self.train_chunk(settings.test_every)
+            loss = self.train_chunk(self.settings.test_every)
             state.train_first = False
-            progress.keep_best(state.standard)
-            progress.commit(progress.describe("test", criterion, loss))
+            self.keep_best(state.standard)
+            self.commit(self.describe("test", criterion, loss))
 
     def reduce_layer(self) -> None:
         """Condense the layer whose turn it is, or train and judge the one that is condensed."""
-        progress, state = self.progress, self.state
-        if progress.saved is not None:
+        state = self.state
+        if self.saved is not None:
             self.retrain()
         elif state.step >= self.settings.max_steps:
             state.reason, state.phase = "steps", "finish"
         elif state.phase == "layer" and state.failures >= self.settings.attempts:
-            event = progress.describe("left", progress.criterion())
-            self.next_layer()
-            progress.commit(event)
+            event = self.describe("left", self.criterion())
+            self.go_on(final=False)
+            self.commit(event)
         else:
             self.condense()
 
     def condense(self) -> None:
         """Condense the layer at its threshold; the network before it is the save point."""
-        progress, state, settings = self.progress, self.state, self.settings
-        name, final = progress.layer_name(), state.phase == "final"
+        state, settings, current = self.state, self.settings, self.current
+        name, final = self.layer_name(), state.phase == "final"
         threshold = settings.final_threshold if final else settings.threshold(state.t_fail[name])
-        network = progress.current.network
-        layer = replace(self.plan.all[name], units=progress.current.units[name])
-        merge = self.plan.condense(network, layer, threshold)
+        layer = replace(self.plan.all[name], units=current.units[name])
+        merge = self.plan.condense(current.network, layer, threshold)
         state.threshold, state.trained = threshold, 0
         if merge.changes:
-            reduced = apply_merge(network, layer, merge)
+            reduced = apply_merge(current.network, layer, merge)
             self.plan.require_runs(reduced, layer)
-            units = progress.current.units | {name: len(merge.kept)}
-            point = Point(reduced, units, float(self.metric(reduced)), state.events, state.step)
-            progress.saved, progress.current = progress.current, point
-            state.metric_cut, state.metric_first = point.metric, None
-            progress.commit(progress.describe("cut", progress.criterion()))
+            units = current.units | {name: len(merge.kept)}
+            metric = float(self.metric(reduced))
+            self.saved, self.current = current, Found(reduced, units, metric, state.step)
+            state.metric_cut, state.metric_first = metric, None
+            self.commit(self.describe("cut", self.criterion()))
             return
-        event = progress.describe("unchanged", progress.criterion())
+        event = self.describe("unchanged", self.criterion())
         state.threshold = None
-        if final:
-            state.phase = "finish"
-        else:
+        if not final:
             state.t_fail[name] -= 1
-            self.next_layer()
-        progress.commit(event)
+        self.go_on(final)
+        self.commit(event)
 
     def retrain(self) -> None:
         """Train the condensed network for a while and judge it: accept, roll back, or go on."""
-        progress, state, settings = self.progress, self.state, self.settings
-        limit, criterion = progress.limit(), progress.criterion()
-        before = state.step
+        state, settings = self.state, self.settings
+        limit, criterion, before = self.limit(), self.criterion(), state.step
         loss = self.train_chunk(min(settings.test_every, limit - state.trained))
         state.trained += state.step - before
-        metric = progress.current.metric
+        metric = self.current.metric
         if state.metric_first is None:
             state.metric_first = metric
         deviated = (
@@ -168,30 +160,26 @@ class Loop:
         elif state.step >= settings.max_steps:
             self.roll_back("steps", criterion, loss)
         else:
-            progress.commit(progress.describe("test", criterion, loss))
+            self.commit(self.describe("test", criterion, loss))
 
     def accept(self, criterion: float, loss: float | None) -> None:
         """Keep the condensed layer and go on to the next."""
-        progress, state = self.progress, self.state
-        share = progress.current.parameters / progress.saved.parameters
-        final = state.phase == "final"
+        state, final = self.state, self.state.phase == "final"
+        share = self.current.parameters / self.saved.parameters
         state.reductions += not final
-        event = progress.describe("met", criterion, loss)
-        state.standard, state.threshold, progress.saved = criterion, None, None
-        progress.keep_best(criterion)
-        if final:
-            state.phase = "finish"
-        else:
-            if share > self.settings.too_little:
-                state.t_fail[event.layer] -= 1  # equation (25)
-            self.next_layer()
-        progress.commit(event)
+        event = self.describe("met", criterion, loss)
+        state.standard, state.threshold, self.saved = criterion, None, None
+        self.keep_best(criterion)
+        if not final and share > self.settings.too_little:
+            state.t_fail[event.layer] -= 1  # equation (25)
+        self.go_on(final)
+        self.commit(event)
 
     def roll_back(self, why: str, criterion: float, loss: float | None) -> None:
         """Return to the save point; the next attempt has more steps and a stricter threshold."""
-        progress, state = self.progress, self.state
-        event = progress.describe("rollback", criterion, loss, why)
-        progress.current, progress.saved, state.threshold = progress.saved, None, None
+        state = self.state
+        event = self.describe("rollback", criterion, loss, why)
+        self.current, self.saved, state.threshold = self.saved, None, None
         if why == "steps":
             state.reason, state.phase = "steps", "finish"
         elif state.phase == "final":
@@ -199,40 +187,43 @@ class Loop:
         else:
             state.failures += 1
             state.t_fail[event.layer] += 1  # equation (24)
-            if not progress.is_last():
+            if not self.is_last():
                 state.step_limit += self.settings.step_increment
-        progress.commit(event)
+        self.commit(event)
 
-    def next_layer(self) -> None:
-        """Go on to the next layer; after the last one, or at the target, back to training."""
-        state, settings = self.state, self.settings
-        parameters = self.progress.current.parameters
+    def go_on(self, final: bool) -> None:
+        """Go on after a layer: to the next, after the last one or at the target to training; after
+        the final cut to the end."""
+        state, target = self.state, self.settings.target
+        if final:
+            state.phase = "finish"
+            return
+        parameters = self.current.parameters
         state.index, state.failures = state.index + 1, 0
-        if settings.target is not None and parameters <= settings.target:
+        if target is not None and parameters <= target:
             state.reason, state.phase = "target", "train"
         elif state.index == len(self.plan.layers):
             unchanged = parameters == state.begun_with
             state.stalled = state.stalled + 1 if unchanged else 0
-            state.reason = "nothing" if state.stalled >= settings.patience else ""
+            state.reason = "nothing" if state.stalled >= self.settings.patience else ""
             state.train_first = unchanged and not state.reason
             state.phase = "train"
 
     def finish(self) -> None:
         """Record the end and its reason."""
-        progress, state = self.progress, self.state
-        event = progress.describe("end", progress.main_criterion(), reason=state.reason)
-        state.phase = "end"
-        progress.commit(event)
+        event = self.describe("end", self.main_criterion(), reason=self.state.reason)
+        self.state.phase = "end"
+        self.commit(event)
 
     def train_chunk(self, steps: int) -> float | None:
         """Train at most so many steps, and test. The state changes only after both are done.
 
         Returns the training loss, if the caller's `train` gives one.
         """
-        state, current = self.state, self.progress.current
+        state, current = self.state, self.current
         steps = min(steps, self.settings.max_steps - state.step)
         loss = self.train(current.network, steps, self.settings.rate(state.reductions))
         current.metric = float(self.metric(current.network))
         state.step += steps
-        current.event, current.step = state.events, state.step
+        current.step = state.step
         return None if loss is None else float(loss)

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from combred.reduction.automatic.criteria import AutomaticSettings
 from combred.reduction.fit.calibration import Calibration, require_repeatable
-from combred.reduction.fit.compensation import resolve_compensation
+from combred.reduction.fit.compensation import RIDGE, resolve_compensation
 from combred.reduction.layerwise import LayerwiseReducer, fixed_width_is_an_error
-from combred.reduction.methods import METHODS, refusal
+from combred.reduction.methods import METHODS, refusal, resolve_method
 from combred.reduction.network.layer_search import find_layers
 from combred.reduction.network.layers import HiddenLayer, Survey
 from combred.reduction.network.merge import Merge
@@ -47,10 +47,9 @@ class Plan:
             network,
             self.example_input,
             self.calibration,
-            METHODS["condensation"],
-            "condensation",
+            resolve_method("condensation"),
             self.compensation,
-            self.settings.ridge,
+            RIDGE,
         )
         return reducer.merge(None, layer, {"threshold": threshold})[0]
 
@@ -102,18 +101,14 @@ def make_plan(
 def _layer_before_output(survey: Survey, refused: dict[str, str], threshold: float) -> HiddenLayer:
     """The last layer that the output layer reads; ValueError where it cannot be condensed."""
     outputs = {name for name, why in survey.untouched.items() if why == OUTPUT}
-    before = [
-        layer
-        for layer in survey.layers
-        if outputs.intersection(name for name, _ in layer.readers) and not refused[layer.name]
-    ]
-    if not before:
-        raise ValueError(
-            f"final_threshold={threshold} cuts the layer in front of the output layer "
-            f"({', '.join(outputs) or 'there is none'}), and that layer cannot be condensed: set "
-            "final_threshold=None"
-        )
-    return before[-1]
+    for layer in reversed(survey.layers):
+        if outputs.intersection(name for name, _ in layer.readers) and not refused[layer.name]:
+            return layer
+    raise ValueError(
+        f"final_threshold={threshold} cuts the layer in front of the output layer "
+        f"({', '.join(outputs) or 'there is none'}), and that layer cannot be condensed: set "
+        "final_threshold=None"
+    )
 
 
 def _named_layers(

@@ -1,60 +1,101 @@
 """How far the loop is: its state and networks, and the events it records.
 
-Takes a `Plan` and, where there is one, the `Folder` that holds an earlier state; gives the loop
+Takes a `Plan` and, where there is one, the folder that holds an earlier state; gives the loop
 criteria and limits of the moment, and stores each event. Between two events everything that decides
 what comes next is in here.
 """
 
 import copy
+import hashlib
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
+from pathlib import Path
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
-from combred.reduction.automatic.folder import Folder
 from combred.reduction.automatic.plan import Plan
-from combred.reduction.automatic.state import Point, State
-from combred.reduction.automatic.trace import AutomaticReduction, Event
+from combred.reduction.automatic.state import AutomaticReduction, Event, Found, State
+from combred.reduction.network.merge import Merge, apply_merge_in_place
+from combred.reduction.trace import Trace
 
 
 class Progress:
     """State, networks and trace of an automatic reduction.
 
-    current: the network in training. saved: the save point while a reduced layer is being judged,
-    else None. points: the networks that come out, by role: "smallest" and "main".
+    folder: where they are stored, None for nowhere. current: the network in training. saved: the
+    save point while a reduced layer is being judged, else None. best: the networks that come out,
+    by role: "smallest" and "main".
     """
 
     def __init__(
         self,
         network: nn.Module,
         plan: Plan,
-        store: Folder | None,
+        folder: Path | None,
         on_event: Callable[[Event], None],
     ):
-        self.plan, self.settings, self.store, self.on_event = plan, plan.settings, store, on_event
-        self.trace: list[Event] = []
+        self.plan, self.settings, self.on_event = plan, plan.settings, on_event
+        self.events: list[Event] = []
         self.state = State(
             self.settings.step_limit,
             {layer.name: 0 for layer in plan.layers},
             self.settings.main_criterion(0),
         )
         units = {name: layer.units for name, layer in plan.all.items()}
-        self.current = Point(copy.deepcopy(network), units, math.nan, 0)
-        self.saved: Point | None = None
-        self.points: dict[str, Point] = {}
-        stored = store.load() if store else None
-        if stored:
-            self.state, self.points, self.trace = stored
-            self.current, self.saved = self.points.pop("current"), self.points.pop("saved", None)
+        self.current = Found(copy.deepcopy(network), units, math.nan)
+        self.saved: Found | None = None
+        self.best: dict[str, Found] = {}
+        inputs = inputs_of(network, plan) if folder else {}
+        self.trace = Trace(Path(folder) / "trace.state" if folder else None, inputs)
+        if stored := self.trace.load():
+            self.resume(network, stored)
+
+    def resume(self, given: nn.Module, stored: dict) -> None:
+        """Go on from a stored state; torch's generator is set to its own."""
+        self.state, self.events = State(**stored["state"]), [Event(**e) for e in self.trace.rows]
+        self.best = {role: self.rebuild(given, entry) for role, entry in stored["networks"].items()}
+        self.current, self.saved = self.best.pop("current"), self.best.pop("saved", None)
+        torch.set_rng_state(stored["random"])
+
+    def rebuild(self, given: nn.Module, entry: dict) -> Found:
+        """A stored network: the given one with the stored units and weights."""
+        network, weights = copy.deepcopy(given), entry.pop("weights")
+        for name, units in entry["units"].items():
+            layer = self.plan.all[name]
+            if units < layer.units:
+                apply_merge_in_place(network, layer, Merge.prune(torch.arange(units), layer.units))
+        for key in weights.keys() - network.state_dict().keys():
+            # A merge with an offset gives its readers a bias where they had none.
+            module = network.get_submodule(key.removesuffix(".bias"))
+            new = module.weight.detach().new_zeros(weights[key].shape)
+            module.bias = nn.Parameter(new, requires_grad=module.weight.requires_grad)
+        network.load_state_dict(weights)
+        return Found(network, **entry)
+
+    def commit(self, event: Event) -> None:
+        """Store an event that has happened, and then report it to the caller."""
+        self.events.append(event)
+        self.state.events += 1
+        if self.trace.path:
+            self.trace.add(asdict(event))
+            networks = self.best | {"current": self.current}
+            networks |= {"saved": self.saved} if self.saved else {}
+            entries = {
+                role: vars(found) | {"weights": found.network.state_dict()}
+                for role, found in networks.items()
+            }
+            for entry in entries.values():
+                del entry["network"]
+            random = torch.get_rng_state()
+            self.trace.save({"state": asdict(self.state), "networks": entries, "random": random})
+        self.on_event(event)
 
     def result(self) -> AutomaticReduction:
         """What the reduction comes to, at its end."""
-        main = self.points["main"].found() if "main" in self.points else None
-        smallest = self.points["smallest"].found()
-        return AutomaticReduction(
-            smallest, main, self.state.reason, self.trace, self.plan.untouched
-        )
+        best = self.best["smallest"], self.best.get("main")
+        return AutomaticReduction(*best, self.state.reason, self.events, self.plan.untouched)
 
     def is_last(self) -> bool:
         """Whether the layer being reduced is the last one of a main reduction."""
@@ -98,9 +139,9 @@ class Progress:
         now = self.current
         for role, asked in (("smallest", criterion), ("main", self.main_criterion())):
             met = now.metric >= asked
-            new, old = replace(now, criterion=asked if met else None), self.points.get(role)
+            new, old = replace(now, criterion=asked if met else None), self.best.get(role)
             if (met or role == "smallest") and (old is None or new.rank > old.rank):
-                self.points[role] = replace(new, network=copy.deepcopy(now.network))
+                self.best[role] = replace(new, network=copy.deepcopy(now.network))
 
     def describe(
         self, kind: str, criterion: float, loss: float | None = None, reason: str = ""
@@ -138,12 +179,23 @@ class Progress:
             units=dict(stays.units),
         )
 
-    def commit(self, event: Event) -> None:
-        """Store an event that has happened, and then report it to the caller."""
-        self.trace.append(event)
-        self.state.events += 1
-        if self.store:
-            points = self.points | {"current": self.current}
-            points |= {"saved": self.saved} if self.saved else {}
-            self.store.save(self.state, points, event)
-        self.on_event(event)
+
+def inputs_of(network: nn.Module, plan: Plan) -> dict:
+    """What decides the outcome: settings, layers, and digests of network and calibration."""
+    calibration = plan.calibration if isinstance(plan.calibration, Tensor) else None
+    return asdict(plan.settings) | {
+        "network": _digest(repr(network), network.state_dict()),
+        "calibration": None if calibration is None else _digest("", {"": calibration}),
+        "layers": [layer.name for layer in plan.layers],
+        "compensation": plan.compensation,
+    }
+
+
+def _digest(what: str, tensors: dict[str, Tensor]) -> str:
+    """A short hash of a text and named tensors: names, shapes, dtypes and values."""
+    sha = hashlib.sha256(what.encode())
+    for name, tensor in sorted(tensors.items()):
+        sha.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
+        flat = tensor.detach().cpu().contiguous().flatten()
+        sha.update(flat.view(torch.uint8).numpy().tobytes())
+    return sha.hexdigest()[:16]

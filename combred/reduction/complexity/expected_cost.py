@@ -9,12 +9,11 @@ differentiable function of theta. One rule stands for their equations (11) and (
 
 E[inputs] = |theta|_1 of the layer that feeds it, E[outputs] = |theta|_1 of the layer that it makes
 (the width where a layer is not masked), theta_B of the blocks that it lies in. With K^2 entries of
-a kernel and an output of W x H pixels, f = W H K^2 and p = K^2; for a fully connected layer both
+a filter and an output of W x H pixels, f = W H K^2 and p = K^2; for a fully connected layer both
 are 1.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -34,6 +33,83 @@ class Cost:
     flops: float
     parameters: float
     masks: tuple[str, ...]
+
+
+class ComplexityIndex:
+    """J_FP (equation 13) of theta, flat (n,), for the masks of a structure of a network:
+
+        beta sum_l J_F^l / F + (1 - beta) sum_l J_P^l / P + alpha sum_l theta_B^l / L
+
+    F, P, L (`totals`): the operations, parameters and blocks of the unreduced network, where theta
+    = 1 gives 1 + alpha (1 without blocks). beta, alpha: weights. example_input (n, ...): an input
+    that the network runs on.
+
+    By (14) and (16) the hyperparameters log gamma of the paper's priors follow from J_FP: its
+    derivatives by |theta_1|_1 are -log gamma_1 / (nu N). For log gamma_B, (16) has -nu alpha N;
+    (14) holds with -nu alpha N / L.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        example_input: Tensor,
+        structure: Structure,
+        beta: float,
+        alpha: float,
+    ):
+        self.costs = list_costs(network, example_input, structure)
+        self.beta, self.alpha, self.device = beta, alpha, example_input.device
+        sizes = structure.sizes
+        full = [math.prod(sizes[mask] for mask in cost.masks) for cost in self.costs]
+        F = sum(cost.flops * n for cost, n in zip(self.costs, full, strict=True))
+        P = sum(cost.parameters * n for cost, n in zip(self.costs, full, strict=True))
+        self.totals = F, P, max(len(structure.blocks), 1)
+        self.narrow(structure)
+
+    def narrow(self, structure: Structure) -> None:
+        """Leave out the costs of units and blocks that are no longer in the structure."""
+        (F, P, L), names = self.totals, list(structure.sizes)
+        column = {name: i + 1 for i, name in enumerate(names)}  # 0: a constant one
+        rows, masks = [], []
+        for cost in self.costs:
+            if all(name in column for name in cost.masks):
+                weight = self.beta * cost.flops / F + (1.0 - self.beta) * cost.parameters / P
+                rows.append((weight, cost.flops, cost.parameters))
+                masks.append([column[name] for name in cost.masks])
+        for name in structure.blocks:
+            rows.append((self.alpha / L, 0.0, 0.0))
+            masks.append([column[name]])
+        most = max(map(len, masks), default=0)
+        padded = [g + [0] * (most - len(g)) for g in masks]
+        owner = [column[name] for name in names for _ in range(structure.sizes[name])]
+        # Types are given, since all units and blocks may be gone.
+        self.owner = torch.tensor(owner, dtype=torch.long, device=self.device)
+        self.masks = torch.tensor(padded, dtype=torch.long, device=self.device)
+        self.masks = self.masks.reshape(len(masks), most)
+        table = torch.tensor(rows, dtype=torch.float64, device=self.device).reshape(-1, 3)
+        self.weights, self.flops, self.parameters = table.T.contiguous()
+        self.n_columns = len(names) + 1
+
+    def __call__(self, theta: Tensor) -> Tensor:
+        """J_FP (a scalar) of theta (n,)."""
+        return self.weights.to(theta.dtype) @ self._open(theta)
+
+    @torch.no_grad()
+    def expected(self, theta: Tensor) -> tuple[float, float]:
+        """Expected multiply-accumulates per input row (sum of 11) and parameters (12) at theta."""
+        products = self._open(theta.double())
+        return float(self.flops @ products), float(self.parameters @ products)
+
+    def _open(self, theta: Tensor) -> Tensor:
+        """The product of expected numbers of units and blocks that multiplies each cost."""
+        widths = theta.new_zeros(self.n_columns).index_add(0, self.owner, theta)
+        constant = torch.zeros_like(widths)
+        constant[0] = 1.0
+        widths = widths + constant
+        product = theta.new_ones(len(self.masks))
+        for column in self.masks.unbind(1):
+            product = product * widths[column]
+        return product
 
 
 def list_costs(network: nn.Module, example_input: Tensor, structure: Structure) -> list[Cost]:
@@ -60,91 +136,3 @@ def list_costs(network: nn.Module, example_input: Tensor, structure: Structure) 
             seen.add(id(p))
             costs.append(Cost(name, flops, parameters, (*masks, *structure.blocks_around([name]))))
     return costs
-
-
-class ComplexityIndex:
-    """J_FP (equation 13) of theta, flat (n,), for the masks of a structure:
-
-        beta sum_l J_F^l / F + (1 - beta) sum_l J_P^l / P + alpha sum_l theta_B^l / L
-
-    totals: F, P, L, the operations, parameters and blocks of the unreduced network, where theta = 1
-    gives 1 + alpha (1 without blocks). costs: of the unreduced network; those of units and blocks
-    that are no longer in `structure` are left out. beta, alpha: weights.
-
-    By (14) and (16) the hyperparameters log gamma of the paper's priors follow from J_FP: its
-    derivatives by |theta_1|_1 are -log gamma_1 / (nu N). For log gamma_B, (16) has -nu alpha N;
-    (14) holds with -nu alpha N / L.
-    """
-
-    def __init__(
-        self,
-        costs: Sequence[Cost],
-        structure: Structure,
-        totals: tuple[float, float, int],
-        beta: float,
-        alpha: float,
-        device: torch.device | None = None,
-    ):
-        sizes = structure.sizes
-        names = list(sizes)
-        column = {name: i + 1 for i, name in enumerate(names)}  # 0: a constant one
-        F, P, L = totals
-        flops, parameters, weights, masks = [], [], [], []
-        for cost in costs:
-            if any(name not in column for name in cost.masks):
-                continue  # it lay in a block that is gone
-            flops.append(cost.flops)
-            parameters.append(cost.parameters)
-            weights.append(beta * cost.flops / F + (1.0 - beta) * cost.parameters / P)
-            masks.append([column[name] for name in cost.masks])
-        for name in structure.blocks:
-            flops.append(0.0)
-            parameters.append(0.0)
-            weights.append(alpha / L)
-            masks.append([column[name]])
-        most = max(map(len, masks), default=0)
-        padded = [g + [0] * (most - len(g)) for g in masks]
-        owner = [column[n] for n in names for _ in range(sizes[n])]  # empty where all is removed
-        self.owner = torch.tensor(owner, dtype=torch.long, device=device)
-        self.masks = torch.tensor(padded, device=device).reshape(len(masks), most)
-        table = torch.tensor([weights, flops, parameters], dtype=torch.float64, device=device)
-        self.weights, self.flops, self.parameters = table
-        self.n_columns = len(names) + 1
-
-    def __call__(self, theta: Tensor) -> Tensor:
-        """J_FP (a scalar) of theta (n,)."""
-        return self.weights.to(theta.dtype) @ self._open(theta)
-
-    @torch.no_grad()
-    def expected(self, theta: Tensor) -> tuple[float, float]:
-        """Expected multiply-accumulates per input row (sum of 11) and parameters (12) at theta."""
-        products = self._open(theta.double())
-        return float(self.flops @ products), float(self.parameters @ products)
-
-    def _open(self, theta: Tensor) -> Tensor:
-        """The product of expected numbers of units and blocks that multiplies each cost."""
-        widths = theta.new_zeros(self.n_columns).index_add(0, self.owner, theta)
-        constant = torch.zeros_like(widths)
-        constant[0] = 1.0
-        widths = widths + constant
-        product = theta.new_ones(len(self.masks))
-        for column in self.masks.unbind(1):
-            product = product * widths[column]
-        return product
-
-
-def index_of(
-    network: nn.Module, example_input: Tensor, structure: Structure, beta: float, alpha: float
-) -> tuple[ComplexityIndex, list[Cost], tuple[float, float, int]]:
-    """J_FP of an unreduced network, its costs, and its totals (F, P, L)."""
-    costs = list_costs(network, example_input, structure)
-    sizes = structure.sizes
-    full = [math.prod(sizes[mask] for mask in cost.masks) for cost in costs]
-    F = sum(cost.flops * n for cost, n in zip(costs, full, strict=True))
-    P = sum(cost.parameters * n for cost, n in zip(costs, full, strict=True))
-    totals = F, P, max(len(structure.blocks), 1)
-    return (
-        ComplexityIndex(costs, structure, totals, beta, alpha, example_input.device),
-        costs,
-        totals,
-    )

@@ -7,21 +7,22 @@ its trace. The algorithm is in `sparse_training`; a checkpoint file holds its wh
 import functools
 import itertools
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
-from combred.files.checkpoint import load_checkpoint, save_checkpoint
 from combred.reduction.complexity.settings import Complexity
 from combred.reduction.complexity.sparse_training import Epoch, Training
 from combred.reduction.complexity.structure import shrink
+from combred.reduction.trace import Trace
 
 __all__ = ["Complexity", "Epoch", "Pruned", "train_sparsely"]
 
 Batches = Iterable[tuple[Tensor, Tensor]] | Callable[[int], Iterable[tuple[Tensor, Tensor]]]
+SECONDS = 20.0  # between two checkpoints
 ADAM = functools.partial(torch.optim.Adam, lr=1e-3)
 
 
@@ -49,10 +50,7 @@ def train_sparsely(
     *,
     optimizer: Callable[..., torch.optim.Optimizer] = ADAM,
     rate: Callable[[int], float] | None = None,
-    blocks: Sequence[str] | None = None,
-    evaluate: Callable[[nn.Module], float] | None = None,
     checkpoint: Path | None = None,
-    checkpoint_seconds: float = 20.0,
     on_epoch: Callable[[Epoch], None] = lambda _: None,
 ) -> Pruned:
     """Train a copy of `network` and remove units and blocks from it; the given one is not modified.
@@ -62,17 +60,18 @@ def train_sparsely(
     batches from there on. loss(network(x), y): C, a mean over the rows.
 
     optimizer: makes the optimiser of the weights from their parameters. rate(step): its learning
-    rate. blocks: the paths that may be removed (`residuals.find_structure`), None for all that are
-    found. evaluate(network): a number for the trace, in eval mode with theta rounded. on_epoch: is
-    given each row of the trace. checkpoint: a file, written every `checkpoint_seconds` s, from
-    which the same call goes on bit for bit after an interruption; the caller removes it.
+    rate. on_epoch: is given each row of the trace. checkpoint: a file, written every `SECONDS`
+    (with the rows so far beside it, as .jsonl), from which the same call goes on bit for bit after
+    an interruption; the caller removes it.
 
     Raises ValueError for a network that cannot be traced or has nothing to prune, without batches,
     and for a checkpoint of another training; FloatingPointError where the loss is not finite.
     """
-    run = Training(network, example_input, settings, optimizer, blocks, evaluate)
-    store = _Checkpoint(checkpoint, run, checkpoint_seconds)
-    store.resume()
+    run = Training(network, example_input, settings, optimizer)
+    stored = Trace(checkpoint, _inputs(run))
+    if state := stored.load():
+        _resume(run, state, stored.rows)
+    saved = time.monotonic()
     try:
         for x, y in _from_step(batches, run.step):
             run.settle_if_due()
@@ -80,7 +79,12 @@ def train_sparsely(
             if run.step % settings.prune_every == 0:
                 run.prune(run.masks.theta > settings.theta_tol)
                 on_epoch(run.record())
-            store.save_if_due()
+            due = checkpoint and time.monotonic() - saved >= SECONDS
+            if due and torch.isfinite(run.total):
+                for row in run.trace[len(stored.rows) :]:
+                    stored.add(asdict(row))
+                stored.save(_state(run))
+                saved = time.monotonic()
         if run.step == 0:
             raise ValueError("batches gave nothing to train on: give (x, y), one pair per step")
         run.settle()
@@ -98,70 +102,50 @@ def _from_step(batches: Batches, step: int) -> Iterable[tuple[Tensor, Tensor]]:
     return batches(step) if callable(batches) else itertools.islice(iter(batches), step, None)
 
 
-class _Checkpoint:
-    """A file with the state of a training: structure, weights, theta, optimisers, generators."""
-
-    def __init__(self, path: Path | None, run: Training, seconds: float):
-        self.path, self.run, self.seconds = path, run, seconds
-        self.saved = time.monotonic()
-        shapes = [(name, tuple(p.shape)) for name, p in run.network.named_parameters()]
-        self.signature = repr((shapes, run.settings, run.structure.sizes, run.optimizer))
-
-    def save_if_due(self) -> None:
-        """Save once `seconds` have passed, unless the loss is no longer finite."""
-        run = self.run
-        due = self.path is not None and time.monotonic() - self.saved >= self.seconds
-        if not due or not torch.isfinite(run.total):
-            return
-        content = {
-            "kept": run.kept,
-            "removed": run.removed,
-            "network": run.network.state_dict(),
-            "optimizer": run.optimizer.state_dict(),
-            "theta": run.masks.theta.detach(),
-            "theta_optimizer": run.theta_optimizer.state_dict(),
-            "trace": [asdict(row) for row in run.trace],
-            "progress": (run.step, run.count, run.settled, run.total),
-            "generators": [run.generator.get_state(), *_global_states(run.device)],
-        }
-        save_checkpoint(self.path, self.signature, content)
-        self.saved = time.monotonic()
-
-    def resume(self) -> None:
-        """Load the checkpoint, if there is one, into a training that has just begun."""
-        remedy = "name another file with checkpoint="
-        stored = self.path and load_checkpoint(self.path, self.signature, remedy)
-        if not stored:
-            return
-        run = self.run
-        run.kept = {name: kept.to(run.device) for name, kept in stored["kept"].items()}
-        run.removed, theta = stored["removed"], stored["theta"].to(run.device)
-        run.structure = shrink(run.network, run.structure, run.kept, run.removed)
-        run.network.load_state_dict(stored["network"])
-        run.masks.resize(run.structure, theta)
-        run.masks.floor = torch.zeros_like(theta)
-        run.narrow_index()
-        run.fix_last_units()
-        run.make_optimizers()
-        run.optimizer.load_state_dict(stored["optimizer"])
-        run.theta_optimizer.load_state_dict(stored["theta_optimizer"])
-        run.trace = [Epoch(**row) for row in stored["trace"]]
-        run.step, run.count, run.settled, total = stored["progress"]
-        run.total = total.to(run.device)
-        if run.settled:
-            run.masks.detach()
-        own, *shared = stored["generators"]
-        run.generator.set_state(own)
-        _set_global_states(shared, run.device)
+def _inputs(run: Training) -> dict:
+    """What a stored state belongs to: settings, optimiser, parameters and masks."""
+    shapes = {name: list(p.shape) for name, p in run.network.named_parameters()}
+    given = {"optimizer": repr(run.optimizer), "parameters": shapes}
+    return asdict(run.settings) | given | {"masks": run.structure.sizes}
 
 
-def _global_states(device: torch.device) -> list[Tensor]:
-    """States of torch's own generators, from which dropout draws."""
-    states = [torch.get_rng_state()]
-    return states + ([torch.cuda.get_rng_state(device)] if device.type == "cuda" else [])
+def _state(run: Training) -> dict:
+    """All that the training goes on from, but for its trace."""
+    generators = [run.generator.get_state(), torch.get_rng_state()]
+    if run.device.type == "cuda":
+        generators.append(torch.cuda.get_rng_state(run.device))
+    return {
+        "kept": run.kept,
+        "removed": run.removed,
+        "network": run.network.state_dict(),
+        "optimizer": run.optimizer.state_dict(),
+        "theta": run.masks.theta.detach(),
+        "theta_optimizer": run.theta_optimizer.state_dict(),
+        "progress": (run.step, run.count, run.settled, run.total),
+        "generators": generators,  # from torch's own, dropout draws
+    }
 
 
-def _set_global_states(states: list[Tensor], device: torch.device) -> None:
-    torch.set_rng_state(states[0])
-    if device.type == "cuda":
-        torch.cuda.set_rng_state(states[1], device)
+def _resume(run: Training, stored: dict, rows: list[dict]) -> None:
+    """Put a training that has just begun into a stored state, with the rows of its trace."""
+    run.kept = {name: kept.to(run.device) for name, kept in stored["kept"].items()}
+    run.removed, theta = stored["removed"], stored["theta"].to(run.device)
+    run.structure = shrink(run.network, run.structure, run.kept, run.removed)
+    run.network.load_state_dict(stored["network"])
+    run.masks.resize(run.structure, theta)
+    run.masks.floor = torch.zeros_like(theta)
+    run.index.narrow(run.structure)
+    run.fix_last_units()
+    run.make_optimizers()
+    run.optimizer.load_state_dict(stored["optimizer"])
+    run.theta_optimizer.load_state_dict(stored["theta_optimizer"])
+    run.trace = [Epoch(**row) for row in rows]
+    run.step, run.count, run.settled, total = stored["progress"]
+    run.total = total.to(run.device)
+    if run.settled:
+        run.masks.detach()
+    own, shared, *device = stored["generators"]
+    run.generator.set_state(own)
+    torch.set_rng_state(shared)
+    if device:
+        torch.cuda.set_rng_state(device[0], run.device)

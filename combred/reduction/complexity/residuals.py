@@ -5,44 +5,30 @@ Takes a network that torch.fx traces; gives its `Structure`.
 
 import copy
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor, fx, nn
 
 from combred.reduction.complexity.structure import Block, Structure, remove_path, replace_module
-from combred.reduction.network import operations
 from combred.reduction.network.layer_search import find_layers
 from combred.reduction.network.layers import HiddenLayer
-from combred.reduction.network.operations import NORMS, PRODUCERS
+from combred.reduction.network.operations import NORMS, PRODUCERS, effect
 from combred.reduction.network.tracing import Traced
 
 SUMS = (operator.add, torch.add, "add")
 SUMS_IN_PLACE = (operator.iadd, "add_")
 IN_PLACE = (operator.iadd, operator.isub, operator.imul, operator.itruediv)
-ELEMENTWISE = (*operations.HOMOGENEOUS, *operations.BOUNDED, *operations.LINEAR, *operations.OTHER)
-ELEMENTWISE_FUNCTIONS = {
-    *operations.HOMOGENEOUS_FUNCTIONS,
-    *operations.BOUNDED_FUNCTIONS,
-    *operations.LINEAR_FUNCTIONS,
-    *operations.OTHER_FUNCTIONS,
-    *("relu", "tanh", "sigmoid"),
-}
 
 
-def find_structure(
-    network: nn.Module, example_input: Tensor, blocks: Sequence[str] | None = None
-) -> Structure:
+def find_structure(network: nn.Module, example_input: Tensor) -> Structure:
     """The hidden layers and residual blocks of a network that runs on `example_input` (n, ...).
 
     A residual block is a sum of two values. One, the path, is the output of a module and contains
-    a hidden layer; the other, the shortcut, contains none since the sum before it. blocks: names of
-    the last modules of paths, or of containers that end with them, in place of those that are
-    found; () for none.
+    a hidden layer; the other, the shortcut, contains none since the sum before it.
 
     Channels that an identity shortcut passes on are not masked, as in the paper's experiments
-    (xi_2 = 1, section 5). Raises ValueError for a network that cannot be traced, and, with the
-    reason, for a name that is not a path that can be removed.
+    (xi_2 = 1, section 5). Raises ValueError for a network that cannot be traced.
     """
     trial = copy.deepcopy(network).eval()
     survey = find_layers(trial, example_input)
@@ -51,16 +37,10 @@ def find_structure(
     streams = {layer.name: layer for layer in graph.streams()}
     joined = {name for layer in streams.values() for name in layer.carriers}
     untouched = {name: why for name, why in survey.untouched.items() if name not in joined}
-    if blocks is None:
-        paths = graph.paths(list(layers.values()))
-    else:
-        paths = [graph.named_path(name) for name in blocks]
     found = {}
-    for path in paths:
+    for path in graph.paths(list(layers.values())):
         block, reason = graph.block(path)
         reason = reason or _fails_without(trial, block, example_input)
-        if reason and blocks is not None:
-            raise ValueError(f"the path that ends in {block.name} cannot be removed: {reason}")
         if reason:
             untouched[block.name] = f"as a residual path: {reason}"
         else:
@@ -105,20 +85,6 @@ class _Sums(Traced):
             if nonlinear(self.used_for(path)) and not nonlinear(other):
                 found.append(path)
         return found
-
-    def named_path(self, name: str) -> fx.Node:
-        """The last node of a module or container; raises ValueError unless it is a summand."""
-        inside = [n for n in self.nodes if n.op == "call_module"]
-        inside = [n for n in inside if f"{n.target}.".startswith(f"{name}.")]
-        if not inside:
-            raise ValueError(f"no module {name!r} is called; modules are {', '.join(self.calls)}")
-        added = any(path is inside[-1] for _, path, _ in self.sums())
-        if not added or len(inside[-1].users) > 1:
-            raise ValueError(
-                f"the output of {inside[-1].target} is not added to another value, or not that "
-                "alone; blocks= wants the module whose output is added to the shortcut"
-            )
-        return inside[-1]
 
     def block(self, path: fx.Node) -> tuple[Block, str]:
         """The block of a path, and why it cannot be removed, "" if it can."""
@@ -191,7 +157,7 @@ class _Sums(Traced):
                 continue
             if isinstance(module, NORMS) and branches == 1 and self.is_plain(user.target):
                 norms.append(user.target)
-            elif not (isinstance(module, ELEMENTWISE) or user.target in ELEMENTWISE_FUNCTIONS):
+            elif not effect(user.target if module is None else module):
                 return None
             further = self.read(user, readers, linear, max(branches, len(user.users)))
             if further is None:

@@ -16,7 +16,7 @@ Where the paper leaves a choice:
 """
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -28,7 +28,7 @@ from combred.reduction.complexity.bernoulli_masks import (
     follow,
     index_network,
 )
-from combred.reduction.complexity.expected_cost import ComplexityIndex, index_of
+from combred.reduction.complexity.expected_cost import ComplexityIndex
 from combred.reduction.complexity.residuals import find_structure
 from combred.reduction.complexity.settings import Complexity
 from combred.reduction.complexity.structure import shrink
@@ -41,8 +41,7 @@ class Epoch:
 
     loss: mean of C over the steps since the row before. complexity: J_FP. undecided: number of
     thetas in (theta_tol, 1 - theta_tol). units: left, by layer. blocks: names of those left.
-    parameters and flops (two per multiply-add, for one input row): of the network. value: number
-    that the caller's `evaluate` gave.
+    parameters and flops (two per multiply-add, for one input row): of the network.
     """
 
     step: int
@@ -53,7 +52,6 @@ class Epoch:
     blocks: list[str]
     parameters: int
     flops: int
-    value: float | None = None
 
 
 class Training:
@@ -71,18 +69,16 @@ class Training:
         example_input: Tensor,
         settings: Complexity,
         make_optimizer: Callable[..., torch.optim.Optimizer],
-        blocks: Sequence[str] | None = None,
-        evaluate: Callable[[nn.Module], float] | None = None,
     ):
         self.network, self.example = copy.deepcopy(network).train(), example_input
-        self.settings, self.make_optimizer, self.evaluate = settings, make_optimizer, evaluate
-        self.structure = find_structure(self.network, example_input, blocks)
+        self.settings, self.make_optimizer = settings, make_optimizer
+        self.structure = find_structure(self.network, example_input)
         if not self.structure.sizes:
             raise ValueError(
                 "this network has nothing to prune; why its layers are left alone:\n"
                 + "\n".join(f"  {name}: {why}" for name, why in self.structure.untouched.items())
             )
-        self.index, self.costs, self.totals = index_of(
+        self.index = ComplexityIndex(
             self.network, example_input, self.structure, settings.beta, settings.alpha
         )
         self.device = example_input.device
@@ -193,13 +189,8 @@ class Training:
         self.masks.resize(self.structure, old[left])
         self.masks.floor = floor
         follow(self.theta_optimizer, {old: (self.masks.theta, left)})
-        self.narrow_index()
+        self.index.narrow(self.structure)
         self.fix_last_units()
-
-    def narrow_index(self) -> None:
-        """Make J_FP anew for the structure that is left, relative to the unreduced network."""
-        how = self.totals, self.settings.beta, self.settings.alpha, self.device
-        self.index = ComplexityIndex(self.costs, self.structure, *how)
 
     @torch.no_grad()
     def fix_last_units(self) -> None:
@@ -246,17 +237,6 @@ class Training:
             list(self.structure.blocks),
             count_parameters(self.network),
             count_flops(self.network, self.example),
-            self.value(),
         )
         self.trace.append(row)
         return row
-
-    @torch.no_grad()
-    def value(self) -> float | None:
-        """The caller's `evaluate` of the network in eval mode with theta rounded, or None."""
-        if self.evaluate is None:
-            return None
-        self.masks.round()
-        value = float(self.evaluate(self.network.eval()))
-        self.network.train()
-        return value

@@ -13,8 +13,6 @@ from torch import Tensor, nn
 
 from combred.reduction.network.layers import HiddenLayer
 from combred.reduction.network.tracing import evaluation
-from combred.surrogate.correction import CorrectionTransform
-from combred.surrogate.transform import StateTransform
 
 Calibration = Tensor | Iterable[Tensor]
 ROWS = 4096  # vectors (n, d) that are run at once
@@ -104,10 +102,7 @@ def require_repeatable(calibration: Calibration | None) -> None:
 
 def missing_calibration(method: str) -> str:
     """The error message of a method that needs calibration inputs and has none."""
-    return (
-        f"{method} needs activations: give calibration=inputs (512 are nearly enough; "
-        "combred.reduction.gaussian_inputs makes some where there is no data)"
-    )
+    return f"{method} needs activations: give calibration=inputs (512 are nearly enough)"
 
 
 def batches(calibration: Calibration) -> Iterator[Tensor]:
@@ -183,32 +178,3 @@ def relative_error(
         difference += float((other.double() - one.double()).square().sum())
         size += float(one.double().square().sum())
     return (difference / max(size, 1e-300)) ** 0.5
-
-
-def gaussian_inputs(transform: StateTransform, n: int = 4096, seed: int = 0) -> Tensor:
-    """Network inputs (n, n_inputs), float32, for calibration without states.
-
-    Gaussian draws with zero mean and the covariance of the training inputs, which the transform of
-    a surrogate keeps. Where the network also sees the quasi-steady-state (QSS) prediction, the
-    draws are made into states and the prediction is computed for these. seed: of the draws.
-    """
-    values, vectors = torch.linalg.eigh(transform.covariance.double().cpu())
-    root = vectors * values.clamp(min=0.0).sqrt()
-    generator = torch.Generator().manual_seed(seed)
-    draws = torch.randn(n, len(values), generator=generator, dtype=torch.float64)
-    x = (draws @ root.T).to(transform.mean.device)
-    if not isinstance(transform, CorrectionTransform):
-        return x.float()
-    variables = transform.mean + x * transform.std
-    Y = transform.boxcox.inverse(variables[:, 2:])
-    T, ln_p = torch.maximum(variables[:, :2], transform.low[:2]).unbind(1)
-    states = torch.cat([torch.stack([T, ln_p.exp()], 1), Y / Y.sum(dim=1, keepdim=True)], dim=1)
-    return transform.inputs(states, random_steps(transform, n, seed))
-
-
-def random_steps(transform: StateTransform, n: int, seed: int) -> Tensor:
-    """n time steps (n,) [s], log-uniform in the transform's range."""
-    generator = torch.Generator().manual_seed(seed)
-    low, high = transform.dt_range.cpu()
-    drawn = low * (high / low) ** torch.rand(n, generator=generator, dtype=torch.float64)
-    return drawn.to(transform.dt_range.device)

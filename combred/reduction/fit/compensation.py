@@ -10,6 +10,7 @@ import torch
 from combred.reduction.fit.calibration import Calibration, Moments
 from combred.reduction.network.merge import Merge
 
+RIDGE = 1e-6  # of least squares, relative
 COMPENSATIONS = ("own", "least_squares", "none")
 
 
@@ -27,7 +28,7 @@ def resolve_compensation(compensation: str | None, calibration: Calibration | No
     return compensation
 
 
-def refit(merge: Merge, moments: Moments, ridge: float = 1e-6, intercept: bool = True) -> Merge:
+def refit(merge: Merge, moments: Moments, ridge: float = RIDGE, intercept: bool = True) -> Merge:
     """The same kept units with the mixing Z and offset o that minimise, over calibration inputs,
 
         |A - (B[:, kept] Z + o)|^2 / n + ridge * trace(G) / k * |Z - Z0|^2
@@ -38,7 +39,7 @@ def refit(merge: Merge, moments: Moments, ridge: float = 1e-6, intercept: bool =
     in float64.
 
     The next layers are linear in A: Z and o also minimise the error of their pre-activations,
-    whatever their weights, where they read one position at a time. For a wider kernel, and behind a
+    whatever their weights, where they read one position at a time. For a wider filter, and behind a
     flatten, they minimise the error of what is read at each position.
 
     intercept: without it o = 0 and moments are taken about zero, for readers that pad with zeros.

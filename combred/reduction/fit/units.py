@@ -40,8 +40,8 @@ class BatchNorm:
 class Units:
     """The m units of a hidden layer of a network; tensors are float64.
 
-    weights (m, d), bias (m,): of the producer, kernels flattened (for a residual layer no columns,
-    and zeros). norm: the batch norm right behind the producer, or None. kernels (m, d'): of a
+    weights (m, d), bias (m,): of the producer, filters flattened (for a residual layer no columns,
+    and zeros). norm: the batch norm right behind the producer, or None. filters (m, d'): of a
     depthwise convolution behind it, times the scale of its batch norm, or None. reading (m, q): the
     weights with which the next layers read each unit, all of them side by side. moments: of the
     activations that the next layers read, None without calibration inputs.
@@ -52,7 +52,7 @@ class Units:
     weights: Tensor
     bias: Tensor
     norm: BatchNorm | None
-    kernels: Tensor | None
+    filters: Tensor | None
     reading: Tensor
     moments: Moments | None = None
 
@@ -64,9 +64,9 @@ class Units:
     @property
     def rows(self) -> Tensor:
         """Rows v_k = [W_k | b_k] (m, d + 1), the batch norm behind the producer folded in; with a
-        depthwise convolution behind it, the rows are its kernels (Chen & Xu 2024, appendix A.3)."""
-        if self.kernels is not None:
-            return self.kernels
+        depthwise convolution behind it, the rows are its filters (Chen & Xu 2024, appendix A.3)."""
+        if self.filters is not None:
+            return self.filters
         if self.norm is None:
             return torch.cat([self.weights, self.bias[:, None]], dim=1)
         scale = self.norm.scale
@@ -96,23 +96,17 @@ def describe_units(network: nn.Module, layer: HiddenLayer, moments: Moments | No
         bias = weights.new_zeros(len(weights))
         if producer.bias is not None:
             bias = producer.bias.detach().double()
-    kernels = None
+    filters = None
     if layer.depthwise:
-        kernels = network.get_submodule(layer.depthwise).weight.detach().double().flatten(1)
-        behind = norm_behind(network, layer)
-        if behind is not None:
-            kernels = kernels * batch_norm(behind).scale[:, None]
+        filters = network.get_submodule(layer.depthwise).weight.detach().double().flatten(1)
+        if layer.norm_behind:
+            behind = batch_norm(network.get_submodule(layer.norm_behind))
+            filters = filters * behind.scale[:, None]
     reading = [
         _by_unit(network.get_submodule(name).weight.detach().double(), len(bias))
         for name, _ in layer.readers
     ]
-    return Units(network, layer, weights, bias, norm, kernels, torch.cat(reading, dim=1), moments)
-
-
-def norm_behind(network: nn.Module, layer: HiddenLayer) -> nn.Module | None:
-    """The batch norm behind the depthwise convolution of a layer, or None."""
-    following = layer.carriers[layer.carriers.index(layer.depthwise) + 1 :]
-    return network.get_submodule(following[0]) if following else None
+    return Units(network, layer, weights, bias, norm, filters, torch.cat(reading, dim=1), moments)
 
 
 def batch_norm(module: nn.Module) -> BatchNorm:

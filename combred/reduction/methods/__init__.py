@@ -58,6 +58,7 @@ class Method:
     needs_calibration: bool = False
     handles_depthwise: bool = True
     handles_residual: bool = False
+    name: str = ""  # of the key in `METHODS`, or of the function
 
 
 METHODS = {
@@ -77,27 +78,17 @@ def resolve_method(method: str | Callable[..., Merge]) -> Method:
     A function that is not listed is taken to handle everything and to need nothing. Raises
     ValueError, with all names, for a name that is not listed.
     """
-    if callable(method):
-        known = {entry.choose: entry for entry in METHODS.values()}
-        entry = known.get(_innermost(method), Method(method, takes_threshold=True))
-        return replace(entry, choose=method)
-    if method not in METHODS:
-        raise ValueError(f"there is no method {method!r}: {', '.join(METHODS)}")
-    return METHODS[method]
-
-
-def name_of(method: str | Callable[..., Merge]) -> str:
-    """A method's name, for messages and traces."""
     if isinstance(method, str):
-        return method
-    return getattr(_innermost(method), "__name__", repr(method))
-
-
-def _innermost(method: Callable[..., Merge]) -> Callable[..., Merge]:
-    """The function inside any number of partials."""
-    while isinstance(method, functools.partial):
-        method = method.func
-    return method
+        if method not in METHODS:
+            raise ValueError(f"there is no method {method!r}: {', '.join(METHODS)}")
+        return replace(METHODS[method], name=method)
+    inner = method
+    while isinstance(inner, functools.partial):
+        inner = inner.func
+    name = getattr(inner, "__name__", repr(method))
+    listed = {entry.choose: entry for entry in METHODS.values()}
+    known = listed.get(inner, Method(method, takes_threshold=True))
+    return replace(known, choose=method, name=name)
 
 
 def refusal(method: Method, layer: HiddenLayer, compensation: str) -> str:

@@ -19,12 +19,11 @@ def channel_similarity(
     threshold: float | None = None,
     keep: int | None = None,
     statistics: str = "auto",
-    link: str = "average",
 ) -> Merge:
     """The merge that keeps one unit of each cluster, the one with the largest |gamma|.
 
     Distances between units are normalised to [0, 1] within the layer and clustered hierarchically
-    (scipy's linkage `link`; the paper names none), either up to the distance `threshold` in [0, 1]
+    (by average linkage; the paper names none), either up to the distance `threshold` in [0, 1]
     or into `keep` clusters. statistics: the distance, "batch_norm" (equation 4), "activations"
     (equation 1, of the activations that the readers see on calibration inputs), "moments" (equation
     2, with mean and variance of the activations in place of beta and gamma^2), or "auto": batch
@@ -34,22 +33,13 @@ def channel_similarity(
     """
     if statistics == "auto":
         statistics = "batch_norm" if units.norm is not None else "moments"
-    distance = distances(units, statistics)
-    labels = cluster(distance, threshold, keep, link)
+    labels = cluster(distances(units, statistics), threshold, keep)
     strength = importance(units)
-    mixing, kept = [], []
-    for label in np.unique(labels):
-        members = torch.from_numpy(np.flatnonzero(labels == label)).to(strength.device)
-        kept.append(int(members[strength[members].argmax()]))
-        row = torch.zeros(units.m, dtype=torch.float64, device=strength.device)
-        row[members] = 1.0
-        mixing.append(row)
-    order = np.argsort(kept)
-    return Merge(
-        torch.tensor(np.array(kept)[order], device=strength.device),
-        torch.stack([mixing[i] for i in order]),
-        torch.zeros(units.m, dtype=torch.float64, device=strength.device),
-    )
+    found = torch.from_numpy(labels).to(strength.device)
+    member = (found == found.unique()[:, None]).double()
+    kept = torch.where(member > 0, strength, -torch.inf).argmax(dim=1)
+    order = kept.argsort()
+    return Merge(kept[order], member[order], strength.new_zeros(units.m))
 
 
 def distances(units: Units, statistics: str) -> Tensor:
@@ -57,33 +47,27 @@ def distances(units: Units, statistics: str) -> Tensor:
 
     statistics: "batch_norm", "activations" or "moments", as in `channel_similarity`.
     """
-    if statistics == "activations":
+    if statistics not in ("activations", "batch_norm", "moments"):
+        raise ValueError(
+            f"statistics={statistics!r} is none of auto, batch_norm, activations, moments"
+        )
+    if statistics == "batch_norm":
+        if units.norm is None:
+            raise ValueError(
+                f"layer {units.layer.name} has no batch norm: give calibration, and "
+                'statistics="moments" or "activations"'
+            )
+        mean, variance = units.norm.beta, units.norm.gamma**2
+    else:
         moments = units.require_moments("channel_similarity")
         mean, variance = moments.mean_B, torch.diagonal(moments.BB)
-        # the mean of (a_i - a_j)^2
-        found = (mean[:, None] - mean) ** 2 + variance[:, None] + variance - 2.0 * moments.BB
-    else:
-        if statistics == "batch_norm":
-            if units.norm is None:
-                raise ValueError(
-                    f"layer {units.layer.name} has no batch norm: give calibration, and "
-                    'statistics="moments" or "activations"'
-                )
-            mean, variance = units.norm.beta, units.norm.gamma**2
-        elif statistics == "moments":
-            moments = units.require_moments("channel_similarity")
-            mean, variance = moments.mean_B, torch.diagonal(moments.BB)
-        else:
-            raise ValueError(
-                f"statistics={statistics!r} is none of auto, batch_norm, activations, moments"
-            )
-        found = (mean[:, None] - mean) ** 2 + variance[:, None] + variance
+    found = (mean[:, None] - mean) ** 2 + variance[:, None] + variance
+    if statistics == "activations":  # the mean of (a_i - a_j)^2
+        found = found - 2.0 * moments.BB
     return found.clamp(min=0.0).fill_diagonal_(0.0)
 
 
-def cluster(
-    distance: Tensor, threshold: float | None, keep: int | None, link: str = "average"
-) -> np.ndarray:
+def cluster(distance: Tensor, threshold: float | None, keep: int | None) -> np.ndarray:
     """Cluster (m,) of each unit, numbered from 1 (their algorithm 1: normalise, cluster).
 
     distance (m, m): symmetric, zero on the diagonal. threshold in [0, 1], or keep clusters.
@@ -94,7 +78,7 @@ def cluster(
     pairs = squareform(distance.cpu().numpy(), checks=False)
     spread = pairs.max() - pairs.min()
     normalised = (pairs - pairs.min()) / (spread if spread > 0 else 1.0)
-    tree = linkage(normalised, method=link)
+    tree = linkage(normalised, method="average")
     if threshold is not None:
         return fcluster(tree, threshold, criterion="distance")
     # fcluster's maxclust gives fewer clusters where distances tie; cut_tree gives exactly so many.

@@ -16,7 +16,7 @@ from combred.reduction.network.merge import Merge
 def condense(units: Units, *, threshold: float | None = None, keep: int | None = None) -> Merge:
     """The merge that keeps the main unit of each group of similar units.
 
-    Rows are v_k = [W_k | b_k], kernels flattened, the batch norm behind the layer folded in. Units
+    Rows are v_k = [W_k | b_k], filters flattened, the batch norm behind the layer folded in. Units
     are grouped greedily where their cosine similarity is at least `threshold` in [-1, 1]
     (`kernels.group`), or at the highest threshold that leaves at most `keep` units. The main unit
     of a group stays, and the next layer reads unit k as |v_k| / |v_main| times the main unit:
@@ -26,7 +26,7 @@ def condense(units: Units, *, threshold: float | None = None, keep: int | None =
     exact for ReLU where the cosine is 1 (their equations 5 to 12 and 36). A dead unit, whose input
     weights are all zero, has the constant output relu(b_k): it becomes an offset where it is zero
     or the readers take an offset, and is grouped as any other unit elsewhere. With a depthwise
-    convolution behind the layer, its kernels are grouped (`depthwise.condense_block`).
+    convolution behind the layer, its filters are grouped (`depthwise.condense_block`).
 
     Raises ValueError where neither a threshold nor keep >= 1 is given, and for a threshold outside
     of [-1, 1].

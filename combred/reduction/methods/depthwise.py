@@ -5,13 +5,13 @@ Part of condensation. A block is
     expand (1 x 1) -> batch norm f -> activation -> depthwise -> batch norm g -> activation
     -> project (1 x 1)
 
-Takes the `Units` of the layer that expand makes. The depthwise kernels v_k are grouped; then
+Takes the `Units` of the layer that expand makes. The depthwise filters v_k are grouped; then
 expand, f, g and project of each group are solved for together, by least squares. Gives a `Merge`
 with new tensors for all of them. f is epsilon x + zeta, g is mu x + nu, as in the paper.
 
 Where the paper leaves a choice, or contradicts itself:
 
-- *Ratios.* The merged projection uses |mu_k v_k| / |mu_main v_main|, and kernels are grouped with
+- *Ratios.* The merged projection uses |mu_k v_k| / |mu_main v_main|, and filters are grouped with
   the factor mu_k. The paper has |v_k| / |v_main|: the same for mu_k = mu_main. The ratio used here
   is exact also where the batch norm has normalised the length of v_k.
 - *nu* follows equation (61), b_new nu_new = b_p nu_p + b_q nu_q. The last row of (63) has an extra
@@ -34,7 +34,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from combred.reduction.fit.units import BatchNorm, Units, batch_norm, norm_behind
+from combred.reduction.fit.units import Units, batch_norm
 from combred.reduction.methods.grouping import group_rows, merge_groups, threshold_for
 from combred.reduction.network.merge import Merge
 
@@ -42,10 +42,10 @@ from combred.reduction.network.merge import Merge
 def condense_block(
     units: Units, *, threshold: float | None = None, keep: int | None = None
 ) -> Merge:
-    """The merge of the groups of depthwise kernels of a block (their equations 48, 62 to 64).
+    """The merge of the groups of depthwise filters of a block (their equations 48, 62 to 64).
 
     units: of the layer that the expansion makes. threshold, keep: as in `condensation.condense`.
-    The mixing holds the ratios r_k; `carriers` the new expansion, kernels and batch norms of the
+    The mixing holds the ratios r_k; `carriers` the new expansion, filters and batch norms of the
     kept channels.
     """
     layer, network, rows = units.layer, units.network, units.rows
@@ -53,51 +53,55 @@ def condense_block(
         threshold = threshold_for(rows, keep)
     none_dead = torch.zeros(units.m, dtype=torch.bool, device=rows.device)
     merge = merge_groups(rows, group_rows(rows, none_dead, threshold), torch.zeros_like(units.bias))
-    expand = network.get_submodule(layer.name)
-    depthwise = network.get_submodule(layer.depthwise)
-    behind = norm_behind(network, layer)
-    ones = torch.ones_like(units.bias)
-    own = depthwise.bias.detach().double() if depthwise.bias is not None else torch.zeros_like(ones)
-    f = _without_bias(network.get_submodule(layer.norm), units.bias) if layer.norm else None
-    g = _without_bias(behind, own) if behind is not None else None
-    epsilon, zeta = (f.scale, f.shift) if f else (ones, units.bias)
-    mu, nu = (g.scale, g.shift) if g else (ones, own)
-    length = depthwise.weight.detach().double().flatten(1).norm(dim=1)  # |v_k|
+    f = _Affine(network, layer.name, layer.norm)
+    g = _Affine(network, layer.depthwise, layer.norm_behind)
+    length = g.convolution.weight.detach().double().flatten(1).norm(dim=1)  # |v_k|
     solved = [
-        _solve_group(units, merge.mixing[i], main, (epsilon, zeta, mu, nu), length)
+        _solve_group(units, merge.mixing[i], main, (f.scale, f.shift, g.scale, g.shift), length)
         for i, main in enumerate(merge.kept.tolist())
     ]
     alpha, epsilon, zeta, mu, nu = (torch.stack(side) for side in zip(*solved, strict=True))
-    carriers = {f"{layer.name}.weight": alpha.reshape(-1, *expand.weight.shape[1:])}
-    if f is None:
-        carriers[f"{layer.name}.weight"] = carriers[f"{layer.name}.weight"] * epsilon.reshape(
-            -1, *[1] * (expand.weight.dim() - 1)
-        )
-        if expand.bias is not None:
-            carriers[f"{layer.name}.bias"] = zeta
-    else:
-        if expand.bias is not None:
-            carriers[f"{layer.name}.bias"] = torch.zeros_like(zeta)
-        module = network.get_submodule(layer.norm)
-        carriers |= _statistics(module, layer.norm, f, merge, ones, epsilon, zeta)
-    if g is None:
-        kept = depthwise.weight.detach().double()[merge.kept]
-        shape = (-1, *[1] * (kept.dim() - 1))
-        carriers[f"{layer.depthwise}.weight"] = kept * mu.reshape(shape)
-        if depthwise.bias is not None:
-            carriers[f"{layer.depthwise}.bias"] = nu
-    else:
-        if depthwise.bias is not None:
-            carriers[f"{layer.depthwise}.bias"] = torch.zeros_like(nu)
-        name = layer.carriers[layer.carriers.index(layer.depthwise) + 1]
-        carriers |= _statistics(behind, name, g, merge, length, mu, nu)
+    kept = g.convolution.weight.detach().double()[merge.kept]
+    carriers = f.tensors(alpha, epsilon, zeta, _statistics(f, merge, torch.ones_like(units.bias)))
+    carriers |= g.tensors(kept, mu, nu, _statistics(g, merge, length))
     return Merge(merge.kept, merge.mixing, merge.offset, carriers)
 
 
-def _without_bias(module: nn.Module, bias: Tensor) -> BatchNorm:
-    """The batch norm for an input without the bias (m,) of the convolution before it."""
-    norm = batch_norm(module)
-    return replace(norm, mean=norm.mean - bias)
+class _Affine:
+    """A convolution and the batch norm behind it, or its bias: scale x + shift of each channel (m,)
+    of the convolution without bias."""
+
+    def __init__(self, network: nn.Module, name: str, norm: str):
+        self.name, self.norm_name, self.convolution = name, norm, network.get_submodule(name)
+        weight, bias = self.convolution.weight, self.convolution.bias
+        own = weight.new_zeros(len(weight), dtype=torch.float64)
+        own = own if bias is None else bias.detach().double()
+        self.norm, self.scale, self.shift = None, torch.ones_like(own), own
+        if norm:
+            self.module = network.get_submodule(norm)
+            plain = batch_norm(self.module)
+            self.norm = replace(plain, mean=plain.mean - own)
+            self.scale, self.shift = self.norm.scale, self.norm.shift
+
+    def tensors(
+        self, weight: Tensor, scale: Tensor, shift: Tensor, statistics: tuple[Tensor, Tensor] | None
+    ) -> dict[str, Tensor]:
+        """New tensors with this weight, scale and shift for the kept channels (k,)."""
+        weight, bias = weight.reshape(-1, *self.convolution.weight.shape[1:]), shift
+        new = {}
+        if statistics is None:
+            weight = weight * scale.reshape(-1, *[1] * (weight.dim() - 1))
+        else:
+            (mean, var), bias = statistics, torch.zeros_like(shift)
+            new = {f"{self.norm_name}.running_mean": mean, f"{self.norm_name}.running_var": var}
+            if self.module.affine:
+                gamma = scale * (var + self.module.eps).sqrt()
+                new[f"{self.norm_name}.weight"] = gamma
+                new[f"{self.norm_name}.bias"] = shift + mean * scale
+        new[f"{self.name}.weight"] = weight
+        if self.convolution.bias is not None:
+            new[f"{self.name}.bias"] = bias
+        return new
 
 
 def _solve_group(
@@ -134,20 +138,14 @@ def _solve_group(
     return alpha_new, epsilon_new, zeta_new, mu_new, nu_new
 
 
-def _statistics(
-    module: nn.Module, name: str, norm, merge: Merge, length: Tensor, scale: Tensor, shift: Tensor
-) -> dict[str, Tensor]:
-    """New tensors of a batch norm: running statistics by equation (64), and gamma and eta with
-    which it is scale x + shift for the kept channels (k,)."""
+def _statistics(side: _Affine, merge: Merge, length: Tensor) -> tuple[Tensor, Tensor] | None:
+    """Running mean and variance (k,) of a batch norm by equation (64); None where there is none."""
+    if side.norm is None:
+        return None
     grouped = (merge.mixing != 0).double()
     own = length[merge.kept, None]
     rho = torch.where(own > 0, length / own.clamp(min=1e-300), 1.0)  # (k, m)
     inverse = torch.where(grouped > 0, 1.0 / rho.clamp(min=1e-300), 0.0)
     count = grouped.sum(dim=1)
-    mean = inverse @ norm.mean / count
-    var = (inverse**2) @ (norm.std**2 - module.eps).clamp(min=0.0) / count
-    std = (var + module.eps).sqrt()
-    new = {f"{name}.running_mean": mean, f"{name}.running_var": var}
-    if module.affine:
-        new |= {f"{name}.weight": scale * std, f"{name}.bias": shift + mean * scale}
-    return new
+    variance = (side.norm.std**2 - side.module.eps).clamp(min=0.0)
+    return inverse @ side.norm.mean / count, (inverse**2) @ variance / count

@@ -10,11 +10,11 @@ from combred.reduction.fit.units import Units
 from combred.reduction.network.merge import Merge
 
 
-def folding(units: Units, *, keep: int, seed: int = 0, iterations: int = 30) -> Merge:
+def folding(units: Units, *, keep: int, seed: int = 0) -> Merge:
     """The merge that replaces each of at most `keep` clusters of units by its centroid.
 
     Rows [W | b], with the batch norm behind the layer folded in, are clustered by k-means (seed: of
-    its start; iterations: at most). The unit nearest to the centroid stays and takes the centroid's
+    its start). The unit nearest to the centroid stays and takes the centroid's
     row, written back through the batch norm. The next layers read every unit of a cluster as the
     centroid: the mixing is one. Clusters that k-means leaves empty are not filled, so that fewer
     units may stay.
@@ -22,7 +22,7 @@ def folding(units: Units, *, keep: int, seed: int = 0, iterations: int = 30) -> 
     rows = units.rows
     distinct, labels = torch.unique(rows, dim=0, return_inverse=True)
     if len(distinct) > keep:
-        labels = k_means(rows, keep, seed, iterations)
+        labels = k_means(rows, keep, seed)
     found = torch.unique(labels, return_inverse=True)[1]
     k = int(found.max()) + 1
     member = torch.nn.functional.one_hot(found, k).double().T  # (k, m)
@@ -35,7 +35,7 @@ def folding(units: Units, *, keep: int, seed: int = 0, iterations: int = 30) -> 
     return Merge(kept, member, offset, _unfold(units, kept, centroids))
 
 
-def k_means(points: Tensor, k: int, seed: int, iterations: int) -> Tensor:
+def k_means(points: Tensor, k: int, seed: int, iterations: int = 30) -> Tensor:
     """Cluster (m,) in 0, ..., k - 1 of each of the points (m, d); clusters may stay empty.
 
     Lloyd's iteration until nothing moves, at most `iterations`, from centres drawn as in k-means++

@@ -4,8 +4,6 @@ Part of condensation (Chen & Xu 2024, section 2.2.3). Takes rows [W | b]; gives 
 `combred.kernels.group`, and their `Merge`.
 """
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 
@@ -52,17 +50,11 @@ def threshold_for(rows: Tensor, keep: int | None) -> float:
     """
     if keep is None or keep < 1:
         raise ValueError(f"condensation needs threshold=, or keep= of at least 1, not keep={keep}")
-    return bisect_groups(lambda t: len(kernels.group(rows, t)[1]), keep, -1.0, 1.0)
-
-
-def bisect_groups(count: Callable[[float], int], keep: int, few: float, many: float) -> float:
-    """The threshold between `few` and `many`, nearest to `many`, with count(threshold) <= keep.
-
-    count(few) is taken to be at most `keep`. Bisection down to an interval of 1e-6.
-    """
-    if count(many) <= keep:
+    few, many = -1.0, 1.0
+    if len(kernels.group(rows, many)[1]) <= keep:
         return many
-    while abs(many - few) > 1e-6:
+    while many - few > 1e-6:
         middle = 0.5 * (few + many)
-        few, many = (middle, many) if count(middle) <= keep else (few, middle)
+        leaves = len(kernels.group(rows, middle)[1])
+        few, many = (middle, many) if leaves <= keep else (few, middle)
     return few

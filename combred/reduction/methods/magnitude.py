@@ -30,7 +30,7 @@ def important_units(units: Units, keep: int, criterion: str) -> Tensor:
     """
     if criterion not in CRITERIA:
         raise ValueError(f"criterion {criterion!r} is none of {', '.join(CRITERIA)}")
-    rows = units.weights if units.norm is not None and units.kernels is None else units.rows
+    rows = units.weights if units.norm is not None and units.filters is None else units.rows
     if criterion == "l1":
         score = rows.abs().sum(dim=1)
     elif criterion == "l2":

@@ -73,19 +73,15 @@ def _hidden_layer(graph: PathGraph, node: fx.Node, residual: bool) -> HiddenLaye
         raise NotReducible("nothing reads it")
     if residual and not path.activation:
         raise NotReducible("no activation behind the batch norm")
+    same = ("norm", "depthwise", "homogeneous", "bounded", "takes_offset", "last_axis")
     return HiddenLayer(
-        name=node.target,
-        units=path.units,
-        carriers=tuple(path.carriers),
-        readers=tuple(path.readers),
-        norm=path.norm,
-        depthwise=path.depthwise,
-        homogeneous=path.homogeneous,
-        bounded=path.bounded,
+        node.target,
+        path.units,
+        tuple(path.carriers),
+        tuple(path.readers),
         activation="other" if path.splits and path.activation else path.activation,
-        takes_offset=path.takes_offset,
         residual=residual,
-        last_axis=path.last_axis,
+        **{name: getattr(path, name) for name in same},
     )
 
 

@@ -36,6 +36,12 @@ class HiddenLayer:
     residual: bool = False
     last_axis: bool = False  # units lie on the last axis (linear layers), not on axis 1
 
+    @property
+    def norm_behind(self) -> str:
+        """The batch norm behind the depthwise convolution, "" if none."""
+        following = self.carriers[self.carriers.index(self.depthwise) + 1 :]
+        return following[0] if following else ""
+
 
 @dataclass(frozen=True)
 class Survey:

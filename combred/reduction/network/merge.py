@@ -60,7 +60,7 @@ def apply_merge(network: nn.Module, layer: HiddenLayer, merge: Merge) -> nn.Modu
 
         W_next' = W_next mixing^T,  b_next' = b_next + W_next offset   (in float64)
 
-    For a convolution that reads the layer, W_next is its kernel, with units as input channels; for
+    For a convolution that reads the layer, W_next is its filter, with units as input channels; for
     a linear layer behind a flatten, a unit is all its positions. Dtypes, devices and requires_grad
     stay. Raises ValueError for an offset where a reader pads with zeros: padding has no offset.
     """
@@ -105,7 +105,7 @@ def _mix_inputs(module: nn.Module, merge: Merge, positions: int, shifts: bool) -
     """Let a linear or convolutional layer read the kept units alone."""
     U = module.weight.detach().double()
     n, m = U.shape[0], merge.mixing.shape[1]
-    # (n, m, positions): positions are those of a flattened map, or of a kernel.
+    # (n, m, positions): positions are those of a flattened map, or of a filter.
     U = U.reshape(n, m, positions) if isinstance(module, nn.Linear) else U.flatten(2)
     mixing, offset = merge.mixing.to(U.device), merge.offset.to(U.device)
     mixed = torch.einsum("nmp,km->nkp", U, mixing)

@@ -24,25 +24,43 @@ POOL_FUNCTIONS = {
     *(F.adaptive_max_pool1d, F.adaptive_max_pool2d, F.adaptive_max_pool3d),
     torch.mean,
 }
-# sigma(c x) = c sigma(x) for c > 0 (Chen & Xu 2024, equation 5)
-HOMOGENEOUS = (nn.ReLU, nn.LeakyReLU)
-HOMOGENEOUS_FUNCTIONS = {torch.relu, torch.relu_, F.relu, F.leaky_relu}
-# ReLU6 is homogeneous only below 6; Chen & Xu 2024, appendix A.3, condense behind it all the same.
-BOUNDED = (nn.ReLU6,)
-BOUNDED_FUNCTIONS = {F.relu6}
-LINEAR = (nn.Identity, nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)
-LINEAR_FUNCTIONS = {F.dropout, F.dropout1d, F.dropout2d, F.dropout3d}
-OTHER = (
-    *(nn.GELU, nn.SiLU, nn.Tanh, nn.Sigmoid, nn.ELU, nn.CELU, nn.SELU, nn.Softplus),
-    *(nn.Hardswish, nn.Hardsigmoid, nn.Hardtanh, nn.Mish, nn.LogSigmoid, nn.Softsign),
-)
-OTHER_FUNCTIONS = {
-    *(F.gelu, F.silu, F.tanh, F.sigmoid, F.elu, F.celu, F.selu, F.softplus, F.hardswish),
-    *(F.hardsigmoid, F.hardtanh, F.mish, F.logsigmoid, F.softsign, torch.tanh, torch.sigmoid),
+# Elementwise operations by their effect: modules, then functions and methods of tensors.
+ELEMENTWISE: dict[str, tuple[tuple, set]] = {
+    # sigma(c x) = c sigma(x) for c > 0 (Chen & Xu 2024, equation 5)
+    "homogeneous": (
+        (nn.ReLU, nn.LeakyReLU),
+        {torch.relu, torch.relu_, F.relu, F.leaky_relu, "relu", "relu_"},
+    ),
+    # ReLU6 is homogeneous only below 6; Chen & Xu 2024, appendix A.3, condense behind it all the
+    # same. It is a Hardtanh, too.
+    "bounded": ((nn.ReLU6,), {F.relu6}),
+    "linear": (
+        (nn.Identity, nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d),
+        {F.dropout, F.dropout1d, F.dropout2d, F.dropout3d},
+    ),
+    "other": (
+        (
+            *(nn.GELU, nn.SiLU, nn.Tanh, nn.Sigmoid, nn.ELU, nn.CELU, nn.SELU, nn.Softplus),
+            *(nn.Hardswish, nn.Hardsigmoid, nn.Hardtanh, nn.Mish, nn.LogSigmoid, nn.Softsign),
+        ),
+        {
+            *(F.gelu, F.silu, F.tanh, F.sigmoid, F.elu, F.celu, F.selu, F.softplus, F.hardswish),
+            *(F.hardsigmoid, F.hardtanh, F.mish, F.logsigmoid, F.softsign),
+            *(torch.tanh, torch.sigmoid, "tanh", "sigmoid"),
+        },
+    ),
 }
 JOINS = {operator.add, operator.iadd, torch.add, torch.cat, torch.concat}
 # layers with weights that cannot be reduced
 PARAMETRIC = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d, nn.Bilinear, nn.RNNBase)
+
+
+def effect(operation: object) -> str:
+    """The key in `ELEMENTWISE` of a module, function or method's name; "" for other operations."""
+    for name, (modules, functions) in ELEMENTWISE.items():
+        if isinstance(operation, modules) or operation in functions:
+            return name
+    return ""
 
 
 class ChannelSelection(nn.Module):

@@ -7,26 +7,12 @@ others. `layer_search` makes hidden layers of the paths.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
 from torch import fx, nn
 
-from combred.reduction.network.operations import (
-    BOUNDED,
-    BOUNDED_FUNCTIONS,
-    HOMOGENEOUS,
-    HOMOGENEOUS_FUNCTIONS,
-    LINEAR,
-    LINEAR_FUNCTIONS,
-    NORMS,
-    OTHER,
-    OTHER_FUNCTIONS,
-    POOL_FUNCTIONS,
-    POOLS,
-    PRODUCERS,
-)
+from combred.reduction.network.operations import NORMS, POOL_FUNCTIONS, POOLS, PRODUCERS, effect
 from combred.reduction.network.tracing import Traced
 
 
@@ -103,11 +89,10 @@ class PathGraph(Traced):
             self.pool(user, path, getattr(module, "padding", 0), module)
         elif isinstance(module, nn.Flatten):
             self.flatten(node, user, path)
-        elif not self.activate(path, module, (HOMOGENEOUS, BOUNDED, LINEAR, OTHER), isinstance):
-            if isinstance(module, nn.PReLU) and module.num_parameters == 1:
-                path.activation, path.folds = path.activation or "leaky", False
-            else:
-                raise NotReducible(f"{type(module).__name__} ({name}) is not supported")
+        elif isinstance(module, nn.PReLU) and module.num_parameters == 1:
+            path.activation, path.folds = path.activation or "leaky", False
+        elif not self.activate(path, module):
+            raise NotReducible(f"{type(module).__name__} ({name}) is not supported")
         self.follow(user, path)
 
     def carry(self, node: fx.Node, user: fx.Node, path: Path) -> None:
@@ -133,48 +118,35 @@ class PathGraph(Traced):
     def pass_function(self, node: fx.Node, user: fx.Node, path: Path) -> None:
         """Go on through a function or tensor method that reads the value of `node`."""
         name = user.target if user.op == "call_method" else getattr(user.target, "__name__", "")
-        kinds = (HOMOGENEOUS_FUNCTIONS, BOUNDED_FUNCTIONS, LINEAR_FUNCTIONS, OTHER_FUNCTIONS)
         if name in ("add", "iadd", "add_", "sub"):
             raise NotReducible("its units are added to others: a residual sum")
         if name in ("cat", "concat", "stack"):
             raise NotReducible("its units are concatenated with others")
         if name in ("mul", "imul", "mul_", "truediv", "matmul"):
             raise NotReducible("its units are multiplied with others")
-        if user.op == "call_method":
-            found = {"relu": torch.relu, "relu_": torch.relu, "tanh": torch.tanh}
-            found |= {"sigmoid": torch.sigmoid}
-            if name in found:
-                self.activate(path, found[name], kinds, _is_in)
-            elif name in ("flatten", "view", "reshape", "squeeze"):
-                self.flatten(node, user, path)
-            elif name == "mean":
-                self.pool(user, path, 0, None)
-            elif name != "contiguous":
-                raise NotReducible(f"the operation {name} is not supported")
-        elif user.target in (torch.flatten, torch.reshape, torch.squeeze):
+        flattens = (torch.flatten, torch.reshape, torch.squeeze)
+        flattens += ("flatten", "view", "reshape", "squeeze")
+        if user.target in flattens:
             self.flatten(node, user, path)
+        elif user.target == "mean":
+            self.pool(user, path, 0, None)
         elif user.target in POOL_FUNCTIONS:
             self.pool(user, path, user.kwargs.get("padding", _argument(user, 3, 0)), None)
-        elif not self.activate(path, user.target, kinds, _is_in):
+        elif user.target != "contiguous" and not self.activate(path, user.target):
             raise NotReducible(f"the operation {name} is not supported")
         self.follow(user, path)
 
-    def activate(self, path: Path, operation, kinds: tuple, matches: Callable) -> bool:
-        """Note an elementwise operation on the path; False where it is not a known one.
-
-        kinds: homogeneous, bounded, linear and other operations (`operations`); matches(operation,
-        kind): whether it is one of a kind.
-        """
-        homogeneous, bounded, linear, other = (matches(operation, kind) for kind in kinds)
-        other = other and not bounded  # a ReLU6 is a Hardtanh
-        if other:
+    def activate(self, path: Path, operation) -> bool:
+        """Note an elementwise module or function on the path; False where it is not a known one."""
+        kind = effect(operation)
+        if kind == "other":
             path.homogeneous, path.activation = False, "other"
-        elif homogeneous or bounded:
+        elif kind in ("homogeneous", "bounded"):
             leaky = "leaky" in getattr(operation, "__name__", type(operation).__name__).lower()
             path.activation = path.activation or ("leaky" if leaky else "relu")
-            path.bounded = path.bounded or bounded
-        path.folds = path.folds and not (homogeneous or bounded or other)
-        return homogeneous or bounded or linear or other
+            path.bounded = path.bounded or kind == "bounded"
+        path.folds = path.folds and kind in ("linear", "")
+        return bool(kind)
 
     def pool(self, user: fx.Node, path: Path, padding, module) -> None:
         """Note a pooling: it keeps units apart and is positively homogeneous. An average over zero
@@ -221,10 +193,6 @@ def reads_shape(node: fx.Node) -> bool:
         return node.target in ("size", "dim")
     reads = node.op == "call_function" and node.target is getattr
     return reads and node.args[1] in ("shape", "ndim", "dtype", "device")
-
-
-def _is_in(operation, kind) -> bool:
-    return operation in kind
 
 
 def _argument(node: fx.Node, index: int, default):

@@ -76,7 +76,7 @@ class Traced:
         return None if shape is None else tuple(shape)
 
     def is_depthwise(self, node: fx.Node) -> bool:
-        """Whether a node calls a convolution with one kernel per channel."""
+        """Whether a node calls a convolution with one filter per channel."""
         module = self.modules.get(node.target) if node.op == "call_module" else None
         return (
             isinstance(module, CONVOLUTIONS)

@@ -1,19 +1,18 @@
 """The attempts of a search for the smallest network, and the folder that stores them.
 
 Takes attempts and networks from `shrink`; gives them back to a search that goes on. The folder
-holds attempts.json, and the network of each attempt that passed or is in flight.
+holds the trace of the attempts, and the network of each one that passed or is in flight.
 """
 
-import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from torch import nn
 
-from combred.files.records import read_record, write_record
+from combred.reduction.trace import Trace
 
 
 @dataclass
@@ -57,37 +56,9 @@ class NotPassed(ValueError):
     """The network that is to be made smaller does not keep the limits itself."""
 
 
-class Memory(Protocol):
-    """Where a search stores its attempts."""
-
-    def trace(self) -> list[Attempt]:
-        """All attempts stored so far."""
-
-    def network(self, number: int) -> nn.Module:
-        """The network of an attempt that passed or is in flight."""
-
-    def store(self, trace: list[Attempt], network: nn.Module) -> None:
-        """Store the last attempt of a trace, and its network."""
-
-
-class NoMemory:
-    """A `Memory` that stores nothing: a search that is killed starts anew."""
-
-    def trace(self) -> list[Attempt]:
-        """No attempts."""
-        return []
-
-    def network(self, number: int) -> nn.Module:
-        """Raises LookupError."""
-        raise LookupError(f"the network of attempt {number} was not kept")
-
-    def store(self, trace: list[Attempt], network: nn.Module) -> None:
-        """Stores nothing."""
-
-
 class AttemptFolder:
-    """A `Memory` on disk. A kill at any moment leaves it complete: a network is written first, then
-    attempts.json, which names it.
+    """The folder of a search: attempts.jsonl, an `Attempt` that was judged in each line, and
+    attempts.state, the one in flight. A network is written before the state that counts on it.
 
     inputs: JSON of everything that decides the outcome (the given network, limits, settings).
     save(path, network) and load(path): how a network is written and read. leads: whether this
@@ -103,55 +74,54 @@ class AttemptFolder:
         load: Callable[[Path], Any],
         leads: bool = True,
     ):
-        self.path, self.save, self.load, self.leads = Path(path), save, load, leads
-        self.inputs = json.loads(json.dumps(inputs))  # as they are read again
-        if leads:
-            self.path.mkdir(parents=True, exist_ok=True)
+        self.path, self.save, self.load = Path(path), save, load
+        self.stored = Trace(self.path / "attempts.state", inputs, leads)
+
+    def begun_with(self) -> dict | None:
+        """The inputs of the search in the folder, None where it has cut nothing yet."""
+        stored = self.stored.peek()
+        begun = stored and (stored["rows"] > 1 or stored["state"]["flying"])
+        return stored["inputs"] if begun else None
 
     def trace(self) -> list[Attempt]:
         """All attempts in the folder; raises ValueError where they have other inputs."""
-        stored = read_record(self.path / "attempts.json")
-        trace = [Attempt(**entry) for entry in stored.get("trace", [])]
-        if not trace or stored["inputs"] == self.inputs:
-            return trace
-        if len(trace) == 1:
+        stored = self.stored.peek()
+        if not stored or stored["inputs"] != self.stored.inputs and self.begun_with() is None:
+            self.stored.restart()
             return []
-        was, now = stored["inputs"], self.inputs
-        other = [key for key in {**now, **was} if was.get(key) != now.get(key)]
-        changes = "; ".join(f"{k}: then {was.get(k)}, now {now.get(k)}" for k in other)
-        raise ValueError(
-            f"{self.path} holds a search with other settings ({changes}). Give those again to "
-            "go on with it, or another folder."
-        )
+        flying = self.stored.load()["flying"]
+        return [Attempt(**row) for row in [*self.stored.rows, *([flying] if flying else [])]]
 
     def file(self, number: int, flying: bool = False) -> Path:
         """The file of an attempt's network: right after its cut (`flying`), or as it passed."""
         return self.path / f"attempt{number}{'.cut' if flying else ''}.safetensors"
 
-    def network(self, number: int) -> nn.Module:
-        """The network of an attempt that passed or is in flight, as attempts.json says.
+    def network(self, attempt: Attempt) -> nn.Module:
+        """The network of an attempt that passed or is in flight.
 
         Raises FileNotFoundError where its file is missing.
         """
-        path = self.file(number, flying=self.trace()[number].passed is None)
+        path = self.file(attempt.number, flying=attempt.passed is None)
         if not path.exists():
             raise FileNotFoundError(
-                f"{path} is missing, which attempts.json names: move {self.path} away to start anew"
+                f"{path} is missing, which attempts.jsonl names: move {self.path} away to start "
+                "anew"
             )
         return self.load(path)
 
-    def store(self, trace: list[Attempt], network: nn.Module) -> None:
+    def store(self, attempt: Attempt, network: nn.Module) -> None:
         """Store the last attempt, and its network unless it failed or is the given one."""
-        if not self.leads:
-            return
-        attempt = trace[-1]
-        if attempt.number and attempt.passed is not False:
-            self.save(self.file(attempt.number, attempt.passed is None), network)
-        content = {"inputs": self.inputs, "trace": [asdict(one) for one in trace]}
-        write_record(self.path / "attempts.json", content)
-        for cut in self.path.glob("*.cut.safetensors"):
-            if cut != self.file(attempt.number, flying=True) or attempt.passed is not None:
-                cut.unlink()
+        flying = attempt.passed is None
+        if self.stored.leads and attempt.number and attempt.passed is not False:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self.save(self.file(attempt.number, flying), network)
+        if not flying:
+            self.stored.add(asdict(attempt))
+        self.stored.save({"flying": asdict(attempt) if flying else None})
+        if self.stored.leads:
+            for cut in self.path.glob("*.cut.safetensors"):
+                if not flying or cut != self.file(attempt.number, flying):
+                    cut.unlink()
 
 
 def passes(errors: Mapping[str, float], limits: Mapping[str, float]) -> bool:

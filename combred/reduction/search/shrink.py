@@ -36,12 +36,10 @@ from typing import Any
 
 from torch import nn
 
-from combred.config.fields import require
 from combred.reduction.network.size import Unreachable, count_parameters
 from combred.reduction.search.attempts import (
     Attempt,
-    Memory,
-    NoMemory,
+    AttemptFolder,
     NotPassed,
     Shrunk,
     format_errors,
@@ -68,12 +66,13 @@ class ShrinkSettings:
     attempts: int = 12
 
     def __post_init__(self):
-        require(
-            0 < self.factor <= self.max_keep_ratio < 1,
-            f"factor={self.factor} and max_keep_ratio={self.max_keep_ratio} are shares of the "
-            "parameters that a cut leaves: 0 < factor <= max_keep_ratio < 1",
-        )
-        require(self.attempts > 0, f"attempts={self.attempts} must be at least 1")
+        if not 0 < self.factor <= self.max_keep_ratio < 1:
+            raise ValueError(
+                f"factor={self.factor} and max_keep_ratio={self.max_keep_ratio} are shares of the "
+                "parameters that a cut leaves: 0 < factor <= max_keep_ratio < 1"
+            )
+        if self.attempts < 1:
+            raise ValueError(f"attempts={self.attempts} must be at least 1")
 
 
 def smallest_passed(trace: list[Attempt]) -> Attempt:
@@ -103,24 +102,23 @@ def shrink_until(
     judge: Judge,
     settings: ShrinkSettings | None = None,
     *,
-    memory: Memory | None = None,
-    size: Callable[[Any], int] = count_parameters,
+    memory: AttemptFolder | None = None,
     describe: Callable[[Any], dict] = lambda _: {},
     on_attempt: Callable[[Attempt], None] = lambda _: None,
 ) -> Shrunk:
     """The smallest network found whose errors keep the limits.
 
     network: any; it is not modified. limits: the largest error of each kind. cut, train, judge: see
-    the module. memory: where attempts are stored, and from where a search goes on. size(network):
-    the number that is made small. describe(network): numbers for the trace. on_attempt: is given
-    each attempt once it is stored, after its cut and after its judgement.
+    the module. memory: where attempts are stored, and from where a search goes on.
+    describe(network): numbers for the trace. on_attempt: is given each attempt once it is stored,
+    after its cut and after its judgement.
 
     Raises ValueError without limits, and `NotPassed`, with its errors, where the given network
     itself does not keep the limits.
     """
-    require(bool(limits), "limits={} ask for nothing: give the largest error of each kind")
-    memory = NoMemory() if memory is None else memory
-    search = _Search(network, limits, cut, train, judge, memory, size, describe, on_attempt)
+    if not limits:
+        raise ValueError("limits={} ask for nothing: give the largest error of each kind")
+    search = _Search(network, limits, cut, train, judge, memory, describe, on_attempt)
     return search.run(settings or ShrinkSettings())
 
 
@@ -134,13 +132,12 @@ class _Search:
     cut: Cut
     train: Train
     judge: Judge
-    memory: Memory
-    size: Callable[[Any], int]
+    memory: AttemptFolder | None
     describe: Callable[[Any], dict]
     on_attempt: Callable[[Attempt], None]
 
     def __post_init__(self):
-        self.trace = self.memory.trace()
+        self.trace = self.memory.trace() if self.memory else []
 
     def run(self, settings: ShrinkSettings) -> Shrunk:
         """Go on from the present trace to the end."""
@@ -149,11 +146,11 @@ class _Search:
         if not self.trace[0].passed:
             raise NotPassed(format_errors(self.trace[0].errors, self.limits))
         flying = self.trace[-1].passed is None
-        smallest = smallest_passed(self.trace).number
-        current = self.memory.network(smallest) if smallest else self.first
+        smallest = smallest_passed(self.trace)
+        current = self.memory.network(smallest) if smallest.number else self.first
         while flying or not (reason := ending(self.trace, settings)):
             if flying:
-                candidate = self.memory.network(self.trace[-1].number)
+                candidate = self.memory.network(self.trace[-1])
             else:
                 candidate = self.reduce(current, next_factor(self.trace, settings))
             flying = False
@@ -204,13 +201,14 @@ class _Search:
 
     def measure(self, attempt: Attempt, network: nn.Module) -> None:
         """Note the size of the network of an attempt."""
-        attempt.parameters, attempt.shape = self.size(network), dict(self.describe(network))
-        attempt.share = attempt.parameters / self.size(self.first)
+        attempt.parameters, attempt.shape = count_parameters(network), dict(self.describe(network))
+        attempt.share = attempt.parameters / count_parameters(self.first)
 
     def commit(self, attempt: Attempt, network: nn.Module, begun: float) -> None:
         """Store an attempt, then report it to the caller."""
         attempt.seconds += time.monotonic() - begun
         if attempt.number == len(self.trace):
             self.trace.append(attempt)
-        self.memory.store(self.trace, network)
+        if self.memory:
+            self.memory.store(attempt, network)
         self.on_attempt(attempt)

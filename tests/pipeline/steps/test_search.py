@@ -106,7 +106,8 @@ def test_the_folder_keeps_the_networks_that_passed_and_no_scraps(finished):
     numbers = [a["number"] for a in criteria["trace"][1:]]
     passed = [a["number"] for a in criteria["trace"][1:] if a["passed"]]
     assert {path.name for path in (folder / "search").iterdir()} == {
-        "attempts.json",
+        "attempts.jsonl",
+        "attempts.state",
         "ignitions.h5",
         *(f"attempt{i}.jsonl" for i in numbers),
         *(f"attempt{i}.safetensors" for i in passed),

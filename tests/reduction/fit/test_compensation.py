@@ -201,11 +201,6 @@ def test_activations_are_those_of_the_hidden_layers(network):
         activations(network, 3, x)
 
 
-def test_no_calibration_is_refused():
-    with pytest.raises(ValueError, match="calibration"):
-        moments([])
-
-
 def test_the_given_merge_is_not_modified():
     A = gaussian(50, 5)
     start = keep([0, 2], 5)

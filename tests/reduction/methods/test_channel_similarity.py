@@ -4,7 +4,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-import scipy.cluster.hierarchy as hierarchy
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -150,16 +149,6 @@ def test_clusters_are_those_of_average_linkage(seed, threshold):
     assert groups_of(channel_similarity(units, keep=keep)) == groups_of(merge)
 
 
-@pytest.mark.parametrize("link", ["single", "complete", "average", "ward"])
-def test_linkages_are_those_of_scipy(link):
-    D = distances(units_of(chain()), "batch_norm")
-    pairs = normalised(D.numpy())[np.triu_indices(14, 1)]
-    tree = hierarchy.linkage(pairs, method=link)
-    for t in (0.1, 0.3, 0.6):
-        expected = hierarchy.fcluster(tree, t, criterion="distance")
-        assert np.array_equal(cluster(D, t, None, link), expected)
-
-
 def test_the_channel_of_the_largest_gamma_stands_for_its_cluster():
     network = chain()
     merge = channel_similarity(units_of(network), threshold=0.3)
@@ -168,7 +157,7 @@ def test_the_channel_of_the_largest_gamma_stands_for_its_cluster():
     for kept, row in zip(merge.kept.tolist(), merge.mixing, strict=True):
         members = row.nonzero()[:, 0]
         assert kept == members[gamma[members].argmax()]
-        assert (row[members] == 1.0).all()  # equation (6): kernels of the cluster are added up
+        assert (row[members] == 1.0).all()  # equation (6): filters of the cluster are added up
     assert not merge.offset.any() and (merge.kept.diff() > 0).all()
 
 

@@ -280,13 +280,13 @@ def test_negative_multiples_are_not_merged(case, drawn):
 
 @torch.no_grad()
 def test_the_sign_of_gamma_is_part_of_a_direction(drawn):
-    """Equal kernels with gammas of different sign are not merged; opposite kernels then are."""
+    """Equal filters with gammas of different sign are not merged; opposite filters then are."""
     network = drawn(PLANTED["convolution and batch norm"][0]()).double()
     conv, norm = network[0], network[1]
-    for k, (kernel, sign) in enumerate([(1.0, 1.0), (1.0, -1.0), (-1.0, -1.0)]):
-        conv.weight[k] = kernel * conv.weight[0]
-        norm.running_mean[k], norm.running_var[k] = kernel * norm.running_mean[0], 1.0
-        norm.weight[k], norm.bias[k] = sign, kernel * sign * 0.3
+    for k, (ratio, sign) in enumerate([(1.0, 1.0), (1.0, -1.0), (-1.0, -1.0)]):
+        conv.weight[k] = ratio * conv.weight[0]
+        norm.running_mean[k], norm.running_var[k] = ratio * norm.running_mean[0], 1.0
+        norm.weight[k], norm.bias[k] = sign, ratio * sign * 0.3
     merge = condensed(network, 1, IMAGE, threshold=0.9999)
     assert mains(merge)[:3].tolist() == [0, 1, 0]
     x = inputs(10, IMAGE)

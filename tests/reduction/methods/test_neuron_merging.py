@@ -129,14 +129,6 @@ def test_the_mixing_is_that_of_the_algorithms(kind):
         assert not merge.offset.any() and not merge.carriers
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_each_column_of_the_mixing_has_one_positive_entry_at_most(kind):
-    for seed in range(5):
-        network, x = make(kind, seed=seed)
-        mixing = neuron_merging(units_of(network, x), keep=5).mixing
-        assert (mixing >= 0).all() and ((mixing > 0).sum(dim=0) <= 1).all()  # their theorem 1
-
-
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_units_of_the_largest_criterion_stay(kind, criterion):

@@ -400,20 +400,6 @@ def test_a_layer_can_be_merged_into_one_unit(given):
     find_layers(merged, x)
 
 
-def test_a_merged_network_can_be_trained(make_network):
-    network = make_network(WIDTHS)
-    layer = find_layers(network, torch.zeros(1, 6))[1]
-    merged = apply_merge(network, layer, random_merge(12, 4))
-    merged(inputs((6,)).float()).sum().backward()
-    assert all(parameter.grad is not None for parameter in merged.parameters())
-
-
-@pytest.mark.parametrize("layer", [-1, 0, 4, 5])
-def test_only_hidden_layers_have_a_number(make_network, layer):
-    with pytest.raises(ValueError, match=r"hidden layers 1 to 3.*output layer is never"):
-        find_layers(make_network(WIDTHS), torch.zeros(1, 6))[layer]
-
-
 @pytest.mark.parametrize(
     "kept, mixing, offset",
     [

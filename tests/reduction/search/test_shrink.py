@@ -11,7 +11,14 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from combred.reduction import AttemptFolder, ShrinkSettings, Unreachable, reduce, shrink_until
+from combred.reduction import (
+    AttemptFolder,
+    ShrinkSettings,
+    Unreachable,
+    reduce,
+    shrink_until,
+    trace,
+)
 from combred.reduction.search.attempts import NotPassed, format_errors, passes
 from combred.reduction.search.shrink import ending, next_factor
 
@@ -239,7 +246,12 @@ def test_a_search_killed_at_any_call_and_resumed_gives_the_same_result(uninterru
         # Only the attempt in flight is repeated.
         assert len(killed.calls) + len(again.calls) <= calls + 2, kill_at
         names = {path.name for path in folder.iterdir()}
-        assert names == {"attempts.json", "attempt1.safetensors", "attempt2.safetensors"}
+        assert names == {
+            "attempts.jsonl",
+            "attempts.state",
+            "attempt1.safetensors",
+            "attempt2.safetensors",
+        }
 
 
 @pytest.mark.parametrize("written", ["network", "attempts"])
@@ -266,9 +278,7 @@ def test_a_search_killed_while_it_writes_gives_the_same_result(
             if written == "network":
                 how = die(save)
             else:
-                from combred.reduction.search import attempts
-
-                patch.setattr(attempts, "write_record", die(attempts.write_record))
+                patch.setattr(trace, "save_checkpoint", die(trace.save_checkpoint))
             store = AttemptFolder(folder, {"limits": {"flame": 0.01}}, how, load)
             try:
                 Task(step(240), least=130).search(memory=store)
@@ -303,7 +313,7 @@ def test_a_folder_of_another_search_is_refused_unless_nothing_was_cut(tmp_path):
     other = {"limits": {"flame": 0.05}}
     assert memory(tmp_path, other).trace() == []  # other limits: the network is judged anew
     Task(step(240)).search(memory=memory(tmp_path, other))
-    with pytest.raises(ValueError, match="another search|other settings"):
+    with pytest.raises(ValueError, match="another reduction .limits: then"):
         memory(tmp_path).trace()
 
 

@@ -6,23 +6,20 @@ import pytest
 import torch
 
 from combred.config import ReductionSettings
+from combred.pipeline.stages import Stage, reduce_stage, stage_table
 from combred.reduction import (
-    Stage,
     Unreachable,
     apply_merge,
     condense,
     describe_units,
     find_layers,
-    reduce,
-    reduce_stage,
     refit,
-    stage_table,
 )
 from combred.reduction.fit.calibration import layer_moments
 
 WIDTHS = [6, 40, 30, 5]
 FULL = 6 * 40 + 40 + 40 * 30 + 30 + 30 * 5 + 5
-SETTINGS = ReductionSettings(min_width=2)
+SETTINGS = ReductionSettings()
 STAGE = Stage(1, layer=1, threshold=0.5)
 
 
@@ -114,61 +111,13 @@ def test_recorded_errors_are_measured_on_the_networks(network, calibration, laye
     assert errors["output"] > 1e-3  # this merge is not exact
 
 
-@pytest.mark.parametrize("compensation", ["own", "least_squares"])
-def test_merging_exact_multiples_changes_no_output(network, calibration, compensation):
-    condensed(network, 1, 10)
-    settings = replace(SETTINGS, compensation=compensation)
-    _, record = staged(network, Stage(1, 1, 0.9999), settings, calibration)
-    # float32 rounding over 40 units; least squares: a ridge of 1e-6 pulls to the exact mixing.
-    assert record["merge_errors"][compensation]["output"] < 1e-5
-
-
-@pytest.mark.parametrize("threshold", [0.0, 0.2, 0.4])
-@pytest.mark.parametrize("layer", [1, 2])
-def test_least_squares_is_closer_than_the_ratios_of_norms(network, calibration, layer, threshold):
-    _, record = staged(network, Stage(1, layer, threshold), SETTINGS, calibration)
-    errors = record["merge_errors"]
-    assert errors["least_squares"]["next_layer"] < errors["own"]["next_layer"]
-
-
-def test_the_given_network_is_not_modified(network, calibration):
-    before = {name: value.clone() for name, value in network.state_dict().items()}
-    reduced, _ = staged(network, STAGE, SETTINGS, calibration)
-    with torch.no_grad():
-        for parameter in reduced.parameters():
-            parameter += 1.0
-    assert all(torch.equal(network.state_dict()[name], value) for name, value in before.items())
-
-
-def test_the_same_stage_gives_the_same_network(network, calibration):
-    first, _ = staged(network, STAGE, SETTINGS, calibration)
-    second, _ = staged(network, STAGE, SETTINGS, calibration)
-    for name, value in first.state_dict().items():
-        assert torch.equal(second.state_dict()[name], value)
-
-
 def test_a_threshold_that_merges_nothing_is_refused(network, calibration):
     with pytest.raises(ValueError, match=r"all 40 units stay.*Lower reduction.thresholds"):
         staged(network, Stage(1, 1, 0.9999), SETTINGS, calibration)
 
 
-def test_a_layer_keeps_at_least_min_width_units(network, calibration):
-    condensed(network, 1, 10)
-    enough, too_few = replace(SETTINGS, min_width=10), replace(SETTINGS, min_width=11)
-    reduced, _ = staged(network, Stage(1, 1, 0.9999), enough, calibration)
-    assert reduced.widths[1] == 10
-    with pytest.raises(ValueError, match=r"leave 10 of 40 units.*min_width = 11.*Raise"):
-        staged(network, Stage(1, 1, 0.9999), too_few, calibration)
-
-
-@pytest.mark.parametrize("layer", [-1, 3])
-def test_the_output_layer_is_never_reduced(network, calibration, layer):
-    with pytest.raises(ValueError, match=r"hidden layers 1 to 2.*output layer is never reduced"):
-        staged(network, Stage(1, layer, 0.5), SETTINGS, calibration)
-
-
 def test_a_stage_by_parameters_chooses_all_widths(network, calibration):
-    settings = ReductionSettings(method="brain_surgeon", parameters=[0.5, 0.2], min_width=2)
+    settings = ReductionSettings(method="brain_surgeon", parameters=[0.5, 0.2])
     first, second = stage_table(settings)
     full = sum(p.numel() for p in network.parameters())
     half, record = reduce_stage(network, first, settings, calibration, full)
@@ -180,8 +129,8 @@ def test_a_stage_by_parameters_chooses_all_widths(network, calibration):
     assert 0.15 * full < sum(p.numel() for p in fifth.parameters()) <= 0.2 * full
     with pytest.raises(ValueError, match="lower reduction.parameters"):
         reduce_stage(fifth, first, settings, calibration, full)
-    with pytest.raises(Unreachable, match="reduction.min_width = 30"):
-        reduce_stage(half, second, replace(settings, min_width=30), calibration, full)
+    with pytest.raises(Unreachable, match="one unit in every layer"):
+        reduce_stage(half, replace(second, parameters=1e-3), settings, calibration, full)
 
 
 def test_criteria_make_a_table_of_one_stage():
@@ -189,8 +138,3 @@ def test_criteria_make_a_table_of_one_stage():
     (stage,) = stage_table(settings)
     assert (stage.index, stage.method, stage.criteria) == (1, "folding", "ignition:1%")
     assert stage.what == "as few parameters left by folding as pass ignition:1%"
-
-
-def test_a_budget_below_one_unit_per_layer_is_unreachable(network, calibration):
-    with pytest.raises(Unreachable, match="one unit in every layer"):
-        reduce(network, calibration[:1], parameters=1e-3, calibration=calibration)

@@ -1,16 +1,17 @@
 """The stage table: how far each stage reduces the network, and the record of a stage.
 
 Takes the network of one stage and calibration inputs; gives the network of the next stage, reduced
-by `combred.reduction.reduce`, and a record of numbers. Retraining follows in `pipeline`.
+by `combred.reduction.reduce`, and a record of numbers. The steps of the pipeline retrain it.
 """
 
 from dataclasses import asdict, dataclass
+from typing import Any, cast
 
 from torch import Tensor
 
 from combred.config import ReductionSettings
 from combred.reduction.layerwise import Reduced
-from combred.reduction.network.size import Unchanged, Unreachable, count_parameters
+from combred.reduction.network.size import Unchanged, count_parameters
 from combred.reduction.reduce import reduce
 from combred.surrogate.network import Network
 
@@ -68,25 +69,18 @@ def reduce_stage(
     inputs, to which least squares fits and on which errors are measured. full: number of parameters
     of the first network.
 
-    Raises ValueError where the stage changes nothing, or a condensed layer would keep fewer than
-    `settings.min_width` units; `Unreachable` where a budget of parameters cannot be met with layers
-    of at least `settings.min_width` units.
+    Raises ValueError where the stage changes nothing, `Unreachable` where one unit in each layer is
+    more than its share of the parameters.
     """
-    found = _reduce(network, stage, settings, calibration, full, settings.compensation)
-    smallest = min(found.network.widths[1:-1])
-    if not stage.layer and smallest < settings.min_width:
-        raise Unreachable(
-            f"stage {stage.index} ({stage.what}) would leave widths {found.network.widths}, one "
-            f"under reduction.min_width = {settings.min_width}. Raise reduction.parameters, or "
-            "lower reduction.min_width."
-        )
-    record = {
+    found = _reduce(network, stage, calibration, full, settings.compensation)
+    reduced = cast(Network, found.network)
+    record: dict[str, Any] = {
         "stage": stage.index,
         "compensation": settings.compensation,
         "widths_before": network.widths,
-        "widths_after": found.network.widths,
+        "widths_after": reduced.widths,
         "weights_before": network.n_weights,
-        "weights_after": found.network.n_weights,
+        "weights_after": reduced.n_weights,
     }
     if not stage.layer:
         record |= {
@@ -95,17 +89,11 @@ def reduce_stage(
             "trace": [asdict(layer) for layer in found.trace],
             "merge_errors": {settings.compensation: {"output": found.output_error}},
         }
-        return found.network, record
+        return reduced, record
     (layer,) = found.trace
-    if layer.units_after < settings.min_width:
-        raise ValueError(
-            f"stage {stage.index} ({stage.what}) would leave {layer.units_after} of "
-            f"{layer.units_before} units, fewer than reduction.min_width = {settings.min_width}. "
-            "Raise reduction.thresholds, or lower reduction.min_width."
-        )
     errors = {settings.compensation: _errors(found)}
     if settings.compensation != "own":  # which is recorded for comparison
-        errors["own"] = _errors(_reduce(network, stage, settings, calibration, full, "own"))
+        errors["own"] = _errors(_reduce(network, stage, calibration, full, "own"))
     record |= {
         "layer": stage.layer,
         "threshold": stage.threshold,
@@ -114,47 +102,32 @@ def reduce_stage(
         "dead_units": layer.dropped,
         "merge_errors": errors,
     }
-    return found.network, record
+    return reduced, record
 
 
 def _reduce(
-    network: Network,
-    stage: Stage,
-    settings: ReductionSettings,
-    calibration: Tensor,
-    full: int,
-    compensation: str,
+    network: Network, stage: Stage, calibration: Tensor, full: int, compensation: str
 ) -> Reduced:
     """`reduce`, as far as a stage asks for."""
-    if stage.layer:
-        how_far = {"layers": [stage.layer], "threshold": stage.threshold}
-        remedy = (
-            "Lower reduction.thresholds, or train from a smaller initialisation (network.scales)."
-        )
-    else:
-        share = stage.parameters * full / count_parameters(network)
-        how_far = {"parameters": share, "multiple": MULTIPLE}
+    how: dict[str, Any] = {"layers": [stage.layer], "threshold": stage.threshold}
+    remedy = "Lower reduction.thresholds, or train from a smaller initialisation (network.scales)."
+    if not stage.layer:
+        size = count_parameters(network)
+        how = {"parameters": stage.parameters * full / size, "multiple": MULTIPLE}
         remedy = "Lower reduction.parameters."
-        if share >= 1:
+        if how["parameters"] >= 1:
             raise ValueError(
                 f"stage {stage.index} is to leave {100 * stage.parameters:g} % of {full:,} "
-                f"parameters, but the network has only {count_parameters(network):,}: lower "
-                "reduction.parameters"
+                f"parameters, but the network has only {size:,}: lower reduction.parameters"
             )
+    how |= {"method": stage.method, "calibration": calibration, "compensation": compensation}
     try:
-        return reduce(
-            network,
-            calibration[:1],
-            method=stage.method,
-            calibration=calibration,
-            compensation=compensation,
-            **how_far,
-        )
+        return reduce(network, calibration[:1], **how)
     except Unchanged as reason:
         raise ValueError(f"stage {stage.index} ({stage.what}): {reason} {remedy}") from reason
 
 
-def _errors(found: Reduced) -> dict[str, float]:
+def _errors(found: Reduced) -> dict[str, float | None]:
     """|reduced - original| / |original| (Frobenius) over the calibration inputs: of the
     pre-activations of the layer after the one reduced, and of the output."""
     return {"next_layer": found.trace[-1].error, "output": found.output_error}

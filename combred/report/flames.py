@@ -67,11 +67,11 @@ def flame_table(folder: Folder) -> Table:
         speed = f"{digits(case['reference_speed'])}{NBSP}m/s"
         rows.append([f"{case['case']}: {speed}, {digits(1e3 * case['reference_thickness'])} mm"])
         rows += [[name, *errors(result["cases"][i])] for name, result in results.items()]
-    heads = ["", "speed", "thickness", "T, largest", "worst peak of a radical"]
+    heads = ["", "speed", "thickness", "T, largest", "peaks, largest"]
     caption = (
         "Each flame with the speed and thickness of the reference, and the differences from it; +: "
         "faster, −: slower. The difference of T is that of the profile over x, with both fronts at "
-        "the same place. Radicals: the species that peak most, by moles."
+        "the same place; that of peaks is the largest of the six species that peak most, by moles."
     )
     return Table(heads, rows, "validation.json", caption)
 

@@ -128,8 +128,10 @@ def _draw_curves(axes: Axes, folder: Folder, cases: list[dict]) -> None:
     pressures, phis = (list(dict.fromkeys(row[key] for row in cases)) for key in ("p", "phi"))
     own = colour(folder.last, folder.last)
     for i, p in enumerate(pressures):
+        label = f"CVODE, {atmospheres(p)} atm"
+        axes.plot([], [], color=CVODE, ls=DASHES[i % len(DASHES)], label=label)
+    for i, p in enumerate(pressures):
         dashes = DASHES[i % len(DASHES)]
-        axes.plot([], [], color=CVODE, ls=dashes, label=f"CVODE, {atmospheres(p)} atm")
         for j, phi in enumerate(phis):
             of = [row for row in cases if (row["p"], row["phi"]) == (p, phi)]
             x = [1000 / row["T0"] for row in of]

@@ -163,7 +163,10 @@ def _results(folder: Folder, result: dict, name: str) -> list[str]:
 
 def conditions(folder: Folder) -> str:
     """What the errors and times of the table are."""
-    said = f"Largest errors against CVODE, in steps of {folder.inputs.get('dt', 0.0):g}{NBSP}s."
+    dt = f"{folder.inputs.get('dt', 0.0):g}{NBSP}s"
+    said = f"Largest errors, in steps of {dt}: of delays against CVODE"
+    flames = "flame" in folder.measured(folder.last)
+    said += ", of flame speeds against the solver in doubles." if flames else "."
     if folder.times:
         compiled = "compiled" if folder.timing.get("solved") else "in TorchScript"
         said += f" Times on one core; the networks are {compiled}."

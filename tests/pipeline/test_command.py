@@ -39,10 +39,7 @@ def test_a_run_leaves_every_artefact_and_no_scraps(finished):
         "surrogate.pt",
         "surrogate.json",
         "report.html",
-        "report.md",
         "figures",
-        "condensation.json",
-        "condensation.npz",
     }
 
 

@@ -80,9 +80,9 @@ def test_every_record_says_where_stage_0_comes_from(finished):
     assert record["shipped"] == MODEL and record["validation"] > 0 and "steps" not in record
     assert not (folder / "stage0.jsonl").exists() and not (folder / "stage0.checkpoint").exists()
     assert MODEL in read_json(folder / "surrogate.json")["training"]["start"]
-    report = (folder / "report.md").read_text()
-    assert f"stage 0, {MODEL}" in report and "not trained here" in report
-    assert "stage0.jsonl" not in report and "training stage 0" not in report
+    report = (folder / "report.html").read_text()
+    assert f"stage 0, {MODEL}" in report and f"{MODEL}, which comes with combred" in report
+    assert "training stage 0" not in report
 
 
 def test_a_second_run_reuses_everything(copy, call):
@@ -176,7 +176,7 @@ def test_stage_0_alone_is_the_shipped_network_validated_and_exported(copy, call,
     folder = copy / "runs/tiny"
     assert read_json(folder / "export.json")["weights"] == small["network"]["weights"]
     assert read_json(folder / "validation.json")["stages"].keys() == {"stage0"}
-    assert "not trained here" in (folder / "report.md").read_text()
+    assert "which comes with combred" in (folder / "report.html").read_text()
 
 
 # -- states with sensitivities ---------------------------------------------------------------------

@@ -41,7 +41,7 @@ class Model(Protocol):
 
 
 def reduce(
-    network: nn.Module,
+    network: nn.Module | Model,
     example_input: Tensor | None = None,
     *,
     method: str | Callable[..., Merge] = "condensation",

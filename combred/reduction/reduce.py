@@ -9,7 +9,7 @@ reduced one after another (`layerwise`).
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from torch import Tensor, nn
 
@@ -31,7 +31,6 @@ from combred.reduction.network.merge import Merge
 from combred.reduction.network.size import Unchanged
 
 
-@runtime_checkable
 class Model(Protocol):
     """A model around a network, as a surrogate is; all around the network stays as it is."""
 
@@ -42,7 +41,7 @@ class Model(Protocol):
 
 
 def reduce(
-    network: nn.Module,
+    network: nn.Module | Model,
     example_input: Tensor | None = None,
     *,
     method: str | Callable[..., Merge] = "condensation",
@@ -85,7 +84,7 @@ def reduce(
         threshold=threshold, ratio=ratio, parameters=parameters, flops=flops, error=error
     )
     kind, amount = choose_how_far(amounts)
-    if isinstance(network, Model):
+    if hasattr(network, "network_inputs"):  # a `Model`
         how = dict(method=method, layers=layers, multiple=multiple, compensation=compensation)
         return _reduce_inside(network, calibration, how | {"ridge": ridge, kind: amount})
     chosen = resolve_method(method)

@@ -14,6 +14,12 @@ from combred.reduction.fit.calibration import moments
 ALL_METHODS = list(METHODS)  # a method is tested by being listed in METHODS
 
 
+def gaussian(*shape: int, seed: int = 0) -> torch.Tensor:
+    """Normal draws, float64."""
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+
 def linear(activation=nn.ReLU) -> nn.Module:
     """5-16-12-4."""
     layers = [nn.Linear(5, 16), activation(), nn.Linear(16, 12), activation(), nn.Linear(12, 4)]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from reducible import gaussian
 from torch import nn
 
 from combred.reduction import apply_merge, find_layers
@@ -17,11 +18,6 @@ from combred.reduction.fit.calibration import (
     relative_error,
 )
 from combred.reduction.network.merge import Merge
-
-
-def gaussian(*shape: int, seed: int = 0) -> torch.Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
 def convolutional() -> tuple[nn.Sequential, torch.Tensor]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from reducible import gaussian
 
 from combred.reduction import Merge, apply_merge, condense, describe_units, find_layers, refit
 from combred.reduction.fit.calibration import moments, read_units
@@ -13,13 +14,7 @@ WIDTHS = [6, 40, 30, 5]
 
 
 def inputs(n: int = 500) -> torch.Tensor:
-    generator = torch.Generator().manual_seed(5)
-    return torch.randn(n, WIDTHS[0], generator=generator, dtype=torch.float64)
-
-
-def gaussian(*shape: int, seed: int = 0) -> torch.Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
+    return gaussian(n, WIDTHS[0], seed=5)
 
 
 def keep(kept: list[int], units: int) -> Merge:

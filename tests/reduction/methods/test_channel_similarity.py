@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from reducible import gaussian
 from torch import nn
 
 from combred.reduction import (
@@ -17,11 +18,6 @@ from combred.reduction import (
 )
 from combred.reduction.fit.calibration import layer_moments, read_units
 from combred.reduction.methods.channel_similarity import cluster, distances
-
-
-def gaussian(*shape: int, seed: int = 0) -> torch.Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
 @torch.no_grad()

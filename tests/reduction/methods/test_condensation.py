@@ -5,6 +5,7 @@ import copy
 import numpy as np
 import pytest
 import torch
+from reducible import gaussian
 from torch import Tensor, nn
 
 from combred.kernels import group
@@ -18,8 +19,7 @@ IMAGE = (3, 8, 8)
 
 
 def inputs(n: int = 200, shape: tuple[int, ...] = (WIDTHS[0],)) -> Tensor:
-    generator = torch.Generator().manual_seed(5)
-    return torch.randn(n, *shape, generator=generator, dtype=torch.float64)
+    return gaussian(n, *shape, seed=5)
 
 
 def condensed(network: nn.Module, number: int = 1, shape=(WIDTHS[0],), **how) -> Merge:

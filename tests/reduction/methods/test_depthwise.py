@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from reducible import gaussian
 from torch import Tensor, nn
 
 from combred.kernels import group
@@ -26,8 +27,7 @@ def block(norms=(True, True), activation=nn.ReLU, bias: bool = True, m: int = 12
 
 
 def inputs(n: int = 10, scale: float = 1.0) -> Tensor:
-    generator = torch.Generator().manual_seed(5)
-    return scale * torch.randn(n, INPUTS, 6, 6, generator=generator, dtype=torch.float64)
+    return scale * gaussian(n, INPUTS, 6, 6, seed=5)
 
 
 def units_of(network: nn.Module):

@@ -5,6 +5,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 import torch
+from reducible import gaussian
 from scipy.cluster.vq import kmeans2
 from torch import nn
 
@@ -12,11 +13,6 @@ from combred.reduction import apply_merge, describe_units, find_layers, folding,
 from combred.reduction.methods.folding import k_means
 
 CLUSTERS = [0, 1, 2, 0, 0, 3, 1, 4, 2, 0, 4, 1]  # of 12 units
-
-
-def gaussian(*shape: int, seed: int = 0) -> torch.Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
 @torch.no_grad()

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from reducible import gaussian
 from torch import Tensor, nn
 
 from combred.reduction import Merge, apply_merge, find_layers
@@ -131,8 +132,7 @@ every_layer = pytest.mark.parametrize("case", LAYERS)
 
 
 def inputs(shape: tuple[int, ...], n: int = 6, seed: int = 5) -> Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(n, *shape, generator=generator, dtype=torch.float64)
+    return gaussian(n, *shape, seed=seed)
 
 
 @pytest.fixture

@@ -264,8 +264,9 @@ void Foam::combredChemistry<ChemistryModel>::advance
             refuse(celli, "cannot be advanced over " + Foam::name(dt) + " s");
         }
 
-        setRate(celli, &states_[row*library_.columns()], rho[celli]/dt);
-        count(celli, steps.count[row], steps.error[row], dt, sum);
+        const double* state = &states_[row*library_.columns()];
+        setRate(celli, state, rho[celli]/dt);
+        count(celli, steps.count[row], steps.error[row], state[0], dt, sum);
     }
 }
 
@@ -276,12 +277,16 @@ void Foam::combredChemistry<ChemistryModel>::count
     const label celli,
     const scalar steps,
     const scalar error,
+    const scalar T,
     const scalar dt,
     tally& sum
 )
 {
-    const scalar next = min(suggested/max(steps, scalar(1)), scalar(2))*dt;
-    this->deltaTChem_[celli] = min(next, this->deltaTChemMax_);
+    const scalar rise = mag(T - this->thermo().T()[celli]);
+    const scalar factor =
+        min(fewSteps/max(steps, scalar(1)), smallRise/max(rise, SMALL));
+    this->deltaTChem_[celli] =
+        min(min(factor, scalar(2))*dt, this->deltaTChemMax_);
 
     (steps == 0 ? sum.network : sum.solver) += 1;
     sum.steps += steps;

@@ -1,4 +1,4 @@
-"""The flame in plain C: built, run, and compared with combred's own flame with the same transport."""
+"""The flame in plain C: built, run, compared with combred's flame of the same transport."""
 
 import shutil
 import subprocess

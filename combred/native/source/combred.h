@@ -11,7 +11,7 @@
    -Wl,-rpath,FOLDER -lsolver; coupling/flame.c of combred is a flame):
 
        #include <stdlib.h>
-       #include "combred.h"
+       #include <combred.h>
        int main(void) {
          const size_t n = 1000, columns = 2 + combred_n_species(), bytes = combred_workspace_size();
          double *states = calloc(n * columns, sizeof(double)), dt = 1e-6;

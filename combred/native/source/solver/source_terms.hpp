@@ -85,7 +85,10 @@ INLINE size_t temperatures(size_t n, const double *h, double *states) {
     Doubles T = at_most(at_least(x[0], LOWEST_T), HIGHEST_GUESS);
     for (int pass = 0; pass < MOST_NEWTON; pass++) {
       T = at_most(at_least(temperature(T, moles, Doubles{}, energy, last), 0.5 * LOWEST_T), 1.5 * HIGHEST_T);
-      if (!any(no(absolute(last) <= 1e-10 * T))) break;
+      const Mask<double> close = absolute(last) <= 1e-10 * T;
+      if (!any(no(close))) break;
+      // Where cp has a step at T_mid, it may go to and fro: anew from the other side.
+      if (pass == MOST_NEWTON / 2) T = select(close, T, all_of<double>(0.5 * HIGHEST_GUESS));
     }
     const Mask<double> good = (T >= all_of<double>(LOWEST_T)) & (T <= all_of<double>(HIGHEST_T)) &
         (absolute(last) <= 1e-8 * T);

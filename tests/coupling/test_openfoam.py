@@ -148,7 +148,7 @@ def test_a_cell_that_cannot_be_advanced_ends_the_run(case, library):
         ('library "constant/none.so";', "none.so is missing or cannot be read"),
         ('library "constant/thermo";', "thermo is no library of combred for this machine"),
         (f"{SOLVER} tolerance 0;", "positive and finite; this one is 0"),
-        (f"{SOLVER} tolerance tight;", "expected Scalar, found word 'tight'"),
+        (f"{SOLVER} tolerance tight;", "expected scalar value, found word 'tight'"),
         (f"{SOLVER} fields maybe;", "maybe"),
         (f"{SOLVER} limit -1;", "Unknown entry limit: the entries are 4(library tolerance log"),
         ("solver 1;", "Unknown entry solver: the entries are 4(library tolerance log fields)"),
@@ -227,7 +227,7 @@ def test_chemical_time_scales_are_those_of_openfoam(solver, native, cells):
     kappa = []
     for way in (str(native.library.path), "ode"):
         cells(solver, "combustionModel PaSR; PaSRCoeffs { Cmix 3e-9; }", way)
-        kappa.append(openfoam.internal(cells.folder, "1e-09", "PaSR:kappa", 30))
+        kappa.append(openfoam.internal(cells.folder, "1e-09", "PaSR<psiReactionThermo>:kappa", 30))
     ours, theirs = kappa
     assert ours.min() < 0.1 and ours.max() > 0.9  # tk lies among the time scales
     tc = ours / (1.0 - ours)

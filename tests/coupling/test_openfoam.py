@@ -229,9 +229,10 @@ def test_chemical_time_scales_are_those_of_openfoam(solver, native, cells):
         cells(solver, "combustionModel PaSR; PaSRCoeffs { Cmix 3e-9; }", way)
         kappa.append(openfoam.internal(cells.folder, "1e-09", "PaSR<psiReactionThermo>:kappa", 30))
     ours, theirs = kappa
-    assert ours.min() < 0.1 and ours.max() > 0.9  # tk lies among the time scales
-    tc = ours / (1.0 - ours)
-    assert np.allclose(tc, theirs / (1.0 - theirs), rtol=1e-5)
+    inside = theirs < 0.9999  # the others are written with too few digits
+    assert inside.sum() > 25 and theirs.min() < 0.2 < 0.9 < theirs[inside].max()
+    tc, known = ours[inside] / (1.0 - ours[inside]), theirs[inside] / (1.0 - theirs[inside])
+    assert np.allclose(tc, known, rtol=1e-5)
 
 
 def test_fields_of_steps_and_errors_are_written(solver, native, cells):

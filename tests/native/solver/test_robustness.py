@@ -446,7 +446,7 @@ def test_rows_that_are_not_advanced_are_counted_and_left(call, burning):
         assert lost[[5, 9, 40]].all() and report.not_advanced == lost.sum()
         assert lost.sum() == 3 if not max_steps else 3 < lost.sum() < 60
         assert np.array_equal(states[lost], before[lost], equal_nan=True)
-        assert (states[~lost] != before[~lost]).any(axis=1).mean() > 0.8
+        assert (states[~lost] != before[~lost]).any()
         again = before.copy()
         assert call(again, **given) == NOT_ADVANCED
         assert np.array_equal(again, states, equal_nan=True)

@@ -46,7 +46,7 @@ from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import CVODE, Advance
 from combred.files.records import write_json
 from combred.native.builder import build
-from combred.native.interface import Library, Options
+from combred.native.interface import Library, Options, Report
 from combred.native.solver import Solver, generate
 from combred.native.solver.layout import lay_out, pattern
 from combred.processes.threads import one_thread
@@ -78,6 +78,7 @@ def of_c(library: Library, rows: np.ndarray, dt: float, tolerance: float) -> flo
     """The shortest processor time [s] of one call of the C interface, without Python's checks."""
     n, step, options = len(rows), np.array([dt]), Options(tolerance, 0, 0)
     error, tried, workspace = np.empty(n), np.empty(n, dtype=np.int64), library._workspace()
+    report = Report(error.ctypes.data, tried.ctypes.data, 0)
     copies = iter([rows.copy() for _ in range(REPEATS)])
     return shortest(
         lambda: library._advance(
@@ -86,8 +87,7 @@ def of_c(library: Library, rows: np.ndarray, dt: float, tolerance: float) -> flo
             step.ctypes.data,
             0,
             ctypes.byref(options),
-            error.ctypes.data,
-            tried.ctypes.data,
+            ctypes.byref(report),
             workspace.ctypes.data,
             workspace.nbytes,
         )  # fmt: skip

@@ -27,6 +27,7 @@ struct Steps {
     std::vector<double> error;
     // The steps that the solver tried; 0 where the network's step was taken.
     std::vector<std::int64_t> count;
+    std::size_t not_advanced;  // how many states were left as they were
 };
 
 // Of a species: molar mass [kg/kmol], enthalpy [J/kg] at 298.15 and at 1500 K.
@@ -73,21 +74,33 @@ public:
         return take(states, n, dt, 1);
     }
 
+    // Chemical time scales [s] of `n` states, for PaSR and EDC: n_reactions C / sum_i q_i sum_k nu_ik,
+    // with C the concentration of the gas, q_i the forward rate of progress of reaction i, and nu_ik
+    // the moles of species k that it forms; NaN of a state that is not valid.
+    std::vector<double> time_scale(const double* states, std::size_t n);
+
 private:
-    static constexpr int interface = 5;  // COMBRED_INTERFACE of combred.h
+    static constexpr int interface = 6;  // COMBRED_INTERFACE of combred.h
 
     struct Options {  // combred_options
         double tolerance;
         std::int64_t max_steps, reactor;
     };
+    struct Report {  // combred_report
+        double* error;
+        std::int64_t* steps;
+        std::size_t not_advanced;
+    };
+    static constexpr int not_advanced = 6;  // COMBRED_NOT_ADVANCED
     struct Loaded {
         void* handle = nullptr;
         std::vector<std::string> species;
         std::vector<Thermo> thermo;
         std::string card, digest, level;
         std::size_t workspace = 0;
-        int (*advance)(std::size_t, double*, const double*, std::size_t, const Options*, double*,
-                       std::int64_t*, void*, std::size_t) = nullptr;
+        int (*advance)(std::size_t, double*, const double*, std::size_t, const Options*, Report*,
+                       void*, std::size_t) = nullptr;
+        int (*time_scale)(std::size_t, const double*, double*, void*, std::size_t) = nullptr;
         const char* (*status_text)(int) = nullptr;
 
         explicit Loaded(const std::string& file);
@@ -100,6 +113,8 @@ private:
     };
 
     Steps take(double* states, std::size_t n, const double* dt, std::size_t stride);
+
+    void require(int status) const;
 
     std::shared_ptr<const Loaded> loaded_;
     std::unique_ptr<unsigned char[]> workspace_;
@@ -193,6 +208,7 @@ inline void Library::Loaded::require_interface() {
     level = ask<const char*>("combred_level");
     workspace = ask<std::size_t>("combred_workspace_size");
     find("combred_advance", advance);
+    find("combred_time_scale", time_scale);
     find("combred_status_text", status_text);
     const char* (*name)(std::size_t) = nullptr;
     find("combred_species_name", name);
@@ -259,12 +275,24 @@ inline Steps Library::take(
     steps.error.resize(n);
     steps.count.resize(n);
     const Options options{tolerance_, 0, 0};
+    Report report{steps.error.data(), steps.count.data(), 0};
     const int status = loaded_->advance(
-        n, states, dt, stride, tolerance_ > 0.0 ? &options : nullptr, steps.error.data(),
-        steps.count.data(), workspace_.get(), loaded_->workspace
+        n, states, dt, stride, tolerance_ > 0.0 ? &options : nullptr, &report, workspace_.get(),
+        loaded_->workspace
     );
-    if (status != 0) throw std::runtime_error(loaded_->status_text(status));
+    if (status != not_advanced) require(status);
+    steps.not_advanced = report.not_advanced;
     return steps;
+}
+
+inline std::vector<double> Library::time_scale(const double* states, std::size_t n) {
+    std::vector<double> seconds(n);
+    require(loaded_->time_scale(n, states, seconds.data(), workspace_.get(), loaded_->workspace));
+    return seconds;
+}
+
+inline void Library::require(int status) const {
+    if (status != 0) throw std::runtime_error(loaded_->status_text(status));
 }
 
 }  // namespace combred

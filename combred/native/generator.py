@@ -14,7 +14,7 @@ from combred.native.solver.generator import generate as generate_solver
 from combred.native.solver.layout import Layout, lay_out
 from combred.native.solver.rate_constants import LOG2_RC0, Pressures
 from combred.native.solver.reactions import progress_of_constants, write_constants
-from combred.native.solver.terms import TYPE, functions
+from combred.native.solver.terms import TYPE, UNUSED, functions
 from combred.surrogate.card import require_card_of, training_range
 from combred.surrogate.correction import CorrectionTransform
 from combred.surrogate.forms import QuasiSteadySurrogate
@@ -84,7 +84,7 @@ def _rates(layout: Layout) -> list[str]:
         functions("set_constants", *heads, constants, first=TYPE),
         functions(
             "progress_of", "", "const Gas<float> &g, const Constants &k, Progress<float> &q",
-            progress, first="typedef Floats V;\n  typedef float R;",
+            progress, first=f"{UNUSED} typedef Floats V;\n  {UNUSED} typedef float R;",
         ),
     ]  # fmt: skip
 

@@ -13,9 +13,10 @@ import numpy as np
 from combred.chemistry.reactor import require_columns, steps_of
 from combred.native.damage import require_whole
 
-INTERFACE = 5  # COMBRED_INTERFACE of source/combred.h
+INTERFACE = 6  # COMBRED_INTERFACE of source/combred.h
 _LOADED: dict[str, int] = {}  # CRC-32 of the libraries that this process has loaded, by path
-DT_STATUS, OPTIONS_STATUS = 3, 4  # COMBRED_DT, COMBRED_OPTIONS
+# COMBRED_DT, COMBRED_OPTIONS, COMBRED_NOT_ADVANCED
+DT_STATUS, OPTIONS_STATUS, NOT_ADVANCED = 3, 4, 6
 
 
 class Options(ctypes.Structure):
@@ -25,6 +26,16 @@ class Options(ctypes.Structure):
         ("tolerance", ctypes.c_double),
         ("max_steps", ctypes.c_int64),
         ("reactor", ctypes.c_int64),
+    ]
+
+
+class Report(ctypes.Structure):
+    """`combred_report` of source/combred.h."""
+
+    _fields_ = [
+        ("error", ctypes.c_void_p),
+        ("steps", ctypes.c_void_p),
+        ("not_advanced", ctypes.c_size_t),
     ]
 
 
@@ -99,8 +110,10 @@ class Library:
                 "combred.native.build_portable"
             ) from error
         self._advance.argtypes = [
-            size, pointer, pointer, size, pointer, pointer, pointer, pointer, size
+            size, pointer, pointer, size, pointer, pointer, pointer, size
         ]  # fmt: skip
+        self._time_scale = getattr(calls, f"{prefix}time_scale")
+        self._time_scale.argtypes = [size, pointer, pointer, pointer, size]
         self._rates = getattr(calls, f"{prefix}rates")
         self._rates.argtypes = [size, pointer, pointer, pointer, pointer, size]
         self._workspace_size = getattr(calls, f"{prefix}workspace_size")
@@ -128,12 +141,14 @@ class Library:
         steps = steps_of(dt, len(states))
         error, tried = np.empty(len(states)), np.empty(len(states), dtype=np.int64)
         options = Options(tolerance, max_steps, int(volume))
+        report = Report(error.ctypes.data, tried.ctypes.data, 0)
         workspace = self._workspace()
         status = self._advance(
             len(states), states.ctypes.data, steps.ctypes.data, 1, ctypes.byref(options),
-            error.ctypes.data, tried.ctypes.data, workspace.ctypes.data, workspace.nbytes,
+            ctypes.byref(report), workspace.ctypes.data, workspace.nbytes,
         )  # fmt: skip
-        self._check(status)
+        if status != NOT_ADVANCED:
+            self._check(status)
         return error, tried
 
     def rates(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -158,6 +173,21 @@ class Library:
         found, workspace = np.empty((self.n - 1, self.n - 1)), self._workspace()
         status = self._jacobian(
             state.ctypes.data, int(volume), found.ctypes.data, workspace.ctypes.data,
+            workspace.nbytes,
+        )  # fmt: skip
+        self._check(status)
+        return found
+
+    def time_scale(self, states: np.ndarray) -> np.ndarray:
+        """Chemical time scales (n,) [s] of states [T, p, Y] (n, 2 + n_species), those of OpenFOAM's
+        PaSR: n_reactions C / sum_i q_i sum_k nu_ik, with C the concentration, q_i the forward rate
+        of progress and nu_ik the moles of product k of reaction i. NaN of a state that is not
+        valid."""
+        states = np.ascontiguousarray(states, dtype=np.float64)
+        require_columns(states.shape, self.n)
+        found, workspace = np.empty(len(states)), self._workspace()
+        status = self._time_scale(
+            len(states), states.ctypes.data, found.ctypes.data, workspace.ctypes.data,
             workspace.nbytes,
         )  # fmt: skip
         self._check(status)

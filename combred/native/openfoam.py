@@ -180,6 +180,21 @@ def write_mechanism(mechanism: Mechanism, folder: Path) -> list[Path]:
     return list(written)
 
 
+def inert(mechanism: Mechanism) -> str:
+    """OpenFOAM's `inertSpecie`, whose mass fraction is what the others leave of 1: N2, or else the
+    first species that takes part in no reaction. Raises ValueError where there is none."""
+    try:
+        return nitrogen(mechanism)
+    except ValueError as error:
+        others = np.flatnonzero(mechanism.inert)
+        if not len(others):
+            raise ValueError(
+                f"{mechanism.name} has neither N2 nor another inert species, and OpenFOAM needs an "
+                "inertSpecie, which is 1 minus the others: add one to the mechanism, as AR"
+            ) from error
+        return mechanism.species_names[others[0]]
+
+
 def write_dictionaries(
     mechanism: Mechanism, constant: Path, library: str = SOLVER_LIBRARY
 ) -> tuple[list[Path], dict[Path, str]]:
@@ -187,7 +202,7 @@ def write_dictionaries(
     where they are missing; returns their paths, and the entries of those that are there."""
     entries = {
         constant / "chemistryProperties": CHEMISTRY.format(library=library),
-        constant / "thermophysicalProperties": THERMOPHYSICAL.format(inert=nitrogen(mechanism)),
+        constant / "thermophysicalProperties": THERMOPHYSICAL.format(inert=inert(mechanism)),
     }
     missing = [path for path in entries if not path.exists()]
     for path in missing:

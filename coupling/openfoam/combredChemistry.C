@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "UniformField.H"
+#include "zeroGradientFvPatchFields.H"
 #include "combredChemistry.H"
 
 template<class ChemistryModel>
@@ -16,14 +17,20 @@ Foam::combredChemistry<ChemistryModel>::combredChemistry
     log_(coeffs_.lookupOrDefault<Switch>("log", true)),
     library_(loaded()),
     specie_(matched())
-{}
+{
+    if (coeffs_.lookupOrDefault<Switch>("fields", false))
+    {
+        steps_ = newField("combred:steps");
+        error_ = newField("combred:error");
+    }
+}
 
 
 template<class ChemistryModel>
 Foam::dictionary Foam::combredChemistry<ChemistryModel>::checked() const
 {
     const dictionary coeffs(this->subDict("combredCoeffs"));
-    const wordList known({"library", "tolerance", "log"});
+    const wordList known({"library", "tolerance", "log", "fields"});
 
     for (const word& entry : coeffs.toc())
     {
@@ -74,17 +81,27 @@ Foam::labelList Foam::combredChemistry<ChemistryModel>::matched() const
     forAll(ours, i) { ours[i] = this->Y_[i].member(); }
     forAll(theirs, k) { theirs[k] = word(library_.species()[k], false); }
 
+    wordList missing, surplus;
     labelList specie(theirs.size());
-    forAll(theirs, k) { specie[k] = ours.find(theirs[k]); }
+    forAll(theirs, k)
+    {
+        specie[k] = ours.find(theirs[k]);
+        if (specie[k] < 0) { missing.append(theirs[k]); }
+    }
+    forAll(ours, i)
+    {
+        if (!theirs.found(ours[i])) { surplus.append(ours[i]); }
+    }
 
-    if (specie.found(-1) || theirs.size() != ours.size())
+    if (missing.size() || surplus.size())
     {
         FatalIOErrorInFunction(coeffs_)
-            << "The library has the species" << nl << flatOutput(theirs) << nl
-            << "and the mixture" << nl << flatOutput(ours) << nl
-            << "Use one mechanism for both: `combred export MECHANISM CASE"
-            << " --openfoam` writes the library and the mixture."
-            << exit(FatalIOError);
+            << "The mixture lacks the species " << flatOutput(missing)
+            << " of the library, and the library has no " << flatOutput(surplus)
+            << ". Use one mechanism for both: `combred export MECHANISM CASE"
+            << " --openfoam` writes the library and the mixture. A species that"
+            << " takes part in no reaction, as a tracer or argon, belongs into the"
+            << " mechanism, too: its heat capacity changes T." << exit(FatalIOError);
     }
 
     compareThermo(specie);
@@ -126,6 +143,27 @@ void Foam::combredChemistry<ChemistryModel>::compareThermo
 
 
 template<class ChemistryModel>
+Foam::autoPtr<Foam::volScalarField>
+Foam::combredChemistry<ChemistryModel>::newField(const word& name) const
+{
+    return autoPtr<volScalarField>::New
+    (
+        IOobject
+        (
+            this->thermo().phasePropertyName(name),
+            this->mesh().time().timeName(),
+            this->mesh(),
+            IOobject::NO_READ,
+            IOobject::AUTO_WRITE
+        ),
+        this->mesh(),
+        dimensionedScalar(dimless, Zero),
+        zeroGradientFvPatchScalarField::typeName
+    );
+}
+
+
+template<class ChemistryModel>
 Foam::labelList Foam::combredChemistry<ChemistryModel>::active() const
 {
     const scalarField& T = this->thermo().T();
@@ -145,23 +183,30 @@ Foam::labelList Foam::combredChemistry<ChemistryModel>::active() const
 
 template<class ChemistryModel>
 template<class DeltaT>
-void Foam::combredChemistry<ChemistryModel>::setRates(const DeltaT& deltaT)
+Foam::scalar Foam::combredChemistry<ChemistryModel>::setRates
+(
+    const DeltaT& deltaT
+)
 {
     BasicChemistryModel<typename ChemistryModel::reactionThermo>::correct();
+    tally sum;
 
     if (!this->chemistry_)
     {
-        return;
+        return sum.deltaT;
     }
 
     const std::clock_t begun = std::clock();  // CPU time, to 1 us
     const tmp<volScalarField> trho(this->thermo().rho());
     const labelList cells(active());
-    tally sum;
 
     forAll(this->RR_, i)
     {
         this->RR_[i].field() = 0;
+    }
+    for (autoPtr<volScalarField>* field : {&steps_, &error_})
+    {
+        if (field->valid()) { (*field)->primitiveFieldRef() = 0; }
     }
 
     for (label start = 0; start < cells.size(); start += block)
@@ -170,10 +215,15 @@ void Foam::combredChemistry<ChemistryModel>::setRates(const DeltaT& deltaT)
         advance(SubList<label>(cells, n, start), deltaT, trho(), sum);
     }
 
+    for (autoPtr<volScalarField>* field : {&steps_, &error_})
+    {
+        if (field->valid()) { (*field)->correctBoundaryConditions(); }
+    }
     if (log_)
     {
         report(sum, scalar(std::clock() - begun)/CLOCKS_PER_SEC);
     }
+    return returnReduce(sum.deltaT, minOp<scalar>());
 }
 
 
@@ -187,7 +237,12 @@ void Foam::combredChemistry<ChemistryModel>::advance
     tally& sum
 )
 {
-    gather(cells, deltaT);
+    gather(cells);
+    dt_.resize(cells.size());
+    forAll(cells, row)
+    {
+        dt_[row] = deltaT[cells[row]];
+    }
 
     combred::Steps steps;
     try
@@ -202,40 +257,66 @@ void Foam::combredChemistry<ChemistryModel>::advance
     forAll(cells, row)
     {
         const label celli = cells[row];
-        const scalar count = steps.count[row];
+        const scalar dt = dt_[row];
 
         if (std::isinf(steps.error[row]))
         {
-            refuse(celli, dt_[row]);
+            refuse(celli, "cannot be advanced over " + Foam::name(dt) + " s");
         }
 
-        setRate(celli, &states_[row*library_.columns()], rho[celli]/dt_[row]);
-        (count == 0 ? sum.network : sum.solver) += 1;
-        sum.steps += count;
-        sum.most = max(sum.most, count);
+        const double* state = &states_[row*library_.columns()];
+        setRate(celli, state, rho[celli]/dt);
+        count(celli, steps.count[row], steps.error[row], state[0], dt, sum);
     }
 }
 
 
 template<class ChemistryModel>
-template<class DeltaT>
+void Foam::combredChemistry<ChemistryModel>::count
+(
+    const label celli,
+    const scalar steps,
+    const scalar error,
+    const scalar T,
+    const scalar dt,
+    tally& sum
+)
+{
+    const scalar rise = mag(T - this->thermo().T()[celli]);
+    const scalar factor =
+        min(fewSteps/max(steps, scalar(1)), smallRise/max(rise, SMALL));
+    this->deltaTChem_[celli] =
+        min(min(factor, scalar(2))*dt, this->deltaTChemMax_);
+
+    (steps == 0 ? sum.network : sum.solver) += 1;
+    sum.steps += steps;
+    sum.most = max(sum.most, steps);
+    sum.error = max(sum.error, error);
+    sum.deltaT = min(sum.deltaT, this->deltaTChem_[celli]);
+
+    if (steps_.valid())
+    {
+        (*steps_)[celli] = steps;
+        (*error_)[celli] = error;
+    }
+}
+
+
+template<class ChemistryModel>
 void Foam::combredChemistry<ChemistryModel>::gather
 (
-    const labelUList& cells,
-    const DeltaT& deltaT
-)
+    const labelUList& cells
+) const
 {
     const scalarField& T = this->thermo().T();
     const scalarField& p = this->thermo().p();
     const std::size_t width = library_.columns();
     states_.resize(cells.size()*width);
-    dt_.resize(cells.size());
 
     forAll(cells, row)
     {
         const label celli = cells[row];
         double* state = &states_[row*width];
-        dt_[row] = deltaT[celli];
         state[0] = T[celli];
         state[1] = p[celli];
         forAll(specie_, k)
@@ -272,7 +353,7 @@ template<class ChemistryModel>
 void Foam::combredChemistry<ChemistryModel>::refuse
 (
     const label celli,
-    const scalar dt
+    const std::string& why
 ) const
 {
     scalarField Y(this->nSpecie_);
@@ -287,8 +368,7 @@ void Foam::combredChemistry<ChemistryModel>::refuse
 
     FatalErrorInFunction
         << "Cell " << celli << " at " << this->mesh().C()[celli]
-        << " m cannot be advanced over " << dt << " s: T = "
-        << this->thermo().T()[celli] << " K, p = "
+        << " m " << why.c_str() << ": T = " << this->thermo().T()[celli] << " K, p = "
         << this->thermo().p()[celli] << " Pa, sum Y = " << sum(Y);
     for (label i = 0; i < min(label(6), Y.size()); ++i)
     {
@@ -305,30 +385,30 @@ void Foam::combredChemistry<ChemistryModel>::refuse
 template<class ChemistryModel>
 void Foam::combredChemistry<ChemistryModel>::report
 (
-    tally sum,
-    scalar seconds
+    const tally& sum,
+    const scalar seconds
 ) const
 {
-    for (scalar* one : {&sum.network, &sum.solver, &sum.steps})
-    {
-        reduce(*one, sumOp<scalar>());
-    }
-    reduce(sum.most, maxOp<scalar>());
-    reduce(seconds, maxOp<scalar>());
-    const scalar cells = sum.network + sum.solver;
+    const sumOp<scalar> total;
+    const maxOp<scalar> largest;
+    const scalar network = returnReduce(sum.network, total);
+    const scalar solver = returnReduce(sum.solver, total);
+    const scalar cells = network + solver;
 
-    Info<< "combred: " << label(cells) << " cells, " << label(sum.network)
-        << " by the network, " << label(sum.solver) << " by the solver, "
-        << sum.steps/max(cells, scalar(1)) << " steps a cell, at most "
-        << label(sum.most) << ", " << seconds << " s of CPU time" << endl;
+    Info<< "combred: " << label(cells) << " cells, " << label(network)
+        << " by the network, " << label(solver) << " by the solver, "
+        << returnReduce(sum.steps, total)/max(cells, scalar(1))
+        << " steps a cell, at most " << label(returnReduce(sum.most, largest))
+        << ", " << returnReduce(seconds, largest)
+        << " s of CPU time, error ratio at most "
+        << returnReduce(sum.error, largest) << endl;
 }
 
 
 template<class ChemistryModel>
 Foam::scalar Foam::combredChemistry<ChemistryModel>::solve(const scalar deltaT)
 {
-    setRates(UniformField<scalar>(deltaT));
-    return 2*deltaT;
+    return min(setRates(UniformField<scalar>(deltaT)), 2*deltaT);
 }
 
 
@@ -338,8 +418,49 @@ Foam::scalar Foam::combredChemistry<ChemistryModel>::solve
     const scalarField& deltaT
 )
 {
-    setRates(deltaT);
-    return GREAT;
+    return setRates(deltaT);
+}
+
+
+template<class ChemistryModel>
+Foam::tmp<Foam::volScalarField>
+Foam::combredChemistry<ChemistryModel>::tc() const
+{
+    tmp<volScalarField> ttc
+    (
+        volScalarField::New
+        (
+            "tc",
+            this->mesh(),
+            dimensionedScalar("small", dimTime, SMALL),
+            zeroGradientFvPatchScalarField::typeName
+        )
+    );
+    volScalarField& tc = ttc.ref();
+
+    if (this->chemistry_)
+    {
+        const labelList cells(identity(tc.size()));
+
+        for (label start = 0; start < cells.size(); start += block)
+        {
+            const label n = min(block, cells.size() - start);
+            gather(SubList<label>(cells, n, start));
+            const std::vector<double> found(library_.time_scale(states_.data(), n));
+
+            for (label row = 0; row < n; ++row)
+            {
+                if (std::isnan(found[row]))
+                {
+                    refuse(start + row, "has no valid state");
+                }
+                tc[start + row] = found[row];
+            }
+        }
+    }
+
+    tc.correctBoundaryConditions();
+    return ttc;
 }
 
 

@@ -97,6 +97,20 @@ def test_an_ignition_in_c(native, tmp_path):
     assert T[-1] > 2600.0 and np.allclose(found[:, 1], T, rtol=1e-5)  # of six digits
 
 
+def test_the_example_of_the_header_runs(libraries, tmp_path):
+    """Compiled by the command that it gives."""
+    header = (SOURCE / "combred.h").read_text()
+    shutil.copy(SOURCE / "combred.h", tmp_path)
+    shutil.copy(libraries["solver"].library.path, tmp_path)
+    example = header[header.index("       #include") : header.index("*/")]
+    (tmp_path / "example.c").write_text(example)
+    command = re.search(r"\((cc -I.*?)\n\s+(-Wl.*?-lsolver)", header)
+    words = " ".join(command.groups()).replace("FOLDER", str(tmp_path)).split()
+    done = run(*words, "-Wall", "-Wextra", "-Werror", "-o", "example", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert run(tmp_path / "example").returncode == 0
+
+
 def advance(program, library, folder: Path, state, dt, *tolerance) -> subprocess.CompletedProcess:
     """`advance` on states and time steps; its results are read from `folder / "states"`."""
     np.concatenate([[len(state)], state.ravel(), dt]).tofile(folder / "states")

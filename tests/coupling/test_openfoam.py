@@ -64,10 +64,22 @@ def test_an_ignition_of_chem_foam_equals_that_of_python(solver, native, drm19, t
     assert np.allclose(T, ignition_of_python(native, drm19, t), rtol=2e-5)
 
 
+def test_the_time_step_of_chem_foam_resolves_the_ignition(solver, libraries, tmp_path):
+    """With any largest time step: T rises by some 20 K a step, and the cell ignites when CVODE's
+    does, which takes longer than the first time steps grow."""
+    path = str(libraries["solver"].library.path)
+    control = "endTime 2e-3; adjustTimeStep yes; deltaT 1e-7;"
+    t, T = openfoam.ignite(tmp_path, solver, path, T0, PHI, 1.0, control)
+    assert np.diff(T).max() < 100.0 and 60 < len(t) < 200
+    assert T[-1] > 2800.0 and np.diff(t).max() > 1e-4
+    ((_, known),) = openfoam.by_cvode(1e-6, [(T0, PHI)])
+    assert openfoam.reached(t, T) == pytest.approx(known, rel=0.005)
+
+
 def test_what_the_solver_says_is_read():
     said = (
         "combred: {} cells, {} by the network, {} by the solver, {} steps a cell, at most 9, "
-        "2e-06 s of CPU time\n"
+        "2e-06 s of CPU time, error ratio at most 0.3\n"
     )
     found = openfoam.told(said.format(1, 1, 0, "1.5e+02") + "Time = 1e-6\n")
     assert found == {"solver": 0.0, "steps": 150.0, "us": 2.0}
@@ -136,13 +148,27 @@ def test_a_cell_that_cannot_be_advanced_ends_the_run(case, library):
         ('library "constant/none.so";', "none.so is missing or cannot be read"),
         ('library "constant/thermo";', "thermo is no library of combred for this machine"),
         (f"{SOLVER} tolerance 0;", "positive and finite; this one is 0"),
-        ("solver 1;", "Unknown entry solver: the entries are 3(library tolerance log)"),
+        (f"{SOLVER} tolerance tight;", "expected scalar value, found"),
+        (f"{SOLVER} fields maybe;", "maybe"),
+        (f"{SOLVER} limit -1;", "Unknown entry limit: the entries are 4(library tolerance log"),
+        ("solver 1;", "Unknown entry solver: the entries are 4(library tolerance log fields)"),
         ("log true;", "Entry 'library' not found"),
     ],
 )
 def test_errors_of_the_user_are_fatal_and_named(case, coefficients, message):
     said = case(coefficients)
     assert "FOAM FATAL IO ERROR" in said and message in " ".join(said.split())
+
+
+def test_species_that_one_of_both_lacks_are_named(case):
+    for name in ("thermo", "reactions"):
+        file = case.folder / "constant" / name
+        text = re.sub(r"reactions\n\{.*\}", "reactions\n{\n}", file.read_text(), flags=re.DOTALL)
+        text = re.sub(r"(?<=[\s(])(CH3O|C2H6)(?=[\s)])", r"X\1", text)
+        file.write_text(text)
+    said = " ".join(case(SOLVER).split())
+    assert "FOAM FATAL IO ERROR" in said and "lacks the species 2(CH3O C2H6)" in said
+    assert "the library has no 2(XCH3O XC2H6)" in said and "belongs into the mechanism" in said
 
 
 @pytest.mark.parametrize(
@@ -168,6 +194,65 @@ def test_other_heats_of_formation_are_refused(case):
     thermo.write_text(text[:own] + text[own:].replace(low[1], changed, 1))
     said = " ".join(case(SOLVER).split())
     assert "differ in the thermodynamics of CH4: molar mass 16.04" in said
+
+
+@pytest.fixture
+def cells(native, drm19, tmp_path):
+    """A function: 30 states of an ignition as cells of reactingFoam, for one step of 1e-9 s, with a
+    combustion model, chemistry in some way and more coefficients; what reactingFoam says."""
+    T, p, Y = np.array([T0]), np.array([101325.0]), drm19.mixture("CH4:1", "O2:1, N2:3.76", PHI)
+    rows = [(T, Y[None])]
+    while len(rows) < 30:
+        rows.append(native.advance(rows[-1][0], p, rows[-1][1], 1.2e-5))
+    states = tuple(np.concatenate(part) for part in zip(*rows, strict=True))
+    assert states[0][-1] > 2500.0
+
+    def run(solver, model: str, way: str, more: str = "") -> str:
+        control = "endTime 1e-9; writeInterval 1;"
+        openfoam.write_case(tmp_path, solver, way, 1e-9, control)
+        openfoam.write_flame(tmp_path, *states, drm19.species_names)
+        openfoam.write(tmp_path, "constant/combustionProperties", f"{model}\n")
+        file = tmp_path / "constant/chemistryProperties"
+        file.write_text(file.read_text().replace("combredCoeffs {", f"combredCoeffs {{ {more}"))
+        openfoam.run(tmp_path, "blockMesh")
+        return openfoam.run(tmp_path, "reactingFoam")
+
+    run.folder, run.states = tmp_path, states
+    return run
+
+
+def test_chemical_time_scales_are_those_of_openfoam(solver, native, cells):
+    """By kappa = tc / (tc + tk) of PaSR, in which tk is the same for both. Gas constants differ by
+    1e-6."""
+    kappa = []
+    for way in (str(native.library.path), "ode"):
+        cells(solver, "combustionModel PaSR; PaSRCoeffs { Cmix 3e-9; }", way)
+        kappa.append(openfoam.internal(cells.folder, "1e-09", "PaSR<psiReactionThermo>:kappa", 30))
+    ours, theirs = kappa
+    inside = theirs < 0.9999  # the others are written with too few digits
+    assert inside.sum() > 25 and theirs.min() < 0.2 < 0.9 < theirs[inside].max()
+    tc, known = ours[inside] / (1.0 - ours[inside]), theirs[inside] / (1.0 - theirs[inside])
+    assert np.allclose(tc, known, rtol=1e-5)
+
+
+def test_fields_of_steps_and_errors_are_written(solver, native, cells):
+    T, Y = cells.states
+    path = str(native.library.path)
+    said = cells(solver, "combustionModel laminar;", path, "fields yes;")
+    known = native.integrate(T, np.full(30, 101325.0), Y, 1e-9)
+    found = {
+        name: openfoam.internal(cells.folder, "1e-09", f"combred:{name}", 30)
+        for name in ("steps", "error")
+    }
+    assert np.array_equal(found["steps"], known.steps)
+    assert np.allclose(found["error"], known.error, rtol=0.05, atol=1e-6)
+    assert f"at most {known.steps.max()}, " in said
+    (ratio,) = re.findall(r"error ratio at most (\S+)", said)
+    assert float(ratio) == pytest.approx(found["error"].max(), rel=1e-4)
+    cells(solver, "combustionModel laminar;", path)
+    shutil.rmtree(cells.folder / "1e-09")
+    openfoam.run(cells.folder, "reactingFoam")
+    assert not (cells.folder / "1e-09" / "combred:steps").exists()
 
 
 def test_the_tutorial_burns(solver, native, drm19, tmp_path):

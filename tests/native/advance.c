@@ -19,9 +19,12 @@ int main(int count, char **words) {
   if (!states || !error || !steps || !workspace) return 1;
   if (fread(states, 8, size, file) != size || fread(last, 8, 2, file) != 2) return 1;
   const combred_options options = {last[1], 0, COMBRED_CONSTANT_PRESSURE};
-  if (combred_advance(n, states, last, 0, last[1] > 0 ? &options : NULL, error, steps, workspace,
-                      bytes))
-    return 1;
+  combred_report report = {error, steps, 0};
+  const int status = combred_advance(n, states, last, 0, last[1] > 0 ? &options : NULL, &report,
+                                     workspace, bytes);
+  size_t lost = 0;
+  for (size_t i = 0; i < n; i++) lost += error[i] > 1.0;
+  if (status != (lost ? COMBRED_NOT_ADVANCED : COMBRED_OK) || report.not_advanced != lost) return 1;
   rewind(file);
   fwrite(states, 8, size, file);
   fwrite(error, 8, n, file);

@@ -19,6 +19,7 @@ from combred.native import NativeSurrogate, generate
 from combred.native.exporter import export
 from combred.native.generator import SOURCE
 from combred.native.single_file import single_file
+from combred.native.solver import generate as generate_solver
 from combred.surrogate.export import export_torchscript
 from combred.surrogate.shipped import FOLDER
 from combred.surrogate.storage import content_digest
@@ -111,12 +112,23 @@ def test_the_file_has_no_warnings_and_refuses_fast_math(exported):
     if shutil.which("g++") is None:
         pytest.skip("needs g++")
     file = str(exported / "surrogate.cpp")
-    command = ["g++", "-std=c++17", "-O1", "-Wno-psabi", "-fsyntax-only", file]
+    command = ["g++", *"-std=c++17 -O1 -Wall -Wextra -Wno-psabi -fsyntax-only".split(), file]
     for more in ([], ["-DCOMBRED_LEVEL=v2"], ["-DCOMBRED_DISPATCH"]):
         done = subprocess.run([*command, *more], capture_output=True, text=True)
         assert done.returncode == 0 and not done.stderr
     done = subprocess.run([*command, "-ffast-math"], capture_output=True, text=True)
     assert done.returncode != 0 and "compile without -ffast-math" in done.stderr
+
+
+def test_the_solver_of_every_type_of_rate_has_no_warnings(kinds, tmp_path):
+    if shutil.which("g++") is None:
+        pytest.skip("needs g++")
+    file = tmp_path / "solver.cpp"
+    file.write_text(single_file(generate_solver(kinds), "of a test", "solver"))
+    command = ["g++", *"-std=c++17 -O1 -Wall -Wextra -Wno-psabi -fsyntax-only".split(), file]
+    for more in ([], ["-DCOMBRED_BYTES=0"]):
+        done = subprocess.run([*command, *more], capture_output=True, text=True)
+        assert done.returncode == 0 and not done.stderr
 
 
 @hydrogen

@@ -29,7 +29,7 @@ def test_the_default_tolerance_of_c_is_that_of_python(compiled, burning):
     dt, space = np.full(len(states), DT), compiled.library._workspace()
     calls = compiled.library._calls
     status = calls.combred_advance(
-        len(states), states.ctypes.data, dt.ctypes.data, 1, None, None, None, space.ctypes.data,
+        len(states), states.ctypes.data, dt.ctypes.data, 1, None, None, space.ctypes.data,
         space.nbytes,
     )  # fmt: skip
     assert status == 0 and np.array_equal(states[:, 0], known.T) and 0 < known.steps.max()

@@ -1,6 +1,7 @@
 """OpenFOAM's dictionaries of a mechanism, read back and compared with Cantera."""
 
 import re
+from types import SimpleNamespace
 
 import cantera as ct
 import numpy as np
@@ -8,7 +9,14 @@ import pytest
 
 from combred import load_mechanism
 from combred.native import openfoam
-from combred.native.openfoam import export_case, reactions, sutherland, thermo, write_mechanism
+from combred.native.openfoam import (
+    export_case,
+    inert,
+    reactions,
+    sutherland,
+    thermo,
+    write_mechanism,
+)
 
 NUMBER = r"[-+.\de]+"
 R = ct.gas_constant
@@ -121,6 +129,21 @@ def test_reactions_that_openfoam_does_not_know_are_left_out(tmp_path, caplog):
     write_mechanism(load_mechanism("example_data/ammonia-CO-H2-Alzueta-2023.yaml"), tmp_path)
     assert not blocks((tmp_path / "reactions").read_text())
     assert "names the species alone" in caplog.text and "is of a kind" in caplog.text
+
+
+def test_the_inert_species_is_nitrogen_or_one_that_does_not_react(drm19):
+    assert inert(drm19) == "N2"
+    species = ct.Species.list_from_file("h2o2.yaml")
+    without = SimpleNamespace(
+        name="without N2",
+        species_names=["H2", "H", "AR"],
+        inert=np.array([False, False, True]),
+        solution=lambda: ct.Solution(thermo="ideal-gas", species=species[:2]),
+    )
+    assert inert(without) == "AR"
+    without.inert[:] = False
+    with pytest.raises(ValueError, match="neither N2 nor another inert species.* add one"):
+        inert(without)
 
 
 def test_the_ranges_of_temperature_are_wide(gas):

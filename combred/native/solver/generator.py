@@ -94,6 +94,7 @@ def _sizes(layout: Layout, pressures: Pressures, derivatives: Derivatives) -> st
         "REACTIVE": layout.n_reactive,
         "ELEMENTS": len(_atoms(layout)[0]),
         "REACTIONS": len(layout.terms),
+        "LISTED": mechanism.solution().n_reactions,  # with those whose rate is zero
         "COLLIDERS": max(1, len(layout.colliders)),
         "PRESSURES": max(1, pressures.size),
         "DERIVATIVES": max(1, len(derivatives.places)),
@@ -133,6 +134,7 @@ def _tables(layout: Layout) -> str:
         gibbs, heat = gibbs[:, :, :7], heat[:, :, :6]
     weights = mechanism.molecular_weights[layout.species]
     columns = ", ".join(map(str, layout.species))
+    formed = [sum(term.reaction.products.values()) for term in layout.terms]
     return "".join(
         [
             "// Columns of the states, without T and p.\n"
@@ -141,6 +143,8 @@ def _tables(layout: Layout) -> str:
             _table("double", "PER_WEIGHT", 1.0 / weights),
             _table("double", "HIGHEST_BREAK", breaks.max(axis=1)),
             _table("double", "LOWEST_BREAK", breaks.min(axis=1)),
+            "// Moles that a reaction forms.\n",
+            _table("double", "FORMED", np.array(formed)),
             "// Coefficients of log2 exp(g / RT) / (p0 / RT C0) and of h / R, as in "
             "solver/thermo.hpp.\n",
             _table("R", "BREAK", breaks),

@@ -8,7 +8,7 @@ without any index at run time.
 from combred.chemistry.rate_forms import Chebyshev, LinearBurke, Plog
 from combred.native.solver.layout import Layout, Pattern
 from combred.native.solver.reactions import Derivatives
-from combred.native.solver.terms import PART, functions, total
+from combred.native.solver.terms import PART, TYPE, UNUSED, functions, total
 
 IN_REGISTERS = 26  # unknowns of a solution that is kept in registers
 LARGE = 200  # unknowns of a matrix whose elimination is not written out
@@ -87,7 +87,7 @@ def write_matrix(layout: Layout, pattern: Pattern, derivatives: Derivatives, rea
             weighted.append((-1.0, f"a[{place}] * g.c[{column}]"))
         lines.append(f"w[{row}] = {total([*weighted, (-1.0, f'g0[{row}]')])};")
         blocks.append([f"{{  // {layout.names[row]}", *(f"  {line}" for line in lines), "}"])
-    blocks = [["typedef Vector<R> V;", "(void)of_C;", *block] for block in _grouped(blocks)]
+    blocks = [[TYPE, "(void)of_C;", *block] for block in _grouped(blocks)]
     arguments = (
         "const Gas<R> &g, const Progress<R> &q, const Vector<R> *g0, Vector<R> *a, Vector<R> *w, "
         "Vector<R> *of_C"
@@ -97,10 +97,10 @@ def write_matrix(layout: Layout, pattern: Pattern, derivatives: Derivatives, rea
     fill = [p for (i, k), p in at.items() if i < n and k < n and (i, k) not in real_places]
     lines = [f"  a[{p}] = Vector<R>{{}};\n" for p in fill]
     lines += [f"  a[{at[i, i]}] = a[{at[i, i]}] + diagonal;\n" for i in range(n)]
-    text = text.replace("typedef Vector<R> V;", f"typedef {real_type} R;\n  typedef Vector<R> V;")
+    text = text.replace(TYPE, f"typedef {real_type} R;\n  {TYPE}")
     return (
         f"{text}\nINLINE void finish_matrix(Vector<{real_type}> *a, Vector<{real_type}> diagonal) "
-        f"{{\n  typedef {real_type} R;\n{''.join(lines)}}}\n"
+        f"{{\n  {UNUSED} typedef {real_type} R;\n{''.join(lines)}}}\n"
     )
 
 
@@ -138,7 +138,7 @@ def write_elimination(pattern: Pattern, real_type: str) -> str:
         solution = _by_columns(rows, at, V)
     else:
         solution = _by_rows(rows, at)
-    body = "".join(f"  {line}\n" for line in [f"typedef {real_type} R;", *solution])
+    body = "".join(f"  {line}\n" for line in [f"{UNUSED} typedef {real_type} R;", *solution])
     return (
         f"{eliminate}\nPART void solve(const {V} *__restrict a, {V} *__restrict b) {{\n{body}}}\n"
     )

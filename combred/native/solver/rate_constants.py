@@ -22,7 +22,7 @@ from combred.chemistry.rate_forms import (
     Tsang,
 )
 from combred.native.solver.layout import Terms
-from combred.native.solver.terms import LOG2_10, LOG2_C0, LOG2_E, LOG2_T0, real, total
+from combred.native.solver.terms import LOG2_10, LOG2_C0, LOG2_E, LOG2_T0, TYPE, UNUSED, real, total
 
 # Largest exponents [1/K, K] in a broadening factor. Mechanisms have 1e30 for "never", where the
 # rounding error of a product with T is far beyond the range of exp2.
@@ -55,7 +55,7 @@ class Pressures:
             for i in range(len(grid)):
                 lines.append(f"  g.hat[{first + i}] = hat{i}; g.hat_slope[{first + i}] = slope{i};")
             lines.append("}")
-        body = "".join(f"  {line}\n" for line in ["typedef Vector<R> V;", *lines, "(void)g;"])
+        body = "".join(f"  {line}\n" for line in [TYPE, *lines, "(void)g;"])
         return (
             "// Weights of the pressures of tables: ln k is linear between them.\n"
             f"template <class R> INLINE void set_pressures(Gas<R> &g) {{\n{body}}}\n"
@@ -105,7 +105,7 @@ def rate_constant(term: Terms, pressures: Pressures, species: list[int]) -> list
     third = term.body is not None and not isinstance(rate, Falloff)
     order = sum(term.forward.values()) + third - 1.0
     if isinstance(rate, Arrhenius):
-        return [f"V rate = {arrhenius(rate, order)};", f"const V d = {slope(rate)};"]
+        return [f"V rate = {arrhenius(rate, order)};", f"{UNUSED} const V d = {slope(rate)};"]
     if isinstance(rate, Falloff):
         return _falloff(rate, order, f"g.log2_M[{term.body}]")
     if isinstance(rate, Plog):
@@ -126,7 +126,7 @@ def rate_constant(term: Terms, pressures: Pressures, species: list[int]) -> list
             "V of_H;",
             f"const V E = blowers_masel<R>({rate.E0!r}, {rate.w!r}, V({H}), of_H) * g.per_T;",
             f"V rate = {first} + {real(rate.b)} * g.log2_T - {real(LOG2_E)} * E;",
-            f"const V d = {real(rate.b)} + E - of_H * ({of_H});",
+            f"{UNUSED} const V d = {real(rate.b)} + E - of_H * ({of_H});",
         ]
     return _linear_burke(rate, order, collider_places(rate, species))
 
@@ -184,7 +184,8 @@ def _chebyshev(rate: Chebyshev, log2_p: str, order: float) -> list[str]:
     ]
     n_T, n_p = rate.coefficients.shape
     lines += _polynomials("y", "p", n_p) + _polynomials("x", "t", n_T)
-    lines += _slopes("x", "U", n_T) + _slopes("y", "W", n_p)  # d T_n / dx = n U_{n-1}
+    # d T_n / dx = n U_{n-1}
+    lines += _polynomials("x", "U", n_T - 1, 2.0) + _polynomials("y", "W", n_p - 1, 2.0)
     rows = [
         total([(float(c) * LOG2_10, f"p{j}") for j, c in enumerate(row)])
         for row in rate.coefficients
@@ -205,18 +206,12 @@ def _chebyshev(rate: Chebyshev, log2_p: str, order: float) -> list[str]:
     ]
 
 
-def _slopes(x: str, name: str, n: int) -> list[str]:
-    """Chebyshev polynomials of the second kind."""
-    first = [f"const V {name}0 = all_of<R>(1.0), {name}1 = R(2) * {x};"]
-    return first + [
-        f"const V {name}{i} = R(2) * {x} * {name}{i - 1} - {name}{i - 2};" for i in range(2, n)
-    ]
-
-
-def _polynomials(x: str, name: str, n: int) -> list[str]:
-    first = [f"const V {name}0 = all_of<R>(1.0);", f"const V {name}1 = {x};"]
+def _polynomials(x: str, name: str, n: int, second: float = 1.0) -> list[str]:
+    """The first n Chebyshev polynomials of x: 1, second x, and 2 x of the last less the one before;
+    of the first kind with `second` 1, of the second kind with 2."""
+    first = [f"const V {name}0 = all_of<R>(1.0);", f"const V {name}1 = {real(second)} * {x};"]
     rest = [f"const V {name}{i} = R(2) * {x} * {name}{i - 1} - {name}{i - 2};" for i in range(2, n)]
-    return [*first, *rest]
+    return [*first, *rest][:n]
 
 
 def _falloff(rate: Falloff, order: float, log2_M: str) -> list[str]:
@@ -237,13 +232,13 @@ def _falloff(rate: Falloff, order: float, log2_M: str) -> list[str]:
         lines += [
             f"rate = rate + (low_over_high - {real(LOG2_C0)}) - at_least(Pr, 0.0) + log2_F;",
             "const V of_M = slope - r * select(more, all_of<R>(1.0), z);",
-            f"const V d = {slope(low)} + of_T + of_M * ({slope(low, high)});",
+            f"{UNUSED} const V d = {slope(low)} + of_T + of_M * ({slope(low, high)});",
         ]
     else:
         lines += [
             "rate = rate + at_most(Pr, 0.0) + log2_F;",
             "const V of_M = slope + r * select(more, z, all_of<R>(1.0));",
-            f"const V d = {slope(high)} + of_T + of_M * ({slope(low, high)});",
+            f"{UNUSED} const V d = {slope(high)} + of_T + of_M * ({slope(low, high)});",
         ]
     return lines
 

@@ -8,7 +8,7 @@ import numpy as np
 from combred.chemistry.rate_forms import Chebyshev, Falloff, LinearBurke, Plog
 from combred.native.solver.layout import Layout, Terms
 from combred.native.solver.rate_constants import Pressures, collider_places, rate_constant
-from combred.native.solver.terms import real, total
+from combred.native.solver.terms import TYPE, UNUSED, real, total
 
 
 class Derivatives:
@@ -155,6 +155,13 @@ def _side(name: str, constant: str, orders: dict[int, float]) -> tuple[list[str]
     return [*lines, f"const V {name} = {name}_{flat[-1]} * g.c[{flat[-1]}];"], derivatives
 
 
+def _side_alone(name: str, constant: str, orders: dict[int, float]) -> list[str]:
+    """The statements of `_side` that set the rate, without those of its derivatives."""
+    lines, _ = _side(name, constant, orders)
+    rate = next(line for line in lines if line.startswith(f"const V {name} ="))
+    return [line for line in lines if line is rate or line.split()[2] in rate.split()]
+
+
 def write_constants(layout: Layout, pressures: Pressures) -> list[list[str]]:
     """The statements of each reaction that set its rate constants in Constants k, with falloff and
     without third bodies: those of a quasi-steady step, which keeps them."""
@@ -170,10 +177,10 @@ def progress_of_constants(layout: Layout) -> list[list[str]]:
     blocks = []
     for i, term in enumerate(layout.terms):
         M = _factor(term)
-        lines = [f"const V kf = k.forward[{i}]{M};", *_side("F", "kf", term.forward)[0]]
+        lines = [f"const V kf = k.forward[{i}]{M};", *_side_alone("F", "kf", term.forward)]
         back = term.reverse is not None
         if term.reverse is not None:
-            lines += [f"const V kr = k.reverse[{i}]{M};", *_side("B", "kr", term.reverse)[0]]
+            lines += [f"const V kr = k.reverse[{i}]{M};", *_side_alone("B", "kr", term.reverse)]
         lines.append(f"q.q[{i}] = F{' - B' if back else ''};")
         lines.append(f"q.F[{i}] = F; q.B[{i}] = {'B' if back else 'V{}'};")
         title = f"{{  // {term.reaction.index + 1}: {term.reaction.equation}"
@@ -191,7 +198,7 @@ def production(layout: Layout, name: str, source: str) -> str:
     ]
     return (
         f"template <class R> PART void {name}(const Progress<R> &q, Vector<R> *f) {{\n"
-        f"  typedef Vector<R> V;\n{''.join(lines)}}}\n"
+        f"  {TYPE}\n{''.join(lines)}}}\n"
     )
 
 
@@ -210,7 +217,7 @@ def destruction(layout: Layout) -> str:
     lines = [f"  lost[{k}] = {total(own)};\n" for k, own in enumerate(terms)]
     return (
         "template <class R> PART void destroyed(const Progress<R> &q, Vector<R> *lost) {\n"
-        f"  typedef Vector<R> V;\n{''.join(lines)}}}\n"
+        f"  {TYPE}\n{''.join(lines)}}}\n"
     )
 
 
@@ -230,7 +237,7 @@ def element_balance(layout: Layout, atoms: np.ndarray) -> str:
     shares = []
     for k, row in enumerate(atoms.tolist()):
         shares.append(f"share[{k}] = {total([(c, f'x[{e}]') for e, c in enumerate(row)])};")
-    first = "  typedef double R;\n  typedef Doubles V;\n"
+    first = f"  {UNUSED} typedef double R;\n  {UNUSED} typedef Doubles V;\n"
     return (
         "PART void set_element_balance(const Doubles *n, const Doubles *lost, "
         f"Doubles (*a)[ELEMENTS + 1]) {{\n{first}"

@@ -14,7 +14,8 @@ NEVER = 1e30  # stands for what is beyond the range of float: exp(-NEVER T) is z
 LEAST = 1e-12  # coefficients below it are rounding
 SUM = 8  # terms of a sum, each of which waits for the one before it
 PART = 24  # reactions of one function: compilers take long for larger ones
-TYPE = "typedef Vector<R> V;"
+UNUSED = "[[maybe_unused]]"
+TYPE = f"{UNUSED} typedef Vector<R> V;"
 
 
 def real(value: float) -> str:

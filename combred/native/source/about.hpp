@@ -23,6 +23,8 @@ const char *combred_status_text(int status) {
     case COMBRED_OPTIONS:
       return "the tolerance is positive and finite, max_steps is not negative, and reactor is 0 or 1";
     case COMBRED_WORKSPACE: return "the workspace is smaller than combred_workspace_size() bytes";
+    case COMBRED_NOT_ADVANCED:
+      return "some states are not valid, or were not advanced within max_steps: they are as they were";
     default: return "there is no such status";
   }
 }

@@ -111,6 +111,31 @@ int combred_rates(size_t n, const double *states, double *net, double *destructi
   return COMBRED_OK;
 }
 
+int combred_time_scale(size_t n, const double *states, double *seconds, void *workspace,
+                       size_t workspace_size) {
+  if (n == 0) return COMBRED_OK;
+  if (!states || !seconds || !workspace) return COMBRED_NULL;
+  if (workspace_size < combred_workspace_size()) return COMBRED_WORKSPACE;
+  const Environment environment;
+  solver::time_scales(static_cast<DoubleSolver *>(aligned(workspace))->s.w, n, states, seconds);
+  return COMBRED_OK;
+}
+
+int combred_enthalpy(size_t n, const double *states, double *h) {
+  if (n == 0) return COMBRED_OK;
+  if (!states || !h) return COMBRED_NULL;
+  const Environment environment;
+  solver::enthalpies(n, states, h);
+  return COMBRED_OK;
+}
+
+int combred_temperature(size_t n, double *states, const double *h) {
+  if (n == 0) return COMBRED_OK;
+  if (!states || !h) return COMBRED_NULL;
+  const Environment environment;
+  return solver::temperatures(n, h, states) ? COMBRED_NOT_ADVANCED : COMBRED_OK;
+}
+
 int combred_jacobian(const double *state, int reactor, double *jacobian, void *workspace,
                      size_t workspace_size) {
   if (!state || !jacobian || !workspace) return COMBRED_NULL;
@@ -145,9 +170,12 @@ static int checked(size_t n, const double *states, const double *dt, size_t dt_s
 extern "C" {
 
 int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
-                    const combred_options *options, double *error, int64_t *steps,
-                    void *workspace, size_t workspace_size) {
-  const combred_options chosen = options ? *options : combred_options{identity::TOLERANCE, 0, COMBRED_CONSTANT_PRESSURE};
+                    const combred_options *options, combred_report *report, void *workspace,
+                    size_t workspace_size) {
+  const combred_options usual = {identity::TOLERANCE, 0, COMBRED_CONSTANT_PRESSURE};
+  const combred_options chosen = options ? *options : usual;
+  combred_report none = {}, &told = report ? *report : none;
+  told.not_advanced = 0;
   fenv_t caller;
   feholdexcept(&caller);  // comparisons with NaN may trap
   const int status = checked(n, states, dt, dt_stride, chosen, workspace, workspace_size);
@@ -155,8 +183,8 @@ int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride
   if (status != COMBRED_OK || n == 0) return status;
   size_t next = 0;
   const solver::Request call = {n, states, dt, dt_stride, chosen.tolerance, chosen.max_steps,
-                                chosen.reactor == COMBRED_CONSTANT_VOLUME, error, steps, &next,
-                                nullptr, nullptr};
+                                chosen.reactor == COMBRED_CONSTANT_VOLUME, told.error, told.steps,
+                                &next, nullptr, nullptr, &told.not_advanced};
 #ifdef _OPENMP
   const size_t bytes = needed(), room = workspace_size / bytes, most = omp_get_max_threads();
 #pragma omp parallel num_threads((int)(room < most ? room : most))
@@ -164,7 +192,7 @@ int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride
 #else
   run(workspace, call);
 #endif
-  return COMBRED_OK;
+  return told.not_advanced ? COMBRED_NOT_ADVANCED : COMBRED_OK;
 }
 
 size_t combred_workspace_size(void) { return needed(); }

@@ -1,10 +1,29 @@
 /* The C interface of a library that combred has compiled: a stiff solver of a mechanism, or a surrogate:
    a network that goes before the solver.
 
-   All quantities are in SI units: T [K], p [Pa], mass fractions Y, dt [s]. No function allocates
-   memory, starts a thread, or writes to a file. Threads may call at the same time: give each its own
-   rows of the states, and its own workspace. Compiled with -fopenmp, a call has OpenMP's threads
-   instead, as many as the workspace has room for; the results are the same. */
+   All quantities are in SI units: T [K], p [Pa], mass fractions Y, dt [s]. A state is a row of doubles,
+   [T, p, Y], Y in the order of combred_species_name. No function allocates memory, starts a thread, or
+   writes to a file. Threads may call at the same time: give each its own rows of the states, and its own
+   workspace. Compiled with -fopenmp, a call has OpenMP's threads instead, as many as the workspace has
+   room for; the results are the same.
+
+   A thousand states of fresh gas, a microsecond later (cc -I FOLDER example.c -L FOLDER
+   -Wl,-rpath,FOLDER -lsolver; coupling/flame.c of combred is a flame):
+
+       #include <stdlib.h>
+       #include <combred.h>
+       int main(void) {
+         const size_t n = 1000, columns = 2 + combred_n_species(), bytes = combred_workspace_size();
+         double *states = calloc(n * columns, sizeof(double)), dt = 1e-6;
+         void *workspace = malloc(bytes);
+         for (size_t i = 0; i < n; i++) {
+           double *state = states + i * columns;
+           state[0] = 1500.0;
+           state[1] = 101325.0;
+           for (size_t k = 0; k + 2 < columns; k++) state[2 + k] = 1.0 / (columns - 2);
+         }
+         return combred_advance(n, states, &dt, 0, NULL, NULL, workspace, bytes) != COMBRED_OK;
+       } */
 #ifndef COMBRED_H
 #define COMBRED_H
 #include <stddef.h>
@@ -18,7 +37,7 @@ extern "C" {
 #define COMBRED_PUBLIC
 #endif
 
-#define COMBRED_INTERFACE 5 /* changes with what is declared below */
+#define COMBRED_INTERFACE 6 /* changes with what is declared below */
 
 enum combred_status {
   COMBRED_OK = 0,
@@ -27,7 +46,9 @@ enum combred_status {
   COMBRED_DT = 3,        /* a time step is not positive, or above 1e30 s */
   COMBRED_OPTIONS = 4,   /* the tolerance is not positive and finite, max_steps is negative, or there is
                             no such reactor */
-  COMBRED_WORKSPACE = 5  /* the workspace is too small */
+  COMBRED_WORKSPACE = 5, /* the workspace is too small */
+  COMBRED_NOT_ADVANCED = 6 /* some states are as they were: not valid, or not advanced within max_steps;
+                              the others are advanced */
 };
 
 enum combred_reactor { COMBRED_CONSTANT_PRESSURE = 0, COMBRED_CONSTANT_VOLUME = 1 };
@@ -40,25 +61,32 @@ typedef struct {
   int64_t reactor;   /* of combred_reactor; both are adiabatic */
 } combred_options;
 
+/* What a call did; the caller sets the pointers. */
+typedef struct {
+  double *error; /* (n), NULL allowed: the error ratio of each state, the largest error estimate of its
+                    steps divided by the tolerance, at most 1; infinite for a state that is as it was */
+  int64_t *steps; /* (n), NULL allowed: how many steps the solver tried for each state; 0 where the
+                     network's was taken, and of states that are not valid */
+  size_t not_advanced; /* set: the number of states that are as they were */
+} combred_report;
+
 /* Advances n states over dt in an adiabatic reactor, in place. The network of a surrogate takes one step
    of a state, at constant pressure; where its error estimate exceeds the tolerance, and for dt outside
    the range of its training, the solver advances the state.
 
    states (n, 2 + n_species): rows [T, p, Y], at any alignment. dt: one time step for all
-   (dt_stride 0), or one for each state (dt_stride 1). options: NULL for the defaults.
-   error (n), NULL allowed: the error ratio of each state, the largest error estimate of its steps
-   divided by the tolerance, at most 1; or infinite for a state that is left as it was: one that is not
-   valid (not finite, T below 100 K or above 6000 K, p not positive, a Y below -1e-6, sum Y off by 1e-3
-   or more), and one that has not reached dt within max_steps.
-   steps (n), NULL allowed: how many steps the solver tried for each state; 0 where the network's
-   was taken, and of states that are not valid.
-   workspace: at least combred_workspace_size() bytes, at any alignment; its content is lost. With
-   OpenMP, as many bytes for each thread.
+   (dt_stride 0), or one for each state (dt_stride 1). options: NULL for the defaults. report: NULL
+   allowed. workspace: at least combred_workspace_size() bytes, at any alignment; its content is lost.
+   With OpenMP, as many bytes for each thread.
 
-   Returns COMBRED_OK, or another combred_status; nothing is then changed. Floating-point traps,
+   A state is valid if it is finite, T from 100 to 6000 K, p positive, no Y below -1e-6, and sum Y within
+   1e-3 of 1; negative Y are then set to 0, and Y divided by their sum. A state that is not valid, or has
+   not reached dt within max_steps, is left as it was, bit for bit: the call then returns
+   COMBRED_NOT_ADVANCED, and the report tells how many, and which by an infinite error. All other states
+   are advanced. With COMBRED_OK all are; with another status nothing is changed. Floating-point traps,
    flags and the rounding mode are those of the caller again on return. */
 COMBRED_PUBLIC int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
-                                   const combred_options *options, double *error, int64_t *steps,
+                                   const combred_options *options, combred_report *report,
                                    void *workspace, size_t workspace_size);
 
 /* Net production rates dY/dt and destruction rates [1/s] of n states, (n, n_species) each; for
@@ -70,6 +98,19 @@ COMBRED_PUBLIC int combred_rates(size_t n, const double *states, double *net, do
    for a reactor of combred_reactor. */
 COMBRED_PUBLIC int combred_jacobian(const double *state, int reactor, double *jacobian,
                                     void *workspace, size_t workspace_size);
+
+/* Chemical time scales [s] (n) of n states as turbulent combustion models have them (PaSR, EDC):
+   n_reactions C / sum_i q_i sum_k nu_ik, with C the concentration of the gas, q_i the forward rate of
+   progress of reaction i, nu_ik the moles of species k that it forms; at most 1e30 s; NaN of a state that
+   is not valid. */
+COMBRED_PUBLIC int combred_time_scale(size_t n, const double *states, double *seconds,
+                                      void *workspace, size_t workspace_size);
+
+/* Specific enthalpies h [J/kg] (n) of n states, and T of n states from them, in place, starting from T of
+   each: for programs without thermodynamics of their own. States that have no T from 100 to 6000 K keep
+   theirs, and the call returns COMBRED_NOT_ADVANCED. */
+COMBRED_PUBLIC int combred_enthalpy(size_t n, const double *states, double *h);
+COMBRED_PUBLIC int combred_temperature(size_t n, double *states, const double *h);
 
 /* A sentence in English about a status. */
 COMBRED_PUBLIC const char *combred_status_text(int status);

@@ -7,30 +7,25 @@
 
 #include "combred.h"
 
-#define COMBRED_DECLARE(level)                                     \
-  extern "C" decltype(combred_advance) combred_##level##_advance;  \
-  extern "C" decltype(combred_rates) combred_##level##_rates;      \
-  extern "C" decltype(combred_jacobian) combred_##level##_jacobian;  \
-  extern "C" decltype(combred_workspace_size) combred_##level##_workspace_size;
-COMBRED_DECLARE(v2)
-COMBRED_DECLARE(v3)
-COMBRED_DECLARE(v4)
-#undef COMBRED_DECLARE
+#define COMBRED_ALL(each, level)                                                      \
+  each(level, advance) each(level, rates) each(level, jacobian) each(level, time_scale) \
+  each(level, enthalpy) each(level, temperature) each(level, workspace_size)
+#define COMBRED_DECLARE(level, name) extern "C" decltype(combred_##name) combred_##level##_##name;
+#define COMBRED_MEMBER(level, name) decltype(&combred_##name) name;
+#define COMBRED_ADDRESS(level, name) , combred_##level##_##name
+COMBRED_ALL(COMBRED_DECLARE, v2)
+COMBRED_ALL(COMBRED_DECLARE, v3)
+COMBRED_ALL(COMBRED_DECLARE, v4)
 
 namespace {
 
 struct Level {
-  const char *name;
-  decltype(&combred_advance) advance;
-  decltype(&combred_rates) rates;
-  decltype(&combred_jacobian) jacobian;
-  decltype(&combred_workspace_size) workspace_size;
+  const char *level;
+  COMBRED_ALL(COMBRED_MEMBER, )
 };
-#define COMBRED_FUNCTIONS(level)                                                          \
-  {"x86-64-" #level, combred_##level##_advance, combred_##level##_rates,              \
-   combred_##level##_jacobian, combred_##level##_workspace_size}
-const Level LEVELS[] = {COMBRED_FUNCTIONS(v2), COMBRED_FUNCTIONS(v3), COMBRED_FUNCTIONS(v4)};
-#undef COMBRED_FUNCTIONS
+const Level LEVELS[] = {{"x86-64-v2" COMBRED_ALL(COMBRED_ADDRESS, v2)},
+                        {"x86-64-v3" COMBRED_ALL(COMBRED_ADDRESS, v3)},
+                        {"x86-64-v4" COMBRED_ALL(COMBRED_ADDRESS, v4)}};
 
 // Registers whose state the operating system keeps: XCR0.
 unsigned kept_registers() {
@@ -68,10 +63,9 @@ const Level &chosen = LEVELS[highest_level()];
 extern "C" {
 
 int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
-                    const combred_options *options, double *error, int64_t *steps,
-                    void *workspace, size_t workspace_size) {
-  return chosen.advance(n, states, dt, dt_stride, options, error, steps, workspace,
-                        workspace_size);
+                    const combred_options *options, combred_report *report, void *workspace,
+                    size_t workspace_size) {
+  return chosen.advance(n, states, dt, dt_stride, options, report, workspace, workspace_size);
 }
 int combred_rates(size_t n, const double *states, double *net, double *destruction, void *workspace,
                   size_t workspace_size) {
@@ -81,7 +75,17 @@ int combred_jacobian(const double *state, int reactor, double *jacobian, void *w
                      size_t workspace_size) {
   return chosen.jacobian(state, reactor, jacobian, workspace, workspace_size);
 }
+int combred_time_scale(size_t n, const double *states, double *seconds, void *workspace,
+                       size_t workspace_size) {
+  return chosen.time_scale(n, states, seconds, workspace, workspace_size);
+}
+int combred_enthalpy(size_t n, const double *states, double *h) {
+  return chosen.enthalpy(n, states, h);
+}
+int combred_temperature(size_t n, double *states, const double *h) {
+  return chosen.temperature(n, states, h);
+}
 size_t combred_workspace_size(void) { return chosen.workspace_size(); }
-const char *combred_level(void) { return chosen.name; }
+const char *combred_level(void) { return chosen.level; }
 
 }  // extern "C"

@@ -165,3 +165,18 @@ def test_fresh_gas_ignites_in_one_long_step(request, solver_of, name, tolerance)
     exact = CVODE(mechanism, 1e-9, 1e-17).advance(T, p, Y, 1e-3)[0]
     assert np.all(exact > T + 1000.0)
     assert np.abs(found.T - exact).max() < 0.05 * (exact - T).min()  # the end is near equilibrium
+
+
+@pytest.mark.parametrize("dt", [1e-4, 1e-3, 1e-2])
+@pytest.mark.parametrize(("tolerance", "off"), [(1e-3, 0.01), (4e-4, 0.003)])
+def test_radicals_in_hot_air_after_a_long_step(drm19, solver_of, tolerance, off, dt):
+    """Air with a trace of fuel over the steps of local time stepping: H, O and OH where they are
+    more than 1e-7. Errors of many steps of one sign would add up. Seen: .0036 and .0024."""
+    T = np.repeat([1600.0, 2000.0, 2500.0], 3)
+    phi = np.tile([1e-4, 1e-3, 1e-2], 3)
+    Y = np.array([drm19.mixture("CH4:1", "O2:1, N2:3.76", one) for one in phi])
+    p, radicals = np.full(9, ct.one_atm), [drm19.index(name) for name in ("H", "O", "OH")]
+    true = CVODE(drm19, 1e-10, 1e-20).advance(T, p, Y, dt)[1][:, radicals]
+    found = solver_of(drm19, False).integrate(T, p, Y, dt, tolerance).Y[:, radicals]
+    assert (true > 1e-7).sum() >= 12
+    assert np.all(np.abs(found - true) <= off * np.maximum(true, 1e-7))

@@ -4,13 +4,15 @@ A net rate is a sum in which reactions cancel: errors are over the sum of all cr
 destruction of the species.
 """
 
+import ctypes
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from rate_constants import scarce_factors
 
 from combred.native.builder import build
-from combred.native.interface import Library
+from combred.native.interface import NOT_ADVANCED, Library
 from combred.native.solver import generate
 
 # Of creation + destruction. Exponents E / RT and g / RT of up to some hundred leave rounding errors
@@ -64,6 +66,50 @@ def test_rates_of_a_larger_mechanism(mechanism_of, truth_of, random_states, tmp_
         mechanism=mechanism, rates=lambda *state: library.rates(np.column_stack(state))
     )
     assert_cantera_s(rates, truth_of(mechanism), *states)
+
+
+@pytest.mark.parametrize("name", ["drm19", "every_kind", "every_thermo"])
+def test_chemical_time_scales_are_those_of_cantera_s_forward_rates(
+    request, solver_of, truth_of, random_states, name
+):
+    """n_reactions C / sum_i q_i sum_k nu_ik, as in OpenFOAM's StandardChemistryModel::tc. Rates of
+    progress that cancel, with negative constants, leave more than rounding: 1e-10."""
+    mechanism = request.getfixturevalue(name)
+    library, truth = solver_of(mechanism).library, truth_of(mechanism)
+    states = np.column_stack(random_states(mechanism, 200, seed=1))
+    found, moles = library.time_scale(states), truth.made.sum(axis=0)
+    for row, seconds in zip(states, found, strict=True):
+        truth.set(row[0], row[1], row[2:])
+        gas = truth.gas
+        formed = moles @ (gas.forward_rates_of_progress * scarce_factors(gas))
+        known = gas.n_reactions * gas.density_mole / formed if formed > 0.0 else 1e30
+        assert seconds == pytest.approx(min(known, 1e30), rel=1e-10)
+    assert np.array_equal(library.time_scale(states[77:78]), found[77:78])
+    states[3, 0], states[4, 2] = 99.0, np.nan
+    assert np.flatnonzero(np.isnan(library.time_scale(states))).tolist() == [3, 4]
+
+
+@pytest.mark.parametrize("name", ["drm19", "every_thermo"])
+def test_enthalpies_are_cantera_s_and_temperatures_follow_from_them(
+    request, solver_of, truth_of, random_states, name
+):
+    mechanism = request.getfixturevalue(name)
+    calls, truth = solver_of(mechanism).library._calls, truth_of(mechanism)
+    states = np.column_stack(random_states(mechanism, 201, seed=2))
+    h, n = np.empty(201), ctypes.c_size_t(201)
+    places = [ctypes.c_void_p(x.ctypes.data) for x in (states, h)]
+    assert calls.combred_enthalpy(n, *places) == 0
+    for row, found in zip(states, h, strict=True):
+        known, scale = truth.energy(row[0], row[1], row[2:], False)
+        assert found == pytest.approx(known, abs=1e-12 * scale)
+    known = states.copy()
+    states[:, 0] = np.random.default_rng(0).uniform(100.0, 6000.0, 201)
+    assert calls.combred_temperature(n, *places) == 0
+    assert np.allclose(states, known, rtol=1e-11, atol=0.0)
+    h[7], states[9, 5] = 1e9, np.nan
+    before = states.copy()
+    assert calls.combred_temperature(n, *places) == NOT_ADVANCED
+    assert np.allclose(states, before, rtol=1e-13, atol=0.0, equal_nan=True)
 
 
 @pytest.mark.parametrize("T", [999.99, 1000.0, 1000.01])

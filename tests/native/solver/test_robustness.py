@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from combred.chemistry.mechanism import load_mechanism
-from combred.native.interface import Options
+from combred.native.interface import NOT_ADVANCED, Options, Report
 from combred.native.solver import Solver
 
 DT = 1e-6
@@ -405,7 +405,7 @@ def call(drm19, solver_of):
         dt, space = np.full(max(n, 1), DT), library._workspace()
         known = {
             "n": n, "states": rows.ctypes.data, "dt": dt.ctypes.data, "stride": 1,
-            "options": None, "error": None, "steps": None, "workspace": space.ctypes.data,
+            "options": None, "report": None, "workspace": space.ctypes.data,
             "size": space.nbytes,
         }  # fmt: skip
         return library._advance(*(known | changes).values())
@@ -430,6 +430,28 @@ def test_every_wrong_call_has_a_status(call, burning):
         assert call(states, dt=ctypes.addressof(one), stride=0) == BAD_DT
     assert np.array_equal(states, before)
     assert call(states, n=0, states=None, dt=None, workspace=None) == OK
+
+
+def test_rows_that_are_not_advanced_are_counted_and_left(call, burning):
+    """In floats, in doubles, and with too few steps for all but the easiest; the others are
+    advanced, and nothing is told to who does not ask."""
+    for tolerance, max_steps in ((1e-3, 0), (1e-6, 0), (1e-6, 3)):
+        states = np.column_stack(burning)
+        states[5, 0], states[9, 4], states[40, 1] = 27.0, np.nan, -1.0
+        before, error = states.copy(), np.empty(len(states))
+        options, report = Options(tolerance, max_steps, 0), Report(error.ctypes.data, None, 77)
+        given = {"options": ctypes.addressof(options)}
+        assert call(states, **given, report=ctypes.addressof(report)) == NOT_ADVANCED
+        lost = np.isinf(error)
+        assert lost[[5, 9, 40]].all() and report.not_advanced == lost.sum()
+        assert lost.sum() == 3 if not max_steps else 3 < lost.sum() < 60
+        assert np.array_equal(states[lost], before[lost], equal_nan=True)
+        assert (states[~lost] != before[~lost]).any()
+        again = before.copy()
+        assert call(again, **given) == NOT_ADVANCED
+        assert np.array_equal(again, states, equal_nan=True)
+        report = Report(None, None, 77)
+        assert call(again[:5], report=ctypes.addressof(report)) == OK and report.not_advanced == 0
 
 
 def test_no_options_are_the_default_ones(drm19, solver_of, call, burning):
@@ -499,13 +521,14 @@ def test_the_floating_point_environment_of_the_caller_survives(drm19, solver_of,
     states[::7, 0], states[3::7, 4] = np.nan, 0.0
     n, space = len(states), library._workspace()
     net, destruction = np.empty((2, n, drm19.n_species))
-    jacobian = np.empty((1 + drm19.n_species,) * 2)
+    jacobian, seconds = np.empty((1 + drm19.n_species,) * 2), np.empty(n)
     known = [
         *solver.rates(states[:, 0], states[:, 1], states[:, 2:]),
         solver.jacobian(*(x[5] for x in burning)),
     ]
     one = np.column_stack(burning)[5]
     place = (space.ctypes.data, space.nbytes)
+    thermo = [ctypes.c_size_t(n), *(ctypes.c_void_p(x.ctypes.data) for x in (states, seconds))]
     options = [Options(FLOAT, 0, 0), Options(DOUBLE, 0, 1)]
     calls = [
         *(lambda o=o: call(states.copy(), options=ctypes.addressof(o)) for o in options),
@@ -513,6 +536,9 @@ def test_the_floating_point_environment_of_the_caller_survives(drm19, solver_of,
             n, states.ctypes.data, net.ctypes.data, destruction.ctypes.data, *place
         ),
         lambda: library._jacobian(one.ctypes.data, 0, jacobian.ctypes.data, *place),
+        lambda: library._time_scale(n, states.ctypes.data, seconds.ctypes.data, *place),
+        lambda: library._calls.combred_enthalpy(*thermo),
+        lambda: library._calls.combred_temperature(*thermo),
     ]
     rounding = libm.fegetround()
     told = []
@@ -526,7 +552,8 @@ def test_the_floating_point_environment_of_the_caller_survives(drm19, solver_of,
         finally:
             libm.fedisableexcept(every)
             libm.fesetround(rounding)
-    assert told == [(OK, traps, 0, upward)] * 4
+    statuses = [NOT_ADVANCED, NOT_ADVANCED, OK, OK, OK, OK, NOT_ADVANCED]
+    assert told == [(status, traps, 0, upward) for status in statuses]
     assert all(
         np.array_equal(a, b, equal_nan=True)
         for a, b in zip(known, (net, destruction, jacobian), strict=True)

@@ -65,6 +65,7 @@ struct Request {
   Rows next;
   const size_t *which;  // the rows; NULL: all
   Left *left;           // for the rows that are left; NULL: these have failed
+  Rows lost;            // how many rows have failed; NULL: nobody asks
 };
 
 // States that wait for a lane, or for their end: a block of them, and room for one more.
@@ -93,6 +94,12 @@ template <class R> constexpr unsigned ALL_LANES = unsigned((uint64_t(1) << WIDTH
 INLINE void tell(const Request &call, size_t row, double error, int64_t steps) {
   if (call.error) write(call.error + row, error);
   if (call.steps) call.steps[row] = steps + (call.which ? call.steps[row] : 0);
+}
+
+// A row that stays as it was.
+INLINE void lose(const Request &call, size_t row) {
+  if (call.error) write(call.error + row, infinity());
+  if (call.lost) take(call.lost, 1);
 }
 
 // Fills the empty queue with the next states; invalid states get an infinite error. Returns whether there
@@ -124,7 +131,10 @@ INLINE bool fetch(Solver<R, Method> &s, const Request &call) {
   s.in.first = s.in.size = 0;
   for (int i = 0; i < BLOCK && first + i < call.n; i++) {
     if (valid >> i & 1) s.in.rows[s.in.size++] = rows[i];
-    else tell(call, rows[i], infinity(), 0);
+    else {
+      tell(call, rows[i], infinity(), 0);
+      lose(call, rows[i]);
+    }
   }
   for (int k = 0; k < SPECIES; k++) compress(s.in.x[k], valid, n[k]);
   compress(s.in.x[SPECIES], valid, T);
@@ -189,8 +199,8 @@ INLINE void write_out(Solver<R, Method> &s, const Request &call, int size) {
     x[1] = state.p;
     for (int k = 0; k < SPECIES; k++) x[2 + COLUMN[k]] = state.Y[k];
     write_rows(call.states, rows, good, x);
-    for (int i = 0; call.error && good != bits && i < SQUARE; i++)
-      if ((bits & ~good) >> i & 1) write(call.error + rows[i], infinity());
+    for (int i = 0; good != bits && i < SQUARE; i++)
+      if ((bits & ~good) >> i & 1) lose(call, rows[i]);
   }
   const int rest = s.out.size - size;
   for (int i = 0; i < rest; i++) s.out.rows[i] = s.out.rows[size + i];
@@ -208,8 +218,9 @@ INLINE void finish(Solver<R, Method> &s, const Request &call, unsigned done, uns
     if (!((done | failed) >> i & 1)) continue;
     const bool is_done = done >> i & 1;
     const double error = is_done ? double(lane_of(s.worst, i)) : infinity();
-    if (!is_done && call.left) call.left->rows[call.left->size++] = s.rows[i];
     tell(call, s.rows[i], error, int64_t(lane_of(s.tried, i)));
+    if (!is_done && call.left) call.left->rows[call.left->size++] = s.rows[i];
+    else if (!is_done) lose(call, s.rows[i]);
     if (is_done) s.out.rows[s.out.size++] = s.rows[i];
   }
   for (int k = 0; k < REACTIVE; k++) compress(s.out.x[k] + at, done, s.total[k]);

@@ -1,16 +1,24 @@
-// Rates and Jacobian of states, as a user sees them, in doubles.
+// Rates, Jacobian, time scales and enthalpies of states, as a user sees them, in doubles.
 #pragma once
 #include "solver/integrate.hpp"
 
 namespace solver {
 
+constexpr int MOST_NEWTON = 10;
+constexpr double HIGHEST_GUESS = 3000.0;  // K: beyond, some polynomials have a negative cp
+
+// The columns of the block of rows from `first` on, the last of which stands for those beyond n.
+INLINE void read_block(size_t n, size_t first, const double *states, Doubles *x) {
+  size_t rows[SQUARE];
+  for (size_t i = 0; i < SQUARE; i++) rows[i] = first + i < n ? first + i : n - 1;
+  read_rows(states, rows, x);
+}
+
 // Net production rates dY/dt and destruction rates [1/s] of n states, (n, SPECIES) each.
 INLINE void rates(Work<double> &w, size_t n, const double *states, double *net, double *destruction) {
   for (size_t first = 0; first < n; first += SQUARE) {
-    size_t rows[SQUARE];
-    for (size_t i = 0; i < SQUARE; i++) rows[i] = first + i < n ? first + i : n - 1;
     Doubles x[COLUMNS], moles[SPECIES], f[UNKNOWNS<double>], lost[SPECIES], cp;
-    read_rows(states, rows, x);
+    read_block(n, first, states, x);
     for (int k = 0; k < SPECIES; k++) moles[k] = x[2 + COLUMN[k]] * PER_WEIGHT[k];
     const Reactor<double> reactor = {x[1] * (1.0 / (GAS_CONSTANT * C0)), Doubles{}, false};
     evaluate<double, true>(w, reactor, x[0], moles, f, cp);
@@ -24,6 +32,71 @@ INLINE void rates(Work<double> &w, size_t n, const double *states, double *net, 
         write(destruction + at, double(lane_of(loss, i)));
       }
   }
+}
+
+// Chemical time scales [s] (n,) as in combred.h; NaN of states that are not valid.
+INLINE void time_scales(Work<double> &w, size_t n, const double *states, double *seconds) {
+  for (size_t first = 0; first < n; first += SQUARE) {
+    Doubles x[COLUMNS], moles[SPECIES], f[UNKNOWNS<double>], cp;
+    State state;
+    read_block(n, first, states, x);
+    const Mask<double> valid = state_of(x, state);
+    for (int k = 0; k < SPECIES; k++) moles[k] = state.Y[k] * PER_WEIGHT[k];
+    const Doubles T = select(valid, state.T, all_of<double>(1000.0));
+    const Reactor<double> reactor = {state.p * (1.0 / (GAS_CONSTANT * C0)), Doubles{}, false};
+    evaluate<double, true>(w, reactor, T, moles, f, cp);
+    const Doubles formed = sum_of<REACTIONS>([&](int i) { return w.q.F[i] * FORMED[i]; });
+    const Doubles least = w.g.C * (LISTED / LONGEST_DT);
+    Doubles found = w.g.C * double(LISTED) / at_least(formed, least);
+    for (size_t i = 0; i < SQUARE && first + i < n; i++)
+      write(seconds + first + i, bits_of(valid) >> i & 1 ? double(lane_of(found, i)) : __builtin_nan(""));
+  }
+}
+
+// h / R [K kmol/kg] that the elements contribute, which `set_mixture` leaves out.
+INLINE Doubles enthalpy_of_elements(const Doubles *n) {
+  return sum_of<SPECIES>([&](int k) { return n[k] * HEAT_OF_ELEMENTS<double>[k]; });
+}
+
+// Specific enthalpies [J/kg] (n,).
+INLINE void enthalpies(size_t n, const double *states, double *h) {
+  for (size_t first = 0; first < n; first += SQUARE) {
+    Doubles x[COLUMNS], moles[SPECIES], b[HEAT_TERMS], found, cp;
+    read_block(n, first, states, x);
+    for (int k = 0; k < SPECIES; k++) moles[k] = x[2 + COLUMN[k]] * PER_WEIGHT[k];
+    set_mixture(x[0], moles, b);
+    energy_of(b, x[0], Doubles{}, found, cp);
+    found = (found + enthalpy_of_elements(moles)) * GAS_CONSTANT;
+    for (size_t i = 0; i < SQUARE && first + i < n; i++) write(h + first + i, double(lane_of(found, i)));
+  }
+}
+
+// Sets T of states by Newton's method from their own to the given enthalpies [J/kg] (n,); returns how
+// many have none from 100 to 6000 K, and keep theirs.
+INLINE size_t temperatures(size_t n, const double *h, double *states) {
+  size_t lost = 0;
+  for (size_t first = 0; first < n; first += SQUARE) {
+    Doubles x[COLUMNS], moles[SPECIES], energy{}, last;
+    read_block(n, first, states, x);
+    for (size_t i = 0; i < SQUARE; i++)
+      lane_of(energy, i) = read<double>(h + (first + i < n ? first + i : n - 1)) / GAS_CONSTANT;
+    for (int k = 0; k < SPECIES; k++) moles[k] = x[2 + COLUMN[k]] * PER_WEIGHT[k];
+    energy = energy - enthalpy_of_elements(moles);
+    Doubles T = at_most(at_least(x[0], LOWEST_T), HIGHEST_GUESS);
+    for (int pass = 0; pass < MOST_NEWTON; pass++) {
+      T = at_most(at_least(temperature(T, moles, Doubles{}, energy, last), 0.5 * LOWEST_T), 1.5 * HIGHEST_T);
+      const Mask<double> close = absolute(last) <= 1e-10 * T;
+      if (!any(no(close))) break;
+      // Where cp has a step at T_mid, it may go to and fro: anew from the other side.
+      if (pass == MOST_NEWTON / 2) T = select(close, T, all_of<double>(0.5 * HIGHEST_GUESS));
+    }
+    const Mask<double> good = (T >= all_of<double>(LOWEST_T)) & (T <= all_of<double>(HIGHEST_T)) &
+        (absolute(last) <= 1e-8 * T);
+    for (size_t i = 0; i < SQUARE && first + i < n; i++)
+      if (bits_of(good) >> i & 1) write(states + (first + i) * COLUMNS, double(lane_of(T, i)));
+      else lost++;
+  }
+  return lost;
 }
 
 // d(dT/dt, dY/dt) / d(T, Y) of one state at constant pressure or volume, (1 + SPECIES, 1 + SPECIES),

@@ -1,8 +1,8 @@
 """Fixtures for all tests: two mechanisms, states of an ignition of each, networks, a state file.
 
 The ignition is integrated with Cantera alone, not with combred, so that it can serve as the truth.
-Test files import `rate_kinds` and `time_steps` from this folder, and `benchmarks` and `coupling`,
-which are not installed, from the repository's root.
+Test files import `rate_kinds` and `time_steps` from this folder, and `benchmarks`, `coupling` and
+`examples`, which are not installed, from the repository's root.
 """
 
 import fcntl
@@ -10,7 +10,7 @@ import functools
 import os
 import pickle
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ import torch
 
 import combred.processes.workers
 from combred.check import checking
-from combred.chemistry.mechanism import load_mechanism
+from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.config import ChemistrySettings, SamplingSettings
 from combred.dataset.schema import Block, state_attributes
 from combred.dataset.table import open_states
@@ -45,6 +45,7 @@ from combred.validation.premixed import cases as flame_cases
 
 sys.path[:0] = [str(folder) for folder in FilePath(__file__).parents[:2]]
 import hydrogen  # noqa: E402
+from rate_kinds import KINDS, OTHER_KINDS, quietly  # noqa: E402
 
 DT = 1e-6  # s
 AIR = "O2:1, N2:3.76"
@@ -150,13 +151,31 @@ def h2o2():
 
 
 @pytest.fixture(scope="session")
-def kinds(tmp_path_factory):
-    """A mechanism with every kind of rate that `Kinetics` supports."""
-    from rate_kinds import KINDS  # in this folder
+def mechanism_of(tmp_path_factory) -> Callable[..., Mechanism]:
+    """A factory: the mechanism of a YAML text, or of a name of a file and a phase."""
+    folder = tmp_path_factory.mktemp("mechanisms")
 
-    file = tmp_path_factory.mktemp("kinds") / "kinds.yaml"
-    file.write_text(KINDS)
-    return load_mechanism(str(file))
+    @functools.cache
+    def make(given: str, phase: str = "") -> Mechanism:
+        if "\n" not in given:
+            return quietly(lambda: load_mechanism(given, phase))
+        file = folder / f"mechanism{len(list(folder.iterdir()))}.yaml"
+        file.write_text(given)
+        return quietly(lambda: load_mechanism(str(file)))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def kinds(mechanism_of) -> Mechanism:
+    """A mechanism with every kind of rate that `Kinetics` supports."""
+    return mechanism_of(KINDS)
+
+
+@pytest.fixture(scope="session")
+def every_kind(mechanism_of) -> Mechanism:
+    """A mechanism with every type of rate."""
+    return mechanism_of(KINDS + OTHER_KINDS)
 
 
 # -- states of an ignition -------------------------------------------------------------------------

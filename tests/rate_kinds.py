@@ -3,6 +3,8 @@
 `KINDS` has the types that `Kinetics` evaluates; `KINDS + OTHER_KINDS` has all others, too.
 """
 
+import warnings
+
 import cantera as ct
 import numpy as np
 
@@ -189,6 +191,13 @@ OTHER_KINDS = """\
   - name: HE  # no species of the mechanism
     efficiency: {A: 3.0, b: 0.0, Ea: 0.0}
 """
+
+
+def quietly(make):
+    """The value of make(), without Cantera's warnings of T2 = 0 and of steps in polynomials."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return make()
 
 
 def random_states(mechanism, n=200, seed=0):

@@ -1,13 +1,11 @@
 """Reactions and their forward rate constants against Cantera's: in every reacting ideal gas that
 Cantera installs, and in a mechanism with every type of rate."""
 
-import warnings
-
 import cantera as ct
 import numpy as np
 import pytest
 from rate_constants import at_pressure, forward_constants
-from rate_kinds import KINDS, OTHER_KINDS
+from rate_kinds import quietly
 
 from combred.chemistry.mechanism import load_mechanism
 from combred.chemistry.rate_forms import (
@@ -49,24 +47,9 @@ reactions:
 
 
 @pytest.fixture(scope="module")
-def every_kind(tmp_path_factory):
-    """A mechanism with every type of rate."""
-    file = tmp_path_factory.mktemp("kinds") / "every_kind.yaml"
-    file.write_text(KINDS + OTHER_KINDS)
-    return quietly(lambda: load_mechanism(str(file)))
-
-
-@pytest.fixture(scope="module")
 def by_equation(every_kind):
     """Its reactions; of several with one equation the last."""
     return {r.equation: r for r in quietly(lambda: read_reactions(every_kind))}
-
-
-def quietly(make):
-    """The value of make(), without Cantera's warnings of T2 = 0 and of steps in polynomials."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return make()
 
 
 def gas_with(tmp_path, reactions):

@@ -2,16 +2,15 @@
 the truth by Cantera in float64."""
 
 import functools
-import warnings
 from collections.abc import Callable
 
 import cantera as ct
 import numpy as np
 import pytest
 from rate_constants import scarce_factors
-from rate_kinds import KINDS, OTHER_KINDS
+from rate_kinds import quietly
 
-from combred.chemistry.mechanism import Mechanism, load_mechanism
+from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import FIRST
 from combred.native.solver import Solver
 
@@ -92,35 +91,6 @@ phases:
 """
     + EQUIMOLAR_REACTIONS
 )
-
-
-def quietly(make):
-    """The value of make(), without Cantera's warnings of T2 = 0 and of steps in polynomials."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return make()
-
-
-@pytest.fixture(scope="session")
-def mechanism_of(tmp_path_factory) -> Callable[..., Mechanism]:
-    """A factory: the mechanism of a YAML text, or of a name of a file and a phase."""
-    folder = tmp_path_factory.mktemp("mechanisms")
-
-    @functools.cache
-    def make(given: str, phase: str = "") -> Mechanism:
-        if "\n" not in given:
-            return quietly(lambda: load_mechanism(given, phase))
-        file = folder / f"mechanism{len(list(folder.iterdir()))}.yaml"
-        file.write_text(given)
-        return quietly(lambda: load_mechanism(str(file)))
-
-    return make
-
-
-@pytest.fixture(scope="session")
-def every_kind(mechanism_of) -> Mechanism:
-    """A mechanism with every type of rate."""
-    return mechanism_of(KINDS + OTHER_KINDS)
 
 
 @pytest.fixture(scope="session")

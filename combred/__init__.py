@@ -7,7 +7,7 @@ Cantera. Data flow through the folders in this order: chemistry, simulation, dat
 training, reduction, native, validation, export, report; `pipeline` runs them all.
 """
 
-import importlib
+from combred.names import loader
 
 __version__ = "0.3.0"
 
@@ -37,9 +37,4 @@ def __dir__() -> list[str]:
     return sorted([*__all__, "__version__"])
 
 
-def __getattr__(name: str):
-    if name not in _HOMES:
-        raise AttributeError(f"module 'combred' has no attribute {name!r}")
-    module, _, attribute = _HOMES[name].partition(":")
-    home = importlib.import_module(f"combred.{module}")
-    return getattr(home, attribute) if attribute else home
+__getattr__ = loader("combred", _HOMES)

@@ -38,7 +38,7 @@ def quick() -> Iterator[None]:
     """A context of runs without what takes long."""
     with (
         mock.patch("combred.processes.workers.Pool", InlinePool),
-        mock.patch("combred.report.draw", lambda *_: {}),
+        mock.patch("combred.report.writing.draw", lambda *_: {}),
         mock.patch("combred.surrogate.export.largest_difference", lambda *_: 0.0),
         mock.patch("combred.pipeline.steps.validate.print_validation"),
         mock.patch("combred.validation.timing.compare_times", lambda *_, **__: TIMES),

@@ -7,6 +7,7 @@ Takes the species of a Cantera phase, or coefficients in NASA-9 form; gives plai
 import cantera as ct
 import numpy as np
 
+GAS_CONSTANT = 8314.46261815324  # J/(kmol K), CODATA 2018, as in Cantera
 NASA9 = 9  # coefficients of a temperature range
 ANY_T_MID = 1000.0  # K: the usual T_mid, of species that have one temperature range
 

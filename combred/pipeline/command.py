@@ -17,7 +17,7 @@ from combred.chemistry.kinetics import Kinetics
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import Settings
 from combred.files.records import read_record, write_record
-from combred.pipeline.console import console, print_help, print_resolved, say
+from combred.pipeline.console import console, say
 from combred.pipeline.guard import guarded
 from combred.pipeline.lock import locked
 from combred.pipeline.resolved import resolved
@@ -31,6 +31,7 @@ from combred.pipeline.steps import (
     train,
     validate,
 )
+from combred.pipeline.tables import print_help, print_resolved
 from combred.training.devices import open_device
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from combred.report import write_report
 from combred.report.style import save as render
+from combred.report.writing import write_report
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -10,8 +10,8 @@ from run_folder import AIR, number, read_page
 
 from combred.chemistry.mechanism import Mechanism
 from combred.files.records import write_json
-from combred.report import write_report
 from combred.report.folder import read_folder
+from combred.report.writing import write_report
 from combred.simulation import outcome as flame_outcome
 from combred.simulation.premixed.flame import Flame
 from combred.simulation.premixed.grid import FlameCase, Profile

@@ -3,7 +3,7 @@
 from run_folder import CASES, THREE, make_run, parent
 
 from combred.files.records import write_json
-from combred.report import write_report
+from combred.report.writing import write_report
 from combred.surrogate.storage import save_surrogate
 
 

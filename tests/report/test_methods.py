@@ -3,7 +3,8 @@
 import json
 import shutil
 
-from combred.report import blocks, write_report
+from combred.report import blocks
+from combred.report.writing import write_report
 
 
 def method_row(method: str, ratio: float, error: float, not_ignited: int = 0) -> dict:

@@ -5,7 +5,7 @@ import shutil
 
 from run_folder import read_page
 
-from combred.report import write_report
+from combred.report.writing import write_report
 
 
 def test_states_and_network_of_the_training_are_named(whole, drm19, tmp_path, rendered):

@@ -9,7 +9,7 @@ from run_folder import (
 )
 
 from combred.files.records import write_json
-from combred.report import write_report
+from combred.report.writing import write_report
 
 
 def test_report_is_one_file(whole):

@@ -5,8 +5,8 @@ import shutil
 
 from run_folder import read_page
 
-from combred.report import write_report
 from combred.report.folder import read_folder
+from combred.report.writing import write_report
 
 
 def test_stage_0_alone(single):

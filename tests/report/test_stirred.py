@@ -11,9 +11,10 @@ from run_folder import ATM, number, read_page
 
 from combred.chemistry.mechanism import Mechanism
 from combred.files.records import write_json
-from combred.report import blocks, write_report
+from combred.report import blocks
 from combred.report.folder import read_folder
 from combred.report.stirred import draw_stirred
+from combred.report.writing import write_report
 from combred.simulation.stirred.reactor import FINISHED, NOT_FINITE, StirredRun
 from combred.validation.stirred import cases as stirred_cases
 from combred.validation.storage import (

@@ -6,9 +6,10 @@ import shutil
 
 from run_folder import CASES, numbers_of, read_page
 
-from combred.report import blocks, write_report
+from combred.report import blocks
 from combred.report.folder import read_folder
 from combred.report.verdict import alarms, sentence
+from combred.report.writing import write_report
 
 
 def test_verdict_names_size_and_errors(whole, drm19):

@@ -12,10 +12,11 @@ from rich.markup import escape
 from combred.config import TrainingSettings
 from combred.files.records import digest, write_record
 from combred.pipeline import artefacts
-from combred.pipeline.console import progress, say, shape
+from combred.pipeline.console import progress, say
 from combred.pipeline.run import Run
 from combred.pipeline.steps.networks import load_first, start_of, stored_inputs
 from combred.pipeline.steps.sample import Data
+from combred.pipeline.tables import shape
 from combred.sensitivity.file import WITHOUT
 from combred.surrogate import shipped
 from combred.surrogate.correction import CorrectionTransform, make_transform

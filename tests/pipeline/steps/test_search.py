@@ -13,7 +13,7 @@ from tiny import TINY, finished_run
 
 from combred.files.records import read_record, write_record
 from combred.native import fastest
-from combred.report import write_report
+from combred.report.writing import write_report
 from combred.surrogate.storage import load_surrogate
 from combred.training.progress import TrainingCheckpoint
 from combred.validation.ignition import cases as ignition_cases

@@ -11,9 +11,9 @@ import torch
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE
 from combred.config import resolve
-from combred.pipeline.console import stirred_in_words
 from combred.pipeline.run import Run
 from combred.pipeline.steps import cases, validate
+from combred.pipeline.tables import stirred_in_words
 from combred.training.devices import Device
 from combred.validation.stirred import cases as stirred_cases
 from combred.validation.storage import read_stirred

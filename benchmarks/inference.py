@@ -34,7 +34,7 @@ def seconds(surrogate: native.CudaLibrary, states: torch.Tensor) -> list[float]:
     for _ in range(REPEATS + 1):
         torch.cuda.synchronize()
         began = time.perf_counter()
-        surrogate.integrate(states, DT)
+        surrogate(states, DT)
         torch.cuda.synchronize()
         took.append(time.perf_counter() - began)
     return took[1:]
@@ -50,7 +50,7 @@ def main(file: Path, models: list[str]) -> None:
         surrogate = combred.load(model)
         compiled, on_device = native.compile(surrogate), native.compile_cuda(surrogate)
         T, Y = compiled.advance(states[:, 0], states[:, 1], states[:, 2:], DT)
-        later = on_device.integrate(torch.tensor(states, device="cuda"), DT)[0].cpu().numpy()
+        later = on_device(torch.tensor(states, device="cuda"), DT)[0].cpu().numpy()
         row: dict = {
             "difference": [float(abs(later[:, 0] - T).max()), float(abs(later[:, 2:] - Y).max())],
             "solved": share_solved(compiled, states, DT),

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from combred.chemistry.reactor import states_of
-from combred.native.solver import Solution
+from combred.chemistry.states import Solution, states_of
 
 SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
@@ -19,7 +18,7 @@ class CompiledProgram:
         self.command = command
 
     def integrate(self, T, p, Y, dt: float, tolerance: float = 0.0) -> Solution:
-        """As `Integrator.integrate`; tolerance 0: the library's own. Raises CalledProcessError
+        """As `Stepper.attempt`; tolerance 0: the library's own. Raises CalledProcessError
         where the program fails."""
         states = states_of(T, p, Y)
         file, n = Path(self.command[-1]).with_name("states"), len(states)

@@ -63,7 +63,7 @@ def doors(surrogate: Surrogate, library: NativeSurrogate | None) -> dict[str, Do
         return found
 
     def both(state: np.ndarray, dt: np.ndarray, network: bool) -> tuple[np.ndarray, np.ndarray]:
-        answer = library.integrate(state[..., 0], state[..., 1], state[..., 2:], dt)
+        answer = library.attempt(state[..., 0], state[..., 1], state[..., 2:], dt)
         error = np.where(answer.steps > 0, np.inf, answer.error) if network else answer.error
         return np.column_stack([answer.T, answer.p, answer.Y]), error
 

@@ -1,6 +1,8 @@
-"""combred: chemistry surrogates for flames, trained, reduced and validated against CVODE.
+"""combred: stiff chemistry solvers generated from any mechanism, and neural surrogates, trained,
+reduced and validated against them and CVODE.
 
-    python -m combred.pipeline stage=2
+    combred.solver("gri30.yaml").advance(T, p, Y, dt)
+    combred.load("drm19-38k")
 
 The public names below are loaded at their first use: `import combred` imports neither torch nor
 Cantera. Data flow through the folders in this order: chemistry, simulation, dataset, surrogate,

@@ -18,20 +18,22 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import cantera as ct
-from rich.markup import escape
-
 import combred
+from combred.processes.interrupts import stop_at_once
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command of the command line; returns the exit status."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+    """Run a command, by default that of the command line; returns the exit status."""
+    if arguments is None:
+        stop_at_once()
+        arguments = sys.argv[1:]
     if arguments[:1] == ["run"]:
-        from combred.pipeline.command import main as pipeline
+        from combred.pipeline.__main__ import run
 
-        return pipeline(arguments[1:])
+        return run(arguments[1:])
     given = parser().parse_args(arguments)
+    import cantera as ct
+
     from combred.pipeline.guard import guarded
 
     ct.suppress_thermo_warnings()
@@ -75,6 +77,8 @@ def parser() -> argparse.ArgumentParser:
 
 def check(given: argparse.Namespace) -> int:
     """Check a mechanism and write the page; 1 where something exceeds its limit."""
+    from rich.markup import escape
+
     from combred.check.checking import check_mechanism, default_folder
     from combred.pipeline.console import console, progress
     from combred.report.check import limit, sentence, value, write_check

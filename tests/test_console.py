@@ -34,7 +34,7 @@ def test_check_writes_a_page_and_tells_the_verdict(tmp_path, monkeypatch, capsys
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["check", "none.yaml"], "there is no mechanism=none.yaml"),
+        (["check", "none.yaml"], "there is no mechanism 'none.yaml'"),
         (["check", "gri30.yaml"], "several fuels"),
         (["export", "drm20", "folder"], "did you mean drm19"),
     ],

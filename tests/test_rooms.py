@@ -15,7 +15,7 @@ ROOMS = (
 )  # fmt: skip
 # Any room may import these; they import none of the rooms.
 GROUND = (
-    "config", "files", "processes", "data", "coupling",
+    "config", "files", "processes", "names", "data", "coupling",
 )  # fmt: skip
 SOLVER = "native.solver"  # takes a mechanism, and serves all rooms
 

@@ -83,7 +83,7 @@ def nasa7(
             "combred evaluates NASA-7 polynomials of at most two temperature ranges here, and "
             "these species have other thermodynamic data: "
             f"{' '.join(name for name, is_so in zip(names, many, strict=True) if is_so)}. Fit "
-            "NASA-7 polynomials to them, or give another mechanism=FILE"
+            "NASA-7 polynomials to them, or give another mechanism"
         )
     finite = breaks[np.isfinite(breaks)]
     T_mid = np.full(len(names), finite.min() if finite.size else ANY_T_MID)

@@ -20,7 +20,7 @@ from combred.files.records import read_record, write_record
 from combred.pipeline.console import console, say
 from combred.pipeline.guard import guarded
 from combred.pipeline.lock import locked
-from combred.pipeline.resolved import resolved
+from combred.pipeline.resolved import of_settings, resolved
 from combred.pipeline.run import Run
 from combred.pipeline.steps import (
     export,
@@ -85,7 +85,8 @@ def _main(arguments: list[str]) -> int:
 
 def prepare(settings: Settings) -> Run:
     """Resolve the settings that depend on mechanism and machine, and open the run folder."""
-    mechanism = load_mechanism(settings.mechanism)
+    with of_settings("mechanism"):
+        mechanism = load_mechanism(settings.mechanism)
     settings = resolved(settings, mechanism)
     run = Run(settings, mechanism, Path("runs") / settings.run_name, open_device())
     if settings.network.kinetics:

@@ -29,7 +29,7 @@ def rendering(names: set[str]) -> Iterator[None]:
             Image.new("RGB", (1, 1)).save(path)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("combred.report.save", save)
+        patch.setattr("combred.report.writing.save", save)
         yield
 
 

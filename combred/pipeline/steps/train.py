@@ -17,7 +17,6 @@ from combred.pipeline.run import Run
 from combred.pipeline.steps.networks import load_first, start_of, stored_inputs
 from combred.pipeline.steps.sample import Data
 from combred.pipeline.tables import shape
-from combred.sensitivity.file import WITHOUT
 from combred.surrogate import shipped
 from combred.surrogate.correction import CorrectionTransform, make_transform
 from combred.surrogate.forms import make_surrogate
@@ -153,7 +152,8 @@ def sensitivity_loss(run: Run, data: Data, surrogate: Surrogate) -> SensitivityL
     if data.sensitive is None:
         raise FileNotFoundError(
             f"no sensitivities at {artefact.path}: run `python -m combred.pipeline only=sample` "
-            f"with these settings, or give {WITHOUT}"
+            "with these settings, or give sensitivity.ignitions=0 sensitivity.flames=0 "
+            "sensitivity.counterflows=0 sensitivity.kernels=0"
         )
     return SensitivityLoss(
         data.sensitive, transform, run.mechanism, run.device.device, run.settings.seed

@@ -16,6 +16,7 @@ __version__ = "0.3.0"
 # Public name -> where it is defined: "module", or "module:attribute", under `combred`.
 _HOMES = {
     "CVODE": "chemistry.reactor:CVODE",
+    "cantera": "cantera",
     "Mechanism": "chemistry.mechanism:Mechanism",
     "Surrogate": "surrogate.surrogate:Surrogate",
     "export": "surrogate.export",

@@ -1,8 +1,10 @@
 """Cantera's doors: states as a `SolutionArray`, and a reactor with a clock.
 
-Takes any `Stepper` (`combred.solver`, a compiled surrogate, CVODE); gives it the interface of
-Cantera's samples.
+Takes any `Advance` (of `combred.solver`, a compiled library, a surrogate, CVODE); gives it the
+interface of Cantera's samples.
 """
+
+from typing import Any
 
 import cantera as ct
 import numpy as np
@@ -14,18 +16,20 @@ CLOSE = 1e-9  # relative difference of two times that are the same
 
 
 def advance(solver: Advance, states: ct.SolutionArray, dt: float | np.ndarray) -> ct.SolutionArray:
-    """The states of a `SolutionArray` of any shape dt [s] later, a float or of its shape, as a new
+    """The states of a `SolutionArray` dt [s] later, a float or of its shape, as a new
     one; at constant pressure, or volume where the solver says so.
 
     Raises ValueError where its species are not the solver's, and as `Stepper.integrate`.
     """
     require_species(solver, states.species_names)
     n, shape = int(np.prod(states.shape)), states.shape
-    T, p, Y = states.T.reshape(n), states.P.reshape(n), states.Y.reshape(n, -1)
+    T, p = states.T.reshape(n), states.P.reshape(n)
+    Y = states.Y.reshape(n, len(states.species_names))
     steps = require_real("dt", dt)
     T_next, Y_next = solver.advance(T, p, Y, steps if steps.ndim == 0 else steps.reshape(n))
-    later = ct.SolutionArray(states._phase, shape)
-    T_next, Y_next = T_next.reshape(shape), Y_next.reshape(*shape, -1)
+    phase: Any = states._phase
+    later = ct.SolutionArray(phase, shape)  # without columns that a user has added
+    T_next, Y_next = T_next.reshape(shape), Y_next.reshape(*shape, Y.shape[1])
     if at_constant_volume(solver):
         later.TDY = T_next, states.density, Y_next
     else:
@@ -37,8 +41,8 @@ class Reactor:
     """An adiabatic reactor at constant pressure, or at constant volume where the solver says so,
     with the interface of a `cantera.ReactorNet` of one reactor.
 
-    phase: a `cantera.Solution` in the initial state, which moves with the reactor; solver: a
-    `Stepper` of its species; time [s].
+    phase: a `cantera.Solution` in the initial state, which moves with the reactor; solver: an
+    `Advance` of its species; time [s]: since the beginning.
     """
 
     def __init__(self, phase: ct.Solution, solver: Advance):
@@ -51,12 +55,12 @@ class Reactor:
         gas, dt = self.phase, time - self.time
         if not dt >= -CLOSE * abs(time):
             raise ValueError(
-                f"time = {time:g} s has passed: the reactor is at {self.time:g} s, and advance takes "
-                "a time from the beginning, as Cantera's does, not a step"
+                f"time = {time:g} s has passed: the reactor is at {self.time:g} s, and advance "
+                "takes a time from the beginning, as Cantera's does, not a step"
             )
         if dt > CLOSE * abs(time):
             volume, density, p = at_constant_volume(self.solver), gas.density, gas.P
-            T, Y = self.solver.advance([gas.T], p, gas.Y[None], dt)
+            T, Y = self.solver.advance(np.array([gas.T]), np.array([p]), gas.Y[None], dt)
             if volume:
                 gas.TDY = T[0], density, Y[0]
             else:

@@ -10,8 +10,9 @@ import combred
 
 # In the order of the flow of data: a room may import the rooms before it.
 ROOMS = (
-    "chemistry", "simulation", "dataset", "sampling", "sensitivity", "surrogate", "training",
-    "kernels", "reduction", "native", "validation", "check", "report", "pipeline", "command",
+    "chemistry", "cantera", "simulation", "dataset", "sampling", "sensitivity", "surrogate",
+    "training", "kernels", "reduction", "native", "validation", "check", "report", "pipeline",
+    "command",
 )  # fmt: skip
 # Any room may import these; they import none of the rooms.
 GROUND = (

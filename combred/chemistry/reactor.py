@@ -118,6 +118,7 @@ class CVODE:
     """
 
     def __init__(self, mechanism: Mechanism, rtol: float = 1e-8, atol: float = 1e-16):
+        self.mechanism = mechanism
         self.reactor = Reactor(mechanism, rtol, atol)
 
     def advance(

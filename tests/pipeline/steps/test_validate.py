@@ -44,9 +44,9 @@ class CountingCVODE(CVODE):
     network = SimpleNamespace(n_weights=0, widths=[12, 10])
     calls = 0
 
-    def advance(self, T, p, Y, dt):
+    def attempt(self, T, p, Y, dt):
         self.calls += 1
-        return super().advance(T, p, Y, dt)
+        return super().attempt(T, p, Y, dt)
 
 
 def open_run(folder: Path, mechanism: Mechanism, *arguments: str) -> Run:

@@ -21,8 +21,8 @@ from pathlib import Path
 from benchmarks.hostile.files import NAME, SMALL, differing, results
 from benchmarks.hostile.interruptions import STOPS, without
 from benchmarks.hostile.outcome import Counts
-from combred.pipeline.__main__ import _stop
 from combred.pipeline.command import main
+from combred.processes.interrupts import stop_at_once
 
 SIGNALS = {
     "SIGKILL": (signal.SIGKILL,),
@@ -40,8 +40,7 @@ def begin(folder: Path, output: Path, words: tuple[str, ...] = ()) -> int:
     child = os.fork()
     if child:
         return child
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _stop)  # as the command does first
+    stop_at_once()  # as the command does first
     status = 1
     try:
         os.setsid()  # its worker processes are of its session

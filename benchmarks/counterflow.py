@@ -63,7 +63,7 @@ class Counted:
     def advance(
         self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        found = self.compiled.integrate(T, p, Y, dt)
+        found = self.compiled.attempt(T, p, Y, dt)
         self.states += len(T)
         self.solved += int((found.steps > 0).sum())
         self.failed += int((found.error > 1.0).sum())

@@ -92,7 +92,7 @@ def march(
     solved = np.zeros(len(todo))
 
     def step(states: np.ndarray, live: np.ndarray) -> np.ndarray:
-        found = surrogate.integrate(states[:, 0], states[:, 1], states[:, 2:], dt)
+        found = surrogate.attempt(states[:, 0], states[:, 1], states[:, 2:], dt)
         solved[live] += found.steps > 0
         return np.column_stack([found.T, found.p, found.Y])
 

@@ -59,7 +59,7 @@ def main() -> None:
         few = slice(0, None, OF_CVODE)
         for dt in STEPS:
             begun = time.process_time()
-            later = solver.integrate(T, p, Y, dt)
+            later = solver.attempt(T, p, Y, dt)
             seconds = time.process_time() - begun
             exact = CVODE(mechanism, 1e-9, 1e-18).advance(T[few], p[few], Y[few], dt)
             begun = time.process_time()

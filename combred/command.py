@@ -1,6 +1,7 @@
 """The command `combred`: a solver checked and exported, models, and the pipeline.
 
     combred check gri30.yaml --fuel CH4:1
+    combred check libsolver.so
     combred export gri30.yaml folder
     combred export gri30.yaml case --openfoam
     combred openfoam folder
@@ -18,20 +19,25 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import cantera as ct
-from rich.markup import escape
-
 import combred
+from combred.processes.interrupts import stop_at_once
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command of the command line; returns the exit status."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+    """Run a command, by default that of the command line; returns the exit status."""
+    if arguments is None:
+        stop_at_once()
+        arguments = sys.argv[1:]
     if arguments[:1] == ["run"]:
-        from combred.pipeline.command import main as pipeline
+        from combred.pipeline.__main__ import run
 
-        return pipeline(arguments[1:])
+        return run(arguments[1:])
     given = parser().parse_args(arguments)
+    if given.command is None:
+        parser().print_help()
+        return 2
+    import cantera as ct
+
     from combred.pipeline.guard import guarded
 
     ct.suppress_thermo_warnings()
@@ -45,28 +51,40 @@ def parser() -> argparse.ArgumentParser:
         prog="combred", description="Stiff chemistry for flow codes, from any mechanism."
     )
     command.add_argument("--version", action="version", version=combred.__version__)
-    of = command.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    one = of.add_parser("check", help="compare the solver of a mechanism with CVODE: a page")
+    of = command.add_subparsers(dest="command", metavar="COMMAND")
+    one = of.add_parser(
+        "check", help="compare the solver of a mechanism with CVODE; say what a library is",
+        description="Compare the solver of a mechanism with CVODE, and write a page. Of a library "
+        "or a network: say what it is, and whether it is whole.",
+    )  # fmt: skip
     one.set_defaults(work=check)
-    one.add_argument("mechanism", help="a Cantera file, or the name of one that comes with Cantera")
-    one.add_argument("--phase", default="", help="its phase; the first ideal gas that reacts")
-    one.add_argument("--fuel", default="auto", help="in moles, as in CH4:1; auto: if it is plain")
-    one.add_argument("--oxidizer", default="auto", help="in moles; auto: air")
-    one.add_argument("--folder", type=Path, help="of the page and its numbers; check-MECHANISM")
-    one.add_argument("--workers", type=int, default=0, help="processes; 0: one of each core")
-    one.add_argument("--size", type=float, default=1.0, help="numbers of cases over the usual ones")
+    one.add_argument("what", metavar="FILE", help="a mechanism (a file of Cantera's format, or the "
+        "name of one that comes with Cantera), a library, a network or its name")  # fmt: skip
+    one.add_argument("--phase", default="", help="by default the first ideal gas that reacts")
+    one.add_argument("--fuel", default="auto", help="in moles, as CH4:1; by default the one that "
+        "the mechanism was plainly made for")  # fmt: skip
+    one.add_argument("--oxidizer", default="auto", help="in moles, as O2:1,N2:3.76; by default air")
+    one.add_argument("--folder", type=Path, help="of the page; by default check-MECHANISM")
+    one.add_argument("--workers", type=int, default=0, help="processes; by default one a core")
+    one.add_argument("--size", type=float, default=1.0, help="cases, over the usual number of 1.0")
     one = of.add_parser("export", help="write a library, its source and its header for a flow code")
     one.set_defaults(work=export)
-    one.add_argument("what", help="a mechanism's file, the name of a model, or stageN.safetensors")
-    one.add_argument("folder", type=Path)
-    one.add_argument("--phase", default="", help="of a mechanism; the first ideal gas that reacts")
+    one.add_argument("what", metavar="WHAT", help="a mechanism, the name of a model, "
+        "stageN.safetensors, or the folder of a run")  # fmt: skip
+    one.add_argument("folder", metavar="FOLDER", type=Path, help="where the files are written")
+    one.add_argument("--phase", default="", help="by default the first ideal gas that reacts")
     one.add_argument(
         "--openfoam", action="store_true",
         help="FOLDER is a case of OpenFOAM: write also thermo, reactions and dictionaries",
     )  # fmt: skip
     one = of.add_parser("openfoam", help="install OpenFOAM v1912 with combred's chemistry solver")
     one.set_defaults(work=openfoam)
-    one.add_argument("folder", type=Path, help="of the sources, the library and the environment")
+    one.add_argument(
+        "folder",
+        metavar="FOLDER",
+        type=Path,
+        help="of sources and library",
+    )
     one = of.add_parser("models", help="the networks that come with combred")
     one.set_defaults(work=models)
     of.add_parser("run", help="train, reduce and judge networks: key=value, as stage=2; --help")
@@ -75,14 +93,22 @@ def parser() -> argparse.ArgumentParser:
 
 def check(given: argparse.Namespace) -> int:
     """Check a mechanism and write the page; 1 where something exceeds its limit."""
+    from rich.markup import escape
+
+    from combred.check.description import describe
+
+    properties = describe(given.what)
+    if properties:
+        print("\n".join(f"{name:11} {value}" for name, value in properties.items()))
+        return 0
     from combred.check.checking import check_mechanism, default_folder
     from combred.pipeline.console import console, progress
     from combred.report.check import limit, sentence, value, write_check
 
-    folder = given.folder or default_folder(given.mechanism, given.phase)
+    folder = given.folder or default_folder(given.what, given.phase)
     with console.heard(), progress("checking") as bar:
         record = check_mechanism(
-            given.mechanism, given.phase, given.fuel, given.oxidizer, folder, given.workers,
+            given.what, given.phase, given.fuel, given.oxidizer, folder, given.workers,
             given.size, bar,
         )  # fmt: skip
     for row in record["verdict"]:
@@ -131,13 +157,38 @@ def openfoam(given: argparse.Namespace) -> int:
 
 def models(_: argparse.Namespace) -> int:
     """Print a table of the models that come with combred."""
-    print(f"{'':14}{'mechanism':>12}{'weights':>11}{'worst delay':>13}   time steps [s]")
+    import cantera as ct
+
+    rows = [["", "fuel", "mechanism", "species", "weights", "pressures [atm]", "time steps [s]",
+             "worst delay", "us a state"]]  # fmt: skip
+    machines = set()
     for name, card in combred.models().items():
-        low, high = card["training"]["sampling"]["dt"]
-        weights, worst = card["network"]["weights"], card["accuracy"]["delay_error"]["worst"]
-        steps = f"{low:g} to {high:g}" if low < high else f"{low:g}"
-        print(f"{name:14}{card['mechanism']:>12}{weights:>11,}{worst:>13.2%}   {steps}")
+        made, time = card["training"]["sampling"], card.get("time")
+        if time:
+            machines.add(time["machine"])
+        rows.append([
+            name,
+            made["fuel"].removesuffix(":1"),
+            card["mechanism"],
+            str(len(card["species"])),
+            f"{card['network']['weights']:,}",
+            _range([p / ct.one_atm for p in card["range"]["p"]]),
+            _range(made["dt"]),
+            f"{100 * card['accuracy']['delay_error']['worst']:.2f} %",
+            f"{1e6 * time['seconds']:.1f}" if time else "-",
+        ])  # fmt: skip
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = zip(row, widths, strict=True)
+        print("  ".join(f"{x:<{n}}" if i < 3 else f"{x:>{n}}" for i, (x, n) in enumerate(cells)))
+    print("\nworst delay: of ignitions, by the network alone, against CVODE. us a state: along")
+    print(f"ignitions, the solver behind the network, one core of {' and of '.join(machines)}.")
     return 0
+
+
+def _range(limits: list[float]) -> str:
+    """Lowest and highest in words, one where they agree."""
+    return " to ".join(dict.fromkeys(f"{x:.2g}" for x in limits))
 
 
 if __name__ == "__main__":

@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from combred.chemistry.reactor import states_of
+from combred.chemistry.states import Solution, states_of
 from combred.native.compilers import FLAGS
 from combred.native.generator import SOURCE
-from combred.native.solver import Solution
 
 # The compilers by name, None where there is none.
 ZIG = f"{sys.executable} -m ziglang c++"
@@ -29,7 +28,7 @@ class CompiledProgram:
         self.command = command
 
     def integrate(self, T, p, Y, dt: float, tolerance: float = 0.0) -> Solution:
-        """As `Integrator.integrate`; tolerance 0: the library's own. Raises CalledProcessError
+        """As `Stepper.attempt`; tolerance 0: the library's own. Raises CalledProcessError
         where the program fails."""
         states = states_of(T, p, Y)
         file, n = Path(self.command[-1]).with_name("states"), len(states)

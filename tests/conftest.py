@@ -9,6 +9,7 @@ import fcntl
 import functools
 import os
 import pickle
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
@@ -50,6 +51,13 @@ from rate_kinds import KINDS, OTHER_KINDS, quietly  # noqa: E402
 DT = 1e-6  # s
 AIR = "O2:1, N2:3.76"
 IGNITIONS = {"drm19.yaml": ("CH4:1", 1500.0), "h2o2.yaml": ("H2:1", 1100.0)}  # fuel, T0 [K]
+
+
+def pytest_configure():
+    """A shell starts what runs in its background deaf to Ctrl-C, which processes inherit; tests
+    send it to processes that they start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items):

@@ -13,7 +13,7 @@ ANY = 1e30  # a tolerance that takes every step
 def one_step(native, states, dt) -> tuple[np.ndarray, np.ndarray]:
     """The states [T, p, Y] after the network's step of any error, and its relative error estimate:
     infinite where the closure fails or the state is not valid."""
-    found = native.integrate(states[:, 0], states[:, 1], states[:, 2:], dt, tolerance=ANY)
+    found = native.attempt(states[:, 0], states[:, 1], states[:, 2:], dt, tolerance=ANY)
     later = np.column_stack([found.T, found.p, found.Y])
     return later, np.where(found.steps == 0, found.error * ANY, np.inf)
 

@@ -1,9 +1,11 @@
 """The command `combred`: check, export, models, run."""
 
+import shutil
+
 import pytest
 
 import combred
-from combred import check, command
+from combred import check, command, data
 from combred.report import check as page
 
 
@@ -34,7 +36,7 @@ def test_check_writes_a_page_and_tells_the_verdict(tmp_path, monkeypatch, capsys
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["check", "none.yaml"], "there is no mechanism=none.yaml"),
+        (["check", "none.yaml"], "there is no mechanism 'none.yaml'"),
         (["check", "gri30.yaml"], "several fuels"),
         (["export", "drm20", "folder"], "did you mean drm19"),
     ],
@@ -49,8 +51,36 @@ def test_what_a_user_can_mend_is_one_message(arguments, message, tmp_path, monke
 
 def test_models_are_listed(capsys):
     assert command.main(["models"]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    rows = {line.split()[0]: line for line in lines if line.startswith("drm19")}
+    assert list(rows) == list(combred.models()) and "us a state" in head
+    card = combred.models()["drm19-38k"]
+    words = "CH4 drm19.yaml 21 37,184 0.3 to 60 1e-08 to 1e-05".split()
+    words += [f"{100 * card['accuracy']['delay_error']['worst']:.2f}"]
+    words += [f"{1e6 * card['time']['seconds']:.1f}"]
+    assert [word for word in rows["drm19-38k"].split()[1:] if word != "%"] == words
+    assert rows["drm19-full"].split()[-1] == "-"
+
+
+def test_without_a_command_the_help_is_printed(capsys):
+    assert command.main([]) == 2
+    assert "models" in capsys.readouterr().out
+
+
+def test_check_says_what_a_library_or_a_network_is(tmp_path, capsys):
+    library = combred.solver("h2o2.yaml").library.path
+    assert command.main(["check", str(library)]) == 0
     said = capsys.readouterr().out
-    assert all(name in said for name in combred.models()) and "37,184" in said
+    assert "a stiff solver" in said and "yes, by its checksum" in said and "10: H2 H O" in said
+    broken = tmp_path / "broken.so"
+    broken.write_bytes(library.read_bytes()[:-5000])
+    assert command.main(["check", str(broken)]) == 2
+    assert "is damaged" in " ".join(capsys.readouterr().out.split())
+    shutil.copy(data.FOLDER / "models/drm19-11k.safetensors", tmp_path / "stage1.safetensors")
+    for network in ("drm19-11k", str(tmp_path / "stage1.safetensors"), str(tmp_path)):
+        assert command.main(["check", network]) == 0
+        said = capsys.readouterr().out
+        assert "9,792 weights, 84-48-48-48-24, corrects" in said and "0.3 to 60 atm" in said
 
 
 def test_export_tells_what_is_written(tmp_path, monkeypatch, capsys):

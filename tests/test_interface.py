@@ -4,6 +4,7 @@ import ast
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ def test_every_public_name_resolves(fresh):
     kinds = fresh[1]
     assert kinds.keys() == {*combred.__all__, "__version__"}
     assert {name for name, kind in kinds.items() if kind == "module"} == {
-        "export", "flame", "ignition", "kernels", "native", "reduction", "validation",
+        "cantera", "export", "flame", "ignition", "kernels", "native", "reduction", "validation",
     }  # fmt: skip
     assert {kinds[name] for name in ("CVODE", "Mechanism", "Surrogate")} == {"type"}
     functions = ("load", "load_mechanism", "load_surrogate", "models", "reduce", "solver")
@@ -77,6 +78,23 @@ def test_a_solver_needs_no_torch(tmp_path):
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'quench'"):
         combred.quench  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("cvode", "CVODE"), ("Load", "load"), ("solvr", "solver")]
+)
+def test_of_an_unknown_name_the_nearest_is_told(name, near):
+    with pytest.raises(AttributeError, match=f"did you mean {near}\\?"):
+        getattr(combred, name)
+    with pytest.raises(AttributeError, match=r"did you mean compile_cuda\?"):
+        combred.native.compile_CUDA  # noqa: B018
+
+
+def test_the_wheel_has_every_package():
+    text = (PACKAGE.parent / "pyproject.toml").read_text()
+    listed = set(tomllib.loads(text)["tool"]["setuptools"]["packages"])
+    folders = {file.parent.relative_to(PACKAGE.parent) for file in PACKAGE.rglob("__init__.py")}
+    assert listed - {"combred.data", "combred.coupling"} == {".".join(f.parts) for f in folders}
 
 
 def without_docstring(body: list[ast.stmt], prefix: str = "") -> list[str]:

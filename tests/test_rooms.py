@@ -10,12 +10,13 @@ import combred
 
 # In the order of the flow of data: a room may import the rooms before it.
 ROOMS = (
-    "kernels", "reduction", "chemistry", "simulation", "dataset", "sampling", "sensitivity",
-    "surrogate", "training", "native", "validation", "check", "report", "pipeline", "command",
+    "kernels", "reduction", "chemistry", "cantera", "simulation", "dataset", "sampling",
+    "sensitivity", "surrogate", "training", "native", "validation", "check", "report", "pipeline",
+    "command",
 )  # fmt: skip
 # Any room may import these; they import none of the rooms.
 GROUND = (
-    "config", "files", "processes", "data", "coupling",
+    "config", "files", "processes", "names", "data", "coupling",
 )  # fmt: skip
 SOLVER = "native.solver"  # takes a mechanism, and serves all rooms
 

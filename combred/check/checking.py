@@ -24,9 +24,9 @@ from combred.chemistry.reactions import read_reactions
 from combred.config.fields import require
 from combred.files.records import read_record, strict, write_record
 from combred.native.solver import Solver, generate
+from combred.processes.machine import machine
 from combred.processes.threads import one_thread
 from combred.processes.workers import open_pool
-from combred.validation.timing import machine
 
 RECORD = "check.json"
 IGNITIONS, ROWS = 40, 4096  # of each time step; states of flows

@@ -40,8 +40,8 @@ def draw(
         todo = [Case(*row) for row in zip(T0.tolist(), p.tolist(), phi.tolist(), strict=True)]
         Y = mixtures(mechanism, todo, of.fuel, of.oxidizer)
         half = half_rise(mechanism, todo, Y)
-        late = solver.integrate(T0, p, Y, LONGEST * dt).T > half
-        early = solver.integrate(T0, p, Y, SHORTEST * dt).T > half
+        late = solver.attempt(T0, p, Y, LONGEST * dt).T > half
+        early = solver.attempt(T0, p, Y, SHORTEST * dt).T > half
         found += [(todo[i], Y[i]) for i in np.flatnonzero(late & ~early)]
         if len(found) >= count:
             break
@@ -100,7 +100,7 @@ def marched(
     T, p = np.array([case.T0 for case in todo]), np.array([case.p for case in todo])
     Y, live, delay = Y0.copy(), np.arange(len(todo)), np.full(len(todo), np.inf)
     for step in range(2 * LONGEST):
-        found = solver.integrate(T, p, Y, dt, tolerance)
+        found = solver.attempt(T, p, Y, dt, tolerance)
         passed = found.T > half[live]
         for i in np.flatnonzero(passed):
             rest = dt

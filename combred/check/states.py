@@ -48,7 +48,7 @@ def compare(mechanism: Mechanism, solver: Solver, of: Conditions, rows: int) -> 
     T, p, Y, dt = block.T[chosen], block.p[chosen], block.Y[chosen], block.dt[chosen]
     labels = block.T_next[chosen], block.Y_next[chosen]
     off = difference_from_cvode(mechanism, (T, p, Y), dt, labels)
-    found = solver.integrate(block.T, block.p, block.Y, block.dt, TOLERANCE)
+    found = solver.attempt(block.T, block.p, block.Y, block.dt, TOLERANCE)
     before, after = (block.T, block.Y), (block.T_next, block.Y_next)
     errors = relative_difference(before, after, (found.T, found.Y))
     failed = ~np.isfinite(found.error) | ~np.isfinite(errors)
@@ -80,7 +80,7 @@ def times(mechanism: Mechanism, solver: Solver, of: Conditions) -> list[dict]:
         seconds = []
         for _ in range(REPEATS):
             begun = time.process_time()
-            steps = solver.integrate(many[:, 0], many[:, 1], many[:, 2:], dt, TOLERANCE).steps
+            steps = solver.attempt(many[:, 0], many[:, 1], many[:, 2:], dt, TOLERANCE).steps
             seconds.append(time.process_time() - begun)
         of_cvode = []
         for i in range(len(states)):

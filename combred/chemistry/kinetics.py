@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.polynomials import GAS_CONSTANT
 from combred.chemistry.rate_forms import SCARCE, SRI, Arrhenius, Falloff, Troe
 from combred.chemistry.reactions import Reaction, read_reactions
-from combred.chemistry.thermo import GAS_CONSTANT
 
 NEVER = 1e30  # 1/K: the reciprocal of a temperature of zero; exp(-T NEVER) underflows to zero
 LN_ZERO = -1e3  # ln of a pre-exponential factor of zero: exp of it underflows

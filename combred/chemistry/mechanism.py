@@ -19,7 +19,7 @@ from ruamel.yaml import YAML, YAMLError  # a requirement of Cantera
 from combred import data
 from combred.chemistry.fuel import choose_fuel, mixtures, spelled
 from combred.chemistry.polynomials import nasa7, read_polynomials
-from combred.config.fields import shown
+from combred.config.fields import one_line, shown
 
 DATA = data.FOLDER / "mechanisms"
 
@@ -142,7 +142,7 @@ def _load(file: str, phase: str) -> Mechanism:
     try:
         thermo, T_breaks = read_polynomials(species)
     except ValueError as error:
-        raise ValueError(f"{file!r}: {error}, or give another mechanism=FILE") from error
+        raise ValueError(f"{file!r}: {error}, or give another mechanism") from error
     net = gas.product_stoich_coeffs - gas.reactant_stoich_coeffs
     weights = gas.molecular_weights
     atoms = np.array(
@@ -178,21 +178,20 @@ def _read(file: str, phase: str) -> tuple[str, ct.Solution]:
         bare = Path(file).name == file and not Path(file).is_file()
         path = str(DATA / file) if bare and (DATA / file).is_file() else file
         if Path(path).is_dir():
-            raise ValueError(f"mechanism={shown(file)} is a folder: {give}")
+            raise ValueError(f"{shown(file)!r} is a folder, and no mechanism: {give}")
         gas = ct.Solution(path, phase)
     except OSError as error:  # a name that is no path, as one that is too long
-        raise ValueError(f"mechanism={shown(file)}: {error.strerror}: {give}") from error
+        raise ValueError(f"{shown(file)!r}: {error.strerror}: {give}") from error
     except (RuntimeError, UnicodeError) as error:  # of Cantera, or of its reader of YAML
         if not Path(path).is_file() and "not found" in str(error):
-            raise FileNotFoundError(f"there is no mechanism={shown(file)}: {give}") from error
+            raise FileNotFoundError(f"there is no mechanism {shown(file)!r}: {give}") from error
         phases = _phases(path)
         if phase and phases and phase not in phases:
             raise ValueError(
                 f"{shown(file)!r} has no phase {shown(phase)!r}: give one of {', '.join(phases)}"
             ) from error
-        reason = " ".join(line for line in str(error).splitlines() if line.strip(" *"))
         raise ValueError(
-            f"mechanism={shown(file)} cannot be read by Cantera ({shown(reason, 300)}): {give}"
+            f"{shown(file)!r} cannot be read by Cantera ({shown(one_line(error), 300)}): {give}"
         ) from error
     if _reacts(gas):
         return path, gas
@@ -206,7 +205,7 @@ def _read(file: str, phase: str) -> tuple[str, ct.Solution]:
     found = "; ".join(f"{g.name}, {g.thermo_model}, {g.n_reactions} reactions" for g in seen)
     raise ValueError(
         f"combred needs an ideal gas that reacts, and {file!r} has no such phase ({found}): give "
-        "another mechanism=FILE"
+        "another mechanism"
         + (f", or one of its phases {', '.join(phases)}" if phase and len(phases) > 1 else "")
     )
 

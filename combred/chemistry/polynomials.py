@@ -7,6 +7,7 @@ Takes the species of a Cantera phase, or coefficients in NASA-9 form; gives plai
 import cantera as ct
 import numpy as np
 
+GAS_CONSTANT = 8314.46261815324  # J/(kmol K), CODATA 2018, as in Cantera
 NASA9 = 9  # coefficients of a temperature range
 ANY_T_MID = 1000.0  # K: the usual T_mid, of species that have one temperature range
 
@@ -82,7 +83,7 @@ def nasa7(
             "combred evaluates NASA-7 polynomials of at most two temperature ranges here, and "
             "these species have other thermodynamic data: "
             f"{' '.join(name for name, is_so in zip(names, many, strict=True) if is_so)}. Fit "
-            "NASA-7 polynomials to them, or give another mechanism=FILE"
+            "NASA-7 polynomials to them, or give another mechanism"
         )
     finite = breaks[np.isfinite(breaks)]
     T_mid = np.full(len(names), finite.min() if finite.size else ANY_T_MID)

@@ -70,7 +70,7 @@ def read_reactions(mechanism: Mechanism) -> list[Reaction]:
         raise ValueError(
             f"{len(other)} of the {len(reactions)} reactions of {mechanism.name} have rates of "
             f"types that combred does not know (reaction {named}{'; ...' * (len(other) > NAMED)}). "
-            "Remove these reactions, or give another mechanism=FILE"
+            "Remove these reactions, or give another mechanism"
         )
     return [_read(i, reaction, gas) for i, reaction in enumerate(reactions)]
 

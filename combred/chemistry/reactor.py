@@ -10,6 +10,15 @@ import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.states import (
+    Real,
+    Solution,
+    is_state,
+    require_advanced,
+    require_columns,
+    states_of,
+    steps_of,
+)
 
 
 class Advance(Protocol):
@@ -20,67 +29,9 @@ class Advance(Protocol):
     ) -> tuple[np.ndarray, np.ndarray]:
         """T (n,) [K] and Y (n, n_species) of the states T (n,) [K], p (n,) [Pa], Y (n, n_species),
         dt [s] later: one positive time step for all, or one for each state (n,). Raises ValueError
-        for other arrays (`states_of`) and another dt (`steps_of`)."""
+        for other arrays (`states_of`), another dt (`steps_of`), and where rows are no states or
+        cannot be advanced (`require_advanced`)."""
         ...
-
-
-def states_of(T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """The states [T, p, Y] (n, 2 + n_species), float64, of T (n,) [K], p (n,) [Pa] and
-    Y (n, n_species) [-]: arrays or lists of real numbers of any type.
-
-    Raises ValueError for other shapes, and for what is not real numbers.
-    """
-    T, p, Y = require_real("T", T), require_real("p", p), require_real("Y", Y)
-    if T.ndim != 1 or p.shape != T.shape or Y.ndim != 2 or len(Y) != len(T):
-        raise ValueError(
-            "T and p have the shape (n,), one value for each of n states, and Y (n, n_species); "
-            f"these have the shapes {T.shape}, {p.shape} and {Y.shape}"
-        )
-    states = np.empty((len(T), 2 + Y.shape[1]))
-    states[:, 0], states[:, 1], states[:, 2:] = T, p, Y
-    return states
-
-
-def require_columns(shape: tuple[int, ...], columns: int) -> None:
-    """ValueError unless the shape is that of states [T, p, Y] of so many columns."""
-    if len(shape) != 2 or shape[1] != columns:
-        raise ValueError(
-            f"states have the shape (n, {columns}): T [K], p [Pa] and mass fractions Y; these have "
-            f"shape {tuple(shape)}"
-        )
-
-
-def steps_of(dt: float | np.ndarray, n: int) -> np.ndarray:
-    """The time step of each of n states, (n,) float64 [s]; dt: one for all, or an array (n,).
-
-    Raises ValueError for another shape, for what is not real numbers, and for a time step that is
-    not positive and finite.
-    """
-    steps = np.array(require_real("dt", dt))
-    if steps.shape not in ((), (n,)):
-        raise ValueError(
-            f"dt has shape {steps.shape}, and there are {n} states: give one time step [s] for all "
-            f"of them, or an array ({n},)"
-        )
-    bad = ~(np.isfinite(steps) & (steps > 0))
-    if bad.any():
-        raise ValueError(
-            f"dt = {np.atleast_1d(steps)[np.atleast_1d(bad)][0]} s: a time step has to be positive "
-            "and finite"
-        )
-    return steps if steps.ndim else np.full(n, steps)
-
-
-def require_real(name: str, values: np.ndarray | float) -> np.ndarray:
-    """Real numbers as float64. Complex numbers, text, times and objects are refused: a conversion
-    would drop an imaginary part or a unit without a word."""
-    try:
-        found = np.asarray(values)
-    except ValueError as error:  # lists of different lengths
-        raise ValueError(f"{name} is not an array of numbers: {error}") from error
-    if not np.can_cast(found.dtype, np.float64, "same_kind"):
-        raise ValueError(f"{name} has to be real numbers; this is of type {found.dtype}")
-    return found.astype(np.float64, copy=False)
 
 
 class IntegrationError(RuntimeError):
@@ -163,28 +114,34 @@ class CVODE:
     """The reference `Advance`: CVODE integrates every state from a cold start, that is without the
     step size and history of an earlier integration.
 
-    rtol, atol: CVODE's tolerances. A state that CVODE cannot integrate is returned as NaN, and
-    counted in `failed`. `reactor` is the `Reactor` that it uses.
+    rtol, atol: CVODE's tolerances. `reactor` is the `Reactor` that it uses.
     """
 
     def __init__(self, mechanism: Mechanism, rtol: float = 1e-8, atol: float = 1e-16):
-        self.failed = 0
+        self.mechanism = mechanism
         self.reactor = Reactor(mechanism, rtol, atol)
 
     def advance(
-        self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
+        self, T: np.ndarray, p: Real, Y: np.ndarray, dt: Real
     ) -> tuple[np.ndarray, np.ndarray]:
-        """T (n,) [K] and Y (n, n_species) of the states T (n,) [K], p (n,) [Pa], Y (n, n_species),
-        dt [s] later, a float or (n,); NaN where CVODE fails. Raises ValueError for other arrays and
-        for a dt that is not positive and finite."""
+        """T (n,) [K] and Y (n, n_species) of the states T (n,) [K], p [Pa], Y (n, n_species), dt
+        [s] later; p and dt: one for all, or (n,). Raises ValueError for other arrays, for a dt that
+        is not positive and finite, and where rows are no states or CVODE fails."""
+        found = self.attempt(T, p, Y, dt)
+        require_advanced(found, lambda _: "CVODE fails: take a shorter dt")
+        return found.T, found.Y
+
+    def attempt(self, T: np.ndarray, p: Real, Y: np.ndarray, dt: Real) -> Solution:
+        """As `advance`, for those who judge: a row that is no state, or where CVODE fails, is as it
+        was, with an infinite error; other errors and all steps are 0, for they are not known."""
         state = states_of(T, p, Y)
         require_columns(state.shape, 2 + self.reactor.gas.n_species)
-        steps = steps_of(dt, len(state))
-        T_next, Y_next = np.full(len(state), np.nan), np.full(state[:, 2:].shape, np.nan)
-        for i, (T0, p0, *_) in enumerate(state):
+        steps, error = steps_of(dt, len(state)), np.full(len(state), np.inf)
+        for i in np.flatnonzero(is_state(state)):
             try:
-                self.reactor.start(T0, p0, state[i, 2:])
-                T_next[i], Y_next[i] = self.reactor.advance(steps[i])
+                self.reactor.start(state[i, 0], state[i, 1], state[i, 2:])
+                state[i, 0], state[i, 2:] = self.reactor.advance(steps[i])
+                error[i] = 0.0
             except IntegrationError:
-                self.failed += 1
-        return T_next, Y_next
+                pass
+        return Solution(state[:, 0], state[:, 1], state[:, 2:], error, np.zeros(len(state), int))

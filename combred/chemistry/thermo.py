@@ -1,7 +1,7 @@
 """Ideal-gas thermodynamics in torch: enthalpy, cp, and T from enthalpy. Scriptable, float64.
 
-Takes a `Mechanism`; used by the surrogate, which recovers T from constant enthalpy, and by the
-diffusion of flames.
+Takes a `Mechanism`; used by the surrogate, which recovers T from constant enthalpy. In numpy:
+`combred.chemistry.mixture_thermo`.
 """
 
 import numpy as np
@@ -9,8 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from combred.chemistry.mechanism import Mechanism
-
-GAS_CONSTANT = 8314.46261815324  # J/(kmol K), CODATA 2018, as in Cantera
+from combred.chemistry.polynomials import GAS_CONSTANT
 
 
 class Thermo(nn.Module):

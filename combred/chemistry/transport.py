@@ -19,14 +19,14 @@ def has_transport(mechanism: Mechanism) -> bool:
     return _has_data(mechanism.solution()) and mechanism.has_nasa7
 
 
-def solution_with_transport(mechanism: Mechanism, otherwise: str = "") -> ct.Solution:
+def solution_with_transport(mechanism: Mechanism) -> ct.Solution:
     """A new Cantera solution with mixture-averaged transport. Raises ValueError where the mechanism
-    has no transport data; `otherwise`: what else the user may do, the end of the message."""
+    has no transport data."""
     gas = mechanism.solution()
     if not _has_data(gas):
         raise ValueError(
             f"{mechanism.name} has no transport data, which a flame needs: give a mechanism file "
-            f"with transport data{otherwise}"
+            "with transport data"
         )
     gas.transport_model = "mixture-averaged"
     return gas
@@ -46,7 +46,7 @@ class MixtureTransport:
     """
 
     def __init__(self, mechanism: Mechanism):
-        gas = solution_with_transport(mechanism, ", or validation.flame_phi=[] for no flames")
+        gas = solution_with_transport(mechanism)
         n = mechanism.n_species
         self.molecular_weights = mechanism.molecular_weights
         self._binary = np.array(

@@ -29,19 +29,24 @@ def resolve(arguments: list[str]) -> Settings:
     value of the wrong type, and values that a settings class refuses.
     """
     given: dict[str, str] = {}
-    for argument in arguments:
+    for i, argument in enumerate(arguments):
         key, equals, value = argument.partition("=")
         if not equals:
             raise ValueError(
                 f"{shown(argument)!r} is not key=value (as in stage=2, or training.steps=9000)"
+                + _as_an_option(argument, arguments[i + 1 : i + 2])
             )
         if key not in keys():
             near = difflib.get_close_matches(key, keys(), n=1, cutoff=0.4)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            hint = f"; did you mean {near[0]}?" if near else "."
             raise ValueError(
                 f"there is no setting {shown(key)!r}{hint} "
                 "`python -m combred.pipeline` without arguments prints all of them."
             )
+        require(
+            key not in given,
+            f"{key} is given twice, {shown(given.get(key))} and {shown(value)}: leave one out",
+        )
         given[key] = value
     both = {"reduction.layers", "reduction.thresholds"} & given.keys()
     require(
@@ -62,6 +67,14 @@ def resolve(arguments: list[str]) -> Settings:
     items = keys()
     values = {key: parse(key, text, items[key].type) for key, text in given.items()}
     return _made(Settings, PROFILES[profile], values)
+
+
+def _as_an_option(argument: str, following: list[str]) -> str:
+    """What to write in place of an option, as --stage 2."""
+    key, value = argument.lstrip("-"), "".join(following)
+    if key not in keys():
+        return ""
+    return f": write {key}={shown(value) if value and '=' not in value else '...'}"
 
 
 def _made(kind: type, profile: Mapping[str, Any], values: dict[str, Any], prefix: str = "") -> Any:

@@ -48,6 +48,11 @@ def shown(text: Any, most: int = 80) -> str:
     return plain if len(plain) <= most else f"{plain[: most - 3]}..."
 
 
+def one_line(error: Exception) -> str:
+    """The message of an error of Cantera, which frames its lines with asterisks, on one line."""
+    return " ".join(line.strip() for line in str(error).splitlines() if line.strip(" *"))
+
+
 def written(value: Any) -> str:
     """A value as it is written after `key=`, as in [1e-08,1e-05]."""
     if isinstance(value, list):

@@ -13,7 +13,6 @@ reads it; both pass its rows on as a `Block`. The datasets of the HDF5 file are
 import json
 from dataclasses import dataclass
 
-import h5py
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
@@ -103,6 +102,7 @@ def state_attributes(mechanism: Mechanism, provenance: dict) -> dict:
     """The attributes of a state file. `provenance` has the settings that the rows were
     made with (`sampling.provenance`); a dict in it is stored as JSON text."""
     import cantera
+    import h5py
 
     return {
         "format": FORMAT,

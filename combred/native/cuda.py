@@ -8,7 +8,6 @@ extra `cuda`.
 
 import hashlib
 import logging
-import math
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,15 @@ import torch
 from torch import Tensor
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import require_columns, states_of, steps_of
+from combred.chemistry.states import (
+    Real,
+    Solution,
+    Stepper,
+    require_columns,
+    require_tolerance,
+    states_of,
+    steps_of,
+)
 from combred.files.records import cache_folder, write_bytes
 from combred.native.damage import sealed, unsealed
 from combred.native.generator import generate
@@ -90,9 +97,9 @@ class _Stream:
         return 0, self.stream.cuda_stream
 
 
-class CudaLibrary:
-    """A solver or a surrogate on one CUDA device. `advance` makes it an `Advance` (see
-    `combred.chemistry.reactor`); `integrate` takes states on the device, in torch's stream.
+class CudaLibrary(Stepper):
+    """A solver or a surrogate on one CUDA device: a `Stepper` of numpy arrays; called with states
+    that lie on the device, it works in torch's stream.
 
     n: 2 + n_species, the columns of a state; tolerance: that of `advance`; device: where states
     lie.
@@ -115,16 +122,23 @@ class CudaLibrary:
         processors = torch.cuda.get_device_properties(self.device).multi_processor_count
         self._blocks = BLOCKS * processors
 
-    def advance(
-        self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """T (n,) [K], p (n,) [Pa], Y (n, n_species) [-] -> T (n,) [K] and Y after dt [s], a float
-        or (n,), within the default tolerance; numpy arrays. Raises ValueError as `integrate`."""
+    def attempt(
+        self,
+        T: np.ndarray,
+        p: Real,
+        Y: np.ndarray,
+        dt: Real,
+        tolerance: float | None = None,
+        max_steps: int = 0,
+    ) -> Solution:
+        """As `Stepper.attempt`."""
         state = torch.as_tensor(states_of(T, p, Y), device=self.device)
-        later = self.integrate(state, torch.as_tensor(steps_of(dt, len(state))))[0].cpu().numpy()
-        return later[:, 0], later[:, 2:]
+        steps = torch.as_tensor(steps_of(dt, len(state)))
+        found = self(state, steps, tolerance, max_steps)
+        later, error, tried = (x.cpu().numpy() for x in found)
+        return Solution(later[:, 0], later[:, 1], later[:, 2:], error, tried)
 
-    def integrate(
+    def __call__(
         self,
         state: Tensor,
         dt: float | Tensor,
@@ -148,9 +162,9 @@ class CudaLibrary:
             raise ValueError(f"dt is a number or has shape ({n},), not {tuple(steps.shape)}")
         if not bool(((steps > 0.0) & (steps <= LONGEST)).all()):
             raise ValueError(f"a time step is not positive and finite, or more than {LONGEST:g} s")
-        chosen = self.tolerance if tolerance is None else tolerance
-        if not 0.0 < chosen < math.inf or not 0 <= max_steps < 2**63:
-            raise ValueError("the tolerance is positive and finite, and max_steps is not negative")
+        chosen = self.tolerance if tolerance is None else require_tolerance(tolerance)
+        if not 0 <= max_steps < 2**63:
+            raise ValueError(f"max_steps is from 0 to 2^63 - 1, not {max_steps}")
         later = state.to(self.device, torch.float64, copy=True).contiguous()
         steps = steps.contiguous()
         error = torch.empty(n, dtype=torch.float64, device=self.device)

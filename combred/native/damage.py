@@ -27,6 +27,11 @@ def unsealed(content: bytes) -> bytes:
     return whole
 
 
+def is_sealed(path: Path) -> bool:
+    """Whether a library has a checksum behind it (`strip` removes it)."""
+    return SEAL.search(path.read_bytes()[-64:]) is not None
+
+
 def require_whole(path: Path) -> int:
     """The CRC-32 of a library. Raises FileNotFoundError if there is none, ValueError if its bytes
     differ from its checksum, where it has one (`strip` removes it), or if it was cut short."""

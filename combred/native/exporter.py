@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.files.records import write_bytes
+from combred.names import needing_train
 from combred.native.builder import build_portable
 from combred.native.single_file import single_file
 from combred.native.solver.generator import SOURCE
@@ -55,8 +56,10 @@ def export(
     """
     if isinstance(what, Mechanism) or names_mechanism(what):
         return export_solver(what, folder)
-    from combred.native.generator import generate
     from combred.surrogate.shipped import load, models
+
+    with needing_train("the export of a network"):
+        from combred.native.generator import generate
 
     surrogate = what
     if isinstance(what, str | Path):

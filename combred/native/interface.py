@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from combred.chemistry.reactor import require_columns, steps_of
+from combred.chemistry.states import require_columns, steps_of
 from combred.native.damage import require_whole
 
 INTERFACE = 6  # COMBRED_INTERFACE of source/combred.h

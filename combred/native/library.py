@@ -4,23 +4,43 @@ Takes a `Surrogate`, or the path of a library that was compiled before; gives a 
 which the simulations take in place of CVODE.
 """
 
+import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from combred.chemistry.states import FAR, NETWORK_TOLERANCE
 from combred.native.builder import build
-from combred.native.generator import generate
 from combred.native.interface import Library
+from combred.native.solver.generator import TOLERANCE
 from combred.native.solver.library import Integrator
-from combred.surrogate.surrogate import Surrogate
+
+if TYPE_CHECKING:
+    from combred.surrogate.surrogate import Surrogate
 
 
-def compile(surrogate: Surrogate, folder: Path | None = None) -> "NativeSurrogate":
+def compile(surrogate: "Surrogate", folder: Path | None = None) -> "NativeSurrogate":
     """Write a surrogate and the solver of its mechanism as C++, compile and load them.
 
     surrogate: one that corrects QSS steps; folder: where sources and library are written
     (None: a cache, `combred.files.records.cache_folder`). Raises ValueError for a network of the
     state alone, RuntimeError without a C++ compiler.
     """
+    from combred.native.generator import generate
+
     return NativeSurrogate(build(generate(surrogate), folder))
+
+
+def load(library: Path | str, volume: bool = False) -> Integrator:
+    """A compiled library, of a solver (libsolver.so) or of a surrogate (libsurrogate.so), as an
+    `Advance`; needs no torch.
+
+    volume: at constant volume, not at constant pressure. Raises FileNotFoundError if there is none,
+    ValueError as `Library`.
+    """
+    found = Library(Path(library))
+    if math.isnan(found.range_of("dt_range")[0]):  # which only a network has
+        return Integrator(found, TOLERANCE, volume)
+    return NativeSurrogate(Path(library), volume=volume)
 
 
 class NativeSurrogate(Integrator):
@@ -34,10 +54,21 @@ class NativeSurrogate(Integrator):
     they are not known. Errors are those of `Library`.
     """
 
-    def __init__(self, library: Path, tolerance: float = Surrogate.TOLERANCE, level: str = ""):
-        super().__init__(Library(library, level), tolerance)
+    def __init__(
+        self,
+        library: Path,
+        tolerance: float = NETWORK_TOLERANCE,
+        level: str = "",
+        volume: bool = False,
+    ):
+        super().__init__(Library(library, level), tolerance, volume)
         found = self.library
         self.dt_range = found.range_of("dt_range")
         columns = {"T": 0, "p": 1} | {name: 2 + k for k, name in enumerate(found.species)}
         self.ranges = {name: found.range_of("range", i) for name, i in columns.items()}
         self.ranges["phi"] = found.range_of("phi_range")
+
+    def usual_p(self) -> tuple[float, float]:
+        """As of `Stepper`: `FAR` times below and above those of the training."""
+        low, high = self.ranges["p"]
+        return low / FAR, high * FAR

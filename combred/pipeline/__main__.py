@@ -1,20 +1,22 @@
 """The command: `python -m combred.pipeline stage=2 key=value`."""
 
-import os
-import signal
 import sys
 
+from combred.names import PackageMissing, needing_train
+from combred.processes.interrupts import stop_at_once
 
-def _stop(number: int, _: object) -> None:
-    """End at once: torch and Cantera are being loaded, or unloaded, and no work is lost."""
-    os.write(2, b"stopped. The same command goes on from here.\n")
-    os._exit(128 + number)
+
+def run(arguments: list[str]) -> int:
+    """Load the pipeline, and run it; returns the exit status."""
+    try:
+        with needing_train("the pipeline"):
+            from combred.pipeline.command import main
+    except PackageMissing as error:
+        print(f"error: {error}")
+        return 2
+    return main(arguments)
 
 
 if __name__ == "__main__":
-    for each in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(each) is not signal.SIG_IGN:
-            signal.signal(each, _stop)
-    from combred.pipeline.command import main
-
-    sys.exit(main(sys.argv[1:]))
+    stop_at_once()
+    sys.exit(run(sys.argv[1:]))

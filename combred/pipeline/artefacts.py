@@ -11,6 +11,7 @@ from combred import data
 from combred.files.records import digest
 from combred.native.solver.library import PRECISE
 from combred.pipeline.artefact import Artefact, plain
+from combred.pipeline.resolved import of_settings
 from combred.pipeline.run import Run
 from combred.pipeline.stages import stage_table
 from combred.sampling.sample import provenance
@@ -90,7 +91,8 @@ def _sensitive(run: Run) -> dict:
 def criteria(run: Run) -> dict:
     """What the references of the acceptance criteria depend on."""
     s = run.settings
-    cases = AcceptanceCriteria.of(s.reduction, s.validation).cases()
+    with of_settings("reduction.criteria, validation.T0, .p, .phi, .flame_T, .flame_phi"):
+        cases = AcceptanceCriteria.of(s.reduction, s.validation).cases()
     return plain(
         {"cases": cases, "burnt_time": s.validation.burnt_time} | _by_cvode(run) | _by_solver(run)
     )

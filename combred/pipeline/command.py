@@ -17,10 +17,10 @@ from combred.chemistry.kinetics import Kinetics
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import Settings
 from combred.files.records import read_record, write_record
-from combred.pipeline.console import console, print_help, print_resolved, say
+from combred.pipeline.console import console, say
 from combred.pipeline.guard import guarded
 from combred.pipeline.lock import locked
-from combred.pipeline.resolved import resolved
+from combred.pipeline.resolved import of_settings, resolved
 from combred.pipeline.run import Run
 from combred.pipeline.steps import (
     export,
@@ -31,6 +31,7 @@ from combred.pipeline.steps import (
     train,
     validate,
 )
+from combred.pipeline.tables import print_help, print_resolved
 from combred.training.devices import open_device
 
 
@@ -84,7 +85,8 @@ def _main(arguments: list[str]) -> int:
 
 def prepare(settings: Settings) -> Run:
     """Resolve the settings that depend on mechanism and machine, and open the run folder."""
-    mechanism = load_mechanism(settings.mechanism)
+    with of_settings("mechanism"):
+        mechanism = load_mechanism(settings.mechanism)
     settings = resolved(settings, mechanism)
     run = Run(settings, mechanism, Path("runs") / settings.run_name, open_device())
     if settings.network.kinetics:

@@ -16,12 +16,19 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import cantera as ct
+
 from combred.chemistry.reactor import IntegrationError
+from combred.config.fields import one_line, shown
+from combred.names import PackageMissing
 from combred.native.compilers import CompilerError
 from combred.pipeline.console import complain, console
 
 # What a user can mend, with the remedy in its message.
-MENDED = ValueError, FileNotFoundError, FloatingPointError, IntegrationError, CompilerError
+MENDED = (
+    ValueError, FileNotFoundError, FloatingPointError, IntegrationError, CompilerError,
+    PackageMissing,
+)  # fmt: skip
 STOPPED = "[yellow]stopped.[/] The same command goes on from here."
 
 
@@ -73,6 +80,8 @@ def _explained(work: Callable[[], int]) -> int:
         return work()
     except MENDED as error:
         complain(str(error))
+    except ct.CanteraError as error:
+        complain(f"Cantera: {shown(one_line(error), 600)}")
     except BrokenProcessPool:
         complain(
             "a process that does chemistry was killed, perhaps for lack of memory. Finished work "

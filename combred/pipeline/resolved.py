@@ -3,6 +3,8 @@
 Takes `Settings` and a `Mechanism`; gives `Settings` in which none of them is left open.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from combred.chemistry.fuel import spelled
@@ -15,19 +17,29 @@ MARGIN, HOTTEST = 100.0, 2300.0  # K, of the states of a training
 STEPS, APART, CASES = 1600, 150.0, 3  # of the validation: steps of the slowest ignition; K
 
 
+@contextmanager
+def of_settings(keys: str) -> Iterator[None]:
+    """A context in which an error that physics raises gets the settings that decide it: a
+    ValueError or a FileNotFoundError, not one of their subclasses, which are of files."""
+    try:
+        yield
+    except (ValueError, FileNotFoundError) as error:
+        if type(error) not in (ValueError, FileNotFoundError):
+            raise
+        raise type(error)(f"{keys}: {error}") from error
+
+
 def resolved(settings: Settings, mechanism: Mechanism) -> Settings:
     """The settings with fuel and oxidizer as the mechanism spells them, and with the temperatures
     of the states and of the validation, where they are empty. Raises ValueError where fuel and
     oxidizer cannot be mixed or do not ignite, or where the fuel is not plain."""
     sampling, validation = settings.sampling, settings.validation
-    try:
+    with of_settings("sampling.fuel, sampling.oxidizer"):
         fuel = mechanism.resolve_fuel(sampling.fuel)
         oxidizer = spelled(mechanism, sampling.oxidizer)
         mechanism.mixture(fuel, oxidizer, 1.0)
         sampling = replace(sampling, fuel=fuel, oxidizer=oxidizer)
         sampling, validation = _temperatures(sampling, validation, mechanism)
-    except ValueError as error:
-        raise ValueError(f"sampling.fuel, sampling.oxidizer: {error}") from error
     return replace(settings, sampling=sampling, validation=validation)
 
 

@@ -1,10 +1,11 @@
 """Ship networks of a run with combred: copy them, with their cards, into combred.data.
 
     python -m combred.pipeline.ship runs/NAME STAGE:MODEL [STAGE:MODEL ...]
+    python -m combred.pipeline.ship benchmarks/results/times.json
 
 Takes a validated run folder; writes models/MODEL.safetensors and its card, MODEL.json, with the
 accuracy that validation.json has for this very file, and renews SHA256SUMS. Prints a line for each
-model.
+model. The second form writes the time of a state, as measured there, into the cards.
 """
 
 import hashlib
@@ -13,7 +14,7 @@ import sys
 from pathlib import Path
 
 from combred.files.records import digest, read_json, write_bytes, write_json
-from combred.surrogate.card import describe_accuracy, describe_training, make_card
+from combred.surrogate.card import describe_accuracy, describe_training, make_card, read_card
 from combred.surrogate.shipped import FOLDER
 from combred.surrogate.storage import load_surrogate, mechanism_of
 
@@ -51,6 +52,20 @@ def ship(run: Path, stage: int, name: str, folder: Path) -> str:
     )
 
 
+def tell_times(results: Path, folder: Path) -> list[str]:
+    """Write `time` into the cards of the compiled models in `folder`: the `seconds` of a state
+    along ignitions, the solver behind the network, one core of the `machine`. results: the JSON of
+    benchmarks/times.py. Returns a line for each model."""
+    found, told = read_json(results), []
+    for path in sorted(folder.glob("*.json")):
+        measured = found["times"]["grid"].get(f"{path.stem}, C++")
+        if measured:
+            time = {"seconds": measured["median"], "machine": found["machine"]}
+            write_json(path, read_card(path) | {"time": time})
+            told.append(f"{path.stem}: {1e6 * measured['median']:.2f} us a state")
+    return told
+
+
 def write_checksums(data: Path) -> None:
     """Write SHA256SUMS of all mechanisms and models in the data folder, as `sha256sum` reads it."""
     files = [
@@ -65,7 +80,9 @@ def write_checksums(data: Path) -> None:
 
 def main(arguments: list[str]) -> None:
     """The command; see the module."""
-    if len(arguments) < 2:
+    if len(arguments) == 1 and arguments[0].endswith(".json"):
+        print("\n".join(tell_times(Path(arguments[0]), FOLDER)))
+    elif len(arguments) < 2:
         sys.exit(__doc__)
     for pair in arguments[1:]:
         stage, _, name = pair.partition(":")

@@ -20,7 +20,7 @@ def advance(
     """T (n,) [K] and Y (n, n_species) of the states T (n,) [K], p (n,) [Pa], Y (n, n_species),
     dt [s] later, a float or (n,); NaN where the solver fails. Undershoots of Y are zero, and its
     sum is that of the state, which the solver normalizes."""
-    found = solver.integrate(T, p, Y, dt, PRECISE)
+    found = solver.attempt(T, p, Y, dt, PRECISE)
     good = np.isfinite(found.error)
     Y_next = np.maximum(found.Y, 0.0) * Y.sum(1, keepdims=True)
     return np.where(good, found.T, np.nan), np.where(good[:, None], Y_next, np.nan)

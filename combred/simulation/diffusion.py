@@ -16,10 +16,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.thermo import GAS_CONSTANT, Thermo
+from combred.chemistry.mixture_thermo import MixtureThermo
+from combred.chemistry.polynomials import GAS_CONSTANT
 from combred.chemistry.transport import MixtureTransport
 
 SAFETY = 1.15  # factor on the spectral radius; its estimate neglects the coupling of species
@@ -39,7 +39,7 @@ class Fluxes:
     rate: float
 
 
-class Diffusion:
+class Diffusion(MixtureThermo):
     """Mixture-averaged diffusion at the pressure p [Pa] between cells of mass cell_mass [kg/m^2],
     one for all or (n,). convection: a further operator that `step` advances at the same time, a
     function of Y (n, n_species) and h (n,) that gives dY/dt [1/s] and dh/dt [J/(kg s)].
@@ -58,40 +58,10 @@ class Diffusion:
         cell_mass: float | np.ndarray,
         convection: Convection | None = None,
     ):
+        super().__init__(mechanism)
         self.p, self.cell_mass, self.convection = p, cell_mass, convection
         self.transport = MixtureTransport(mechanism)
         self._weights = mechanism.molecular_weights
-        self._thermo = Thermo(mechanism)
-        self._low, self._high = self._thermo.low.numpy(), self._thermo.high.numpy()
-        self._T_mid = mechanism.T_mid
-        self._bounds = mechanism.T_min / 2, mechanism.T_max + 1000.0  # K, as in Thermo
-
-    def enthalpy(self, T: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        """h (n,) [J/kg] of T (n,) [K], Y (n, n_species)."""
-        return self._thermo.enthalpy(torch.from_numpy(T), torch.from_numpy(Y)).numpy()
-
-    def heat_capacity(self, T: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        """cp (n,) [J/(kg K)] of T (n,) [K], Y (n, n_species)."""
-        return self._thermo.cp(torch.from_numpy(T), torch.from_numpy(Y)).numpy()
-
-    def temperature(
-        self, h: np.ndarray, Y: np.ndarray, guess: np.ndarray, iterations: int = 4
-    ) -> np.ndarray:
-        """T (n,) [K] of h (n,) [J/kg], Y (n, n_species), by Newton's method from guess (n,) [K].
-
-        As `Thermo.temperature`, and several times faster, because the polynomials are summed over
-        the mixture first. The temperature range of each species (below or above T_mid) is updated
-        in every second iteration; h and cp are continuous at T_mid.
-        """
-        T = guess.clip(*self._bounds)
-        for i in range(iterations):
-            if i % 2 == 0:
-                high = np.where(T[:, None] > self._T_mid, Y, 0.0)
-                a = (high @ self._high + (Y - high) @ self._low).T
-            cp = a[0] + T * (a[1] + T * (a[2] + T * (a[3] + T * a[4])))
-            own = a[0] + T * (a[1] / 2 + T * (a[2] / 3 + T * (a[3] / 4 + T * a[4] / 5)))
-            T = (T - (own * T + a[5] - h) / cp).clip(*self._bounds)
-        return T
 
     def density(self, T: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """rho (n,) [kg/m^3] of T (n,) [K], Y (n, n_species)."""
@@ -120,12 +90,10 @@ class Diffusion:
         slope = (rho * inverse_W / distance)[:, None] * self._weights
         j = -slope * D * (X[1:] - X[:-1])
         j -= Y_face * j.sum(1, keepdims=True)
-        faces = torch.from_numpy(T_face)
-        h = self._thermo.species_enthalpy(faces).numpy()
-        q = (h * j).sum(1) - conductivity * (T[1:] - T[:-1]) / distance
+        q = (self.species_enthalpy(T_face) * j).sum(1) - conductivity * (T[1:] - T[:-1]) / distance
         if not rate:
             return Fluxes(j, q, np.nan)
-        cp = self._thermo.cp(faces, torch.from_numpy(Y_face)).numpy()
+        cp = self.heat_capacity(T_face, Y_face)
         fastest = np.maximum(rho * D.max(1), conductivity / cp) / distance
         mass = np.broadcast_to(self.cell_mass, len(T))
         fastest /= np.minimum(mass[1:], mass[:-1])

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from combred.chemistry.reactor import states_of, steps_of
+from combred.chemistry.states import Real, is_state, states_of, steps_of
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,16 @@ class StateFunction:
     device: torch.device | None = None
 
     def advance(
-        self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
+        self, T: np.ndarray, p: Real, Y: np.ndarray, dt: Real
     ) -> tuple[np.ndarray, np.ndarray]:
-        """T (n,) [K], p (n,) [Pa], Y (n, n_species) [-] -> T (n,) [K] and Y dt [s] later, a float
-        or (n,). Raises ValueError for other arrays, and for a dt that is not positive and
-        finite."""
-        state = torch.as_tensor(states_of(T, p, Y), device=self.device)
+        """T (n,) [K], p [Pa], Y (n, n_species) [-] -> T (n,) [K] and Y dt [s] later; p and dt: one
+        for all, or (n,). NaN of rows that are no states: a function that goes astray has failed,
+        and is no error of whoever judges it. Raises ValueError for other arrays, and for a dt that
+        is not positive and finite."""
+        states = states_of(T, p, Y)
+        state = torch.as_tensor(states, device=self.device)
         steps = torch.as_tensor(steps_of(dt, len(state)), device=self.device)
         with torch.no_grad():
             later = self.function(state, steps).cpu().numpy()
+        later[~is_state(states)] = np.nan
         return later[:, 0], later[:, 2:]

@@ -12,6 +12,7 @@ that lies beside the model's file, and inside an exported one. Its keys:
     network                        widths, weights, whether it corrects QSS steps
     training                       how it was made: see `describe_training`
     accuracy                       errors in ignitions: see `describe_accuracy`
+    time                           of a state by the library, if measured: `seconds`, `machine`
     trust                          how many steps of bad accuracy the error estimate detects, if
                                    measured: see `combred.pipeline.ship`
 """
@@ -22,13 +23,14 @@ import shlex
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-
-import torch
+from typing import TYPE_CHECKING
 
 from combred.chemistry.mechanism import Mechanism
 from combred.config import resolve
 from combred.files.records import read_json
-from combred.surrogate.surrogate import Surrogate
+
+if TYPE_CHECKING:
+    from combred.surrogate.surrogate import Surrogate
 
 FORMAT = 3
 ACCURACY = ("all_ignite", "delay_error", "worst_case", "burnt_T_error")
@@ -40,7 +42,7 @@ UNITS = {"T": "K", "p": "Pa", "Y": "1", "dt": "s", "source": "1/s", "molecular_w
 
 
 def make_card(
-    surrogate: Surrogate,
+    surrogate: "Surrogate",
     mechanism: Mechanism,
     accuracy: dict,
     training: dict,
@@ -48,6 +50,8 @@ def make_card(
 ) -> dict:
     """The card of a surrogate. `accuracy` as `describe_accuracy`, `training` as
     `describe_training` returns it; `trust`: measured shares, left out if None."""
+    import torch
+
     import combred
 
     names = list(mechanism.species_names)
@@ -81,7 +85,7 @@ def make_card(
     }
 
 
-def _methods(surrogate: Surrogate) -> dict[str, str]:
+def _methods(surrogate: "Surrogate") -> dict[str, str]:
     """The methods of the exported file, all of states (n, 2 + n_species), float64, and time steps
     dt (n,) [s], float64."""
     infinite = (
@@ -99,7 +103,7 @@ def _methods(surrogate: Surrogate) -> dict[str, str]:
     }
 
 
-def training_range(surrogate: Surrogate) -> dict:
+def training_range(surrogate: "Surrogate") -> dict:
     """[lowest, highest] of the states of the training: T [K], p [Pa], and Y of each species by
     name."""
     transform, inverse = surrogate.transform, surrogate.transform.boxcox.inverse
@@ -107,14 +111,14 @@ def training_range(surrogate: Surrogate) -> dict:
     for v in (transform.low, transform.high):
         Y = inverse(v[2:])
         # A mass fraction at the floor means an absent species.
-        Y = torch.where(Y <= 1.001 * transform.boxcox.floor, 0.0, Y)
-        p = torch.exp(v[1]) if surrogate.kinetics else v[1]
+        Y = Y.where(Y > 1.001 * transform.boxcox.floor, 0.0)
+        p = v[1].exp() if surrogate.kinetics else v[1]
         ends.append([float(v[0]), float(p), *Y.tolist()])
     T, p, *Y = (list(pair) for pair in zip(*ends, strict=True))
     return {"T": T, "p": p, "Y": dict(zip(surrogate.species, Y, strict=True))}
 
 
-def require_card_of(surrogate: Surrogate, card: dict) -> None:
+def require_card_of(surrogate: "Surrogate", card: dict) -> None:
     """ValueError if a card is no table of keys, or tells of other species or of another network
     than the surrogate's."""
     if not isinstance(card, dict):

@@ -1,19 +1,40 @@
 """The trained surrogates that come with combred, by name.
 
-Takes a name or a path; gives a `Surrogate`. Each is stored as data/models/NAME.safetensors, with
-its card NAME.json (see `combred.surrogate.card`): mechanism, size, range, accuracy, training.
+Takes a name or a path; gives a `Surrogate`, for which torch is needed. Each is stored as
+data/models/NAME.safetensors, with its card NAME.json (see `combred.surrogate.card`): mechanism,
+size, range, accuracy, training.
 """
 
 import difflib
 import hashlib
+import re
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from combred import data
+from combred.chemistry.mechanism import load_mechanism
+from combred.config.fields import shown
+from combred.names import needing_train
 from combred.surrogate.card import read_card
-from combred.surrogate.storage import load_surrogate, mechanism_of
-from combred.surrogate.surrogate import Surrogate
+
+if TYPE_CHECKING:
+    from combred.surrogate.surrogate import Surrogate
 
 FOLDER = data.FOLDER / "models"
+STAGE = re.compile(r"stage(\d+)\.safetensors")
+# What other files are, and who reads them: by their first bytes, and by their names.
+KINDS = {
+    b"\x7fELF": "a compiled library, which combred.native.load reads",
+    b"PK": "an archive of torch, as surrogate.pt of a run: combred.export.load_torchscript reads "
+    "it, and LibTorch in a flow solver",
+    b"\x89HDF": "a file of states or of rollouts (HDF5), which h5py reads",
+}
+SUFFIXES = {
+    ".yaml": "a mechanism: combred.solver takes it, and combred.load_mechanism",
+    ".json": "a record; the network of a model's card lies beside it",
+    ".cpp": "the source of a library: its first lines have the command that compiles it",
+}
 
 
 def models() -> dict[str, dict]:
@@ -26,27 +47,72 @@ def models() -> dict[str, dict]:
     return dict(sorted(cards.items(), key=lambda item: -item[1]["network"]["weights"]))
 
 
-def load(name_or_path: str | Path) -> Surrogate:
-    """The surrogate of this name (see `models`), or of a .safetensors file that the pipeline wrote.
+def load(name_or_path: str | Path) -> "Surrogate":
+    """The surrogate of this name (see `models`), of a .safetensors file that the pipeline wrote, or
+    of the last stage in a run's folder.
 
-    Raises FileNotFoundError if there is none, with the most similar name, and ValueError if the
-    file is damaged, or if its mechanism differs from the one that combred or Cantera has under the
-    same name.
+    Raises FileNotFoundError if there is none, with the most similar name; ValueError if the file is
+    damaged or another kind of file, or if its mechanism differs from the one that combred or
+    Cantera has under the same name; PackageMissing without torch.
     """
     path = FOLDER / f"{name_or_path}.safetensors"
     if path.is_file():
         require_checksum(path)
     else:
         path = Path(name_or_path)
-    if not path.is_file():
-        names = list(models())
-        near = difflib.get_close_matches(str(name_or_path), names, n=1, cutoff=0.4)
-        hint = f"; did you mean {near[0]}?" if near else "."
-        raise FileNotFoundError(
-            f"there is no model {str(name_or_path)!r}{hint} Models are {', '.join(names)}, or "
-            "give the path of a stageN.safetensors"
-        )
+        path = last_stage(path) if path.is_dir() else path
+        if not path.is_file():
+            raise FileNotFoundError(_unknown(str(name_or_path)))
+        require_network(path)
+    with needing_train("combred.load"):
+        from combred.surrogate.storage import load_surrogate, mechanism_of
     return load_surrogate(path, mechanism_of(path))
+
+
+def last_stage(folder: Path) -> Path:
+    """The network of the last stage in the folder of a run. Raises FileNotFoundError if it has
+    none."""
+    found = {path: STAGE.fullmatch(path.name) for path in folder.iterdir()}
+    stages = {int(match[1]): path for path, match in found.items() if match}
+    if not stages:
+        raise FileNotFoundError(
+            f"{folder} has no network: they are the files stageN.safetensors in the folder of a "
+            "run, as runs/drm19-default"
+        )
+    return stages[max(stages)]
+
+
+def require_network(path: Path) -> None:
+    """ValueError, with what it is and who reads it, of a file that is plainly no network."""
+    with path.open("rb") as file:
+        head = file.read(8)
+    kinds = [kind for mark, kind in KINDS.items() if head.startswith(mark)]
+    kinds += [kind for suffix, kind in SUFFIXES.items() if path.suffix == suffix]
+    if path.suffix != ".safetensors":
+        kinds.append("no network of combred")
+    if kinds:
+        raise ValueError(
+            f"{path} is {kinds[0]}. combred.load reads networks: the names of combred.models(), "
+            "stageN.safetensors, and the folder of a run"
+        )
+
+
+def _unknown(name: str) -> str:
+    """What is said of a name that is neither a model nor a file."""
+    names = list(models())
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+    hint, file = f"; did you mean {near[0]}?" if near else ".", "FILE"
+    for one in (name, f"{name}.yaml"):
+        with suppress(FileNotFoundError, ValueError):
+            file = load_mechanism(one).name
+            hint = f", and {file} is a mechanism."
+            break
+    return (
+        f"there is no model {shown(name)!r}{hint} Models are {', '.join(names)}; a path is that of "
+        "a stageN.safetensors, or of the folder of a run. For another mechanism "
+        f"combred.solver({file!r}) needs no network, and `combred run mechanism={file} stage=1` "
+        "trains one"
+    )
 
 
 def require_checksum(path: Path) -> None:

@@ -204,8 +204,8 @@ def _open(path: Path, tensors: bool = True) -> tuple[dict, dict[str, torch.Tenso
     except (SafetensorError, OSError, TypeError, ValueError, RuntimeError) as error:
         raise ValueError(
             f"{path} is not a complete network of combred ({shown(error, 200)}). Networks are the "
-            "files stageN.safetensors of a run; if this is one, move it away, and the same command "
-            "makes it again."
+            "files stageN.safetensors of a run; if this is one, it is damaged: move it away, and "
+            "the same command makes it again."
         ) from error
     return identity, found
 

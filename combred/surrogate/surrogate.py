@@ -8,6 +8,7 @@ network. The network computes in float32, all else in float64. T, p and Y are tr
 nowhere else. `combred.surrogate.forms` has the two kinds of surrogates.
 """
 
+import math
 from collections.abc import Iterable
 from typing import Final
 
@@ -16,7 +17,18 @@ import torch
 from torch import Tensor, nn
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import states_of, steps_of
+from combred.chemistry.states import (
+    FAR,
+    HIGHEST_T,
+    LOWEST_T,
+    NETWORK_TOLERANCE,
+    Real,
+    Solution,
+    Stepper,
+    require_tolerance,
+    states_of,
+    steps_of,
+)
 from combred.surrogate.calibration import gaussian_inputs, random_steps
 from combred.surrogate.closure import Closure
 from combred.surrogate.network import Network
@@ -24,7 +36,7 @@ from combred.surrogate.training_range import damped_inverse, range_of_states, sq
 from combred.surrogate.transform import StateTransform
 
 
-class Surrogate(nn.Module):
+class Surrogate(nn.Module, Stepper):
     """Chemistry over a time step at constant pressure and enthalpy, in place of CVODE: one step of
     a network, and an estimate of its error.
 
@@ -38,11 +50,11 @@ class Surrogate(nn.Module):
 
     # The default tolerance: the largest error estimate of a step that is trusted, relative to its
     # change. Chosen by ignitions and states of flows (docs/findings.md, 2026-11-25).
-    TOLERANCE: Final[float] = 0.01
+    TOLERANCE: Final[float] = NETWORK_TOLERANCE
 
-    # Of a state that is valid [K], as in the compiled form (native/source/solver/thermo.hpp).
-    LOWEST_T: Final[float] = 100.0
-    HIGHEST_T: Final[float] = 6000.0
+    # Of a state that is valid [K].
+    LOWEST_T: Final[float] = LOWEST_T
+    HIGHEST_T: Final[float] = HIGHEST_T
 
     def __init__(self, mechanism: Mechanism, transform: StateTransform, network: Network):
         super().__init__()
@@ -244,31 +256,40 @@ class Surrogate(nn.Module):
         self.max_mahalanobis.copy_(torch.minimum(self.max_mahalanobis, farthest))
 
     @torch.jit.ignore
-    def advance(
-        self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The surrogate as an `Advance` (see `combred.chemistry.reactor`): T (n,) [K], p (n,) [Pa],
-        Y (n, n_species) [-] -> T (n,) [K] and Y after dt [s], a float or (n,), by the network.
+    def usual_p(self) -> tuple[float, float]:
+        """As of `Stepper`: `FAR` times below and above those of the training."""
+        low, high = self.transform.low[1].item(), self.transform.high[1].item()
+        if self.kinetics:  # whose variable is ln p
+            low, high = math.exp(low), math.exp(high)
+        return low / FAR, high * FAR
 
-        Raises ValueError for other arrays, and where the error ratio of a step exceeds 1
-        (`next_state_and_error`): these are for a stiff solver.
-        """
+    @torch.jit.ignore
+    def attempt(
+        self,
+        T: np.ndarray,
+        p: Real,
+        Y: np.ndarray,
+        dt: Real,
+        tolerance: float | None = None,
+        max_steps: int = 0,
+    ) -> Solution:
+        """As `Stepper.attempt`, by the network alone, in one step: a row whose error ratio exceeds
+        1 is as it was."""
         states, device = states_of(T, p, Y), self.max_mahalanobis.device
+        tolerance = self.TOLERANCE if tolerance is None else require_tolerance(tolerance)
         state = torch.as_tensor(states, device=device)
         steps = torch.as_tensor(steps_of(dt, len(states)), device=device)
         with torch.no_grad():
             later, error = (x.cpu().numpy() for x in self.next_state_and_error(state, steps))
-        doubted = np.flatnonzero(~(error <= 1.0))
-        if doubted.size:
-            rows = ", ".join(map(str, doubted[:5])) + (", ..." if doubted.size > 5 else "")
-            i, (low, high) = doubted[0], self.dt_range
-            T, p, *Y = states[i]
-            raise ValueError(
-                f"the network is not trusted with {doubted.size} of {len(states)} states (rows "
-                f"{rows}); the first has T = {T:g} K, p = {p:g} Pa, sum Y = {sum(Y):g}, "
-                f"dt = {float(steps[i]):g} s and an error ratio of {error[i]:.3g}. It takes T "
-                f"from 100 to 6000 K (not °C), p in Pa, sum Y = 1, dt from {low:.3g} to "
-                f"{high:.3g} s, and is trusted up to a ratio of 1. {self.remedy}; "
-                "surrogate(state, dt) gives the step as it is"
-            )
-        return later[:, 0], later[:, 2:]
+        error = error * (self.TOLERANCE / tolerance)
+        later = np.where((error <= 1.0)[:, None], later, states)
+        return Solution(later[:, 0], later[:, 1], later[:, 2:], error, np.zeros(len(later), int))
+
+    @torch.jit.ignore
+    def _why(self, found: Solution, i: int, dt: float) -> str:
+        low, high = self.dt_range
+        return (
+            f"the network is not trusted with its step of dt = {dt:g} s, whose error ratio is "
+            f"{found.error[i]:.3g}: it takes dt from {low:.3g} to {high:.3g} s, and is trusted up "
+            f"to a ratio of 1. {self.remedy}; surrogate(state, dt) gives the step as it is"
+        )

@@ -39,7 +39,7 @@ def draw_ignitions(validation: ValidationSettings, count: int, seed: int) -> lis
     the drawn case would be that of the validation.
     """
     ranges = {name: _span(getattr(validation, name)) for name in ("T0", "p", "phi")}
-    _require_room(ranges, "validation.T0")
+    _require_room(ranges, "T0")
     T0, p, phi = _draw(list(ranges.values()), count, [seed, 0])
     return [Case(*row) for row in zip(T0, p, phi, strict=True)]
 
@@ -50,7 +50,7 @@ def draw_flames(validation: ValidationSettings, count: int, seed: int) -> list[F
     ValueError."""
     phi = validation.flame_phi or validation.phi
     ranges = {"flame_T": _span(validation.flame_T), "p": _span(validation.p), "phi": _span(phi)}
-    _require_room(ranges, "validation.flame_phi")
+    _require_room(ranges, "flame_phi")
     T, p, phi = _draw(list(ranges.values()), count, [seed, 1])
     return [FlameCase(*row) for row in zip(T, p, phi, strict=True)]
 
@@ -62,7 +62,7 @@ def _span(values: list[float]) -> tuple[float, float]:
 def _require_room(ranges: dict[str, tuple[float, float]], key: str) -> None:
     if all(low == high for low, high in ranges.values()):
         raise ValueError(
-            "reduction.criteria draws its cases inside the range of the validation, which is a "
+            "cases are drawn inside the range of the validation, which is a "
             f"single point: {', '.join(f'{name} {low:g}' for name, (low, _) in ranges.items())}. "
             f"Give {key} two values at least"
         )

@@ -4,14 +4,10 @@ core, in one run.
 Takes solvers (any `Advance`) and states; gives seconds per state.
 """
 
-import os
-import platform
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
-import torch
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE, Advance
@@ -19,6 +15,7 @@ from combred.config import ChemistrySettings
 from combred.native.choice import fastest
 from combred.native.library import NativeSurrogate
 from combred.native.solver import Solver
+from combred.processes.machine import machine
 from combred.processes.threads import one_thread
 from combred.surrogate.surrogate import Surrogate
 
@@ -116,12 +113,3 @@ def share_solved(one: NativeSurrogate, states: np.ndarray, dt: float) -> float:
 def spread(states: np.ndarray, count: int) -> np.ndarray:
     """`count` evenly spaced rows of states, or all rows if there are fewer."""
     return states[np.linspace(0, len(states) - 1, min(count, len(states))).astype(int)]
-
-
-def machine() -> str:
-    """The processor's name, its widest vectors, which times depend on, and its number of cores."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    vectors = torch.backends.cpu.get_cpu_capability()  # "AVX2", "AVX512", ...
-    return f"{names[0] if names else platform.processor()} ({vectors}), {os.cpu_count()} cores"

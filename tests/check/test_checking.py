@@ -85,8 +85,8 @@ def test_a_solver_that_fails_in_a_flow_is_wrong(h2o2, solver, conditions, monkey
     """One that cannot advance gas above 1500 K: neither flames nor reactors are left out."""
 
     class Cold(Solver):
-        def integrate(self, T, p, Y, dt, tolerance=None, max_steps=0):
-            found = super().integrate(T, p, Y, dt, tolerance, max_steps)
+        def attempt(self, T, p, Y, dt, tolerance=None, max_steps=0):
+            found = super().attempt(T, p, Y, dt, tolerance, max_steps)
             found.error[np.asarray(T) > 1500.0] = np.inf
             return found
 
@@ -125,8 +125,8 @@ def test_bad_states_are_counted(h2o2, conditions):
     """A solver that stops half-way is bad where much happens; one that fails is counted."""
 
     class Half(Solver):
-        def integrate(self, T, p, Y, dt, tolerance=None, max_steps=0):
-            found = super().integrate(T, p, Y, dt, tolerance, max_steps)
+        def attempt(self, T, p, Y, dt, tolerance=None, max_steps=0):
+            found = super().attempt(T, p, Y, dt, tolerance, max_steps)
             if tolerance == states.TOLERANCE and np.ndim(dt):
                 found.T[:] = 0.5 * (found.T + T)
                 found.error[:3] = np.inf

@@ -45,18 +45,18 @@ def test_a_wrong_solver_is_found(h2o2, solver, conditions, rows):
     """States after twice the time step, which halve the delay; gas that does not react."""
 
     def twice(T, p, Y, dt, tolerance=1e-3):
-        return solver.integrate(T, p, Y, 2.0 * dt if dt == DT else dt, tolerance)
+        return solver.attempt(T, p, Y, 2.0 * dt if dt == DT else dt, tolerance)
 
-    found = delays(h2o2, SimpleNamespace(integrate=twice), conditions, DT, 4)
+    found = delays(h2o2, SimpleNamespace(attempt=twice), conditions, DT, 4)
     for row in found:
         assert row["errors"]["0.001"] == pytest.approx(-0.5, abs=0.02)
 
     def inert(T, p, Y, dt, tolerance=1e-3):
         if dt == DT:
             return SimpleNamespace(T=T, p=p, Y=Y, error=np.zeros(len(T)))
-        return solver.integrate(T, p, Y, dt, tolerance)
+        return solver.attempt(T, p, Y, dt, tolerance)
 
-    found = delays(h2o2, SimpleNamespace(integrate=inert), conditions, DT, 2)
+    found = delays(h2o2, SimpleNamespace(attempt=inert), conditions, DT, 2)
     assert [row["errors"]["0.01"] for row in found] == [np.inf, np.inf]
 
 

@@ -153,7 +153,7 @@ def with_argon(tmp_path, thermo):
 
 def test_other_data_than_polynomials_and_constant_heat_capacities_are_refused(tmp_path):
     shomate = "{model: Shomate, temperature-ranges: [298, 6000], data: [[21, 0, 0, 0, 0, -6, 180]]}"
-    with pytest.raises(ValueError, match=r"NASA-7.*data: AR\..*mechanism=FILE"):
+    with pytest.raises(ValueError, match=r"NASA-7.*data: AR\..*another mechanism"):
         load_mechanism(with_argon(tmp_path, shomate))
 
 
@@ -175,7 +175,7 @@ def test_nasa_9_polynomials_are_read_and_have_no_nasa_7_form(tmp_path):
     assert mechanism.T_breaks[k].tolist() == [1000.0]
     assert mechanism.reference_pressure == mechanism.solution().reference_pressure
     for name in ("nasa_low", "nasa_high", "T_mid"):
-        with pytest.raises(ValueError, match=r"NASA-7.*data: AR\..*mechanism=FILE"):
+        with pytest.raises(ValueError, match=r"NASA-7.*data: AR\..*another mechanism"):
             getattr(mechanism, name)
 
 

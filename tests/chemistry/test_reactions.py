@@ -203,4 +203,4 @@ def test_unknown_types_are_named_and_counted_before_anything_else(tmp_path):
     )
     with pytest.raises(ValueError, match=message) as error:
         read_reactions(mechanism)
-    assert "O + HO2" not in str(error.value) and "mechanism=FILE" in str(error.value)
+    assert "O + HO2" not in str(error.value) and "another mechanism" in str(error.value)

@@ -6,7 +6,7 @@ import cantera as ct
 import numpy as np
 import pytest
 
-from combred.chemistry.reactor import CVODE, IntegrationError, Reactor, states_of, steps_of
+from combred.chemistry.reactor import CVODE, IntegrationError, Reactor
 
 RTOL, ATOL = 1e-8, 1e-16
 TOO_HOT = 1e5  # K: CVODE gives up there
@@ -67,66 +67,12 @@ def test_every_state_has_its_own_time_step(mechanism, path):
         assert np.array_equal(T_next[one], T_one) and np.array_equal(Y_next[one], Y_one)
 
 
-def test_time_steps_are_one_for_all_or_one_for_each():
-    assert np.array_equal(steps_of(1e-6, 3), [1e-6] * 3) and steps_of(1e-6, 0).shape == (0,)
-    assert steps_of(np.float32(0.5), 2).dtype == steps_of([1, 2], 2).dtype == np.float64
-    given = np.array([1e-6, 2e-6])
-    assert np.array_equal(steps_of(given, 2), given) and steps_of(given, 2) is not given
-
-
 @pytest.mark.parametrize("value", [0.0, -1e-6, np.nan, np.inf])
 def test_a_time_step_that_is_not_positive_and_finite_is_refused(h2o2, value):
     message = f"dt = {value} s: a time step has to be positive and finite"
     for dt in (value, np.array([1e-6, value])):
         with pytest.raises(ValueError, match=re.escape(message)):
             CVODE(h2o2).advance(np.full(2, 1200.0), np.full(2, 1e5), np.full((2, 10), 0.1), dt)
-
-
-@pytest.mark.parametrize("dt", [np.full(2, 1e-6), np.full((3, 1), 1e-6), np.full(1, 1e-6)])
-def test_time_steps_of_another_shape_are_refused(dt):
-    with pytest.raises(ValueError, match=r"dt has shape .*there are 3 states.*an array \(3,\)"):
-        steps_of(dt, 3)
-
-
-@pytest.mark.parametrize(
-    "dt", [1e-6 + 0j, "1e-6", np.timedelta64(1, "us"), [1e-6, None, 1e-6], {}, [[1e-6], 1e-6, 1e-6]]
-)
-def test_time_steps_that_are_not_real_numbers_are_refused(dt):
-    with pytest.raises(ValueError, match="dt (has to be real|is not an array of) numbers"):
-        steps_of(dt, 3)
-
-
-def test_states_of_any_real_type_and_layout_are_the_same():
-    T, p, Y = np.array([300.0, 1500.0]), np.full(2, 131072.0), np.full((2, 4), 0.25)
-    known = np.column_stack([T, p, Y])
-    for kind in ("f4", ">f8", "g", "i4"):
-        assert np.array_equal(states_of(T.astype(kind), p.astype(kind), Y), known)
-    frozen = np.asfortranarray(Y)
-    frozen.flags.writeable = False
-    for given in (Y.tolist(), frozen, np.repeat(Y, 2, 0)[::2], Y.astype("f4")):
-        found = states_of(T.tolist(), p, given)
-        assert np.array_equal(found, known) and found.flags.c_contiguous
-        assert found.dtype == np.float64 and not np.shares_memory(found, given)
-    assert states_of([], [], np.empty((0, 4))).shape == (0, 6)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"T": 1500.0}, {"T": np.full((2, 1), 1500.0)}, {"p": 1e5}, {"p": np.full(1, 1e5)},
-        {"Y": np.full(4, 0.25)}, {"Y": np.full((1, 4), 0.25)}, {"Y": np.full((1, 2, 4), 0.25)},
-    ],
-)  # fmt: skip
-def test_states_of_another_shape_are_refused(change):
-    known = {"T": np.full(2, 1500.0), "p": np.full(2, 1e5), "Y": np.full((2, 4), 0.25)}
-    with pytest.raises(ValueError, match=r"T and p have the shape \(n,\).*and Y \(n, n_species\)"):
-        states_of(**known | change)
-
-
-@pytest.mark.parametrize("values", ["x", [1500.0, None], [1.0, 1j], np.full(2, "1500"), [[1.0], 2]])
-def test_states_that_are_not_real_numbers_are_refused(values):
-    with pytest.raises(ValueError, match="T (has to be real|is not an array of) numbers"):
-        states_of(values, np.full(2, 1e5), np.full((2, 4), 0.25))
 
 
 def test_cvode_refuses_states_of_another_mechanism(h2o2):
@@ -143,30 +89,26 @@ def test_a_state_does_not_depend_on_those_computed_before(mechanism, path):
     assert np.array_equal(Y, np.concatenate([one[1] for one in alone]))
 
 
-def test_states_that_fail_are_nan_and_counted_and_leave_others_unchanged(mechanism, path):
+def test_states_that_are_none_are_refused_or_told_and_leave_others_unchanged(mechanism, path):
     T, p, Y = path.T[:5].copy(), path.p[:5], path.Y[:5]
-    T[[1, 3]] = TOO_HOT
-    cvode = CVODE(mechanism)
-    T_next, Y_next = cvode.advance(T, p, Y, DT)
-    assert cvode.failed == 2
-    assert np.isnan(T_next).tolist() == [False, True, False, True, False]
-    assert np.isnan(Y_next[[1, 3]]).all()
+    T[[1, 3]] = 27.0, np.nan
+    with pytest.raises(ValueError, match=r"2 of 5 .*\(rows 1, 3\).* T = 27 K.*was it in °C\?"):
+        CVODE(mechanism).advance(T, p, Y, DT)
+    found = CVODE(mechanism).attempt(T, p, Y, DT)
+    assert np.isinf(found.error).tolist() == [False, True, False, True, False]
+    assert np.array_equal(found.T[[1, 3]], T[[1, 3]], equal_nan=True)
+    assert np.array_equal(found.Y[[1, 3]], Y[[1, 3]])
     good = [0, 2, 4]
     T_fresh, Y_fresh = CVODE(mechanism).advance(T[good], p[good], Y[good], DT)
-    assert np.allclose(T_next[good], T_fresh, rtol=1e-9)  # far within rtol of the integrator
-    assert np.allclose(Y_next[good], Y_fresh, rtol=1e-6, atol=1e-14)
+    assert np.allclose(found.T[good], T_fresh, rtol=1e-9)  # far within rtol of the integrator
+    assert np.allclose(found.Y[good], Y_fresh, rtol=1e-6, atol=1e-14)
 
 
-@pytest.mark.parametrize("variable", ["T", "p", "Y"])
-def test_a_nan_state_counts_as_failed(h2o2, variable):
-    # A march goes on with the states that its solver returned, also with NaN.
-    Y = np.tile(h2o2.mixture("H2:1", "O2:1, N2:3.76", 1.0), (3, 1))
-    state = {"T": np.full(3, 1200.0), "p": np.full(3, ct.one_atm), "Y": Y}
-    state[variable][1] = np.nan
-    cvode = CVODE(h2o2)
-    T_next, _ = cvode.advance(**state, dt=DT)
-    assert cvode.failed == 1
-    assert np.isnan(T_next).tolist() == [False, True, False]
+def test_a_state_that_cvode_cannot_advance_is_an_error(mechanism, path):
+    cvode = CVODE(mechanism)
+    cvode.reactor.net.max_steps = 3
+    with pytest.raises(ValueError, match=r"1 of 1 states .*\(rows 0\).*CVODE fails"):
+        cvode.advance(path.T[30:31], path.p[30:31], path.Y[30:31], 1e-3)
 
 
 def test_reactor_raises_and_can_be_started_again(mechanism, path):

@@ -35,6 +35,18 @@ def test_the_settings_alone_are_the_default_profile():
     assert PROFILES["default"] == {}
 
 
+@pytest.mark.parametrize("both", [["stage=2", "stage=1"], ["stage=2", "stage=2"]])
+def test_a_setting_given_twice_is_refused(both):
+    with pytest.raises(ValueError, match=r"stage is given twice, 2 and [12]: leave one out"):
+        resolve(both)
+
+
+def test_an_option_is_answered_with_the_setting():
+    for given in (["--stage", "2"], ["--stage", "2", "run=a"], ["stage", "2"]):
+        with pytest.raises(ValueError, match=r"is not key=value .*: write stage=2"):
+            resolve(given)
+
+
 def test_there_are_few_settings():
     assert len(keys()) <= 61
 
@@ -106,6 +118,7 @@ def test_the_paper_profile_has_the_network_and_the_first_stages_of_the_paper():
         ("training.held_out=0.1", "did you mean sampling.held_out"),
         ("reduction.threshold=0.85", "did you mean reduction.thresholds"),
         ("stage", "not key=value"),
+        ("--stage", r"'--stage' is not key=value .*: write stage="),
         ("training.steps=many", "training.steps"),
         ("training.lr=-1", "lr=-1"),
         ("training.optimizer=sgd", "soap, muon, adam are possible"),

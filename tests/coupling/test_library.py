@@ -44,7 +44,7 @@ def initial_state(native, T: float) -> np.ndarray:
 
 def by_python(native, states, dt, tolerance=None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """States (n, 2 + n_species) dt [s] later, their error ratios and numbers of steps."""
-    found = native.integrate(states[:, 0], states[:, 1], states[:, 2:], dt, tolerance)
+    found = native.attempt(states[:, 0], states[:, 1], states[:, 2:], dt, tolerance)
     return np.column_stack([found.T, found.p, found.Y]), found.error, found.steps
 
 

@@ -49,7 +49,7 @@ P = ctypes.c_void_p
 
 def by_cpu(compiled, states, dt, tolerance=None, max_steps=0):
     """States, errors and steps of the library on a CPU."""
-    found = compiled.integrate(
+    found = compiled.attempt(
         states[:, 0], states[:, 1], states[:, 2:], dt, tolerance, max_steps=max_steps
     )
     return np.column_stack([found.T, found.p, found.Y]), found.error, found.steps
@@ -161,7 +161,7 @@ def test_on_a_device(correcting, compiled, burning, size):
     rng = np.random.default_rng(size)
     states, dt = burning[:size], 10.0 ** rng.uniform(-9.0, -5.5, size)
     on_device = torch.tensor(states, device=found.device)
-    answers = [x.cpu().numpy() for x in found.integrate(on_device, torch.tensor(dt))]
+    answers = [x.cpu().numpy() for x in found(on_device, torch.tensor(dt))]
     assert np.array_equal(on_device.cpu().numpy(), states)
     if size > 0:
         agrees(answers, by_cpu(compiled, states, dt))
@@ -174,8 +174,8 @@ def test_misuse_on_a_device_is_refused(correcting, burning):
     states = torch.tensor(burning[:4], device=found.device)
     for dt in (0.0, -1e-6, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="positive and finite"):
-            found.integrate(states, dt)
+            found(states, dt)
     with pytest.raises(ValueError, match="shape"):
-        found.integrate(states[:, 1:], 1e-6)
-    with pytest.raises(ValueError, match="tolerance is positive"):
-        found.integrate(states, 1e-6, tolerance=0.0)
+        found(states[:, 1:], 1e-6)
+    with pytest.raises(ValueError, match="tolerance has to be positive"):
+        found(states, 1e-6, tolerance=0.0)

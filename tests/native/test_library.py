@@ -2,12 +2,16 @@
 interface is that of a solver: tests/native/solver/test_robustness.py."""
 
 import threading
+import warnings
 
 import numpy as np
 import pytest
 
 from combred.chemistry.reactor import CVODE
 from combred.native.choice import ANY_ERROR, NetworkAlone
+from combred.native.library import NativeSurrogate, load
+from combred.native.solver.generator import TOLERANCE
+from combred.native.solver.library import Integrator, Solver
 from combred.surrogate.surrogate import Surrogate
 
 pytestmark = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
@@ -33,6 +37,31 @@ def test_the_default_tolerance_of_c_is_that_of_python(compiled, burning):
         space.nbytes,
     )  # fmt: skip
     assert status == 0 and np.array_equal(states[:, 0], known.T) and 0 < known.steps.max()
+
+
+def test_a_library_is_loaded_as_what_it_is(compiled, mechanism, behind, path):
+    given = path.T, path.p, path.Y, DT
+    again = load(compiled.library.path)
+    assert type(again) is NativeSurrogate and again.dt_range == compiled.dt_range
+    assert np.array_equal(again.advance(*given)[0], compiled.advance(*given)[0])
+    solver = load(behind(mechanism).library.path)
+    assert type(solver) is Integrator and solver.tolerance == TOLERANCE
+    assert np.array_equal(solver.advance(*given)[0], Solver(mechanism).advance(*given)[0])
+    still = load(str(solver.library.path), volume=True)
+    assert np.array_equal(
+        still.advance(*given)[0], Solver(mechanism, volume=True).advance(*given)[0]
+    )
+    with pytest.raises(FileNotFoundError, match="there is no library"):
+        load("none.so")
+
+
+def test_a_pressure_far_from_the_training_is_warned_of(compiled, path):
+    low, high = compiled.ranges["p"]
+    with pytest.warns(UserWarning, match="p of some states is far from"):
+        compiled.advance(path.T, low / 11.0, path.Y, DT)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compiled.advance(path.T, high * 9.0, path.Y, DT)
 
 
 def split(states):

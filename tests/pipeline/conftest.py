@@ -13,7 +13,7 @@ from combred.surrogate import storage
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from tiny import TINY, cheap_steps, finished_run, main  # noqa: E402
+from tiny import TINY, cheap_steps, finished_run, main, merged  # noqa: E402
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def call(monkeypatch, capsys, cheap):
         monkeypatch.chdir(folder)
         threads = torch.get_num_threads()
         capsys.readouterr()  # of a command before, which raised
-        status = main([word for argument in arguments for word in argument.split()])
+        status = main(merged(*arguments))
         assert torch.get_num_threads() == threads
         return status, " ".join(capsys.readouterr().out.split())
 

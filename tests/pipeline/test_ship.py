@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from dataclasses import asdict
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from combred.config import resolve
 from combred.files.records import digest, write_json
 from combred.pipeline import ship as module
-from combred.pipeline.ship import main, ship
+from combred.pipeline.ship import FOLDER, main, ship, tell_times
 from combred.surrogate.card import read_card
 from combred.surrogate.forms import make_surrogate
 from combred.surrogate.storage import save_surrogate
@@ -84,3 +85,18 @@ def test_the_command_ships_and_renews_the_checksums(run, tmp_path, monkeypatch, 
     assert json.loads((data / "models/small.json").read_text())["dt"] == [1e-6, 1e-6]
     with pytest.raises(SystemExit, match="STAGE:MODEL"):
         main([str(run)])
+
+
+def test_times_are_told_by_the_cards(tmp_path):
+    models, results = tmp_path / "models", tmp_path / "times.json"
+    models.mkdir()
+    for name in ("drm19-full", "drm19-11k"):
+        shutil.copy(FOLDER / f"{name}.json", models)
+    row = {"median": 5e-7, "fastest": 4e-7}
+    times = {"grid": {"drm19-11k, C++": row, "drm19-full": row}}
+    write_json(results, {"machine": "M", "times": times})
+    assert tell_times(results, models) == ["drm19-11k: 0.50 us a state"]
+    card = read_card(models / "drm19-11k.json")
+    assert card["time"] == {"seconds": 5e-7, "machine": "M"}
+    assert card["network"] == read_card(FOLDER / "drm19-11k.json")["network"]
+    assert "time" not in read_card(models / "drm19-full.json")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import cantera as ct
 import pytest
 
 from combred.pipeline import command, guard
@@ -53,6 +54,33 @@ def test_ctrl_c_while_modules_are_loaded_says_how_to_go_on():
     child.send_signal(signal.SIGINT)
     rest = child.stderr.read()
     assert child.wait(30) == 130 and "goes on from here" in rest and "Traceback" not in rest
+
+
+@pytest.mark.parametrize("words", [["-m", "combred.command", "check", "none.yaml"]])
+def test_ctrl_c_at_the_start_of_a_command_is_one_line(words):
+    child = subprocess.Popen(
+        [sys.executable, "-X", "importtime", *words],
+        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    for line in child.stderr:
+        if "numpy" in line:
+            break
+    child.send_signal(signal.SIGINT)
+    rest = child.stderr.read()
+    assert child.wait(30) == 130 and "stopped" in rest and "Traceback" not in rest
+
+
+def test_an_error_of_cantera_is_one_line(monkeypatch, capsys):
+    frame = "*" * 79
+    text = f"\n{frame}\nCanteraError thrown by Phase::setState:\nno such state\n{frame}\n"
+
+    def fail(*_):
+        raise ct.CanteraError(text)
+
+    monkeypatch.setattr(command, "prepare", fail)
+    assert command.main(["stage=1"]) == 2
+    said = " ".join(capsys.readouterr().out.split())
+    assert said == "error: Cantera: CanteraError thrown by Phase::setState: no such state"
 
 
 @pytest.mark.parametrize(

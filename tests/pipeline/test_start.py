@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny import finished_run
+from tiny import finished_run, merged
 
 import combred
 from combred import data
@@ -209,7 +209,7 @@ def test_other_sensitivities_are_refused(copy, call):
 
 def test_a_run_without_sensitivities_is_one_of_before_there_were_any(copy, monkeypatch):
     monkeypatch.chdir(copy)
-    run = prepare(resolve([*START.split(), "sensitivity.ignitions=0"]))
+    run = prepare(resolve(merged(START, "sensitivity.ignitions=0")))
     assert artefacts.sensitive(run).inputs == {}
     assert "sensitive" not in artefacts.reduced_network(run, 1).inputs
     assert "sensitive" not in artefacts.trained_network(run).inputs

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from safetensors.torch import load_file
-from tiny import HERE, TINY, run_process
+from tiny import HERE, TINY, merged, run_process
 
 from combred import data
 from combred.pipeline.ship import ship
@@ -42,8 +42,8 @@ def two(finished, tmp_path_factory) -> Path:
     ship(finished / "runs/tiny", 0, "small", root / "data/models")
     words = {
         train: f"{TINY} only=train",
-        reduce: f"{TINY} stage=1 only=reduce",
-        search: " ".join([*(w for w in TINY.split() if "thresholds" not in w), SEARCH]),
+        reduce: " ".join(merged(TINY, "stage=1 only=reduce")),
+        search: " ".join(w for w in merged(TINY, SEARCH) if "thresholds" not in w),
         shipped: " ".join([*SHIPPED, "only=train"]),
     }
     jobs = [word for pair in words.items() for word in map(str, pair)]

@@ -35,6 +35,12 @@ TINY = (
 )
 
 
+def merged(*texts: str) -> list[str]:
+    """The settings in some texts, each once: of those given twice the last."""
+    found = {word.partition("=")[0]: word for text in texts for word in text.split()}
+    return list(found.values())
+
+
 @contextmanager
 def cheap_steps(in_process) -> Iterator[None]:
     """What takes long and is tested elsewhere is left out: worker processes, the rendering of
@@ -68,7 +74,7 @@ def finished_run(in_process, folder: Path, *arguments: str) -> Path:
     """The folder, after the command has run there to its end."""
     with cheap_steps(in_process), pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        assert main(list(arguments)) == 0
+        assert main(merged(*arguments)) == 0
     return folder
 
 

@@ -4,7 +4,7 @@ import cantera as ct
 import numpy as np
 import pytest
 
-from combred.chemistry.thermo import GAS_CONSTANT
+from combred.chemistry.polynomials import GAS_CONSTANT
 from combred.simulation.diffusion import MOST_STAGES, Diffusion, stages_for
 
 AIR = "O2:1, N2:3.76"

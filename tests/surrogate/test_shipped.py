@@ -1,6 +1,7 @@
 """The shipped models: they load by name, are complete, agree with their cards, and ignite."""
 
 import hashlib
+import re
 import shutil
 from pathlib import Path
 
@@ -93,6 +94,44 @@ def test_a_path_is_loaded_like_a_name(tmp_path, drm19):
 def test_an_unknown_name_is_refused_with_the_most_similar_one():
     with pytest.raises(FileNotFoundError, match=f"did you mean {NAMES[0]}"):
         combred.load(NAMES[0] + "x")
+
+
+def test_the_folder_of_a_run_is_its_last_stage(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"has no network.*stageN\.safetensors"):
+        combred.load(tmp_path)
+    for name, stage in (
+        (NAMES[-1], "stage2"),
+        (NAMES[-2], "stage10"),
+        (NAMES[-1], "stage11.merged"),
+    ):
+        shutil.copy(FOLDER / f"{name}.safetensors", tmp_path / f"{stage}.safetensors")
+    assert combred.load(tmp_path).network.widths == combred.load(NAMES[-2]).network.widths
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "said"),
+    [
+        ("libsolver.so", b"\x7fELF...", "a compiled library, which combred.native.load reads"),
+        ("surrogate.pt", b"PK\3\4...", "combred.export.load_torchscript reads"),
+        ("states.h5", b"\x89HDF...", "HDF5"),
+        ("mine.yaml", b"phases: []", "combred.solver takes it"),
+        ("surrogate.json", b"{}", "a record"),
+        ("solver.cpp", b"//", "the source of a library"),
+        ("foreign", b"...", "no network of combred"),
+    ],
+)
+def test_of_another_file_is_said_what_it_is(tmp_path, file, content, said):
+    (tmp_path / file).write_bytes(content)
+    with pytest.raises(ValueError, match=re.escape(said)) as told:
+        combred.load(tmp_path / file)
+    assert "move it away" not in str(told.value) and "folder of a run" in str(told.value)
+
+
+@pytest.mark.parametrize("name", ["gri30", "gri30.yaml"])
+def test_of_a_mechanism_without_a_network_is_said_how_one_is_made(name):
+    with pytest.raises(FileNotFoundError, match=r"combred run mechanism=gri30\.yaml") as told:
+        combred.load(name)
+    assert "combred.solver('gri30.yaml') needs no network" in str(told.value)
 
 
 def test_a_mechanism_given_by_path_travels_with_its_network(

@@ -178,12 +178,33 @@ def test_advance_is_the_step_where_it_is_trusted(path, surrogate):
 def test_advance_names_the_states_that_it_refuses(path, surrogate):
     T = path.T.copy()
     T[7:] = np.nan
-    rows = np.append(np.flatnonzero(~surrogate.trust(path.state, path.steps)[:7]), range(7, 60))
-    said = f"not trusted with {len(rows)} of 60 states (rows {', '.join(map(str, rows[:5]))}, ...)"
-    with pytest.raises(ValueError, match=re.escape(said) + ".*" + re.escape(surrogate.remedy)):
+    trusted = surrogate.trust(path.state, path.steps).numpy()
+    rows = np.append(np.flatnonzero(~trusted[:7]), range(7, 60))
+    said = (
+        f"{len(rows)} of 60 states cannot be advanced (rows {', '.join(map(str, rows[:5]))}, ...)"
+    )
+    with pytest.raises(ValueError, match=re.escape(said)):
         surrogate.advance(T, path.p, path.Y, DT)
-    with pytest.raises(ValueError, match=r"with 1 of 1 states \(rows 0\)"):
+    with pytest.raises(ValueError, match=r"1 of 1 states .*\(rows 0\).*not finite"):
         surrogate.advance(T[7:8], path.p[:1], path.Y[:1], DT)
+    no = int(np.flatnonzero(~trusted)[0])
+    one = path.T[no : no + 1], path.p[0], path.Y[no : no + 1], DT
+    with pytest.raises(ValueError, match="not trusted.*" + re.escape(surrogate.remedy)):
+        surrogate.advance(*one)
+
+
+def test_integrate_tells_the_error_over_the_tolerance(path, surrogate):
+    ratio = surrogate.next_state_and_error(path.state, path.steps)[1].detach().numpy()
+    looser = 2.0 * np.nanmax(ratio[np.isfinite(ratio)]) * surrogate.TOLERANCE
+    keep = np.isfinite(ratio)
+    found = surrogate.integrate(path.T[keep], path.p[0], path.Y[keep], DT, tolerance=looser)
+    assert np.allclose(found.error, ratio[keep] * surrogate.TOLERANCE / looser) and keep.any()
+    assert np.array_equal(found.p, path.p[keep]) and not found.steps.any()
+    T, Y = surrogate.advance(path.T[keep], path.p[0], path.Y[keep], DT, looser)
+    assert np.array_equal(T, found.T) and np.array_equal(Y, found.Y)
+    for wrong in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match="tolerance"):
+            surrogate.advance(path.T, path.p, path.Y, DT, wrong)
 
 
 @torch.no_grad()

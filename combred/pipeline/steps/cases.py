@@ -17,6 +17,7 @@ from combred.native import fastest
 from combred.native.solver import Solver
 from combred.pipeline.artefact import Artefact
 from combred.pipeline.console import progress
+from combred.pipeline.resolved import of_settings
 from combred.pipeline.run import Run
 from combred.processes.threads import one_thread
 from combred.simulation.premixed.flame import FlameMarch
@@ -36,14 +37,15 @@ from combred.validation.storage import (
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of case: its name, its file's reader and writer, the reference of the cases, and the
-    answer of another `Advance` from the same initial states."""
+    """A kind of case: its name, its file's reader and writer, the reference of the cases, the
+    answer of another `Advance` from the same initial states, and the settings of the cases."""
 
     name: str
     read: Callable[[Path, Mechanism], tuple[dict[str, list], dict]]
     write: Callable[[Path, dict[str, list], Mechanism, dict], None]
     reference: Callable[..., list]
     follow: Callable[..., list]
+    settings: str
 
 
 FLAME_MARCH = FlameMarch()
@@ -92,9 +94,18 @@ def follow_stirred(run: Run, solver: Advance, references: list, bar: Callable) -
     return stirred_cases.follow(run.mechanism, solver, fuel, oxidizer, todo, bar)
 
 
-IGNITIONS = Kind("ignitions", read_rollouts, write_rollouts, reference_ignitions, follow_ignitions)
-FLAMES = Kind("flames", read_flames, write_flames, reference_flames, follow_flames)
-STIRRED = Kind("stirred reactors", read_stirred, write_stirred, reference_stirred, follow_stirred)
+IGNITIONS = Kind(
+    "ignitions", read_rollouts, write_rollouts, reference_ignitions, follow_ignitions,
+    "validation.T0, .p, .phi, .dt, .burnt_time, chemistry.rtol, .atol",
+)  # fmt: skip
+FLAMES = Kind(
+    "flames", read_flames, write_flames, reference_flames, follow_flames,
+    "validation.flame_phi ([]: no flames), .flame_T, .p",
+)  # fmt: skip
+STIRRED = Kind(
+    "stirred reactors", read_stirred, write_stirred, reference_stirred, follow_stirred,
+    "validation.p",
+)  # fmt: skip
 
 
 def stored_answers(
@@ -136,7 +147,7 @@ def answers(
     inputs: dict = {"cases": artefact.inputs, "networks": {}}
     groups, inputs["networks"] = stored_answers(run, kind, artefact, networks)
     if not groups:
-        with progress(f"references of {kind.name}") as bar:
+        with progress(f"references of {kind.name}") as bar, of_settings(kind.settings):
             groups["reference"] = kind.reference(run, cases, bar)
         kind.write(path, groups, mechanism, inputs)
     for name, one in solvers.items():

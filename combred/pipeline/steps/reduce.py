@@ -9,13 +9,14 @@ import copy
 import torch
 
 from combred.pipeline import artefacts
-from combred.pipeline.console import say, shape
+from combred.pipeline.console import say
 from combred.pipeline.run import Run
 from combred.pipeline.stages import Stage, reduce_stage, stage_table
 from combred.pipeline.steps.networks import load_reduced, read_entry, write_entry
 from combred.pipeline.steps.sample import Data
 from combred.pipeline.steps.search import search_smallest
 from combred.pipeline.steps.train import train_stage
+from combred.pipeline.tables import shape
 from combred.reduction.network.size import count_parameters
 from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
 from combred.surrogate.surrogate import Surrogate

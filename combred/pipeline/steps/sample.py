@@ -14,6 +14,7 @@ from combred.dataset.table import StateTable, open_states
 from combred.files.records import write_record
 from combred.pipeline import artefacts
 from combred.pipeline.console import progress, say
+from combred.pipeline.resolved import of_settings
 from combred.pipeline.run import Run
 from combred.pipeline.start import starting_point
 from combred.sampling.sample import sample as sample_dataset
@@ -79,7 +80,8 @@ def make_states(run: Run) -> None:
         say(run, f"states: {table.rows:,} rows, reused")
         return
     begun = time.monotonic()
-    with progress("labelling states") as bar:
+    ranges = "sampling.T0, .p, .phi, .dt, .flame_phi (sampling.flames=0: no flames)"
+    with progress("labelling states") as bar, of_settings(ranges):
         numbers = sample_dataset(
             path, run.mechanism, s.sampling, s.chemistry, s.seed, run.workers, bar
         )
@@ -104,7 +106,8 @@ def make_sensitivities(run: Run) -> None:
         forget_parts(artefact.path)
         say(run, "states with sensitivities, reused")
         return
-    with progress("ignitions and flames with sensitivities") as bar:
+    numbers_of = "sensitivity.ignitions, .flames, .counterflows, .kernels (0: none), sampling"
+    with progress("ignitions and flames with sensitivities") as bar, of_settings(numbers_of):
         made_with = s.sensitivity, s.sampling, s.chemistry, s.seed
         numbers = make_sensitive(artefact.path, run.mechanism, *made_with, run.workers, bar)
     made = numbers["trajectories"] - len(numbers["lost"])

@@ -16,13 +16,14 @@ from torch import Tensor
 from combred.files.records import digest, write_bytes, write_record
 from combred.pipeline import artefacts
 from combred.pipeline.artefact import Artefact
-from combred.pipeline.console import progress, say, shape
+from combred.pipeline.console import progress, say
 from combred.pipeline.run import Run
 from combred.pipeline.stages import Stage, reduce_stage
 from combred.pipeline.steps.cases import FLAMES, IGNITIONS, answers
 from combred.pipeline.steps.networks import load_reduced, read_entry
 from combred.pipeline.steps.sample import Data
 from combred.pipeline.steps.train import train_network
+from combred.pipeline.tables import shape
 from combred.reduction import (
     Attempt,
     AttemptFolder,

@@ -12,11 +12,11 @@ from rich.markup import escape
 from combred.config import TrainingSettings
 from combred.files.records import digest, write_record
 from combred.pipeline import artefacts
-from combred.pipeline.console import progress, say, shape
+from combred.pipeline.console import progress, say
 from combred.pipeline.run import Run
 from combred.pipeline.steps.networks import load_first, start_of, stored_inputs
 from combred.pipeline.steps.sample import Data
-from combred.sensitivity.file import WITHOUT
+from combred.pipeline.tables import shape
 from combred.surrogate import shipped
 from combred.surrogate.correction import CorrectionTransform, make_transform
 from combred.surrogate.forms import make_surrogate
@@ -152,7 +152,8 @@ def sensitivity_loss(run: Run, data: Data, surrogate: Surrogate) -> SensitivityL
     if data.sensitive is None:
         raise FileNotFoundError(
             f"no sensitivities at {artefact.path}: run `python -m combred.pipeline only=sample` "
-            f"with these settings, or give {WITHOUT}"
+            "with these settings, or give sensitivity.ignitions=0 sensitivity.flames=0 "
+            "sensitivity.counterflows=0 sensitivity.kernels=0"
         )
     return SensitivityLoss(
         data.sensitive, transform, run.mechanism, run.device.device, run.settings.seed

@@ -12,10 +12,11 @@ from combred.chemistry.agreement import CHECKED, largest_difference
 from combred.files.records import digest, read_record, write_record
 from combred.native.solver.library import PRECISE, Solver
 from combred.pipeline import artefacts
-from combred.pipeline.console import print_validation, progress, say
+from combred.pipeline.console import progress, say
 from combred.pipeline.run import Run
 from combred.pipeline.steps.cases import FLAMES, IGNITIONS, STIRRED, answers, holds
 from combred.pipeline.steps.sample import Data
+from combred.pipeline.tables import print_validation
 from combred.simulation.premixed.flame import Flame
 from combred.simulation.stirred.reactor import StirredRun
 from combred.surrogate.surrogate import Surrogate

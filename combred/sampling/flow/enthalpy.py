@@ -6,8 +6,7 @@ Takes a `Mechanism` and arrays of states; used where streams are mixed at consta
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.polynomials import evaluate
-from combred.chemistry.thermo import GAS_CONSTANT
+from combred.chemistry.polynomials import GAS_CONSTANT, evaluate
 
 T_BOUNDS = 100.0, 6000.0  # K, of the iteration; the polynomials are meaningless further out
 ITERATIONS, ACCURACY = 30, 1e-9  # of Newton's method: at most; relative change of T at its end

@@ -132,7 +132,7 @@ class Streams:
         """States [T, p, Y] (n, 2 + n_species) after dt [s], a float or (n,); NaN where the solver
         cannot advance them."""
         T, p, Y = states[:, 0], states[:, 1], states[:, 2:]
-        found = self.solver.integrate(T, p, Y, dt, TOLERANCE)
+        found = self.solver.attempt(T, p, Y, dt, TOLERANCE)
         T = np.where(np.isfinite(found.error), found.T, np.nan)
         return np.column_stack([T, p, normalized(found.Y)])
 

@@ -53,6 +53,6 @@ def perturb(
         open_rows = open_rows[~good]
     raise ValueError(
         f"{len(open_rows)} of {count} perturbations of width {list(width)} do not keep the "
-        "element masses within 1e-9, after 50 draws each: choose other "
-        "ranges of sampling.phi and sampling.flame_phi"
+        "element masses within 1e-9, after 50 draws each: choose another "
+        "range of phi"
     )

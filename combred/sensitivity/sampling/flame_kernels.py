@@ -63,7 +63,7 @@ def kernel_states(
     diffusion_rate = (burnt * log_uniform(rng, *SPREAD)) ** 2 / (2 * time)
     low, high = sampling.dt[0], min(sampling.dt[1], OF_TIME * time)
     if low > high:
-        raise IntegrationError(f"sampling.dt is too long for a flame kernel of {time:.2g} s")
+        raise IntegrationError(f"the smallest dt is too long for a flame kernel of {time:.2g} s")
     fresh = mechanism.mixture(sampling.fuel, sampling.oxidizer, phi)
     kernel = new_kernel(mechanism, p, rng.uniform(*T), fresh, burnt, CELLS, diffusion_rate)
     step = time / STEPS

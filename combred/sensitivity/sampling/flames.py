@@ -115,7 +115,7 @@ def _steps(
     lowest, highest = sampling.dt
     high = min(max(lowest, highest / 2), longest)
     if high < lowest:
-        raise IntegrationError(f"sampling.dt is too long for a flame: {flame}")
+        raise IntegrationError(f"the smallest dt is too long for a flame: {flame}")
     low = min(max(lowest, highest / 200), high)
     return sorted((log_uniform(rng, low, high) for _ in range(FLAME_STEPS)), reverse=True)
 

@@ -30,9 +30,7 @@ def solve_free_flame(
     another. Raises ValueError where the mechanism has no transport data, and IntegrationError where
     Cantera finds no flame.
     """
-    gas = solution_with_transport(
-        mechanism, ", or sampling.flames=0 and validation.flame_phi=[] for no flames"
-    )
+    gas = solution_with_transport(mechanism)
     gas.TPY = T, p, Y
     flame = ct.FreeFlame(gas, width=width)
     try:

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 import cantera as ct
 import numpy as np
-import torch
 
 from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.mixture_thermo import MixtureThermo
 from combred.chemistry.reactor import Advance
-from combred.chemistry.thermo import Thermo
 from combred.simulation.reaction import react
 
 NEWTON = 8  # iterations from the mean T of a mixture to its T, up to 500 K away
@@ -59,15 +58,14 @@ class Particles:
     in `first` (n,)."""
 
     def __init__(self, mechanism: Mechanism, streams: list[Stream], first: np.ndarray):
-        self._thermo = Thermo(mechanism)
+        self._thermo = MixtureThermo(mechanism)
         T, Y = np.array([s.T for s in streams]), np.array([s.Y for s in streams])
-        h = self._thermo.enthalpy(torch.from_numpy(T), torch.from_numpy(Y)).numpy()
+        h = self._thermo.enthalpy(T, Y)
         self._streams = T, h, Y
         self.T, self.h, self.Y = T[first], h[first], Y[first]
 
     def _update_T(self, guess: np.ndarray) -> None:
-        h, Y, T = map(torch.from_numpy, (self.h, self.Y, guess))
-        self.T = self._thermo.temperature(h, Y, T, NEWTON).numpy()
+        self.T = self._thermo.temperature(self.h, self.Y, guess, NEWTON)
 
     def replace(self, which: np.ndarray, by: np.ndarray) -> None:
         """Replace the particles `which` (m,) by particles of the streams `by` (m,)."""

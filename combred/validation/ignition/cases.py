@@ -44,21 +44,19 @@ def steps_to_equilibrium(
             t, T = reactor.step()
         except IntegrationError as error:
             raise ValueError(
-                f"CVODE cannot integrate the case {case} ({error}): choose another validation.T0, "
-                "validation.p or validation.phi, or another chemistry.rtol or chemistry.atol"
+                f"CVODE cannot integrate the case {case} ({error}): choose another T0, p or "
+                "phi, or other tolerances of CVODE"
             ) from error
         if T > case.T0 + IGNITED:
             steps = int(np.ceil((1.3 * t + settings.burnt_time) / dt))
             if steps > MOST_STEPS:
                 raise ValueError(
-                    f"the case {case} takes {steps:.2g} steps of validation.dt={dt:g} s, and at "
-                    f"most {MOST_STEPS:,} are stored: give a larger validation.dt, a smaller "
-                    "validation.burnt_time or hotter validation.T0"
+                    f"the case {case} takes {steps:.2g} steps of dt = {dt:g} s, and at "
+                    f"most {MOST_STEPS:,} are stored: give a larger dt, a shorter time "
+                    "of burnt gas or a hotter T0"
                 )
             return steps
-    raise ValueError(
-        f"the case {case} does not ignite within {LONGEST} s: choose hotter validation.T0"
-    )
+    raise ValueError(f"the case {case} does not ignite within {LONGEST} s: choose a hotter T0")
 
 
 def _reference(file, phase, case, Y0, dt, settings, chemistry) -> Rollout:

@@ -83,8 +83,7 @@ def require_steady(flame: Flame) -> Flame:
     if not flame.steady:
         raise ValueError(
             f"the flame of the case {flame.case} is not steady after {len(flame.t)} steps "
-            f"(outcome: {flame.outcome}), and so no reference: choose other validation.flame_phi "
-            "or validation.flame_T"
+            f"(outcome: {flame.outcome}), and so no reference: choose another phi or T"
         )
     return flame
 

@@ -159,7 +159,7 @@ def one_step_of(solver_of, truth_of):
         J = solver.jacobian(T, p, Y)
         made = one_step(Method(name), lambda x: truth.source(x[0], p, x[1:], rho), J, y, dt)
         batch = np.array([T]), np.array([p]), Y[None]
-        found = solver.integrate(*batch, dt, tolerance, max_steps)
+        found = solver.attempt(*batch, dt, tolerance, max_steps)
         assert found.steps[0] == 1 and np.isfinite(found.error[0])
         exact = cvode_later(mechanism, volume, *batch, [dt])[2][0]
         return y[1:], made[1:], found.Y[0], exact

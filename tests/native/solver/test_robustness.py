@@ -77,7 +77,7 @@ def test_states_that_are_none_are_left_as_they_were(drm19, solver_of, burning, t
         rows.append((T, p, factor * Y))
     T, p, Y = (np.array(x) for x in zip(*rows, strict=True))
     solver = solver_of(drm19, volume)
-    found = solver.integrate(T, p, Y, DT, tolerance)
+    found = solver.attempt(T, p, Y, DT, tolerance)
     assert not assert_advanced_or_told(drm19, T, p, Y, found).any()
     assert not found.steps.any()
 
@@ -113,7 +113,7 @@ def test_random_garbage(drm19, solver_of, burning, tolerance):
         states[rows, columns] = odd
     T, p, Y = states[:, 0], states[:, 1], states[:, 2:]
     solver = solver_of(drm19)
-    found = solver.integrate(T, p, Y, DT, tolerance)
+    found = solver.attempt(T, p, Y, DT, tolerance)
     with np.errstate(invalid="ignore"):
         valid = (T >= 100.0) & (T <= 6000.0) & (p > 0.0) & (p < 1e30) & (Y.min(axis=1) >= -1e-6)
         valid &= np.abs(Y.sum(axis=1) - 1.0) < 1e-3
@@ -156,7 +156,7 @@ def test_hard_states_are_near_cvode_s(drm19, solver_of, cvode_later, tolerance):
         gas.TPX = 1400.0, 1e5, "CH4:1, O2:2, N2:7.52"
         rows.append((gas.T, gas.P, gas.Y + trace * (gas.Y == 0.0), 1e-5))
     T, p, Y, dt = (np.array(x) for x in zip(*rows, strict=True))
-    found = solver_of(drm19).integrate(T, p, Y, dt, tolerance)
+    found = solver_of(drm19).attempt(T, p, Y, dt, tolerance)
     assert assert_advanced_or_told(drm19, T, p, Y, found).all()
     true_T, _, true_Y = cvode_later(drm19, False, T, p, Y, dt)
     off_T = np.abs(found.T - true_T) / (np.abs(true_T - T) + 1.0)
@@ -171,7 +171,7 @@ def test_pure_species_are_near_cvode_s(drm19, solver_of, cvode_later, tolerance,
     """Third bodies that exclude a species are rounding in it alone."""
     n = drm19.n_species
     states = np.full(n, T), np.full(n, 1e5), np.eye(n), np.full(n, 1e-8)
-    found = solver_of(drm19).integrate(*states, tolerance)
+    found = solver_of(drm19).attempt(*states, tolerance)
     assert assert_advanced_or_told(drm19, *states[:3], found).all()
     true_T, _, true_Y = cvode_later(drm19, False, *states)
     off_T = np.abs(found.T - true_T) / (np.abs(true_T - T) + 1.0)
@@ -186,7 +186,7 @@ def test_pure_species_are_near_cvode_s(drm19, solver_of, cvode_later, tolerance,
 def test_very_short_and_very_long_time_steps(drm19, solver_of, burning, tolerance, volume, dt):
     """In the shortest nothing happens, and the longest end in equilibrium."""
     T, p, Y = (x[::6] for x in burning)
-    found = solver_of(drm19, volume).integrate(T, p, Y, dt, tolerance)
+    found = solver_of(drm19, volume).attempt(T, p, Y, dt, tolerance)
     assert assert_advanced_or_told(drm19, T, p, Y, found).all()
     if dt <= 1e-12:
         # K and of Y: a radical that lives 1e-9 s changes by a thousandth of some 1e-3.
@@ -204,16 +204,16 @@ def test_very_short_and_very_long_time_steps(drm19, solver_of, burning, toleranc
 def test_too_few_steps_leave_the_state(drm19, solver_of, burning):
     solver = solver_of(drm19)
     T, p, Y = burning
-    whole = solver.integrate(T, p, Y, 1e-4, DOUBLE)
+    whole = solver.attempt(T, p, Y, 1e-4, DOUBLE)
     assert whole.steps.max() > 20 > 5 > whole.steps.min()
-    found = solver.integrate(T, p, Y, 1e-4, DOUBLE, max_steps=20)
+    found = solver.attempt(T, p, Y, 1e-4, DOUBLE, max_steps=20)
     advanced = assert_advanced_or_told(drm19, T, p, Y, found)
     assert np.array_equal(advanced, whole.steps <= 20)
     assert np.array_equal(found.steps, np.minimum(whole.steps, 20))
     assert np.array_equal(found.Y[advanced], whole.Y[advanced])
-    rows = np.flatnonzero(~advanced)
-    message = solver._explain(found, rows)
-    assert message.startswith(f"{len(rows)} of 60") and "20 steps were not enough" in message
+    said = rf"{(~advanced).sum()} of 60 states .*: 20 steps were not enough for dt = 0\.0001 s"
+    with pytest.raises(ValueError, match=said):
+        solver.integrate(T, p, Y, 1e-4, DOUBLE, max_steps=20)
 
 
 # Four steps of methane (Jones & Lindstedt, Combust. Flame 73 (1988) 233), of orders below 1.
@@ -250,9 +250,9 @@ def test_a_species_of_a_low_order_is_used_up(tmp_path, dt):
     T, p = rng.uniform(900.0, 2500.0, n), 101325.0 * 10.0 ** rng.uniform(-0.5, 1.5, n)
     phi = rng.uniform(0.3, 2.0, n)
     Y = np.array([mechanism.mixture("CH4:1", "O2:1, N2:3.76", one) for one in phi])
-    burnt, half = solver.integrate(T, p, Y, 1e-4), rng.uniform(size=(n, 1))
+    burnt, half = solver.attempt(T, p, Y, 1e-4), rng.uniform(size=(n, 1))
     Y = half * Y + (1.0 - half) * burnt.Y
-    found, exact = (solver.integrate(T, p, Y, dt, t) for t in (1e-3, 1e-7))
+    found, exact = (solver.attempt(T, p, Y, dt, t) for t in (1e-3, 1e-7))
     assert np.isfinite(burnt.error).all() and np.isfinite(exact.error).all()
     assert np.all(found.error <= 1.0) and found.Y.min() >= 0.0
     # As of other mechanisms: test_accuracy.LIMITS.
@@ -263,8 +263,8 @@ def test_states_that_floats_give_up_are_done_in_doubles(drm19, solver_of, burnin
     """Each with max_steps anew; more of them than the workspace holds at once."""
     solver = solver_of(drm19)
     T, p, Y = burning
-    whole = solver.integrate(T, p, Y, 1e-4, FLOAT)
-    found = solver.integrate(T, p, Y, 1e-4, FLOAT, max_steps=30)
+    whole = solver.attempt(T, p, Y, 1e-4, FLOAT)
+    found = solver.attempt(T, p, Y, 1e-4, FLOAT, max_steps=30)
     advanced = assert_advanced_or_told(drm19, T, p, Y, found)
     given_up = whole.steps > 30
     again = advanced & given_up
@@ -276,7 +276,7 @@ def test_states_that_floats_give_up_are_done_in_doubles(drm19, solver_of, burnin
     many = [np.tile(x, (50,) + (1,) * (x.ndim - 1)) for x in burning]
     assert given_up.sum() * 50 > 1024
     rows = np.arange(3000) % 60
-    assert same(found, solver.integrate(*many, 1e-4, FLOAT, max_steps=30), rows)
+    assert same(found, solver.attempt(*many, 1e-4, FLOAT, max_steps=30), rows)
 
 
 # -- neighbours ------------------------------------------------------------------------------------
@@ -300,14 +300,14 @@ def test_a_state_has_the_same_answer_in_any_batch(
     Y[rng.random(n) < 0.05] = np.nan
     dt = 10 ** rng.uniform(-9.0, -5.0, n)
     solver = solver_of(drm19, volume)
-    found = solver.integrate(T, p, Y, dt, tolerance)
+    found = solver.attempt(T, p, Y, dt, tolerance)
     assert len(found.T) == n
     order = rng.permutation(n)
-    moved = solver.integrate(T[order], p[order], Y[order], dt[order], tolerance)
+    moved = solver.attempt(T[order], p[order], Y[order], dt[order], tolerance)
     assert same(found, moved, order)
     for i in order[:60]:
         one = slice(i, i + 1)
-        assert same(found, solver.integrate(T[one], p[one], Y[one], float(dt[i]), tolerance), one)
+        assert same(found, solver.attempt(T[one], p[one], Y[one], float(dt[i]), tolerance), one)
 
 
 @TOLERANCES
@@ -317,11 +317,11 @@ def test_polynomials_of_all_types_round_alike_in_any_batch(
     """A block whose T lie in one region of all polynomials has code of its own."""
     T, p, Y = random_states(every_thermo, 100, seed=0)
     solver = solver_of(every_thermo)
-    found = solver.integrate(T, 0.1 * p, Y, 1e-8, tolerance)
+    found = solver.attempt(T, 0.1 * p, Y, 1e-8, tolerance)
     net, _ = solver.rates(T, p, Y)
     for i in range(100):
         one = slice(i, i + 1)
-        assert same(found, solver.integrate(T[one], 0.1 * p[one], Y[one], 1e-8, tolerance), one)
+        assert same(found, solver.attempt(T[one], 0.1 * p[one], Y[one], 1e-8, tolerance), one)
         assert np.array_equal(solver.rates(T[one], p[one], Y[one])[0][0], net[i])
 
 
@@ -337,14 +337,14 @@ def test_what_the_workspace_holds_does_not_matter(
     monkeypatch.setattr(solver.library, "_workspace", lambda: memory)
     for content in (0, 255, 75):  # zero; NaN; 1e7 in floats, 4e57 in doubles
         memory[:] = content
-        found.append(solver.integrate(T, p, Y, 1e-7, tolerance))
+        found.append(solver.attempt(T, p, Y, 1e-7, tolerance))
     assert same(found[0], found[1]) and same(found[0], found[2])
 
 
 def test_one_time_step_is_that_of_each_row(drm19, solver_of, burning):
     solver = solver_of(drm19)
     assert same(
-        solver.integrate(*burning, DT), solver.integrate(*burning, np.full(len(burning[0]), DT))
+        solver.attempt(*burning, DT), solver.attempt(*burning, np.full(len(burning[0]), DT))
     )
 
 
@@ -352,15 +352,15 @@ def test_one_time_step_is_that_of_each_row(drm19, solver_of, burning):
 def test_threads_share_a_solver(drm19, solver_of, burning, tolerance):
     solver = solver_of(drm19)
     states = [np.tile(x, (8,) + (1,) * (x.ndim - 1)) for x in burning]
-    known = solver.integrate(*states, DT, tolerance)
+    known = solver.attempt(*states, DT, tolerance)
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: solver.integrate(*states, DT, tolerance), range(8)))
+        found = list(pool.map(lambda _: solver.attempt(*states, DT, tolerance), range(8)))
     assert all(same(one, known) for one in found)
 
 
 def test_the_arrays_of_the_caller_are_not_changed(drm19, solver_of, burning):
     before = [x.copy() for x in burning]
-    solver_of(drm19).integrate(*burning, DT)
+    solver_of(drm19).attempt(*burning, DT)
     assert all(np.array_equal(a, b) for a, b in zip(before, burning, strict=True))
 
 
@@ -378,18 +378,18 @@ def test_other_arguments_that_are_none_are_refused(drm19, solver_of, burning):
     T, p, Y = burning
     for tolerance in (0.0, -1.0, np.nan, np.inf):
         with pytest.raises(ValueError, match="tolerance"):
-            solver.integrate(T, p, Y, DT, tolerance)
+            solver.attempt(T, p, Y, DT, tolerance)
     for wrong in (-1, 2**63):
         with pytest.raises(ValueError, match="max_steps is from 0"):
-            solver.integrate(T, p, Y, DT, max_steps=wrong)
+            solver.attempt(T, p, Y, DT, max_steps=wrong)
     with pytest.raises(ValueError, match=r"shape \(7,\)"):
-        solver.integrate(T, p, Y, np.full(7, DT))
+        solver.attempt(T, p, Y, np.full(7, DT))
     with pytest.raises(ValueError, match=r"T and p have the shape"):
-        solver.integrate(T, p[:1], Y, DT)
+        solver.attempt(T, p[:1], Y, DT)
     with pytest.raises(ValueError, match=r"states have the shape \(n, 23\)"):
-        solver.integrate(T, p, Y[:, 1:], DT)
+        solver.attempt(T, p, Y[:, 1:], DT)
     with pytest.raises(ValueError, match="T has to be real numbers"):
-        solver.integrate(T * 1j, p, Y, DT)
+        solver.attempt(T * 1j, p, Y, DT)
 
 
 # -- the C interface -------------------------------------------------------------------------------
@@ -456,7 +456,7 @@ def test_rows_that_are_not_advanced_are_counted_and_left(call, burning):
 
 def test_no_options_are_the_default_ones(drm19, solver_of, call, burning):
     states = np.column_stack(burning)
-    known = solver_of(drm19).integrate(*burning, DT, 1e-3)
+    known = solver_of(drm19).attempt(*burning, DT, 1e-3)
     dt = ctypes.c_double(DT)
     assert call(states, dt=ctypes.addressof(dt), stride=0) == OK
     assert np.array_equal(states, np.column_stack([known.T, known.p, known.Y]))
@@ -467,7 +467,7 @@ def test_no_options_are_the_default_ones(drm19, solver_of, call, burning):
 def test_any_alignment(drm19, solver_of, call, burning, offset, tolerance):
     """Of the states, the time steps and the workspace, and nothing beyond them is written."""
     library = solver_of(drm19).library
-    known = solver_of(drm19).integrate(*burning, DT, tolerance)
+    known = solver_of(drm19).attempt(*burning, DT, tolerance)
     states, dt = np.column_stack(burning), np.full(60, DT)
 
     def placed(content):
@@ -500,7 +500,7 @@ def test_subnormals_of_the_caller_survive(drm19, solver_of, burning):
     """They are zero inside a call alone."""
     solver = solver_of(drm19)
     for tolerance in (FLOAT, DOUBLE):
-        solver.integrate(*burning, DT, tolerance)
+        solver.attempt(*burning, DT, tolerance)
         solver.rates(*burning)
         assert np.array([1e-310, 2e-310]).sum() > 0.0
         assert np.float32(1e-30) * np.float32(1e-10) > 0.0

@@ -11,9 +11,9 @@ import torch
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE
 from combred.config import resolve
-from combred.pipeline.console import stirred_in_words
 from combred.pipeline.run import Run
 from combred.pipeline.steps import cases, validate
+from combred.pipeline.tables import stirred_in_words
 from combred.training.devices import Device
 from combred.validation.stirred import cases as stirred_cases
 from combred.validation.storage import read_stirred
@@ -44,9 +44,9 @@ class CountingCVODE(CVODE):
     network = SimpleNamespace(n_weights=0, widths=[12, 10])
     calls = 0
 
-    def advance(self, T, p, Y, dt):
+    def attempt(self, T, p, Y, dt):
         self.calls += 1
-        return super().advance(T, p, Y, dt)
+        return super().attempt(T, p, Y, dt)
 
 
 def open_run(folder: Path, mechanism: Mechanism, *arguments: str) -> Run:

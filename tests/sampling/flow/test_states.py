@@ -150,15 +150,15 @@ def test_states_that_the_solver_cannot_advance_are_left_out(streams_of, h2o2):
 
 def test_a_row_without_a_label_has_nan(states_of, h2o2, monkeypatch):
     states = states_of(h2o2)
-    integrate, solver = states.streams.solver.integrate, states.streams.solver
+    attempt, solver = states.streams.solver.attempt, states.streams.solver
 
     def fails_first(*arguments):
-        found = integrate(*arguments)
+        found = attempt(*arguments)
         if arguments[-1] < 1e-4:  # of a label
             found.error[0] = np.inf
         return found
 
-    monkeypatch.setattr(solver, "integrate", fails_first)
+    monkeypatch.setattr(solver, "attempt", fails_first)
     block = block_of(states, 0, 64)
     assert np.isnan(block.T_next[0]) and np.isnan(block.Y_next[0]).all()
     assert np.isfinite(block.T).all() and np.isfinite(block.T_next[1:]).all()

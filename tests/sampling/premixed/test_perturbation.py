@@ -57,5 +57,5 @@ def test_perturbed_temperatures_are_clipped_to_the_valid_range(projection, burni
 
 
 def test_a_width_that_breaks_element_conservation_is_refused(projection, burning):
-    with pytest.raises(ValueError, match="do not keep the element masses.*sampling.phi"):
+    with pytest.raises(ValueError, match="do not keep the element masses.*range of phi"):
         perturb(projection, np.random.default_rng(0), burning, 100, (3.0, 3.0))

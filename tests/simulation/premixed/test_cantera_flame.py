@@ -25,5 +25,5 @@ def test_a_mechanism_without_transport_data_is_refused(tmp_path):
     text = open(f"{ct.get_data_directories()[-1]}/h2o2.yaml").read()
     file = tmp_path / "plain.yaml"
     file.write_text(text.replace("  transport: mixture-averaged\n", ""))
-    with pytest.raises(ValueError, match=r"plain.yaml has no transport data.*sampling.flames=0"):
+    with pytest.raises(ValueError, match=r"plain.yaml has no transport data.*with transport data"):
         solve_free_flame(load_mechanism(str(file)), 300.0, ct.one_atm, np.eye(10)[0])

@@ -1,0 +1,73 @@
+"""What a compiled library or a network is, and whether it is whole, in a few lines of text.
+
+Takes a file, or the name of a model; gives lines for the command `combred check`.
+"""
+
+from pathlib import Path
+
+import cantera as ct
+
+from combred.native.damage import is_sealed
+from combred.native.library import NativeSurrogate, load
+from combred.surrogate.shipped import STAGE, models
+from combred.surrogate.shipped import load as load_network
+
+
+def describe(what: str) -> dict[str, str]:
+    """Properties of a library, or of a network as `combred.load` takes it, by name; {} of anything
+    else, as a mechanism. Raises ValueError where it is damaged."""
+    path = Path(what)
+    if path.is_file() and path.open("rb").read(4) == b"\x7fELF":
+        return _library(path)
+    stages = path.is_dir() and any(map(STAGE.fullmatch, (file.name for file in path.iterdir())))
+    if what in models() or path.suffix == ".safetensors" or stages:
+        return _network(what)
+    return {}
+
+
+def _library(path: Path) -> dict[str, str]:
+    one = load(path)
+    library = one.library
+    sealed = "yes, by its checksum" if is_sealed(path) else "it has no checksum (stripped)"
+    found = {"library": "a stiff solver", "whole": sealed}
+    if isinstance(one, NativeSurrogate):
+        network = library.card.get("network", {})
+        weights = f" of {network['weights']:,} weights" if network else ""
+        found |= {"library": f"a network{weights}, and the stiff solver behind it"}
+        found |= _ranges(one.ranges["T"], one.ranges["p"], one.dt_range)
+        found |= {"digest": library.digest}
+    name = library.card.get("mechanism", "its name is not told")
+    return found | {
+        "mechanism": f"{name}, sha256 {library.mechanism_sha256[:12]}",
+        "species": f"{len(library.species)}: {' '.join(library.species)}",
+        "code": library.level or "of one CPU",
+        "tolerance": f"{one.tolerance:g}",
+    }
+
+
+def _network(what: str) -> dict[str, str]:
+    surrogate = load_network(what)
+    from combred.surrogate.card import training_range
+    from combred.surrogate.storage import content_digest
+
+    mechanism, ranges = surrogate.mechanism, training_range(surrogate)
+    does = "corrects quasi-steady-state steps" if surrogate.kinetics else "of the state alone"
+    network = surrogate.network
+    return {
+        "network": f"{network.n_weights:,} weights, {'-'.join(map(str, network.widths))}, {does}",
+        "whole": "yes, by its digest",
+        **_ranges(ranges["T"], ranges["p"], surrogate.dt_range),
+        "digest": content_digest(surrogate, mechanism),
+        "mechanism": f"{mechanism.name}, sha256 {mechanism.sha256[:12]}",
+        "species": f"{mechanism.n_species}: {' '.join(mechanism.species_names)}",
+        "tolerance": f"{surrogate.TOLERANCE:g}",
+    }
+
+
+def _ranges(T: tuple[float, float], p: tuple[float, float], dt: tuple[float, float]) -> dict:
+    """The ranges of a training."""
+    atm = [f"{x / ct.one_atm:.3g}" for x in p]
+    return {
+        "trained at": f"{T[0]:.0f} to {T[1]:.0f} K, {atm[0]} to {atm[1]} atm, "
+        f"dt {dt[0]:.3g} to {dt[1]:.3g} s"
+    }

@@ -1,0 +1,141 @@
+"""States as arrays: what is taken, what is refused, and what a refusal says of the rows."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+from combred.chemistry.states import (
+    Solution,
+    Stepper,
+    is_state,
+    states_of,
+    steps_of,
+    wrong_with,
+)
+
+GOOD = 1500.0, 101325.0, np.full(4, 0.25)
+
+
+def test_time_steps_are_one_for_all_or_one_for_each():
+    assert np.array_equal(steps_of(1e-6, 3), [1e-6] * 3) and steps_of(1e-6, 0).shape == (0,)
+    assert steps_of(np.float32(0.5), 2).dtype == steps_of([1, 2], 2).dtype == np.float64
+    given = np.array([1e-6, 2e-6])
+    assert np.array_equal(steps_of(given, 2), given) and steps_of(given, 2) is not given
+
+
+@pytest.mark.parametrize("dt", [np.full(2, 1e-6), np.full((3, 1), 1e-6), np.full(1, 1e-6)])
+def test_time_steps_of_another_shape_are_refused(dt):
+    with pytest.raises(ValueError, match=r"dt has shape .*there are 3 states.*an array \(3,\)"):
+        steps_of(dt, 3)
+
+
+@pytest.mark.parametrize(
+    "dt", [1e-6 + 0j, "1e-6", np.timedelta64(1, "us"), [1e-6, None, 1e-6], {}, [[1e-6], 1e-6, 1e-6]]
+)
+def test_time_steps_that_are_not_real_numbers_are_refused(dt):
+    with pytest.raises(ValueError, match="dt (has to be real|is not an array of) numbers"):
+        steps_of(dt, 3)
+
+
+def test_states_of_any_real_type_and_layout_are_the_same():
+    T, p, Y = np.array([300.0, 1500.0]), np.full(2, 131072.0), np.full((2, 4), 0.25)
+    known = np.column_stack([T, p, Y])
+    for kind in ("f4", ">f8", "g", "i4"):
+        assert np.array_equal(states_of(T.astype(kind), p.astype(kind), Y), known)
+    frozen = np.asfortranarray(Y)
+    frozen.flags.writeable = False
+    for given in (Y.tolist(), frozen, np.repeat(Y, 2, 0)[::2], Y.astype("f4")):
+        found = states_of(T.tolist(), p, given)
+        assert np.array_equal(found, known) and found.flags.c_contiguous
+        assert found.dtype == np.float64 and not np.shares_memory(found, given)
+    assert states_of([], [], np.empty((0, 4))).shape == (0, 6)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"T": 1500.0}, {"T": np.full((2, 1), 1500.0)}, {"p": np.full(1, 1e5)},
+        {"Y": np.full(4, 0.25)}, {"Y": np.full((1, 4), 0.25)}, {"Y": np.full((1, 2, 4), 0.25)},
+    ],
+)  # fmt: skip
+def test_states_of_another_shape_are_refused(change):
+    known = {"T": np.full(2, 1500.0), "p": np.full(2, 1e5), "Y": np.full((2, 4), 0.25)}
+    with pytest.raises(ValueError, match=r"T and p have the shape \(n,\).*and Y \(n, n_species\)"):
+        states_of(**known | change)
+
+
+@pytest.mark.parametrize("values", ["x", [1500.0, None], [1.0, 1j], np.full(2, "1500"), [[1.0], 2]])
+def test_states_that_are_not_real_numbers_are_refused(values):
+    with pytest.raises(ValueError, match="T (has to be real|is not an array of) numbers"):
+        states_of(values, np.full(2, 1e5), np.full((2, 4), 0.25))
+
+
+def test_one_pressure_is_that_of_all_states():
+    T, Y = np.array([300.0, 1500.0]), np.full((2, 4), 0.25)
+    assert np.array_equal(states_of(T, 1e5, Y), states_of(T, np.full(2, 1e5), Y))
+
+
+def test_of_one_state_the_shape_to_give_is_told():
+    with pytest.raises(ValueError, match=r"of one state give \[T\], p and \[Y\]"):
+        states_of(*GOOD)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("T", 27.0, "was it in °C?"), ("T", -5.0, "was it in °C?"), ("T", 2e4, "rows T, p, Y?"),
+        ("T", np.nan, "not finite"), ("p", 0.0, "p is not positive"), ("p", 1e31, "too large"),
+        ("p", np.inf, "not finite"), ("Y", np.full(4, 0.1), "the sum of Y is not 1"),
+        ("Y", np.array([1.1, -0.1, 0.0, 0.0]), "Y of species 1 is -0.1"),
+        ("Y", np.full(4, np.nan), "not finite"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_state_is_told(name, value, said):
+    state = dict(zip("TpY", GOOD, strict=True)) | {name: value}
+    assert said in wrong_with(**state)
+    assert not is_state(np.array([[state["T"], state["p"], *state["Y"]]])).any()
+
+
+def test_a_valid_state_is_one_at_its_limits_too():
+    assert wrong_with(*GOOD) == ""
+    for T, p, Y in ((100.0, 1.0, GOOD[2]), (6000.0, 1e29, np.array([1 + 9e-4, -1e-6, 0, 0]))):
+        assert wrong_with(T, p, Y) == "" and is_state(np.array([[T, p, *Y]])).all()
+
+
+class Still(Stepper):
+    """Leaves states as they are; of a state at 1234 K it says that it failed."""
+
+    def attempt(self, T, p, Y, dt, tolerance=None, max_steps=0):
+        states = states_of(T, p, Y)
+        failed = ~is_state(states) | (states[:, 0] == 1234.0)
+        error = np.where(failed, np.inf, 0.5)
+        return Solution(states[:, 0], states[:, 1], states[:, 2:], error, np.full(len(error), 7))
+
+
+def test_rows_that_are_not_advanced_are_named_with_the_reason():
+    T, Y = np.full(9, 1500.0), np.full((9, 4), 0.25)
+    assert np.array_equal(Still().integrate(T, 1e5, Y, 1e-6).T, T)
+    T[[3, 8]] = 1234.0
+    said = "2 of 9 states cannot be advanced (rows 3, 8); the first has T = 1234 K, p = 100000 Pa, "
+    said += "sum Y = 1: 7 steps were not enough for dt = 1e-06 s: take a shorter dt"
+    for call in (Still().advance, Still().integrate):
+        with pytest.raises(ValueError, match=re.escape(said)):
+            call(T, 1e5, Y, 1e-6)
+    T[:7] = 27.0
+    with pytest.raises(ValueError, match=r"8 of 9 .*\(rows 0, 1, 2, 3, 4, \.\.\.\).*was it in °C"):
+        Still().advance(T, 1e5, Y, 1e-6)
+
+
+def test_a_pressure_in_atm_is_told_once():
+    T, Y = np.full(2, 1500.0), np.full((2, 4), 0.25)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            Still().advance(T, [1.0, 1e5], Y, 1e-6)
+    (one,) = heard
+    assert "not in atm" in str(one.message) and one.filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Still().advance(T, 1e5, Y, 1e-6)

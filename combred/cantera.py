@@ -19,14 +19,20 @@ def advance(solver: Advance, states: ct.SolutionArray, dt: float | np.ndarray) -
     """The states of a `SolutionArray` dt [s] later, a float or of its shape, as a new
     one; at constant pressure, or volume where the solver says so.
 
-    Raises ValueError where its species are not the solver's, and as `Stepper.integrate`.
+    Raises ValueError where its species are not the solver's, for a dt of another shape, and as
+    `Stepper.integrate`.
     """
     require_species(solver, states.species_names)
     n, shape = int(np.prod(states.shape)), states.shape
     T, p = states.T.reshape(n), states.P.reshape(n)
     Y = states.Y.reshape(n, len(states.species_names))
     steps = require_real("dt", dt)
-    T_next, Y_next = solver.advance(T, p, Y, steps if steps.ndim == 0 else steps.reshape(n))
+    if steps.shape not in ((), shape):
+        raise ValueError(
+            f"dt has shape {steps.shape}: give one time step [s], or an array of the shape {shape} "
+            "of the states"
+        )
+    T_next, Y_next = solver.advance(T, p, Y, steps.reshape(n) if steps.ndim else steps)
     phase: Any = states._phase
     later = ct.SolutionArray(phase, shape)  # without columns that a user has added
     T_next, Y_next = T_next.reshape(shape), Y_next.reshape(*shape, Y.shape[1])
@@ -53,6 +59,8 @@ class Reactor:
         """Go to a time [s], as counted from the beginning; returns it. Raises ValueError for a time
         that has passed, and as `Stepper.integrate`."""
         gas, dt = self.phase, time - self.time
+        if dt == np.inf:
+            raise ValueError("time = inf s: an end has to be finite")
         if not dt >= -CLOSE * abs(time):
             raise ValueError(
                 f"time = {time:g} s has passed: the reactor is at {self.time:g} s, and advance "

@@ -69,6 +69,18 @@ def test_a_solution_array_of_any_shape(solver, shape):
     assert np.array_equal(combred.cantera.advance(solver, states, each).T, later.T)
 
 
+def test_time_steps_of_another_shape_and_times_without_end_are_refused():
+    """(3, 2) has as many values as (2, 3), in another order."""
+    solver, states = combred.solver("h2o2.yaml"), ct.SolutionArray(start(), (2, 3))
+    for shape in ((3, 2), (6,), (3,), (1, 1)):
+        with pytest.raises(ValueError, match=r"dt has shape .* an array of the shape \(2, 3\)"):
+            combred.cantera.advance(solver, states, np.full(shape, 1e-6))
+    mine = combred.cantera.Reactor(start(), solver)
+    with pytest.raises(ValueError, match="time = inf s: an end has to be finite"):
+        mine.advance(np.inf)
+    assert mine.time == 0.0
+
+
 def test_other_species_are_refused():
     solver, states = combred.solver("h2o2.yaml"), ct.SolutionArray(ct.Solution("gri30.yaml"), 2)
     with pytest.raises(ValueError, match=r"the phase has the species .* solver.mechanism.solution"):

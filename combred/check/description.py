@@ -3,6 +3,7 @@
 Takes a file, or the name of a model; gives lines for the command `combred check`.
 """
 
+import os
 from pathlib import Path
 
 import cantera as ct
@@ -17,9 +18,11 @@ def describe(what: str) -> dict[str, str]:
     """Properties of a library, or of a network as `combred.load` takes it, by name; {} of anything
     else, as a mechanism. Raises ValueError where it is damaged."""
     path = Path(what)
-    if path.is_file() and path.open("rb").read(4) == b"\x7fELF":
-        return _library(path)
-    stages = path.is_dir() and any(map(STAGE.fullmatch, (file.name for file in path.iterdir())))
+    if os.path.isfile(path):  # False of a name that is too long, where Path.is_file raises
+        with path.open("rb") as file:
+            if file.read(4) == b"\x7fELF":
+                return _library(path)
+    stages = os.path.isdir(path) and any(map(STAGE.fullmatch, os.listdir(path)))
     if what in models() or path.suffix == ".safetensors" or stages:
         return _network(what)
     return {}

@@ -46,7 +46,7 @@ class Stepper:
         """T (n,) [K] and Y (n, n_species) of the states T (n,) [K], p [Pa], Y (n, n_species), dt
         [s] later; p and dt: one for all, or (n,). tolerance: None for the default. Raises
         ValueError as `integrate`."""
-        found = self.integrate(T, p, Y, dt, tolerance)
+        found = self._checked(self.attempt(T, p, Y, dt, tolerance), p, dt)
         return found.T, found.Y
 
     def integrate(
@@ -65,12 +65,14 @@ class Stepper:
         and where rows are no states or could not be advanced, with the first of them, what is wrong
         and a hint. Warns where p is far outside what is usual.
         """
-        found = self.attempt(T, p, Y, dt, tolerance, max_steps)
-        steps = np.broadcast_to(dt, found.T.shape)
-        require_advanced(found, lambda i: self._why(found, i, float(steps[i])))
-        low, high = self.usual_p()
-        if len(found.p) and (found.p.min() < low or found.p.max() > high):
-            # stacklevel: the caller of `advance`. Python tells it once for each line of a program.
+        return self._checked(self.attempt(T, p, Y, dt, tolerance, max_steps), p, dt)
+
+    def _checked(self, found: Solution, p: Real, dt: Real) -> Solution:
+        """What was found of states at p [Pa] over dt [s], as `integrate` returns it."""
+        require_advanced(found, lambda i: self._why(found, i, steps_of(dt, len(found.T))[i]))
+        (low, high), given = self.usual_p(), np.asarray(p)
+        if given.size and (given.min() < low or given.max() > high):
+            # At the line of the program that calls; Python tells it once for each.
             warnings.warn(
                 f"p of some states is far from {low:g} to {high:g} Pa: is it in Pa, not in atm?",
                 stacklevel=3,
@@ -96,7 +98,10 @@ class Stepper:
 
     def _why(self, found: Solution, i: int, dt: float) -> str:
         """Why the state of row i, which is valid, was not advanced over dt [s], and the remedy."""
-        return f"{found.steps[i]} steps were not enough for dt = {dt:g} s: take a shorter dt"
+        return (
+            f"{found.steps[i]} steps were not enough for dt = {dt:g} s: take a shorter dt, or a "
+            "larger tolerance"
+        )
 
 
 def is_state(states: np.ndarray) -> np.ndarray:
@@ -127,18 +132,36 @@ def wrong_with(T: float, p: float, Y: np.ndarray) -> str:
 def require_advanced(found: Solution, why: Callable[[int], str]) -> None:
     """ValueError where an error of a solution exceeds 1, with the first rows; why: of a row that is
     a valid state, the reason and the remedy."""
-    bad = np.flatnonzero(~(found.error <= 1.0))
-    if not bad.size:
+    if found.error.max(initial=0.0) <= 1.0:
         return
+    bad = np.flatnonzero(~(found.error <= 1.0))
     i = int(bad[0])
-    T, p, Y = found.T[i], found.p[i], found.Y[i]
-    wrong = wrong_with(T, p, Y)
-    named = ", ".join(map(str, bad[:5].tolist())) + (", ..." if bad.size > 5 else "")
+    wrong = wrong_with(found.T[i], found.p[i], found.Y[i])
     raise ValueError(
-        f"{bad.size} of {len(found.T)} states cannot be advanced (rows {named}); the first has "
-        f"T = {T:g} K, p = {p:g} Pa, sum Y = {Y.sum():g}: "
+        f"{bad.size} of {len(found.T)} states cannot be advanced ({_first(bad)} has "
+        f"T = {found.T[i]:g} K, p = {found.p[i]:g} Pa, sum Y = {found.Y[i].sum():g}: "
         + (f"{wrong}; {VALID}" if wrong else why(i))
     )
+
+
+def require_rates(states: np.ndarray) -> np.ndarray:
+    """States [T, p, Y] (n, 2 + n_species) that have rates. Raises ValueError where a row is not
+    finite, or its T or p is not that of a state; its Y may be those of no mixture."""
+    T, p = states[:, 0], states[:, 1]
+    good = (T >= LOWEST_T) & (T <= HIGHEST_T) & (p > 0.0) & (p < HIGHEST_P)
+    bad = np.flatnonzero(~(good & np.isfinite(states).all(1)))
+    if bad.size:
+        i = int(bad[0])
+        raise ValueError(
+            f"{bad.size} of {len(states)} states have no rates ({_first(bad)} has "
+            f"T = {T[i]:g} K, p = {p[i]:g} Pa: {wrong_with(T[i], p[i], states[i, 2:])}; {VALID}"
+        )
+    return states
+
+
+def _first(bad: np.ndarray) -> str:
+    """The first of the rows (n,), as text that goes on with the first one."""
+    return f"rows {', '.join(map(str, bad[:5]))}{', ...' if bad.size > 5 else ''}); the first"
 
 
 def states_of(T: np.ndarray, p: Real, Y: np.ndarray) -> np.ndarray:
@@ -174,19 +197,18 @@ def steps_of(dt: Real, n: int) -> np.ndarray:
     Raises ValueError for another shape, for what is not real numbers, and for a time step that is
     not positive and finite.
     """
-    steps = np.array(require_real("dt", dt))
+    steps = require_real("dt", dt)
     if steps.shape not in ((), (n,)):
         raise ValueError(
             f"dt has shape {steps.shape}, and there are {n} states: give one time step [s] for all "
             f"of them, or an array ({n},)"
         )
-    bad = ~(np.isfinite(steps) & (steps > 0))
-    if bad.any():
-        raise ValueError(
-            f"dt = {np.atleast_1d(steps)[np.atleast_1d(bad)][0]} s: a time step has to be positive "
-            "and finite"
-        )
-    return steps if steps.ndim else np.full(n, steps)
+    if steps.size and not 0.0 < steps.min() <= steps.max() < np.inf:
+        bad = steps[~((steps > 0.0) & (steps < np.inf))]
+        raise ValueError(f"dt = {bad[0]} s: a time step has to be positive and finite")
+    found = np.empty(n)
+    found[:] = steps
+    return found
 
 
 def require_tolerance(tolerance: float) -> float:

@@ -5,6 +5,7 @@ Loaders of libraries ignore that line. coupling/library.hpp compares it in the s
 a GPU in the cache has the same line, which is taken off.
 """
 
+import os
 import re
 import zlib
 from pathlib import Path
@@ -36,7 +37,7 @@ def require_whole(path: Path) -> int:
     """The CRC-32 of a library. Raises FileNotFoundError if there is none, ValueError if its bytes
     differ from its checksum, where it has one (`strip` removes it), or if it was cut short."""
     path = Path(path)
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise FileNotFoundError(
             f"there is no library {path}: make it with combred.native.compile or .export"
         )

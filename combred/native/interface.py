@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from combred.chemistry.states import require_columns, steps_of
+from combred.chemistry.states import require_columns, require_tolerance, steps_of
 from combred.native.damage import require_whole
 
 INTERFACE = 6  # COMBRED_INTERFACE of source/combred.h
@@ -140,12 +140,11 @@ class Library:
             raise ValueError(f"max_steps is from 0 to 2^63 - 1, not {max_steps}")
         steps = steps_of(dt, len(states))
         error, tried = np.empty(len(states)), np.empty(len(states), dtype=np.int64)
-        options = Options(tolerance, max_steps, int(volume))
+        options = Options(require_tolerance(tolerance), max_steps, int(volume))
         report = Report(error.ctypes.data, tried.ctypes.data, 0)
-        workspace = self._workspace()
         status = self._advance(
             len(states), states.ctypes.data, steps.ctypes.data, 1, ctypes.byref(options),
-            ctypes.byref(report), workspace.ctypes.data, workspace.nbytes,
+            ctypes.byref(report), *self._workspace(),
         )  # fmt: skip
         if status != NOT_ADVANCED:
             self._check(status)
@@ -157,12 +156,10 @@ class Library:
         states = np.ascontiguousarray(states, dtype=np.float64)
         require_columns(states.shape, self.n)
         net, destruction = np.empty((2, len(states), self.n - 2))
-        workspace = self._workspace()
-        status = self._rates(
+        self._check(self._rates(
             len(states), states.ctypes.data, net.ctypes.data, destruction.ctypes.data,
-            workspace.ctypes.data, workspace.nbytes,
-        )  # fmt: skip
-        self._check(status)
+            *self._workspace(),
+        ))  # fmt: skip
         return net, destruction
 
     def jacobian(self, state: np.ndarray, volume: bool = False) -> np.ndarray:
@@ -170,12 +167,9 @@ class Library:
         (1 + n_species, 1 + n_species)."""
         state = np.ascontiguousarray(state, dtype=np.float64)
         require_columns((1, len(state)), self.n)
-        found, workspace = np.empty((self.n - 1, self.n - 1)), self._workspace()
-        status = self._jacobian(
-            state.ctypes.data, int(volume), found.ctypes.data, workspace.ctypes.data,
-            workspace.nbytes,
-        )  # fmt: skip
-        self._check(status)
+        found = np.empty((self.n - 1, self.n - 1))
+        given = state.ctypes.data, int(volume), found.ctypes.data
+        self._check(self._jacobian(*given, *self._workspace()))
         return found
 
     def time_scale(self, states: np.ndarray) -> np.ndarray:
@@ -185,19 +179,18 @@ class Library:
         valid."""
         states = np.ascontiguousarray(states, dtype=np.float64)
         require_columns(states.shape, self.n)
-        found, workspace = np.empty(len(states)), self._workspace()
-        status = self._time_scale(
-            len(states), states.ctypes.data, found.ctypes.data, workspace.ctypes.data,
-            workspace.nbytes,
-        )  # fmt: skip
-        self._check(status)
+        found = np.empty(len(states))
+        given = len(states), states.ctypes.data, found.ctypes.data
+        self._check(self._time_scale(*given, *self._workspace()))
         return found
 
-    def _workspace(self) -> np.ndarray:
-        """Memory for a call, one for each thread."""
-        if not hasattr(self._own, "workspace"):
-            self._own.workspace = np.empty(self._workspace_size(), dtype=np.uint8)
-        return self._own.workspace
+    def _workspace(self) -> tuple[int, int]:
+        """Address and bytes of the memory for a call, one for each thread."""
+        own = self._own
+        if not hasattr(own, "place"):
+            own.memory = np.empty(self._workspace_size(), dtype=np.uint8)
+            own.place = own.memory.ctypes.data, own.memory.nbytes
+        return own.place
 
     def _check(self, status: int) -> None:
         if status == 0:

@@ -7,6 +7,7 @@ size, range, accuracy, training.
 
 import difflib
 import hashlib
+import os
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -56,12 +57,12 @@ def load(name_or_path: str | Path) -> "Surrogate":
     Cantera has under the same name; PackageMissing without torch.
     """
     path = FOLDER / f"{name_or_path}.safetensors"
-    if path.is_file():
+    if os.path.isfile(path):  # False of a name that is too long, where Path.is_file raises
         require_checksum(path)
     else:
         path = Path(name_or_path)
-        path = last_stage(path) if path.is_dir() else path
-        if not path.is_file():
+        path = last_stage(path) if os.path.isdir(path) else path
+        if not os.path.isfile(path):
             raise FileNotFoundError(_unknown(str(name_or_path)))
         require_network(path)
     with needing_train("combred.load"):

@@ -222,7 +222,6 @@ class Surrogate(nn.Module, Stepper):
         return valid & ((state[:, 2:].sum(dim=1) - 1.0).abs() < 1e-3)
 
     @torch.jit.ignore
-    @torch.jit.ignore
     def network_inputs(self, states: Tensor | Iterable[Tensor] | None) -> Tensor:
         """Network inputs (n, n_inputs) by which a reduction of the network is calibrated.
 

@@ -128,14 +128,15 @@ def test_rows_that_are_not_advanced_are_named_with_the_reason():
         Still().advance(T, 1e5, Y, 1e-6)
 
 
-def test_a_pressure_in_atm_is_told_once():
+@pytest.mark.parametrize("call", [Still().advance, Still().integrate])
+def test_a_pressure_in_atm_is_told_once(call):
     T, Y = np.full(2, 1500.0), np.full((2, 4), 0.25)
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("default")
         for _ in range(3):
-            Still().advance(T, [1.0, 1e5], Y, 1e-6)
+            call(T, [1.0, 1e5], Y, 1e-6)
     (one,) = heard
     assert "not in atm" in str(one.message) and one.filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        Still().advance(T, 1e5, Y, 1e-6)
+        call(T, 1e5, Y, 1e-6)

@@ -1,6 +1,7 @@
 """What the library of a surrogate says of itself, and `NativeSurrogate` as an `Advance`. The C
 interface is that of a solver: tests/native/solver/test_robustness.py."""
 
+import ctypes
 import threading
 import warnings
 
@@ -30,12 +31,11 @@ def test_a_library_describes_itself(compiled, mechanism, correcting):
 
 def test_the_default_tolerance_of_c_is_that_of_python(compiled, burning):
     states, known = burning.copy(), compiled.integrate(*split(burning), DT)
-    dt, space = np.full(len(states), DT), compiled.library._workspace()
+    dt, (place, size) = np.full(len(states), DT), compiled.library._workspace()
     calls = compiled.library._calls
     status = calls.combred_advance(
-        len(states), states.ctypes.data, dt.ctypes.data, 1, None, None, space.ctypes.data,
-        space.nbytes,
-    )  # fmt: skip
+        len(states), states.ctypes.data, dt.ctypes.data, 1, None, None, ctypes.c_void_p(place), size
+    )
     assert status == 0 and np.array_equal(states[:, 0], known.T) and 0 < known.steps.max()
 
 
@@ -53,6 +53,8 @@ def test_a_library_is_loaded_as_what_it_is(compiled, mechanism, behind, path):
     )
     with pytest.raises(FileNotFoundError, match="there is no library"):
         load("none.so")
+    with pytest.raises(FileNotFoundError, match="there is no library"):
+        load(300 * "n")  # a name that is too long for a file
 
 
 def test_a_pressure_far_from_the_training_is_warned_of(compiled, path):

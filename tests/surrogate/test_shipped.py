@@ -92,6 +92,8 @@ def test_a_path_is_loaded_like_a_name(tmp_path, drm19):
 
 
 def test_an_unknown_name_is_refused_with_the_most_similar_one():
+    with pytest.raises(FileNotFoundError, match="there is no model 'nnnn"):
+        combred.load(300 * "n")  # a name that is too long for a file
     with pytest.raises(FileNotFoundError, match=f"did you mean {NAMES[0]}"):
         combred.load(NAMES[0] + "x")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.chemistry.states import Real, Solution, Stepper, require_real, states_of
+from combred.chemistry.states import Real, Solution, Stepper, require_rates, states_of
 from combred.native.builder import build
 from combred.native.interface import Library
 from combred.native.solver.generator import TOLERANCE, generate
@@ -53,16 +53,18 @@ class Integrator(Stepper):
         error, steps = self.library.integrate_in_place(states, dt, chosen, max_steps, self.volume)
         return Solution(states[:, 0], states[:, 1], states[:, 2:], error, steps)
 
-    def rates(self, T: np.ndarray, p: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def rates(self, T: np.ndarray, p: Real, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Net production rate dY/dt and destruction rate [1/s] of each species, (n, n_species)
-        each, at T (n,) [K], p (n,) [Pa], Y (n, n_species); net 0 of inert species."""
-        return self.library.rates(states_of(T, p, Y))
+        each, at T (n,) [K], p [Pa], one for all or (n,), Y (n, n_species); net 0 of inert species.
+        Raises ValueError as `states_of` and `require_rates`."""
+        return self.library.rates(require_rates(states_of(T, p, Y)))
 
     def jacobian(self, T: float, p: float, Y: np.ndarray) -> np.ndarray:
         """d(dT/dt, dY/dt) / d(T, Y) of one state, (1 + n_species, 1 + n_species): T [K], p [Pa], Y
-        (n_species,), each Y by itself, at constant pressure, or volume if `volume` says so."""
-        state = np.concatenate([[T, p], require_real("Y", Y)])
-        return self.library.jacobian(state, self.volume)
+        (n_species,), each Y by itself, at constant pressure, or volume if `volume` says so. Raises
+        ValueError as `rates`."""
+        state = require_rates(states_of([T], p, [Y]))
+        return self.library.jacobian(state[0], self.volume)
 
 
 class Solver(Integrator):

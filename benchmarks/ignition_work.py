@@ -26,7 +26,7 @@ from benchmarks.ignitions import STEPS, delay_error, marched, references
 from benchmarks.solvers.build import MissingError
 from benchmarks.work_precision import MARKERS, solver
 from combred.chemistry.mechanism import load_mechanism
-from combred.chemistry.reactor import Advance
+from combred.chemistry.reactor import Advance, advance_each
 from combred.files.records import write_json
 from combred.native.solver.library import Integrator
 from combred.processes.threads import one_thread
@@ -78,7 +78,7 @@ def step_of(one: Advance) -> Step:
     """A step of a solver or a surrogate, without mass fractions below zero."""
 
     def step(states: np.ndarray, dt: float) -> np.ndarray:
-        T, Y = one.advance(states[:, 0], states[:, 1], states[:, 2:], dt)
+        T, Y = advance_each(one, states[:, 0], states[:, 1], states[:, 2:], dt)
         Y = np.maximum(Y, 0.0)
         return np.column_stack([T, states[:, 1], Y / Y.sum(axis=1, keepdims=True)])
 

@@ -43,7 +43,7 @@ from combred.check import check_mechanism, find_conditions, ignitions, states
 from combred.check.checking import RECORD
 from combred.check.verdict import size_of
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.chemistry.reactor import CVODE, Advance
+from combred.chemistry.reactor import CVODE, Advance, advance_each
 from combred.files.records import write_json
 from combred.native.builder import build
 from combred.native.interface import Library, Options, Report
@@ -77,7 +77,7 @@ def shortest(call: Callable[[], object]) -> float:
 def of_c(library: Library, rows: np.ndarray, dt: float, tolerance: float) -> float:
     """The shortest processor time [s] of one call of the C interface, without Python's checks."""
     n, step, options = len(rows), np.array([dt]), Options(tolerance, 0, 0)
-    error, tried, workspace = np.empty(n), np.empty(n, dtype=np.int64), library._workspace()
+    error, tried = np.empty(n), np.empty(n, dtype=np.int64)
     report = Report(error.ctypes.data, tried.ctypes.data, 0)
     copies = iter([rows.copy() for _ in range(REPEATS)])
     return shortest(
@@ -88,8 +88,7 @@ def of_c(library: Library, rows: np.ndarray, dt: float, tolerance: float) -> flo
             0,
             ctypes.byref(options),
             ctypes.byref(report),
-            workspace.ctypes.data,
-            workspace.nbytes,
+            *library._workspace(),
         )  # fmt: skip
     )
 
@@ -134,11 +133,11 @@ def work_precision(mechanism: Mechanism, solver: Solver, rows: np.ndarray) -> li
     T, p, Y = rows[:, 0], rows[:, 1], rows[:, 2:]
     few, found = rows[::8], []
     for dt in STEPS:
-        exact = solver.integrate(T, p, Y, dt, REFERENCE, max_steps=100_000)
+        exact = solver.attempt(T, p, Y, dt, REFERENCE, max_steps=100_000)
         truth = States(rows, dt, exact.T, exact.Y)
         of_few = States(few, dt, exact.T[::8], exact.Y[::8])
         for tolerance in TOLERANCES:
-            later = solver.integrate(T, p, Y, dt, tolerance)
+            later = solver.attempt(T, p, Y, dt, tolerance)
             found.append({
                 "dt": dt, "solver": "combred.solver", "tolerance": tolerance,
                 "us": 1e6 * of_c(solver.library, rows, dt, tolerance) / len(rows),
@@ -155,7 +154,7 @@ def work_precision(mechanism: Mechanism, solver: Solver, rows: np.ndarray) -> li
                     print(f"  {name} is left out: {' '.join(str(error).split('*'))}")
                     break
                 begun = time.process_time()
-                later_T, later_Y = one.advance(few[:, 0], few[:, 1], few[:, 2:], dt)
+                later_T, later_Y = advance_each(one, few[:, 0], few[:, 1], few[:, 2:], dt)
                 us = 1e6 * (time.process_time() - begun) / len(few)
                 found.append({
                     "dt": dt, "solver": name, "tolerance": rtol, "us": us,

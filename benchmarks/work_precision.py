@@ -51,7 +51,7 @@ from benchmarks.solvers.library import CVODE as GeneratedCVODE
 from benchmarks.solvers.library import Counts, Implicit
 from combred import native
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.chemistry.reactor import CVODE, Advance
+from combred.chemistry.reactor import CVODE, Advance, advance_each
 from combred.files.records import write_json
 from combred.native import NativeSurrogate
 from combred.native.solver import Solver
@@ -99,7 +99,7 @@ class States:
     def of(cls, before: np.ndarray, dt: float, mechanism: Mechanism) -> "States":
         """The exact solution, by Cantera's CVODE at `EXACT_RTOL`."""
         exact = CVODE(mechanism, EXACT_RTOL, 1e-8 * EXACT_RTOL)
-        return cls(before, dt, *exact.advance(before[:, 0], before[:, 1], before[:, 2:], dt))
+        return cls(before, dt, *advance_each(exact, before[:, 0], before[:, 1], before[:, 2:], dt))
 
     def errors(self, T: np.ndarray, Y: np.ndarray) -> dict:
         """Summary of the relative errors of T (n,) [K] and Y (n, n_species), without failed states,
@@ -147,7 +147,7 @@ def measure(name: str, mechanism: Mechanism, states: States) -> list:
     rows = []
     for rtol in RTOL.get(name, TOLERANCES):
         one = solver(name, mechanism, rtol)
-        seconds, (T_next, Y_next) = timed(partial(one.advance, T, p, Y, states.dt))
+        seconds, (T_next, Y_next) = timed(partial(advance_each, one, T, p, Y, states.dt))
         row = {"tolerance": rtol, "seconds": seconds / len(T)}
         if isinstance(one, NativeSurrogate):
             row["solved"] = share_solved(one, states.before, states.dt)

@@ -34,6 +34,15 @@ class Advance(Protocol):
         ...
 
 
+def advance_each(
+    solver: Advance, T: np.ndarray, p: Real, Y: np.ndarray, dt: Real
+) -> tuple[np.ndarray, np.ndarray]:
+    """As `Advance.advance`; a row that cannot be advanced is NaN where the solver tells which it
+    is (`Stepper.attempt`): one that fails does not stop the others."""
+    attempt = getattr(solver, "attempt", None)
+    return attempt(T, p, Y, dt).or_nan() if attempt else solver.advance(T, p, Y, dt)
+
+
 class IntegrationError(RuntimeError):
     """CVODE (or Cantera's flame solver) failed."""
 

@@ -35,6 +35,11 @@ class Solution:
     error: np.ndarray
     steps: np.ndarray
 
+    def or_nan(self) -> tuple[np.ndarray, np.ndarray]:
+        """T and Y, NaN of the states that were not advanced."""
+        lost = ~(self.error <= 1.0)
+        return np.where(lost, np.nan, self.T), np.where(lost[:, None], np.nan, self.Y)
+
 
 class Stepper:
     """Whatever advances states by a method `attempt`: its checks, and the interface `Advance`

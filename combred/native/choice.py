@@ -32,9 +32,7 @@ class NetworkAlone:
         self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """T (n,) [K] and Y (n, n_species) of the states, dt [s] later."""
-        found = self.compiled.attempt(T, p, Y, dt, ANY_ERROR)
-        failed = ~np.isfinite(found.error)
-        return np.where(failed, np.nan, found.T), np.where(failed[:, None], np.nan, found.Y)
+        return self.compiled.attempt(T, p, Y, dt, ANY_ERROR).or_nan()
 
 
 def fastest(surrogate: Surrogate, alone: bool = False) -> Advance:

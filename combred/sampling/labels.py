@@ -20,10 +20,8 @@ def advance(
     """T (n,) [K] and Y (n, n_species) of the states T (n,) [K], p (n,) [Pa], Y (n, n_species),
     dt [s] later, a float or (n,); NaN where the solver fails. Undershoots of Y are zero, and its
     sum is that of the state, which the solver normalizes."""
-    found = solver.attempt(T, p, Y, dt, PRECISE)
-    good = np.isfinite(found.error)
-    Y_next = np.maximum(found.Y, 0.0) * Y.sum(1, keepdims=True)
-    return np.where(good, found.T, np.nan), np.where(good[:, None], Y_next, np.nan)
+    T_next, Y_next = solver.attempt(T, p, Y, dt, PRECISE).or_nan()
+    return T_next, np.maximum(Y_next, 0.0) * Y.sum(1, keepdims=True)
 
 
 def label(solver: Solver, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: np.ndarray) -> Block:

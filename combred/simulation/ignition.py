@@ -13,7 +13,7 @@ import numpy as np
 
 from combred.chemistry.fuel import mixtures as fuel_mixtures
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import FIRST, Advance, IntegrationError, Reactor
+from combred.chemistry.reactor import FIRST, Advance, IntegrationError, Reactor, advance_each
 from combred.config import ChemistrySettings
 
 IGNITED = 400.0  # K: a mixture has ignited where T is this much above its initial value
@@ -67,26 +67,13 @@ def march(
         keep = np.array([step <= steps[i] for i in live])
         if not keep.all():
             live, now_T, now_Y = live[keep], now_T[keep], now_Y[keep]
-        now_T, now_Y = _advanced(solver, now_T, p[live], now_Y, dt)
+        now_T, now_Y = advance_each(solver, now_T, p[live], now_Y, dt)
         for row, index in enumerate(live):
             T[index][step], Y[index][step] = now_T[row], now_Y[row]
         if step % 100 == 0 or step == longest:
             on_progress(step, longest)
     times = [np.arange(n + 1) * dt for n in steps]
     return [Rollout(*parts) for parts in zip(todo, times, T, Y, strict=True)]
-
-
-def _advanced(
-    solver: Advance, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """As `Advance.advance`; a row that cannot be advanced is NaN where the solver tells which it
-    is (`Stepper.attempt`): one case that fails does not stop the others."""
-    attempt = getattr(solver, "attempt", None)
-    if attempt is None:
-        return solver.advance(T, p, Y, dt)
-    found = attempt(T, p, Y, dt)
-    lost = ~(found.error <= 1.0)
-    return np.where(lost, np.nan, found.T), np.where(lost[:, None], np.nan, found.Y)
 
 
 def mixtures(mechanism: Mechanism, todo: list[Case], fuel: str, oxidizer: str) -> np.ndarray:

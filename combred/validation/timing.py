@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import CVODE, Advance
+from combred.chemistry.reactor import CVODE, Advance, advance_each
 from combred.config import ChemistrySettings
 from combred.native.choice import fastest
 from combred.native.library import NativeSurrogate
@@ -88,7 +88,7 @@ def time_per_state(
             part = spread(states, n)
             T, p, Y = part[:, 0].copy(), part[:, 1].copy(), part[:, 2:].copy()
             started = time.perf_counter()
-            solver.advance(T, p, Y, dt)
+            advance_each(solver, T, p, Y, dt)
             if repeat >= WARM_UP:
                 seconds[name].append((time.perf_counter() - started) / len(part))
         on_progress(repeat + 1, WARM_UP + repeats)
@@ -106,7 +106,7 @@ def time_per_state(
 def share_solved(one: NativeSurrogate, states: np.ndarray, dt: float) -> float:
     """The share of states (n, 2 + n_species) that a surrogate leaves to the solver behind its
     network, over dt [s]."""
-    found = one.integrate(states[:, 0], states[:, 1], states[:, 2:], dt)
+    found = one.attempt(states[:, 0], states[:, 1], states[:, 2:], dt)
     return float((found.steps > 0).mean())
 
 

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
+from combred.chemistry.reactor import advance_each
 from combred.chemistry.states import (
     Solution,
     Stepper,
@@ -140,3 +141,10 @@ def test_a_pressure_in_atm_is_told_once(call):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         call(T, 1e5, Y, 1e-6)
+
+
+def test_a_row_that_fails_stops_no_other():
+    T, Y = np.array([1500.0, 1234.0, 27.0]), np.full((3, 4), 0.25)
+    found = advance_each(Still(), T, 1e5, Y, 1e-6)
+    assert np.array_equal(found[0], [1500.0, np.nan, np.nan], equal_nan=True)
+    assert np.array_equal(np.isnan(found[1]).all(axis=1), [False, True, True])

@@ -142,7 +142,7 @@ def work_precision(mechanism: Mechanism, solver: Solver, rows: np.ndarray) -> li
                 "dt": dt, "solver": "combred.solver", "tolerance": tolerance,
                 "us": 1e6 * of_c(solver.library, rows, dt, tolerance) / len(rows),
                 "steps": float(later.steps.mean()),
-                "failed": int((~np.isfinite(later.error)).sum()), **truth.errors(later.T, later.Y),
+                "failed": int((~np.isfinite(later.error)).sum()), **truth.errors(*later.or_nan()),
             })  # fmt: skip
             show(found[-1])
         for name, (make, tolerances) in COMPETITORS.items():

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from combred.chemistry.states import Solution, states_of
+from combred.chemistry.states import states_of
+from combred.chemistry.stepper import Solution
 from combred.native.compilers import FLAGS
 from combred.native.generator import SOURCE
 

@@ -147,10 +147,10 @@ def from_cvode(mechanism: Mechanism, T: np.ndarray, p: float, Y: np.ndarray, dt:
     one more step dt [s]; NaN where the solver fails, or CVODE in all of them."""
     chosen = np.linspace(0, len(T) - 1, min(CHECKED, len(T))).astype(int)
     before = T[chosen], np.full(len(chosen), p), Y[chosen].clip(min=0.0)
-    after = Solver(mechanism).attempt(*before, dt, PRECISE)
-    off = difference_from_cvode(mechanism, before, dt, (after.T, after.Y))
+    after = Solver(mechanism).attempt(*before, dt, PRECISE).or_nan()
+    off = difference_from_cvode(mechanism, before, dt, after)
     off = off[np.isfinite(off)]
-    return float(off.max()) if len(off) and np.isfinite(after.error).all() else np.nan
+    return float(off.max()) if len(off) and np.isfinite(after[0]).all() else np.nan
 
 
 def species_to_show(mechanism: Mechanism, Y: np.ndarray) -> list[int]:

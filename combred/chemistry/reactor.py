@@ -12,13 +12,12 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.states import (
     Real,
-    Solution,
     is_state,
-    require_advanced,
     require_columns,
     states_of,
     steps_of,
 )
+from combred.chemistry.stepper import Solution, require_advanced
 
 
 class Advance(Protocol):

@@ -17,13 +17,12 @@ from torch import Tensor
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.states import (
     Real,
-    Solution,
-    Stepper,
     require_columns,
     require_tolerance,
     states_of,
     steps_of,
 )
+from combred.chemistry.stepper import Solution, Stepper
 from combred.files.records import cache_folder, write_bytes
 from combred.native.damage import sealed, unsealed
 from combred.native.generator import generate

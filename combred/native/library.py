@@ -8,7 +8,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from combred.chemistry.states import FAR, NETWORK_TOLERANCE
+from combred.chemistry.stepper import FAR, NETWORK_TOLERANCE
 from combred.native.builder import build
 from combred.native.interface import Library
 from combred.native.solver.generator import TOLERANCE

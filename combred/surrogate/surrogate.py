@@ -18,17 +18,14 @@ from torch import Tensor, nn
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.states import (
-    FAR,
     HIGHEST_T,
     LOWEST_T,
-    NETWORK_TOLERANCE,
     Real,
-    Solution,
-    Stepper,
     require_tolerance,
     states_of,
     steps_of,
 )
+from combred.chemistry.stepper import FAR, NETWORK_TOLERANCE, Solution, Stepper
 from combred.surrogate.calibration import gaussian_inputs, random_steps
 from combred.surrogate.closure import Closure
 from combred.surrogate.network import Network

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.chemistry.states import Real, Solution, Stepper, require_rates, states_of
+from combred.chemistry.states import Real, require_rates, states_of
+from combred.chemistry.stepper import Solution, Stepper
 from combred.native.builder import build
 from combred.native.interface import Library
 from combred.native.solver.generator import TOLERANCE, generate

@@ -1,0 +1,118 @@
+"""What all that advances states has in common: `Stepper`.
+
+Takes states as a user gives them; gives those dt later, or a ValueError that names the rows that
+are no states, or that could not be advanced.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from combred.chemistry.states import VALID, Real, first_of, steps_of, wrong_with
+
+USUAL_P = 100.0, 1e8  # Pa: outside it a unit was probably another
+NETWORK_TOLERANCE = 0.01  # the default of surrogates
+FAR = 10.0  # times below or above the pressures of a training
+
+
+@dataclass(frozen=True)
+class Solution:
+    """States after an integration. T (n,) [K], p (n,) [Pa], Y (n, n_species); error (n,): the
+    largest error estimate of the steps over the tolerance, infinite for a state that was not
+    advanced, which is as it was; steps (n,), int64: how many the solver tried."""
+
+    T: np.ndarray
+    p: np.ndarray
+    Y: np.ndarray
+    error: np.ndarray
+    steps: np.ndarray
+
+    def or_nan(self) -> tuple[np.ndarray, np.ndarray]:
+        """T and Y, NaN of the states that were not advanced."""
+        lost = ~(self.error <= 1.0)
+        return np.where(lost, np.nan, self.T), np.where(lost[:, None], np.nan, self.Y)
+
+
+class Stepper:
+    """Whatever advances states by a method `attempt`: its checks, and the interface `Advance`
+    (`combred.chemistry.reactor`)."""
+
+    def advance(
+        self, T: np.ndarray, p: Real, Y: np.ndarray, dt: Real, tolerance: float | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """T (n,) [K] and Y (n, n_species) of the states T (n,) [K], p [Pa], Y (n, n_species), dt
+        [s] later; p and dt: one for all, or (n,). tolerance: None for the default. Raises
+        ValueError as `integrate`."""
+        found = self._checked(self.attempt(T, p, Y, dt, tolerance), p, dt)
+        return found.T, found.Y
+
+    def integrate(
+        self,
+        T: np.ndarray,
+        p: Real,
+        Y: np.ndarray,
+        dt: Real,
+        tolerance: float | None = None,
+        max_steps: int = 0,
+    ) -> Solution:
+        """As `advance`, with the errors and steps of each state. max_steps: the largest number of
+        steps of a state, 0 for the usual limit.
+
+        Raises ValueError for other shapes, for a dt or a tolerance that is not positive and finite,
+        and where rows are no states or could not be advanced, with the first of them, what is wrong
+        and a hint. Warns where p is far outside what is usual.
+        """
+        return self._checked(self.attempt(T, p, Y, dt, tolerance, max_steps), p, dt)
+
+    def _checked(self, found: Solution, p: Real, dt: Real) -> Solution:
+        """What was found of states at p [Pa] over dt [s], as `integrate` returns it."""
+        require_advanced(found, lambda i: self._why(found, i, steps_of(dt, len(found.T))[i]))
+        (low, high), given = self.usual_p(), np.asarray(p)
+        if given.size and (given.min() < low or given.max() > high):
+            # At the line of the program that calls; Python tells it once for each.
+            warnings.warn(
+                f"p of some states is far from {low:g} to {high:g} Pa: is it in Pa, not in atm?",
+                stacklevel=3,
+            )
+        return found
+
+    def attempt(
+        self,
+        T: np.ndarray,
+        p: Real,
+        Y: np.ndarray,
+        dt: Real,
+        tolerance: float | None = None,
+        max_steps: int = 0,
+    ) -> Solution:
+        """As `integrate`, for those who judge: a row that is no state or cannot be advanced is
+        returned as it was, with an infinite error."""
+        raise NotImplementedError
+
+    def usual_p(self) -> tuple[float, float]:
+        """The pressures [Pa] outside which a warning is given."""
+        return USUAL_P
+
+    def _why(self, found: Solution, i: int, dt: float) -> str:
+        """Why the state of row i, which is valid, was not advanced over dt [s], and the remedy."""
+        return (
+            f"{found.steps[i]} steps were not enough for dt = {dt:g} s: take a shorter dt, or a "
+            "larger tolerance"
+        )
+
+
+def require_advanced(found: Solution, why: Callable[[int], str]) -> None:
+    """ValueError where an error of a solution exceeds 1, with the first rows; why: of a row that is
+    a valid state, the reason and the remedy."""
+    if found.error.max(initial=0.0) <= 1.0:
+        return
+    bad = np.flatnonzero(~(found.error <= 1.0))
+    i = int(bad[0])
+    wrong = wrong_with(found.T[i], found.p[i], found.Y[i])
+    raise ValueError(
+        f"{bad.size} of {len(found.T)} states cannot be advanced ({first_of(bad)} has "
+        f"T = {found.T[i]:g} K, p = {found.p[i]:g} Pa, sum Y = {found.Y[i].sum():g}: "
+        + (f"{wrong}; {VALID}" if wrong else why(i))
+    )

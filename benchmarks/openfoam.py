@@ -38,6 +38,7 @@ from combred.simulation import ignition
 from combred.validation import timing
 
 ODE = {"absTol": 1e-12, "relTol": 1e-4}  # seulex
+MECHANISM = "drm19.yaml"
 IGNITIONS = ((1500.0, 0.8), (1700.0, 1.0), (1700.0, 1.4))  # T0 [K], phi; 1 atm
 REACHED = 2000.0  # K
 LONGEST = 3e-3  # s, of an ignition
@@ -91,13 +92,13 @@ def folder_of(scratch: Path, *words: str) -> Path:
     return scratch / "-".join(words).replace(" ", "-")
 
 
-def combred_coefficients(folder: Path, way: str) -> str:
+def combred_coefficients(folder: Path, way: str, mechanism: str = MECHANISM) -> str:
     """The entries of `combredCoeffs`; copies the library into the case. way: see `write_case`."""
     name, *tolerance = way.split()
     if name.endswith(".so"):
         library = Path(name)
     elif name == "solver":
-        library = native.build(generate_solver(combred.load_mechanism("drm19.yaml")))
+        library = native.build(generate_solver(combred.load_mechanism(mechanism)))
     else:
         library = native.build(native.generate(combred.load(name)))
     shutil.copy(library, folder / "constant/libcombred.so")
@@ -105,16 +106,13 @@ def combred_coefficients(folder: Path, way: str) -> str:
     return entries + "".join(f" tolerance {value};" for value in tolerance)
 
 
-def write_case(folder: Path, library: Path, way: str, dt: float, control: str) -> None:
-    """Write the files that all cases have. way: "solver", the name of a shipped model, or the path
-    of a libsolver.so or libsurrogate.so, each with a tolerance after a space if it is not the
-    default; "ode" or "off". dt [s]: the largest time step, and the only one unless `control`,
-    further entries of controlDict, sets adjustTimeStep."""
-    write_mechanism(combred.load_mechanism("drm19.yaml"), folder / "constant")
-    write(folder, "constant/thermophysicalProperties", THERMOPHYSICAL.format(inert="N2"))
+def write_chemistry(folder: Path, way: str, mechanism: str = MECHANISM) -> None:
+    """Write chemistryProperties. way: see `write_case`."""
     ode = " ".join(f"{key} {value:g};" for key, value in ODE.items())
     stock = way in ("ode", "off")
-    coefficients = "" if stock else f"combredCoeffs {{ {combred_coefficients(folder, way)} }}\n"
+    coefficients = (
+        "" if stock else f"combredCoeffs {{ {combred_coefficients(folder, way, mechanism)} }}\n"
+    )
     write(
         folder,
         "constant/chemistryProperties",
@@ -122,6 +120,18 @@ def write_case(folder: Path, library: Path, way: str, dt: float, control: str) -
         f"chemistry {'off' if way == 'off' else 'on'};\n"
         f"initialChemicalTimeStep 1e-7;\nodeCoeffs {{ solver seulex; {ode} }}\n{coefficients}",
     )
+
+
+def write_case(
+    folder: Path, library: Path, way: str, dt: float, control: str, mechanism: str = MECHANISM
+) -> None:
+    """Write the files that all cases have. way: "solver", the name of a shipped model, or the path
+    of a libsolver.so or libsurrogate.so, each with a tolerance after a space if it is not the
+    default; "ode" or "off". dt [s]: the largest time step, and the only one unless `control`,
+    further entries of controlDict, sets adjustTimeStep."""
+    write_mechanism(combred.load_mechanism(mechanism), folder / "constant")
+    write(folder, "constant/thermophysicalProperties", THERMOPHYSICAL.format(inert="N2"))
+    write_chemistry(folder, way, mechanism)
     write(folder, "system/fvSchemes", SCHEMES)
     write(folder, "system/fvSolution", SOLUTION)
     write(

@@ -39,10 +39,10 @@ CELLS, CELLS_3D = 256, 32
 
 
 def axes(cells: int, dimensions: int) -> list[np.ndarray]:
-    """x, y and, in three dimensions, z [m] of the cells, x last; z is 0 in two dimensions."""
+    """x, y and z [m] of the cells, x last; those beyond `dimensions` are 0."""
     at = (np.arange(cells) + 0.5) * SIDE / cells
     grid = np.meshgrid(*[at] * dimensions, indexing="ij")[::-1]
-    return [*grid, np.zeros_like(grid[0])][:3]
+    return [*grid, *[np.zeros_like(grid[0])] * (3 - dimensions)]
 
 
 def vortices(cells: int, dimensions: int) -> np.ndarray:

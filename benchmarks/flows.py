@@ -50,7 +50,8 @@ class Flow:
     """A flow in a periodic square or cube at 1 atm, in steps of `DT`.
 
     name: of its folders; side [m]; cells: of a side; dimensions: 2 or 3; steps; written: steps
-    between two fields; fields: gives T, U and Y at the beginning, x fastest, then y.
+    between two fields; fields: gives T, U and Y at the beginning, x fastest, then y; judged: how
+    many of the last fields are compared.
     """
 
     name: str
@@ -60,8 +61,9 @@ class Flow:
     written: int
     fields: Callable[[], Fields]
     mechanism: str = MECHANISM
-    species: tuple[str, ...] = ("CO", "OH", "H", "CH2O", "HO2", "C2H6")
+    species: tuple[str, ...] = ("CO", "OH", "H", "CH2O")
     dimensions: int = 2
+    judged: int = 1
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -206,16 +208,17 @@ def difference(flow: Flow, folder: Path, reference: Path, time: str) -> dict:
 
 def compare(flow: Flow, home: Path, library: Path, ways: Iterable[str], names: list[str]) -> dict:
     """A flow in the reference's and all other ways: what the chemistry took, and the differences at
-    each time; seulex beside it."""
+    the last times."""
     reference = folder_of(home, flow.name, REFERENCE)
     found: dict = {"cells": flow.cells, "steps": flow.steps, "ways": {}}
     for way in (REFERENCE, *ways):
         folder = folder_of(home, flow.name, way)
         one = found["ways"][way] = told(burn(flow, folder, library, way, names)) or {}
         if way != REFERENCE:
-            one["times"] = {time: difference(flow, folder, reference, time) for time in flow.times}
+            times = flow.times[-flow.judged :]
+            one["times"] = {time: difference(flow, folder, reference, time) for time in times}
         print(flow.name, way, one, flush=True)
-    return found | beside_seulex(flow, home, library)
+    return found
 
 
 def arguments(

@@ -12,7 +12,7 @@ with each WAY: "solver" or the name of a shipped model, or either with a toleran
 - reactingFoam, a laminar premixed flame on N cells, initially at rest, open on the burnt side: its
   speed from the consumption of methane, and the time of the chemistry. One core.
 
-benchmarks/openfoam_flows.py has two more cases, compared field by field.
+Flows, field by field: benchmarks/turbulent_ignition.py, taylor_green.py, foam_tutorials.py.
 
 Prints a table, then one JSON line.
 """
@@ -290,13 +290,18 @@ def internal(folder: Path, time: str, name: str, cells: int) -> np.ndarray:
 
 
 def burn(folder: Path, library: Path, way: str, profile: tuple, dt: float, steps: int) -> dict:
-    """Speed [m/s] of a flame over the second half of the steps of dt [s], highest T [K], time of
-    the run [s], and what was `told`."""
-    T, Y = profile
-    mechanism = combred.load_mechanism("drm19.yaml")
+    """A flame in steps of dt [s]: see `burnt`."""
     control = f"endTime {steps * dt:.8g}; writeInterval {steps // 2};"
     write_case(folder, library, way, dt, control)
-    write_flame(folder, T, Y, mechanism.species_names)
+    write_flame(folder, *profile, combred.load_mechanism(MECHANISM).species_names)
+    return burnt(folder, profile, dt, steps)
+
+
+def burnt(folder: Path, profile: tuple, dt: float, steps: int) -> dict:
+    """Runs the case of a flame: its speed [m/s] over the second half of the steps of dt [s], highest
+    T [K], time of the run [s], and what was `told`."""
+    T, Y = profile
+    mechanism = combred.load_mechanism(MECHANISM)
     run(folder, "blockMesh")
     said = run(folder, "reactingFoam")
     gas, fuel, width, CH4 = mechanism.solution(), [], LENGTH / len(T), mechanism.index("CH4")
@@ -308,9 +313,9 @@ def burn(folder: Path, library: Path, way: str, profile: tuple, dt: float, steps
         density = p / (ct.gas_constant * T_now * moles)
         fuel.append(float((density * Y_now[CH4]).sum() * width))
     gas.TPY = T[0], ct.one_atm, Y[0]
-    burnt = (fuel[0] - fuel[1]) / ((steps - steps // 2) * dt)
+    consumed = (fuel[0] - fuel[1]) / ((steps - steps // 2) * dt)
     return {
-        "speed": burnt / (gas.density * Y[0, CH4]),
+        "speed": consumed / (gas.density * Y[0, CH4]),
         "T_highest": float(T_now.max()),
         "seconds": float(re.findall(r"ExecutionTime = ([\d.]+) s", said)[-1]),
         "chemistry": told(said),

@@ -21,7 +21,7 @@ import cantera as ct
 import numpy as np
 
 import combred
-from benchmarks.flows import REFERENCE, Fields, Flow, arguments, compare
+from benchmarks.flows import REFERENCE, Fields, Flow, arguments, beside_seulex, compare
 from benchmarks.openfoam import MECHANISM, folder_of
 from combred.files.records import strict, write_json
 from combred.validation import timing
@@ -86,7 +86,7 @@ def flows(cells: int) -> dict[str, Flow]:
         return Flow(
             f"{name}-{n}", SIDE, n, STEPS if dimensions == 2 else WRITTEN, WRITTEN,
             lambda: beginning(mechanism, fuel, n, dimensions),
-            mechanism, ("OH", "HO2"), dimensions,
+            mechanism, ("OH", "HO2"), dimensions, judged=2,
         )  # fmt: skip
 
     return {
@@ -133,7 +133,8 @@ def main() -> None:
     for name, flow in chosen.items():
         names = list(combred.load_mechanism(flow.mechanism).species_names)
         ways = [way for way in given.ways if name == "methane" or not way.startswith("drm19")]
-        found["flows"][name] = compare(flow, given.folder, given.library, ways, names)
+        one = compare(flow, given.folder, given.library, ways, names)
+        found["flows"][name] = one | beside_seulex(flow, given.folder, given.library)
     draw(given.folder, chosen, FIGURE)
     write_json(RESULTS, strict(found))
     print(json.dumps(strict(found)))

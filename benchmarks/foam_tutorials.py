@@ -72,7 +72,7 @@ class Tutorial:
 
 CELLS = ("chemFoam h2", "chemFoam gri")
 TUTORIALS = {
-    "counterflow": Tutorial("laminar/counterFlowFlame2D", 0.08, stricter=True),
+    "counterflow": Tutorial("laminar/counterFlowFlame2D", 0.04, stricter=True),
     "counterflow, LTS": Tutorial("laminar/counterFlowFlame2DLTS", 100),
     "Sandia D, LTS": Tutorial(
         "RAS/SandiaD_LTS", 1600, cold=1500, prepared=("blockMesh", "setFields")

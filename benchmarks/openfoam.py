@@ -298,7 +298,7 @@ def burn(folder: Path, library: Path, way: str, profile: tuple, dt: float, steps
 
 
 def burnt(folder: Path, profile: tuple, dt: float, steps: int) -> dict:
-    """Runs the case of a flame: its speed [m/s] over the second half of the steps of dt [s], highest
+    """Run the case of a flame: its speed [m/s] over the second half of the steps of dt [s], highest
     T [K], time of the run [s], and what was `told`."""
     T, Y = profile
     mechanism = combred.load_mechanism(MECHANISM)

@@ -812,6 +812,23 @@ def flow_times_table() -> str:
     return table(head, body) if body else MISSING
 
 
+def flame_steps_table() -> str:
+    """The speed of OpenFOAM's premixed flame against the time step, of openfoam-steps.json."""
+    results = read("openfoam-steps.json")
+    if not results:
+        return MISSING
+    one, three = results["speeds"]["1"], results["speeds"]["3"]
+    limit = results["limit"]
+
+    def cells(speed: float | None) -> list[str]:
+        return [f"{speed:.3f} m/s, {100 * (speed / limit - 1):+.2g} %"] if speed else ["-"]
+
+    body = [[seconds(dt), *cells(v), *cells(three.get(dt))] for dt, v in one.items()]
+    body.append(["to 0", f"{limit:.3f} m/s", "-"])
+    told = source("openfoam-steps.json", "openfoam_steps", results["machine"])
+    return table(["time step", "one outer corrector", "three"], body) + told
+
+
 # -- the first page --------------------------------------------------------------------------------
 
 
@@ -1020,6 +1037,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "foam-tutorials": foam_tutorials_table,
     "long-steps": long_steps_table,
     "flow-times": flow_times_table,
+    "flame-steps": flame_steps_table,
     "settings": settings_table,
     "profiles": profiles_table,
     "headline": headline,

@@ -154,9 +154,11 @@ def make(one: Tutorial, folder: Path, library: Path, way: str, end: float) -> No
             f"writeControl timeStep; writeInterval {LAST}; purgeWrite 2; writePrecision 12;\n"
             f"timePrecision 8; maxCo 1000; maxDeltaT {LARGEST};\n"
         )
-    schemes = folder / "system/fvSchemes"
     if one.upwind:
-        schemes.write_text(schemes.read_text().replace(UPWIND[0].split("(")[1], UPWIND[1]))
+        schemes = folder / "system/fvSchemes"
+        text, n = re.subn(r"div\(phi,Yi_h\)\s+Gauss [^;]*", UPWIND[1], schemes.read_text())
+        assert n == 1
+        schemes.write_text(text)
     for program in one.prepared:
         run(folder, program)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import combred
-from benchmarks import flows, taylor_green, turbulent_ignition
+from benchmarks import flows, foam_tutorials, taylor_green, turbulent_ignition
 from benchmarks.turbulent_ignition import LENGTH, U_RMS, ignition, turbulence
 
 
@@ -81,3 +81,22 @@ def test_the_vortices_have_no_divergence():
     u, v = U[..., 0], U[..., 1]
     du, dv = (np.roll(one, -1, i) - np.roll(one, 1, i) for one, i in ((u, 2), (v, 1)))
     assert abs(du + dv).max() < 1e-12 and abs(u).max() == pytest.approx(4.0, rel=5e-3)
+
+
+def test_times_of_a_log_are_those_of_the_last_steps():
+    line = (
+        "combred: 100 cells, 0 by the network, 100 by the solver, {} steps a cell, at most 9, "
+        "{} s of CPU time\nExecutionTime = {} s  ClockTime = 1 s\n"
+    )
+    said = "begins\n"
+    for i in range(8):
+        said += f"\nTime = {i}\n" + line.format(2.0 if i < 3 else 4.0, 1e-3, 1.0 + 0.01 * i)
+    found = foam_tutorials.last_steps(said, 100)
+    assert found["steps"] == 8 and found["tries"] == 4.0 and found["us"] == pytest.approx(10.0)
+    assert found["flow_us"] == pytest.approx(90.0)  # 100 us a cell and step, with the chemistry
+
+
+def test_fields_of_a_case_are_in_order(tmp_path):
+    for name in ("0", "1e-05", "0.0002", "constant", "system", "10"):
+        (tmp_path / name).mkdir()
+    assert foam_tutorials.fields(tmp_path) == ["1e-05", "0.0002", "10"]

@@ -114,16 +114,16 @@ def draw(home: Path, chosen: dict[str, Flow], path: Path) -> None:
         images = [
             (T[time], f"{name}, T at {ms[time]} [K]", {"cmap": "inferno"}) for time in flow.times
         ]
-        images.append((flow.read(folder, end, "OH"), f"mass fraction of OH, {ms[end]}", {}))
+        images.append((flow.read(folder, end, "OH"), f"OH, mass fraction, {ms[end]}", {}))
         sides = {"vmin": -limit, "vmax": limit, "cmap": "RdBu_r"}
-        images.append((off, f"solver (0.001) - reference [K], {ms[end]}", sides))
+        images.append((off, f"solver - reference [K], {ms[end]}", sides))
         for panel, (values, title, how) in zip(row, images, strict=True):
             image = panel.imshow(values, origin="lower", extent=side, **how)
             panel.set_title(title, loc="left", fontsize=10)
             panel.set(xticks=[0, 2, 4, 6], yticks=[0, 2, 4, 6])
             figure.colorbar(image, ax=panel, shrink=0.8)
     panels[-1, 0].set(xlabel="x [mm]", ylabel="y [mm]")
-    figure.savefig(path, dpi=100)
+    figure.savefig(path, dpi=80)
 
 
 def main() -> None:

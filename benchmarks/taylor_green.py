@@ -29,7 +29,7 @@ from combred.validation import timing
 RESULTS = Path(__file__).parent / "results" / "taylor_green.json"
 FIGURE = Path(__file__).parents[1] / "docs" / "taylor-green.png"
 BOIVIN = str(Path(__file__).parent / "data" / "boivin.yaml")
-WAYS = ("solver", "drm19-38k")
+WAYS = ("solver", "solver 1e-7", "drm19-38k")  # the second: the noise
 U0, L0 = 4.0, 1e-3  # m/s, m
 SIDE, RADIUS = 2.0 * np.pi * L0, 0.25 * np.pi * L0  # of the box, of the strip [m]
 OXIDIZER = {"O2": 0.233, "N2": 0.767}

@@ -96,6 +96,12 @@ def source(name: str, command: str, machine: str = "") -> str:
     return f"Source: {link}, `python -m benchmarks.{command}`{machine and f'; {machine}'}.\n"
 
 
+def digits(value: float, count: int) -> float:
+    """A value rounded to a number of digits, for a cell."""
+    found = float(f"{value:.{count}g}")
+    return int(found) if abs(found) >= 1.0 and found == int(found) else found
+
+
 def seconds(dt: str | float) -> str:
     """A time step [s] for a cell: 1e-06 is "1e-6 s"."""
     mantissa, _, exponent = f"{float(dt):.1e}".partition("e")
@@ -701,7 +707,7 @@ FLOW_HEAD = [
 
 def _way(way: str, row: dict, species: Iterable[str]) -> list[str]:
     """A row of a flow's table: time, differences of T, front and species at the last time."""
-    time = f"{row['us']:.2g} us, {row['steps']:.2f} steps"
+    time = f"{digits(row['us'], 2)} us, {row['steps']:.2f} steps"
     if "times" not in row:
         return [f"{way} (reference)", time, "-", "-", "-"]
     end = list(row["times"].values())[-1]
@@ -710,9 +716,9 @@ def _way(way: str, row: dict, species: Iterable[str]) -> list[str]:
     return [
         _named(way),
         time + share,
-        f"{end['T_rms']:.1g} / {end['T_max']:.1g} K",
-        f"{1e6 * end['front_mean']:+.1g} / {1e6 * end['front_rms']:.1g} um",
-        f"{100 * end[worst]['field']:.2g} % ({worst})",
+        f"{digits(end['T_rms'], 1)} / {digits(end['T_max'], 2)} K",
+        f"{digits(1e6 * end['front_mean'], 2):+} / {digits(1e6 * end['front_rms'], 2)} um",
+        f"{digits(100 * end[worst]['field'], 2)} % ({worst})",
     ]
 
 
@@ -738,7 +744,7 @@ def taylor_green_table() -> str:
         for way, row in flow["ways"].items():
             first = f"{name}, {size}: " if way == "solver 1e-6" else ""
             if "times" not in row:
-                body.append([f"{first}{way}", f"{row['us']:.2g} us", "-", "-", "-"])
+                body.append([f"{first}{way}", f"{digits(row['us'], 2)} us", "-", "-", "-"])
                 continue
             at = list(row["times"].values())
             bulk = max(abs(one[key]) for one in at for key in ("hottest", "heat"))
@@ -747,11 +753,11 @@ def taylor_green_table() -> str:
             )
             body.append([
                 _named(way),
-                f"{row['us']:.2g} us",
-                f"{max(one['T_rms'] for one in at):.1g} K, "
-                f"{1e6 * max(one['front_rms'] for one in at):.1g} um",
-                f"{100 * bulk:.1g} %",
-                f"{100 * radicals:.1g} %",
+                f"{digits(row['us'], 2)} us",
+                f"{digits(max(one['T_rms'] for one in at), 1)} K, "
+                f"{digits(1e6 * max(one['front_rms'] for one in at), 1)} um",
+                f"{digits(100 * bulk, 1)} %",
+                f"{digits(100 * radicals, 1)} %",
             ])  # fmt: skip
         body.append([*_seulex(flow)[:2], "-", "-", "-"])
     head = ["chemistry", "time a cell and step", "T, front, rms", "T max, heat release",
@@ -765,12 +771,12 @@ def foam_tutorials_table() -> str:
     results, body = read("foam_tutorials.json"), []
     for name, row in results.get("flames", {}).items():
         off, noise = row["solver"], row.get("noise")
-        beside = [f"{noise['T_rms']:.1g} K", _worst(noise)] if noise else ["", ""]
-        both = [f"{off['T_rms']:.1g} K", _worst(off)]
+        beside = [f"{digits(noise['T_rms'], 1)} K", _worst(noise)] if noise else ["", ""]
+        both = [f"{digits(off['T_rms'], 1)} K", _worst(off)]
         told = [f"{a} ({b})" if b else a for a, b in zip(both, beside, strict=True)]
         body.append([
             f"{name}, {row['steps']} steps",
-            f"{row['solver_us']:.2g} us",
+            f"{digits(row['solver_us'], 2)} us",
             f"{row['seulex_us']:.0f} us",
             *told,
         ])  # fmt: skip
@@ -783,13 +789,13 @@ def _worst(off: dict) -> str:
     """The species that differs most: "0.01 % (OH)"."""
     species = {name: value for name, value in off.items() if not name.startswith("T_")}
     worst = max(species, key=lambda name: species[name])
-    return f"{100 * species[worst]:.1g} % ({worst})"
+    return f"{digits(100 * species[worst], 1)} % ({worst})"
 
 
 def long_steps_table() -> str:
     """Errors of H, O and OH in hot gas over long time steps, of foam_tutorials.json."""
     body = [
-        [f"{tolerance}, {seconds(dt)}", *(f"{100 * row[k]:.2g} %" for k in ("H", "O", "OH"))]
+        [f"{tolerance}, {seconds(dt)}", *(f"{digits(100 * row[k], 2)} %" for k in ("H", "O", "OH"))]
         for tolerance, of in read("foam_tutorials.json").get("long", {}).items()
         for dt, row in of.items()
     ]
@@ -806,13 +812,15 @@ def flow_times_table() -> str:
         network = flow["ways"].get("drm19-38k")
         body.append([
             name,
-            f"{flow['ways']['solver']['us']:.2g} us",
-            f"{network['us']:.2g} us" if network else "-",
+            f"{digits(flow['ways']['solver']['us'], 2)} us",
+            f"{digits(network['us'], 2)} us" if network else "-",
             f"{flow['seulex_us']:.0f} us",
-            f"{flow['flow_us']:.2g} us",
+            f"{digits(flow['flow_us'], 2)} us",
         ])  # fmt: skip
     for name, row in read("foam_tutorials.json").get("flames", {}).items():
-        own, ode, rest = (f"{row[key]:.2g} us" for key in ("solver_us", "seulex_us", "flow_us"))
+        own, ode, rest = (
+            f"{digits(row[key], 2)} us" for key in ("solver_us", "seulex_us", "flow_us")
+        )
         body.append([name, own, "-", ode, rest])
     head = ["flow", "solver (0.001)", "`drm19-38k`", "seulex (1e-4)", "flow alone"]
     return table(head, body) if body else MISSING
@@ -827,7 +835,7 @@ def flame_steps_table() -> str:
     limit = list(one.values())[-1]
 
     def cells(speed: float | None) -> list[str]:
-        return [f"{speed:.3f} m/s, {100 * (speed / limit - 1):+.2g} %"] if speed else ["-"]
+        return [f"{speed:.3f} m/s, {digits(100 * (speed / limit - 1), 2):+} %"] if speed else ["-"]
 
     body = [[seconds(dt), *cells(v), *cells(three.get(dt))] for dt, v in one.items()]
     told = source("openfoam-steps.json", "openfoam_steps", results["machine"])

@@ -775,9 +775,9 @@ def foam_tutorials_table() -> str:
         both = [f"{digits(off['T_rms'], 1)} K", _worst(off)]
         told = [f"{a} ({b})" if b else a for a, b in zip(both, beside, strict=True)]
         body.append([
-            f"{name}, {row['steps']} steps",
-            f"{digits(row['solver_us'], 2)} us",
-            f"{row['seulex_us']:.0f} us",
+            f"{name}: {row['steps']} steps, {row['hottest']:.0f} K",
+            f"{digits(row['solver_us'], 2)} us (1e-6: {digits(row['reference_us'], 2)})",
+            f"{row['seulex_us']:.0f} us" if "seulex_us" in row else "-",
             *told,
         ])  # fmt: skip
     head = ["tutorial", "solver (0.001)", "seulex (1e-4)", "T, rms", "species, largest"]
@@ -818,10 +818,10 @@ def flow_times_table() -> str:
             f"{digits(flow['flow_us'], 2)} us",
         ])  # fmt: skip
     for name, row in read("foam_tutorials.json").get("flames", {}).items():
-        own, ode, rest = (
-            f"{digits(row[key], 2)} us" for key in ("solver_us", "seulex_us", "flow_us")
-        )
-        body.append([name, own, "-", ode, rest])
+        if "seulex_us" in row:
+            times = (row[key] for key in ("solver_us", "seulex_us", "flow_us"))
+            own, ode, rest = (f"{digits(one, 2)} us" for one in times)
+            body.append([name, own, "-", ode, rest])
     head = ["flow", "solver (0.001)", "`drm19-38k`", "seulex (1e-4)", "flow alone"]
     return table(head, body) if body else MISSING
 

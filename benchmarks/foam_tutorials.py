@@ -77,7 +77,7 @@ TUTORIALS = {
     "counterflow, upwind": Tutorial("laminar/counterFlowFlame2D", 0.04, upwind=True),
     "counterflow, LTS": Tutorial("laminar/counterFlowFlame2DLTS", 100),
     "Sandia D, LTS": Tutorial(
-        "RAS/SandiaD_LTS", 1600, cold=1500, prepared=("blockMesh", "setFields")
+        "RAS/SandiaD_LTS", 400, cold=300, prepared=("blockMesh", "setFields")
     ),
     "DLR A, LTS": Tutorial("RAS/DLR_A_LTS", 100, prepared=("blockMesh", "setFields")),
     "counterflow, GRI-3.0": Tutorial("laminar/counterFlowFlame2D_GRI", 0.005, "gri30.yaml"),

@@ -102,7 +102,7 @@ def draw(home: Path, chosen: dict[str, Flow], path: Path) -> None:
     from matplotlib.figure import Figure
 
     shown = {name: flow for name, flow in chosen.items() if flow.dimensions == 2}
-    figure = Figure(figsize=(12.5, 3.1 * len(shown)), layout="constrained")
+    figure = Figure(figsize=(12.5, 2.8 * len(shown)), layout="constrained")
     panels = figure.subplots(len(shown), 4, squeeze=False)
     side = [0.0, 1e3 * SIDE, 0.0, 1e3 * SIDE]
     for row, (name, flow) in zip(panels, shown.items(), strict=True):
@@ -118,12 +118,14 @@ def draw(home: Path, chosen: dict[str, Flow], path: Path) -> None:
         sides = {"vmin": -limit, "vmax": limit, "cmap": "RdBu_r"}
         images.append((off, f"solver - reference [K], {ms[end]}", sides))
         for panel, (values, title, how) in zip(row, images, strict=True):
-            image = panel.imshow(values, origin="lower", extent=side, **how)
+            image = panel.imshow(
+                values, origin="lower", extent=side, interpolation="nearest", **how
+            )
             panel.set_title(title, loc="left", fontsize=10)
             panel.set(xticks=[0, 2, 4, 6], yticks=[0, 2, 4, 6])
             figure.colorbar(image, ax=panel, shrink=0.8)
     panels[-1, 0].set(xlabel="x [mm]", ylabel="y [mm]")
-    figure.savefig(path, dpi=80)
+    figure.savefig(path, dpi=76)
 
 
 def main() -> None:

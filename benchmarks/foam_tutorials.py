@@ -82,7 +82,7 @@ TUTORIALS = {
     "DLR A, LTS": Tutorial("RAS/DLR_A_LTS", 100, prepared=("blockMesh", "setFields")),
     "counterflow, GRI-3.0": Tutorial("laminar/counterFlowFlame2D_GRI", 0.005, "gri30.yaml"),
     "counterflow, GRI-3.0, upwind": Tutorial(
-        "laminar/counterFlowFlame2D_GRI", 0.005, "gri30.yaml", upwind=True
+        "laminar/counterFlowFlame2D_GRI", 0.04, "gri30.yaml", upwind=True
     ),
 }
 

@@ -780,6 +780,9 @@ def foam_tutorials_table() -> str:
             f"{row['seulex_us']:.0f} us" if "seulex_us" in row else "-",
             *told,
         ])  # fmt: skip
+    for name, row in results.get("cells", {}).items():
+        delay = f"delay of {1e3 * row['delay']:.3g} ms: {digits(100 * row['delay_error'], 1)} %"
+        body.append([f"{name}: {row['steps']} steps", "-", "-", "-", delay])
     head = ["tutorial", "solver (0.001)", "seulex (1e-4)", "T, rms", "species, largest"]
     told = source("foam_tutorials.json", "foam_tutorials", results.get("machine", ""))
     return table(head, body) + told if body else MISSING

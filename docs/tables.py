@@ -773,7 +773,7 @@ def foam_tutorials_table() -> str:
         off, noise = row["solver"], row.get("noise")
         beside = [f"{digits(noise['T_rms'], 1)} K", _worst(noise)] if noise else ["", ""]
         both = [f"{digits(off['T_rms'], 1)} K", _worst(off)]
-        told = [f"{a} ({b})" if b else a for a, b in zip(both, beside, strict=True)]
+        told = [f"{a}; noise {b}" if b else a for a, b in zip(both, beside, strict=True)]
         body.append([
             f"{name}: {row['steps']} steps, {row['hottest']:.0f} K",
             f"{digits(row['solver_us'], 2)} us (1e-6: {digits(row['reference_us'], 2)})",

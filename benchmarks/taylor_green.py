@@ -97,15 +97,14 @@ def flows(cells: int) -> dict[str, Flow]:
 
 
 def draw(home: Path, chosen: dict[str, Flow], path: Path) -> None:
-    """For the flows in two dimensions: T of the reference in time, and at the end OH and the
-    difference of the solver."""
+    """For flows in two dimensions: T of the reference in time, and at the end OH and the difference
+    of the solver."""
     from matplotlib.figure import Figure
 
-    shown = {name: flow for name, flow in chosen.items() if flow.dimensions == 2}
-    figure = Figure(figsize=(12.5, 2.8 * len(shown)), layout="constrained")
-    panels = figure.subplots(len(shown), 4, squeeze=False)
+    figure = Figure(figsize=(12.5, 2.8 * len(chosen)), layout="constrained")
+    panels = figure.subplots(len(chosen), 4, squeeze=False)
     side = [0.0, 1e3 * SIDE, 0.0, 1e3 * SIDE]
-    for row, (name, flow) in zip(panels, shown.items(), strict=True):
+    for row, (name, flow) in zip(panels, chosen.items(), strict=True):
         folder, end = folder_of(home, flow.name, REFERENCE), flow.times[-1]
         T = {time: flow.read(folder, time, "T") for time in flow.times}
         off = flow.read(folder_of(home, flow.name, "solver"), end, "T") - T[end]
@@ -137,8 +136,10 @@ def main() -> None:
         ways = [way for way in given.ways if name == "methane" or not way.startswith("drm19")]
         one = compare(flow, given.folder, given.library, ways, names)
         found["flows"][name] = one | beside_seulex(flow, given.folder, given.library)
-    draw(given.folder, chosen, FIGURE)
     write_json(RESULTS, strict(found))
+    flat = {name: flow for name, flow in chosen.items() if flow.dimensions == 2}
+    if flat:
+        draw(given.folder, flat, FIGURE)
     print(json.dumps(strict(found)))
 
 

@@ -132,9 +132,9 @@ def main() -> None:
     early = ignition(COARSE, WRITTEN)
     burn(early, folder_of(given.folder, early.name, REFERENCE), given.library, REFERENCE, names)
     found |= beside_seulex(early, given.folder, given.library)
-    draw(given.folder, flow, given.ways, FIGURE)
     found = strict({"machine": timing.machine()} | found)
     write_json(RESULTS, found)
+    draw(given.folder, flow, given.ways, FIGURE)
     print(json.dumps(found))
 
 

@@ -26,6 +26,12 @@ class Terms:
     sign: float
     body: int | None
 
+    @property
+    def order(self) -> float:
+        """The power of C0 in the unit of the forward rate constant, of a falloff the high one."""
+        third = self.body is not None and not isinstance(self.reaction.rate, Falloff)
+        return sum(self.forward.values()) + third - 1.0
+
 
 @dataclass(frozen=True, eq=False)
 class Layout:

@@ -27,6 +27,14 @@ from combred.native.solver.terms import LOG2_10, LOG2_C0, LOG2_E, LOG2_T0, real,
 # Largest exponents [1/K, K] in a broadening factor. Mechanisms have 1e30 for "never", where the
 # rounding error of a product with T is far beyond the range of exp2.
 MOST_PER_T, MOST_T = 1e3, 1e6
+POWERS = {
+    0.0: "",
+    1.0: " * g.T",
+    2.0: " * g.T * g.T",
+    -1.0: " * g.per_T",
+    -2.0: " * g.per_T * g.per_T",
+}
+MOST_LOG2_A = 90.0  # of A T^b that stays in the range of float
 OF_C = "const V of_C = of_p * reciprocal(g.C);"  # p is proportional to C T
 LOG2_RC0 = float(np.log2(ct.gas_constant)) + LOG2_C0  # of p [Pa] over g.p
 
@@ -91,6 +99,16 @@ def arrhenius(rate: Arrhenius, order: float = 0.0, over: Arrhenius | None = None
     return total([(1.0, f"(V{{}} + {first})"), (b, "g.log2_T"), (-T_a * LOG2_E, "g.per_T")])
 
 
+def power_of_T(term: Terms) -> str:
+    """The forward rate constant A T^b of a small whole b and no activation temperature, which needs no
+    exponential; empty for others."""
+    rate = term.reaction.rate
+    if not isinstance(rate, Arrhenius) or rate.T_a != 0.0 or rate.b not in POWERS:
+        return ""
+    log2_A = rate.ln_A * LOG2_E + term.order * LOG2_C0
+    return f"(V{{}} + {real(2.0**log2_A)}){POWERS[rate.b]}" if abs(log2_A) < MOST_LOG2_A else ""
+
+
 def slope(rate: Arrhenius, over: Arrhenius | None = None) -> str:
     """d ln k / d ln T."""
     b, T_a = rate.b, rate.T_a
@@ -101,9 +119,7 @@ def slope(rate: Arrhenius, over: Arrhenius | None = None) -> str:
 
 def rate_constant(term: Terms, pressures: Pressures, species: list[int]) -> list[str]:
     """The statements of a reaction's rate constant; species: their order of elimination."""
-    rate = term.reaction.rate
-    third = term.body is not None and not isinstance(rate, Falloff)
-    order = sum(term.forward.values()) + third - 1.0
+    rate, order = term.reaction.rate, term.order
     if isinstance(rate, Arrhenius):
         return [f"V rate = {arrhenius(rate, order)};", f"const V d = {slope(rate)};"]
     if isinstance(rate, Falloff):

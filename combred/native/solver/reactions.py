@@ -7,7 +7,13 @@ import numpy as np
 
 from combred.chemistry.rate_forms import Chebyshev, Falloff, LinearBurke, Plog
 from combred.native.solver.layout import Layout, Terms
-from combred.native.solver.rate_constants import Pressures, collider_places, rate_constant
+from combred.native.solver.polynomials import RateLimits
+from combred.native.solver.rate_constants import (
+    Pressures,
+    collider_places,
+    power_of_T,
+    rate_constant,
+)
 from combred.native.solver.terms import real, total
 
 
@@ -28,8 +34,10 @@ def write_progress(
     layout: Layout, pressures: Pressures, derivatives: Derivatives
 ) -> list[list[str]]:
     """The statements of each reaction, which set its places of Progress."""
+    limits = RateLimits(layout)
     return [
-        _progress(i, term, layout, pressures, derivatives) for i, term in enumerate(layout.terms)
+        _progress(i, term, layout, pressures, limits, derivatives)
+        for i, term in enumerate(layout.terms)
     ]
 
 
@@ -48,9 +56,14 @@ def third_bodies(layout: Layout) -> list[str]:
 
 
 def _progress(
-    i: int, term: Terms, layout: Layout, pressures: Pressures, derivatives: Derivatives
+    i: int,
+    term: Terms,
+    layout: Layout,
+    pressures: Pressures,
+    limits: RateLimits,
+    derivatives: Derivatives,
 ) -> list[str]:
-    lines = _constants(term, layout, pressures, "const V kf", "const V kr", _factor(term))
+    lines = _constants(term, layout, pressures, limits, ("const V kf", "const V kr"), _factor(term))
     forward, of_forward = _side("F", "kf", term.forward)
     reverse: list[str] = []
     of_reverse: dict[int, str] = {}
@@ -86,19 +99,22 @@ def _constants(
     term: Terms,
     layout: Layout,
     pressures: Pressures,
-    forward: str,
-    reverse: str,
+    limits: RateLimits,
+    names: tuple[str, str],
     factor: str = "",
 ) -> list[str]:
-    """The statements that set the rate constants `forward` and `reverse`, with falloff, times a
-    factor."""
+    """The statements that set the forward and reverse rate constants of these names, with falloff,
+    times a factor."""
+    forward, reverse = names
     sign = "-" if term.sign < 0 else ""
     falloff = " * r" if isinstance(term.reaction.rate, Falloff) else ""
     lines = rate_constant(term, pressures, layout.species)
-    lines.append(f"{forward} = {sign}rate_constant<R>(rate){falloff}{factor};")
+    within = ["exp2(V" if kept else "rate_constant<R>(V" for kept in limits.are_kept(term)]
+    k = power_of_T(term) or f"{within[0]}(rate))"
+    lines.append(f"{forward} = {sign}{k}{falloff}{factor};")
     if term.reverse is not None:
         ratio = total([(nu, f"g.gibbs[{k}]") for k, nu in term.net.items()])
-        lines.append(f"{reverse} = {sign}rate_constant<R>(rate + ({ratio})){falloff}{factor};")
+        lines.append(f"{reverse} = {sign}{within[1]}(rate + ({ratio}))){falloff}{factor};")
     return lines
 
 
@@ -158,9 +174,9 @@ def _side(name: str, constant: str, orders: dict[int, float]) -> tuple[list[str]
 def write_constants(layout: Layout, pressures: Pressures) -> list[list[str]]:
     """The statements of each reaction that set its rate constants in Constants k, with falloff and
     without third bodies: those of a quasi-steady step, which keeps them."""
-    blocks = []
+    blocks, limits = [], RateLimits(layout)
     for i, term in enumerate(layout.terms):
-        lines = _constants(term, layout, pressures, f"k.forward[{i}]", f"k.reverse[{i}]")
+        lines = _constants(term, layout, pressures, limits, (f"k.forward[{i}]", f"k.reverse[{i}]"))
         blocks.append(["{", *(f"  {line}" for line in lines), "}"])
     return blocks
 

@@ -15,7 +15,7 @@ from combred.chemistry.rate_forms import SCARCE
 from combred.native.arrays import constant
 from combred.native.identity import write_identity
 from combred.native.solver.layout import Layout, lay_out, pattern
-from combred.native.solver.matrix import places, write_elimination, write_matrix
+from combred.native.solver.matrix import places, write_elimination, write_factors, write_matrix
 from combred.native.solver.polynomials import gibbs_terms, heat_terms
 from combred.native.solver.rate_constants import Pressures
 from combred.native.solver.reactions import (
@@ -67,7 +67,7 @@ def generate(mechanism: Mechanism) -> dict[str, str]:
             '#include "solver/elimination.hpp"\n#include "solver/rates.hpp"\n',
             "namespace solver {\n",
             functions(
-                "set_third_bodies", "template <class R, bool D>", "Gas<R> &g",
+                "set_third_bodies", "template <class R, bool D, bool STAGE>", "Gas<R> &g",
                 [third_bodies(layout)], first=TYPE,
             ),
             pressures.text(),
@@ -79,7 +79,8 @@ def generate(mechanism: Mechanism) -> dict[str, str]:
             production(layout, "production_T", "qT"),
             destruction(layout),
             element_balance(layout, _atoms(layout)),
-            *(write_matrix(layout, p, derivatives, kind) for kind, p in patterns.items()),
+            write_matrix(layout, patterns["double"], derivatives),
+            write_factors(layout, patterns["float"], derivatives),
             *(write_elimination(p, kind) for kind, p in patterns.items()),
             "}  // namespace solver\n",
         ]
@@ -98,6 +99,7 @@ def _sizes(layout: Layout, pressures: Pressures, derivatives: Derivatives) -> st
         "COLLIDERS": max(1, len(layout.colliders)),
         "PRESSURES": max(1, pressures.size),
         "DERIVATIVES": max(1, len(derivatives.places)),
+        "FALLOFFS": max(1, layout.n_falloffs),
         "REGIONS": mechanism.thermo.shape[1],
         "GIBBS_TERMS": 9 if nine else 7,
         "HEAT_TERMS": 8 if nine else 6,

@@ -53,6 +53,11 @@ class Layout:
         """The names of the species in the order of elimination."""
         return [self.mechanism.species_names[k] for k in self.species]
 
+    @property
+    def n_falloffs(self) -> int:
+        """How many reactions have a falloff."""
+        return sum(isinstance(term.reaction.rate, Falloff) for term in self.terms)
+
 
 @dataclass(frozen=True, eq=False)
 class Pattern:

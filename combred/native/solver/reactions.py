@@ -50,7 +50,10 @@ def third_bodies(layout: Layout) -> list[str]:
         others = [(e - base, f"g.c[{k}]") for k, e in enumerate(row.tolist())]
         lines.append(f"g.M[{m}] = at_least(V({total([(base, 'g.C'), *others])}), LEAST);")
         if m in falls:
-            lines.append(f"g.log2_M[{m}] = log2(g.M[{m}]);")
+            lines.append(
+                f"if constexpr (STAGE) g.moved_M[{m}] = (g.M[{m}] * g.per_M[{m}] - R(1)) * R(LOG2_E); "
+                f"else g.log2_M[{m}] = log2(g.M[{m}]);"
+            )
         lines.append(f"if (D) g.per_M[{m}] = reciprocal(g.M[{m}]);")
     return lines
 
@@ -64,6 +67,10 @@ def _progress(
     derivatives: Derivatives,
 ) -> list[str]:
     lines = _constants(term, layout, pressures, limits, ("const V kf", "const V kr"), _factor(term))
+    if isinstance(term.reaction.rate, Falloff):
+        lines = _near_falloff(
+            lines, term, sum(isinstance(t.reaction.rate, Falloff) for t in layout.terms[:i])
+        )
     forward, of_forward = _side("F", "kf", term.forward)
     reverse: list[str] = []
     of_reverse: dict[int, str] = {}
@@ -90,9 +97,53 @@ def _progress(
         lines.append(f"  if (Matrix<R>::EXACT) q.E[{i}] = E;")
         if layout.base[term.body]:
             of_T += f" - {real(layout.base[term.body])} * E * g.fixed_C"
-    lines += [f"  q.qT[{i}] = {of_T};", *_of_pressure(i, term, layout, derivatives), "}"]
+    lines += [
+        f"  q.qT[{i}] = {of_T};",
+        f"  if (!Matrix<R>::EXACT) q.qT[{i}] = q.qT[{i}] - g.at_constant_p * ({_of_density(i, term, derivatives)});",
+        *_of_pressure(i, term, layout, derivatives),
+        "}",
+    ]
     title = f"{{  // {term.reaction.index + 1}: {term.reaction.equation}"
     return [title, *(f"  {line}" for line in lines), "}"]
+
+
+def _of_density(i: int, term: Terms, derivatives: Derivatives) -> str:
+    """sum_k c_k dq/dc_k - q without third bodies: what q falls by at constant pressure, where the density
+    falls with T. The sum of orders times rates where these are whole."""
+    sides = [("F", 1.0, term.forward), ("B", -1.0, term.reverse or {})]
+    if all(_are_whole(orders) for _, _, orders in sides):
+        have = sides if term.reverse is not None else sides[:1]
+        return total([(sign * (sum(orders.values()) - 1.0), name) for name, sign, orders in have])
+    own = [k for j, k in derivatives.places if j == i and (j, k) not in derivatives.exact]
+    return total(
+        [*((1.0, f"q.d[{derivatives.place(i, k)}] * g.c[{k}]") for k in own), (-1.0, f"q.q[{i}]")]
+    )
+
+
+def _near_falloff(lines: list[str], term: Terms, j: int) -> list[str]:
+    """The statements of falloff j, which at a stage in floats take its rate constant from the
+    beginning of the step: its logarithm is linear in those of T and [M]."""
+    at = lines.index(next(line for line in lines if line.startswith("const V kf")))
+    names = ("rate", "r", "d", "of_M")
+    own = [
+        line.replace("V rate =", "rate =", 1)
+        .replace("const V d =", "d =")
+        .replace(", r = ", "; r = ")
+        .replace("const V of_M =", "of_M =")
+        for line in lines[:at]
+    ]
+    store = " ".join(f"q.falloff[{j}][{m}] = {name};" for m, name in enumerate(names))
+    return [
+        "V rate, r, d, of_M;",
+        "if constexpr (STAGE<R, D>) {",
+        f"  const V *of = q.falloff[{j}];",
+        f"  rate = of[0] + of[2] * g.moved_T + of[3] * g.moved_M[{term.body}]; r = of[1];",
+        "} else {",
+        *(f"  {line}" for line in own),
+        f"  if constexpr (D && !Matrix<R>::EXACT) {{ {store} }}",
+        "}",
+        *lines[at:],
+    ]
 
 
 def _constants(
@@ -143,13 +194,17 @@ def _of_pressure(i: int, term: Terms, layout: Layout, derivatives: Derivatives) 
     return ["  if (Matrix<R>::EXACT) {", *(f"    {line}" for line in lines), "  }"]
 
 
+def _are_whole(orders: dict[int, float]) -> bool:
+    return all(order > 0 and abs(order - round(order)) < 1e-9 for order in orders.values())
+
+
 def _side(name: str, constant: str, orders: dict[int, float]) -> tuple[list[str], dict[int, str]]:
     """Statements that set the rate `name`, and the expression of its derivative by each
     concentration. Each factor is taken by itself: a product of two small concentrations alone may
     underflow."""
     if not orders:
         return [f"const V {name} = {constant};"], {}
-    if any(order < 0 or abs(order - round(order)) > 1e-9 for order in orders.values()):
+    if not _are_whole(orders):
         powers = {k: f"power_of<R>(g.c[{k}], {real(order)})" for k, order in orders.items()}
         lines = [f"const V {name} = {' * '.join([constant, *powers.values()])};"]
         derivatives = {}

@@ -164,8 +164,13 @@ INLINE Doubles at_most(Doubles x, double b) { return at_most(x, all_of<double>(b
 INLINE float at_least(float x, double b) { return at_least(x, (float)b); }
 INLINE float at_most(float x, double b) { return at_most(x, (float)b); }
 #endif
+#if COMBRED_BYTES == 64
+INLINE Floats absolute(Floats x) { return (Floats)_mm512_abs_ps((__m512)x); }
+INLINE Doubles absolute(Doubles x) { return (Doubles)_mm512_abs_pd((__m512d)x); }
+#else
 INLINE Floats absolute(Floats x) { return at_least(x, -x); }
 INLINE Doubles absolute(Doubles x) { return at_least(x, -x); }
+#endif
 #ifdef __CUDACC__
 INLINE double infinity() { return __longlong_as_double(0x7ff0000000000000); }
 #else
@@ -221,6 +226,14 @@ INLINE Floats reciprocal(Floats x) {
 INLINE Floats reciprocal(Floats x) { return 1.0f / x; }
 #endif
 INLINE Doubles reciprocal(Doubles x) { return 1.0 / x; }
+#endif
+
+// 1 / x to four digits at least, for errors.
+#if COMBRED_BYTES == 64
+INLINE Floats estimate(Floats x) { return (Floats)_mm512_rcp14_ps((__m512)x); }
+INLINE Doubles estimate(Doubles x) { return (Doubles)_mm512_rcp14_pd((__m512d)x); }
+#else
+template <class V> INLINE V estimate(V x) { return reciprocal(x); }
 #endif
 
 // The sum of N terms term(k), in four parts that do not wait for each other.

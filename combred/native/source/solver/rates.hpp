@@ -11,6 +11,8 @@ template <class R> struct Progress {
   Vector<R> q[REACTIONS], qT[REACTIONS], E[REACTIONS], P[REACTIONS];
   Vector<R> F[REACTIONS], B[REACTIONS];
   Vector<R> d[DERIVATIVES];
+  // Of falloffs at the beginning of a step: log2 of the rate constant over r, r, d ln k / d ln T, d ln k / d ln M.
+  Vector<R> falloff[FALLOFFS][4];
 };
 
 // The largest log2 of a rate constant: beyond it float and double are infinite, and rates of what is

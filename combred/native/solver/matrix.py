@@ -104,7 +104,7 @@ def _derivatives(
 ) -> list[tuple[float, str]]:
     """The terms of -d g / d c of a species' row and a column."""
     return [
-        (-t.net[row], f"q.d[{derivatives.places[i, column]}]")
+        (-t.net[row] * derivatives.sign(i, column), f"q.d[{derivatives.places[i, column]}]")
         for i, t in enumerate(layout.terms)
         if row in t.net
         and (i, column) in derivatives.places

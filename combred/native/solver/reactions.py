@@ -18,12 +18,17 @@ from combred.native.solver.terms import real, total
 
 
 class Derivatives:
-    """Which derivative of which rate of progress lies where in Progress::d; `exact`: those that are
-    set for an exact Jacobian alone."""
+    """Which derivative of which rate of progress lies where in Progress::d; `negative`: those that
+    lie there with the other sign; `exact`: those that are set for an exact Jacobian alone."""
 
     def __init__(self) -> None:
         self.places: dict[tuple[int, int], int] = {}
+        self.negative: set[tuple[int, int]] = set()
         self.exact: set[tuple[int, int]] = set()
+
+    def sign(self, i: int, k: int) -> float:
+        """The sign with which it lies there."""
+        return -1.0 if (i, k) in self.negative else 1.0
 
     def place(self, i: int, k: int) -> int:
         """The place of d q_i / d c_k."""
@@ -83,8 +88,9 @@ def _progress(
         f"  if (Matrix<R>::EXACT) {{ q.F[{i}] = F; q.B[{i}] = {'B' if back else 'V{}'}; }}"
     )
     for k in sorted({*of_forward, *of_reverse}):
-        back_of_k = f" - {of_reverse[k]}" if k in of_reverse else ""
-        lines.append(f"  q.d[{derivatives.place(i, k)}] = {of_forward.get(k, '')}{back_of_k};")
+        found = " - ".join(side[k] for side in (of_forward, of_reverse) if k in side)
+        lines.append(f"  q.d[{derivatives.place(i, k)}] = {found};")
+        derivatives.negative |= set() if k in of_forward else {(i, k)}
     of_T = "F * d"
     if back:
         lines.append(
@@ -190,7 +196,8 @@ def _of_pressure(i: int, term: Terms, layout: Layout, derivatives: Derivatives) 
             known = (i, k) in derivatives.places
             derivatives.exact |= set() if known else {(i, k)}
             place = f"q.d[{derivatives.place(i, k)}]"
-            lines.append(f"{place} = {f'{place} + ' if known else ''}q.q[{i}] * of_{j};")
+            before = (f"{place} - " if (i, k) in derivatives.negative else f"{place} + ") * known
+            lines.append(f"{place} = {before}q.q[{i}] * of_{j};")
     return ["  if (Matrix<R>::EXACT) {", *(f"    {line}" for line in lines), "  }"]
 
 

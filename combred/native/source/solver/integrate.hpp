@@ -107,6 +107,7 @@ INLINE bool fetch(Solver<R, Method> &s, const Request &call) {
   if (first >= call.n) return false;
   V T{}, p{}, dt{}, n[SPECIES];
   unsigned valid = 0;
+  if (!call.which) prefetch(call.states, first + BLOCK, BLOCK, call.n);
   for (int i = 0; i < BLOCK; i++) {
     rows[i] = first + i < call.n ? first + i : first;
     if (call.which) rows[i] = call.which[rows[i]];
@@ -146,11 +147,10 @@ INLINE void refill(Solver<R, Method> &s, const Request &call, unsigned lanes) {
     }
     unsigned taken = 0;
     int first = s.in.first;
-    for (int i = 0; i < WIDTH<R> && s.in.first < s.in.size; i++)
-      if (lanes >> i & 1) {
-        s.rows[i] = s.in.rows[s.in.first++];
-        taken |= 1u << i;
-      }
+    for (unsigned rest = lanes; rest && s.in.first < s.in.size; rest &= rest - 1) {
+      s.rows[first_of(rest)] = s.in.rows[s.in.first++];
+      taken |= rest & -rest;
+    }
     for (int k = 0; k < SPECIES; k++) expand(s.n[k], taken, s.in.x[k] + first);
     expand(s.T, taken, s.in.x[SPECIES] + first);
     expand(s.reactor.p, taken, s.in.x[SPECIES + 1] + first);
@@ -204,8 +204,8 @@ INLINE void write_out(Solver<R, Method> &s, const Request &call, int size) {
 template <class R, class Method>
 INLINE void finish(Solver<R, Method> &s, const Request &call, unsigned done, unsigned failed) {
   const int at = s.out.size;
-  for (int i = 0; i < WIDTH<R>; i++) {
-    if (!((done | failed) >> i & 1)) continue;
+  for (unsigned rest = done | failed; rest; rest &= rest - 1) {
+    const int i = first_of(rest);
     const bool is_done = done >> i & 1;
     const double error = is_done ? double(lane_of(s.worst, i)) : infinity();
     if (!is_done && call.left) call.left->rows[call.left->size++] = s.rows[i];

@@ -84,6 +84,7 @@ template <class R> INLINE R &lane_of(R &x, int) { return x; }
 INLINE bool no(bool x) { return !x; }
 INLINE bool any(bool x) { return x; }
 INLINE unsigned bits_of(bool x) { return x; }
+INLINE int first_of(unsigned) { return 0; }
 INLINE float select(bool m, float x, float y) { return m ? x : y; }
 INLINE double select(bool m, double x, double y) { return m ? x : y; }
 template <class R> INLINE bool lanes_of(unsigned bits) { return bits & 1; }
@@ -105,6 +106,7 @@ template <class M> INLINE unsigned bits_of(M m) {
   return bits;
 }
 #endif
+INLINE int first_of(unsigned bits) { return __builtin_ctz(bits); }  // the lowest
 template <class M> INLINE bool any(M m) { return bits_of(m) != 0; }
 // The lanes whose bit is set.
 template <class R> INLINE Mask<R> lanes_of(unsigned bits) {

@@ -96,7 +96,7 @@ def arrhenius(rate: Arrhenius, order: float = 0.0, over: Arrhenius | None = None
     if over is not None:
         ln_A, b, T_a = ln_A - over.ln_A, b - over.b, T_a - over.T_a
     first = real(ln_A * LOG2_E + b * LOG2_T0 + order * LOG2_C0)
-    return total([(1.0, f"(V{{}} + {first})"), (b, "g.log2_T"), (-T_a * LOG2_E, "g.per_T")])
+    return total([(1.0, f"all_of<R>({first})"), (b, "g.log2_T"), (-T_a * LOG2_E, "g.per_T")])
 
 
 def power_of_T(term: Terms) -> str:
@@ -106,7 +106,7 @@ def power_of_T(term: Terms) -> str:
     if not isinstance(rate, Arrhenius) or rate.T_a != 0.0 or rate.b not in POWERS:
         return ""
     log2_A = rate.ln_A * LOG2_E + term.order * LOG2_C0
-    return f"(V{{}} + {real(2.0**log2_A)}){POWERS[rate.b]}" if abs(log2_A) < MOST_LOG2_A else ""
+    return f"all_of<R>({real(2.0**log2_A)}){POWERS[rate.b]}" if abs(log2_A) < MOST_LOG2_A else ""
 
 
 def slope(rate: Arrhenius, over: Arrhenius | None = None) -> str:
@@ -114,7 +114,7 @@ def slope(rate: Arrhenius, over: Arrhenius | None = None) -> str:
     b, T_a = rate.b, rate.T_a
     if over is not None:
         b, T_a = b - over.b, T_a - over.T_a
-    return total([(1.0, f"(V{{}} + {real(b)})"), (T_a, "g.per_T")])
+    return total([(1.0, f"all_of<R>({real(b)})"), (T_a, "g.per_T")])
 
 
 def rate_constant(term: Terms, pressures: Pressures, species: list[int]) -> list[str]:

@@ -77,15 +77,16 @@ INLINE void keep_elements(const Doubles *n_before, Doubles *n) {
 // The coefficients of h / R and cp / R of M mixtures, of the regions of T.
 template <int M> PART void set_mixtures(Doubles T, const Doubles (*n)[SPECIES], Doubles (*b)[HEAT_TERMS]) {
   const int region = region_of<double>(T);
-  for (int m = 0; m < M; m++)
-    for (int j = 0; j < HEAT_TERMS; j++) b[m][j] = Doubles{};
+  Doubles sum[M][HEAT_TERMS] = {};
   for (int k = 0; k < SPECIES; k++) {
     Doubles own[HEAT_TERMS];
     if (region < 0) choose<double, true>(HEAT<double>, 0, k, T, own);
     else choose<double, false>(HEAT<double>, region, k, T, own);
     for (int m = 0; m < M; m++)
-      for (int j = 0; j < HEAT_TERMS; j++) b[m][j] = b[m][j] + n[m][k] * own[j];
+      for (int j = 0; j < HEAT_TERMS; j++) sum[m][j] = sum[m][j] + n[m][k] * own[j];
   }
+  for (int m = 0; m < M; m++)
+    for (int j = 0; j < HEAT_TERMS; j++) b[m][j] = sum[m][j];
 }
 
 // Where T and another T may lie in different regions of some species.

@@ -261,7 +261,7 @@ INLINE Mask<R> are_frozen(const Solver<R, Method> &s, double tolerance) {
   for (int k = 0; k < REACTIVE; k++)
     most = at_least(V(absolute(s.s.f0[k]) * s.h - part * s.n[k] - R(LEAST_Y / WEIGHT[k])), most);
   return (most <= V{}) & (s.h >= s.dt) &
-      (absolute(s.s.f0[UNKNOWNS<R> - 1]) * s.h < V{} + part);
+      (absolute(s.s.f0[UNKNOWNS<R> - 1]) * s.h < all_of<R>(part));
 }
 
 template <class R, class Method>
@@ -312,7 +312,7 @@ INLINE void integrate(Solver<R, Method> &s, const Request &call) {
     s.h = s.h * factor;
     const V left = s.dt - s.t;
     const Mask<R> is_done = left <= s.dt * R(END<R>);
-    const Mask<R> is_lost = no(is_done) & ((s.tried >= V{} + most) | (s.h < s.dt * R(SMALLEST_STEP)));
+    const Mask<R> is_lost = no(is_done) & ((s.tried >= all_of<R>(most)) | (s.h < s.dt * R(SMALLEST_STEP)));
     // What is left in equal steps, unless they are very many.
     const V ratio = left * reciprocal(s.h), parts = rounded(V(at_most(ratio, 1e5) + R(0.499)));
     const V equal = select(ratio < all_of<R>(1e4), V(left * reciprocal(at_least(parts, 1.0))), s.h);

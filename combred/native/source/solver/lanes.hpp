@@ -77,7 +77,8 @@ template <class R> using Mask = typename Lanes<R>::B;
 typedef Vector<float> Floats;
 typedef Vector<double> Doubles;
 
-template <class R> INLINE Vector<R> all_of(double x) { return Vector<R>{} + R(x); }
+// x in all lanes; x - 0 is x for every x, 0 + x is not for -0: compilers leave the addition there.
+template <class R> INLINE Vector<R> all_of(double x) { return R(x) - Vector<R>{}; }
 
 #if COMBRED_BYTES == 0
 template <class R> INLINE R &lane_of(R &x, int) { return x; }

@@ -34,7 +34,7 @@ template <class R> INLINE Vector<R> power_of(Vector<R> c, R order) {
 }
 template <class R> INLINE Vector<R> power_slope(Vector<R> c, R order) {
   typedef Vector<R> V;
-  const V one = all_of<R>(1.0), high = V{} + order;
+  const V one = all_of<R>(1.0), high = all_of<R>(order);
   const V factor = order < R(1) ? V(select(c > all_of<R>(SCARCE), high, one)) : high;
   return factor * power_over<R>(c, order);
 }

@@ -58,7 +58,7 @@ INLINE void evaluate(Work<R> &s, const Reactor<R> &reactor, Vector<R> T, const V
     g.rho = g.C * reciprocal(S);
     g.per_rho = S * reciprocal(g.C);
     g.fixed_C = g.C;
-    g.at_constant_p = V{} + R(1);
+    g.at_constant_p = all_of<R>(1.0);
   }
   for (int k = 0; k < SPECIES; k++) g.c[k] = g.rho * n[k];
   set_third_bodies<R, D, STAGE<R, D>>(g);
@@ -105,7 +105,7 @@ INLINE void factorise(Work<R> &s, const Reactor<R> &reactor, const Vector<R> *n,
       s.a[At::S_COLUMN[k]] = reactor.volume ? -s.of_C[k] : V(s.w[k] * per_C);
       s.a[At::S_ROW[k]] = V{} - R(1);
     }
-    s.a[At::S_S] = V{} + R(1);
+    s.a[At::S_S] = all_of<R>(1.0);
     s.a[At::S_T] = s.a[At::T_S] = V{};
     finish_matrix(s.a, per_gh);
     eliminate(s.a);

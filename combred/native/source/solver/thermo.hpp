@@ -40,10 +40,10 @@ constexpr double LOWEST_T = 100.0, HIGHEST_T = 6000.0;
 // The coefficients of species k: of `region`, or where MIXED those of the region of T in each lane.
 template <class R, bool MIXED, int N>
 INLINE void choose(const R (*table)[SPECIES][N], int region, int k, Vector<R> T, Vector<R> *a) {
-  for (int j = 0; j < N; j++) a[j] = Vector<R>{} + table[MIXED ? 0 : region][k][j];
+  for (int j = 0; j < N; j++) a[j] = all_of<R>(table[MIXED ? 0 : region][k][j]);
   for (int r = 1; MIXED && r < REGIONS; r++) {
-    const Mask<R> above = T > Vector<R>{} + BREAK<R>[r - 1][k];
-    for (int j = 0; j < N; j++) a[j] = select(above, Vector<R>{} + table[r][k][j], a[j]);
+    const Mask<R> above = T > all_of<R>(BREAK<R>[r - 1][k]);
+    for (int j = 0; j < N; j++) a[j] = select(above, all_of<R>(table[r][k][j]), a[j]);
   }
 }
 

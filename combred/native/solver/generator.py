@@ -16,8 +16,8 @@ from combred.native.arrays import constant
 from combred.native.identity import write_identity
 from combred.native.solver.layout import Layout, lay_out, pattern
 from combred.native.solver.matrix import places, write_elimination, write_factors, write_matrix
-from combred.native.solver.polynomials import gibbs_terms, heat_terms
-from combred.native.solver.rate_constants import Pressures
+from combred.native.solver.polynomials import T_RANGE, gibbs_terms, heat_terms
+from combred.native.solver.pressure_tables import Pressures
 from combred.native.solver.reactions import (
     Derivatives,
     destruction,
@@ -99,7 +99,7 @@ def _sizes(layout: Layout, pressures: Pressures, derivatives: Derivatives) -> st
         "COLLIDERS": max(1, len(layout.colliders)),
         "PRESSURES": max(1, pressures.size),
         "DERIVATIVES": max(1, len(derivatives.places)),
-        "FALLOFFS": max(1, layout.n_falloffs),
+        "FALLOFFS": max(1, len(layout.falloffs)),
         "REGIONS": mechanism.thermo.shape[1],
         "GIBBS_TERMS": 9 if nine else 7,
         "HEAT_TERMS": 8 if nine else 6,
@@ -109,6 +109,8 @@ def _sizes(layout: Layout, pressures: Pressures, derivatives: Derivatives) -> st
             *(constant(name, size, "int") for name, size in sizes.items()),
             f"constexpr bool NINE = {str(nine).lower()};  // polynomials of nine coefficients\n",
             constant("GAS_CONSTANT", ct.gas_constant),
+            constant("LOWEST_STAGE_T", T_RANGE[0]),
+            constant("HIGHEST_STAGE_T", T_RANGE[1]),
             constant("C0", 2.0**LOG2_C0),
             constant("SCARCE", SCARCE / 2.0**LOG2_C0),
             constant("LOG2_E", LOG2_E),

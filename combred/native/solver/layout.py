@@ -54,9 +54,9 @@ class Layout:
         return [self.mechanism.species_names[k] for k in self.species]
 
     @property
-    def n_falloffs(self) -> int:
-        """How many reactions have a falloff."""
-        return sum(isinstance(term.reaction.rate, Falloff) for term in self.terms)
+    def falloffs(self) -> list[int]:
+        """The reactions that have a falloff."""
+        return [i for i, t in enumerate(self.terms) if isinstance(t.reaction.rate, Falloff)]
 
 
 @dataclass(frozen=True, eq=False)

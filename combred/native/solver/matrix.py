@@ -6,7 +6,7 @@ without any index at run time.
 """
 
 from combred.chemistry.rate_forms import Chebyshev, LinearBurke, Plog
-from combred.native.solver.layout import Layout, Pattern
+from combred.native.solver.layout import Layout, Pattern, Terms
 from combred.native.solver.reactions import Derivatives
 from combred.native.solver.terms import PART, functions, total
 
@@ -76,7 +76,7 @@ def write_matrix(layout: Layout, pattern: Pattern, derivatives: Derivatives) -> 
         lines.append(f"of_C[{row}] = {of_C};")
         weighted = []
         for column in pattern.columns[row]:
-            found = _derivatives(layout, derivatives, row, column)
+            found = _derivatives(own, derivatives, row, column, exact=True)
             found += [(layout.base[m] - layout.colliders[m][column], f"E{m}") for m in by_body]
             place = at[row, column] if column < n else inert[row, column]
             lines.append(f"a[{place}] = {total(found)};")
@@ -100,32 +100,31 @@ def write_matrix(layout: Layout, pattern: Pattern, derivatives: Derivatives) -> 
 
 
 def _derivatives(
-    layout: Layout, derivatives: Derivatives, row: int, column: int, exact: bool = True
+    own: list[tuple[int, Terms]], derivatives: Derivatives, row: int, column: int, exact: bool
 ) -> list[tuple[float, str]]:
-    """The terms of -d g / d c of a species' row and a column."""
+    """The terms of -d g / d c of a species' row, whose reactions are `own`, and a column."""
     return [
         (-t.net[row] * derivatives.sign(i, column), f"q.d[{derivatives.places[i, column]}]")
-        for i, t in enumerate(layout.terms)
-        if row in t.net
-        and (i, column) in derivatives.places
-        and (exact or (i, column) not in derivatives.exact)
+        for i, t in own
+        if (i, column) in derivatives.places and (exact or (i, column) not in derivatives.exact)
     ]
 
 
 def write_factors(layout: Layout, pattern: Pattern, derivatives: Derivatives) -> str:
-    """The function `set_factors` of floats: the rows of species, with `diagonal` added and their column of
-    T over `scale`, and their elimination at once; the row of T is there."""
+    """The function `set_factors` of floats: the rows of the species, to which `diagonal` is added,
+    their column of T being a sum times `scale`, and the elimination. The row of T is in `a`."""
     n, at, V = layout.n_reactive, pattern.places, "Floats"
     entries = []
     for row in range(n):
-        own = {
-            k: total(_derivatives(layout, derivatives, row, k, exact=False))
+        own = [(i, t) for i, t in enumerate(layout.terms) if row in t.net]
+        found = {
+            k: total(_derivatives(own, derivatives, row, k, exact=False))
             for k in pattern.columns[row]
             if k < n
         }
-        own[row] += " + diagonal"
-        of_T = [(t.net[row], f"q.qT[{i}]") for i, t in enumerate(layout.terms) if row in t.net]
-        entries.append(own | {pattern.T: f"scale * ({total(of_T)})"})
+        found[row] += " + diagonal"
+        of_T = total([(t.net[row], f"q.qT[{i}]") for i, t in own])
+        entries.append(found | {pattern.T: f"scale * ({of_T})"})
     arguments = f"const Progress<float> &q, {V} diagonal, {V} scale, {V} *__restrict a"
     if pattern.size >= LARGE:
         blocks = [

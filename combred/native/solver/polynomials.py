@@ -1,6 +1,7 @@
-"""Polynomials of Gibbs energies and enthalpies as generated code has them, and the range of rate constants.
+"""Polynomials of Gibbs energies and enthalpies in the form of generated code.
 
-Takes the NASA polynomials of a `Mechanism`; gives coefficients of their terms in source/solver/thermo.hpp.
+Takes the NASA polynomials of a `Mechanism`; gives the coefficients of source/solver/thermo.hpp, and
+which rate constants stay within the range of float.
 """
 
 import cantera as ct
@@ -10,8 +11,7 @@ from combred.chemistry.rate_forms import Arrhenius
 from combred.native.solver.layout import Layout, Terms
 from combred.native.solver.terms import LOG2_C0, LOG2_E, LOG2_T0
 
-# T [K] at which code evaluates rates: a state's, and stages' a little beyond (LOWEST_T, HIGHEST_T of
-# source/solver/thermo.hpp).
+# T [K] at which rates are evaluated: that of a state, and of stages a little beyond.
 T_RANGE = (50.0, 9000.0)
 LARGEST = 95.0  # of a logarithm that needs no bound in float: below LARGEST<float> of rates.hpp
 

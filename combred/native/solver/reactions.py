@@ -6,14 +6,12 @@ Takes a `Layout`; gives the text of the file solver/reactions.hpp but for the ma
 import numpy as np
 
 from combred.chemistry.rate_forms import Chebyshev, Falloff, LinearBurke, Plog
+from combred.native.solver.arrhenius import power_of_T
+from combred.native.solver.falloff import near_falloff
 from combred.native.solver.layout import Layout, Terms
 from combred.native.solver.polynomials import RateLimits
-from combred.native.solver.rate_constants import (
-    Pressures,
-    collider_places,
-    power_of_T,
-    rate_constant,
-)
+from combred.native.solver.pressure_tables import Pressures
+from combred.native.solver.rate_constants import collider_places, rate_constant
 from combred.native.solver.terms import real, total
 
 
@@ -56,7 +54,8 @@ def third_bodies(layout: Layout) -> list[str]:
         lines.append(f"g.M[{m}] = at_least(V({total([(base, 'g.C'), *others])}), LEAST);")
         if m in falls:
             lines.append(
-                f"if constexpr (STAGE) g.moved_M[{m}] = (g.M[{m}] * g.per_M[{m}] - R(1)) * R(LOG2_E); "
+                f"if constexpr (STAGE) "
+                f"g.moved_M[{m}] = R(LOG2_E) * (g.M[{m}] * g.per_M[{m}] - R(1)); "
                 f"else g.log2_M[{m}] = log2(g.M[{m}]);"
             )
         lines.append(f"if (D) g.per_M[{m}] = reciprocal(g.M[{m}]);")
@@ -73,9 +72,7 @@ def _progress(
 ) -> list[str]:
     lines = _constants(term, layout, pressures, limits, ("const V kf", "const V kr"), _factor(term))
     if isinstance(term.reaction.rate, Falloff):
-        lines = _near_falloff(
-            lines, term, sum(isinstance(t.reaction.rate, Falloff) for t in layout.terms[:i])
-        )
+        lines = near_falloff(lines, layout.falloffs.index(i), term.body)
     forward, of_forward = _side("F", "kf", term.forward)
     reverse: list[str] = []
     of_reverse: dict[int, str] = {}
@@ -103,9 +100,10 @@ def _progress(
         lines.append(f"  if (Matrix<R>::EXACT) q.E[{i}] = E;")
         if layout.base[term.body]:
             of_T += f" - {real(layout.base[term.body])} * E * g.fixed_C"
+    of_density = _of_density(i, term, derivatives)
     lines += [
         f"  q.qT[{i}] = {of_T};",
-        f"  if (!Matrix<R>::EXACT) q.qT[{i}] = q.qT[{i}] - g.at_constant_p * ({_of_density(i, term, derivatives)});",
+        f"  if (!Matrix<R>::EXACT) q.qT[{i}] = q.qT[{i}] - g.at_constant_p * ({of_density});",
         *_of_pressure(i, term, layout, derivatives),
         "}",
     ]
@@ -114,8 +112,8 @@ def _progress(
 
 
 def _of_density(i: int, term: Terms, derivatives: Derivatives) -> str:
-    """sum_k c_k dq/dc_k - q without third bodies: what q falls by at constant pressure, where the density
-    falls with T. The sum of orders times rates where these are whole."""
+    """sum_k c_k dq/dc_k - q without third bodies, by which T dq/dT is less at constant pressure,
+    where the density falls with T; from the orders where these are whole."""
     sides = [("F", 1.0, term.forward), ("B", -1.0, term.reverse or {})]
     if all(_are_whole(orders) for _, _, orders in sides):
         have = sides if term.reverse is not None else sides[:1]
@@ -124,32 +122,6 @@ def _of_density(i: int, term: Terms, derivatives: Derivatives) -> str:
     return total(
         [*((1.0, f"q.d[{derivatives.place(i, k)}] * g.c[{k}]") for k in own), (-1.0, f"q.q[{i}]")]
     )
-
-
-def _near_falloff(lines: list[str], term: Terms, j: int) -> list[str]:
-    """The statements of falloff j, which at a stage in floats take its rate constant from the
-    beginning of the step: its logarithm is linear in those of T and [M]."""
-    at = lines.index(next(line for line in lines if line.startswith("const V kf")))
-    names = ("rate", "r", "d", "of_M")
-    own = [
-        line.replace("V rate =", "rate =", 1)
-        .replace("const V d =", "d =")
-        .replace(", r = ", "; r = ")
-        .replace("const V of_M =", "of_M =")
-        for line in lines[:at]
-    ]
-    store = " ".join(f"q.falloff[{j}][{m}] = {name};" for m, name in enumerate(names))
-    return [
-        "V rate, r, d, of_M;",
-        "if constexpr (STAGE<R, D>) {",
-        f"  const V *of = q.falloff[{j}];",
-        f"  rate = of[0] + of[2] * g.moved_T + of[3] * g.moved_M[{term.body}]; r = of[1];",
-        "} else {",
-        *(f"  {line}" for line in own),
-        f"  if constexpr (D && !Matrix<R>::EXACT) {{ {store} }}",
-        "}",
-        *lines[at:],
-    ]
 
 
 def _constants(

@@ -42,7 +42,7 @@ INLINE void evaluate(Work<R> &s, const Reactor<R> &reactor, Vector<R> T, const V
                      Vector<R> *f, Vector<R> &cp) {
   typedef Vector<R> V;
   Gas<R> &g = s.g;
-  g.T = at_most(at_least(T, LOWEST_T / 2), HIGHEST_T * 1.5);
+  g.T = at_most(at_least(T, LOWEST_STAGE_T), HIGHEST_STAGE_T);
   g.per_T = reciprocal(g.T);
   g.log2_T = log2(V(g.T * R(1.0 / 1024)));
   const V S = sum_of<SPECIES>([&](int k) { return n[k]; });

@@ -6,7 +6,7 @@
 // elements, which cancel in every reaction, are subtracted from Gibbs energies and enthalpies, so that
 // their rounding in float is small.
 #pragma once
-#include "solver/lanes.hpp"
+#include "solver/elementary.hpp"
 #include "solver/mechanism.hpp"
 
 namespace solver {

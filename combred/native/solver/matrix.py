@@ -122,7 +122,7 @@ def write_factors(layout: Layout, pattern: Pattern, derivatives: Derivatives) ->
             for k in pattern.columns[row]
             if k < n
         }
-        found[row] += " + diagonal"
+        found[row] = f"{found[row]} + diagonal" if row in found else "diagonal"
         of_T = total([(t.net[row], f"q.qT[{i}]") for i, t in own])
         entries.append(found | {pattern.T: f"scale * ({of_T})"})
     arguments = f"const Progress<float> &q, {V} diagonal, {V} scale, {V} *__restrict a"

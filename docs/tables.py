@@ -578,10 +578,8 @@ def solver_table() -> str:
 
 
 def solver_precision_table() -> str:
-    """Time and error of the solver and of others in each mechanism, of solver.json, but for the
-    large ones that `competitors_table` has."""
-    large = read("competitors.json").get("mechanisms", {})
-    rows = {name: one["work_precision"] for name, one in mechanisms().items() if name not in large}
+    """Time and error of the solver and of others in each mechanism, of solver.json."""
+    rows = {name: one["work_precision"] for name, one in mechanisms().items()}
     return _precision(rows) + told_solver() if rows else MISSING
 
 

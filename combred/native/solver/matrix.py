@@ -134,7 +134,8 @@ def write_factors(layout: Layout, pattern: Pattern, derivatives: Derivatives) ->
         ]
     else:
         blocks = _eliminated(pattern, V, entries)
-    types = ["typedef float R;", f"typedef {V} V;"]
+    types = [f"{UNUSED} typedef float R;", f"{UNUSED} typedef {V} V;"]
+    types.append("(void)q, (void)diagonal, (void)scale;")
     part = 4 if pattern.size < 40 else 1
     groups = range(0, len(blocks), part)
     blocks = [[*types, *sum(blocks[i : i + part], [])] for i in groups]

@@ -47,6 +47,8 @@ INLINE void prefetch(const double *states, size_t first, size_t count, size_t n)
 #if COMBRED_BYTES > 0
   const size_t end = (first + count < n ? first + count : n) * COLUMNS;
   for (size_t i = first * COLUMNS; i < end; i += 8) __builtin_prefetch(states + i);
+#else
+  (void)states, (void)first, (void)count, (void)n;
 #endif
 }
 

@@ -12,7 +12,7 @@ with each WAY: "solver" or the name of a shipped model, or either with a toleran
 - reactingFoam, a laminar premixed flame on N cells, initially at rest, open on the burnt side: its
   speed from the consumption of methane, and the time of the chemistry. One core.
 
-benchmarks/openfoam_flows.py has two more cases, compared field by field.
+Flows, field by field: benchmarks/turbulent_ignition.py, taylor_green.py, foam_tutorials.py.
 
 Prints a table, then one JSON line.
 """
@@ -39,6 +39,7 @@ from combred.simulation import ignition
 from combred.validation import timing
 
 ODE = {"absTol": 1e-12, "relTol": 1e-4}  # seulex
+MECHANISM = "drm19.yaml"
 IGNITIONS = ((1500.0, 0.8), (1700.0, 1.0), (1700.0, 1.4))  # T0 [K], phi; 1 atm
 REACHED = 2000.0  # K
 LONGEST = 3e-3  # s, of an ignition
@@ -92,13 +93,13 @@ def folder_of(scratch: Path, *words: str) -> Path:
     return scratch / "-".join(words).replace(" ", "-")
 
 
-def combred_coefficients(folder: Path, way: str) -> str:
+def combred_coefficients(folder: Path, way: str, mechanism: str = MECHANISM) -> str:
     """The entries of `combredCoeffs`; copies the library into the case. way: see `write_case`."""
     name, *tolerance = way.split()
     if name.endswith(".so"):
         library = Path(name)
     elif name == "solver":
-        library = native.build(generate_solver(combred.load_mechanism("drm19.yaml")))
+        library = native.build(generate_solver(combred.load_mechanism(mechanism)))
     else:
         library = native.build(native.generate(combred.load(name)))
     shutil.copy(library, folder / "constant/libcombred.so")
@@ -106,16 +107,13 @@ def combred_coefficients(folder: Path, way: str) -> str:
     return entries + "".join(f" tolerance {value};" for value in tolerance)
 
 
-def write_case(folder: Path, library: Path, way: str, dt: float, control: str) -> None:
-    """Write the files that all cases have. way: "solver", the name of a shipped model, or the path
-    of a libsolver.so or libsurrogate.so, each with a tolerance after a space if it is not the
-    default; "ode" or "off". dt [s]: the largest time step, and the only one unless `control`,
-    further entries of controlDict, sets adjustTimeStep."""
-    write_mechanism(combred.load_mechanism("drm19.yaml"), folder / "constant")
-    write(folder, "constant/thermophysicalProperties", THERMOPHYSICAL.format(inert="N2"))
+def write_chemistry(folder: Path, way: str, mechanism: str = MECHANISM) -> None:
+    """Write chemistryProperties. way: see `write_case`."""
     ode = " ".join(f"{key} {value:g};" for key, value in ODE.items())
     stock = way in ("ode", "off")
-    coefficients = "" if stock else f"combredCoeffs {{ {combred_coefficients(folder, way)} }}\n"
+    coefficients = (
+        "" if stock else f"combredCoeffs {{ {combred_coefficients(folder, way, mechanism)} }}\n"
+    )
     write(
         folder,
         "constant/chemistryProperties",
@@ -123,6 +121,18 @@ def write_case(folder: Path, library: Path, way: str, dt: float, control: str) -
         f"chemistry {'off' if way == 'off' else 'on'};\n"
         f"initialChemicalTimeStep 1e-7;\nodeCoeffs {{ solver seulex; {ode} }}\n{coefficients}",
     )
+
+
+def write_case(
+    folder: Path, library: Path, way: str, dt: float, control: str, mechanism: str = MECHANISM
+) -> None:
+    """Write the files that all cases have. way: "solver", the name of a shipped model, or the path
+    of a libsolver.so or libsurrogate.so, each with a tolerance after a space if it is not the
+    default; "ode" or "off". dt [s]: the largest time step, and the only one unless `control`,
+    further entries of controlDict, sets adjustTimeStep."""
+    write_mechanism(combred.load_mechanism(mechanism), folder / "constant")
+    write(folder, "constant/thermophysicalProperties", THERMOPHYSICAL.format(inert="N2"))
+    write_chemistry(folder, way, mechanism)
     write(folder, "system/fvSchemes", SCHEMES)
     write(folder, "system/fvSolution", SOLUTION)
     write(
@@ -281,13 +291,18 @@ def internal(folder: Path, time: str, name: str, cells: int) -> np.ndarray:
 
 
 def burn(folder: Path, library: Path, way: str, profile: tuple, dt: float, steps: int) -> dict:
-    """Speed [m/s] of a flame over the second half of the steps of dt [s], highest T [K], time of
-    the run [s], and what was `told`."""
-    T, Y = profile
-    mechanism = combred.load_mechanism("drm19.yaml")
+    """A flame in steps of dt [s]: see `burnt`."""
     control = f"endTime {steps * dt:.8g}; writeInterval {steps // 2};"
     write_case(folder, library, way, dt, control)
-    write_flame(folder, T, Y, mechanism.species_names)
+    write_flame(folder, *profile, combred.load_mechanism(MECHANISM).species_names)
+    return burnt(folder, profile, dt, steps)
+
+
+def burnt(folder: Path, profile: tuple, dt: float, steps: int) -> dict:
+    """Run the case of a flame: its speed [m/s] over the second half of the steps of dt [s], highest
+    T [K], time of the run [s], and what was `told`."""
+    T, Y = profile
+    mechanism = combred.load_mechanism(MECHANISM)
     run(folder, "blockMesh")
     said = run(folder, "reactingFoam")
     gas, fuel, width, CH4 = mechanism.solution(), [], LENGTH / len(T), mechanism.index("CH4")
@@ -299,9 +314,9 @@ def burn(folder: Path, library: Path, way: str, profile: tuple, dt: float, steps
         density = p / (ct.gas_constant * T_now * moles)
         fuel.append(float((density * Y_now[CH4]).sum() * width))
     gas.TPY = T[0], ct.one_atm, Y[0]
-    burnt = (fuel[0] - fuel[1]) / ((steps - steps // 2) * dt)
+    consumed = (fuel[0] - fuel[1]) / ((steps - steps // 2) * dt)
     return {
-        "speed": burnt / (gas.density * Y[0, CH4]),
+        "speed": consumed / (gas.density * Y[0, CH4]),
         "T_highest": float(T_now.max()),
         "seconds": float(re.findall(r"ExecutionTime = ([\d.]+) s", said)[-1]),
         "chemistry": told(said),

@@ -3,37 +3,24 @@ chemistry, and what does the chemistry cost?
 
     python -m benchmarks.turbulent_ignition LIBRARY FOLDER [--cells N] [WAY ...]
 
-The case is the kernel of benchmarks.openfoam_flows: methane/air (DRM19), phi 1, 300 K, 1 atm, a
-periodic square of 1.5 cm (512 x 512 cells in the paper), a kernel of 0.4 mm of gas at 3000 K,
-turbulence of 2 m/s and 2 mm; to 1 ms in steps of 1e-6 s, `upwind`. The reference is the solver at a
-tolerance of 1e-6: only the chemistry differs. LIBRARY, WAY: as for benchmarks.openfoam. FOLDER
-keeps the cases: a run that was stopped goes on from the last field that it wrote, and one that is
-finished is not done again.
+Methane/air (DRM19), phi 1, 300 K, 1 atm, a periodic square of 1.5 cm (512 x 512 cells in the
+paper), a kernel of 0.4 mm of gas at 3000 K, turbulence of 2 m/s and 2 mm; to 1 ms in steps of
+1e-6 s. LIBRARY, WAY: as for benchmarks.openfoam; FOLDER: as for benchmarks.flows.
 
-At .25, .5, .75 and 1 ms: differences of T, the shift of the front (the difference of T over its
-gradient, where T is from 900 to 1700 K), area above 1500 K, and species as shares of their peaks.
+Differences from the solver at 1e-6 at the end; the time of seulex on 128 x 128 cells after .25 ms.
 Writes benchmarks/results/turbulent_ignition.json and docs/turbulent-ignition.png; prints a table,
 then one JSON line. 256 x 256 cells take some ten minutes of a core for each way.
 """
 
-import argparse
 import json
-import re
-import shutil
-import subprocess
 from pathlib import Path
 
+import cantera as ct
 import numpy as np
 
-from benchmarks.openfoam import folder_of, internal, ready, told
-from benchmarks.openfoam_flows import (
-    DT,
-    LENGTH,
-    REFERENCE,
-    SPECIES,
-    make_kernel,
-    prepare,
-)
+import combred
+from benchmarks.flows import REFERENCE, Fields, Flow, arguments, beside_seulex, burn, compare
+from benchmarks.openfoam import MECHANISM, folder_of
 from combred.files.records import strict, write_json
 from combred.validation import timing
 
@@ -41,112 +28,114 @@ RESULTS = Path(__file__).parent / "results" / "turbulent_ignition.json"
 FIGURE = Path(__file__).parents[1] / "docs" / "turbulent-ignition.png"
 WAYS = ("solver", "drm19-38k")
 STEPS, WRITTEN = 1000, 250
-TIMES = tuple(f"{i * WRITTEN * DT:g}" for i in range(1, STEPS // WRITTEN + 1))  # s
-FRONT, HOT = (900.0, 1700.0), 1500.0  # K
+COARSE = 128  # cells of a side, beside seulex
+LENGTH = 0.015  # m, of a side of the square
+MODES = 128  # of a side of the turbulence, the same on every mesh
+U_RMS, SCALE, SEED = 2.0, 0.002, 3  # of the turbulence: m/s, most energetic length [m]
+RADIUS, EDGE, T_KERNEL = 4e-4, 1e-4, 3000.0  # m, m, K
 SHOWN = 3.0, 12.0  # mm, of the square in the figure
-PRESSURE = ("tolerance 1e-9; relTol 0;", "tolerance 1e-8; relTol 0;")
 
 
-def burn(folder: Path, library: Path, way: str, cells: int) -> str:
-    """What OpenFOAM says of a run, which is continued or begun; nothing is run if it is done."""
-    log = folder / "log.reactingFoam"
-    if not log.exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        make_kernel(folder, cells)
-        control = f"endTime {STEPS * DT:g}; writeInterval {WRITTEN}; startFrom latestTime;"
-        prepare(folder, library, way, control)
-        solution = folder / "system/fvSolution"
-        solution.write_text(solution.read_text().replace(*PRESSURE))
-    if not (folder / TIMES[-1] / "T").exists():
-        with log.open("a") as said:
-            done = subprocess.run(["reactingFoam"], cwd=folder, stdout=said, stderr=said)
-        if done.returncode:
-            raise RuntimeError(f"reactingFoam failed: see {log}")
-    return log.read_text()
+def turbulence(cells: int) -> np.ndarray:
+    """Velocity (cells, cells, 3) [m/s], index [y, x], of random phases with the spectrum of Passot
+    and Pouquet (1987), E(k) ~ k^4 exp(-2 (k / ke)^2), ke = 2 pi / `SCALE`. Central differences of
+    a stream function leave no divergence of the fluxes between cells. The same eddies on every mesh
+    of at least `MODES` cells."""
+    m, h = np.fft.fftfreq(MODES, 1.0 / MODES), LENGTH / cells
+    k = 2.0 * np.pi / LENGTH * np.hypot(*np.meshgrid(m, m))
+    noise = np.fft.fft2(np.random.default_rng(SEED).standard_normal((MODES, MODES)))
+    k[0, 0] = 1.0  # no mean velocity, for the noise's mean is cleared
+    noise[0, 0] = 0.0
+    amplitude = k**0.5 * np.exp(-((k * SCALE / (2.0 * np.pi)) ** 2))  # root of E(k) / k, over k
+    modes, places = np.zeros((cells, cells), complex), m.astype(int) % cells
+    half = np.pi * (1.0 / cells - 1.0 / MODES)  # from the first cell's centre to that of MODES
+    shift = np.exp(1j * half * np.add.outer(m, m))
+    modes[np.ix_(places, places)] = noise * amplitude * shift
+    psi = np.fft.ifft2(modes).real
+    u = (np.roll(psi, -1, 0) - np.roll(psi, 1, 0)) / (2.0 * h)
+    v = -(np.roll(psi, -1, 1) - np.roll(psi, 1, 1)) / (2.0 * h)
+    both = np.stack([u, v, np.zeros_like(u)], axis=-1)
+    return both * U_RMS / np.sqrt((both[..., :2] ** 2).mean())
 
 
-def difference(folder: Path, reference: Path, time: str, cells: int) -> dict:
-    """Differences from the reference at a time."""
-    T, exact = (internal(one, time, "T", cells**2) for one in (folder, reference))
-    slope = np.hypot(*np.gradient(exact.reshape(cells, cells), LENGTH / cells)).ravel()
-    front = (exact > FRONT[0]) & (exact < FRONT[1])
-    shift = (T - exact)[front] / slope[front]
-    area = LENGTH**2 * float((exact > HOT).mean())
-    found = {
-        "T_max": float(abs(T - exact).max()),
-        "T_rms": float(np.sqrt(((T - exact) ** 2).mean())),
-        "front_mean": float(shift.mean()),
-        "front_rms": float(np.sqrt((shift**2).mean())),
-        "hottest": float(exact.max()),
-        "area": area,
-        "area_error": float((T > HOT).sum() / (exact > HOT).sum() - 1.0),
-    }
-    for name in SPECIES:
-        Y, known = (internal(one, time, name, cells**2) for one in (folder, reference))
-        found[name] = float(abs(Y - known).max() / known.max())
-    return found
+def kernel_states(gas: ct.Solution, cells: int) -> tuple[np.ndarray, np.ndarray]:
+    """T (cells^2,) [K] and Y (cells^2, n_species): burnt gas in the centre, mixed at constant
+    pressure and enthalpy over its edge."""
+    x = (np.arange(cells) + 0.5) * LENGTH / cells - LENGTH / 2
+    share = 0.5 * (1.0 - np.tanh(2.0 * (np.hypot(x[:, None], x) - RADIUS) / EDGE)).ravel()
+    gas.TP = 300.0, ct.one_atm
+    gas.set_equivalence_ratio(1.0, "CH4", "O2:1, N2:3.76")
+    fresh = np.array([gas.enthalpy_mass, *gas.Y])
+    gas.TP = T_KERNEL, ct.one_atm
+    gas.equilibrate("TP")
+    burnt = np.array([gas.enthalpy_mass, *gas.Y])
+    shares, rows = np.linspace(0.0, 1.0, 401), []
+    for s in shares:
+        h, *Y = (1.0 - s) * fresh + s * burnt
+        gas.HPY = h, ct.one_atm, Y
+        rows.append([gas.T, *gas.Y])
+    T, *Y = (np.interp(share, shares, column) for column in np.transpose(rows))
+    return T, np.stack(Y, axis=1)
 
 
-def draw(folders: dict[str, Path], cells: int, path: Path) -> None:
+def beginning(cells: int) -> Fields:
+    """T, U and Y of the cells."""
+    T, Y = kernel_states(combred.load_mechanism(MECHANISM).solution(), cells)
+    return T, turbulence(cells).reshape(-1, 3), Y
+
+
+def ignition(cells: int, steps: int = STEPS, written: int = WRITTEN) -> Flow:
+    """The flow on cells x cells."""
+    return Flow(f"{cells}", LENGTH, cells, steps, written, lambda: beginning(cells))
+
+
+def draw(home: Path, flow: Flow, ways: list[str], path: Path) -> None:
     """T of the reference in time, above; below, of the last time, T of the others and what differs
     from the reference."""
     from matplotlib.figure import Figure
 
-    others = [way for way in folders if way != REFERENCE][:2]
     figure = Figure(figsize=(12.5, 6.2), layout="constrained")
     panels = figure.subplots(2, 4)
-    side = [0.0, 1e3 * LENGTH, 0.0, 1e3 * LENGTH]
+    side, end = [0.0, 1e3 * LENGTH, 0.0, 1e3 * LENGTH], flow.times[-1]
 
     def show(axes, values, title, **how):
-        image = axes.imshow(values.reshape(cells, cells), origin="lower", extent=side, **how)
+        image = axes.imshow(values, origin="lower", extent=side, **how)
         axes.set_title(title, loc="left", fontsize=10)
         axes.set(xlim=SHOWN, ylim=SHOWN, xticks=[4, 8, 12], yticks=[4, 8, 12])
         return image
 
+    def T_of(way: str, time: str) -> np.ndarray:
+        return flow.read(folder_of(home, flow.name, way), time, "T")
+
     of_T = {"vmin": 300.0, "vmax": 2300.0, "cmap": "inferno"}
-    for axes, time in zip(panels[0], TIMES, strict=True):
-        T = internal(folders[REFERENCE], time, "T", cells**2)
-        image = show(axes, T, f"solver at 1e-6, {1e3 * float(time):g} ms", **of_T)
+    for axes, time in zip(panels[0], flow.times, strict=True):
+        title = f"solver at 1e-6, {1e3 * float(time):g} ms"
+        image = show(axes, T_of(REFERENCE, time), title, **of_T)
     figure.colorbar(image, ax=panels, label="T [K]", shrink=0.6)
-    exact = T
-    for i, way in enumerate(others):
-        T = internal(folders[way], TIMES[-1], "T", cells**2)
+    exact = T_of(REFERENCE, end)
+    for pair, way in zip((panels[1, :2], panels[1, 2:]), ways, strict=False):
+        T = T_of(way, end)
         name = "solver (0.001)" if way == "solver" else way
-        show(panels[1, 2 * i], T, f"{name}, {1e3 * float(TIMES[-1]):g} ms", **of_T)
+        show(pair[0], T, f"{name}, {1e3 * float(end):g} ms", **of_T)
         limit = float(f"{abs(T - exact).max():.1g}")
         title = f"its difference, within {limit:g} K"
-        show(panels[1, 2 * i + 1], T - exact, title, vmin=-limit, vmax=limit, cmap="RdBu_r")
+        show(pair[1], T - exact, title, vmin=-limit, vmax=limit, cmap="RdBu_r")
     panels[1, 0].set(xlabel="x [mm]", ylabel="y [mm]")
     figure.savefig(path, dpi=110)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.turbulent_ignition", description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
-    parser.add_argument("library", type=Path, help="libcombredChemistry.so")
-    parser.add_argument("folder", type=Path, help="of the cases")
-    parser.add_argument("ways", nargs="*", help=f"default: {', '.join(WAYS)}")
-    parser.add_argument("--cells", type=int, default=256, help="of a side; default: 256")
-    given = parser.parse_args()
-    library = ready(given.library)
-    ways, n = [REFERENCE, *(given.ways or WAYS)], given.cells
-    home = given.folder.resolve()
-    folders = {way: folder_of(home, f"{n}", way) for way in ways}
-    found: dict = {"machine": timing.machine(), "cells": n, "dt": DT, "ways": {}}
-    for way, folder in folders.items():
-        said = burn(folder, library, way, n)
-        spent = [float(one) for one in re.findall(r"ExecutionTime = ([\d.]+) s", said)]
-        one = found["ways"][way] = {"seconds": spent[-1], **(told(said) or {})}
-        if way != REFERENCE:
-            reference = folders[REFERENCE]
-            one["times"] = {time: difference(folder, reference, time, n) for time in TIMES}
-        print(f"{way:14} {json.dumps(one)}", flush=True)
-    draw(folders, n, FIGURE)
-    write_json(RESULTS, strict(found))
-    print(json.dumps(strict(found)))
+    given = arguments("turbulent_ignition", __doc__, WAYS, 256)
+    flow = ignition(given.cells)
+    names = list(combred.load_mechanism(MECHANISM).species_names)
+    found = compare(flow, given.folder, given.library, given.ways, names)
+    early = ignition(COARSE, WRITTEN)
+    burn(early, folder_of(given.folder, early.name, REFERENCE), given.library, REFERENCE, names)
+    found |= beside_seulex(early, given.folder, given.library)
+    found = strict({"machine": timing.machine()} | found)
+    write_json(RESULTS, found)
+    draw(given.folder, flow, given.ways, FIGURE)
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

@@ -96,6 +96,12 @@ def source(name: str, command: str, machine: str = "") -> str:
     return f"Source: {link}, `python -m benchmarks.{command}`{machine and f'; {machine}'}.\n"
 
 
+def digits(value: float, count: int) -> float:
+    """A value rounded to a number of digits, for a cell."""
+    found = float(f"{value:.{count}g}")
+    return int(found) if abs(found) >= 1.0 and found == int(found) else found
+
+
 def seconds(dt: str | float) -> str:
     """A time step [s] for a cell: 1e-06 is "1e-6 s"."""
     mantissa, _, exponent = f"{float(dt):.1e}".partition("e")
@@ -576,21 +582,38 @@ def solver_table() -> str:
 
 
 def solver_precision_table() -> str:
-    """Time and error of the solver and of others in each mechanism, of solver.json: a table for
-    each."""
+    """Time and error of the solver and of others in each mechanism, of solver.json."""
+    rows = {name: one["work_precision"] for name, one in mechanisms().items()}
+    return _precision(rows) + told_solver() if rows else MISSING
+
+
+def competitors_table() -> str:
+    """Time and error of the solver and of others in large mechanisms, of competitors.json."""
+    results = read("competitors.json")
+    if not results:
+        return MISSING
+    rows = {
+        f"{name}, {one['species']} species": one["work_precision"]
+        for name, one in results["mechanisms"].items()
+    }
+    return _precision(rows) + source("competitors.json", "competitors", results["machine"])
+
+
+def _precision(by_name: dict[str, list[dict]]) -> str:
+    """A table for each mechanism, of its rows by solver, tolerance and dt."""
     text = ""
-    for name, found in mechanisms().items():
+    for name, found in by_name.items():
         rows: dict[tuple[str, float], dict[float, dict]] = {}
-        for row in found["work_precision"]:
+        for row in found:
             rows.setdefault((row["solver"], row["tolerance"]), {})[row["dt"]] = row
-        dts = sorted({row["dt"] for of_dt in rows.values() for row in of_dt.values()})
+        dts = sorted({row["dt"] for row in found})
         body = [
             [solver, f"{tolerance:g}", *(_time_and_error(of_dt[dt]) for dt in dts)]
             for (solver, tolerance), of_dt in rows.items()
         ]
         head = [name, "tolerance", *(f"dt = {seconds(dt)}" for dt in dts)]
         text += table(head, body)
-    return text + told_solver() if text else MISSING
+    return text
 
 
 def _time_and_error(row: dict) -> str:
@@ -682,26 +705,159 @@ def weights_table() -> str:
 def turbulent_ignition_table() -> str:
     """Differences from the reference at the end of the turbulent ignition, and the time of the
     chemistry, of turbulent_ignition.json."""
-    results, body = read("turbulent_ignition.json"), []
-    for way, row in results.get("ways", {}).items():
-        time = f"{row['us']:.2f} us, {row['steps']:.2f} steps"
-        if "times" not in row:
-            body.append([f"{way} (reference)", time, "-", "-", "-"])
-            continue
-        end = list(row["times"].values())[-1]
-        share = f", {100 * (1 - row['solver']):.4g} % by the network" if row["solver"] < 1 else ""
-        worst = max(("CO", "OH", "H", "CH2O"), key=lambda name: end[name])
-        body.append([
-            code(way) if "drm19" in way else f"{way}, 0.001",
-            time + share,
-            f"{end['T_rms']:.2g} / {end['T_max']:.2g} K",
-            f"{1e6 * end['front_mean']:+.2g} / {1e6 * end['front_rms']:.2g} um",
-            f"{100 * end[worst]:.2g} % ({worst})",
-        ])  # fmt: skip
-    head = ["chemistry", "time a cell and step", "T, rms / largest", "front, mean / rms",
-            "CO, OH, H, CH2O, largest"]  # fmt: skip
-    told = source("turbulent_ignition.json", "turbulent_ignition", results.get("machine", ""))
+    results = read("turbulent_ignition.json")
+    if not results:
+        return MISSING
+    body = [_way(way, row, ("CO", "OH", "H", "CH2O")) for way, row in results["ways"].items()]
+    body.append(_seulex(results))
+    told = source("turbulent_ignition.json", "turbulent_ignition", results["machine"])
+    return table(FLOW_HEAD, body) + told
+
+
+FLOW_HEAD = [
+    "chemistry", "time a cell and step", "T, rms / largest", "front, mean / rms",
+    "species, largest",
+]  # fmt: skip
+
+
+def _way(way: str, row: dict, species: Iterable[str]) -> list[str]:
+    """A row of a flow's table: time, differences of T, front and species at the last time."""
+    time = f"{digits(row['us'], 2)} us, {row['steps']:.2f} steps"
+    if "times" not in row:
+        return [f"{way} (reference)", time, "-", "-", "-"]
+    end = list(row["times"].values())[-1]
+    share = f", {100 * (1 - row['solver']):.4g} % by the network" if row["solver"] < 1 else ""
+    worst = max(species, key=lambda name: end[name]["field"])
+    return [
+        _named(way),
+        time + share,
+        f"{digits(end['T_rms'], 1)} / {digits(end['T_max'], 2)} K",
+        f"{digits(1e6 * end['front_mean'], 2):+} / {digits(1e6 * end['front_rms'], 2)} um",
+        f"{digits(100 * end[worst]['field'], 2)} % ({worst})",
+    ]
+
+
+def _named(way: str) -> str:
+    """A way in a table: "solver" is at its default tolerance, one at 1e-7 tells the noise."""
+    names = {"solver": "solver, 0.001", "solver 1e-7": "solver 1e-7 (noise)"}
+    return names.get(way, code(way))
+
+
+def _seulex(flow: dict) -> list[str]:
+    """The last row: OpenFOAM's own chemistry, and the flow without chemistry."""
+    time = f"{flow['seulex_us']:.0f} us (flow: {flow['flow_us']:.1f} us)"
+    return ["seulex, 1e-4", time, "-", "-", "-"]
+
+
+def taylor_green_table() -> str:
+    """The Taylor-Green vortices: times, and the largest differences of T, heat release, and of the
+    sums and peaks of OH and HO2 at .25 and .5 ms, of taylor_green.json."""
+    results, body = read("taylor_green.json"), []
+    for name, flow in results.get("flows", {}).items():
+        n = flow["cells"]
+        size = f"{n} x {n} x {n}" if name.endswith("3d") else f"{n} x {n}"
+        for way, row in flow["ways"].items():
+            first = f"{name}, {size}: " if way == "solver 1e-6" else ""
+            if "times" not in row:
+                body.append([f"{first}{way}", f"{digits(row['us'], 2)} us", "-", "-", "-"])
+                continue
+            at = list(row["times"].values())
+            bulk = max(abs(one[key]) for one in at for key in ("hottest", "heat"))
+            radicals = max(
+                abs(one[k][of]) for one in at for k in ("OH", "HO2") for of in ("peak", "sum")
+            )
+            body.append([
+                _named(way),
+                f"{digits(row['us'], 2)} us",
+                f"{digits(max(one['T_rms'] for one in at), 1)} K, "
+                f"{digits(1e6 * max(one['front_rms'] for one in at), 1)} um",
+                f"{digits(100 * bulk, 1)} %",
+                f"{digits(100 * radicals, 1)} %",
+            ])  # fmt: skip
+        body.append([*_seulex(flow)[:2], "-", "-", "-"])
+    head = ["chemistry", "time a cell and step", "T, front, rms", "T max, heat release",
+            "OH, HO2: peaks, sums"]  # fmt: skip
+    told = source("taylor_green.json", "taylor_green", results.get("machine", ""))
     return table(head, body) + told if body else MISSING
+
+
+def foam_tutorials_table() -> str:
+    """OpenFOAM's tutorials: times, and differences of the solver, of foam_tutorials.json."""
+    results, body = read("foam_tutorials.json"), []
+    for name, row in results.get("flames", {}).items():
+        off, noise = row["solver"], row.get("noise")
+        beside = [f"{digits(noise['T_rms'], 1)} K", _worst(noise)] if noise else ["", ""]
+        both = [f"{digits(off['T_rms'], 1)} K", _worst(off)]
+        told = [f"{a}; noise {b}" if b else a for a, b in zip(both, beside, strict=True)]
+        body.append([
+            f"{name}: {row['steps']} steps, {row['hottest']:.0f} K",
+            f"{digits(row['solver_us'], 2)} us (1e-6: {digits(row['reference_us'], 2)})",
+            f"{row['seulex_us']:.0f} us" if "seulex_us" in row else "-",
+            *told,
+        ])  # fmt: skip
+    for name, row in results.get("cells", {}).items():
+        delay = f"delay of {1e3 * row['delay']:.3g} ms: {digits(100 * row['delay_error'], 1)} %"
+        body.append([f"{name}: {row['steps']} steps", "-", "-", "-", delay])
+    head = ["tutorial", "solver (0.001)", "seulex (1e-4)", "T, rms", "species, largest"]
+    told = source("foam_tutorials.json", "foam_tutorials", results.get("machine", ""))
+    return table(head, body) + told if body else MISSING
+
+
+def _worst(off: dict) -> str:
+    """The species that differs most: "0.01 % (OH)"."""
+    species = {name: value for name, value in off.items() if not name.startswith("T_")}
+    worst = max(species, key=lambda name: species[name])
+    return f"{digits(100 * species[worst], 1)} % ({worst})"
+
+
+def long_steps_table() -> str:
+    """Errors of H, O and OH in hot gas over long time steps, of foam_tutorials.json."""
+    body = [
+        [f"{tolerance}, {seconds(dt)}", *(f"{digits(100 * row[k], 2)} %" for k in ("H", "O", "OH"))]
+        for tolerance, of in read("foam_tutorials.json").get("long", {}).items()
+        for dt, row in of.items()
+    ]
+    return table(["tolerance, dt", "H", "O", "OH"], body) if body else MISSING
+
+
+def flow_times_table() -> str:
+    """The time of the chemistry a cell and step in every flow."""
+    ignition, vortex = read("turbulent_ignition.json"), read("taylor_green.json")
+    flows = {"turbulent ignition": ignition} if ignition else {}
+    flows |= {f"Taylor-Green, {name}": flow for name, flow in vortex.get("flows", {}).items()}
+    body = []
+    for name, flow in flows.items():
+        network = flow["ways"].get("drm19-38k")
+        body.append([
+            name,
+            f"{digits(flow['ways']['solver']['us'], 2)} us",
+            f"{digits(network['us'], 2)} us" if network else "-",
+            f"{flow['seulex_us']:.0f} us",
+            f"{digits(flow['flow_us'], 2)} us",
+        ])  # fmt: skip
+    for name, row in read("foam_tutorials.json").get("flames", {}).items():
+        if "seulex_us" in row:
+            times = (row[key] for key in ("solver_us", "seulex_us", "flow_us"))
+            own, ode, rest = (f"{digits(one, 2)} us" for one in times)
+            body.append([name, own, "-", ode, rest])
+    head = ["flow", "solver (0.001)", "`drm19-38k`", "seulex (1e-4)", "flow alone"]
+    return table(head, body) if body else MISSING
+
+
+def flame_steps_table() -> str:
+    """The speed of OpenFOAM's premixed flame against the time step, of openfoam-steps.json."""
+    results = read("openfoam-steps.json")
+    if not results:
+        return MISSING
+    one, three = results["speeds"]["1"], results["speeds"]["3"]
+    limit = list(one.values())[-1]
+
+    def cells(speed: float | None) -> list[str]:
+        return [f"{speed:.3f} m/s, {digits(100 * (speed / limit - 1), 2):+} %"] if speed else ["-"]
+
+    body = [[seconds(dt), *cells(v), *cells(three.get(dt))] for dt, v in one.items()]
+    told = source("openfoam-steps.json", "openfoam_steps", results["machine"])
+    return table(["time step", "one outer corrector", "three"], body) + told
 
 
 # -- the first page --------------------------------------------------------------------------------
@@ -757,18 +913,45 @@ def _at_default(rows: list[dict]) -> dict:
 
 # -- the README -----------------------------------------------------------------------------------
 
-# Tolerances of the solvers in the README's table; a surrogate has its default.
-README_SOLVERS = {
+# Tolerances of the solvers in the table of some lines; a surrogate has its default.
+SHOWN_SOLVERS = {
     "combred.solver": (0.01, 1e-3, 1e-5), "CVODE": (1e-4, 1e-6), "CVODE, tuned": (1e-4, 1e-6),
     "Rosenbrock34": (0.01,), "seulex": (0.01,),
 }  # fmt: skip
 
 
-def readme_solvers(model: str = TYPICAL) -> str:
+def readme_glance() -> str:
+    """The mechanisms of solver.json: error of delays, time of a state, and how many times faster
+    the solver is than CVODE there and, where a flow was run with it, than seulex in OpenFOAM."""
+    beside, body = _over_seulex(), []
+    for name, found in mechanisms().items():
+        first = found["check"]["times"][0]
+        delays = [row for row in found["check"]["delays"] if row["tolerance"] == TOLERANCE]
+        over = f"{digits(first['cvode_seconds'] / first['seconds'], 2)}"
+        over += f"; {digits(beside[name], 2)}" if name in beside else ""
+        body.append([
+            f"{name}, {found['species']} species",
+            percent(max(row["worst"] for row in delays), digits=3),
+            f"{1e6 * first['seconds']:.2g} us",
+            over,
+        ])  # fmt: skip
+    head = ["mechanism", "delay, worst error", "time a state", "faster than CVODE; seulex"]
+    return table(head, body) if body else MISSING
+
+
+def _over_seulex() -> dict[str, float]:
+    """The time of seulex over that of the solver in a flow of OpenFOAM, by mechanism."""
+    flow = read("turbulent_ignition.json")
+    found = {"drm19": flow["seulex_us"] / flow["ways"]["solver"]["us"]} if flow else {}
+    row = read("foam_tutorials.json").get("flames", {}).get("counterflow, GRI-3.0", {})
+    return found | ({"gri30": row["seulex_us"] / row["solver_us"]} if row else {})
+
+
+def solvers_table(model: str = TYPICAL) -> str:
     """Time and error of solvers and of one model at dt = 1e-6 s, of work_precision.json."""
     lines, body = read("work_precision.json").get("lines", {}).get("1e-06", {}), []
-    for name in (*README_SOLVERS, model):
-        chosen = README_SOLVERS.get(name, (combred.Surrogate.TOLERANCE,))
+    for name in (*SHOWN_SOLVERS, model):
+        chosen = SHOWN_SOLVERS.get(name, (combred.Surrogate.TOLERANCE,))
         rows = [row for row in lines.get(name, []) if row["tolerance"] in chosen]
         if rows:
             told = "; ".join(short(row["tolerance"]) for row in rows)
@@ -822,15 +1005,15 @@ def _readme_solver(times: dict) -> list[list[str]]:
 
 
 README_TABLES = {
-    "solvers": readme_solvers,
-    "mechanisms": lambda: mechanisms_table().split("Source:")[0],
+    "glance": readme_glance,
     "models": readme_models,
 }
+COUPLING_TABLES = {"flow-times": flow_times_table}  # of coupling/README.md
 
 
 def fill(text: str) -> str:
-    """The README with its tables as the results have them."""
-    for name, make in README_TABLES.items():
+    """A page of Markdown with its tables as the results have them."""
+    for name, make in (README_TABLES | COUPLING_TABLES).items():
         marked = re.compile(rf"(<!-- table: {name} -->\n\n)(?:\|[^\n]*\n)*\n")
         made = make()
         text = marked.sub(lambda found, made=made: found[1] + made, text)
@@ -883,11 +1066,18 @@ def _delays(found: dict) -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
+    "solvers": solvers_table,
     "mechanisms": mechanisms_table,
     "solver": solver_table,
     "solver-precision": solver_precision_table,
+    "competitors": competitors_table,
     "solver-delays": solver_delays_table,
     "turbulent-ignition": turbulent_ignition_table,
+    "taylor-green": taylor_green_table,
+    "foam-tutorials": foam_tutorials_table,
+    "long-steps": long_steps_table,
+    "flow-times": flow_times_table,
+    "flame-steps": flame_steps_table,
     "settings": settings_table,
     "profiles": profiles_table,
     "headline": headline,
@@ -915,5 +1105,6 @@ TABLES: dict[str, Callable[[], str]] = {
 
 if __name__ == "__main__":
     write_all(Path(__file__).with_name("generated"))
-    README = Path(__file__).parents[1] / "README.md"
-    README.write_text(fill(README.read_text()))
+    for folder in (Path(__file__).parents[1], Path(__file__).parents[1] / "coupling"):
+        page = folder / "README.md"
+        page.write_text(fill(page.read_text()))

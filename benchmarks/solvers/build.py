@@ -10,6 +10,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import cantera as ct
+
 from combred.chemistry.mechanism import Mechanism
 from combred.files.records import cache_folder, write_bytes
 from combred.native.builder import run
@@ -68,11 +70,31 @@ def rates(mechanism: Mechanism) -> dict[str, str]:
         raise MissingError(f"pyrometheus, which generates rates, is missing: {PYROMETHEUS}")
     from pyrometheus.codegen.cpp import CppCodeGenerator
 
-    text = CppCodeGenerator.generate("generated", mechanism.solution())
+    text = CppCodeGenerator.generate("generated", _with_transport(mechanism.solution()))
     # One logarithm is qualified, which excludes types other than double.
     text = text.replace("std::log(", "log(")
     size = f"#pragma once\n\nconstexpr int n_species = {mechanism.n_species};\n"
     return {"rates.hpp": text, "size.hpp": size}
+
+
+def _with_transport(gas: ct.Solution) -> ct.Solution:
+    """A phase with transport data, which pyrometheus asks for and no solver here uses: those of
+    spheres, where it has none."""
+    if gas.transport_model != "none":
+        return gas
+    species = gas.species()
+    for one in species:
+        atoms = sum(one.composition.values())
+        one.transport = ct.GasTransportData()
+        geometry = "atom" if atoms == 1 else "linear" if atoms == 2 else "nonlinear"
+        one.transport.set_customary_units(geometry, 3.0, 100.0)
+    return ct.Solution(
+        thermo="ideal-gas",
+        kinetics="gas",
+        transport_model="mixture-averaged",
+        species=species,
+        reactions=gas.reactions(),
+    )
 
 
 def _require_sundials(compiler: list[str]) -> None:

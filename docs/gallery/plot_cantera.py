@@ -16,10 +16,8 @@ import numpy as np
 import combred
 
 # %%
-# A reactor at constant volume, and Cantera's own. ``volume=True`` says so to the solver; without it
-# the pressure is constant.
-
-solver = combred.solver("gri30.yaml", volume=True)
+# Many states at once: a ``SolutionArray`` goes in, and one comes out. One core; Cantera takes the
+# states one after another.
 
 
 def fresh() -> ct.Solution:
@@ -30,6 +28,29 @@ def fresh() -> ct.Solution:
     return gas
 
 
+solver = combred.solver("gri30.yaml")
+gas = fresh()
+states = ct.SolutionArray(gas, 400)
+states.TPX = np.linspace(1200.0, 2200.0, 400), ct.one_atm, gas.X
+combred.cantera.advance(solver, states, 1e-4)  # warm
+begun = time.perf_counter()
+later = combred.cantera.advance(solver, states, 1e-4)
+print(f"combred: {1e6 * (time.perf_counter() - begun) / 400:.0f} us a state")
+exact = ct.SolutionArray(gas, 400)
+begun = time.perf_counter()
+for i in range(400):
+    gas.TPY = states[i].TPY
+    net = ct.ReactorNet([ct.IdealGasConstPressureReactor(gas, clone=False)])
+    net.advance(1e-4)
+    exact[i].TPY = gas.TPY
+print(f"Cantera: {1e6 * (time.perf_counter() - begun) / 400:.0f} us a state")
+print(f"largest difference of T: {abs(later.T - exact.T).max():.2f} K")
+
+# %%
+# A reactor at constant volume, and Cantera's own. ``volume=True`` says so to the solver; without it
+# the pressure is constant.
+
+solver = combred.solver("gri30.yaml", volume=True)
 reactor = combred.cantera.Reactor(fresh(), solver)
 net = ct.ReactorNet([ct.IdealGasReactor(fresh(), clone=False)])
 times = np.linspace(0.0, 4e-3, 201)[1:]
@@ -50,25 +71,3 @@ axes[0].set(xlabel="t [ms]", ylabel="T [K]")
 axes[1].set(xlabel="t [ms]", ylabel="p [atm]")
 axes[0].legend()
 plt.show()
-
-# %%
-# Many states at once: a ``SolutionArray`` goes in, and one comes out. One core; Cantera takes the
-# states one after another.
-
-solver = combred.solver("gri30.yaml")
-gas = fresh()
-states = ct.SolutionArray(gas, 400)
-states.TPX = np.linspace(1200.0, 2200.0, 400), ct.one_atm, gas.X
-combred.cantera.advance(solver, states, 1e-4)  # warm
-begun = time.perf_counter()
-later = combred.cantera.advance(solver, states, 1e-4)
-print(f"combred: {1e6 * (time.perf_counter() - begun) / 400:.0f} us a state")
-exact = ct.SolutionArray(gas, 400)
-begun = time.perf_counter()
-for i in range(400):
-    gas.TPY = states[i].TPY
-    net = ct.ReactorNet([ct.IdealGasConstPressureReactor(gas, clone=False)])
-    net.advance(1e-4)
-    exact[i].TPY = gas.TPY
-print(f"Cantera: {1e6 * (time.perf_counter() - begun) / 400:.0f} us a state")
-print(f"largest difference of T: {abs(later.T - exact.T).max():.2f} K")

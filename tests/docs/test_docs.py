@@ -304,18 +304,20 @@ def test_the_first_page_gives_the_worst_case_and_the_range(results):
 
 
 def test_the_readme_has_the_tables_of_the_results(results):
-    text = tables.fill("<!-- table: solvers -->\n\n| |\n\n<!-- table: models -->\n\n| |\n\nend\n")
-    told = row_of(text, "`drm19-38k`, 25 % of the states by the solver")
+    text = tables.fill("<!-- table: models -->\n\n| |\n\nend\n")
+    told = row_of(tables.solvers_table(), "`drm19-38k`, 25 % of the states by the solver")
     assert told[1:] == [f"{combred.Surrogate.TOLERANCE:g}", "5.0 us", "1e-3"]
     told = row_of(text, "`drm19-38k`, 37,184 weights")
     assert told[1:] == ["1.70 / 3.00 %", "-", "0.2 / 0.2 %", "-"]
     assert text.endswith("end\n") and tables.fill(text) == text
 
 
-def test_the_tables_of_the_readme_are_those_of_the_results():
-    text = (ROOT / "README.md").read_text()
-    assert all(f"<!-- table: {name} -->" in text for name in tables.README_TABLES)
-    assert tables.fill(text) == text, "python -m docs.tables writes them"
+def test_the_tables_of_both_readmes_are_those_of_the_results():
+    pages = {"README.md": tables.README_TABLES, "coupling/README.md": tables.COUPLING_TABLES}
+    for page, names in pages.items():
+        text = (ROOT / page).read_text()
+        assert all(f"<!-- table: {name} -->" in text for name in names)
+        assert tables.fill(text) == text, "python -m docs.tables writes them"
 
 
 @pytest.mark.parametrize("page", [*CURRENT, ROOT / "README.md"], ids=name_of)
@@ -338,8 +340,8 @@ def test_a_case_that_does_not_ignite_is_told(results):
 # -- gallery ---------------------------------------------------------------------------------------
 
 
-def test_there_are_six_scripts():
-    assert len(SCRIPTS) == 6 and all(path.name.startswith("plot_") for path in SCRIPTS)
+def test_there_are_seven_scripts():
+    assert len(SCRIPTS) == 7 and all(path.name.startswith("plot_") for path in SCRIPTS)
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=name_of)
@@ -407,11 +409,8 @@ def test_docstrings_of_the_api_are_read_without_a_warning(name):
         core.publish_doctree(source, settings_overrides=quiet)
 
 
-def test_the_folders_of_the_readme_are_those_of_the_package():
-    section = (ROOT / "README.md").read_text().partition("## Folders")[2].partition("\n## ")[0]
-    named = set(re.findall(r"`([a-z/]+)`", section))
-    folders = {name if (ROOT / name).is_dir() else f"combred/{name}" for name in named}
-    missing = sorted(name for name in folders if not (ROOT / name).is_dir())
-    assert not missing
-    rooms = {f"combred/{path.name}" for path in (ROOT / "combred").iterdir() if path.is_dir()}
-    assert rooms - folders <= {"combred/__pycache__"}
+def test_the_rooms_of_contributing_are_those_of_the_package():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    named = set(re.findall(r"^\| `combred/(\w+)/`", text, re.MULTILINE))
+    rooms = {path.name for path in (ROOT / "combred").iterdir() if path.is_dir()}
+    assert named == rooms - {"__pycache__"}

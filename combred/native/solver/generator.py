@@ -15,8 +15,9 @@ from combred.chemistry.rate_forms import SCARCE
 from combred.native.arrays import constant
 from combred.native.identity import write_identity
 from combred.native.solver.layout import Layout, lay_out, pattern
-from combred.native.solver.matrix import places, write_elimination, write_matrix
-from combred.native.solver.rate_constants import Pressures
+from combred.native.solver.matrix import places, write_elimination, write_factors, write_matrix
+from combred.native.solver.polynomials import T_RANGE, gibbs_terms, heat_terms
+from combred.native.solver.pressure_tables import Pressures
 from combred.native.solver.reactions import (
     Derivatives,
     destruction,
@@ -25,7 +26,7 @@ from combred.native.solver.reactions import (
     third_bodies,
     write_progress,
 )
-from combred.native.solver.terms import LOG2_C0, LOG2_E, LOG2_T0, NEVER, TYPE, functions, real
+from combred.native.solver.terms import LOG2_C0, LOG2_E, NEVER, TYPE, functions, real
 
 SOURCE = Path(__file__).parents[1] / "source"
 TOLERANCE = 1e-3  # the default
@@ -66,7 +67,7 @@ def generate(mechanism: Mechanism) -> dict[str, str]:
             '#include "solver/elimination.hpp"\n#include "solver/rates.hpp"\n',
             "namespace solver {\n",
             functions(
-                "set_third_bodies", "template <class R, bool D>", "Gas<R> &g",
+                "set_third_bodies", "template <class R, bool D, bool STAGE>", "Gas<R> &g",
                 [third_bodies(layout)], first=TYPE,
             ),
             pressures.text(),
@@ -78,7 +79,8 @@ def generate(mechanism: Mechanism) -> dict[str, str]:
             production(layout, "production_T", "qT"),
             destruction(layout),
             element_balance(layout, _atoms(layout)),
-            *(write_matrix(layout, p, derivatives, kind) for kind, p in patterns.items()),
+            write_matrix(layout, patterns["double"], derivatives),
+            write_factors(layout, patterns["float"], derivatives),
             *(write_elimination(p, kind) for kind, p in patterns.items()),
             "}  // namespace solver\n",
         ]
@@ -98,6 +100,7 @@ def _sizes(layout: Layout, pressures: Pressures, derivatives: Derivatives) -> st
         "COLLIDERS": max(1, len(layout.colliders)),
         "PRESSURES": max(1, pressures.size),
         "DERIVATIVES": max(1, len(derivatives.places)),
+        "FALLOFFS": max(1, len(layout.falloffs)),
         "REGIONS": mechanism.thermo.shape[1],
         "GIBBS_TERMS": 9 if nine else 7,
         "HEAT_TERMS": 8 if nine else 6,
@@ -107,6 +110,8 @@ def _sizes(layout: Layout, pressures: Pressures, derivatives: Derivatives) -> st
             *(constant(name, size, "int") for name, size in sizes.items()),
             f"constexpr bool NINE = {str(nine).lower()};  // polynomials of nine coefficients\n",
             constant("GAS_CONSTANT", ct.gas_constant),
+            constant("LOWEST_STAGE_T", T_RANGE[0]),
+            constant("HIGHEST_STAGE_T", T_RANGE[1]),
             constant("C0", 2.0**LOG2_C0),
             constant("SCARCE", SCARCE / 2.0**LOG2_C0),
             constant("LOG2_E", LOG2_E),
@@ -121,7 +126,7 @@ def _tables(layout: Layout) -> str:
     breaks = np.minimum(mechanism.T_breaks[layout.species].T, NEVER)
     if len(breaks) == 0:
         breaks = np.full((1, mechanism.n_species), NEVER)
-    gibbs, heat = _gibbs(thermo, mechanism.reference_pressure), _heat(thermo)
+    gibbs, heat = gibbs_terms(thermo, mechanism.reference_pressure), heat_terms(thermo)
     usual = min(1, len(thermo) - 1)  # the region of flames
     # What elements contribute cancels in every reaction, and so does all of an inert species.
     atoms, n = _atoms(layout), layout.n_reactive
@@ -163,27 +168,6 @@ def _atoms(layout: Layout) -> np.ndarray:
     atoms = [[gas.n_atoms(k, e) for e in range(gas.n_elements)] for k in layout.species[:n]]
     found = np.array(atoms, dtype=float)
     return found[:, found.any(axis=0)]
-
-
-def _gibbs(thermo: np.ndarray, reference: float) -> np.ndarray:
-    """Coefficients (..., 9) of 1, T, T^2, T^3, T^4, log2(T / T0), 1 / T, 1 / T^2 and
-    log2(T / T0) / T of log2 exp(g / RT) - log2(p0 / RT C0); reference: p0 [Pa]."""
-    a0, a1, a2, a3, a4, a5, a6, a7, a8 = np.moveaxis(thermo, -1, 0)
-    zero = np.zeros_like(a0)
-    powers = [a2 - a8, -a3 / 2, -a4 / 6, -a5 / 12, -a6 / 20, zero, a7 + a1, -a0 / 2, zero]
-    found = np.stack(powers, axis=-1) * LOG2_E
-    found[..., 0] += (1.0 - a2) * LOG2_T0 - np.log2(reference / ct.gas_constant) + LOG2_C0
-    found[..., 5] = 1.0 - a2
-    found[..., 6] += a1 * LOG2_T0
-    found[..., 8] = a1
-    return found
-
-
-def _heat(thermo: np.ndarray) -> np.ndarray:
-    """Coefficients (..., 8) of h / R: of T, T^2, ..., T^5, 1, -1 / T and log2(T / T0)."""
-    a0, a1, a2, a3, a4, a5, a6, a7, _ = np.moveaxis(thermo, -1, 0)
-    powers = [a2, a3 / 2, a4 / 3, a5 / 4, a6 / 5, a7 + a1 * LOG2_T0 / LOG2_E, a0, a1 / LOG2_E]
-    return np.stack(powers, axis=-1)
 
 
 def _table(kind: str, name: str, values: np.ndarray) -> str:

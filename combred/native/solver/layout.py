@@ -26,6 +26,12 @@ class Terms:
     sign: float
     body: int | None
 
+    @property
+    def order(self) -> float:
+        """The power of C0 in the unit of the forward rate constant, of a falloff the high one."""
+        third = self.body is not None and not isinstance(self.reaction.rate, Falloff)
+        return sum(self.forward.values()) + third - 1.0
+
 
 @dataclass(frozen=True, eq=False)
 class Layout:
@@ -46,6 +52,11 @@ class Layout:
     def names(self) -> list[str]:
         """The names of the species in the order of elimination."""
         return [self.mechanism.species_names[k] for k in self.species]
+
+    @property
+    def falloffs(self) -> list[int]:
+        """The reactions that have a falloff."""
+        return [i for i, t in enumerate(self.terms) if isinstance(t.reaction.rate, Falloff)]
 
 
 @dataclass(frozen=True, eq=False)

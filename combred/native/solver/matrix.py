@@ -6,7 +6,7 @@ without any index at run time.
 """
 
 from combred.chemistry.rate_forms import Chebyshev, LinearBurke, Plog
-from combred.native.solver.layout import Layout, Pattern
+from combred.native.solver.layout import Layout, Pattern, Terms
 from combred.native.solver.reactions import Derivatives
 from combred.native.solver.terms import PART, TYPE, UNUSED, functions, total
 
@@ -49,59 +49,99 @@ def _row(name: str, values: list[int], size: str = "REACTIVE", kind: str = "int"
 
 def _inert(layout: Layout, pattern: Pattern) -> dict[tuple[int, int], int]:
     first = len(pattern.places)
+    if not pattern.exact:
+        return {}
     pairs = [(i, k) for i, row in enumerate(pattern.columns) for k in row if k >= layout.n_reactive]
     return {pair: first + m for m, pair in enumerate(pairs)}
 
 
-def write_matrix(layout: Layout, pattern: Pattern, derivatives: Derivatives, real_type: str) -> str:
-    """The functions `set_matrix`, which sets -G, w = G c - g and dg/dC, and `finish_matrix`, which
-    adds the diagonal."""
+def write_matrix(layout: Layout, pattern: Pattern, derivatives: Derivatives) -> str:
+    """The functions of the exact Jacobian: `set_matrix`, which sets -G, w = G c - g and dg/dC, and
+    `finish_matrix`, which adds the diagonal."""
     n, at, inert = layout.n_reactive, pattern.places, _inert(layout, pattern)
     blocks = []
     for row in range(n):
         lines, by_body = [], {}
         own = [(i, t) for i, t in enumerate(layout.terms) if row in t.net]
-        if pattern.exact:
-            for i, t in own:
-                if t.body is not None:
-                    by_body.setdefault(t.body, []).append((t.net[row], f"q.E[{i}]"))
-            lines += [f"const V E{m} = {total(found)};" for m, found in by_body.items()]
-            of_p = [
-                (t.net[row], f"q.P[{i}]")
-                for i, t in own
-                if isinstance(t.reaction.rate, Plog | Chebyshev | LinearBurke)
-            ]
-            of_C = total([*((layout.base[m], f"E{m}") for m in by_body), *of_p])
-            lines.append(f"of_C[{row}] = {of_C};")
+        for i, t in own:
+            if t.body is not None:
+                by_body.setdefault(t.body, []).append((t.net[row], f"q.E[{i}]"))
+        lines += [f"const V E{m} = {total(found)};" for m, found in by_body.items()]
+        of_p = [
+            (t.net[row], f"q.P[{i}]")
+            for i, t in own
+            if isinstance(t.reaction.rate, Plog | Chebyshev | LinearBurke)
+        ]
+        of_C = total([*((layout.base[m], f"E{m}") for m in by_body), *of_p])
+        lines.append(f"of_C[{row}] = {of_C};")
         weighted = []
         for column in pattern.columns[row]:
-            found = [
-                (-t.net[row], f"q.d[{derivatives.places[i, column]}]")
-                for i, t in own
-                if (i, column) in derivatives.places
-                and (pattern.exact or (i, column) not in derivatives.exact)
-            ]
+            found = _derivatives(own, derivatives, row, column, exact=True)
             found += [(layout.base[m] - layout.colliders[m][column], f"E{m}") for m in by_body]
             place = at[row, column] if column < n else inert[row, column]
             lines.append(f"a[{place}] = {total(found)};")
             weighted.append((-1.0, f"a[{place}] * g.c[{column}]"))
         lines.append(f"w[{row}] = {total([*weighted, (-1.0, f'g0[{row}]')])};")
         blocks.append([f"{{  // {layout.names[row]}", *(f"  {line}" for line in lines), "}"])
-    blocks = [[TYPE, "(void)of_C;", *block] for block in _grouped(blocks)]
+    types = [f"{UNUSED} typedef double R;", TYPE]
+    blocks = [[*types, "(void)of_C;", *block] for block in _grouped(blocks)]
     arguments = (
-        "const Gas<R> &g, const Progress<R> &q, const Vector<R> *g0, Vector<R> *a, Vector<R> *w, "
-        "Vector<R> *of_C"
-    ).replace("<R>", f"<{real_type}>")
+        "const Gas<double> &g, const Progress<double> &q, const Doubles *g0, Doubles *a, "
+        "Doubles *w, Doubles *of_C"
+    )
     text = functions("set_matrix", "", arguments, blocks, part=1)
     real_places = {(i, k) for i, row in enumerate(pattern.columns) for k in row}
     fill = [p for (i, k), p in at.items() if i < n and k < n and (i, k) not in real_places]
-    lines = [f"  a[{p}] = Vector<R>{{}};\n" for p in fill]
+    lines = [f"  a[{p}] = Doubles{{}};\n" for p in fill]
     lines += [f"  a[{at[i, i]}] = a[{at[i, i]}] + diagonal;\n" for i in range(n)]
-    text = text.replace(TYPE, f"typedef {real_type} R;\n  {TYPE}")
     return (
-        f"{text}\nINLINE void finish_matrix(Vector<{real_type}> *a, Vector<{real_type}> diagonal) "
-        f"{{\n  {UNUSED} typedef {real_type} R;\n{''.join(lines)}}}\n"
+        f"{text}\nINLINE void finish_matrix(Doubles *a, Doubles diagonal) {{\n"
+        f"  {UNUSED} typedef double R;\n{''.join(lines)}}}\n"
     )
+
+
+def _derivatives(
+    own: list[tuple[int, Terms]], derivatives: Derivatives, row: int, column: int, exact: bool
+) -> list[tuple[float, str]]:
+    """The terms of -d g / d c of a species' row, whose reactions are `own`, and a column."""
+    return [
+        (-t.net[row] * derivatives.sign(i, column), f"q.d[{derivatives.places[i, column]}]")
+        for i, t in own
+        if (i, column) in derivatives.places and (exact or (i, column) not in derivatives.exact)
+    ]
+
+
+def write_factors(layout: Layout, pattern: Pattern, derivatives: Derivatives) -> str:
+    """The function `set_factors` of floats: the rows of the species, to which `diagonal` is added,
+    their column of T being a sum times `scale`, and the elimination. The row of T is in `a`."""
+    n, at, V = layout.n_reactive, pattern.places, "Floats"
+    entries = []
+    for row in range(n):
+        own = [(i, t) for i, t in enumerate(layout.terms) if row in t.net]
+        found = {
+            k: total(_derivatives(own, derivatives, row, k, exact=False))
+            for k in pattern.columns[row]
+            if k < n
+        }
+        found[row] = f"{found[row]} + diagonal" if row in found else "diagonal"
+        of_T = total([(t.net[row], f"q.qT[{i}]") for i, t in own])
+        entries.append(found | {pattern.T: f"scale * ({of_T})"})
+    arguments = f"const Progress<float> &q, {V} diagonal, {V} scale, {V} *__restrict a"
+    if pattern.size >= LARGE:
+        blocks = [
+            [f"a[{p}] = {entries[i].get(j, 'V{}')};" for (i, j), p in at.items() if i == row]
+            for row in range(n)
+        ]
+    else:
+        blocks = _eliminated(pattern, V, entries)
+    types = [f"{UNUSED} typedef float R;", f"{UNUSED} typedef {V} V;"]
+    types.append("(void)q, (void)diagonal, (void)scale;")
+    part = 4 if pattern.size < 40 else 1
+    groups = range(0, len(blocks), part)
+    blocks = [[*types, *sum(blocks[i : i + part], [])] for i in groups]
+    if pattern.size >= LARGE:
+        blocks.append(["eliminate_by_table<float>(a);"])
+    return functions("set_factors", "", arguments, blocks, part=1)
 
 
 def _grouped(blocks: list[list[str]]) -> list[list[str]]:
@@ -115,25 +155,13 @@ def write_elimination(pattern: Pattern, real_type: str) -> str:
     on it and U above it, and `solve`: written out, or of a matrix of `LARGE` unknowns by tables."""
     if pattern.size >= LARGE:
         V, of = f"Vector<{real_type}>", f"by_table<{real_type}>"
-        return (
-            f"INLINE void eliminate({V} *a) {{ eliminate_{of}(a); }}\n"
-            f"INLINE void solve(const {V} *a, {V} *b) {{ solve_{of}(a, b); }}\n"
-        )
-    rows: list[list[int]] = [[] for _ in range(pattern.size)]
-    for i, j in pattern.places:
-        rows[i].append(j)
-    at, V = pattern.places, f"Vector<{real_type}>"
-    blocks = []
-    for i, columns in enumerate(rows):
-        lines = [f"{V} w{j} = a[{at[i, j]}];" for j in columns]
-        for k in [j for j in columns if j < i]:
-            lines.append(f"w{k} = w{k} * a[{at[k, k]}]; a[{at[i, k]}] = w{k};")
-            lines += [f"w{j} = w{j} - w{k} * a[{at[k, j]}];" for j in rows[k] if j > k]
-        lines.append(f"a[{at[i, i]}] = reciprocal(w{i});")
-        lines += [f"a[{at[i, j]}] = w{j};" for j in columns if j > i]
-        blocks.append(["{", *(f"  {line}" for line in lines), "}"])
+        eliminate = f"INLINE void eliminate({V} *a) {{ eliminate_{of}(a); }}\n" * pattern.exact
+        return f"{eliminate}INLINE void solve(const {V} *a, {V} *b) {{ solve_{of}(a, b); }}\n"
+    rows, at, V = _rows(pattern), pattern.places, f"Vector<{real_type}>"
     part = 4 if pattern.size < 40 else 1
-    eliminate = functions("eliminate", "", f"{V} *__restrict a", blocks, part)
+    eliminate = ""
+    if pattern.exact:
+        eliminate = functions("eliminate", "", f"{V} *__restrict a", _eliminated(pattern, V), part)
     if pattern.size < IN_REGISTERS:
         solution = _by_columns(rows, at, V)
     else:
@@ -142,6 +170,30 @@ def write_elimination(pattern: Pattern, real_type: str) -> str:
     return (
         f"{eliminate}\nPART void solve(const {V} *__restrict a, {V} *__restrict b) {{\n{body}}}\n"
     )
+
+
+def _rows(pattern: Pattern) -> list[list[int]]:
+    """The columns of each row."""
+    rows: list[list[int]] = [[] for _ in range(pattern.size)]
+    for i, j in pattern.places:
+        rows[i].append(j)
+    return rows
+
+
+def _eliminated(pattern: Pattern, V: str, entries: list[dict[int, str]] = ()) -> list[list[str]]:
+    """The statements of each row's elimination; entries: expressions by column of the first rows,
+    whose others are zero, in place of those of `a`."""
+    rows, at, blocks = _rows(pattern), pattern.places, []
+    for i, columns in enumerate(rows):
+        own = entries[i] if i < len(entries) else {j: f"a[{at[i, j]}]" for j in columns}
+        lines = [f"{V} w{j} = {own.get(j, 'V{}')};" for j in columns]
+        for k in [j for j in columns if j < i]:
+            lines.append(f"w{k} = w{k} * a[{at[k, k]}]; a[{at[i, k]}] = w{k};")
+            lines += [f"w{j} = w{j} - w{k} * a[{at[k, j]}];" for j in rows[k] if j > k]
+        lines.append(f"a[{at[i, i]}] = reciprocal(w{i});")
+        lines += [f"a[{at[i, j]}] = w{j};" for j in columns if j > i]
+        blocks.append(["{", *(f"  {line}" for line in lines), "}"])
+    return blocks
 
 
 def _by_columns(rows: list[list[int]], at: dict, V: str) -> list[str]:

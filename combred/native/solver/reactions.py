@@ -6,18 +6,27 @@ Takes a `Layout`; gives the text of the file solver/reactions.hpp but for the ma
 import numpy as np
 
 from combred.chemistry.rate_forms import Chebyshev, Falloff, LinearBurke, Plog
+from combred.native.solver.arrhenius import power_of_T
+from combred.native.solver.falloff import near_falloff
 from combred.native.solver.layout import Layout, Terms
-from combred.native.solver.rate_constants import Pressures, collider_places, rate_constant
+from combred.native.solver.polynomials import RateLimits
+from combred.native.solver.pressure_tables import Pressures
+from combred.native.solver.rate_constants import collider_places, rate_constant
 from combred.native.solver.terms import TYPE, UNUSED, real, total
 
 
 class Derivatives:
-    """Which derivative of which rate of progress lies where in Progress::d; `exact`: those that are
-    set for an exact Jacobian alone."""
+    """Which derivative of which rate of progress lies where in Progress::d; `negative`: those that
+    lie there with the other sign; `exact`: those that are set for an exact Jacobian alone."""
 
     def __init__(self) -> None:
         self.places: dict[tuple[int, int], int] = {}
+        self.negative: set[tuple[int, int]] = set()
         self.exact: set[tuple[int, int]] = set()
+
+    def sign(self, i: int, k: int) -> float:
+        """The sign with which it lies there."""
+        return -1.0 if (i, k) in self.negative else 1.0
 
     def place(self, i: int, k: int) -> int:
         """The place of d q_i / d c_k."""
@@ -28,8 +37,10 @@ def write_progress(
     layout: Layout, pressures: Pressures, derivatives: Derivatives
 ) -> list[list[str]]:
     """The statements of each reaction, which set its places of Progress."""
+    limits = RateLimits(layout)
     return [
-        _progress(i, term, layout, pressures, derivatives) for i, term in enumerate(layout.terms)
+        _progress(i, term, layout, pressures, limits, derivatives)
+        for i, term in enumerate(layout.terms)
     ]
 
 
@@ -42,15 +53,26 @@ def third_bodies(layout: Layout) -> list[str]:
         others = [(e - base, f"g.c[{k}]") for k, e in enumerate(row.tolist())]
         lines.append(f"g.M[{m}] = at_least(V({total([(base, 'g.C'), *others])}), LEAST);")
         if m in falls:
-            lines.append(f"g.log2_M[{m}] = log2(g.M[{m}]);")
+            lines.append(
+                f"if constexpr (STAGE) "
+                f"g.moved_M[{m}] = R(LOG2_E) * (g.M[{m}] * g.per_M[{m}] - R(1)); "
+                f"else g.log2_M[{m}] = log2(g.M[{m}]);"
+            )
         lines.append(f"if (D) g.per_M[{m}] = reciprocal(g.M[{m}]);")
     return lines
 
 
 def _progress(
-    i: int, term: Terms, layout: Layout, pressures: Pressures, derivatives: Derivatives
+    i: int,
+    term: Terms,
+    layout: Layout,
+    pressures: Pressures,
+    limits: RateLimits,
+    derivatives: Derivatives,
 ) -> list[str]:
-    lines = _constants(term, layout, pressures, "const V kf", "const V kr", _factor(term))
+    lines = _constants(term, layout, pressures, limits, ("const V kf", "const V kr"), _factor(term))
+    if isinstance(term.reaction.rate, Falloff):
+        lines = near_falloff(lines, layout.falloffs.index(i), term.body)
     forward, of_forward = _side("F", "kf", term.forward)
     reverse: list[str] = []
     of_reverse: dict[int, str] = {}
@@ -63,8 +85,9 @@ def _progress(
         f"  if (Matrix<R>::EXACT) {{ q.F[{i}] = F; q.B[{i}] = {'B' if back else 'V{}'}; }}"
     )
     for k in sorted({*of_forward, *of_reverse}):
-        back_of_k = f" - {of_reverse[k]}" if k in of_reverse else ""
-        lines.append(f"  q.d[{derivatives.place(i, k)}] = {of_forward.get(k, '')}{back_of_k};")
+        found = " - ".join(side[k] for side in (of_forward, of_reverse) if k in side)
+        lines.append(f"  q.d[{derivatives.place(i, k)}] = {found};")
+        derivatives.negative |= set() if k in of_forward else {(i, k)}
     of_T = "F * d"
     if back:
         lines.append(
@@ -77,28 +100,50 @@ def _progress(
         lines.append(f"  if (Matrix<R>::EXACT) q.E[{i}] = E;")
         if layout.base[term.body]:
             of_T += f" - {real(layout.base[term.body])} * E * g.fixed_C"
-    lines += [f"  q.qT[{i}] = {of_T};", *_of_pressure(i, term, layout, derivatives), "}"]
+    of_density = _of_density(i, term, derivatives)
+    lines += [
+        f"  q.qT[{i}] = {of_T};",
+        f"  if (!Matrix<R>::EXACT) q.qT[{i}] = q.qT[{i}] - g.at_constant_p * ({of_density});",
+        *_of_pressure(i, term, layout, derivatives),
+        "}",
+    ]
     title = f"{{  // {term.reaction.index + 1}: {term.reaction.equation}"
     return [title, *(f"  {line}" for line in lines), "}"]
+
+
+def _of_density(i: int, term: Terms, derivatives: Derivatives) -> str:
+    """sum_k c_k dq/dc_k - q without third bodies, by which T dq/dT is less at constant pressure,
+    where the density falls with T; from the orders where these are whole."""
+    sides = [("F", 1.0, term.forward), ("B", -1.0, term.reverse or {})]
+    if all(_are_whole(orders) for _, _, orders in sides):
+        have = sides if term.reverse is not None else sides[:1]
+        return total([(sign * (sum(orders.values()) - 1.0), name) for name, sign, orders in have])
+    own = [k for j, k in derivatives.places if j == i and (j, k) not in derivatives.exact]
+    return total(
+        [*((1.0, f"q.d[{derivatives.place(i, k)}] * g.c[{k}]") for k in own), (-1.0, f"q.q[{i}]")]
+    )
 
 
 def _constants(
     term: Terms,
     layout: Layout,
     pressures: Pressures,
-    forward: str,
-    reverse: str,
+    limits: RateLimits,
+    names: tuple[str, str],
     factor: str = "",
 ) -> list[str]:
-    """The statements that set the rate constants `forward` and `reverse`, with falloff, times a
-    factor."""
+    """The statements that set the forward and reverse rate constants of these names, with falloff,
+    times a factor."""
+    forward, reverse = names
     sign = "-" if term.sign < 0 else ""
     falloff = " * r" if isinstance(term.reaction.rate, Falloff) else ""
     lines = rate_constant(term, pressures, layout.species)
-    lines.append(f"{forward} = {sign}rate_constant<R>(rate){falloff}{factor};")
+    within = ["exp2(V" if kept else "rate_constant<R>(V" for kept in limits.are_kept(term)]
+    k = power_of_T(term) or f"{within[0]}(rate))"
+    lines.append(f"{forward} = {sign}{k}{falloff}{factor};")
     if term.reverse is not None:
         ratio = total([(nu, f"g.gibbs[{k}]") for k, nu in term.net.items()])
-        lines.append(f"{reverse} = {sign}rate_constant<R>(rate + ({ratio})){falloff}{factor};")
+        lines.append(f"{reverse} = {sign}{within[1]}(rate + ({ratio}))){falloff}{factor};")
     return lines
 
 
@@ -123,8 +168,13 @@ def _of_pressure(i: int, term: Terms, layout: Layout, derivatives: Derivatives) 
             known = (i, k) in derivatives.places
             derivatives.exact |= set() if known else {(i, k)}
             place = f"q.d[{derivatives.place(i, k)}]"
-            lines.append(f"{place} = {f'{place} + ' if known else ''}q.q[{i}] * of_{j};")
+            before = (f"{place} - " if (i, k) in derivatives.negative else f"{place} + ") * known
+            lines.append(f"{place} = {before}q.q[{i}] * of_{j};")
     return ["  if (Matrix<R>::EXACT) {", *(f"    {line}" for line in lines), "  }"]
+
+
+def _are_whole(orders: dict[int, float]) -> bool:
+    return all(order > 0 and abs(order - round(order)) < 1e-9 for order in orders.values())
 
 
 def _side(name: str, constant: str, orders: dict[int, float]) -> tuple[list[str], dict[int, str]]:
@@ -133,7 +183,7 @@ def _side(name: str, constant: str, orders: dict[int, float]) -> tuple[list[str]
     underflow."""
     if not orders:
         return [f"const V {name} = {constant};"], {}
-    if any(order < 0 or abs(order - round(order)) > 1e-9 for order in orders.values()):
+    if not _are_whole(orders):
         powers = {k: f"power_of<R>(g.c[{k}], {real(order)})" for k, order in orders.items()}
         lines = [f"const V {name} = {' * '.join([constant, *powers.values()])};"]
         derivatives = {}
@@ -165,9 +215,9 @@ def _side_alone(name: str, constant: str, orders: dict[int, float]) -> list[str]
 def write_constants(layout: Layout, pressures: Pressures) -> list[list[str]]:
     """The statements of each reaction that set its rate constants in Constants k, with falloff and
     without third bodies: those of a quasi-steady step, which keeps them."""
-    blocks = []
+    blocks, limits = [], RateLimits(layout)
     for i, term in enumerate(layout.terms):
-        lines = _constants(term, layout, pressures, f"k.forward[{i}]", f"k.reverse[{i}]")
+        lines = _constants(term, layout, pressures, limits, (f"k.forward[{i}]", f"k.reverse[{i}]"))
         blocks.append(["{", *(f"  {line}" for line in lines), "}"])
     return blocks
 

@@ -59,18 +59,17 @@ PART Mask<double> project(const Doubles *raw, const Doubles *before, Doubles *n)
 // The state after `state` near the prediction T_raw, Y_raw, with its elements and enthalpy; returns
 // whether there is one.
 INLINE Mask<double> close(const State &state, Doubles T_raw, const Doubles *Y_raw, State &after) {
-  Doubles before[SPECIES], n[SPECIES], raw[REACTIVE], b[HEAT_TERMS], energy, cp, rest, more;
+  Doubles mixtures[2][SPECIES], raw[REACTIVE], rest, more, S[2] = {};
+  Doubles *before = mixtures[0], *n = mixtures[1];
   for (int k = 0; k < SPECIES; k++) n[k] = before[k] = state.Y[k] * PER_WEIGHT[k];
   for (int k = 0; k < REACTIVE; k++) raw[k] = Y_raw[k] * PER_WEIGHT[k];
   const Mask<double> conserves = project(raw, before, n);
-  set_mixture(state.T, before, b);
-  energy_of(b, state.T, Doubles{}, energy, cp);
   const Doubles guess = at_most(at_least(T_raw, double(T_LEAST)), double(T_MOST));
-  after.T = temperature(guess, n, Doubles{}, energy, rest);
+  after.T = temperature(state.T, mixtures, S, guess, rest);
   // Where the prediction was far off, again.
   const Mask<double> far = no(absolute(rest) <= all_of<double>(LARGEST_REST));
   if (any(far)) {
-    const Doubles T = temperature(after.T, n, Doubles{}, energy, more);
+    const Doubles T = temperature(state.T, mixtures, S, after.T, more);
     after.T = select(far, T, after.T);
     rest = select(far, more, rest);
   }

@@ -38,7 +38,7 @@ PART void rates(QuasiSteady &w, Floats T, const Floats *Y, Floats *net, Floats *
   g.rho = g.C * reciprocal(S);
   g.per_rho = S * reciprocal(g.C);
   for (int k = 0; k < SPECIES; k++) g.c[k] = g.rho * (Y[k] * float(PER_WEIGHT[k]));
-  set_third_bodies<float, false>(g);
+  set_third_bodies<float, false, false>(g);
   if (NEW) {
     g.log2_T = log2(Floats(g.T * (1.0f / 1024)));
     set_thermo<float, false>(g);

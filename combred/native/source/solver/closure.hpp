@@ -74,16 +74,29 @@ INLINE void keep_elements(const Doubles *n_before, Doubles *n) {
   for (int k = 0; k < REACTIVE; k++) n[k] = at_least(Doubles(n[k] + n[k] * share[k]), 0.0);
 }
 
-// The coefficients of h / R and cp / R of a mixture, of the regions of T.
-PART void set_mixture(Doubles T, const Doubles *n, Doubles *b) {
+// The coefficients of h / R and cp / R of M mixtures, of the regions of T.
+template <int M> PART void set_mixtures(Doubles T, const Doubles (*n)[SPECIES], Doubles (*b)[HEAT_TERMS]) {
   const int region = region_of<double>(T);
-  for (int j = 0; j < HEAT_TERMS; j++) b[j] = Doubles{};
+  Doubles sum[M][HEAT_TERMS] = {};
   for (int k = 0; k < SPECIES; k++) {
     Doubles own[HEAT_TERMS];
     if (region < 0) choose<double, true>(HEAT<double>, 0, k, T, own);
     else choose<double, false>(HEAT<double>, region, k, T, own);
-    for (int j = 0; j < HEAT_TERMS; j++) b[j] = b[j] + n[k] * own[j];
+    for (int m = 0; m < M; m++)
+      for (int j = 0; j < HEAT_TERMS; j++) sum[m][j] = sum[m][j] + n[m][k] * own[j];
   }
+  for (int m = 0; m < M; m++)
+    for (int j = 0; j < HEAT_TERMS; j++) b[m][j] = sum[m][j];
+}
+
+// Where T and another T may lie in different regions of some species.
+INLINE Mask<double> cross(Doubles T, Doubles other) {
+  Mask<double> found = no(other == other);
+  for (int r = 0; r + 1 < REGIONS; r++) {
+    const Doubles low = all_of<double>(LOWEST_BREAK[r]), high = all_of<double>(HIGHEST_BREAK[r]);
+    found = found | no(((T > high) & (other > high)) | ((T <= low) & (other <= low)));
+  }
+  return found;
 }
 
 // h / R [K kmol/kg] and cp / R of a mixture; S > 0: u and cv, S being the sum of its n.
@@ -98,50 +111,48 @@ INLINE void energy_of(const Doubles *b, Doubles T, Doubles S, Doubles &h, Double
   cp = cp_of<double>(b, g) - S;
 }
 
-// T of a mixture with the given energy, by Newton's method from a guess; `last`: its last correction.
-INLINE Doubles temperature(Doubles T, const Doubles *n, Doubles S, Doubles energy, Doubles &last) {
-  Doubles b[HEAT_TERMS], h, cp, corrected, guess = T;
+// T of the mixture n[1] with the energy of the mixture n[0] at T, by Newton's method from a guess; S: as for
+// `energy_of`, of both; `last`: its last correction.
+INLINE Doubles temperature(Doubles T, const Doubles (*n)[SPECIES], const Doubles *S, Doubles guess,
+                           Doubles &last) {
+  Doubles b[2][HEAT_TERMS], energy, h, cp, found, corrected;
+  if (any(cross(T, guess))) {
+    set_mixtures<1>(T, n, b);
+    set_mixtures<1>(guess, n + 1, b + 1);
+  } else set_mixtures<2>(T, n, b);
+  energy_of(b[0], T, S[0], energy, cp);
   Mask<double> again;
   for (int pass = 0;; pass++) {
-    set_mixture(guess, n, b);
     Doubles next = guess;
     for (int i = 0; i < 2; i++) {
-      energy_of(b, next, S, h, cp);
+      energy_of(b[1], next, S[1], h, cp);
       const Doubles more = (energy - h) * reciprocal(cp);
       next = next + more;
       corrected = more;
     }
-    // Again where polynomials of another region may be those of the result.
-    Mask<double> crosses = no(next == next);
-    for (int r = 0; r + 1 < REGIONS; r++) {
-      const Doubles low = all_of<double>(LOWEST_BREAK[r]), high = all_of<double>(HIGHEST_BREAK[r]);
-      crosses = crosses | no(((guess > high) & (next > high)) | ((guess <= low) & (next <= low)));
-    }
-    T = pass == 0 ? next : select(again, next, T);
+    found = pass == 0 ? next : select(again, next, found);
     last = pass == 0 ? corrected : select(again, corrected, last);
-    if (pass == 1 || !any(crosses)) return T;
+    // Again where polynomials of another region may be those of the result.
+    const Mask<double> crosses = cross(guess, next);
+    if (pass == 1 || !any(crosses)) return found;
     again = crosses;
     guess = select(crosses, next, guess);
+    set_mixtures<1>(guess, n + 1, b + 1);
   }
 }
 
 // `state` after its mole numbers have changed by dn and T by dT, closed; at constant volume p follows.
 INLINE void close(State &state, const Doubles *dn, Doubles dT, bool volume) {
-  Doubles before[SPECIES], n[SPECIES], b[HEAT_TERMS], energy, cp, last, S{}, S_next{};
-  for (int k = 0; k < SPECIES; k++) n[k] = before[k] = state.Y[k] * PER_WEIGHT[k];
-  for (int k = 0; k < REACTIVE; k++) n[k] = at_least(Doubles(before[k] + dn[k]), 0.0);
-  keep_elements(before, n);
-  if (volume) {
-    S = sum_of<SPECIES>([&](int k) { return before[k]; });
-    S_next = sum_of<SPECIES>([&](int k) { return n[k]; });
-  }
-  set_mixture(state.T, before, b);
-  energy_of(b, state.T, S, energy, cp);
-  const Doubles T = temperature(state.T + dT, n, S_next, energy, last);
-  if (volume) state.p = state.p * (T * S_next) / (state.T * S);
+  Doubles n[2][SPECIES], S[2] = {}, last;  // before and after
+  for (int k = 0; k < SPECIES; k++) n[0][k] = n[1][k] = state.Y[k] * PER_WEIGHT[k];
+  for (int k = 0; k < REACTIVE; k++) n[1][k] = at_least(Doubles(n[0][k] + dn[k]), 0.0);
+  keep_elements(n[0], n[1]);
+  for (int m = 0; volume && m < 2; m++) S[m] = sum_of<SPECIES>([&](int k) { return n[m][k]; });
+  const Doubles T = temperature(state.T, n, S, state.T + dT, last);
+  if (volume) state.p = state.p * (T * S[1]) / (state.T * S[0]);
   state.T = T;
   for (int k = 0; k < REACTIVE; k++)
-    state.Y[k] = at_least(Doubles(state.Y[k] + (n[k] - before[k]) * WEIGHT[k]), 0.0);
+    state.Y[k] = at_least(Doubles(state.Y[k] + (n[1][k] - n[0][k]) * WEIGHT[k]), 0.0);
 }
 
 }  // namespace solver

@@ -114,6 +114,7 @@ INLINE bool fetch(Solver<R, Method> &s, const Request &call) {
   if (first >= call.n) return false;
   V T{}, p{}, dt{}, n[SPECIES];
   unsigned valid = 0;
+  if (!call.which) prefetch(call.states, first + BLOCK, BLOCK, call.n);
   for (int i = 0; i < BLOCK; i++) {
     rows[i] = first + i < call.n ? first + i : first;
     if (call.which) rows[i] = call.which[rows[i]];
@@ -156,11 +157,10 @@ INLINE void refill(Solver<R, Method> &s, const Request &call, unsigned lanes) {
     }
     unsigned taken = 0;
     int first = s.in.first;
-    for (int i = 0; i < WIDTH<R> && s.in.first < s.in.size; i++)
-      if (lanes >> i & 1) {
-        s.rows[i] = s.in.rows[s.in.first++];
-        taken |= 1u << i;
-      }
+    for (unsigned rest = lanes; rest && s.in.first < s.in.size; rest &= rest - 1) {
+      s.rows[first_of(rest)] = s.in.rows[s.in.first++];
+      taken |= rest & -rest;
+    }
     for (int k = 0; k < SPECIES; k++) expand(s.n[k], taken, s.in.x[k] + first);
     expand(s.T, taken, s.in.x[SPECIES] + first);
     expand(s.reactor.p, taken, s.in.x[SPECIES + 1] + first);
@@ -214,8 +214,8 @@ INLINE void write_out(Solver<R, Method> &s, const Request &call, int size) {
 template <class R, class Method>
 INLINE void finish(Solver<R, Method> &s, const Request &call, unsigned done, unsigned failed) {
   const int at = s.out.size;
-  for (int i = 0; i < WIDTH<R>; i++) {
-    if (!((done | failed) >> i & 1)) continue;
+  for (unsigned rest = done | failed; rest; rest &= rest - 1) {
+    const int i = first_of(rest);
     const bool is_done = done >> i & 1;
     const double error = is_done ? double(lane_of(s.worst, i)) : infinity();
     tell(call, s.rows[i], error, int64_t(lane_of(s.tried, i)));
@@ -228,29 +228,37 @@ INLINE void finish(Solver<R, Method> &s, const Request &call, unsigned done, uns
   if (s.out.size >= WIDTH<R>) write_out(s, call, WIDTH<R>);
 }
 
-// The error of the step of `s.s` over the tolerance; NaN where it is not finite.
+// Sets the change over the step of `s.s`; its embedded error over the tolerance, NaN where it is not
+// finite.
 template <class R, class Method>
 INLINE Vector<R> error_of(Solver<R, Method> &s, double tolerance) {
   typedef Vector<R> V;
   Step<R, Method> &step = s.s;
+  const V none{};
   V moved{}, error{}, negative{}, sum{}, small{};
   for (int k = 0; k < REACTIVE; k++) {
-    const V change = step.change[k], after = s.n[k] + change;
+    const V change = with_stages<R, Method, OF_M, Method::STAGES>(none, step.K, k);
+    const V own = absolute(V(with_stages<R, Method, OF_E, Method::STAGES>(none, step.K, k)));
+    const V after = s.n[k] + change;
+    step.change[k] = change;
     moved = at_least(V(absolute(change) * R(WEIGHT[k])), moved);
-    error = at_least(V(absolute(step.error[k]) * R(WEIGHT[k])), error);
+    error = at_least(V(own * R(WEIGHT[k])), error);
     negative = at_most(V(after * R(WEIGHT[k])), negative);
     sum = sum + change;
     const V size = at_least(s.n[k], after) * R(OF_SMALL) + R(FLOOR_SMALL / WEIGHT[k]);
-    small = at_least(V(absolute(step.error[k]) * reciprocal(size)), small);
+    small = at_least(V(own * estimate(size)), small);
   }
   constexpr int LAST = UNKNOWNS<R> - 1;
-  const V change_T = step.change[LAST], part = s.h * reciprocal(s.dt);
+  const V change_T = with_stages<R, Method, OF_M, Method::STAGES>(none, step.K, LAST);
+  const V error_T = absolute(V(with_stages<R, Method, OF_E, Method::STAGES>(none, step.K, LAST)));
+  step.change[LAST] = change_T;
+  const V part = s.h * reciprocal(s.dt);
   const V root = exp2(V(R(0.5) * log2(at_least(part, 1e-30))));
   const V scale_Y = R(tolerance) * (moved + R(FLOOR_Y) * root) + R(ROUNDING<R>);
   const V scale_T =
       R(tolerance) * (absolute(change_T) + R(FLOOR_T) * root) + R(ROUNDING<R>) * s.T;
   error = at_least(V(R(-NEGATIVE_Y) * negative), error) * reciprocal(scale_Y);
-  error = at_least(V(absolute(step.error[LAST]) * reciprocal(scale_T)), error);
+  error = at_least(V(error_T * reciprocal(scale_T)), error);
   error = at_least(V(small * R(1 / tolerance)), error) + R(0) * (sum + change_T);
   return select(step.pivot > V{}, error, V(error + R(TOO_LONG)));
 }
@@ -262,9 +270,9 @@ INLINE Mask<R> are_frozen(const Solver<R, Method> &s, double tolerance) {
   const R part = R(FROZEN * tolerance);
   V most{};
   for (int k = 0; k < REACTIVE; k++)
-    most = at_least(V(absolute(s.s.f[k]) * s.h - part * s.n[k] - R(LEAST_Y / WEIGHT[k])), most);
+    most = at_least(V(absolute(s.s.f0[k]) * s.h - part * s.n[k] - R(LEAST_Y / WEIGHT[k])), most);
   return (most <= V{}) & (s.h >= s.dt) &
-      (absolute(s.s.f[UNKNOWNS<R> - 1]) * s.h < V{} + part);
+      (absolute(s.s.f0[UNKNOWNS<R> - 1]) * s.h < all_of<R>(part));
 }
 
 template <class R, class Method>
@@ -286,18 +294,16 @@ INLINE void integrate(Solver<R, Method> &s, const Request &call) {
   refill(s, call, ALL_LANES<R>);
   while (s.busy) {
     V cp;
-    evaluate<R, true>(s.s.w, s.reactor, s.T, s.n, s.s.f, cp);
+    evaluate<R, true>(s.s.w, s.reactor, s.T, s.n, s.s.f0, cp);
     const Mask<R> frozen = are_frozen(s, call.tolerance);
+    const unsigned still = bits_of(frozen) & s.busy;
     V error{};
-    if ((bits_of(frozen) & s.busy) == s.busy)
-      for (int k = 0; k < UNKNOWNS<R>; k++) s.s.change[k] = s.h * s.s.f[k];
-    else {
-      for (int k = 0; k < UNKNOWNS<R>; k++) s.s.f0[k] = s.s.f[k];
+    if (still != s.busy) {
       step(s.s, s.reactor, s.T, s.n, cp, s.h);
       error = select(frozen, error, error_of(s, call.tolerance));
-      for (int k = 0; k < UNKNOWNS<R>; k++)
-        s.s.change[k] = select(frozen, V(s.h * s.s.f0[k]), s.s.change[k]);
     }
+    for (int k = 0; still && k < UNKNOWNS<R>; k++)
+      s.s.change[k] = select(frozen, V(s.h * s.s.f0[k]), s.s.change[k]);
     const V T_next = s.T + s.s.change[UNKNOWNS<R> - 1];
     const Mask<R> good = (error <= one) & (T_next >= all_of<R>(LOWEST_T)) & (T_next <= all_of<R>(HIGHEST_T));
     s.tried = s.tried + R(1);
@@ -317,7 +323,7 @@ INLINE void integrate(Solver<R, Method> &s, const Request &call) {
     s.h = s.h * factor;
     const V left = s.dt - s.t;
     const Mask<R> is_done = left <= s.dt * R(END<R>);
-    const Mask<R> is_lost = no(is_done) & ((s.tried >= V{} + most) | (s.h < s.dt * R(SMALLEST_STEP)));
+    const Mask<R> is_lost = no(is_done) & ((s.tried >= all_of<R>(most)) | (s.h < s.dt * R(SMALLEST_STEP)));
     // What is left in equal steps, unless they are very many.
     const V ratio = left * reciprocal(s.h), parts = rounded(V(at_most(ratio, 1e5) + R(0.499)));
     const V equal = select(ratio < all_of<R>(1e4), V(left * reciprocal(at_least(parts, 1.0))), s.h);

@@ -77,13 +77,15 @@ template <class R> using Mask = typename Lanes<R>::B;
 typedef Vector<float> Floats;
 typedef Vector<double> Doubles;
 
-template <class R> INLINE Vector<R> all_of(double x) { return Vector<R>{} + R(x); }
+// x in all lanes; x - 0 is x for every x, 0 + x is not for -0: compilers leave the addition there.
+template <class R> INLINE Vector<R> all_of(double x) { return R(x) - Vector<R>{}; }
 
 #if COMBRED_BYTES == 0
 template <class R> INLINE R &lane_of(R &x, int) { return x; }
 INLINE bool no(bool x) { return !x; }
 INLINE bool any(bool x) { return x; }
 INLINE unsigned bits_of(bool x) { return x; }
+INLINE int first_of(unsigned) { return 0; }
 INLINE float select(bool m, float x, float y) { return m ? x : y; }
 INLINE double select(bool m, double x, double y) { return m ? x : y; }
 template <class R> INLINE bool lanes_of(unsigned bits) { return bits & 1; }
@@ -105,6 +107,7 @@ template <class M> INLINE unsigned bits_of(M m) {
   return bits;
 }
 #endif
+INLINE int first_of(unsigned bits) { return __builtin_ctz(bits); }  // the lowest
 template <class M> INLINE bool any(M m) { return bits_of(m) != 0; }
 // The lanes whose bit is set.
 template <class R> INLINE Mask<R> lanes_of(unsigned bits) {
@@ -164,63 +167,17 @@ INLINE Doubles at_most(Doubles x, double b) { return at_most(x, all_of<double>(b
 INLINE float at_least(float x, double b) { return at_least(x, (float)b); }
 INLINE float at_most(float x, double b) { return at_most(x, (float)b); }
 #endif
+#if COMBRED_BYTES == 64
+INLINE Floats absolute(Floats x) { return (Floats)_mm512_abs_ps((__m512)x); }
+INLINE Doubles absolute(Doubles x) { return (Doubles)_mm512_abs_pd((__m512d)x); }
+#else
 INLINE Floats absolute(Floats x) { return at_least(x, -x); }
 INLINE Doubles absolute(Doubles x) { return at_least(x, -x); }
+#endif
 #ifdef __CUDACC__
 INLINE double infinity() { return __longlong_as_double(0x7ff0000000000000); }
 #else
 INLINE double infinity() { return __builtin_inf(); }
-#endif
-
-// x rounded to an integer; 1 / x of x that is neither 0 nor subnormal, of
-// either sign: an estimate, and Newton's method.
-#if COMBRED_BYTES == 64
-INLINE Floats rounded(Floats x) { return (Floats)_mm512_roundscale_ps((__m512)x, 8); }
-INLINE Doubles rounded(Doubles x) { return (Doubles)_mm512_roundscale_pd((__m512d)x, 8); }
-INLINE Floats scaled(Floats x, Floats n) { return (Floats)_mm512_scalef_ps((__m512)x, (__m512)n); }
-INLINE Doubles scaled(Doubles x, Doubles n) {
-  return (Doubles)_mm512_scalef_pd((__m512d)x, (__m512d)n);
-}
-INLINE Floats reciprocal(Floats x) {
-  const Floats r = (Floats)_mm512_rcp14_ps((__m512)x);
-  return r + r * (1.0f - x * r);
-}
-INLINE Doubles reciprocal(Doubles x) {
-  Doubles r = (Doubles)_mm512_rcp14_pd((__m512d)x);
-  r = r + r * (1.0 - x * r);
-  return r + r * (1.0 - x * r);
-}
-#else
-template <class R> struct Bits;
-template <> struct Bits<float> {  // the exponent's place and bias; adding ROUND rounds
-  static constexpr int SHIFT = 23, BIAS = 127;
-  static constexpr float ROUND = 12582912.0f;  // 1.5 2^23: the integer is in the low bits
-};
-template <> struct Bits<double> {
-  static constexpr int SHIFT = 52, BIAS = 1023;
-  static constexpr double ROUND = 6755399441055744.0;  // 1.5 2^52
-};
-template <class To, class From> INLINE To cast(From x) {
-  To to;
-  static_assert(sizeof(to) == sizeof(x), "");
-  memcpy(&to, &x, sizeof(to));
-  return to;
-}
-template <class R> INLINE Vector<R> power_of_2(Vector<R> n) {  // of an integer in its range
-  const Integers<R> bits = cast<Integers<R>>(Vector<R>(n + (Bits<R>::ROUND + R(Bits<R>::BIAS))));
-  return cast<Vector<R>>(Integers<R>(bits << Bits<R>::SHIFT));
-}
-INLINE Floats rounded(Floats x) { return (x + Bits<float>::ROUND) - Bits<float>::ROUND; }
-INLINE Doubles rounded(Doubles x) { return (x + Bits<double>::ROUND) - Bits<double>::ROUND; }
-#if COMBRED_BYTES == 32 && defined(__AVX__)
-INLINE Floats reciprocal(Floats x) {
-  const Floats r = (Floats)_mm256_rcp_ps((__m256)x);
-  return r + r * (1.0f - x * r);
-}
-#else
-INLINE Floats reciprocal(Floats x) { return 1.0f / x; }
-#endif
-INLINE Doubles reciprocal(Doubles x) { return 1.0 / x; }
 #endif
 
 // The sum of N terms term(k), in four parts that do not wait for each other.
@@ -236,108 +193,6 @@ template <int N, class Term> INLINE auto sum_of(Term term) {
   for (; k < N; k++) a = a + term(k);
   return decltype(term(0))((a + b) + (c + d));
 }
-
-// 2^x: relative error 2e-7 in float, 4e-16 in double. Beyond the range 0 and infinity, or the smallest
-// and the largest power of 2.
-#if COMBRED_BYTES == 64
-alignas(64) constexpr float POWERS[32] = {
-    1.0f, 1.0218972f, 1.04427373f, 1.06714046f, 1.09050775f, 1.1143868f,
-    1.13878858f, 1.1637249f, 1.18920708f, 1.21524739f, 1.24185777f, 1.26905096f,
-    1.29683959f, 1.32523668f, 1.35425556f, 1.38390994f, 1.41421354f, 1.44518077f,
-    1.47682619f, 1.50916445f, 1.54221082f, 1.5759809f, 1.61049032f, 1.64575553f,
-    1.68179286f, 1.71861935f, 1.75625217f, 1.79470909f, 1.8340081f, 1.87416768f,
-    1.91520655f, 1.95714414f};  // 2^(i / 32)
-// x = n + r with n a multiple of 1/32, whose power of 2 is in a table; |r| <= 1/64.
-INLINE Floats exp2(Floats x) {
-  constexpr float ROUND = 393216.0f;  // 1.5 2^18: adding it rounds to 1/32
-  const Floats shifted = x + ROUND, n = shifted - ROUND, r = x - n;
-  const Floats power = (Floats)_mm512_permutex2var_ps(
-      _mm512_load_ps(POWERS), (__m512i)shifted, _mm512_load_ps(POWERS + 16));
-  return scaled(power + power * (r * (r * 0.240228683f + 0.693157339f)), n);
-}
-#else
-INLINE Floats exp2(Floats x) {
-  const Floats bounded = at_most(at_least(x, -126.0), 127.0);
-  const Floats n = rounded(bounded), r = bounded - n;
-  Floats p = r * 1.33335387e-03f + 9.66624548e-03f;
-  p = p * r + 5.55050021e-02f;
-  p = p * r + 2.40223513e-01f;
-  p = p * r + 6.93147144e-01f;
-  return (1.0f + r * p) * power_of_2<float>(n);
-}
-#endif
-#if COMBRED_BYTES == 64
-alignas(64) constexpr double POWERS_16[16] = {
-    1.0, 1.0442737824274138, 1.0905077326652577, 1.1387886347566916,
-    1.189207115002721, 1.241857812073484, 1.2968395546510096, 1.3542555469368927,
-    1.4142135623730951, 1.4768261459394993, 1.5422108254079407, 1.6104903319492543,
-    1.681792830507429, 1.7562521603732995, 1.8340080864093424, 1.9152065613971474};  // 2^(i / 16)
-INLINE Doubles exp2(Doubles x) {
-  constexpr double ROUND = 422212465065984.0;  // 1.5 2^48: adding it rounds to 1/16
-  const Doubles shifted = x + ROUND, n = shifted - ROUND, r = (x - n) * 0.69314718055994530942;
-  const Doubles power = (Doubles)_mm512_permutex2var_pd(
-      _mm512_load_pd(POWERS_16), (__m512i)shifted, _mm512_load_pd(POWERS_16 + 8));
-  Doubles p = r * (1 / 720.0) + 1 / 120.0;
-  p = p * r + 1 / 24.0;
-  p = p * r + 1 / 6.0;
-  p = p * r + 0.5;
-  return scaled(power + power * (r + r * r * p), n);
-}
-#else
-INLINE Doubles exp2(Doubles x) {
-  const Doubles bounded = at_most(at_least(x, -1022.0), 1023.0);
-  const Doubles n = rounded(bounded), r = (bounded - n) * 0.69314718055994530942;
-  Doubles p = r * (1 / 479001600.0) + 1 / 39916800.0;
-  p = p * r + 1 / 3628800.0;
-  p = p * r + 1 / 362880.0;
-  p = p * r + 1 / 40320.0;
-  p = p * r + 1 / 5040.0;
-  p = p * r + 1 / 720.0;
-  p = p * r + 1 / 120.0;
-  p = p * r + 1 / 24.0;
-  p = p * r + 1 / 6.0;
-  p = p * r + 0.5;
-  return (1.0 + (r + r * r * p)) * power_of_2<double>(n);
-}
-#endif
-
-// log2 of x, which is positive, finite and not subnormal.
-#if COMBRED_BYTES == 0 && !defined(__CUDACC__)
-INLINE double log2(double x) { return __builtin_log2(x); }
-INLINE float log2(float x) { return __builtin_log2f(x); }
-#elif defined(__CUDACC__)
-INLINE double log2(double x) { return ::log2(x); }
-INLINE float log2(float x) { return ::log2f(x); }
-#else
-INLINE Floats log2(Floats x) {
-  const Integers<float> bits = (Integers<float>)x, e = (bits - 0x3f3504f3) >> 23;
-  const Floats f = (Floats)(bits - (e << 23)) - 1.0f;
-  Floats p = f * -0.145811705f + 0.234042398f;
-  p = p * f - 0.24887687f;
-  p = p * f + 0.287098697f;
-  p = p * f - 0.360239639f;
-  p = p * f + 0.480923242f;
-  p = p * f - 0.721352788f;
-  p = p * f + 1.44269496f;
-  return __builtin_convertvector(e, Floats) + f * p;
-}
-// 2 artanh(f) = ln((1 + f) / (1 - f)) as its series, m between sqrt(1/2) and sqrt(2).
-INLINE Doubles log2(Doubles x) {
-  const Integers<double> bits = (Integers<double>)x, e = (bits - 0x3fe6a09e667f3bcd) >> 52;
-  const Doubles m = (Doubles)(bits - (e << 52)), f = (m - 1.0) / (m + 1.0), s = f * f;
-  Doubles p = s * (1 / 21.0) + 1 / 19.0;
-  p = p * s + 1 / 17.0;
-  p = p * s + 1 / 15.0;
-  p = p * s + 1 / 13.0;
-  p = p * s + 1 / 11.0;
-  p = p * s + 1 / 9.0;
-  p = p * s + 1 / 7.0;
-  p = p * s + 0.2;
-  p = p * s + 1 / 3.0;
-  p = p * s + 1.0;
-  return __builtin_convertvector(e, Doubles) + f * p * (2 * 1.44269504088896340736);
-}
-#endif
 
 // -- between the two precisions: a block of floats is two of doubles ------------------------------
 template <class R> constexpr int HALVES = WIDTH<R> / WIDTH<double>;

@@ -11,6 +11,8 @@ template <class R> struct Progress {
   Vector<R> q[REACTIONS], qT[REACTIONS], E[REACTIONS], P[REACTIONS];
   Vector<R> F[REACTIONS], B[REACTIONS];
   Vector<R> d[DERIVATIVES];
+  // Of falloffs at the beginning of a step: log2 of the rate constant over r, r, d ln k / d ln T, d ln k / d ln M.
+  Vector<R> falloff[FALLOFFS][4];
 };
 
 // The largest log2 of a rate constant: beyond it float and double are infinite, and rates of what is
@@ -32,7 +34,7 @@ template <class R> INLINE Vector<R> power_of(Vector<R> c, R order) {
 }
 template <class R> INLINE Vector<R> power_slope(Vector<R> c, R order) {
   typedef Vector<R> V;
-  const V one = all_of<R>(1.0), high = V{} + order;
+  const V one = all_of<R>(1.0), high = all_of<R>(order);
   const V factor = order < R(1) ? V(select(c > all_of<R>(SCARCE), high, one)) : high;
   return factor * power_over<R>(c, order);
 }

@@ -4,7 +4,7 @@
 
 namespace solver {
 
-constexpr int MOST_NEWTON = 10;
+constexpr int MOST_NEWTON = 20;
 constexpr double HIGHEST_GUESS = 3000.0;  // K: beyond, some polynomials have a negative cp
 
 // The columns of the block of rows from `first` on, the last of which stands for those beyond n.
@@ -53,7 +53,7 @@ INLINE void time_scales(Work<double> &w, size_t n, const double *states, double 
   }
 }
 
-// h / R [K kmol/kg] that the elements contribute, which `set_mixture` leaves out.
+// h / R [K kmol/kg] that the elements contribute, which `set_mixtures` leaves out.
 INLINE Doubles enthalpy_of_elements(const Doubles *n) {
   return sum_of<SPECIES>([&](int k) { return n[k] * HEAT_OF_ELEMENTS<double>[k]; });
 }
@@ -61,11 +61,11 @@ INLINE Doubles enthalpy_of_elements(const Doubles *n) {
 // Specific enthalpies [J/kg] (n,).
 INLINE void enthalpies(size_t n, const double *states, double *h) {
   for (size_t first = 0; first < n; first += SQUARE) {
-    Doubles x[COLUMNS], moles[SPECIES], b[HEAT_TERMS], found, cp;
+    Doubles x[COLUMNS], moles[SPECIES], b[1][HEAT_TERMS], found, cp;
     read_block(n, first, states, x);
     for (int k = 0; k < SPECIES; k++) moles[k] = x[2 + COLUMN[k]] * PER_WEIGHT[k];
-    set_mixture(x[0], moles, b);
-    energy_of(b, x[0], Doubles{}, found, cp);
+    set_mixtures<1>(x[0], &moles, b);
+    energy_of(b[0], x[0], Doubles{}, found, cp);
     found = (found + enthalpy_of_elements(moles)) * GAS_CONSTANT;
     for (size_t i = 0; i < SQUARE && first + i < n; i++) write(h + first + i, double(lane_of(found, i)));
   }
@@ -76,7 +76,7 @@ INLINE void enthalpies(size_t n, const double *states, double *h) {
 INLINE size_t temperatures(size_t n, const double *h, double *states) {
   size_t lost = 0;
   for (size_t first = 0; first < n; first += SQUARE) {
-    Doubles x[COLUMNS], moles[SPECIES], energy{}, last;
+    Doubles x[COLUMNS], moles[SPECIES], b[1][HEAT_TERMS], energy{}, own, cp, last;
     read_block(n, first, states, x);
     for (size_t i = 0; i < SQUARE; i++)
       lane_of(energy, i) = read<double>(h + (first + i < n ? first + i : n - 1)) / GAS_CONSTANT;
@@ -84,7 +84,10 @@ INLINE size_t temperatures(size_t n, const double *h, double *states) {
     energy = energy - enthalpy_of_elements(moles);
     Doubles T = at_most(at_least(x[0], LOWEST_T), HIGHEST_GUESS);
     for (int pass = 0; pass < MOST_NEWTON; pass++) {
-      T = at_most(at_least(temperature(T, moles, Doubles{}, energy, last), 0.5 * LOWEST_T), 1.5 * HIGHEST_T);
+      set_mixtures<1>(T, &moles, b);
+      energy_of(b[0], T, Doubles{}, own, cp);
+      last = (energy - own) * reciprocal(cp);
+      T = at_most(at_least(Doubles(T + last), 0.5 * LOWEST_T), 1.5 * HIGHEST_T);
       const Mask<double> close = absolute(last) <= 1e-10 * T;
       if (!any(no(close))) break;
       // Where cp has a step at T_mid, it may go to and fro: anew from the other side.

@@ -42,7 +42,7 @@ INLINE void evaluate(Work<R> &s, const Reactor<R> &reactor, Vector<R> T, const V
                      Vector<R> *f, Vector<R> &cp) {
   typedef Vector<R> V;
   Gas<R> &g = s.g;
-  g.T = at_most(at_least(T, LOWEST_T / 2), HIGHEST_T * 1.5);
+  g.T = at_most(at_least(T, LOWEST_STAGE_T), HIGHEST_STAGE_T);
   g.per_T = reciprocal(g.T);
   g.log2_T = log2(V(g.T * R(1.0 / 1024)));
   const V S = sum_of<SPECIES>([&](int k) { return n[k]; });
@@ -51,17 +51,24 @@ INLINE void evaluate(Work<R> &s, const Reactor<R> &reactor, Vector<R> T, const V
     g.C = g.rho * S;
     g.p = g.C * g.T;
     g.per_rho = reciprocal(g.rho);
-    g.fixed_C = V{};
+    g.fixed_C = g.at_constant_p = V{};
   } else {
     g.p = reactor.p;
     g.C = g.p * g.per_T;
     g.rho = g.C * reciprocal(S);
     g.per_rho = S * reciprocal(g.C);
     g.fixed_C = g.C;
+    g.at_constant_p = all_of<R>(1.0);
   }
   for (int k = 0; k < SPECIES; k++) g.c[k] = g.rho * n[k];
-  set_third_bodies<R, D>(g);
-  set_thermo<R, D>(g);
+  set_third_bodies<R, D, STAGE<R, D>>(g);
+  if constexpr (STAGE<R, D>) set_thermo_near(g);
+  else set_thermo<R, D>(g);
+  if (D) {
+    g.T_0 = g.T;
+    g.per_T_0 = g.per_T;
+    g.log2_T_0 = g.log2_T;
+  }
   set_pressures(g);
   rates_of_progress<R, D>(g, s.q);
   production(s.q, s.g0);
@@ -84,26 +91,25 @@ INLINE void factorise(Work<R> &s, const Reactor<R> &reactor, const Vector<R> *n,
   typedef Vector<R> V;
   typedef Matrix<R> At;
   Gas<R> &g = s.g;
-  set_matrix(g, s.q, s.g0, s.a, s.w, s.of_C);
-  production_T(s.q, s.fT);
-  const V scale = -g.per_T * g.per_rho, per_C = reciprocal(g.C), rise = f[UNKNOWNS<R> - 1] * gh;
-  for (int k = 0; k < REACTIVE; k++) {
-    s.a[At::T_COLUMN[k]] = scale * (reactor.volume ? s.fT[k] : V(s.fT[k] - s.w[k]));
-    s.a[At::T_ROW[k]] = g.h[k] + rise * g.cp[k];
-    if constexpr (At::EXACT) {
-      s.a[At::S_COLUMN[k]] = reactor.volume ? -s.of_C[k] : V(s.w[k] * per_C);
-      s.a[At::S_ROW[k]] = V{} - R(1);
-    }
-  }
+  const V scale = -g.per_T * g.per_rho, rise = f[UNKNOWNS<R> - 1] * gh;
+  for (int k = 0; k < REACTIVE; k++) s.a[At::T_ROW[k]] = g.h[k] + rise * g.cp[k];
   const V more = sum_of<REACTIVE>([&](int k) { return g.cp[k] * f[k]; });
   const V slope = sum_of<SPECIES>([&](int k) { return n[k] * g.slope[k]; });
   s.a[At::T_T] = cp + more * gh + rise * slope;
   if constexpr (At::EXACT) {
-    s.a[At::S_S] = V{} + R(1);
+    set_matrix(g, s.q, s.g0, s.a, s.w, s.of_C);
+    production_T(s.q, s.fT);
+    const V per_C = reciprocal(g.C);
+    for (int k = 0; k < REACTIVE; k++) {
+      s.a[At::T_COLUMN[k]] = scale * (reactor.volume ? s.fT[k] : V(s.fT[k] - s.w[k]));
+      s.a[At::S_COLUMN[k]] = reactor.volume ? -s.of_C[k] : V(s.w[k] * per_C);
+      s.a[At::S_ROW[k]] = V{} - R(1);
+    }
+    s.a[At::S_S] = all_of<R>(1.0);
     s.a[At::S_T] = s.a[At::T_S] = V{};
-  }
-  finish_matrix(s.a, per_gh);
-  eliminate(s.a);
+    finish_matrix(s.a, per_gh);
+    eliminate(s.a);
+  } else set_factors(s.q, per_gh, scale, s.a);
 }
 
 // x plus the row I of the coefficients of a method times the stages before it.
@@ -125,8 +131,9 @@ template <class R, class Method> struct Step {
   typedef Vector<R> V;
   Work<R> w;
   V K[Method::STAGES][UNKNOWNS<R>];
-  V f[UNKNOWNS<R>], f0[UNKNOWNS<R>], heat[REACTIVE], next[SPECIES];
-  V change[UNKNOWNS<R>], error[UNKNOWNS<R>];
+  V f0[UNKNOWNS<R>], f[UNKNOWNS<R>];  // of the beginning and of the last stage
+  V heat[REACTIVE], next[SPECIES];
+  V change[UNKNOWNS<R>];       // over the step
   V pivot;                     // the least reciprocal of a pivot
 };
 
@@ -144,12 +151,13 @@ INLINE void stages(Step<R, Method> &s, const Reactor<R> &reactor, Vector<R> T, c
       const V T_next = with_stages<R, Method, OF_A, I>(T, s.K, LAST);
       evaluate<R, false>(s.w, reactor, T_next, s.next, s.f, unused);
     }
+    const V *f = I > 0 ? s.f : s.f0;
     V *b = s.K[I];
     for (int k = 0; k < REACTIVE; k++)
-      b[k] = s.f[k] + per_h * with_stages<R, Method, OF_C, I>(V{}, s.K, k);
+      b[k] = f[k] + per_h * with_stages<R, Method, OF_C, I>(V{}, s.K, k);
     const V heat = sum_of<REACTIVE>([&](int k) { return s.heat[k] * b[k]; });
     if constexpr (Matrix<R>::EXACT) b[REACTIVE] = V{};
-    b[LAST] = s.f[LAST] + per_h * with_stages<R, Method, OF_C, I>(V{}, s.K, LAST);
+    b[LAST] = f[LAST] + per_h * with_stages<R, Method, OF_C, I>(V{}, s.K, LAST);
     b[LAST] = gh * (cp * b[LAST] + heat);
     solve(s.w.a, b);
     stages<R, Method, I + 1>(s, reactor, T, n, cp, gh, per_h);
@@ -163,8 +171,7 @@ template <class R> PART Vector<R> smallest_pivot(const Vector<R> *a) {
   return least;
 }
 
-// A step over h from T, n: sets `change` and the embedded `error` of all unknowns. `f` is that of the
-// beginning when `evaluate<R, true>` has been called for it.
+// The stages of a step over h from T, n, after `evaluate<R, true>` has set f0 there.
 template <class R, class Method>
 INLINE void step(Step<R, Method> &s, const Reactor<R> &reactor, Vector<R> T, const Vector<R> *n,
                  Vector<R> cp, Vector<R> h) {
@@ -172,13 +179,9 @@ INLINE void step(Step<R, Method> &s, const Reactor<R> &reactor, Vector<R> T, con
   const V gh = h * R(Method::GAMMA);
   for (int k = 0; k < REACTIVE; k++) s.heat[k] = s.w.g.h[k];
   for (int k = REACTIVE; k < SPECIES; k++) s.next[k] = n[k];
-  factorise(s.w, reactor, n, s.f, cp, gh, reciprocal(gh));
+  factorise(s.w, reactor, n, s.f0, cp, gh, reciprocal(gh));
   s.pivot = smallest_pivot<R>(s.w.a);
   stages<R, Method>(s, reactor, T, n, cp, gh, reciprocal(h));
-  for (int k = 0; k < UNKNOWNS<R>; k++) {
-    s.change[k] = with_stages<R, Method, OF_M, Method::STAGES>(V{}, s.K, k);
-    s.error[k] = with_stages<R, Method, OF_E, Method::STAGES>(V{}, s.K, k);
-  }
 }
 
 }  // namespace solver

@@ -6,7 +6,7 @@
 // elements, which cancel in every reaction, are subtracted from Gibbs energies and enthalpies, so that
 // their rounding in float is small.
 #pragma once
-#include "solver/lanes.hpp"
+#include "solver/elementary.hpp"
 #include "solver/mechanism.hpp"
 
 namespace solver {
@@ -23,7 +23,14 @@ template <class R> struct Gas {
   V h[SPECIES], cp[SPECIES];      // at constant volume: u and cv
   V u[SPECIES], slope[SPECIES];   // h / RT - 1; d cp / dT
   V fixed_C;           // C at constant pressure, 0 at constant volume
+  V at_constant_p;     // 1 at constant pressure, 0 at constant volume
+  // Of the beginning of a step, for `set_thermo_near`, and what has changed since: log2 T, log2 M.
+  V T_0, per_T_0, log2_T_0, gibbs_0[SPECIES], h_0[SPECIES], cp_0[SPECIES];
+  V moved_T, moved_M[COLLIDERS];
 };
+
+// Whether an evaluation is that of a stage in floats, near the beginning of the step.
+template <class R, bool D> constexpr bool STAGE = !D && !Matrix<R>::EXACT;
 
 constexpr double LEAST = 1e-37;  // the smallest argument of a logarithm
 
@@ -33,10 +40,10 @@ constexpr double LOWEST_T = 100.0, HIGHEST_T = 6000.0;
 // The coefficients of species k: of `region`, or where MIXED those of the region of T in each lane.
 template <class R, bool MIXED, int N>
 INLINE void choose(const R (*table)[SPECIES][N], int region, int k, Vector<R> T, Vector<R> *a) {
-  for (int j = 0; j < N; j++) a[j] = Vector<R>{} + table[MIXED ? 0 : region][k][j];
+  for (int j = 0; j < N; j++) a[j] = all_of<R>(table[MIXED ? 0 : region][k][j]);
   for (int r = 1; MIXED && r < REGIONS; r++) {
-    const Mask<R> above = T > Vector<R>{} + BREAK<R>[r - 1][k];
-    for (int j = 0; j < N; j++) a[j] = select(above, Vector<R>{} + table[r][k][j], a[j]);
+    const Mask<R> above = T > all_of<R>(BREAK<R>[r - 1][k]);
+    for (int j = 0; j < N; j++) a[j] = select(above, all_of<R>(table[r][k][j]), a[j]);
   }
 }
 
@@ -94,6 +101,9 @@ template <class R, bool MIXED, bool D> PART void set_thermo(Gas<R> &g, int regio
     if (D) {
       g.u[k] = g.h[k] * g.per_T - R(1);
       g.slope[k] = slope_of<R>(b, g);
+      g.gibbs_0[k] = gibbs;
+      g.h_0[k] = g.h[k];
+      g.cp_0[k] = g.cp[k];
     }
   }
 }
@@ -113,6 +123,25 @@ template <class R, bool D> INLINE void set_thermo(Gas<R> &g) {
   const int region = region_of<R>(g.T);
   if (region < 0) set_thermo<R, true, D>(g, 0);
   else set_thermo<R, false, D>(g, region);
+}
+
+// The same at a stage's T, by Taylor's series about the T of the last `set_thermo<R, true>`: cp to first
+// order, h and g / RT from its integrals,
+//     g / RT - (g / RT)_0 = -int_T0^T h / (R s^2) ds,
+// and the T of p0 / RT.
+template <class R> PART void set_thermo_near(Gas<R> &g) {
+  typedef Vector<R> V;
+  const V d = g.T - g.T_0, w = d * g.per_T, half = R(0.5) * d;
+  g.moved_T = g.log2_T - g.log2_T_0;
+  const V of_h = w * g.per_T_0 * R(LOG2_E), of_cp = g.moved_T - w * R(LOG2_E);
+  const V of_slope = d * w * w * R(LOG2_E / 6);
+  for (int k = 0; k < SPECIES; k++) {
+    const V h = g.h_0[k], cp = g.cp_0[k], slope = g.slope[k];
+    g.h[k] = h + d * (cp + half * slope);
+    g.cp[k] = cp + d * slope;
+    // The small terms first: what is left is one rounding.
+    g.gibbs[k] = g.gibbs_0[k] + (g.moved_T - h * of_h - cp * of_cp - slope * of_slope);
+  }
 }
 
 }  // namespace solver

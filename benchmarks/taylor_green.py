@@ -1,0 +1,147 @@
+"""The reacting Taylor-Green vortex in OpenFOAM: does it burn as with an exact chemistry?
+
+    python -m benchmarks.taylor_green LIBRARY FOLDER [--cells N] [--flows NAME ...] [WAY ...]
+
+Set-up of Abdelsamie, Lartigue, Frouzakis & Thevenin (2021), Comput. Fluids 223, 104935: a periodic
+box of 2 pi mm, vortices of 4 m/s and 1 mm, and a strip of fuel between two layers of oxidizer, at
+chemical equilibrium at the beginning. `hydrogen` and `hydrogen-3d` have Boivin's mechanism
+(benchmarks/data/boivin.yaml) and fuel at 300 K; `methane` has DRM19 and fuel at 500 K, as a case of
+DeepFlame. To .5 ms (two turns of a vortex; `hydrogen-3d`: .25 ms) in steps of 1e-6 s. LIBRARY, WAY:
+as for benchmarks.openfoam; FOLDER: as for benchmarks.flows.
+
+At .25 and .5 ms: differences from the solver at 1e-6 of T, front, hottest T, heat release, and of
+OH and HO2, their peaks and sums. Writes benchmarks/results/taylor_green.json and
+docs/taylor-green.png; prints a table, then one JSON line.
+"""
+
+import json
+from pathlib import Path
+
+import cantera as ct
+import numpy as np
+
+import combred
+from benchmarks.flows import REFERENCE, Fields, Flow, arguments, beside_seulex, compare
+from benchmarks.openfoam import MECHANISM, folder_of
+from combred.files.records import strict, write_json
+from combred.validation import timing
+
+RESULTS = Path(__file__).parent / "results" / "taylor_green.json"
+FIGURE = Path(__file__).parents[1] / "docs" / "taylor-green.png"
+BOIVIN = str(Path(__file__).parent / "data" / "boivin.yaml")
+WAYS = ("solver", "solver 1e-7", "drm19-38k")  # the second: the noise
+U0, L0 = 4.0, 1e-3  # m/s, m
+SIDE, RADIUS = 2.0 * np.pi * L0, 0.25 * np.pi * L0  # of the box, of the strip [m]
+OXIDIZER = {"O2": 0.233, "N2": 0.767}
+FUELS = {"CH4": ({"CH4": 0.30, "N2": 0.70}, 500.0), "H2": ({"H2": 0.0556, "N2": 0.9444}, 300.0)}
+STEPS, WRITTEN = 500, 250
+CELLS, CELLS_3D = 256, 32
+
+
+def axes(cells: int, dimensions: int) -> list[np.ndarray]:
+    """x, y and z [m] of the cells, x last; those beyond `dimensions` are 0."""
+    at = (np.arange(cells) + 0.5) * SIDE / cells
+    grid = np.meshgrid(*[at] * dimensions, indexing="ij")[::-1]
+    return [*grid, *[np.zeros_like(grid[0])] * (3 - dimensions)]
+
+
+def vortices(cells: int, dimensions: int) -> np.ndarray:
+    """Velocity (cells^dimensions, 3) [m/s]: u = U0 sin(x/L) cos(y/L) cos(z/L), v = -U0 cos(x/L)
+    sin(y/L) cos(z/L); w is 0."""
+    x, y, z = (one.ravel() / L0 for one in axes(cells, dimensions))
+    u, v = np.sin(x) * np.cos(y) * np.cos(z), -np.cos(x) * np.sin(y) * np.cos(z)
+    return U0 * np.stack([u, v, np.zeros_like(u)], axis=1)
+
+
+def equilibria(mechanism: str, fuel: str, count: int = 4001) -> tuple[np.ndarray, ...]:
+    """Shares of oxidizer psi (count,), T (count,) [K] and Y (count, n_species) of fuel and oxidizer
+    mixed at the same T and 1 atm, at equilibrium at constant enthalpy and pressure."""
+    gas = combred.load_mechanism(mechanism).solution()
+    mixture, T0 = FUELS[fuel]
+    gas.TPY = T0, ct.one_atm, mixture
+    rich = gas.Y
+    gas.TPY = T0, ct.one_atm, OXIDIZER
+    lean, psi, rows = gas.Y, np.linspace(0.0, 1.0, count), []
+    for share in psi:
+        gas.TPY = T0, ct.one_atm, (1.0 - share) * rich + share * lean
+        gas.equilibrate("HP")
+        rows.append([gas.T, *gas.Y])
+    T, *Y = np.transpose(rows)
+    return psi, T, np.stack(Y, axis=1)
+
+
+def beginning(mechanism: str, fuel: str, cells: int, dimensions: int) -> Fields:
+    """T, U and Y of the cells: psi = (1 + tanh(3 (|x - pi L| - R) / R)) / 2."""
+    psi, T, Y = equilibria(mechanism, fuel)
+    x = axes(cells, dimensions)[0].ravel()
+    share = 0.5 * (1.0 + np.tanh(3.0 * (abs(x - SIDE / 2) - RADIUS) / RADIUS))
+    Y = np.stack([np.interp(share, psi, column) for column in Y.T], axis=1)
+    return np.interp(share, psi, T), vortices(cells, dimensions), Y
+
+
+def flows(cells: int) -> dict[str, Flow]:
+    """The three flows, by name."""
+
+    def flow(name: str, mechanism: str, fuel: str, n: int, dimensions: int = 2) -> Flow:
+        return Flow(
+            f"{name}-{n}", SIDE, n, STEPS if dimensions == 2 else WRITTEN, WRITTEN,
+            lambda: beginning(mechanism, fuel, n, dimensions),
+            mechanism, ("OH", "HO2"), dimensions, judged=2,
+        )  # fmt: skip
+
+    return {
+        "methane": flow("methane", MECHANISM, "CH4", cells),
+        "hydrogen": flow("hydrogen", BOIVIN, "H2", cells),
+        "hydrogen-3d": flow("hydrogen-3d", BOIVIN, "H2", CELLS_3D, 3),
+    }
+
+
+def draw(home: Path, chosen: dict[str, Flow], path: Path) -> None:
+    """For flows in two dimensions: T of the reference in time, and at the end OH and the difference
+    of the solver."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(12.5, 2.8 * len(chosen)), layout="constrained")
+    panels = figure.subplots(len(chosen), 4, squeeze=False)
+    side = [0.0, 1e3 * SIDE, 0.0, 1e3 * SIDE]
+    for row, (name, flow) in zip(panels, chosen.items(), strict=True):
+        folder, end = folder_of(home, flow.name, REFERENCE), flow.times[-1]
+        T = {time: flow.read(folder, time, "T") for time in flow.times}
+        off = flow.read(folder_of(home, flow.name, "solver"), end, "T") - T[end]
+        limit = float(f"{abs(off).max():.1g}")
+        ms = {time: f"{1e3 * float(time):g} ms" for time in flow.times}
+        images = [
+            (T[time], f"{name}, T at {ms[time]} [K]", {"cmap": "inferno"}) for time in flow.times
+        ]
+        images.append((flow.read(folder, end, "OH"), f"OH, mass fraction, {ms[end]}", {}))
+        sides = {"vmin": -limit, "vmax": limit, "cmap": "RdBu_r"}
+        images.append((off, f"solver - reference [K], {ms[end]}", sides))
+        for panel, (values, title, how) in zip(row, images, strict=True):
+            image = panel.imshow(
+                values, origin="lower", extent=side, interpolation="nearest", **how
+            )
+            panel.set_title(title, loc="left", fontsize=10)
+            panel.set(xticks=[0, 2, 4, 6], yticks=[0, 2, 4, 6])
+            figure.colorbar(image, ax=panel, shrink=0.8)
+    panels[-1, 0].set(xlabel="x [mm]", ylabel="y [mm]")
+    figure.savefig(path, dpi=76)
+
+
+def main() -> None:
+    given = arguments("taylor_green", __doc__, WAYS, CELLS, flows(0))
+    chosen = {name: flow for name, flow in flows(given.cells).items() if name in given.flows}
+    found: dict = {"machine": timing.machine(), "flows": {}}
+    for name, flow in chosen.items():
+        names = list(combred.load_mechanism(flow.mechanism).species_names)
+        ways = [way for way in given.ways if name == "methane" or not way.startswith("drm19")]
+        one = compare(flow, given.folder, given.library, ways, names)
+        found["flows"][name] = one | beside_seulex(flow, given.folder, given.library)
+    write_json(RESULTS, strict(found))
+    flat = {name: flow for name, flow in chosen.items() if flow.dimensions == 2}
+    if flat:
+        draw(given.folder, flat, FIGURE)
+    print(json.dumps(strict(found)))
+
+
+if __name__ == "__main__":
+    main()

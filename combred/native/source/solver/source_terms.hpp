@@ -87,7 +87,8 @@ INLINE size_t temperatures(size_t n, const double *h, double *states) {
       set_mixtures<1>(T, &moles, b);
       energy_of(b[0], T, Doubles{}, own, cp);
       last = (energy - own) * reciprocal(cp);
-      T = at_most(at_least(Doubles(T + last), 0.5 * LOWEST_T), 1.5 * HIGHEST_T);
+      // cp of cold gas is small: a whole step may end where polynomials have a negative one.
+      T = at_most(at_least(Doubles(T + last), 0.5 * LOWEST_T), Doubles(1.5 * T + 100.0));
       const Mask<double> close = absolute(last) <= 1e-10 * T;
       if (!any(no(close))) break;
       // Where cp has a step at T_mid, it may go to and fro: anew from the other side.

@@ -117,6 +117,7 @@ def make_run(
     )
     spread = {k: {"median": v, "fastest": 0.9 * v, "slowest": 1.5 * v} for k, v in medians.items()}
     timing = {"cores": 1, "machine": "a processor, 2 cores", "batch": 4096, "times": spread}
+    timing["states"] = "states of a test"
     timing["solved"] = {f"stage {i}": 0.25 for i in range(len(lateness))}
     numbers = {"inputs": inputs, "networks": networks, "solver": solver, "stages": results}
     write_json(folder / "validation.json", {**numbers, "timing": timing})

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from run_folder import ATM, number, read_page, text_of
 
+from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
 from combred.files.records import write_json
 from combred.report.folder import read_folder
@@ -49,7 +50,7 @@ def plant_stirred(
         pairs = zip(todo, its_errors, strict=True)
         groups[name] = [planted_stirred(mechanism, *pair) for pair in pairs]
         result["stirred"] = stirred_cases.compare_all(
-            mechanism, groups[name], groups["reference"], "CH4:1", "O2:1, N2:3.76"
+            mechanism, groups[name], groups["reference"], Mixture("CH4:1", "O2:1, N2:3.76")
         )
     write_json(folder / "validation.json", validation)
     inputs = {"cases": validation["stirred_inputs"], "networks": {}}

@@ -61,9 +61,8 @@ def validate(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
             result["flame"] = flame_errors.compare(run.mechanism, burnt[name], burnt["reference"])
         if mixed:
             result["stirred"] = stirred_cases.compare_all(
-                run.mechanism, mixed[name], mixed["reference"],
-                run.settings.sampling.fuel, run.settings.sampling.oxidizer,
-            )  # fmt: skip
+                run.mechanism, mixed[name], mixed["reference"], run.mixture
+            )
     for i, surrogate in enumerate(surrogates):
         network = surrogate.network
         results[f"stage{i}"] |= {"weights": network.n_weights, "widths": network.widths}

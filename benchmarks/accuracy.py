@@ -114,7 +114,7 @@ def roll(group: str, case: Case) -> Rollout:
     Y0 = mechanism.mixture(FUEL, OXIDIZER, case.phi)
     steps = LONG_STEPS
     if group != "long":
-        steps = ignition_cases.steps_to_equilibrium(mechanism, case, Y0, DT, GRID, CHEMISTRY)
+        steps = ignition_cases.steps_to_equilibrium(mechanism, case, Y0, GRID, CHEMISTRY)
     return ignition.integrate(mechanism, case, Y0, DT, steps, CHEMISTRY)
 
 

@@ -4,7 +4,6 @@
     python -m benchmarks.flames step [DT ...]        CVODE: speed against dt [s]
     python -m benchmarks.flames checks               CVODE: tolerances, domain; Cantera's FreeFlame
     python -m benchmarks.flames models [PHI,T[,ATM] ...]   shipped models against CVODE
-    python -m benchmarks.flames costs                time per step and its parts
     python -m benchmarks.flames                      the table of what there is
 
 Methane/air (DRM19); `grid`, `step` and `checks` at phi 1, 300 K, 1 atm. CVODE at rtol 1e-6 and
@@ -29,13 +28,11 @@ from benchmarks.command_line import words
 from combred.chemistry.reactor import CVODE
 from combred.files.records import digest, read_json, strict, write_json
 from combred.native import fastest
-from combred.simulation.diffusion import stages_for
 from combred.simulation.premixed import flame
 from combred.simulation.premixed import grid as moving_grid
 from combred.simulation.premixed.cantera_flame import COARSE, FINE, solve_free_flame
-from combred.simulation.premixed.grid import FlameCase, MovingGrid, Profile
+from combred.simulation.premixed.grid import FlameCase, Profile
 from combred.surrogate.shipped import FOLDER
-from combred.validation import timing
 from combred.validation.premixed import cases as flame_cases
 from combred.validation.premixed import errors as flame_errors
 from combred.validation.storage import read_flames, write_flames
@@ -61,7 +58,7 @@ def mechanism() -> combred.Mechanism:
 
 def stored() -> dict:
     """The results so far, by part."""
-    return {"grid": {}, "step": {}, "checks": {}, "models": {}, "costs": {}} | read_json(RESULTS)
+    return {"grid": {}, "step": {}, "checks": {}, "models": {}} | read_json(RESULTS)
 
 
 def keep(part: str, key: str, numbers: dict) -> None:
@@ -169,8 +166,6 @@ def run_models(wanted: list[str]) -> None:
         case = case_of(name)
         row = stored()["models"].get(str(case), {})
         files = {model: digest(FOLDER / f"{model}.safetensors") for model in combred.models()}
-        if "FreeFlame" not in row:
-            row |= {"cells": MODEL_CELLS, "FreeFlame": free_flame(case, (0.015, 0.0075))}
         reference, row["CVODE"] = reference_flame(case)
         for model, file in files.items():
             made_with = {"file": file, "CVODE": reference.speed}
@@ -184,7 +179,7 @@ def run_models(wanted: list[str]) -> None:
             row[model] = (
                 made_with
                 | numbers
-                | {key: value for key, value in errors.items() if key.endswith(("error", "errors"))}
+                | {key: value for key, value in errors.items() if key.endswith("error")}
             )
             keep("models", str(case), row)
 
@@ -212,37 +207,6 @@ def reference_flame(case: FlameCase) -> tuple[flame.Flame, dict]:
     return found, numbers
 
 
-def run_costs(_: list[str]) -> None:
-    """Median time [ms] of one step of 200 cells: chemistry, diffusion, and its transport
-    properties."""
-    grid = MovingGrid(mechanism(), begin(STANDARD, 200))
-    T, Y, d = grid.T, grid.Y, grid.diffusion
-    p, X = np.full(len(T), ATMOSPHERE), (Y / mechanism().molecular_weights)
-    X /= X.sum(1, keepdims=True)
-    stages = stages_for(0.5e-6 * d.fluxes(T, Y).rate)
-    cvode = CVODE(mechanism(), **TOLERANCES)
-    numbers = {"cells": len(T), "stages": stages, "machine": timing.machine()}
-    work = {
-        "diffusion": lambda: d.step(T, Y, grid.h, 1e-6),
-        "of it transport": lambda: [
-            (d.transport.diffusion(T, ATMOSPHERE, X), d.transport.conductivity(T, X))
-            for _ in range(stages)
-        ],
-        "CVODE": lambda: cvode.advance(T, p, Y, 1e-6),
-    }
-    for model in combred.models():
-        solver = fastest(combred.load(model))
-        work[model] = lambda solver=solver: solver.advance(T, p, Y, 1e-6)
-    for name, job in work.items():
-        seconds = []
-        for _ in range(5 if name == "CVODE" else 25):
-            began = time.perf_counter()
-            job()
-            seconds.append(time.perf_counter() - began)
-        numbers[name] = 1e3 * float(np.median(seconds))
-    keep("costs", "phi 1, 300 K", numbers)
-
-
 def order(x: list[float], speeds: list[float]) -> tuple[float, float]:
     """Order q and limit S_0 of speed = S_0 + c x^q, by regression over all x."""
     x, speeds = np.array(x) / max(x), np.array(speeds)
@@ -265,9 +229,8 @@ def table(results: dict) -> None:
     for key, row in results["checks"].items():
         print(f"{key}: {row['speed']:.5f} m/s")
     for case, row in results["models"].items():
-        cantera, cvode = row["FreeFlame"]["speed"], row["CVODE"]
-        width = 1e6 * cvode["thickness"]
-        print(f"{case}: FreeFlame {cantera:.4f}, CVODE {cvode['speed']:.4f} m/s, {width:.0f} um")
+        cvode, width = row["CVODE"], 1e6 * row["CVODE"]["thickness"]
+        print(f"{case}: CVODE {cvode['speed']:.4f} m/s, {width:.0f} um")
         for model in combred.models():
             if model in row:  # a new model may not have been computed for every flame
                 print(f"  {model:11} {errors_in_words(row[model])}")
@@ -277,18 +240,16 @@ def table(results: dict) -> None:
 def errors_in_words(row: dict) -> str:
     if row["speed"] is None:
         return row["outcome"]
-    peaks = ", ".join(f"{name} {100 * e:.1f} %" for name, e in row["peak_errors"].items())
     return (
         f"{row['speed']:.4f} m/s: error {100 * row['speed_error']:.2f} %, thickness "
         f"{100 * row['thickness_error']:.2f} %, T {row['profile_T_error']:.0f} K, burnt T "
-        f"{row['burnt_T_error']:.1f} K, peaks {peaks}; {row['outcome']}"
+        f"{row['burnt_T_error']:.1f} K; {row['outcome']}"
     )
 
 
 def main(arguments: list[str]) -> None:
     torch.set_num_threads(1)
-    work = {"grid": run_grid, "step": run_step, "checks": run_checks, "models": run_models,
-            "costs": run_costs}  # fmt: skip
+    work = {"grid": run_grid, "step": run_step, "checks": run_checks, "models": run_models}
     if arguments:
         if arguments[0] not in work:
             raise SystemExit(f"{arguments[0]!r} is none of {', '.join(work)}; see --help")

@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.command_line import words
 from combred.chemistry.agreement import relative_difference
-from combred.chemistry.fuel import air
+from combred.chemistry.fuel import Mixture, air
 from combred.chemistry.mechanism import load_mechanism
 from combred.chemistry.reactor import CVODE
 from combred.config import ChemistrySettings, ValidationSettings
@@ -28,6 +28,7 @@ from combred.files.records import strict, write_json
 from combred.native.builder import build
 from combred.native.solver import Solver, generate
 from combred.processes.threads import one_thread
+from combred.processes.workers import Processes
 from combred.simulation import ignition
 from combred.validation.ignition import cases as ignition_cases
 from combred.validation.ignition import errors as ignition_errors
@@ -75,8 +76,8 @@ def main() -> None:
             }
             print(json.dumps(found), flush=True)
         references = ignition_cases.reference(
-            mechanism, ValidationSettings(burnt_time=1e-5), ChemistrySettings(1e-6, 1e-14), DT,
-            FUEL, air(mechanism), 1, todo=[CASE],
+            mechanism, ValidationSettings(dt=DT, burnt_time=1e-5), ChemistrySettings(1e-6, 1e-14),
+            Mixture(FUEL, air(mechanism)), Processes(), [CASE],
         )  # fmt: skip
         rollouts = ignition_cases.follow(solver, DT, references)
         row = ignition_errors.compare(mechanism, rollouts, references)["cases"][0]

@@ -37,6 +37,7 @@ from combred.pipeline.run import Run
 from combred.pipeline.steps.networks import load_first
 from combred.pipeline.steps.sample import load_data
 from combred.processes.threads import one_thread
+from combred.processes.workers import Processes
 from combred.reduction import Merge, Units
 from combred.reduction.fit.calibration import relative_error
 from combred.reduction.network.size import count_parameters
@@ -123,8 +124,8 @@ class Table:
         )
         with progress("CVODE rollouts") as bar:
             self.references = ignition_cases.reference(
-                run.mechanism, CASES, s.chemistry, s.validation.dt, s.sampling.fuel,
-                s.sampling.oxidizer, run.workers, bar,
+                run.mechanism, replace(CASES, dt=s.validation.dt), s.chemistry, run.mixture,
+                Processes(run.workers, bar),
             )  # fmt: skip
 
     def inputs(self, keep: np.ndarray, n: int) -> torch.Tensor:

@@ -32,6 +32,7 @@ from combred.config import ChemistrySettings, SamplingSettings
 from combred.dataset.schema import Block, state_attributes
 from combred.dataset.table import open_states
 from combred.dataset.writer import StateWriter
+from combred.processes.workers import Processes
 from combred.sampling import sample as sampling
 from combred.sensitivity import file as sensitive_file
 from combred.simulation.premixed import flame
@@ -332,7 +333,7 @@ def sampled(made_once, drm19, sampling_settings):
         if not record.exists():
             chemistry = ChemistrySettings()
             with run_in_process():
-                made = sampling.sample(file, drm19, sampling_settings, chemistry, 0, workers=1)
+                made = sampling.sample(file, drm19, sampling_settings, chemistry, 0, Processes())
             record.write_bytes(pickle.dumps(made))
         return file, pickle.loads(record.read_bytes())
 
@@ -368,9 +369,9 @@ def write_states():
 def ignitions(h2o2):
     """CVODE's rollouts of four ignitions, from two processes."""
     calls = []
-    h, calls_of = hydrogen, lambda *done: calls.append(done)
-    args = h.IGNITIONS, h.CHEMISTRY, h.IGNITION_DT, h.FUEL, h.AIR, 2, calls_of
-    rollouts = ignition_cases.reference(h2o2, *args)
+    of = hydrogen.IGNITIONS, hydrogen.CHEMISTRY, hydrogen.MIXTURE
+    processes = Processes(2, lambda *done: calls.append(done))
+    rollouts = ignition_cases.reference(h2o2, *of, processes)
     assert calls == [(i + 1, 4) for i in range(4)]
     return rollouts
 
@@ -383,11 +384,8 @@ def flames(h2o2, in_process):
         found = flame_cases.reference(
             h2o2,
             hydrogen.FLAMES,
-            hydrogen.FLAME_DT,
-            hydrogen.FUEL,
-            hydrogen.AIR,
-            1,
-            lambda *done: calls.append(done),
+            hydrogen.MIXTURE,
+            Processes(1, lambda *done: calls.append(done)),
             how=hydrogen.FLAME_MARCH,
         )
     assert calls == [(1, 2), (2, 2)]
@@ -411,4 +409,4 @@ def extinct(h2o2, begin):
 @pytest.fixture(scope="session")
 def streams(h2o2):
     """Hydrogen, air and their burnt gas, as streams of a stirred reactor."""
-    return piloted_streams(h2o2, "H2:1", "O2:1, N2:3.76", shares=(0.03, 0.87, 0.1))
+    return piloted_streams(h2o2, hydrogen.MIXTURE, shares=(0.03, 0.87, 0.1))

@@ -68,19 +68,28 @@ def test_the_reduction_knows_neither_chemistry_nor_settings():
     assert rooms <= {"reduction", "kernels", "files"}
 
 
-def test_functions_of_the_reduction_take_at_most_six_arguments():
-    """But for the four public ones, and Triton's kernels, which take pointers and constants."""
-    doors = {"reduce", "reduce_automatically", "train_sparsely", "shrink_until"}
+def test_functions_take_at_most_six_arguments():
+    """But for public ones, each argument of which has a name in a call, and a few that wait for a
+    dataclass; and Triton's kernels, which take pointers and constants."""
+    doors = {"reduce", "reduce_automatically", "train_sparsely", "shrink_until", "check_mechanism"}
+    left = {
+        "check/ignitions marched", "native/identity write_identity",
+        "pipeline/steps/train train_stage", "sensitivity/file make_sensitive",
+        "simulation/counterflow/flame extinguish", "simulation/flame_kernel new_kernel",
+        "surrogate/quasi_steady corrected", "training/batches __init__",
+        "training/loop train", "training/progress __init__",
+    }  # fmt: skip
     many = set()
-    for file in [*(FOLDER / "reduction").rglob("*.py"), *(FOLDER / "kernels").rglob("*.py")]:
+    for file in FOLDER.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.FunctionDef):
                 names = [a.arg for a in node.args.posonlyargs + node.args.args]
                 names += [a.arg for a in node.args.kwonlyargs]
                 device = any("triton" in ast.unparse(d) for d in node.decorator_list)
-                if len(names) - (names[:1] == ["self"]) > 6 and not device:
-                    many.add(node.name)
-    assert many == doors
+                if len(names) - (names[:1] in (["self"], ["cls"])) > 6 and not device:
+                    module = file.relative_to(FOLDER).with_suffix("").as_posix()
+                    many.add(node.name if node.name in doors else f"{module} {node.name}")
+    assert many == doors | left
 
 
 def test_every_module_belongs_to_a_room_or_to_the_ground_floor():

@@ -13,6 +13,7 @@ import numpy as np
 
 from combred.check.conditions import Conditions
 from combred.chemistry.agreement import CHECKED, difference_from_cvode
+from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError
 from combred.chemistry.transport import has_transport
@@ -43,15 +44,15 @@ def stirred(mechanism: Mechanism, solver: Solver, of: Conditions) -> dict:
     """Partially stirred reactors at the pressures `STIRRED`: largest relative differences of the
     means in time. Where one is not hotter at its end than the coldest gas that ignites, it has gone
     out, and the reason is given ("skipped")."""
-    todo = stirred_cases(list(STIRRED))
-    exact = follow(mechanism, Solver(mechanism, PRECISE), of.fuel, of.oxidizer, todo)
+    todo, gas = stirred_cases(list(STIRRED)), Mixture(of.fuel, of.oxidizer)
+    exact = follow(mechanism, Solver(mechanism, PRECISE), gas, todo)
     cold = [pressure(run.case) for run in exact if run.T[-1] < of.T0[0]]
     if cold:
         return {"skipped": f"the stirred reactor at {' and at '.join(cold)} goes out"}
-    found = follow(mechanism, solver, of.fuel, of.oxidizer, todo)
+    found = follow(mechanism, solver, gas, todo)
     ends = [(run.particles_T, run.case.p, run.particles_Y, run.case.dt) for run in exact]
     return {
-        "cases": compare_all(mechanism, found, exact, of.fuel, of.oxidizer),
+        "cases": compare_all(mechanism, found, exact, gas),
         "reference": worst([from_cvode(mechanism, *end) for end in ends]),
         "curves": [
             {"t": plain(one.t), "T": plain(one.T), "reference": plain(other.T)}

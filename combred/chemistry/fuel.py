@@ -7,6 +7,7 @@ Takes a `Mechanism`; gives compositions in moles, as Cantera reads them, and mix
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import cantera as ct
@@ -20,6 +21,14 @@ if TYPE_CHECKING:
 OXYGEN, NITROGEN, IN_AIR = {"O": 2}, {"N": 2}, 3.76  # mol of nitrogen for one of oxygen
 HYDROGEN, AMMONIA, METHANE = {"H": 2}, {"H": 3, "N": 1}, {"C": 1, "H": 4}
 LARGE = 4  # carbon atoms: a mechanism of such a fuel holds the smaller ones as its fragments
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Fuel and oxidizer, compositions in moles, as "CH4:1" and "O2:1, N2:3.76"."""
+
+    fuel: str
+    oxidizer: str
 
 
 def spelled(mechanism: Mechanism, composition: str) -> str:

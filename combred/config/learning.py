@@ -85,8 +85,10 @@ class TrainingSettings:
 
     @property
     def batch_phases(self) -> int:
-        """Number of phases in which the batch doubles, the first included."""
-        return 1 + round(math.log2(self.batch_final / self.batch))
+        """Number of phases of the batch size, which about doubles from each to the next; two at
+        least where it grows."""
+        growth = self.batch_final / self.batch
+        return 1 + max(round(math.log2(growth)), int(growth > 1))
 
 
 class _Retraining(TrainingSettings):

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
 from combred.config import Settings
 from combred.training.devices import Device
@@ -44,11 +45,9 @@ class Run:
         return self.settings.workers or len(os.sched_getaffinity(0))
 
     @property
-    def cases_for_processes(self) -> tuple[float, str, str, int]:
-        """The arguments that `reference` of ignitions and of premixed flames have in common: dt
-        [s], fuel, oxidizer and the number of processes."""
-        s = self.settings
-        return s.validation.dt, s.sampling.fuel, s.sampling.oxidizer, self.workers
+    def mixture(self) -> Mixture:
+        """Fuel and oxidizer."""
+        return Mixture(self.settings.sampling.fuel, self.settings.sampling.oxidizer)
 
     def barrier(self) -> None:
         """Wait for the other processes of torchrun, if there are any."""

@@ -50,7 +50,7 @@ def print_validation(numbers: dict) -> None:
     times = numbers["timing"]["times"]
     for name, took in times.items():
         if not name.startswith("stage"):
-            of = numbers.get("solver", {}).get("delay_error") if name.startswith("solver") else None
+            of = numbers["solver"]["delay_error"] if name.startswith("solver") else None
             delay = [f"{100 * of[key]:.2f} %" for key in ("median", "worst")] if of else ["", ""]
             table.add_row(name, "", *delay, "", "", f"{1e6 * took['median']:.1f} us")
     for name, result in numbers["stages"].items():

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import cantera as ct
 
@@ -122,17 +123,19 @@ def _follow_parent(number: int) -> None:
     os._exit(1)
 
 
-def in_processes(
-    workers: int, work: Callable, tasks: list[tuple], on_progress: Callable[[int, int], None]
-) -> list:
-    """The results of work(*task) for each task, in order, from `workers` processes.
+@dataclass(frozen=True)
+class Processes:
+    """A number of processes, and what is told of their work: on_progress(done, all)."""
 
-    `on_progress` receives the number of finished tasks and of all tasks. If a task raises, no
-    waiting task is started, and the exception is raised here.
-    """
-    with open_pool(workers, ct.suppress_thermo_warnings) as pool:
-        futures, results = [pool.submit(work, *task) for task in tasks], []
-        for i, future in enumerate(futures):
-            results.append(future.result())
-            on_progress(i + 1, len(tasks))
-    return results
+    workers: int = 1
+    on_progress: Callable[[int, int], None] = lambda *_: None
+
+    def results(self, work: Callable, tasks: list[tuple]) -> list:
+        """The results of work(*task) for each task, in order; on_progress has numbers of tasks. If
+        a task raises, no waiting task is started, and the exception is raised here."""
+        with open_pool(self.workers, ct.suppress_thermo_warnings) as pool:
+            futures, results = [pool.submit(work, *task) for task in tasks], []
+            for i, future in enumerate(futures):
+                results.append(future.result())
+                self.on_progress(i + 1, len(tasks))
+        return results

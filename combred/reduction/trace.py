@@ -88,7 +88,8 @@ class Trace:
         return stored["state"]
 
     def restart(self) -> None:
-        """Forget all rows."""
+        """Forget the state and all rows; the state, which counts the rows, goes first."""
         self.rows, self.unsaved, self.digest = [], "", hashlib.sha256()
         if self.leads:
+            self.path.unlink(missing_ok=True)
             self.lines.unlink(missing_ok=True)

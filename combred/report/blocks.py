@@ -117,9 +117,9 @@ def kelvin(value: float | None) -> str:
     return f"{value:.1f}{NBSP}K"
 
 
-def microseconds(seconds: float | None) -> str:
+def microseconds(seconds: float) -> str:
     """A time per state [s] in microseconds."""
-    return "–" if seconds is None else f"{significant(1e6 * seconds)}{NBSP}µs"
+    return f"{significant(1e6 * seconds)}{NBSP}µs"
 
 
 def duration(seconds: float | None) -> str:
@@ -133,9 +133,9 @@ def duration(seconds: float | None) -> str:
     return f"{significant(seconds / 3600)}{NBSP}h"
 
 
-def power(value: float | None) -> str:
+def power(value: float) -> str:
     """A small number with its exponent: 1e-08."""
-    return "–" if value is None else f"{value:.2g}"
+    return f"{value:.2g}"
 
 
 def atmospheres(p: float) -> str:

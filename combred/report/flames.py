@@ -49,9 +49,7 @@ def flame_section(folder: Folder) -> Section | None:
 
 def of_reference(folder: Folder, kind: str) -> str:
     """The reference of flames or stirred reactors, as a sentence with its difference from CVODE."""
-    off = folder.validation.get("reference_difference", {}).get(kind)
-    if off is None:  # of an earlier version
-        return ""
+    off = folder.validation["reference_difference"][kind]
     return (
         "The reference is combred's solver in double precision; over one more step it differs from "
         f"CVODE by {percent(off)} of the change at most."
@@ -60,7 +58,7 @@ def of_reference(folder: Folder, kind: str) -> str:
 
 def flame_table(folder: Folder) -> Table:
     """Every flame: the reference's speed, and the errors of the solver and of each stage."""
-    results = {"solver": folder.solver["flame"]} if "flame" in folder.solver else {}
+    results = {"solver": folder.solver["flame"]}
     results |= {f"stage {stage}": folder.measured(stage)["flame"] for stage in folder.shown}
     rows: list[list[str]] = []
     for i, case in enumerate(folder.measured(folder.last)["flame"]["cases"]):

@@ -61,13 +61,13 @@ class Folder:
 
     @property
     def solver(self) -> dict:
-        """The results of the generated solver in validation.json, {} of earlier versions."""
-        return self.validation.get("solver", {})
+        """The results of the generated solver in validation.json."""
+        return self.validation["solver"]
 
     @property
     def inputs(self) -> dict:
         """The inputs of the validation: cases, tolerances of CVODE, dt [s], mixture."""
-        return self.validation.get("inputs", {})
+        return self.validation["inputs"]
 
     @property
     def fuels(self) -> list[str]:
@@ -79,13 +79,12 @@ class Folder:
     @property
     def timing(self) -> dict:
         """The times of validation.json and their conditions."""
-        return self.validation.get("timing", {})
+        return self.validation["timing"]
 
     @property
     def times(self) -> dict[str, float]:
         """Median time per state [s] by name: "CVODE rtol ...", "solver, ...", "stage 0"."""
-        times = self.timing.get("times", {}).items()
-        return {name: time["median"] for name, time in times if not name.endswith("network alone")}
+        return {name: time["median"] for name, time in self.timing["times"].items()}
 
     def weights(self, stage: int) -> Path:
         """The file with the weights of a stage."""
@@ -94,12 +93,12 @@ class Folder:
     @cached_property
     def outdated(self) -> list[int]:
         """Stages whose weights in the folder differ from those that were validated."""
-        known = self.validation.get("networks", {})
+        known = self.validation["networks"]
         return [
             stage
             for stage in self.stages
             if self.weights(stage).is_file()
-            and known.get(f"stage{stage}") not in (None, digest(self.weights(stage)))
+            and known[f"stage{stage}"] != digest(self.weights(stage))
         ]
 
     @cached_property
@@ -121,16 +120,16 @@ def read_folder(path: Path, mechanism: Mechanism) -> Folder:
     """
     path = Path(path)
     validation = read_json(path / "validation.json")
-    if not validation.get("stages"):
+    if not validation.keys() >= {"stages", "solver"}:
         raise FileNotFoundError(
-            f"no results in {path / 'validation.json'}: run `python -m combred.pipeline "
-            "only=validate` with the settings of this run; a report is made from its results"
+            f"{path / 'validation.json'} lacks results of the stages or of the solver: run "
+            "`python -m combred.pipeline only=validate` with the settings of this run"
         )
     rollouts, inputs = read_rollouts(path / "validation.h5", mechanism)
-    networks = validation.get("networks", {})
+    networks = validation["networks"]
     known = inputs.get("networks", {}).items()
     of_others = any(networks.get(name, digest) != digest for name, digest in known)
-    if rollouts and (inputs.get("cases") != validation.get("inputs") or of_others):
+    if rollouts and (inputs.get("cases") != validation["inputs"] or of_others):
         raise ValueError(
             f"{path}: validation.h5 and validation.json have different cases, settings or "
             "networks. Move validation.h5 away and run the same command with only=validate."

@@ -75,8 +75,8 @@ def cases_in_words(folder: Folder) -> str:
 
 def case_table(folder: Folder) -> Table:
     """Every case: CVODE's delay, the errors of the solver, of stage 0 and of the last stage."""
-    columns = {"solver": folder.solver} if folder.solver else {}
-    columns |= {f"stage {stage}": folder.measured(stage) for stage in folder.shown}
+    stages = {f"stage {stage}": folder.measured(stage) for stage in folder.shown}
+    columns = {"solver": folder.solver, **stages}
     cases = folder.measured(folder.last)["cases"]
     unit, factor = delay_unit(cases)
     rows = [
@@ -155,7 +155,7 @@ def _phi(folder: Folder, phi: float) -> str:
 
 def _draw_errors(axes: Axes, folder: Folder, rows: list[int]) -> None:
     """The error of the delay, a line for each of the cases `rows`."""
-    results = {"solver": (folder.solver, "d", SOLVER)} if folder.solver else {}
+    results = {"solver": (folder.solver, "d", SOLVER)}
     for stage in folder.shown:
         marker = "o" if stage == folder.last else "s"
         results[f"stage {stage}"] = folder.measured(stage), marker, colour(stage, folder.last)

@@ -26,20 +26,20 @@ def made_section(folder: Folder) -> Section:
         blocks.append(Note("The training states are not described: there is no sample.json."))
     times = duration_table(folder)
     blocks += [times] if times.rows else []
-    return Section("How it was made", [*blocks, *([timing_text(folder)] if folder.times else [])])
+    return Section("How it was made", [*blocks, timing_text(folder)])
 
 
 def made_table(folder: Folder) -> Table:
     """The inputs that reproduce the network; settings.json has all of them."""
     s, inputs = folder.settings, folder.inputs
-    cvode, command = inputs.get("chemistry", {}), folder.card.get("training", {}).get("command")
+    cvode, command = inputs["chemistry"], folder.card.get("training", {}).get("command")
     rows = [
         ["command", f"`{command}`" if command else "–"],
         ["mechanism", f"{folder.mechanism.name}, {folder.mechanism.n_species} species"],
         ["sha256 of the mechanism", f"`{folder.mechanism.sha256[:16]}`"],
-        ["mixture", f"{inputs.get('fuel', '–')} in {inputs.get('oxidizer', '–')} (moles)"],
-        ["time step of the validation", f"{inputs['dt']:g}{NBSP}s" if "dt" in inputs else "–"],
-        ["CVODE, rtol and atol", f"{power(cvode.get('rtol'))} and {power(cvode.get('atol'))}"],
+        ["mixture", f"{inputs['fuel']} in {inputs['oxidizer']} (moles)"],
+        ["time step of the validation", f"{inputs['dt']:g}{NBSP}s"],
+        ["CVODE, rtol and atol", f"{power(cvode['rtol'])} and {power(cvode['atol'])}"],
         *(_training_rows(s, folder.train) if s else []),
         ["seed", str(s.get("seed", "–"))],
         ["profile", str(s.get("profile", "–"))],
@@ -103,9 +103,9 @@ def timing_text(folder: Folder) -> Text:
     """How the time per state was measured."""
     timing = folder.timing
     return Text(
-        f"Time a state: the median on one core of {timing.get('machine', 'an unknown machine')}, "
-        f"over {timing.get('states', 'states of the run')}: solver and networks in batches of "
-        f"{timing.get('batch', 0):,}, as a flow code calls them, CVODE one by one through Cantera. "
+        f"Time a state: the median on one core of {timing['machine']}, "
+        f"over {timing['states']}: solver and networks in batches of "
+        f"{timing['batch']:,}, as a flow code calls them, CVODE one by one through Cantera. "
         "All were measured in turns: their ratios are more reliable than their values. A network "
         "of the state alone has no compiled form, and is timed in TorchScript."
     )

@@ -46,7 +46,7 @@ def stirred_section(folder: Folder) -> Section | None:
 
 def stirred_table(folder: Folder) -> Table:
     """For each pressure, the differences of the solver and of the stages from the reference."""
-    results = {"solver": folder.solver["stirred"]} if "stirred" in folder.solver else {}
+    results = {"solver": folder.solver["stirred"]}
     results |= {f"stage {stage}": folder.measured(stage)["stirred"] for stage in folder.shown}
     first = folder.measured(folder.last)["stirred"]
     names, rows = list(first[0]["errors"]), list[list[str]]()

@@ -69,8 +69,8 @@ def use_section(folder: Folder) -> Section:
     blocks: list[Block] = [
         Text(
             "**Validated:** adiabatic ignitions in 0D at constant pressure, of "
-            f"{inputs.get('fuel', 'the fuel')} in {inputs.get('oxidizer', 'its oxidizer')}, at "
-            f"{cases_in_words(folder)}, up to the burnt gas, in steps of {inputs.get('dt', 0.0):g}"
+            f"{inputs['fuel']} in {inputs['oxidizer']}, at "
+            f"{cases_in_words(folder)}, up to the burnt gas, in steps of {inputs['dt']:g}"
             f"{NBSP}s" + (f", and the {others} above." if others else ".")
         ),
         Text(
@@ -84,7 +84,7 @@ def use_section(folder: Folder) -> Section:
     if not folder.card:
         blocks.append(Note("Nothing was exported: there is no surrogate.json."))
         return Section("Use and limits", blocks)
-    columns, dt = 2 + folder.mechanism.n_species, f"{inputs.get('dt', 1e-6):g}"
+    columns, dt = 2 + folder.mechanism.n_species, f"{inputs['dt']:g}"
     if folder.card["network"]["kinetics"]:
         said = (
             "In C++: `surrogate.cpp` is the surrogate in one file, and `libsurrogate.so` the same "

@@ -37,23 +37,22 @@ def sentence(folder: Folder) -> str:
             f"**A flow code should take the generated solver**: with {name}, {failed} of {cases} "
             f"cases {'does' if failed == 1 else 'do'} not ignite."
         )
-    own, solver = folder.times.get(f"stage {folder.last}"), solver_seconds(folder)
-    off = f"its ignition delays differ from CVODE's by {percent(result['delay_error']['worst'])}"
-    if own is None or solver is None:
-        return f"**Of {name}, {off} at most**; validation.json has no times to compare."
-    times = f"the solver takes {microseconds(solver)} a state, the network {microseconds(own)}"
-    cvode = [t for kind, t in folder.times.items() if kind.startswith("CVODE")]
-    times += f", CVODE {microseconds(min(cvode))}" if cvode else ""
+    own, solver = folder.times[f"stage {folder.last}"], folder.times[solver_name(folder)]
+    cvode = min(t for kind, t in folder.times.items() if kind.startswith("CVODE"))
+    times = (
+        f"the solver takes {microseconds(solver)} a state, the network {microseconds(own)}, CVODE "
+        f"{microseconds(cvode)}"
+    )
     if solver <= own:
         return (
             "**A flow code should take the generated solver, not a network**: on one core, "
             f"{times}."
         )
     error = percent(result["delay_error"]["worst"])
-    exact = f" ({percent(folder.solver['delay_error']['worst'])})" if folder.solver else ""
+    exact = percent(folder.solver["delay_error"]["worst"])
     return (
         f"**A flow code should take {name} where an error of {error} of the ignition delay is "
-        f"acceptable, else the solver{exact}**: on one core, {times}."
+        f"acceptable, else the solver ({exact})**: on one core, {times}."
     )
 
 
@@ -117,9 +116,9 @@ def failures(result: dict) -> list[str]:
     return [row["case"] for row in result["cases"] if not row["ignited"]]
 
 
-def solver_seconds(folder: Folder) -> float | None:
-    """Median time per state [s] of the generated solver."""
-    return next((t for name, t in folder.times.items() if name.startswith("solver")), None)
+def solver_name(folder: Folder) -> str:
+    """The name of the generated solver among the times, which tells its tolerance."""
+    return next(name for name in folder.times if name.startswith("solver"))
 
 
 # -- the table -------------------------------------------------------------------------------------
@@ -135,7 +134,7 @@ def comparison(folder: Folder) -> Table:
         for name, seconds in folder.times.items()
         if name.startswith("CVODE")
     ]
-    timed = next((name for name in folder.times if name.startswith("solver")), "solver")
+    timed = solver_name(folder)
     rows.append([timed, "–", *_results(folder, folder.solver, timed)])
     for stage in folder.stages:
         result, name = folder.measured(stage), f"stage {stage}"
@@ -154,22 +153,21 @@ def _results(folder: Folder, result: dict, name: str) -> list[str]:
     """Worst errors, the time of `name`, and the share of states left to the solver."""
     speed = result["flame"]["speed_error"]["worst"] if "flame" in result else None
     return [
-        percent(result["delay_error"]["worst"] if result else None),
+        percent(result["delay_error"]["worst"]),
         "**no flame**" if speed == math.inf else percent(speed),
-        microseconds(folder.times.get(name)),
-        percent(folder.timing.get("solved", {}).get(name)),
+        microseconds(folder.times[name]),
+        percent(folder.timing["solved"].get(name)),
     ]
 
 
 def conditions(folder: Folder) -> str:
     """What the errors and times of the table are."""
-    dt = f"{folder.inputs.get('dt', 0.0):g}{NBSP}s"
+    dt = f"{folder.inputs['dt']:g}{NBSP}s"
     said = f"Largest errors, in steps of {dt}: of delays against CVODE"
     flames = "flame" in folder.measured(folder.last)
     said += ", of flame speeds against the solver in doubles." if flames else "."
-    if folder.times:
-        compiled = "compiled" if folder.timing.get("solved") else "in TorchScript"
-        said += f" Times on one core; the networks are {compiled}."
-    if folder.timing.get("solved"):
+    compiled = "compiled" if folder.timing["solved"] else "in TorchScript"
+    said += f" Times on one core; the networks are {compiled}."
+    if folder.timing["solved"]:
         said += " Left to the solver: states whose estimated error exceeds the tolerance."
     return said

@@ -9,7 +9,6 @@ an interrupted run goes on. Labels are those of the generated solver; some of th
 compared with CVODE (`combred.sampling.labels`).
 """
 
-from collections.abc import Callable
 from concurrent.futures import as_completed
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -26,7 +25,7 @@ from combred.dataset.schema import FLOW, SAMPLERS, Block, state_attributes
 from combred.dataset.table import open_states
 from combred.dataset.writer import StateWriter
 from combred.native.solver.library import PRECISE, Solver
-from combred.processes.workers import open_pool
+from combred.processes.workers import Processes, open_pool
 from combred.sampling import labels
 from combred.sampling.flow import FlowStates
 from combred.sampling.plan import Trajectory, plan_trajectories
@@ -87,12 +86,10 @@ def sample(
     settings: SamplingSettings,
     chemistry: ChemistrySettings,
     seed: int,
-    workers: int,
-    on_progress: Callable[[int, int], None] = lambda *_: None,
+    processes: Processes,
 ) -> dict:
-    """Write the state file `path` with `workers` processes, resuming an interrupted run.
+    """Write the state file `path`, resuming an interrupted run; progress is told in rows.
 
-    `on_progress(done, total)` is called with numbers of rows.
     Returns the trajectories that could not be computed, as text ("lost_trajectories"), and
     `StateTable.numbers`. Raises ValueError where the fuel is unknown, or where the mechanism has
     rates that the solver does not know; StateFileError where a run with other settings was
@@ -106,10 +103,10 @@ def sample(
     writer = StateWriter(path, attributes, [t.rows for t in plan], mechanism.n_species)
     done = writer.done()
     finished, total = sum(t.rows for t in plan if done[t.index]), sum(t.rows for t in plan)
-    on_progress(finished, total)
+    processes.on_progress(finished, total)
     lost = []
     start = mechanism.file, mechanism.phase, settings, chemistry, seed
-    with open_pool(workers, _start_worker, *start) as pool:
+    with open_pool(processes.workers, _start_worker, *start) as pool:
         waiting = {pool.submit(_work, t) for t in plan if not done[t.index]}
         for future in as_completed(waiting):
             trajectory, block, error = future.result()
@@ -118,7 +115,7 @@ def sample(
                 block = _unlabelled(trajectory, mechanism, settings)
             writer.write(trajectory.index, block)
             finished += trajectory.rows
-            on_progress(finished, total)
+            processes.on_progress(finished, total)
     writer.finish(labels.check(mechanism, writer.draw(CHECKED, seed), path))
     return {"lost_trajectories": lost, **open_states(path, mechanism).numbers()}
 

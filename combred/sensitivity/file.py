@@ -7,7 +7,6 @@ are there; the folder's name tells the settings.
 import io
 import json
 import shutil
-from collections.abc import Callable
 from concurrent.futures import as_completed
 from dataclasses import asdict, fields, replace
 from pathlib import Path
@@ -22,7 +21,7 @@ from combred.dataset.schema import StateFileError
 from combred.files.hdf5 import new_file, require_intact, require_space
 from combred.files.records import digest_of, write_bytes
 from combred.native.solver.library import PRECISE, Solver
-from combred.processes.workers import open_pool
+from combred.processes.workers import Processes, open_pool
 from combred.sensitivity.rows import SensitiveStates
 from combred.sensitivity.sampling import sample as sensitive_sampling
 from combred.sensitivity.sampling.sample import plan
@@ -55,12 +54,12 @@ def make_sensitive(
     sampling: SamplingSettings,
     chemistry: ChemistrySettings,
     seed: int,
-    workers: int,
-    on_progress: Callable[[int, int], None] = lambda *_: None,
+    processes: Processes,
 ) -> dict:
-    """Write the file `path` with `workers` processes; an interrupted call goes on. on_progress
-    (trajectories done, all). Returns the numbers of trajectories and rows, and why trajectories are
-    lost. Raises ValueError where none could be computed."""
+    """Write the file `path`; an interrupted call goes on. Progress is told in trajectories.
+
+    Returns the numbers of trajectories and rows, and why trajectories are lost. Raises ValueError
+    where none could be computed."""
     provenance = sensitive_provenance(mechanism, settings, sampling, chemistry, seed)
     folder = path.with_suffix(f".{digest_of(provenance)}.partial")
     folder.mkdir(parents=True, exist_ok=True)
@@ -69,12 +68,12 @@ def make_sensitive(
     waiting = [t for t in todo if found[t.index] is None]
     lost: list[str] = []
     done = len(todo) - len(waiting)
-    on_progress(done, len(todo))
+    processes.on_progress(done, len(todo))
     sampling = replace(sampling, fuel=provenance["fuel"])
     start = mechanism.file, mechanism.phase, sampling, chemistry, seed
     if waiting:
         Solver(mechanism)  # compiled here, before the processes ask for it
-        with open_pool(workers, sensitive_sampling.start_worker, *start) as pool:
+        with open_pool(processes.workers, sensitive_sampling.start_worker, *start) as pool:
             for future in as_completed([pool.submit(sensitive_sampling.work, t) for t in waiting]):
                 index, rows, reason = future.result()
                 found[index], done = rows, done + 1
@@ -82,7 +81,7 @@ def make_sensitive(
                     lost.append(reason)
                 else:
                     _write_part(folder / str(index), rows)
-                on_progress(done, len(todo))
+                processes.on_progress(done, len(todo))
     parts = [found[index] for index in sorted(found)]
     kept = [rows for rows in parts if rows is not None]
     if not kept:

@@ -58,17 +58,14 @@ class TrainStep:
 
     def __init__(
         self,
-        network: Network,
+        model: nn.Module,
         optimizers: Optimizers,
         settings: TrainingSettings,
         device: Device,
-        bf16: bool,
         loss: Callable[[Tensor, Tensor], Tensor],
         sensitivity: SensitivityLoss | None = None,
     ):
-        self.model: nn.Module = _Mixed(network, bf16)
-        if device.world > 1:
-            self.model = nn.parallel.DistributedDataParallel(self.model)
+        self.model = model if device.world == 1 else nn.parallel.DistributedDataParallel(model)
         self.optimizers, self.settings, self.device = optimizers, settings, device
         self.loss, self.sensitivity = loss, sensitivity
 
@@ -117,7 +114,6 @@ def train(
     FloatingPointError if the training diverges.
     """
     precision, _ = resolve_precision(settings.precision, device.device)
-    bf16 = precision == "bf16"
     network.to(device.device)
     transform.to("cpu")
     rows = RowBatches(
@@ -127,7 +123,8 @@ def train(
     validation = ValidationLoss(table, transform, held_out, device.device)
     optimizers = OPTIMIZERS[settings.optimizer](network)
     every = max(1, min(EVALUATE_EVERY, settings.steps // 6))
-    train_step = TrainStep(network, optimizers, settings, device, bf16, transform.loss, sensitivity)
+    model = _Mixed(network, precision == "bf16")
+    train_step = TrainStep(model, optimizers, settings, device, transform.loss, sensitivity)
     made_from: tuple = table.rows, table.provenance, digest_of_rows(held_out)
     if sensitivity is not None:
         made_from += (sensitivity.digest,)

@@ -23,7 +23,7 @@ def learning_rate(settings: TrainingSettings, step: int) -> float:
 
 def batch_sizes(settings: TrainingSettings) -> list[int]:
     """Batch size of every step: from `batch` to `batch_final` in a geometric series, over
-    phases of equal length in which it doubles."""
+    `batch_phases` phases of equal length."""
     ratio = settings.batch_final / settings.batch
     phases = settings.batch_phases
     sizes = []

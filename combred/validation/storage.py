@@ -1,8 +1,9 @@
 """Ignition rollouts, flames and stirred reactors on disk, in HDF5: one group for the
-reference and one for each network.
+reference, one for the solver and one for each network. Numbers are float64: errors must not depend
+on whether the solutions were read from a file, as after an interruption.
 
-validation.h5, <group>/<i>   t (n,) [s], T (n,) [K], Y (n, n_species), float32 for networks;
-                             attributes T0 [K], p [Pa], phi
+validation.h5, <group>/<i>   t (n,) [s], T (n,) [K], Y (n, n_species); attributes T0 [K], p [Pa],
+                             phi
 flames.h5, <group>/<i>       x [m], T [K], Y of the cells; t [s], speeds [m/s], fronts [kg/m^2]
                              of the steps; all other fields of a `Flame` as attributes
 stirred.h5, <group>/<i>      t [s], T [K], T_deviation [K], Y of the means in time; particles_T [K],
@@ -51,15 +52,10 @@ def write_rollouts(
                 group = file.create_group(f"{name}/{i:03d}")
                 case = rollout.case
                 group.attrs.update({"T0": case.T0, "p": case.p, "phi": case.phi})
-                columns = {
-                    "t": (rollout.t, "f8", "s"),
-                    "T": (rollout.T, "f8", "K"),
-                    "Y": (rollout.Y, "f8" if name == "reference" else "f4", "1"),
-                }
-                for key, (data, dtype, unit) in columns.items():
+                for key, unit in (("t", "s"), ("T", "K"), ("Y", "1")):
                     group.create_dataset(
                         key,
-                        data=data.astype(dtype),
+                        data=getattr(rollout, key),
                         compression="gzip",
                         compression_opts=1,
                         shuffle=True,
@@ -96,7 +92,7 @@ def _read(path: Path, mechanism: Mechanism, read: Callable) -> tuple[dict[str, l
 
 def _rollout(group: h5py.Group) -> Rollout:
     case = Case(*(float(group.attrs[name]) for name in ("T0", "p", "phi")))
-    return Rollout(case, group["t"][...], group["T"][...], np.asarray(group["Y"][...], float))
+    return Rollout(case, group["t"][...], group["T"][...], group["Y"][...])
 
 
 # -- flames ----------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from combred.surrogate.surrogate import Surrogate
 CFD_TOLERANCE = ChemistrySettings(rtol=1e-6, atol=1e-10)  # typical of a CFD run
 WARM_UP = 3  # rounds that are not counted: TorchScript compiles in its first two calls
 SOLVER = "solver"  # its name
+REPEATS = 7  # of each measurement
 CVODE_STATES = 256  # CVODE is timed on fewer states: it is slow and has no batches
 
 
@@ -31,12 +32,11 @@ def compare_times(
     chemistry: ChemistrySettings,
     states: np.ndarray,
     dt: float,
-    repeats: int = 7,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> dict:
-    """Time per state [s] on one core: of CVODE at the tolerances of `chemistry` and at
-    `CFD_TOLERANCE`, of the generated solver at the tolerance of surrogates, and of each stage's
-    surrogate, compiled (`fastest`).
+    """Time per state [s] on one core, `REPEATS` times: of CVODE at the tolerances of `chemistry`
+    and at `CFD_TOLERANCE`, of the generated solver at the tolerance of surrogates, and of the
+    surrogate of each stage, compiled (`fastest`).
 
     surrogates: stage -> surrogate; states (n, 2 + n_species): those that are advanced, over dt [s].
     Returns the times by name (see `time_per_state`), the shares of the states that a surrogate
@@ -52,13 +52,11 @@ def compare_times(
     for stage, surrogate in surrogates.items():
         solvers[f"stage {stage}"] = fastest(surrogate), len(states)
     with one_thread():
-        times = time_per_state(solvers, states, dt, repeats, on_progress)
+        times = time_per_state(solvers, states, dt, REPEATS, on_progress)
     return {
-        "cores": 1,
         "machine": machine(),
         "dt": dt,
         "batch": len(states),
-        "cvode_states": CVODE_STATES,
         "times": times,
         "solved": {
             name: share_solved(one, states, dt)

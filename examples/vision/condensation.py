@@ -30,6 +30,7 @@ from combred.reduction.automatic import (
     Event,
     reduce_automatically,
 )
+from combred.reduction.trace import Trace
 from examples.vision import training
 from examples.vision.images import Images, load_images
 from examples.vision.networks import MobileNetV2, initialize_condensing
@@ -133,9 +134,12 @@ class Retraining:
 
 
 def age_of(folder: Path) -> int:
-    """Epochs since the last cut or rollback of a killed run, from its trace; 0 without one."""
-    path = folder / "trace.jsonl"
-    events = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    """Epochs since the last cut or rollback of a killed run, from its trace as far as its state
+    counts the events; 0 without one."""
+    trace = Trace(folder / "trace.state", {})
+    stored = trace.peek()
+    lines = trace.lines.read_text().splitlines()[: stored["rows"]] if stored else []
+    events = [json.loads(line) for line in lines]
     changed = [event["step"] for event in events if event["kind"] in ("cut", "rollback")]
     return events[-1]["step"] - (changed[-1] if changed else 0) if events else 0
 

@@ -13,6 +13,7 @@ from torch import fx
 
 import combred.reduction
 from combred.reduction.automatic import AutomaticSettings
+from combred.reduction.trace import Trace
 from examples.vision import (
     channel_similarity,
     complexity,
@@ -410,10 +411,14 @@ def test_stages_of_an_automatic_reduction():
 def test_the_age_of_a_killed_reduction_is_read_from_its_trace(tmp_path):
     assert condensation.age_of(tmp_path) == 0
     events = [("test", 3), ("cut", 3), ("test", 7), ("rollback", 9), ("test", 14)]
-    lines = [json.dumps({"kind": kind, "step": step}) for kind, step in events]
-    for n, age in ((1, 3), (2, 0), (3, 4), (4, 0), (5, 5)):
-        (tmp_path / "trace.jsonl").write_text("\n".join(lines[:n]) + "\n")
+    trace = Trace(tmp_path / "trace.state", {})
+    for (kind, step), age in zip(events, (3, 0, 4, 0, 5), strict=True):
+        trace.add({"kind": kind, "step": step})
+        trace.save({})
         assert condensation.age_of(tmp_path) == age
+    with trace.lines.open("a") as file:  # killed while it saved
+        file.write('{"kind": "cut", "step": 20}\n')
+    assert condensation.age_of(tmp_path) == 5
 
 
 def test_batches_go_on_from_any_step(stripes):

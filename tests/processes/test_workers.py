@@ -12,27 +12,32 @@ import numpy as np
 import pytest
 
 from combred.config import ChemistrySettings
-from combred.processes.workers import THREADS, in_processes
+from combred.processes.workers import THREADS, Processes
 from combred.sampling.sample import sample
+
+
+def told(workers: int, progress: list) -> Processes:
+    """Processes whose progress is added to a list."""
+    return Processes(workers, lambda *done: progress.append(done))
 
 
 def test_results_are_in_the_order_of_the_tasks():
     progress = []
-    results = in_processes(2, abs, [(-3,), (2,), (-1,)], lambda *done: progress.append(done))
+    results = told(2, progress).results(abs, [(-3,), (2,), (-1,)])
     assert results == [3, 2, 1] and progress == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_an_error_in_a_task_is_raised_and_later_tasks_are_not_counted():
     progress = []
     with pytest.raises(ValueError, match="invalid literal"):
-        in_processes(1, int, [("1",), ("x",), ("2",)], lambda *done: progress.append(done))
+        told(1, progress).results(int, [("1",), ("x",), ("2",)])
     assert progress == [(1, 3)]
 
 
 def test_a_worker_has_one_thread_and_the_parent_keeps_its_own(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
-    of_worker = in_processes(1, os.getenv, [(name,) for name in THREADS], lambda *_: None)
+    of_worker = Processes().results(os.getenv, [(name,) for name in THREADS])
     assert of_worker == ["1", "1", "1"]
     assert "OMP_NUM_THREADS" not in os.environ and os.environ["OPENBLAS_NUM_THREADS"] == "7"
 
@@ -40,7 +45,7 @@ def test_a_worker_has_one_thread_and_the_parent_keeps_its_own(monkeypatch):
 @pytest.mark.slow
 def test_two_processes_sample_the_rows_of_one(tmp_path, sampled, drm19, sampling_settings):
     file = tmp_path / "states.h5"
-    record = sample(file, drm19, sampling_settings, ChemistrySettings(), 0, workers=2)
+    record = sample(file, drm19, sampling_settings, ChemistrySettings(), 0, Processes(2))
     assert record == sampled[1]
     with h5py.File(file, "r") as found, h5py.File(sampled[0], "r") as expected:
         assert found.keys() == expected.keys()

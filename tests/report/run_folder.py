@@ -116,7 +116,8 @@ def make_run(
         | {f"stage {i}": 1e-5 / (1 + i) for i in range(len(lateness))}
     )
     spread = {k: {"median": v, "fastest": 0.9 * v, "slowest": 1.5 * v} for k, v in medians.items()}
-    timing = {"cores": 1, "machine": "a processor, 2 cores", "batch": 4096, "times": spread}
+    timing = {"machine": "a processor, 2 cores", "batch": 4096, "times": spread}
+    timing["states"] = "states of a test"
     timing["solved"] = {f"stage {i}": 0.25 for i in range(len(lateness))}
     numbers = {"inputs": inputs, "networks": networks, "solver": solver, "stages": results}
     write_json(folder / "validation.json", {**numbers, "timing": timing})

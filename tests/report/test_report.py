@@ -48,6 +48,6 @@ def test_a_run_without_reductions_states_and_card_says_what_is_missing(single):
 def test_missing_validation_names_the_command(tmp_path, h2o2):
     with pytest.raises(FileNotFoundError, match=r"combred\.pipeline only=validate"):
         write_report(tmp_path, h2o2)
-    write_json(tmp_path / "validation.json", {"inputs": {}})
+    write_json(tmp_path / "validation.json", {"stages": {}})  # without those of the solver
     with pytest.raises(FileNotFoundError, match="validation.json"):
         write_report(tmp_path, h2o2)

@@ -13,7 +13,10 @@ from small_run import OTHER, SMALL, finished  # noqa: E402
 
 from combred.surrogate.advance import StateFunction  # noqa: E402
 
-TIMES = {"cores": 1, "machine": "none", "batch": 1, "times": {}}
+NAMES = "CVODE rtol 1e-08 atol 1e-16", "solver, tolerance 0.01", "stage 0", "stage 1", "stage 2"
+TIMES = {"machine": "none", "states": "none", "batch": 1, "solved": {}} | {
+    "times": {name: {"median": 1e-6} for name in NAMES}
+}
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +25,7 @@ def quick(in_process):
     TorchScript, which takes a second to compile, is not compared with its original."""
     with (
         in_process(),
-        mock.patch("combred.report.draw", lambda *_: {}),
+        mock.patch("combred.report.pages.save", lambda _, path: path.write_bytes(b"")),
         mock.patch("combred.surrogate.export.largest_difference", lambda *_: 0.0),
         mock.patch("combred.pipeline.steps.validate.print_validation"),
         mock.patch("combred.validation.timing.compare_times", lambda *_, **__: TIMES),

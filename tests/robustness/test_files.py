@@ -19,7 +19,7 @@ from damages import Damage, damages
 from small_run import NAME, OTHER, SMALL, STOPS, ask, differing, results, unfinished, without
 
 DRAWN, REMEDIES = 30, 3
-UNREAD = ("report.html", "report.md", "condensation.npz", "lock")
+UNREAD = ("report.html", "lock")
 
 
 @contextlib.contextmanager

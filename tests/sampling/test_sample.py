@@ -10,6 +10,7 @@ from combred.chemistry.reactor import IntegrationError
 from combred.config import ChemistrySettings
 from combred.dataset.schema import SAMPLERS, UNITS
 from combred.dataset.table import open_states
+from combred.processes.workers import Processes
 from combred.sampling.plan import plan_trajectories
 from combred.sampling.premixed.states import PremixedStates
 from combred.sampling.sample import sample, states_of
@@ -67,7 +68,7 @@ def test_an_interrupted_sampling_is_resumed_to_the_same_file(
     tmp_path, drm19, sampling_settings, sampled, in_this_process
 ):
     file = tmp_path / "states.h5"
-    arguments = (file, drm19, sampling_settings, ChemistrySettings(), 0, 1)
+    arguments = (file, drm19, sampling_settings, ChemistrySettings(), 0)
     seen = []
 
     def interrupt_after_three(finished, total):
@@ -76,10 +77,10 @@ def test_an_interrupted_sampling_is_resumed_to_the_same_file(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sample(*arguments, interrupt_after_three)
+        sample(*arguments, Processes(1, interrupt_after_three))
     assert not file.exists()
     resumed = []
-    record = sample(*arguments, lambda *done: resumed.append(done))
+    record = sample(*arguments, Processes(1, lambda *done: resumed.append(done)))
     assert resumed[0] == seen[-1]  # no finished block is computed again
     assert resumed[-1] == (seen[0][1], seen[0][1])
     assert record == sampled[1]
@@ -96,9 +97,9 @@ def test_an_interrupted_sampling_is_not_resumed_with_other_settings(
 
     arguments = (drm19, three, ChemistrySettings())
     with pytest.raises(KeyboardInterrupt):
-        sample(tmp_path / "states.h5", *arguments, 0, 1, interrupt)
+        sample(tmp_path / "states.h5", *arguments, 0, Processes(1, interrupt))
     with pytest.raises(ValueError, match="seed is 0 there and 1 here"):
-        sample(tmp_path / "states.h5", *arguments, 1, 1)
+        sample(tmp_path / "states.h5", *arguments, 1, Processes())
 
 
 def test_failed_trajectories_and_rows_are_counted_and_stored_apart(
@@ -117,7 +118,7 @@ def test_failed_trajectories_and_rows_are_counted_and_stored_apart(
 
     monkeypatch.setattr(PremixedStates, "block", unlucky)
     file = tmp_path / "states.h5"
-    record = sample(file, drm19, three, ChemistrySettings(), 0, 1)
+    record = sample(file, drm19, three, ChemistrySettings(), 0, Processes())
     lost = plan_trajectories(three, seed=0)[1]
     assert record["lost_trajectories"] == [f"ignition T={lost.T:.0f} K phi={lost.phi:.2f}: no luck"]
     assert record["failed_rows"] == lost.rows + 2
@@ -141,7 +142,7 @@ def test_a_failed_trajectory_is_tried_again(tmp_path, drm19, three, in_this_proc
 
     monkeypatch.setattr(PremixedStates, "block", fails_once)
     file = tmp_path / "states.h5"
-    record = sample(file, drm19, three, ChemistrySettings(), 0, 1)
+    record = sample(file, drm19, three, ChemistrySettings(), 0, Processes())
     assert tried == [0, 0, 1, 2]
     assert record["lost_trajectories"] == [] and record["failed_rows"] == 0
     assert record["rows"] == sum(t.rows for t in plan_trajectories(three, seed=0))

@@ -7,6 +7,7 @@ import pytest
 from combred.config import ChemistrySettings, SamplingSettings, SensitivitySettings
 from combred.dataset.schema import StateFileError
 from combred.files.hdf5 import seal
+from combred.processes.workers import Processes
 from combred.sensitivity.file import make_sensitive, read_sensitive, sensitive_provenance
 from combred.sensitivity.sampling.ignitions import STATES
 from combred.sensitivity.sampling.sample import SensitiveSampler
@@ -24,8 +25,8 @@ def make(h2o2, in_process, tmp_path):
         watch = on_progress or (lambda *done: calls.append(done))
         with in_process():
             numbers = make_sensitive(
-                tmp_path / "sensitive.h5", h2o2, settings, sampling, ChemistrySettings(), 0, 1,
-                watch,
+                tmp_path / "sensitive.h5", h2o2, settings, sampling, ChemistrySettings(), 0,
+                Processes(1, watch),
             )  # fmt: skip
         return tmp_path / "sensitive.h5", numbers, calls
 

@@ -11,8 +11,10 @@ from time_steps import steps
 
 import combred
 from combred.chemistry import mechanism as mechanisms
+from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import ChemistrySettings, ValidationSettings
+from combred.processes.workers import Processes
 from combred.surrogate import shipped
 from combred.surrogate.advance import StateFunction
 from combred.surrogate.correction import make_transform
@@ -68,7 +70,7 @@ def hot_ignition(drm19, in_process):
     case = ValidationSettings(T0=[1800.0], phi=[1.0], p=[101325.0], burnt_time=1e-5)
     with in_process():
         return ignition_cases.reference(
-            drm19, case, ChemistrySettings(), 1e-6, "CH4:1", "O2:1, N2:3.76", 1
+            drm19, case, ChemistrySettings(), Mixture("CH4:1", "O2:1, N2:3.76"), Processes()
         )
 
 

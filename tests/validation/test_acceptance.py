@@ -8,7 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from combred.chemistry.fuel import Mixture
 from combred.config import ChemistrySettings, ReductionSettings, ValidationSettings
+from combred.processes.workers import Processes
 from combred.validation import acceptance as acceptance
 from combred.validation.acceptance import (
     AcceptanceCriteria,
@@ -23,7 +25,7 @@ VALIDATION = ValidationSettings(
     T0=[1700.0, 1800.0, 1900.0], phi=[0.7, 1.3], p=[1e5, 4e5], burnt_time=5e-5
 )
 CHEMISTRY = ChemistrySettings(1e-6, 1e-12)
-MIXTURE = "CH4:1", "O2:1, N2:3.76"
+MIXTURE = Mixture("CH4:1", "O2:1, N2:3.76")
 DT = 1e-6  # s
 
 
@@ -88,9 +90,9 @@ def answered(drm19, in_process):
     hot = replace(VALIDATION, T0=[1850.0, 1900.0], phi=[1.0], p=[101325.0])
     settings = ReductionSettings(criteria="ignition:1%,ignition_mean:0.5%", criteria_ignitions=2)
     made = AcceptanceCriteria.of(settings, hot)
-    args = CHEMISTRY, DT, *MIXTURE, 1
+    args = CHEMISTRY, MIXTURE, Processes()
     with in_process():
-        rollouts = ignition_cases.reference(drm19, hot, *args, todo=made.ignitions)
+        rollouts = ignition_cases.reference(drm19, hot, *args, made.ignitions)
     return made, hot, References(rollouts, [])
 
 

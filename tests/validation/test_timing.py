@@ -46,8 +46,8 @@ def test_the_scripted_surrogate_equals_the_surrogate(surrogate, path):
 def test_the_comparison_names_every_solver(mechanism, surrogate, path, monkeypatch):
     monkeypatch.setattr(timing, "fastest", StateFunction)  # compiling takes seconds
     states = path.state.numpy()[:8]
-    result = compare_times(mechanism, {0: surrogate}, ChemistrySettings(), states, path.dt, 1)
+    result = compare_times(mechanism, {0: surrogate}, ChemistrySettings(), states, path.dt)
     names = ["CVODE rtol 1e-08 atol 1e-16", "CVODE rtol 1e-06 atol 1e-10"]
     names += ["solver, tolerance 0.01", "stage 0"]
     assert list(result["times"]) == names and result["solved"] == {}
-    assert result["cores"] == 1 and result["machine"]
+    assert result["machine"]

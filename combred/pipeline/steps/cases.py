@@ -20,6 +20,7 @@ from combred.pipeline.console import progress
 from combred.pipeline.resolved import of_settings
 from combred.pipeline.run import Run
 from combred.processes.threads import one_thread
+from combred.processes.workers import Processes
 from combred.simulation.premixed.flame import FlameMarch
 from combred.surrogate.surrogate import Surrogate
 from combred.validation.ignition import cases as ignition_cases
@@ -54,8 +55,9 @@ FLAME_MARCH = FlameMarch()
 def reference_ignitions(run: Run, cases: list | None, bar: Callable) -> list:
     """CVODE's ignitions."""
     s = run.settings
+    processes = Processes(run.workers, bar)
     return ignition_cases.reference(
-        run.mechanism, s.validation, s.chemistry, *run.cases_for_processes, bar, cases
+        run.mechanism, s.validation, s.chemistry, run.mixture, processes, cases
     )
 
 
@@ -66,9 +68,9 @@ def follow_ignitions(run: Run, solver: Advance, references: list, bar: Callable)
 
 def reference_flames(run: Run, cases: list | None, bar: Callable) -> list:
     """The solver's flames."""
-    s = run.settings
+    processes = Processes(run.workers, bar)
     return flame_cases.reference(
-        run.mechanism, s.validation, *run.cases_for_processes, bar, cases, FLAME_MARCH
+        run.mechanism, run.settings.validation, run.mixture, processes, cases, FLAME_MARCH
     )
 
 
@@ -81,17 +83,14 @@ def follow_flames(run: Run, solver: Advance, references: list, bar: Callable) ->
 
 def reference_stirred(run: Run, cases: list | None, bar: Callable) -> list:
     """The solver's stirred reactors."""
-    s = run.settings
-    todo = stirred_cases.cases(s.validation.p) if cases is None else cases
-    fuel, oxidizer = s.sampling.fuel, s.sampling.oxidizer
-    return stirred_cases.reference(run.mechanism, fuel, oxidizer, todo, bar)
+    todo = stirred_cases.cases(run.settings.validation.p) if cases is None else cases
+    return stirred_cases.reference(run.mechanism, run.mixture, todo, bar)
 
 
 def follow_stirred(run: Run, solver: Advance, references: list, bar: Callable) -> list:
     """The stirred reactors of a surrogate, in the cases of the references."""
-    fuel, oxidizer = run.settings.sampling.fuel, run.settings.sampling.oxidizer
     todo = [reference.case for reference in references]
-    return stirred_cases.follow(run.mechanism, solver, fuel, oxidizer, todo, bar)
+    return stirred_cases.follow(run.mechanism, solver, run.mixture, todo, bar)
 
 
 IGNITIONS = Kind(

@@ -17,6 +17,7 @@ from combred.pipeline.console import progress, say
 from combred.pipeline.resolved import of_settings
 from combred.pipeline.run import Run
 from combred.pipeline.start import starting_point
+from combred.processes.workers import Processes
 from combred.sampling.sample import sample as sample_dataset
 from combred.sensitivity.file import forget_parts, make_sensitive, read_sensitive
 from combred.sensitivity.rows import SensitiveStates
@@ -83,7 +84,7 @@ def make_states(run: Run) -> None:
     ranges = "sampling.T0, .p, .phi, .dt, .flame_phi (sampling.flames=0: no flames)"
     with progress("labelling states") as bar, of_settings(ranges):
         numbers = sample_dataset(
-            path, run.mechanism, s.sampling, s.chemistry, s.seed, run.workers, bar
+            path, run.mechanism, s.sampling, s.chemistry, s.seed, Processes(run.workers, bar)
         )
     numbers["seconds"] = time.monotonic() - begun
     write_record(record, {"inputs": artefacts.states(run).inputs, **numbers})
@@ -109,7 +110,9 @@ def make_sensitivities(run: Run) -> None:
     numbers_of = "sensitivity.ignitions, .flames, .counterflows, .kernels (0: none), sampling"
     with progress("ignitions and flames with sensitivities") as bar, of_settings(numbers_of):
         made_with = s.sensitivity, s.sampling, s.chemistry, s.seed
-        numbers = make_sensitive(artefact.path, run.mechanism, *made_with, run.workers, bar)
+        numbers = make_sensitive(
+            artefact.path, run.mechanism, *made_with, Processes(run.workers, bar)
+        )
     made = numbers["trajectories"] - len(numbers["lost"])
     say(run, f"states of {made} ignitions and flames with sensitivities: {numbers['rows']:,} rows")
     for reason in numbers["lost"][:5]:

@@ -33,13 +33,15 @@ def validate(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
     """The errors of every stage and of the solver in ignitions, flames and stirred reactors, and
     their times."""
     networks = digests(run)
-    of = {SOLVER: f"tolerance {Surrogate.TOLERANCE:g}", **networks}
+    behind = f"tolerance {Surrogate.TOLERANCE:g}"
+    of = {SOLVER: behind, **networks}
     rollouts, flames = artefacts.ignitions(run), artefacts.flames(run)
     stirred = artefacts.stirred(run)
     others = {"flame_inputs": flames.inputs, "stirred_inputs": stirred.inputs}
     numbers = read_record(run.path("validation.json"))
     known = numbers.get("inputs") == rollouts.inputs and numbers.get("networks") == networks
-    same = known and all(numbers.get(key, {}) == inputs for key, inputs in others.items())
+    same = known and numbers.get("solver_inputs") == behind
+    same = same and all(numbers.get(key, {}) == inputs for key, inputs in others.items())
     files = {IGNITIONS: rollouts, FLAMES: flames, STIRRED: stirred}
     if same and all(holds(run, kind, file, of) for kind, file in files.items()):
         say(run, "validation: reused")
@@ -59,9 +61,8 @@ def validate(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
             result["flame"] = flame_errors.compare(run.mechanism, burnt[name], burnt["reference"])
         if mixed:
             result["stirred"] = stirred_cases.compare_all(
-                run.mechanism, mixed[name], mixed["reference"],
-                run.settings.sampling.fuel, run.settings.sampling.oxidizer,
-            )  # fmt: skip
+                run.mechanism, mixed[name], mixed["reference"], run.mixture
+            )
     for i, surrogate in enumerate(surrogates):
         network = surrogate.network
         results[f"stage{i}"] |= {"weights": network.n_weights, "widths": network.widths}
@@ -72,6 +73,7 @@ def validate(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
             run, burnt.get("reference", []), mixed.get("reference", [])
         ),
         "networks": networks,
+        "solver_inputs": behind,
         SOLVER: results.pop(SOLVER),
         "stages": results,
         "timing": numbers["timing"] if known else measure_times(run, data, surrogates),

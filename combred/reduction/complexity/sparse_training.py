@@ -58,9 +58,8 @@ class Training:
     """A copy of `network` in training, with its masks, its optimisers and its trace.
 
     example_input (n, ...): an input it runs on, on the device of the training. make_optimizer: of
-    the weights. blocks: paths that may be removed, None for all that are found. kept: the units
-    left, by layer, as indices into those of the given network. removed: names of the blocks that
-    are removed. Raises ValueError where there is nothing to prune.
+    the weights. kept: the units left, by layer, as indices into those of the given network.
+    removed: names of the blocks that are removed. Raises ValueError where nothing can be pruned.
     """
 
     def __init__(

@@ -4,8 +4,7 @@ Chen & Xu, Efficient and flexible method for reducing moderate-size deep neural 
 condensation (2024), sections 2.2.1 to 2.3.3.
 """
 
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from combred.reduction.fit.units import Units
 from combred.reduction.methods.depthwise import condense_block
@@ -47,14 +46,3 @@ def dead_units(units: Units) -> tuple[Tensor, Tensor]:
     constants = bias.clamp(min=0.0, max=6.0 if layer.bounded else None) if relu else bias
     leaves = (constants == 0) | (relu and layer.takes_offset)
     return ~units.rows[:, :-1].any(dim=1) & leaves & layer.homogeneous, constants
-
-
-def directions(layer: nn.Linear) -> Tensor:
-    """Rows v_k = [W_k | b_k] (m, m_in + 1) of a linear layer (m_in -> m), float64."""
-    return torch.cat([layer.weight, layer.bias[:, None]], dim=1).detach().double()
-
-
-def cosine_similarity(rows: Tensor) -> Tensor:
-    """C (m, m), cosines between rows v_k (m, d) (their equation 4); 0 for a row of zero norm."""
-    unit = nn.functional.normalize(rows, dim=1)
-    return unit @ unit.T

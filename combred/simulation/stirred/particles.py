@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import cantera as ct
 import numpy as np
 
+from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.mixture_thermo import MixtureThermo
 from combred.chemistry.reactor import Advance
@@ -29,17 +30,18 @@ class Stream:
 
 def piloted_streams(
     mechanism: Mechanism,
-    fuel: str,
-    oxidizer: str,
+    mixture: Mixture,
     T: float = 300.0,
     phi: float = 1.0,
     p: float = ct.one_atm,
     shares: tuple[float, float, float] | None = None,
 ) -> list[Stream]:
-    """Fuel and oxidizer (compositions in moles) at T [K], and a pilot: the burnt gas of their
-    mixture at `phi`. shares: of the inflowing mass, of fuel, oxidizer and pilot; by default a
-    share `PILOT` of burnt gas, and fuel and oxidizer at the equivalence ratio `phi` too."""
+    """Fuel and oxidizer of a mixture at T [K], and a pilot: their burnt gas at `phi`.
+
+    shares: of the inflowing mass, of fuel, oxidizer and pilot; by default a share `PILOT` of burnt
+    gas, and fuel and oxidizer at the equivalence ratio `phi` too."""
     gas, streams = mechanism.solution(), []
+    fuel, oxidizer = mixture.fuel, mixture.oxidizer
     if shares is None:
         oxidizer_to_fuel = gas.stoich_air_fuel_ratio(fuel, oxidizer) / phi  # masses
         of_fuel = (1 - PILOT) / (1 + oxidizer_to_fuel)

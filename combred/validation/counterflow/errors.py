@@ -6,7 +6,6 @@ flame; gives plain numbers.
 
 from dataclasses import dataclass
 
-import cantera as ct
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 from scipy.optimize import minimize_scalar
@@ -45,13 +44,6 @@ class Curve:
 def of_flame(flame: CounterflowFlame) -> Curve:
     """The last profile of a marched flame."""
     return Curve(flame.x, flame.T, flame.Y)
-
-
-def of_cantera(flame: ct.CounterflowDiffusionFlame) -> Curve:
-    """Cantera's solution."""
-    mass_flux = flame.density * flame.velocity
-    stagnation = np.interp(0.0, -mass_flux, flame.grid)
-    return Curve(flame.grid - stagnation, flame.T.copy(), flame.Y.T.copy())
 
 
 def compare(mechanism: Mechanism, curve: Curve, reference: Curve) -> dict:

@@ -8,10 +8,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import Advance, IntegrationError, Reactor
 from combred.config import ChemistrySettings, ValidationSettings
-from combred.processes.workers import in_processes
+from combred.processes.workers import Processes
 from combred.simulation.ignition import IGNITED, Case, Rollout, integrate, march, mixtures
 
 MOST_STEPS = 1_000_000  # of a rollout, whose states are stored: 180 bytes each, 21 species
@@ -27,11 +28,10 @@ def steps_to_equilibrium(
     mechanism: Mechanism,
     case: Case,
     Y0: np.ndarray,
-    dt: float,
     settings: ValidationSettings,
     chemistry: ChemistrySettings,
 ) -> int:
-    """The number of steps dt [s] of a rollout: 1.3 ignition delays and then settings.burnt_time.
+    """The number of steps settings.dt of a rollout: 1.3 ignition delays, then settings.burnt_time.
 
     Y0 (n_species,): initial mass fractions. Raises ValueError where CVODE fails, where the case
     does not ignite within `LONGEST`, or where it takes more than `MOST_STEPS` steps.
@@ -48,10 +48,10 @@ def steps_to_equilibrium(
                 "phi, or other tolerances of CVODE"
             ) from error
         if T > case.T0 + IGNITED:
-            steps = int(np.ceil((1.3 * t + settings.burnt_time) / dt))
+            steps = int(np.ceil((1.3 * t + settings.burnt_time) / settings.dt))
             if steps > MOST_STEPS:
                 raise ValueError(
-                    f"the case {case} takes {steps:.2g} steps of dt = {dt:g} s, and at "
+                    f"the case {case} takes {steps:.2g} steps of dt = {settings.dt:g} s, and at "
                     f"most {MOST_STEPS:,} are stored: give a larger dt, a shorter time "
                     "of burnt gas or a hotter T0"
                 )
@@ -59,33 +59,27 @@ def steps_to_equilibrium(
     raise ValueError(f"the case {case} does not ignite within {LONGEST} s: choose a hotter T0")
 
 
-def _reference(file, phase, case, Y0, dt, settings, chemistry) -> Rollout:
+def _reference(file, phase, case, Y0, settings, chemistry) -> Rollout:
     mechanism = load_mechanism(file, phase)
-    steps = steps_to_equilibrium(mechanism, case, Y0, dt, settings, chemistry)
-    return integrate(mechanism, case, Y0, dt, steps, chemistry)
+    steps = steps_to_equilibrium(mechanism, case, Y0, settings, chemistry)
+    return integrate(mechanism, case, Y0, settings.dt, steps, chemistry)
 
 
 def reference(
     mechanism: Mechanism,
     settings: ValidationSettings,
     chemistry: ChemistrySettings,
-    dt: float,
-    fuel: str,
-    oxidizer: str,
-    workers: int,
-    on_progress: Callable[[int, int], None] = lambda *_: None,
+    mixture: Mixture,
+    processes: Processes,
     todo: list[Case] | None = None,
 ) -> list[Rollout]:
-    """CVODE's rollouts of the cases `todo` (default: those of `settings`), in `workers` processes.
-
-    dt [s]: interval of the states; fuel, oxidizer: compositions in moles; on_progress(cases done,
-    cases). Raises ValueError where a case does not ignite.
-    """
+    """CVODE's rollouts of the cases `todo` (default: those of `settings`), with states in intervals
+    of settings.dt. Raises ValueError where a case does not ignite."""
     todo = cases(settings) if todo is None else todo
-    Y0 = mixtures(mechanism, todo, fuel, oxidizer)
+    Y0 = mixtures(mechanism, todo, mixture.fuel, mixture.oxidizer)
     of = mechanism.file, mechanism.phase
-    tasks = [(*of, case, Y0[i], dt, settings, chemistry) for i, case in enumerate(todo)]
-    return in_processes(workers, _reference, tasks, on_progress)
+    tasks = [(*of, case, Y0[i], settings, chemistry) for i, case in enumerate(todo)]
+    return processes.results(_reference, tasks)
 
 
 def follow(

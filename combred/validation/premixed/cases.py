@@ -9,11 +9,12 @@ in the same way as the others (`combred.simulation.premixed.flame`), and further
 from collections.abc import Callable
 from dataclasses import replace
 
+from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import Advance
 from combred.config import ValidationSettings
 from combred.native.solver.library import PRECISE, Solver
-from combred.processes.workers import in_processes
+from combred.processes.workers import Processes
 from combred.simulation.premixed.flame import MARCH, Flame, FlameMarch, burn, start
 from combred.simulation.premixed.grid import FlameCase, Profile
 
@@ -53,29 +54,25 @@ def settle(
 def reference(
     mechanism: Mechanism,
     settings: ValidationSettings,
-    dt: float,
-    fuel: str,
-    oxidizer: str,
-    workers: int,
-    on_progress: Callable[[int, int], None] = lambda *_: None,
+    mixture: Mixture,
+    processes: Processes,
     todo: list[FlameCase] | None = None,
     how: FlameMarch = MARCH,
 ) -> list[Flame]:
     """The solver's flames, at the tolerance `PRECISE`, of the cases `todo` (default: those of
-    `settings`), in `workers` processes.
+    `settings`). settings.dt is the step of the splitting.
 
-    dt [s]: step of the splitting; fuel, oxidizer: compositions in moles; on_progress(flames done,
-    flames). Raises ValueError where Cantera finds no flame to start from, or where the flame does
+    Raises ValueError where Cantera finds no flame to start from, or where the flame does
     not become steady.
     """
     todo = cases(settings) if todo is None else todo
-    mixtures = [mechanism.mixture(fuel, oxidizer, case.phi) for case in todo]
+    gases = [mechanism.mixture(mixture.fuel, mixture.oxidizer, case.phi) for case in todo]
     Solver(mechanism)  # compiled here, before the processes ask for it
     tasks = [
-        (mechanism.file, mechanism.phase, case, unburnt, dt, how)
-        for case, unburnt in zip(todo, mixtures, strict=True)
+        (mechanism.file, mechanism.phase, case, unburnt, settings.dt, how)
+        for case, unburnt in zip(todo, gases, strict=True)
     ]
-    return in_processes(workers, _burn_reference, tasks, on_progress)
+    return processes.results(_burn_reference, tasks)
 
 
 def require_steady(flame: Flame) -> Flame:

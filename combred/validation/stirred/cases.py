@@ -12,6 +12,7 @@ from dataclasses import replace
 import cantera as ct
 import numpy as np
 
+from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import Advance
 from combred.native.solver.library import PRECISE, Solver
@@ -32,16 +33,15 @@ def cases(pressures: list[float]) -> list[StirredCase]:
 def follow(
     mechanism: Mechanism,
     solver: Advance,
-    fuel: str,
-    oxidizer: str,
+    mixture: Mixture,
     todo: list[StirredCase],
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> list[StirredRun]:
     """The runs of the cases `todo` with `solver`, one after the other, with `piloted_streams` of
-    fuel and oxidizer (compositions in moles). on_progress(steps done, steps of all cases)."""
+    the mixture. on_progress(steps done, steps of all cases)."""
     runs, done, steps = [], 0, sum(case.steps for case in todo)
     for case in todo:
-        streams = piloted_streams(mechanism, fuel, oxidizer, p=case.p)
+        streams = piloted_streams(mechanism, mixture, p=case.p)
 
         def update(step: int, _: int, before: int = done) -> None:
             on_progress(before + step, steps)
@@ -53,19 +53,19 @@ def follow(
 
 def reference(
     mechanism: Mechanism,
-    fuel: str,
-    oxidizer: str,
+    mixture: Mixture,
     todo: list[StirredCase],
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> list[StirredRun]:
     """The solver's runs of the cases `todo`, at the tolerance `PRECISE`; the arguments are those of
     `follow`. Raises ValueError where the solver fails."""
-    runs = follow(mechanism, Solver(mechanism, PRECISE), fuel, oxidizer, todo, on_progress)
+    runs = follow(mechanism, Solver(mechanism, PRECISE), mixture, todo, on_progress)
     for run in runs:
         if run.outcome != FINISHED:
             raise ValueError(
-                f"the solver failed in the stirred reactor of {fuel} and {oxidizer} at "
-                f"{pressure(run.case)}, so that there is no reference: choose another pressure"
+                f"the solver failed in the stirred reactor of {mixture.fuel} and "
+                f"{mixture.oxidizer} at {pressure(run.case)}, so that there is no reference: "
+                "choose another pressure"
             )
     return runs
 
@@ -79,13 +79,12 @@ def compare_all(
     mechanism: Mechanism,
     runs: list[StirredRun],
     references: list[StirredRun],
-    fuel: str,
-    oxidizer: str,
+    mixture: Mixture,
 ) -> list[dict]:
     """The errors of `runs` against the `references`, a row for each case: its pressure ("case"
     in words, "p" [Pa]), its outcome, and "errors", the result of `stirred_errors.compare` for the
     mean T and the mean mass fraction of `intermediate`."""
-    species = intermediate(mechanism, references, fuel, oxidizer)
+    species = intermediate(mechanism, references, mixture)
     return [
         {
             "case": pressure(reference.case),
@@ -98,13 +97,13 @@ def compare_all(
 
 
 def intermediate(
-    mechanism: Mechanism, references: list[StirredRun], fuel: str, oxidizer: str
+    mechanism: Mechanism, references: list[StirredRun], mixture: Mixture
 ) -> tuple[str, ...]:
-    """The species, not of fuel and oxidizer (compositions in moles), whose mean exceeds that of the
+    """The species, not of fuel and oxidizer, whose mean exceeds that of the
     burnt gas by most moles, as CO for methane; () where there is none."""
     excess = np.mean([run.Y.max(axis=0) - run.Y[0] for run in references], axis=0)
     gas = mechanism.solution()
-    for composition in (fuel, oxidizer):
+    for composition in (mixture.fuel, mixture.oxidizer):
         gas.X = composition
         excess[gas.X > 0.0] = 0.0
     most = int(np.argmax(excess / mechanism.molecular_weights))

@@ -11,6 +11,7 @@ import torch
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE
 from combred.config import resolve
+from combred.files.records import read_record, write_record
 from combred.pipeline.run import Run
 from combred.pipeline.steps import cases, validate
 from combred.pipeline.tables import stirred_in_words
@@ -86,6 +87,17 @@ def test_cvode_in_the_place_of_a_network_agrees_with_the_references_and_is_reuse
     again = validate.validate(run, None, [surrogate])
     assert surrogate.calls == calls and again["stages"] == numbers["stages"]
     assert "validation: reused" in capsys.readouterr().out
+
+
+def test_a_validation_killed_before_its_numbers_gives_those_of_the_solver(tmp_path, h2o2):
+    run, path = open_run(tmp_path, h2o2), tmp_path / "validation.json"
+    whole = validate.validate(run, None, [solver(run)])
+    without = {key: value for key, value in whole.items() if not key.startswith("solver")}
+    for stored in (without, whole | {"solver_inputs": "tolerance 1"}):  # all other files are new
+        write_record(path, stored)
+        again = validate.validate(run, None, [solver(run)])
+        assert again["solver"]["stirred"] == whole["solver"]["stirred"]
+        assert read_record(path)["solver_inputs"] == whole["solver_inputs"]
 
 
 def test_another_network_is_followed_and_the_reference_stays(tmp_path, h2o2, monkeypatch):

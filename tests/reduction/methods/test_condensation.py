@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 from combred.kernels import group
 from combred.reduction import Merge, apply_merge, condense, describe_units, find_layers
-from combred.reduction.methods.condensation import cosine_similarity, directions
 from combred.reduction.methods.grouping import threshold_for
 from combred.surrogate.network import Network
 
@@ -160,6 +159,11 @@ def plant(network, layer, originals: int, noise: float = 0.0, seed: int = 0) -> 
     strayed[:originals] = 0.0
     set_rows(network, layer, torch.from_numpy(rows + noise * strayed))
     return torch.from_numpy(of)
+
+
+def directions(layer) -> Tensor:
+    """Rows v_k = [W_k | b_k] (m, m_in + 1) of a linear layer (m_in -> m), float64."""
+    return torch.cat([layer.weight, layer.bias[:, None]], dim=1).detach().double()
 
 
 @pytest.fixture
@@ -431,7 +435,8 @@ def test_the_mixing_has_one_positive_entry_for_each_unit_that_is_not_dead(make_n
 def test_a_unit_and_its_main_unit_are_at_least_as_similar_as_the_threshold(make_network, threshold):
     network = make_network(WIDTHS)
     main = mains(condensed(network, threshold=threshold))
-    cosine = cosine_similarity(directions(network.layers[0]))[torch.arange(40), main]
+    v = directions(network.layers[0])
+    cosine = torch.nn.functional.cosine_similarity(v, v[main])
     assert (cosine >= threshold - 1e-12).all()  # float64 rounding
     assert torch.equal(main, main[main])  # a group has one main
 
@@ -453,18 +458,6 @@ def test_the_columns_of_the_next_layer_are_summed_as_in_the_paper(case, drawn):
         for k in (labels == labels[main]).nonzero()[:, 0].tolist():
             u += np.linalg.norm(v[k]) / np.linalg.norm(v[main]) * U[:, k]
         assert np.allclose(found[:, column], u, rtol=1e-10, atol=1e-14)  # float64 rounding
-
-
-def test_cosines_are_numpys(make_network):
-    linear = make_network(WIDTHS).layers[0]
-    with torch.no_grad():
-        linear.weight[4], linear.bias[4] = 0.0, 0.0
-    v = np.hstack([linear.weight.detach(), linear.bias.detach()[:, None]]).astype("f8")
-    norm = np.linalg.norm(v, axis=1)
-    with np.errstate(invalid="ignore"):
-        expected = np.nan_to_num(v @ v.T / np.outer(norm, norm))
-    found = cosine_similarity(directions(linear))
-    assert np.allclose(found, expected, rtol=0, atol=1e-14)  # float64
 
 
 def test_fewer_units_stay_at_a_lower_threshold(make_network):

@@ -312,6 +312,7 @@ def test_a_folder_of_another_search_is_refused_unless_nothing_was_cut(tmp_path):
         Task(lambda size, trained: 0.032).search(memory=memory(tmp_path))
     other = {"limits": {"flame": 0.05}}
     assert memory(tmp_path, other).trace() == []  # other limits: the network is judged anew
+    assert memory(tmp_path).trace() == []  # also after a kill in that moment, and with any limits
     Task(step(240)).search(memory=memory(tmp_path, other))
     with pytest.raises(ValueError, match="another reduction .limits: then"):
         memory(tmp_path).trace()

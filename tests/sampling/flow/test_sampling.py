@@ -9,6 +9,7 @@ from combred.config import ChemistrySettings, SamplingSettings
 from combred.dataset.schema import SAMPLERS, UNITS
 from combred.dataset.table import open_states
 from combred.native.solver.library import Solver
+from combred.processes.workers import Processes
 from combred.sampling import plan
 from combred.sampling.flow import FlowStates
 from combred.sampling.sample import sample
@@ -19,7 +20,7 @@ SEED = 3
 
 
 def make(path, h2o2, settings=SETTINGS, on_progress=lambda *_: None) -> dict:
-    return sample(path, h2o2, settings, ChemistrySettings(), SEED, 1, on_progress)
+    return sample(path, h2o2, settings, ChemistrySettings(), SEED, Processes(1, on_progress))
 
 
 @pytest.fixture(scope="module", autouse=True)

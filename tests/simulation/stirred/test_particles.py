@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from combred.chemistry.fuel import Mixture
 from combred.simulation.stirred.particles import Particles, piloted_streams
 
 
@@ -17,7 +18,7 @@ def test_the_pilot_is_burnt_and_its_elements_are_those_of_the_mixture(h2o2, stre
 @pytest.mark.parametrize("phi", [0.7, 1.0])
 def test_the_streams_have_the_equivalence_ratio_together(mechanism, phi):
     fuel, air = {"drm19.yaml": "CH4:1", "h2o2.yaml": "H2:2, N2:1"}[mechanism.name], "O2:1, N2:3.76"
-    streams = piloted_streams(mechanism, fuel, air, phi=phi)
+    streams = piloted_streams(mechanism, Mixture(fuel, air), phi=phi)
     assert sum(s.share for s in streams) == pytest.approx(1.0)
     together = sum(s.share * mechanism.elements @ s.Y for s in streams)
     expected = mechanism.elements @ mechanism.mixture(fuel, air, phi)

@@ -5,12 +5,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hydrogen import AIR, MIXTURE
 
+from combred.chemistry.fuel import Mixture
 from combred.chemistry.reactor import CVODE
 from combred.simulation.stirred.reactor import NOT_FINITE, StirredRun
 from combred.validation.stirred import cases as stirred_cases
 
-ATM, AIR = 101325.0, "O2:1, N2:3.76"
+ATM = 101325.0
 INERT = SimpleNamespace(advance=lambda T, p, Y, dt: (T, Y))
 
 
@@ -23,7 +25,7 @@ def todo():
 
 @pytest.fixture(scope="module")
 def references(h2o2, todo):
-    return stirred_cases.reference(h2o2, "H2:1", AIR, todo)
+    return stirred_cases.reference(h2o2, MIXTURE, todo)
 
 
 def test_each_pressure_is_a_case():
@@ -35,10 +37,10 @@ def test_cvode_agrees_with_the_references_of_the_solver(h2o2, todo, references):
     done = []
     solver = CVODE(h2o2, 1e-9, 1e-17)
     runs = stirred_cases.follow(
-        h2o2, solver, "H2:1", AIR, todo, lambda step, steps: done.append((step, steps))
+        h2o2, solver, MIXTURE, todo, lambda step, steps: done.append((step, steps))
     )
     assert done == [(i, 24) for i in range(1, 25)]
-    rows = stirred_cases.compare_all(h2o2, runs, references, "H2:1", AIR)
+    rows = stirred_cases.compare_all(h2o2, runs, references, MIXTURE)
     assert [(row["case"], row["p"]) for row in rows] == [("1 atm", ATM), ("20 atm", 20 * ATM)]
     for row in rows:
         assert row["errors"].keys() == {"T", "O"}  # at these few steps, what forms most
@@ -47,8 +49,8 @@ def test_cvode_agrees_with_the_references_of_the_solver(h2o2, todo, references):
 
 
 def test_gas_that_does_not_react_has_errors(h2o2, todo, references):
-    runs = stirred_cases.follow(h2o2, INERT, "H2:1", AIR, todo)
-    for row in stirred_cases.compare_all(h2o2, runs, references, "H2:1", AIR):
+    runs = stirred_cases.follow(h2o2, INERT, MIXTURE, todo)
+    for row in stirred_cases.compare_all(h2o2, runs, references, MIXTURE):
         assert row["errors"]["T"]["largest"] >= row["errors"]["T"]["mean"] > 1e-5
         assert row["errors"]["O"]["largest"] > 1e-2
 
@@ -70,10 +72,10 @@ def planted(mechanism, names):
 )  # fmt: skip
 def test_the_compared_species_is_an_intermediate(drm19, formed, compared):
     runs = [planted(drm19, formed)]
-    assert stirred_cases.intermediate(drm19, runs, "CH4:1", AIR) == compared
+    assert stirred_cases.intermediate(drm19, runs, Mixture("CH4:1", AIR)) == compared
 
 
 def test_a_run_with_a_solver_that_fails_is_not_finite(h2o2, todo):
     fails = SimpleNamespace(advance=lambda T, p, Y, dt: (np.full_like(T, np.nan), Y))
-    run = stirred_cases.follow(h2o2, fails, "H2:1", AIR, todo[:1])[0]
+    run = stirred_cases.follow(h2o2, fails, MIXTURE, todo[:1])[0]
     assert run.outcome == NOT_FINITE

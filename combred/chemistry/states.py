@@ -58,7 +58,8 @@ def require_rates(states: np.ndarray) -> np.ndarray:
 
 def first_of(bad: np.ndarray) -> str:
     """The first of the rows (n,), as text that goes on with the first one."""
-    return f"rows {', '.join(map(str, bad[:5]))}{', ...' if bad.size > 5 else ''}); the first"
+    named = ", ".join(map(str, bad[:5])) + ", ..." * (bad.size > 5)
+    return f"row{'s' * (bad.size > 1)} {named}); the first"
 
 
 def states_of(T: np.ndarray, p: Real, Y: np.ndarray) -> np.ndarray:

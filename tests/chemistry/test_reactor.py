@@ -107,7 +107,7 @@ def test_states_that_are_none_are_refused_or_told_and_leave_others_unchanged(mec
 def test_a_state_that_cvode_cannot_advance_is_an_error(mechanism, path):
     cvode = CVODE(mechanism)
     cvode.reactor.net.max_steps = 3
-    with pytest.raises(ValueError, match=r"1 of 1 states .*\(rows 0\).*CVODE fails"):
+    with pytest.raises(ValueError, match=r"1 of 1 states .*\(row 0\).*CVODE fails"):
         cvode.advance(path.T[30:31], path.p[30:31], path.Y[30:31], 1e-3)
 
 

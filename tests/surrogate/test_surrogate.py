@@ -185,7 +185,7 @@ def test_advance_names_the_states_that_it_refuses(path, surrogate):
     )
     with pytest.raises(ValueError, match=re.escape(said)):
         surrogate.advance(T, path.p, path.Y, DT)
-    with pytest.raises(ValueError, match=r"1 of 1 states .*\(rows 0\).*not finite"):
+    with pytest.raises(ValueError, match=r"1 of 1 states .*\(row 0\).*not finite"):
         surrogate.advance(T[7:8], path.p[:1], path.Y[:1], DT)
     no = int(np.flatnonzero(~trusted)[0])
     one = path.T[no : no + 1], path.p[0], path.Y[no : no + 1], DT

@@ -108,6 +108,6 @@ def test_what_is_no_state_has_no_rates(h2o2, solver_of, T, p):
     solver, Y = solver_of(h2o2), np.ones(10) / 10
     with pytest.raises(ValueError, match=r"1 of 1 states have no rates \(row 0\); the first has"):
         solver.jacobian(T, p, Y)
-    with pytest.raises(ValueError, match=r"1 of 2 states have no rates \(rows 1\); the first has"):
+    with pytest.raises(ValueError, match=r"1 of 2 states have no rates \(row 1\); the first has"):
         solver.rates(np.array([1000.0, T]), np.array([1e5, p]), np.stack([Y, Y]))
     assert np.isfinite(solver.rates([1000.0], 1e5, [2.0 * Y])[0]).all()  # no mixture

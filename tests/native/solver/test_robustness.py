@@ -94,7 +94,7 @@ def test_advance_names_the_first_rows_and_the_remedy(drm19, solver_of, burning):
         solver.advance(T, p, Y, DT)
     T, p, Y = (x.copy() for x in burning)
     Y[5] *= 1.01
-    with pytest.raises(ValueError, match=r"1 of 60 .*\(rows 5\).*sum Y = 1.01: .*the sum 1"):
+    with pytest.raises(ValueError, match=r"1 of 60 .*\(row 5\).*sum Y = 1.01: .*the sum 1"):
         solver.advance(T, p, Y, DT)
     for p_wrong in (0.0, np.nan):
         with pytest.raises(ValueError, match=r"p in Pa \(not atm\)"):

@@ -7,14 +7,13 @@ states of flows in one batch for the generated solver, every eighth one by one f
 Writes benchmarks/results/competitors.json; prints a table, then one JSON line.
 """
 
-import argparse
 import json
 from pathlib import Path
 
 import cantera as ct
 import numpy as np
 
-from benchmarks.solver import work_precision
+from benchmarks.solver import arguments, work_precision
 from combred.check import find_conditions, states
 from combred.chemistry.mechanism import load_mechanism
 from combred.files.records import write_json
@@ -39,14 +38,7 @@ def of_mechanism(text: str, count: int) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.competitors",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--mechanisms", nargs="+", default=MECHANISMS, metavar="FILE[:PHASE]:FUEL")
-    parser.add_argument("--states", type=int, default=480, metavar="N")
-    given = parser.parse_args()
+    given = arguments("competitors", __doc__, MECHANISMS, 480)
     ct.suppress_thermo_warnings()
     with one_thread():
         found = {Path(text.split(":")[0]).stem: of_mechanism(text, given.states)

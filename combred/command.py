@@ -99,6 +99,8 @@ def check(given: argparse.Namespace) -> int:
 
     properties = describe(given.what)
     if properties:
+        usual = vars(parser().parse_args(["check", given.what]))
+        refuse(given, [name for name, value in vars(given).items() if value != usual[name]])
         print("\n".join(f"{name:11} {value}" for name, value in properties.items()))
         return 0
     from combred.check.checking import check_mechanism, default_folder
@@ -124,6 +126,13 @@ def check(given: argparse.Namespace) -> int:
     return 0 if all(row["right"] for row in record["verdict"]) else 1
 
 
+def refuse(given: argparse.Namespace, options: list[str]) -> None:
+    """ValueError where options are given that mean something for a mechanism alone."""
+    if options:
+        told = ", ".join(f"--{name}" for name in options)
+        raise ValueError(f"{given.what} is no mechanism: leave out {told}")
+
+
 def export(given: argparse.Namespace) -> int:
     """Write a library of a mechanism or of a model."""
     from combred import native
@@ -133,6 +142,8 @@ def export(given: argparse.Namespace) -> int:
     what, entries = given.what, ""
     if names_mechanism(what):
         what = combred.load_mechanism(what, given.phase)
+    elif given.phase:
+        refuse(given, ["phase"])
     if given.openfoam:
         written, entries = native.export_case(what, given.folder)
     else:

@@ -83,6 +83,18 @@ def test_check_says_what_a_library_or_a_network_is(tmp_path, capsys):
         assert "9,792 weights, 84-48-48-48-24, corrects" in said and "0.3 to 60 atm" in said
 
 
+@pytest.mark.parametrize(
+    "words, option",
+    [
+        (["check", "drm19-11k", "--fuel", "CH4:1"], "--fuel"),
+        (["export", "drm19-11k", "folder", "--phase", "gas"], "--phase"),
+    ],
+)
+def test_options_of_mechanisms_are_refused_elsewhere(words, option, capsys):
+    assert command.main(words) == 2
+    assert f"drm19-11k is no mechanism: leave out {option}" in capsys.readouterr().out
+
+
 def test_export_tells_what_is_written(tmp_path, monkeypatch, capsys):
     asked = []
     monkeypatch.setattr(

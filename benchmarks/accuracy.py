@@ -44,7 +44,7 @@ from combred.validation import timing
 from combred.validation.ignition import cases as ignition_cases
 from combred.validation.ignition import errors as ignition_errors
 from combred.validation.metrics import summarize
-from combred.validation.storage import read_rollouts, write_rollouts
+from combred.validation.storage import read_runs, write_runs
 
 RESULTS = Path(__file__).parent / "results" / "accuracy.json"
 CACHE = Path(__file__).parent / "cache"
@@ -124,7 +124,7 @@ def references(groups: tuple[str, ...] = ("grid", "drawn", "long")) -> dict[str,
     CACHE.mkdir(exist_ok=True)
     for group in groups:
         path, wanted = CACHE / f"{group}.h5", inputs(mechanism, group)
-        stored, theirs = read_rollouts(path, mechanism)
+        stored, theirs = read_runs(path, mechanism, Rollout)
         if theirs != wanted:
             todo = all_cases()[group]
             workers = len(os.sched_getaffinity(0))
@@ -135,7 +135,7 @@ def references(groups: tuple[str, ...] = ("grid", "drawn", "long")) -> dict[str,
                         rollouts.append(rollout)
                         bar(len(rollouts), len(todo))
             stored = {"reference": rollouts}
-            write_rollouts(path, stored, mechanism, wanted)
+            write_runs(path, stored, mechanism, wanted)
         found[group] = stored["reference"]
     return found
 

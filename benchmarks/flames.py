@@ -31,11 +31,12 @@ from combred.native import fastest
 from combred.simulation.premixed import flame
 from combred.simulation.premixed import grid as moving_grid
 from combred.simulation.premixed.cantera_flame import COARSE, FINE, solve_free_flame
+from combred.simulation.premixed.flame import Flame
 from combred.simulation.premixed.grid import FlameCase, Profile
 from combred.surrogate.shipped import FOLDER
 from combred.validation.premixed import cases as flame_cases
 from combred.validation.premixed import errors as flame_errors
-from combred.validation.storage import read_flames, write_flames
+from combred.validation.storage import read_runs, write_runs
 
 RESULTS = Path(__file__).parent / "results" / "flames.json"
 MECHANISM = "drm19.yaml"
@@ -195,7 +196,7 @@ def reference_flame(case: FlameCase) -> tuple[flame.Flame, dict]:
         "flame_tolerance": flame.MARCH.tolerance / 10,
     }
     path = cached(case)
-    groups, made_with = read_flames(path, mechanism())
+    groups, made_with = read_runs(path, mechanism(), Flame)
     if made_with == inputs:
         return groups["reference"][0], stored()["models"][str(case)]["CVODE"]
     cvode = CVODE(mechanism(), **TOLERANCES)
@@ -203,7 +204,7 @@ def reference_flame(case: FlameCase) -> tuple[flame.Flame, dict]:
     found, numbers = burn(profile, cvode, 1e-6, flame.MARCH, flame_cases.settle)
     keep("models", str(case), stored()["models"].get(str(case), {}) | {"CVODE": numbers})
     CACHE.mkdir(exist_ok=True)
-    write_flames(path, {"reference": [found]}, mechanism(), inputs)
+    write_runs(path, {"reference": [found]}, mechanism(), inputs)
     return found, numbers
 
 

@@ -35,10 +35,11 @@ from combred.pipeline.run import Run
 from combred.pipeline.steps.networks import load_surrogates
 from combred.pipeline.steps.sample import load_data
 from combred.processes.threads import one_thread
+from combred.simulation.ignition import Rollout
 from combred.surrogate.surrogate import Surrogate
 from combred.validation.ignition import cases as ignition_cases
 from combred.validation.ignition import errors as ignition_errors
-from combred.validation.storage import read_rollouts
+from combred.validation.storage import read_runs
 from combred.validation.timing import machine, time_per_state
 
 RESULTS = Path(__file__).parent / "results" / "weights.json"
@@ -101,7 +102,7 @@ def run_of(form: str, method: str) -> Run:
 
 def delays(run: Run, solver: Advance) -> dict:
     """Mean and worst error of the delay of an `Advance` in the ignitions of the run."""
-    references = read_rollouts(run.path("validation.h5"), run.mechanism)[0]["reference"]
+    references = read_runs(run.path("validation.h5"), run.mechanism, Rollout)[0]["reference"]
     with one_thread():
         found = ignition_cases.follow(solver, run.settings.validation.dt, references)
     errors = ignition_errors.compare(run.mechanism, found, references)["delay_error"]

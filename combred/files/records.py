@@ -6,7 +6,9 @@ Imports nothing of combred.
 import hashlib
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -82,6 +84,27 @@ def write_bytes(path: Path, data: bytes) -> None:
         os.replace(new, path)
     finally:
         new.unlink(missing_ok=True)
+
+
+def require_same(path: Path, stored: dict, now: dict) -> None:
+    """ValueError, with what differs, if a file was made with other inputs, plain JSON, than now."""
+    differing = [
+        f"{key}: {then!r} then, {new!r} now" for key, then, new in differences(stored, now)
+    ]
+    if differing:
+        raise ValueError(
+            f"{path} was made with other settings ({'; '.join(differing[:4])}). Give those again, "
+            f"name another run with run=NAME, or move {path.name} and what was made from it away."
+        )
+
+
+def differences(a: Any, b: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """(key, value in a, value in b) wherever two nested dicts differ."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in sorted(a.keys() | b.keys()):
+            yield from differences(a.get(key), b.get(key), f"{path}.{key}".lstrip("."))
+    elif a != b:
+        yield path, a, b
 
 
 def strict(value):

@@ -5,22 +5,8 @@ Takes the record "criteria" of stage 1 in reduce.json; gives blocks of the secti
 
 import math
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-
 from combred.config import CRITERIA
-from combred.report.blocks import (
-    NO_IGNITION,
-    Block,
-    Note,
-    Picture,
-    Table,
-    Text,
-    duration,
-    percent,
-    shape,
-)
-from combred.report.style import BETWEEN, CVODE, FIRST, LAST, WIDTH, plain_log_ticks
+from combred.report.blocks import NO_IGNITION, Block, Note, Table, Text, duration, percent, shape
 
 ENDED = {
     "max_keep_ratio": "the next cut would have kept more than {share} of the weights",
@@ -40,15 +26,7 @@ def search_blocks(record: dict) -> list[Block]:
     if not criteria["smallest"]:
         said = "**No smaller network meets the criteria:** stage 1 is the network of stage 0."
         blocks.append(Note(said, alarm=True))
-    caption = (
-        "Errors of the attempts against their number of weights. Triangles: right after the cut. "
-        "Circles: retrained, meets the criteria. Crosses: retrained, fails them. The labels are "
-        "the numbers of the attempts; 0 is the trained network. Symbols on the upper edge: a case "
-        "does not ignite or has no flame."
-    )
-    alt = "Errors of every attempt against its number of weights"
-    picture = Picture("criteria", draw_criteria(criteria), alt, caption, "reduce.json")
-    return [*blocks, picture, criteria_table(criteria)]
+    return [*blocks, criteria_table(criteria)]
 
 
 def _search_in_words(record: dict) -> str:
@@ -105,45 +83,3 @@ def _error(attempt: dict, when: str, kind: str) -> str:
     if error is None:
         return "–"
     return percent(error) if math.isfinite(error) else FAILED.get(kind, NO_IGNITION)
-
-
-def draw_criteria(criteria: dict) -> Figure:
-    """Errors against the number of weights, one panel for each kind of error."""
-    kinds = criteria["limits"]
-    figure = Figure(figsize=(WIDTH, 3.9))
-    panels = figure.subplots(1, len(kinds), squeeze=False)[0]
-    for axes, (kind, limit) in zip(panels, kinds.items(), strict=True):
-        _draw_kind(axes, criteria["trace"], kind, limit)
-    panels[0].set_ylabel("error [%]")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
-    return figure
-
-
-def _draw_kind(axes: Axes, trace: list[dict], kind: str, limit: float) -> None:
-    """One panel; an infinite error is drawn on the upper edge."""
-    looks = {
-        "right after the cut": ("errors_cut", (True, False), "v", BETWEEN[3]),
-        "retrained, passed": ("errors", (True,), "o", FIRST),
-        "retrained, failed": ("errors", (False,), "X", LAST),
-    }
-    points = {
-        label: [
-            (attempt["shape"]["weights"], 100 * error, attempt["number"])
-            for attempt in trace
-            if attempt["shape"] and bool(attempt["passed"]) in passed
-            if (error := (attempt[when] or {}).get(kind)) is not None
-        ]
-        for label, (when, passed, *_) in looks.items()
-    }
-    errors = [e for of in points.values() for _, e, _ in of if 0 < e < math.inf]
-    low, high = min([*errors, 100 * limit]) / 1.6, max([*errors, 100 * limit]) * 2.5
-    axes.axhline(100 * limit, color=CVODE, ls="--", lw=1, label="limit", zorder=1)
-    for label, (when, _, marker, hue) in looks.items():
-        x, y, numbers = zip(*points[label], strict=True) if points[label] else ([], [], [])
-        y = [min(max(error, low), high) for error in y]
-        axes.plot(x, y, marker, color=hue, ms=7, label=label, clip_on=not points[label])
-        for at in zip(numbers, x, y, strict=True) if when == "errors" else ():
-            axes.annotate(str(at[0]), at[1:], xytext=(6, 5), textcoords="offset points", fontsize=9)
-    axes.set(xscale="log", yscale="log", ylim=(low, high), xlabel="weights", title=CRITERIA[kind])
-    plain_log_ticks(axes)
-    axes.invert_xaxis()

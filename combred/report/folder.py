@@ -16,7 +16,7 @@ from combred.files.records import digest, read_json
 from combred.simulation.ignition import Rollout
 from combred.simulation.premixed.flame import Flame
 from combred.simulation.stirred.reactor import StirredRun
-from combred.validation.storage import read_flames, read_rollouts, read_stirred
+from combred.validation.storage import read_runs
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def read_folder(path: Path, mechanism: Mechanism) -> Folder:
             f"{path / 'validation.json'} lacks results of the stages or of the solver: run "
             "`python -m combred.pipeline only=validate` with the settings of this run"
         )
-    rollouts, inputs = read_rollouts(path / "validation.h5", mechanism)
+    rollouts, inputs = read_runs(path / "validation.h5", mechanism, Rollout)
     networks = validation["networks"]
     known = inputs.get("networks", {}).items()
     of_others = any(networks.get(name, digest) != digest for name, digest in known)
@@ -134,10 +134,10 @@ def read_folder(path: Path, mechanism: Mechanism) -> Folder:
             f"{path}: validation.h5 and validation.json have different cases, settings or "
             "networks. Move validation.h5 away and run the same command with only=validate."
         )
-    flames, inputs = read_flames(path / "flames.h5", mechanism)
+    flames, inputs = read_runs(path / "flames.h5", mechanism, Flame)
     if inputs.get("cases") != validation.get("flame_inputs") or not inputs:
         flames = {}  # of other settings: the report then shows the table alone
-    stirred, inputs = read_stirred(path / "stirred.h5", mechanism)
+    stirred, inputs = read_runs(path / "stirred.h5", mechanism, StirredRun)
     if inputs.get("cases") != validation.get("stirred_inputs") or not inputs:
         stirred = {}  # likewise
     entries = read_json(path / "reduce.json").get("stages", [])

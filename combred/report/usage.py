@@ -36,30 +36,6 @@ with torch.no_grad():
     rate = model.source(state, dt)  # mean dY/dt over dt [1/s]
 """
 
-CPP = """\
-#include <torch/script.h>
-
-torch::jit::Module model = torch::jit::load("surrogate.pt");
-model.eval();
-torch::NoGradGuard no_grad;
-auto state = torch::empty({n_cells, %d}, torch::kFloat64);   // rows [T, p, Y...] in SI
-// ... fill state.data_ptr<double>(), row by row ...
-auto dt = torch::full({n_cells}, %s, torch::kFloat64);   // [s], one for each state
-auto result = model.run_method("next_state_and_error", state, dt).toTuple();
-auto later = result->elements()[0].toTensor();               // equal to model.forward({state, dt})
-auto trusted = result->elements()[1].toTensor() <= 1;        // where false, call the solver
-"""
-
-LIBRARY = """\
-#include "library.hpp"   // of combred's folder coupling/; C++11, link with -ldl
-
-combred::Library surrogate("libsurrogate.so");
-std::vector<double> states(n_cells * %d), dt(n_cells, %s);     // rows [T, p, Y...] in SI; [s]
-const combred::Steps steps = surrogate.advance(states.data(), n_cells, dt.data());
-// states are dt later: by the network where steps.count[i] is 0, else by the solver;
-// a state that is not valid is as it was, with an infinite steps.error[i]
-"""
-
 
 def use_section(folder: Folder) -> Section:
     """What was validated, how the network is loaded and called, and its training range."""
@@ -84,18 +60,16 @@ def use_section(folder: Folder) -> Section:
     if not folder.card:
         blocks.append(Note("Nothing was exported: there is no surrogate.json."))
         return Section("Use and limits", blocks)
-    columns, dt = 2 + folder.mechanism.n_species, f"{inputs['dt']:g}"
+    said = "In C++, with LibTorch: `coupling/torch.cpp` is a program that calls `surrogate.pt`."
     if folder.card["network"]["kinetics"]:
         said = (
             "In C++: `surrogate.cpp` is the surrogate in one file, and `libsurrogate.so` the same "
-            "as a library, which needs the C library alone. Both hold the stiff solver of the "
-            "mechanism, too, which advances the states whose error ratio exceeds 1. OpenFOAM takes "
-            'the library as it is: `library "constant/libsurrogate.so";` in `combredCoeffs` '
-            "(`coupling/README.md`)."
+            "as a library, which needs the C library alone (`combred.h` has an example). Both hold "
+            "the stiff solver of the mechanism, too, which advances the states whose error ratio "
+            'exceeds 1. OpenFOAM takes the library as it is: `library "constant/libsurrogate.so";` '
+            "in `combredCoeffs` (`coupling/README.md`)."
         )
-        blocks += [Text(said), Code(LIBRARY % (columns, dt))]
-    else:
-        blocks += [Text("In C++, with LibTorch:"), Code(CPP % (columns, dt))]
+    blocks.append(Text(said))
     said = (
         "In Python: `surrogate.pt` holds the weights, the transforms, the thermodynamics and the "
         "closure (conservation of elements and enthalpy, Y between 0 and 1). "

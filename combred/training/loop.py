@@ -15,12 +15,13 @@ from torch import Tensor, nn
 
 from combred.config import TrainingSettings
 from combred.dataset.table import StateTable
+from combred.files.trace import Trace, digest_of_tensors
 from combred.surrogate.network import Network
 from combred.surrogate.transform import StateTransform
 from combred.training.batches import RowBatches
 from combred.training.devices import Device, resolve_precision
 from combred.training.optimizers import OPTIMIZERS, Optimizers
-from combred.training.progress import Progress, TrainingCheckpoint, digest_of_rows
+from combred.training.progress import checkpoint_of, outcome_settings
 from combred.training.schedules import batch_sizes, learning_rate
 from combred.training.sensitivity_loss import SensitivityLoss
 from combred.training.validation_loss import ValidationLoss
@@ -106,8 +107,9 @@ def train(
 
     `held_out` (n_rows,) bool: the rows of `table` that validate and are not trained on. `metrics`:
     a .jsonl file, one line per evaluation; beside it the checkpoint, <name>.checkpoint, from which
-    an interrupted run resumes. It stays until the caller has saved the result and calls
-    `forget_checkpoint`. `on_progress` receives the step, the number of steps and the latest loss.
+    an interrupted run resumes (`files.trace`). It stays until the caller has saved the result and
+    calls `forget_checkpoint`. `on_progress` receives the step, the number of steps and the latest
+    loss.
     `sensitivity`: the loss of delays, speeds, peaks and masses, which is added to that of the rows.
 
     Raises ValueError if no row is held out, or if the checkpoint belongs to another training;
@@ -125,22 +127,33 @@ def train(
     every = max(1, min(EVALUATE_EVERY, settings.steps // 6))
     model = _Mixed(network, precision == "bf16")
     train_step = TrainStep(model, optimizers, settings, device, transform.loss, sensitivity)
-    made_from: tuple = table.rows, table.provenance, digest_of_rows(held_out)
-    if sensitivity is not None:
-        made_from += (sensitivity.digest,)
-    store = TrainingCheckpoint(metrics, network, optimizers, settings, seed, made_from, device)
-    done = store.resume()
-    count, seen, sizes = done.count, done.seen, batch_sizes(settings)
-    saved = time.monotonic()
-    started = saved - done.seconds
-    losses = torch.tensor(done.row_loss, device=device.device)
-    for step, (x, z) in enumerate(rows.batches(sizes, done.step), start=done.step):
+    inputs = {
+        "widths": network.widths,
+        "settings": outcome_settings(settings),
+        "seed": seed,
+        "states": table.provenance,
+        "begun with": digest_of_tensors(
+            network.state_dict() | {"held out": torch.from_numpy(held_out)}
+        ),
+        "sensitivities": sensitivity and sensitivity.digest,
+    }
+    store = Trace(checkpoint_of(metrics), inputs, device.leads)
+    # Since the last line of metrics: sum of the losses, and their number. In all: samples, time.
+    done, loss_sum, count, seen, seconds = 0, 0.0, 0, 0, 0.0
+    if state := store.load():
+        network.load_state_dict(state["network"])
+        optimizers.load_state_dict(state["optimizers"])
+        done, loss_sum, count, seen, seconds = state["progress"]
+    sizes, saved = batch_sizes(settings), time.monotonic()
+    started = saved - seconds
+    losses = torch.tensor(loss_sum, device=device.device)
+    for step, (x, z) in enumerate(rows.batches(sizes, done), start=done):
         losses += train_step(step, x, z)
         count, seen = count + 1, seen + sizes[step]
         last = step + 1 == settings.steps
         if (step + 1) % every == 0 or last:
             line = _line(settings, step, sizes[step], float(losses) / count) | validation(network)
-            store.log(line)
+            store.add(line)
             losses.zero_()
             count = 0
             on_progress(step + 1, settings.steps, f"loss {line['train']:.4f}")
@@ -150,7 +163,9 @@ def train(
             if not torch.isfinite(losses).all():
                 continue  # diverged: the last finite checkpoint stays, the evaluation raises
             saved = time.monotonic()
-            store.save(Progress(step + 1, float(losses), count, seen, saved - started))
+            progress = step + 1, float(losses), count, seen, saved - started
+            state = {"network": network.state_dict(), "optimizers": optimizers.state_dict()}
+            store.save(state | {"progress": progress})
     seconds = time.monotonic() - started
     return {
         "steps": settings.steps,

@@ -12,13 +12,9 @@ _HOMES = {
     "draw_flames": "acceptance:draw_flames",
     "draw_ignitions": "acceptance:draw_ignitions",
     "judge": "acceptance:judge",
-    "read_flames": "storage:read_flames",
-    "read_rollouts": "storage:read_rollouts",
-    "read_stirred": "storage:read_stirred",
+    "read_runs": "storage:read_runs",
     "time_per_state": "timing:time_per_state",
-    "write_flames": "storage:write_flames",
-    "write_rollouts": "storage:write_rollouts",
-    "write_stirred": "storage:write_stirred",
+    "write_runs": "storage:write_runs",
 }
 __all__ = list(_HOMES)
 

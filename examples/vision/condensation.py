@@ -24,13 +24,13 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from combred.files.trace import Trace
 from combred.reduction.automatic import (
     AutomaticReduction,
     AutomaticSettings,
     Event,
     reduce_automatically,
 )
-from combred.reduction.trace import Trace
 from examples.vision import training
 from examples.vision.images import Images, load_images
 from examples.vision.networks import MobileNetV2, initialize_condensing

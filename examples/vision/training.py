@@ -18,7 +18,7 @@ from rich.progress import track
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from combred.files.checkpoint import load_checkpoint, save_checkpoint
+from combred.files.trace import Trace
 from examples.vision.images import Images
 
 RUNS = Path("runs/vision")  # trained networks; not under version control
@@ -169,9 +169,8 @@ def fit(
         weight_decay=settings.weight_decay,
         nesterov=settings.nesterov,
     )
-    mark, losses = _signature(network, settings, images), []
-    stored = checkpoint and load_checkpoint(checkpoint, mark, "delete it", best_device())
-    if stored:
+    trace, losses = Trace(checkpoint, {"training": _signature(network, settings, images)}), []
+    if stored := trace.load():
         network.load_state_dict(stored["network"])
         optimizer.load_state_dict(stored["optimizer"])
         losses = stored["losses"]
@@ -193,8 +192,7 @@ def fit(
             )
         if checkpoint and time.monotonic() - saved >= CHECKPOINT_SECONDS:
             state = {"network": network.state_dict(), "optimizer": optimizer.state_dict()}
-            checkpoint.parent.mkdir(parents=True, exist_ok=True)
-            save_checkpoint(checkpoint, mark, state | {"losses": losses})
+            trace.save(state | {"losses": losses})
             saved = time.monotonic()
     return losses
 

@@ -12,7 +12,6 @@ from combred.native import NativeSurrogate
 from combred.native.damage import sealed
 from combred.native.generator import SOURCE
 from combred.native.interface import INTERFACE
-from combred.report.usage import LIBRARY
 
 COUPLING = Path(__file__).parents[2] / "coupling"
 Y0 = {"CH4": 0.0552, "O2": 0.2202, "N2": 0.7246}
@@ -244,10 +243,9 @@ def test_the_example_has_no_warnings():
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("where", ["README", "report"])
-def test_the_lines_of_the_texts_compile(tmp_path, where):
+def test_the_lines_of_the_readme_compile(tmp_path):
     readme = (COUPLING / "README.md").read_text().split("<!-- class -->\n```cpp\n")[1]
-    lines = {"README": readme.split("```")[0], "report": LIBRARY % (23, "1e-6")}[where]
+    lines = readme.split("```")[0]
     head = '#include "library.hpp"\nvoid example(std::size_t n, std::size_t n_cells) {\n'
     (tmp_path / "example.cpp").write_text(f"{head}{lines}}}\n")
     done = run("g++", "-std=c++11", "-fsyntax-only", "-I", COUPLING, tmp_path / "example.cpp")

@@ -12,8 +12,8 @@ import torch
 from torch import fx
 
 import combred.reduction
+from combred.files.trace import Trace
 from combred.reduction.automatic import AutomaticSettings
-from combred.reduction.trace import Trace
 from examples.vision import (
     channel_similarity,
     complexity,

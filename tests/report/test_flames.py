@@ -16,7 +16,7 @@ from combred.simulation import outcome as flame_outcome
 from combred.simulation.premixed.flame import Flame
 from combred.simulation.premixed.grid import FlameCase, Profile
 from combred.validation.premixed import errors as flame_errors
-from combred.validation.storage import write_flames
+from combred.validation.storage import write_runs
 
 
 def planted_flame(mechanism: Mechanism, case: FlameCase, error: float) -> Flame:
@@ -48,7 +48,7 @@ def plant_flames(folder: Path, mechanism: Mechanism, errors: list[list[float]]) 
         result["flame"] = flame_errors.compare(mechanism, groups[name], groups["reference"])
     write_json(folder / "validation.json", validation)
     inputs = {"cases": validation["flame_inputs"], "networks": {}}
-    write_flames(folder / "flames.h5", groups, mechanism, inputs)
+    write_runs(folder / "flames.h5", groups, mechanism, inputs)
 
 
 FLAMES = [

@@ -17,7 +17,7 @@ from combred.report.stirred import draw_stirred
 from combred.report.writing import write_report
 from combred.simulation.stirred.reactor import FINISHED, NOT_FINITE, StirredRun
 from combred.validation.stirred import cases as stirred_cases
-from combred.validation.storage import read_stirred, write_stirred
+from combred.validation.storage import read_runs, write_runs
 
 
 def planted_stirred(mechanism: Mechanism, case, error: float) -> StirredRun:
@@ -54,7 +54,7 @@ def plant_stirred(
         )
     write_json(folder / "validation.json", validation)
     inputs = {"cases": validation["stirred_inputs"], "networks": {}}
-    write_stirred(folder / "stirred.h5", groups, mechanism, inputs)
+    write_runs(folder / "stirred.h5", groups, mechanism, inputs)
 
 
 STIRRED = [[0.05, 0.02], [0.06, 0.03], [0.01, np.nan]]  # of three stages at 1 and 20 atm
@@ -102,9 +102,9 @@ def test_stirred_reactors_that_cannot_be_drawn_are_named(whole, drm19, tmp_path,
         validation["stirred_inputs"]["cases"][0]["seed"] = 7
         write_json(folder / "validation.json", validation)
     else:
-        groups, inputs = read_stirred(file, drm19)
+        groups, inputs = read_runs(file, drm19, StirredRun)
         del groups["stage2"]
-        write_stirred(file, groups, drm19, inputs)
+        write_runs(file, groups, drm19, inputs)
     write_report(folder, drm19)
     assert not (folder / "figures/stirred.png").exists()
     assert "stirred.h5 is missing" in text_of(folder)

@@ -10,9 +10,7 @@ from combred.report.usage import PYTHON, error_estimate
 def test_the_error_estimate_is_explained_for_each_kind_of_network(whole):
     shown = text_of(whole)
     assert "It takes dt = 1e-06 s alone." in shown and "infinite outside the training" in shown
-    assert "torch::full({n_cells}, 1e-06, torch::kFloat64)" in shown and read_page(whole).row(
-        "dt [s]"
-    )
+    assert "a program that calls surrogate.pt" in shown and read_page(whole).row("dt [s]")
     card = {"dt": [1e-8, 1e-5], "network": {"kinetics": True}, "tolerance": 0.03}
     told = error_estimate(card).replace(blocks.NBSP, " ")
     assert "any dt from 1e-08 to 1e-05 s, the range of the training" in told

@@ -180,11 +180,11 @@ def interrupted(checkpoint, tmp_path):
 def test_a_checkpoint_of_another_training_is_refused(training, interrupted):
     n, changed = training.widths[0], training.changed(lr=1e-4)
     for said, other in (
-        (r"'lr': 0.002.*'lr': 0.0001.*Move it away.*run=NAME", {"settings": changed}),
-        (r"32, 24.*16, 16.*Move it away", {"network": training.network([n, 16, 16, n])}),
-        ("Move it away", {"seed": 1}),
+        (r"settings.lr: 0.002 then, 0.0001 now.*run=NAME, or move", {"settings": changed}),
+        (r"32, 24.*16, 16.*or move", {"network": training.network([n, 16, 16, n])}),
+        ("seed: 0 then, 1 now.*or move", {"seed": 1}),
         # Resuming would validate on rows that were trained on.
-        ("Move it away", {"held_out": training.table.held_out(0.2, 1)}),
+        ("begun with: .*or move", {"held_out": training.table.held_out(0.2, 1)}),
     ):
         with pytest.raises(ValueError, match=f"(?s){said}"):
             training.fit(interrupted, **other)
@@ -206,7 +206,7 @@ def test_divergence_raises_and_no_checkpoint_holds_a_diverged_network(training, 
     checkpoint = tmp_path / "m.checkpoint"
     if checkpoint.exists():
         stored = torch.load(checkpoint, weights_only=True)
-        assert all(torch.isfinite(weights).all() for weights in stored["network"].values())
+        assert all(torch.isfinite(weights).all() for weights in stored["state"]["network"].values())
 
 
 def test_states_of_one_trajectory_are_refused(training, h2o2, write_states, tmp_path, make_network):

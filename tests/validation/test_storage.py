@@ -9,14 +9,7 @@ from combred.simulation.ignition import Case, Rollout
 from combred.simulation.premixed.flame import Flame
 from combred.simulation.premixed.grid import FlameCase, Profile
 from combred.simulation.stirred.reactor import FINISHED, NOT_FINITE, StirredCase, StirredRun
-from combred.validation.storage import (
-    read_flames,
-    read_rollouts,
-    read_stirred,
-    write_flames,
-    write_rollouts,
-    write_stirred,
-)
+from combred.validation.storage import read_runs, write_runs
 
 
 def rollout(seed, n):
@@ -26,8 +19,8 @@ def rollout(seed, n):
 
 def test_rollouts_are_read_back_as_written(tmp_path, h2o2):
     groups = {"reference": [rollout(0, 5), rollout(1, 9)], "stage0": [rollout(2, 5)]}
-    write_rollouts(tmp_path / "v.h5", groups, h2o2, {"dt": 1e-6})
-    again, inputs = read_rollouts(tmp_path / "v.h5", h2o2)
+    write_runs(tmp_path / "v.h5", groups, h2o2, {"dt": 1e-6})
+    again, inputs = read_runs(tmp_path / "v.h5", h2o2, Rollout)
     assert inputs == {"dt": 1e-6}
     assert again.keys() == groups.keys()
     assert again["reference"][1].case == groups["reference"][1].case
@@ -51,8 +44,8 @@ def test_flames_are_read_back_exactly(tmp_path, h2o2):
     nan = dict.fromkeys(("speed", "displacement_speed", "thickness"), np.nan)
     failed = burnt(2, 5, **nan, outcome=flame_outcome.WENT_OUT)
     groups = {"reference": [burnt(0, 5), burnt(1, 9)], "stage0": [failed]}
-    write_flames(tmp_path / "f.h5", groups, h2o2, {"networks": {"stage0": "abc"}})
-    again, inputs = read_flames(tmp_path / "f.h5", h2o2)
+    write_runs(tmp_path / "f.h5", groups, h2o2, {"networks": {"stage0": "abc"}})
+    again, inputs = read_runs(tmp_path / "f.h5", h2o2, Flame)
     assert inputs == {"networks": {"stage0": "abc"}} and again.keys() == groups.keys()
     for name, flames in groups.items():
         for back, wrote in zip(again[name], flames, strict=True):
@@ -75,8 +68,8 @@ def test_stirred_reactors_are_read_back_exactly(tmp_path, h2o2):
     failed = stirred(2, 5, NOT_FINITE)
     failed.T[3:] = np.nan
     groups = {"reference": [stirred(0, 5), stirred(1, 9, residence=np.inf)], "stage0": [failed]}
-    write_stirred(tmp_path / "s.h5", groups, h2o2, {"networks": {"stage0": "abc"}})
-    again, inputs = read_stirred(tmp_path / "s.h5", h2o2)
+    write_runs(tmp_path / "s.h5", groups, h2o2, {"networks": {"stage0": "abc"}})
+    again, inputs = read_runs(tmp_path / "s.h5", h2o2, StirredRun)
     assert inputs == {"networks": {"stage0": "abc"}} and again.keys() == groups.keys()
     for name, runs in groups.items():
         for back, wrote in zip(again[name], runs, strict=True):
@@ -87,30 +80,25 @@ def test_stirred_reactors_are_read_back_exactly(tmp_path, h2o2):
 
 
 @pytest.mark.parametrize(
-    ("write", "read", "make"),
-    [
-        (write_rollouts, read_rollouts, rollout),
-        (write_flames, read_flames, burnt),
-        (write_stirred, read_stirred, stirred),
-    ],
+    ("kind", "make"), [(Rollout, rollout), (Flame, burnt), (StirredRun, stirred)]
 )
-def test_missing_and_damaged_files_and_other_mechanisms(tmp_path, h2o2, drm19, write, read, make):
+def test_missing_and_damaged_files_and_other_mechanisms(tmp_path, h2o2, drm19, kind, make):
     file = tmp_path / "s.h5"
-    assert read(file, h2o2) == ({}, {})
-    write(file, {"reference": [make(0, 5)]}, h2o2, {})
+    assert read_runs(file, h2o2, kind) == ({}, {})
+    write_runs(file, {"reference": [make(0, 5)]}, h2o2, {})
     with pytest.raises(ValueError, match="another mechanism"):
-        read(file, drm19)
+        read_runs(file, drm19, kind)
     whole = file.read_bytes()
     for content in (b"not HDF5", whole[:200], whole[:-10]):
         file.write_bytes(content)
         with pytest.raises(ValueError, match="Move it away"):
-            read(file, h2o2)
+            read_runs(file, h2o2, kind)
 
 
 def test_a_write_that_fails_leaves_the_old_file(tmp_path, h2o2):
     file, broken = tmp_path / "s.h5", stirred(1, 5)
-    write_stirred(file, {"reference": [stirred(0, 5)]}, h2o2, {"made": 1})
+    write_runs(file, {"reference": [stirred(0, 5)]}, h2o2, {"made": 1})
     object.__setattr__(broken, "outcome", object())  # nothing that HDF5 can hold
     with pytest.raises(TypeError):
-        write_stirred(file, {"reference": [broken]}, h2o2, {"made": 2})
-    assert read_stirred(file, h2o2)[1] == {"made": 1}
+        write_runs(file, {"reference": [broken]}, h2o2, {"made": 2})
+    assert read_runs(file, h2o2, StirredRun)[1] == {"made": 1}

@@ -9,9 +9,7 @@ was made with stands in it, and a group of the same cases and network is not com
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import Advance
 from combred.native import fastest
 from combred.native.solver import Solver
@@ -21,29 +19,23 @@ from combred.pipeline.resolved import of_settings
 from combred.pipeline.run import Run
 from combred.processes.threads import one_thread
 from combred.processes.workers import Processes
-from combred.simulation.premixed.flame import FlameMarch
+from combred.simulation.ignition import Rollout
+from combred.simulation.premixed.flame import Flame, FlameMarch
+from combred.simulation.stirred.reactor import StirredRun
 from combred.surrogate.surrogate import Surrogate
 from combred.validation.ignition import cases as ignition_cases
 from combred.validation.premixed import cases as flame_cases
 from combred.validation.stirred import cases as stirred_cases
-from combred.validation.storage import (
-    read_flames,
-    read_rollouts,
-    read_stirred,
-    write_flames,
-    write_rollouts,
-    write_stirred,
-)
+from combred.validation.storage import read_runs, write_runs
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of case: its name, its file's reader and writer, the reference of the cases, the
-    answer of another `Advance` from the same initial states, and the settings of the cases."""
+    """A kind of case: its name, the class of its runs, the reference of the cases, the answer of
+    another `Advance` from the same initial states, and the settings of the cases."""
 
     name: str
-    read: Callable[[Path, Mechanism], tuple[dict[str, list], dict]]
-    write: Callable[[Path, dict[str, list], Mechanism, dict], None]
+    of: type
     reference: Callable[..., list]
     follow: Callable[..., list]
     settings: str
@@ -94,15 +86,15 @@ def follow_stirred(run: Run, solver: Advance, references: list, bar: Callable) -
 
 
 IGNITIONS = Kind(
-    "ignitions", read_rollouts, write_rollouts, reference_ignitions, follow_ignitions,
+    "ignitions", Rollout, reference_ignitions, follow_ignitions,
     "validation.T0, .p, .phi, .dt, .burnt_time, chemistry.rtol, .atol",
 )  # fmt: skip
 FLAMES = Kind(
-    "flames", read_flames, write_flames, reference_flames, follow_flames,
+    "flames", Flame, reference_flames, follow_flames,
     "validation.flame_phi ([]: no flames), .flame_T, .p",
 )  # fmt: skip
 STIRRED = Kind(
-    "stirred reactors", read_stirred, write_stirred, reference_stirred, follow_stirred,
+    "stirred reactors", StirredRun, reference_stirred, follow_stirred,
     "validation.p",
 )  # fmt: skip
 
@@ -112,7 +104,7 @@ def stored_answers(
 ) -> tuple[dict[str, list], dict[str, str]]:
     """The answers to the cases that are in the file: the reference and those of `networks`, by
     name; and the digests of these networks. Both {} if the file is missing, or of other cases."""
-    stored, made_with = kind.read(artefact.path, run.mechanism)
+    stored, made_with = read_runs(artefact.path, run.mechanism, kind.of)
     if made_with.get("cases") != artefact.inputs or "reference" not in stored:
         return {}, {}
     known = made_with.get("networks", {}).items()
@@ -148,12 +140,12 @@ def answers(
     if not groups:
         with progress(f"references of {kind.name}") as bar, of_settings(kind.settings):
             groups["reference"] = kind.reference(run, cases, bar)
-        kind.write(path, groups, mechanism, inputs)
+        write_runs(path, groups, mechanism, inputs)
     for name, one in solvers.items():
         if name not in groups:
             with progress(f"{kind.name} of {name}") as bar, one_thread():
                 solver = one if isinstance(one, Solver) else fastest(one)
                 groups[name] = kind.follow(run, solver, groups["reference"], bar)
             inputs["networks"][name] = networks[name]
-            kind.write(path, groups, mechanism, inputs)
+            write_runs(path, groups, mechanism, inputs)
     return groups

@@ -1,11 +1,10 @@
 """The search for the smallest network that meets the acceptance criteria: stage 1 of such a run.
 
 Gives `combred.reduction.shrink_until` the cut, the training and the judge of the run, and the
-folder search/ as its memory; writes stage1.safetensors, stage1.jsonl and reduce.json.
+folder search/ as its memory; writes stage1.safetensors and reduce.json.
 """
 
 import copy
-import json
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from combred.files.records import digest, write_bytes, write_record
+from combred.files.records import require_same, write_record
 from combred.pipeline import artefacts
 from combred.pipeline.artefact import Artefact
 from combred.pipeline.console import progress, say
@@ -35,7 +34,7 @@ from combred.reduction.network.size import count_parameters
 from combred.reduction.search.attempts import NotPassed, format_errors
 from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
 from combred.surrogate.surrogate import Surrogate
-from combred.training.progress import forget_checkpoint, read_metrics
+from combred.training.progress import forget_checkpoint
 from combred.validation.acceptance import SEED, AcceptanceCriteria, References, judge
 
 
@@ -78,10 +77,9 @@ def search_smallest(run: Run, data: Data, first: Surrogate) -> Surrogate:
 
 
 def open_memory(run: Run, artefact: Artefact) -> AttemptFolder:
-    """The folder search/. Raises ValueError if its search was begun with other settings."""
-    path = run.path("search")
-    folder = AttemptFolder(
-        path,
+    """The folder search/."""
+    return AttemptFolder(
+        run.path("search"),
         artefact.inputs,
         lambda file, surrogate: save_surrogate(
             file, surrogate, run.mechanism, inputs=_of_attempt(file, artefact)
@@ -89,9 +87,6 @@ def open_memory(run: Run, artefact: Artefact) -> AttemptFolder:
         lambda file: _load_attempt(run, file, artefact),
         run.device.leads,
     )
-    if (begun_with := folder.begun_with()) is not None:
-        Artefact(path, artefact.inputs).require(begun_with)
-    return folder
 
 
 def _of_attempt(file: Path, artefact: Artefact) -> dict:
@@ -102,7 +97,7 @@ def _of_attempt(file: Path, artefact: Artefact) -> dict:
 def _load_attempt(run: Run, file: Path, artefact: Artefact) -> Surrogate:
     """The surrogate of an attempt. Raises ValueError where it is of another search."""
     surrogate = load_surrogate(file, run.mechanism)
-    Artefact(file, _of_attempt(file, artefact)).require(made_from(file) or {})
+    require_same(file, made_from(file) or {}, _of_attempt(file, artefact))
     return surrogate
 
 
@@ -196,14 +191,8 @@ def print_attempt(run: Run, attempt: Attempt) -> None:
 
 
 def finish(run: Run, artefact: Artefact, first: Surrogate, found: Shrunk) -> None:
-    """Store the network found as that of stage 1, after its record and its metrics."""
+    """Store the network found as that of stage 1, after its record."""
     smallest, r, search = found.smallest, run.settings.reduction, ShrinkSettings()
-    passed = [attempt for attempt in found.trace[1:] if attempt.passed]
-    if passed:
-        join_metrics([metrics_of(run, attempt.number) for attempt in passed], run.metrics(1))
-    retraining = smallest.training | (
-        {"metrics": digest(run.metrics(1))} if run.metrics(1).is_file() else {}
-    )
     criteria = {
         "limits": r.limits,
         "cases": AcceptanceCriteria.of(r, run.settings.validation).cases(),
@@ -224,7 +213,7 @@ def finish(run: Run, artefact: Artefact, first: Surrogate, found: Shrunk) -> Non
         "widths_after": found.network.network.widths,
         "weights_before": first.network.n_weights,
         "weights_after": found.network.network.n_weights,
-        "retraining": retraining,
+        "retraining": smallest.training,
         "criteria": criteria,
     }
     write_record(run.path("reduce.json"), {"stages": [record]})
@@ -245,13 +234,3 @@ def finish(run: Run, artefact: Artefact, first: Surrogate, found: Shrunk) -> Non
             run,
             "  [bold yellow]nothing smaller than stage 0 meets the criteria: it is stage 1 too[/]",
         )
-
-
-def join_metrics(parts: list[Path], whole: Path) -> None:
-    """The metrics of the attempts that led to a network, one after another, steps counted on."""
-    lines, before = [], 0
-    for part in parts:
-        own = read_metrics(part)
-        lines += [line | {"step": before + line["step"]} for line in own]
-        before = lines[-1]["step"] if lines else before
-    write_bytes(whole, "".join(json.dumps(line) + "\n" for line in lines).encode())

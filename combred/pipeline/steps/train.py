@@ -10,7 +10,7 @@ import torch
 from rich.markup import escape
 
 from combred.config import TrainingSettings
-from combred.files.records import digest, write_record
+from combred.files.records import write_record
 from combred.pipeline import artefacts
 from combred.pipeline.console import progress, say
 from combred.pipeline.run import Run
@@ -108,7 +108,7 @@ def train_stage(
     """
     numbers = train_network(run, data, surrogate, settings, run.metrics(stage), f"stage {stage}")
     if run.device.leads:
-        record(numbers | {"metrics": digest(run.metrics(stage))})
+        record(numbers)
         save_surrogate(run.weights(stage), surrogate, run.mechanism, inputs=inputs)
         forget_checkpoint(run.metrics(stage))
     run.barrier()

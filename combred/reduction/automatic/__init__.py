@@ -30,7 +30,7 @@ With a `folder` the loop can be killed at any time: it stores its state after ev
 same call goes on from there, losing at most one chunk of training. The state of torch's CPU
 generator is stored as well: if `train` depends only on the network, its arguments and that
 generator, an interrupted run gives the same trace and network. Files: trace.jsonl, one `Event` a
-line; trace.state with the networks.
+line; trace.state; networkN.state, the network that event N made.
 
 Where the paper leaves a choice:
 

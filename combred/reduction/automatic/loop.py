@@ -126,7 +126,8 @@ class _Loop(Progress):
             self.plan.require_runs(reduced, layer)
             units = current.units | {name: len(merge.kept)}
             metric = float(self.metric(reduced))
-            self.saved, self.current = current, Found(reduced, units, metric, state.step)
+            self.saved = current
+            self.current = Found(reduced, units, metric, state.step, state.events)
             state.metric_cut, state.metric_first = metric, None
             self.commit(self.describe("cut", self.criterion()))
             return
@@ -225,5 +226,5 @@ class _Loop(Progress):
         loss = self.train(current.network, steps, self.settings.rate(state.reductions))
         current.metric = float(self.metric(current.network))
         state.step += steps
-        current.step = state.step
+        current.step, current.number = state.step, state.events
         return None if loss is None else float(loss)

@@ -3,16 +3,17 @@
 Takes a network, settings and calibration inputs; gives a `Plan`, by which `loop` condenses layers.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 
+from combred.reduction.arguments import choose_layers
 from combred.reduction.automatic.criteria import AutomaticSettings
 from combred.reduction.fit.calibration import Calibration, require_repeatable
 from combred.reduction.fit.compensation import RIDGE, resolve_compensation
 from combred.reduction.layerwise import LayerwiseReducer, fixed_width_is_an_error
-from combred.reduction.methods import METHODS, refusal, resolve_method
+from combred.reduction.methods import refusal, resolve_method
 from combred.reduction.network.layer_search import find_layers
 from combred.reduction.network.layers import HiddenLayer, Survey
 from combred.reduction.network.merge import Merge
@@ -24,15 +25,13 @@ OUTPUT = "its units are the network's output"  # as `find_layers` says it of the
 
 @dataclass(frozen=True)
 class Plan:
-    """The settings, the layers of a main reduction in order, the layer of the final cut (or None),
-    the compensation and its calibration inputs, and why other layers are left alone."""
+    """The settings, the reducer of the given network, the layers of a main reduction in order, the
+    layer of the final cut (or None), and why other layers are left alone."""
 
     settings: AutomaticSettings
-    example_input: Tensor
+    reducer: LayerwiseReducer
     layers: list[HiddenLayer]
     final: HiddenLayer | None
-    compensation: str
-    calibration: Calibration | None
     untouched: dict[str, str]
 
     @property
@@ -43,20 +42,13 @@ class Plan:
 
     def condense(self, network: nn.Module, layer: HiddenLayer, threshold: float) -> Merge:
         """The merge of a layer of a network at a cosine threshold, compensated."""
-        reducer = LayerwiseReducer(
-            network,
-            self.example_input,
-            self.calibration,
-            resolve_method("condensation"),
-            self.compensation,
-            RIDGE,
-        )
+        reducer = replace(self.reducer, network=network)
         return reducer.merge(None, layer, {"threshold": threshold})[0]
 
     def require_runs(self, network: nn.Module, layer: HiddenLayer) -> None:
         """Raises ValueError where a network does not run with fewer units in a layer."""
         with fixed_width_is_an_error(layer), evaluation(network), torch.no_grad():
-            network(self.example_input)
+            network(self.reducer.example_input)
 
 
 def make_plan(
@@ -77,48 +69,33 @@ def make_plan(
         raise ValueError(
             f"target={settings.target} parameters, and the network has {size}: ask for fewer"
         )
-    survey = find_layers(network, example_input)
-    refused = {
-        layer.name: refusal(METHODS["condensation"], layer, compensation) for layer in survey.layers
-    }
-    final = None
+    method = resolve_method("condensation")
+    reducer = LayerwiseReducer(network, example_input, calibration, method, compensation, RIDGE)
+    survey, final = find_layers(network, example_input), None
     if settings.final_threshold is not None:
-        final = _layer_before_output(survey, refused, settings.final_threshold)
-    if settings.layers is not None:
-        layers = _named_layers(survey, refused, settings.layers)
-    else:
-        layers = [la for la in survey.layers if not refused[la.name] and la is not final]
-    untouched = survey.untouched | {name: why for name, why in refused.items() if why}
+        final = _layer_before_output(survey, reducer, settings.final_threshold)
+    layers, untouched = choose_layers(survey, settings.layers, method, compensation)
+    if settings.layers is None:
+        layers = [layer for layer in layers if layer is not final]
     if not layers:
-        reasons = "; ".join(f"{name}: {why}" for name, why in untouched.items())
         raise ValueError(
-            f"there is no layer for a main reduction. {reasons}"
-            + (f"; {final.name}: left to the final cut" if final else "")
+            f"there is no layer for a main reduction but {final.name}, which is left to the final "
+            "cut: set final_threshold=None"
         )
-    return Plan(settings, example_input, layers, final, compensation, calibration, untouched)
+    return Plan(settings, reducer, layers, final, untouched)
 
 
-def _layer_before_output(survey: Survey, refused: dict[str, str], threshold: float) -> HiddenLayer:
+def _layer_before_output(
+    survey: Survey, reducer: LayerwiseReducer, threshold: float
+) -> HiddenLayer:
     """The last layer that the output layer reads; ValueError where it cannot be condensed."""
     outputs = {name for name, why in survey.untouched.items() if why == OUTPUT}
     for layer in reversed(survey.layers):
-        if outputs.intersection(name for name, _ in layer.readers) and not refused[layer.name]:
+        refused = refusal(reducer.method, layer, reducer.compensation)
+        if outputs.intersection(name for name, _ in layer.readers) and not refused:
             return layer
     raise ValueError(
         f"final_threshold={threshold} cuts the layer in front of the output layer "
         f"({', '.join(outputs) or 'there is none'}), and that layer cannot be condensed: set "
         "final_threshold=None"
     )
-
-
-def _named_layers(
-    survey: Survey, refused: dict[str, str], names: tuple[str | int, ...]
-) -> list[HiddenLayer]:
-    """Layers by name or number; ValueError where one cannot be condensed or is named twice."""
-    layers = [survey[name] for name in names]
-    for layer in layers:
-        if refused[layer.name]:
-            raise ValueError(f"layer {layer.name} cannot be reduced: {refused[layer.name]}")
-    if len({layer.name for layer in layers}) < len(layers):
-        raise ValueError(f"layers={names} names a layer twice")
-    return layers

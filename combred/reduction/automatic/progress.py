@@ -3,10 +3,13 @@
 Takes a `Plan` and, where there is one, the folder that holds an earlier state; gives the loop
 criteria and limits of the moment, and stores each event. Between two events everything that decides
 what comes next is in here.
+
+In the folder: trace.jsonl, trace.state, and networkN.state with the weights of the network that
+event N made. An event writes the network that it has made, if any; files that the state names no
+more are removed after it is written.
 """
 
 import copy
-import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -15,18 +18,18 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from combred.files.trace import Trace, digest_of_tensors, load_tensors, save_tensors
 from combred.reduction.automatic.plan import Plan
 from combred.reduction.automatic.state import AutomaticReduction, Event, Found, State
 from combred.reduction.network.merge import Merge, apply_merge_in_place
-from combred.reduction.trace import Trace
 
 
 class Progress:
     """State, networks and trace of an automatic reduction.
 
-    folder: where they are stored, None for nowhere. current: the network in training. saved: the
-    save point while a reduced layer is being judged, else None. best: the networks that come out,
-    by role: "smallest" and "main".
+    folder: where they are stored, None for nowhere; stored: numbers of the networks there. current:
+    the network in training. saved: the save point while a reduced layer is being judged, else None.
+    best: the networks that come out, by role: "smallest" and "main".
     """
 
     def __init__(
@@ -47,8 +50,9 @@ class Progress:
         self.current = Found(copy.deepcopy(network), units, math.nan)
         self.saved: Found | None = None
         self.best: dict[str, Found] = {}
+        self.folder, self.stored = folder and Path(folder), set[int]()
         inputs = inputs_of(network, plan) if folder else {}
-        self.trace = Trace(Path(folder) / "trace.state" if folder else None, inputs)
+        self.trace = Trace(self.folder and self.folder / "trace.state", inputs)
         if stored := self.trace.load():
             self.resume(network, stored)
 
@@ -56,12 +60,13 @@ class Progress:
         """Go on from a stored state; torch's generator is set to its own."""
         self.state, self.events = State(**stored["state"]), [Event(**e) for e in self.trace.rows]
         self.best = {role: self.rebuild(given, entry) for role, entry in stored["networks"].items()}
+        self.stored = {found.number for found in self.best.values()}
         self.current, self.saved = self.best.pop("current"), self.best.pop("saved", None)
         torch.set_rng_state(stored["random"])
 
     def rebuild(self, given: nn.Module, entry: dict) -> Found:
         """A stored network: the given one with the stored units and weights."""
-        network, weights = copy.deepcopy(given), entry.pop("weights")
+        network, weights = copy.deepcopy(given), load_tensors(self.file(entry["number"]))["weights"]
         for name, units in entry["units"].items():
             layer = self.plan.all[name]
             if units < layer.units:
@@ -78,19 +83,31 @@ class Progress:
         """Store an event that has happened, and then report it to the caller."""
         self.events.append(event)
         self.state.events += 1
-        if self.trace.path:
-            self.trace.add(asdict(event))
-            networks = self.best | {"current": self.current}
-            networks |= {"saved": self.saved} if self.saved else {}
-            entries = {
-                role: vars(found) | {"weights": found.network.state_dict()}
-                for role, found in networks.items()
-            }
-            for entry in entries.values():
-                del entry["network"]
-            random = torch.get_rng_state()
-            self.trace.save({"state": asdict(self.state), "networks": entries, "random": random})
+        if self.folder:
+            self.store(event)
         self.on_event(event)
+
+    def store(self, event: Event) -> None:
+        """Write an event, the networks that are new, and the state."""
+        roles = self.best | {"current": self.current}
+        roles |= {"saved": self.saved} if self.saved else {}
+        networks = {found.number: found.network for found in roles.values()}
+        self.trace.add(asdict(event))
+        for number in networks.keys() - self.stored:
+            save_tensors(self.file(number), {"weights": networks[number].state_dict()})
+        entries = {role: dict(vars(found)) for role, found in roles.items()}
+        for entry in entries.values():
+            del entry["network"]
+        random = torch.get_rng_state()
+        self.trace.save({"state": asdict(self.state), "networks": entries, "random": random})
+        self.stored = set(networks)
+        for path in self.folder.glob("network*.state"):
+            if path not in map(self.file, networks):
+                path.unlink()
+
+    def file(self, number: int) -> Path:
+        """The file with the weights of a network."""
+        return self.folder / f"network{number}.state"
 
     def result(self) -> AutomaticReduction:
         """What the reduction comes to, at its end."""
@@ -181,21 +198,10 @@ class Progress:
 
 
 def inputs_of(network: nn.Module, plan: Plan) -> dict:
-    """What decides the outcome: settings, layers, and digests of network and calibration."""
-    calibration = plan.calibration if isinstance(plan.calibration, Tensor) else None
+    """What decides the outcome: settings, and digests of network and calibration."""
+    calibration = plan.reducer.calibration
+    known = isinstance(calibration, Tensor)
     return asdict(plan.settings) | {
-        "network": _digest(repr(network), network.state_dict()),
-        "calibration": None if calibration is None else _digest("", {"": calibration}),
-        "layers": [layer.name for layer in plan.layers],
-        "compensation": plan.compensation,
+        "network": digest_of_tensors(network.state_dict(), repr(network)),
+        "calibration": digest_of_tensors({"": calibration}) if known else None,
     }
-
-
-def _digest(what: str, tensors: dict[str, Tensor]) -> str:
-    """A short hash of a text and named tensors: names, shapes, dtypes and values."""
-    sha = hashlib.sha256(what.encode())
-    for name, tensor in sorted(tensors.items()):
-        sha.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
-        flat = tensor.detach().cpu().contiguous().flatten()
-        sha.update(flat.view(torch.uint8).numpy().tobytes())
-    return sha.hexdigest()[:16]

@@ -59,14 +59,15 @@ class Event:
 class Found:
     """A network of the loop, in training or found.
 
-    units: by layer. metric: of the caller. step: training steps done by then. criterion: the one
-    that it met, None for none.
+    units: by layer. metric: of the caller. step: training steps done by then. number: of the event
+    that made it; networks of one number are equal. criterion: the one that it met, None for none.
     """
 
     network: nn.Module
     units: dict[str, int]
     metric: float
     step: int = 0
+    number: int = 0
     criterion: float | None = None
 
     @property

@@ -14,10 +14,10 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from combred.files.trace import Trace
 from combred.reduction.complexity.settings import Complexity
 from combred.reduction.complexity.sparse_training import Epoch, Training
 from combred.reduction.complexity.structure import shrink
-from combred.reduction.trace import Trace
 
 __all__ = ["Complexity", "Epoch", "Pruned", "train_sparsely"]
 
@@ -61,7 +61,7 @@ def train_sparsely(
 
     optimizer: makes the optimiser of the weights from their parameters. rate(step): its learning
     rate. on_epoch: is given each row of the trace. checkpoint: a file, written every `SECONDS`
-    (with the rows so far beside it, as .jsonl), from which the same call goes on bit for bit after
+    (with the rows beside it, as .jsonl), from which the same call goes on bit for bit after
     an interruption; the caller removes it.
 
     Raises ValueError for a network that cannot be traced or has nothing to prune, without batches,
@@ -71,6 +71,11 @@ def train_sparsely(
     stored = Trace(checkpoint, _inputs(run))
     if state := stored.load():
         _resume(run, state, stored.rows)
+
+    def keep(row: Epoch) -> None:
+        stored.add(asdict(row))
+        on_epoch(row)
+
     saved = time.monotonic()
     try:
         for x, y in _from_step(batches, run.step):
@@ -78,18 +83,16 @@ def train_sparsely(
             run.learn(x, y, loss, rate)
             if run.step % settings.prune_every == 0:
                 run.prune(run.masks.theta > settings.theta_tol)
-                on_epoch(run.record())
+                keep(run.record())
             due = checkpoint and time.monotonic() - saved >= SECONDS
             if due and torch.isfinite(run.total):
-                for row in run.trace[len(stored.rows) :]:
-                    stored.add(asdict(row))
                 stored.save(_state(run))
                 saved = time.monotonic()
         if run.step == 0:
             raise ValueError("batches gave nothing to train on: give (x, y), one pair per step")
         run.settle()
         if run.count or (run.trace and run.trace[-1].undecided):
-            on_epoch(run.record())
+            keep(run.record())
     finally:
         run.masks.detach()
     run.network.train(network.training)

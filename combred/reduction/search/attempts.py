@@ -12,7 +12,7 @@ from typing import Any
 
 from torch import nn
 
-from combred.reduction.trace import Trace
+from combred.files.trace import Trace
 
 
 @dataclass
@@ -77,20 +77,15 @@ class AttemptFolder:
         self.path, self.save, self.load = Path(path), save, load
         self.stored = Trace(self.path / "attempts.state", inputs, leads)
 
-    def begun_with(self) -> dict | None:
-        """The inputs of the search in the folder, None where it has cut nothing yet."""
-        stored = self.stored.peek()
-        begun = stored and (stored["rows"] > 1 or stored["state"]["flying"])
-        return stored["inputs"] if begun else None
-
     def trace(self) -> list[Attempt]:
         """All attempts in the folder; raises ValueError where they have other inputs."""
         stored = self.stored.peek()
-        if not stored or stored["inputs"] != self.stored.inputs and self.begun_with() is None:
+        cut = stored and (stored["rows"] > 1 or stored["state"]["flying"])
+        if stored and not cut and stored["inputs"] != self.stored.inputs:
             self.stored.restart()
-            return []
-        flying = self.stored.load()["flying"]
-        return [Attempt(**row) for row in [*self.stored.rows, *([flying] if flying else [])]]
+        state = self.stored.load()
+        flying = [state["flying"]] if state and state["flying"] else []
+        return [Attempt(**row) for row in [*self.stored.rows, *flying]]
 
     def file(self, number: int, flying: bool = False) -> Path:
         """The file of an attempt's network: right after its cut (`flying`), or as it passed."""

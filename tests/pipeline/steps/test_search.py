@@ -14,11 +14,12 @@ from tiny import TINY, finished_run
 from combred.files.records import read_record, write_record
 from combred.native import fastest
 from combred.report.writing import write_report
+from combred.simulation.ignition import Rollout
 from combred.surrogate.storage import load_surrogate
 from combred.training.progress import TrainingCheckpoint
 from combred.validation.ignition import cases as ignition_cases
 from combred.validation.ignition import errors as ignition_errors
-from combred.validation.storage import read_rollouts
+from combred.validation.storage import read_runs
 
 # Delays of a network this small are half of CVODE's, or it does not ignite.
 CRITERIA = "reduction.criteria=ignition:300%"
@@ -85,7 +86,7 @@ def test_the_stage_is_the_smallest_that_passed_and_its_error_is_the_recorded_one
     number = criteria["smallest"]
     kept = folder / (f"search/attempt{number}.safetensors" if number else "stage0.safetensors")
     assert tensors_equal(folder / "stage1.safetensors", kept)
-    references = read_rollouts(folder / "search/ignitions.h5", drm19)[0]["reference"]
+    references = read_runs(folder / "search/ignitions.h5", drm19, Rollout)[0]["reference"]
     surrogate = load_surrogate(folder / "stage1.safetensors", drm19)
     rollouts = ignition_cases.follow(fastest(surrogate), 4e-6, references)
     error = ignition_errors.compare(drm19, rollouts, references)["delay_error"]["worst"]
@@ -94,8 +95,8 @@ def test_the_stage_is_the_smallest_that_passed_and_its_error_is_the_recorded_one
 
 def test_the_cases_of_the_criteria_are_not_those_of_the_validation(finished, drm19):
     folder = finished / "runs/tiny"
-    own, _ = read_rollouts(folder / "search/ignitions.h5", drm19)
-    validated, _ = read_rollouts(folder / "validation.h5", drm19)
+    own, _ = read_runs(folder / "search/ignitions.h5", drm19, Rollout)
+    validated, _ = read_runs(folder / "validation.h5", drm19, Rollout)
     cases = {rollout.case for rollout in own["reference"]}
     assert len(cases) == 3 and not cases & {rollout.case for rollout in validated["reference"]}
     assert all(1750 < case.T0 < 1850 for case in cases)
@@ -199,7 +200,6 @@ def test_the_report_tells_every_attempt(finished):
     folder, criteria = finished / "runs/tiny", record(finished)["criteria"]
     text = (folder / "report.html").read_text().replace("\u00a0", " ")
     section = text.partition("<h2>Reduction</h2>")[2].partition("</section>")[0]
-    assert "Errors of every attempt" in section and (folder / "figures/criteria.png").exists()
     assert "over 3 ignitions drawn with seed 1" in section and "300.0 %" in section
     attempts = section.partition(">attempt</th>")[2].partition("</table>")[0]
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in attempts.split("<tr>")[1:]]

@@ -15,9 +15,10 @@ from combred.files.records import read_record, write_record
 from combred.pipeline.run import Run
 from combred.pipeline.steps import cases, validate
 from combred.pipeline.tables import stirred_in_words
+from combred.simulation.stirred.reactor import StirredRun
 from combred.training.devices import Device
 from combred.validation.stirred import cases as stirred_cases
-from combred.validation.storage import read_stirred
+from combred.validation.storage import read_runs
 
 ASKED = [
     "mechanism=h2o2.yaml", "sampling.fuel=H2:1", "stage=0", "workers=1", "validation.dt=4e-6",
@@ -77,7 +78,7 @@ def test_cvode_in_the_place_of_a_network_agrees_with_the_references_and_is_reuse
         assert row["errors"].keys() == {"T", "O"}
         assert all(0.0 < error["largest"] < 1e-5 for error in row["errors"].values())
     assert 0.0 < numbers["reference_difference"]["stirred"] < 1e-5  # tolerance 1e-6
-    stored, inputs = read_stirred(tmp_path / "stirred.h5", h2o2)
+    stored, inputs = read_runs(tmp_path / "stirred.h5", h2o2, StirredRun)
     assert [run.case.p for run in stored["stage0"]] == [101325.0, 2026500.0]
     assert inputs["cases"] == numbers["stirred_inputs"]
     assert numbers["stirred_inputs"]["dt"] == stirred_cases.CASE.dt
@@ -117,7 +118,7 @@ def test_another_case_is_computed_anew(tmp_path, h2o2, monkeypatch):
     monkeypatch.setattr(stirred_cases, "CASE", replace(stirred_cases.CASE, seed=1))
     after = validate.validate(run, None, [solver(run)])
     assert before["stirred_inputs"] != after["stirred_inputs"]
-    assert read_stirred(tmp_path / "stirred.h5", h2o2)[0]["reference"][0].case.seed == 1
+    assert read_runs(tmp_path / "stirred.h5", h2o2, StirredRun)[0]["reference"][0].case.seed == 1
     assert (tmp_path / "validation.h5").stat().st_mtime_ns == ignitions
 
 

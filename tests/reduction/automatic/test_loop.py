@@ -11,7 +11,13 @@ import torch
 from torch import Tensor, nn
 
 from combred.reduction import apply_merge, condense, describe_units, find_layers
-from combred.reduction.automatic import AutomaticSettings, fall, logistic, reduce_automatically
+from combred.reduction.automatic import (
+    AutomaticSettings,
+    fall,
+    logistic,
+    progress,
+    reduce_automatically,
+)
 from combred.surrogate.network import Network
 
 X = torch.ones(1, 6)
@@ -69,8 +75,8 @@ def kinds(found, *names: str) -> list[str]:
     return [e.kind for e in found.trace if not names or e.kind in names]
 
 
-def of(found, kind: str) -> list:
-    return [e for e in found.trace if e.kind == kind]
+def of(found, *names: str) -> list:
+    return [e for e in found.trace if e.kind in names]
 
 
 def same(one: nn.Module, other: nn.Module) -> bool:
@@ -387,7 +393,7 @@ def test_layers_are_named_and_those_that_cannot_be_condensed_are_refused():
     assert [e.layer for e in of(found, "met")] == ["layers.2", "layers.0"]
     with pytest.raises(ValueError, match="layers.3 cannot be reduced: its units are"):
         run(Script(1.0), paired(hidden=3), layers=("layers.3",))
-    with pytest.raises(ValueError, match="names a layer twice"):
+    with pytest.raises(ValueError, match="is named twice in layers="):
         run(Script(1.0), paired(hidden=3), layers=("layers.1", 2))
     with pytest.raises(ValueError, match="no layer for a main reduction"):
         run(Script(1.0), paired(hidden=1), final_threshold=0.4)
@@ -632,21 +638,36 @@ def test_a_finished_folder_gives_its_result_without_training(uninterrupted):
     found, _, folder = uninterrupted
     again = reduce_automatically(fresh(), X, *erratic(1), ERRATIC, folder=folder)
     assert again.trace == found.trace and same(again.network, found.network)
-    assert {path.name for path in folder.iterdir()} == {"trace.jsonl", "trace.state"}
+    last = {f"network{one.number}.state" for one in (found.smallest, found.main)}
+    names = {path.name for path in folder.iterdir()}
+    assert names >= {"trace.jsonl", "trace.state"} | last
+    assert len(names) <= 5  # and the one in training
+
+
+def test_an_event_writes_the_network_that_it_has_made_and_no_other(tmp_path, monkeypatch):
+    written, save = [], progress.save_tensors
+
+    def counted(path, content):
+        written.append(path.name)
+        save(path, content)
+
+    monkeypatch.setattr(progress, "save_tensors", counted)
+    found = reduce_automatically(fresh(), X, *erratic(), ERRATIC, folder=tmp_path)
+    assert written == [f"network{e.event}.state" for e in of(found, "test", "cut", "met")]
 
 
 def test_a_folder_of_another_reduction_is_refused(uninterrupted):
     _, _, folder = uninterrupted
     calls = erratic(1)
-    with pytest.raises(ValueError, match="another reduction .*step_limit: then 4, now 5"):
+    with pytest.raises(ValueError, match="other settings .*step_limit: 4 then, 5 now"):
         other = AutomaticSettings(**vars(ERRATIC) | {"step_limit": 5})
         reduce_automatically(fresh(), X, *calls, other, folder=folder)
     network = fresh()
     with torch.no_grad():
         network.layers[0].weight[0, 0] += 1e-6
-    with pytest.raises(ValueError, match="another reduction .network: then"):
+    with pytest.raises(ValueError, match="other settings .network: '"):
         reduce_automatically(network, X, *calls, ERRATIC, folder=folder)
-    with pytest.raises(ValueError, match="calibration: then None"):
+    with pytest.raises(ValueError, match="calibration: None then"):
         reduce_automatically(
             fresh(), X, *calls, ERRATIC, calibration=torch.randn(40, 6), folder=folder
         )

@@ -11,13 +11,13 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
+from combred.files import trace
 from combred.reduction import (
     AttemptFolder,
     ShrinkSettings,
     Unreachable,
     reduce,
     shrink_until,
-    trace,
 )
 from combred.reduction.search.attempts import NotPassed, format_errors, passes
 from combred.reduction.search.shrink import ending, next_factor
@@ -278,7 +278,7 @@ def test_a_search_killed_while_it_writes_gives_the_same_result(
             if written == "network":
                 how = die(save)
             else:
-                patch.setattr(trace, "save_checkpoint", die(trace.save_checkpoint))
+                patch.setattr(trace, "save_tensors", die(trace.save_tensors))
             store = AttemptFolder(folder, {"limits": {"flame": 0.01}}, how, load)
             try:
                 Task(step(240), least=130).search(memory=store)
@@ -314,7 +314,7 @@ def test_a_folder_of_another_search_is_refused_unless_nothing_was_cut(tmp_path):
     assert memory(tmp_path, other).trace() == []  # other limits: the network is judged anew
     assert memory(tmp_path).trace() == []  # also after a kill in that moment, and with any limits
     Task(step(240)).search(memory=memory(tmp_path, other))
-    with pytest.raises(ValueError, match="another reduction .limits: then"):
+    with pytest.raises(ValueError, match="other settings .limits.flame: 0.05 then, 0.01 now"):
         memory(tmp_path).trace()
 
 

@@ -23,13 +23,11 @@ class Trace:
 
     The state counts the rows that belong to it and holds their digest. A row is appended as it is
     added, and the state is written whole or not at all: rows beyond its count are removed when it
-    is loaded. inputs: plain JSON of all that decides the outcome. path: None keeps nothing. leads:
-    whether this process writes.
+    is loaded. inputs: plain JSON of all that decides the outcome. path: None keeps nothing.
     """
 
-    def __init__(self, path: Path | None, inputs: dict, leads: bool = True):
+    def __init__(self, path: Path | None, inputs: dict):
         self.path, self.kept = path or Path(), path is not None
-        self.leads = leads and self.kept
         self.inputs = json.loads(json.dumps(inputs))  # as they are read again
         self.rows: list[dict] = []
         self.digest = hashlib.sha256()
@@ -42,7 +40,7 @@ class Trace:
     def add(self, row: dict) -> None:
         """Add a row, which stays if a state is saved after it."""
         self.rows.append(row)
-        if self.leads:
+        if self.kept:
             text = (json.dumps(row) + "\n").encode()
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.lines.open("ab") as file:
@@ -51,7 +49,7 @@ class Trace:
 
     def save(self, state: dict) -> None:
         """Write a state of tensors and plain values, which belongs to all rows so far."""
-        if self.leads:
+        if self.kept:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             count = {"rows": len(self.rows), "digest": self.digest.hexdigest()}
             save_tensors(self.path, {"inputs": self.inputs, "state": state} | count)
@@ -80,7 +78,7 @@ class Trace:
                 f"{self.path.name} counts it has {len(lines)}, or some were changed. Move both "
                 "away to start anew"
             )
-        if self.leads and text != kept:
+        if text != kept:
             write_bytes(self.lines, kept)
         self.rows = [json.loads(line) for line in lines]
         return stored["state"]
@@ -88,7 +86,7 @@ class Trace:
     def restart(self) -> None:
         """Forget the state and all rows; the state, which counts the rows, goes first."""
         self.rows, self.digest = [], hashlib.sha256()
-        if self.leads:
+        if self.kept:
             self.path.unlink(missing_ok=True)
             self.lines.unlink(missing_ok=True)
 

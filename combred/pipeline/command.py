@@ -4,10 +4,8 @@ Does the steps that are missing and reuses the files that are there: sample, tra
 reduce (stages 1 to N), validate, export, report (`combred.pipeline.steps`).
 """
 
-import os
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ from combred.chemistry.kinetics import Kinetics
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import Settings
 from combred.files.records import read_record, write_record
-from combred.pipeline.console import console, say
+from combred.pipeline.console import console
 from combred.pipeline.guard import guarded
 from combred.pipeline.lock import locked
 from combred.pipeline.resolved import of_settings, resolved
@@ -38,19 +36,17 @@ from combred.training.devices import open_device
 @dataclass(frozen=True)
 class Step:
     """A step: its function, whose arguments are the run and the results that it `needs`, and the
-    name of the result that it `gives`. `by_all`: all processes of torchrun take part in it; the
-    others are done by the first process."""
+    name of the result that it `gives`."""
 
     function: Callable[..., Any]
     needs: tuple[str, ...] = ()
     gives: str = ""
-    by_all: bool = False
 
 
 STEPS = {
     "sample": Step(sample.sample, (), "data"),
-    "train": Step(train.train, ("data",), "first", by_all=True),
-    "reduce": Step(reduce.reduce, ("data", "first"), "surrogates", by_all=True),
+    "train": Step(train.train, ("data",), "first"),
+    "reduce": Step(reduce.reduce, ("data", "first"), "surrogates"),
     "validate": Step(validate.validate, ("data", "surrogates"), "validation"),
     "export": Step(export.export, ("data", "surrogates", "validation")),
     "report": Step(report.report, ("surrogates",)),
@@ -77,8 +73,7 @@ def _main(arguments: list[str]) -> int:
         return 0
     settings = config.resolve(arguments)
     console.begin("preparing")
-    leads = os.environ.get("RANK", "0") == "0"  # of the processes of torchrun, one speaks
-    with console.heard() if leads else nullcontext():
+    with console.heard():
         execute(prepare(settings), settings.only)
     return 0
 
@@ -91,42 +86,37 @@ def prepare(settings: Settings) -> Run:
     run = Run(settings, mechanism, Path("runs") / settings.run_name, open_device())
     if settings.network.kinetics:
         Kinetics(mechanism)  # refuses unknown kinds of rates, before anything is sampled
-    if run.device.leads:
-        run.folder.mkdir(parents=True, exist_ok=True)
-        print_resolved(run)
+    run.folder.mkdir(parents=True, exist_ok=True)
+    print_resolved(run)
     return run
 
 
 def execute(run: Run, only: str = "") -> None:
     """All steps up to the stage asked for, or just `only`; prints the time of each."""
-    with locked(run.folder) if run.device.leads else nullcontext():
+    with locked(run.folder):
         _execute(run, only)
 
 
 def _execute(run: Run, only: str) -> None:
     results: dict[str, Any] = {}
     started = time.monotonic()
-    if run.device.leads:
-        networks.require_same_settings(run)
-        write_record(run.path("settings.json"), asdict(run.settings))
-    run.barrier()
+    networks.require_same_settings(run)
+    write_record(run.path("settings.json"), asdict(run.settings))
     for name, step in STEPS.items():
         if only not in ("", name):
             continue
         begun = time.monotonic()
         console.begin(name)
-        if step.by_all or run.device.leads:
-            for need in step.needs:
-                if need not in results:
-                    results[need] = LOADERS[need](run)
-            result = step.function(run, *(results[need] for need in step.needs))
-            if step.gives:
-                results[step.gives] = result
-        run.barrier()
-        say(run, f"  [dim]{name}: {time.monotonic() - begun:.1f} s[/]")
+        for need in step.needs:
+            if need not in results:
+                results[need] = LOADERS[need](run)
+        result = step.function(run, *(results[need] for need in step.needs))
+        if step.gives:
+            results[step.gives] = result
+        console.print(f"  [dim]{name}: {time.monotonic() - begun:.1f} s[/]")
     if only in ("", "export") and not read_record(run.path("export.json"))["all_ignite"]:
-        say(run, "  [bold yellow]with the exported network some cases do not ignite[/]")
-    say(run, f"[bold]done[/] in {time.monotonic() - started:.0f} s")
+        console.print("  [bold yellow]with the exported network some cases do not ignite[/]")
+    console.print(f"[bold]done[/] in {time.monotonic() - started:.0f} s")
     for name in ("surrogate.pt", "surrogate.cpp", "libsurrogate.so", "report.html"):
         if run.path(name).exists():
-            say(run, f"  {run.path(name)}")
+            console.print(f"  {run.path(name)}")

@@ -2,26 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from combred.pipeline.status import StatusConsole
 
-if TYPE_CHECKING:
-    from combred.pipeline.run import Run
-
 # Lines are left to the terminal to break: in a file or a log they stay whole.
 console = StatusConsole(highlight=False, soft_wrap=True)
 if not console.is_terminal:
     console.width = 160  # tables in a log are not cut at 80 columns
-
-
-def say(run: "Run", message: str) -> None:
-    """Print a line, once for all processes of torchrun."""
-    if run.device.leads:
-        console.print(message)
 
 
 def complain(message: str) -> None:
@@ -30,7 +21,7 @@ def complain(message: str) -> None:
 
 
 @contextmanager
-def progress(title: str, show: bool = True) -> Iterator[Callable[..., None]]:
+def progress(title: str) -> Iterator[Callable[..., None]]:
     """A progress bar as a callback (done, total, note)."""
     columns = (
         TextColumn("{task.description}"),
@@ -40,7 +31,7 @@ def progress(title: str, show: bool = True) -> Iterator[Callable[..., None]]:
         TimeRemainingColumn(),
         TextColumn("{task.fields[note]}"),
     )
-    show = show and console.is_terminal
+    show = console.is_terminal
     with Progress(*columns, console=console, disable=not show, transient=True) as bar:
         task = bar.add_task(title, total=None, note="")
 

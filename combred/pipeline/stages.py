@@ -74,33 +74,20 @@ def reduce_stage(
     """
     found = _reduce(network, stage, calibration, full, settings.compensation)
     reduced = cast(Network, found.network)
+    amount = {"parameters": stage.parameters}
+    if stage.layer:
+        amount = {"layer": stage.layer, "threshold": stage.threshold}
     record: dict[str, Any] = {
         "stage": stage.index,
+        "method": stage.method,
+        **amount,
         "compensation": settings.compensation,
         "widths_before": network.widths,
         "widths_after": reduced.widths,
         "weights_before": network.n_weights,
         "weights_after": reduced.n_weights,
-    }
-    if not stage.layer:
-        record |= {
-            "method": stage.method,
-            "parameters": stage.parameters,
-            "trace": [asdict(layer) for layer in found.trace],
-            "merge_errors": {settings.compensation: {"output": found.output_error}},
-        }
-        return reduced, record
-    (layer,) = found.trace
-    errors = {settings.compensation: _errors(found)}
-    if settings.compensation != "own":  # which is recorded for comparison
-        errors["own"] = _errors(_reduce(network, stage, calibration, full, "own"))
-    record |= {
-        "layer": stage.layer,
-        "threshold": stage.threshold,
-        "groups": layer.units_after,
-        "largest_group": layer.largest_group,
-        "dead_units": layer.dropped,
-        "merge_errors": errors,
+        "trace": [asdict(layer) for layer in found.trace],
+        "output_error": found.output_error,
     }
     return reduced, record
 
@@ -125,9 +112,3 @@ def _reduce(
         return reduce(network, calibration[:1], **how)
     except Unchanged as reason:
         raise ValueError(f"stage {stage.index} ({stage.what}): {reason} {remedy}") from reason
-
-
-def _errors(found: Reduced) -> dict[str, float | None]:
-    """|reduced - original| / |original| (Frobenius) over the calibration inputs: of the
-    pre-activations of the layer after the one reduced, and of the output."""
-    return {"next_layer": found.trace[-1].error, "output": found.output_error}

@@ -21,7 +21,7 @@ def shape(network: Network) -> str:
 def print_resolved(run: Run) -> None:
     """The settings that depend on mechanism and machine, as resolved, with the reason."""
     s, m = run.settings, run.mechanism
-    precision, reason = resolve_precision(s.training.precision, run.device.device)
+    precision, reason = resolve_precision(s.training.precision, run.device)
     hidden = "-".join(map(str, s.network.hidden))
     does = "sees the state alone"
     if s.network.kinetics:
@@ -35,7 +35,7 @@ def print_resolved(run: Run) -> None:
         f"{s.chemistry.atol:g}"
     )
     console.print(
-        f"  network of {hidden} hidden units, which {does}, on {run.device.device}, "
+        f"  network of {hidden} hidden units, which {does}, on {run.device}, "
         f"{torch.get_num_threads()} threads, precision {precision}: {reason}"
     )
     console.print(f"  {run.workers} processes, seed {s.seed}")

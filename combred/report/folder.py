@@ -13,7 +13,6 @@ import h5py
 
 from combred.chemistry.mechanism import Mechanism
 from combred.files.records import digest, read_json
-from combred.simulation.ignition import Rollout
 from combred.simulation.premixed.flame import Flame
 from combred.simulation.stirred.reactor import StirredRun
 from combred.validation.storage import read_runs
@@ -21,8 +20,8 @@ from combred.validation.storage import read_runs
 
 @dataclass(frozen=True)
 class Folder:
-    """The artefacts of a run: the contents of its JSON files, and rollouts, flames and stirred
-    reactors by the name of their group: "reference", "solver", "stage0" and so on.
+    """The artefacts of a run: the contents of its JSON files, and flames and stirred reactors by
+    the name of their group: "reference", "solver", "stage0" and so on.
 
     `reductions`: the records of reduce.json by stage, from 1.
     """
@@ -36,7 +35,6 @@ class Folder:
     validation: dict
     export: dict
     card: dict
-    rollouts: dict[str, list[Rollout]]
     flames: dict[str, list[Flame]]
     stirred: dict[str, list[StirredRun]]
 
@@ -116,7 +114,7 @@ def read_folder(path: Path, mechanism: Mechanism) -> Folder:
     """Read a run folder.
 
     Raises FileNotFoundError, with the command to type, if it has not been validated; ValueError if
-    validation.h5 and validation.json do not belong together.
+    a file is damaged.
     """
     path = Path(path)
     validation = read_json(path / "validation.json")
@@ -124,15 +122,6 @@ def read_folder(path: Path, mechanism: Mechanism) -> Folder:
         raise FileNotFoundError(
             f"{path / 'validation.json'} lacks results of the stages or of the solver: run "
             "`python -m combred.pipeline only=validate` with the settings of this run"
-        )
-    rollouts, inputs = read_runs(path / "validation.h5", mechanism, Rollout)
-    networks = validation["networks"]
-    known = inputs.get("networks", {}).items()
-    of_others = any(networks.get(name, digest) != digest for name, digest in known)
-    if rollouts and (inputs.get("cases") != validation["inputs"] or of_others):
-        raise ValueError(
-            f"{path}: validation.h5 and validation.json have different cases, settings or "
-            "networks. Move validation.h5 away and run the same command with only=validate."
         )
     flames, inputs = read_runs(path / "flames.h5", mechanism, Flame)
     if inputs.get("cases") != validation.get("flame_inputs") or not inputs:
@@ -151,7 +140,6 @@ def read_folder(path: Path, mechanism: Mechanism) -> Folder:
         validation=validation,
         export=read_json(path / "export.json"),
         card=read_json(path / "surrogate.json"),
-        rollouts=rollouts,
         flames=flames,
         stirred=stirred,
     )

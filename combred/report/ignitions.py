@@ -1,6 +1,6 @@
-"""The ignitions of a validation: delays, the worst case, all cases.
+"""The ignitions of a validation: delays and their errors in all cases.
 
-Takes the rollouts of validation.h5 and the errors of validation.json; gives a section.
+Takes the numbers of validation.json; gives a section.
 """
 
 from collections.abc import Sequence
@@ -11,8 +11,6 @@ from matplotlib.figure import Figure
 
 from combred.report.blocks import (
     NO_IGNITION,
-    Block,
-    Note,
     Picture,
     Section,
     Table,
@@ -25,16 +23,14 @@ from combred.report.blocks import (
 )
 from combred.report.folder import Folder
 from combred.report.style import CVODE, DASHES, MARKERS, WIDTH, colour, plain_log_ticks
-from combred.report.worst import draw_worst
 
 SHOWN = 24  # cases in the figure of errors at most: those with the largest
 SOLVER = "#666666"
 
 
 def ignition_section(folder: Folder) -> Section:
-    """Delays of all cases, the worst case, and a table."""
-    result = folder.measured(folder.last)
-    count = len(result["cases"])
+    """Delays of all cases, and a table."""
+    count = len(folder.measured(folder.last)["cases"])
     text = Text(
         f"{count} ignition{'s' if count > 1 else ''} at constant pressure and enthalpy: "
         f"{cases_in_words(folder)}. All start from the same mixture and take the same time steps, "
@@ -51,18 +47,7 @@ def ignition_section(folder: Folder) -> Section:
         f"delay in every case; a cross at the edge does not ignite.{left_out}",
         "validation.json",
     )
-    blocks: list[Block] = [text, delays]
-    if {"reference", f"stage{folder.last}"} <= folder.rollouts.keys():
-        caption = (
-            f"The case with the largest delay error, {result['worst_case']}: T over all of it, "
-            "then T and species around the ignition; time is counted from CVODE's ignition delay."
-        )
-        alt = f"The worst case, {result['worst_case']}"
-        source = "validation.h5, validation.json"
-        blocks.append(Picture("worst", draw_worst(folder), alt, caption, source))
-    else:
-        blocks.append(Note("No rollout is shown: validation.h5 is missing or lacks this stage."))
-    return Section("Ignition", [*blocks, case_table(folder)])
+    return Section("Ignition", [text, delays, case_table(folder)])
 
 
 def cases_in_words(folder: Folder) -> str:

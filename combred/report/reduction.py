@@ -17,8 +17,8 @@ def reduction_section(folder: Folder) -> Section | None:
         return Section("Reduction", [note])
     rows = [["0", folder.train.get("shipped", "trained"), *_size(folder, 0), "–"]]
     for stage, record in folder.reductions.items():
-        found = record.get("merge_errors", {}).get(record["compensation"], {})
-        rows.append([str(stage), _how(record), *_size(folder, stage), percent(found.get("output"))])
+        error = percent(record.get("output_error"))
+        rows.append([str(stage), _how(record), *_size(folder, stage), error])
     heads = ["stage", "how", "widths", "weights of stage 0", "output error"]
     caption = (
         "Each stage removes units of the previous network and is then retrained. Output error: of "
@@ -35,7 +35,7 @@ def _how(record: dict) -> str:
     fit = record["compensation"].replace("_", " ")
     if "layer" in record:
         how = f"condensation of layer {record['layer']} at {record['threshold']:g}"
-        return f"{how}, largest group {record['largest_group']}; {fit}"
+        return f"{how}, largest group {record['trace'][0]['largest_group']}; {fit}"
     how = record["method"].replace("_", " ")
     if "criteria" in record:
         return f"{how}, the smallest that meets the criteria; {fit}"

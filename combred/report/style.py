@@ -65,10 +65,10 @@ def looks(stages: Sequence[int]) -> dict[str, Look]:
     return {"reference": REFERENCE, **lines}
 
 
-def legend(figure: Figure, looks: dict[str, Look], reference: str = "reference") -> None:
+def legend(figure: Figure, looks: dict[str, Look]) -> None:
     """A legend above a figure, one entry for each of the `looks`."""
     lines = [Line2D([], [], **look) for look in looks.values()]
-    names = [name.replace("reference", reference).replace("stage", "stage ") for name in looks]
+    names = [name.replace("stage", "stage ") for name in looks]
     figure.legend(lines, names, loc="outside upper center", ncols=len(names))
 
 

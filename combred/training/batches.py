@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from combred.dataset.schema import CHUNK, FLAME, Block
+from combred.dataset.schema import FLAME, Block
 from combred.dataset.table import StateTable
 from combred.surrogate.correction import CorrectionTransform
 from combred.surrogate.transform import StateTransform
@@ -44,9 +44,8 @@ class RowBatches:
     """Yields batches of encoded rows of a state file.
 
     `keep` (n_rows,) bool: the rows to train on; those of unperturbed flames count
-    `flame_oversampling` times. All are held in memory, or, if there are more than `memory_rows`,
-    one buffer at a time, of chunks drawn anew in each epoch. The batch of a step depends on seed
-    and step alone, so that a resumed training gets the batches of the uninterrupted one.
+    `flame_oversampling` times. All are held on the device. The batch of a step depends on seed and
+    step alone, so that a resumed training gets the batches of the uninterrupted one.
     """
 
     def __init__(
@@ -54,76 +53,35 @@ class RowBatches:
         table: StateTable,
         transform: StateTransform,
         keep: np.ndarray,
-        memory_rows: int,
         device: torch.device,
         seed: int,
         flame_oversampling: int = 1,
     ):
-        self.table, self.transform, self.keep = table, transform, keep
-        self.device, self.seed, self.flame_oversampling = device, seed, flame_oversampling
-        starts = np.arange(0, table.rows, CHUNK)
-        counts = np.add.reduceat(np.where(keep, self.visits(table.samplers), 0), starts)
-        self._chunks = [(int(s), int(c)) for s, c in zip(starts, counts, strict=True) if c > 0]
-        self.rows = int(counts.sum())
-        self.memory_rows = memory_rows
-        self._loaded: tuple[tuple[int, ...], Tensor, Tensor] | None = None
-
-    def visits(self, samplers: np.ndarray) -> np.ndarray:
-        """How often a row of each of these samplers (n,) occurs in an epoch."""
-        return np.where(samplers == FLAME, self.flame_oversampling, 1)
-
-    def load(self, chunks: list[int]) -> tuple[Tensor, Tensor]:
-        """Encoded rows of the chunks that start at the given rows. The result of the last call is
-        kept."""
-        key = tuple(chunks)
-        if self._loaded is None or self._loaded[0] != key:
-            self._loaded = None
-            parts = []
-            for start in chunks:
-                stop = min(start + CHUNK, self.table.rows)
-                block = self.table.read(start, stop).rows(self.keep[start:stop])
-                visits = torch.from_numpy(self.visits(block.sampler))
-                encoded = encode(self.transform, block)
-                parts.append([side.repeat_interleave(visits, dim=0) for side in encoded])
-            x, z = (torch.cat(side).to(self.device) for side in zip(*parts, strict=True))
-            self._loaded = key, x, z
-        return self._loaded[1:]
+        self.seed, parts = seed, []
+        for block in table.chunks(keep=keep):
+            visits = np.where(block.sampler == FLAME, flame_oversampling, 1)
+            again = torch.from_numpy(visits)
+            sides = encode(transform, block)
+            parts.append([side.repeat_interleave(again, dim=0) for side in sides])
+        self.x, self.z = (torch.cat(side).to(device) for side in zip(*parts, strict=True))
 
     def batches(self, sizes: list[int], first: int) -> Iterator[tuple[Tensor, Tensor]]:
         """The batches (inputs, targets) of the steps `first`, `first` + 1, ...; `sizes[step]` rows
-        each, or all of a buffer that has fewer."""
-        step, epoch = 0, 0
-        while step < len(sizes):
-            for index, (chunks, rows) in enumerate(self._buffers(epoch)):
-                order, at = None, 0
-                while step < len(sizes) and (at == 0 or at + sizes[step] <= rows):
-                    size = min(sizes[step], rows)
-                    if step >= first:
-                        x, z = self.load(chunks)
-                        if order is None:
-                            order = self._permutation(rows, epoch, index)
-                        pick = order[at : at + size]
-                        yield x[pick], z[pick]
-                    at += size
-                    step += 1
-                if step == len(sizes):
-                    return
-            epoch += 1
+        each, or all if there are fewer. Each epoch has its own random order; the rows that do not
+        fill its last batch are left out."""
+        rows, epoch, at = len(self.x), 0, 0
+        order = None
+        for step, wanted in enumerate(sizes):
+            if at > 0 and at + wanted > rows:
+                epoch, at, order = epoch + 1, 0, None
+            size = min(wanted, rows)
+            if step >= first:
+                if order is None:
+                    order = self._permutation(epoch)
+                pick = order[at : at + size]
+                yield self.x[pick], self.z[pick]
+            at += size
 
-    def _buffers(self, epoch: int) -> list[tuple[list[int], int]]:
-        """Chunks and number of rows of each buffer of an epoch: one buffer if all rows fit in
-        memory, else the chunks in random order."""
-        if self.rows <= self.memory_rows:
-            return [([start for start, _ in self._chunks], self.rows)]
-        rng = np.random.default_rng([self.seed, 3, epoch])
-        groups: list[tuple[list[int], int]] = []
-        for i in rng.permutation(len(self._chunks)):
-            start, count = self._chunks[i]
-            if not groups or groups[-1][1] + count > self.memory_rows:
-                groups.append(([], 0))
-            groups[-1] = groups[-1][0] + [start], groups[-1][1] + count
-        return groups
-
-    def _permutation(self, rows: int, epoch: int, index: int) -> Tensor:
-        rng = np.random.default_rng([self.seed, 4, epoch, index])
-        return torch.from_numpy(rng.permutation(rows)).to(self.device)
+    def _permutation(self, epoch: int) -> Tensor:
+        rng = np.random.default_rng([self.seed, 4, epoch, 0])
+        return torch.from_numpy(rng.permutation(len(self.x))).to(self.x.device)

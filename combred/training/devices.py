@@ -1,43 +1,13 @@
-"""The device of a training, the processes of torchrun, and the numerical precision."""
+"""The device of a training, and the numerical precision."""
 
-import os
-from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 
 import torch
 
 
-@dataclass(frozen=True)
-class Device:
-    """The torch device of this process; its rank and the number of processes (`world`) of
-    torchrun."""
-
-    device: torch.device
-    rank: int = 0
-    world: int = 1
-
-    @property
-    def leads(self) -> bool:
-        """Whether this is the process that writes files and prints."""
-        return self.rank == 0
-
-
-def open_device() -> Device:
-    """The device: CUDA if available, else CPU. Joins the process group if torchrun started this
-    process."""
-    world = int(os.environ.get("WORLD_SIZE", "1"))  # set by torchrun, not by users
-    cuda = torch.cuda.is_available()
-    if world == 1:
-        return Device(torch.device("cuda" if cuda else "cpu"))
-    rank, local = int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"])
-    if cuda:
-        torch.cuda.set_device(local)
-    if not torch.distributed.is_initialized():
-        # The other processes wait for hours while the first one samples and validates.
-        backend, patience = "nccl" if cuda else "gloo", timedelta(days=7)
-        torch.distributed.init_process_group(backend, timeout=patience)
-    return Device(torch.device(f"cuda:{local}" if cuda else "cpu"), rank, world)
+def open_device() -> torch.device:
+    """The device: CUDA if available, else CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def resolve_precision(precision: str, device: torch.device) -> tuple[str, str]:

@@ -2,16 +2,17 @@
 
 Takes a `StateTable`, a fitted `StateTransform`, the held-out rows and a `Network`; leaves the
 network trained, a file of metrics (JSON lines) and, while it runs, a checkpoint from which it
-resumes bit for bit. Runs on CPU and CUDA, and under torchrun on several of either.
+resumes bit for bit. Runs on CPU and CUDA.
 """
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from combred.config import TrainingSettings
 from combred.dataset.table import StateTable
@@ -19,7 +20,7 @@ from combred.files.trace import Trace, digest_of_tensors
 from combred.surrogate.network import Network
 from combred.surrogate.transform import StateTransform
 from combred.training.batches import RowBatches
-from combred.training.devices import Device, resolve_precision
+from combred.training.devices import resolve_precision
 from combred.training.optimizers import OPTIMIZERS, Optimizers
 from combred.training.progress import checkpoint_of, outcome_settings
 from combred.training.schedules import batch_sizes, learning_rate
@@ -28,7 +29,6 @@ from combred.training.validation_loss import ValidationLoss
 
 EVALUATE_EVERY = 200  # steps between two lines of metrics, at most
 FORGET_EVERY = 50  # steps between two looks for tiny numbers in the optimiser's state
-MEMORY_ROWS = 4_000_000  # rows held in memory; more are streamed in buffers
 
 
 def forward_mixed(network: Network, x: Tensor, bf16: bool) -> Tensor:
@@ -43,43 +43,27 @@ def forward_mixed(network: Network, x: Tensor, bf16: bool) -> Tensor:
     return network.layers[-1](x.float())
 
 
-class _Mixed(nn.Module):
-    """`forward_mixed` as a module, as DistributedDataParallel requires."""
-
-    def __init__(self, network: Network, bf16: bool):
-        super().__init__()
-        self.network, self.bf16 = network, bf16
-
-    def forward(self, x: Tensor) -> Tensor:
-        return forward_mixed(self.network, x, self.bf16)
-
-
 class TrainStep:
     """One step of the optimiser, on the loss of a batch of rows."""
 
     def __init__(
         self,
-        model: nn.Module,
+        model: Callable[[Tensor], Tensor],
         optimizers: Optimizers,
         settings: TrainingSettings,
-        device: Device,
         loss: Callable[[Tensor, Tensor], Tensor],
         sensitivity: SensitivityLoss | None = None,
     ):
-        self.model = model if device.world == 1 else nn.parallel.DistributedDataParallel(model)
-        self.optimizers, self.settings, self.device = optimizers, settings, device
+        self.model, self.optimizers, self.settings = model, optimizers, settings
         self.loss, self.sensitivity = loss, sensitivity
 
     def __call__(self, step: int, x: Tensor, z: Tensor) -> Tensor:
-        """Make step number `step` on inputs x and targets z; each process takes its share of the
-        batch. Returns the loss, a scalar."""
-        rank, world, size = self.device.rank, self.device.world, len(x)
+        """Make step number `step` on inputs x and targets z. Returns the loss, a scalar."""
         self.optimizers.set_rate(learning_rate(self.settings, step))
-        x, z = x[rank::world], z[rank::world]
         if self.sensitivity is None:
             loss = self.loss(self.model(x), z)
-        else:  # one call of the model: its gradients are summed over the processes after each
-            rows = self.sensitivity.rows(step, size, world)[rank::world]
+        else:
+            rows = self.sensitivity.rows(step, len(x))
             answer = self.model(torch.cat([x, self.sensitivity.x[rows]]))
             loss = self.loss(answer[: len(x)], z) + self.sensitivity(answer[len(x) :], rows)
         self.optimizers.zero_grad()
@@ -98,7 +82,7 @@ def train(
     settings: TrainingSettings,
     metrics: Path,
     seed: int,
-    device: Device,
+    device: torch.device,
     on_progress: Callable[[int, int, str], None] = lambda *_: None,
     sensitivity: SensitivityLoss | None = None,
 ) -> dict:
@@ -115,18 +99,15 @@ def train(
     Raises ValueError if no row is held out, or if the checkpoint belongs to another training;
     FloatingPointError if the training diverges.
     """
-    precision, _ = resolve_precision(settings.precision, device.device)
-    network.to(device.device)
+    precision, _ = resolve_precision(settings.precision, device)
+    network.to(device)
     transform.to("cpu")
-    rows = RowBatches(
-        table, transform, ~held_out, MEMORY_ROWS, device.device, seed,
-        settings.flame_oversampling,
-    )  # fmt: skip
-    validation = ValidationLoss(table, transform, held_out, device.device)
+    rows = RowBatches(table, transform, ~held_out, device, seed, settings.flame_oversampling)
+    validation = ValidationLoss(table, transform, held_out, device)
     optimizers = OPTIMIZERS[settings.optimizer](network)
     every = max(1, min(EVALUATE_EVERY, settings.steps // 6))
-    model = _Mixed(network, precision == "bf16")
-    train_step = TrainStep(model, optimizers, settings, device, transform.loss, sensitivity)
+    model = partial(forward_mixed, network, bf16=precision == "bf16")
+    train_step = TrainStep(model, optimizers, settings, transform.loss, sensitivity)
     inputs = {
         "widths": network.widths,
         "settings": outcome_settings(settings),
@@ -137,7 +118,7 @@ def train(
         ),
         "sensitivities": sensitivity and sensitivity.digest,
     }
-    store = Trace(checkpoint_of(metrics), inputs, device.leads)
+    store = Trace(checkpoint_of(metrics), inputs)
     # Since the last line of metrics: sum of the losses, and their number. In all: samples, time.
     done, loss_sum, count, seen, seconds = 0, 0.0, 0, 0, 0.0
     if state := store.load():
@@ -146,7 +127,7 @@ def train(
         done, loss_sum, count, seen, seconds = state["progress"]
     sizes, saved = batch_sizes(settings), time.monotonic()
     started = saved - seconds
-    losses = torch.tensor(loss_sum, device=device.device)
+    losses = torch.tensor(loss_sum, device=device)
     for step, (x, z) in enumerate(rows.batches(sizes, done), start=done):
         losses += train_step(step, x, z)
         count, seen = count + 1, seen + sizes[step]

@@ -50,10 +50,10 @@ class SensitivityLoss:
         self.power, self.bound = transform.power, transform.BOUND
         self.device, self.seed = device, seed
 
-    def rows(self, step: int, batch: int, processes: int = 1) -> Tensor:
-        """The rows of a step (n,), for a batch of so many states; one for each process at least."""
+    def rows(self, step: int, batch: int) -> Tensor:
+        """The rows of a step (n,), for a batch of so many states; one at least."""
         rng = np.random.default_rng([self.seed, 10, step])
-        drawn = rng.integers(0, len(self.x), max(processes, batch // SHARE))
+        drawn = rng.integers(0, len(self.x), max(1, batch // SHARE))
         return torch.from_numpy(drawn).to(self.device)
 
     def errors(self, answer: Tensor, rows: Tensor) -> Tensor:

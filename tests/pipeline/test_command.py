@@ -48,8 +48,8 @@ def test_reduce_json_tells_what_each_stage_did(finished):
     widths = [stage["widths_after"][1] for stage in stages]
     assert 24 > widths[0] > widths[1]
     for stage in stages:
-        assert stage["groups"] + 0 == stage["widths_after"][1]
-        assert stage["merge_errors"]["least_squares"]["next_layer"] > 0
+        (cut,) = stage["trace"]
+        assert cut["units_after"] == stage["widths_after"][1] and cut["error"] > 0
         assert {"validation_before", "validation_merged", "retraining"} <= stage.keys()
         assert np.isfinite(stage["retraining"]["validation"])
 

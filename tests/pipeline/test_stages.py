@@ -70,8 +70,9 @@ def test_the_record_of_a_condensed_layer(network, calibration, compensation, lay
     assert record["weights_before"] == 6 * 40 + 40 * 30 + 30 * 5
     assert record["weights_after"] == sum(m * n for m, n in zip(after, after[1:], strict=False))
     # Nine living originals; the copies of the dead unit form a group of their own.
-    assert record["groups"] == 10 and record["dead_units"] == 1
-    assert record["largest_group"] == WIDTHS[layer] // 10
+    (cut,) = record["trace"]
+    assert cut["units_after"] == 10 and cut["dropped"] == 1
+    assert cut["largest_group"] == WIDTHS[layer] // 10
     assert (record["stage"], record["layer"], record["threshold"]) == (2, layer, 0.9999)
     assert record["compensation"] == compensation
 
@@ -101,14 +102,15 @@ def test_recorded_errors_are_measured_on_the_networks(network, calibration, laye
     reduced, record = staged(network, Stage(1, layer, 0.3), settings, calibration)
     out, out_reduced = network(calibration), reduced(calibration)
     expected = (out_reduced - out).norm() / out.norm()
-    errors = record["merge_errors"]["own"]
-    assert errors["output"] == pytest.approx(expected.item(), rel=1e-6)  # float32
+    assert record["output_error"] == pytest.approx(expected.item(), rel=1e-6)  # float32
     a, b = calibration, calibration
     for old, new in zip(network.layers[:layer], reduced.layers[:layer], strict=True):
         a, b = torch.relu(old(a)), torch.relu(new(b))
     a, b = network.layers[layer](a), reduced.layers[layer](b)
-    assert errors["next_layer"] == pytest.approx(((b - a).norm() / a.norm()).item(), rel=1e-6)
-    assert errors["output"] > 1e-3  # this merge is not exact
+    assert record["trace"][0]["error"] == pytest.approx(
+        ((b - a).norm() / a.norm()).item(), rel=1e-6
+    )
+    assert record["output_error"] > 1e-3  # this merge is not exact
 
 
 def test_a_threshold_that_merges_nothing_is_refused(network, calibration):

@@ -1,12 +1,8 @@
 """Tiny runs of the pipeline: real in every step, and far too small to be accurate.
 
-A test calls the command in its own process. What runs under torchrun starts another, once for all
-that needs it: `several.py`, of this folder.
+A test calls the command in its own process.
 """
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,9 +17,6 @@ from combred.pipeline.command import main
 from combred.surrogate.advance import StateFunction
 from combred.validation import timing
 from combred.validation.stirred import cases as stirred_cases
-
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
 
 # Two stages on premixed gas.
 TINY = (
@@ -76,17 +69,3 @@ def finished_run(in_process, folder: Path, *arguments: str) -> Path:
         patch.chdir(folder)
         assert main(merged(*arguments)) == 0
     return folder
-
-
-def run_process(*words: str, timeout: float = 180.0) -> tuple[int, str]:
-    """Exit status and output of a new process of Python, torch on one thread."""
-    environment = {"PYTHONPATH": str(ROOT), "COLUMNS": "200", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, *words],
-        env=os.environ | environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=timeout,
-    )
-    return done.returncode, done.stdout

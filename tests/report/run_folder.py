@@ -27,7 +27,6 @@ from combred.surrogate.storage import save_surrogate
 from combred.surrogate.surrogate import Surrogate
 from combred.surrogate.transform import StateTransform
 from combred.validation.ignition import errors as ignition_errors
-from combred.validation.storage import write_runs
 
 DT, STEPS = 1e-6, 400
 T0 = "sampling.T0=[900,2300]"
@@ -109,7 +108,6 @@ def make_run(
         networks[name] = digest(weights)
     groups["solver"] = [rollout(mechanism, case, 1e-4) for case in cases]
     solver = ignition_errors.compare(mechanism, groups["solver"], groups["reference"])
-    write_runs(folder / "validation.h5", groups, mechanism, {"cases": inputs, "networks": {}})
     medians = (
         TIMES
         | {"solver, tolerance 0.01": 2e-6}

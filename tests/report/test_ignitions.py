@@ -1,20 +1,17 @@
-"""Ignitions: the table of cases, and the figures of delays and of the worst case."""
+"""Ignitions: the table of cases, and the figure of delays."""
 
 import pytest
 from run_folder import (
     ATM,
-    CASES,
     make_run,
     number,
     numbers_of,
     numbers_of_solver,
     read_page,
-    text_of,
 )
 
 from combred.report.folder import read_folder
 from combred.report.ignitions import cases_in_words, draw_delays
-from combred.report.worst import draw_worst
 from combred.simulation.ignition import Case
 
 
@@ -55,12 +52,3 @@ def test_a_case_that_does_not_ignite_is_a_cross_at_the_edge(single, h2o2):
     crosses = [line for line in right.lines if line.get_marker() == "X"]
     assert [list(line.get_ydata()) for line in crosses] == [[1]]
     assert crosses[0].get_xdata()[0] == right.get_xlim()[1]
-
-
-def test_the_worst_case_is_drawn(whole, drm19):
-    folder = read_folder(whole, drm19)
-    worst = [str(case) for case in CASES].index(folder.measured(2)["worst_case"])
-    T = draw_worst(folder).axes[0].lines
-    assert len(T) == 3  # CVODE, stages 0 and 2
-    assert list(T[-1].get_ydata()) == list(folder.rollouts["stage2"][worst].T)
-    assert folder.measured(2)["worst_case"] in text_of(whole)

@@ -25,7 +25,7 @@ def test_report_is_one_file(whole):
 def test_every_figure_has_a_caption_and_the_file_of_its_numbers(whole):
     text = (whole / "report.html").read_text()
     figures = re.findall(r"<figure>.*?</figure>", text, flags=re.S)
-    assert len(figures) == 2
+    assert len(figures) == 1
     assert all("Numbers: " in f and re.search(r'alt="[^"]{10,}"', f) for f in figures)
     assert text.count("<table>") <= text.count("Numbers: ") - len(figures)
 
@@ -42,7 +42,7 @@ def test_a_picture_and_the_comparison_stand_before_the_sections(whole):
 def test_a_run_without_reductions_states_and_card_says_what_is_missing(single):
     text = text_of(single)
     assert "no sample.json" in text and "no surrogate.json" in text and "Reduction" not in text
-    assert {path.stem for path in (single / "figures").glob("*.png")} == {"delays", "worst"}
+    assert {path.stem for path in (single / "figures").glob("*.png")} == {"delays"}
 
 
 def test_missing_validation_names_the_command(tmp_path, h2o2):

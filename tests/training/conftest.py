@@ -13,10 +13,9 @@ from combred.dataset.table import StateTable
 from combred.surrogate.network import Network
 from combred.surrogate.transform import StateTransform
 from combred.training.batches import fit_transform
-from combred.training.devices import Device
 from combred.training.loop import train
 
-CPU = Device(torch.device("cpu"))
+CPU = torch.device("cpu")
 HELD_OUT = 0.2
 SETTINGS = TrainingSettings(
     steps=60, lr=2e-3, batch=32, batch_final=64, precision="float32",
@@ -47,7 +46,7 @@ class Training:
     held_out: np.ndarray
     widths: list[int]
     make_network: object
-    device: Device = CPU
+    device: torch.device = CPU
     settings: TrainingSettings = SETTINGS
     killed: type = Killed
 

@@ -113,9 +113,9 @@ def numbered(h2o2, write_states, tmp_path_factory):
     return table, transform, keep
 
 
-def make_row_batches(numbered, memory_rows: int, seed: int = 0) -> RowBatches:
+def make_row_batches(numbered, seed: int = 0) -> RowBatches:
     table, transform, keep = numbered
-    return RowBatches(table, transform, keep, memory_rows, torch.device("cpu"), seed)
+    return RowBatches(table, transform, keep, torch.device("cpu"), seed)
 
 
 def row_numbers(numbered, x: torch.Tensor) -> np.ndarray:
@@ -124,12 +124,10 @@ def row_numbers(numbered, x: torch.Tensor) -> np.ndarray:
     return (T - 300.0).round().long().numpy()
 
 
-@pytest.mark.parametrize("memory_rows", [PIECE, 2 * PIECE, 10 * PIECE])
-def test_each_row_occurs_once_in_an_epoch(numbered, monkeypatch, memory_rows):
-    monkeypatch.setattr(module, "CHUNK", PIECE)
-    rows = make_row_batches(numbered, memory_rows)
+def test_each_row_occurs_once_in_an_epoch(numbered):
+    rows = make_row_batches(numbered)
     expected = np.flatnonzero(numbered[2])
-    steps = len(expected) // 32  # of an epoch: 32 divides every buffer
+    steps = len(expected) // 32  # of an epoch, which 32 divides
     batches = list(rows.batches([32] * 2 * steps, first=0))
     epochs = [
         np.concatenate([row_numbers(numbered, x) for x, _ in part])
@@ -141,9 +139,8 @@ def test_each_row_occurs_once_in_an_epoch(numbered, monkeypatch, memory_rows):
     assert not np.array_equal(*epochs)
 
 
-def test_no_row_occurs_twice_if_the_batch_does_not_divide_the_epoch(numbered, monkeypatch):
-    monkeypatch.setattr(module, "CHUNK", PIECE)
-    rows = make_row_batches(numbered, 10 * PIECE)
+def test_no_row_occurs_twice_if_the_batch_does_not_divide_the_epoch(numbered):
+    rows = make_row_batches(numbered)
     batches = [row_numbers(numbered, x) for x, _ in rows.batches([48] * 12, first=0)]
     steps = numbered[2].sum() // 48  # the rest is dropped; the next epoch has another permutation
     for epoch in (batches[:steps], batches[steps:]):
@@ -151,27 +148,24 @@ def test_no_row_occurs_twice_if_the_batch_does_not_divide_the_epoch(numbered, mo
         assert len(np.unique(drawn)) == len(drawn) == 48 * steps
 
 
-@pytest.mark.parametrize("memory_rows", [2 * PIECE, 10 * PIECE])
 @pytest.mark.parametrize("first", [1, 7, 23])
-def test_a_batch_depends_on_seed_and_step_alone(numbered, monkeypatch, memory_rows, first):
-    monkeypatch.setattr(module, "CHUNK", PIECE)
+def test_a_batch_depends_on_seed_and_step_alone(numbered, first):
     sizes = [16] * 10 + [50] * 14
-    whole = list(make_row_batches(numbered, memory_rows).batches(sizes, first=0))
-    resumed = list(make_row_batches(numbered, memory_rows).batches(sizes, first=first))
+    whole = list(make_row_batches(numbered).batches(sizes, first=0))
+    resumed = list(make_row_batches(numbered).batches(sizes, first=first))
     assert len(whole) == len(sizes) and len(resumed) == len(sizes) - first
     for (x, z), (x_resumed, z_resumed) in zip(whole[first:], resumed, strict=True):
         assert torch.equal(x, x_resumed) and torch.equal(z, z_resumed)
-    other = list(make_row_batches(numbered, memory_rows, seed=1).batches(sizes, first=0))
+    other = list(make_row_batches(numbered, seed=1).batches(sizes, first=0))
     assert not torch.equal(other[0][0], whole[0][0])
 
 
-def test_a_batch_has_the_requested_size_or_is_a_whole_buffer(numbered, monkeypatch):
-    monkeypatch.setattr(module, "CHUNK", PIECE)
-    rows = make_row_batches(numbered, 2 * PIECE)
+def test_a_batch_has_the_requested_size_or_all_rows(numbered):
+    rows = make_row_batches(numbered)
     sizes = [10, 20, 30, 100, 1000, 5]
     got = [len(x) for x, _ in rows.batches(sizes, first=0)]
     assert got[:4] == sizes[:4] and got[5] == 5
-    assert got[4] in (PIECE, 2 * PIECE)  # a buffer
+    assert got[4] == ROWS // 2  # all that are kept
 
 
 def test_flame_rows_occur_flame_oversampling_times(table, fitted, monkeypatch):
@@ -179,9 +173,9 @@ def test_flame_rows_occur_flame_oversampling_times(table, fitted, monkeypatch):
     monkeypatch.setattr(module, "FLAME", SAMPLERS.index("ignition"))  # the table has no flames
     visits = np.where(table.samplers == module.FLAME, 3, 1)
     keep = np.ones(table.rows, dtype=bool)
-    rows = RowBatches(table, fitted, keep, 10**6, torch.device("cpu"), 0, flame_oversampling=3)
-    assert rows.rows == visits.sum() and 1 < visits.mean() < 3
-    x = torch.cat([x for x, _ in rows.batches([rows.rows], first=0)])
+    rows = RowBatches(table, fitted, keep, torch.device("cpu"), 0, flame_oversampling=3)
+    assert len(rows.x) == visits.sum() and 1 < visits.mean() < 3
+    x = torch.cat([x for x, _ in rows.batches([len(rows.x)], first=0)])
     once = encode(fitted, table.read(0, table.rows))[0]
     seen = (x[:, None] == once[None]).all(2).sum(0)
     twins = (once[:, None] == once[None]).all(2).double()  # rows may be alike

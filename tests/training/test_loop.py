@@ -9,7 +9,6 @@ import torch
 from combred.dataset.table import open_states
 from combred.surrogate.correction import make_transform
 from combred.surrogate.transform import StateTransform
-from combred.training import batches as batches_module
 from combred.training import loop
 from combred.training.batches import RowBatches, encode, fit_transform
 from combred.training.loop import forward_mixed, train
@@ -104,7 +103,7 @@ def test_the_first_step_is_that_of_adam(training, tmp_path):
     rate = learning_rate(settings, 0)
     network, before = training.fit(tmp_path / "m.jsonl", settings)[0], training.network()
     keep = ~training.held_out
-    rows = RowBatches(training.table, training.transform, keep, 10**6, torch.device("cpu"), 0)
+    rows = RowBatches(training.table, training.transform, keep, torch.device("cpu"), 0)
     x, z = next(rows.batches([64], first=0))
     (before(x) - z).abs().mean().backward()
     for new, old in zip(network.parameters(), before.parameters(), strict=True):
@@ -124,13 +123,8 @@ def test_a_killed_training_resumes_to_the_same_network(training, uninterrupted, 
     assert training.lines(tmp_path / "m.jsonl") == training.lines(metrics)
 
 
-@pytest.mark.parametrize("precision, memory", [("bf16", loop.MEMORY_ROWS), ("float32", 100)])
-def test_in_bf16_or_with_buffers_it_resumes_to_the_same_network(
-    training, tmp_path, monkeypatch, precision, memory
-):
-    monkeypatch.setattr(batches_module, "CHUNK", min(batches_module.CHUNK, memory // 2))
-    monkeypatch.setattr(loop, "MEMORY_ROWS", memory)
-    settings = training.changed(precision=precision, steps=30)
+def test_in_bf16_it_resumes_to_the_same_network(training, tmp_path):
+    settings = training.changed(precision="bf16", steps=30)
     whole, _ = training.fit(tmp_path / "whole.jsonl", settings)
     training.fit_until_killed(tmp_path / "m.jsonl", 21, settings=settings)
     resumed, _ = training.fit(tmp_path / "m.jsonl", settings)

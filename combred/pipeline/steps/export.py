@@ -14,7 +14,7 @@ import torch
 from combred import native
 from combred.files.records import write_record
 from combred.native import NativeSurrogate
-from combred.pipeline.console import say
+from combred.pipeline.console import console
 from combred.pipeline.run import Run
 from combred.pipeline.steps.networks import stored_inputs
 from combred.pipeline.steps.sample import Data
@@ -38,12 +38,11 @@ def export(run: Run, data: Data, surrogates: list[Surrogate], validation: dict) 
     network = {"widths": surrogate.network.widths, "weights": surrogate.network.n_weights}
     network["all_ignite"] = measured["all_ignite"]
     write_record(run.path("export.json"), {"stage": s.stage, **network, **numbers})
-    say(
-        run,
+    console.print(
         f"export: {run.path('surrogate.pt')}, {numbers['bytes'] / 1e6:.2f} MB, agrees with "
         f"the eager model within {numbers['largest_difference']:.1e}",
     )
-    say(run, f"export: {export_native(run, surrogate, card, check)}")
+    console.print(f"export: {export_native(run, surrogate, card, check)}")
 
 
 def export_native(run: Run, surrogate: Surrogate, card: dict, states: np.ndarray) -> str:

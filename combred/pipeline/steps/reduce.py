@@ -9,7 +9,7 @@ import copy
 import torch
 
 from combred.pipeline import artefacts
-from combred.pipeline.console import say
+from combred.pipeline.console import console
 from combred.pipeline.run import Run
 from combred.pipeline.stages import Stage, reduce_stage, stage_table
 from combred.pipeline.steps.networks import load_reduced, read_entry, write_entry
@@ -35,9 +35,8 @@ def reduce(run: Run, data: Data, first: Surrogate) -> list[Surrogate]:
         i = stage.index
         if run.weights(i).exists():
             surrogate = load_reduced(run, i)
-            if run.device.leads:
-                run.merged(i).unlink(missing_ok=True)
-            say(run, f"stage {i}: {shape(surrogate.network)}, reused")
+            run.merged(i).unlink(missing_ok=True)
+            console.print(f"stage {i}: {shape(surrogate.network)}, reused")
         else:
             surrogate = make_stage(run, data, stage, surrogates)
         surrogates.append(surrogate)
@@ -48,21 +47,18 @@ def make_stage(run: Run, data: Data, stage: Stage, before: list[Surrogate]) -> S
     """Reduce the last of the surrogates `before` and retrain the result, which is the surrogate of
     `stage`; writes stageN.safetensors. An interrupted retraining is resumed."""
     i, inputs = stage.index, artefacts.reduced_network(run, stage.index).inputs
-    if run.device.leads:
-        known = read_entry(run, i).get("inputs") == inputs
-        if not known:
-            forget_checkpoint(run.metrics(i))  # of other settings
-        if not (known and run.merged(i).exists() and made_from(run.merged(i)) == inputs):
-            merge_stage(run, data, stage, before, inputs)
-    run.barrier()
+    known = read_entry(run, i).get("inputs") == inputs
+    if not known:
+        forget_checkpoint(run.metrics(i))  # of other settings
+    if not (known and run.merged(i).exists() and made_from(run.merged(i)) == inputs):
+        merge_stage(run, data, stage, before, inputs)
     surrogate = load_surrogate(run.merged(i), run.mechanism)
 
     def record(numbers: dict) -> None:
         write_entry(run, i, {**read_entry(run, i), "retraining": numbers})
 
     train_stage(run, data, i, surrogate, run.settings.retraining_settings, record, inputs)
-    if run.device.leads:
-        run.merged(i).unlink()
+    run.merged(i).unlink()
     return surrogate
 
 
@@ -79,4 +75,4 @@ def merge_stage(run: Run, data: Data, stage: Stage, before: list[Surrogate], inp
     reduced.network = network
     write_entry(run, stage.index, {"inputs": inputs, **record})
     save_surrogate(run.merged(stage.index), reduced, run.mechanism, inputs=inputs)
-    say(run, f"stage {stage.index}: {stage.what}: {shape(network)}")
+    console.print(f"stage {stage.index}: {stage.what}: {shape(network)}")

@@ -13,7 +13,7 @@ from rich.markup import escape
 from combred.dataset.table import StateTable, open_states
 from combred.files.records import write_record
 from combred.pipeline import artefacts
-from combred.pipeline.console import progress, say
+from combred.pipeline.console import console, progress
 from combred.pipeline.resolved import of_settings
 from combred.pipeline.run import Run
 from combred.pipeline.start import starting_point
@@ -78,7 +78,7 @@ def make_states(run: Run) -> None:
             known = {"inputs": artefacts.states(run).inputs, "lost_trajectories": []}
             write_record(record, known | table.numbers())
         path.with_suffix(".partial.h5").unlink(missing_ok=True)
-        say(run, f"states: {table.rows:,} rows, reused")
+        console.print(f"states: {table.rows:,} rows, reused")
         return
     begun = time.monotonic()
     ranges = "sampling.T0, .p, .phi, .dt, .flame_phi (sampling.flames=0: no flames)"
@@ -88,13 +88,15 @@ def make_states(run: Run) -> None:
         )
     numbers["seconds"] = time.monotonic() - begun
     write_record(record, {"inputs": artefacts.states(run).inputs, **numbers})
-    say(run, f"states: {numbers['rows']:,} rows; {numbers['failed_rows']} could not be labelled")
+    console.print(
+        f"states: {numbers['rows']:,} rows; {numbers['failed_rows']} could not be labelled"
+    )
     checked = f"{numbers['largest_difference']:.1g} of the change ({numbers['checked_rows']} rows)"
-    say(run, f"  their labels differ from CVODE's by at most {checked}")
+    console.print(f"  their labels differ from CVODE's by at most {checked}")
     for lost in numbers["lost_trajectories"][:5]:
-        say(run, f"  [yellow]lost:[/] {escape(lost)}")
+        console.print(f"  [yellow]lost:[/] {escape(lost)}")
     if numbers["failed_rows"] > 0.02 * numbers["rows"]:
-        say(run, f"  [yellow]more than 2 % failed: see {record}[/]")
+        console.print(f"  [yellow]more than 2 % failed: see {record}[/]")
 
 
 def make_sensitivities(run: Run) -> None:
@@ -105,7 +107,7 @@ def make_sensitivities(run: Run) -> None:
         return
     if load_sensitive(run) is not None:
         forget_parts(artefact.path)
-        say(run, "states with sensitivities, reused")
+        console.print("states with sensitivities, reused")
         return
     numbers_of = "sensitivity.ignitions, .flames, .counterflows, .kernels (0: none), sampling"
     with progress("ignitions and flames with sensitivities") as bar, of_settings(numbers_of):
@@ -114,6 +116,8 @@ def make_sensitivities(run: Run) -> None:
             artefact.path, run.mechanism, *made_with, Processes(run.workers, bar)
         )
     made = numbers["trajectories"] - len(numbers["lost"])
-    say(run, f"states of {made} ignitions and flames with sensitivities: {numbers['rows']:,} rows")
+    console.print(
+        f"states of {made} ignitions and flames with sensitivities: {numbers['rows']:,} rows"
+    )
     for reason in numbers["lost"][:5]:
-        say(run, f"  [yellow]lost:[/] {escape(reason)}")
+        console.print(f"  [yellow]lost:[/] {escape(reason)}")

@@ -15,7 +15,7 @@ from torch import Tensor
 from combred.files.records import require_same, write_record
 from combred.pipeline import artefacts
 from combred.pipeline.artefact import Artefact
-from combred.pipeline.console import progress, say
+from combred.pipeline.console import console, progress
 from combred.pipeline.run import Run
 from combred.pipeline.stages import Stage, reduce_stage
 from combred.pipeline.steps.cases import FLAMES, IGNITIONS, answers
@@ -49,7 +49,7 @@ def search_smallest(run: Run, data: Data, first: Surrogate) -> Surrogate:
         surrogate, done = load_reduced(run, 1), read_entry(run, 1).get("criteria")
         # Without its record the network stays as it is.
         if not done or done["reason"] != "attempts" or len(done["trace"]) > r.attempts:
-            say(run, f"stage 1: {shape(surrogate.network)}, reused")
+            console.print(f"stage 1: {shape(surrogate.network)}, reused")
             return surrogate
     artefact = artefacts.reduced_network(run, 1)
     try:
@@ -70,9 +70,7 @@ def search_smallest(run: Run, data: Data, first: Surrogate) -> Surrogate:
             f"itself: {error}. No smaller one is looked for. Loosen the criteria, or train a "
             "better stage 0 (training.steps, sampling.states, network.hidden)"
         ) from error
-    if run.device.leads:
-        finish(run, artefact, first, found)
-    run.barrier()
+    finish(run, artefact, first, found)
     return found.network
 
 
@@ -85,7 +83,6 @@ def open_memory(run: Run, artefact: Artefact) -> AttemptFolder:
             file, surrogate, run.mechanism, inputs=_of_attempt(file, artefact)
         ),
         lambda file: _load_attempt(run, file, artefact),
-        run.device.leads,
     )
 
 
@@ -119,9 +116,6 @@ class Cutter:
         return self.data.calibration_inputs(self.first)
 
     def __call__(self, surrogate: Surrogate, share: float) -> Surrogate:
-        return self.run.shared(lambda: self.cut(surrogate, share))
-
-    def cut(self, surrogate: Surrogate, share: float) -> Surrogate:
         """A copy of the surrogate with the `share` of its parameters."""
         settings = self.run.settings.reduction
         of_first = share * count_parameters(surrogate.network) / self.full
@@ -156,9 +150,6 @@ class Judge:
         return References(ignitions, flames)
 
     def __call__(self, surrogate: Surrogate) -> dict[str, float]:
-        return self.run.shared(lambda: self.errors(surrogate))
-
-    def errors(self, surrogate: Surrogate) -> dict[str, float]:
         """The errors of a surrogate by kind."""
         dt = self.run.settings.validation.dt
         return judge(self.run.mechanism, surrogate, self.criteria, self.references, dt, progress)
@@ -172,22 +163,22 @@ def train_attempt(run: Run, data: Data, surrogate: Surrogate, number: int) -> di
 
 def print_attempt(run: Run, attempt: Attempt) -> None:
     """Print an attempt, after its cut and after its judgement; its checkpoint is of no more use."""
-    if run.device.leads and attempt.number:
+    if attempt.number:
         forget_checkpoint(metrics_of(run, attempt.number))
     limits = run.settings.reduction.limits
     size = f"{100 * attempt.share:.3g} % of the parameters"
     if attempt.number == 0:
-        say(run, f"criteria: stage 0: {format_errors(attempt.errors, limits)}")
+        console.print(f"criteria: stage 0: {format_errors(attempt.errors, limits)}")
     elif attempt.passed is None:
         widths = "-".join(map(str, attempt.shape["widths"]))
         cut = format_errors(attempt.errors_cut, limits)
-        say(
-            run, f"criteria: attempt {attempt.number}: {widths}, {size}; right after the cut: {cut}"
+        console.print(
+            f"criteria: attempt {attempt.number}: {widths}, {size}; right after the cut: {cut}"
         )
     else:
         verdict = "[green]passed[/]" if attempt.passed else "[yellow]failed[/]"
         found = attempt.note or f"retrained: {format_errors(attempt.errors, limits)}"
-        say(run, f"criteria: attempt {attempt.number} {verdict}: {found}")
+        console.print(f"criteria: attempt {attempt.number} {verdict}: {found}")
 
 
 def finish(run: Run, artefact: Artefact, first: Surrogate, found: Shrunk) -> None:
@@ -224,13 +215,11 @@ def finish(run: Run, artefact: Artefact, first: Surrogate, found: Shrunk) -> Non
         "max_keep_ratio": "no gentler cut is tried",
         "attempts": f"all {r.attempts} attempts are used up (reduction.attempts)",
     }
-    say(
-        run,
+    console.print(
         f"stage 1: {shape(found.network.network)}, the smallest that meets the criteria: "
         f"{why[found.reason]}",
     )
     if not smallest.number:
-        say(
-            run,
+        console.print(
             "  [bold yellow]nothing smaller than stage 0 meets the criteria: it is stage 1 too[/]",
         )

@@ -12,7 +12,7 @@ from rich.markup import escape
 from combred.config import TrainingSettings
 from combred.files.records import write_record
 from combred.pipeline import artefacts
-from combred.pipeline.console import progress, say
+from combred.pipeline.console import console, progress
 from combred.pipeline.run import Run
 from combred.pipeline.steps.networks import load_first, start_of, stored_inputs
 from combred.pipeline.steps.sample import Data
@@ -37,16 +37,14 @@ def train(run: Run, data: Data) -> Surrogate:
         surrogate = load_first(run)
         name = stored_inputs(run, 0).get("shipped")
         came = f", {name}, which comes with combred" if name else ""
-        say(run, f"stage 0: {shape(surrogate.network)}{came}, reused")
+        console.print(f"stage 0: {shape(surrogate.network)}{came}, reused")
         return surrogate
     name, why_not = start_of(run)
     if name:
-        if run.device.leads:
-            take_shipped(run, data, name)
-        run.barrier()
+        take_shipped(run, data, name)
         return load_first(run)
     if run.settings.start == "shipped":
-        say(run, f"  stage 0 is trained, none that comes with combred fits: {escape(why_not)}")
+        console.print(f"  stage 0 is trained, none that comes with combred fits: {escape(why_not)}")
     surrogate, inputs = untrained(run, data), artefacts.trained_network(run).inputs
     record = run.path("train.json")
     train_stage(
@@ -89,7 +87,7 @@ def take_shipped(run: Run, data: Data, name: str) -> None:
     run.metrics(0).unlink(missing_ok=True)
     save_surrogate(run.weights(0), surrogate, run.mechanism, inputs=inputs)
     shown = shape(surrogate.network)
-    say(run, f"stage 0: {shown}, {name}, which comes with combred; start=scratch trains one")
+    console.print(f"stage 0: {shown}, {name}, which comes with combred; start=scratch trains one")
 
 
 def train_stage(
@@ -107,13 +105,10 @@ def train_stage(
     before the network is saved, so that a network on disk always has its numbers.
     """
     numbers = train_network(run, data, surrogate, settings, run.metrics(stage), f"stage {stage}")
-    if run.device.leads:
-        record(numbers)
-        save_surrogate(run.weights(stage), surrogate, run.mechanism, inputs=inputs)
-        forget_checkpoint(run.metrics(stage))
-    run.barrier()
-    say(
-        run,
+    record(numbers)
+    save_surrogate(run.weights(stage), surrogate, run.mechanism, inputs=inputs)
+    forget_checkpoint(run.metrics(stage))
+    console.print(
         f"stage {stage}: {shape(surrogate.network)}, validation loss "
         f"{numbers['validation']:.4f}, {numbers['samples_per_second']:,.0f} samples/s",
     )
@@ -126,7 +121,7 @@ def train_network(
 
     metrics: the file of training metrics; a checkpoint beside it is resumed.
     """
-    with progress(f"training {what}", show=run.device.leads) as bar:
+    with progress(f"training {what}") as bar:
         numbers = loop.train(
             surrogate.network,
             data.table,
@@ -155,6 +150,4 @@ def sensitivity_loss(run: Run, data: Data, surrogate: Surrogate) -> SensitivityL
             "with these settings, or give sensitivity.ignitions=0 sensitivity.flames=0 "
             "sensitivity.counterflows=0 sensitivity.kernels=0"
         )
-    return SensitivityLoss(
-        data.sensitive, transform, run.mechanism, run.device.device, run.settings.seed
-    )
+    return SensitivityLoss(data.sensitive, transform, run.mechanism, run.device, run.settings.seed)

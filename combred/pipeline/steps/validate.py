@@ -12,7 +12,7 @@ from combred.chemistry.agreement import CHECKED, largest_difference
 from combred.files.records import digest, read_record, write_record
 from combred.native.solver.library import PRECISE, Solver
 from combred.pipeline import artefacts
-from combred.pipeline.console import progress, say
+from combred.pipeline.console import console, progress
 from combred.pipeline.run import Run
 from combred.pipeline.steps.cases import FLAMES, IGNITIONS, STIRRED, answers, holds
 from combred.pipeline.steps.sample import Data
@@ -44,7 +44,7 @@ def validate(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
     same = same and all(numbers.get(key, {}) == inputs for key, inputs in others.items())
     files = {IGNITIONS: rollouts, FLAMES: flames, STIRRED: stirred}
     if same and all(holds(run, kind, file, of) for kind, file in files.items()):
-        say(run, "validation: reused")
+        console.print("validation: reused")
         print_validation(numbers)
         return numbers
     names: dict[str, Surrogate | Solver] = {SOLVER: Solver(run.mechanism, Surrogate.TOLERANCE)}

@@ -70,14 +70,13 @@ class ComplexityIndex:
         """Leave out the costs of units and blocks that are no longer in the structure."""
         (F, P, L), names = self.totals, list(structure.sizes)
         column = {name: i + 1 for i, name in enumerate(names)}  # 0: a constant one
-        rows, masks = [], []
+        weights, masks = [], []
         for cost in self.costs:
             if all(name in column for name in cost.masks):
-                weight = self.beta * cost.flops / F + (1.0 - self.beta) * cost.parameters / P
-                rows.append((weight, cost.flops, cost.parameters))
+                weights.append(self.beta * cost.flops / F + (1.0 - self.beta) * cost.parameters / P)
                 masks.append([column[name] for name in cost.masks])
         for name in structure.blocks:
-            rows.append((self.alpha / L, 0.0, 0.0))
+            weights.append(self.alpha / L)
             masks.append([column[name]])
         most = max(map(len, masks), default=0)
         padded = [g + [0] * (most - len(g)) for g in masks]
@@ -86,22 +85,11 @@ class ComplexityIndex:
         self.owner = torch.tensor(owner, dtype=torch.long, device=self.device)
         self.masks = torch.tensor(padded, dtype=torch.long, device=self.device)
         self.masks = self.masks.reshape(len(masks), most)
-        table = torch.tensor(rows, dtype=torch.float64, device=self.device).reshape(-1, 3)
-        self.weights, self.flops, self.parameters = table.T.contiguous()
+        self.weights = torch.tensor(weights, dtype=torch.float64, device=self.device)
         self.n_columns = len(names) + 1
 
     def __call__(self, theta: Tensor) -> Tensor:
         """J_FP (a scalar) of theta (n,)."""
-        return self.weights.to(theta.dtype) @ self._open(theta)
-
-    @torch.no_grad()
-    def expected(self, theta: Tensor) -> tuple[float, float]:
-        """Expected multiply-accumulates per input row (sum of 11) and parameters (12) at theta."""
-        products = self._open(theta.double())
-        return float(self.flops @ products), float(self.parameters @ products)
-
-    def _open(self, theta: Tensor) -> Tensor:
-        """The product of expected numbers of units and blocks that multiplies each cost."""
         widths = theta.new_zeros(self.n_columns).index_add(0, self.owner, theta)
         constant = torch.zeros_like(widths)
         constant[0] = 1.0
@@ -109,7 +97,7 @@ class ComplexityIndex:
         product = theta.new_ones(len(self.masks))
         for column in self.masks.unbind(1):
             product = product * widths[column]
-        return product
+        return self.weights.to(theta.dtype) @ product
 
 
 def list_costs(network: nn.Module, example_input: Tensor, structure: Structure) -> list[Cost]:

@@ -61,9 +61,8 @@ class AttemptFolder:
     attempts.state, the one in flight. A network is written before the state that counts on it.
 
     inputs: JSON of everything that decides the outcome (the given network, limits, settings).
-    save(path, network) and load(path): how a network is written and read. leads: whether this
-    process writes. A folder with other inputs is begun anew if it holds attempt 0 alone; if it
-    holds more, ValueError is raised.
+    save(path, network) and load(path): how a network is written and read. A folder with other
+    inputs is begun anew if it holds attempt 0 alone; if it holds more, ValueError is raised.
     """
 
     def __init__(
@@ -72,10 +71,9 @@ class AttemptFolder:
         inputs: dict,
         save: Callable[[Path, Any], None],
         load: Callable[[Path], Any],
-        leads: bool = True,
     ):
         self.path, self.save, self.load = Path(path), save, load
-        self.stored = Trace(self.path / "attempts.state", inputs, leads)
+        self.stored = Trace(self.path / "attempts.state", inputs)
 
     def trace(self) -> list[Attempt]:
         """All attempts in the folder; raises ValueError where they have other inputs."""
@@ -107,16 +105,15 @@ class AttemptFolder:
     def store(self, attempt: Attempt, network: nn.Module) -> None:
         """Store the last attempt, and its network unless it failed or is the given one."""
         flying = attempt.passed is None
-        if self.stored.leads and attempt.number and attempt.passed is not False:
+        if attempt.number and attempt.passed is not False:
             self.path.mkdir(parents=True, exist_ok=True)
             self.save(self.file(attempt.number, flying), network)
         if not flying:
             self.stored.add(asdict(attempt))
         self.stored.save({"flying": asdict(attempt) if flying else None})
-        if self.stored.leads:
-            for cut in self.path.glob("*.cut.safetensors"):
-                if not flying or cut != self.file(attempt.number, flying):
-                    cut.unlink()
+        for cut in self.path.glob("*.cut.safetensors"):
+            if not flying or cut != self.file(attempt.number, flying):
+                cut.unlink()
 
 
 def passes(errors: Mapping[str, float], limits: Mapping[str, float]) -> bool:

@@ -16,7 +16,6 @@ from combred.surrogate.forms import make_surrogate
 from combred.surrogate.storage import content_digest
 from combred.surrogate.surrogate import Surrogate
 from combred.surrogate.transform import StateTransform
-from combred.training.devices import Device
 
 NONE = np.empty((0, 12))  # states
 pytestmark = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
@@ -24,9 +23,7 @@ pytestmark = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, 
 
 @pytest.fixture
 def run(mechanism, tmp_path) -> Run:
-    return Run(
-        resolve(["run=k", "stage=2"]), mechanism, tmp_path / "k", Device(torch.device("cpu"))
-    )
+    return Run(resolve(["run=k", "stage=2"]), mechanism, tmp_path / "k", torch.device("cpu"))
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from combred.pipeline.run import Run
 from combred.pipeline.steps import cases, validate
 from combred.pipeline.tables import stirred_in_words
 from combred.simulation.stirred.reactor import StirredRun
-from combred.training.devices import Device
 from combred.validation.stirred import cases as stirred_cases
 from combred.validation.storage import read_runs
 
@@ -53,7 +52,7 @@ class CountingCVODE(CVODE):
 
 def open_run(folder: Path, mechanism: Mechanism, *arguments: str) -> Run:
     """A run in `folder` whose network of stage 0 is a file of a few bytes."""
-    run = Run(resolve([*ASKED, *arguments]), mechanism, folder, Device(torch.device("cpu")))
+    run = Run(resolve([*ASKED, *arguments]), mechanism, folder, torch.device("cpu"))
     if not run.weights(0).exists():
         run.weights(0).write_bytes(b"a network")
     return run

@@ -207,7 +207,8 @@ def test_at_0_and_1_the_index_is_the_cost_of_the_smaller_network(kind):
         (Residual(*WIDTHS), ROWS) if kind == "fully connected" else (convolutional(), IMAGES)
     )
     structure = find_structure(network, x)
-    index = ComplexityIndex(network, x, structure, 0.5, 0.1)
+    of_flops = ComplexityIndex(network, x, structure, 1.0, 0.0)  # beta: 1 or 0
+    of_parameters = ComplexityIndex(network, x, structure, 0.0, 0.0)
     theta = (drawn_theta(structure) < 0.6).double()
     for values in by_name(structure, theta).values():
         values[0] = 1.0
@@ -215,7 +216,8 @@ def test_at_0_and_1_the_index_is_the_cost_of_the_smaller_network(kind):
     kept = {n: v.nonzero()[:, 0] for n, v in by_name(structure, theta).items()}
     smaller = copy.deepcopy(network)
     shrink(smaller, structure, kept, [list(structure.blocks)[-2]])
-    flops, parameters = index.expected(theta)
+    flops = float(of_flops(theta)) * of_flops.totals[0]
+    parameters = float(of_parameters(theta)) * of_parameters.totals[1]
     assert parameters == pytest.approx(count_parameters(smaller), rel=1e-12)
     multiplied = count_flops(smaller, x) / 2  # which counts two per multiply-add
     assert flops == pytest.approx(multiplied + elementwise(smaller, x), rel=1e-12)

@@ -21,12 +21,13 @@ import numpy as np
 import combred
 from benchmarks.accuracy import CACHE, FUEL, OXIDIZER
 from benchmarks.command_line import general_models, words
+from benchmarks.extinction import extinguish
 from combred import native
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import CVODE, Advance
 from combred.files.records import digest, read_json, write_json
 from combred.simulation.counterflow.cantera_flame import CounterflowCase
-from combred.simulation.counterflow.flame import CounterflowMarch, burn, extinguish, start
+from combred.simulation.counterflow.flame import CounterflowMarch, burn, start
 from combred.surrogate.shipped import FOLDER
 from combred.surrogate.surrogate import Surrogate
 from combred.validation.counterflow.errors import Curve, compare, of_flame

@@ -40,12 +40,13 @@ import numpy as np
 import combred
 from benchmarks import trust_states
 from benchmarks.command_line import general_models
+from benchmarks.extinction import strained_flames
 from combred import native
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import IntegrationError, Reactor
 from combred.config import SamplingSettings
 from combred.files.records import write_json
-from combred.simulation.counterflow.cantera_flame import CounterflowCase, strained_flames
+from combred.simulation.counterflow.cantera_flame import CounterflowCase
 from combred.simulation.ignition import Case, history
 from combred.surrogate.surrogate import Surrogate
 from combred.validation.timing import machine

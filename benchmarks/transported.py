@@ -22,6 +22,7 @@ from pathlib import Path
 import cantera as ct
 import numpy as np
 
+from benchmarks.extinction import extinguish
 from combred.chemistry.fuel import air, nitrogen
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.files.records import read_json, strict, write_json
@@ -151,7 +152,7 @@ def measure(mechanism: Mechanism, solver: Solver, fuel: str) -> dict:
                 found = flame.burn(mechanism, solver, dt, begin, PREMIXED)
                 row[f"speed, {case}"] = found.speed
                 row["T"] = max(row.get("T", 0.0), float(found.T.max()))
-            found = counterflow.extinguish(
+            found = extinguish(
                 mechanism, solver, 1.0 / STRAIN / STEPS_PER_STRAIN, strained, COUNTERFLOW,
                 within=WITHIN,
             )  # fmt: skip

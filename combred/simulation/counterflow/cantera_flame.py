@@ -5,7 +5,6 @@ strain rate or at rising ones until it is extinct. States are drawn from it, and
 `combred.simulation.counterflow.flame` start from it.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import cantera as ct
@@ -132,28 +131,3 @@ def strain_rate(flame: ct.CounterflowDiffusionFlame) -> float:
     rho, u = flame.density, flame.velocity
     width = flame.grid[-1] - flame.grid[0]
     return float(2 / width * (abs(u[-1]) + abs(u[0]) * np.sqrt(rho[0] / rho[-1])))
-
-
-def strained_flames(
-    mechanism: Mechanism,
-    case: CounterflowCase,
-    lowest: float = 20.0,
-    factor: float = STEP,
-    halvings: int = 4,
-) -> Iterator[ct.CounterflowDiffusionFlame]:
-    """The burning flames of a case from the strain rate `lowest` [1/s] on, each `factor` further,
-    and near extinction in steps whose logarithm is halved `halvings` times.
-
-    It is one flame object, which changes when the next is asked for. The last one is the nearest to
-    extinction. Raises as `solve_counterflow`.
-    """
-    flame = solve_counterflow(mechanism, case, lowest)
-    while halvings >= 0:
-        yield flame
-        while halvings >= 0:
-            kept, mdot = flame.to_array(), (flame.fuel_inlet.mdot, flame.oxidizer_inlet.mdot)
-            if strain_further(flame, factor):
-                break
-            flame.from_array(kept)
-            flame.fuel_inlet.mdot, flame.oxidizer_inlet.mdot = mdot
-            factor, halvings = factor**0.5, halvings - 1

@@ -1,4 +1,4 @@
-"""Counterflow diffusion flames with any `Advance` as chemistry, and their extinction.
+"""Counterflow diffusion flames with any `Advance` as chemistry.
 
 Takes a `CounterflowProfile` (`combred.simulation.counterflow.grid`), which starts from Cantera's
 flame, and an `Advance`; gives a `CounterflowFlame`, marched in time until it is steady or extinct.
@@ -145,65 +145,3 @@ def _march(mechanism, solver, dt, begin, how, on_progress) -> CounterflowFlame:
     profile = replace(begin, T=grid.T, Y=grid.Y)
     t = dt * np.arange(1, len(peaks) + 1)
     return CounterflowFlame(profile, grid.x, t, np.array(peaks), outcome)
-
-
-# -- extinction ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Extinction:
-    """The strain rates [1/s] of the inlets between which a flame is extinguished: the highest at
-    which it burnt, NaN if there is none, and the lowest at which it did not; and all flames of the
-    search, in order."""
-
-    burning: float
-    extinct: float
-    flames: list[CounterflowFlame]
-
-    @property
-    def strain(self) -> float:
-        """The extinction strain rate [1/s]: the geometric mean of the two."""
-        return float(np.sqrt(self.burning * self.extinct))
-
-
-def extinguish(
-    mechanism: Mechanism,
-    solver: Advance,
-    dt: float,
-    begin: CounterflowProfile,
-    how: CounterflowMarch = MARCH,
-    factor: float = 1.1,
-    within: float = 0.02,
-    most: int = 20,
-    on_progress: Callable[[CounterflowFlame], None] = lambda _: None,
-) -> Extinction:
-    """The extinction strain rate of the flame `begin` with `solver` in steps of dt [s].
-
-    The strain rate rises by `factor` until the flame goes out, and then the interval is halved
-    until its ends differ by at most `within` (relative). Each flame starts from the last one that
-    burnt, with its flow scaled (`CounterflowProfile.strained`). If `begin` goes out at its own
-    strain rate, lower ones are tried. The search ends after `most` flames in any case: `extinct` is
-    infinite if none went out. A flame that is not finite counts as extinct, one that is not steady
-    as burning. on_progress(flame) after each.
-    """
-    require(factor > 1 and within > 0, f"factor={factor} must exceed 1, within={within} exceed 0")
-    burning, extinct, strain = np.nan, np.inf, begin.strain
-    flames: list[CounterflowFlame] = []
-    last = begin
-    while len(flames) < most:
-        flame = burn(mechanism, solver, dt, last.strained(strain / last.strain), how)
-        flames.append(flame)
-        on_progress(flame)
-        if flame.burns:
-            burning, last = strain, flame.profile
-        else:
-            extinct = strain
-        if extinct <= (1 + within) * burning:
-            break
-        if np.isnan(burning):
-            strain = extinct / factor
-        elif np.isinf(extinct):
-            strain = burning * factor
-        else:
-            strain = float(np.sqrt(burning * extinct))
-    return Extinction(float(burning), float(extinct), flames)

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from benchmarks.extinction import strained_flames
 from combred.simulation.counterflow.cantera_flame import (
     CounterflowCase,
     burns,
     solve_counterflow,
     strain_further,
     strain_rate,
-    strained_flames,
 )
 
 CASE = CounterflowCase("H2:1, N2:4", "O2:1, N2:3.76")  # which a strain of some 1e3 1/s extinguishes

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy.special import erfc
 
+from benchmarks import extinction
 from combred.chemistry.reactor import CVODE
 from combred.simulation.counterflow import flame as counterflow
 from combred.simulation.counterflow.cantera_flame import CounterflowCase, solve_counterflow
-from combred.simulation.counterflow.flame import CounterflowMarch, burn, extinguish, start
+from combred.simulation.counterflow.flame import CounterflowMarch, burn, start
 from combred.simulation.counterflow.grid import CounterflowGrid, CounterflowProfile, profile_of
 from combred.simulation.diffusion import Diffusion
 from combred.simulation.outcome import NOT_FINITE, STEADY, UNSTEADY, WENT_OUT
@@ -228,8 +229,8 @@ def test_extinction_is_bracketed(h2o2, begin, monkeypatch, limit, first):
             profile, np.zeros(CELLS), np.zeros(1), np.zeros(1), outcome
         )
 
-    monkeypatch.setattr(counterflow, "burn", fake)
-    found = extinguish(h2o2, INERT, DT, begin, within=0.02)
+    monkeypatch.setattr(extinction, "burn", fake)
+    found = extinction.extinguish(h2o2, INERT, DT, begin, within=0.02)
     assert found.burning < limit <= found.extinct <= 1.02 * found.burning
     assert found.burning < found.strain < found.extinct
     assert found.flames[0].outcome == first and len(found.flames) == len(calls) < 12
@@ -243,11 +244,11 @@ def test_a_flame_that_nothing_extinguishes_has_no_upper_end(h2o2, begin, monkeyp
             profile, np.zeros(CELLS), np.zeros(1), np.zeros(1), STEADY
         )
 
-    monkeypatch.setattr(counterflow, "burn", fake)
-    found = extinguish(h2o2, INERT, DT, begin, most=3)
+    monkeypatch.setattr(extinction, "burn", fake)
+    found = extinction.extinguish(h2o2, INERT, DT, begin, most=3)
     assert found.extinct == np.inf and len(found.flames) == 3
     with pytest.raises(ValueError, match="factor"):
-        extinguish(h2o2, INERT, DT, begin, factor=1.0)
+        extinction.extinguish(h2o2, INERT, DT, begin, factor=1.0)
 
 
 # -- errors ----------------------------------------------------------------------------------------

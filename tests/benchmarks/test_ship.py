@@ -7,10 +7,10 @@ from dataclasses import asdict
 
 import pytest
 
+from benchmarks import ship as module
+from benchmarks.ship import FOLDER, main, ship, tell_times
 from combred.config import resolve
 from combred.files.records import digest, write_json
-from combred.pipeline import ship as module
-from combred.pipeline.ship import FOLDER, main, ship, tell_times
 from combred.surrogate.card import read_card
 from combred.surrogate.forms import make_surrogate
 from combred.surrogate.storage import save_surrogate

@@ -1,7 +1,7 @@
 """Ship networks of a run with combred: copy them, with their cards, into combred.data.
 
-    python -m combred.pipeline.ship runs/NAME STAGE:MODEL [STAGE:MODEL ...]
-    python -m combred.pipeline.ship benchmarks/results/times.json
+    python -m benchmarks.ship runs/NAME STAGE:MODEL [STAGE:MODEL ...]
+    python -m benchmarks.ship benchmarks/results/times.json
 
 Takes a validated run folder; writes models/MODEL.safetensors and its card, MODEL.json, with the
 accuracy that validation.json has for this very file, and renews SHA256SUMS. Prints a line for each
@@ -13,6 +13,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from benchmarks.command_line import words
 from combred.files.records import digest, read_json, write_bytes, write_json
 from combred.surrogate.card import describe_accuracy, describe_training, make_card, read_card
 from combred.surrogate.shipped import FOLDER
@@ -91,4 +92,4 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(words(__doc__))

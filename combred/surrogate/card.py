@@ -13,6 +13,8 @@ that lies beside the model's file, and inside an exported one. Its keys:
     training                       how it was made: see `describe_training`
     accuracy                       errors in ignitions: see `describe_accuracy`
     time                           of a state by the library, if measured: `seconds`, `machine`
+    trust                          how many steps of bad accuracy the error estimate detects, if
+                                   measured: see `combred.pipeline.ship`
 """
 
 import json
@@ -39,9 +41,15 @@ NETWORK = ("hidden", "scales", "kinetics")
 UNITS = {"T": "K", "p": "Pa", "Y": "1", "dt": "s", "source": "1/s", "molecular_weights": "kg/kmol"}
 
 
-def make_card(surrogate: "Surrogate", mechanism: Mechanism, accuracy: dict, training: dict) -> dict:
+def make_card(
+    surrogate: "Surrogate",
+    mechanism: Mechanism,
+    accuracy: dict,
+    training: dict,
+    trust: dict | None = None,
+) -> dict:
     """The card of a surrogate. `accuracy` as `describe_accuracy`, `training` as
-    `describe_training` returns it."""
+    `describe_training` returns it; `trust`: measured shares, left out if None."""
     import torch
 
     import combred
@@ -68,6 +76,7 @@ def make_card(surrogate: "Surrogate", mechanism: Mechanism, accuracy: dict, trai
         },
         "training": training,
         "accuracy": accuracy,
+        **({"trust": trust} if trust else {}),
         "versions": {
             "combred": combred.__version__,
             "torch": torch.__version__,

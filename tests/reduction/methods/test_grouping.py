@@ -168,8 +168,11 @@ def test_a_row_far_from_the_main_row_of_a_large_group_loses_its_neighbours(many)
 
 @pytest.mark.parametrize("d", [24, 1601])
 @pytest.mark.parametrize("threshold", [0.5, 0.8, 0.9, 0.999])
-def test_pairs_near_the_threshold_are_classified_exactly(threshold, d):
-    # The tolerance of the definition is 1e-12, the rounding error of a cosine is below 1e-14.
+@pytest.mark.parametrize("pair", [0, 1 << 22])
+def test_pairs_near_the_threshold_are_classified_exactly(threshold, d, pair, monkeypatch):
+    monkeypatch.setattr(grouping, "PAIR", pair)  # whether one by one, or all in one matrix product
+    # float32 resolves cosines to 6e-8 at best; the tolerance of the definition is 1e-12, and the
+    # float64 rounding error of a cosine is below 1e-14.
     gaps = [0.0, 1e-13, 1e-10, 1e-8, 1e-7, 1e-5, -1e-11, -1e-10, -1e-8, -1e-7, -1e-6, -1e-4]
     rows = near_pairs(threshold, gaps, d)
     labels, _ = group(torch.from_numpy(rows), threshold)
@@ -182,6 +185,17 @@ def test_negated_rows_are_similar_at_minus_one_alone():
     rows = np.array([[3.0, 4.0], [-0.3, -0.4]])
     assert assert_as_defined(rows, -1.0).tolist() == [2]
     assert assert_as_defined(rows, -1.0 + 1e-11).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("products", [1, 64, 1 << 22])
+@pytest.mark.parametrize("pair", [0, 64, 1 << 22])
+def test_many_pairs_at_the_threshold(products, pair, monkeypatch):
+    # All are within the rounding error of float32: computed again a few at a time, or all at once.
+    monkeypatch.setattr(grouping, "PRODUCTS", products)
+    monkeypatch.setattr(grouping, "PAIR", pair)
+    rng = np.random.default_rng(0)
+    rows = np.tile(rng.standard_normal((3, 50)), (20, 1)) * rng.uniform(0.1, 10.0, (60, 1))
+    assert assert_as_defined(rows, 1.0).tolist() == [20, 20, 20]
 
 
 @pytest.mark.parametrize("scale", [1e-38, 1e-20, 1e38])

@@ -23,6 +23,7 @@ _HOMES = {
     "export": "surrogate.export",
     "flame": "simulation.premixed.flame",
     "ignition": "simulation.ignition",
+    "kernels": "kernels",
     "load": "surrogate.shipped:load",
     "load_mechanism": "chemistry.mechanism:load_mechanism",
     "load_surrogate": "surrogate.storage:load_surrogate",

@@ -49,7 +49,7 @@ def test_every_public_name_resolves(fresh):
     kinds = fresh[1]
     assert kinds.keys() == {*combred.__all__, "__version__"}
     assert {name for name, kind in kinds.items() if kind == "module"} == {
-        "cantera", "export", "flame", "ignition", "native", "reduction", "validation",
+        "cantera", "export", "flame", "ignition", "kernels", "native", "reduction", "validation",
     }  # fmt: skip
     assert {kinds[name] for name in ("CVODE", "Mechanism", "Surrogate")} == {"type"}
     functions = ("load", "load_mechanism", "load_surrogate", "models", "reduce", "solver")
@@ -62,7 +62,7 @@ def test_modules_are_available_under_their_short_names():
     from combred.surrogate import export
 
     assert (combred.flame, combred.ignition, combred.export) == (flame, ignition, export)
-    assert callable(combred.reduction.group) and callable(combred.native.compile)
+    assert callable(combred.kernels.group) and callable(combred.native.compile)
     assert combred.reduce is combred.reduction.reduce
 
 

@@ -19,7 +19,6 @@ from combred.reduction.methods.brain_surgeon import brain_surgeon
 from combred.reduction.methods.channel_similarity import channel_similarity
 from combred.reduction.methods.condensation import condense
 from combred.reduction.methods.folding import folding
-from combred.reduction.methods.grouping import group
 from combred.reduction.methods.interpolative import interpolative
 from combred.reduction.methods.magnitude import magnitude
 from combred.reduction.methods.neuron_merging import neuron_merging, weighted_reconstruction_error
@@ -58,7 +57,6 @@ __all__ = [
     "describe_units",
     "find_layers",
     "folding",
-    "group",
     "interpolative",
     "magnitude",
     "neuron_merging",

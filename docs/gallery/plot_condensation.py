@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 import combred
-from combred.reduction import group
+from combred.kernels import group
 from combred.surrogate.transform import StateTransform
 
 torch.manual_seed(0)

@@ -11,9 +11,9 @@ import pytest
 import torch
 
 import combred
-from benchmarks import accuracy, flow_states, grouping, long, reduction, trust_states
+from benchmarks import accuracy, flow_states, kernels, long, reduction, trust_states
 from combred.files.records import digest, read_json, write_json
-from combred.reduction import group
+from combred.kernels import group
 from combred.simulation.ignition import Case, Rollout
 
 FOLDER = Path(accuracy.__file__).parent
@@ -46,9 +46,9 @@ def test_the_readme_lists_every_script_and_existing_results():
 
 @pytest.mark.parametrize("threshold", [0.5, 0.8, 0.999])
 @pytest.mark.parametrize("kind", ["random", "clustered"])
-def test_the_literal_loop_groups_as_the_library_does(kind, threshold):
-    weights = grouping.rows(80, kind)
-    assert grouping.literal(weights, threshold) == group(weights, threshold)[0].tolist()
+def test_the_literal_loop_groups_as_the_kernel_does(kind, threshold):
+    weights = kernels.rows(80, kind)
+    assert kernels.literal(weights, threshold) == group(weights, threshold)[0].tolist()
 
 
 def test_a_random_choice_keeps_as_many_units_as_asked_and_the_same_for_a_seed():

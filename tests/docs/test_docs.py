@@ -100,7 +100,9 @@ def commands() -> list[str]:
 def test_shown_commands_are_understood(arguments):
     words = [word for word in shlex.split(arguments) if word != "--help"]
     if any(word.partition("=")[0] not in config.keys() for word in words):
-        assert re.match(r"(key|method)=", words[0]), "no such setting"
+        assert re.match(r"(key|method|implementation|TRITON_INTERPRET)=", words[0]), (
+            "no such setting"
+        )
     elif not re.search(r"=(NAME|N)\b", arguments):
         if words == ["network.kinetics=false"]:  # named in a sentence
             words.append("sampling.dt=[1e-6,1e-6]")

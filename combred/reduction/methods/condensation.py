@@ -17,7 +17,7 @@ def condense(units: Units, *, threshold: float | None = None, keep: int | None =
 
     Rows are v_k = [W_k | b_k], filters flattened, the batch norm behind the layer folded in. Units
     are grouped greedily where their cosine similarity is at least `threshold` in [-1, 1]
-    (`grouping.group`), or at the highest threshold that leaves at most `keep` units. The main unit
+    (`kernels.group`), or at the highest threshold that leaves at most `keep` units. The main unit
     of a group stays, and the next layer reads unit k as |v_k| / |v_main| times the main unit:
 
         u_main' = sum_k (|v_k| / |v_main|) u_k

@@ -8,7 +8,8 @@ import torch
 from reducible import gaussian
 from torch import Tensor, nn
 
-from combred.reduction import Merge, apply_merge, condense, describe_units, find_layers, group
+from combred.kernels import group
+from combred.reduction import Merge, apply_merge, condense, describe_units, find_layers
 from combred.reduction.methods.grouping import threshold_for
 from combred.surrogate.network import Network
 

@@ -6,7 +6,8 @@ import torch
 from reducible import gaussian
 from torch import Tensor, nn
 
-from combred.reduction import apply_merge, condense, describe_units, find_layers, group
+from combred.kernels import group
+from combred.reduction import apply_merge, condense, describe_units, find_layers
 
 INPUTS, OUTPUTS = 4, 5
 NORMS = [(True, True), (False, False), (True, False), (False, True)]

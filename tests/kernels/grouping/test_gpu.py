@@ -1,0 +1,207 @@
+"""Grouping in Triton: label for label what the reference gives.
+
+On the GPU where there is one, else interpreted, where time goes with the number of blocks: so these
+are as large as they may be, except in `test_the_sizes_that_are_launched`.
+"""
+
+import numpy as np
+import pytest
+import torch
+from weight_rows import clustered, duplicated, mixed, near_pairs, negated, random, zeroed
+
+from combred.kernels.grouping import cpu, reference
+
+SIZES = [1, 2, 31, 32, 33, 64, 127]
+LENGTHS = [1, 24, 1601]
+THRESHOLDS = [0.0, 0.5, 0.8, 0.9, 0.999, 1.0]
+
+
+@pytest.fixture(scope="module")
+def shipped(triton):
+    """The module of the GPU implementation, with its own block sizes."""
+    return triton("combred.kernels.grouping.gpu")
+
+
+@pytest.fixture
+def grouping(shipped, triton, device, monkeypatch):
+    """The same module, with larger blocks where it is interpreted."""
+    if device.type != "cuda":
+        adjacency = triton("combred.kernels.grouping.adjacency")
+        monkeypatch.setattr(adjacency, "TILE", 128)
+        monkeypatch.setattr(adjacency, "DEPTH", 512)
+        monkeypatch.setattr(shipped.rounds, "ROWS", 128)
+    return shipped
+
+
+def assert_same(grouping, device, rows: np.ndarray, threshold: float, **given) -> torch.Tensor:
+    weights = torch.from_numpy(rows).to(device)
+    labels, mains = grouping.group(weights, threshold, **given)
+    for side in (labels, mains):
+        assert side.dtype == torch.int64 and side.device == weights.device
+    expected = reference.group(torch.from_numpy(rows), threshold)
+    assert torch.equal(labels.cpu(), expected[0]), threshold
+    assert torch.equal(mains.cpu(), expected[1]), threshold
+    return torch.bincount(labels.cpu())
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_groups_are_those_of_the_reference(grouping, device, size):
+    for kind, d, m, threshold in mixed(SIZES, THRESHOLDS, LENGTHS):
+        if m == size:
+            assert_same(grouping, device, kind(np.random.default_rng(m + d), m, d), threshold)
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "d", "threshold"),
+    [(clustered, 1000, 24, 0.8), (negated, 300, 1601, 0.0), (duplicated, 300, 24, 1.0)],
+)
+def test_many_rows(grouping, device, kind, size, d, threshold):
+    assert_same(grouping, device, kind(np.random.default_rng(d), size, d), threshold)
+
+
+@pytest.mark.parametrize(("kind", "size"), [(duplicated, 33), (zeroed, 200)])
+def test_the_sizes_that_are_launched(shipped, device, kind, size):
+    assert_same(shipped, device, kind(np.random.default_rng(size), size, 40), 0.8)
+
+
+def test_the_order_is_that_of_the_reference(grouping, device):
+    # In the plane groups overlap: mains lose neighbours to others in between, and often tie.
+    rng = np.random.default_rng(0)
+    groups = 0
+    for _ in range(20):
+        size, d = int(rng.integers(2, 120)), int(rng.integers(2, 4))
+        sizes = assert_same(grouping, device, rng.standard_normal((size, d)), rng.uniform(0.3, 1))
+        groups += len(sizes)
+    assert groups > 150
+
+
+@pytest.mark.parametrize("d", [24, 1601])
+@pytest.mark.parametrize("threshold", [0.5, 0.8, 0.999])
+def test_pairs_near_the_threshold_are_classified_exactly(grouping, device, threshold, d):
+    # float32 resolves cosines to 6e-8 at best; the tolerance of the definition is 1e-12.
+    gaps = [0.0, 1e-13, 1e-10, 1e-8, 1e-7, 1e-5, -1e-11, -1e-10, -1e-8, -1e-7, -1e-6, -1e-4]
+    rows = near_pairs(threshold, gaps, d)
+    labels, _ = grouping.group(torch.from_numpy(rows).to(device), threshold)
+    same_group = [int(labels[2 * i]) == int(labels[2 * i + 1]) for i in range(len(gaps))]
+    assert same_group == [gap >= 0 for gap in gaps]
+    assert_same(grouping, device, rows, threshold)
+
+
+def test_opposite_zero_and_undefined_rows(grouping, device):
+    rows = np.array([[3.0, 4.0], [-0.3, -0.4], [0.0, 0.0], [6.0, 8.0], [np.nan, 1.0], [0.0, 0.0]])
+    for threshold, groups in ((-1.0, 4), (-1.0 + 1e-11, 5), (0.0, 5), (1.0, 5)):
+        weights = torch.from_numpy(rows).to(device)
+        labels, mains = grouping.group(weights, threshold)
+        expected = reference.group(torch.from_numpy(rows), threshold)
+        assert torch.equal(labels.cpu(), expected[0]) and torch.equal(mains.cpu(), expected[1])
+        assert len(mains) == groups
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_dtype_layout_and_gradients_do_not_matter(grouping, device, dtype):
+    weights = torch.from_numpy(clustered(np.random.default_rng(0), 100, 12)).to(device, dtype)
+    strided = torch.empty(100, 24, dtype=dtype, device=device)[:, ::2].copy_(weights)
+    expected = [side.tolist() for side in reference.group(weights, 0.7)]
+    for given in (weights, strided, weights.clone().requires_grad_(), weights.T.contiguous().T):
+        before = given.detach().clone()
+        labels, mains = grouping.group(given, 0.7)
+        assert [labels.tolist(), mains.tolist()] == expected
+        assert torch.equal(given, before)
+
+
+@pytest.mark.parametrize("size", [1, 33, 127, 330])
+@pytest.mark.parametrize("block", [None, 128])
+def test_bits_and_degrees(grouping, triton, device, size, block, monkeypatch):
+    adjacency = triton("combred.kernels.grouping.adjacency")
+    monkeypatch.setattr(adjacency, "TILE", 64)
+    monkeypatch.setattr(adjacency, "SWATH", 4)  # 384 rows have one and a half
+    rows = zeroed(np.random.default_rng(size), size, 24)
+    unit, dead = reference.unit_rows(torch.from_numpy(rows))
+    similar = ((unit @ unit.T) >= 0.5 - reference.EXACT).numpy()
+    similar[dead.numpy()] = similar[:, dead.numpy()] = False
+    np.fill_diagonal(similar, True)
+
+    whole = adjacency.padded(unit.to(device), dead.to(device))
+    n = len(whole)
+    limit = whole.new_full((1,), 0.5 - reference.EXACT)
+    opened = grouping.first_bits(size, n, device)
+    compared = adjacency.Rows(whole, whole.float(), limit, opened)
+    expected = np.packbits(np.arange(n) < size, bitorder="little").view("i4")
+    assert np.array_equal(opened.cpu().numpy(), expected)
+
+    degree = torch.zeros(n, dtype=torch.int32, device=device)
+    found = []
+    for start in range(0, n, block or n):
+        part = None if block is None else slice(start, start + block)
+        bits = torch.zeros(block or n, n // 32, dtype=torch.int32, device=device)
+        adjacency.write_adjacency(compared, bits, degree, part)
+        found.append(bits.cpu().numpy())
+    expected = np.zeros((n, n), dtype=bool)
+    expected[:size, :size] = similar
+    expected = np.packbits(expected, axis=1, bitorder="little").view("i4")
+    assert np.array_equal(np.concatenate(found)[:size], expected[:size])
+    assert degree.tolist() == [*similar.sum(axis=1).tolist(), *[0] * (n - size)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "threshold", "memory"),
+    [(clustered, 0.5, 0), (duplicated, 1.0, 0), (zeroed, 0.8, 384 * 384 // 8 - 1)],
+)
+def test_rows_in_blocks_make_the_same_groups(grouping, device, kind, threshold, memory):
+    # Blocks of 128 rows, and of 256 where the bits of all 384 nearly fit.
+    rows = kind(np.random.default_rng(1), 300, 24)
+    assert_same(grouping, device, rows, threshold, memory=memory)
+
+
+def test_few_rounds_are_needed(grouping, device, monkeypatch):
+    # The definition forms one group after another. Each round claims once.
+    launches = []
+    claim = grouping.rounds.claim_once
+
+    class Counted:
+        def __getitem__(self, grid):
+            launches.append(grid)
+            return claim[grid]
+
+    monkeypatch.setattr(grouping.rounds, "claim_once", Counted())
+    for kind in (clustered, random):
+        launches.clear()
+        rows = kind(np.random.default_rng(2), 128, 6)
+        groups = len(assert_same(grouping, device, rows, 0.9, memory=0))
+        assert 1 <= len(launches) <= 14 and len(launches) < groups / 4
+
+
+def test_no_rows_make_no_groups(grouping, device):
+    labels, mains = grouping.group(torch.empty(0, 5, device=device), 0.9)
+    assert labels.shape == mains.shape == (0,)
+
+
+def test_rows_without_components_are_alone(grouping, device):
+    labels, mains = grouping.group(torch.empty(3, 0, device=device), -1.0)
+    assert labels.tolist() == mains.tolist() == [0, 1, 2]
+
+
+def test_invalid_weights_and_thresholds_are_refused(grouping, device):
+    with pytest.raises(ValueError, match=r"rows \(m, d\)"):
+        grouping.group(torch.ones(5, device=device), 0.9)
+    with pytest.raises(ValueError, match=r"\[-1, 1\]"):
+        grouping.group(torch.ones(2, 2, device=device), 1.1)
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("d", [24, 1024])
+@pytest.mark.parametrize("size", [3200, 20_000])
+def test_sizes_that_fill_the_device(shipped, device, size, d):
+    generator = torch.Generator().manual_seed(0)
+    centres = torch.randn(size // 10, d, generator=generator)
+    chosen = torch.randint(0, len(centres), (size,), generator=generator)
+    weights = centres[chosen] + 0.2 * torch.randn(size, d, generator=generator)
+    torch.cuda.reset_peak_memory_stats()
+    for threshold in (0.5, 0.9, 0.96):
+        expected = cpu.group(weights, threshold)
+        for memory in (shipped.MEMORY, size * size // 24):
+            found = shipped.group(weights.to(device), threshold, memory=memory)
+            assert torch.equal(found[0].cpu(), expected[0])
+            assert torch.equal(found[1].cpu(), expected[1])
+    rows = 8 * size * d  # in float64: the rows over their norms, what they are made of, float32
+    assert torch.cuda.max_memory_allocated() < 1.1 * size * size // 8 + 6 * rows + (1 << 20)

@@ -1,0 +1,130 @@
+"""Greedy grouping against the sequential loop of the paper, written out."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from weight_rows import KINDS, clustered, negated, random
+
+from combred.kernels.grouping import cpu
+from combred.kernels.grouping.reference import group
+
+SIZES = [1, 2, 3, 31, 64]
+THRESHOLDS = [-1.0, 0.0, 0.5, 0.8, 0.9, 0.999, 1.0]
+
+
+def brute_force(weights: np.ndarray, threshold: float) -> tuple[list[int], list[int]]:
+    """Labels and main rows by Chen & Xu 2024, section 2.2.3, one step after another."""
+    rows = weights.astype(float)
+    norm = np.sqrt((rows**2).sum(axis=1))
+    similar = np.eye(len(rows), dtype=bool)
+    for i, j in itertools.combinations(np.flatnonzero(norm), 2):
+        cosine = rows[i] @ rows[j] / (norm[i] * norm[j])
+        similar[i, j] = similar[j, i] = cosine >= threshold - 1e-12  # rounding
+    labels, mains = [-1] * len(rows), []
+    ungrouped = list(range(len(rows)))
+    while ungrouped:
+        counts = similar[np.ix_(ungrouped, ungrouped)].sum(axis=1)
+        main = ungrouped[int(np.argmax(counts))]  # the first of equals: the lowest index
+        for k in ungrouped:
+            if similar[main, k]:
+                labels[k] = len(mains)
+        mains.append(main)
+        ungrouped = [k for k in ungrouped if labels[k] < 0]
+    return labels, mains
+
+
+def assert_as_brute_force(rows: np.ndarray, threshold: float) -> None:
+    labels, mains = group(torch.tensor(rows), threshold)
+    assert (labels.tolist(), mains.tolist()) == brute_force(rows, threshold), threshold
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_groups_are_those_of_the_sequential_loop(kind, size):
+    rows = kind(np.random.default_rng(size), size, 8)
+    for threshold in THRESHOLDS:
+        assert_as_brute_force(rows, threshold)
+
+
+@pytest.mark.parametrize("kind", [random, negated], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    ("size", "d", "threshold"), [(300, 8, 0.5), (300, 8, 0.9), (60, 1601, 0.0)]
+)
+def test_many_rows_and_long_rows(kind, size, d, threshold):
+    assert_as_brute_force(kind(np.random.default_rng(size), size, d), threshold)
+
+
+def test_mains_lose_neighbours_to_groups_in_between():
+    # In the plane groups overlap and often tie.
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        size, d = int(rng.integers(2, 60)), int(rng.integers(2, 4))
+        assert_as_brute_force(rng.standard_normal((size, d)), rng.uniform(0.3, 1))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("threshold", [-1.0, 0.7])
+def test_groups_do_not_depend_on_dtype_and_layout(dtype, threshold):
+    rows = clustered(np.random.default_rng(0), 100, 12).astype("f4")
+    expected = brute_force(rows, threshold)
+    weights = torch.tensor(rows).to(dtype)
+    strided = torch.empty(100, 24, dtype=dtype)[:, ::2].copy_(weights)
+    for given in (weights, strided, weights.clone().requires_grad_()):
+        labels, mains = group(given, threshold)
+        assert (labels.tolist(), mains.tolist()) == expected
+        assert labels.dtype == mains.dtype == torch.int64
+
+
+def test_a_float32_multiple_of_a_row_has_a_cosine_of_one():
+    row = torch.randn(1, 50, generator=torch.Generator().manual_seed(0))
+    labels, _ = group(torch.cat([row, 3.7 * row, row / 7.3, -row]), 1.0)
+    assert labels.tolist() == [0, 0, 0, 1]
+
+
+def test_every_row_is_in_one_group_and_similar_to_its_main_row():
+    rows = torch.tensor(clustered(np.random.default_rng(3), 200, 12))
+    labels, mains = group(rows, 0.8)
+    cosine = torch.nn.functional.cosine_similarity(rows, rows[mains[labels]])
+    assert labels.min() == 0 and labels.max() == len(mains) - 1
+    assert (cosine >= 0.8 - 1e-12).all()  # float64 rounding
+    assert torch.equal(labels[mains], torch.arange(len(mains)))
+
+
+def test_ties_go_to_the_lowest_index():
+    # Two pairs, and a chain of three in which only the middle row has two neighbours.
+    angles = torch.tensor([0.0, 5.0, 100.0, 130.0, 160.0, 200.0, 205.0], dtype=torch.float64)
+    rows = torch.stack([angles.deg2rad().cos(), angles.deg2rad().sin()], dim=1)
+    labels, mains = group(rows, np.cos(np.deg2rad(31.0)))
+    assert mains.tolist() == [3, 0, 5]
+    assert labels.tolist() == [1, 1, 0, 0, 0, 2, 2]
+
+
+def test_zero_rows_are_similar_to_no_other():
+    for threshold in (-1.0, 0.0):
+        labels, mains = group(torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]), threshold)
+        assert labels.tolist() == [0, 1, 2] and mains.tolist() == [0, 1, 2]
+
+
+BOTH = pytest.mark.parametrize("group", [group, cpu.group])
+
+
+@BOTH
+def test_no_rows_make_no_groups(group):
+    labels, mains = group(torch.empty(0, 5), 0.9)
+    assert labels.shape == mains.shape == (0,)
+
+
+@BOTH
+@pytest.mark.parametrize("shape", [(5,), (2, 3, 4)])
+def test_weights_that_are_no_matrix_are_refused(group, shape):
+    with pytest.raises(ValueError, match=r"rows \(m, d\)"):
+        group(torch.ones(shape), 0.9)
+
+
+@BOTH
+@pytest.mark.parametrize("threshold", [-1.1, 1.1, float("nan")])
+def test_a_threshold_is_a_cosine(group, threshold):
+    with pytest.raises(ValueError, match=r"\[-1, 1\]"):
+        group(torch.ones(2, 2), threshold)

@@ -1,0 +1,154 @@
+"""Choice of the implementation, its messages, and that Triton is not imported too early."""
+
+import builtins
+import logging
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from combred import kernels
+from combred.kernels import loading
+from combred.kernels.grouping import reference
+
+ROWS = torch.eye(3)
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch):
+    """As in a new process whose interpreter of Triton is off."""
+    monkeypatch.setattr(loading, "_logged", set())
+    monkeypatch.delenv("TRITON_INTERPRET", raising=False)
+
+
+@pytest.fixture
+def without_triton(monkeypatch):
+    """A function: from now on an import of Triton raises this."""
+
+    def fail(error: Exception) -> None:
+        def importing(name, *rest):
+            if name == "triton":
+                raise error
+            return found(name, *rest)
+
+        found = loading.importlib.import_module
+        monkeypatch.setattr(loading.importlib, "import_module", importing)
+
+    return fail
+
+
+def test_triton_is_not_imported_with_the_kernels():
+    code = (
+        "import sys; import combred, combred.kernels as k, torch; k.group(torch.eye(3), 0.5);"
+        "assert 'triton' not in sys.modules; assert not torch.cuda.is_initialized()"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("implementation", [None, "cpu", "reference"])
+def test_implementations_that_need_no_gpu(implementation, caplog, monkeypatch):
+    monkeypatch.setattr(kernels, "unavailable", pytest.fail)  # not called for rows on a CPU
+    labels, mains = kernels.group(ROWS, 0.5, implementation)
+    assert labels.tolist() == mains.tolist() == [0, 1, 2]
+    assert not caplog.records
+
+
+def test_an_unknown_implementation_is_refused():
+    with pytest.raises(ValueError, match="reference, cpu and triton, not 'cuda'"):
+        kernels.group(ROWS, 0.5, "cuda")
+
+
+def test_triton_asked_for_on_a_cpu_says_what_to_do():
+    pytest.importorskip("triton")
+    with pytest.raises(RuntimeError, match="the tensors are on cpu.*TRITON_INTERPRET=1"):
+        kernels.group(ROWS, 0.5, "triton")
+
+
+def test_triton_asked_for_and_not_installed_says_what_to_do(without_triton):
+    without_triton(ModuleNotFoundError("No module named 'triton'", name="triton"))
+    with pytest.raises(RuntimeError, match=r"not installed: pip install combred\[cuda\]"):
+        kernels.group(ROWS, 0.5, "triton")
+
+
+@pytest.mark.parametrize(
+    "error", [ModuleNotFoundError("No module named 'x'", name="x"), OSError("libx.so")]
+)
+def test_a_broken_triton_is_distinguished_from_an_absent_one(without_triton, error):
+    without_triton(error)
+    reason = loading.unavailable(torch.device("cpu"))
+    assert "does not load" in reason and str(error) in reason
+
+
+def test_an_old_triton_is_refused(monkeypatch):
+    triton = pytest.importorskip("triton")
+    monkeypatch.setattr(triton, "__version__", "3.4.0")
+    reason = loading.unavailable(torch.device("cpu"))
+    assert reason == "Triton 3.4.0 is older than 3.5: pip install combred[cuda]"
+
+
+def test_the_interpreter_is_a_device_for_any_tensor(triton, device, monkeypatch):
+    triton("combred.kernels.grouping.gpu")
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    assert loading.unavailable(torch.device("cpu")) is None
+    if device.type == "cpu":
+        labels, mains = kernels.group(ROWS, 0.5, "triton")
+        assert labels.tolist() == mains.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("capability", [(7, 5), (8, 0), (9, 0)])
+def test_old_devices_are_refused(capability, monkeypatch):
+    pytest.importorskip("triton")
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    reason = loading.unavailable(torch.device("cuda", 0))
+    if capability >= (8, 0):
+        assert reason is None
+    else:
+        assert reason == "cuda:0 has compute capability 7.5; the kernels need 8.0"
+
+
+class OnCuda(torch.Tensor):
+    """Rows on a CPU that claim to be on a CUDA device."""
+
+    is_cuda = True
+
+
+def test_a_fall_back_is_logged_once(monkeypatch, caplog):
+    caplog.set_level(logging.WARNING, "combred")
+    monkeypatch.setattr(kernels, "unavailable", lambda device: "no such luck")
+    rows = ROWS.as_subclass(OnCuda)
+    for _ in range(3):
+        labels, _ = kernels.group(rows, 0.5)
+        assert labels.tolist() == reference.group(ROWS, 0.5)[0].tolist()
+    assert [record.getMessage() for record in caplog.records] == [
+        "group falls back to its CPU implementation: no such luck"
+    ]
+    loading.fall_back("group", "another reason")
+    loading.fall_back("another operation", "no such luck")
+    assert len(caplog.records) == 3
+
+
+def test_rows_on_a_cuda_device_go_to_triton(monkeypatch):
+    asked = []
+    monkeypatch.setattr(kernels, "unavailable", lambda device: None)
+
+    def importing(name, globals=None, locals=None, fromlist=(), level=0):
+        if name == "combred.kernels.grouping" and "gpu" in fromlist:
+            asked.append(name)
+            raise ImportError("libcuda.so.1")
+        return found(name, globals, locals, fromlist, level)
+
+    found = builtins.__import__
+    monkeypatch.setattr(builtins, "__import__", importing)
+    with pytest.raises(ImportError, match="libcuda"):  # not swallowed
+        kernels.group(ROWS.as_subclass(OnCuda), 0.5)
+    assert asked
+
+
+@pytest.mark.cuda
+def test_none_takes_the_gpu():
+    rows = torch.randn(100, 8, generator=torch.Generator().manual_seed(0))
+    labels, mains = kernels.group(rows.cuda(), 0.5)
+    assert labels.is_cuda and "combred.kernels.grouping.gpu" in sys.modules
+    expected = kernels.group(rows, 0.5)
+    assert torch.equal(labels.cpu(), expected[0]) and torch.equal(mains.cpu(), expected[1])

@@ -10,7 +10,7 @@ from combred.native.solver.layout import Layout, Pattern, Terms
 from combred.native.solver.reactions import Derivatives
 from combred.native.solver.terms import PART, TYPE, UNUSED, functions, total
 
-IN_CACHE = 40  # unknowns of a matrix beyond the first level of the cache
+IN_CACHE = 40  # unknowns; a larger matrix does not fit into the first level of the cache
 TOGETHER, ENTRIES = 12, 14  # rows that are eliminated together, and their entries at a time
 IN_REGISTERS = 26  # unknowns of a solution that is kept in registers
 LARGE = 200  # unknowns of a matrix whose elimination is not written out
@@ -185,8 +185,8 @@ def _rows(pattern: Pattern) -> list[list[int]]:
 def _eliminated(pattern: Pattern, V: str, entries: list[dict[int, str]] = ()) -> list[list[str]]:
     """The statements of the elimination, in blocks of rows; entries: expressions by column of the
     first rows, whose others are zero, in place of those of `a`. A large matrix takes `TOGETHER`
-    rows a block, part of their columns after part, so that a row above them is read from the first
-    level of the cache but once."""
+    rows a block, part of their columns after part: what they take of the rows above them then
+    comes into the first level of the cache once for all of them."""
     rows, at, blocks = _rows(pattern), pattern.places, []
     together = TOGETHER if pattern.size >= IN_CACHE else 1
     for first in range(0, pattern.size, together):

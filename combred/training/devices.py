@@ -11,11 +11,12 @@ import torch
 @dataclass(frozen=True)
 class Device:
     """The torch device of this process; its rank and the number of processes (`world`) of
-    torchrun."""
+    torchrun; the precision of the hidden layers in a training, "float32" or "bf16"."""
 
     device: torch.device
     rank: int = 0
     world: int = 1
+    precision: str = "float32"
 
     @property
     def leads(self) -> bool:
@@ -29,7 +30,8 @@ def open_device() -> Device:
     world = int(os.environ.get("WORLD_SIZE", "1"))  # set by torchrun, not by users
     cuda = torch.cuda.is_available()
     if world == 1:
-        return Device(torch.device("cuda" if cuda else "cpu"))
+        device = torch.device("cuda" if cuda else "cpu")
+        return Device(device, precision=fastest_precision(device)[0])
     rank, local = int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"])
     if cuda:
         torch.cuda.set_device(local)
@@ -37,14 +39,13 @@ def open_device() -> Device:
         # The other processes wait for hours while the first one samples and validates.
         backend, patience = "nccl" if cuda else "gloo", timedelta(days=7)
         torch.distributed.init_process_group(backend, timeout=patience)
-    return Device(torch.device(f"cuda:{local}" if cuda else "cpu"), rank, world)
+    device = torch.device(f"cuda:{local}" if cuda else "cpu")
+    return Device(device, rank, world, fastest_precision(device)[0])
 
 
-def resolve_precision(precision: str, device: torch.device) -> tuple[str, str]:
-    """The precision, "float32" or "bf16", and the reason for it, to be printed. `precision`: one
-    of these, or "auto", which takes bf16 where the hardware has bf16 arithmetic."""
-    if precision != "auto":
-        return precision, "asked for"
+def fastest_precision(device: torch.device) -> tuple[str, str]:
+    """The precision, "bf16" where the hardware has bf16 arithmetic, else "float32", and the reason
+    for it, to be printed."""
     if device.type == "cuda":
         if torch.cuda.is_bf16_supported(including_emulation=False):
             return "bf16", "the GPU has bf16 matrix units"

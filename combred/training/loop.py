@@ -18,7 +18,7 @@ from combred.dataset.table import StateTable
 from combred.surrogate.network import Network
 from combred.surrogate.transform import StateTransform
 from combred.training.batches import RowBatches
-from combred.training.devices import Device, resolve_precision
+from combred.training.devices import Device
 from combred.training.optimizers import OPTIMIZERS, Optimizers
 from combred.training.progress import Progress, TrainingCheckpoint, digest_of_rows
 from combred.training.schedules import batch_sizes, learning_rate
@@ -27,6 +27,7 @@ from combred.training.validation_loss import ValidationLoss
 
 EVALUATE_EVERY = 200  # steps between two lines of metrics, at most
 FORGET_EVERY = 50  # steps between two looks for tiny numbers in the optimiser's state
+CHECKPOINT_SECONDS = 20.0  # between two checkpoints
 MEMORY_ROWS = 4_000_000  # rows held in memory; more are streamed in buffers
 
 
@@ -113,7 +114,6 @@ def train(
     Raises ValueError if no row is held out, or if the checkpoint belongs to another training;
     FloatingPointError if the training diverges.
     """
-    precision, _ = resolve_precision(settings.precision, device.device)
     network.to(device.device)
     transform.to("cpu")
     rows = RowBatches(
@@ -123,7 +123,7 @@ def train(
     validation = ValidationLoss(table, transform, held_out, device.device)
     optimizers = OPTIMIZERS[settings.optimizer](network)
     every = max(1, min(EVALUATE_EVERY, settings.steps // 6))
-    model = _Mixed(network, precision == "bf16")
+    model = _Mixed(network, device.precision == "bf16")
     train_step = TrainStep(model, optimizers, settings, device, transform.loss, sensitivity)
     made_from: tuple = table.rows, table.provenance, digest_of_rows(held_out)
     if sensitivity is not None:
@@ -146,7 +146,7 @@ def train(
             on_progress(step + 1, settings.steps, f"loss {line['train']:.4f}")
         elif step % 20 == 0:
             on_progress(step + 1, settings.steps, "")
-        if time.monotonic() - saved > settings.checkpoint_seconds or last:
+        if time.monotonic() - saved > CHECKPOINT_SECONDS or last:
             if not torch.isfinite(losses).all():
                 continue  # diverged: the last finite checkpoint stays, the evaluation raises
             saved = time.monotonic()
@@ -154,7 +154,7 @@ def train(
     seconds = time.monotonic() - started
     return {
         "steps": settings.steps,
-        "precision": precision,
+        "precision": device.precision,
         "seconds": seconds,
         "samples_per_second": seen / max(seconds, 1e-9),
         **validation(network),
@@ -167,6 +167,6 @@ def _line(settings: TrainingSettings, step: int, size: int, loss: float) -> dict
     if not np.isfinite(loss):
         raise FloatingPointError(
             f"training diverged at step {step + 1}: loss {loss}. Lower the learning rate (now "
-            f"{settings.lr}) or use float32; the last checkpoint is kept."
+            f"{settings.lr}); the last checkpoint is kept."
         )
     return {"step": step + 1, "lr": learning_rate(settings, step), "batch": size, "train": loss}

@@ -18,6 +18,9 @@ def main() -> int:
 
     data.FOLDER = Path(sys.argv[1])
     from combred.pipeline.command import main as command
+    from combred.pipeline.steps import sample
+
+    sample.HELD_OUT = 0.25  # as in tiny.py
 
     status = 0
     for folder, arguments in zip(sys.argv[2::2], sys.argv[3::2], strict=True):

@@ -13,7 +13,7 @@ from combred.pipeline.ship import ship
 
 SEARCH = (
     "only=reduce stage=1 reduction.method=brain_surgeon reduction.criteria=ignition:300% "
-    "reduction.criteria_ignitions=1 reduction.attempts=1 validation.T0=[1750,1850]"
+    "reduction.attempts=1 validation.T0=[1750,1850]"
 )
 # A network that is shipped is taken where no setting of a training is given.
 SHIPPED = [word for word in TINY.split() if not word.startswith("training.")]

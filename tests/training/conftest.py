@@ -18,10 +18,7 @@ from combred.training.loop import train
 
 CPU = Device(torch.device("cpu"))
 HELD_OUT = 0.2
-SETTINGS = TrainingSettings(
-    steps=60, lr=2e-3, batch=32, batch_final=64, precision="float32",
-    checkpoint_seconds=0.0,
-)  # fmt: skip
+SETTINGS = TrainingSettings(steps=60, lr=2e-3, batch=32, batch_final=64)
 
 
 class Killed(BaseException):
@@ -96,6 +93,14 @@ class Training:
     def same_weights(a: Network, b: Network) -> bool:
         """Whether two networks are equal to the last bit."""
         return all(torch.equal(a.state_dict()[k], b.state_dict()[k]) for k in a.state_dict())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def frequent_checkpoints():
+    """A checkpoint after each step."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("combred.training.loop.CHECKPOINT_SECONDS", 0.0)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from combred.surrogate.transform import StateTransform
 from combred.training import batches as batches_module
 from combred.training import loop
 from combred.training.batches import RowBatches, encode, fit_transform
+from combred.training.devices import Device
 from combred.training.loop import forward_mixed, train
 from combred.training.progress import forget_checkpoint
 from combred.training.schedules import learning_rate
@@ -34,7 +35,7 @@ def test_mixed_precision_equals_float32_to_eight_bits(make_network):
 
 
 def test_training_lowers_the_loss_of_held_out_rows(training, tmp_path):
-    settings = training.changed(steps=300, checkpoint_seconds=1e9)
+    settings = training.changed(steps=300)
     _, result = training.fit(tmp_path / "m.jsonl", settings)
     first, *_, last = training.lines(tmp_path / "m.jsonl")
     assert last["step"] == result["steps"] == 300
@@ -59,7 +60,7 @@ def test_a_network_that_corrects_qss_steps_is_trained_on_the_loss_of_its_transfo
     training, correcting, tmp_path
 ):
     transform = correcting.transform
-    settings = training.changed(steps=200, checkpoint_seconds=1e9)
+    settings = training.changed(steps=200)
     network, result = correcting.fit(tmp_path / "m.jsonl", settings)
     first, *_, last = training.lines(tmp_path / "m.jsonl")
     assert last["train"] < 0.9 * first["train"]
@@ -130,7 +131,8 @@ def test_in_bf16_or_with_buffers_it_resumes_to_the_same_network(
 ):
     monkeypatch.setattr(batches_module, "CHUNK", min(batches_module.CHUNK, memory // 2))
     monkeypatch.setattr(loop, "MEMORY_ROWS", memory)
-    settings = training.changed(precision=precision, steps=30)
+    settings = training.changed(steps=30)
+    training = replace(training, device=Device(torch.device("cpu"), precision=precision))
     whole, _ = training.fit(tmp_path / "whole.jsonl", settings)
     training.fit_until_killed(tmp_path / "m.jsonl", 21, settings=settings)
     resumed, _ = training.fit(tmp_path / "m.jsonl", settings)

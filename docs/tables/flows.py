@@ -13,6 +13,11 @@ def turbulent_ignition_table() -> str:
     if not results:
         return MISSING
     body = [_way(way, row, ("CO", "OH", "H", "CH2O")) for way, row in results["ways"].items()]
+    noise = results.get("noise", {})
+    for name, of in {"1e-7": "solver 1e-7", "two ranks": "the reference on two ranks"}.items():
+        if name in noise:
+            row = {"times": {"": noise[name]}}
+            body.append([f"noise: {of}", "-", *_differences(row, ("CO", "OH", "H", "CH2O"))])
     body.append(_seulex(results))
     told = source("turbulent_ignition.json", "turbulent_ignition", results["machine"])
     return table(FLOW_HEAD, body) + told
@@ -29,12 +34,15 @@ def _way(way: str, row: dict, species: Iterable[str]) -> list[str]:
     time = f"{digits(row['us'], 2)} us, {row['steps']:.2f} steps"
     if "times" not in row:
         return [f"{way} (reference)", time, "-", "-", "-"]
-    end = list(row["times"].values())[-1]
     share = f", {100 * (1 - row['solver']):.4g} % by the network" if row["solver"] < 1 else ""
+    return [_named(way), time + share, *_differences(row, species)]
+
+
+def _differences(row: dict, species: Iterable[str]) -> list[str]:
+    """Of T, front and species at the last time."""
+    end = list(row["times"].values())[-1]
     worst = max(species, key=lambda name: end[name]["field"])
     return [
-        _named(way),
-        time + share,
         f"{digits(end['T_rms'], 1)} / {digits(end['T_max'], 2)} K",
         f"{digits(1e6 * end['front_mean'], 2):+} / {digits(1e6 * end['front_rms'], 2)} um",
         f"{digits(100 * end[worst]['field'], 2)} % ({worst})",

@@ -20,7 +20,6 @@ table, then one JSON line.
 
 import json
 import os
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
@@ -31,7 +30,8 @@ from scipy.interpolate import CubicSpline
 import combred
 from benchmarks.command_line import words
 from combred.chemistry.mechanism import Mechanism
-from combred.config import ChemistrySettings, ValidationSettings
+from combred.chemistry.reactor import REFERENCE
+from combred.config import ValidationSettings
 from combred.files.records import digest, digest_of, read_json, strict, write_json
 from combred.native import fastest
 from combred.pipeline.console import progress
@@ -50,7 +50,7 @@ RESULTS = Path(__file__).parent / "results" / "accuracy.json"
 CACHE = Path(__file__).parent / "cache"
 STORES = RESULTS, CACHE / "accuracy.json"  # for shipped models, for other files
 ATM = 101325.0
-FUEL, OXIDIZER, DT, CHEMISTRY = "CH4:1", "O2:1, N2:3.76", 1e-6, ChemistrySettings()
+FUEL, OXIDIZER, DT = "CH4:1", "O2:1, N2:3.76", 1e-6
 GRID = ValidationSettings(
     T0=[1300.0, 1400.0, 1500.0, 1600.0, 1700.0, 1800.0],
     phi=[0.5, 0.75, 1.0, 1.5, 2.0],
@@ -96,7 +96,7 @@ def inputs(mechanism: Mechanism, group: str) -> dict:
         "fuel": FUEL,
         "oxidizer": OXIDIZER,
         "dt": DT,
-        "chemistry": asdict(CHEMISTRY),
+        "chemistry": REFERENCE._asdict(),
         "burnt_time": GRID.burnt_time,
         "steps": LONG_STEPS if group == "long" else None,  # None: to equilibrium
         "cases": [[case.T0, case.p, case.phi] for case in all_cases()[group]],
@@ -114,8 +114,8 @@ def roll(group: str, case: Case) -> Rollout:
     Y0 = mechanism.mixture(FUEL, OXIDIZER, case.phi)
     steps = LONG_STEPS
     if group != "long":
-        steps = ignition_cases.steps_to_equilibrium(mechanism, case, Y0, GRID, CHEMISTRY)
-    return ignition.integrate(mechanism, case, Y0, DT, steps, CHEMISTRY)
+        steps = ignition_cases.steps_to_equilibrium(mechanism, case, Y0, GRID)
+    return ignition.integrate(mechanism, case, Y0, DT, steps)
 
 
 def references(groups: tuple[str, ...] = ("grid", "drawn", "long")) -> dict[str, list[Rollout]]:

@@ -48,6 +48,7 @@ from combred.config import SamplingSettings
 from combred.files.records import write_json
 from combred.simulation.counterflow.cantera_flame import CounterflowCase
 from combred.simulation.ignition import Case, history
+from combred.surrogate.card import SAMPLING
 from combred.surrogate.surrogate import Surrogate
 from combred.validation.timing import machine
 
@@ -238,7 +239,8 @@ def label(
 
 def range_of(model: str) -> SamplingSettings:
     """The sampling settings that a shipped model was trained with."""
-    return SamplingSettings(**combred.models()[model]["training"]["sampling"])
+    made = combred.models()[model]["training"]["sampling"]
+    return SamplingSettings(**{key: made[key] for key in SAMPLING})
 
 
 def is_bad(

@@ -8,6 +8,7 @@ species, the smallest, and so amplifies rounding in N2.
 """
 
 import argparse
+import os
 import re
 import shutil
 import subprocess
@@ -120,8 +121,11 @@ def prepare(flow: Flow, folder: Path, library: Path, way: str, end: str, written
     run(folder, "blockMesh")
 
 
-def burn(flow: Flow, folder: Path, library: Path, way: str, names: list[str]) -> str:
-    """What OpenFOAM says of a run, which is continued or begun; nothing is run if it is done."""
+def burn(
+    flow: Flow, folder: Path, library: Path, way: str, names: list[str], ranks: int = 1
+) -> str:
+    """What OpenFOAM says of a run, which is continued or begun (on several ranks: begun); nothing
+    is run if it is done."""
     log = folder / "log.reactingFoam"
     if not log.exists():
         shutil.rmtree(folder, ignore_errors=True)
@@ -129,16 +133,29 @@ def burn(flow: Flow, folder: Path, library: Path, way: str, names: list[str]) ->
         make_box(flow, folder, names)
         prepare(flow, folder, library, way, flow.times[-1], flow.written)
     if not (folder / flow.times[-1] / "T").exists():
-        start(folder, log)
+        start(folder, log, ranks)
     return log.read_text()
 
 
-def start(folder: Path, log: Path) -> None:
-    """Run reactingFoam; what it says is added to the log."""
+def start(folder: Path, log: Path, ranks: int = 1) -> None:
+    """Run reactingFoam; what it says is added to the log. On several ranks the square is divided
+    along x."""
+    command, environment = ["reactingFoam"], None
+    if ranks > 1:
+        for part in folder.glob("processor*"):
+            shutil.rmtree(part)
+        divided = f"numberOfSubdomains {ranks}; method simple; simpleCoeffs"
+        write(folder, "system/decomposeParDict", f"{divided} {{ n ({ranks} 1 1); delta 0.001; }}\n")
+        run(folder, "decomposePar")
+        command = ["mpirun", "-np", str(ranks), "reactingFoam", "-parallel"]
+        as_root = "OMPI_ALLOW_RUN_AS_ROOT"  # Open MPI refuses root otherwise
+        environment = os.environ | {as_root: "1", f"{as_root}_CONFIRM": "1"}
     with log.open("a") as said:
-        done = subprocess.run(["reactingFoam"], cwd=folder, stdout=said, stderr=said)
+        done = subprocess.run(command, cwd=folder, stdout=said, stderr=said, env=environment)
     if done.returncode:
         raise RuntimeError(f"reactingFoam failed: see {log}")
+    if ranks > 1:
+        run(folder, "reconstructPar")
 
 
 def beside_seulex(flow: Flow, home: Path, library: Path) -> dict[str, float]:

@@ -23,8 +23,7 @@ import numpy as np
 import combred
 from benchmarks.command_line import general_models
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.chemistry.reactor import Reactor
-from combred.config import ChemistrySettings
+from combred.chemistry.reactor import Reactor, Tolerances
 from combred.files.records import write_json
 from combred.native import NativeSurrogate, compile
 from combred.simulation.ignition import Case, Rollout, history, integrate
@@ -32,7 +31,7 @@ from combred.validation.ignition.delay import ignition_delay
 from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parent / "results" / "ignitions.json"
-CHEMISTRY = ChemistrySettings(rtol=1e-9, atol=1e-18)
+RTOL, ATOL = 1e-9, 1e-18
 FUEL, OXIDIZER = "CH4:1", "O2:1, N2:3.76"
 STEPS = (1e-7, 1e-6, 5e-6)  # s
 CASES, SEEDS = 40, [201, 202, 203]
@@ -46,7 +45,7 @@ Step = Callable[[np.ndarray, np.ndarray], np.ndarray]
 def references(mechanism: Mechanism, dt: float, seed: int, cases: int) -> list[Rollout]:
     """CVODE's rollouts of the cases of this dt [s]."""
     rng = np.random.default_rng([seed, round(1e9 * dt)])
-    reactor, found = Reactor(mechanism, CHEMISTRY.rtol, CHEMISTRY.atol), []
+    reactor, found = Reactor(mechanism, RTOL, ATOL), []
     while len(found) < cases:
         p, phi = ct.one_atm * 80.0 ** rng.random() / 2.0, 0.3 * 10.0 ** rng.random()
         case = Case(rng.uniform(1000.0, 2000.0), p, phi)
@@ -55,7 +54,7 @@ def references(mechanism: Mechanism, dt: float, seed: int, cases: int) -> list[R
         delay = float(t[np.argmax(T > 0.5 * (case.T0 + T[-1]))])
         if T[-1] > case.T0 + 400.0 and SHORTEST * dt < delay < LONGEST * dt:
             steps = int(max(1.15 * delay / dt, delay / dt + AFTER))
-            found.append(integrate(mechanism, case, Y0, dt, steps, CHEMISTRY))
+            found.append(integrate(mechanism, case, Y0, dt, steps, Tolerances(RTOL, ATOL)))
     return found
 
 

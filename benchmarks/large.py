@@ -22,8 +22,8 @@ from benchmarks.command_line import words
 from combred.chemistry.agreement import relative_difference
 from combred.chemistry.fuel import Mixture, air
 from combred.chemistry.mechanism import load_mechanism
-from combred.chemistry.reactor import CVODE
-from combred.config import ChemistrySettings, ValidationSettings
+from combred.chemistry.reactor import CVODE, Tolerances
+from combred.config import ValidationSettings
 from combred.files.records import strict, write_json
 from combred.native.builder import build
 from combred.native.solver import Solver, generate
@@ -76,8 +76,8 @@ def main() -> None:
             }
             print(json.dumps(found), flush=True)
         references = ignition_cases.reference(
-            mechanism, ValidationSettings(dt=DT, burnt_time=1e-5), ChemistrySettings(1e-6, 1e-14),
-            Mixture(FUEL, air(mechanism)), Processes(), [CASE],
+            mechanism, ValidationSettings(dt=DT, burnt_time=1e-5), Mixture(FUEL, air(mechanism)),
+            Processes(), [CASE], Tolerances(1e-6, 1e-14),
         )  # fmt: skip
         rollouts = ignition_cases.follow(solver, DT, references)
         row = ignition_errors.compare(mechanism, rollouts, references)["cases"][0]

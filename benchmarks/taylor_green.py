@@ -35,7 +35,7 @@ SIDE, RADIUS = 2.0 * np.pi * L0, 0.25 * np.pi * L0  # of the box, of the strip [
 OXIDIZER = {"O2": 0.233, "N2": 0.767}
 FUELS = {"CH4": ({"CH4": 0.30, "N2": 0.70}, 500.0), "H2": ({"H2": 0.0556, "N2": 0.9444}, 300.0)}
 STEPS, WRITTEN = 500, 250
-CELLS, CELLS_3D = 256, 32
+CELLS, CELLS_3D = 256, 64
 
 
 def axes(cells: int, dimensions: int) -> list[np.ndarray]:
@@ -130,7 +130,8 @@ def draw(home: Path, chosen: dict[str, Flow], path: Path) -> None:
 def main() -> None:
     given = arguments("taylor_green", __doc__, WAYS, CELLS, flows(0))
     chosen = {name: flow for name, flow in flows(given.cells).items() if name in given.flows}
-    found: dict = {"machine": timing.machine(), "flows": {}}
+    kept = json.loads(RESULTS.read_text())["flows"] if RESULTS.exists() else {}
+    found: dict = {"machine": timing.machine(), "flows": kept}  # those that are not run again stay
     for name, flow in chosen.items():
         names = list(combred.load_mechanism(flow.mechanism).species_names)
         ways = [way for way in given.ways if name == "methane" or not way.startswith("drm19")]

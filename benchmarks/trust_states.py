@@ -10,7 +10,7 @@ import numpy as np
 
 from combred.chemistry.element_projection import ElementProjection
 from combred.chemistry.mechanism import Mechanism
-from combred.config import ChemistrySettings, SamplingSettings
+from combred.config import SamplingSettings
 from combred.native.solver import Solver
 from combred.sampling.plan import Trajectory
 from combred.sampling.premixed.perturbation import perturb
@@ -19,6 +19,7 @@ from combred.sampling.premixed.states import PERTURBATION, RELAXED_PERTURBATION,
 ATM = 101325.0
 LARGEST, SMALLEST = 20 * ATM, 0.1 * ATM  # pressures
 TRAJECTORIES = 24  # ignitions of each kind; a sixth as many flames
+FLAME_PHI, FLAME_T = (0.5, 1.7), (300.0, 800.0)  # of the flames that the models have seen
 MAJOR = ("H2", "O2", "H2O", "CH4", "CO", "CO2", "N2", "AR")
 
 
@@ -34,8 +35,7 @@ class States:
 
     def premixed(self, settings: SamplingSettings) -> PremixedStates:
         """The premixed states of some settings."""
-        chemistry, solver = ChemistrySettings(), self.solver
-        return PremixedStates(self.mechanism, settings, chemistry, solver, self.seed)
+        return PremixedStates(self.mechanism, settings, self.solver, self.seed)
 
     def fresh(self, name: str) -> np.random.Generator:
         """The random generator of a kind."""
@@ -65,8 +65,8 @@ class States:
     def flames(self) -> np.ndarray:
         """States of 1D flames in the range of training."""
         s, parts = self.trained, []
-        for T in np.linspace(min(s.flame_T), max(s.flame_T), TRAJECTORIES // 6):
-            phi = self.rng.uniform(*s.flame_phi)
+        for T in np.linspace(*FLAME_T, TRAJECTORIES // 6):
+            phi = self.rng.uniform(*FLAME_PHI)
             p = np.exp(self.rng.uniform(*np.log(s.p)))
             case = Trajectory(0, "flame", T, p, phi, -(-self.count * 6 // TRAJECTORIES), 0, 0)
             block = self.sampler.flame(case, self.rng)
@@ -121,7 +121,7 @@ class States:
         """Unburnt mixtures at the flame temperatures of training, or their burnt gas."""
         out = np.empty((len(phi), 2 + self.mechanism.n_species))
         for i in range(len(phi)):
-            T = self.rng.uniform(min(self.trained.flame_T), max(self.trained.flame_T))
+            T = self.rng.uniform(*FLAME_T)
             Y = self.mechanism.mixture(self.trained.fuel, self.trained.oxidizer, phi[i])
             self.gas.TPY = T, p[i], Y
             if burnt:

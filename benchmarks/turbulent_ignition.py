@@ -7,7 +7,8 @@ Methane/air (DRM19), phi 1, 300 K, 1 atm, a periodic square of 1.5 cm (512 x 512
 paper), a kernel of 0.4 mm of gas at 3000 K, turbulence of 2 m/s and 2 mm; to 1 ms in steps of
 1e-6 s. LIBRARY, WAY: as for benchmarks.openfoam; FOLDER: as for benchmarks.flows.
 
-Differences from the solver at 1e-6 at the end; the time of seulex on 128 x 128 cells after .25 ms.
+Differences from the solver at 1e-6 at the end; on 128 x 128 cells after .25 ms the time of seulex,
+and two differences that are noise: of the solver at 1e-7, and of the reference on two ranks.
 Writes benchmarks/results/turbulent_ignition.json and docs/turbulent-ignition.png; prints a table,
 then one JSON line. 256 x 256 cells take some ten minutes of a core for each way.
 """
@@ -19,7 +20,16 @@ import cantera as ct
 import numpy as np
 
 import combred
-from benchmarks.flows import REFERENCE, Fields, Flow, arguments, beside_seulex, burn, compare
+from benchmarks.flows import (
+    REFERENCE,
+    Fields,
+    Flow,
+    arguments,
+    beside_seulex,
+    burn,
+    compare,
+    difference,
+)
 from benchmarks.openfoam import MECHANISM, folder_of
 from combred.files.records import strict, write_json
 from combred.validation import timing
@@ -89,6 +99,18 @@ def ignition(cells: int, steps: int = STEPS, written: int = WRITTEN) -> Flow:
     return Flow(f"{cells}", LENGTH, cells, steps, written, lambda: beginning(cells))
 
 
+def noise(flow: Flow, home: Path, library: Path, names: list[str]) -> dict:
+    """The differences of the solver at 1e-7, and of the reference on two ranks, from the reference
+    at the end of a flow."""
+    reference, found = folder_of(home, flow.name, REFERENCE), {}
+    burn(flow, reference, library, REFERENCE, names)
+    for name, way, ranks in (("1e-7", "solver 1e-7", 1), ("two ranks", REFERENCE, 2)):
+        folder = folder_of(home, flow.name, "noise", name)
+        burn(flow, folder, library, way, names, ranks)
+        found[name] = difference(flow, folder, reference, flow.times[-1])
+    return found
+
+
 def draw(home: Path, flow: Flow, ways: list[str], path: Path) -> None:
     """T of the reference in time, above; below, of the last time, T of the others and what differs
     from the reference."""
@@ -130,7 +152,7 @@ def main() -> None:
     names = list(combred.load_mechanism(MECHANISM).species_names)
     found = compare(flow, given.folder, given.library, given.ways, names)
     early = ignition(COARSE, WRITTEN)
-    burn(early, folder_of(given.folder, early.name, REFERENCE), given.library, REFERENCE, names)
+    found["noise"] = noise(early, given.folder, given.library, names)
     found |= beside_seulex(early, given.folder, given.library)
     found = strict({"machine": timing.machine()} | found)
     write_json(RESULTS, found)

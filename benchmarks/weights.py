@@ -52,7 +52,7 @@ FORMS = {
     "quasi_steady": ["reduction.parameters=[0.43,0.115,0.033,0.014]", "stage=4"],
     "state": [
         "profile=paper", "reduction.parameters=[0.087,0.022,0.0043,0.0008]", "stage=4",
-        "retraining.steps=2000", "retraining.lr=2e-3", "retraining.batch=1024",
+        "retraining.steps=2000", "retraining.lr=2e-3",
     ],
 }  # fmt: skip
 SHARED = ("states.h5", "sensitive.h5", "sample.json")

@@ -12,7 +12,7 @@ runs them. All may use config, files and processes; the solver of `native.solver
 
 from combred.names import loader
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 # Public name -> where it is defined: "module", or "module:attribute", under `combred`.
 _HOMES = {

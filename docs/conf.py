@@ -3,7 +3,7 @@
     sphinx-build -W -b html docs docs/_build/html                      with the gallery's pictures
     sphinx-build -W -D plot_gallery=0 -b html docs docs/_build/html    text only, under a minute
 
-Writes the tables of `docs/tables.py` to docs/generated/ before pages are read.
+Writes the tables of `docs/tables/` to docs/generated/ before pages are read.
 """
 
 import os

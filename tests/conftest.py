@@ -28,7 +28,7 @@ import torch
 import combred.processes.workers
 from combred.check import checking
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.config import ChemistrySettings, SamplingSettings
+from combred.config import SamplingSettings
 from combred.dataset.schema import Block, state_attributes
 from combred.dataset.table import open_states
 from combred.dataset.writer import StateWriter
@@ -314,7 +314,7 @@ def surrogate(request, mechanism, make_network) -> Surrogate:
 
 SAMPLING = {
     "sampler": "premixed", "dt": [DT, DT],
-    "states": 480, "ignitions": 8, "flames": 0, "fuel": "CH4:1", "oxidizer": AIR,
+    "states": 480, "ignitions": 8, "fuel": "CH4:1", "oxidizer": AIR,
     "T0": [1400.0, 1900.0], "p": [91192.5, 111457.5], "phi": [0.4, 1.8],
 }  # fmt: skip
 
@@ -331,9 +331,8 @@ def sampled(made_once, drm19, sampling_settings):
     with made_once("sampled") as folder:
         file, record = folder / "states.h5", folder / "record"
         if not record.exists():
-            chemistry = ChemistrySettings()
             with run_in_process():
-                made = sampling.sample(file, drm19, sampling_settings, chemistry, 0, Processes())
+                made = sampling.sample(file, drm19, sampling_settings, 0, Processes())
             record.write_bytes(pickle.dumps(made))
         return file, pickle.loads(record.read_bytes())
 
@@ -369,9 +368,8 @@ def write_states():
 def ignitions(h2o2):
     """CVODE's rollouts of four ignitions, from two processes."""
     calls = []
-    of = hydrogen.IGNITIONS, hydrogen.CHEMISTRY, hydrogen.MIXTURE
     processes = Processes(2, lambda *done: calls.append(done))
-    rollouts = ignition_cases.reference(h2o2, *of, processes)
+    rollouts = ignition_cases.reference(h2o2, hydrogen.IGNITIONS, hydrogen.MIXTURE, processes)
     assert calls == [(i + 1, 4) for i in range(4)]
     return rollouts
 

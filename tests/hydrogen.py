@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import cantera as ct
 
 from combred.chemistry.fuel import Mixture
-from combred.config import ChemistrySettings, SamplingSettings, ValidationSettings
+from combred.chemistry.reactor import Tolerances
+from combred.config import SamplingSettings, ValidationSettings
 from combred.simulation.premixed.flame import FlameMarch
 from combred.simulation.premixed.grid import FlameCase
 
@@ -16,13 +17,12 @@ IGNITION_DT = 4e-6  # s
 IGNITIONS = ValidationSettings(
     T0=[1100.0, 1300.0], phi=[0.6, 1.2], p=[101325.0], dt=IGNITION_DT, burnt_time=2e-3
 )
-CHEMISTRY = ChemistrySettings()
 SENSITIVE = SamplingSettings(fuel=FUEL, T0=[1100.0, 1500.0], p=[8e4, 1.5e5], phi=[0.6, 1.5])
 
 FLAME_DT = 1e-6  # s
 FLAMES = ValidationSettings(flame_phi=[0.9, 1.3], p=[101325.0], dt=FLAME_DT)
 FLAME_MARCH = FlameMarch(cells=48, tolerance=0.01)
-FLAME_CHEMISTRY = ChemistrySettings(rtol=1e-6, atol=1e-10)
+FLAME_TOLERANCES = Tolerances(rtol=1e-6, atol=1e-10)
 FLAME = FlameCase(300.0, ct.one_atm, 1.0)
 
 

@@ -74,8 +74,7 @@ def test_functions_take_at_most_six_arguments():
     doors = {"reduce", "reduce_automatically", "train_sparsely", "shrink_until", "check_mechanism"}
     left = {
         "check/ignitions marched", "native/identity write_identity",
-        "pipeline/steps/train train_stage", "sensitivity/file make_sensitive",
-        "simulation/flame_kernel new_kernel",
+        "pipeline/steps/train train_stage", "simulation/flame_kernel new_kernel",
         "surrogate/quasi_steady corrected", "training/loop train",
     }  # fmt: skip
     many = set()

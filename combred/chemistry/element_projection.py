@@ -30,6 +30,8 @@ class ElementProjection(nn.Module):
 
     WEIGHT_FLOOR: Final[float] = 1e-4  # of w
     LEAST: Final[float] = 1e-30  # of max d, where nothing was changed
+    LARGEST: Final[float] = 3.0  # exponent r
+    STEPS: Final[int] = 6  # of Newton's method
 
     def __init__(self, mechanism: Mechanism):
         super().__init__()
@@ -56,11 +58,11 @@ class ElementProjection(nn.Module):
         b, weight = self.elements @ given, self.weight(y, given)
         corrected, exponent = y, torch.zeros_like(y)
         lam = torch.zeros_like(b)
-        for _ in range(6):
+        for _ in range(self.STEPS):
             residual = b - self.elements @ corrected
             lam = lam + self.solve(corrected * weight, residual)  # the Jacobian of E Y'
             before, exponent = exponent, weight * (self.elements.T @ lam)
-            corrected = y * torch.exp(exponent.clamp(-3.0, 3.0))
+            corrected = y * torch.exp(exponent.clamp(-self.LARGEST, self.LARGEST))
             # Newton's next step would be of the order of the square of this one. On a GPU the test
             # would cost more than the steps it saves.
             if not Y.is_cuda and bool(((exponent - before).abs() < 1e-9).all()):

@@ -6,12 +6,12 @@ wrong with them, with a hint.
 
 import numpy as np
 
-# Of a state that is valid, as in source/solver/closure.hpp and thermo.hpp.
+# Of a state that is valid, also in C++.
 LOWEST_T, HIGHEST_T, HIGHEST_P = 100.0, 6000.0, 1e30  # K, K, Pa
-LEAST_Y, OFF_SUM = -1e-6, 1e-3  # of a mass fraction; of the sum of all from 1
+LOWEST_Y, OFF_SUM = -1e-6, 1e-3  # of a mass fraction; of the sum of all from 1
 VALID = (
     f"a state has T from {LOWEST_T:g} to {HIGHEST_T:g} K (not °C), p in Pa (not atm), no Y below "
-    f"{LEAST_Y:g}, and Y with the sum 1"
+    f"{LOWEST_Y:g}, and Y with the sum 1"
 )
 Real = np.ndarray | float
 
@@ -21,7 +21,7 @@ def is_state(states: np.ndarray) -> np.ndarray:
     T, p, Y = states[:, 0], states[:, 1], states[:, 2:]
     with np.errstate(invalid="ignore", over="ignore"):
         valid = (T >= LOWEST_T) & (T <= HIGHEST_T) & (p > 0.0) & (p < HIGHEST_P)
-        return valid & (Y >= LEAST_Y).all(1) & (np.abs(Y.sum(1) - 1.0) < OFF_SUM)
+        return valid & (Y >= LOWEST_Y).all(1) & (np.abs(Y.sum(1) - 1.0) < OFF_SUM)
 
 
 def wrong_with(T: float, p: float, Y: np.ndarray) -> str:
@@ -34,7 +34,7 @@ def wrong_with(T: float, p: float, Y: np.ndarray) -> str:
         return f"T is not from {LOWEST_T:g} to {HIGHEST_T:g} K{hint}"
     if not 0.0 < p < HIGHEST_P:
         return "p is not positive" if p <= 0.0 else "p is too large"
-    if Y[k] < LEAST_Y:
+    if Y[k] < LOWEST_Y:
         return f"Y of species {k} is {Y[k]:g}"
     if not abs(Y.sum() - 1.0) < OFF_SUM:
         return "the sum of Y is not 1 (are the rows mass fractions, of all species?)"

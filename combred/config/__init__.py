@@ -5,7 +5,7 @@ A leaf: imports nothing else of combred. Nothing else reads the command line.
 
 from combred.config.command import keys, resolve, value_of
 from combred.config.criteria import CRITERIA
-from combred.config.data import ChemistrySettings, SamplingSettings, SensitivitySettings
+from combred.config.data import SamplingSettings, SensitivitySettings
 from combred.config.learning import NetworkSettings, RetrainingSettings, TrainingSettings
 from combred.config.profiles import PROFILES
 from combred.config.reduction import ReductionSettings
@@ -16,7 +16,6 @@ __all__ = [
     "CRITERIA",
     "PROFILES",
     "STEPS",
-    "ChemistrySettings",
     "NetworkSettings",
     "ReductionSettings",
     "RetrainingSettings",

@@ -1,4 +1,4 @@
-"""Settings of the data: CVODE, the states, and what a training is made accurate in."""
+"""Settings of the data: the states, and what a training is made accurate in."""
 
 from dataclasses import dataclass
 
@@ -6,22 +6,10 @@ from combred.config.fields import check, require, setting
 
 
 @dataclass(frozen=True)
-class ChemistrySettings:
-    """Tolerances of CVODE, the reference."""
-
-    rtol: float = setting(1e-8, "relative tolerance of CVODE", within=(1e-13, 1e-2))
-    atol: float = setting(1e-16, "absolute tolerance of CVODE", within=(1e-30, 1e-3))
-
-    def __post_init__(self):
-        check(self, "chemistry")
-
-
-@dataclass(frozen=True)
 class SamplingSettings:
     """The states that the network is trained on: their number, kinds and ranges.
 
-    `ignitions` and the settings of flames are of the sampler 'premixed' alone, and say so in their
-    help; all others are of both samplers.
+    `ignitions` is of the sampler 'premixed' alone; all others are of both samplers.
     """
 
     states: int = setting(110_000, "rows of the state file", within=(1, 1e8))
@@ -60,44 +48,26 @@ class SamplingSettings:
         "'premixed'",
         within=(0.01, 100.0),
     )
-    held_out: float = setting(
-        0.05,
-        "share of the blocks of rows ('flow') or of the ignitions and flames ('premixed') held out "
-        "of training, for the validation loss",
-        within=(1e-4, 0.9),
-    )
-    ignitions: int = setting(1200, "'premixed' only: number of 0D ignitions", within=(1, 1e6))
-    flames: int = setting(80, "'premixed' only: number of 1D flames", within=(0, 1e5))
-    flame_phi: list[float] = setting(
-        [0.5, 1.7],
-        "'premixed' only: range of the equivalence ratio of flames",
-        within=(0.1, 10.0),
-    )
-    flame_T: list[float] = setting(
-        [300.0, 450.0, 600.0, 800.0],
-        "'premixed' only: unburnt temperatures of flames",
-        "K",
-        within=(200.0, 1500.0),
-    )
-    flame_share: float = setting(
-        0.4, "'premixed' only: share of the rows that come from flames", within=(0.0, 0.99)
+    ignitions: int = setting(
+        1200,
+        "'premixed' only: number of 0D ignitions; for every 37 of them there is a 1D flame, where "
+        "the mechanism has transport data",
+        within=(1, 1e6),
     )
 
     def __post_init__(self):
         check(self, "sampling")
-        for name in ("T0", "p", "phi", "dt", "flame_phi"):
+        for name in ("T0", "p", "phi", "dt"):
             low_high = getattr(self, name)
             open_range = name == "T0" and not low_high
             require(
                 open_range or (len(low_high) == 2 and low_high[0] <= low_high[1]),
                 f"sampling.{name}={low_high} must be [low,high] with low <= high",
             )
-        require(len(self.flame_T) > 0, "sampling.flame_T needs at least one temperature")
-        trajectories = self.ignitions + self.flames
         require(
-            self.sampler == "flow" or self.states >= 10 * trajectories,
-            f"sampling.states={self.states} are fewer than ten for each of {trajectories} "
-            "trajectories: ask for more states, or fewer sampling.ignitions or sampling.flames",
+            self.sampler == "flow" or self.states >= 10 * self.ignitions,
+            f"sampling.states={self.states} are fewer than ten for each of {self.ignitions} "
+            "ignitions: ask for more states, or fewer sampling.ignitions",
         )
 
 

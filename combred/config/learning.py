@@ -8,6 +8,7 @@ from typing import ClassVar
 from combred.config.fields import check, is_positive, require, setting, shown
 
 LARGEST_SCALE = 1000.0  # of an initialisation
+GROWN = 2  # initial batch of a retraining, over that of the training: fewer, smaller steps
 MOST_WEIGHTS = 200_000_000  # between hidden layers: 0.8 GB, and more for the optimiser
 
 
@@ -56,7 +57,7 @@ class NetworkSettings:
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """The training of stage 0: optimiser, batches, precision."""
+    """The training of stage 0: optimiser and batches."""
 
     # How often an epoch contains each unperturbed flame state; other states: once.
     flame_oversampling: ClassVar[int] = 1
@@ -71,10 +72,6 @@ class TrainingSettings:
     batch_final: int = setting(
         4096, "final batch size; the batch doubles in phases of equal length", within=(1, 1e7)
     )
-    precision: str = setting(
-        "auto", "'float32', 'bf16' (hidden layers), or 'auto'", among=("auto", "float32", "bf16")
-    )
-    checkpoint_seconds: float = setting(20.0, "interval of checkpoints", "s", within=(0.0, 1e9))
 
     def __post_init__(self):
         check(self, "training")
@@ -99,20 +96,16 @@ class _Retraining(TrainingSettings):
 
 @dataclass(frozen=True)
 class RetrainingSettings:
-    """The retraining after a reduction, where it differs from the training; the rest is its."""
+    """The retraining after a reduction, where it differs from the training; the rest is its,
+    but for an initial batch of twice the size."""
 
     steps: int = setting(6_000, "optimiser steps", within=(0, 1e7))
     lr: float = setting(3e-3, "highest learning rate", within=(1e-9, 10.0))
-    batch: int = setting(1024, "initial batch size", within=(1, 1e7))
 
     def __post_init__(self):
         check(self, "retraining")
 
     def of(self, training: TrainingSettings) -> TrainingSettings:
-        """All settings of the retraining. Raises ValueError as `TrainingSettings` does."""
-        require(
-            self.batch <= training.batch_final,
-            f"retraining.batch={self.batch} is more than training.batch_final="
-            f"{training.batch_final}, the final batch size of the retraining too",
-        )
-        return _Retraining(**asdict(training) | asdict(self))
+        """All settings of the retraining."""
+        batch = min(GROWN * training.batch, training.batch_final)
+        return _Retraining(**asdict(training) | asdict(self) | {"batch": batch})

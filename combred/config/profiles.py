@@ -10,10 +10,6 @@ NARROW = {
     "ignitions": 600,
     "p": [91192.5, 111457.5],
     "phi": [0.4, 1.8],
-    "flames": 16,
-    "flame_phi": [0.5, 1.6],
-    "flame_T": [300.0, 700.0],
-    "flame_share": 0.33,
 }
 # Layers condense under Adam more than under the others (docs/findings.md).
 ADAM = {"optimizer": "adam", "lr": 1.5e-3}
@@ -27,7 +23,7 @@ PROFILES: dict[str, dict] = {
     # size: layer 1 at 0.9 and at 0.8. The paper's third stage, layer 2 at 0.999, merges nothing in
     # this network: layer 1 goes on. Muon trains layers this wide within hours of a core.
     "paper": {
-        "sampling": {**NARROW, "states": 60_000, "ignitions": 300, "flames": 8},
+        "sampling": {**NARROW, "states": 60_000, "ignitions": 300},
         "network": {
             "hidden": [3200, 1600, 800, 400],
             "scales": ["condense", "0.5", "0.5", "0.5", "0.5"],
@@ -37,14 +33,10 @@ PROFILES: dict[str, dict] = {
             "optimizer": "muon",
             "steps": 3200,
             "lr": 2e-3,
-            "batch": 1024,
+            "batch": 2048,
             "batch_final": 8192,
         },
-        "retraining": {
-            "steps": 50,
-            "lr": 1e-4,
-            "batch": 4096,
-        },
+        "retraining": {"steps": 50, "lr": 1e-4},
         "reduction": {**BY_LAYERS, "layers": [1, 1, 1], "thresholds": [0.9, 0.8, 0.7]},
         "validation": ONE_ATM,
     },
@@ -68,14 +60,10 @@ PROFILES: dict[str, dict] = {
             **NARROW,
             "states": 3000,
             "ignitions": 40,
-            "flames": 1,
-            "flame_T": [300.0],
-            "flame_phi": [1.0, 1.0],
-            "flame_share": 0.1,
         },
         "network": {"hidden": [64, 32], "scales": ["condense", "0.5", "0.5"], "kinetics": False},
         "training": {**ADAM, "steps": 600, "batch": 256, "batch_final": 256},
-        "retraining": {"lr": 1.5e-3, "steps": 100, "batch": 256},
+        "retraining": {"lr": 1.5e-3, "steps": 100},
         "reduction": {**BY_LAYERS, "layers": [1, 1], "thresholds": [0.9, 0.8]},
         "sensitivity": {"ignitions": 0, "flames": 0, "counterflows": 0, "kernels": 0},
         "validation": {"T0": [1700.0, 1800.0], "phi": [1.0], "p": [101325.0], "burnt_time": 2e-4},

@@ -51,11 +51,6 @@ class ReductionSettings:
         "largest errors that are accepted, as ignition:1%,flame:0.5%: stage 1 is then the smallest "
         f"network found that meets them; of {', '.join(CRITERIA)}",
     )
-    criteria_ignitions: int = setting(
-        12,
-        "ignitions that the criteria are judged by, drawn inside the validation's range",
-        within=(1, 1e4),
-    )
     attempts: int = setting(
         12, "networks that the search for the criteria may judge", within=(1, 1e4)
     )

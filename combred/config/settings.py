@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from combred.config.data import ChemistrySettings, SamplingSettings, SensitivitySettings
+from combred.config.data import SamplingSettings, SensitivitySettings
 from combred.config.fields import check, require, setting, shown
 from combred.config.learning import NetworkSettings, RetrainingSettings, TrainingSettings
 from combred.config.reduction import ReductionSettings
@@ -32,7 +32,6 @@ class Settings:
     mechanism: str = setting("drm19.yaml", "name of combred's or Cantera's mechanism, or a path")
     seed: int = setting(0, "seed of sampling, initialisation and training", within=(0, 2**32 - 1))
     workers: int = setting(0, "processes of sampling; 0: one of each core", within=(0, 4096))
-    chemistry: ChemistrySettings = field(default_factory=ChemistrySettings)
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
     sensitivity: SensitivitySettings = field(default_factory=SensitivitySettings)
     network: NetworkSettings = field(default_factory=NetworkSettings)
@@ -73,7 +72,6 @@ class Settings:
             len(self.run.encode()) <= LONGEST_NAME,
             f"run={shown(self.run)}: the name of a folder has at most {LONGEST_NAME} bytes",
         )
-        self.retraining.of(self.training)  # refuses what is no training
 
     @property
     def run_name(self) -> str:

@@ -11,13 +11,14 @@ from torch import Tensor
 
 from combred.chemistry.reactor import Advance
 from combred.native.library import NativeSurrogate, compile
+from combred.native.solver.generator import LARGEST_TOLERANCE
 from combred.surrogate.advance import StateFunction
 from combred.surrogate.surrogate import Surrogate
 
 log = logging.getLogger(__name__)
 
 
-ANY_ERROR = 1e30  # a tolerance: the largest that a library takes
+ANY_ERROR = LARGEST_TOLERANCE
 
 
 class NetworkAlone:

@@ -28,6 +28,7 @@ from combred.native.damage import sealed, unsealed
 from combred.native.generator import generate
 from combred.native.identity import HAS_NETWORK
 from combred.native.single_file import join
+from combred.native.solver.generator import LONGEST_DT
 from combred.native.solver.generator import generate as generate_solver
 from combred.native.solver.library import TOLERANCE as SOLVER_TOLERANCE
 from combred.surrogate.surrogate import Surrogate
@@ -35,7 +36,6 @@ from combred.surrogate.surrogate import Surrogate
 log = logging.getLogger(__name__)
 
 THREADS = 128  # of a block, as __launch_bounds__ of source/kernel.cu says
-LONGEST = 1e30  # s: LONGEST_DT of source/solver/integrate.hpp
 BLOCKS = 4  # a multiprocessor: each thread takes one state after another
 KERNEL, NETWORK = "combred_kernel", "combred_network"
 
@@ -159,8 +159,10 @@ class CudaLibrary(Stepper):
         steps = torch.as_tensor(dt, dtype=torch.float64, device=self.device)
         if steps.ndim > 1 or (steps.ndim == 1 and len(steps) != n):
             raise ValueError(f"dt is a number or has shape ({n},), not {tuple(steps.shape)}")
-        if not bool(((steps > 0.0) & (steps <= LONGEST)).all()):
-            raise ValueError(f"a time step is not positive and finite, or more than {LONGEST:g} s")
+        if not bool(((steps > 0.0) & (steps <= LONGEST_DT)).all()):
+            raise ValueError(
+                f"a time step is not positive and finite, or more than {LONGEST_DT:g} s"
+            )
         chosen = self.tolerance if tolerance is None else require_tolerance(tolerance)
         if not 0 <= max_steps < 2**63:
             raise ValueError(f"max_steps is from 0 to 2^63 - 1, not {max_steps}")

@@ -150,14 +150,27 @@ def _transform(surrogate: Surrogate, layout: Layout) -> str:
 
 
 def _estimate(surrogate: QuasiSteadySurrogate) -> str:
-    """The constants of the correction and of its error estimate, as in torch."""
+    """The constants of the correction, its error estimate and the closure, as in torch."""
     transform = surrogate.transform
     numbers = {
         "LARGEST": transform.LARGEST, "LEAST_M": transform.LEAST, "BOUND": transform.BOUND,
         "FLOOR_OF_CHANGE": surrogate.FLOOR, "FLOOR_OF_Y": surrogate.FLOOR_Y,
         "FLOOR_OF_T": surrogate.FLOOR_T, "CLOSURE_WEIGHT": surrogate.CLOSURE_WEIGHT,
     }  # fmt: skip
-    return "".join(constant(name, number, "float") for name, number in numbers.items())
+    qss, projection = transform.qss, surrogate.closure.projection
+    numbers |= {"LEFT": qss.LEFT, "LEAST_Y_AHEAD": qss.LEAST_Y, "LARGEST_X": qss.LARGEST_X}
+    numbers |= {"LEAST_X": qss.LEAST_X}
+    of_projection = {
+        "WEIGHT_FLOOR": projection.WEIGHT_FLOOR, "LEAST_CHANGE": projection.LEAST,
+        "LARGEST_EXPONENT": projection.LARGEST,
+    }  # fmt: skip
+    return "".join(
+        [
+            *(constant(name, number, "float") for name, number in numbers.items()),
+            *(constant(name, number) for name, number in of_projection.items()),
+            constant("NEWTON_STEPS", projection.STEPS, "int"),
+        ]
+    )
 
 
 def _whole(exponent: float) -> int:

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from combred import data
+from combred.chemistry.reactor import REFERENCE
 from combred.files.records import digest
 from combred.native.solver.library import PRECISE
 from combred.pipeline.artefact import Artefact, plain
@@ -25,7 +26,7 @@ from combred.validation.stirred import cases as stirred_cases
 def states(run: Run) -> Artefact:
     """states.h5: the labelled states."""
     s = run.settings
-    inputs = provenance(s.sampling, s.chemistry, s.seed)
+    inputs = provenance(s.sampling, s.seed)
     return Artefact(run.path("states.h5"), plain(inputs))
 
 
@@ -35,7 +36,7 @@ def sensitive(run: Run) -> Artefact:
     s, path = run.settings, run.path("sensitive.h5")
     if not s.network.kinetics or not plan(run.mechanism, s.sensitivity):
         return Artefact(path, {})
-    made_with = s.sensitivity, s.sampling, s.chemistry, s.seed
+    made_with = s.sensitivity, s.sampling, s.seed
     return Artefact(path, plain(sensitive_provenance(run.mechanism, *made_with)))
 
 
@@ -127,7 +128,7 @@ def stirred(run: Run) -> Artefact:
 
 def _by_cvode(run: Run) -> dict:
     """What every integration by CVODE depends on."""
-    return {"chemistry": asdict(run.settings.chemistry), **_reactors(run)}
+    return {"chemistry": REFERENCE._asdict(), **_reactors(run)}
 
 
 def _by_solver(run: Run) -> dict:

@@ -97,8 +97,7 @@ def _explained(work: Callable[[], int]) -> int:
             raise
         complain(
             "the memory of this machine is too small for this. Give fewer workers, or, of a "
-            "training, a smaller network.hidden, training.batch_final or retraining.batch. "
-            "Finished work is kept."
+            "training, a smaller network.hidden or training.batch_final. Finished work is kept."
         )
     return 2
 

@@ -10,7 +10,7 @@ from combred.pipeline.console import console
 from combred.pipeline.run import Run
 from combred.pipeline.stages import stage_table
 from combred.surrogate.network import Network
-from combred.training.devices import resolve_precision
+from combred.training.devices import fastest_precision
 
 
 def shape(network: Network) -> str:
@@ -21,7 +21,7 @@ def shape(network: Network) -> str:
 def print_resolved(run: Run) -> None:
     """The settings that depend on mechanism and machine, as resolved, with the reason."""
     s, m = run.settings, run.mechanism
-    precision, reason = resolve_precision(s.training.precision, run.device)
+    precision, reason = fastest_precision(run.device)
     hidden = "-".join(map(str, s.network.hidden))
     does = "sees the state alone"
     if s.network.kinetics:
@@ -31,8 +31,7 @@ def print_resolved(run: Run) -> None:
     console.print(f"[bold]combred[/] run {run.folder}, profile {s.profile}, stage {s.stage}")
     console.print(
         f"  {m.name}: {m.n_species} species, fuel {s.sampling.fuel}, oxidizer "
-        f"{s.sampling.oxidizer}, dt {dt}, CVODE rtol {s.chemistry.rtol:g} atol "
-        f"{s.chemistry.atol:g}"
+        f"{s.sampling.oxidizer}, dt {dt}"
     )
     console.print(
         f"  network of {hidden} hidden units, which {does}, on {run.device}, "

@@ -60,7 +60,7 @@ def _training_rows(s: dict, train: dict) -> list[list[str]]:
     pressures = " to ".join(dict.fromkeys(map(atmospheres, sampling["p"])))
     kinds = "mixtures, ignitions and mixing layers of a flow"
     if sampling["sampler"] == "premixed":
-        kinds = f"{sampling['ignitions']} ignitions and {sampling['flames']} premixed flames"
+        kinds = f"{sampling['ignitions']} premixed ignitions, and flames (counted below)"
     gas = f"T0 {span('T0')} K, phi {span('phi')}, p {pressures} atm"
     does = "sees the state alone; one dt"
     if s["network"]["kinetics"]:

@@ -14,6 +14,12 @@ from combred.config import SamplingSettings
 # held out.
 FEWEST_ROWS, MOST_ROWS, BLOCKS = 256, 2048, 20
 
+# Flames beside the ignitions of premixed gas: those of the networks of the condensation.
+IGNITIONS_PER_FLAME = 37
+FLAME_SHARE = 0.33  # of the rows
+FLAME_PHI = 0.5, 1.6  # range of the equivalence ratio, inside that of the ignitions
+FLAME_T = 300.0, 700.0  # K, unburnt temperatures
+
 
 @dataclass(frozen=True)
 class Trajectory:
@@ -48,8 +54,10 @@ class Trajectory:
         return f"{self.kind} T={self.T:.0f} K phi={self.phi:.2f}"
 
 
-def plan_trajectories(settings: SamplingSettings, seed: int) -> list[Trajectory]:
-    """The trajectories of a state file; they depend on `settings` and `seed` alone.
+def plan_trajectories(
+    settings: SamplingSettings, seed: int, with_flames: bool = True
+) -> list[Trajectory]:
+    """The trajectories of a state file; they depend on the arguments alone.
 
     Those of a flow are blocks of `MOST_ROWS` rows, of fewer where there would be fewer than
     `BLOCKS`; the last may have fewer. Of premixed ones, flames
@@ -63,16 +71,18 @@ def plan_trajectories(settings: SamplingSettings, seed: int) -> list[Trajectory]
         return [_of_flow(i, settings, size) for i, size in enumerate(sizes)]
     from scipy.stats import qmc  # not above: it takes a second, and worker processes do not need it
 
-    flame_rows = int(settings.states * settings.flame_share) if settings.flames else 0
+    flames = settings.ignitions // IGNITIONS_PER_FLAME if with_flames else 0
+    flame_rows = int(settings.states * FLAME_SHARE) if flames else 0
     rows_of = {
-        "flame": _rows_per_trajectory(flame_rows, settings.flames),
+        "flame": _rows_per_trajectory(flame_rows, flames),
         "ignition": _rows_per_trajectory(settings.states - flame_rows, settings.ignitions),
     }
     plan: list[Trajectory] = []
     rng = np.random.default_rng([seed, 0])
-    low, high = settings.flame_phi
-    groups = np.array_split(np.arange(settings.flames), len(settings.flame_T))
-    for T, group in zip(settings.flame_T, groups, strict=True):
+    lean, rich = settings.phi
+    low, high = (min(max(phi, lean), rich) for phi in FLAME_PHI)
+    groups = np.array_split(np.arange(flames), len(FLAME_T))
+    for T, group in zip(FLAME_T, groups, strict=True):
         for phi in _evenly_spaced(low, high, len(group)):
             p = np.exp(rng.uniform(*np.log(settings.p)))
             plan.append(Trajectory(len(plan), "flame", T, p, phi, *rows_of["flame"]))

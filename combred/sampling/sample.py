@@ -19,8 +19,9 @@ import torch
 
 from combred.chemistry.agreement import CHECKED
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.chemistry.reactor import IntegrationError
-from combred.config import ChemistrySettings, SamplingSettings
+from combred.chemistry.reactor import REFERENCE, IntegrationError
+from combred.chemistry.transport import has_transport
+from combred.config import SamplingSettings
 from combred.dataset.schema import FLOW, SAMPLERS, Block, state_attributes
 from combred.dataset.table import open_states
 from combred.dataset.writer import StateWriter
@@ -33,7 +34,7 @@ from combred.sampling.premixed.states import PremixedStates
 
 
 def states_of(
-    mechanism: Mechanism, settings: SamplingSettings, chemistry: ChemistrySettings, seed: int
+    mechanism: Mechanism, settings: SamplingSettings, seed: int
 ) -> FlowStates | PremixedStates:
     """What turns a `Trajectory` into a `Block` of labelled states, always `trajectory.rows` of
     them, which depend on the trajectory and the settings alone; each worker process has one.
@@ -43,17 +44,17 @@ def states_of(
     solver = Solver(mechanism)
     if settings.sampler == "flow":
         return FlowStates(mechanism, settings, solver, seed)
-    return PremixedStates(mechanism, settings, chemistry, solver, seed)
+    return PremixedStates(mechanism, settings, solver, seed)
 
 
 _states: FlowStates | PremixedStates  # one per worker process
 
 
-def _start_worker(file, phase, settings, chemistry, seed) -> None:
+def _start_worker(file, phase, settings, seed) -> None:
     global _states
     torch.set_num_threads(1)
     ct.suppress_thermo_warnings()
-    _states = states_of(load_mechanism(file, phase), settings, chemistry, seed)
+    _states = states_of(load_mechanism(file, phase), settings, seed)
 
 
 def _work(trajectory: Trajectory) -> tuple[Trajectory, Block | None, str]:
@@ -69,11 +70,10 @@ def _work(trajectory: Trajectory) -> tuple[Trajectory, Block | None, str]:
     return trajectory, None, error
 
 
-def provenance(settings: SamplingSettings, chemistry: ChemistrySettings, seed: int) -> dict:
+def provenance(settings: SamplingSettings, seed: int) -> dict:
     """All settings, besides the mechanism, that the rows of a state file depend on."""
     return {
-        "rtol": chemistry.rtol,
-        "atol": chemistry.atol,
+        **REFERENCE._asdict(),
         "tolerance": PRECISE,
         "seed": seed,
         "sampling": asdict(settings),
@@ -84,7 +84,6 @@ def sample(
     path: Path,
     mechanism: Mechanism,
     settings: SamplingSettings,
-    chemistry: ChemistrySettings,
     seed: int,
     processes: Processes,
 ) -> dict:
@@ -98,14 +97,14 @@ def sample(
     """
     settings = replace(settings, fuel=mechanism.resolve_fuel(settings.fuel))
     Solver(mechanism)  # compiled here, before the worker processes ask for it
-    plan = plan_trajectories(settings, seed)
-    attributes = state_attributes(mechanism, provenance(settings, chemistry, seed))
+    plan = plan_trajectories(settings, seed, has_transport(mechanism))
+    attributes = state_attributes(mechanism, provenance(settings, seed))
     writer = StateWriter(path, attributes, [t.rows for t in plan], mechanism.n_species)
     done = writer.done()
     finished, total = sum(t.rows for t in plan if done[t.index]), sum(t.rows for t in plan)
     processes.on_progress(finished, total)
     lost = []
-    start = mechanism.file, mechanism.phase, settings, chemistry, seed
+    start = mechanism.file, mechanism.phase, settings, seed
     with open_pool(processes.workers, _start_worker, *start) as pool:
         waiting = {pool.submit(_work, t) for t in plan if not done[t.index]}
         for future in as_completed(waiting):

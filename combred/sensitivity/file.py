@@ -15,7 +15,8 @@ import h5py
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.config import ChemistrySettings, SamplingSettings, SensitivitySettings
+from combred.chemistry.reactor import REFERENCE
+from combred.config import SamplingSettings, SensitivitySettings
 from combred.config.fields import shown
 from combred.dataset.schema import StateFileError
 from combred.files.hdf5 import new_file, require_intact, require_space
@@ -37,13 +38,12 @@ def sensitive_provenance(
     mechanism: Mechanism,
     settings: SensitivitySettings,
     sampling: SamplingSettings,
-    chemistry: ChemistrySettings,
     seed: int,
 ) -> dict:
     """All that the rows depend on, as plain JSON."""
     ranges = {name: getattr(sampling, name) for name in RANGES}
     ranges["fuel"] = mechanism.resolve_fuel(sampling.fuel)
-    made_with = asdict(settings) | ranges | asdict(chemistry) | {"tolerance": PRECISE}
+    made_with = asdict(settings) | ranges | REFERENCE._asdict() | {"tolerance": PRECISE}
     return made_with | {"seed": seed, "mechanism": mechanism.sha256}
 
 
@@ -52,7 +52,6 @@ def make_sensitive(
     mechanism: Mechanism,
     settings: SensitivitySettings,
     sampling: SamplingSettings,
-    chemistry: ChemistrySettings,
     seed: int,
     processes: Processes,
 ) -> dict:
@@ -60,7 +59,7 @@ def make_sensitive(
 
     Returns the numbers of trajectories and rows, and why trajectories are lost. Raises ValueError
     where none could be computed."""
-    provenance = sensitive_provenance(mechanism, settings, sampling, chemistry, seed)
+    provenance = sensitive_provenance(mechanism, settings, sampling, seed)
     folder = path.with_suffix(f".{digest_of(provenance)}.partial")
     folder.mkdir(parents=True, exist_ok=True)
     todo = plan(mechanism, settings)
@@ -70,7 +69,7 @@ def make_sensitive(
     done = len(todo) - len(waiting)
     processes.on_progress(done, len(todo))
     sampling = replace(sampling, fuel=provenance["fuel"])
-    start = mechanism.file, mechanism.phase, sampling, chemistry, seed
+    start = mechanism.file, mechanism.phase, sampling, seed
     if waiting:
         Solver(mechanism)  # compiled here, before the processes ask for it
         with open_pool(processes.workers, sensitive_sampling.start_worker, *start) as pool:

@@ -13,8 +13,15 @@ import numpy as np
 
 from combred.chemistry.fuel import mixtures as fuel_mixtures
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import FIRST, Advance, IntegrationError, Reactor, advance_each
-from combred.config import ChemistrySettings
+from combred.chemistry.reactor import (
+    FIRST,
+    REFERENCE,
+    Advance,
+    IntegrationError,
+    Reactor,
+    Tolerances,
+    advance_each,
+)
 
 IGNITED = 400.0  # K: a mixture has ignited where T is this much above its initial value
 
@@ -108,7 +115,7 @@ def integrate(
     Y0: np.ndarray,
     dt: float,
     steps: int,
-    chemistry: ChemistrySettings,
+    tolerances: Tolerances = REFERENCE,
 ) -> Rollout:
     """CVODE's rollout of a case: one integration, read out at `steps` multiples of dt [s].
 
@@ -118,7 +125,7 @@ def integrate(
     """
     T, Y = np.full(steps + 1, np.nan), np.full((steps + 1, len(Y0)), np.nan)
     T[0], Y[0] = case.T0, Y0
-    reactor = Reactor(mechanism, chemistry.rtol, chemistry.atol)
+    reactor = Reactor(mechanism, *tolerances)
     try:
         reactor.start(case.T0, case.p, Y0)
         for i in range(1, steps + 1):

@@ -34,9 +34,7 @@ if TYPE_CHECKING:
 
 FORMAT = 3
 ACCURACY = ("all_ignite", "delay_error", "worst_case", "burnt_T_error")
-SAMPLING = (
-    "sampler", "fuel", "oxidizer", "T0", "p", "phi", "dt", "flames", "flame_phi", "flame_T",
-)  # fmt: skip
+SAMPLING = "sampler", "fuel", "oxidizer", "T0", "p", "phi", "dt"
 NETWORK = ("hidden", "scales", "kinetics")
 UNITS = {"T": "K", "p": "Pa", "Y": "1", "dt": "s", "source": "1/s", "molecular_weights": "kg/kmol"}
 

@@ -44,6 +44,10 @@ class QuasiSteadyState(nn.Module):
     # The mass fraction that stands for an absent species, far below the floor of F: radicals of
     # 1e-13 react with abundant species, which disturbs the predictor in gas without radicals.
     ABSENT: Final[float] = 1e-18
+    LEFT: Final[float] = 1e-6  # least share of Y that a step leaves
+    LEAST_Y: Final[float] = 1e-30  # its reciprocal is finite in float32
+    LARGEST_X: Final[float] = 1e5  # dt / tau; 1 - 1e-5 is the weight alpha beyond
+    LEAST_X: Final[float] = 1e-6  # added to dt / tau in its logarithm
 
     shares: list[float]
     above: list[float]
@@ -95,7 +99,7 @@ class QuasiSteadyState(nn.Module):
             T, Y = self.after(T, Y, heat, more)
             # dY/dt of the corrected Y with C and tau of the predicted one.
             net, loss = net_ahead + (ahead - Y).to(net.dtype) * loss_ahead, loss_ahead
-        stiffness = torch.log10(dt * mean_loss.index_select(0, self.reactive) + 1e-6)
+        stiffness = torch.log10(dt * mean_loss.index_select(0, self.reactive) + self.LEAST_X)
         return self.change(dT, y, dY), predictor, stiffness.T.contiguous()
 
     def rates(
@@ -112,7 +116,7 @@ class QuasiSteadyState(nn.Module):
 
     def after(self, T: Tensor, Y: Tensor, heat: Tensor, dY: Tensor) -> tuple[Tensor, Tensor]:
         """The state after a change dY, with positive Y of sum 1: T (n,), Y (n_species, n)."""
-        Y = torch.maximum(Y + dY, 1e-6 * Y).clamp(min=1e-30)  # its reciprocal is finite in float32
+        Y = torch.maximum(Y + dY, self.LEFT * Y).clamp(min=self.LEAST_Y)
         return self.bounded(T - (heat * dY).sum(dim=0)), Y / Y.sum(dim=0)
 
     def bounded(self, T: Tensor) -> Tensor:
@@ -150,7 +154,7 @@ class QuasiSteadyState(nn.Module):
         of CHEMEQ2 (Mott & Oran, NRL/MR/6400-01-8553, 2001), off by .012 at most, and by x^5
         near 0. The network corrects it with all else: exact weights give the same error over
         states (docs/findings.md)."""
-        z = x.clamp(max=1e5)  # 1 - 1e-5 is the weight beyond
+        z = x.clamp(max=self.LARGEST_X)
         above = ((z + self.above[0]) * z + self.above[1]) * z + self.above[2]
         below = ((z + self.below[0]) * z + self.below[1]) * z + self.below[2]
         return above / below

@@ -10,11 +10,9 @@ def open_device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def resolve_precision(precision: str, device: torch.device) -> tuple[str, str]:
-    """The precision, "float32" or "bf16", and the reason for it, to be printed. `precision`: one
-    of these, or "auto", which takes bf16 where the hardware has bf16 arithmetic."""
-    if precision != "auto":
-        return precision, "asked for"
+def fastest_precision(device: torch.device) -> tuple[str, str]:
+    """The precision, "bf16" where the hardware has bf16 arithmetic, else "float32", and the reason
+    for it, to be printed."""
     if device.type == "cuda":
         if torch.cuda.is_bf16_supported(including_emulation=False):
             return "bf16", "the GPU has bf16 matrix units"

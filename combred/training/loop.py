@@ -20,7 +20,7 @@ from combred.files.trace import Trace, digest_of_tensors
 from combred.surrogate.network import Network
 from combred.surrogate.transform import StateTransform
 from combred.training.batches import RowBatches
-from combred.training.devices import resolve_precision
+from combred.training.devices import fastest_precision
 from combred.training.optimizers import OPTIMIZERS, Optimizers
 from combred.training.progress import checkpoint_of, outcome_settings
 from combred.training.schedules import batch_sizes, learning_rate
@@ -29,6 +29,7 @@ from combred.training.validation_loss import ValidationLoss
 
 EVALUATE_EVERY = 200  # steps between two lines of metrics, at most
 FORGET_EVERY = 50  # steps between two looks for tiny numbers in the optimiser's state
+CHECKPOINT_SECONDS = 20.0  # between two checkpoints
 
 
 def forward_mixed(network: Network, x: Tensor, bf16: bool) -> Tensor:
@@ -99,7 +100,7 @@ def train(
     Raises ValueError if no row is held out, or if the checkpoint belongs to another training;
     FloatingPointError if the training diverges.
     """
-    precision, _ = resolve_precision(settings.precision, device)
+    precision, _ = fastest_precision(device)
     network.to(device)
     transform.to("cpu")
     rows = RowBatches(table, transform, ~held_out, device, seed, settings.flame_oversampling)
@@ -140,7 +141,7 @@ def train(
             on_progress(step + 1, settings.steps, f"loss {line['train']:.4f}")
         elif step % 20 == 0:
             on_progress(step + 1, settings.steps, "")
-        if time.monotonic() - saved > settings.checkpoint_seconds or last:
+        if time.monotonic() - saved > CHECKPOINT_SECONDS or last:
             if not torch.isfinite(losses).all():
                 continue  # diverged: the last finite checkpoint stays, the evaluation raises
             saved = time.monotonic()
@@ -163,6 +164,6 @@ def _line(settings: TrainingSettings, step: int, size: int, loss: float) -> dict
     if not np.isfinite(loss):
         raise FloatingPointError(
             f"training diverged at step {step + 1}: loss {loss}. Lower the learning rate (now "
-            f"{settings.lr}) or use float32; the last checkpoint is kept."
+            f"{settings.lr}); the last checkpoint is kept."
         )
     return {"step": step + 1, "lr": learning_rate(settings, step), "batch": size, "train": loss}

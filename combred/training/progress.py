@@ -7,9 +7,9 @@ from combred.config import TrainingSettings
 
 
 def outcome_settings(settings: TrainingSettings) -> dict:
-    """The settings that decide the outcome of a training: all but the interval of checkpoints."""
+    """All that decides the outcome of a training."""
     derived = {name: getattr(settings, name) for name in ("batch_phases", "flame_oversampling")}
-    return {k: v for k, v in asdict(settings).items() if k != "checkpoint_seconds"} | derived
+    return asdict(settings) | derived
 
 
 def checkpoint_of(metrics: Path) -> Path:

@@ -25,7 +25,7 @@ from combred.validation.premixed import cases as flame_cases
 from combred.validation.premixed import errors as flame_errors
 
 SEED = 1  # of the cases
-FLAMES = 3  # flames that a limit on flames is judged by
+IGNITIONS, FLAMES = 12, 3  # by which a limit is judged
 
 # A title -> a context manager that gives a function of (done, total).
 Progress = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
@@ -98,7 +98,7 @@ class AcceptanceCriteria:
         limits, seed = reduction.limits, SEED
         ignitions, flames = [], []
         if limits.keys() & {"ignition", "ignition_mean"}:
-            ignitions = draw_ignitions(validation, reduction.criteria_ignitions, seed)
+            ignitions = draw_ignitions(validation, IGNITIONS, seed)
         if "flame" in limits:
             flames = draw_flames(validation, FLAMES, seed)
         return cls(limits, ignitions, flames)

@@ -10,8 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import CVODE, Advance, advance_each
-from combred.config import ChemistrySettings
+from combred.chemistry.reactor import CVODE, REFERENCE, Advance, Tolerances, advance_each
 from combred.native.choice import fastest
 from combred.native.library import NativeSurrogate
 from combred.native.solver import Solver
@@ -19,7 +18,7 @@ from combred.processes.machine import machine
 from combred.processes.threads import one_thread
 from combred.surrogate.surrogate import Surrogate
 
-CFD_TOLERANCE = ChemistrySettings(rtol=1e-6, atol=1e-10)  # typical of a CFD run
+CFD_TOLERANCE = Tolerances(rtol=1e-6, atol=1e-10)  # typical of a CFD run
 WARM_UP = 3  # rounds that are not counted: TorchScript compiles in its first two calls
 SOLVER = "solver"  # its name
 REPEATS = 7  # of each measurement
@@ -29,13 +28,12 @@ CVODE_STATES = 256  # CVODE is timed on fewer states: it is slow and has no batc
 def compare_times(
     mechanism: Mechanism,
     surrogates: dict[int, Surrogate],
-    chemistry: ChemistrySettings,
     states: np.ndarray,
     dt: float,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> dict:
-    """Time per state [s] on one core, `REPEATS` times: of CVODE at the tolerances of `chemistry`
-    and at `CFD_TOLERANCE`, of the generated solver at the tolerance of surrogates, and of the
+    """Time per state [s] on one core, `REPEATS` times: of CVODE at the tolerances `REFERENCE`
+    and `CFD_TOLERANCE`, of the generated solver at the tolerance of surrogates, and of the
     surrogate of each stage, compiled (`fastest`).
 
     surrogates: stage -> surrogate; states (n, 2 + n_species): those that are advanced, over dt [s].
@@ -43,9 +41,9 @@ def compare_times(
     leaves to the solver behind it, by name, and the conditions of the measurement.
     """
     solvers: dict[str, tuple[Advance, int]] = {}
-    for tolerance in (chemistry, CFD_TOLERANCE):
+    for tolerance in (REFERENCE, CFD_TOLERANCE):
         name = f"CVODE rtol {tolerance.rtol:g} atol {tolerance.atol:g}"
-        cvode = CVODE(mechanism, tolerance.rtol, tolerance.atol)
+        cvode = CVODE(mechanism, *tolerance)
         solvers[name] = cvode, CVODE_STATES
     own = Solver(mechanism, Surrogate.TOLERANCE)  # which both have then
     solvers[f"{SOLVER}, tolerance {own.tolerance:g}"] = own, len(states)

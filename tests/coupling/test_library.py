@@ -8,10 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from combred.chemistry.states import HIGHEST_T, LOWEST_T, LOWEST_Y, OFF_SUM
+from combred.chemistry.stepper import NETWORK_TOLERANCE
 from combred.native import NativeSurrogate
 from combred.native.damage import sealed
 from combred.native.generator import SOURCE
-from combred.native.interface import INTERFACE
+from combred.native.interface import DT_STATUS, INTERFACE, NOT_ADVANCED, OPTIONS_STATUS
+from combred.native.solver.generator import LONGEST_DT, MOST_ATTEMPTS, TOLERANCE
 
 COUPLING = Path(__file__).parents[2] / "coupling"
 Y0 = {"CH4": 0.0552, "O2": 0.2202, "N2": 0.7246}
@@ -94,6 +97,23 @@ def test_an_ignition_in_c(native, tmp_path):
     found = np.array([line.split() for line in done.stdout.splitlines()], float)
     T = ignition(native, 400, DT)[0][1:, 0]
     assert T[-1] > 2600.0 and np.allclose(found[:, 1], T, rtol=1e-5)  # of six digits
+
+
+def test_the_header_tells_the_numbers_of_the_code():
+    header = " ".join((SOURCE / "combred.h").read_text().split())
+    for told in (
+        f"above {LONGEST_DT:g} s".replace("e+", "e"),
+        f"{TOLERANCE:g} of a solver, {NETWORK_TOLERANCE:g} of a surrogate",
+        f"max_steps; /* largest number of the solver's steps of a state; 0: {MOST_ATTEMPTS}.",
+        f"T from {LOWEST_T:g} to {HIGHEST_T:g} K, p positive, no Y below {LOWEST_Y:g}".replace(
+            "e-0", "e-"
+        ),
+        f"COMBRED_DT = {DT_STATUS}, ",
+        f"COMBRED_OPTIONS = {OPTIONS_STATUS}, ",
+        f"COMBRED_NOT_ADVANCED = {NOT_ADVANCED} ",
+    ):
+        assert told in header, told
+    assert OFF_SUM == 1e-3 and "sum Y within 1e-3 of 1;" in header
 
 
 def test_the_example_of_the_header_runs(libraries, tmp_path):

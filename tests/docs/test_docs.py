@@ -13,6 +13,7 @@ import pytest
 
 import combred
 from combred import config
+from combred.config.fields import written
 from docs import docstrings, tables
 
 ROOT = Path(__file__).parents[2]
@@ -85,7 +86,9 @@ def test_a_finding_is_a_question_with_an_answer_and_its_date(finding):
 # -- commands and settings -------------------------------------------------------------------------
 
 CURRENT = [page for page in PAGES if page.parent == DOCS and page.name != "findings.md"]
-SECTIONS = "|".join(section for section in tables.sections() if section != tables.GENERAL)
+SECTIONS = "|".join(
+    section for section in tables.settings.sections() if section != tables.settings.GENERAL
+)
 
 
 def commands() -> list[str]:
@@ -135,15 +138,15 @@ def test_tables_are_whole(name):
 
 
 def test_every_setting_is_on_the_settings_page():
-    text, defaults = tables.settings_table(), config.resolve([])
+    text, defaults = tables.settings.settings_table(), config.resolve([])
     for key, item in config.keys().items():
         row = next(line for line in text.splitlines() if line.startswith(f"| `{key}` |"))
-        assert tables.plain(item.metadata["help"]) in row
-        assert tables.code(tables.shown(tables.value_of(defaults, key))) in row
+        assert tables.markdown.plain(item.metadata["help"]) in row
+        assert tables.markdown.code(written(config.value_of(defaults, key))) in row
 
 
 def test_every_profile_and_what_it_changes_is_on_the_settings_page():
-    text = tables.profiles_table()
+    text = tables.settings.profiles_table()
     for profile in config.PROFILES:
         assert f"### profile={profile}\n" in text
     smoke = text.split("### profile=smoke\n")[1].split("###")[0]
@@ -154,7 +157,7 @@ def test_every_profile_and_what_it_changes_is_on_the_settings_page():
 
 def models_of(file: str) -> set[str]:
     """The models that a file of results has."""
-    results = tables.read(file)
+    results = tables.results.read(file)
     if "rows" in results:
         return {row["model"] for row in results["rows"]}
     by_case = {"flames.json": "models", "times.json": "times", "work_precision.json": "lines"}
@@ -182,7 +185,7 @@ RESULT_FILES = {
 
 
 def test_the_table_of_models_names_every_shipped_model():
-    assert all(f"`{model}`" in tables.models_table() for model in combred.models())
+    assert all(f"`{model}`" in tables.models.models_table() for model in combred.models())
 
 
 @pytest.mark.parametrize("name", RESULT_FILES)
@@ -194,17 +197,17 @@ def test_result_tables_name_every_measured_model_that_ships_and_no_other(name):
 
 @pytest.mark.parametrize("name", [*RESULT_FILES, "each-flame", "convergence"])
 def test_a_missing_file_gives_a_sentence_and_no_table(name, tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "RESULTS", tmp_path)
-    monkeypatch.setattr(tables, "FIGURE", tmp_path / "none.png")
-    assert tables.TABLES[name]() == tables.MISSING
-    assert tables.headline().strip() == tables.precision_figure().strip() == ""
+    monkeypatch.setattr(tables.results, "RESULTS", tmp_path)
+    monkeypatch.setattr(tables.precision, "FIGURE", tmp_path / "none.png")
+    assert tables.TABLES[name]() == tables.results.MISSING
+    assert tables.readme.headline().strip() == tables.precision.precision_figure().strip() == ""
 
 
 def test_a_measured_number_stands_in_its_table():
-    (row,) = (r for r in tables.read("accuracy.json")["rows"] if r["model"] == "drm19-full")
+    (row,) = (r for r in tables.results.read("accuracy.json")["rows"] if r["model"] == "drm19-full")
     errors = row["delay"]["1300 K"]
     shown = f"{100 * errors['mean']:.2f} / {100 * errors['worst']:.2f} %"
-    (line,) = (li for li in tables.delay_table().splitlines() if "`drm19-full`" in li)
+    (line,) = (li for li in tables.models.delay_table().splitlines() if "`drm19-full`" in li)
     assert line.split(" | ")[3] == shown
 
 
@@ -264,26 +267,26 @@ def results(tmp_path, monkeypatch):
     network = {"kinetics": True, "weights": 37184}
     cards = {name: {"network": network} for name in ("drm19-38k", "drm19-11k")}
     monkeypatch.setattr(combred, "models", lambda: cards, raising=False)
-    monkeypatch.setattr(tables, "RESULTS", tmp_path)
+    monkeypatch.setattr(tables.results, "RESULTS", tmp_path)
     return files
 
 
 def test_results_of_surrogates_of_any_dt_stand_in_their_tables(results):
-    flow = tables.flow_states_table()
+    flow = tables.steps.flow_states_table()
     assert row_of(flow, "`drm19-38k`: solved / undetected")[1:] == ["1e-8 s", "1e-6 s"]
     assert row_of(flow, "counterflow")[1:] == ["1.0 / 0.2 %"] * 2
-    assert row_of(tables.around_table(), "counterflow")[1:] == ["1.0 / 0.2 %"]
-    assert row_of(tables.flow_accepted_table(), "ignitions")[1] == "90.0 / 70.0 %"
-    assert row_of(tables.flow_errors_table(), "`drm19-38k`")[1:] == ["12.3 K"] * 2
-    ignition = row_of(tables.ignitions_table(), "`drm19-38k`", "5e-6 s (2)")
+    assert row_of(tables.steps.around_table(), "counterflow")[1:] == ["1.0 / 0.2 %"]
+    assert row_of(tables.steps.flow_accepted_table(), "ignitions")[1] == "90.0 / 70.0 %"
+    assert row_of(tables.steps.flow_errors_table(), "`drm19-38k`")[1:] == ["12.3 K"] * 2
+    ignition = row_of(tables.steps.ignitions_table(), "`drm19-38k`", "5e-6 s (2)")
     assert ignition[2:] == ["2.00 / 2.00 %", "3.0 K", "11.0 %"]
-    precision = tables.precision_table()
+    precision = tables.precision.precision_table()
     surrogate = row_of(precision, "`drm19-38k`", "0.1")
     assert surrogate[2:] == ["5.0 us", "0.100 / 1.000 %", "25.0 %"]
     assert row_of(precision, "CVODE")[4] == "-"
-    assert row_of(tables.ignition_work_table(), "`drm19-38k`")[2] == "2.0 us, 0.010 %"
-    assert row_of(tables.orders_table(), "`drm19-38k`")[1:] == ["1.50", "2.00", "2.01"]
-    counterflow = tables.counterflow_table()
+    assert row_of(tables.precision.ignition_work_table(), "`drm19-38k`")[2] == "2.0 us, 0.010 %"
+    assert row_of(tables.precision.orders_table(), "`drm19-38k`")[1:] == ["1.50", "2.00", "2.01"]
+    counterflow = tables.steps.counterflow_table()
     assert row_of(counterflow, "`drm19-38k`", "300 K, 100 1/s")[2:] == [
         "0.25 K",
         "1.5 K",
@@ -297,27 +300,30 @@ def test_results_of_surrogates_of_any_dt_stand_in_their_tables(results):
 
 
 def test_the_first_page_gives_the_worst_case_and_the_range(results):
-    text = tables.headline()
+    text = tables.readme.headline()
     assert "within 3.00 % of CVODE's (1.70 % on average), in 4 cases from 0.5 to 40 atm" in text
     assert "1e-7 s to 5e-6 s" in text and "the solver advances 1.0 %" in text
     assert "a state takes 5.0 us, with an error of 1e-3 in T; the solver alone takes 1.0 us" in text
 
 
 def test_the_readme_has_the_tables_of_the_results(results):
-    text = tables.fill("<!-- table: models -->\n\n| |\n\nend\n")
-    told = row_of(tables.solvers_table(), "`drm19-38k`, 25 % of the states by the solver")
+    text = tables.readme.fill("<!-- table: models -->\n\n| |\n\nend\n")
+    told = row_of(tables.readme.solvers_table(), "`drm19-38k`, 25 % of the states by the solver")
     assert told[1:] == [f"{combred.Surrogate.TOLERANCE:g}", "5.0 us", "1e-3"]
     told = row_of(text, "`drm19-38k`, 37,184 weights")
     assert told[1:] == ["1.70 / 3.00 %", "-", "0.2 / 0.2 %", "-"]
-    assert text.endswith("end\n") and tables.fill(text) == text
+    assert text.endswith("end\n") and tables.readme.fill(text) == text
 
 
 def test_the_tables_of_both_readmes_are_those_of_the_results():
-    pages = {"README.md": tables.README_TABLES, "coupling/README.md": tables.COUPLING_TABLES}
+    pages = {
+        "README.md": tables.readme.README_TABLES,
+        "coupling/README.md": tables.readme.COUPLING_TABLES,
+    }
     for page, names in pages.items():
         text = (ROOT / page).read_text()
         assert all(f"<!-- table: {name} -->" in text for name in names)
-        assert tables.fill(text) == text, "python -m docs.tables writes them"
+        assert tables.readme.fill(text) == text, "python -m docs.tables writes them"
 
 
 @pytest.mark.parametrize("page", [*CURRENT, ROOT / "README.md"], ids=name_of)
@@ -328,13 +334,14 @@ def test_pages_name_the_default_tolerance_of_the_code(page):
 
 def test_a_case_that_does_not_ignite_is_told(results):
     results["ignitions.json"]["models"]["drm19-38k"] = results["ignitions.json"]["models"]["old"]
-    (tables.RESULTS / "ignitions.json").write_text(
+    (tables.results.RESULTS / "ignitions.json").write_text(
         json.dumps({"machine": "a machine"} | results["ignitions.json"])
     )
     assert (
-        row_of(tables.ignitions_table(), "`drm19-38k`", "1e-7 s (2)")[2] == "1 of 2 do not ignite"
+        row_of(tables.steps.ignitions_table(), "`drm19-38k`", "1e-7 s (2)")[2]
+        == "1 of 2 do not ignite"
     )
-    assert "Ignition delays" not in tables.headline()
+    assert "Ignition delays" not in tables.readme.headline()
 
 
 # -- gallery ---------------------------------------------------------------------------------------

@@ -225,7 +225,7 @@ def test_nothing_is_exported_or_reported_under_other_settings(copy, call):
         ["only=export", "seed=7"],
         ["only=report", "training.steps=99999"],
         ["only=validate", "sampling.dt=[2e-6,2e-6]", "validation.dt=2e-6"],
-        ["only=train", "chemistry.rtol=1e-3"],
+        ["only=train", "sampling.p=[9e4,1e5]"],
     ):
         status, output = call(copy, TINY, *arguments)
         assert status == 2 and "error:" in output, output

@@ -15,14 +15,14 @@ from PIL import Image
 from combred.native import build, choice, exporter
 from combred.pipeline.command import main
 from combred.surrogate.advance import StateFunction
-from combred.validation import timing
+from combred.validation import acceptance, timing
 from combred.validation.stirred import cases as stirred_cases
 
 # Two stages on premixed gas.
 TINY = (
-    "profile=smoke stage=2 run=tiny sampling.states=240 sampling.ignitions=4 sampling.flames=0 "
-    "sampling.held_out=0.25 network.hidden=[24,12] training.steps=300 training.batch=64 "
-    "training.batch_final=64 retraining.steps=80 retraining.batch=64 "
+    "profile=smoke stage=2 run=tiny sampling.states=240 sampling.ignitions=4 "
+    "network.hidden=[24,12] training.steps=300 training.batch=64 "
+    "training.batch_final=64 retraining.steps=80 "
     "reduction.thresholds=[0.8,0.4] validation.T0=[1800] validation.burnt_time=5e-5 workers=1 "
     "sampling.dt=[4e-6,4e-6] validation.dt=4e-6"
 )
@@ -38,7 +38,8 @@ def merged(*texts: str) -> list[str]:
 def cheap_steps(in_process) -> Iterator[None]:
     """What takes long and is tested elsewhere is left out: worker processes, the rendering of
     figures, the optimisation of TorchScript (tests/surrogate/test_export.py) and of C++, precise
-    times (tests/validation/test_timing.py), and large stirred reactors (tests/simulation)."""
+    times (tests/validation/test_timing.py), large stirred reactors (tests/simulation), and most of
+    the ignitions of criteria. A quarter of the states is held out."""
     few = replace(stirred_cases.CASE, particles=8, steps=12)
     with (
         in_process(),
@@ -51,6 +52,8 @@ def cheap_steps(in_process) -> Iterator[None]:
         patch.setattr(timing, "WARM_UP", 0)
         patch.setattr(timing, "CVODE_STATES", 8)
         patch.setattr(stirred_cases, "CASE", few)
+        patch.setattr(acceptance, "IGNITIONS", 3)
+        patch.setattr("combred.pipeline.steps.sample.HELD_OUT", 0.25)
         yield
 
 

@@ -11,7 +11,6 @@ import h5py
 import numpy as np
 import pytest
 
-from combred.config import ChemistrySettings
 from combred.processes.workers import THREADS, Processes
 from combred.sampling.sample import sample
 
@@ -45,7 +44,7 @@ def test_a_worker_has_one_thread_and_the_parent_keeps_its_own(monkeypatch):
 @pytest.mark.slow
 def test_two_processes_sample_the_rows_of_one(tmp_path, sampled, drm19, sampling_settings):
     file = tmp_path / "states.h5"
-    record = sample(file, drm19, sampling_settings, ChemistrySettings(), 0, Processes(2))
+    record = sample(file, drm19, sampling_settings, 0, Processes(2))
     assert record == sampled[1]
     with h5py.File(file, "r") as found, h5py.File(sampled[0], "r") as expected:
         assert found.keys() == expected.keys()

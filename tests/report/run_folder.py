@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactor import REFERENCE
 from combred.config import ReductionSettings, resolve
 from combred.files.records import digest, write_json
 from combred.pipeline.stages import Stage, reduce_stage
@@ -84,7 +85,7 @@ def make_run(
     surrogate = parent(mechanism, list(hidden))
     asked = [f"stage={len(lateness) - 1}", f"mechanism={mechanism.name}", T0, *SETTINGS]
     settings = resolve(asked)
-    inputs = {"validation": asdict(settings.validation), "chemistry": asdict(settings.chemistry)}
+    inputs = {"validation": asdict(settings.validation), "chemistry": REFERENCE._asdict()}
     inputs |= {"dt": DT, "fuel": FUELS[mechanism.name], "oxidizer": AIR}
     groups = {"reference": [rollout(mechanism, case, 0.0) for case in cases]}
     results, networks, records = {}, {}, []

@@ -13,7 +13,8 @@ def test_states_and_network_of_the_training_are_named(whole, drm19, tmp_path, re
     assert page.row("network") == ["sees the state alone; one dt"]
     assert page.row("time step dt of the states") == ["1e-06\u00a0s"]
     assert page.row("states sampled") == [
-        "1200 ignitions and 80 premixed flames: T0 900 to 2300 K, phi 0.25 to 4, p 0.3 to 60 atm"
+        "1200 premixed ignitions, and flames (counted below): T0 900 to 2300 K, phi 0.25 to 4, p "
+        "0.3 to 60 atm"
     ]
     folder = shutil.copytree(whole, tmp_path / "run")
     settings = json.loads((folder / "settings.json").read_text())

@@ -25,6 +25,7 @@ def quick(in_process):
     TorchScript, which takes a second to compile, is not compared with its original."""
     with (
         in_process(),
+        mock.patch("combred.training.loop.CHECKPOINT_SECONDS", 0.0),
         mock.patch("combred.report.pages.save", lambda _, path: path.write_bytes(b"")),
         mock.patch("combred.surrogate.export.largest_difference", lambda *_: 0.0),
         mock.patch("combred.pipeline.steps.validate.print_validation"),

@@ -18,9 +18,8 @@ NAME = "small"
 # Two reductions of a network that sees the state alone.
 SMALL = (
     f"profile=smoke run={NAME} stage=2 workers=1 sampling.states=120 sampling.ignitions=3 "
-    "sampling.flames=0 sampling.held_out=0.34 sampling.dt=[4e-6,4e-6] network.hidden=[12,8] "
-    "training.steps=60 training.batch=64 training.batch_final=64 training.checkpoint_seconds=0 "
-    "retraining.steps=40 retraining.batch=64 reduction.method=brain_surgeon "
+    "sampling.dt=[4e-6,4e-6] network.hidden=[12,8] training.steps=60 training.batch=64 "
+    "training.batch_final=64 retraining.steps=40 reduction.method=brain_surgeon "
     "reduction.parameters=[0.8,0.6] validation.T0=[1800] validation.burnt_time=4e-5 "
     "validation.dt=4e-6"
 ).split()

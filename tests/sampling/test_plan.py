@@ -6,15 +6,29 @@ import numpy as np
 import pytest
 
 from combred.config import SamplingSettings
-from combred.sampling.plan import BLOCKS, FEWEST_ROWS, MOST_ROWS, plan_trajectories
+from combred.sampling.plan import (
+    BLOCKS,
+    FEWEST_ROWS,
+    FLAME_PHI,
+    FLAME_SHARE,
+    FLAME_T,
+    IGNITIONS_PER_FLAME,
+    MOST_ROWS,
+    plan_trajectories,
+)
 
 PREMIXED = SamplingSettings(sampler="premixed", T0=[900.0, 2300.0])
 FLOW = replace(PREMIXED, sampler="flow")
 PLANS = [
     PREMIXED,
-    replace(PREMIXED, states=1000, ignitions=7, flames=0),
-    replace(PREMIXED, states=1000, ignitions=7, flames=3),
+    replace(PREMIXED, states=1000, ignitions=7),
+    replace(PREMIXED, states=2000, ignitions=120),
 ]
+
+
+def flames_of(settings: SamplingSettings) -> int:
+    """The number of flames of a plan."""
+    return settings.ignitions // IGNITIONS_PER_FLAME
 
 
 @pytest.mark.parametrize("settings", PLANS)
@@ -22,7 +36,7 @@ def test_a_plan_depends_on_settings_and_seed_alone(settings):
     plan = plan_trajectories(settings, seed=3)
     assert plan == plan_trajectories(settings, seed=3)
     assert plan != plan_trajectories(settings, seed=4)
-    assert [t.index for t in plan] == list(range(settings.ignitions + settings.flames))
+    assert [t.index for t in plan] == list(range(settings.ignitions + flames_of(settings)))
 
 
 @pytest.mark.parametrize("settings", PLANS)
@@ -31,7 +45,7 @@ def test_the_rows_of_a_plan_add_up(settings):
     # Three kinds of rows, each rounded to half a row, for each trajectory.
     assert abs(sum(t.rows for t in plan) - settings.states) <= 1.5 * len(plan)
     flames = [t for t in plan if t.kind == "flame"]
-    expected = settings.flame_share * settings.states if settings.flames else 0
+    expected = FLAME_SHARE * settings.states if flames_of(settings) else 0
     assert abs(sum(t.rows for t in flames) - expected) <= 1.5 * len(flames) + 1
     for t in plan:
         assert t.exact == t.perturbed == t.relaxed == t.rows / 3
@@ -41,7 +55,7 @@ def test_the_rows_of_a_plan_add_up(settings):
 def test_a_plan_fills_the_ranges(settings):
     plan = plan_trajectories(settings, seed=0)
     ignitions = [t for t in plan if t.kind == "ignition"]
-    assert [t.kind for t in plan[: settings.flames]] == ["flame"] * settings.flames
+    assert [t.kind for t in plan[: flames_of(settings)]] == ["flame"] * flames_of(settings)
     assert len(ignitions) == settings.ignitions
     for name, values in {"T0": [t.T for t in ignitions], "phi": [t.phi for t in ignitions],
                          "p": [t.p for t in plan]}.items():  # fmt: skip
@@ -51,6 +65,20 @@ def test_a_plan_fills_the_ranges(settings):
     cells = 2 ** int(np.log2(settings.ignitions))
     counts, _ = np.histogram([t.T for t in ignitions[:cells]], bins=cells, range=settings.T0)
     assert (counts == 1).all()
+
+
+def test_flames_lie_in_their_ranges_and_in_that_of_the_mixtures():
+    for phi, expected in (([0.4, 1.8], FLAME_PHI), ([0.8, 1.2], (0.8, 1.2))):
+        plan = plan_trajectories(replace(PREMIXED, phi=phi), seed=0)
+        flames = [t for t in plan if t.kind == "flame"]
+        assert len(flames) == 32 and {t.T for t in flames} == set(FLAME_T)
+        assert expected[0] < min(t.phi for t in flames) < max(t.phi for t in flames) < expected[1]
+
+
+def test_without_transport_data_there_are_no_flames():
+    plan = plan_trajectories(PREMIXED, 0, with_flames=False)
+    assert [t.kind for t in plan] == ["ignition"] * PREMIXED.ignitions
+    assert abs(sum(t.rows for t in plan) - PREMIXED.states) <= 1.5 * len(plan)
 
 
 MANY = BLOCKS * MOST_ROWS

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from combred.chemistry.reactor import IntegrationError
-from combred.config import ChemistrySettings
 from combred.dataset.schema import SAMPLERS, UNITS
 from combred.dataset.table import open_states
 from combred.processes.workers import Processes
@@ -46,7 +45,7 @@ def test_the_file_holds_the_planned_rows(sampled, table, sampling_settings):
 
 def test_a_block_does_not_depend_on_what_was_sampled_before(drm19, sampling_settings):
     plan = plan_trajectories(sampling_settings, seed=0)
-    used, fresh = (states_of(drm19, sampling_settings, ChemistrySettings(), 0) for _ in range(2))
+    used, fresh = (states_of(drm19, sampling_settings, 0) for _ in range(2))
     used.block(plan[0])
     first, second = used.block(plan[1]).columns(), fresh.block(plan[1]).columns()
     for name in UNITS:
@@ -55,9 +54,7 @@ def test_a_block_does_not_depend_on_what_was_sampled_before(drm19, sampling_sett
 
 def test_every_trajectory_has_its_own_random_numbers(drm19, sampling_settings):
     first = plan_trajectories(sampling_settings, seed=0)[0]
-    states, others = (
-        states_of(drm19, sampling_settings, ChemistrySettings(), seed) for seed in (0, 1)
-    )
+    states, others = (states_of(drm19, sampling_settings, seed) for seed in (0, 1))
     twin, block = states.block(replace(first, index=1)), states.block(first)
     perturbed = block.sampler == 1
     assert not np.isin(twin.p[perturbed], block.p[perturbed]).any()
@@ -68,7 +65,7 @@ def test_an_interrupted_sampling_is_resumed_to_the_same_file(
     tmp_path, drm19, sampling_settings, sampled, in_this_process
 ):
     file = tmp_path / "states.h5"
-    arguments = (file, drm19, sampling_settings, ChemistrySettings(), 0)
+    arguments = (file, drm19, sampling_settings, 0)
     seen = []
 
     def interrupt_after_three(finished, total):
@@ -95,7 +92,7 @@ def test_an_interrupted_sampling_is_not_resumed_with_other_settings(
     def interrupt(finished, total):
         raise KeyboardInterrupt
 
-    arguments = (drm19, three, ChemistrySettings())
+    arguments = (drm19, three)
     with pytest.raises(KeyboardInterrupt):
         sample(tmp_path / "states.h5", *arguments, 0, Processes(1, interrupt))
     with pytest.raises(ValueError, match="seed is 0 there and 1 here"):
@@ -118,7 +115,7 @@ def test_failed_trajectories_and_rows_are_counted_and_stored_apart(
 
     monkeypatch.setattr(PremixedStates, "block", unlucky)
     file = tmp_path / "states.h5"
-    record = sample(file, drm19, three, ChemistrySettings(), 0, Processes())
+    record = sample(file, drm19, three, 0, Processes())
     lost = plan_trajectories(three, seed=0)[1]
     assert record["lost_trajectories"] == [f"ignition T={lost.T:.0f} K phi={lost.phi:.2f}: no luck"]
     assert record["failed_rows"] == lost.rows + 2
@@ -142,7 +139,7 @@ def test_a_failed_trajectory_is_tried_again(tmp_path, drm19, three, in_this_proc
 
     monkeypatch.setattr(PremixedStates, "block", fails_once)
     file = tmp_path / "states.h5"
-    record = sample(file, drm19, three, ChemistrySettings(), 0, Processes())
+    record = sample(file, drm19, three, 0, Processes())
     assert tried == [0, 0, 1, 2]
     assert record["lost_trajectories"] == [] and record["failed_rows"] == 0
     assert record["rows"] == sum(t.rows for t in plan_trajectories(three, seed=0))

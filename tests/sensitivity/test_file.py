@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 import pytest
 
-from combred.config import ChemistrySettings, SamplingSettings, SensitivitySettings
+from combred.config import SamplingSettings, SensitivitySettings
 from combred.dataset.schema import StateFileError
 from combred.files.hdf5 import seal
 from combred.processes.workers import Processes
@@ -25,7 +25,7 @@ def make(h2o2, in_process, tmp_path):
         watch = on_progress or (lambda *done: calls.append(done))
         with in_process():
             numbers = make_sensitive(
-                tmp_path / "sensitive.h5", h2o2, settings, sampling, ChemistrySettings(), 0,
+                tmp_path / "sensitive.h5", h2o2, settings, sampling, 0,
                 Processes(1, watch),
             )  # fmt: skip
         return tmp_path / "sensitive.h5", numbers, calls
@@ -53,7 +53,7 @@ def test_a_file_is_read_as_it_was_made(make, h2o2, tmp_path):
     assert numbers == {"trajectories": 4, "lost": [], "rows": 4 * STATES}
     assert calls == [(i, 4) for i in range(5)]
     assert len(rows.T) == numbers["rows"] and len(set(rows.trajectory)) == 4
-    assert made_with == sensitive_provenance(h2o2, FOUR, SAMPLING, ChemistrySettings(), 0)
+    assert made_with == sensitive_provenance(h2o2, FOUR, SAMPLING, 0)
     assert made_with["fuel"] == "H2:1"  # auto, of this mechanism
     assert [p.name for p in tmp_path.iterdir()] == ["sensitive.h5"]
     with h5py.File(path) as file:

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from hydrogen import AIR, CHEMISTRY, FUEL, IGNITION_DT, solver
+from hydrogen import AIR, FUEL, IGNITION_DT, solver
 
-from combred.chemistry.reactor import CVODE
-from combred.config import ChemistrySettings
+from combred.chemistry.reactor import CVODE, Tolerances
 from combred.simulation.ignition import (
     Case,
     integrate,
@@ -69,7 +68,7 @@ def test_a_state_that_cvode_cannot_integrate_does_not_stop_other_cases(h2o2):
 
 def test_a_rollout_is_nan_after_cvode_fails(h2o2):
     case = Case(1e5, 101325.0, 1.0)
-    rollout = integrate(h2o2, case, h2o2.mixture(FUEL, AIR, 1.0), DT, 3, CHEMISTRY)
+    rollout = integrate(h2o2, case, h2o2.mixture(FUEL, AIR, 1.0), DT, 3)
     assert rollout.T[0] == 1e5 and np.isnan(rollout.T[1:]).all() and np.isnan(rollout.Y[1:]).all()
 
 
@@ -79,9 +78,9 @@ def test_a_rollout_is_nan_after_cvode_fails(h2o2):
 def test_one_integration_is_more_accurate_than_cold_starts(h2o2, ignitions):
     ref = ignitions[0]
     steps = int(1.3 * ignition_delay(h2o2, ref, ref.T[-1]) / DT)
-    fine = ChemistrySettings(rtol=1e-12, atol=1e-20)
+    fine = Tolerances(rtol=1e-12, atol=1e-20)
     truth = integrate(h2o2, ref.case, ref.Y[0], DT, steps, fine)
-    once = integrate(h2o2, ref.case, ref.Y[0], DT, steps, CHEMISTRY)
+    once = integrate(h2o2, ref.case, ref.Y[0], DT, steps)
     cold = march(CVODE(h2o2), DT, [ref.case], ref.Y[:1], [steps])[0]
     assert np.array_equal(once.T, ref.T[: steps + 1]) and np.array_equal(once.t, cold.t)
     assert np.abs(once.T - truth.T).max() < np.abs(cold.T - truth.T).max()

@@ -79,7 +79,7 @@ def test_accuracy_is_taken_from_the_validation_with_its_inputs():
         (2, ["run=mine", "seed=3"]),
         (1, ["profile=condensed", "reduction.layers=[1,2]", "reduction.thresholds=[0.85,0.9]"]),
         (1, ["profile=condensed", "network.scales=[condense,1,0.5,2]", "training.steps=77"]),
-        (2, ["reduction.parameters=[0.5,0.25]", "retraining.lr=1e-4", "sampling.flame_T=[300]"]),
+        (2, ["reduction.parameters=[0.5,0.25]", "retraining.lr=1e-4", "sampling.ignitions=300"]),
         (1, ["reduction.criteria=ignition:1%,flame:0.5%", "start=scratch"]),
         (
             1,

@@ -13,7 +13,7 @@ import combred
 from combred.chemistry import mechanism as mechanisms
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import load_mechanism
-from combred.config import ChemistrySettings, ValidationSettings
+from combred.config import ValidationSettings
 from combred.processes.workers import Processes
 from combred.surrogate import shipped
 from combred.surrogate.advance import StateFunction
@@ -69,9 +69,7 @@ def hot_ignition(drm19, in_process):
     """An ignition of methane at 1800 K, by CVODE."""
     case = ValidationSettings(T0=[1800.0], phi=[1.0], p=[101325.0], burnt_time=1e-5)
     with in_process():
-        return ignition_cases.reference(
-            drm19, case, ChemistrySettings(), Mixture("CH4:1", "O2:1, N2:3.76"), Processes()
-        )
+        return ignition_cases.reference(drm19, case, Mixture("CH4:1", "O2:1, N2:3.76"), Processes())
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -12,15 +12,21 @@ from combred.config import TrainingSettings
 from combred.dataset.table import StateTable
 from combred.surrogate.network import Network
 from combred.surrogate.transform import StateTransform
+from combred.training import loop
 from combred.training.batches import fit_transform
 from combred.training.loop import train
 
 CPU = torch.device("cpu")
 HELD_OUT = 0.2
-SETTINGS = TrainingSettings(
-    steps=60, lr=2e-3, batch=32, batch_final=64, precision="float32",
-    checkpoint_seconds=0.0,
-)  # fmt: skip
+SETTINGS = TrainingSettings(steps=60, lr=2e-3, batch=32, batch_final=64)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def in_float32():
+    """Trainings of these tests are in float32, whatever the machine is fastest in."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "fastest_precision", lambda device: ("float32", "asked for"))
+        yield
 
 
 class Killed(BaseException):
@@ -95,6 +101,14 @@ class Training:
     def same_weights(a: Network, b: Network) -> bool:
         """Whether two networks are equal to the last bit."""
         return all(torch.equal(a.state_dict()[k], b.state_dict()[k]) for k in a.state_dict())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def frequent_checkpoints():
+    """A checkpoint after each step."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("combred.training.loop.CHECKPOINT_SECONDS", 0.0)
+        yield
 
 
 @pytest.fixture(scope="session")

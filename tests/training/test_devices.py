@@ -1,11 +1,8 @@
 """Devices: the precision that is used."""
 
-import torch
-
-from combred.training.devices import resolve_precision
+from combred.training.devices import fastest_precision, open_device
 
 
-def test_a_requested_precision_is_used():
-    for precision in ("float32", "bf16"):
-        assert resolve_precision(precision, torch.device("cpu")) == (precision, "asked for")
-    assert resolve_precision("auto", torch.device("cpu"))[0] in ("float32", "bf16")
+def test_the_precision_is_told_with_its_reason():
+    precision, reason = fastest_precision(open_device())
+    assert precision in ("float32", "bf16") and ("no" in reason) == (precision == "float32")

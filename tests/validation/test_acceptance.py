@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from combred.chemistry.fuel import Mixture
-from combred.config import ChemistrySettings, ReductionSettings, ValidationSettings
+from combred.chemistry.reactor import Tolerances
+from combred.config import ReductionSettings, ValidationSettings
 from combred.processes.workers import Processes
 from combred.validation import acceptance as acceptance
 from combred.validation.acceptance import (
@@ -24,7 +25,7 @@ from combred.validation.ignition import cases as ignition_cases
 VALIDATION = ValidationSettings(
     T0=[1700.0, 1800.0, 1900.0], phi=[0.7, 1.3], p=[1e5, 4e5], burnt_time=5e-5
 )
-CHEMISTRY = ChemistrySettings(1e-6, 1e-12)
+TOLERANCES = Tolerances(1e-6, 1e-12)
 MIXTURE = Mixture("CH4:1", "O2:1, N2:3.76")
 DT = 1e-6  # s
 
@@ -75,24 +76,25 @@ def test_flames_are_drawn_from_the_range_of_flames_or_else_of_ignitions():
 
 
 def test_only_cases_that_a_limit_needs_are_drawn():
-    how = {"criteria_ignitions": 4, "method": "folding"}
     counts = {
         text: (len(made.ignitions), len(made.flames))
         for text in ("ignition:1%", "ignition_mean:1%", "flame:1%", "flame:1%,ignition:1%")
-        for made in [AcceptanceCriteria.of(ReductionSettings(criteria=text, **how), VALIDATION)]
+        for made in [AcceptanceCriteria.of(ReductionSettings(criteria=text), VALIDATION)]
     }
-    assert list(counts.values()) == [(4, 0), (4, 0), (0, 3), (4, 3)]
+    assert list(counts.values()) == [(12, 0), (12, 0), (0, 3), (12, 3)]
 
 
 @pytest.fixture(scope="module")
 def answered(drm19, in_process):
     """Criteria with two hot ignitions, their settings, and the solutions by CVODE."""
     hot = replace(VALIDATION, T0=[1850.0, 1900.0], phi=[1.0], p=[101325.0])
-    settings = ReductionSettings(criteria="ignition:1%,ignition_mean:0.5%", criteria_ignitions=2)
+    settings = ReductionSettings(criteria="ignition:1%,ignition_mean:0.5%")
     made = AcceptanceCriteria.of(settings, hot)
-    args = CHEMISTRY, MIXTURE, Processes()
+    made = replace(made, ignitions=made.ignitions[:2])
     with in_process():
-        rollouts = ignition_cases.reference(drm19, hot, *args, made.ignitions)
+        rollouts = ignition_cases.reference(
+            drm19, hot, MIXTURE, Processes(), made.ignitions, TOLERANCES
+        )
     return made, hot, References(rollouts, [])
 
 
@@ -159,7 +161,7 @@ def test_a_case_that_does_not_ignite_has_an_infinite_error(answered, drm19, monk
 @pytest.mark.parametrize(("limit", "asked"), [("1%", False), ("50%", True)])
 def test_flames_are_computed_only_if_the_ignitions_pass(answered, drm19, monkeypatch, limit, asked):
     _, hot, references = answered
-    settings = ReductionSettings(criteria=f"ignition:{limit},flame:1%", criteria_ignitions=2)
+    settings = ReductionSettings(criteria=f"ignition:{limit},flame:1%")
     made = AcceptanceCriteria.of(settings, replace(hot, flame_phi=[0.9, 1.1]))
     same = [
         replace_steps(r, min(len(r.t) for r in references.rollouts)) for r in references.rollouts

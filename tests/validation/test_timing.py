@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from combred.config import ChemistrySettings
 from combred.native import scripted
 from combred.processes.threads import one_thread
 from combred.surrogate.advance import StateFunction
@@ -46,7 +45,7 @@ def test_the_scripted_surrogate_equals_the_surrogate(surrogate, path):
 def test_the_comparison_names_every_solver(mechanism, surrogate, path, monkeypatch):
     monkeypatch.setattr(timing, "fastest", StateFunction)  # compiling takes seconds
     states = path.state.numpy()[:8]
-    result = compare_times(mechanism, {0: surrogate}, ChemistrySettings(), states, path.dt)
+    result = compare_times(mechanism, {0: surrogate}, states, path.dt)
     names = ["CVODE rtol 1e-08 atol 1e-16", "CVODE rtol 1e-06 atol 1e-10"]
     names += ["solver, tolerance 0.01", "stage 0"]
     assert list(result["times"]) == names and result["solved"] == {}

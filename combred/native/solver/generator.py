@@ -12,6 +12,7 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.rate_forms import SCARCE
+from combred.chemistry.states import HIGHEST_P, HIGHEST_T, LOWEST_T, LOWEST_Y, OFF_SUM
 from combred.native.arrays import constant
 from combred.native.identity import write_identity
 from combred.native.solver.layout import Layout, lay_out, pattern
@@ -30,6 +31,8 @@ from combred.native.solver.terms import LOG2_C0, LOG2_E, NEVER, TYPE, functions,
 
 SOURCE = Path(__file__).parents[1] / "source"
 TOLERANCE = 1e-3  # the default
+LARGEST_TOLERANCE = LONGEST_DT = 1e30  # in the range of float
+MOST_ATTEMPTS = 5000  # of a state, unless told
 WRITTEN = (
     "// Of the mechanism {name}. Written by combred.native: change nothing here.\n#pragma once\n"
 )
@@ -112,6 +115,16 @@ def _sizes(layout: Layout, pressures: Pressures, derivatives: Derivatives) -> st
             constant("GAS_CONSTANT", ct.gas_constant),
             constant("LOWEST_STAGE_T", T_RANGE[0]),
             constant("HIGHEST_STAGE_T", T_RANGE[1]),
+            "// Of a valid state: T [K], p [Pa], Y, the difference of their sum from 1.\n",
+            constant("LOWEST_T", LOWEST_T),
+            constant("HIGHEST_T", HIGHEST_T),
+            constant("HIGHEST_P", HIGHEST_P),
+            constant("LOWEST_Y", LOWEST_Y),
+            constant("OFF_SUM", OFF_SUM),
+            "// Of a call.\n",
+            constant("LARGEST_TOLERANCE", LARGEST_TOLERANCE),
+            constant("LONGEST_DT", LONGEST_DT),
+            constant("MOST_ATTEMPTS", MOST_ATTEMPTS, "int"),
             constant("C0", 2.0**LOG2_C0),
             constant("SCARCE", SCARCE / 2.0**LOG2_C0),
             constant("LOG2_E", LOG2_E),

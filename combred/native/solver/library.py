@@ -48,7 +48,7 @@ class Integrator(Stepper):
         tolerance: float | None = None,
         max_steps: int = 0,
     ) -> Solution:
-        """As `Stepper.attempt`; max_steps: 0 for 5000."""
+        """As `Stepper.attempt`; max_steps: 0 for `MOST_ATTEMPTS`."""
         states = states_of(T, p, Y)
         chosen = self.tolerance if tolerance is None else tolerance
         error, steps = self.library.integrate_in_place(states, dt, chosen, max_steps, self.volume)

@@ -10,6 +10,8 @@ from combred.native.solver.layout import Layout, Pattern, Terms
 from combred.native.solver.reactions import Derivatives
 from combred.native.solver.terms import PART, TYPE, UNUSED, functions, total
 
+IN_CACHE = 40  # unknowns; a larger matrix does not fit into the first level of the cache
+TOGETHER, ENTRIES = 12, 14  # rows that are eliminated together, and their entries at a time
 IN_REGISTERS = 26  # unknowns of a solution that is kept in registers
 LARGE = 200  # unknowns of a matrix whose elimination is not written out
 
@@ -136,7 +138,7 @@ def write_factors(layout: Layout, pattern: Pattern, derivatives: Derivatives) ->
         blocks = _eliminated(pattern, V, entries)
     types = [f"{UNUSED} typedef float R;", f"{UNUSED} typedef {V} V;"]
     types.append("(void)q, (void)diagonal, (void)scale;")
-    part = 4 if pattern.size < 40 else 1
+    part = 4 if pattern.size < IN_CACHE else 1
     groups = range(0, len(blocks), part)
     blocks = [[*types, *sum(blocks[i : i + part], [])] for i in groups]
     if pattern.size >= LARGE:
@@ -158,7 +160,7 @@ def write_elimination(pattern: Pattern, real_type: str) -> str:
         eliminate = f"INLINE void eliminate({V} *a) {{ eliminate_{of}(a); }}\n" * pattern.exact
         return f"{eliminate}INLINE void solve(const {V} *a, {V} *b) {{ solve_{of}(a, b); }}\n"
     rows, at, V = _rows(pattern), pattern.places, f"Vector<{real_type}>"
-    part = 4 if pattern.size < 40 else 1
+    part = 4 if pattern.size < IN_CACHE else 1
     eliminate = ""
     if pattern.exact:
         eliminate = functions("eliminate", "", f"{V} *__restrict a", _eliminated(pattern, V), part)
@@ -181,19 +183,56 @@ def _rows(pattern: Pattern) -> list[list[int]]:
 
 
 def _eliminated(pattern: Pattern, V: str, entries: list[dict[int, str]] = ()) -> list[list[str]]:
-    """The statements of each row's elimination; entries: expressions by column of the first rows,
-    whose others are zero, in place of those of `a`."""
+    """The statements of the elimination, in blocks of rows; entries: expressions by column of the
+    first rows, whose others are zero, in place of those of `a`. A large matrix takes `TOGETHER`
+    rows a block, part of their columns after part: what they take of the rows above them then
+    comes into the first level of the cache once for all of them."""
     rows, at, blocks = _rows(pattern), pattern.places, []
-    for i, columns in enumerate(rows):
-        own = entries[i] if i < len(entries) else {j: f"a[{at[i, j]}]" for j in columns}
-        lines = [f"{V} w{j} = {own.get(j, 'V{}')};" for j in columns]
-        for k in [j for j in columns if j < i]:
-            lines.append(f"w{k} = w{k} * a[{at[k, k]}]; a[{at[i, k]}] = w{k};")
-            lines += [f"w{j} = w{j} - w{k} * a[{at[k, j]}];" for j in rows[k] if j > k]
-        lines.append(f"a[{at[i, i]}] = reciprocal(w{i});")
-        lines += [f"a[{at[i, j]}] = w{j};" for j in columns if j > i]
+    together = TOGETHER if pattern.size >= IN_CACHE else 1
+    for first in range(0, pattern.size, together):
+        group = range(first, min(first + together, pattern.size))
+        lines = []
+        for part in _parts(rows, group):
+            for i in group:
+                own = (
+                    entries[i]
+                    if i < len(entries)
+                    else {j: f"a[{at[i, j]}]" for j in part if (i, j) in at}
+                )
+                lines += [f"{V} w{i}_{j} = {own.get(j, 'V{}')};" for j in part if (i, j) in at]
+            for k in range(group[-1] + 1):
+                right = [j for j in part if j > k and (k, j) in at]
+                below = [i for i in group if i > k and (i, k) in at]
+                if k in group and k in part:
+                    lines.append(f"a[{at[k, k]}] = reciprocal(w{k}_{k});")
+                if k in group:
+                    lines += [f"a[{at[k, j]}] = w{k}_{j};" for j in right]
+                if k in part:
+                    for i in below:
+                        lines.append(
+                            f"w{i}_{k} = w{i}_{k} * a[{at[k, k]}]; a[{at[i, k]}] = w{i}_{k};"
+                        )
+                for j in right:
+                    lines += [f"w{i}_{j} = w{i}_{j} - w{i}_{k} * a[{at[k, j]}];" for i in below]
         blocks.append(["{", *(f"  {line}" for line in lines), "}"])
     return blocks
+
+
+def _parts(rows: list[list[int]], group: range) -> list[list[int]]:
+    """The columns of some rows; of several rows in parts whose entries fit into registers."""
+    columns = sorted({j for i in group for j in rows[i]})
+    if len(group) == 1:
+        return [columns]
+    parts: list[list[int]] = [[]]
+    room = ENTRIES
+    for j in columns:
+        size = sum(j in rows[i] for i in group)
+        if size > room:
+            parts.append([])
+            room = ENTRIES
+        parts[-1].append(j)
+        room -= size
+    return parts
 
 
 def _by_columns(rows: list[list[int]], at: dict, V: str) -> list[str]:

@@ -48,9 +48,7 @@ def reference_ignitions(run: Run, cases: list | None, bar: Callable) -> list:
     """CVODE's ignitions."""
     s = run.settings
     processes = Processes(run.workers, bar)
-    return ignition_cases.reference(
-        run.mechanism, s.validation, s.chemistry, run.mixture, processes, cases
-    )
+    return ignition_cases.reference(run.mechanism, s.validation, run.mixture, processes, cases)
 
 
 def follow_ignitions(run: Run, solver: Advance, references: list, bar: Callable) -> list:
@@ -87,7 +85,7 @@ def follow_stirred(run: Run, solver: Advance, references: list, bar: Callable) -
 
 IGNITIONS = Kind(
     "ignitions", Rollout, reference_ignitions, follow_ignitions,
-    "validation.T0, .p, .phi, .dt, .burnt_time, chemistry.rtol, .atol",
+    "validation.T0, .p, .phi, .dt, .burnt_time",
 )  # fmt: skip
 FLAMES = Kind(
     "flames", Flame, reference_flames, follow_flames,

@@ -23,6 +23,7 @@ from combred.sensitivity.file import forget_parts, make_sensitive, read_sensitiv
 from combred.sensitivity.rows import SensitiveStates
 from combred.surrogate.surrogate import Surrogate
 
+HELD_OUT = 0.05  # share of the trajectories
 CALIBRATION = 20_000  # training states that least squares and errors of a reduction use
 
 
@@ -55,7 +56,7 @@ def load_data(run: Run) -> Data:
     s, artefact = run.settings, artefacts.states(run)
     table = open_states(artefact.path, run.mechanism)
     artefact.require(table.provenance)
-    return Data(run, table, table.held_out(s.sampling.held_out, s.seed), load_sensitive(run))
+    return Data(run, table, table.held_out(HELD_OUT, s.seed), load_sensitive(run))
 
 
 def load_sensitive(run: Run) -> SensitiveStates | None:
@@ -81,10 +82,10 @@ def make_states(run: Run) -> None:
         console.print(f"states: {table.rows:,} rows, reused")
         return
     begun = time.monotonic()
-    ranges = "sampling.T0, .p, .phi, .dt, .flame_phi (sampling.flames=0: no flames)"
+    ranges = "sampling.T0, .p, .phi, .dt"
     with progress("labelling states") as bar, of_settings(ranges):
         numbers = sample_dataset(
-            path, run.mechanism, s.sampling, s.chemistry, s.seed, Processes(run.workers, bar)
+            path, run.mechanism, s.sampling, s.seed, Processes(run.workers, bar)
         )
     numbers["seconds"] = time.monotonic() - begun
     write_record(record, {"inputs": artefacts.states(run).inputs, **numbers})
@@ -111,7 +112,7 @@ def make_sensitivities(run: Run) -> None:
         return
     numbers_of = "sensitivity.ignitions, .flames, .counterflows, .kernels (0: none), sampling"
     with progress("ignitions and flames with sensitivities") as bar, of_settings(numbers_of):
-        made_with = s.sensitivity, s.sampling, s.chemistry, s.seed
+        made_with = s.sensitivity, s.sampling, s.seed
         numbers = make_sensitive(
             artefact.path, run.mechanism, *made_with, Processes(run.workers, bar)
         )

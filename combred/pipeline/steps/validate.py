@@ -130,7 +130,6 @@ def measure_times(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
         return timing.compare_times(
             run.mechanism,
             dict(enumerate(surrogates)),
-            run.settings.chemistry,
             states,
             run.settings.validation.dt,
             on_progress=bar,

@@ -15,7 +15,7 @@ import numpy as np
 from combred.chemistry.element_projection import ElementProjection
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import Reactor
-from combred.config import ChemistrySettings, SamplingSettings
+from combred.config import SamplingSettings
 from combred.dataset.schema import SAMPLERS, Block
 from combred.native.solver.library import Solver
 from combred.sampling import labels
@@ -38,20 +38,13 @@ RELAXATION = 1e-7, 1e-4  # s, range of the relaxation time, log-uniform
 class PremixedStates:
     """Turns a premixed `Trajectory` into a `Block` of labelled states.
 
-    settings: `fuel` and `oxidizer` as compositions in moles; chemistry: CVODE's tolerances; seed:
-    of all random streams. A state that cannot be integrated has NaN as its label.
+    settings: `fuel` and `oxidizer` as compositions in moles; seed: of all random streams. A state
+    that cannot be integrated has NaN as its label.
     """
 
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        settings: SamplingSettings,
-        chemistry: ChemistrySettings,
-        solver: Solver,
-        seed: int,
-    ):
+    def __init__(self, mechanism: Mechanism, settings: SamplingSettings, solver: Solver, seed: int):
         self.mechanism, self.settings, self.seed = mechanism, settings, seed
-        self.solver, self.reactor = solver, Reactor(mechanism, chemistry.rtol, chemistry.atol)
+        self.solver, self.reactor = solver, Reactor(mechanism)
         self.projection = ElementProjection(mechanism)
 
     def block(self, trajectory: Trajectory) -> Block:

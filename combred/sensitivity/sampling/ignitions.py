@@ -6,8 +6,8 @@ Takes a `Mechanism`, settings and a random generator; gives `SensitiveStates`.
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import IntegrationError, Reactor
-from combred.config import ChemistrySettings, SamplingSettings
+from combred.chemistry.reactor import IntegrationError, Reactor, Tolerances
+from combred.config import SamplingSettings
 from combred.sampling.flow.streams import log_uniform
 from combred.sensitivity.delay import delay_sensitivity, ignite
 from combred.sensitivity.rows import SensitiveStates
@@ -21,7 +21,7 @@ OF_DELAY = 0.25  # largest dt, a share of the delay
 def ignition_states(
     mechanism: Mechanism,
     sampling: SamplingSettings,
-    chemistry: ChemistrySettings,
+    tolerances: Tolerances,
     rng: np.random.Generator,
 ) -> SensitiveStates:
     """States of an ignition, with a dt each: those that a march with that dt from the fresh gas
@@ -35,7 +35,7 @@ def ignition_states(
     s = sampling
     case = Case(rng.uniform(s.T0[0], s.T0[1]), log_uniform(rng, *s.p), log_uniform(rng, *s.phi))
     Y0 = mechanism.mixture(s.fuel, s.oxidizer, case.phi)
-    reactor = Reactor(mechanism, chemistry.rtol, chemistry.atol)
+    reactor = Reactor(mechanism, *tolerances)
     found = ignite(reactor, case, Y0, LONGEST)
     low, high = s.dt
     if found is None or OF_DELAY * found.delay < low:

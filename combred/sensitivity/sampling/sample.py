@@ -13,9 +13,9 @@ import numpy as np
 import torch
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.chemistry.reactor import IntegrationError
+from combred.chemistry.reactor import REFERENCE, IntegrationError
 from combred.chemistry.transport import has_transport
-from combred.config import ChemistrySettings, SamplingSettings, SensitivitySettings
+from combred.config import SamplingSettings, SensitivitySettings
 from combred.native.solver.library import PRECISE, Solver
 from combred.sensitivity.rows import SensitiveStates
 from combred.sensitivity.sampling.flame_kernels import kernel_states
@@ -54,22 +54,16 @@ def plan(mechanism: Mechanism, settings: SensitivitySettings) -> list[SensitiveT
 class SensitiveSampler:
     """Computes trajectories; each depends on the settings, the seed and its index alone."""
 
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        sampling: SamplingSettings,
-        chemistry: ChemistrySettings,
-        seed: int,
-    ):
+    def __init__(self, mechanism: Mechanism, sampling: SamplingSettings, seed: int):
         self.mechanism, self.sampling, self.seed = mechanism, sampling, seed
-        self.chemistry, self.solver = chemistry, Solver(mechanism, PRECISE)
+        self.solver = Solver(mechanism, PRECISE)
 
     def states(self, trajectory: SensitiveTrajectory) -> SensitiveStates:
         """The rows of a trajectory. Raises IntegrationError, with the last reason, where none of
         `DRAWS` mixtures can be computed."""
         rng = np.random.default_rng([self.seed, 9, trajectory.index])
         compute, reason = STATES[trajectory.kind], ""
-        by = self.chemistry if trajectory.kind == "ignition" else self.solver
+        by = REFERENCE if trajectory.kind == "ignition" else self.solver
         for _ in range(DRAWS[trajectory.kind]):
             try:
                 found = compute(self.mechanism, self.sampling, by, rng)
@@ -84,12 +78,12 @@ class SensitiveSampler:
 _sampler: SensitiveSampler  # one per worker process
 
 
-def start_worker(file: str, phase: str, sampling, chemistry, seed: int) -> None:
+def start_worker(file: str, phase: str, sampling, seed: int) -> None:
     """Make the sampler of a worker process."""
     global _sampler
     torch.set_num_threads(1)
     ct.suppress_thermo_warnings()
-    _sampler = SensitiveSampler(load_mechanism(file, phase), sampling, chemistry, seed)
+    _sampler = SensitiveSampler(load_mechanism(file, phase), sampling, seed)
 
 
 def work(trajectory: SensitiveTrajectory) -> tuple[int, SensitiveStates | None, str]:

@@ -10,8 +10,14 @@ import numpy as np
 
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.chemistry.reactor import Advance, IntegrationError, Reactor
-from combred.config import ChemistrySettings, ValidationSettings
+from combred.chemistry.reactor import (
+    REFERENCE,
+    Advance,
+    IntegrationError,
+    Reactor,
+    Tolerances,
+)
+from combred.config import ValidationSettings
 from combred.processes.workers import Processes
 from combred.simulation.ignition import IGNITED, Case, Rollout, integrate, march, mixtures
 
@@ -29,14 +35,14 @@ def steps_to_equilibrium(
     case: Case,
     Y0: np.ndarray,
     settings: ValidationSettings,
-    chemistry: ChemistrySettings,
+    tolerances: Tolerances = REFERENCE,
 ) -> int:
     """The number of steps settings.dt of a rollout: 1.3 ignition delays, then settings.burnt_time.
 
     Y0 (n_species,): initial mass fractions. Raises ValueError where CVODE fails, where the case
     does not ignite within `LONGEST`, or where it takes more than `MOST_STEPS` steps.
     """
-    reactor = Reactor(mechanism, chemistry.rtol, chemistry.atol)
+    reactor = Reactor(mechanism, *tolerances)
     reactor.start(case.T0, case.p, Y0)
     t, T = 0.0, case.T0
     while t < LONGEST:
@@ -44,8 +50,7 @@ def steps_to_equilibrium(
             t, T = reactor.step()
         except IntegrationError as error:
             raise ValueError(
-                f"CVODE cannot integrate the case {case} ({error}): choose another T0, p or "
-                "phi, or other tolerances of CVODE"
+                f"CVODE cannot integrate the case {case} ({error}): choose another T0, p or phi"
             ) from error
         if T > case.T0 + IGNITED:
             steps = int(np.ceil((1.3 * t + settings.burnt_time) / settings.dt))
@@ -59,26 +64,26 @@ def steps_to_equilibrium(
     raise ValueError(f"the case {case} does not ignite within {LONGEST} s: choose a hotter T0")
 
 
-def _reference(file, phase, case, Y0, settings, chemistry) -> Rollout:
+def _reference(file, phase, case, Y0, settings, tolerances) -> Rollout:
     mechanism = load_mechanism(file, phase)
-    steps = steps_to_equilibrium(mechanism, case, Y0, settings, chemistry)
-    return integrate(mechanism, case, Y0, settings.dt, steps, chemistry)
+    steps = steps_to_equilibrium(mechanism, case, Y0, settings, tolerances)
+    return integrate(mechanism, case, Y0, settings.dt, steps, tolerances)
 
 
 def reference(
     mechanism: Mechanism,
     settings: ValidationSettings,
-    chemistry: ChemistrySettings,
     mixture: Mixture,
     processes: Processes,
     todo: list[Case] | None = None,
+    tolerances: Tolerances = REFERENCE,
 ) -> list[Rollout]:
     """CVODE's rollouts of the cases `todo` (default: those of `settings`), with states in intervals
     of settings.dt. Raises ValueError where a case does not ignite."""
     todo = cases(settings) if todo is None else todo
     Y0 = mixtures(mechanism, todo, mixture.fuel, mixture.oxidizer)
     of = mechanism.file, mechanism.phase
-    tasks = [(*of, case, Y0[i], settings, chemistry) for i, case in enumerate(todo)]
+    tasks = [(*of, case, Y0[i], settings, tolerances) for i, case in enumerate(todo)]
     return processes.results(_reference, tasks)
 
 

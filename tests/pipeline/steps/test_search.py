@@ -16,7 +16,9 @@ from combred.native import fastest
 from combred.report.writing import write_report
 from combred.simulation.ignition import Rollout
 from combred.surrogate.storage import load_surrogate
+from combred.training import loop
 from combred.training.progress import TrainingCheckpoint
+from combred.validation import acceptance
 from combred.validation.ignition import cases as ignition_cases
 from combred.validation.ignition import errors as ignition_errors
 from combred.validation.storage import read_runs
@@ -26,7 +28,7 @@ CRITERIA = "reduction.criteria=ignition:300%"
 SEARCH = (
     " ".join(word for word in TINY.split() if "thresholds" not in word)
     + " stage=1 start=scratch validation.T0=[1750,1850] reduction.method=brain_surgeon "
-    "reduction.criteria_ignitions=3 reduction.attempts=3"
+    "reduction.attempts=3"
 )
 
 
@@ -132,7 +134,7 @@ class Killed(BaseException):
 def test_killed_in_two_attempts_it_resumes_to_the_same_result(finished, trained, call, monkeypatch):
     folder, whole = trained / "runs/tiny", TrainingCheckpoint.save
 
-    always = "training.checkpoint_seconds=0"
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
     for name in ("attempt1", "attempt2"):
 
         def save_and_die(self, progress, name=name):
@@ -142,7 +144,7 @@ def test_killed_in_two_attempts_it_resumes_to_the_same_result(finished, trained,
 
         with monkeypatch.context() as patch, pytest.raises(Killed, match=name):
             patch.setattr(TrainingCheckpoint, "save", save_and_die)
-            call(trained, SEARCH, CRITERIA, "only=reduce", always)
+            call(trained, SEARCH, CRITERIA, "only=reduce")
         assert (folder / f"search/{name}.checkpoint").exists()
         assert not (folder / "stage1.safetensors").exists()
     made = (folder / "search/ignitions.h5").stat().st_mtime_ns
@@ -155,12 +157,13 @@ def test_killed_in_two_attempts_it_resumes_to_the_same_result(finished, trained,
     assert not list((folder / "search").glob("*.checkpoint"))
 
 
-def test_other_settings_are_refused_finished_or_not(copy, call):
+def test_other_settings_are_refused_finished_or_not(copy, call, monkeypatch):
     for _ in range(2):
         status, output = call(copy, SEARCH, "reduction.criteria=ignition:200%", "only=reduce")
         assert status == 2 and "limits.ignition: 3.0 then, 2.0 now" in output
         (copy / "runs/tiny/stage1.safetensors").unlink(missing_ok=True)
-    status, output = call(copy, SEARCH, CRITERIA, "reduction.criteria_ignitions=4", "only=reduce")
+    monkeypatch.setattr(acceptance, "IGNITIONS", 4)
+    status, output = call(copy, SEARCH, CRITERIA, "only=reduce")
     assert status == 2 and "criteria.cases" in output and "move search" in output
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from combred.config import ChemistrySettings, SamplingSettings
+from combred.config import SamplingSettings
 from combred.dataset.schema import SAMPLERS, UNITS
 from combred.dataset.table import open_states
 from combred.native.solver.library import Solver
@@ -20,7 +20,7 @@ SEED = 3
 
 
 def make(path, h2o2, settings=SETTINGS, on_progress=lambda *_: None) -> dict:
-    return sample(path, h2o2, settings, ChemistrySettings(), SEED, Processes(1, on_progress))
+    return sample(path, h2o2, settings, SEED, Processes(1, on_progress))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -88,7 +88,7 @@ def test_a_premixed_sampling_does_not_resume_that_of_a_flow(h2o2, tmp_path, in_t
 
     with pytest.raises(KeyboardInterrupt):
         make(tmp_path / "states.h5", h2o2, on_progress=interrupt)
-    premixed = replace(SETTINGS, sampler="premixed", states=90, ignitions=3, flames=0)
+    premixed = replace(SETTINGS, sampler="premixed", states=90, ignitions=3)
     with pytest.raises(ValueError, match="sampling.sampler is flow there and premixed here"):
         make(tmp_path / "states.h5", h2o2, premixed)
 

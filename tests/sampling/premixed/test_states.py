@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from combred.chemistry.reactor import CVODE
-from combred.config import ChemistrySettings
 from combred.native.solver.library import Solver
 from combred.sampling.plan import Trajectory, plan_trajectories
 from combred.sampling.premixed import profiles as flame_profiles
@@ -22,7 +21,7 @@ TOO_HOT = 1e5  # K: the solver refuses it
 
 
 def states_of(mechanism, settings) -> PremixedStates:
-    return PremixedStates(mechanism, settings, ChemistrySettings(), Solver(mechanism), seed=0)
+    return PremixedStates(mechanism, settings, Solver(mechanism), seed=0)
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from disturbed import moved_delay, random_change
-from hydrogen import AIR, CHEMISTRY, SENSITIVE
+from hydrogen import AIR, SENSITIVE
 
-from combred.chemistry.reactor import IntegrationError, Reactor
+from combred.chemistry.reactor import REFERENCE, IntegrationError, Reactor
 from combred.sensitivity.delay import ignite
 from combred.sensitivity.sampling.ignitions import STATES, ignition_states
 from combred.simulation.ignition import Case
@@ -19,7 +19,7 @@ HOT = replace(SENSITIVE, T0=[1100.0, 1100.0], p=[1e5, 1e5], phi=[1.0, 1.0])
 @pytest.fixture(scope="module")
 def ignition(h2o2):
     """States with short time steps."""
-    return ignition_states(h2o2, SHORT, CHEMISTRY, np.random.default_rng(4))
+    return ignition_states(h2o2, SHORT, REFERENCE, np.random.default_rng(4))
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def five_steps(h2o2):
     reactor = Reactor(h2o2, 1e-10, 1e-18)
     found = ignite(reactor, Case(1100.0, 1e5, 1.0), h2o2.mixture("H2:1", AIR, 1.0), 0.1)
     dt = 0.199 * found.delay
-    rows = ignition_states(h2o2, replace(HOT, dt=[dt, dt]), CHEMISTRY, np.random.default_rng(0))
+    rows = ignition_states(h2o2, replace(HOT, dt=[dt, dt]), REFERENCE, np.random.default_rng(0))
     return found, reactor, rows
 
 
@@ -76,4 +76,4 @@ def test_three_quarters_of_the_steps_are_longer_than_the_mean_of_the_logarithm(i
 def test_a_mixture_that_does_not_ignite_is_refused(h2o2):
     cold = replace(SENSITIVE, T0=[400.0, 500.0])
     with pytest.raises(IntegrationError, match="no delay between .* and 0.05 s: 4"):
-        ignition_states(h2o2, cold, CHEMISTRY, np.random.default_rng(0))
+        ignition_states(h2o2, cold, REFERENCE, np.random.default_rng(0))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hydrogen import CHEMISTRY, SENSITIVE
+from hydrogen import SENSITIVE
 
 from combred.chemistry.reactor import IntegrationError
 from combred.config import SensitivitySettings
@@ -12,7 +12,7 @@ from combred.sensitivity.sampling.sample import SensitiveSampler, SensitiveTraje
 
 
 def sampler(mechanism, sampling=SENSITIVE, seed=0):
-    return SensitiveSampler(mechanism, sampling, CHEMISTRY, seed)
+    return SensitiveSampler(mechanism, sampling, seed)
 
 
 def test_flames_come_first_and_need_transport_data(h2o2, kinds):

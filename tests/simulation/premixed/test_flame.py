@@ -5,7 +5,7 @@ from dataclasses import replace
 import cantera as ct
 import numpy as np
 import pytest
-from hydrogen import AIR, FLAME, FLAME_CHEMISTRY, FLAME_DT, FLAME_MARCH, FUEL, solver
+from hydrogen import AIR, FLAME, FLAME_DT, FLAME_MARCH, FLAME_TOLERANCES, FUEL, solver
 
 from combred.chemistry.reactor import CVODE
 from combred.simulation import outcome as flame_outcome
@@ -18,7 +18,7 @@ DT = FLAME_DT
 
 def cvode(mechanism):
     """CVODE with the tolerances of the references."""
-    return CVODE(mechanism, FLAME_CHEMISTRY.rtol, FLAME_CHEMISTRY.atol)
+    return CVODE(mechanism, *FLAME_TOLERANCES)
 
 
 # -- the initial profile ---------------------------------------------------------------------------

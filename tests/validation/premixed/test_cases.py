@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hydrogen import FLAME, FLAME_CHEMISTRY, FLAME_DT, FLAME_MARCH, FLAMES
+from hydrogen import FLAME, FLAME_DT, FLAME_MARCH, FLAME_TOLERANCES, FLAMES
 
 from combred.chemistry.reactor import CVODE
 from combred.config import ValidationSettings
@@ -52,7 +52,7 @@ def test_the_burnt_gas_has_the_elements_of_the_unburnt(h2o2, flames):
 
 
 def test_cvode_follows_the_references_of_the_solver(h2o2, flames):
-    calls, cvode = [], CVODE(h2o2, FLAME_CHEMISTRY.rtol, FLAME_CHEMISTRY.atol)
+    calls, cvode = [], CVODE(h2o2, *FLAME_TOLERANCES)
     found = follow(h2o2, cvode, FLAME_DT, flames, FLAME_MARCH, lambda *done: calls.append(done))
     assert calls == [(1, 2), (2, 2)]
     result = compare(h2o2, found, flames)

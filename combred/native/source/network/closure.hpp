@@ -11,15 +11,16 @@ namespace network {
 constexpr double LARGEST_REST = 0.02;  // K, of the last correction of T: the next one would be 1e-6 K
 
 // n [kmol/kg] of the species that react: raw_k exp(w_k sum_e a_ek x_e), a_ek the atoms of e in k, with
-// the elements of `before`, w_k = (d_k / max d + 1e-4) / W_k, d the change of Y. Returns the states for
-// which this succeeds.
+// the elements of `before`, w_k = (d_k / max d + WEIGHT_FLOOR) / W_k, d the change of Y. Returns the
+// states for which this succeeds.
 //
-// At most six steps of Newton's method, until the elements agree within 1e-6; one more step, linear,
+// At most NEWTON_STEPS steps of Newton's method, until the elements agree within 1e-6; one more step, linear,
 // takes away the rest. A state that agrees does not change in between any more, so that its answer
 // does not depend on its neighbours.
 PART Mask<double> project(const Doubles *raw, const Doubles *before, Doubles *n) {
   Doubles a[ELEMENTS][ELEMENTS + 1], x[ELEMENTS], all_x[ELEMENTS], all_of_e[ELEMENTS];
-  Doubles w[REACTIVE], slope[REACTIVE], lost[REACTIVE], share[REACTIVE], largest = all_of<double>(1e-30);
+  Doubles w[REACTIVE], slope[REACTIVE], lost[REACTIVE], share[REACTIVE];
+  Doubles largest = all_of<double>(LEAST_CHANGE);
   Mask<double> near;
   for (int k = 0; k < REACTIVE; k++) {
     n[k] = raw[k];
@@ -27,7 +28,7 @@ PART Mask<double> project(const Doubles *raw, const Doubles *before, Doubles *n)
     largest = at_least(largest, w[k]);
   }
   const Doubles per = reciprocal(largest);
-  for (int k = 0; k < REACTIVE; k++) w[k] = (w[k] * per + 1e-4) * PER_WEIGHT[k];
+  for (int k = 0; k < REACTIVE; k++) w[k] = (w[k] * per + WEIGHT_FLOOR) * PER_WEIGHT[k];
   set_element_balance(before, before, a);
   for (int e = 0; e < ELEMENTS; e++) {
     all_of_e[e] = a[e][ELEMENTS];
@@ -43,11 +44,12 @@ PART Mask<double> project(const Doubles *raw, const Doubles *before, Doubles *n)
     for (int e = 0; e < ELEMENTS; e++)
       near = near & (absolute(a[e][ELEMENTS]) <= 1e-6 * all_of_e[e] + 1e-10);
     solve_elements(a, x);
-    if (!any(no(near)) || pass == 6) break;
+    if (!any(no(near)) || pass == NEWTON_STEPS) break;
     for (int e = 0; e < ELEMENTS; e++) all_x[e] = select(near, all_x[e], Doubles(all_x[e] + x[e]));
     set_shares(all_x, share);
     for (int k = 0; k < REACTIVE; k++) {
-      const Doubles exponent = at_most(at_least(Doubles(w[k] * share[k]), -3.0), 3.0);
+      const Doubles above = at_least(Doubles(w[k] * share[k]), -LARGEST_EXPONENT);
+      const Doubles exponent = at_most(above, LARGEST_EXPONENT);
       n[k] = raw[k] * exp2(Doubles(exponent * solver::LOG2_E));
     }
   }

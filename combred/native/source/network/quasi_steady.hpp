@@ -60,7 +60,7 @@ struct Alpha {
   Floats above, below;
 };
 INLINE Alpha alpha(Floats x) {
-  const Floats z = at_most(x, 1e5);
+  const Floats z = at_most(x, LARGEST_X);
   const Floats above = (z + ALPHA_ABOVE[0]) * z + ALPHA_ABOVE[1];
   const Floats below = (z + ALPHA_BELOW[0]) * z + ALPHA_BELOW[1];
   return {above * z + ALPHA_ABOVE[2], below * z + ALPHA_BELOW[2]};
@@ -78,13 +78,13 @@ INLINE Floats after(const QuasiSteady &w, Floats &T, Floats *Y_after, Floats *gr
   Floats fall{}, sum{};
   for (int k = 0; k < SPECIES; k++) {
     fall = fall + w.heat[k] * w.dY[k];
-    grown[k] = at_least(w.dY[k], Floats((1e-6f - 1.0f) * w.Y[k]));
+    grown[k] = at_least(w.dY[k], Floats((LEFT - 1.0f) * w.Y[k]));
     sum = sum + grown[k];
   }
   const Floats surplus = sum * reciprocal(1.0f + sum);  // sum Y is 1 before
   for (int k = 0; k < SPECIES; k++) {
     grown[k] = grown[k] - (w.Y[k] + grown[k]) * surplus;
-    Y_after[k] = at_least(w.Y[k] + grown[k], 1e-30);  // which has a reciprocal
+    Y_after[k] = at_least(w.Y[k] + grown[k], LEAST_Y_AHEAD);  // which has a reciprocal
   }
   T = bounded(T - fall);
   return -fall;

@@ -47,7 +47,7 @@ PART Floats set_inputs(Step &w) {
       const Floats y = w.present[k], per_shifted = reciprocal(w.shifted[k]);
       corrector = change_of_F(y, per_shifted, w.power[k], w.qss.total[k]);
       predictor = change_of_F(y, per_shifted, w.power[k], w.qss.predicted[k]);
-      stiffness[k] = log2(Floats(w.dt * w.qss.loss[k] + 1e-6f)) * LOG10_2;
+      stiffness[k] = log2(Floats(w.dt * w.qss.loss[k] + LEAST_X)) * LOG10_2;
     }
     const Floats d = limited(corrector * PER_SCALE[column]);
     const Floats e = limited((corrector - predictor) * PER_SCALE[column]);

@@ -21,7 +21,7 @@ struct State {
 };
 
 // The state of the columns `x`, with Y >= 0 and sum Y = 1; returns whether it was one: finite,
-// LOWEST_T <= T <= HIGHEST_T, p > 0, no Y below -1e-6, sum Y within 1e-3 of 1.
+// LOWEST_T <= T <= HIGHEST_T, 0 < p < HIGHEST_P, no Y below LOWEST_Y, sum Y within OFF_SUM of 1.
 INLINE Mask<double> state_of(const Doubles *x, State &state) {
   state.T = x[0];
   state.p = x[1];
@@ -33,8 +33,8 @@ INLINE Mask<double> state_of(const Doubles *x, State &state) {
   }
   const Doubles positive = sum_of<SPECIES>([&](int k) { return state.Y[k]; });
   const Mask<double> is_state = (x[0] >= all_of<double>(LOWEST_T)) & (x[0] <= all_of<double>(HIGHEST_T)) &
-      (x[1] > all_of<double>(0.0)) & (x[1] < all_of<double>(1e30)) & (least >= all_of<double>(-1e-6)) &
-      (absolute(Doubles(sum - 1.0)) < all_of<double>(1e-3));
+      (x[1] > all_of<double>(0.0)) & (x[1] < all_of<double>(HIGHEST_P)) & (least >= all_of<double>(LOWEST_Y)) &
+      (absolute(Doubles(sum - 1.0)) < all_of<double>(OFF_SUM));
   // A sum that is 1 to rounding is not normalised, so that inert species keep their bits.
   const Mask<double> whole = absolute(Doubles(positive - 1.0)) < all_of<double>(1e-14);
   const Doubles share = select(whole, all_of<double>(1.0), Doubles(1.0 / positive));

@@ -9,12 +9,10 @@
 namespace solver {
 
 constexpr double SAFETY = 0.9, SMALLEST_FACTOR = 0.2, LARGEST_FACTOR = 10.0, AFTER_REJECTION = 0.8;
-constexpr int MOST_ATTEMPTS = 5000;  // of a state, unless told
 // Attempts in floats, after which a state is done in doubles: near equilibrium, and where rates nearly
 // balance at high pressure, their rounding may be above any tolerance.
 constexpr int MOST_IN_FLOATS = 300;
 constexpr double LEAST_FLOAT_TOLERANCE = 5e-4;  // below it, doubles take less time
-constexpr double LONGEST_DT = 1e30, LARGEST_TOLERANCE = 1e30;  // in the range of float
 constexpr double SMALLEST_STEP = 1e-20;  // of dt: in cold gas with radicals 1e-17 s may be too long
 
 // The error of a step is compared with tolerance times the change over the step plus these floors,

@@ -34,9 +34,6 @@ template <class R, bool D> constexpr bool STAGE = !D && !Matrix<R>::EXACT;
 
 constexpr double LEAST = 1e-37;  // the smallest argument of a logarithm
 
-// The smallest and largest T [K] at which a state may be; stages may lie a little beyond.
-constexpr double LOWEST_T = 100.0, HIGHEST_T = 6000.0;
-
 // The coefficients of species k: of `region`, or where MIXED those of the region of T in each lane.
 template <class R, bool MIXED, int N>
 INLINE void choose(const R (*table)[SPECIES][N], int region, int k, Vector<R> T, Vector<R> *a) {

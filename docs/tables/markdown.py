@@ -1,0 +1,61 @@
+"""Cells and tables of Markdown."""
+
+import math
+from collections.abc import Iterable
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]], left: int = 1) -> str:
+    """A Markdown table; the first `left` columns are left-aligned, the others right-aligned."""
+    head = list(head)
+    rule = ["---"] * left + ["---:"] * (len(head) - left)
+    return "".join(f"| {' | '.join(row)} |\n" for row in (head, rule, *rows)) + "\n"
+
+
+def plain(text: object) -> str:
+    """Text for a cell: what Markdown would interpret is escaped."""
+    text = str(text)
+    for character in "\\|<>*_`$[]":
+        text = text.replace(character, "\\" + character)
+    return text
+
+
+def code(value: object) -> str:
+    """A value for a cell, as code."""
+    text = str(value).replace("|", "\\|")
+    return f"`{text}`" if text else "(empty)"
+
+
+def factor(ratio: float) -> str:
+    """How many times faster, two digits or more."""
+    return f"{ratio:.0f}" if ratio >= 10.0 else f"{ratio:.1f}"
+
+
+def percent(*shares: float | None, digits: int = 2) -> str:
+    """Shares as percent, separated by slashes; None and NaN are "-", infinity is "fails"."""
+    if all(share is None for share in shares):
+        return "-"
+    return " / ".join(number(None if s is None else 100 * s, digits) for s in shares) + " %"
+
+
+def number(value: float | None, digits: int) -> str:
+    """A number with its digits."""
+    if value is None or math.isnan(value):
+        return "-"
+    return "fails" if math.isinf(value) else f"{value:.{digits}f}"
+
+
+def digits(value: float, count: int) -> float:
+    """A value rounded to a number of digits, for a cell."""
+    found = float(f"{value:.{count}g}")
+    return int(found) if abs(found) >= 1.0 and found == int(found) else found
+
+
+def seconds(dt: str | float) -> str:
+    """A time step [s] for a cell: 1e-06 is "1e-6 s"."""
+    mantissa, _, exponent = f"{float(dt):.1e}".partition("e")
+    return f"{float(mantissa):g}e{int(exponent)} s"
+
+
+def short(value: float) -> str:
+    """A tolerance or an error for a cell: 0.0001 is "1e-4"."""
+    return f"{value:g}" if value >= 1e-3 else f"{value:.0e}".replace("e-0", "e-")

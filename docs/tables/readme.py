@@ -1,0 +1,174 @@
+"""The first page, and the tables of the READMEs, below their names in comments."""
+
+import math
+import re
+
+import numpy as np
+
+import combred
+from combred.native.solver.generator import TOLERANCE
+
+from .flows import flow_times_table
+from .markdown import digits, percent, seconds, short, table
+from .results import ATM, MISSING, TYPICAL, general, mechanisms, not_at_half, read, speeds
+
+
+def headline(model: str = TYPICAL) -> str:
+    """One model with the solver behind it in some sentences: those whose results there are."""
+    text = []
+    ignitions = general("ignitions.json")[1].get(model, {})
+    failed = sum(not_at_half(found) for found in ignitions.values())
+    if ignitions and not failed:
+        errors = [abs(error) for of in ignitions.values() for error in of["delay_errors"]]
+        p = [one / ATM for found in ignitions.values() for one in found["p"]]
+        steps = sorted(ignitions, key=float)
+        text.append(
+            f"Ignition delays of methane/air with `{model}` and the solver behind it are within "
+            f"{percent(max(errors))} of CVODE's ({percent(float(np.mean(errors)))} on average), in "
+            f"{len(errors)} cases from {min(p):.1f} to {max(p):.0f} atm, with time steps of "
+            f"{seconds(steps[0])} to {seconds(steps[-1])}."
+        )
+    kinds = general("flow_states.json")[1].get(model, {})
+    if kinds:
+        rows = [row for steps in kinds.values() for row in steps.values()]
+        solved, bad = (float(np.mean([row[key] for row in rows])) for key in ("solved", "bad"))
+        text.append(
+            f"Of states of {len(kinds)} kinds of flow, from counterflow flames to ignitions at 40 "
+            f"atm, the solver advances {percent(solved, digits=1)}, and {percent(bad, digits=1)} "
+            "have an undetected error above 10 % of their change."
+        )
+    lines = read("work_precision.json").get("lines", {}).get("1e-06", {})
+    found = [_at_default(lines.get(name, [])) for name in (model, "combred.solver")]
+    if all(found):
+        own, alone = (
+            f"{1e6 * row['seconds']:.1f} us, with an error of {_rounded(row['rms'])}"
+            for row in found
+        )
+        text.append(
+            f"At a tolerance of {combred.Surrogate.TOLERANCE:g} and a time step of 1e-6 s, a state "
+            f"takes {own} in T; the solver alone takes {alone}."
+        )
+    return " ".join(text) + "\n"
+
+
+def _rounded(error: float) -> str:
+    """One digit of an error: 0.0042 is "4e-3"."""
+    return f"{error:.0e}".replace("e-0", "e-")
+
+
+def _at_default(rows: list[dict]) -> dict:
+    """The row of a surrogate's default tolerance; empty if there is none."""
+    return next((row for row in rows if row["tolerance"] == combred.Surrogate.TOLERANCE), {})
+
+
+# Tolerances of the solvers in the table of some lines; a surrogate has its default.
+SHOWN_SOLVERS = {
+    "combred.solver": (0.01, 1e-3, 1e-5), "CVODE": (1e-4, 1e-6), "CVODE, tuned": (1e-4, 1e-6),
+    "Rosenbrock34": (0.01,), "seulex": (0.01,),
+}  # fmt: skip
+
+
+def readme_glance() -> str:
+    """The mechanisms of solver.json: error of delays, time of a state, and how many times faster
+    the solver is than CVODE there and, where a flow was run with it, than seulex in OpenFOAM."""
+    beside, body = _over_seulex(), []
+    for name, found in mechanisms().items():
+        first = found["check"]["times"][0]
+        delays = [row for row in found["check"]["delays"] if row["tolerance"] == TOLERANCE]
+        over = f"{digits(first['cvode_seconds'] / first['seconds'], 2)}"
+        over += f"; {digits(beside[name], 2)}" if name in beside else ""
+        body.append([
+            f"{name}, {found['species']} species",
+            percent(max(row["worst"] for row in delays), digits=3),
+            f"{1e6 * first['seconds']:.2g} us",
+            over,
+        ])  # fmt: skip
+    head = ["mechanism", "delay, worst error", "time a state", "faster than CVODE; seulex"]
+    return table(head, body) if body else MISSING
+
+
+def _over_seulex() -> dict[str, float]:
+    """The time of seulex over that of the solver in a flow of OpenFOAM, by mechanism."""
+    flow = read("turbulent_ignition.json")
+    found = {"drm19": flow["seulex_us"] / flow["ways"]["solver"]["us"]} if flow else {}
+    row = read("foam_tutorials.json").get("flames", {}).get("counterflow, GRI-3.0", {})
+    return found | ({"gri30": row["seulex_us"] / row["solver_us"]} if row else {})
+
+
+def solvers_table(model: str = TYPICAL) -> str:
+    """Time and error of solvers and of one model at dt = 1e-6 s, of work_precision.json."""
+    lines, body = read("work_precision.json").get("lines", {}).get("1e-06", {}), []
+    for name in (*SHOWN_SOLVERS, model):
+        chosen = SHOWN_SOLVERS.get(name, (combred.Surrogate.TOLERANCE,))
+        rows = [row for row in lines.get(name, []) if row["tolerance"] in chosen]
+        if rows:
+            told = "; ".join(short(row["tolerance"]) for row in rows)
+            us = "; ".join(f"{1e6 * row['seconds']:.{row['seconds'] < 1e-5:d}f}" for row in rows)
+            error = "; ".join(_rounded(row["rms"]) for row in rows)
+            title = f"`{name}`" if name in ("combred.solver", model) else name
+            title = f"**{title}**" if name == "combred.solver" else title
+            if "solved" in rows[0]:
+                title += f", {percent(rows[0]['solved'], digits=0)} of the states by the solver"
+            body.append([title, told, f"{us} us", error])
+    return table(["solver", "relative tolerance", "time a state", "error of T"], body)
+
+
+def readme_models() -> str:
+    """Errors and times of the models that correct QSS steps, each the mean and the worst: delays of
+    all dt, flame speeds, undetected errors, and the time of 1 us of an ignition."""
+    ignitions, flows = general("ignitions.json")[1], general("flow_states.json")[1]
+    flames, times = speeds(), read("times.json").get("times", {}).get("grid", {})
+    body = []
+    for name, steps in ignitions.items():
+        delays = [abs(error) for of in steps.values() for error in of["delay_errors"]]
+        speed = [math.inf if e is None else e for e in flames.get(name, {}).values()]
+        bad = [row["bad"] for kind in flows.get(name, {}).values() for row in kind.values()]
+        own = times.get(f"{name}, C++", {}).get("median")
+        weights = combred.models()[name]["network"]["weights"]
+        body.append(
+            [
+                f"`{name}`, {weights:,} weights",
+                percent(float(np.mean(delays)), max(delays)),
+                percent(float(np.mean(speed)), max(speed)) if speed else "-",
+                percent(float(np.mean(bad)), max(bad), digits=1) if bad else "-",
+                f"{1e6 * own:.1f} us" if own else "-",
+            ]
+        )
+    body += _readme_solver(times)
+    head = ["mean / worst", "ignition delay", "flame speed", "undetected", "time a state"]
+    return table(head, body)
+
+
+def _readme_solver(times: dict) -> list[list[str]]:
+    """The row of the solver alone, at its default tolerance, in the table of models."""
+    of_dt = read("ignition_work.json").get("dt", {}).values()
+    rows = [row for of in of_dt for row in of.get("combred.solver", [])]
+    rows = [row for row in rows if row["tolerance"] == TOLERANCE]
+    own = times.get(f"combred.solver {TOLERANCE:g}", {}).get("median")
+    if not rows or not own:
+        return []
+    mean, worst = np.mean([row["mean"] for row in rows]), max(row["worst"] for row in rows)
+    delay = percent(float(mean), worst, digits=3)
+    return [["**the solver alone**, 0.001", delay, "-", "-", f"{1e6 * own:.1f} us"]]
+
+
+README_TABLES = {
+    "glance": readme_glance,
+    "models": readme_models,
+}
+COUPLING_TABLES = {"flow-times": flow_times_table}  # of coupling/README.md
+
+
+def fill(text: str) -> str:
+    """A page of Markdown with its tables as the results have them."""
+    for name, make in (README_TABLES | COUPLING_TABLES).items():
+        marked = re.compile(rf"(<!-- table: {name} -->\n\n)(?:\|[^\n]*\n)*\n")
+        made = make()
+        text = marked.sub(lambda found, made=made: found[1] + made, text)
+    return text
+
+
+TABLES = {
+    "solvers": solvers_table,
+    "headline": headline,
+}

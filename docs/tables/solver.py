@@ -1,0 +1,109 @@
+"""Tables of the solver in each mechanism (solver.md)."""
+
+from combred.native.solver.generator import TOLERANCE
+
+from .markdown import percent, seconds, table
+from .results import MISSING, mechanisms, read, source
+
+
+def mechanisms_table() -> str:
+    """What the solver costs and how right it is in each mechanism, of solver.json."""
+    body = []
+    for name, found in mechanisms().items():
+        check = found["check"]
+        default = [row for row in check["delays"] if row["tolerance"] == TOLERANCE]
+        first = check["times"][0]
+        body.append([
+            f"{name}: {found['species']} species, {found['reactions']} reactions",
+            f"{found['compile_s']:.0f} s",
+            f"{1e6 * first['seconds']:.2g} us",
+            percent(max(row["worst"] for row in default), digits=3),
+            f"{float(format(first['cvode_seconds'] / first['seconds'], '.2g')):.0f}",
+        ])  # fmt: skip
+    head = ["mechanism", "compiled in", "time a state", "delay error, worst", "faster than CVODE"]
+    return table(head, body) + told_solver() if body else MISSING
+
+
+def told_solver() -> str:
+    """The source of the tables of solver.json."""
+    return source("solver.json", "solver", read("solver.json")["machine"])
+
+
+def solver_table() -> str:
+    """Rate types, time of a step and result of the check of each mechanism, of solver.json."""
+    body = []
+    for name, found in mechanisms().items():
+        step, check = found["step_us"], found["check"]
+        rates = ", ".join(f"{count} {kind}" for kind, count in check["rates"].items())
+        made = [row["right"] for row in check["verdict"] if not row["skipped"]]
+        left = len(check["verdict"]) - len(made)
+        verdict = f"{sum(made)} of {len(made)}" + (f", {left} not compared" if left else "")
+        body.append([
+            f"{name}: {rates}",
+            f"{step['float']:.2f} / {step['double']:.1f} us",
+            verdict,
+            f"{check['seconds']:.0f} s",
+        ])  # fmt: skip
+    head = ["mechanism, rates", "a step, floats / doubles", "within limits", "check, one core"]
+    return table(head, body) + told_solver() if body else MISSING
+
+
+def solver_precision_table() -> str:
+    """Time and error of the solver and of others in each mechanism, of solver.json."""
+    rows = {name: one["work_precision"] for name, one in mechanisms().items()}
+    return _precision(rows) + told_solver() if rows else MISSING
+
+
+def competitors_table() -> str:
+    """Time and error of the solver and of others in large mechanisms, of competitors.json."""
+    results = read("competitors.json")
+    if not results:
+        return MISSING
+    rows = {
+        f"{name}, {one['species']} species": one["work_precision"]
+        for name, one in results["mechanisms"].items()
+    }
+    return _precision(rows) + source("competitors.json", "competitors", results["machine"])
+
+
+def _precision(by_name: dict[str, list[dict]]) -> str:
+    """A table for each mechanism, of its rows by solver, tolerance and dt."""
+    text = ""
+    for name, found in by_name.items():
+        rows: dict[tuple[str, float], dict[float, dict]] = {}
+        for row in found:
+            rows.setdefault((row["solver"], row["tolerance"]), {})[row["dt"]] = row
+        dts = sorted({row["dt"] for row in found})
+        body = [
+            [solver, f"{tolerance:g}", *(_time_and_error(of_dt[dt]) for dt in dts)]
+            for (solver, tolerance), of_dt in rows.items()
+        ]
+        head = [name, "tolerance", *(f"dt = {seconds(dt)}" for dt in dts)]
+        text += table(head, body)
+    return text
+
+
+def _time_and_error(row: dict) -> str:
+    failed = f", {row['failed']} failed" if row["failed"] else ""
+    us = f"{row['us']:,.0f}" if row["us"] >= 100.0 else f"{row['us']:.3g}"
+    return f"{us} us, {row['rms']:.0e}{failed}"
+
+
+def solver_delays_table() -> str:
+    """Errors of ignition delays in each mechanism at the default tolerance, of solver.json."""
+    body, dts = [], list[float]()
+    for name, found in mechanisms().items():
+        rows = [row for row in found["check"]["delays"] if row["tolerance"] == TOLERANCE]
+        dts = [row["dt"] for row in rows]
+        body.append([name, *(percent(row["mean"], row["worst"], digits=4) for row in rows)])
+    head = ["error of the delay, mean / worst", *(f"dt = {seconds(dt)}" for dt in dts)]
+    return table(head, body) + told_solver() if body else MISSING
+
+
+TABLES = {
+    "mechanisms": mechanisms_table,
+    "solver": solver_table,
+    "solver-precision": solver_precision_table,
+    "competitors": competitors_table,
+    "solver-delays": solver_delays_table,
+}

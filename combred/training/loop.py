@@ -14,13 +14,16 @@ import torch
 from torch import Tensor, nn
 
 from combred.config import TrainingSettings
-from combred.dataset.table import StateTable
 from combred.surrogate.network import Network
-from combred.surrogate.transform import StateTransform
-from combred.training.batches import RowBatches
+from combred.training.batches import RowBatches, TrainingData
 from combred.training.devices import Device
 from combred.training.optimizers import OPTIMIZERS, Optimizers
-from combred.training.progress import Progress, TrainingCheckpoint, digest_of_rows
+from combred.training.progress import (
+    Progress,
+    TrainingCheckpoint,
+    digest_of_rows,
+    outcome_settings,
+)
 from combred.training.schedules import batch_sizes, learning_rate
 from combred.training.sensitivity_loss import SensitivityLoss
 from combred.training.validation_loss import ValidationLoss
@@ -92,43 +95,35 @@ class TrainStep:
 
 def train(
     network: Network,
-    table: StateTable,
-    transform: StateTransform,
-    held_out: np.ndarray,
+    data: TrainingData,
     settings: TrainingSettings,
     metrics: Path,
-    seed: int,
     device: Device,
     on_progress: Callable[[int, int, str], None] = lambda *_: None,
-    sensitivity: SensitivityLoss | None = None,
 ) -> dict:
     """Train `network` in place; returns the numbers of the run: its steps, precision, seconds,
     samples per second and validation losses.
 
-    `held_out` (n_rows,) bool: the rows of `table` that validate and are not trained on. `metrics`:
-    a .jsonl file, one line per evaluation; beside it the checkpoint, <name>.checkpoint, from which
-    an interrupted run resumes. It stays until the caller has saved the result and calls
+    `metrics`: a .jsonl file, one line per evaluation; beside it the checkpoint, <name>.checkpoint,
+    from which an interrupted run resumes. It stays until the caller has saved the result and calls
     `forget_checkpoint`. `on_progress` receives the step, the number of steps and the latest loss.
-    `sensitivity`: the loss of delays, speeds, peaks and masses, which is added to that of the rows.
 
     Raises ValueError if no row is held out, or if the checkpoint belongs to another training;
     FloatingPointError if the training diverges.
     """
     network.to(device.device)
-    transform.to("cpu")
-    rows = RowBatches(
-        table, transform, ~held_out, MEMORY_ROWS, device.device, seed,
-        settings.flame_oversampling,
-    )  # fmt: skip
+    table, transform, held_out = data.table, data.transform.to("cpu"), data.held_out
+    rows = RowBatches(data, MEMORY_ROWS, device.device, settings.flame_oversampling)
     validation = ValidationLoss(table, transform, held_out, device.device)
     optimizers = OPTIMIZERS[settings.optimizer](network)
     every = max(1, min(EVALUATE_EVERY, settings.steps // 6))
     model = _Mixed(network, device.precision == "bf16")
-    train_step = TrainStep(model, optimizers, settings, device, transform.loss, sensitivity)
+    train_step = TrainStep(model, optimizers, settings, device, transform.loss, data.sensitivity)
     made_from: tuple = table.rows, table.provenance, digest_of_rows(held_out)
-    if sensitivity is not None:
-        made_from += (sensitivity.digest,)
-    store = TrainingCheckpoint(metrics, network, optimizers, settings, seed, made_from, device)
+    if data.sensitivity is not None:
+        made_from += (data.sensitivity.digest,)
+    made_from = outcome_settings(settings), data.seed, made_from
+    store = TrainingCheckpoint(metrics, network, optimizers, made_from, device)
     done = store.resume()
     count, seen, sizes = done.count, done.seen, batch_sizes(settings)
     saved = time.monotonic()

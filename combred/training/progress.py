@@ -37,8 +37,7 @@ class TrainingCheckpoint:
     all processes read it. Made before the first step: a checkpoint belongs to a training that
     begins with these weights.
 
-    `made_from`: what the outcome depends on besides network, settings and seed, such as the
-    provenance of the states.
+    `made_from`: what the outcome depends on besides the network: settings, seed, states.
     """
 
     def __init__(
@@ -46,15 +45,13 @@ class TrainingCheckpoint:
         metrics: Path,
         network: Network,
         optimizers: Optimizers,
-        settings: TrainingSettings,
-        seed: int,
         made_from: tuple,
         device: Device,
     ):
         self.metrics, self.path = metrics, checkpoint_of(metrics)
         self.network, self.optimizers, self.device = network, optimizers, device
         begun_from = digest_of_weights(network)
-        outcome = network.widths, outcome_settings(settings), seed, made_from, begun_from
+        outcome = network.widths, *made_from, begun_from
         self.signature = repr(outcome)
 
     def resume(self) -> Progress:

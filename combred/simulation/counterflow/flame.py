@@ -28,6 +28,7 @@ from combred.simulation.counterflow.grid import CounterflowGrid, CounterflowProf
 from combred.simulation.outcome import NOT_FINITE, STEADY, UNSTEADY, WENT_OUT
 
 INTERVAL = 0.25  # inverse strain rates of the inlets between two judgements
+FACTOR, MOST_FLAMES = 1.1, 20  # of the search for extinction
 OUT = 0.75  # a flame is extinct below this share of its initial excess of peak T over its streams
 
 
@@ -172,28 +173,24 @@ def extinguish(
     dt: float,
     begin: CounterflowProfile,
     how: CounterflowMarch = MARCH,
-    factor: float = 1.1,
     within: float = 0.02,
-    most: int = 20,
-    on_progress: Callable[[CounterflowFlame], None] = lambda _: None,
 ) -> Extinction:
     """The extinction strain rate of the flame `begin` with `solver` in steps of dt [s].
 
-    The strain rate rises by `factor` until the flame goes out, and then the interval is halved
+    The strain rate rises by `FACTOR` until the flame goes out, and then the interval is halved
     until its ends differ by at most `within` (relative). Each flame starts from the last one that
     burnt, with its flow scaled (`CounterflowProfile.strained`). If `begin` goes out at its own
-    strain rate, lower ones are tried. The search ends after `most` flames in any case: `extinct` is
+    strain rate, lower ones are tried. The search ends after `MOST_FLAMES` in any case: `extinct` is
     infinite if none went out. A flame that is not finite counts as extinct, one that is not steady
-    as burning. on_progress(flame) after each.
+    as burning.
     """
-    require(factor > 1 and within > 0, f"factor={factor} must exceed 1, within={within} exceed 0")
+    require(within > 0, f"within={within} must exceed 0")
     burning, extinct, strain = np.nan, np.inf, begin.strain
     flames: list[CounterflowFlame] = []
     last = begin
-    while len(flames) < most:
+    while len(flames) < MOST_FLAMES:
         flame = burn(mechanism, solver, dt, last.strained(strain / last.strain), how)
         flames.append(flame)
-        on_progress(flame)
         if flame.burns:
             burning, last = strain, flame.profile
         else:
@@ -201,9 +198,9 @@ def extinguish(
         if extinct <= (1 + within) * burning:
             break
         if np.isnan(burning):
-            strain = extinct / factor
+            strain = extinct / FACTOR
         elif np.isinf(extinct):
-            strain = burning * factor
+            strain = burning * FACTOR
         else:
             strain = float(np.sqrt(burning * extinct))
     return Extinction(float(burning), float(extinct), flames)

@@ -244,10 +244,11 @@ def test_a_flame_that_nothing_extinguishes_has_no_upper_end(h2o2, begin, monkeyp
         )
 
     monkeypatch.setattr(counterflow, "burn", fake)
-    found = extinguish(h2o2, INERT, DT, begin, most=3)
+    monkeypatch.setattr(counterflow, "MOST_FLAMES", 3)
+    found = extinguish(h2o2, INERT, DT, begin)
     assert found.extinct == np.inf and len(found.flames) == 3
-    with pytest.raises(ValueError, match="factor"):
-        extinguish(h2o2, INERT, DT, begin, factor=1.0)
+    with pytest.raises(ValueError, match="within"):
+        extinguish(h2o2, INERT, DT, begin, within=0.0)
 
 
 # -- errors ----------------------------------------------------------------------------------------

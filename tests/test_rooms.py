@@ -69,14 +69,9 @@ def test_the_reduction_knows_neither_chemistry_nor_settings():
 
 
 def test_functions_take_at_most_six_arguments():
-    """But for public ones, each argument of which has a name in a call, and a few that wait for a
-    dataclass; and Triton's kernels, which take pointers and constants."""
+    """But for public ones, each argument of which has a name in a call, and Triton's kernels, which
+    take pointers and constants."""
     doors = {"reduce", "reduce_automatically", "train_sparsely", "shrink_until", "check_mechanism"}
-    left = {
-        "check/ignitions marched", "native/identity write_identity",
-        "pipeline/steps/train train_stage", "simulation/flame_kernel new_kernel",
-        "surrogate/quasi_steady corrected", "training/loop train",
-    }  # fmt: skip
     many = set()
     for file in FOLDER.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
@@ -87,7 +82,7 @@ def test_functions_take_at_most_six_arguments():
                 if len(names) - (names[:1] in (["self"], ["cls"])) > 6 and not device:
                     module = file.relative_to(FOLDER).with_suffix("").as_posix()
                     many.add(node.name if node.name in doors else f"{module} {node.name}")
-    assert many == doors | left
+    assert many == doors
 
 
 def test_every_module_belongs_to_a_room_or_to_the_ground_floor():

@@ -15,6 +15,7 @@ from combred.check.conditions import Conditions
 from combred.chemistry.equilibrium import equilibrium
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError, Reactor
+from combred.chemistry.states import states_of
 from combred.native.solver import Solver
 from combred.simulation.ignition import Case, mixtures
 from combred.validation.ignition.delay import time_to
@@ -79,8 +80,9 @@ def delays(
         {**vars(case), "delay": float(delay), "errors": {}}
         for case, delay in zip(todo, exact[kept], strict=True)
     ]
+    T, p = np.array([case.T0 for case in todo]), np.array([case.p for case in todo])
     for tolerance in TOLERANCES:
-        found = marched(solver, reactor, todo, Y0, half, dt, tolerance)
+        found = marched(solver, reactor, states_of(T, p, Y0), half, dt, tolerance)
         for row, delay in zip(rows, found, strict=True):
             row["errors"][f"{tolerance:g}"] = float(delay / row["delay"] - 1.0)
     return rows
@@ -89,16 +91,16 @@ def delays(
 def marched(
     solver: Solver,
     reactor: Reactor,
-    todo: list[Case],
-    Y0: np.ndarray,
+    states: np.ndarray,
     half: np.ndarray,
     dt: float,
     tolerance: float,
 ) -> np.ndarray:
-    """The delays (n,) [s] of the solver, marched in steps of dt [s]; infinite where T does not
-    reach half (n,) [K] within twice `LONGEST` steps, or a state cannot be advanced."""
-    T, p = np.array([case.T0 for case in todo]), np.array([case.p for case in todo])
-    Y, live, delay = Y0.copy(), np.arange(len(todo)), np.full(len(todo), np.inf)
+    """The delays (n,) [s] of the solver, marched in steps of dt [s] from states [T, p, Y];
+    infinite where T does not reach half (n,) [K] within twice `LONGEST` steps, or a state cannot be
+    advanced."""
+    T, p, Y = states[:, 0], states[:, 1], states[:, 2:]
+    live, delay = np.arange(len(states)), np.full(len(states), np.inf)
     for step in range(2 * LONGEST):
         found = solver.attempt(T, p, Y, dt, tolerance)
         passed = found.T > half[live]

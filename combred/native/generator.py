@@ -8,7 +8,7 @@ written from the numbers of the torch modules, with the species in the solver's 
 import numpy as np
 
 from combred.native.arrays import array, constant
-from combred.native.identity import HAS_NETWORK, write_identity
+from combred.native.identity import HAS_NETWORK, OfTraining, write_identity
 from combred.native.solver.generator import SOURCE, WRITTEN
 from combred.native.solver.generator import generate as generate_solver
 from combred.native.solver.layout import Layout, lay_out
@@ -57,15 +57,13 @@ def generate(surrogate: Surrogate, card: dict | None = None) -> dict[str, str]:
 def _identity(surrogate: Surrogate, card: dict | None) -> str:
     """The text of `identity.hpp`; without a card the library tells no range of phi."""
     mechanism, of_training = surrogate.mechanism, training_range(surrogate)
-    return write_identity(
-        mechanism,
-        surrogate.TOLERANCE,
-        card,
+    training = OfTraining(
         content_digest(surrogate, mechanism),
         surrogate.dt_range,
         (card or {}).get("training", {}).get("sampling", {}).get("phi"),
         [of_training["T"], of_training["p"], *of_training["Y"].values()],
     )
+    return write_identity(mechanism, surrogate.TOLERANCE, card, training)
 
 
 def _written(surrogate: Surrogate, includes: str, parts: list[str]) -> str:

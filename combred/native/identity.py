@@ -6,6 +6,7 @@ which source/about.hpp tells a flow solver.
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import cantera as ct
 import numpy as np
@@ -19,20 +20,22 @@ ENTHALPY_T = 298.15, 1500.0  # K
 Range = Sequence[float] | None  # lowest, highest; None where it is not known
 
 
-def write_identity(
-    mechanism: Mechanism,
-    tolerance: float,
-    card: dict | None,
-    digest: str = "",
-    dt: Range = None,
-    phi: Range = None,
-    ranges: Sequence[Range] = (None, None),
-) -> str:
-    """The text of `identity.hpp`.
+@dataclass(frozen=True)
+class OfTraining:
+    """What a library tells of a network: the digest of the surrogate's content, and the ranges of
+    its training, of dt [s], phi and the first columns of a state (T [K], p [Pa], Y)."""
 
-    tolerance: the default; card: None: the library tells none; digest: of a surrogate's content;
-    dt [s], phi, ranges of the first columns of a state (T [K], p [Pa], Y): those of a training.
-    """
+    digest: str = ""
+    dt: Range = None
+    phi: Range = None
+    ranges: Sequence[Range] = (None, None)
+
+
+def write_identity(
+    mechanism: Mechanism, tolerance: float, card: dict | None, training: OfTraining = OfTraining()
+) -> str:
+    """The text of `identity.hpp`; tolerance: the default; card: None: the library tells none."""
+    ranges = training.ranges
     names = ", ".join(json.dumps(name) for name in mechanism.species_names)
     thermo = ",\n".join(f"    {{{', '.join(map(literal, row))}}}" for row in _thermo(mechanism))
     rows = ",\n".join(f"    {_range(limits)}" for limits in ranges)
@@ -46,10 +49,10 @@ def write_identity(
             f"constexpr const char *SPECIES_NAMES[SPECIES] = {{{names}}};\n",
             f"constexpr double THERMO[SPECIES][3] = {{\n{thermo}}};\n",
             text("MECHANISM_SHA256", mechanism.sha256),
-            text("DIGEST", digest),
+            text("DIGEST", training.digest),
             text("CARD", json.dumps(strict(card), ensure_ascii=False) if card else ""),
-            f"constexpr double DT_RANGE[2] = {_range(dt)};\n",
-            f"constexpr double PHI_RANGE[2] = {_range(phi)};\n",
+            f"constexpr double DT_RANGE[2] = {_range(training.dt)};\n",
+            f"constexpr double PHI_RANGE[2] = {_range(training.phi)};\n",
             f"constexpr double RANGES[VARIABLES][2] = {{\n{rows}}};\n",
             "}  // namespace identity\n#endif\n",
         ]

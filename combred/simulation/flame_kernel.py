@@ -55,16 +55,14 @@ class FlameKernel:
 
 def new_kernel(
     mechanism: Mechanism,
-    p: float,
-    T: float,
-    Y: np.ndarray,
+    fresh: tuple[float, float, np.ndarray],
     burnt: int,
     cells: int,
     diffusion_rate: float,
 ) -> FlameKernel:
-    """A kernel in fresh gas of T [K] and Y (n_species,): the first `burnt` of `cells` cells hold
-    it burnt, at equilibrium. diffusion_rate: as in `FlameKernel`."""
-    gas = mechanism.solution()
+    """A kernel in fresh gas of T [K], p [Pa] and Y (n_species,): the first `burnt` of `cells` cells
+    hold it burnt, at equilibrium. diffusion_rate: as in `FlameKernel`."""
+    gas, (T, p, Y) = mechanism.solution(), fresh
     gas.TPY = T, p, Y
     h, all_Y = gas.enthalpy_mass, np.tile(Y, (cells, 1))
     gas.equilibrate("HP")

@@ -94,7 +94,7 @@ class QuasiSteadyState(nn.Module):
             T_ahead, ahead = self.after(T, Y, heat, self.step(net, loss, h))
             net_ahead, loss_ahead = self.rates(constants, T_ahead, p, ahead)
             grown = (ahead - Y).to(net.dtype)
-            more, mean_loss = self.corrected(Y, grown, net, loss, net_ahead, loss_ahead, h)
+            more, mean_loss = self.corrected(Y, grown, (net, loss), (net_ahead, loss_ahead), h)
             dY, dT = dY + more, dT - (heat * more).sum(dim=0)
             T, Y = self.after(T, Y, heat, more)
             # dY/dt of the corrected Y with C and tau of the predicted one.
@@ -128,14 +128,13 @@ class QuasiSteadyState(nn.Module):
         self,
         Y: Tensor,
         grown: Tensor,
-        net: Tensor,
-        loss: Tensor,
-        net_ahead: Tensor,
-        loss_ahead: Tensor,
+        rates: tuple[Tensor, Tensor],
+        rates_ahead: tuple[Tensor, Tensor],
         dt: Tensor,
     ) -> tuple[Tensor, Tensor]:
         """dY of the corrector over dt (n,) [s], and the mean 1 / tau [1/s], (n_species, n) each;
         grown: the predictor's change of Y; `rates` of the state, and of the predicted one."""
+        (net, loss), (net_ahead, loss_ahead) = rates, rates_ahead
         mean_loss = (loss + loss_ahead) / 2
         alpha = self.alpha(dt * mean_loss)
         # C - Y / tau of the mean C and 1 / tau, with C = dY/dt + Y / tau at both ends.

@@ -4,6 +4,7 @@ Takes a `StateTable`, a `StateTransform` and a mask of rows; gives the batch of 
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -13,6 +14,7 @@ from combred.dataset.schema import FLAME, Block
 from combred.dataset.table import StateTable
 from combred.surrogate.correction import CorrectionTransform
 from combred.surrogate.transform import StateTransform
+from combred.training.sensitivity_loss import SensitivityLoss
 
 
 def fit_transform(transform: StateTransform, table: StateTable, held_out: np.ndarray) -> None:
@@ -40,28 +42,38 @@ def encode(transform: StateTransform, block: Block) -> tuple[Tensor, Tensor]:
         return x, transform.target(change - base, size).float()
 
 
-class RowBatches:
-    """Yields batches of encoded rows of a state file.
+@dataclass(frozen=True)
+class TrainingData:
+    """What a network is trained on: a state file and its fitted transform; `held_out` (n_rows,)
+    bool: the rows that validate and are not trained on; the seed of the order of the others; and
+    the loss of delays, speeds, peaks and masses, if any, which is added to that of the rows."""
 
-    `keep` (n_rows,) bool: the rows to train on; those of unperturbed flames count
-    `flame_oversampling` times. All are held on the device. The batch of a step depends on seed and
-    step alone, so that a resumed training gets the batches of the uninterrupted one.
+    table: StateTable
+    transform: StateTransform
+    held_out: np.ndarray
+    seed: int = 0
+    sensitivity: SensitivityLoss | None = None
+
+
+class RowBatches:
+    """Yields batches of encoded rows of a state file, of those that are not held out.
+
+    Rows of unperturbed flames count `flame_oversampling` times. All are held on the device. The
+    batch of a step depends on seed and step alone, so that a resumed training gets the batches of
+    the uninterrupted one.
     """
 
     def __init__(
         self,
-        table: StateTable,
-        transform: StateTransform,
-        keep: np.ndarray,
+        data: TrainingData,
         device: torch.device,
-        seed: int,
         flame_oversampling: int = 1,
     ):
-        self.seed, parts = seed, []
-        for block in table.chunks(keep=keep):
+        self.seed, parts = data.seed, []
+        for block in data.table.chunks(keep=~data.held_out):
             visits = np.where(block.sampler == FLAME, flame_oversampling, 1)
             again = torch.from_numpy(visits)
-            sides = encode(transform, block)
+            sides = encode(data.transform, block)
             parts.append([side.repeat_interleave(again, dim=0) for side in sides])
         self.x, self.z = (torch.cat(side).to(device) for side in zip(*parts, strict=True))
 

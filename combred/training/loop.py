@@ -15,11 +15,9 @@ import torch
 from torch import Tensor
 
 from combred.config import TrainingSettings
-from combred.dataset.table import StateTable
 from combred.files.trace import Trace, digest_of_tensors
 from combred.surrogate.network import Network
-from combred.surrogate.transform import StateTransform
-from combred.training.batches import RowBatches
+from combred.training.batches import RowBatches, TrainingData
 from combred.training.devices import fastest_precision
 from combred.training.optimizers import OPTIMIZERS, Optimizers
 from combred.training.progress import checkpoint_of, outcome_settings
@@ -77,47 +75,41 @@ class TrainStep:
 
 def train(
     network: Network,
-    table: StateTable,
-    transform: StateTransform,
-    held_out: np.ndarray,
+    data: TrainingData,
     settings: TrainingSettings,
     metrics: Path,
-    seed: int,
     device: torch.device,
     on_progress: Callable[[int, int, str], None] = lambda *_: None,
-    sensitivity: SensitivityLoss | None = None,
 ) -> dict:
     """Train `network` in place; returns the numbers of the run: its steps, precision, seconds,
     samples per second and validation losses.
 
-    `held_out` (n_rows,) bool: the rows of `table` that validate and are not trained on. `metrics`:
-    a .jsonl file, one line per evaluation; beside it the checkpoint, <name>.checkpoint, from which
-    an interrupted run resumes (`files.trace`). It stays until the caller has saved the result and
-    calls `forget_checkpoint`. `on_progress` receives the step, the number of steps and the latest
-    loss.
-    `sensitivity`: the loss of delays, speeds, peaks and masses, which is added to that of the rows.
+    `metrics`: a .jsonl file, one line per evaluation; beside it the checkpoint, <name>.checkpoint,
+    from which an interrupted run resumes (`files.trace`). It stays until the caller has saved the
+    result and calls `forget_checkpoint`. `on_progress` receives the step, the number of steps and
+    the latest loss.
 
     Raises ValueError if no row is held out, or if the checkpoint belongs to another training;
     FloatingPointError if the training diverges.
     """
     precision, _ = fastest_precision(device)
     network.to(device)
-    transform.to("cpu")
-    rows = RowBatches(table, transform, ~held_out, device, seed, settings.flame_oversampling)
+    table, transform, held_out = data.table, data.transform.to("cpu"), data.held_out
+    rows = RowBatches(data, device, settings.flame_oversampling)
     validation = ValidationLoss(table, transform, held_out, device)
     optimizers = OPTIMIZERS[settings.optimizer](network)
     every = max(1, min(EVALUATE_EVERY, settings.steps // 6))
     model = partial(forward_mixed, network, bf16=precision == "bf16")
-    train_step = TrainStep(model, optimizers, settings, transform.loss, sensitivity)
+    train_step = TrainStep(model, optimizers, settings, transform.loss, data.sensitivity)
     inputs = {
         "widths": network.widths,
         "settings": outcome_settings(settings),
-        "seed": seed,
+        "seed": data.seed,
         "states": table.provenance,
         "begun with": digest_of_tensors(
             network.state_dict() | {"held out": torch.from_numpy(held_out)}
         ),
-        "sensitivities": sensitivity and sensitivity.digest,
+        "sensitivities": data.sensitivity and data.sensitivity.digest,
     }
     store = Trace(checkpoint_of(metrics), inputs)
     # Since the last line of metrics: sum of the losses, and their number. In all: samples, time.

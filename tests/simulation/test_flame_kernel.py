@@ -20,7 +20,7 @@ P = 101325.0
 @pytest.fixture(scope="module")
 def kernel(h2o2):
     fresh = h2o2.mixture(FUEL, AIR, 0.8)
-    return new_kernel(h2o2, P, 400.0, fresh, burnt=3, cells=CELLS, diffusion_rate=5e4)
+    return new_kernel(h2o2, (400.0, P, fresh), burnt=3, cells=CELLS, diffusion_rate=5e4)
 
 
 @pytest.fixture(scope="module")

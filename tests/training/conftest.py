@@ -13,7 +13,7 @@ from combred.dataset.table import StateTable
 from combred.surrogate.network import Network
 from combred.surrogate.transform import StateTransform
 from combred.training import loop
-from combred.training.batches import fit_transform
+from combred.training.batches import TrainingData, fit_transform
 from combred.training.loop import train
 
 CPU = torch.device("cpu")
@@ -75,10 +75,8 @@ class Training:
         held_out = self.held_out if held_out is None else held_out
         watch = on_progress or kill_at(10**9 if stop is None else stop)
         settings = settings or self.settings
-        numbers = train(
-            network, self.table, self.transform, held_out, settings, metrics, seed, self.device,
-            watch,
-        )  # fmt: skip
+        data = TrainingData(self.table, self.transform, held_out, seed)
+        numbers = train(network, data, settings, metrics, self.device, watch)
         return network, numbers
 
     def fit_until_killed(self, metrics: Path, stop: int, **how) -> Network:

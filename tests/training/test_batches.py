@@ -11,7 +11,7 @@ from combred.dataset.table import open_states
 from combred.surrogate.correction import make_transform
 from combred.surrogate.transform import StateTransform
 from combred.training import batches as module
-from combred.training.batches import RowBatches, encode, fit_transform
+from combred.training.batches import RowBatches, TrainingData, encode, fit_transform
 
 HELD_OUT = 0.2
 
@@ -115,7 +115,7 @@ def numbered(h2o2, write_states, tmp_path_factory):
 
 def make_row_batches(numbered, seed: int = 0) -> RowBatches:
     table, transform, keep = numbered
-    return RowBatches(table, transform, keep, torch.device("cpu"), seed)
+    return RowBatches(TrainingData(table, transform, ~keep, seed), torch.device("cpu"))
 
 
 def row_numbers(numbered, x: torch.Tensor) -> np.ndarray:
@@ -173,7 +173,8 @@ def test_flame_rows_occur_flame_oversampling_times(table, fitted, monkeypatch):
     monkeypatch.setattr(module, "FLAME", SAMPLERS.index("ignition"))  # the table has no flames
     visits = np.where(table.samplers == module.FLAME, 3, 1)
     keep = np.ones(table.rows, dtype=bool)
-    rows = RowBatches(table, fitted, keep, torch.device("cpu"), 0, flame_oversampling=3)
+    data = TrainingData(table, fitted, ~keep)
+    rows = RowBatches(data, torch.device("cpu"), flame_oversampling=3)
     assert len(rows.x) == visits.sum() and 1 < visits.mean() < 3
     x = torch.cat([x for x, _ in rows.batches([len(rows.x)], first=0)])
     once = encode(fitted, table.read(0, table.rows))[0]

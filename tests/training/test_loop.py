@@ -10,7 +10,7 @@ from combred.dataset.table import open_states
 from combred.surrogate.correction import make_transform
 from combred.surrogate.transform import StateTransform
 from combred.training import loop
-from combred.training.batches import RowBatches, encode, fit_transform
+from combred.training.batches import RowBatches, TrainingData, encode, fit_transform
 from combred.training.loop import forward_mixed, train
 from combred.training.progress import forget_checkpoint
 from combred.training.schedules import learning_rate
@@ -102,8 +102,8 @@ def test_the_first_step_is_that_of_adam(training, tmp_path):
     settings = training.changed(optimizer="adam", **one)
     rate = learning_rate(settings, 0)
     network, before = training.fit(tmp_path / "m.jsonl", settings)[0], training.network()
-    keep = ~training.held_out
-    rows = RowBatches(training.table, training.transform, keep, torch.device("cpu"), 0)
+    data = TrainingData(training.table, training.transform, training.held_out)
+    rows = RowBatches(data, torch.device("cpu"))
     x, z = next(rows.batches([64], first=0))
     (before(x) - z).abs().mean().backward()
     for new, old in zip(network.parameters(), before.parameters(), strict=True):
@@ -214,6 +214,6 @@ def test_states_of_one_trajectory_are_refused(training, h2o2, write_states, tmp_
     fit_transform(transform, table, held_out)
     with pytest.raises(ValueError, match="two trajectories"):
         train(
-            make_network([12, 8, 12]), table, transform, held_out, training.settings,
-            tmp_path / "m.jsonl", 0, training.device,
+            make_network([12, 8, 12]), TrainingData(table, transform, held_out), training.settings,
+            tmp_path / "m.jsonl", training.device,
         )  # fmt: skip

@@ -11,6 +11,7 @@ from combred.sensitivity.rows import SensitiveStates
 from combred.surrogate.forms import make_surrogate
 from combred.training import loop
 from combred.training import sensitivity_loss as module
+from combred.training.batches import TrainingData
 from combred.training.sensitivity_loss import SensitivityLoss
 
 CPU = torch.device("cpu")
@@ -100,10 +101,10 @@ def fit(training, qss_transform, states, mechanism, tmp_path):
             if done >= stop:
                 raise training.killed
 
-        loop.train(
-            network, corrected.table, qss_transform, corrected.held_out, corrected.settings,
-            tmp_path / name, 0, corrected.device, watch, loss if with_loss else None,
-        )  # fmt: skip
+        data = TrainingData(
+            corrected.table, qss_transform, corrected.held_out, 0, loss if with_loss else None
+        )
+        loop.train(network, data, corrected.settings, tmp_path / name, corrected.device, watch)
         return network
 
     trained.loss = loss

@@ -57,7 +57,7 @@ def make_stage(run: Run, data: Data, stage: Stage, before: list[Surrogate]) -> S
     def record(numbers: dict) -> None:
         write_entry(run, i, {**read_entry(run, i), "retraining": numbers})
 
-    train_stage(run, data, i, surrogate, run.settings.retraining_settings, record, inputs)
+    train_stage(run, data, i, surrogate, record, inputs)
     run.merged(i).unlink()
     return surrogate
 

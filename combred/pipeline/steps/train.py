@@ -25,7 +25,7 @@ from combred.surrogate.storage import save_surrogate
 from combred.surrogate.surrogate import Surrogate
 from combred.surrogate.transform import BOXCOX, FLOOR, POWER
 from combred.training import loop
-from combred.training.batches import fit_transform
+from combred.training.batches import TrainingData, fit_transform
 from combred.training.progress import forget_checkpoint
 from combred.training.sensitivity_loss import SensitivityLoss
 from combred.training.validation_loss import ValidationLoss
@@ -52,7 +52,6 @@ def train(run: Run, data: Data) -> Surrogate:
         data,
         0,
         surrogate,
-        run.settings.training,
         lambda numbers: write_record(record, {"inputs": inputs, **numbers}),
         inputs,
     )
@@ -95,7 +94,6 @@ def train_stage(
     data: Data,
     stage: int,
     surrogate: Surrogate,
-    settings: TrainingSettings,
     record: Callable[[dict], None],
     inputs: dict,
 ) -> None:
@@ -104,6 +102,7 @@ def train_stage(
     inputs: what the network is made from. record: stores the numbers of the training. It is called
     before the network is saved, so that a network on disk always has its numbers.
     """
+    settings = run.settings.retraining_settings if stage else run.settings.training
     numbers = train_network(run, data, surrogate, settings, run.metrics(stage), f"stage {stage}")
     record(numbers)
     save_surrogate(run.weights(stage), surrogate, run.mechanism, inputs=inputs)
@@ -122,18 +121,14 @@ def train_network(
     metrics: the file of training metrics; a checkpoint beside it is resumed.
     """
     with progress(f"training {what}") as bar:
-        numbers = loop.train(
-            surrogate.network,
+        rows = TrainingData(
             data.table,
             surrogate.transform,
             data.held_out,
-            settings,
-            metrics,
             run.settings.seed,
-            run.device,
-            bar,
             sensitivity_loss(run, data, surrogate),
         )
+        numbers = loop.train(surrogate.network, rows, settings, metrics, run.device, bar)
     surrogate.cpu().eval()
     return numbers
 

@@ -65,7 +65,7 @@ def kernel_states(
     if low > high:
         raise IntegrationError(f"the smallest dt is too long for a flame kernel of {time:.2g} s")
     fresh = mechanism.mixture(sampling.fuel, sampling.oxidizer, phi)
-    kernel = new_kernel(mechanism, p, rng.uniform(*T), fresh, burnt, CELLS, diffusion_rate)
+    kernel = new_kernel(mechanism, (rng.uniform(*T), p, fresh), burnt, CELLS, diffusion_rate)
     step = time / STEPS
     gas = mechanism.solution()
     states = march(solver, gas, kernel, step, STEPS)

@@ -1,6 +1,8 @@
-"""The compilers, and a program of tests/native/advance.c and a library's source."""
+"""The compilers, a program of tests/native/advance.c and a library's source, and answers of two
+libraries that differ by rounding."""
 
 import importlib.util
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,7 +13,7 @@ import pytest
 
 from combred.chemistry.states import states_of
 from combred.chemistry.stepper import Solution
-from combred.native.compilers import FLAGS
+from combred.native.compilers import FLAGS, find_compiler
 from combred.native.generator import SOURCE
 
 # The compilers by name, None where there is none.
@@ -19,6 +21,30 @@ ZIG = f"{sys.executable} -m ziglang c++"
 COMPILERS = {"g++": shutil.which("g++"), "clang++": shutil.which("clang++")}
 COMPILERS["zig"] = ZIG if importlib.util.find_spec("ziglang") else None
 SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+
+def quick_compiler(folder: Path, flag: str = "-O0") -> str:
+    """The command of a compiler, for CXX, that optimises less than the one that there is."""
+    file = folder / "quick-compiler"
+    file.write_text(f'#!/bin/sh\nexec {shlex.join(find_compiler())} "$@" {flag}\n')
+    file.chmod(0o755)
+    return str(file)
+
+
+def require_same_answers(found, known, states: np.ndarray, tolerance: float) -> None:
+    """Asserts that two libraries give the same answers but for rounding; found, known: later states
+    [T, p, Y], errors and steps of `states`."""
+    later, error, steps = known
+    assert np.isfinite(found[1]).all() and np.isfinite(error).all()
+    moved, off, same = np.abs(later - states), np.abs(found[0] - later), found[2] == steps
+    off_T = off[:, 0] / (moved[:, 0] + 1.0)
+    off_Y = off[:, 2:].max(axis=1) / (moved[:, 2:].max(axis=1) + 1e-5)
+    # Rounding of floats and of doubles in 10 steps or so; where it decides whether a step is
+    # accepted, answers differ by the tolerance.
+    assert same.mean() > 0.9
+    rounding = 1e-4 if tolerance > 1e-4 else 1e-10
+    assert max(off_T[same].max(), off_Y[same].max()) <= rounding
+    assert max(off_T.max(), off_Y.max()) <= 2.0 * tolerance
 
 
 class CompiledProgram:

@@ -32,6 +32,7 @@ from combred.config import SamplingSettings
 from combred.dataset.schema import Block, state_attributes
 from combred.dataset.table import open_states
 from combred.dataset.writer import StateWriter
+from combred.native.solver.library import Solver
 from combred.processes.workers import Processes
 from combred.sampling import sample as sampling
 from combred.sensitivity import file as sensitive_file
@@ -185,6 +186,18 @@ def kinds(mechanism_of) -> Mechanism:
 def every_kind(mechanism_of) -> Mechanism:
     """A mechanism with every type of rate."""
     return mechanism_of(KINDS + OTHER_KINDS)
+
+
+@pytest.fixture(scope="session")
+def solver_of(made_once) -> Callable[..., Solver]:
+    """A factory: the solver of a mechanism, compiled once, in the cache of compiled libraries."""
+
+    @functools.cache
+    def make(mechanism: Mechanism, volume: bool = False) -> Solver:
+        with made_once(f"solver_{mechanism.sha256[:12]}"):
+            return quietly(lambda: Solver(mechanism, volume=volume))
+
+    return make
 
 
 # -- states of an ignition -------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from compiled_program import quick_compiler
 
 from combred.names import TRAIN
 
@@ -64,7 +65,8 @@ def test_a_solver_and_the_oracle_and_the_cards(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_an_export_and_the_models(tmp_path):
+def test_an_export_and_the_models(tmp_path, monkeypatch):
+    monkeypatch.setenv("CXX", quick_compiler(tmp_path))
     done = command(tmp_path, "export", "h2o2.yaml", "library")
     assert done.returncode == 0, done.stderr
     assert {path.name for path in (tmp_path / "library").iterdir()} == {

@@ -6,15 +6,14 @@ import shutil
 import pytest
 
 from combred.check import check_mechanism, checking, find_conditions, flows
-from combred.native.solver import Solver
 from combred.simulation.counterflow.flame import CounterflowMarch
 from combred.simulation.premixed.flame import FlameMarch
 
 
 @pytest.fixture(scope="session")
-def solver(h2o2):
+def solver(h2o2, solver_of):
     """The solver of hydrogen."""
-    return Solver(h2o2)
+    return solver_of(h2o2)
 
 
 @pytest.fixture(scope="session")

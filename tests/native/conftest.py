@@ -1,7 +1,6 @@
 """Fixtures for tests of compiled surrogates: one of each mechanism, compiled once."""
 
 import copy
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +9,9 @@ import torch
 from one_step import compare_one_step
 from rate_kinds import random_states
 
-from combred.chemistry.mechanism import Mechanism
 from combred.native import NativeSurrogate, build, generate
 from combred.native.builder import find_compiler
 from combred.native.exporter import LIBRARY, export
-from combred.native.solver import Solver
 from combred.surrogate.card import make_card
 from combred.surrogate.correction import make_transform
 from combred.surrogate.forms import make_surrogate
@@ -111,14 +108,3 @@ def require_agreement(burning, correcting):
             compare_one_step(native, correcting, burning[::8], dt)
 
     return require
-
-
-@pytest.fixture(scope="session")
-def behind(made_once) -> Callable[[Mechanism], Solver]:
-    """The solver of a mechanism, compiled by itself."""
-
-    def make(mechanism: Mechanism) -> Solver:
-        with made_once(f"behind-{mechanism.sha256[:8]}") as folder:
-            return Solver(mechanism, folder=folder)
-
-    return make

@@ -39,12 +39,12 @@ def test_the_default_tolerance_of_c_is_that_of_python(compiled, burning):
     assert status == 0 and np.array_equal(states[:, 0], known.T) and 0 < known.steps.max()
 
 
-def test_a_library_is_loaded_as_what_it_is(compiled, mechanism, behind, path):
+def test_a_library_is_loaded_as_what_it_is(compiled, mechanism, solver_of, path):
     given = path.T, path.p, path.Y, DT
     again = load(compiled.library.path)
     assert type(again) is NativeSurrogate and again.dt_range == compiled.dt_range
     assert np.array_equal(again.advance(*given)[0], compiled.advance(*given)[0])
-    solver = load(behind(mechanism).library.path)
+    solver = load(solver_of(mechanism).library.path)
     assert type(solver) is Integrator and solver.tolerance == TOLERANCE
     assert np.array_equal(solver.advance(*given)[0], Solver(mechanism).advance(*given)[0])
     still = load(str(solver.library.path), volume=True)
@@ -99,8 +99,8 @@ def test_the_network_alone_takes_all_steps_and_is_nan_where_it_has_failed(compil
     assert np.array_equal(T[~lost], found.T[~lost])
 
 
-def test_rates_and_jacobian_are_the_solver_s(compiled, mechanism, behind, path):
-    solver = behind(mechanism)
+def test_rates_and_jacobian_are_the_solver_s(compiled, mechanism, solver_of, path):
+    solver = solver_of(mechanism)
     for mine, own in zip(
         compiled.rates(path.T, path.p, path.Y), solver.rates(path.T, path.p, path.Y), strict=True
     ):

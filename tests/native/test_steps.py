@@ -38,7 +38,7 @@ def test_one_step_of_other_exponents_and_all_types_of_rates(compiled_kinds, of_k
 
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-3, 1e-2])
 def test_the_network_proposes_and_the_solver_disposes(
-    compiled, mechanism, behind, burning, tolerance
+    compiled, mechanism, solver_of, burning, tolerance
 ):
     """Each state has the network's step, if its estimate is within the tolerance, or the solver's
     answer, bit for bit. 1e-4 is a tolerance of double lanes."""
@@ -51,28 +51,28 @@ def test_the_network_proposes_and_the_solver_disposes(
     assert np.array_equal(found.T[by_network], step[by_network, 0])
     assert np.array_equal(found.Y[by_network], step[by_network, 2:])
     assert np.allclose(found.error[by_network], estimate[by_network] / tolerance, rtol=1e-6)
-    assert same(found, integrated(behind(mechanism), burning, dt, tolerance), ~by_network)
+    assert same(found, integrated(solver_of(mechanism), burning, dt, tolerance), ~by_network)
     assert (found.error <= 1.0).all()
 
 
 @HYDROGEN
-def test_time_steps_out_of_the_training_are_the_solver_s(compiled, mechanism, behind, burning):
+def test_time_steps_out_of_the_training_are_the_solver_s(compiled, mechanism, solver_of, burning):
     shortest, longest = compiled.dt_range[0] / 1.01, 1.01 * compiled.dt_range[1]
     for dt in (1.001 * shortest, 0.999 * longest):
         assert (integrated(compiled, burning, dt, ANY).steps == 0).mean() > 0.9
     for dt in (0.999 * shortest, 1.001 * longest, 1e-3):
         assert integrated(compiled, burning, dt, ANY).steps.min() > 0
     found = integrated(compiled, burning, 1e-3)
-    solved = integrated(behind(mechanism), burning, 1e-3, compiled.tolerance)
+    solved = integrated(solver_of(mechanism), burning, 1e-3, compiled.tolerance)
     assert same(found, solved) and np.abs(found.T - burning[:, 0]).max() > 100.0
 
 
 @HYDROGEN
-def test_constant_volume_is_the_solver_s(compiled, mechanism, behind, burning):
+def test_constant_volume_is_the_solver_s(compiled, mechanism, solver_of, burning):
     rows, known = burning.copy(), burning.copy()
     tolerance = compiled.tolerance
     found = compiled.library.integrate_in_place(rows, 1e-6, tolerance, volume=True)
-    solved = behind(mechanism).library.integrate_in_place(known, 1e-6, tolerance, volume=True)
+    solved = solver_of(mechanism).library.integrate_in_place(known, 1e-6, tolerance, volume=True)
     assert np.array_equal(rows, known) and np.abs(rows[:, 1] - burning[:, 1]).max() > 1.0
     assert all(np.array_equal(a, b) for a, b in zip(found, solved, strict=True))
 
@@ -138,26 +138,26 @@ def test_states_that_are_none_are_left_as_they_were(compiled, odd, tolerance):
     assert np.array_equal(alone.T, found.T[13:]) and np.array_equal(alone.Y, found.Y[13:])
 
 
-def test_too_few_steps_leave_the_state(compiled, mechanism, behind, burning):
+def test_too_few_steps_leave_the_state(compiled, mechanism, solver_of, burning):
     whole = integrated(compiled, burning, 1e-5, 1e-3)
     found = integrated(compiled, burning, 1e-5, 1e-3, max_steps=3)
     some = np.isinf(found.error)
     assert 0.02 < some.mean() < 0.98 and (found.error[~some] <= 1.0).all()
     assert same(found, whole, whole.steps == 0) and (whole.steps == 0).any()
-    solved = integrated(behind(mechanism), burning, 1e-5, 1e-3, max_steps=3)
+    solved = integrated(solver_of(mechanism), burning, 1e-5, 1e-3, max_steps=3)
     assert same(found, solved, whole.steps > 0)
     assert np.array_equal(found.T[some], burning[some, 0])
     assert np.array_equal(found.Y[some], burning[some, 2:])
 
 
 def test_what_the_network_cannot_close_is_the_solver_s_at_any_tolerance(
-    compiled, mechanism, behind
+    compiled, mechanism, solver_of
 ):
     """At a huge tolerance, too: its steps and errors then mean something."""
     states = np.column_stack(random_states(mechanism, 1000, seed=3))
     found = integrated(compiled, states, 1e-5, ANY)
     by_solver = found.steps > 0
     assert 0.1 < by_solver.mean() < 0.99
-    assert same(found, integrated(behind(mechanism), states, 1e-5, 0.3), by_solver)
+    assert same(found, integrated(solver_of(mechanism), states, 1e-5, 0.3), by_solver)
     good = np.isfinite(found.error)
     assert good.mean() > 0.99 and found.T[good].min() > 100.0 and found.T[good].max() < 6000.0

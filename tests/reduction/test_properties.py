@@ -72,13 +72,6 @@ def test_the_mixing_has_one_positive_entry_per_column(rows, threshold):
 
 
 @few
-@given(layers(), st.integers(1, 45))
-def test_at_most_keep_units_stay(rows, keep):
-    merge, _ = condensed(network_of(rows), keep=keep)
-    assert 1 <= len(merge.kept) <= min(keep, len(rows))
-
-
-@few
 @given(seeds, st.integers(1, 40), st.integers(3, 12))
 def test_threshold_one_on_random_weights_changes_nothing(seed, m, d):
     rows = np.random.default_rng(seed).standard_normal((m, d))

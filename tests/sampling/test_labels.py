@@ -5,14 +5,13 @@ import pytest
 
 from combred.chemistry.agreement import FLOOR_T
 from combred.dataset.schema import StateFileError
-from combred.native.solver.library import Solver
 from combred.sampling.labels import check, label
 
 
 @pytest.fixture(scope="module")
-def block(mechanism, path):
+def block(mechanism, path, solver_of):
     dt = np.geomspace(1e-8, 1e-5, len(path.T))
-    return label(Solver(mechanism), path.T, path.p, path.Y, dt)
+    return label(solver_of(mechanism), path.T, path.p, path.Y, dt)
 
 
 def test_labels_agree_with_cvode(block, mechanism, tmp_path):

@@ -1,5 +1,5 @@
-"""Fixtures for tests of the generated stiff solver: mechanisms, solvers compiled once, states, and
-the truth by Cantera in float64."""
+"""Fixtures for tests of the generated stiff solver: mechanisms, states, and the truth by Cantera in
+float64."""
 
 import functools
 from collections.abc import Callable
@@ -12,7 +12,6 @@ from rate_kinds import quietly
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import FIRST
-from combred.native.solver import Solver
 
 # No reaction changes the number of moles, and none has a third body.
 EQUIMOLAR_REACTIONS = """\
@@ -103,18 +102,6 @@ def every_thermo(mechanism_of) -> Mechanism:
 def equimolar(mechanism_of) -> Mechanism:
     """A mechanism whose reactions keep the number of moles."""
     return mechanism_of(EQUIMOLAR)
-
-
-@pytest.fixture(scope="session")
-def solver_of(made_once) -> Callable[..., Solver]:
-    """A factory: the solver of a mechanism, compiled once."""
-
-    @functools.cache
-    def make(mechanism: Mechanism, volume: bool = False) -> Solver:
-        with made_once(f"solver_{mechanism.sha256[:12]}") as folder:
-            return quietly(lambda: Solver(mechanism, volume=volume, folder=folder))
-
-    return make
 
 
 # -- states ----------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from rate_constants import scarce_factors
 
 from combred.native.builder import build
 from combred.native.interface import NOT_ADVANCED, Library
-from combred.native.solver import generate
+from combred.native.solver import generate, matrix
 
 # Of creation + destruction. Exponents E / RT and g / RT of up to some hundred leave rounding errors
 # of up to 1e-13 in both codes, powers of small concentrations as much; seen: 2e-13.
@@ -57,8 +57,10 @@ def test_rates_along_an_ignition(request, solver_of, truth_of, ignition, name):
 
 
 @pytest.mark.slow
-def test_rates_of_a_larger_mechanism(mechanism_of, truth_of, random_states, tmp_path):
-    """One phase of several, with 100 species. Not optimised: compiled in less time."""
+def test_rates_of_a_larger_mechanism(mechanism_of, truth_of, random_states, tmp_path, monkeypatch):
+    """One phase of several, with 100 species. Not optimised, and with the elimination by tables,
+    which rates do not need: compiled in less time."""
+    monkeypatch.setattr(matrix, "LARGE", 2)
     mechanism = mechanism_of("nDodecane_Reitz.yaml", "nDodecane_IG")
     library = Library(build(generate(mechanism), tmp_path, ("-O0",)))
     states = random_states(mechanism, 100, seed=2)

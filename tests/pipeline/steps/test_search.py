@@ -12,12 +12,12 @@ from safetensors.torch import load_file
 from tiny import TINY, finished_run
 
 from combred.files.records import read_record, write_record
+from combred.files.trace import Trace
 from combred.native import fastest
 from combred.report.writing import write_report
 from combred.simulation.ignition import Rollout
 from combred.surrogate.storage import load_surrogate
 from combred.training import loop
-from combred.training.progress import TrainingCheckpoint
 from combred.validation import acceptance
 from combred.validation.ignition import cases as ignition_cases
 from combred.validation.ignition import errors as ignition_errors
@@ -132,18 +132,18 @@ class Killed(BaseException):
 
 
 def test_killed_in_two_attempts_it_resumes_to_the_same_result(finished, trained, call, monkeypatch):
-    folder, whole = trained / "runs/tiny", TrainingCheckpoint.save
+    folder, whole = trained / "runs/tiny", Trace.save
 
     monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
     for name in ("attempt1", "attempt2"):
 
-        def save_and_die(self, progress, name=name):
-            whole(self, progress)
+        def save_and_die(self, state, name=name):
+            whole(self, state)
             if self.path.stem == name:
                 raise Killed(name)
 
         with monkeypatch.context() as patch, pytest.raises(Killed, match=name):
-            patch.setattr(TrainingCheckpoint, "save", save_and_die)
+            patch.setattr(Trace, "save", save_and_die)
             call(trained, SEARCH, CRITERIA, "only=reduce")
         assert (folder / f"search/{name}.checkpoint").exists()
         assert not (folder / "stage1.safetensors").exists()

@@ -173,13 +173,6 @@ def test_distances_are_normalised_in_each_layer():
     assert [cut.units_after for cut in again.trace] == [cut.units_after for cut in found.trace]
 
 
-def test_fewer_channels_stay_at_a_larger_threshold():
-    units = units_of(chain())
-    kept = [len(channel_similarity(units, threshold=t).kept) for t in (0.0, 0.1, 0.3, 0.7, 1.0)]
-    assert kept == sorted(kept, reverse=True) and kept[-1] == 1
-    assert all(len(channel_similarity(units, keep=k).kept) <= k for k in range(1, 15))
-
-
 @torch.no_grad()
 def test_layers_without_batch_norm_take_their_statistics_from_calibration():
     network = nn.Sequential(nn.Linear(4, 12), nn.ReLU(), nn.Linear(12, 3)).double()

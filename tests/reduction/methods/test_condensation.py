@@ -189,14 +189,6 @@ def test_planted_multiples_are_merged_exactly(planting, dtype, tolerance):
     # Rounding of the dtype, summed over some tens of units, on multiples up to ten times as large.
     assert (merged(x) - out).abs().max() < tolerance * out.abs().max()
     assert out.abs().max() > 0.1
-
-
-@torch.no_grad()
-@planted_case
-def test_a_mixing_of_ones_and_pruning_are_not_exact(planting):
-    network, layer, _, x = planting
-    merge = condense(describe_units(network, layer), threshold=0.9999)
-    out = network(x)
     ones = Merge(merge.kept, (merge.mixing > 0).double(), merge.offset)
     for other in (ones, Merge.prune(merge.kept, layer.units)):
         wrong = apply_merge(network, layer, other)(x)
@@ -406,41 +398,6 @@ def test_a_layer_of_dead_units_keeps_one(make_network, how):
     assert torch.allclose(merged(inputs()), network(inputs()), rtol=1e-12, atol=1e-12)  # float64
 
 
-@pytest.mark.parametrize("threshold", [0.2, 0.5, 0.8])
-def test_the_mixing_has_one_positive_entry_for_each_unit_that_is_not_dead(make_network, threshold):
-    """Such a mixing may be exchanged with a ReLU: Kim et al. 2020, theorem 1."""
-    network = make_network(WIDTHS)
-    linear = network.layers[0]
-    with torch.no_grad():
-        linear.weight[[3, 17]] = 0.0
-    merge = condensed(network, threshold=threshold)
-    living = mains(merge) >= 0
-    assert living.sum() == 38
-    assert torch.equal((merge.mixing > 0).sum(dim=0), living.long())
-    assert (merge.mixing >= 0).all()
-    assert (merge.offset[living] == 0).all()
-    # The entry is the ratio of norms, and a kept unit stands for itself.
-    norm = directions(linear).norm(dim=1)
-    main = merge.kept[merge.mixing.argmax(dim=0)]
-    ratio = (norm / norm[main])[living]
-    assert torch.allclose(merge.mixing.amax(dim=0)[living], ratio, rtol=1e-12)  # float64
-    assert torch.equal(merge.mixing[:, merge.kept], torch.eye(len(merge.kept)).double())
-    assert (merge.kept.diff() > 0).all()
-    # The theorem: f(Z^T v) = Z^T f(v), here for 100 draws of v.
-    v = inputs(100, (len(merge.kept),))
-    assert torch.allclose((v @ merge.mixing).relu(), v.relu() @ merge.mixing, rtol=1e-12)
-
-
-@pytest.mark.parametrize("threshold", [0.2, 0.5, 0.8])
-def test_a_unit_and_its_main_unit_are_at_least_as_similar_as_the_threshold(make_network, threshold):
-    network = make_network(WIDTHS)
-    main = mains(condensed(network, threshold=threshold))
-    v = directions(network.layers[0])
-    cosine = torch.nn.functional.cosine_similarity(v, v[main])
-    assert (cosine >= threshold - 1e-12).all()  # float64 rounding
-    assert torch.equal(main, main[main])  # a group has one main
-
-
 @torch.no_grad()
 @pytest.mark.parametrize("case", ["first layer", "convolution and batch norm"])
 def test_the_columns_of_the_next_layer_are_summed_as_in_the_paper(case, drawn):
@@ -458,12 +415,6 @@ def test_the_columns_of_the_next_layer_are_summed_as_in_the_paper(case, drawn):
         for k in (labels == labels[main]).nonzero()[:, 0].tolist():
             u += np.linalg.norm(v[k]) / np.linalg.norm(v[main]) * U[:, k]
         assert np.allclose(found[:, column], u, rtol=1e-10, atol=1e-14)  # float64 rounding
-
-
-def test_fewer_units_stay_at_a_lower_threshold(make_network):
-    network = make_network(WIDTHS)
-    kept = [len(condensed(network, threshold=t).kept) for t in (-1.0, 0.0, 0.5, 0.9, 1.0)]
-    assert kept == sorted(kept) and kept[0] == 1 and kept[-1] == 40
 
 
 def pairs(cosines: list[float]) -> Tensor:

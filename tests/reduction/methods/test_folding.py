@@ -9,7 +9,7 @@ from reducible import gaussian
 from scipy.cluster.vq import kmeans2
 from torch import nn
 
-from combred.reduction import apply_merge, describe_units, find_layers, folding, reduce
+from combred.reduction import apply_merge, describe_units, find_layers, folding
 from combred.reduction.methods.folding import k_means
 
 CLUSTERS = [0, 1, 2, 0, 0, 3, 1, 4, 2, 0, 4, 1]  # of 12 units
@@ -169,12 +169,3 @@ def test_k_means_is_as_good_as_that_of_scipy():
         theirs.append(np.square(points.numpy() - found[0][found[1]]).sum())
     # Means of 20 starts, which scatter by 3 % each.
     assert np.mean(mine) == pytest.approx(np.mean(theirs), rel=0.03)
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("kind", ["linear", "convolution, norm"])
-def test_reduce_folds_planted_clusters_exactly(kind):
-    network, x, _ = planted(kind, apart=0.0)
-    found = reduce(network, x[:1], method="folding", ratio=5 / 12)
-    assert found.trace[0].units_after == 5
-    assert torch.allclose(found.network(x), network(x), rtol=0, atol=1e-11)  # float64

@@ -239,14 +239,6 @@ def test_exact_multiples_are_merged_exactly(kind, lam):
     assert (pruned.network(x) - network(x)).abs().max() > 1e-2 * size
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_at_t_1_every_pruned_unit_is_lost(kind):
-    network, x = make(kind)
-    units = units_of(network, x)
-    merge, pruned = neuron_merging(units, keep=6, t=1.0), magnitude(units, keep=6)
-    assert torch.equal(merge.kept, pruned.kept) and torch.equal(merge.mixing, pruned.mixing)
-
-
 @pytest.mark.parametrize(
     "kind, criterion", [(kind, CRITERIA[i % 3]) for i, kind in enumerate(KINDS)]
 )

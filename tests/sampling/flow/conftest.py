@@ -3,17 +3,9 @@
 import pytest
 
 from combred.config import SamplingSettings
-from combred.native.solver.library import Solver
 from combred.sampling.flow.streams import Streams
 
 FUELS = {"drm19.yaml": "CH4:1", "h2o2.yaml": "H2:1"}
-
-
-@pytest.fixture(scope="session")
-def solver_of():
-    """The solver of a mechanism, made once."""
-    made = {}
-    return lambda mechanism: made.setdefault(mechanism.name, Solver(mechanism))
 
 
 @pytest.fixture(scope="session")

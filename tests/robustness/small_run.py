@@ -135,7 +135,7 @@ class Stop:
         return [*SMALL, f"only={self.only}"]
 
 
-SAVE = "combred.training.progress.TrainingCheckpoint.save"
+SAVE = "combred.files.trace.Trace.save"
 STOPS = {
     "labelling": Stop(
         "combred.dataset.writer.StateWriter.write", 3, ("*",), "sample",

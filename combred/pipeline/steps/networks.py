@@ -4,7 +4,7 @@ Each network's file says what it was made from; train.json and reduce.json hold 
 report.
 """
 
-from combred.files.records import read_record, require_same, write_record
+from combred.files.records import digest, read_record, require_same, write_record
 from combred.pipeline import artefacts
 from combred.pipeline.run import Run
 from combred.pipeline.start import starting_point
@@ -107,12 +107,20 @@ def require_same_settings(run: Run) -> None:
             require_record(run, "reduce.json", stored_inputs(run, stage), stage)
         else:
             load_first(run)
-            require_record(run, "train.json", stored_inputs(run, 0))
+            require_record(run, "train.json", stored_inputs(run, 0), 0)
 
 
-def require_record(run: Run, name: str, inputs: dict, stage: int = 0) -> None:
+def require_record(run: Run, name: str, inputs: dict, stage: int | None = None) -> None:
     """ValueError if a record is there and is damaged, or is not of the file that was made from
-    `inputs`."""
+    `inputs`; and if the training metrics of its stage are not those that its training wrote."""
     stored = read_entry(run, stage) if stage else read_record(run.path(name))
     if stored:
         require_same(run.path(name), stored.get("inputs", {}), inputs)
+    if stage is None:
+        return
+    numbers, metrics = stored.get("retraining", stored), run.metrics(stage)
+    if metrics.is_file() and digest(metrics) != numbers.get("metrics", digest(metrics)):
+        raise ValueError(
+            f"{metrics} is not what the training of stage {stage} wrote. Move it away: the network "
+            "stays."
+        )

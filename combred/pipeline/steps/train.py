@@ -10,7 +10,7 @@ import torch
 from rich.markup import escape
 
 from combred.config import TrainingSettings
-from combred.files.records import write_record
+from combred.files.records import digest, write_record
 from combred.pipeline import artefacts
 from combred.pipeline.console import console, progress
 from combred.pipeline.run import Run
@@ -104,7 +104,7 @@ def train_stage(
     """
     settings = run.settings.retraining_settings if stage else run.settings.training
     numbers = train_network(run, data, surrogate, settings, run.metrics(stage), f"stage {stage}")
-    record(numbers)
+    record(numbers | {"metrics": digest(run.metrics(stage))})
     save_surrogate(run.weights(stage), surrogate, run.mechanism, inputs=inputs)
     forget_checkpoint(run.metrics(stage))
     console.print(

@@ -12,6 +12,7 @@ from typing import Any
 
 from torch import nn
 
+from combred.files.records import require_same
 from combred.files.trace import Trace
 
 
@@ -79,7 +80,9 @@ class AttemptFolder:
         """All attempts in the folder; raises ValueError where they have other inputs."""
         stored = self.stored.peek()
         cut = stored and (stored["rows"] > 1 or stored["state"]["flying"])
-        if stored and not cut and stored["inputs"] != self.stored.inputs:
+        if stored and cut:
+            require_same(self.path, stored["inputs"], self.stored.inputs)
+        elif stored and stored["inputs"] != self.stored.inputs:
             self.stored.restart()
         state = self.stored.load()
         flying = [state["flying"]] if state and state["flying"] else []

@@ -14,7 +14,7 @@ that lies beside the model's file, and inside an exported one. Its keys:
     accuracy                       errors in ignitions: see `describe_accuracy`
     time                           of a state by the library, if measured: `seconds`, `machine`
     trust                          how many steps of bad accuracy the error estimate detects, if
-                                   measured: see `combred.pipeline.ship`
+                                   measured by those who ship it
 """
 
 import json

@@ -339,13 +339,6 @@ def test_what_the_workspace_holds_does_not_matter(
     assert same(found[0], found[1]) and same(found[0], found[2])
 
 
-def test_one_time_step_is_that_of_each_row(drm19, solver_of, burning):
-    solver = solver_of(drm19)
-    assert same(
-        solver.attempt(*burning, DT), solver.attempt(*burning, np.full(len(burning[0]), DT))
-    )
-
-
 @TOLERANCES
 def test_threads_share_a_solver(drm19, solver_of, burning, tolerance):
     solver = solver_of(drm19)

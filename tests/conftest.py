@@ -55,9 +55,12 @@ AIR = "O2:1, N2:3.76"
 IGNITIONS = {"drm19.yaml": ("CH4:1", 1500.0), "h2o2.yaml": ("H2:1", 1100.0)}  # fuel, T0 [K]
 
 
-def pytest_configure():
-    """A shell starts what runs in its background deaf to Ctrl-C, which processes inherit; tests
-    send it to processes that they start."""
+def pytest_configure(config):
+    """Processes of pytest-xdist take files in their order, not those of few tests, which may take
+    longest, last. A shell starts what runs in its background deaf to Ctrl-C, which processes
+    inherit; tests send it to processes that they start."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

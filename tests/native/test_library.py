@@ -2,7 +2,6 @@
 interface is that of a solver: tests/native/solver/test_robustness.py."""
 
 import ctypes
-import threading
 import warnings
 
 import numpy as np
@@ -107,19 +106,3 @@ def test_rates_and_jacobian_are_the_solver_s(compiled, mechanism, solver_of, pat
         assert np.array_equal(mine, own) and np.abs(own).max() > 0.0
     one = path.T[30], path.p[30], path.Y[30]
     assert np.array_equal(compiled.jacobian(*one), solver.jacobian(*one))
-
-
-def test_threads_share_a_library(compiled, burning):
-    known, found = compiled.integrate(*split(burning), DT), {}
-    work = [
-        threading.Thread(
-            target=lambda i=i: found.update({i: compiled.integrate(*split(burning), DT)})
-        )
-        for i in range(4)
-    ]
-    for thread in work:
-        thread.start()
-    for thread in work:
-        thread.join()
-    for i in range(4):
-        assert np.array_equal(found[i].T, known.T) and np.array_equal(found[i].error, known.error)

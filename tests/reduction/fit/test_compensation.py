@@ -87,20 +87,6 @@ def test_activations_of_the_kept_units_alone_are_enough():
     assert torch.allclose(whole.offset, narrow.offset, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("chunk", [1, 7, 100])
-@pytest.mark.parametrize("reduced", [True, False])
-def test_batches_give_the_same_fit(chunk, reduced):
-    A = gaussian(100, 8, seed=1)
-    B = gaussian(100, 8, seed=2) if reduced else A
-    whole = refit(keep([0, 3], 8), moments([(A, B)]))
-    parts = zip(A.split(chunk), B.split(chunk), strict=True)
-    if not reduced:  # recognised as the same tensor
-        parts = ((part, part) for part in A.split(chunk))
-    streamed = refit(keep([0, 3], 8), moments(parts))
-    assert torch.allclose(whole.mixing, streamed.mixing, rtol=0, atol=1e-12)  # order of sums
-    assert torch.allclose(whole.offset, streamed.offset, rtol=0, atol=1e-12)
-
-
 def test_an_exact_linear_dependence_is_recovered():
     A = gaussian(400, 10).abs()
     Z, offset = gaussian(4, 6, seed=1), gaussian(6, seed=2)

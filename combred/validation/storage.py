@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -142,9 +143,9 @@ def _flame(group: h5py.Group) -> Flame:
         group["Y"][...],
         float(attributes["profile_speed"]),
     )
-    steps = {name: group[name][...] for name in STEPS}
-    numbers = {name: float(attributes[name]) for name in NUMBERS[:3]}
-    return Flame(profile, group["x"][...], outcome=str(attributes["outcome"]), **steps, **numbers)
+    rest: dict[str, Any] = {name: group[name][...] for name in STEPS}
+    rest |= {name: float(attributes[name]) for name in NUMBERS[:3]}
+    return Flame(profile, group["x"][...], outcome=str(attributes["outcome"]), **rest)
 
 
 # -- stirred reactors ------------------------------------------------------------------------------

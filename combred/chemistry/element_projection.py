@@ -28,6 +28,10 @@ class ElementProjection(nn.Module):
     Y was far off, they may not converge: ask `error`.
     """
 
+    elements: Tensor
+    products: Tensor
+    reactive: Tensor
+
     WEIGHT_FLOOR: Final[float] = 1e-4  # of w
     LEAST: Final[float] = 1e-30  # of max d, where nothing was changed
     LARGEST: Final[float] = 3.0  # exponent r

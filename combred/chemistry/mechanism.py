@@ -9,8 +9,10 @@ import difflib
 import functools
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import cantera as ct
 import numpy as np
@@ -124,7 +126,7 @@ class Mechanism:
         return mixtures(self, fuel, oxidizer, [phi])[0]
 
 
-def load_mechanism(file: str, phase: str = "") -> Mechanism:
+def load_mechanism(file: str | Path, phase: str = "") -> Mechanism:
     """Read a mechanism: one of combred's own (`drm19.yaml`), one of Cantera's, or a path.
 
     phase: the name of a phase of the file; without it the first phase, or, where that is not an
@@ -132,7 +134,7 @@ def load_mechanism(file: str, phase: str = "") -> Mechanism:
     and ValueError if there is no such phase, or none with NASA-7 or NASA-9 polynomials or constant
     heat capacities (the surrogate and the solvers evaluate these themselves).
     """
-    return _load(file, phase)
+    return _load(str(file), phase)
 
 
 @functools.lru_cache
@@ -229,7 +231,7 @@ def _phases(path: str) -> list[str]:
 def _content_hash(gas: ct.Solution) -> str:
     """sha256 of species and reactions; notes, transport data, comments and layout do not count."""
 
-    def plain(entry: dict) -> dict:
+    def plain(entry: Mapping[str, Any]) -> dict:
         return {
             k: plain(v) if isinstance(v, dict) else v
             for k, v in entry.items()

@@ -4,6 +4,9 @@ Takes the species of a Cantera phase, or coefficients in NASA-9 form; gives plai
 `Mechanism` holds.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import cantera as ct
 import numpy as np
 
@@ -107,7 +110,7 @@ def _from_constant_cp(thermo: ct.ConstantCp) -> tuple[np.ndarray, list[float]]:
     return np.array([[0.0, 0.0, cp, 0.0, 0.0, 0.0, 0.0, h0 - cp * T0, s0 - cp * np.log(T0)]]), []
 
 
-READERS = {
+READERS: dict[type, Callable[[Any], tuple[np.ndarray, list[float]]]] = {
     ct.NasaPoly2: _from_nasa7,
     ct.Nasa9PolyMultiTempRegion: _from_nasa9,
     ct.ConstantCp: _from_constant_cp,

@@ -153,5 +153,10 @@ class LinearBurke:
 
     colliders: tuple[Collider, ...]
 
+    @property
+    def named(self) -> list[int]:
+        """The species of the colliders but M."""
+        return [c.species for c in self.colliders if c.species is not None]
+
 
 Rate = Arrhenius | Falloff | Plog | Chebyshev | BlowersMasel | LinearBurke

@@ -141,8 +141,8 @@ def _read_plog(rate: ct.PlogRate, gas: ct.Solution) -> Plog:
 
 
 def _read_chebyshev(rate: ct.ChebyshevRate, gas: ct.Solution) -> Chebyshev:
-    T_range, p_range = tuple(rate.temperature_range), tuple(rate.pressure_range)
-    return Chebyshev(T_range, p_range, np.array(rate.data))
+    T, p = rate.temperature_range, rate.pressure_range
+    return Chebyshev((T[0], T[1]), (p[0], p[1]), np.array(rate.data))
 
 
 def _read_blowers_masel(rate: ct.BlowersMaselRate, gas: ct.Solution) -> BlowersMasel:

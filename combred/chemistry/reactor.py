@@ -34,7 +34,7 @@ class Advance(Protocol):
 
 
 def advance_each(
-    solver: Advance, T: np.ndarray, p: Real, Y: np.ndarray, dt: Real
+    solver: Advance, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: Real
 ) -> tuple[np.ndarray, np.ndarray]:
     """As `Advance.advance`; a row that cannot be advanced is NaN where the solver tells which it
     is (`Stepper.attempt`): one that fails does not stop the others."""

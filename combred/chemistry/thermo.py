@@ -21,6 +21,9 @@ class Thermo(nn.Module):
 
     low: Tensor
     high: Tensor
+    T_mid: Tensor
+    joints: Tensor
+    grouped: Tensor
 
     def __init__(self, mechanism: Mechanism):
         super().__init__()

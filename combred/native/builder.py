@@ -144,9 +144,14 @@ def run(commands: list[list[str]], oldest: str = "g++ 9 or clang++ 10") -> None:
         for command in commands:
             with postponed():
                 watched = ["sh", "-c", WATCHED, "sh", *command]
-                streams = {"stdin": theirs, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-                # A group of its own, so that what g++ has started ends with it.
-                one = subprocess.Popen(watched, process_group=0, text=True, **streams)
+                one = subprocess.Popen(
+                    watched,
+                    process_group=0,  # its own, so that what g++ has started ends with it
+                    text=True,
+                    stdin=theirs,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                )
                 started.append(one)
         said = [process.communicate()[0] for process in started]
     except BaseException:

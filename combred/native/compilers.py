@@ -18,7 +18,9 @@ FLAGS = (
 )  # fmt: skip
 # The levels of x86-64 by their features: compilers before g++ 11 and clang++ 12 do not know the
 # names of levels.
-LEVELS = {"v2": ("-mssse3", "-msse4.1", "-msse4.2", "-mpopcnt", "-mcx16")}
+LEVELS: dict[str, tuple[str, ...]] = {
+    "v2": ("-mssse3", "-msse4.1", "-msse4.2", "-mpopcnt", "-mcx16")
+}
 LEVELS["v3"] = (*LEVELS["v2"], "-mavx2", "-mfma", "-mf16c", "-mbmi", "-mbmi2", "-mlzcnt", "-mmovbe")
 LEVELS["v4"] = (
     *LEVELS["v3"], "-mavx512f", "-mavx512dq", "-mavx512cd", "-mavx512bw", "-mavx512vl",

@@ -6,7 +6,7 @@ surrogate.cpp, combred.h and, where there is a compiler, libsolver.so or libsurr
 
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.files.records import write_bytes
@@ -23,7 +23,9 @@ log = logging.getLogger(__name__)
 LIBRARY, SOLVER_LIBRARY = "libsurrogate.so", "libsolver.so"
 
 
-def export_solver(mechanism: Mechanism | str, folder: Path | str, phase: str = "") -> list[Path]:
+def export_solver(
+    mechanism: Mechanism | str | Path, folder: Path | str, phase: str = ""
+) -> list[Path]:
     """Write solver.cpp, combred.h and libsolver.so, the stiff solver of a mechanism, to a folder;
     returns the paths of those written.
 
@@ -61,8 +63,9 @@ def export(
     with needing_train("the export of a network"):
         from combred.native.generator import generate
 
-    surrogate = what
-    if isinstance(what, str | Path):
+    if not isinstance(what, str | Path):
+        surrogate = what
+    else:
         name = str(what)
         surrogate, known = load(name), models().get(name)
         card, title = card or known, title or name
@@ -70,7 +73,7 @@ def export(
     return _write(Path(folder), "surrogate.cpp", text, LIBRARY)
 
 
-def names_mechanism(what: "Surrogate | str | Path") -> bool:
+def names_mechanism(what: object) -> TypeGuard[str | Path]:
     """Whether what is to be exported is the name of a mechanism's file."""
     return str(what).endswith((".yaml", ".yml"))
 

@@ -87,10 +87,16 @@ def _rates(layout: Layout) -> list[str]:
     ]  # fmt: skip
 
 
+def _correcting(surrogate: Surrogate) -> CorrectionTransform:
+    """The transform of a surrogate that corrects QSS steps, as all have that come here."""
+    assert isinstance(surrogate.transform, CorrectionTransform)
+    return surrogate.transform
+
+
 def _orders(surrogate: Surrogate, layout: Layout) -> tuple[list[int], list[int], list[int]]:
     """In the solver's order of the species: the columns of a state, the other inputs of the
     network, and its outputs, as indices of torch's."""
-    place = {int(k): i for i, k in enumerate(surrogate.transform.qss.reactive)}
+    place = {int(k): i for i, k in enumerate(_correcting(surrogate).qss.reactive)}
     own = layout.species[: layout.n_reactive]
     if sorted(own) != sorted(place):
         raise ValueError(
@@ -107,7 +113,7 @@ def _orders(surrogate: Surrogate, layout: Layout) -> tuple[list[int], list[int],
 
 
 def _transform(surrogate: Surrogate, layout: Layout) -> str:
-    transform: CorrectionTransform = surrogate.transform
+    transform = _correcting(surrogate)
     columns, of_qss, _ = _orders(surrogate, layout)
     (low, high), thermo = surrogate.dt_range, surrogate.closure.thermo
     lam, power, widths = transform.boxcox.lam, transform.power, surrogate.network.widths
@@ -149,7 +155,7 @@ def _transform(surrogate: Surrogate, layout: Layout) -> str:
 
 def _estimate(surrogate: QuasiSteadySurrogate) -> str:
     """The constants of the correction, its error estimate and the closure, as in torch."""
-    transform = surrogate.transform
+    transform = _correcting(surrogate)
     numbers = {
         "LARGEST": transform.LARGEST, "LEAST_M": transform.LEAST, "BOUND": transform.BOUND,
         "FLOOR_OF_CHANGE": surrogate.FLOOR, "FLOOR_OF_Y": surrogate.FLOOR_Y,

@@ -49,6 +49,8 @@ class QuasiSteadyState(nn.Module):
     LARGEST_X: Final[float] = 1e5  # dt / tau; 1 - 1e-5 is the weight alpha beyond
     LEAST_X: Final[float] = 1e-6  # added to dt / tau in its logarithm
 
+    reactive: Tensor
+    columns: Tensor
     shares: list[float]
     above: list[float]
     below: list[float]

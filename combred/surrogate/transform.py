@@ -75,6 +75,8 @@ class StateTransform(nn.Module):
     training range (`combred.surrogate.training_range`).
     """
 
+    scale: Tensor
+
     def __init__(self, n_species: int, lam: float, floor: float, power: float):
         super().__init__()
         n = 2 + n_species

@@ -97,7 +97,8 @@ def muon(network: Network) -> Optimizers:
     """Muon (Jordan et al. 2024) for the weights between hidden layers: the step is the momentum of
     the gradients with singular values set to one by Newton-Schulz iteration. SOAP for the first
     and the last layer, with a basis of their narrow side; Adam for biases."""
-    hidden = [layer.weight for layer in network.layers[1:-1]]
+    between_layers = network.layers[1:-1]
+    hidden = [layer.weight for layer in between_layers if isinstance(layer, nn.Linear)]
     between = {id(weight) for weight in hidden}
     others = [p for p in network.parameters() if id(p) not in between]
     parts = [(_soap(others, NARROW), 1.0)]

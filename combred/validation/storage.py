@@ -96,7 +96,7 @@ def _read(group: h5py.Group, kind: type[Run]) -> Run:
     """The dataclass of a group."""
     values: dict[str, Any] = {}
     for name, of in get_type_hints(kind).items():
-        if is_dataclass(of):
+        if isinstance(of, type) and is_dataclass(of):
             values[name] = _read(group[name], of)
         elif of is np.ndarray:
             values[name] = group[name][...]

@@ -75,7 +75,7 @@ def _broadening(kind: Troe | SRI | Tsang | None) -> list[str]:
     return [*lines, "const V log2_F = troe<R, D>(center, Pr, slope, of_T);"]
 
 
-def near_falloff(lines: list[str], place: int, body: int) -> list[str]:
+def near_falloff(lines: list[str], place: int, body: int | None) -> list[str]:
     """The statements of a reaction with a falloff, from those of its rate constant and what
     follows: at a stage in floats its logarithm is linear in those of T and [M], about the beginning
     of the step.

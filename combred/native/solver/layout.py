@@ -92,7 +92,7 @@ def lay_out(mechanism: Mechanism) -> Layout:
     depends = [set(r.orders) | (set(r.products) if r.reversible else set()) for r in reactions]
     filled = np.eye(n, dtype=bool)
     for row, columns in zip(net, depends, strict=True):
-        filled[np.ix_(np.flatnonzero(row), sorted(columns))] = True
+        filled[np.ix_(np.flatnonzero(row), np.array(sorted(columns), dtype=int))] = True
     species = _elimination(filled, reactive) + [k for k in range(n) if k not in set(reactive)]
     place = {k: i for i, k in enumerate(species)}
     sets: dict[bytes, int] = {}
@@ -127,7 +127,7 @@ def pattern(layout: Layout, exact: bool) -> Pattern:
             others = layout.colliders[term.body] != layout.base[term.body]
             columns |= set(np.flatnonzero(others).tolist())
         if exact and isinstance(term.reaction.rate, LinearBurke):
-            columns |= {layout.species.index(c.species) for c in term.reaction.rate.colliders[1:]}
+            columns |= {layout.species.index(k) for k in term.reaction.rate.named}
         for k in term.net:
             depends[k] |= columns
     A = np.zeros((size, size), dtype=bool)

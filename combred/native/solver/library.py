@@ -64,7 +64,7 @@ class Integrator(Stepper):
         """d(dT/dt, dY/dt) / d(T, Y) of one state, (1 + n_species, 1 + n_species): T [K], p [Pa], Y
         (n_species,), each Y by itself, at constant pressure, or volume if `volume` says so. Raises
         ValueError as `rates`."""
-        state = require_rates(states_of([T], p, [Y]))
+        state = require_rates(states_of(np.array([T]), p, np.asarray(Y)[None]))
         return self.library.jacobian(state[0], self.volume)
 
 

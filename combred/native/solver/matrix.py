@@ -5,6 +5,8 @@ for the file solver/reactions.hpp. The elimination is that of sparse LU by rows 
 without any index at run time.
 """
 
+from collections.abc import Sequence
+
 from combred.chemistry.rate_forms import Chebyshev, LinearBurke, Plog
 from combred.native.solver.layout import Layout, Pattern, Terms
 from combred.native.solver.reactions import Derivatives
@@ -182,7 +184,9 @@ def _rows(pattern: Pattern) -> list[list[int]]:
     return rows
 
 
-def _eliminated(pattern: Pattern, V: str, entries: list[dict[int, str]] = ()) -> list[list[str]]:
+def _eliminated(
+    pattern: Pattern, V: str, entries: Sequence[dict[int, str]] = ()
+) -> list[list[str]]:
     """The statements of the elimination, in blocks of rows; entries: expressions by column of the
     first rows, whose others are zero, in place of those of `a`. A large matrix takes `TOGETHER`
     rows a block, part of their columns after part: what they take of the rows above them then

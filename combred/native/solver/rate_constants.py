@@ -41,12 +41,12 @@ def rate_constant(term: Terms, pressures: Pressures, species: list[int]) -> list
         return ["V rate, d, of_p;", *lines, OF_C]
     if isinstance(rate, BlowersMasel):
         H = total([(nu, f"g.h[{k}]") for k, nu in term.net.items()])
-        first = real(rate.ln_A * LOG2_E + rate.b * LOG2_T0 + order * LOG2_C0)
+        constant = real(rate.ln_A * LOG2_E + rate.b * LOG2_T0 + order * LOG2_C0)
         of_H = total([(nu, f"g.cp[{k}]") for k, nu in term.net.items()])
         return [
             "V of_H;",
             f"const V E = blowers_masel<R>({rate.E0!r}, {rate.w!r}, V({H}), of_H) * g.per_T;",
-            f"V rate = {first} + {real(rate.b)} * g.log2_T - {real(LOG2_E)} * E;",
+            f"V rate = {constant} + {real(rate.b)} * g.log2_T - {real(LOG2_E)} * E;",
             f"{UNUSED} const V d = {real(rate.b)} + E - of_H * ({of_H});",
         ]
     return _linear_burke(rate, order, collider_places(rate, species))
@@ -54,7 +54,7 @@ def rate_constant(term: Terms, pressures: Pressures, species: list[int]) -> list
 
 def collider_places(rate: LinearBurke, species: list[int]) -> list[int]:
     """The colliders but M in the order of elimination of the species."""
-    return [species.index(c.species) for c in rate.colliders[1:]]
+    return [species.index(k) for k in rate.named]
 
 
 def _linear_burke(rate: LinearBurke, order: float, places: list[int]) -> list[str]:
@@ -101,8 +101,8 @@ def _linear_burke(rate: LinearBurke, order: float, places: list[int]) -> list[st
     for i, (c, _) in all_own:
         found = "V{} - of_C"
         if c.efficiency.sign:
-            k = "R(1)" if c.rate is None else f"k{i}"
-            found = f"eps{i} * ({k} - more + sum_p) * scale - of_C"
+            own_k = "R(1)" if c.rate is None else f"k{i}"
+            found = f"eps{i} * ({own_k} - more + sum_p) * scale - of_C"
         lines.append(f"const V of_{i} = {found};")
     return lines
 

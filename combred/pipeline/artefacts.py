@@ -4,14 +4,15 @@ Takes a `Run`; gives an `Artefact`. The settings that an artefact depends on sta
 else. Whether a file that is there may be used is asked of its `Artefact`.
 """
 
-from dataclasses import asdict
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from combred import data
 from combred.chemistry.reactor import REFERENCE
-from combred.files.records import digest
+from combred.files.records import digest, require_same
 from combred.native.solver.library import PRECISE
-from combred.pipeline.artefact import Artefact, plain
 from combred.pipeline.resolved import of_settings
 from combred.pipeline.run import Run
 from combred.pipeline.stages import stage_table
@@ -21,6 +22,28 @@ from combred.sensitivity.sampling.sample import plan
 from combred.training.progress import outcome_settings
 from combred.validation.acceptance import AcceptanceCriteria
 from combred.validation.stirred import cases as stirred_cases
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """A file of a run at `path`; `inputs`: all that its content depends on, as plain JSON."""
+
+    path: Path
+    inputs: dict
+
+    def require(self, stored: dict | None) -> None:
+        """ValueError, with what differs, if the file was made with other inputs.
+
+        stored: the inputs that the file, or the record beside it, was written with; None where
+        they are unknown, as of states that were not made by the pipeline.
+        """
+        if stored is not None:
+            require_same(self.path, stored, self.inputs)
+
+
+def plain(inputs: dict) -> dict:
+    """The same as JSON gives it back: tuples as lists, keys as text."""
+    return json.loads(json.dumps(inputs))
 
 
 def states(run: Run) -> Artefact:

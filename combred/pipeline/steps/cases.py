@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from combred.chemistry.reactor import Advance
 from combred.native import fastest
 from combred.native.solver import Solver
-from combred.pipeline.artefact import Artefact
+from combred.pipeline.artefacts import Artefact
 from combred.pipeline.console import progress
 from combred.pipeline.resolved import of_settings
 from combred.pipeline.run import Run

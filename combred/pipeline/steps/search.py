@@ -14,7 +14,7 @@ from torch import Tensor
 
 from combred.files.records import require_same, write_record
 from combred.pipeline import artefacts
-from combred.pipeline.artefact import Artefact
+from combred.pipeline.artefacts import Artefact
 from combred.pipeline.console import console, progress
 from combred.pipeline.run import Run
 from combred.pipeline.stages import Stage, reduce_stage

@@ -58,8 +58,9 @@ class Trace:
         """The stored state with its `inputs` and number of `rows`; None where there is none."""
         return load_tensors(self.path) if self.kept and self.path.exists() else None
 
-    def load(self) -> dict | None:
-        """The state saved last, after its rows are read; None where there is none.
+    def load(self, needs_rows: bool = True) -> dict | None:
+        """The state saved last, after its rows are read; None where there is none. needs_rows:
+        False where it goes on without its rows if their file has been moved away.
 
         Raises ValueError for a damaged file, rows that are missing, and a state of other inputs.
         """
@@ -68,15 +69,19 @@ class Trace:
             self.restart()
             return None
         require_same(self.path, stored["inputs"], self.inputs)
+        if not needs_rows and not self.lines.exists():
+            return stored["state"]
         text = self.lines.read_bytes() if self.lines.exists() else b""
         lines = text.splitlines(keepends=True)[: stored["rows"]]
         kept = b"".join(lines)
         self.digest = hashlib.sha256(kept)
         if self.digest.hexdigest() != stored["digest"]:
+            remedy = "Move both away to start anew"
+            if not needs_rows:
+                remedy = "Move it away: its rows are lost, and all else goes on"
             raise ValueError(
                 f"{self.lines} is not as it was written: of {stored['rows']} rows that "
-                f"{self.path.name} counts it has {len(lines)}, or some were changed. Move both "
-                "away to start anew"
+                f"{self.path.name} counts it has {len(lines)}, or some were changed. {remedy}"
             )
         if text != kept:
             write_bytes(self.lines, kept)

@@ -114,7 +114,7 @@ def train(
     store = Trace(checkpoint_of(metrics), inputs)
     # Since the last line of metrics: sum of the losses, and their number. In all: samples, time.
     done, loss_sum, count, seen, seconds = 0, 0.0, 0, 0, 0.0
-    if state := store.load():
+    if state := store.load(needs_rows=False):
         network.load_state_dict(state["network"])
         optimizers.load_state_dict(state["optimizers"])
         done, loss_sum, count, seen, seconds = state["progress"]

@@ -29,6 +29,25 @@ def test_without_rows_there_is_the_state_alone(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["a.checkpoint"]
 
 
+def test_a_state_may_go_on_without_its_rows_where_it_says_so(tmp_path):
+    one = Trace(tmp_path / "a.state", {})
+    one.add({"loss": 0.5})
+    one.save({"step": 7})
+    (tmp_path / "a.jsonl").write_text('{"loss": 0.4}\n')
+    for needs_rows, remedy in ((True, "Move both away"), (False, "Move it away: its rows are")):
+        with pytest.raises(ValueError, match=remedy):
+            Trace(tmp_path / "a.state", {}).load(needs_rows)
+    (tmp_path / "a.jsonl").unlink()
+    with pytest.raises(ValueError, match="it has 0"):
+        Trace(tmp_path / "a.state", {}).load()
+    other = Trace(tmp_path / "a.state", {})
+    assert other.load(needs_rows=False) == {"step": 7} and other.rows == []
+    other.add({"loss": 0.3})
+    other.save({"step": 8})
+    again = Trace(tmp_path / "a.state", {})
+    assert again.load() == {"step": 8} and again.rows == [{"loss": 0.3}]
+
+
 def test_without_a_path_nothing_is_kept(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     trace = Trace(None, {})

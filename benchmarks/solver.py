@@ -249,22 +249,15 @@ def batches_and_levels() -> dict:
     return found
 
 
-def arguments(
-    name: str, docstring: str | None, mechanisms: tuple[str, ...], states: int
-) -> argparse.Namespace:
-    """The command line of a script on several mechanisms: which, and how many states of each."""
+def main() -> None:
     parser = argparse.ArgumentParser(
-        prog=f"python -m benchmarks.{name}",
-        description=docstring,
+        prog="python -m benchmarks.solver",
+        description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--mechanisms", nargs="+", default=mechanisms, metavar="FILE[:PHASE]:FUEL")
-    parser.add_argument("--states", type=int, default=states, metavar="N")
-    return parser.parse_args()
-
-
-def main() -> None:
-    given = arguments("solver", __doc__, MECHANISMS, 960)
+    parser.add_argument("--mechanisms", nargs="+", default=MECHANISMS, metavar="FILE[:PHASE]:FUEL")
+    parser.add_argument("--states", type=int, default=960, metavar="N")
+    given = parser.parse_args()
     ct.suppress_thermo_warnings()
     with one_thread():
         found = {text: of_mechanism(text, given.states) for text in given.mechanisms}

@@ -50,37 +50,18 @@ def solver_table() -> str:
 
 def solver_precision_table() -> str:
     """Time and error of the solver and of others in each mechanism, of solver.json."""
-    rows = {name: one["work_precision"] for name, one in mechanisms().items()}
-    return _precision(rows) + told_solver() if rows else MISSING
-
-
-def competitors_table() -> str:
-    """Time and error of the solver and of others in large mechanisms, of competitors.json."""
-    results = read("competitors.json")
-    if not results:
-        return MISSING
-    rows = {
-        f"{name}, {one['species']} species": one["work_precision"]
-        for name, one in results["mechanisms"].items()
-    }
-    return _precision(rows) + source("competitors.json", "competitors", results["machine"])
-
-
-def _precision(by_name: dict[str, list[dict]]) -> str:
-    """A table for each mechanism, of its rows by solver, tolerance and dt."""
     text = ""
-    for name, found in by_name.items():
+    for name, one in mechanisms().items():
         rows: dict[tuple[str, float], dict[float, dict]] = {}
-        for row in found:
+        for row in one["work_precision"]:
             rows.setdefault((row["solver"], row["tolerance"]), {})[row["dt"]] = row
-        dts = sorted({row["dt"] for row in found})
+        dts = sorted({row["dt"] for row in one["work_precision"]})
         body = [
             [solver, f"{tolerance:g}", *(_time_and_error(of_dt[dt]) for dt in dts)]
             for (solver, tolerance), of_dt in rows.items()
         ]
-        head = [name, "tolerance", *(f"dt = {seconds(dt)}" for dt in dts)]
-        text += table(head, body)
-    return text
+        text += table([name, "tolerance", *(f"dt = {seconds(dt)}" for dt in dts)], body)
+    return text + told_solver() if text else MISSING
 
 
 def _time_and_error(row: dict) -> str:
@@ -104,6 +85,5 @@ TABLES = {
     "mechanisms": mechanisms_table,
     "solver": solver_table,
     "solver-precision": solver_precision_table,
-    "competitors": competitors_table,
     "solver-delays": solver_delays_table,
 }

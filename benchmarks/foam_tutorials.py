@@ -275,8 +275,12 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=[*CELLS, *TUTORIALS], help="default: all")
     given = parser.parse_args()
     library, home = ready(given.library), given.folder.resolve()
-    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cells": {}, "flames": {}}
-    found: dict = kept | {"machine": timing.machine()}  # those that are not run again stay
+    found: dict = {"machine": timing.machine(), "cells": {}, "flames": {}}
+    if (
+        RESULTS.exists()
+        and (kept := json.loads(RESULTS.read_text()))["machine"] == found["machine"]
+    ):
+        found = kept  # tutorials that are not run again stay
     for name in given.names:
         kind, measure = ("cells", one_cell) if name in CELLS else ("flames", flame)
         found[kind][name] = measure(name, home, library)

@@ -45,6 +45,7 @@ from combred.surrogate.calibration import gaussian_inputs
 from combred.surrogate.network import Network, initialize
 from combred.surrogate.surrogate import Surrogate
 from combred.training import loop as training
+from combred.training.batches import TrainingData
 from combred.training.progress import outcome_settings
 from combred.training.validation_loss import ValidationLoss
 from combred.validation import timing
@@ -124,7 +125,7 @@ class Table:
         )
         with progress("CVODE rollouts") as bar:
             self.references = ignition_cases.reference(
-                run.mechanism, replace(CASES, dt=s.validation.dt), s.chemistry, run.mixture,
+                run.mechanism, replace(CASES, dt=s.validation.dt), run.mixture,
                 Processes(run.workers, bar),
             )  # fmt: skip
 
@@ -150,10 +151,9 @@ class Table:
         entry["before"] = self.judge(network)
         s = self.run.settings
         with tempfile.TemporaryDirectory() as folder:
-            training.train(
-                network, self.table, self.surrogate.transform, self.held_out, RETRAINING,
-                Path(folder) / "metrics.jsonl", s.seed, self.run.device,
-            )  # fmt: skip
+            rows = TrainingData(self.table, self.surrogate.transform, self.held_out, s.seed)
+            metrics = Path(folder) / "metrics.jsonl"
+            training.train(network, rows, RETRAINING, metrics, self.run.device)
         entry["error_retrained"] = relative_error(self.network, network, None, self.test)
         entry["after"] = self.judge(network)
         return entry

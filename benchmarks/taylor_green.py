@@ -130,8 +130,12 @@ def draw(home: Path, chosen: dict[str, Flow], path: Path) -> None:
 def main() -> None:
     given = arguments("taylor_green", __doc__, WAYS, CELLS, flows(0))
     chosen = {name: flow for name, flow in flows(given.cells).items() if name in given.flows}
-    kept = json.loads(RESULTS.read_text())["flows"] if RESULTS.exists() else {}
-    found: dict = {"machine": timing.machine(), "flows": kept}  # those that are not run again stay
+    found: dict = {"machine": timing.machine(), "flows": {}}
+    if (
+        RESULTS.exists()
+        and (kept := json.loads(RESULTS.read_text()))["machine"] == found["machine"]
+    ):
+        found = kept  # flows that are not run again stay
     for name, flow in chosen.items():
         names = list(combred.load_mechanism(flow.mechanism).species_names)
         ways = [way for way in given.ways if name == "methane" or not way.startswith("drm19")]

@@ -86,15 +86,19 @@ def write_bytes(path: Path, data: bytes) -> None:
         new.unlink(missing_ok=True)
 
 
-def require_same(path: Path, stored: dict, now: dict) -> None:
-    """ValueError, with what differs, if a file was made with other inputs, plain JSON, than now."""
+ANOTHER_RUN = "name another run with run=NAME, "  # what a user of the pipeline may do, too
+
+
+def require_same(path: Path, stored: dict, now: dict, instead: str = "") -> None:
+    """ValueError, with what differs, if a file was made with other inputs, plain JSON, than now.
+    instead: what else mends it than to give those again or to move the file away."""
     differing = [
         f"{key}: {then!r} then, {new!r} now" for key, then, new in differences(stored, now)
     ]
     if differing:
         raise ValueError(
             f"{path} was made with other settings ({'; '.join(differing[:4])}). Give those again, "
-            f"name another run with run=NAME, or move {path.name} and what was made from it away."
+            f"{instead}or move {path.name} and what was made from it away."
         )
 
 

@@ -24,11 +24,13 @@ class Trace:
     The state counts the rows that belong to it and holds their digest. A row is appended as it is
     added, and the state is written whole or not at all: rows beyond its count are removed when it
     is loaded. inputs: plain JSON of all that decides the outcome. path: None keeps nothing.
+    instead: as for `require_same`.
     """
 
-    def __init__(self, path: Path | None, inputs: dict):
+    def __init__(self, path: Path | None, inputs: dict, instead: str = ""):
         self.path, self.kept = path or Path(), path is not None
         self.inputs = json.loads(json.dumps(inputs))  # as they are read again
+        self.instead = instead
         self.rows: list[dict] = []
         self.digest = hashlib.sha256()
 
@@ -68,7 +70,7 @@ class Trace:
         if not stored:
             self.restart()
             return None
-        require_same(self.path, stored["inputs"], self.inputs)
+        require_same(self.path, stored["inputs"], self.inputs, self.instead)
         if not needs_rows and not self.lines.exists():
             return stored["state"]
         text = self.lines.read_bytes() if self.lines.exists() else b""

@@ -11,7 +11,7 @@ from typing import Any
 
 from combred import data
 from combred.chemistry.reactor import REFERENCE
-from combred.files.records import digest, require_same
+from combred.files.records import ANOTHER_RUN, digest, require_same
 from combred.native.solver.library import PRECISE
 from combred.pipeline.resolved import of_settings
 from combred.pipeline.run import Run
@@ -38,7 +38,7 @@ class Artefact:
         they are unknown, as of states that were not made by the pipeline.
         """
         if stored is not None:
-            require_same(self.path, stored, self.inputs)
+            require_same(self.path, stored, self.inputs, ANOTHER_RUN)
 
 
 def plain(inputs: dict) -> dict:

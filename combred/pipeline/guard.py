@@ -93,11 +93,13 @@ def _explained(work: Callable[[], int]) -> int:
             "kept: run the same command again once the cause is mended."
         )
     except (MemoryError, RuntimeError) as error:
-        if not isinstance(error, MemoryError) and "allocate memory" not in str(error):
+        told = ("allocate memory", "out of memory")
+        if not isinstance(error, MemoryError) and not any(one in str(error) for one in told):
             raise
         complain(
             "the memory of this machine is too small for this. Give fewer workers, or, of a "
-            "training, a smaller network.hidden or training.batch_final. Finished work is kept."
+            "training, fewer sampling.states, or a smaller network.hidden or training.batch_final. "
+            "Finished work is kept."
         )
     return 2
 

@@ -13,8 +13,6 @@ that lies beside the model's file, and inside an exported one. Its keys:
     training                       how it was made: see `describe_training`
     accuracy                       errors in ignitions: see `describe_accuracy`
     time                           of a state by the library, if measured: `seconds`, `machine`
-    trust                          how many steps of bad accuracy the error estimate detects, if
-                                   measured by those who ship it
 """
 
 import json
@@ -39,15 +37,9 @@ NETWORK = ("hidden", "scales", "kinetics")
 UNITS = {"T": "K", "p": "Pa", "Y": "1", "dt": "s", "source": "1/s", "molecular_weights": "kg/kmol"}
 
 
-def make_card(
-    surrogate: "Surrogate",
-    mechanism: Mechanism,
-    accuracy: dict,
-    training: dict,
-    trust: dict | None = None,
-) -> dict:
+def make_card(surrogate: "Surrogate", mechanism: Mechanism, accuracy: dict, training: dict) -> dict:
     """The card of a surrogate. `accuracy` as `describe_accuracy`, `training` as
-    `describe_training` returns it; `trust`: measured shares, left out if None."""
+    `describe_training` returns it."""
     import torch
 
     import combred
@@ -74,7 +66,6 @@ def make_card(
         },
         "training": training,
         "accuracy": accuracy,
-        **({"trust": trust} if trust else {}),
         "versions": {
             "combred": combred.__version__,
             "torch": torch.__version__,

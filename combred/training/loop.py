@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from combred.config import TrainingSettings
+from combred.files.records import ANOTHER_RUN
 from combred.files.trace import Trace, digest_of_tensors
 from combred.surrogate.network import Network
 from combred.training.batches import RowBatches, TrainingData
@@ -103,6 +104,7 @@ def train(
     train_step = TrainStep(model, optimizers, settings, transform.loss, data.sensitivity)
     inputs = {
         "widths": network.widths,
+        "precision": precision,
         "settings": outcome_settings(settings),
         "seed": data.seed,
         "states": table.provenance,
@@ -111,13 +113,15 @@ def train(
         ),
         "sensitivities": data.sensitivity and data.sensitivity.digest,
     }
-    store = Trace(checkpoint_of(metrics), inputs)
+    store = Trace(checkpoint_of(metrics), inputs, ANOTHER_RUN)
     # Since the last line of metrics: sum of the losses, and their number. In all: samples, time.
     done, loss_sum, count, seen, seconds = 0, 0.0, 0, 0, 0.0
     if state := store.load(needs_rows=False):
         network.load_state_dict(state["network"])
         optimizers.load_state_dict(state["optimizers"])
         done, loss_sum, count, seen, seconds = state["progress"]
+    metrics.parent.mkdir(parents=True, exist_ok=True)
+    metrics.touch()  # also where no line is added
     sizes, saved = batch_sizes(settings), time.monotonic()
     started = saved - seconds
     losses = torch.tensor(loss_sum, device=device)

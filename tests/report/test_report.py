@@ -16,7 +16,7 @@ def test_report_is_one_file(whole):
     assert not outside and not page.all("link") and not page.all("script")
     assert "url(" not in (whole / "report.html").read_text()
     images = [a["src"].partition(",") for a in page.all("img")]
-    assert len(images) == len(list((whole / "figures").glob("*.png"))) == 2
+    assert len(images) == len(list((whole / "figures").glob("*.png"))) == 1
     for kind, _, data in images:
         assert kind == "data:image/png;base64"
         assert base64.b64decode(data, validate=True).startswith(b"\x89PNG")

@@ -32,13 +32,13 @@ def resolved(command: str) -> Settings:
 
 
 def test_a_card_describes_the_surrogate(surrogate, mechanism, path):
-    card = make_card(surrogate, mechanism, ACCURACY, {"states": 60}, {"states": 9})
+    card = make_card(surrogate, mechanism, ACCURACY, {"states": 60})
     assert card == json.loads(json.dumps(card)) and card["format"] == 3
     assert card["mechanism_sha256"] == mechanism.sha256
     assert card["input"][:3] == ["T", "p", f"Y_{mechanism.species_names[0]}"]
     assert len(card["input"]) == 2 + mechanism.n_species
     assert card["units"]["T"] == "K" and card["dt"] == [1e-6, 1e-6] and card["accuracy"] == ACCURACY
-    assert card["training"] == {"states": 60} and card["trust"] == {"states": 9}
+    assert card["training"] == {"states": 60}
     # The range is that of the states, back through the Box-Cox transform (float64: 1e-9).
     k = mechanism.index("H2O")
     assert card["range"]["T"] == [path.T.min(), path.T.max()]
@@ -49,7 +49,6 @@ def test_a_card_describes_the_surrogate(surrogate, mechanism, path):
     assert card["network"]["weights"] == n_inputs * 24 + 24 * 16 + 16 * n_outputs
     assert card["network"]["kinetics"] is surrogate.kinetics
     assert card["tolerance"] == surrogate.TOLERANCE
-    assert "trust" not in make_card(surrogate, mechanism, ACCURACY, {})
 
 
 def test_a_card_names_methods_of_the_surrogate(surrogate, mechanism):

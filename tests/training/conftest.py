@@ -21,7 +21,7 @@ HELD_OUT = 0.2
 SETTINGS = TrainingSettings(steps=60, lr=2e-3, batch=32, batch_final=64)
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="package", autouse=True)
 def in_float32():
     """Trainings of these tests are in float32, whatever the machine is fastest in."""
     with pytest.MonkeyPatch.context() as patch:

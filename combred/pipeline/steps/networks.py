@@ -4,7 +4,7 @@ Each network's file says what it was made from; train.json and reduce.json hold 
 report.
 """
 
-from combred.files.records import digest, read_record, require_same, write_record
+from combred.files.records import ANOTHER_RUN, digest, read_record, require_same, write_record
 from combred.pipeline import artefacts
 from combred.pipeline.run import Run
 from combred.pipeline.start import starting_point
@@ -115,7 +115,7 @@ def require_record(run: Run, name: str, inputs: dict, stage: int | None = None) 
     `inputs`; and if the training metrics of its stage are not those that its training wrote."""
     stored = read_entry(run, stage) if stage else read_record(run.path(name))
     if stored:
-        require_same(run.path(name), stored.get("inputs", {}), inputs)
+        require_same(run.path(name), stored.get("inputs", {}), inputs, ANOTHER_RUN)
     if stage is None:
         return
     numbers, metrics = stored.get("retraining", stored), run.metrics(stage)

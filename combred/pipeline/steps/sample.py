@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from rich.markup import escape
 
+from combred.chemistry.transport import has_transport
 from combred.dataset.table import StateTable, open_states
 from combred.files.records import write_record
 from combred.pipeline import artefacts
@@ -92,6 +93,8 @@ def make_states(run: Run) -> None:
     console.print(
         f"states: {numbers['rows']:,} rows; {numbers['failed_rows']} could not be labelled"
     )
+    if s.sampling.sampler == "premixed" and not has_transport(run.mechanism):
+        console.print(f"  none of flames: {run.mechanism.name} has no transport data")
     checked = f"{numbers['largest_difference']:.1g} of the change ({numbers['checked_rows']} rows)"
     console.print(f"  their labels differ from CVODE's by at most {checked}")
     for lost in numbers["lost_trajectories"][:5]:

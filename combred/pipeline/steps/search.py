@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from combred.files.records import require_same, write_record
+from combred.files.records import ANOTHER_RUN, require_same, write_record
 from combred.pipeline import artefacts
 from combred.pipeline.artefacts import Artefact
 from combred.pipeline.console import console, progress
@@ -94,7 +94,7 @@ def _of_attempt(file: Path, artefact: Artefact) -> dict:
 def _load_attempt(run: Run, file: Path, artefact: Artefact) -> Surrogate:
     """The surrogate of an attempt. Raises ValueError where it is of another search."""
     surrogate = load_surrogate(file, run.mechanism)
-    require_same(file, made_from(file) or {}, _of_attempt(file, artefact))
+    require_same(file, made_from(file) or {}, _of_attempt(file, artefact), ANOTHER_RUN)
     return surrogate
 
 

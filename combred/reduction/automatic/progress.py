@@ -66,7 +66,10 @@ class Progress:
 
     def rebuild(self, given: nn.Module, entry: dict) -> Found:
         """A stored network: the given one with the stored units and weights."""
-        network, weights = copy.deepcopy(given), load_tensors(self.file(entry["number"]))["weights"]
+        file = self.file(entry["number"])
+        if not file.exists():
+            raise ValueError(f"{file} is missing: move {self.folder} away to start anew")
+        network, weights = copy.deepcopy(given), load_tensors(file)["weights"]
         for name, units in entry["units"].items():
             layer = self.plan.all[name]
             if units < layer.units:
@@ -204,4 +207,5 @@ def inputs_of(network: nn.Module, plan: Plan) -> dict:
     return asdict(plan.settings) | {
         "network": digest_of_tensors(network.state_dict(), repr(network)),
         "calibration": digest_of_tensors({"": calibration}) if known else None,
+        "compensation": plan.reducer.compensation,
     }

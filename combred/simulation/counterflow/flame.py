@@ -28,7 +28,6 @@ from combred.simulation.counterflow.grid import CounterflowGrid, CounterflowProf
 from combred.simulation.outcome import NOT_FINITE, STEADY, UNSTEADY, WENT_OUT
 
 INTERVAL = 0.25  # inverse strain rates of the inlets between two judgements
-FACTOR, MOST_FLAMES = 1.1, 20  # of the search for extinction
 OUT = 0.75  # a flame is extinct below this share of its initial excess of peak T over its streams
 
 

@@ -217,3 +217,16 @@ def test_states_of_one_trajectory_are_refused(training, h2o2, write_states, tmp_
             make_network([12, 8, 12]), TrainingData(table, transform, held_out), training.settings,
             tmp_path / "m.jsonl", training.device,
         )  # fmt: skip
+
+
+def test_a_checkpoint_of_another_precision_is_refused(training, tmp_path, monkeypatch):
+    training.fit_until_killed(tmp_path / "m.jsonl", 21)
+    monkeypatch.setattr(loop, "fastest_precision", lambda device: ("bf16", "asked for"))
+    with pytest.raises(ValueError, match="precision: 'float32' then, 'bf16' now"):
+        training.fit(tmp_path / "m.jsonl")
+
+
+def test_no_steps_leave_a_file_without_lines(training, tmp_path):
+    metrics = tmp_path / "new" / "m.jsonl"
+    training.fit(metrics, training.changed(steps=0))
+    assert metrics.read_text() == ""

@@ -9,8 +9,8 @@ For each mechanism, on one core:
 - N (960) states of flows (combred.check.states) in one batch: time and error at several tolerances
   for dt = 1e-6 and 1e-5 s, beside Cantera's CVODE, dense and with its AdaptivePreconditioner, and
   beside CVODE with the exact Jacobian matrix and seulex, compiled with rates by pyrometheus
-  (benchmarks/solvers) where it knows the mechanism, up to 60 species (its C++ of n-dodecane compiles
-  for minutes and then crashes); these one by one, from a cold start, on every
+  (benchmarks/solvers) where it knows the mechanism, up to 60 species (that of n-dodecane compiles
+  for minutes and crashes); these one by one, from a cold start, on every
   eighth of the states. The reference is the solver itself in doubles at 1e-8, which the check
   compares with CVODE;
 - batches of 1, 16 and 4096 states, and the levels of x86-64 of a portable library (DRM19).

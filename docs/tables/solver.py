@@ -42,9 +42,8 @@ def solver_table() -> str:
             f"{name}: {rates}",
             f"{step['float']:.2f} / {step['double']:.1f} us",
             verdict,
-            f"{check['seconds']:.0f} s",
         ])  # fmt: skip
-    head = ["mechanism, rates", "a step, floats / doubles", "within limits", "check, one core"]
+    head = ["mechanism, rates", "a step, floats / doubles", "within limits"]
     return table(head, body) + told_solver() if body else MISSING
 
 

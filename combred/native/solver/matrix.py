@@ -193,17 +193,16 @@ def _eliminated(
     comes into the first level of the cache once for all of them."""
     rows, at, blocks = _rows(pattern), pattern.places, []
     together = TOGETHER if pattern.size >= IN_CACHE else 1
+
+    def entry(i: int, j: int) -> str:
+        return entries[i].get(j, "V{}") if i < len(entries) else f"a[{at[i, j]}]"
+
     for first in range(0, pattern.size, together):
         group = range(first, min(first + together, pattern.size))
         lines = []
         for part in _parts(rows, group):
             for i in group:
-                own = (
-                    entries[i]
-                    if i < len(entries)
-                    else {j: f"a[{at[i, j]}]" for j in part if (i, j) in at}
-                )
-                lines += [f"{V} w{i}_{j} = {own.get(j, 'V{}')};" for j in part if (i, j) in at]
+                lines += [f"{V} w{i}_{j} = {entry(i, j)};" for j in part if (i, j) in at]
             for k in range(group[-1] + 1):
                 right = [j for j in part if j > k and (k, j) in at]
                 below = [i for i in group if i > k and (i, k) in at]

@@ -31,7 +31,7 @@ import numpy as np
 from cantera import ck2yaml
 
 import combred
-from benchmarks.flows import REFERENCE, UPWIND, start
+from benchmarks.flows import REFERENCE, UPWIND, kept, start
 from benchmarks.openfoam import (
     THERMOPHYSICAL,
     folder_of,
@@ -44,7 +44,6 @@ from benchmarks.openfoam import (
     write_mechanism,
 )
 from combred.files.records import strict, write_json
-from combred.validation import timing
 
 RESULTS = Path(__file__).parent / "results" / "foam_tutorials.json"
 STRICTER = "solver 1e-7"
@@ -275,12 +274,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=[*CELLS, *TUTORIALS], help="default: all")
     given = parser.parse_args()
     library, home = ready(given.library), given.folder.resolve()
-    found: dict = {"machine": timing.machine(), "cells": {}, "flames": {}}
-    if (
-        RESULTS.exists()
-        and (kept := json.loads(RESULTS.read_text()))["machine"] == found["machine"]
-    ):
-        found = kept  # tutorials that are not run again stay
+    found = kept(RESULTS, ("cells", "flames"))
     for name in given.names:
         kind, measure = ("cells", one_cell) if name in CELLS else ("flames", flame)
         found[kind][name] = measure(name, home, library)

@@ -21,10 +21,9 @@ import cantera as ct
 import numpy as np
 
 import combred
-from benchmarks.flows import REFERENCE, Fields, Flow, arguments, beside_seulex, compare
+from benchmarks.flows import REFERENCE, Fields, Flow, arguments, beside_seulex, compare, kept
 from benchmarks.openfoam import MECHANISM, folder_of
 from combred.files.records import strict, write_json
-from combred.validation import timing
 
 RESULTS = Path(__file__).parent / "results" / "taylor_green.json"
 FIGURE = Path(__file__).parents[1] / "docs" / "taylor-green.png"
@@ -130,12 +129,7 @@ def draw(home: Path, chosen: dict[str, Flow], path: Path) -> None:
 def main() -> None:
     given = arguments("taylor_green", __doc__, WAYS, CELLS, flows(0))
     chosen = {name: flow for name, flow in flows(given.cells).items() if name in given.flows}
-    found: dict = {"machine": timing.machine(), "flows": {}}
-    if (
-        RESULTS.exists()
-        and (kept := json.loads(RESULTS.read_text()))["machine"] == found["machine"]
-    ):
-        found = kept  # flows that are not run again stay
+    found = kept(RESULTS, ("flows",))
     for name, flow in chosen.items():
         names = list(combred.load_mechanism(flow.mechanism).species_names)
         ways = [way for way in given.ways if name == "methane" or not way.startswith("drm19")]

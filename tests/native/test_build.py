@@ -72,7 +72,7 @@ def test_a_library_that_is_not_there(tmp_path):
 
 COMPILER = """#!/bin/sh
 case "$*" in
-    *" -c "*) sh -c 'echo $$ > STARTED; exec sleep 60'; exit 0 ;;
+    *" -c "*) sh -c 'echo $$ >> STARTED; exec sleep 60'; exit 0 ;;
     *) exec g++ "$@" ;;
 esac
 """
@@ -80,7 +80,10 @@ esac
 
 @pytest.fixture
 def started(tmp_path, monkeypatch) -> Path:
-    """A compiler that does not end; the file that has the number of the process that it starts."""
+    """A compiler that does not end; the file that gets the number of each process that it starts.
+
+    Several compile at once, so that each adds a line: to write the file anew empties it for a moment.
+    """
     compiler, started = tmp_path / "compiler", tmp_path / "started"
     compiler.write_text(COMPILER.replace("STARTED", str(started)))
     compiler.chmod(0o755)
@@ -96,15 +99,21 @@ def wait_for(started: Path) -> None:
         time.sleep(0.01)
 
 
+def ended(number: str) -> bool:
+    """Whether there is no process of this number any more, or one that only its parent still waits for."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().split()[2] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 def require_end(started: Path) -> None:
-    """The process of the number in the file ends by itself within ten seconds."""
-    number = started.read_text().strip()
-    status = Path(f"/proc/{number}/stat")
-    for _ in range(200):
-        if not status.exists() or status.read_text().split()[2] == "Z":
-            return
+    """The processes of the numbers in the file end by themselves within ten seconds."""
+    limit = time.monotonic() + 10.0
+    left = started.read_text().split()
+    while left := [number for number in left if not ended(number)]:
+        assert time.monotonic() < limit, f"processes {left} are left"
         time.sleep(0.05)
-    pytest.fail(f"process {number} is left")
 
 
 def test_an_interrupt_ends_a_compiler_and_what_it_has_started(started, tmp_path, monkeypatch):

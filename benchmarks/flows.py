@@ -8,7 +8,6 @@ species, the smallest, and so amplifies rounding in N2.
 """
 
 import argparse
-import json
 import os
 import re
 import shutil
@@ -31,7 +30,6 @@ from benchmarks.openfoam import (
     write_case,
     write_field,
 )
-from combred.validation import timing
 
 REFERENCE = "solver 1e-6"
 SEULEX_STEPS = 3  # the first of them is not timed
@@ -180,15 +178,6 @@ def beside_seulex(flow: Flow, home: Path, library: Path) -> dict[str, float]:
         if way == REFERENCE:
             took["flow"] = took[way] - told(log.read_text())["us"]
     return {"seulex_us": took["ode"] - took["flow"], "flow_us": took["flow"]}
-
-
-def kept(results: Path, parts: Iterable[str]) -> dict:
-    """What a file of results holds of this machine, so that what is not run again stays; else the
-    machine, and {} for each of the parts."""
-    machine = timing.machine()
-    if results.exists() and (found := json.loads(results.read_text()))["machine"] == machine:
-        return found
-    return {"machine": machine} | {part: {} for part in parts}
 
 
 def _copy(of: Path, to: Path) -> None:

@@ -31,7 +31,8 @@ import numpy as np
 from cantera import ck2yaml
 
 import combred
-from benchmarks.flows import REFERENCE, UPWIND, kept, start
+from benchmarks.flows import REFERENCE, UPWIND, start
+from benchmarks.kept import kept
 from benchmarks.openfoam import (
     THERMOPHYSICAL,
     folder_of,

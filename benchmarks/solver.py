@@ -18,8 +18,9 @@ For each mechanism, on one core:
 The error is that of benchmarks/work_precision.py: of T relative to its change plus 1 K, of Y to the
 largest change of a state plus 1e-5, root mean square. Times are of the processor, the solver's the
 shortest of five. Run nothing else on the machine meanwhile. Writes
-benchmarks/results/solver.json; prints tables, then one JSON line. The pages of the checks are left
-in benchmarks/cache/check-*.
+benchmarks/results/solver.json, each of our mechanisms as soon as it is done (unless --states is
+given); prints tables, then one JSON line. The pages of the checks are left in
+benchmarks/cache/check-*.
 """
 
 import argparse
@@ -35,6 +36,7 @@ import cantera as ct
 import numpy as np
 
 from benchmarks.accuracy import CACHE
+from benchmarks.kept import kept
 from benchmarks.solvers.build import MissingError
 from benchmarks.solvers.library import CVODE as GeneratedCVODE
 from benchmarks.solvers.library import Implicit
@@ -52,7 +54,6 @@ from combred.native.solver import Solver, generate
 from combred.native.solver.layout import lay_out, pattern
 from combred.processes.threads import one_thread
 from combred.report.check import write_check
-from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parent / "results" / "solver.json"
 ALZUETA = "example_data/ammonia-CO-H2-Alzueta-2023.yaml"
@@ -60,6 +61,7 @@ MECHANISMS = (
     "h2o2.yaml:H2", "drm19.yaml:CH4", "gri30.yaml:CH4", f"{ALZUETA}:baseline:NH3",
     f"{ALZUETA}:linear-Burke:NH3", "nDodecane_Reitz.yaml:nDodecane_IG:c12h26",
 )  # fmt: skip
+STATES = 960
 STEPS, TOLERANCES = (1e-6, 1e-5), (0.1, 0.01, 0.001, 1e-5, 1e-6)
 REFERENCE = 1e-8  # tolerance of the solver, in doubles
 REPEATS = 5
@@ -255,6 +257,11 @@ def batches_and_levels() -> dict:
     return found
 
 
+def store(result: dict, given: argparse.Namespace) -> None:
+    if given.states == STATES and set(given.mechanisms) <= set(MECHANISMS):
+        write_json(RESULTS, result)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.solver",
@@ -262,14 +269,16 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--mechanisms", nargs="+", default=MECHANISMS, metavar="FILE[:PHASE]:FUEL")
-    parser.add_argument("--states", type=int, default=960, metavar="N")
+    parser.add_argument("--states", type=int, default=STATES, metavar="N")
     given = parser.parse_args()
     ct.suppress_thermo_warnings()
+    result = {"cores": 1, **kept(RESULTS, ("mechanisms", "batch", "level"))}
     with one_thread():
-        found = {text: of_mechanism(text, given.states) for text in given.mechanisms}
-        result = {"machine": machine(), "cores": 1, "mechanisms": found, **batches_and_levels()}
-    if tuple(given.mechanisms) == MECHANISMS:
-        write_json(RESULTS, result)
+        for text in given.mechanisms:
+            result["mechanisms"][text] = of_mechanism(text, given.states)
+            store(result, given)
+        result |= batches_and_levels()
+        store(result, given)
     print(json.dumps(result))
 
 

@@ -21,7 +21,8 @@ import cantera as ct
 import numpy as np
 
 import combred
-from benchmarks.flows import REFERENCE, Fields, Flow, arguments, beside_seulex, compare, kept
+from benchmarks.flows import REFERENCE, Fields, Flow, arguments, beside_seulex, compare
+from benchmarks.kept import kept
 from benchmarks.openfoam import MECHANISM, folder_of
 from combred.files.records import strict, write_json
 

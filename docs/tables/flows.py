@@ -107,6 +107,9 @@ def foam_tutorials_table() -> str:
             f"{row['seulex_us']:.0f} us" if "seulex_us" in row else "-",
             *told,
         ])  # fmt: skip
+        if "looser" in row:
+            off, us = row["looser"], digits(row["looser_us"], 2)
+            body.append(["- at 0.01", f"{us} us", "-", f"{digits(off['T_rms'], 1)} K", _worst(off)])
     for name, row in results.get("cells", {}).items():
         delay = f"delay of {1e3 * row['delay']:.3g} ms: {digits(100 * row['delay_error'], 1)} %"
         body.append([f"{name}: {row['steps']} steps", "-", "-", "-", delay])

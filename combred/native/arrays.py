@@ -12,19 +12,19 @@ import numpy as np
 def literal(value: float, kind: str = "double") -> str:
     """A finite number as a C++ literal that is read back exactly; kind: double, float or int.
     Raises ValueError for a number that is not finite."""
+    if kind == "float":
+        value = float(np.float32(value))
     if not math.isfinite(value):
         raise ValueError(f"{value} cannot be written as a number of C++: the surrogate is damaged")
     if kind == "int":
         return str(int(value))
-    if kind == "float":
-        return f"{np.float32(value).item():.9g}f" if _is_plain(value) else f"{value:.1f}f"
-    return repr(float(value))
+    return _of_float(value) if kind == "float" else repr(float(value))
 
 
-def _is_plain(value: float) -> bool:
-    """Whether the shortest text of a float has a point or an exponent."""
-    text = f"{np.float32(value).item():.9g}"
-    return "." in text or "e" in text
+def _of_float(value: float) -> str:
+    """A number of float32 as a literal."""
+    text = f"{value:.9g}"
+    return f"{text}f" if "." in text or "e" in text else f"{text}.0f"
 
 
 def constant(name: str, value: float, kind: str = "double") -> str:
@@ -47,6 +47,9 @@ def text(name: str, value: str) -> str:
 
 
 def _row(values: np.ndarray, kind: str) -> str:
-    texts = [literal(value, kind) for value in values.tolist()]
+    if kind == "float" and np.isfinite(floats := values.astype(np.float32)).all():
+        texts = list(map(_of_float, floats.tolist()))  # as `literal`, without a call for each check
+    else:
+        texts = [literal(value, kind) for value in values.tolist()]
     lines = [", ".join(texts[i : i + 8]) for i in range(0, len(texts), 8)]
     return ",\n    ".join(lines)

@@ -32,6 +32,8 @@ from combred.processes.interrupts import postponed
 log = logging.getLogger(__name__)
 MAINS = (MAIN, "solver.cpp", "surrogate.cpp")  # what is compiled, the first that there is
 PIECES = {"network": 8, "doubles": 4, "floats": 2, "calls": 1}  # COMBRED_PIECE of source/names.hpp
+# The pieces whose objects serve all networks of a mechanism, and files that these do not include.
+SHARED, OF_NETWORK = ("doubles", "floats"), ("network/", "identity.hpp")
 
 # A command in sh, and beside it a process that waits for the end of its input, a pipe that Python
 # holds open. The pipe ends with Python, also after SIGKILL, and the group of the command with it.
@@ -98,12 +100,9 @@ def _library(
 ) -> Path:
     """The library of objects (name -> flags), all compiled from the main file."""
     compile, link = compile_command(compiler), link_command(compiler)
-    digest = hashlib.sha256("\0".join([*compile, *link, version(compiler)]).encode())
-    for name, flags in objects.items():
-        digest.update("\0".join(["", name, *flags]).encode())
-    for name, text in sorted(files.items()):
-        digest.update(f"\0{name}\0{text}".encode())
-    name = digest.hexdigest()[:24]
+    known = version(compiler)
+    options = [word for name, flags in objects.items() for word in ("", name, *flags)]
+    name = _digest([*compile, *link, known, *options], files)
     home = Path(folder) if folder else cache_folder() / name
     library = home / f"libcombred-{name}.so"
     if library.is_file():
@@ -117,18 +116,41 @@ def _library(
     for file, text in files.items():
         (home / file).parent.mkdir(exist_ok=True)
         write_bytes(home / file, text.encode())
+    of_solver = {file: text for file, text in files.items() if not file.startswith(OF_NETWORK)}
     with tempfile.TemporaryDirectory(dir=home) as scratch:
-        made = {name: str(Path(scratch) / f"{name}.o") for name in objects}
-        source = str(home / _main(files))
-        linked = Path(scratch) / library.name
-        commands = [
-            [*compile, *flags, "-I", str(home), "-c", source, "-o", made[name]]
+        made = {name: Path(scratch) / f"{name}.o" for name in objects}
+        kept = {
+            name: cache_folder() / f"{_digest([*compile, known, *flags], of_solver)}.o"
             for name, flags in objects.items()
-        ]
-        run(commands)
-        run([[*link, *made.values(), "-o", str(linked)]])
+            if name.startswith(SHARED) and len(of_solver) < len(files)
+        }
+        found = {name: path for name, path in kept.items() if _is_whole(path)}
+        source, linked = str(home / _main(files)), Path(scratch) / library.name
+        run([
+            [*compile, *flags, "-I", str(home), "-c", source, "-o", str(made[name])]
+            for name, flags in objects.items()
+            if name not in found
+        ])  # fmt: skip
+        for name in kept.keys() - found.keys():
+            write_bytes(kept[name], sealed(made[name].read_bytes()))
+        run([[*link, *map(str, (made | found).values()), "-o", str(linked)]])
         write_bytes(library, sealed(linked.read_bytes()))
     return library
+
+
+def _digest(words: list[str], files: dict[str, str]) -> str:
+    """The digest of a command and of the files that it compiles."""
+    content = [*words, *(part for file in sorted(files.items()) for part in file)]
+    return hashlib.sha256("\0".join(content).encode()).hexdigest()[:24]
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether there is a compiled object, without damage."""
+    try:
+        require_whole(path)
+        return True
+    except (FileNotFoundError, ValueError):
+        return False
 
 
 def run(commands: list[list[str]], oldest: str = "g++ 9 or clang++ 10") -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from combred.files.records import cache_folder
-from combred.native import NativeSurrogate
+from combred.native import NativeSurrogate, builder
 from combred.native.builder import build
 from combred.native.compilers import find_compiler
-from combred.native.generator import SOURCE
+from combred.native.generator import SOURCE, generate
 
 # Any library will do: these tests do not load it.
 SMALL = {"surrogate.cpp": '#include "value.hpp"\nstatic int value() { return VALUE; }\n'}
@@ -37,6 +37,44 @@ def test_a_damaged_library_of_the_cache_is_compiled_again(tmp_path, monkeypatch)
     whole = library.read_bytes()
     library.write_bytes(whole[:5000] + bytes([whole[5000] ^ 1]) + whole[5001:])
     assert build(with_value(4)) == library and library.read_bytes() == whole
+
+
+def test_networks_of_a_mechanism_share_the_objects_of_its_solver(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    compiled, run = [], builder.run
+    monkeypatch.setattr(builder, "run", lambda commands: (compiled.append(commands), run(commands)))
+    files = {
+        "library.cpp": '#if COMBRED_PIECE & 9\n#include "identity.hpp"\n#endif\n'
+        '#include "solver.hpp"\n',
+        "identity.hpp": "#define COMBRED_NETWORK\n",
+        "solver.hpp": "static const int SIZE = 1;\n",
+    }
+
+    def pieces_of(value: str, **changed: str) -> int:
+        compiled.clear()
+        build(files | {"identity.hpp": f"{files['identity.hpp']}// {value}\n"} | changed)
+        return len(compiled[0])
+
+    assert [pieces_of("one"), pieces_of("two")] == [4, 2]
+    assert pieces_of("two", **{"solver.hpp": "static const int SIZE = 2;\n"}) == 4
+    for made in cache_folder().glob("*.o"):
+        made.write_bytes(made.read_bytes()[:-100])
+    assert pieces_of("three") == 4
+
+
+def test_the_solver_includes_nothing_of_a_network(correcting, tmp_path):
+    files = generate(correcting)
+    for file, content in files.items():
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text(content)
+    for piece in builder.PIECES:
+        flags = [f"-DCOMBRED_PIECE={builder.PIECES[piece]}", "-MM", "-I", str(tmp_path)]
+        command = [*find_compiler(), *flags, str(tmp_path / "library.cpp")]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        included = {Path(name).relative_to(tmp_path).as_posix() for name in done.stdout.split()
+                    if name.startswith(str(tmp_path))}  # fmt: skip
+        of_network = [name for name in included if name.startswith(builder.OF_NETWORK)]
+        assert bool(of_network) != (piece in builder.SHARED), (piece, included)
 
 
 def test_without_xdg_the_cache_is_in_the_home(monkeypatch):
@@ -82,7 +120,7 @@ esac
 def started(tmp_path, monkeypatch) -> Path:
     """A compiler that does not end; the file that gets the number of each process that it starts.
 
-    Several compile at once, so that each adds a line: to write the file anew empties it for a moment.
+    Several compile at once, and each adds a line: to write the file anew empties it for a moment.
     """
     compiler, started = tmp_path / "compiler", tmp_path / "started"
     compiler.write_text(COMPILER.replace("STARTED", str(started)))
@@ -100,7 +138,7 @@ def wait_for(started: Path) -> None:
 
 
 def ended(number: str) -> bool:
-    """Whether there is no process of this number any more, or one that only its parent still waits for."""
+    """Whether there is no process of this number, or one that only its parent still waits for."""
     try:
         return Path(f"/proc/{number}/stat").read_text().split()[2] == "Z"
     except (FileNotFoundError, ProcessLookupError):

@@ -18,7 +18,10 @@
 #include <omp.h>
 #endif
 #include "combred.h"
+// What computes in floats and in doubles knows the mechanism alone: its objects serve any network.
+#if defined(COMBRED_DISPATCH) || COMBRED_PIECE & (COMBRED_CALLS | COMBRED_PROPOSAL)
 #include "identity.hpp"
+#endif
 #ifdef COMBRED_DISPATCH
 #include "dispatch.hpp"
 #else

@@ -11,6 +11,7 @@ from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError
 from combred.chemistry.transport import solution_with_transport
 
+WIDTH = 0.03  # m, of the domain at first, at 1 atm: flames are thinner the higher p is
 # slope, curve: largest change between neighbouring grid points, relative to the whole profile.
 COARSE = {"ratio": 3, "slope": 0.07, "curve": 0.14}
 FINE = {"ratio": 2, "slope": 0.03, "curve": 0.05}
@@ -21,18 +22,16 @@ def solve_free_flame(
     T: float,
     p: float,
     Y: np.ndarray,
-    width: float = 0.03,
     refinements: tuple[dict, ...] = (COARSE,),
 ) -> ct.FreeFlame:
     """The flame of the unburnt state T [K], p [Pa], Y (n_species,); transport is mixture-averaged.
 
-    width [m]: length of the domain; refinements: Cantera's refine criteria, applied one after
-    another. Raises ValueError where the mechanism has no transport data, and IntegrationError where
-    Cantera finds no flame.
+    refinements: Cantera's refine criteria, applied one after another. Raises ValueError where the
+    mechanism has no transport data, and IntegrationError where Cantera finds no flame.
     """
     gas = solution_with_transport(mechanism)
     gas.TPY = T, p, Y
-    flame = ct.FreeFlame(gas, width=width)
+    flame = ct.FreeFlame(gas, width=WIDTH * (ct.one_atm / p) ** 0.75)
     try:
         for i, criteria in enumerate(refinements):
             flame.set_refine_criteria(**criteria)

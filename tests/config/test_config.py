@@ -54,7 +54,7 @@ def test_there_are_few_settings():
 def test_retraining_is_the_training_but_for_what_it_lists():
     s = resolve(["training.optimizer=muon", "training.batch_final=8192", "retraining.lr=1e-3"])
     both = s.retraining_settings
-    assert (both.optimizer, both.batch_final, both.lr, both.steps) == ("muon", 8192, 1e-3, 6000)
+    assert (both.optimizer, both.batch_final, both.lr, both.steps) == ("muon", 8192, 1e-3, 4500)
     assert s.training.lr == 6e-3 and (s.training.batch, both.batch) == (512, 1024)
     assert resolve(["training.batch_final=600"]).retraining_settings.batch == 600
 

@@ -31,7 +31,7 @@ from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.config import SamplingSettings
 from combred.dataset.schema import Block, state_attributes
 from combred.dataset.table import open_states
-from combred.dataset.writer import StateWriter
+from combred.dataset.writer import write_states as write_file
 from combred.native.solver.library import Solver
 from combred.processes.workers import Processes
 from combred.sampling import sample as sampling
@@ -369,9 +369,7 @@ def write_states():
         source = np.zeros(n, "i4") if source is None else source
         block = Block(T, p, Y, dt, T_next, Y_next, source, np.zeros(n, "u1"))
         attributes = state_attributes(mechanism, {"seed": 0})
-        writer = StateWriter(file, attributes, [n], mechanism.n_species)
-        writer.write(0, block)
-        writer.finish()
+        write_file(file, attributes, [block])
         return file
 
     return write

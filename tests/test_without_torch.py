@@ -82,7 +82,9 @@ def test_an_export_and_the_models(tmp_path, monkeypatch):
 def test_a_check_with_its_page(tmp_path):
     """Of hydrogen without transport data, and so without flames, which take longest."""
     text = (Path(ct.__file__).parent / "data/h2o2.yaml").read_text()
-    (tmp_path / "still.yaml").write_text(re.sub(r"  transport: .*\n|  transport:\n(    .*\n)+", "", text))
+    (tmp_path / "still.yaml").write_text(
+        re.sub(r"  transport: .*\n|  transport:\n(    .*\n)+", "", text)
+    )
     words = "check still.yaml --fuel H2:1 --size 0.05 --workers 1".split()
     done = command(tmp_path, *words)
     assert done.returncode in (0, 1) and "check.html" in done.stdout, done.stdout + done.stderr

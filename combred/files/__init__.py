@@ -1,1 +1,1 @@
-"""Files: JSON records, HDF5, archives of torch, traces of what can be resumed."""
+"""Files: JSON records, HDF5, archives of torch, traces and parts of what can be resumed."""

@@ -37,8 +37,6 @@ def check(mechanism: Mechanism, block: Block, path: Path) -> dict:
     try:
         largest, rows = largest_difference(mechanism, before, block.dt, after)
     except ValueError as error:
-        partial = path.with_suffix(".partial.h5").name
-        raise StateFileError(
-            f"{path}: {error}; then move {partial} away and sample again"
-        ) from error
+        parts = f"{path.stem}.*.partial"
+        raise StateFileError(f"{path}: {error}; then remove {parts} and sample again") from error
     return {"checked_rows": rows, "largest_difference": largest}

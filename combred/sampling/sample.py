@@ -14,6 +14,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import cantera as ct
+import h5py
 import numpy as np
 import torch
 
@@ -24,7 +25,9 @@ from combred.chemistry.transport import has_transport
 from combred.config import SamplingSettings
 from combred.dataset.schema import FLOW, SAMPLERS, Block, state_attributes
 from combred.dataset.table import open_states
-from combred.dataset.writer import StateWriter
+from combred.dataset.writer import draw, write_states
+from combred.files.hdf5 import require_space
+from combred.files.parts import Parts, forget_parts
 from combred.native.solver.library import PRECISE, Solver
 from combred.processes.workers import Processes, open_pool
 from combred.sampling import labels
@@ -91,31 +94,38 @@ def sample(
 
     Returns the trajectories that could not be computed, as text ("lost_trajectories"), and
     `StateTable.numbers`. Raises ValueError where the fuel is unknown, or where the mechanism has
-    rates that the solver does not know; StateFileError where a run with other settings was
-    interrupted at this path, or where labels differ from CVODE's; RuntimeError without a C++
-    compiler.
+    rates that the solver does not know; StateFileError where labels differ from CVODE's;
+    RuntimeError without a C++ compiler; OSError where the disk is too full.
     """
     settings = replace(settings, fuel=mechanism.resolve_fuel(settings.fuel))
     Solver(mechanism)  # compiled here, before the worker processes ask for it
     plan = plan_trajectories(settings, seed, has_transport(mechanism))
     attributes = state_attributes(mechanism, provenance(settings, seed))
-    writer = StateWriter(path, attributes, [t.rows for t in plan], mechanism.n_species)
-    done = writer.done()
-    finished, total = sum(t.rows for t in plan if done[t.index]), sum(t.rows for t in plan)
+    total = sum(t.rows for t in plan)
+    # Twice the size: the parts and the file exist together for a while.
+    require_space(path.parent, 2 * 8 * total * (6 + 2 * mechanism.n_species))
+    parts = Parts(path, attributes)
+    missing = [t for t in plan if parts.read(t.index) is None]
+    finished = total - sum(t.rows for t in missing)
     processes.on_progress(finished, total)
     lost = []
     start = mechanism.file, mechanism.phase, settings, seed
     with open_pool(processes.workers, _start_worker, *start) as pool:
-        waiting = {pool.submit(_work, t) for t in plan if not done[t.index]}
-        for future in as_completed(waiting):
+        for future in as_completed([pool.submit(_work, t) for t in missing]):
             trajectory, block, error = future.result()
             if block is None:
                 lost.append(f"{trajectory.name}: {error}")
                 block = _unlabelled(trajectory, mechanism, settings)
-            writer.write(trajectory.index, block)
+            parts.write(trajectory.index, block.columns().values())
             finished += trajectory.rows
             processes.on_progress(finished, total)
-    writer.finish(labels.check(mechanism, writer.draw(CHECKED, seed), path))
+    blocks = (Block(*(parts.read(i) or [])) for i in range(len(plan)))
+
+    def check(file: h5py.File) -> dict:
+        return labels.check(mechanism, draw(file, CHECKED, seed), path)
+
+    write_states(path, attributes, blocks, check)
+    forget_parts(path)
     return {"lost_trajectories": lost, **open_states(path, mechanism).numbers()}
 
 

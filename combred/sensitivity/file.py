@@ -4,9 +4,7 @@ Takes settings; gives sensitive.h5. Each finished trajectory lies in a folder be
 are there; the folder's name tells the settings.
 """
 
-import io
 import json
-import shutil
 from concurrent.futures import as_completed
 from dataclasses import asdict, fields, replace
 from pathlib import Path
@@ -20,7 +18,7 @@ from combred.config import SamplingSettings, SensitivitySettings
 from combred.config.fields import shown
 from combred.dataset.schema import StateFileError
 from combred.files.hdf5 import new_file, require_intact, require_space
-from combred.files.records import digest_of, write_bytes
+from combred.files.parts import Parts, forget_parts
 from combred.native.solver.library import PRECISE, Solver
 from combred.processes.workers import Processes, open_pool
 from combred.sensitivity.rows import SensitiveStates
@@ -60,10 +58,9 @@ def make_sensitive(
     Returns the numbers of trajectories and rows, and why trajectories are lost. Raises ValueError
     where none could be computed."""
     provenance = sensitive_provenance(mechanism, settings, sampling, seed)
-    folder = path.with_suffix(f".{digest_of(provenance)}.partial")
-    folder.mkdir(parents=True, exist_ok=True)
-    todo = plan(mechanism, settings)
-    found = {t.index: _read_part(folder / str(t.index)) for t in todo}
+    todo, parts = plan(mechanism, settings), Parts(path, provenance)
+    known = {t.index: parts.read(t.index) for t in todo}
+    found = {index: SensitiveStates(*part) if part else None for index, part in known.items()}
     waiting = [t for t in todo if found[t.index] is None]
     lost: list[str] = []
     done = len(todo) - len(waiting)
@@ -79,10 +76,9 @@ def make_sensitive(
                 if rows is None:
                     lost.append(reason)
                 else:
-                    _write_part(folder / str(index), rows)
+                    parts.write(index, rows.columns())
                 processes.on_progress(done, len(todo))
-    parts = [found[index] for index in sorted(found)]
-    kept = [rows for rows in parts if rows is not None]
+    kept = [rows for _, rows in sorted(found.items()) if rows is not None]
     if not kept:
         raise ValueError(
             "none of the ignitions and flames whose sensitivities are asked for can be computed "
@@ -99,12 +95,6 @@ def make_sensitive(
     return {"trajectories": len(todo), "lost": lost, "rows": len(rows.T)}
 
 
-def forget_parts(path: Path) -> None:
-    """Remove what interrupted calls for the file `path` have left, of these and other settings."""
-    for folder in path.parent.glob(f"{path.stem}.*.partial"):
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 def read_sensitive(path: Path) -> tuple[SensitiveStates, dict]:
     """The rows of a file of `make_sensitive`, and what they depend on. Raises StateFileError where
     the file is damaged, or has values that are not finite."""
@@ -119,18 +109,3 @@ def read_sensitive(path: Path) -> tuple[SensitiveStates, dict]:
     if not all(np.isfinite(column).all() for column in rows.columns()):
         raise StateFileError(f"{path} has values that are not finite. {again}")
     return rows, provenance
-
-
-def _write_part(path: Path, rows: SensitiveStates) -> None:
-    buffer = io.BytesIO()
-    np.savez(buffer, *rows.columns())
-    write_bytes(path, buffer.getvalue())
-
-
-def _read_part(path: Path) -> SensitiveStates | None:
-    """The rows of a finished trajectory; None where there are none, or they are damaged."""
-    try:
-        with np.load(path) as file:
-            return SensitiveStates(*(file[f"arr_{i}"] for i in range(len(NAMES))))
-    except Exception:  # damage has many names: EOFError, BadZipFile, KeyError, ...
-        return None

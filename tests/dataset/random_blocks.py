@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 
 from combred.dataset.schema import UNITS, Block
-from combred.dataset.writer import StateWriter
+from combred.dataset.writer import write_states
 
 ROWS = [3, 5, 2]  # rows of each block
 
@@ -20,10 +20,7 @@ def block(index: int, failed: int = 0) -> Block:
 
 
 def written(path, attributes, failed=(0, 0, 0)):
-    writer = StateWriter(path, attributes, ROWS, 10)
-    for i in range(3):
-        writer.write(i, block(i, failed[i]))
-    writer.finish()
+    write_states(path, attributes, (block(i, failed[i]) for i in range(3)))
     return path
 
 

@@ -1,13 +1,13 @@
-"""A state file that is written, and resumed after an interruption."""
+"""A state file that is written from blocks."""
 
 import h5py
 import numpy as np
 import pytest
-from random_blocks import ROWS, all_columns, block, written
+from random_blocks import all_columns, block, written
 
-from combred.dataset.schema import UNITS, StateFileError
+from combred.dataset.schema import UNITS, Block, StateFileError
 from combred.dataset.table import open_states
-from combred.dataset.writer import StateWriter
+from combred.dataset.writer import draw, write_states
 
 
 def test_every_dataset_has_its_unit(file):
@@ -25,48 +25,31 @@ def test_rows_without_a_label_are_stored_apart(tmp_path, attributes, h2o2):
     assert np.array_equal(all_columns(file)["failed"], expected)
 
 
-def same(a: dict, b: dict) -> bool:
-    return a.keys() == b.keys() and all(np.array_equal(a[k], b[k]) for k in a)
+def test_rows_are_in_the_order_of_the_blocks(file):
+    stored = all_columns(file)
+    for name, column in Block.join([block(i) for i in range(3)]).columns().items():
+        assert np.array_equal(stored[name], column)
+    assert stored["failed"].shape == (0, 12)
 
 
-# -- resumed ---------------------------------------------------------------------------------------
+def test_what_the_check_finds_is_an_attribute(tmp_path, attributes):
+    path = tmp_path / "states.h5"
+
+    def check(file: h5py.File) -> dict:
+        some = draw(file, 4, seed=0)
+        assert len(some) == 4 and set(some.T) <= set(file["T"][...])
+        assert len(draw(file, 100, seed=0)) == 10
+        return {"largest_difference": 0.5}
+
+    write_states(path, attributes, map(block, range(3)), check)
+    with h5py.File(path, "r") as file:
+        assert file.attrs["largest_difference"] == 0.5 and file.attrs["rows"] == 10
 
 
-@pytest.mark.parametrize("before", [[], [0], [2, 0]])
-def test_an_interrupted_writer_is_resumed_to_the_same_file(tmp_path, attributes, file, before):
-    path = tmp_path / "killed.h5"
-    first = StateWriter(path, attributes, ROWS, 10)
-    for i in before:
-        first.write(i, block(i))
-    del first
-    second = StateWriter(path, attributes, ROWS, 10)
-    assert second.done().tolist() == [i in before for i in range(3)]
-    assert not path.exists()
-    for i in range(3):
-        if i not in before:
-            second.write(i, block(i))
-    second.finish()
-    assert same(all_columns(path), all_columns(file))
-    assert not second.partial.exists()
+def test_rows_that_are_refused_leave_no_file(tmp_path, attributes):
+    def check(file: h5py.File) -> dict:
+        raise StateFileError("wrong")
 
-
-def test_a_block_that_was_written_in_part_is_not_done(tmp_path, attributes, monkeypatch):
-    writer = StateWriter(tmp_path / "killed.h5", attributes, ROWS, 10)
-    monkeypatch.setattr(h5py.File, "flush", lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        writer.write(1, block(1))
-    monkeypatch.undo()
-    assert not StateWriter(tmp_path / "killed.h5", attributes, ROWS, 10).done().any()
-
-
-def test_a_working_file_of_other_settings_is_refused(tmp_path, attributes):
-    StateWriter(tmp_path / "states.h5", attributes, ROWS, 10)
-    with pytest.raises(StateFileError, match=r"seed is 0 there and 1 here.*move it away.*run=NAME"):
-        StateWriter(tmp_path / "states.h5", {**attributes, "seed": 1}, ROWS, 10)
-
-
-def test_a_damaged_working_file_is_refused(tmp_path, attributes):
-    writer = StateWriter(tmp_path / "states.h5", attributes, ROWS, 10)
-    writer.partial.write_bytes(writer.partial.read_bytes()[:1000])
-    with pytest.raises(StateFileError, match="Move it away"):
-        StateWriter(tmp_path / "states.h5", attributes, ROWS, 10)
+    with pytest.raises(StateFileError, match="wrong"):
+        write_states(tmp_path / "states.h5", attributes, map(block, range(3)), check)
+    assert not list(tmp_path.glob("states*"))

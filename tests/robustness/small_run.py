@@ -138,8 +138,7 @@ class Stop:
 SAVE = "combred.files.trace.Trace.save"
 STOPS = {
     "labelling": Stop(
-        "combred.dataset.writer.StateWriter.write", 3, ("*",), "sample",
-        ("states.partial.h5",), ("states.h5", "sample.json"),
+        "combred.files.parts.Parts.write", 3, ("*",), "sample", (), ("states.h5", "sample.json"),
     ),
     "training": Stop(
         SAVE, 30, ("stage*", "train.json", "reduce.json"), "train",

@@ -106,7 +106,7 @@ def test_an_interrupted_step_goes_on_to_the_same_results(runs, tmp_path, monkeyp
     assert answer.status == 0, answer
     found = results(here)
     assert all(found[name] == whole[name] for name in stop.gives)
-    assert not list(here.glob("*.partial.h5")) + list(here.glob("*.checkpoint"))
+    assert not list(here.glob("*.partial")) + list(here.glob("*.checkpoint"))
 
 
 class Killed(BaseException):

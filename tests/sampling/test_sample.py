@@ -89,14 +89,18 @@ def test_an_interrupted_sampling_is_resumed_to_the_same_file(
 def test_an_interrupted_sampling_is_not_resumed_with_other_settings(
     tmp_path, drm19, three, in_this_process
 ):
-    def interrupt(finished, total):
-        raise KeyboardInterrupt
+    seen = []
 
-    arguments = (drm19, three)
+    def interrupt(finished, total):
+        seen.append(finished)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+
     with pytest.raises(KeyboardInterrupt):
-        sample(tmp_path / "states.h5", *arguments, 0, Processes(1, interrupt))
-    with pytest.raises(ValueError, match="seed is 0 there and 1 here"):
-        sample(tmp_path / "states.h5", *arguments, 1, Processes())
+        sample(tmp_path / "states.h5", drm19, three, 0, Processes(1, interrupt))
+    sample(tmp_path / "states.h5", drm19, three, 1, Processes(1, lambda *a: seen.append(a[0])))
+    assert seen[1] > 0 and seen[2] == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["states.h5"]
 
 
 def test_failed_trajectories_and_rows_are_counted_and_stored_apart(

@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from combred.chemistry.transport import has_transport
 from combred.dataset.table import StateTable, open_states
+from combred.files.parts import forget_parts
 from combred.files.records import write_record
 from combred.pipeline import artefacts
 from combred.pipeline.console import console, progress
@@ -20,7 +21,7 @@ from combred.pipeline.run import Run
 from combred.pipeline.start import starting_point
 from combred.processes.workers import Processes
 from combred.sampling.sample import sample as sample_dataset
-from combred.sensitivity.file import forget_parts, make_sensitive, read_sensitive
+from combred.sensitivity.file import make_sensitive, read_sensitive
 from combred.sensitivity.rows import SensitiveStates
 from combred.surrogate.surrogate import Surrogate
 
@@ -79,7 +80,7 @@ def make_states(run: Run) -> None:
         if not record.exists():
             known = {"inputs": artefacts.states(run).inputs, "lost_trajectories": []}
             write_record(record, known | table.numbers())
-        path.with_suffix(".partial.h5").unlink(missing_ok=True)
+        forget_parts(path)
         console.print(f"states: {table.rows:,} rows, reused")
         return
     begun = time.monotonic()

@@ -82,17 +82,6 @@ def test_blocks_are_held_out_as_a_whole(table, fraction):
     assert len(held) == {0.05: 1, 0.34: 1, 0.9: 2}[fraction]  # one at least, and not all
 
 
-def test_a_premixed_sampling_does_not_resume_that_of_a_flow(h2o2, tmp_path, in_this_process):
-    def interrupt(finished, total):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        make(tmp_path / "states.h5", h2o2, on_progress=interrupt)
-    premixed = replace(SETTINGS, sampler="premixed", states=90, ignitions=3)
-    with pytest.raises(ValueError, match="sampling.sampler is flow there and premixed here"):
-        make(tmp_path / "states.h5", h2o2, premixed)
-
-
 def test_a_fuel_that_the_mechanism_lacks_is_refused(h2o2, tmp_path, in_this_process):
     with pytest.raises(ValueError, match="CH4"):
         make(tmp_path / "states.h5", h2o2, replace(SETTINGS, fuel="CH4:1"))

@@ -1,0 +1,47 @@
+"""Finished parts of a long computation, each a file of arrays, until the whole is made of them.
+
+A computation that is killed at any time goes on with the parts that are there.
+"""
+
+import io
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from combred.files.records import digest_of, write_bytes
+
+
+class Parts:
+    """The parts of what becomes the file `path`, by their numbers, in a folder beside it.
+
+    inputs: plain JSON of all that decides the parts; the folder is named after its digest, so that
+    parts of other inputs are not taken. A part appears whole or not at all, and a damaged one
+    counts as missing.
+    """
+
+    def __init__(self, path: Path, inputs: dict):
+        self.path = Path(path)
+        self.folder = self.path.with_suffix(f".{digest_of(inputs)}.partial")
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def write(self, number: int, arrays: Iterable[np.ndarray]) -> None:
+        """Write a part."""
+        buffer = io.BytesIO()
+        np.savez(buffer, *arrays)
+        write_bytes(self.folder / str(number), buffer.getvalue())
+
+    def read(self, number: int) -> list[np.ndarray] | None:
+        """The arrays of a part, in order; None where there is none, or it is damaged."""
+        try:
+            with np.load(self.folder / str(number)) as file:
+                return [file[f"arr_{i}"] for i in range(len(file.files))]
+        except Exception:  # damage has many names: EOFError, BadZipFile, KeyError, ...
+            return None
+
+
+def forget_parts(path: Path) -> None:
+    """Remove what interrupted computations of the file `path` have left, of all inputs."""
+    for folder in path.parent.glob(f"{path.stem}.*.partial"):
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,47 @@
+"""Parts of a long computation: whole, missing, damaged, and of other inputs."""
+
+import numpy as np
+import pytest
+
+from combred.files.parts import Parts, forget_parts
+
+ARRAYS = np.linspace(0.0, 1.0, 50).reshape(10, 5), np.arange(10, dtype="i4")
+
+
+@pytest.fixture
+def parts(tmp_path) -> Parts:
+    made = Parts(tmp_path / "rows.h5", {"seed": 0})
+    made.write(3, ARRAYS)
+    return made
+
+
+def test_a_part_is_read_as_it_was_written(parts):
+    again = Parts(parts.path, {"seed": 0}).read(3)
+    assert all(
+        np.array_equal(a, b) and a.dtype == b.dtype for a, b in zip(again, ARRAYS, strict=True)
+    )
+    assert parts.read(2) is None
+
+
+def test_a_damaged_part_is_missing(parts):
+    file = parts.folder / "3"
+    whole = file.read_bytes()
+    for damaged in (b"", whole[:-9], whole[:200] + bytes([whole[200] ^ 1]) + whole[201:]):
+        file.write_bytes(damaged)
+        assert parts.read(3) is None
+
+
+def test_a_part_that_was_written_in_part_is_missing(parts, monkeypatch):
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        parts.write(4, ARRAYS)
+    assert parts.read(4) is None
+
+
+def test_parts_of_other_inputs_are_not_taken_and_go_with_these(parts):
+    assert Parts(parts.path, {"seed": 1}).read(3) is None
+    forget_parts(parts.path)
+    assert not list(parts.path.parent.iterdir())

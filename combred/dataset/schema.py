@@ -85,8 +85,8 @@ class Block:
         """The arrays by the names of the file's datasets."""
         return {name: getattr(self, name) for name in UNITS}
 
-    def rows(self, chosen: np.ndarray) -> "Block":
-        """The chosen rows: a mask (n,) or indices."""
+    def rows(self, chosen: np.ndarray | slice) -> "Block":
+        """The chosen rows: a mask (n,), indices, or a slice."""
         return Block(**{name: column[chosen] for name, column in self.columns().items()})
 
     def state(self) -> np.ndarray:

@@ -3,7 +3,7 @@
 Takes the blocks of `combred.sampling.sample`; gives a file of the schema `combred.dataset.schema`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import h5py
@@ -34,16 +34,33 @@ def write_states(
             )  # fmt: skip
             data.attrs["units"] = UNITS[name]
         failed = [np.empty((0, 2 + n_species))]
-        for block in blocks:
-            good = np.isfinite(block.T_next)
-            failed.append(block.state()[~good])
-            rows += int(good.sum())
-            for name, column in block.rows(good).columns().items():
+
+        def labelled() -> Iterator[Block]:
+            for block in blocks:
+                good = np.isfinite(block.T_next)
+                failed.append(block.state()[~good])
+                yield block.rows(good)
+
+        for block in _in_chunks(labelled()):
+            rows += len(block)
+            for name, column in block.columns().items():
                 file[name].resize(rows, axis=0)
                 file[name][rows - len(column) :] = column
         file.create_dataset("failed", data=np.concatenate(failed)).attrs["units"] = "K, Pa, 1"
         file.attrs.update(attributes | check(file))
         file.attrs["rows"] = rows  # last: a file without it is not finished
+
+
+def _in_chunks(blocks: Iterable[Block]) -> Iterator[Block]:
+    """The same rows in blocks of CHUNK, but for the last: each chunk is compressed once."""
+    waiting: list[Block] = []
+    for block in blocks:
+        waiting.append(block)
+        while sum(map(len, waiting)) >= CHUNK:
+            rows = Block.join(waiting)
+            yield rows.rows(slice(CHUNK))
+            waiting = [rows.rows(slice(CHUNK, None))]
+    yield Block.join(waiting)
 
 
 def draw(file: h5py.File, count: int, seed: int) -> Block:

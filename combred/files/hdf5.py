@@ -15,7 +15,6 @@ from pathlib import Path
 import h5py
 
 BLOCK = 512  # bytes of the user block, the smallest that HDF5 knows
-CACHE = 1 << 26  # bytes of each dataset, at most
 MARK = b"combred sha256 "
 SIGNATURE = b"\x89HDF\r\n\x1a\n"  # of a file without a user block
 
@@ -25,8 +24,7 @@ def new_file(path: Path) -> Iterator[h5py.File]:
     """A new file, which takes the place of `path`, with its digest, once it is whole."""
     new = Path(path).with_suffix(".new")
     try:
-        # Room for chunks that are filled bit by bit, which are compressed once then.
-        with h5py.File(new, "w", userblock_size=BLOCK, rdcc_nbytes=CACHE) as file:
+        with h5py.File(new, "w", userblock_size=BLOCK) as file:
             yield file
         seal(new)
         os.replace(new, path)

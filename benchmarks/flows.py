@@ -239,9 +239,13 @@ def compare(flow: Flow, home: Path, library: Path, ways: Iterable[str], names: l
 
 
 def arguments(
-    name: str, docstring: str | None, ways: tuple[str, ...], cells: int, flows: Iterable[str] = ()
+    name: str,
+    docstring: str | None,
+    ways: tuple[str, ...],
+    cells: int = 0,
+    flows: Iterable[str] = (),
 ) -> argparse.Namespace:
-    """The command line of flows: library, folder of the cases, ways, cells of a side, and where
+    """The command line of flows: library, folder of the cases, ways, and cells of a side, or where
     there are several `flows` the names of those that are run."""
     parser = argparse.ArgumentParser(
         prog=f"python -m benchmarks.{name}", description=docstring,
@@ -250,7 +254,8 @@ def arguments(
     parser.add_argument("library", type=Path, help="libcombredChemistry.so")
     parser.add_argument("folder", type=Path, help="of the cases")
     parser.add_argument("ways", nargs="*", default=ways, help=f"default: {', '.join(ways)}")
-    parser.add_argument("--cells", type=int, default=cells, help=f"of a side; default: {cells}")
+    if cells:
+        parser.add_argument("--cells", type=int, default=cells, help=f"of a side; default: {cells}")
     if flows:
         parser.add_argument("--flows", nargs="+", default=list(flows), choices=list(flows))
     given = parser.parse_intermixed_args()

@@ -67,7 +67,7 @@ def taylor_green_table() -> str:
     results, body = read("taylor_green.json"), []
     for name, flow in results.get("flows", {}).items():
         n = flow["cells"]
-        size = f"{n} x {n} x {n}" if name.endswith("3d") else f"{n} x {n}"
+        size, name = f"{n} x {n}{f' x {n}' * name.endswith('3d')}", name.partition("-")[0]
         for way, row in flow["ways"].items():
             first = f"{name}, {size}: " if way == "solver 1e-6" else ""
             if "times" not in row:

@@ -10,10 +10,12 @@ benchmarks/results/large.json; prints one JSON line.
 """
 
 import json
+import os
 import resource
 import tempfile
 import time
 from pathlib import Path
+from unittest.mock import patch
 
 import cantera as ct
 import numpy as np
@@ -44,7 +46,7 @@ def main() -> None:
     words(__doc__)
     ct.suppress_thermo_warnings()
     begun, mechanism = time.perf_counter(), load_mechanism(FILE)
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, patch.dict(os.environ, XDG_CACHE_HOME=scratch):
         build(generate(mechanism), Path(scratch))
     found: dict = {
         "species": mechanism.n_species,

@@ -26,11 +26,13 @@ benchmarks/cache/check-*.
 import argparse
 import ctypes
 import json
+import os
 import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import cantera as ct
 import numpy as np
@@ -54,6 +56,7 @@ from combred.native.solver import Solver, generate
 from combred.native.solver.layout import lay_out, pattern
 from combred.processes.threads import one_thread
 from combred.report.check import write_check
+from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parent / "results" / "solver.json"
 ALZUETA = "example_data/ammonia-CO-H2-Alzueta-2023.yaml"
@@ -214,7 +217,7 @@ def of_mechanism(text: str, count: int) -> dict:
     layout = lay_out(mechanism)
     begun = time.perf_counter()
     files = generate(mechanism)
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, patch.dict(os.environ, XDG_CACHE_HOME=scratch):
         build(files, Path(scratch))
         compiled = time.perf_counter() - begun
     solver = Solver(mechanism)
@@ -257,11 +260,6 @@ def batches_and_levels() -> dict:
     return found
 
 
-def store(result: dict, given: argparse.Namespace) -> None:
-    if given.states == STATES and set(given.mechanisms) <= set(MECHANISMS):
-        write_json(RESULTS, result)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.solver",
@@ -272,13 +270,19 @@ def main() -> None:
     parser.add_argument("--states", type=int, default=STATES, metavar="N")
     given = parser.parse_args()
     ct.suppress_thermo_warnings()
-    result = {"cores": 1, **kept(RESULTS, ("mechanisms", "batch", "level"))}
+    # Results of other states or mechanisms are printed alone.
+    ours = given.states == STATES and set(given.mechanisms) <= set(MECHANISMS)
+    found = kept(RESULTS, ("mechanisms",)) if ours else {"machine": machine(), "mechanisms": {}}
+    result, of = found | {"cores": 1}, found["mechanisms"]
     with one_thread():
         for text in given.mechanisms:
-            result["mechanisms"][text] = of_mechanism(text, given.states)
-            store(result, given)
+            of[text] = of_mechanism(text, given.states)
+            result["mechanisms"] = {name: of[name] for name in (*MECHANISMS, *of) if name in of}
+            if ours:
+                write_json(RESULTS, result)
         result |= batches_and_levels()
-        store(result, given)
+    if ours:
+        write_json(RESULTS, result)
     print(json.dumps(result))
 
 

@@ -60,7 +60,8 @@ def _in_chunks(blocks: Iterable[Block]) -> Iterator[Block]:
             rows = Block.join(waiting)
             yield rows.rows(slice(CHUNK))
             waiting = [rows.rows(slice(CHUNK, None))]
-    yield Block.join(waiting)
+    if waiting:
+        yield Block.join(waiting)
 
 
 def draw(file: h5py.File, count: int, seed: int) -> Block:

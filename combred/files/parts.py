@@ -3,6 +3,7 @@
 A computation that is killed at any time goes on with the parts that are there.
 """
 
+import hashlib
 import io
 import shutil
 from collections.abc import Iterable
@@ -30,15 +31,17 @@ class Parts:
         """Write a part."""
         buffer = io.BytesIO()
         np.savez(buffer, *arrays)
-        write_bytes(self.folder / str(number), buffer.getvalue())
+        content = buffer.getvalue()
+        write_bytes(self.folder / str(number), hashlib.sha256(content).digest() + content)
 
     def read(self, number: int) -> list[np.ndarray] | None:
         """The arrays of a part, in order; None where there is none, or it is damaged."""
-        try:
-            with np.load(self.folder / str(number)) as file:
-                return [file[f"arr_{i}"] for i in range(len(file.files))]
-        except Exception:  # damage has many names: EOFError, BadZipFile, KeyError, ...
+        path, size = self.folder / str(number), hashlib.sha256().digest_size
+        stored = path.read_bytes() if path.is_file() else b""
+        if hashlib.sha256(stored[size:]).digest() != stored[:size]:
             return None
+        with np.load(io.BytesIO(stored[size:])) as file:
+            return [file[f"arr_{i}"] for i in range(len(file.files))]
 
 
 def forget_parts(path: Path) -> None:

@@ -78,7 +78,7 @@ def write_record(path: Path, numbers: dict) -> None:
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file, whole or not at all. Raises OSError if the disk is full."""
-    new = path.with_name(path.name + ".new")
+    new = path.with_name(f"{path.name}.{os.getpid()}.new")  # others may write the same
     try:
         new.write_bytes(data)
         os.replace(new, path)

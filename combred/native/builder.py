@@ -4,6 +4,7 @@ Takes the files of `combred.native.generator` or `combred.native.solver.generato
 of a library, for this machine's CPU (`build`) or for all CPUs of its kind (`build_portable`).
 """
 
+import contextlib
 import hashlib
 import logging
 import os
@@ -132,7 +133,9 @@ def _library(
             if name not in found
         ])  # fmt: skip
         for name in kept.keys() - found.keys():
-            write_bytes(kept[name], sealed(made[name].read_bytes()))
+            with contextlib.suppress(OSError):  # a cache that cannot be written only costs time
+                kept[name].parent.mkdir(parents=True, exist_ok=True)
+                write_bytes(kept[name], sealed(made[name].read_bytes()))
         run([[*link, *map(str, (made | found).values()), "-o", str(linked)]])
         write_bytes(library, sealed(linked.read_bytes()))
     return library
@@ -149,7 +152,7 @@ def _is_whole(path: Path) -> bool:
     try:
         require_whole(path)
         return True
-    except (FileNotFoundError, ValueError):
+    except (OSError, ValueError):
         return False
 
 

@@ -9,6 +9,7 @@ an interrupted run goes on. Labels are those of the generated solver; some of th
 compared with CVODE (`combred.sampling.labels`).
 """
 
+from collections.abc import Iterator
 from concurrent.futures import as_completed
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import REFERENCE, IntegrationError
 from combred.chemistry.transport import has_transport
 from combred.config import SamplingSettings
-from combred.dataset.schema import FLOW, SAMPLERS, Block, state_attributes
+from combred.dataset.schema import FLOW, SAMPLERS, Block, StateFileError, state_attributes
 from combred.dataset.table import open_states
 from combred.dataset.writer import draw, write_states
 from combred.files.hdf5 import require_space
@@ -102,11 +103,11 @@ def sample(
     plan = plan_trajectories(settings, seed, has_transport(mechanism))
     attributes = state_attributes(mechanism, provenance(settings, seed))
     total = sum(t.rows for t in plan)
-    # Twice the size: the parts and the file exist together for a while.
-    require_space(path.parent, 2 * 8 * total * (6 + 2 * mechanism.n_species))
-    parts = Parts(path, attributes)
+    parts = Parts(path, attributes | {"plan": [[t.kind, t.rows] for t in plan]})
     missing = [t for t in plan if parts.read(t.index) is None]
     finished = total - sum(t.rows for t in missing)
+    # The parts and the file exist together for a while.
+    require_space(path.parent, 8 * (2 * total - finished) * (6 + 2 * mechanism.n_species))
     processes.on_progress(finished, total)
     lost = []
     start = mechanism.file, mechanism.phase, settings, seed
@@ -119,12 +120,18 @@ def sample(
             parts.write(trajectory.index, block.columns().values())
             finished += trajectory.rows
             processes.on_progress(finished, total)
-    blocks = (Block(*(parts.read(i) or [])) for i in range(len(plan)))
+
+    def blocks() -> Iterator[Block]:
+        for index in range(len(plan)):
+            part = parts.read(index)
+            if part is None:
+                raise StateFileError(f"{parts.folder / str(index)} was damaged: sample again")
+            yield Block(*part)
 
     def check(file: h5py.File) -> dict:
         return labels.check(mechanism, draw(file, CHECKED, seed), path)
 
-    write_states(path, attributes, blocks, check)
+    write_states(path, attributes, blocks(), check)
     forget_parts(path)
     return {"lost_trajectories": lost, **open_states(path, mechanism).numbers()}
 

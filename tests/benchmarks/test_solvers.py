@@ -51,8 +51,9 @@ def states(hydrogen) -> np.ndarray:
 
 
 @needs_rates
-def test_generated_rates_are_those_of_cantera(hydrogen):
-    mechanism, rng = hydrogen, np.random.default_rng(0)
+@pytest.mark.parametrize("file", ["h2o2.yaml", pytest.param("drm19.yaml", marks=pytest.mark.slow)])
+def test_generated_rates_are_those_of_cantera(file):
+    mechanism, rng = load_mechanism(file), np.random.default_rng(0)
     chemistry, gas = Chemistry(mechanism), mechanism.solution()
     for _ in range(50):
         Y = rng.dirichlet(np.full(mechanism.n_species, 0.3))

@@ -19,8 +19,8 @@ SETTINGS = SamplingSettings(sampler="flow", T0=[900.0, 2300.0], states=2 * ROWS 
 SEED = 3
 
 
-def make(path, h2o2, settings=SETTINGS, on_progress=lambda *_: None) -> dict:
-    return sample(path, h2o2, settings, SEED, Processes(1, on_progress))
+def make(path, h2o2, settings=SETTINGS) -> dict:
+    return sample(path, h2o2, settings, SEED, Processes(1))
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -39,20 +39,27 @@ def test_a_damaged_library_of_the_cache_is_compiled_again(tmp_path, monkeypatch)
     assert build(with_value(4)) == library and library.read_bytes() == whole
 
 
+IN_PIECES = {
+    "library.cpp": '#if COMBRED_PIECE & 9\n#include "identity.hpp"\n#endif\n#include "solver.hpp"\n',
+    "identity.hpp": "#define COMBRED_NETWORK\n",
+    "solver.hpp": "static const int SIZE = 1;\n",
+}
+
+
+def test_a_cache_that_cannot_be_written_only_costs_time(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert build(IN_PIECES, tmp_path / "here").is_file()
+
+
 def test_networks_of_a_mechanism_share_the_objects_of_its_solver(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     compiled, run = [], builder.run
     monkeypatch.setattr(builder, "run", lambda commands: (compiled.append(commands), run(commands)))
-    files = {
-        "library.cpp": '#if COMBRED_PIECE & 9\n#include "identity.hpp"\n#endif\n'
-        '#include "solver.hpp"\n',
-        "identity.hpp": "#define COMBRED_NETWORK\n",
-        "solver.hpp": "static const int SIZE = 1;\n",
-    }
 
     def pieces_of(value: str, **changed: str) -> int:
         compiled.clear()
-        build(files | {"identity.hpp": f"{files['identity.hpp']}// {value}\n"} | changed)
+        build(IN_PIECES | {"identity.hpp": f"#define COMBRED_NETWORK\n// {value}\n"} | changed)
         return len(compiled[0])
 
     assert [pieces_of("one"), pieces_of("two")] == [4, 2]

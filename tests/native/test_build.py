@@ -40,7 +40,12 @@ def test_a_damaged_library_of_the_cache_is_compiled_again(tmp_path, monkeypatch)
 
 
 IN_PIECES = {
-    "library.cpp": '#if COMBRED_PIECE & 9\n#include "identity.hpp"\n#endif\n#include "solver.hpp"\n',
+    "library.cpp": """
+#if COMBRED_PIECE & 9
+#include "identity.hpp"
+#endif
+#include "solver.hpp"
+""",
     "identity.hpp": "#define COMBRED_NETWORK\n",
     "solver.hpp": "static const int SIZE = 1;\n",
 }

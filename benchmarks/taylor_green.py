@@ -107,7 +107,8 @@ def draw(home: Path, chosen: dict[str, Flow], path: Path) -> None:
         limit = float(f"{abs(off).max():.1g}")
         ms = {time: f"{1e3 * float(time):g} ms" for time in flow.times}
         images = [
-            (T[time], f"{name}, T at {ms[time]} [K]", {"cmap": "inferno"}) for time in flow.times
+            (T[time], f"{name.partition('-')[0]}, T at {ms[time]} [K]", {"cmap": "inferno"})
+            for time in flow.times
         ]
         images.append((flow.read(folder, end, "OH"), f"OH, mass fraction, {ms[end]}", {}))
         sides = {"vmin": -limit, "vmax": limit, "cmap": "RdBu_r"}
@@ -132,6 +133,7 @@ def main() -> None:
         ways = [way for way in given.ways if "methane" in name or not way.startswith("drm19")]
         one = compare(flow, given.folder, given.library, ways, names)
         found["flows"][name] = one | beside_seulex(flow, given.folder, given.library)
+    found["flows"] = {name: found["flows"][name] for name in CELLS if name in found["flows"]}
     write_json(RESULTS, strict(found))
     if set(DRAWN) <= set(chosen):
         draw(given.folder, {name: chosen[name] for name in DRAWN}, FIGURE)

@@ -13,10 +13,9 @@ the format of the fields are exchanged, and runs end earlier (`TUTORIALS`):
 Differences at the end from the solver at 1e-6 of T and of species (shares of their peaks). The
 tutorials' `limitedLinear` has one limiter for all species, so that the rounding of a trace moves
 the flame: beside them are those of a reference at 1e-7, and of a twin with `upwind`, which also
-shows the solver at .01. Times are of
-the last five steps; seulex (1e-4) takes three of them from the reference's field. `long_steps`: the
-solver over 1e-4 to 1e-2 s beside CVODE, hot cells of a field. Writes
-benchmarks/results/foam_tutorials.json; prints a table, then one JSON line.
+shows the solver at .01. Times are of the last five steps; seulex (1e-4) takes three of them from
+the reference's field. `long_steps`: the solver over 1e-4 to 1e-2 s beside CVODE, hot cells of a
+field. Writes benchmarks/results/foam_tutorials.json; prints a table, then one JSON line.
 """
 
 import argparse

@@ -18,8 +18,8 @@ class Parts:
     """The parts of what becomes the file `path`, by their numbers, in a folder beside it.
 
     inputs: plain JSON of all that decides the parts; the folder is named after its digest, so that
-    parts of other inputs are not taken. A part appears whole or not at all, and a damaged one
-    counts as missing.
+    parts of other inputs are not taken. A part appears whole or not at all; a damaged one, or one
+    of another number or folder, counts as missing.
     """
 
     def __init__(self, path: Path, inputs: dict):
@@ -32,16 +32,20 @@ class Parts:
         buffer = io.BytesIO()
         np.savez(buffer, *arrays)
         content = buffer.getvalue()
-        write_bytes(self.folder / str(number), hashlib.sha256(content).digest() + content)
+        write_bytes(self.folder / str(number), self._digest(number, content) + content)
 
     def read(self, number: int) -> list[np.ndarray] | None:
         """The arrays of a part, in order; None where there is none, or it is damaged."""
         path, size = self.folder / str(number), hashlib.sha256().digest_size
         stored = path.read_bytes() if path.is_file() else b""
-        if hashlib.sha256(stored[size:]).digest() != stored[:size]:
+        if self._digest(number, stored[size:]) != stored[:size]:
             return None
         with np.load(io.BytesIO(stored[size:])) as file:
             return [file[f"arr_{i}"] for i in range(len(file.files))]
+
+    def _digest(self, number: int, content: bytes) -> bytes:
+        """Of a part and of its place."""
+        return hashlib.sha256(f"{self.folder.name}/{number}\n".encode() + content).digest()
 
 
 def forget_parts(path: Path) -> None:

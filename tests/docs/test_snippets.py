@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from compiled_program import quick_compiler
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -14,9 +13,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["README.md", "docs/solver.md", "docs/start.md"])
-def test_the_blocks_of_a_page_run(page, tmp_path, made_once, monkeypatch):
-    with made_once("quick") as folder:  # one path, so that pages share what is compiled
-        monkeypatch.setenv("CXX", quick_compiler(folder))
+def test_the_blocks_of_a_page_run(page, tmp_path):
     blocks = BLOCK.findall((ROOT / page).read_text())
     # Not those of a reader's own network or run.
     runnable = [block for block in blocks if "network, x[" not in block and '("runs/' not in block]

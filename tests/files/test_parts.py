@@ -34,6 +34,14 @@ def test_a_damaged_part_is_missing(parts):
         assert parts.read(3) is None
 
 
+def test_a_part_in_the_place_of_another_is_missing(parts):
+    content = (parts.folder / "3").read_bytes()
+    other = Parts(parts.path, {"seed": 1})
+    for place in (parts.folder / "4", other.folder / "3"):
+        place.write_bytes(content)
+    assert parts.read(4) is None and other.read(3) is None and parts.read(3) is not None
+
+
 def test_a_part_that_was_written_in_part_is_missing(parts, monkeypatch):
     def killed(*_):
         raise KeyboardInterrupt

@@ -7,11 +7,14 @@ import logging
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
+from compiled_program import quick_compiler
 
 import combred
+from combred.command import main
 from combred.native import NativeSurrogate, generate
 from combred.native.exporter import export
 from combred.native.generator import SOURCE
@@ -21,6 +24,7 @@ from combred.surrogate.export import export_torchscript
 from combred.surrogate.shipped import FOLDER
 from combred.surrogate.storage import content_digest
 
+ROOT = Path(__file__).parents[2]
 hydrogen = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
 
 
@@ -168,12 +172,22 @@ def test_without_a_compiler_the_sources_are_written(correcting, tmp_path, monkey
     assert "no-such-compiler" in caplog.text and "the command in its first lines" in caplog.text
 
 
-def test_a_model_is_exported_by_its_name(tmp_path, monkeypatch):
-    monkeypatch.setenv("CXX", "no-such-compiler")
-    export("drm19-11k", tmp_path)
-    text = (tmp_path / "surrogate.cpp").read_text()
-    assert "drm19-11k" in text[:200]
-    assert combred.models()["drm19-11k"]["training"]["command"] in text
+@pytest.mark.slow
+def test_the_command_of_the_readme(tmp_path, monkeypatch):
+    """A model that comes with combred is exported by its name, and compiled by hand."""
+    (words,) = re.findall(r"`combred (export drm19\S+ \S+)`", (ROOT / "README.md").read_text())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CXX", quick_compiler(tmp_path))
+    assert main(words.split()) == 0
+    folder = tmp_path / words.split()[-1]
+    portable = NativeSurrogate(folder / "libsurrogate.so").library
+    assert portable.card == json.loads(json.dumps(combred.models()["drm19-38k"]))
+    assert portable.digest and "drm19-38k" in (folder / "surrogate.cpp").read_text()[:200]
+    if shutil.which("g++"):
+        command = commands(folder)[False].replace("-O3", "-O0")
+        subprocess.run(command.replace("-o lib", "-o by-hand-"), cwd=folder, shell=True, check=True)
+        compiled = NativeSurrogate(folder / "by-hand-surrogate.so").library
+        assert not compiled.level and compiled.digest == portable.digest
 
 
 def test_a_stage_of_a_run_is_exported_by_its_path(tmp_path, drm19, monkeypatch):

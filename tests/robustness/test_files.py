@@ -60,12 +60,14 @@ def is_refused(
 
 def drawn(names: list[str], pair: tuple[Path, Path], seed: int, flips: int) -> list:
     """All damages to files of a run, with those of another one: names, words and functions, in
-    random order."""
+    random order. names: patterns."""
     rng = random.Random(seed)
+    files = [sorted(run.glob(name)) for name in names for run in pair]
     plan = [
-        (name, what, damage)
-        for name in names
-        for what, damage in damages(pair[0] / name, pair[1] / name, rng, flips)
+        (one.relative_to(pair[0]).as_posix(), what, damage)
+        for ours, theirs in zip(files[::2], files[1::2], strict=True)
+        for one, other in zip(ours, theirs, strict=True)
+        for what, damage in damages(one, other, rng, flips)
     ]
     rng.shuffle(plan)
     return plan

@@ -1,14 +1,19 @@
 // States over their time steps: step size control, and lanes that are refilled as they finish.
 //
-// Control is that of Hairer, Norsett & Wanner, Solving Ordinary Differential Equations I, section
-// II.4: the next step is the last one times SAFETY (1 / error)^(1 / order), within limits.
+// A step is ideal where its error is 1: h error^(-1 / q). The error is relative to the change over the
+// step, so q is the order of the method less one. The next step is the ideal one times its growth
+// since the accepted step before, times SAFETY, within limits: the predictive control of Gustafsson,
+// ACM Trans. Math. Softw. 20 (1994), without its bound by the control that does not predict.
 #pragma once
 #include "solver/closure.hpp"
 #include "solver/step.hpp"
 
 namespace solver {
 
-constexpr double SAFETY = 0.9, SMALLEST_FACTOR = 0.2, LARGEST_FACTOR = 10.0, AFTER_REJECTION = 0.8;
+constexpr double SAFETY = 0.9, SMALLEST_FACTOR = 0.2, LARGEST_FACTOR = 10.0;
+// After a rejection, with twice the exponent: where radicals grow from nothing, the error relative to
+// the change hardly depends on h, until h is short enough.
+constexpr double SMALLEST_AFTER_REJECTION = 0.1, LARGEST_AFTER_REJECTION = 0.7;
 // Attempts in floats, after which a state is done in doubles: near equilibrium, and where rates nearly
 // balance at high pressure, their rounding may be above any tolerance.
 constexpr int MOST_IN_FLOATS = 300;
@@ -80,6 +85,7 @@ template <class R, class Method> struct Solver {
   V T, n[SPECIES];             // now
   V total_T, total[REACTIVE];  // their changes so far
   V h, t, dt, worst, tried;    // worst: the largest error of accepted steps
+  V ideal;                     // of the last accepted step; 0: none
   size_t rows[WIDTH<R>];
   unsigned busy;               // a bit for each lane
   Queue<R, SPECIES + 3> in;    // n, T, p over R C0, dt
@@ -174,6 +180,7 @@ INLINE void refill(Solver<R, Method> &s, const Request &call, unsigned lanes) {
   s.h = select(fresh, s.dt, s.h);
   s.worst = select(fresh, V{}, s.worst);
   s.tried = select(fresh, V{}, s.tried);
+  s.ideal = select(fresh, V{}, s.ideal);
   s.busy |= wanted & ~lanes;
 }
 
@@ -273,6 +280,21 @@ INLINE Mask<R> are_frozen(const Solver<R, Method> &s, double tolerance) {
       (absolute(s.s.f0[UNKNOWNS<R> - 1]) * s.h < all_of<R>(part));
 }
 
+// The next step over the one of each lane, whose error is `error`.
+template <class R, class Method>
+INLINE Vector<R> factor_of(Solver<R, Method> &s, Vector<R> error, Mask<R> good) {
+  typedef Vector<R> V;
+  const V logarithm = log2(at_least(at_most(error, 1e10), 1e-12));
+  const V x = at_most(exp2(V(logarithm * R(-1.0 / (Method::ORDER - 1)))), LARGEST_FACTOR);
+  const V ideal = s.h * x;
+  const V growth = select(s.ideal > V{}, V(ideal * reciprocal(s.ideal)), all_of<R>(1.0));
+  const V after = at_least(at_most(V(R(SAFETY) * x * growth), LARGEST_FACTOR), SMALLEST_FACTOR);
+  V rejected = at_most(V(R(SAFETY) * x * x), LARGEST_AFTER_REJECTION);
+  rejected = select(error < all_of<R>(1e10), rejected, V{});
+  s.ideal = select(good, ideal, s.ideal);
+  return select(good, after, at_least(rejected, SMALLEST_AFTER_REJECTION));
+}
+
 template <class R, class Method>
 INLINE void integrate(Solver<R, Method> &s, const Request &call) {
   typedef Vector<R> V;
@@ -284,7 +306,7 @@ INLINE void integrate(Solver<R, Method> &s, const Request &call) {
   s.T = all_of<R>(1000.0);
   for (int k = 0; k < SPECIES; k++) s.n[k] = all_of<R>(0.01);
   s.h = s.dt = one;
-  s.t = s.worst = s.tried = s.total_T = none;
+  s.t = s.worst = s.tried = s.ideal = s.total_T = none;
   for (int k = 0; k < REACTIVE; k++) s.total[k] = none;
   s.reactor = {all_of<R>(1e5), one, call.volume};
   s.in.first = s.in.size = s.out.size = 0;
@@ -314,11 +336,7 @@ INLINE void integrate(Solver<R, Method> &s, const Request &call) {
       s.n[k] = s.n[k] + change;
       s.total[k] = s.total[k] + change;
     }
-    V factor = R(SAFETY) * exp2(V(log2(at_least(at_most(error, 1e10), 1e-12)) * R(-1.0 / Method::ORDER)));
-    factor = at_most(at_least(factor, SMALLEST_FACTOR), LARGEST_FACTOR);
-    factor = select(error < all_of<R>(1e10), factor, all_of<R>(SMALLEST_FACTOR));
-    factor = select(good, factor, at_most(factor, AFTER_REJECTION));
-    s.h = s.h * factor;
+    s.h = s.h * factor_of(s, error, good);
     const V left = s.dt - s.t;
     const Mask<R> is_done = left <= s.dt * R(END<R>);
     const Mask<R> is_lost = no(is_done) & ((s.tried >= all_of<R>(most)) | (s.h < s.dt * R(SMALLEST_STEP)));

@@ -10,7 +10,7 @@
 
 namespace solver {
 
-constexpr double SAFETY = 0.9, SMALLEST_FACTOR = 0.2, LARGEST_FACTOR = 10.0;
+constexpr double SAFETY = 0.9, SMALLEST_FACTOR = 0.2, LARGEST_FACTOR = 5.0;
 // After a rejection, with twice the exponent: where radicals grow from nothing, the error relative to
 // the change hardly depends on h, until h is short enough.
 constexpr double SMALLEST_AFTER_REJECTION = 0.1, LARGEST_AFTER_REJECTION = 0.7;

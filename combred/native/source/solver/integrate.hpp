@@ -14,6 +14,10 @@ constexpr double SAFETY = 0.9, SMALLEST_FACTOR = 0.2, LARGEST_FACTOR = 5.0;
 // After a rejection, with twice the exponent: where radicals grow from nothing, the error relative to
 // the change hardly depends on h, until h is short enough.
 constexpr double SMALLEST_AFTER_REJECTION = 0.1, LARGEST_AFTER_REJECTION = 0.7;
+// A state tries dt at first where its rates change no Y by more than this multiple of the tolerance
+// times itself plus MUCH_Y: else a part of dt, which is FIRST at that change.
+template <class R> constexpr double MUCH = sizeof(R) == 4 ? 100.0 : 3000.0;
+constexpr double MUCH_Y = 1e-5, FIRST = 0.2;
 // Attempts in floats, after which a state is done in doubles: near equilibrium, and where rates nearly
 // balance at high pressure, their rounding may be above any tolerance.
 constexpr int MOST_IN_FLOATS = 300;
@@ -280,6 +284,20 @@ INLINE Mask<R> are_frozen(const Solver<R, Method> &s, double tolerance) {
       (absolute(s.s.f0[UNKNOWNS<R> - 1]) * s.h < all_of<R>(part));
 }
 
+// The first step of the states that have tried none, after `evaluate`.
+template <class R, class Method>
+INLINE void set_first_step(Solver<R, Method> &s, double tolerance) {
+  typedef Vector<R> V;
+  const Mask<R> first = s.tried <= V{};
+  if (!(bits_of(first) & s.busy)) return;
+  V rise{};
+  for (int k = 0; k < REACTIVE; k++)
+    rise = at_least(V(absolute(s.s.f0[k]) * estimate(V(s.n[k] + R(MUCH_Y / WEIGHT[k])))), rise);
+  const V over = s.dt * rise * R(1 / (MUCH<R> * tolerance));
+  const V part = exp2(V(log2(at_least(over, 1.0)) * R(-1.0 / 3))) * R(FIRST);
+  s.h = select(first & (over > all_of<R>(1.0)), V(s.dt * part), s.h);
+}
+
 // The next step over the one of each lane, whose error is `error`.
 template <class R, class Method>
 INLINE Vector<R> factor_of(Solver<R, Method> &s, Vector<R> error, Mask<R> good) {
@@ -315,6 +333,7 @@ INLINE void integrate(Solver<R, Method> &s, const Request &call) {
   while (s.busy) {
     V cp;
     evaluate<R, true>(s.s.w, s.reactor, s.T, s.n, s.s.f0, cp);
+    set_first_step(s, call.tolerance);
     const Mask<R> frozen = are_frozen(s, call.tolerance);
     const unsigned still = bits_of(frozen) & s.busy;
     V error{};

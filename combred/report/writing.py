@@ -9,13 +9,12 @@ from pathlib import Path
 from combred.chemistry.mechanism import Mechanism
 from combred.report import verdict
 from combred.report.blocks import Picture, Section
-from combred.report.flames import flame_section
-from combred.report.folder import Folder, read_folder
+from combred.report.flows import flame_section, stirred_section
+from combred.report.folder import Folder
 from combred.report.ignitions import ignition_section
 from combred.report.pages import write_page
 from combred.report.provenance import made_section
 from combred.report.reduction import reduction_section
-from combred.report.stirred import stirred_section
 from combred.report.style import style
 from combred.report.usage import use_section
 
@@ -26,7 +25,7 @@ def write_report(folder: Path, mechanism: Mechanism) -> None:
     Raises FileNotFoundError if validation.json is missing, ValueError if a file is damaged or
     belongs to another mechanism.
     """
-    run = read_folder(folder, mechanism)
+    run = Folder(folder, mechanism)
     with style():
         sections = make_sections(run)
         content = {

@@ -66,10 +66,10 @@ def premixed_states(
     grid, cells, passed = MovingGrid(mechanism, profile), np.arange(CELLS), 0.0
     for i, dt in enumerate(steps):
         for _ in range(SETTLING):
-            grid.diffuse(dt)
+            grid.transport(dt)
             grid.react(solver, dt)
             passed = grid.move() / profile.cell_mass - grid.entered  # of a cell
-        grid.diffuse(dt)
+        grid.transport(dt)
         moved = [np.interp(cells + passed, cells, column) for column in sensitivity.T]
         parts.extend(_labelled(grid, solver, dt, [np.column_stack(moved)], i))
     return SensitiveStates.join(parts)

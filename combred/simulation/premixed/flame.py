@@ -166,7 +166,7 @@ def burn(
     while len(speeds) < limit and outcome == UNSTEADY:
         try:
             # The half step of diffusion that ends a step is merged with the first of the next.
-            grid.diffuse(dt if speeds else 0.5 * dt)
+            grid.transport(dt if speeds else 0.5 * dt)
             change = grid.react(solver, dt)
         except FloatingPointError:
             outcome = NOT_FINITE
@@ -179,7 +179,7 @@ def burn(
             outcome = judge(grid, speeds, displacement, every, how.tolerance)
             on_progress(len(speeds), limit)
     if outcome in (STEADY, UNSTEADY):
-        grid.diffuse(0.5 * dt)
+        grid.transport(0.5 * dt)
     return _finish(grid, speeds, fronts, dt, every, outcome)
 
 

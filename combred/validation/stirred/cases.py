@@ -82,7 +82,7 @@ def compare_all(
     mixture: Mixture,
 ) -> list[dict]:
     """The errors of `runs` against the `references`, a row for each case: its pressure ("case"
-    in words, "p" [Pa]), its outcome, and "errors", the result of `stirred_errors.compare` for the
+    in words, "p" [Pa]), its outcome, and "errors", the result of `errors.compare` for the
     mean T and the mean mass fraction of `intermediate`."""
     species = intermediate(mechanism, references, mixture)
     return [

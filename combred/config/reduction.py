@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from combred.config.criteria import CRITERIA, parse_criteria
-from combred.config.fields import check, require, setting, shown
+from combred.config.fields import check, require, setting
 
 REDUCTIONS = (
     *("condensation", "brain_surgeon", "interpolative", "folding"),
@@ -45,6 +45,7 @@ class ReductionSettings:
         "least_squares",
         "how the next layer is corrected: 'least_squares', or 'own', the method's own rule (the "
         "norm ratios of Chen & Xu 2024)",
+        among=COMPENSATIONS,
     )
     criteria: str = setting(
         "",
@@ -73,11 +74,6 @@ class ReductionSettings:
             bool(self.parameters or self.criteria) or self.method == "condensation",
             f"reduction.method={self.method} needs reduction.parameters=[...], the share of the "
             "parameters that each stage leaves: only condensation has a cosine threshold",
-        )
-        require(
-            self.compensation in COMPENSATIONS,
-            f"reduction.compensation={shown(self.compensation)}: {' or '.join(COMPENSATIONS)}"
-            + ("; 'norm' is now called 'own'" if self.compensation == "norm" else ""),
         )
 
     @property

@@ -21,7 +21,7 @@ from combred.reduction.methods.condensation import condense
 from combred.reduction.methods.folding import folding
 from combred.reduction.methods.interpolative import interpolative
 from combred.reduction.methods.magnitude import magnitude
-from combred.reduction.methods.neuron_merging import neuron_merging, weighted_reconstruction_error
+from combred.reduction.methods.neuron_merging import neuron_merging
 from combred.reduction.network.layer_search import find_layers
 from combred.reduction.network.layers import HiddenLayer, Survey
 from combred.reduction.network.merge import Merge, apply_merge
@@ -65,5 +65,4 @@ __all__ = [
     "refit",
     "shrink_until",
     "train_sparsely",
-    "weighted_reconstruction_error",
 ]

@@ -10,13 +10,12 @@ from torch import Tensor
 
 from combred.kernels.grouping import rounds
 from combred.kernels.grouping.adjacency import Rows, padded, write_adjacency
-from combred.kernels.grouping.reference import EXACT, require_rows, unit_rows
+from combred.kernels.grouping.reference import EXACT, unit_rows
 from combred.kernels.loading import interpreted
 
 
 def group(weights: Tensor, threshold: float) -> tuple[Tensor, Tensor]:
     """Greedy grouping of rows by cosine similarity: see `reference.group`."""
-    require_rows(weights, threshold)
     with torch.no_grad(), torch.cuda.device_of(weights):  # kernels are launched on this device
         unit, dead = unit_rows(weights)
         m = len(unit)

@@ -168,13 +168,6 @@ def test_rows_without_components_are_alone(grouping, device):
     assert labels.tolist() == mains.tolist() == [0, 1, 2]
 
 
-def test_invalid_weights_and_thresholds_are_refused(grouping, device):
-    with pytest.raises(ValueError, match=r"rows \(m, d\)"):
-        grouping.group(torch.ones(5, device=device), 0.9)
-    with pytest.raises(ValueError, match=r"\[-1, 1\]"):
-        grouping.group(torch.ones(2, 2, device=device), 1.1)
-
-
 @pytest.mark.cuda
 @pytest.mark.parametrize("d", [24, 1024])
 @pytest.mark.parametrize("size", [3200, 20_000])

@@ -17,9 +17,8 @@ from combred.config import Settings
 from combred.files.records import read_record, write_record
 from combred.pipeline.console import console
 from combred.pipeline.guard import guarded
-from combred.pipeline.lock import locked
 from combred.pipeline.resolved import of_settings, resolved
-from combred.pipeline.run import Run
+from combred.pipeline.run import Run, locked
 from combred.pipeline.steps import (
     export,
     networks,

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from combred.chemistry.mechanism import Mechanism
 from combred.config import Settings, resolve
 from combred.surrogate.shipped import models
-from combred.training.progress import outcome_settings
 
 
 def starting_point(settings: Settings, mechanism: Mechanism) -> tuple[str, str]:
@@ -44,7 +43,7 @@ def own_training(settings: Settings) -> str:
 def _of_training(settings: Settings) -> dict:
     """All settings, by dotted key, that decide the training of stage 0, besides states and
     network."""
-    of_training = {f"training.{k}": v for k, v in outcome_settings(settings.training).items()}
+    of_training = {f"training.{k}": v for k, v in settings.training.outcome.items()}
     return {"seed": settings.seed, **of_training}
 
 

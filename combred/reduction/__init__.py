@@ -22,8 +22,7 @@ from combred.reduction.methods.folding import folding
 from combred.reduction.methods.interpolative import interpolative
 from combred.reduction.methods.magnitude import magnitude
 from combred.reduction.methods.neuron_merging import neuron_merging
-from combred.reduction.network.layer_search import find_layers
-from combred.reduction.network.layers import HiddenLayer, Survey
+from combred.reduction.network.layers import HiddenLayer, Survey, find_layers
 from combred.reduction.network.merge import Merge, apply_merge
 from combred.reduction.network.operations import ChannelSelection
 from combred.reduction.network.size import Unchanged, Unreachable

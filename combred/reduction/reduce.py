@@ -2,7 +2,7 @@
 
 Takes a network that torch.fx traces and, where there are some, calibration inputs; gives a smaller
 network of the same type, and a record of each layer. The arguments are checked (`arguments`), the
-hidden layers found (`layer_search`), their widths given or chosen (`allocation`), and the layers
+hidden layers found (`layers`), their widths given or chosen (`allocation`), and the layers
 reduced one after another (`layerwise`).
 """
 
@@ -26,7 +26,7 @@ from combred.reduction.fit.calibration import Calibration
 from combred.reduction.fit.compensation import resolve_compensation
 from combred.reduction.layerwise import LayerwiseReducer, Reduced
 from combred.reduction.methods import resolve_method
-from combred.reduction.network.layer_search import find_layers
+from combred.reduction.network.layers import find_layers
 from combred.reduction.network.merge import Merge
 from combred.reduction.network.size import Unchanged
 

@@ -34,7 +34,7 @@ from combred.reduction.network.size import count_parameters
 from combred.reduction.search.attempts import NotPassed, format_errors
 from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
 from combred.surrogate.surrogate import Surrogate
-from combred.training.progress import forget_checkpoint
+from combred.training.loop import forget_checkpoint
 from combred.validation.acceptance import SEED, AcceptanceCriteria, References, judge
 
 

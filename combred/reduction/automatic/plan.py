@@ -14,8 +14,7 @@ from combred.reduction.fit.calibration import Calibration, require_repeatable
 from combred.reduction.fit.compensation import resolve_compensation
 from combred.reduction.layerwise import LayerwiseReducer, fixed_width_is_an_error
 from combred.reduction.methods import refusal, resolve_method
-from combred.reduction.network.layer_search import find_layers
-from combred.reduction.network.layers import HiddenLayer, Survey
+from combred.reduction.network.layers import HiddenLayer, Survey, find_layers
 from combred.reduction.network.merge import Merge
 from combred.reduction.network.size import count_parameters
 from combred.reduction.network.tracing import evaluation

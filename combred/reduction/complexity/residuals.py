@@ -11,8 +11,7 @@ import torch
 from torch import Tensor, fx, nn
 
 from combred.reduction.complexity.structure import Block, Structure, remove_path, replace_module
-from combred.reduction.network.layer_search import find_layers
-from combred.reduction.network.layers import HiddenLayer
+from combred.reduction.network.layers import HiddenLayer, find_layers
 from combred.reduction.network.operations import NORMS, PRODUCERS
 from combred.reduction.network.paths import NotReducible, Path, PathGraph
 from combred.reduction.network.tracing import Traced

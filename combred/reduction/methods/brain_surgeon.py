@@ -23,13 +23,11 @@ class Elimination:
 
     order (m - last,): indices of units, the first one removed first. cost (m - last + 1,): cost[i]
     is the squared error of the next layers' pre-activations per calibration row after i removals,
-    the other units refitted by least squares, the ridge term included. size: mean square of these
-    pre-activations (about their mean where the readers take an offset).
+    the other units refitted by least squares, the ridge term included.
     """
 
     order: Tensor
     cost: Tensor
-    size: float
 
 
 def brain_surgeon(units: Units, *, keep: int) -> Merge:
@@ -68,10 +66,9 @@ def eliminate(units: Units, last: int) -> Elimination:
     inverse = torch.cholesky_inverse(torch.linalg.cholesky(H))
     target = (BA @ U) + damp * U if BA is not BB else None
     W = U if target is None else inverse @ target
-    size = float((U * (AA @ U)).sum())
     start = 0.0
     if target is not None:
-        start = max(size + float(damp * U.square().sum() - (W * target).sum()), 0.0)
+        start = max(float((U * (AA @ U + damp * U)).sum() - (W * target).sum()), 0.0)
     P = W @ W.T
     left = torch.arange(m, device=BB.device)
     order, costs = [], [start]
@@ -83,7 +80,7 @@ def eliminate(units: Units, last: int) -> Elimination:
         stays[gone] = False
         left, inverse, P = left[stays], inverse[stays][:, stays], P[stays][:, stays]
     found = torch.cat(order) if order else left[:0]
-    return Elimination(found, torch.tensor(costs, dtype=torch.float64).cumsum(0), size)
+    return Elimination(found, torch.tensor(costs, dtype=torch.float64).cumsum(0))
 
 
 def _block(inverse: Tensor, P: Tensor, count: int) -> tuple[Tensor, list[float]]:

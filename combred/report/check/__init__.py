@@ -16,7 +16,6 @@ from combred.report.blocks import (
     duration,
     microseconds,
     percent,
-    power,
     significant,
 )
 from combred.report.check.flows import flow_section
@@ -111,6 +110,6 @@ def provenance(record: dict) -> Section:
         ["machine", record["machine"]],
         ["computing time", duration(took)],
         ["combred", inputs["version"]],
-        ["size", power(inputs["size"])],
+        ["size", f"{inputs['size']:.2g}"],
     ]
     return Section("How it was made", [Table(["", ""], rows, RECORD, left=2)])

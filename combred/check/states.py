@@ -41,7 +41,7 @@ def draw(mechanism: Mechanism, solver: Solver, of: Conditions, rows: int, index:
         states=rows, fuel=of.fuel, oxidizer=of.oxidizer, T0=list(of.T0), p=list(of.p), dt=list(DT)
     )
     states = FlowStates(mechanism, settings, solver, SEED)
-    return states.block(Trajectory(index, "flow", 0.0, 0.0, 0.0, rows, 0, 0))
+    return states.block(Trajectory(index, "flow", 0.0, 0.0, 0.0, rows))
 
 
 def compare(mechanism: Mechanism, solver: Solver, of: Conditions, rows: int) -> dict:

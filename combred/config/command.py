@@ -117,7 +117,8 @@ def parse(key: str, text: str, kind: Any) -> Any:
     stripped = text.strip()
     body = stripped[1:-1]
     if not (stripped.startswith("[") and stripped.endswith("]")) or set(body) & set("[]"):
-        raise ValueError(f"{key}={shown(text)}: {_list_of(inner)} is expected, as in {key}=[a,b]")
+        of = {int: " of whole numbers", float: " of numbers"}.get(inner, "")
+        raise ValueError(f"{key}={shown(text)}: a list{of} is expected, as in {key}=[a,b]")
     items = [item.strip() for item in body.split(",")] if body.strip() else []
     return [_single(key, text, item, inner) for item in items]
 
@@ -137,7 +138,3 @@ def _single(key: str, text: str, item: str, kind: type) -> Any:
             pass
     of = "" if item == text.strip() else f", and {shown(item) or 'an empty entry'!r} is none"
     raise ValueError(f"{key}={shown(text)}: {WANTED[kind]} is expected{of}")
-
-
-def _list_of(inner: type) -> str:
-    return {int: "a list of whole numbers", float: "a list of numbers"}.get(inner, "a list")

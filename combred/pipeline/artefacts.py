@@ -65,8 +65,9 @@ def sensitive(run: Run) -> Artefact:
 def trained_network(run: Run) -> Artefact:
     """stage0.safetensors where it is trained here."""
     s = run.settings
+    data = {"states": states(run).inputs, **_sensitive(run)}
     inputs = {"network": asdict(s.network), "training": s.training.outcome}
-    return Artefact(run.weights(0), plain({**_data(run), **inputs}))
+    return Artefact(run.weights(0), plain({**data, **inputs}))
 
 
 def shipped_network(run: Run, name: str) -> Artefact:
@@ -98,11 +99,6 @@ def reduced_network(run: Run, stage: int) -> Artefact:
         "retraining": s.retraining_settings.outcome,
     }
     return Artefact(run.weights(stage), plain({**_sensitive(run), **inputs}))
-
-
-def _data(run: Run) -> dict:
-    """What the data of a training depend on."""
-    return {"states": states(run).inputs, **_sensitive(run)}
 
 
 def _sensitive(run: Run) -> dict:

@@ -59,7 +59,9 @@ def plan_trajectories(
         rows = int(np.clip(-(-settings.states // BLOCKS), FEWEST_ROWS, MOST_ROWS))
         starts = range(0, settings.states, rows)
         sizes = [min(rows, settings.states - start) for start in starts]
-        return [_of_flow(i, settings, size) for i, size in enumerate(sizes)]
+        # If a block cannot be computed, the file names these of its states.
+        least = settings.T0[0], settings.p[0], settings.phi[0]
+        return [Trajectory(i, "flow", *least, size) for i, size in enumerate(sizes)]
     from scipy.stats import qmc  # not above: it takes a second, and worker processes do not need it
 
     flames = settings.ignitions // IGNITIONS_PER_FLAME if with_flames else 0
@@ -73,7 +75,7 @@ def plan_trajectories(
     low, high = (min(max(phi, lean), rich) for phi in FLAME_PHI)
     groups = np.array_split(np.arange(flames), len(FLAME_T))
     for T, group in zip(FLAME_T, groups, strict=True):
-        for phi in _evenly_spaced(low, high, len(group)):
+        for phi in low + (high - low) * (np.arange(len(group)) + 0.5) / max(len(group), 1):
             p = np.exp(rng.uniform(*np.log(settings.p)))
             plan.append(Trajectory(len(plan), "flame", T, p, phi, of_flame))
     points = qmc.Sobol(3, seed=rng).random(1 << max(settings.ignitions - 1, 1).bit_length())
@@ -82,15 +84,3 @@ def plan_trajectories(
         T, phi, log_p = ranges[:, 0] + u * (ranges[:, 1] - ranges[:, 0])
         plan.append(Trajectory(len(plan), "ignition", T, np.exp(log_p), phi, of_ignition))
     return plan
-
-
-def _of_flow(index: int, settings: SamplingSettings, rows: int) -> Trajectory:
-    """A block of `rows` states of a flow; T, p and phi, the least of the settings, are those that
-    the file names if the block cannot be computed."""
-    (T, _), (p, _), (phi, _) = settings.T0, settings.p, settings.phi
-    return Trajectory(index, "flow", T, p, phi, rows)
-
-
-def _evenly_spaced(low: float, high: float, count: int) -> np.ndarray:
-    """The centres (count,) of `count` equal intervals of [low, high]."""
-    return low + (high - low) * (np.arange(count) + 0.5) / max(count, 1)

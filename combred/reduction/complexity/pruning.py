@@ -78,7 +78,10 @@ def train_sparsely(
 
     saved = time.monotonic()
     try:
-        for x, y in _from_step(batches, run.step):
+        ahead = (
+            batches(run.step) if callable(batches) else itertools.islice(batches, run.step, None)
+        )
+        for x, y in ahead:
             run.settle_if_due()
             run.learn(x, y, loss, rate)
             if run.step % settings.prune_every == 0:
@@ -98,11 +101,6 @@ def train_sparsely(
     run.network.train(network.training)
     kept = {name: kept.cpu() for name, kept in run.kept.items()}
     return Pruned(run.network, run.trace, kept, run.removed, run.structure.untouched)
-
-
-def _from_step(batches: Batches, step: int) -> Iterable[tuple[Tensor, Tensor]]:
-    """The batches from a step on."""
-    return batches(step) if callable(batches) else itertools.islice(iter(batches), step, None)
 
 
 def _inputs(run: Training) -> dict:

@@ -134,8 +134,10 @@ class _Sums(PathGraph):
     def carriers_of(self, node: fx.Node) -> list[str]:
         """The producer and the batch norms that make a summand; [] where others make it."""
         names: list[str] = []
-        while node.op == "call_module" and len(node.users) == 1 and self.is_plain(node.target):
+        while node.op == "call_module" and len(node.users) == 1:
             module = self.modules[node.target]
+            if self.problem(node.target) or getattr(module, "groups", 1) > 1:
+                return []
             names.insert(0, node.target)
             if isinstance(module, PRODUCERS):
                 return names
@@ -143,10 +145,6 @@ class _Sums(PathGraph):
                 return []
             node = node.args[0]
         return []
-
-    def is_plain(self, name: str) -> bool:
-        """Whether the weights of a module can be replaced, and it is no grouped convolution."""
-        return not self.problem(name) and getattr(self.modules[name], "groups", 1) == 1
 
 
 def _works_in_place(node: fx.Node) -> bool:

@@ -78,10 +78,8 @@ def train_sparsely(
 
     saved = time.monotonic()
     try:
-        ahead = (
-            batches(run.step) if callable(batches) else itertools.islice(batches, run.step, None)
-        )
-        for x, y in ahead:
+        now = run.step
+        for x, y in batches(now) if callable(batches) else itertools.islice(batches, now, None):
             run.settle_if_due()
             run.learn(x, y, loss, rate)
             if run.step % settings.prune_every == 0:

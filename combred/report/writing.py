@@ -27,7 +27,15 @@ def write_report(folder: Path, mechanism: Mechanism) -> None:
     """
     run = Folder(folder, mechanism)
     with style():
-        sections = make_sections(run)
+        every = [
+            ignition_section(run),
+            flame_section(run),
+            stirred_section(run),
+            reduction_section(run),
+            made_section(run),
+            use_section(run),
+        ]
+        sections = [section for section in every if section is not None]
         content = {
             "title": verdict.title(run),
             "run": run.path.resolve().name,
@@ -39,19 +47,6 @@ def write_report(folder: Path, mechanism: Mechanism) -> None:
             "sections": sections,
         }
         write_page(run.path / "report.html", content)
-
-
-def make_sections(folder: Folder) -> list[Section]:
-    """The sections for which the folder has numbers."""
-    sections = [
-        ignition_section(folder),
-        flame_section(folder),
-        stirred_section(folder),
-        reduction_section(folder),
-        made_section(folder),
-        use_section(folder),
-    ]
-    return [section for section in sections if section is not None]
 
 
 def first_picture(sections: list[Section]) -> Picture:

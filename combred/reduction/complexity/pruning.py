@@ -80,7 +80,8 @@ def train_sparsely(
     try:
         now = run.step
         for x, y in batches(now) if callable(batches) else itertools.islice(batches, now, None):
-            run.settle_if_due()
+            if settings.settle_after is not None and run.step >= settings.settle_after:
+                run.settle()
             run.learn(x, y, loss, rate)
             if run.step % settings.prune_every == 0:
                 run.prune(run.masks.theta > settings.theta_tol)

@@ -48,7 +48,7 @@ def draw_runs(
     """T and species (`quantities`, rows) of some runs over x(run): columns by index, with titles.
     labels: of x, and what stands before a quantity."""
     styles = looks(folder.shown)
-    figure = Figure(figsize=(WIDTH, 1.6 * len(quantities) + 0.9))
+    figure = Figure(figsize=(WIDTH, len(quantities) + 2.9))
     shape = len(quantities), len(columns)
     panels = figure.subplots(*shape, sharex="col", sharey="row", squeeze=False)
     for column, (i, title) in zip(panels.T, columns.items(), strict=True):

@@ -21,7 +21,7 @@ def judge(record: dict) -> list[dict]:
     no result, which is wrong, but for what a mechanism does not allow, with the reason
     ("skipped")."""
     parts = record["parts"]
-    delays = [row for name, rows in parts.items() if name.startswith("ignitions") for row in rows]
+    delays = [row for rows in ignition_parts(record).values() for row in rows]
     rows = [_row("ignition delay", worst_delay(delays, TOLERANCE), DELAY)]
     states = parts["states of flows"]
     rows.append(_row("solver in doubles, states of flows", states["labels"], REFERENCE))
@@ -41,6 +41,11 @@ def judge(record: dict) -> list[dict]:
         rows.append(_row(f"{part}: {what}", worst, limit, unit))
         rows.append(_row(f"{part}: solver in doubles", found["reference"], REFERENCE))
     return rows
+
+
+def ignition_parts(record: dict) -> dict[str, list[dict]]:
+    """The ignitions by the name of their part."""
+    return {name: rows for name, rows in record["parts"].items() if name.startswith("ignitions")}
 
 
 def worst_delay(rows: list[dict], tolerance: float) -> float | None:

@@ -46,7 +46,6 @@ from combred.surrogate.network import Network, initialize
 from combred.surrogate.surrogate import Surrogate
 from combred.training import loop as training
 from combred.training.batches import TrainingData
-from combred.training.progress import outcome_settings
 from combred.training.validation_loss import ValidationLoss
 from combred.validation import timing
 from combred.validation.ignition import cases as ignition_cases
@@ -112,7 +111,7 @@ class Table:
             "network": digest(run.weights(0)),
             "widths": self.network.widths,
             "calibration": CALIBRATION,
-            "retraining": None if errors_only else outcome_settings(RETRAINING),
+            "retraining": None if errors_only else RETRAINING.outcome,
             "machine": timing.machine(),
         }
         stored = read_json(self.path)

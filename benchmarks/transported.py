@@ -28,6 +28,7 @@ from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.files.records import read_json, strict, write_json
 from combred.native.solver import Solver
 from combred.processes.threads import one_thread
+from combred.simulation.cells import react
 from combred.simulation.counterflow import flame as counterflow
 from combred.simulation.counterflow import grid as counterflow_grid
 from combred.simulation.counterflow.cantera_flame import CounterflowCase
@@ -39,7 +40,6 @@ from combred.simulation.premixed import flame
 from combred.simulation.premixed import grid as moving_grid
 from combred.simulation.premixed.flame import FlameMarch
 from combred.simulation.premixed.grid import FlameCase, MovingGrid
-from combred.simulation.reaction import react
 from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parent / "results" / "transported.json"

@@ -57,7 +57,7 @@ class States:
             T0 = self.rng.uniform(*self.one_of(ranges.get("T0", self.trained.T0)))
             phi = self.rng.uniform(*self.one_of(ranges.get("phi", self.trained.phi)))
             p = np.exp(self.rng.uniform(*np.log(self.one_of(ranges.get("p", self.trained.p)))))
-            case = Trajectory(0, "ignition", T0, p, phi, -(-count // TRAJECTORIES), 0, 0)
+            case = Trajectory(0, "ignition", T0, p, phi, 3 * -(-count // TRAJECTORIES))
             block = sampler.ignition(case, self.rng)
             parts.append(block.state()[np.isfinite(block.T_next)])
         return np.concatenate(parts)[:count]
@@ -68,7 +68,7 @@ class States:
         for T in np.linspace(*FLAME_T, TRAJECTORIES // 6):
             phi = self.rng.uniform(*FLAME_PHI)
             p = np.exp(self.rng.uniform(*np.log(s.p)))
-            case = Trajectory(0, "flame", T, p, phi, -(-self.count * 6 // TRAJECTORIES), 0, 0)
+            case = Trajectory(0, "flame", T, p, phi, 3 * -(-self.count * 6 // TRAJECTORIES))
             block = self.sampler.flame(case, self.rng)
             parts.append(block.state()[np.isfinite(block.T_next)])
         return np.concatenate(parts)[: self.count]

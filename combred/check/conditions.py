@@ -10,7 +10,7 @@ import cantera as ct
 from combred.chemistry.fuel import air, spelled
 from combred.chemistry.mechanism import Mechanism
 from combred.native.solver import Solver
-from combred.simulation.ignition_range import coldest_ignition
+from combred.simulation.ignition import coldest_ignition
 
 HOTTEST = 2000.0  # K, initial temperature of ignitions
 PRESSURES = 0.5 * ct.one_atm, 40.0 * ct.one_atm  # Pa

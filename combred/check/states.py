@@ -11,7 +11,12 @@ import time
 import numpy as np
 
 from combred.check.conditions import Conditions
-from combred.chemistry.agreement import CHECKED, difference_from_cvode, relative_difference
+from combred.chemistry.agreement import (
+    difference_from_cvode,
+    largest,
+    relative_difference,
+    spread,
+)
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE
 from combred.config import SamplingSettings
@@ -36,7 +41,7 @@ def draw(mechanism: Mechanism, solver: Solver, of: Conditions, rows: int, index:
         states=rows, fuel=of.fuel, oxidizer=of.oxidizer, T0=list(of.T0), p=list(of.p), dt=list(DT)
     )
     states = FlowStates(mechanism, settings, solver, SEED)
-    return states.block(Trajectory(index, "flow", 0.0, 0.0, 0.0, rows, 0, 0))
+    return states.block(Trajectory(index, "flow", 0.0, 0.0, 0.0, rows))
 
 
 def compare(mechanism: Mechanism, solver: Solver, of: Conditions, rows: int) -> dict:
@@ -44,21 +49,19 @@ def compare(mechanism: Mechanism, solver: Solver, of: Conditions, rows: int) -> 
     none; and of the solver at its default tolerance the quantiles of its error over the rows that
     it could advance, and the numbers of bad rows among these and of the others ("failed")."""
     block = draw(mechanism, solver, of, rows)
-    chosen = np.linspace(0, rows - 1, min(CHECKED, rows)).astype(int)
-    T, p, Y, dt = block.T[chosen], block.p[chosen], block.Y[chosen], block.dt[chosen]
-    labels = block.T_next[chosen], block.Y_next[chosen]
-    off = difference_from_cvode(mechanism, (T, p, Y), dt, labels)
+    some = block.rows(spread(np.arange(rows)))
+    labels = some.T_next, some.Y_next
+    off = difference_from_cvode(mechanism, (some.T, some.p, some.Y), some.dt, labels)
     found = solver.attempt(block.T, block.p, block.Y, block.dt, TOLERANCE).or_nan()
     before, after = (block.T, block.Y), (block.T_next, block.Y_next)
     errors = relative_difference(before, after, found)
     failed = ~np.isfinite(errors)
     good = errors[~failed] if not failed.all() else np.array([np.nan])
     quantiles = {f"{q:g}": float(np.quantile(good, q)) for q in (0.5, 0.99, 1.0)}
-    off = off[np.isfinite(off)]
     return {
         "rows": rows,
-        "checked": len(off),
-        "labels": float(off.max()) if len(off) else np.nan,
+        "checked": int(np.isfinite(off).sum()),
+        "labels": largest(off),
         "errors": quantiles,
         "bad": int((good > BAD).sum()),
         "failed": int(failed.sum()),

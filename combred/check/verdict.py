@@ -4,7 +4,6 @@ Takes the numbers of check.json; gives rows of plain numbers, which the page sho
 """
 
 import math
-from functools import partial
 
 from combred.check.ignitions import TOLERANCES
 from combred.native.solver.generator import TOLERANCE
@@ -22,34 +21,31 @@ def judge(record: dict) -> list[dict]:
     no result, which is wrong, but for what a mechanism does not allow, with the reason
     ("skipped")."""
     parts = record["parts"]
-    delays = [row for name, rows in parts.items() if name.startswith("ignitions") for row in rows]
+    delays = [row for rows in ignition_parts(record).values() for row in rows]
     rows = [_row("ignition delay", worst_delay(delays, TOLERANCE), DELAY)]
     states = parts["states of flows"]
     rows.append(_row("solver in doubles, states of flows", states["labels"], REFERENCE))
     rows.append(_row("states of flows that are bad", states["bad"], 0, "states"))
     rows.append(_row("states of flows that fail", states["failed"], 0, "states"))
     for part, what, error, limit, unit in (
-        ("stirred reactors", "mean T", stirred_error, MEANS, "1"),
-        ("premixed flame", "speed", partial(flame_error, "speed_error"), SPEED, "1"),
-        ("counterflow flame", "peak T", partial(flame_error, "peak_T_error"), PEAK_T, "K"),
+        ("stirred reactors", "mean T", "T", MEANS, "1"),
+        ("premixed flame", "speed", "speed_error", SPEED, "1"),
+        ("counterflow flame", "peak T", "peak_T_error", PEAK_T, "K"),
     ):
         found = parts[part]
         if "skipped" in found:
             rows.append(_row(f"{part}: {what}", None, limit, unit, found["skipped"]))
             continue
-        rows.append(_row(f"{part}: {what}", error(found), limit, unit))
+        off = [case["errors"][error]["largest"] for case in found.get("cases", [])]
+        worst = max(map(size_of, off or [found["errors"][error]]))
+        rows.append(_row(f"{part}: {what}", worst, limit, unit))
         rows.append(_row(f"{part}: solver in doubles", found["reference"], REFERENCE))
     return rows
 
 
-def stirred_error(found: dict) -> float:
-    """The largest error of the mean T of stirred reactors, infinite where one has none."""
-    return max(size_of(case["errors"]["T"]["largest"]) for case in found["cases"])
-
-
-def flame_error(name: str, found: dict) -> float:
-    """An error of a flame, infinite where it has none."""
-    return size_of(found["errors"][name])
+def ignition_parts(record: dict) -> dict[str, list[dict]]:
+    """The ignitions by the name of their part."""
+    return {name: rows for name, rows in record["parts"].items() if name.startswith("ignitions")}
 
 
 def worst_delay(rows: list[dict], tolerance: float) -> float | None:

@@ -15,6 +15,11 @@ CHECKED = 256  # states that are enough for a check
 MOST = 1e-3  # largest difference that is accepted of a label or a reference
 
 
+def spread(rows: np.ndarray, count: int = CHECKED) -> np.ndarray:
+    """`count` evenly spaced rows of an array, or all if there are fewer."""
+    return rows[np.linspace(0, len(rows) - 1, min(count, len(rows))).astype(int)]
+
+
 def difference_from_cvode(
     mechanism: Mechanism,
     before: tuple[np.ndarray, np.ndarray, np.ndarray],
@@ -44,6 +49,11 @@ def relative_difference(
     of_T = np.abs(found[0] - T) / (np.abs(T - T0) + FLOOR_T)
     of_Y = np.abs(found[1] - Y).max(1) / (np.abs(Y - Y0).max(1) + FLOOR_Y)
     return np.maximum(of_T, of_Y)
+
+
+def largest(differences: np.ndarray) -> float:
+    """The largest of the differences (n,) of the states that CVODE could advance; NaN without."""
+    return float(np.fmax.reduce(differences, initial=np.nan))
 
 
 def largest_difference(

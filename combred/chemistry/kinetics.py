@@ -107,9 +107,10 @@ class Kinetics(nn.Module):
         keep_columns("troe", np.reshape([rate["troe"] for rate in falloff], (-1, 4)).T)
         keep_columns("is_troe", [rate["is_troe"] for rate in falloff], torch.bool)
         keep_columns("sri", np.reshape([rate["sri"] for rate in falloff], (-1, 5)).T)
-        keep("nasa_low", mechanism.nasa_low)
-        keep("nasa_high", mechanism.nasa_high)
-        keep_columns("T_mid", mechanism.T_mid)
+        nasa_low, nasa_high, T_mid = mechanism.nasa7()
+        keep("nasa_low", nasa_low)
+        keep("nasa_high", nasa_high)
+        keep_columns("T_mid", T_mid)
 
     def forward(self, T: Tensor, p: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
         """Net production rate dY/dt and destruction rate of every species, both (n_species, n)

@@ -63,25 +63,14 @@ class Mechanism:
     def has_nasa7(self) -> bool:
         """Whether all species have NASA-7 polynomials of at most two ranges."""
         try:
-            return self.T_mid is not None
+            return bool(self.nasa7())
         except ValueError:
             return False
 
-    @property
-    def nasa_low(self) -> np.ndarray:
-        """NASA-7 coefficients (n_species, 7) at T <= T_mid. As `nasa_high` and `T_mid`, it raises
-        ValueError, with the names of the species, where a species has other thermodynamic data."""
-        return nasa7(self.thermo, self.T_breaks, self.species_names)[0]
-
-    @property
-    def nasa_high(self) -> np.ndarray:
-        """NASA-7 coefficients (n_species, 7) at T > T_mid."""
-        return nasa7(self.thermo, self.T_breaks, self.species_names)[1]
-
-    @property
-    def T_mid(self) -> np.ndarray:
-        """The temperatures (n_species,) [K] between the ranges of NASA-7 polynomials."""
-        return nasa7(self.thermo, self.T_breaks, self.species_names)[2]
+    def nasa7(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """NASA-7 coefficients (n_species, 7) below and above T_mid, and T_mid (n_species,) [K].
+        Raises ValueError, with their names, where species have other thermodynamic data."""
+        return nasa7(self.thermo, self.T_breaks, self.species_names)
 
     def solution(self) -> ct.Solution:
         """A new Cantera phase of this mechanism."""

@@ -16,9 +16,8 @@ class MixtureThermo:
 
     def __init__(self, mechanism: Mechanism):
         specific = GAS_CONSTANT / mechanism.molecular_weights[:, None]
-        self._low = mechanism.nasa_low[:, :6] * specific
-        self._high = mechanism.nasa_high[:, :6] * specific
-        self._T_mid = mechanism.T_mid
+        low, high, self._T_mid = mechanism.nasa7()
+        self._low, self._high = low[:, :6] * specific, high[:, :6] * specific
         self._bounds = mechanism.T_min / 2, mechanism.T_max + 1000.0  # K, as in Thermo
 
     def species_enthalpy(self, T: np.ndarray) -> np.ndarray:

@@ -1,8 +1,7 @@
 """The chemical source term of mass fractions at constant pressure and enthalpy, and its Jacobian.
 
 Takes a `Mechanism` and states; gives dY/dt by Cantera, and its derivatives by the generated solver.
-The sensitivities of delays and flame speeds (`combred.sensitivity.delay`,
-`speed_sensitivity`) need them.
+The adjoints of `combred.sensitivity` need them.
 """
 
 import functools

@@ -28,15 +28,16 @@ class Thermo(nn.Module):
     def __init__(self, mechanism: Mechanism):
         super().__init__()
         specific = GAS_CONSTANT / mechanism.molecular_weights[:, None]
-        self.register_buffer("low", torch.tensor(mechanism.nasa_low[:, :6] * specific))
-        self.register_buffer("high", torch.tensor(mechanism.nasa_high[:, :6] * specific))
-        self.register_buffer("T_mid", torch.tensor(mechanism.T_mid))
+        low, high, T_mid = mechanism.nasa7()
+        low, high = low[:, :6] * specific, high[:, :6] * specific
+        self.register_buffer("low", torch.tensor(low))
+        self.register_buffer("high", torch.tensor(high))
+        self.register_buffer("T_mid", torch.tensor(T_mid))
         # The coefficients of h, grouped by T_mid (the "joints"), so that one product with Y gives
         # the polynomials of a mixture.
-        joints = np.unique(mechanism.T_mid)
-        of_joint = mechanism.T_mid[:, None] == joints
-        both = np.stack([mechanism.nasa_low[:, :6], mechanism.nasa_high[:, :6]], axis=1)
-        grouped = (both * specific[:, :, None])[:, None] * of_joint[:, :, None, None]
+        joints = np.unique(T_mid)
+        of_joint = T_mid[:, None] == joints
+        grouped = np.stack([low, high], axis=1)[:, None] * of_joint[:, :, None, None]
         grouped = torch.tensor(grouped.reshape(mechanism.n_species, -1))
         self.register_buffer("joints", torch.tensor(joints), persistent=False)
         self.register_buffer("grouped", grouped, persistent=False)

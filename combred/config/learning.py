@@ -87,6 +87,12 @@ class TrainingSettings:
         growth = self.batch_final / self.batch
         return 1 + max(round(math.log2(growth)), int(growth > 1))
 
+    @property
+    def outcome(self) -> dict:
+        """All that decides the outcome of a training."""
+        derived = ("batch_phases", "flame_oversampling")
+        return asdict(self) | {name: getattr(self, name) for name in derived}
+
 
 class _Retraining(TrainingSettings):
     """All settings of a retraining."""

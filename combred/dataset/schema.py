@@ -11,23 +11,17 @@ reads it; both pass its rows on as a `Block`. The datasets of the HDF5 file are
 """
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Self
 
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 
 FORMAT = 3  # 1 and 2: of combred 0.1 and 0.2, with one dt for all rows
-UNITS = {
-    "T": "K",
-    "p": "Pa",
-    "Y": "1",
-    "dt": "s",
-    "T_next": "K",
-    "Y_next": "1",
-    "source": "1",
-    "sampler": "1",
-}
+STATE_UNITS = {"T": "K", "p": "Pa", "Y": "1", "dt": "s", "T_next": "K", "Y_next": "1"}
+UNITS = STATE_UNITS | {"source": "1", "sampler": "1"}
 SAMPLERS = (
     "ignition",
     "ignition perturbed",
@@ -54,9 +48,9 @@ class StateFileError(ValueError):
 
 
 @dataclass
-class Block:
-    """Rows of a state file, in memory: T, T_next (n,) [K], p (n,) [Pa], Y, Y_next (n, n_species),
-    dt (n,) [s], source and sampler (n,). T_next and Y_next are NaN where it failed."""
+class LabelledStates:
+    """States with a time step each and the states dt later: T, T_next (n,) [K], p (n,) [Pa], Y,
+    Y_next (n, n_species), dt (n,) [s]. T_next and Y_next are NaN where it failed."""
 
     T: np.ndarray
     p: np.ndarray
@@ -64,30 +58,23 @@ class Block:
     dt: np.ndarray
     T_next: np.ndarray
     Y_next: np.ndarray
-    source: np.ndarray
-    sampler: np.ndarray
 
     @classmethod
-    def join(cls, blocks: list["Block"]) -> "Block":
-        """The rows of all `blocks` (one at least), in order."""
-        columns = [block.columns() for block in blocks]
-        return cls(**{name: np.concatenate([c[name] for c in columns]) for name in UNITS})
-
-    @classmethod
-    def without_source(cls, T, p, Y, dt, T_next, Y_next) -> "Block":
-        """A block whose source and sampler are still zero."""
-        return cls(T, p, Y, dt, T_next, Y_next, np.zeros(len(T), "i4"), np.zeros(len(T), "u1"))
+    def join(cls, parts: Sequence[Self]) -> Self:
+        """The rows of all parts (one at least), in order."""
+        columns = zip(*(part.columns().values() for part in parts), strict=True)
+        return cls(*map(np.concatenate, columns))
 
     def __len__(self) -> int:
         return len(self.T)
 
     def columns(self) -> dict[str, np.ndarray]:
         """The arrays by the names of the file's datasets."""
-        return {name: getattr(self, name) for name in UNITS}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def rows(self, chosen: np.ndarray | slice) -> "Block":
+    def rows(self, chosen: np.ndarray | slice) -> Self:
         """The chosen rows: a mask (n,), indices, or a slice."""
-        return Block(**{name: column[chosen] for name, column in self.columns().items()})
+        return type(self)(*(column[chosen] for column in self.columns().values()))
 
     def state(self) -> np.ndarray:
         """[T, p, Y] of the states, (n, 2 + n_species)."""
@@ -96,6 +83,19 @@ class Block:
     def next_state(self) -> np.ndarray:
         """[T, p, Y] of the labels, (n, 2 + n_species)."""
         return np.column_stack([self.T_next, self.p, self.Y_next])
+
+
+@dataclass
+class Block(LabelledStates):
+    """Rows of a state file, in memory, with their source and sampler (n,)."""
+
+    source: np.ndarray
+    sampler: np.ndarray
+
+    @classmethod
+    def without_source(cls, T, p, Y, dt, T_next, Y_next) -> "Block":
+        """A block whose source and sampler are still zero."""
+        return cls(T, p, Y, dt, T_next, Y_next, np.zeros(len(T), "i4"), np.zeros(len(T), "u1"))
 
 
 def state_attributes(mechanism: Mechanism, provenance: dict) -> dict:
@@ -113,19 +113,4 @@ def state_attributes(mechanism: Mechanism, provenance: dict) -> dict:
         "samplers": list(SAMPLERS),
         "versions": json.dumps({"cantera": cantera.__version__, "h5py": h5py.__version__}),
         **{k: json.dumps(v) if isinstance(v, dict) else v for k, v in provenance.items()},
-    }
-
-
-def layout(rows: int, n_species: int) -> dict[str, tuple[tuple[int, ...], str]]:
-    """Shape and type of each dataset, for a file of `rows` rows."""
-    scalar, species = (rows,), (rows, n_species)
-    return {
-        "T": (scalar, "f8"),
-        "p": (scalar, "f8"),
-        "Y": (species, "f8"),
-        "dt": (scalar, "f8"),
-        "T_next": (scalar, "f8"),
-        "Y_next": (species, "f8"),
-        "source": (scalar, "i4"),
-        "sampler": (scalar, "u1"),
     }

@@ -9,8 +9,10 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from combred.dataset.schema import CHUNK, UNITS, Block, layout
+from combred.dataset.schema import CHUNK, UNITS, Block
 from combred.files.hdf5 import new_file
+
+TYPES = {"source": "i4", "sampler": "u1"}  # of datasets that do not hold float64
 
 
 def write_states(
@@ -27,10 +29,11 @@ def write_states(
     """
     n_species, rows = len(attributes["species"]), 0
     with new_file(path) as file:
-        for name, (shape, dtype) in layout(0, n_species).items():
+        for name in UNITS:
+            width = (n_species,) if name.startswith("Y") else ()
             data = file.create_dataset(
-                name, shape, dtype, maxshape=(None, *shape[1:]), chunks=(CHUNK, *shape[1:]),
-                compression="gzip", compression_opts=1, shuffle=True,
+                name, (0, *width), TYPES.get(name, "f8"), maxshape=(None, *width),
+                chunks=(CHUNK, *width), compression="gzip", compression_opts=1, shuffle=True,
             )  # fmt: skip
             data.attrs["units"] = UNITS[name]
         failed = [np.empty((0, 2 + n_species))]

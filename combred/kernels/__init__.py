@@ -38,7 +38,10 @@ def group(
     Raises ValueError if `weights` is not a matrix, `threshold` not a cosine or `implementation`
     unknown; RuntimeError, with the cause, if "triton" is asked for and cannot run.
     """
-    reference.require_rows(weights, threshold)
+    if weights.ndim != 2:
+        raise ValueError(f"group wants rows (m, d), not shape {tuple(weights.shape)}")
+    if not -1.0 <= threshold <= 1.0:
+        raise ValueError(f"a cosine threshold lies in [-1, 1]; {threshold} was given")
     if implementation not in (None, "reference", "cpu", "triton"):
         raise ValueError(
             f"group has the implementations reference, cpu and triton, not {implementation!r}"

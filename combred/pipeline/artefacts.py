@@ -19,7 +19,6 @@ from combred.pipeline.stages import stage_table
 from combred.sampling.sample import provenance
 from combred.sensitivity.file import sensitive_provenance
 from combred.sensitivity.sampling.sample import plan
-from combred.training.progress import outcome_settings
 from combred.validation.acceptance import AcceptanceCriteria
 from combred.validation.stirred import cases as stirred_cases
 
@@ -66,8 +65,9 @@ def sensitive(run: Run) -> Artefact:
 def trained_network(run: Run) -> Artefact:
     """stage0.safetensors where it is trained here."""
     s = run.settings
-    inputs = {"network": asdict(s.network), "training": outcome_settings(s.training)}
-    return Artefact(run.weights(0), plain({**_data(run), **inputs}))
+    data = {"states": states(run).inputs, **_sensitive(run)}
+    inputs = {"network": asdict(s.network), "training": s.training.outcome}
+    return Artefact(run.weights(0), plain({**data, **inputs}))
 
 
 def shipped_network(run: Run, name: str) -> Artefact:
@@ -96,14 +96,9 @@ def reduced_network(run: Run, stage: int) -> Artefact:
         "parent": digest(run.weights(stage - 1)),
         **how,
         "compensation": r.compensation,
-        "retraining": outcome_settings(s.retraining_settings),
+        "retraining": s.retraining_settings.outcome,
     }
     return Artefact(run.weights(stage), plain({**_sensitive(run), **inputs}))
-
-
-def _data(run: Run) -> dict:
-    """What the data of a training depend on."""
-    return {"states": states(run).inputs, **_sensitive(run)}
 
 
 def _sensitive(run: Run) -> dict:

@@ -17,9 +17,8 @@ from combred.config import Settings
 from combred.files.records import read_record, write_record
 from combred.pipeline.console import console
 from combred.pipeline.guard import guarded
-from combred.pipeline.lock import locked
 from combred.pipeline.resolved import of_settings, resolved
-from combred.pipeline.run import Run
+from combred.pipeline.run import Run, locked
 from combred.pipeline.steps import (
     export,
     networks,
@@ -74,7 +73,7 @@ def _main(arguments: list[str]) -> int:
     settings = config.resolve(arguments)
     console.begin("preparing")
     with console.heard():
-        execute(prepare(settings), settings.only)
+        execute(prepare(settings))
     return 0
 
 
@@ -91,32 +90,28 @@ def prepare(settings: Settings) -> Run:
     return run
 
 
-def execute(run: Run, only: str = "") -> None:
+def execute(run: Run) -> None:
     """All steps up to the stage asked for, or just `only`; prints the time of each."""
-    with locked(run.folder):
-        _execute(run, only)
-
-
-def _execute(run: Run, only: str) -> None:
     results: dict[str, Any] = {}
-    started = time.monotonic()
-    networks.require_same_settings(run)
-    write_record(run.path("settings.json"), asdict(run.settings))
-    for name, step in STEPS.items():
-        if only not in ("", name):
-            continue
-        begun = time.monotonic()
-        console.begin(name)
-        for need in step.needs:
-            if need not in results:
-                results[need] = LOADERS[need](run)
-        result = step.function(run, *(results[need] for need in step.needs))
-        if step.gives:
-            results[step.gives] = result
-        console.print(f"  [dim]{name}: {time.monotonic() - begun:.1f} s[/]")
-    if only in ("", "export") and not read_record(run.path("export.json"))["all_ignite"]:
-        console.print("  [bold yellow]with the exported network some cases do not ignite[/]")
-    console.print(f"[bold]done[/] in {time.monotonic() - started:.0f} s")
-    for name in ("surrogate.pt", "surrogate.cpp", "libsurrogate.so", "report.html"):
-        if run.path(name).exists():
-            console.print(f"  {run.path(name)}")
+    started, only = time.monotonic(), run.settings.only
+    with locked(run.folder):
+        networks.require_same_settings(run)
+        write_record(run.path("settings.json"), asdict(run.settings))
+        for name, step in STEPS.items():
+            if only not in ("", name):
+                continue
+            begun = time.monotonic()
+            console.begin(name)
+            for need in step.needs:
+                if need not in results:
+                    results[need] = LOADERS[need](run)
+            result = step.function(run, *(results[need] for need in step.needs))
+            if step.gives:
+                results[step.gives] = result
+            console.print(f"  [dim]{name}: {time.monotonic() - begun:.1f} s[/]")
+        if only in ("", "export") and not read_record(run.path("export.json"))["all_ignite"]:
+            console.print("  [bold yellow]with the exported network some cases do not ignite[/]")
+        console.print(f"[bold]done[/] in {time.monotonic() - started:.0f} s")
+        for name in ("surrogate.pt", "surrogate.cpp", "libsurrogate.so", "report.html"):
+            if run.path(name).exists():
+                console.print(f"  {run.path(name)}")

@@ -1,6 +1,11 @@
-"""A run: its settings, its mechanism, its folder, and the device that it trains on."""
+"""A run: its settings, its mechanism, its folder with a lock, and the device that it trains on."""
 
+import errno
+import fcntl
 import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,3 +50,28 @@ class Run:
     def mixture(self) -> Mixture:
         """Fuel and oxidizer."""
         return Mixture(self.settings.sampling.fuel, self.settings.sampling.oxidizer)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the lock of a run folder, the file `lock` in it. The lock ends with the process, also if
+    it is killed. Raises ValueError, which names the other process, while one holds it."""
+    path = folder / "lock"
+    with path.open("a+") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in (errno.EACCES, errno.EAGAIN):
+                raise
+            file.seek(0)
+            raise ValueError(
+                f"{folder} is in use by {file.read().strip() or 'another process'}. Wait until it "
+                "has finished, or give this run another folder with run=NAME."
+            ) from error
+        file.truncate(0)
+        file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+        file.flush()
+        try:
+            yield
+        finally:
+            file.truncate(0)

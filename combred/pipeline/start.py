@@ -8,7 +8,6 @@ from dataclasses import asdict
 from combred.chemistry.mechanism import Mechanism
 from combred.config import Settings, resolve
 from combred.surrogate.shipped import models
-from combred.training.progress import outcome_settings
 
 
 def starting_point(settings: Settings, mechanism: Mechanism) -> tuple[str, str]:
@@ -19,10 +18,12 @@ def starting_point(settings: Settings, mechanism: Mechanism) -> tuple[str, str]:
     range that covers the temperatures, pressures, equivalence ratios and dt of the settings. No
     model fits settings whose training or seed differ from the profile's: they ask for a training.
     """
-    own = own_training(settings)
-    if own:
-        return "", f"{own} is asked for"
-    reasons = []
+    usual, reasons = resolve([f"profile={settings.profile}", "stage=0"]), []
+    if settings.seed != usual.seed:
+        return "", f"seed={settings.seed} is asked for"
+    for key, value in settings.training.outcome.items():
+        if value != usual.training.outcome[key]:
+            return "", f"training.{key}={value} is asked for"
     for name, card in models().items():
         if card["training"]["stage"] != 0:
             continue
@@ -31,21 +32,6 @@ def starting_point(settings: Settings, mechanism: Mechanism) -> tuple[str, str]:
             return name, ""
         reasons.append(f"{name}: {reason}")
     return "", "; ".join(reasons)
-
-
-def own_training(settings: Settings) -> str:
-    """The first setting of the training of stage 0 that differs from the profile's, as key=value;
-    "" if there is none."""
-    wanted = _of_training(settings)
-    usual = _of_training(resolve([f"profile={settings.profile}", "stage=0"]))
-    return next((f"{key}={wanted[key]}" for key in wanted if wanted[key] != usual.get(key)), "")
-
-
-def _of_training(settings: Settings) -> dict:
-    """All settings, by dotted key, that decide the training of stage 0, besides states and
-    network."""
-    of_training = {f"training.{k}": v for k, v in outcome_settings(settings.training).items()}
-    return {"seed": settings.seed, **of_training}
 
 
 def _difference(settings: Settings, mechanism: Mechanism, card: dict) -> str:

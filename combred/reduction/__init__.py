@@ -6,7 +6,7 @@
 - `train_sparsely` (complexity/): units and residual blocks are removed during training.
 
 A method takes the `Units` of one hidden layer and returns a `Merge`, which `apply_merge` carries
-out. `methods/__init__.py` says how to add a method.
+out.
 """
 
 from combred.reduction.automatic import AutomaticSettings, reduce_automatically
@@ -21,9 +21,8 @@ from combred.reduction.methods.condensation import condense
 from combred.reduction.methods.folding import folding
 from combred.reduction.methods.interpolative import interpolative
 from combred.reduction.methods.magnitude import magnitude
-from combred.reduction.methods.neuron_merging import neuron_merging, weighted_reconstruction_error
-from combred.reduction.network.layer_search import find_layers
-from combred.reduction.network.layers import HiddenLayer, Survey
+from combred.reduction.methods.neuron_merging import neuron_merging
+from combred.reduction.network.layers import HiddenLayer, Survey, find_layers
 from combred.reduction.network.merge import Merge, apply_merge
 from combred.reduction.network.operations import ChannelSelection
 from combred.reduction.network.size import Unchanged, Unreachable
@@ -65,5 +64,4 @@ __all__ = [
     "refit",
     "shrink_until",
     "train_sparsely",
-    "weighted_reconstruction_error",
 ]

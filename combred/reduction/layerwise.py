@@ -70,7 +70,7 @@ class LayerwiseReducer:
     """A network that is to be reduced, and what holds for all its layers.
 
     network: is never modified. example_input (n, ...): an input it runs on. compensation: one of
-    `COMPENSATIONS`, least squares with this relative ridge.
+    `COMPENSATIONS`.
     """
 
     network: nn.Module
@@ -78,7 +78,6 @@ class LayerwiseReducer:
     calibration: Calibration | None
     method: Method
     compensation: str
-    ridge: float
 
     def reduce(self, layers: list[HiddenLayer], sizes: list[dict]) -> Reduced:
         """Reduce `layers` one after another, front to back, each to its size.
@@ -157,7 +156,7 @@ class LayerwiseReducer:
             moved = apply_merge(current, layer, choice)
             with fixed_width_is_an_error(layer):
                 data = layer_moments(self.network, moved, layer, self.calibration)
-        return refit(choice, data, self.ridge, layer.takes_offset), choice
+        return refit(choice, data, intercept=layer.takes_offset), choice
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 Takes a network that torch.fx traces and, where there are some, calibration inputs; gives a smaller
 network of the same type, and a record of each layer. The arguments are checked (`arguments`), the
-hidden layers found (`layer_search`), their widths given or chosen (`allocation`), and the layers
+hidden layers found (`layers`), their widths given or chosen (`allocation`), and the layers
 reduced one after another (`layerwise`).
 """
 
@@ -23,10 +23,10 @@ from combred.reduction.arguments import (
     sizes_by_layer,
 )
 from combred.reduction.fit.calibration import Calibration
-from combred.reduction.fit.compensation import RIDGE, resolve_compensation
+from combred.reduction.fit.compensation import resolve_compensation
 from combred.reduction.layerwise import LayerwiseReducer, Reduced
 from combred.reduction.methods import resolve_method
-from combred.reduction.network.layer_search import find_layers
+from combred.reduction.network.layers import find_layers
 from combred.reduction.network.merge import Merge
 from combred.reduction.network.size import Unchanged
 
@@ -54,7 +54,6 @@ def reduce(
     multiple: int = 1,
     calibration: Calibration | None = None,
     compensation: str | None = None,
-    ridge: float = RIDGE,
 ) -> Reduced:
     """Make a trained network smaller; the one that is given is not modified.
 
@@ -72,8 +71,8 @@ def reduce(
 
     calibration: inputs (n, ...), or an iterable of batches (run through more than once); of a
     surrogate states, or None (`Surrogate.network_inputs`). compensation: "least_squares" (the
-    default with calibration; ridge: its relative weight), "own" (the mixing of the method; the
-    default without calibration) or "none" (pruning).
+    default with calibration), "own" (the mixing of the method; the default without calibration) or
+    "none" (pruning).
 
     Returns `Reduced`: the network, the trace of each layer, the layers left untouched and the
     relative error of the output. Raises ValueError for a network that cannot be traced, a layer
@@ -86,14 +85,14 @@ def reduce(
     kind, amount = choose_how_far(amounts)
     if hasattr(network, "network_inputs"):  # a `Model`
         how = dict(method=method, layers=layers, multiple=multiple, compensation=compensation)
-        return _reduce_inside(network, calibration, how | {"ridge": ridge, kind: amount})
+        return _reduce_inside(network, calibration, how | {kind: amount})
     chosen = resolve_method(method)
     require_method(chosen, kind, calibration)
     require_inputs(network, example_input, calibration)
     compensation = resolve_compensation(compensation, calibration)
     survey = find_layers(network, example_input)
     targets, untouched = choose_layers(survey, layers, chosen, compensation)
-    reducer = LayerwiseReducer(network, example_input, calibration, chosen, compensation, ridge)
+    reducer = LayerwiseReducer(network, example_input, calibration, chosen, compensation)
     if kind in ("threshold", "ratio"):
         sizes = sizes_by_layer(kind, amount, targets)
     targets.sort(key=survey.layers.index)  # front to back, in whatever order they are named

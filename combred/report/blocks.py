@@ -133,11 +133,6 @@ def duration(seconds: float | None) -> str:
     return f"{significant(seconds / 3600)}{NBSP}h"
 
 
-def power(value: float) -> str:
-    """A small number with its exponent: 1e-08."""
-    return f"{value:.2g}"
-
-
 def atmospheres(p: float) -> str:
     """A pressure [Pa] in atm, with three digits: 2026500 -> 20."""
     return f"{p / ATM:.3g}"

@@ -5,7 +5,6 @@ files that are missing are empty here, and the report says that they are missing
 """
 
 import json
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -13,30 +12,46 @@ import h5py
 
 from combred.chemistry.mechanism import Mechanism
 from combred.files.records import digest, read_json
+from combred.report.style import looks
 from combred.simulation.premixed.flame import Flame
 from combred.simulation.stirred.reactor import StirredRun
-from combred.validation.storage import read_runs
+from combred.validation.storage import Run, read_runs
 
 
-@dataclass(frozen=True)
 class Folder:
     """The artefacts of a run: the contents of its JSON files, and flames and stirred reactors by
     the name of their group: "reference", "solver", "stage0" and so on.
 
-    `reductions`: the records of reduce.json by stage, from 1.
+    `reductions`: the records of reduce.json by stage, from 1. Raises FileNotFoundError, with the
+    command to type, if the run has not been validated; ValueError if a file is damaged.
     """
 
-    path: Path
-    mechanism: Mechanism
-    settings: dict
-    sample: dict
-    train: dict
-    reductions: dict[int, dict]
-    validation: dict
-    export: dict
-    card: dict
-    flames: dict[str, list[Flame]]
-    stirred: dict[str, list[StirredRun]]
+    def __init__(self, path: Path, mechanism: Mechanism):
+        self.path, self.mechanism = Path(path), mechanism
+        self.validation = self.read("validation")
+        if not self.validation.keys() >= {"stages", "solver"}:
+            raise FileNotFoundError(
+                f"{self.path / 'validation.json'} lacks results of the stages or of the solver: "
+                "run `python -m combred.pipeline only=validate` with the settings of this run"
+            )
+        self.settings, self.sample, self.train = map(self.read, ("settings", "sample", "train"))
+        self.export, self.card = self.read("export"), self.read("surrogate")
+        entries = self.read("reduce").get("stages", [])
+        known = self.validation["stages"]
+        self.reductions = {e["stage"]: e for e in entries if f"stage{e['stage']}" in known}
+        self.flames = self.runs("flames.h5", "flame_inputs", Flame)
+        self.stirred = self.runs("stirred.h5", "stirred_inputs", StirredRun)
+
+    def read(self, name: str) -> dict:
+        """The content of a JSON file, {} if there is none."""
+        return read_json(self.path / f"{name}.json")
+
+    def runs(self, name: str, inputs: str, kind: type[Run]) -> dict[str, list[Run]]:
+        """The groups of a file of runs; {} where they are not those of validation.json, or lack one
+        that is shown: the report then has the table alone."""
+        groups, made_with = read_runs(self.path / name, self.mechanism, kind)
+        known = bool(made_with) and made_with.get("cases") == self.validation.get(inputs)
+        return groups if known and groups.keys() >= looks(self.shown).keys() else {}
 
     @property
     def stages(self) -> list[int]:
@@ -63,6 +78,11 @@ class Folder:
         return self.validation["solver"]
 
     @property
+    def compared(self) -> dict[str, dict]:
+        """The results of the solver and of the stages that are shown, by name."""
+        return {"solver": self.solver} | {f"stage {i}": self.measured(i) for i in self.shown}
+
+    @property
     def inputs(self) -> dict:
         """The inputs of the validation: cases, tolerances of CVODE, dt [s], mixture."""
         return self.validation["inputs"]
@@ -84,19 +104,13 @@ class Folder:
         """Median time per state [s] by name: "CVODE rtol ...", "solver, ...", "stage 0"."""
         return {name: time["median"] for name, time in self.timing["times"].items()}
 
-    def weights(self, stage: int) -> Path:
-        """The file with the weights of a stage."""
-        return self.path / f"stage{stage}.safetensors"
-
     @cached_property
     def outdated(self) -> list[int]:
         """Stages whose weights in the folder differ from those that were validated."""
         known = self.validation["networks"]
+        files = {stage: self.path / f"stage{stage}.safetensors" for stage in self.stages}
         return [
-            stage
-            for stage in self.stages
-            if self.weights(stage).is_file()
-            and known[f"stage{stage}"] != digest(self.weights(stage))
+            i for i, file in files.items() if file.is_file() and known[file.stem] != digest(file)
         ]
 
     @cached_property
@@ -108,38 +122,3 @@ class Folder:
             with h5py.File(states, "r") as file:
                 found |= json.loads(file.attrs.get("versions", "{}"))
         return found
-
-
-def read_folder(path: Path, mechanism: Mechanism) -> Folder:
-    """Read a run folder.
-
-    Raises FileNotFoundError, with the command to type, if it has not been validated; ValueError if
-    a file is damaged.
-    """
-    path = Path(path)
-    validation = read_json(path / "validation.json")
-    if not validation.keys() >= {"stages", "solver"}:
-        raise FileNotFoundError(
-            f"{path / 'validation.json'} lacks results of the stages or of the solver: run "
-            "`python -m combred.pipeline only=validate` with the settings of this run"
-        )
-    flames, inputs = read_runs(path / "flames.h5", mechanism, Flame)
-    if inputs.get("cases") != validation.get("flame_inputs") or not inputs:
-        flames = {}  # of other settings: the report then shows the table alone
-    stirred, inputs = read_runs(path / "stirred.h5", mechanism, StirredRun)
-    if inputs.get("cases") != validation.get("stirred_inputs") or not inputs:
-        stirred = {}  # likewise
-    entries = read_json(path / "reduce.json").get("stages", [])
-    return Folder(
-        path=path,
-        mechanism=mechanism,
-        settings=read_json(path / "settings.json"),
-        sample=read_json(path / "sample.json"),
-        train=read_json(path / "train.json"),
-        reductions={e["stage"]: e for e in entries if f"stage{e['stage']}" in validation["stages"]},
-        validation=validation,
-        export=read_json(path / "export.json"),
-        card=read_json(path / "surrogate.json"),
-        flames=flames,
-        stirred=stirred,
-    )

@@ -60,17 +60,15 @@ def cases_in_words(folder: Folder) -> str:
 
 def case_table(folder: Folder) -> Table:
     """Every case: CVODE's delay, the errors of the solver, of stage 0 and of the last stage."""
-    stages = {f"stage {stage}": folder.measured(stage) for stage in folder.shown}
-    columns = {"solver": folder.solver, **stages}
     cases = folder.measured(folder.last)["cases"]
     unit, factor = delay_unit(cases)
     rows = [
         [row["case"], significant(factor * row["reference_delay"], 4)]
-        + [signed_error(result["cases"][i]) for result in columns.values()]
+        + [signed_error(result["cases"][i]) for result in folder.compared.values()]
         + [kelvin(row["burnt_T_error"])]
         for i, row in enumerate(cases)
     ]
-    heads = ["case", f"delay, CVODE [{unit}]", *columns, "burnt T error"]
+    heads = ["case", f"delay, CVODE [{unit}]", *folder.compared, "burnt T error"]
     caption = (
         "Errors of the delay; +: later than CVODE, −: earlier; and the error of the last T with "
         f"the network of stage {folder.last}."
@@ -113,8 +111,8 @@ def _draw_curves(axes: Axes, folder: Folder, cases: list[dict]) -> None:
     pressures, phis = (list(dict.fromkeys(row[key] for row in cases)) for key in ("p", "phi"))
     own = colour(folder.last, folder.last)
     for i, p in enumerate(pressures):
-        label = f"CVODE, {atmospheres(p)} atm"
-        axes.plot([], [], color=CVODE, ls=DASHES[i % len(DASHES)], label=label)
+        of_line = f"CVODE, {atmospheres(p)} atm"
+        axes.plot([], [], color=CVODE, ls=DASHES[i % len(DASHES)], label=of_line)
     for i, p in enumerate(pressures):
         dashes = DASHES[i % len(DASHES)]
         for j, phi in enumerate(phis):
@@ -123,9 +121,8 @@ def _draw_curves(axes: Axes, folder: Folder, cases: list[dict]) -> None:
             axes.plot(x, [factor * row["reference_delay"] for row in of], color=CVODE, ls=dashes)
             marker = MARKERS[j % len(MARKERS)]
             y = [factor * row["delay"] for row in of]
-            axes.plot(
-                x, y, marker, color=own, ms=6, mfc="none", label=None if i else _phi(folder, phi)
-            )
+            label = None if i else f"stage {folder.last}, phi {phi:g}"
+            axes.plot(x, y, marker, color=own, ms=6, mfc="none", label=label)
     axes.set(yscale="log", ylabel=f"ignition delay [{unit}]", xlabel="1000 / T0 [1/K]")
     plain_log_ticks(axes)
     axes.legend()
@@ -134,21 +131,14 @@ def _draw_curves(axes: Axes, folder: Folder, cases: list[dict]) -> None:
     upper.set_xticks([1000 / T for T in temperatures], [f"{T:g} K" for T in temperatures])
 
 
-def _phi(folder: Folder, phi: float) -> str:
-    return f"stage {folder.last}, phi {phi:g}"
-
-
 def _draw_errors(axes: Axes, folder: Folder, rows: list[int]) -> None:
     """The error of the delay, a line for each of the cases `rows`."""
-    results = {"solver": (folder.solver, "d", SOLVER)}
-    for stage in folder.shown:
-        marker = "o" if stage == folder.last else "s"
-        results[f"stage {stage}"] = folder.measured(stage), marker, colour(stage, folder.last)
-    errors = {name: [of[0]["cases"][i] for i in rows] for name, of in results.items()}
+    hues = [SOLVER, *(colour(stage, folder.last) for stage in folder.shown)]
+    markers = ["d", *("o" if stage == folder.last else "s" for stage in folder.shown)]
+    errors = {name: [of["cases"][i] for i in rows] for name, of in folder.compared.items()}
     known = [1e-6, *(r["delay_error"] for of in errors.values() for r in of if r["ignited"])]
     low, high = 1e-6, 3.0 * max(known)
-    for name, cases in errors.items():
-        _, marker, hue = results[name]
+    for (name, cases), marker, hue in zip(errors.items(), markers, hues, strict=True):
         x = [100 * max(r["delay_error"], low) if r["ignited"] else np.nan for r in cases]
         axes.plot(x, range(len(rows)), marker, color=hue, ms=6, mfc="none", label=name)
         failed = [i for i, r in enumerate(cases) if not r["ignited"]]

@@ -12,7 +12,6 @@ from combred.report.blocks import (
     Text,
     atmospheres,
     duration,
-    power,
 )
 from combred.report.folder import Folder
 
@@ -39,7 +38,7 @@ def made_table(folder: Folder) -> Table:
         ["sha256 of the mechanism", f"`{folder.mechanism.sha256[:16]}`"],
         ["mixture", f"{inputs['fuel']} in {inputs['oxidizer']} (moles)"],
         ["time step of the validation", f"{inputs['dt']:g}{NBSP}s"],
-        ["CVODE, rtol and atol", f"{power(cvode['rtol'])} and {power(cvode['atol'])}"],
+        ["CVODE, rtol and atol", f"{cvode['rtol']:.2g} and {cvode['atol']:.2g}"],
         *(_training_rows(s, folder.train) if s else []),
         ["seed", str(s.get("seed", "–"))],
         ["profile", str(s.get("profile", "–"))],

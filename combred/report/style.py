@@ -11,7 +11,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from PIL import Image  # which matplotlib needs anyway
 
@@ -63,13 +62,6 @@ def looks(stages: Sequence[int]) -> dict[str, Look]:
         for stage in stages
     }
     return {"reference": REFERENCE, **lines}
-
-
-def legend(figure: Figure, looks: dict[str, Look]) -> None:
-    """A legend above a figure, one entry for each of the `looks`."""
-    lines = [Line2D([], [], **look) for look in looks.values()]
-    names = [name.replace("stage", "stage ") for name in looks]
-    figure.legend(lines, names, loc="outside upper center", ncols=len(names))
 
 
 def save(figure: Figure, path: Path) -> None:

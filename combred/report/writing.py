@@ -9,13 +9,12 @@ from pathlib import Path
 from combred.chemistry.mechanism import Mechanism
 from combred.report import verdict
 from combred.report.blocks import Picture, Section
-from combred.report.flames import flame_section
-from combred.report.folder import Folder, read_folder
+from combred.report.flows import flame_section, stirred_section
+from combred.report.folder import Folder
 from combred.report.ignitions import ignition_section
 from combred.report.pages import write_page
 from combred.report.provenance import made_section
 from combred.report.reduction import reduction_section
-from combred.report.stirred import stirred_section
 from combred.report.style import style
 from combred.report.usage import use_section
 
@@ -26,9 +25,17 @@ def write_report(folder: Path, mechanism: Mechanism) -> None:
     Raises FileNotFoundError if validation.json is missing, ValueError if a file is damaged or
     belongs to another mechanism.
     """
-    run = read_folder(folder, mechanism)
+    run = Folder(folder, mechanism)
     with style():
-        sections = make_sections(run)
+        every = [
+            ignition_section(run),
+            flame_section(run),
+            stirred_section(run),
+            reduction_section(run),
+            made_section(run),
+            use_section(run),
+        ]
+        sections = [section for section in every if section is not None]
         content = {
             "title": verdict.title(run),
             "run": run.path.resolve().name,
@@ -40,19 +47,6 @@ def write_report(folder: Path, mechanism: Mechanism) -> None:
             "sections": sections,
         }
         write_page(run.path / "report.html", content)
-
-
-def make_sections(folder: Folder) -> list[Section]:
-    """The sections for which the folder has numbers."""
-    sections = [
-        ignition_section(folder),
-        flame_section(folder),
-        stirred_section(folder),
-        reduction_section(folder),
-        made_section(folder),
-        use_section(folder),
-    ]
-    return [section for section in sections if section is not None]
 
 
 def first_picture(sections: list[Section]) -> Picture:

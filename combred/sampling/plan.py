@@ -23,13 +23,11 @@ FLAME_T = 300.0, 700.0  # K, unburnt temperatures
 
 @dataclass(frozen=True)
 class Trajectory:
-    """A task of the sampling, with its parameters and its numbers of rows.
+    """A task of the sampling, with its parameters and its number of rows.
 
     index: position in the plan, stored as `source` of its rows; kind: "ignition", "flame", or
-    "flow", a block of states of a flow, whose rows all count as `exact` and whose T, p and phi are
-    not used; T [K]: initial temperature of an ignition, unburnt temperature of a flame; p [Pa];
-    phi: equivalence ratio; exact, perturbed, relaxed: rows of each kind of state
-    (`combred.sampling.premixed.states`).
+    "flow", a block of states of a flow, whose T, p and phi are not used; T [K]: initial temperature
+    of an ignition, unburnt temperature of a flame; p [Pa]; phi: equivalence ratio.
     """
 
     index: int
@@ -37,14 +35,7 @@ class Trajectory:
     T: float
     p: float
     phi: float
-    exact: int
-    perturbed: int
-    relaxed: int
-
-    @property
-    def rows(self) -> int:
-        """Rows of all kinds."""
-        return self.exact + self.perturbed + self.relaxed
+    rows: int
 
     @property
     def name(self) -> str:
@@ -68,46 +59,28 @@ def plan_trajectories(
         rows = int(np.clip(-(-settings.states // BLOCKS), FEWEST_ROWS, MOST_ROWS))
         starts = range(0, settings.states, rows)
         sizes = [min(rows, settings.states - start) for start in starts]
-        return [_of_flow(i, settings, size) for i, size in enumerate(sizes)]
+        # If a block cannot be computed, the file names these of its states.
+        least = settings.T0[0], settings.p[0], settings.phi[0]
+        return [Trajectory(i, "flow", *least, size) for i, size in enumerate(sizes)]
     from scipy.stats import qmc  # not above: it takes a second, and worker processes do not need it
 
     flames = settings.ignitions // IGNITIONS_PER_FLAME if with_flames else 0
     flame_rows = int(settings.states * FLAME_SHARE) if flames else 0
-    rows_of = {
-        "flame": _rows_per_trajectory(flame_rows, flames),
-        "ignition": _rows_per_trajectory(settings.states - flame_rows, settings.ignitions),
-    }
+    # A third each of a trajectory: its states, perturbed ones, relaxed ones.
+    of_flame = 3 * round(flame_rows / max(flames, 1) / 3)
+    of_ignition = 3 * round((settings.states - flame_rows) / settings.ignitions / 3)
     plan: list[Trajectory] = []
     rng = np.random.default_rng([seed, 0])
     lean, rich = settings.phi
     low, high = (min(max(phi, lean), rich) for phi in FLAME_PHI)
     groups = np.array_split(np.arange(flames), len(FLAME_T))
     for T, group in zip(FLAME_T, groups, strict=True):
-        for phi in _evenly_spaced(low, high, len(group)):
+        for phi in low + (high - low) * (np.arange(len(group)) + 0.5) / max(len(group), 1):
             p = np.exp(rng.uniform(*np.log(settings.p)))
-            plan.append(Trajectory(len(plan), "flame", T, p, phi, *rows_of["flame"]))
+            plan.append(Trajectory(len(plan), "flame", T, p, phi, of_flame))
     points = qmc.Sobol(3, seed=rng).random(1 << max(settings.ignitions - 1, 1).bit_length())
     ranges = np.array([settings.T0, settings.phi, np.log(settings.p)])
     for u in points[: settings.ignitions]:
         T, phi, log_p = ranges[:, 0] + u * (ranges[:, 1] - ranges[:, 0])
-        plan.append(Trajectory(len(plan), "ignition", T, np.exp(log_p), phi, *rows_of["ignition"]))
+        plan.append(Trajectory(len(plan), "ignition", T, np.exp(log_p), phi, of_ignition))
     return plan
-
-
-def _of_flow(index: int, settings: SamplingSettings, rows: int) -> Trajectory:
-    """A block of `rows` states of a flow; T, p and phi, the least of the settings, are those that
-    the file names if the block cannot be computed."""
-    (T, _), (p, _), (phi, _) = settings.T0, settings.p, settings.phi
-    return Trajectory(index, "flow", T, p, phi, rows, 0, 0)
-
-
-def _rows_per_trajectory(rows: int, count: int) -> tuple[int, int, int]:
-    """Exact, perturbed and relaxed rows of each of `count` trajectories, which have `rows` rows
-    together: a third each."""
-    each = round(rows / count / 3) if count else 0
-    return each, each, each
-
-
-def _evenly_spaced(low: float, high: float, count: int) -> np.ndarray:
-    """The centres (count,) of `count` equal intervals of [low, high]."""
-    return low + (high - low) * (np.arange(count) + 0.5) / max(count, 1)

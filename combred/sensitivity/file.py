@@ -6,7 +6,7 @@ are there; the folder's name tells the settings.
 
 import json
 from concurrent.futures import as_completed
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import h5py
@@ -16,7 +16,7 @@ from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import REFERENCE
 from combred.config import SamplingSettings, SensitivitySettings
 from combred.config.fields import shown
-from combred.dataset.schema import StateFileError
+from combred.dataset.schema import STATE_UNITS, StateFileError
 from combred.files.hdf5 import new_file, require_intact, require_space
 from combred.files.parts import Parts, forget_parts
 from combred.native.solver.library import PRECISE, Solver
@@ -26,10 +26,7 @@ from combred.sensitivity.sampling import sample as sensitive_sampling
 from combred.sensitivity.sampling.sample import plan
 
 RANGES = "fuel", "oxidizer", "p", "phi", "T0", "dt"  # of SamplingSettings, which the rows depend on
-UNITS = dict(
-    zip((f.name for f in fields(SensitiveStates)), "K Pa 1 s K 1 s 1".split(), strict=True)
-)
-NAMES = list(UNITS)
+UNITS = STATE_UNITS | {"sensitivity": "s", "trajectory": "1"}
 
 
 def sensitive_provenance(
@@ -76,7 +73,7 @@ def make_sensitive(
                 if rows is None:
                     lost.append(reason)
                 else:
-                    parts.write(index, rows.columns())
+                    parts.write(index, rows.columns().values())
                 processes.on_progress(done, len(todo))
     kept = [rows for _, rows in sorted(found.items()) if rows is not None]
     if not kept:
@@ -85,14 +82,14 @@ def make_sensitive(
             f"({shown(lost[0], 200)}): widen the ranges of T0, phi or dt, or ask for none"
         )
     rows = SensitiveStates.join(kept)
-    require_space(path.parent, sum(column.nbytes for column in rows.columns()))
+    require_space(path.parent, sum(column.nbytes for column in rows.columns().values()))
     with new_file(path) as file:
-        for name, column in zip(NAMES, rows.columns(), strict=True):
+        for name, column in rows.columns().items():
             data = file.create_dataset(name, data=column, compression="gzip", shuffle=True)
             data.attrs["units"] = UNITS[name]
         file.attrs["provenance"] = json.dumps(provenance)
     forget_parts(path)
-    return {"trajectories": len(todo), "lost": lost, "rows": len(rows.T)}
+    return {"trajectories": len(todo), "lost": lost, "rows": len(rows)}
 
 
 def read_sensitive(path: Path) -> tuple[SensitiveStates, dict]:
@@ -102,10 +99,10 @@ def read_sensitive(path: Path) -> tuple[SensitiveStates, dict]:
     try:
         require_intact(path)
         with h5py.File(path, "r") as file:
-            rows = SensitiveStates(*(file[name][...] for name in NAMES))
+            rows = SensitiveStates(*(file[name][...] for name in UNITS))
             provenance = json.loads(file.attrs["provenance"])
     except (OSError, ValueError, KeyError, RuntimeError, AttributeError, TypeError) as error:
         raise StateFileError(f"{path} cannot be read ({shown(error, 200)}). {again}") from error
-    if not all(np.isfinite(column).all() for column in rows.columns()):
+    if not all(np.isfinite(column).all() for column in rows.columns().values()):
         raise StateFileError(f"{path} has values that are not finite. {again}")
     return rows, provenance

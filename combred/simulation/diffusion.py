@@ -5,11 +5,10 @@ In this coordinate a planar flame at constant pressure has no convection. Withou
     dY_k/dt = -dj_k/dm        dh/dt = -dq/dm        d/dx = rho d/dm
 
 Takes a `Mechanism` and the state of the cells; gives their state a time tau later, for
-`combred.simulation.premixed.grid` and `counterflow_grid`. In space: finite
-volumes, with fluxes at the faces from centred differences, which is conservative and, for cells
-whose mass or width is equal or changes smoothly, of second order. The fluxes through both ends are
-zero. In time: RKL2, an explicit method of second order, whose stable step grows with the square of
-its number of stages.
+`combred.simulation.cells`. In space: finite volumes, with fluxes at the faces from centred
+differences, which is conservative and, for cells whose mass or width is equal or changes smoothly,
+of second order. The fluxes through both ends are zero. In time: RKL2, an explicit method of second
+order, whose stable step grows with the square of its number of stages.
 """
 
 from collections.abc import Callable

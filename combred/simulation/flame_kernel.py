@@ -19,7 +19,7 @@ from scipy.linalg import expm
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import Advance
 from combred.chemistry.source_term import SourceTerm
-from combred.simulation.reaction import react
+from combred.simulation.cells import react
 
 
 @dataclass

@@ -24,6 +24,8 @@ from combred.chemistry.reactor import (
 )
 
 IGNITED = 400.0  # K: a mixture has ignited where T is this much above its initial value
+TRIED = np.arange(500.0, 2200.0, 25.0)  # K, of the lowest temperature that ignites
+AT, WITHIN = 20.0 * ct.one_atm, 0.05  # Pa, s: an ignition that is fast enough to matter
 
 
 @dataclass(frozen=True)
@@ -133,3 +135,25 @@ def integrate(
     except IntegrationError:
         pass  # the rest stays NaN, which every comparison counts as a failure
     return Rollout(case, np.arange(steps + 1) * dt, T, Y)
+
+
+def coldest_ignition(
+    mechanism: Mechanism,
+    solver: Advance,
+    fuel: str,
+    oxidizer: str,
+    p: float = AT,
+    within: float = WITHIN,
+) -> float:
+    """The lowest of the temperatures `TRIED` [K] at which the stoichiometric mixture of fuel and
+    oxidizer (compositions in moles) ignites within a time [s] at p [Pa]. Raises ValueError where
+    it ignites at none."""
+    Y = np.tile(mechanism.mixture(fuel, oxidizer, 1.0), (len(TRIED), 1))
+    T, _ = solver.advance(TRIED, np.full(len(TRIED), p), Y, within)
+    ignited = np.flatnonzero(T > TRIED + IGNITED)
+    if not len(ignited):
+        raise ValueError(
+            f"{mechanism.name}: {fuel} in {oxidizer} does not ignite within {within:g} s below "
+            f"{TRIED[-1]:g} K at {p / ct.one_atm:g} atm: name another fuel or oxidizer"
+        )
+    return float(TRIED[ignited[0]])

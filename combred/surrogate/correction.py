@@ -39,17 +39,10 @@ class CorrectionTransform(StateTransform):
     ESTIMATE_WEIGHT: Final[float] = 0.02  # of the error estimate's loss beside the correction's
     BOUND: Final[float] = 100.0  # of the correction over M scale; 99 % of training are below 4
 
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        lam: float,
-        floor: float,
-        power: float,
-        dtype: torch.dtype = torch.float32,
-    ):
+    def __init__(self, mechanism: Mechanism, lam: float, floor: float, power: float):
         super().__init__(mechanism.n_species, lam, floor, power)
         self.boxcox = ShiftedBoxCox(lam, floor)
-        self.qss = QuasiSteadyState(mechanism, lam, floor, dtype)
+        self.qss = QuasiSteadyState(mechanism, lam, floor)
         self.n_changing = n_changing = len(self.qss.columns)
         n_reactive = len(self.qss.reactive)
         n_qss = 2 * n_changing + n_reactive + 2

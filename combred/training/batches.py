@@ -89,11 +89,8 @@ class RowBatches:
             size = min(wanted, rows)
             if step >= first:
                 if order is None:
-                    order = self._permutation(epoch)
+                    rng = np.random.default_rng([self.seed, 4, epoch, 0])
+                    order = torch.from_numpy(rng.permutation(rows)).to(self.x.device)
                 pick = order[at : at + size]
                 yield self.x[pick], self.z[pick]
             at += size
-
-    def _permutation(self, epoch: int) -> Tensor:
-        rng = np.random.default_rng([self.seed, 4, epoch, 0])
-        return torch.from_numpy(rng.permutation(len(self.x))).to(self.x.device)

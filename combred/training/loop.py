@@ -21,7 +21,6 @@ from combred.surrogate.network import Network
 from combred.training.batches import RowBatches, TrainingData
 from combred.training.devices import fastest_precision
 from combred.training.optimizers import OPTIMIZERS, Optimizers
-from combred.training.progress import checkpoint_of, outcome_settings
 from combred.training.schedules import batch_sizes, learning_rate
 from combred.training.sensitivity_loss import SensitivityLoss
 from combred.training.validation_loss import ValidationLoss
@@ -29,6 +28,16 @@ from combred.training.validation_loss import ValidationLoss
 EVALUATE_EVERY = 200  # steps between two lines of metrics, at most
 FORGET_EVERY = 50  # steps between two looks for tiny numbers in the optimiser's state
 CHECKPOINT_SECONDS = 20.0  # between two checkpoints
+
+
+def checkpoint_of(metrics: Path) -> Path:
+    """Path of the checkpoint of the training with these metrics."""
+    return metrics.with_suffix(".checkpoint")
+
+
+def forget_checkpoint(metrics: Path) -> None:
+    """Remove a checkpoint, if there is one, once its result is saved."""
+    checkpoint_of(metrics).unlink(missing_ok=True)
 
 
 def forward_mixed(network: Network, x: Tensor, bf16: bool) -> Tensor:
@@ -105,7 +114,7 @@ def train(
     inputs = {
         "widths": network.widths,
         "precision": precision,
-        "settings": outcome_settings(settings),
+        "settings": settings.outcome,
         "seed": data.seed,
         "states": table.provenance,
         "begun with": digest_of_tensors(

@@ -26,6 +26,7 @@ WEIGHT = 0.8  # of this loss beside that of the states
 SHARE = 2  # rows of states in a batch for each row of this loss
 LARGEST = 1.0  # bound of a row's loss: in the first steps some are far above it
 DIFFERENCE = 1e-4  # of F(Y), for dY/dF
+PIECE = 8192  # rows that are encoded at once
 
 
 class SensitivityLoss:
@@ -41,10 +42,11 @@ class SensitivityLoss:
         device: torch.device,
         seed: int,
     ):
-        parts = [_encode(rows, transform, mechanism) for rows in _pieces(states)]
+        pieces = (states.rows(slice(i, i + PIECE)) for i in range(0, len(states), PIECE))
+        parts = [_encode(rows, transform, mechanism) for rows in pieces]
         self.x, self.z, self.w = (torch.cat(part).to(device) for part in zip(*parts, strict=True))
         content = hashlib.sha256()
-        for column in states.columns():
+        for column in states.columns().values():
             content.update(np.ascontiguousarray(column).tobytes())
         self.digest = content.hexdigest()[:16]  # a checkpoint belongs to a training with the same
         self.power, self.bound = transform.power, transform.BOUND
@@ -68,19 +70,11 @@ class SensitivityLoss:
         return WEIGHT * self.errors(answer, rows).abs().clamp(max=LARGEST).mean()
 
 
-def _pieces(states: SensitiveStates, size: int = 8192) -> list[SensitiveStates]:
-    return [
-        SensitiveStates(*(column[i : i + size] for column in states.columns()))
-        for i in range(0, len(states.T), size)
-    ]
-
-
 def _encode(
     rows: SensitiveStates, transform: CorrectionTransform, mechanism: Mechanism
 ) -> tuple[Tensor, Tensor, Tensor]:
     """x, z and w of rows, as `SensitivityLoss` has them."""
-    state = torch.from_numpy(np.column_stack([rows.T, rows.p, rows.Y]))
-    later = torch.from_numpy(np.column_stack([rows.T_next, rows.p, rows.Y_next]))
+    state, later = torch.from_numpy(rows.state()), torch.from_numpy(rows.next_state())
     dt = torch.from_numpy(rows.dt)
     with torch.no_grad():
         v = transform.variables(state)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from combred.chemistry.agreement import spread
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE, REFERENCE, Advance, Tolerances, advance_each
 from combred.native.choice import fastest
@@ -104,8 +105,3 @@ def share_solved(one: NativeSurrogate, states: np.ndarray, dt: float) -> float:
     network, over dt [s]."""
     found = one.attempt(states[:, 0], states[:, 1], states[:, 2:], dt)
     return float((found.steps > 0).mean())
-
-
-def spread(states: np.ndarray, count: int) -> np.ndarray:
-    """`count` evenly spaced rows of states, or all rows if there are fewer."""
-    return states[np.linspace(0, len(states) - 1, min(count, len(states))).astype(int)]

@@ -18,10 +18,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from torch import nn
+from torch import Tensor, nn
 
 import combred.reduction
-from combred.reduction import weighted_reconstruction_error
 from examples.vision.images import Images, load_images
 from examples.vision.networks import VGG16, LeNet, ResNet, WideResNet, n_parameters
 from examples.vision.tables import arguments, finish, percent
@@ -161,6 +160,18 @@ def networks_of_table_3(folder: Path | None) -> Iterator[tuple[str, nn.Module, I
         ("wrn40", functools.partial(WideResNet, 40, 4 if folder else 1, *shape)),
     ):
         yield name, trained(name, build, images, CONVOLUTIONAL if folder else DIGITS[name]), images
+
+
+def weighted_reconstruction_error(original: Tensor, reduced: Tensor) -> float:
+    """WARE (their equation 9, with weights of one) of responses y (M, N) of M inputs and N units:
+
+        sum_m sum_i |y'_im - y_im| / |y_im| / (M N)
+
+    Responses y_im = 0, which have no relative error, are left out of sum and count.
+    """
+    counted = original != 0
+    error = (reduced - original)[counted].abs() / original[counted].abs()
+    return float(error.double().sum() / counted.sum().clamp(min=1))
 
 
 def table_3(folder: Path | None) -> list[dict]:

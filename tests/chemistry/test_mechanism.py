@@ -79,7 +79,8 @@ def test_the_range_of_the_polynomials_is_cantera_s(mechanism):
     species = mechanism.solution().species()
     assert mechanism.T_min == max(s.thermo.min_temp for s in species)
     assert mechanism.T_max == min(s.thermo.max_temp for s in species)
-    assert mechanism.T_min < mechanism.T_mid.min() and mechanism.T_mid.max() < mechanism.T_max
+    T_mid = mechanism.nasa7()[2]
+    assert mechanism.T_min < T_mid.min() and T_mid.max() < mechanism.T_max
 
 
 def test_hash_does_not_depend_on_comments_layout_and_notes(tmp_path):
@@ -160,10 +161,11 @@ def test_other_data_than_polynomials_and_constant_heat_capacities_are_refused(tm
 def test_a_constant_heat_capacity_is_a_nasa_7_polynomial(tmp_path):
     mechanism = load_mechanism(with_argon(tmp_path, "{model: constant-cp, cp0: 20.786 J/mol/K}"))
     k, usual = mechanism.index("AR"), load_mechanism("h2o2.yaml")
-    assert mechanism.T_mid[k] == 1000.0 and np.isfinite(mechanism.T_max)
+    low, high, T_mid = mechanism.nasa7()
+    assert T_mid[k] == 1000.0 and np.isfinite(mechanism.T_max)
     # cp = 5/2 R of a monatomic gas, to the five digits given.
-    assert np.allclose(mechanism.nasa_low[k, :6], usual.nasa_low[k, :6], rtol=1e-5, atol=0.02)
-    assert np.array_equal(mechanism.nasa_low[k], mechanism.nasa_high[k])
+    assert np.allclose(low[k, :6], usual.nasa7()[0][k, :6], rtol=1e-5, atol=0.02)
+    assert np.array_equal(low[k], high[k])
 
 
 def test_nasa_9_polynomials_are_read_and_have_no_nasa_7_form(tmp_path):
@@ -174,9 +176,8 @@ def test_nasa_9_polynomials_are_read_and_have_no_nasa_7_form(tmp_path):
     assert mechanism.thermo[k, 1].tolist() == [20, -0.06, 2.5, 0, 0, 0, 0, -745, 4.38]
     assert mechanism.T_breaks[k].tolist() == [1000.0]
     assert mechanism.reference_pressure == mechanism.solution().reference_pressure
-    for name in ("nasa_low", "nasa_high", "T_mid"):
-        with pytest.raises(ValueError, match=r"NASA-7.*data: AR\..*another mechanism"):
-            getattr(mechanism, name)
+    with pytest.raises(ValueError, match=r"NASA-7.*data: AR\..*another mechanism"):
+        mechanism.nasa7()
 
 
 def test_a_file_that_cantera_cannot_parse_is_a_value_error(tmp_path):

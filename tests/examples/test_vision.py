@@ -518,3 +518,10 @@ def test_channel_similarity_runs(tiny, monkeypatch):
     (rows,) = tiny(channel_similarity, "channel-similarity")
     assert [row["others"] for row in rows] == ["removed", "merged"]
     assert rows[0]["MFLOP, pruned"] < rows[0]["MFLOP"]
+
+
+def test_the_weighted_reconstruction_error_leaves_out_responses_of_zero():
+    y = torch.tensor([[0.0, 2.0], [4.0, 0.0]])
+    again = torch.tensor([[1.0, 1.0], [3.0, 0.0]])
+    assert neuron_merging.weighted_reconstruction_error(y, again) == pytest.approx((0.5 + 0.25) / 2)
+    assert neuron_merging.weighted_reconstruction_error(torch.zeros(2, 2), again) == 0.0

@@ -14,7 +14,6 @@ from combred.chemistry.mechanism import load_mechanism
 from combred.config import keys, resolve
 from combred.files.records import write_record
 from combred.pipeline import command as pipeline
-from combred.pipeline.steps import cases
 from combred.sampling.premixed.states import PremixedStates
 from combred.simulation.premixed import flame
 from combred.simulation.premixed.flame import FlameMarch
@@ -78,7 +77,7 @@ FLAMES = "only=validate", "validation.flame_phi=[1.0]", "validation.flame_T=[800
 def test_flames_are_marched_where_they_are_asked_for_and_reused(copy, call, monkeypatch):
     # Coarse, one flame time long, and references that are marched once: 5 cells to a thickness.
     monkeypatch.setattr(flame_cases, "settle", flame.burn)
-    monkeypatch.setattr(cases, "FLAME_MARCH", FlameMarch(cells=40, tolerance=0.05, longest=1.0))
+    monkeypatch.setattr(flame_cases, "MARCH", FlameMarch(cells=40, tolerance=0.05, longest=1.0))
     folder = copy / "runs/tiny"
     ignitions = (folder / "validation.h5").stat().st_mtime_ns
     status, output = call(copy, TINY, *FLAMES)

@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from combred.pipeline.lock import locked
+from combred.pipeline.run import locked
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from combred.pipeline.lock import locked
+from combred.pipeline.run import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from combred.pipeline import console as pipeline_console
-from combred.pipeline.status import StatusConsole
+from combred.pipeline.console import StatusConsole
 
 SILENCE = 0.1  # s
 

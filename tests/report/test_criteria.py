@@ -3,7 +3,7 @@
 import numpy as np
 
 from combred.report import blocks
-from combred.report.criteria import search_blocks
+from combred.report.reduction import search_blocks
 
 
 def attempt(number: int, error: float | None, passed: bool, **changes) -> dict:

@@ -10,7 +10,7 @@ from run_folder import AIR, number, read_page, text_of
 
 from combred.chemistry.mechanism import Mechanism
 from combred.files.records import write_json
-from combred.report.folder import read_folder
+from combred.report.folder import Folder
 from combred.report.writing import write_report
 from combred.simulation import outcome as flame_outcome
 from combred.simulation.premixed.flame import Flame
@@ -81,7 +81,7 @@ def test_flames_head_the_report_where_there_are_flames(whole, drm19, tmp_path, r
     assert table[8][1:] == [flame_outcome.WENT_OUT, "–", "–", "–"]
     assert "over one more step it differs from CVODE by 0.0002 % of the change" in text_of(folder)
     assert number(table[3][2]) == pytest.approx(100 * (1 - 1 / 1.01), abs=0.01)
-    shown = read_folder(folder, drm19)
+    shown = Folder(folder, drm19)
     assert [len(flames) for flames in shown.flames.values()] == [4] * 5
 
 

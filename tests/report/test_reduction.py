@@ -1,11 +1,9 @@
 """The reductions of a run."""
 
-from dataclasses import replace
-
 import pytest
 from run_folder import number, numbers_of, read_page
 
-from combred.report.folder import read_folder
+from combred.report.folder import Folder
 from combred.report.reduction import reduction_section
 
 
@@ -21,14 +19,16 @@ def test_every_stage_is_told_with_its_size(whole):
 
 
 def test_a_reduction_of_all_layers_is_told_by_its_method(whole, drm19):
-    folder = read_folder(whole, drm19)
+    folder = Folder(whole, drm19)
     record = {"method": "brain_surgeon", "parameters": 0.1, "compensation": "least_squares"}
-    table = reduction_section(replace(folder, reductions={1: record})).blocks[-1]
+    folder.reductions = {1: record}
+    table = reduction_section(folder).blocks[-1]
     how, left = table.rows[1][1].replace("\u00a0", " "), table.rows[1][-1]
     assert how == "brain surgeon, asked 10.0 % of the parameters; least squares" and left == "–"
-    said = reduction_section(replace(folder, reductions={})).blocks[0].body
+    folder.reductions = {}
+    said = reduction_section(folder).blocks[0].body
     assert "no reduce.json" in said
 
 
 def test_nothing_reduced_has_no_section(single, h2o2):
-    assert reduction_section(read_folder(single, h2o2)) is None
+    assert reduction_section(Folder(single, h2o2)) is None

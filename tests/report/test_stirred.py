@@ -12,8 +12,8 @@ from run_folder import ATM, number, read_page, text_of
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
 from combred.files.records import write_json
-from combred.report.folder import read_folder
-from combred.report.stirred import draw_stirred
+from combred.report.flows import draw_stirred
+from combred.report.folder import Folder
 from combred.report.writing import write_report
 from combred.simulation.stirred.reactor import FINISHED, NOT_FINITE, StirredRun
 from combred.validation.stirred import cases as stirred_cases
@@ -83,7 +83,7 @@ def test_the_three_worst_pressures_are_drawn(whole, drm19, tmp_path):
     folder = shutil.copytree(whole, tmp_path / "run")
     pressures = [ATM, 2 * ATM, 5 * ATM, 20 * ATM]
     plant_stirred(folder, drm19, pressures, [[0.1] * 4] * 2 + [[0.03, 0.01, np.nan, 0.02]])
-    figure = draw_stirred(read_folder(folder, drm19))
+    figure = draw_stirred(Folder(folder, drm19))
     titles = [axes.get_title() for axes in figure.axes]
     assert titles[:3] == ["1 atm", "5 atm", "20 atm"]
     assert [len(axes.lines) for axes in figure.axes] == [3] * 6

@@ -3,13 +3,12 @@
 import json
 import re
 import shutil
-from dataclasses import replace
 
 import pytest
 from run_folder import CASES, number, numbers_of, numbers_of_solver, read_page, text_of
 
 from combred.report import blocks
-from combred.report.folder import read_folder
+from combred.report.folder import Folder
 from combred.report.verdict import alarms, comparison, further, sentence
 from combred.report.writing import write_report
 
@@ -18,11 +17,12 @@ def with_times(folder, **seconds):
     """The folder with other times of the solver and of stage 2."""
     times = {name: {"median": value} for name, value in seconds.items()}
     timing = folder.timing | {"times": folder.timing["times"] | times}
-    return replace(folder, validation=folder.validation | {"timing": timing})
+    folder.validation = folder.validation | {"timing": timing}
+    return folder
 
 
 def test_the_faster_one_is_recommended(whole, drm19):
-    folder = read_folder(whole, drm19)
+    folder = Folder(whole, drm19)
     said = sentence(folder).replace(blocks.NBSP, " ")
     assert "should take the generated solver, not a network" in said
     assert "the solver takes 2.00 µs a state, the network 3.33 µs, CVODE 200 µs" in said
@@ -36,11 +36,11 @@ def test_the_faster_one_is_recommended(whole, drm19):
 
 
 def test_size_and_errors_are_told(whole, drm19):
-    result, said = numbers_of(whole, 2), further(read_folder(whole, drm19))
+    result, said = numbers_of(whole, 2), further(Folder(whole, drm19))
     assert "-".join(map(str, result["widths"])) in said
     for value in (result["delay_error"]["median"], result["delay_error"]["worst"]):
         assert blocks.percent(value) in said
-    assert result["worst_case"] in said and not alarms(read_folder(whole, drm19))
+    assert result["worst_case"] in said and not alarms(Folder(whole, drm19))
 
 
 def test_the_table_of_the_comparison_is_validation_json(whole):
@@ -62,7 +62,7 @@ def test_the_table_of_the_comparison_is_validation_json(whole):
 
 
 def test_a_column_of_which_nothing_is_known_is_left_out(whole, drm19):
-    folder = read_folder(whole, drm19)
+    folder = Folder(whole, drm19)
     folder.timing["solved"] = {}  # networks of the state alone
     table = comparison(folder)
     assert table.columns == ["", "weights", "delay error", "time a state"]
@@ -75,7 +75,7 @@ def test_a_case_that_does_not_ignite_is_named_first(single, h2o2):
     alarm = re.search(r'<p class="alarm">(.*?)</p>', text, flags=re.S).group(1)
     assert "1 of 4 cases" in alarm and case in alarm
     assert text.index(alarm) < text.index("<h2>")
-    folder = read_folder(single, h2o2)
+    folder = Folder(single, h2o2)
     assert "take the generated solver**" in sentence(folder)
     assert "1 of 4 cases does not ignite" in sentence(folder)
     others = [row["delay_error"] for row in numbers_of(single, 0)["cases"] if row["ignited"]]

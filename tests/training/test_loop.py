@@ -11,8 +11,7 @@ from combred.surrogate.correction import make_transform
 from combred.surrogate.transform import StateTransform
 from combred.training import loop
 from combred.training.batches import RowBatches, TrainingData, encode, fit_transform
-from combred.training.loop import forward_mixed, train
-from combred.training.progress import forget_checkpoint
+from combred.training.loop import forget_checkpoint, forward_mixed, train
 from combred.training.schedules import learning_rate
 
 # -- precision -------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from combred.simulation.ignition import Case, Rollout
-from combred.validation.peaks import peak_errors, tracked_species
+from combred.validation.metrics import peak_errors, tracked_species
 
 
 def test_the_intermediates_of_hydrogen_are_compared(h2o2, ignitions):

@@ -55,8 +55,8 @@ class Rows:
     """Unit rows, as they are compared.
 
     exact, single: (n, depth), `padded` rows in float64, and the same in float32. limit: (1,)
-    float64, the least cosine of similar rows. opened: (n / 32,) int32, a bit for each ungrouped
-    row.
+    float64, the least cosine of similar rows. opened: (n / 32,) int32, a bit for each row that was
+    not added.
     """
 
     exact: Tensor
@@ -65,19 +65,17 @@ class Rows:
     opened: Tensor
 
 
-def write_adjacency(rows: Rows, bits: Tensor, degree: Tensor, part: slice | None = None) -> None:
-    """Write to `bits` which rows are similar, and add to `degree` the degree of each ungrouped row.
+def write_adjacency(rows: Rows, bits: Tensor, degree: Tensor) -> None:
+    """Write to `bits` which rows are similar, and add to `degree` the degree of each row.
 
     bits: (n, n / 32) int32; word w of a row holds its columns 32 w to 32 w + 31, the lowest in bit
-    0; the bits of grouped rows may be left unwritten. degree: (n,) int32. With `part`, a slice of
-    whole tiles, `bits` has these rows alone; without it, half the tiles are computed, and each is
-    written twice.
+    0; those of added rows may be left unwritten. degree: (n,) int32. Half the tiles are computed,
+    and each is written twice.
     """
     n, depth = rows.single.shape
-    start, stop = (0, n) if part is None else (part.start, part.stop)
-    write_tiles[(n // TILE, (stop - start) // TILE)](
-        rows.single, rows.exact, rows.limit, rows.opened, bits, degree, start, n // 32, depth,
-        rounding_error(depth), MIRROR=part is None, TILE=TILE, DEPTH=DEPTH, SWATH=SWATH,
+    write_tiles[(n // TILE, n // TILE)](
+        rows.single, rows.exact, rows.limit, rows.opened, bits, degree, n // 32, depth,
+        rounding_error(depth), TILE=TILE, DEPTH=DEPTH, SWATH=SWATH,
         num_warps=WARPS, num_stages=STAGES, enable_fp_fusion=True,
     )  # fmt: skip
 
@@ -90,36 +88,32 @@ def bit(words, index):
 
 @triton.jit
 def write_tiles(
-    single, exact, limit, opened, bits, degree, first, n_words, depth, rounding,
-    MIRROR: tl.constexpr, TILE: tl.constexpr, DEPTH: tl.constexpr, SWATH: tl.constexpr,
+    single, exact, limit, opened, bits, degree, n_words, depth, rounding,
+    TILE: tl.constexpr, DEPTH: tl.constexpr, SWATH: tl.constexpr,
 ):  # fmt: skip
     """One tile of `write_adjacency`."""
     across, down = tl.num_programs(0), tl.num_programs(1)
     i, j = tl.swizzle2d(tl.program_id(1), tl.program_id(0), down, across, SWATH)
-    rows = first + i * TILE + tl.arange(0, TILE)
+    rows = i * TILE + tl.arange(0, TILE)
     columns = j * TILE + tl.arange(0, TILE)
     open_row, open_column = bit(opened, rows), bit(opened, columns)
-    # The lower triangle is the mirror image of the upper one. Tiles of grouped rows are skipped.
-    wanted = (tl.max(open_row) > 0) & (tl.max(open_column) > 0)
-    if MIRROR:
-        wanted &= j >= i
-    if wanted:
+    # The lower triangle is the mirror image of the upper one. Tiles of added rows are skipped.
+    if (tl.max(open_row) > 0) & (tl.max(open_column) > 0) & (j >= i):
         near = similar(single, exact, limit, rows, columns, depth, rounding, TILE, DEPTH)
         lane = tl.arange(0, 32)
         word = tl.arange(0, TILE // 32)
 
         packed = tl.sum(near.reshape(TILE, TILE // 32, 32) << lane[None, None, :], axis=2)
-        line = (rows - first).to(tl.int64) * n_words + j * (TILE // 32)
+        line = rows.to(tl.int64) * n_words + j * (TILE // 32)
         tl.store(bits + line[:, None] + word[None, :], packed)
         counted = tl.sum(near & open_column[None, :], axis=1)
         tl.atomic_add(degree + rows, counted, mask=open_row > 0, sem="relaxed")
-        if MIRROR:
-            if i != j:
-                upright = tl.sum(near.reshape(TILE // 32, 32, TILE) << lane[None, :, None], axis=1)
-                mirror = columns.to(tl.int64) * n_words + i * (TILE // 32)
-                tl.store(bits + mirror[None, :] + word[:, None], upright)
-                below = tl.sum(near & open_row[:, None], axis=0)
-                tl.atomic_add(degree + columns, below, mask=open_column > 0, sem="relaxed")
+        if i != j:
+            upright = tl.sum(near.reshape(TILE // 32, 32, TILE) << lane[None, :, None], axis=1)
+            mirror = columns.to(tl.int64) * n_words + i * (TILE // 32)
+            tl.store(bits + mirror[None, :] + word[:, None], upright)
+            below = tl.sum(near & open_row[:, None], axis=0)
+            tl.atomic_add(degree + columns, below, mask=open_column > 0, sem="relaxed")
 
 
 @triton.jit

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from combred.kernels.grouping.reference import EXACT, require_rows, unit_rows
+from combred.kernels.grouping.reference import EXACT, unit_rows
 
 BLOCK = 1024  # rows of similarities at once
 PRODUCTS = 1 << 22  # float64 products at once in dot products of single pairs: 32 MB
@@ -19,7 +19,6 @@ PAIR = 64  # cost of the float64 dot product of one pair, relative to one in a m
 
 def group(weights: Tensor, threshold: float) -> tuple[Tensor, Tensor]:
     """Greedy grouping of rows by cosine similarity: see `reference.group`."""
-    require_rows(weights, threshold)
     unit, dead = unit_rows(weights.cpu())
     similar, degree = adjacency(unit, dead, threshold)
     labels, mains = greedy(similar, degree)

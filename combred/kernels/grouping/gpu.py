@@ -2,28 +2,20 @@
 
 `combred.kernels.group` imports it when it is needed. `adjacency` writes which rows are similar, one
 bit per pair: 2.1 GB for 131,072 rows; `rounds` forms the groups from these bits. No matrix of
-floats exists. If the bits do not fit into memory, they are computed again, in blocks of rows, twice
-in every round.
+floats exists.
 """
 
 import torch
 from torch import Tensor
 
 from combred.kernels.grouping import rounds
-from combred.kernels.grouping.adjacency import WHOLE, Rows, padded, write_adjacency
-from combred.kernels.grouping.reference import EXACT, require_rows, unit_rows
+from combred.kernels.grouping.adjacency import Rows, padded, write_adjacency
+from combred.kernels.grouping.reference import EXACT, unit_rows
 from combred.kernels.loading import interpreted
 
-MEMORY = 4 << 30  # bytes of bits that are kept at most: 185,000 rows
 
-
-def group(weights: Tensor, threshold: float, memory: int = MEMORY) -> tuple[Tensor, Tensor]:
-    """Greedy grouping of rows by cosine similarity: see `reference.group`.
-
-    memory: bytes of bits that may be kept; all bits need m^2 / 8. With less memory, the bits are
-    computed again in blocks of rows, as many as fit but at least WHOLE.
-    """
-    require_rows(weights, threshold)
+def group(weights: Tensor, threshold: float) -> tuple[Tensor, Tensor]:
+    """Greedy grouping of rows by cosine similarity: see `reference.group`."""
     with torch.no_grad(), torch.cuda.device_of(weights):  # kernels are launched on this device
         unit, dead = unit_rows(weights)
         m = len(unit)
@@ -33,11 +25,7 @@ def group(weights: Tensor, threshold: float, memory: int = MEMORY) -> tuple[Tens
         exact = padded(unit, dead)
         n, limit = len(exact), exact.new_full((1,), threshold - EXACT)
         rows = Rows(exact, exact.float(), limit, first_bits(m, n, exact.device))
-        if n**2 // 8 <= memory:
-            main, degree = kept(rows, m)
-        else:
-            block = max(WHOLE, memory // (n // 8) // WHOLE * WHOLE)
-            main, degree = streamed(rows, m, block)
+        main, degree = in_rounds(rows, m)
         return in_order(main[:m], degree[:m])
 
 
@@ -47,7 +35,7 @@ def first_bits(m: int, n: int, device: torch.device) -> Tensor:
     return ((1 << in_word) - 1).to(torch.int32)  # keeps the low 32 bits
 
 
-def kept(rows: Rows, m: int) -> tuple[Tensor, Tensor]:
+def in_rounds(rows: Rows, m: int) -> tuple[Tensor, Tensor]:
     """The main row of each row (n,), and the degree (n,) of main rows when their group formed.
 
     m: the number of rows before padding.
@@ -73,36 +61,6 @@ def programs(n: int, device: torch.device) -> int:
         return 1  # the interpreter runs one after another: none may wait for a later one
     resident = torch.cuda.get_device_properties(device).multi_processor_count * rounds.PROGRAMS
     return min(resident, n // rounds.ROWS)
-
-
-def streamed(rows: Rows, m: int, block: int) -> tuple[Tensor, Tensor]:
-    """As `kept`, with the bits of only `block` rows in memory at a time."""
-    n, device = len(rows.exact), rows.exact.device
-    bits = torch.empty(block, n // 32, dtype=torch.int32, device=device)
-    degree, unused, best, votes = torch.zeros(4, n, dtype=torch.int32, device=device)
-    main = torch.full((n,), -1, dtype=torch.int32, device=device)
-    left = torch.full((1,), m, dtype=torch.int32, device=device)
-    blocks = [slice(start, min(start + block, n)) for start in range(0, n, block)]
-    before, remaining = m + 1, m
-    while remaining > 0:
-        assert remaining < before, f"{remaining} rows are in no group: similarity is not symmetric"
-        degree.masked_fill_(main < 0, 0)  # grouped rows keep theirs
-        votes.zero_()
-        for part in blocks:  # for the degrees, which `point` needs
-            write_adjacency(rows, bits, degree, part)
-        for part in blocks:  # for the bits
-            write_adjacency(rows, bits, unused, part)
-            rounds.point_once[((part.stop - part.start) // rounds.ROWS,)](
-                bits, rows.opened, degree, best, votes, part.start, n // 32,
-                ROWS=rounds.ROWS, WORDS=rounds.WORDS,
-                num_warps=rounds.WARPS, enable_fp_fusion=True,
-            )  # fmt: skip
-        rounds.claim_once[(n // rounds.CLAIMED,)](
-            rows.opened, degree, best, votes, main, left, CLAIMED=rounds.CLAIMED,
-            num_warps=rounds.WARPS, enable_fp_fusion=True,
-        )  # fmt: skip
-        before, remaining = remaining, int(left)
-    return main, degree
 
 
 def in_order(main: Tensor, degree: Tensor) -> tuple[Tensor, Tensor]:

@@ -19,10 +19,8 @@ def group(weights: Tensor, threshold: float) -> tuple[Tensor, Tensor]:
 
     weights: (m, d); threshold: in [-1, 1]. Returns labels (m,) int64, the group of each row, and
     mains (n_groups,) int64, the main row of each group, groups in the order in which they are
-    formed. A row of zero norm is similar to itself alone. Cosines are computed in float64. Raises
-    ValueError as `require_rows` does.
+    formed. A row of zero norm is similar to itself alone. Cosines are computed in float64.
     """
-    require_rows(weights, threshold)
     unit, dead = unit_rows(weights)
     similar = (unit @ unit.T) >= threshold - EXACT
     similar[dead] = False
@@ -42,14 +40,6 @@ def group(weights: Tensor, threshold: float) -> tuple[Tensor, Tensor]:
         open_rows[members] = False
         degree = degree - similar[:, members].sum(dim=1)
     return labels, torch.tensor(mains, dtype=torch.int64, device=unit.device)
-
-
-def require_rows(weights: Tensor, threshold: float) -> None:
-    """Raise ValueError unless `weights` is (m, d) and `threshold` is in [-1, 1]."""
-    if weights.ndim != 2:
-        raise ValueError(f"group wants rows (m, d), not shape {tuple(weights.shape)}")
-    if not -1.0 <= threshold <= 1.0:
-        raise ValueError(f"a cosine threshold lies in [-1, 1]; {threshold} was given")
 
 
 def unit_rows(weights: Tensor) -> tuple[Tensor, Tensor]:

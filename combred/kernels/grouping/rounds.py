@@ -15,8 +15,7 @@ picked each time, so its groups come in the order of their main rows' keys: the 
 these keys in the end.
 
 `run` does all rounds in one launch. Its programs wait for each other between passes, so all must be
-resident at once, which a cooperative launch guarantees. If the bits are not kept, `point_once` and
-`claim_once` do one pass each.
+resident at once, which a cooperative launch guarantees.
 """
 
 import triton
@@ -53,7 +52,7 @@ def run(
     while (remaining > 0) & (remaining < before):
         before = remaining
         for block in range(me, n // ROWS, programs):
-            point(bits, opened, degree, best, votes, 0, block, n_words, ROWS, WORDS)
+            point(bits, opened, degree, best, votes, block, n_words, ROWS, WORDS)
         wait(arrived, target)
         for block in range(me, n // CLAIMED, programs):
             claim(opened, degree, best, votes, main, left, block, CLAIMED)
@@ -66,30 +65,14 @@ def run(
 
 
 @triton.jit
-def point_once(
-    bits, opened, degree, best, votes, first, n_words, ROWS: tl.constexpr, WORDS: tl.constexpr
-):
-    """`point` for the rows from `first` on; `bits` holds the bits of these rows alone."""
-    point(bits, opened, degree, best, votes, first, tl.program_id(0), n_words, ROWS, WORDS)
-
-
-@triton.jit
-def claim_once(opened, degree, best, votes, main, left, CLAIMED: tl.constexpr):
-    """`claim` for all rows."""
-    claim(opened, degree, best, votes, main, left, tl.program_id(0), CLAIMED)
-
-
-@triton.jit
 def point(
-    bits, opened, degree, best, votes, first, block, n_words,
-    ROWS: tl.constexpr, WORDS: tl.constexpr,
-):  # fmt: skip
+    bits, opened, degree, best, votes, block, n_words, ROWS: tl.constexpr, WORDS: tl.constexpr
+):
     """Every open row of a block votes for its neighbour of the largest key."""
-    line = block * ROWS + tl.arange(0, ROWS)
-    rows = first + line
+    rows = block * ROWS + tl.arange(0, ROWS)
     open_row = bit(opened, rows) > 0
     if tl.max(open_row.to(tl.int32)) > 0:
-        start = line.to(tl.int64) * n_words
+        start = rows.to(tl.int64) * n_words
         lane = tl.arange(0, 32)
         largest = tl.full((ROWS,), -1, tl.int64)
         for begin in range(0, n_words, WORDS):

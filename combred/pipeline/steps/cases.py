@@ -9,6 +9,7 @@ was made with stands in it, and a group of the same cases and network is not com
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import ModuleType
 
 from combred.chemistry.reactor import Advance
 from combred.native import fastest
@@ -20,7 +21,7 @@ from combred.pipeline.run import Run
 from combred.processes.threads import one_thread
 from combred.processes.workers import Processes
 from combred.simulation.ignition import Rollout
-from combred.simulation.premixed.flame import Flame, FlameMarch
+from combred.simulation.premixed.flame import Flame
 from combred.simulation.stirred.reactor import StirredRun
 from combred.surrogate.surrogate import Surrogate
 from combred.validation.ignition import cases as ignition_cases
@@ -31,68 +32,36 @@ from combred.validation.storage import read_runs, write_runs
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of case: its name, the class of its runs, the reference of the cases, the answer of
-    another `Advance` from the same initial states, and the settings of the cases."""
+    """A kind of case: its name, the class of its runs, the module whose `reference` computes the
+    references, how another `Advance` answers from the same initial states, follow(run, solver,
+    references, bar), and the settings of the cases."""
 
     name: str
     of: type
-    reference: Callable[..., list]
-    follow: Callable[..., list]
+    cases: ModuleType
+    follow: Callable[[Run, Advance, list, Callable], list]
     settings: str
 
 
-FLAME_MARCH = FlameMarch()
-
-
-def reference_ignitions(run: Run, cases: list | None, bar: Callable) -> list:
-    """CVODE's ignitions."""
-    s = run.settings
-    processes = Processes(run.workers, bar)
-    return ignition_cases.reference(run.mechanism, s.validation, run.mixture, processes, cases)
-
-
-def follow_ignitions(run: Run, solver: Advance, references: list, bar: Callable) -> list:
-    """The ignitions of a surrogate, from the initial states of the references."""
-    return ignition_cases.follow(solver, run.settings.validation.dt, references, bar)
-
-
-def reference_flames(run: Run, cases: list | None, bar: Callable) -> list:
-    """The solver's flames."""
-    processes = Processes(run.workers, bar)
-    return flame_cases.reference(
-        run.mechanism, run.settings.validation, run.mixture, processes, cases, FLAME_MARCH
-    )
-
-
-def follow_flames(run: Run, solver: Advance, references: list, bar: Callable) -> list:
-    """The flames of a surrogate, from the profiles of the references."""
-    return flame_cases.follow(
-        run.mechanism, solver, run.settings.validation.dt, references, FLAME_MARCH, bar
-    )
-
-
-def reference_stirred(run: Run, cases: list | None, bar: Callable) -> list:
-    """The solver's stirred reactors."""
-    todo = stirred_cases.cases(run.settings.validation.p) if cases is None else cases
-    return stirred_cases.reference(run.mechanism, run.mixture, todo, bar)
-
-
-def follow_stirred(run: Run, solver: Advance, references: list, bar: Callable) -> list:
-    """The stirred reactors of a surrogate, in the cases of the references."""
-    todo = [reference.case for reference in references]
-    return stirred_cases.follow(run.mechanism, solver, run.mixture, todo, bar)
-
-
 IGNITIONS = Kind(
-    "ignitions", Rollout, reference_ignitions, follow_ignitions,
+    "ignitions", Rollout, ignition_cases,
+    lambda run, solver, references, bar: ignition_cases.follow(
+        solver, run.settings.validation.dt, references, bar
+    ),
     "validation.T0, .p, .phi, .dt, .burnt_time",
 )  # fmt: skip
 FLAMES = Kind(
-    "flames", Flame, reference_flames, follow_flames,
+    "flames", Flame, flame_cases,
+    lambda run, solver, references, bar: flame_cases.follow(
+        run.mechanism, solver, run.settings.validation.dt, references, on_progress=bar
+    ),
     "validation.flame_phi ([]: no flames), .flame_T, .p",
 )  # fmt: skip
 STIRRED = Kind(
-    "stirred reactors", StirredRun, reference_stirred, follow_stirred,
+    "stirred reactors", StirredRun, stirred_cases,
+    lambda run, solver, references, bar: stirred_cases.follow(
+        run.mechanism, solver, run.mixture, [reference.case for reference in references], bar
+    ),
     "validation.p",
 )  # fmt: skip
 
@@ -137,7 +106,8 @@ def answers(
     groups, inputs["networks"] = stored_answers(run, kind, artefact, networks)
     if not groups:
         with progress(f"references of {kind.name}") as bar, of_settings(kind.settings):
-            groups["reference"] = kind.reference(run, cases, bar)
+            how = mechanism, run.settings.validation, run.mixture, Processes(run.workers, bar)
+            groups["reference"] = kind.cases.reference(*how, cases)
         write_runs(path, groups, mechanism, inputs)
     for name, one in solvers.items():
         if name not in groups:

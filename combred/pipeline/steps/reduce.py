@@ -20,7 +20,7 @@ from combred.pipeline.tables import shape
 from combred.reduction.network.size import count_parameters
 from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
 from combred.surrogate.surrogate import Surrogate
-from combred.training.progress import forget_checkpoint
+from combred.training.loop import forget_checkpoint
 from combred.training.validation_loss import ValidationLoss
 
 

@@ -18,7 +18,7 @@ from combred.pipeline.artefacts import Artefact
 from combred.pipeline.console import console, progress
 from combred.pipeline.run import Run
 from combred.pipeline.stages import Stage, reduce_stage
-from combred.pipeline.steps.cases import FLAMES, IGNITIONS, answers
+from combred.pipeline.steps.cases import FLAMES, IGNITIONS, Kind, answers
 from combred.pipeline.steps.networks import load_reduced, read_entry
 from combred.pipeline.steps.sample import Data
 from combred.pipeline.steps.train import train_network
@@ -34,7 +34,7 @@ from combred.reduction.network.size import count_parameters
 from combred.reduction.search.attempts import NotPassed, format_errors
 from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
 from combred.surrogate.surrogate import Surrogate
-from combred.training.progress import forget_checkpoint
+from combred.training.loop import forget_checkpoint
 from combred.validation.acceptance import SEED, AcceptanceCriteria, References, judge
 
 
@@ -51,18 +51,18 @@ def search_smallest(run: Run, data: Data, first: Surrogate) -> Surrogate:
         if not done or done["reason"] != "attempts" or len(done["trace"]) > r.attempts:
             console.print(f"stage 1: {shape(surrogate.network)}, reused")
             return surrogate
-    artefact = artefacts.reduced_network(run, 1)
+    search = _Search(run, data, first)
     try:
         found = shrink_until(
             first,
             r.limits,
-            Cutter(run, data, first),
-            lambda surrogate, number: train_attempt(run, data, surrogate, number),
-            Judge(run),
+            search.cut,
+            search.train,
+            search.judge,
             ShrinkSettings(attempts=r.attempts),
-            memory=open_memory(run, artefact),
+            memory=AttemptFolder(search.folder, search.artefact.inputs, search.save, search.load),
             describe=lambda s: {"widths": s.network.widths, "weights": s.network.n_weights},
-            on_attempt=lambda attempt: print_attempt(run, attempt),
+            on_attempt=search.print,
         )
     except NotPassed as error:
         raise ValueError(
@@ -70,115 +70,94 @@ def search_smallest(run: Run, data: Data, first: Surrogate) -> Surrogate:
             f"itself: {error}. No smaller one is looked for. Loosen the criteria, or train a "
             "better stage 0 (training.steps, sampling.states, network.hidden)"
         ) from error
-    finish(run, artefact, first, found)
+    finish(run, search.artefact, first, found)
     return found.network
 
 
-def open_memory(run: Run, artefact: Artefact) -> AttemptFolder:
-    """The folder search/."""
-    return AttemptFolder(
-        run.path("search"),
-        artefact.inputs,
-        lambda file, surrogate: save_surrogate(
-            file, surrogate, run.mechanism, inputs=_of_attempt(file, artefact)
-        ),
-        lambda file: _load_attempt(run, file, artefact),
-    )
-
-
-def _of_attempt(file: Path, artefact: Artefact) -> dict:
-    """What the network of an attempt was made from: the inputs of the search, and its name."""
-    return artefact.inputs | {"attempt": file.name}
-
-
-def _load_attempt(run: Run, file: Path, artefact: Artefact) -> Surrogate:
-    """The surrogate of an attempt. Raises ValueError where it is of another search."""
-    surrogate = load_surrogate(file, run.mechanism)
-    require_same(file, made_from(file) or {}, _of_attempt(file, artefact), ANOTHER_RUN)
-    return surrogate
-
-
-def metrics_of(run: Run, number: int) -> Path:
-    """The training metrics of an attempt; its checkpoint lies beside."""
-    return run.path(f"search/attempt{number}.jsonl")
-
-
-class Cutter:
-    """`cut` of the search: a surrogate's network reduced by the method of the settings."""
+class _Search:
+    """What `shrink_until` calls, for the networks of a run; the folder search/ is its memory."""
 
     def __init__(self, run: Run, data: Data, first: Surrogate):
         self.run, self.data, self.first = run, data, first
+        self.settings, self.folder = run.settings.reduction, run.path("search")
+        self.artefact = artefacts.reduced_network(run, 1)
+        self.criteria = AcceptanceCriteria.of(self.settings, run.settings.validation)
         self.full = count_parameters(first.network)
+
+    def made_from(self, file: Path) -> dict:
+        """What the network of an attempt is made from: the inputs of the search, and its name."""
+        return self.artefact.inputs | {"attempt": file.name}
+
+    def save(self, file: Path, surrogate: Surrogate) -> None:
+        """Write the surrogate of an attempt."""
+        save_surrogate(file, surrogate, self.run.mechanism, inputs=self.made_from(file))
+
+    def load(self, file: Path) -> Surrogate:
+        """The surrogate of an attempt. Raises ValueError where it is of another search."""
+        surrogate = load_surrogate(file, self.run.mechanism)
+        require_same(file, made_from(file) or {}, self.made_from(file), ANOTHER_RUN)
+        return surrogate
 
     @cached_property
     def inputs(self) -> Tensor:
         """Network inputs of the calibration states."""
         return self.data.calibration_inputs(self.first)
 
-    def __call__(self, surrogate: Surrogate, share: float) -> Surrogate:
-        """A copy of the surrogate with the `share` of its parameters."""
-        settings = self.run.settings.reduction
+    def cut(self, surrogate: Surrogate, share: float) -> Surrogate:
+        """A copy of a surrogate with the `share` of its parameters, by the method of the
+        settings."""
         of_first = share * count_parameters(surrogate.network) / self.full
-        stage = Stage(1, parameters=of_first, method=settings.method)
+        stage = Stage(1, parameters=of_first, method=self.settings.method)
         smaller = copy.deepcopy(surrogate)
         with torch.no_grad(), progress("cutting"):
             smaller.network, _ = reduce_stage(
-                surrogate.network, stage, settings, self.inputs, self.full
+                surrogate.network, stage, self.settings, self.inputs, self.full
             )
         return smaller
 
+    def metrics(self, number: int) -> Path:
+        """The training metrics of an attempt; its checkpoint lies beside."""
+        return self.folder / f"attempt{number}.jsonl"
 
-class Judge:
-    """`judge` of the search: the errors of a surrogate in the cases of the criteria."""
-
-    def __init__(self, run: Run):
-        self.run = run
-        self.criteria = AcceptanceCriteria.of(run.settings.reduction, run.settings.validation)
+    def train(self, surrogate: Surrogate, number: int) -> dict:
+        """Retrain the surrogate of an attempt; from its checkpoint, if there is one."""
+        settings, what = self.run.settings.retraining_settings, f"attempt {number}"
+        return train_network(self.run, self.data, surrogate, settings, self.metrics(number), what)
 
     @cached_property
     def references(self) -> References:
         """The references of the cases, computed once and kept in search/."""
-        ignitions, flames, inputs = [], [], artefacts.criteria(self.run)
-        if self.criteria.ignitions:
-            file = Artefact(self.run.path("search/ignitions.h5"), inputs)
-            ignitions = answers(self.run, IGNITIONS, file, {}, {}, self.criteria.ignitions)[
-                "reference"
-            ]
-        if self.criteria.flames:
-            file = Artefact(self.run.path("search/flames.h5"), inputs)
-            flames = answers(self.run, FLAMES, file, {}, {}, self.criteria.flames)["reference"]
-        return References(ignitions, flames)
+        inputs, of = artefacts.criteria(self.run), self.criteria
 
-    def __call__(self, surrogate: Surrogate) -> dict[str, float]:
-        """The errors of a surrogate by kind."""
-        dt = self.run.settings.validation.dt
-        return judge(self.run.mechanism, surrogate, self.criteria, self.references, dt, progress)
+        def answered(kind: Kind, file: str, cases: list) -> list:
+            artefact = Artefact(self.folder / file, inputs)
+            return answers(self.run, kind, artefact, {}, {}, cases)["reference"] if cases else []
 
+        ignitions = answered(IGNITIONS, "ignitions.h5", of.ignitions)
+        return References(ignitions, answered(FLAMES, "flames.h5", of.flames))
 
-def train_attempt(run: Run, data: Data, surrogate: Surrogate, number: int) -> dict:
-    """`train` of the search: it goes on from the checkpoint of the attempt, if there is one."""
-    settings, metrics = run.settings.retraining_settings, metrics_of(run, number)
-    return train_network(run, data, surrogate, settings, metrics, f"attempt {number}")
+    def judge(self, surrogate: Surrogate) -> dict[str, float]:
+        """The errors of a surrogate in the cases of the criteria, by kind."""
+        dt, mechanism = self.run.settings.validation.dt, self.run.mechanism
+        return judge(mechanism, surrogate, self.criteria, self.references, dt, progress)
 
-
-def print_attempt(run: Run, attempt: Attempt) -> None:
-    """Print an attempt, after its cut and after its judgement; its checkpoint is of no more use."""
-    if attempt.number:
-        forget_checkpoint(metrics_of(run, attempt.number))
-    limits = run.settings.reduction.limits
-    size = f"{100 * attempt.share:.3g} % of the parameters"
-    if attempt.number == 0:
-        console.print(f"criteria: stage 0: {format_errors(attempt.errors, limits)}")
-    elif attempt.passed is None:
-        widths = "-".join(map(str, attempt.shape["widths"]))
-        cut = format_errors(attempt.errors_cut, limits)
-        console.print(
-            f"criteria: attempt {attempt.number}: {widths}, {size}; right after the cut: {cut}"
-        )
-    else:
-        verdict = "[green]passed[/]" if attempt.passed else "[yellow]failed[/]"
-        found = attempt.note or f"retrained: {format_errors(attempt.errors, limits)}"
-        console.print(f"criteria: attempt {attempt.number} {verdict}: {found}")
+    def print(self, attempt: Attempt) -> None:
+        """Print an attempt, after its cut and after its judgement; its checkpoint is of no more
+        use."""
+        if attempt.number:
+            forget_checkpoint(self.metrics(attempt.number))
+        limits, size = self.settings.limits, f"{100 * attempt.share:.3g} % of the parameters"
+        if attempt.number == 0:
+            said = f"stage 0: {format_errors(attempt.errors, limits)}"
+        elif attempt.passed is None:
+            widths = "-".join(map(str, attempt.shape["widths"]))
+            cut = format_errors(attempt.errors_cut, limits)
+            said = f"attempt {attempt.number}: {widths}, {size}; right after the cut: {cut}"
+        else:
+            verdict = "[green]passed[/]" if attempt.passed else "[yellow]failed[/]"
+            found = attempt.note or f"retrained: {format_errors(attempt.errors, limits)}"
+            said = f"attempt {attempt.number} {verdict}: {found}"
+        console.print(f"criteria: {said}")
 
 
 def finish(run: Run, artefact: Artefact, first: Surrogate, found: Shrunk) -> None:

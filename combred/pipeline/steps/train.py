@@ -26,7 +26,7 @@ from combred.surrogate.surrogate import Surrogate
 from combred.surrogate.transform import BOXCOX, FLOOR, POWER
 from combred.training import loop
 from combred.training.batches import TrainingData, fit_transform
-from combred.training.progress import forget_checkpoint
+from combred.training.loop import forget_checkpoint
 from combred.training.sensitivity_loss import SensitivityLoss
 from combred.training.validation_loss import ValidationLoss
 

@@ -11,11 +11,10 @@ from torch import Tensor, nn
 from combred.reduction.arguments import choose_layers
 from combred.reduction.automatic.criteria import AutomaticSettings
 from combred.reduction.fit.calibration import Calibration, require_repeatable
-from combred.reduction.fit.compensation import RIDGE, resolve_compensation
+from combred.reduction.fit.compensation import resolve_compensation
 from combred.reduction.layerwise import LayerwiseReducer, fixed_width_is_an_error
 from combred.reduction.methods import refusal, resolve_method
-from combred.reduction.network.layer_search import find_layers
-from combred.reduction.network.layers import HiddenLayer, Survey
+from combred.reduction.network.layers import HiddenLayer, Survey, find_layers
 from combred.reduction.network.merge import Merge
 from combred.reduction.network.size import count_parameters
 from combred.reduction.network.tracing import evaluation
@@ -70,7 +69,7 @@ def make_plan(
             f"target={settings.target} parameters, and the network has {size}: ask for fewer"
         )
     method = resolve_method("condensation")
-    reducer = LayerwiseReducer(network, example_input, calibration, method, compensation, RIDGE)
+    reducer = LayerwiseReducer(network, example_input, calibration, method, compensation)
     survey, final = find_layers(network, example_input), None
     if settings.final_threshold is not None:
         final = _layer_before_output(survey, reducer, settings.final_threshold)

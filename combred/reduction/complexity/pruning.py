@@ -78,8 +78,10 @@ def train_sparsely(
 
     saved = time.monotonic()
     try:
-        for x, y in _from_step(batches, run.step):
-            run.settle_if_due()
+        now = run.step
+        for x, y in batches(now) if callable(batches) else itertools.islice(batches, now, None):
+            if settings.settle_after is not None and run.step >= settings.settle_after:
+                run.settle()
             run.learn(x, y, loss, rate)
             if run.step % settings.prune_every == 0:
                 run.prune(run.masks.theta > settings.theta_tol)
@@ -98,11 +100,6 @@ def train_sparsely(
     run.network.train(network.training)
     kept = {name: kept.cpu() for name, kept in run.kept.items()}
     return Pruned(run.network, run.trace, kept, run.removed, run.structure.untouched)
-
-
-def _from_step(batches: Batches, step: int) -> Iterable[tuple[Tensor, Tensor]]:
-    """The batches from a step on."""
-    return batches(step) if callable(batches) else itertools.islice(iter(batches), step, None)
 
 
 def _inputs(run: Training) -> dict:

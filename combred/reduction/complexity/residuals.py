@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, fx, nn
 
 from combred.reduction.complexity.structure import Block, Structure, remove_path, replace_module
-from combred.reduction.network.layer_search import find_layers
-from combred.reduction.network.layers import HiddenLayer
-from combred.reduction.network.operations import NORMS, PRODUCERS, effect
+from combred.reduction.network.layers import HiddenLayer, find_layers
+from combred.reduction.network.operations import NORMS, PRODUCERS
+from combred.reduction.network.paths import NotReducible, Path, PathGraph
 from combred.reduction.network.tracing import Traced
 
 SUMS = (operator.add, torch.add, "add")
@@ -48,7 +48,7 @@ def find_structure(network: nn.Module, example_input: Tensor) -> Structure:
     return Structure(layers | streams, found, untouched)
 
 
-class _Sums(Traced):
+class _Sums(PathGraph):
     """The sums of a traced network, as residual blocks and as units of streams."""
 
     def sums(self) -> Iterator[tuple[fx.Node, fx.Node, fx.Node]]:
@@ -99,7 +99,7 @@ class _Sums(Traced):
             reason = "it holds an operation in place, which would change the shortcut's input"
         elif in_place:
             sources = {s for n in region for s in n.all_input_nodes if s not in region}
-            if {self.shape(source) for source in sources} != {self.shape(path)}:
+            if {Traced.shape(self, source) for source in sources} != {self.shape(path)}:
                 reason = "`path += shortcut` where the path changes shape; write shortcut + path"
         return Block(path.target, modules, in_place), reason
 
@@ -111,29 +111,33 @@ class _Sums(Traced):
         for node, one, other in self.sums():
             if one is not node.args[0] or node.target in SUMS_IN_PLACE:
                 continue
-            carriers, shape = [self.carriers_of(one), self.carriers_of(other)], self.shape(node)
+            carriers = [self.carriers_of(one), self.carriers_of(other)]
             if not all(carriers) or self.shape(one) != self.shape(other):
                 continue
-            linear = isinstance(self.modules[carriers[0][0]], nn.Linear)
-            readers: list[tuple[str, int]] = []
-            norms = self.read(node, readers, linear, len(node.users))
-            if norms is None or not readers or (norms and linear and len(shape) != 2):
+            shape, first = self.shape(node), self.modules[carriers[0][0]]
+            path = Path(shape, isinstance(first, nn.Linear) and len(shape) != 2, sum(carriers, []))
+            try:
+                self.follow(node, path)
+            except NotReducible:
                 continue
-            yield HiddenLayer(
-                "+".join(names[0] for names in carriers),
-                shape[-1] if linear else shape[1],
-                (*carriers[0], *carriers[1], *norms),
-                tuple(readers),
-                homogeneous=False,
-                takes_offset=False,
-                last_axis=linear and len(shape) != 2,
-            )
+            if path.readers and not path.depthwise:
+                yield HiddenLayer(
+                    "+".join(names[0] for names in carriers),
+                    path.units,
+                    tuple(path.carriers),
+                    tuple(path.readers),
+                    homogeneous=False,
+                    takes_offset=False,
+                    last_axis=path.last_axis,
+                )
 
     def carriers_of(self, node: fx.Node) -> list[str]:
         """The producer and the batch norms that make a summand; [] where others make it."""
         names: list[str] = []
-        while node.op == "call_module" and len(node.users) == 1 and self.is_plain(node.target):
+        while node.op == "call_module" and len(node.users) == 1:
             module = self.modules[node.target]
+            if self.problem(node.target) or getattr(module, "groups", 1) > 1:
+                return []
             names.insert(0, node.target)
             if isinstance(module, PRODUCERS):
                 return names
@@ -141,33 +145,6 @@ class _Sums(Traced):
                 return []
             node = node.args[0]
         return []
-
-    def read(self, node: fx.Node, readers: list, linear: bool, branches: int) -> list[str] | None:
-        """Walk from a sum to the layers that read it, and append these to `readers`.
-
-        Returns the batch norms on the way, None where anything but such layers reads the sum.
-        """
-        norms: list[str] = []
-        for user in node.users:
-            module = self.modules.get(user.target) if user.op == "call_module" else None
-            if isinstance(module, PRODUCERS):
-                if isinstance(module, nn.Linear) != linear or not self.is_plain(user.target):
-                    return None
-                readers.append((user.target, 1))
-                continue
-            if isinstance(module, NORMS) and branches == 1 and self.is_plain(user.target):
-                norms.append(user.target)
-            elif not effect(user.target if module is None else module):
-                return None
-            further = self.read(user, readers, linear, max(branches, len(user.users)))
-            if further is None:
-                return None
-            norms += further
-        return norms
-
-    def is_plain(self, name: str) -> bool:
-        """Whether the weights of a module can be replaced, and it is no grouped convolution."""
-        return not self.problem(name) and getattr(self.modules[name], "groups", 1) == 1
 
 
 def _works_in_place(node: fx.Node) -> bool:

@@ -201,14 +201,10 @@ class Training:
         torch.maximum(self.masks.theta, self.masks.floor, out=self.masks.theta.data)
         self.masks.round()
 
-    def settle_if_due(self) -> None:
-        """Round theta once `settle_after` steps are done."""
-        after = self.settings.settle_after
-        if after is not None and self.step >= after and not self.settled:
-            self.settle()
-
     def settle(self) -> None:
         """Round theta (theorem 3.1: the optima are at 0 and 1); no mask acts from now on."""
+        if self.settled:
+            return
         self.prune(self.masks.theta >= DECIDED)
         with torch.no_grad():
             self.masks.theta.fill_(1.0)

@@ -102,10 +102,9 @@ def describe_units(network: nn.Module, layer: HiddenLayer, moments: Moments | No
         if layer.norm_behind:
             behind = batch_norm(network.get_submodule(layer.norm_behind))
             filters = filters * behind.scale[:, None]
-    reading = [
-        _by_unit(network.get_submodule(name).weight.detach().double(), len(bias))
-        for name, _ in layer.readers
-    ]
+    read = [network.get_submodule(name).weight.detach().double() for name, _ in layer.readers]
+    # (n, m * positions) or (n, m, ...) -> (m, n * positions)
+    reading = [W.reshape(len(W), len(bias), -1).transpose(0, 1).flatten(1) for W in read]
     return Units(network, layer, weights, bias, norm, filters, torch.cat(reading, dim=1), moments)
 
 
@@ -122,8 +121,3 @@ def batch_norm(module: nn.Module) -> BatchNorm:
     gamma = module.weight.detach().double() if module.affine else ones
     beta = module.bias.detach().double() if module.affine else ones - 1.0
     return BatchNorm(gamma, beta, mean, std)
-
-
-def _by_unit(weight: Tensor, m: int) -> Tensor:
-    """(n, m * positions) or (n, m, ...) -> (m, n * positions)."""
-    return weight.reshape(len(weight), m, -1).transpose(0, 1).flatten(1)

@@ -1,4 +1,4 @@
-"""The reduction methods, and how to add one.
+"""The reduction methods.
 
 A method chooses which units of one hidden layer stay, and how the next layers read the others:
 
@@ -10,18 +10,8 @@ the activations where there are calibration inputs) and the number of units to k
 convolutional, batch-normalised and depthwise layers, and `combred.reduce` fits the mixing by least
 squares if it is asked to.
 
-To add a method:
-
-1. Write it in a file of its own, `methods/<name>.py`, with its source and equations in the
-   docstring.
-2. List it in `METHODS` below, with its requirements (`Method`).
-   `combred.reduce(..., method="<name>")` then finds it, and the tests of every method
-   (`tests/reduction/methods/test_all_methods.py`) run it on every kind of network.
-3. Add its name to `REDUCTIONS` in `combred/config/reduction.py`, so that `reduction.method=<name>`
-   is a setting (a test compares the two lists).
-4. Test it against its equations in `tests/reduction/methods/test_<name>.py`.
-
-A function that is not listed works as well: `combred.reduce(..., method=function)`.
+docs/reduction.md has an example, and tells how a method gets a name. A function that is not listed
+works as well: `combred.reduce(..., method=function)`.
 
 `grouping` and `depthwise` are parts of `condensation`.
 """

@@ -13,6 +13,7 @@ from torch import Tensor
 from combred.reduction.fit.units import Units
 from combred.reduction.network.merge import Merge
 
+RIDGE = 1e-6  # relative
 BLOCK = 64  # eliminations between two updates of the matrices
 
 
@@ -22,27 +23,25 @@ class Elimination:
 
     order (m - last,): indices of units, the first one removed first. cost (m - last + 1,): cost[i]
     is the squared error of the next layers' pre-activations per calibration row after i removals,
-    the other units refitted by least squares, the ridge term included. size: mean square of these
-    pre-activations (about their mean where the readers take an offset).
+    the other units refitted by least squares, the ridge term included.
     """
 
     order: Tensor
     cost: Tensor
-    size: float
 
 
-def brain_surgeon(units: Units, *, keep: int, ridge: float = 1e-6) -> Merge:
+def brain_surgeon(units: Units, *, keep: int) -> Merge:
     """The merge that keeps the `keep` units that backward elimination leaves.
 
     It prunes the others: least squares (`compensation.refit`) finds the mixing. Needs calibration.
     """
-    order = eliminate(units, keep, ridge).order
+    order = eliminate(units, keep).order
     stays = torch.ones(units.m, dtype=torch.bool, device=order.device)
     stays[order] = False
     return Merge.prune(stays.nonzero()[:, 0], units.m)
 
 
-def eliminate(units: Units, last: int, ridge: float = 1e-6) -> Elimination:
+def eliminate(units: Units, last: int) -> Elimination:
     """Remove units until `last` are left, 1 <= last <= m.
 
     The pre-activations of the next layers, A U, are approximated by B W: A (n, m) and B (n, m) are
@@ -62,15 +61,14 @@ def eliminate(units: Units, last: int, ridge: float = 1e-6) -> Elimination:
     m = len(BB)
     if not 1 <= last <= m:
         raise ValueError(f"of {m} units 1 to {m} can stay, not {last}")
-    damp = max(ridge, 1e-12) * torch.diagonal(BB).mean().clamp(min=1e-300)
+    damp = RIDGE * torch.diagonal(BB).mean().clamp(min=1e-300)
     H = BB + damp * torch.eye(m, dtype=BB.dtype, device=BB.device)
     inverse = torch.cholesky_inverse(torch.linalg.cholesky(H))
     target = (BA @ U) + damp * U if BA is not BB else None
     W = U if target is None else inverse @ target
-    size = float((U * (AA @ U)).sum())
     start = 0.0
     if target is not None:
-        start = max(size + float(damp * U.square().sum() - (W * target).sum()), 0.0)
+        start = max(float((U * (AA @ U + damp * U)).sum() - (W * target).sum()), 0.0)
     P = W @ W.T
     left = torch.arange(m, device=BB.device)
     order, costs = [], [start]
@@ -82,7 +80,7 @@ def eliminate(units: Units, last: int, ridge: float = 1e-6) -> Elimination:
         stays[gone] = False
         left, inverse, P = left[stays], inverse[stays][:, stays], P[stays][:, stays]
     found = torch.cat(order) if order else left[:0]
-    return Elimination(found, torch.tensor(costs, dtype=torch.float64).cumsum(0), size)
+    return Elimination(found, torch.tensor(costs, dtype=torch.float64).cumsum(0))
 
 
 def _block(inverse: Tensor, P: Tensor, count: int) -> tuple[Tensor, list[float]]:

@@ -77,19 +77,3 @@ def _normalised(distance: Tensor) -> Tensor:
     high = torch.nan_to_num(finite, nan=-torch.inf).amax(dim=1, keepdim=True)
     spread = (high - low).clamp(min=1e-300)
     return torch.where(torch.isfinite(distance), (distance - low) / spread, torch.inf)
-
-
-def weighted_reconstruction_error(
-    original: Tensor, reduced: Tensor, importance: Tensor | None = None
-) -> float:
-    """Weighted average reconstruction error (WARE, their equation 9) of responses y (M, N):
-
-        sum_m sum_i s_i |y'_im - y_im| / |y_im| / (M N)
-
-    original, reduced (M, N): y and y', of M inputs and N units. importance (N,): s_i, 1 if None.
-    Responses y_im = 0, which have no relative error, are left out of sum and count.
-    """
-    s = torch.ones_like(original[0]) if importance is None else importance
-    counted = original != 0
-    error = s * (reduced - original).abs() / torch.where(counted, original.abs(), 1.0)
-    return float(error[counted].double().sum() / counted.sum().clamp(min=1))

@@ -3,7 +3,7 @@
 Takes a traced network and a `Path` that begins at a producer; `PathGraph.follow` walks along the
 data to all readers and notes what is met: batch norms, depthwise convolutions, activations, pooling
 and flattening. It raises `NotReducible`, with the reason, at an operation that mixes units with
-others. `layer_search` makes hidden layers of the paths.
+others. `layers` makes hidden layers of the paths.
 """
 
 import math

@@ -20,10 +20,8 @@ and the factor becomes its square root, which removes less. The search ends when
 leave more than the share `max_keep_ratio`, or when `attempts` are used up. A size that failed in
 one large cut may be reached again in smaller ones, with a retraining after each, and then pass.
 
-The loop of Chen & Xu 2024 (`automatic`) is another search: it condenses one layer at a time by a
-cosine threshold, and trains in chunks until a criterion is met. Here the share of all parameters is
-the one variable, any method may cut, and every attempt is trained to the end of its schedule, since
-errors over many steps fall until the last step of a decaying learning rate.
+Every attempt is trained to the end of its schedule, since errors over many steps fall until the
+last step of a decaying learning rate.
 
 With a `memory` (`attempts.AttemptFolder`) the search can be killed at any time: the next step is a
 function of the trace alone, and the attempt in flight goes on with its training.

@@ -1,4 +1,5 @@
-"""The page of a check: check.html and its figures, drawn from the numbers of check.json.
+"""The page of a check: check.html and its figures, drawn from the numbers of check.json; and the
+words that the console shows, too.
 
 Takes a folder of `combred.check`; measures nothing.
 """
@@ -6,22 +7,23 @@ Takes a folder of `combred.check`; measures nothing.
 from pathlib import Path
 
 from combred.check.checking import RECORD
+from combred.check.verdict import ignition_parts, worst_delay
 from combred.files.records import read_record
+from combred.native.solver.generator import TOLERANCE
 from combred.report.blocks import (
     NBSP,
     Note,
     Section,
     Table,
     Text,
+    atmospheres,
     duration,
     microseconds,
     percent,
-    power,
     significant,
 )
 from combred.report.check.flows import flow_section
 from combred.report.check.ignitions import ignition_section
-from combred.report.check.words import further, limit, sentence, value
 from combred.report.pages import write_page
 from combred.report.style import style
 
@@ -111,6 +113,65 @@ def provenance(record: dict) -> Section:
         ["machine", record["machine"]],
         ["computing time", duration(took)],
         ["combred", inputs["version"]],
-        ["size", power(inputs["size"])],
+        ["size", f"{inputs['size']:.2g}"],
     ]
     return Section("How it was made", [Table(["", ""], rows, RECORD, left=2)])
+
+
+# -- words of the page and of the console ----------------------------------------------------------
+
+
+def sentence(record: dict) -> str:
+    """The verdict in a sentence."""
+    rows = [row for row in record["verdict"] if not row["skipped"]]
+    wrong, left = [row for row in rows if not row["right"]], len(record["verdict"]) - len(rows)
+    rest = f" {left} could not be made." if left else ""
+    if wrong:
+        return f"**{len(wrong)} of {len(rows)} comparisons exceed their limit.**{rest}"
+    return (
+        f"All {len(rows)} comparisons are within their limits: the solver takes the place of CVODE "
+        f"for this mechanism.{rest}"
+    )
+
+
+def further(record: dict) -> str:
+    """The most important numbers, and the conditions in which they were found."""
+    about, of, states = (
+        record["about"],
+        record["inputs"]["conditions"],
+        record["parts"]["states of flows"],
+    )
+    ignitions = [row for rows in ignition_parts(record).values() for row in rows]
+    low, high = map(atmospheres, of["p"])
+    said = [
+        f"The delays of {len(ignitions)} ignitions differ from CVODE's by at most "
+        f"{percent(worst_delay(ignitions, TOLERANCE))}; of {states['rows']:,} states of flows "
+        f"{states['bad'] + states['failed']} are bad or failed."
+    ]
+    for row in record["times"][:1]:
+        said.append(
+            f"A state takes {microseconds(row['seconds'])} on one core over {row['dt']:g}{NBSP}s, "
+            f"{significant(row['cvode_seconds'] / row['seconds'], 2)}{NBSP}× faster than Cantera's "
+            "CVODE (rtol 1e-6)."
+        )
+    said.append(
+        f"{about['species']} species, {about['reactions']} reactions; {of['fuel']} in "
+        f"{of['oxidizer']} (moles), {of['T0'][0]:g} to {of['T0'][1]:g}{NBSP}K, {low} to {high} "
+        f"atm; tolerance {TOLERANCE:g}, the default; compiled in "
+        f"{duration(about['build_seconds'])} (0 s: from the cache)."
+    )
+    return " ".join(said)
+
+
+def value(row: dict) -> str:
+    """The worst value of a row of the verdict."""
+    if row["worst"] is None:
+        return "not compared" if row["skipped"] else "**no result**"
+    if row["unit"] == "1":
+        return percent(row["worst"])
+    return f"{significant(row['worst'], 2)} {row['unit']}"
+
+
+def limit(row: dict) -> str:
+    """The limit of a row of the verdict."""
+    return value(row | {"worst": row["limit"], "skipped": ""})

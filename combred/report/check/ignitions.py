@@ -8,10 +8,9 @@ from matplotlib.figure import Figure
 
 from combred.check.checking import RECORD
 from combred.check.ignitions import TOLERANCES
-from combred.check.verdict import size_of, worst_delay
+from combred.check.verdict import ignition_parts, size_of, worst_delay
 from combred.native.solver.generator import TOLERANCE
 from combred.report.blocks import Picture, Section, Table, Text, percent
-from combred.report.check.words import ignition_parts
 from combred.report.style import BETWEEN, CVODE, FIRST, LAST, MARKERS, WIDTH, plain_log_ticks
 
 COLOURS = (FIRST, LAST, *BETWEEN)  # of time steps

@@ -10,9 +10,9 @@ import numpy as np
 
 from combred.chemistry.equilibrium import equilibrium
 from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.polynomials import GAS_CONSTANT, evaluate
 from combred.config import SamplingSettings
 from combred.native.solver.library import Solver
-from combred.sampling.flow.enthalpy import enthalpy, temperature
 
 # Probability of each kind of stream.
 STREAMS = {"fresh": 0.2, "burnt": 0.25, "air": 0.15, "fuel": 0.1, "aged": 0.3}
@@ -24,6 +24,8 @@ OTHER, INERT_GAS = 0.1, (0.25, 2.0)
 T_RANGE = 270.0, 3400.0  # K; states outside are not kept
 TOLERANCE = 1e-3  # of the solver between the states, whose labels are more precise
 VALENCE = {"C": 1.0, "S": 1.0, "H": 0.25, "O": -0.5}  # moles of O2 that a mole of atoms consumes
+T_BOUNDS = 100.0, 6000.0  # K, of T from h; the polynomials are meaningless further out
+ITERATIONS, ACCURACY = 30, 1e-9  # of Newton's method: at most; relative change of T at its end
 
 Range = tuple[float, float] | list[float]
 Stream = tuple[np.ndarray, np.ndarray]  # h (n,) [J/kg], Y (n, n_species)
@@ -144,6 +146,29 @@ class Streams:
     def _demand(self, Y: np.ndarray) -> np.ndarray:
         """O2 (n,) [kmol/kg] that mass fractions Y (n, n_species) consume, less what they hold."""
         return Y @ self._consumed
+
+
+def enthalpy(mechanism: Mechanism, T: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """h (n,) [J/kg] of T (n,) [K], Y (n, n_species)."""
+    h = evaluate(mechanism.thermo, mechanism.T_breaks, T)[1]
+    return GAS_CONSTANT * T * (Y / mechanism.molecular_weights * h).sum(1)
+
+
+def temperature(
+    mechanism: Mechanism, h: np.ndarray, Y: np.ndarray, guess: float | np.ndarray = 1200.0
+) -> np.ndarray:
+    """T (n,) [K] with enthalpy h (n,) [J/kg] at Y (n, n_species), by Newton's method from guess
+    [K]; NaN where h or Y is NaN, or where no T within `T_BOUNDS` has this enthalpy."""
+    moles = GAS_CONSTANT * Y / mechanism.molecular_weights
+    T = np.broadcast_to(guess, h.shape).astype(float)
+    for _ in range(ITERATIONS):
+        cp, own, _ = evaluate(mechanism.thermo, mechanism.T_breaks, T)
+        before, T = T, T - (T * (moles * own).sum(1) - h) / (moles * cp).sum(1)
+        T = T.clip(*T_BOUNDS)
+        if not np.any(np.abs(T - before) > ACCURACY * T):  # NaN counts as converged
+            break
+    inside = (T > T_BOUNDS[0]) & (T < T_BOUNDS[1])
+    return np.where(inside, T, np.nan)
 
 
 def log_uniform(rng: np.random.Generator, low: float, high: float) -> float:

@@ -40,7 +40,7 @@ def after_diffusion(mechanism: Mechanism, begin: Profile, solver: Advance, dt: f
     turn, before its chemistry; the fast species have adjusted to the splitting by then."""
     grid = MovingGrid(mechanism, begin)
     for step in range(SPLIT_STEPS):
-        grid.diffuse(dt)
+        grid.transport(dt)
         if step < SPLIT_STEPS - 1:
             grid.react(solver, dt)
     return grid.T, np.full(len(grid.T), begin.case.p), grid.Y

@@ -57,13 +57,14 @@ class PremixedStates:
         compute = self.ignition if trajectory.kind == "ignition" else self.flame
         exact = compute(trajectory, rng)
         around = exact.T, exact.p, exact.Y
-        perturbed = perturb(self.projection, rng, around, trajectory.perturbed, PERTURBATION)
-        count = -(-trajectory.relaxed // RELAXED_PER_STATE)
+        each = trajectory.rows // 3
+        perturbed = perturb(self.projection, rng, around, each, PERTURBATION)
+        count = -(-each // RELAXED_PER_STATE)
         wide = perturb(self.projection, rng, around, count, RELAXED_PERTURBATION)
         parts = [
             exact,
             self.label(rng, *perturbed),
-            self.relax(rng, *wide, count=trajectory.relaxed),
+            self.relax(rng, *wide, count=each),
         ]
         first = SAMPLERS.index(trajectory.kind)
         for offset, part in enumerate(parts):
@@ -78,7 +79,7 @@ class PremixedStates:
     # -- exact states ----------------------------------------------------------------------------
 
     def ignition(self, trajectory: Trajectory, rng: np.random.Generator) -> Block:
-        """`trajectory.exact` states of a 0D ignition, labelled.
+        """States of a 0D ignition, a third of the rows, labelled.
 
         With tau, the time of the steepest rise of T: a quarter uniform in time up to 1.1 tau, a
         quarter log-uniform in time from 1 ns to the end (`BURNT_TIME` past ignition), a quarter
@@ -87,7 +88,7 @@ class PremixedStates:
         """
         s = self.settings
         Y0 = self.mechanism.mixture(s.fuel, s.oxidizer, trajectory.phi)
-        T0, p, n = trajectory.T, trajectory.p, trajectory.exact
+        T0, p, n = trajectory.T, trajectory.p, trajectory.rows // 3
         case = Case(T0, p, trajectory.phi)
         t, T = history(self.reactor, case, Y0, LONGEST, BURNT_TIME)
         steepest = int(np.argmax(np.gradient(T, t)))
@@ -107,13 +108,13 @@ class PremixedStates:
         return self._later(rng, *begin, np.sort(np.concatenate(times)))
 
     def flame(self, trajectory: Trajectory, rng: np.random.Generator) -> Block:
-        """`trajectory.exact` states of a freely propagating premixed flame, labelled.
+        """States of a freely propagating premixed flame, a third of the rows, labelled.
 
         Half of them lie between the grid points of Cantera's solution. The other half are states
         after a step of diffusion, as an operator-splitting flow solver gives them to its chemistry
         (none where that would be fewer than `MIN_CELLS`). Raises IntegrationError.
         """
-        s, n = self.settings, trajectory.exact
+        s, n = self.settings, trajectory.rows // 3
         unburnt = self.mechanism.mixture(s.fuel, s.oxidizer, trajectory.phi)
         case = FlameCase(trajectory.T, trajectory.p, trajectory.phi)
         flame = solve_free_flame(self.mechanism, case.T, case.p, unburnt)

@@ -14,13 +14,7 @@ from combred.config import SamplingSettings
 from combred.native.solver.library import Solver
 from combred.sampling.flow.streams import log_uniform
 from combred.sensitivity.rows import SensitiveStates
-from combred.sensitivity.sampling.flames import (
-    PHI,
-    P,
-    common_range,
-    largest_contributions,
-    normalised,
-)
+from combred.sensitivity.sampling.flames import PHI, P, common_range, labelled
 from combred.simulation.flame_kernel import (
     FlameKernel,
     march,
@@ -84,7 +78,7 @@ def kernel_states(
         first = min(int(at), STEPS - 1)
         share = at - first
         s = (1 - share) * sensitivities[:, first] + share * sensitivities[:, first + 1]
-        parts.extend(_labelled(solver, gas, now, dt, s))
+        parts += labelled(solver, (now.temperatures(gas), p, now.Y), dt, s)
     return _joined(parts, time)
 
 
@@ -97,23 +91,6 @@ def _formed(states: list[FlameKernel], fresh: np.ndarray) -> np.ndarray:
     )
     if not len(found):
         raise IntegrationError("a flame kernel forms nothing")
-    return found
-
-
-def _labelled(
-    solver: Solver, gas: ct.Solution, now: FlameKernel, dt: float, sensitivities: np.ndarray
-) -> list[SensitiveStates]:
-    """The cells of a kernel with their labels after dt [s], those that matter to each of
-    `sensitivities` (quantities, cells, n_species)."""
-    n = len(now.h)
-    now.Y = normalised(now.Y)
-    T, p, steps = now.temperatures(gas), np.full(n, now.p), np.full(n, dt)
-    T_next, Y_next = solver.advance(T, p, now.Y, dt)
-    found = []
-    for q, s in enumerate(sensitivities):
-        kept = largest_contributions(np.abs(s * (Y_next - now.Y)).sum(axis=1))
-        columns = (T, p, now.Y, steps, T_next, Y_next, s, np.full(n, q, "i4"))
-        found.append(SensitiveStates(*(column[kept] for column in columns)))
     return found
 
 

@@ -6,7 +6,7 @@ dt. The flame is marched with each dt for `SETTLING` steps, from the longest to 
 Cantera's profile is of another grid and not split.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 
 import cantera as ct
@@ -16,7 +16,7 @@ from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError
 from combred.config import SamplingSettings
 from combred.native.solver.library import Solver
-from combred.sampling.flow.streams import log_uniform
+from combred.sampling.flow.streams import log_uniform, normalized
 from combred.sensitivity.counterflow import peak_sensitivities
 from combred.sensitivity.flame_speed import speed_sensitivity
 from combred.sensitivity.rows import SensitiveStates
@@ -66,13 +66,14 @@ def premixed_states(
     grid, cells, passed = MovingGrid(mechanism, profile), np.arange(CELLS), 0.0
     for i, dt in enumerate(steps):
         for _ in range(SETTLING):
-            grid.diffuse(dt)
+            grid.transport(dt)
             grid.react(solver, dt)
             passed = grid.move() / profile.cell_mass - grid.entered  # of a cell
-        grid.diffuse(dt)
+        grid.transport(dt)
         moved = [np.interp(cells + passed, cells, column) for column in sensitivity.T]
-        parts.extend(_labelled(grid, solver, dt, [np.column_stack(moved)], i))
-    return SensitiveStates.join(parts)
+        cells_now = grid.T, case.p, grid.Y
+        parts += labelled(solver, cells_now, dt, [np.column_stack(moved)], i)
+    return _joined(parts)
 
 
 def counterflow_states(
@@ -103,8 +104,8 @@ def counterflow_states(
         species = rng.choice(formed, min(PEAKS, len(formed)), replace=False).tolist()
         sensitivities = peak_sensitivities(mechanism, now, species)
         sensitivities[1:] *= PEAK_WEIGHT
-        parts.extend(_labelled(grid, solver, dt, sensitivities, i * (1 + PEAKS)))
-    return SensitiveStates.join(parts)
+        parts += labelled(solver, (grid.T, p, grid.Y), dt, sensitivities, i * (1 + PEAKS))
+    return _joined(parts)
 
 
 def _steps(
@@ -120,36 +121,37 @@ def _steps(
     return sorted((log_uniform(rng, low, high) for _ in range(FLAME_STEPS)), reverse=True)
 
 
-def _labelled(
-    grid: MovingGrid | CounterflowGrid,
+def labelled(
     solver: Solver,
+    states: tuple[np.ndarray, float, np.ndarray],
     dt: float,
     sensitivities: Iterable[np.ndarray],
-    first: int,
-) -> Iterator[SensitiveStates]:
-    """The cells of `grid` with their labels after dt [s], for each of `sensitivities`
-    (cells, n_species) those that matter to it; the trajectories are numbered from `first` on."""
-    Y = normalised(grid.Y)
-    p, steps = np.full(len(Y), grid.profile.case.p), np.full(len(Y), dt)
-    T_next, Y_next = solver.advance(grid.T, p, Y, dt)
+    first: int = 0,
+) -> list[SensitiveStates]:
+    """The cells of a flame, T (cells,) [K], p [Pa], Y (cells, n_species), with their labels after
+    dt [s], for each of `sensitivities` (cells, n_species) those that matter to it; the trajectories
+    are numbered from `first` on."""
+    T, p, Y = states[0], np.full(len(states[0]), states[1]), normalized(states[2])
+    T_next, Y_next = solver.advance(T, p, Y, dt)
+    found, steps = [], np.full(len(T), dt)
     for i, s in enumerate(sensitivities, first):
         kept = largest_contributions(np.abs(s * (Y_next - Y)).sum(axis=1))
-        n = len(kept)
-        # n: the mean over the rows is then the sum over the cells.
-        columns = (grid.T, p, Y, steps, T_next, Y_next, n * s, np.full(len(Y), i, "i4"))
-        yield SensitiveStates(*(column[kept] for column in columns))
+        every = SensitiveStates(T, p, Y, steps, T_next, Y_next, s, np.full(len(T), i, "i4"))
+        found.append(every.rows(kept))
+    return found
+
+
+def _joined(parts: list[SensitiveStates]) -> SensitiveStates:
+    """All rows; the mean of s . e / dt over those of a part is the sum over the cells."""
+    for part in parts:
+        part.sensitivity *= len(part)
+    return SensitiveStates.join(parts)
 
 
 def _formed(profile: CounterflowProfile) -> np.ndarray:
     """Indices of the species that the flame forms (`FORMED`)."""
     peak = profile.Y.max(axis=0)
     return np.flatnonzero((peak > FORMED[0]) & (peak > FORMED[1] * profile.stream_Y.max(axis=0)))
-
-
-def normalised(Y: np.ndarray) -> np.ndarray:
-    """Mass fractions (n, n_species) without the undershoots of transport, of sum 1."""
-    Y = np.maximum(Y, 0.0)
-    return Y / Y.sum(axis=1, keepdims=True)
 
 
 def largest_contributions(sizes: np.ndarray) -> np.ndarray:

@@ -1,8 +1,7 @@
 """The trajectories with sensitivities: their plan, and their computation in worker processes.
 
-Takes a `Mechanism` and settings; gives `SensitiveStates` of each trajectory, an ignition
-(`combred.sensitivity.sampling.ignitions`), a flame (`sensitive_flames`) or a flame kernel
-(`sensitive_kernels`).
+Takes a `Mechanism` and settings; gives `SensitiveStates` of each trajectory: an ignition, a flame
+or a flame kernel (`ignitions`, `flames` and `flame_kernels` beside this module).
 """
 
 from collections.abc import Callable

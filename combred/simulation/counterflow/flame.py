@@ -97,6 +97,7 @@ def start(
     return profile_of(mechanism, flame, case, cells)
 
 
+@one_thread()  # a hundred cells are too few for several threads
 def burn(
     mechanism: Mechanism,
     solver: Advance,
@@ -110,11 +111,6 @@ def burn(
     A flame that is neither after how.longest, or has values that are not finite, has this as its
     `outcome`; no exception is raised. on_progress(steps done, most steps).
     """
-    with one_thread():  # a hundred cells are too few for several threads
-        return _march(mechanism, solver, dt, begin, how, on_progress)
-
-
-def _march(mechanism, solver, dt, begin, how, on_progress) -> CounterflowFlame:
     grid = CounterflowGrid(mechanism, begin)
     every = max(round(INTERVAL / begin.strain / dt), 2)
     limit = max(round(how.longest / INTERVAL), 1) * every

@@ -20,10 +20,9 @@ from scipy.interpolate import PchipInterpolator
 from scipy.ndimage import gaussian_filter1d
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import Advance
+from combred.simulation.cells import Cells
 from combred.simulation.counterflow.cantera_flame import CounterflowCase, strain_rate
 from combred.simulation.diffusion import Diffusion
-from combred.simulation.reaction import react
 
 PURE = 5e-3  # share of its range by which a profile departs from a stream where the cells begin
 PRESENT = 1e-3  # least largest mass fraction of the species whose profiles count there
@@ -102,15 +101,14 @@ def _faces(z: np.ndarray, low: float, high: float, cells: int) -> np.ndarray:
     return np.interp(np.linspace(0.0, count[-1], cells + 1), count, at)
 
 
-class CounterflowGrid:
-    """The cells, with their present T (n,) [K], Y (n, n_species) and h (n,) [J/kg]. Raises
-    ValueError where the mechanism has no transport data."""
+class CounterflowGrid(Cells):
+    """The cells and their convection. Raises ValueError where the mechanism has no transport
+    data."""
 
     def __init__(self, mechanism: Mechanism, profile: CounterflowProfile):
+        diffusion = Diffusion(mechanism, profile.case.p, profile.cell_mass, self.convection)
+        super().__init__(diffusion, profile.T, profile.Y)
         self.profile = profile
-        self.diffusion = Diffusion(mechanism, profile.case.p, profile.cell_mass, self.convection)
-        self.T, self.Y = profile.T.copy(), profile.Y.copy()
-        self.h = self.diffusion.enthalpy(self.T, self.Y)
         self.stream_h = self.diffusion.enthalpy(profile.stream_T, profile.stream_Y)
         self.upwind = self._upwind()
 
@@ -151,15 +149,3 @@ class CounterflowGrid:
         faces = np.append(0.0, np.cumsum(width))
         stagnation = np.interp(0.0, -self.profile.flux, faces)
         return 0.5 * (faces[1:] + faces[:-1]) - stagnation
-
-    def transport(self, tau: float) -> None:
-        """Advance the cells by convection and diffusion over tau [s]. Raises FloatingPointError
-        where they have no stable step (`Diffusion.step`)."""
-        self.T, self.Y, self.h = self.diffusion.step(self.T, self.Y, self.h, tau)
-
-    def react(self, solver: Advance, dt: float) -> None:
-        """Advance the cells by chemistry over dt [s] with `solver`. T follows from constant
-        enthalpy; the solver's T is only the initial guess. Raises FloatingPointError where the
-        solver returns values that are not finite."""
-        guess, self.Y = react(solver, self.T, self.profile.case.p, self.Y, dt)
-        self.T = self.diffusion.temperature(self.h, self.Y, guess)

@@ -140,6 +140,7 @@ def fuel_index(mechanism: Mechanism, profile: Profile) -> int:
 # -- marching --------------------------------------------------------------------------------------
 
 
+@one_thread()  # a few hundred cells are too few for several threads
 def burn(
     mechanism: Mechanism,
     solver: Advance,
@@ -157,11 +158,6 @@ def burn(
     that are not finite has this as its `outcome`; no exception is raised. on_progress(steps done,
     most steps).
     """
-    with one_thread():  # a few hundred cells are too few for several threads
-        return _march(mechanism, solver, dt, begin, how, on_progress)
-
-
-def _march(mechanism, solver, dt, begin, how, on_progress) -> Flame:
     grid, fuel = MovingGrid(mechanism, begin), fuel_index(mechanism, begin)
     every = max(round(INTERVAL * grid.thickness() / begin.speed / dt), 4)
     limit = max(round(how.longest / INTERVAL), INTERVALS) * every
@@ -170,7 +166,7 @@ def _march(mechanism, solver, dt, begin, how, on_progress) -> Flame:
     while len(speeds) < limit and outcome == UNSTEADY:
         try:
             # The half step of diffusion that ends a step is merged with the first of the next.
-            grid.diffuse(dt if speeds else 0.5 * dt)
+            grid.transport(dt if speeds else 0.5 * dt)
             change = grid.react(solver, dt)
         except FloatingPointError:
             outcome = NOT_FINITE
@@ -183,7 +179,7 @@ def _march(mechanism, solver, dt, begin, how, on_progress) -> Flame:
             outcome = judge(grid, speeds, displacement, every, how.tolerance)
             on_progress(len(speeds), limit)
     if outcome in (STEADY, UNSTEADY):
-        grid.diffuse(0.5 * dt)
+        grid.transport(0.5 * dt)
     return _finish(grid, speeds, fronts, dt, every, outcome)
 
 

@@ -14,9 +14,8 @@ import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import Advance
+from combred.simulation.cells import Cells
 from combred.simulation.diffusion import Diffusion
-from combred.simulation.reaction import react
 
 # Extent of the grid before and behind the steepest point, in flame thicknesses (mass per area).
 UNBURNT, BURNT = 5.0, 3.0
@@ -84,16 +83,14 @@ def profile_of(
     )
 
 
-class MovingGrid:
-    """The cells that follow the front, with their present T (n,) [K], Y (n, n_species) and h (n,)
-    [J/kg]; entered: the number of cells that have entered at the left. Raises ValueError where the
-    mechanism has no transport data."""
+class MovingGrid(Cells):
+    """The cells that follow the front; entered: the number of cells that have entered at the left.
+    Raises ValueError where the mechanism has no transport data."""
 
     def __init__(self, mechanism: Mechanism, profile: Profile):
+        diffusion = Diffusion(mechanism, profile.case.p, profile.cell_mass)
+        super().__init__(diffusion, profile.T, profile.Y)
         self.profile = profile
-        self.diffusion = Diffusion(mechanism, profile.case.p, profile.cell_mass)
-        self.T, self.Y = profile.T.copy(), profile.Y.copy()
-        self.h = self.diffusion.enthalpy(self.T, self.Y)
         unburnt_T = np.array([profile.case.T])
         self.unburnt_h = float(self.diffusion.enthalpy(unburnt_T, profile.unburnt[None])[0])
         self.unburnt_rho = float(self.diffusion.density(unburnt_T, profile.unburnt[None])[0])
@@ -118,23 +115,6 @@ class MovingGrid:
         curvature = left - 2.0 * top + right
         steepest = top - (left - right) ** 2 / (8.0 * curvature) if curvature < 0.0 else top
         return float((self.profile.burnt_T - self.profile.case.T) / steepest)
-
-    def diffuse(self, tau: float) -> None:
-        """Advance the cells by diffusion over tau [s]. Raises FloatingPointError where they have no
-        stable step (`Diffusion.step`)."""
-        self.T, self.Y, self.h = self.diffusion.step(self.T, self.Y, self.h, tau)
-
-    def react(self, solver: Advance, dt: float) -> np.ndarray:
-        """Advance the cells by chemistry over dt [s] with `solver`; returns the change of Y
-        (n, n_species). T follows from constant enthalpy; the solver's T is only the initial guess.
-
-        Raises FloatingPointError where the solver returns values that are not finite.
-        """
-        guess, Y = react(solver, self.T, self.profile.case.p, self.Y, dt)
-        change = Y - self.Y
-        self.Y = Y
-        self.T = self.diffusion.temperature(self.h, self.Y, guess)
-        return change
 
     def move(self) -> float:
         """Move the grid by whole cells, back to where the front was at first; returns the mass

@@ -13,7 +13,7 @@ from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.mixture_thermo import MixtureThermo
 from combred.chemistry.reactor import Advance
-from combred.simulation.reaction import react
+from combred.simulation.cells import react
 
 NEWTON = 8  # iterations from the mean T of a mixture to its T, up to 500 K away
 PILOT = 0.1  # share of the burnt gas of the inflowing mass, where none is given

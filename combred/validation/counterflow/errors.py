@@ -12,7 +12,7 @@ from scipy.optimize import minimize_scalar
 
 from combred.chemistry.mechanism import Mechanism
 from combred.simulation.counterflow.flame import CounterflowFlame
-from combred.validation.peaks import peak_errors, tracked_species
+from combred.validation.metrics import peak_errors, tracked_species
 
 POSITION = 0.05  # of the flame's thickness: largest shift by which profiles are aligned
 

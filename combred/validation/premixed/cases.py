@@ -57,7 +57,7 @@ def reference(
     mixture: Mixture,
     processes: Processes,
     todo: list[FlameCase] | None = None,
-    how: FlameMarch = MARCH,
+    how: FlameMarch | None = None,
 ) -> list[Flame]:
     """The solver's flames, at the tolerance `PRECISE`, of the cases `todo` (default: those of
     `settings`). settings.dt is the step of the splitting.
@@ -65,7 +65,7 @@ def reference(
     Raises ValueError where Cantera finds no flame to start from, or where the flame does
     not become steady.
     """
-    todo = cases(settings) if todo is None else todo
+    todo, how = cases(settings) if todo is None else todo, how or MARCH
     gases = [mechanism.mixture(mixture.fuel, mixture.oxidizer, case.phi) for case in todo]
     Solver(mechanism)  # compiled here, before the processes ask for it
     tasks = [
@@ -90,13 +90,13 @@ def follow(
     solver: Advance,
     dt: float,
     references: list[Flame],
-    how: FlameMarch = MARCH,
+    how: FlameMarch | None = None,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> list[Flame]:
     """The cases of the `references`, marched with `solver` in steps of dt [s], from their
     last profiles until steady. on_progress(flames done, flames)."""
     flames = []
     for i, reference in enumerate(references):
-        flames.append(burn(mechanism, solver, dt, reference.profile, how))
+        flames.append(burn(mechanism, solver, dt, reference.profile, how or MARCH))
         on_progress(i + 1, len(references))
     return flames

@@ -9,8 +9,12 @@ from scipy.interpolate import CubicSpline
 
 from combred.chemistry.mechanism import Mechanism
 from combred.simulation.premixed.flame import Flame
-from combred.validation.metrics import relative_error, summarize
-from combred.validation.peaks import peak_errors, tracked_species
+from combred.validation.metrics import (
+    peak_errors,
+    relative_error,
+    summarize,
+    tracked_species,
+)
 
 
 def compare(mechanism: Mechanism, flames: list[Flame], references: list[Flame]) -> dict:

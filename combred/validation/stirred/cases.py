@@ -15,7 +15,9 @@ import numpy as np
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import Advance
+from combred.config import ValidationSettings
 from combred.native.solver.library import PRECISE, Solver
+from combred.processes.workers import Processes
 from combred.simulation.stirred.particles import piloted_streams
 from combred.simulation.stirred.reactor import FINISHED, StirredCase, StirredRun, stir
 from combred.validation.stirred.errors import compare
@@ -53,13 +55,15 @@ def follow(
 
 def reference(
     mechanism: Mechanism,
+    settings: ValidationSettings,
     mixture: Mixture,
-    todo: list[StirredCase],
-    on_progress: Callable[[int, int], None] = lambda *_: None,
+    processes: Processes,
+    todo: list[StirredCase] | None = None,
 ) -> list[StirredRun]:
-    """The solver's runs of the cases `todo`, at the tolerance `PRECISE`; the arguments are those of
-    `follow`. Raises ValueError where the solver fails."""
-    runs = follow(mechanism, Solver(mechanism, PRECISE), mixture, todo, on_progress)
+    """The solver's runs, at the tolerance `PRECISE`, of the cases `todo` (default: those of
+    `settings`), in this process. Raises ValueError where the solver fails."""
+    todo = cases(settings.p) if todo is None else todo
+    runs = follow(mechanism, Solver(mechanism, PRECISE), mixture, todo, processes.on_progress)
     for run in runs:
         if run.outcome != FINISHED:
             raise ValueError(
@@ -82,7 +86,7 @@ def compare_all(
     mixture: Mixture,
 ) -> list[dict]:
     """The errors of `runs` against the `references`, a row for each case: its pressure ("case"
-    in words, "p" [Pa]), its outcome, and "errors", the result of `stirred_errors.compare` for the
+    in words, "p" [Pa]), its outcome, and "errors", the result of `errors.compare` for the
     mean T and the mean mass fraction of `intermediate`."""
     species = intermediate(mechanism, references, mixture)
     return [

@@ -10,34 +10,23 @@ pytest.importorskip("triton", reason="pip install combred[cuda]")
 ARCHES = [80, 90]
 TILES = {
     "single": "*fp32:16", "exact": "*fp64:16", "limit": "*fp64:16", "opened": "*i32:16",
-    "bits": "*i32:16", "degree": "*i32:16", "first": "i32:16", "n_words": "i32", "depth": "i32:16",
-    "rounding": "fp32",
+    "bits": "*i32:16", "degree": "*i32:16", "n_words": "i32", "depth": "i32:16", "rounding": "fp32",
 }  # fmt: skip
-PASS = dict.fromkeys(["opened", "degree", "best", "votes", "main", "left"], "*i32:16")
-RUN = {"bits": "*i32:16", **PASS, "arrived": "*i32:16", "n": "i32:16", "n_words": "i32"}
-POINT = {"bits": "*i32:16", **PASS, "first": "i32:16", "n_words": "i32"}
-POINT = {name: kind for name, kind in POINT.items() if name not in ("main", "left")}
-LAUNCHED = {
-    "write_tiles": ("adjacency", TILES, {"MIRROR": True}),
-    "write_tiles, streamed": ("adjacency", TILES, {"MIRROR": False}),
-    "run": ("rounds", RUN, {}),
-    "point_once": ("rounds", POINT, {}),
-    "claim_once": ("rounds", PASS, {}),
-}
+RUN = dict.fromkeys(
+    ["bits", "opened", "degree", "best", "votes", "main", "left", "arrived"], "*i32:16"
+) | {"n": "i32:16", "n_words": "i32"}
+LAUNCHED = {"write_tiles": ("adjacency", TILES), "run": ("rounds", RUN)}
 SIZES = {
     "write_tiles": ["TILE", "DEPTH", "SWATH"],
     "run": ["ROWS", "WORDS", "COUNTED", "CLAIMED"],
-    "point_once": ["ROWS", "WORDS"],
-    "claim_once": ["CLAIMED"],
 }
 KERNELS = {}
 for arch in ARCHES:
-    for name, (module, signature, given) in LAUNCHED.items():
-        function = name.split(",")[0]
+    for name, (module, signature) in LAUNCHED.items():
         KERNELS[name, arch] = Kernel(
-            f"combred.kernels.grouping.{module}", function, signature,
-            {**given, **{size: size for size in SIZES[function]}}, arch, "WARPS",
-            "STAGES" if module == "adjacency" else 3, "REGISTERS" if function == "run" else None,
+            f"combred.kernels.grouping.{module}", name, signature,
+            {size: size for size in SIZES[name]}, arch, "WARPS",
+            "STAGES" if module == "adjacency" else 3, "REGISTERS" if name == "run" else None,
         )  # fmt: skip
 
 
@@ -70,10 +59,9 @@ def test_programs_that_wait_for_each_other_are_resident_together(made, arch):
 
 
 @pytest.mark.parametrize("arch", ARCHES)
-@pytest.mark.parametrize("name", ["write_tiles", "write_tiles, streamed"])
-def test_cosines_have_the_accuracy_of_float32(made, name, arch):
+def test_cosines_have_the_accuracy_of_float32(made, arch):
     # Multiply-adds of all tensor core instructions of a program, in one DEPTH of components.
-    found = made[name, arch]
+    found = made["write_tiles", arch]
     shape = r"mma(?:_async)?\.sync\.aligned\.m(\d+)n(\d+)k(\d+)\S*tf32"
     # An instruction is one of a warp, or on Hopper (wgmma) of a group of four.
     warps = found["sizes"]["WARPS"] // (4 if "wgmma" in found["ptx"] else 1)

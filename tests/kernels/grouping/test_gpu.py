@@ -33,9 +33,9 @@ def grouping(shipped, triton, device, monkeypatch):
     return shipped
 
 
-def assert_same(grouping, device, rows: np.ndarray, threshold: float, **given) -> torch.Tensor:
+def assert_same(grouping, device, rows: np.ndarray, threshold: float) -> torch.Tensor:
     weights = torch.from_numpy(rows).to(device)
-    labels, mains = grouping.group(weights, threshold, **given)
+    labels, mains = grouping.group(weights, threshold)
     for side in (labels, mains):
         assert side.dtype == torch.int64 and side.device == weights.device
     expected = reference.group(torch.from_numpy(rows), threshold)
@@ -110,8 +110,7 @@ def test_dtype_layout_and_gradients_do_not_matter(grouping, device, dtype):
 
 
 @pytest.mark.parametrize("size", [1, 33, 127, 330])
-@pytest.mark.parametrize("block", [None, 128])
-def test_bits_and_degrees(grouping, triton, device, size, block, monkeypatch):
+def test_bits_and_degrees(grouping, triton, device, size, monkeypatch):
     adjacency = triton("combred.kernels.grouping.adjacency")
     monkeypatch.setattr(adjacency, "TILE", 64)
     monkeypatch.setattr(adjacency, "SWATH", 4)  # 384 rows have one and a half
@@ -130,45 +129,33 @@ def test_bits_and_degrees(grouping, triton, device, size, block, monkeypatch):
     assert np.array_equal(opened.cpu().numpy(), expected)
 
     degree = torch.zeros(n, dtype=torch.int32, device=device)
-    found = []
-    for start in range(0, n, block or n):
-        part = None if block is None else slice(start, start + block)
-        bits = torch.zeros(block or n, n // 32, dtype=torch.int32, device=device)
-        adjacency.write_adjacency(compared, bits, degree, part)
-        found.append(bits.cpu().numpy())
+    bits = torch.zeros(n, n // 32, dtype=torch.int32, device=device)
+    adjacency.write_adjacency(compared, bits, degree)
     expected = np.zeros((n, n), dtype=bool)
     expected[:size, :size] = similar
     expected = np.packbits(expected, axis=1, bitorder="little").view("i4")
-    assert np.array_equal(np.concatenate(found)[:size], expected[:size])
+    assert np.array_equal(bits.cpu().numpy()[:size], expected[:size])
     assert degree.tolist() == [*similar.sum(axis=1).tolist(), *[0] * (n - size)]
 
 
-@pytest.mark.parametrize(
-    ("kind", "threshold", "memory"),
-    [(clustered, 0.5, 0), (duplicated, 1.0, 0), (zeroed, 0.8, 384 * 384 // 8 - 1)],
-)
-def test_rows_in_blocks_make_the_same_groups(grouping, device, kind, threshold, memory):
-    # Blocks of 128 rows, and of 256 where the bits of all 384 nearly fit.
-    rows = kind(np.random.default_rng(1), 300, 24)
-    assert_same(grouping, device, rows, threshold, memory=memory)
-
-
 def test_few_rounds_are_needed(grouping, device, monkeypatch):
-    # The definition forms one group after another. Each round claims once.
-    launches = []
-    claim = grouping.rounds.claim_once
+    # The definition forms one group after another. Programs wait three times in each round.
+    run, waits = grouping.rounds.run, []
 
     class Counted:
         def __getitem__(self, grid):
-            launches.append(grid)
-            return claim[grid]
+            def launch(*arguments, **given):
+                run[grid](*arguments, **given)
+                waits.append(int(arguments[7]) / grid[0])
 
-    monkeypatch.setattr(grouping.rounds, "claim_once", Counted())
+            return launch
+
+    monkeypatch.setattr(grouping.rounds, "run", Counted())
     for kind in (clustered, random):
-        launches.clear()
         rows = kind(np.random.default_rng(2), 128, 6)
-        groups = len(assert_same(grouping, device, rows, 0.9, memory=0))
-        assert 1 <= len(launches) <= 14 and len(launches) < groups / 4
+        groups = len(assert_same(grouping, device, rows, 0.9))
+        rounds = waits.pop() / 3
+        assert 1 <= rounds <= 14 and rounds < groups / 4
 
 
 def test_no_rows_make_no_groups(grouping, device):
@@ -179,13 +166,6 @@ def test_no_rows_make_no_groups(grouping, device):
 def test_rows_without_components_are_alone(grouping, device):
     labels, mains = grouping.group(torch.empty(3, 0, device=device), -1.0)
     assert labels.tolist() == mains.tolist() == [0, 1, 2]
-
-
-def test_invalid_weights_and_thresholds_are_refused(grouping, device):
-    with pytest.raises(ValueError, match=r"rows \(m, d\)"):
-        grouping.group(torch.ones(5, device=device), 0.9)
-    with pytest.raises(ValueError, match=r"\[-1, 1\]"):
-        grouping.group(torch.ones(2, 2, device=device), 1.1)
 
 
 @pytest.mark.cuda
@@ -199,9 +179,8 @@ def test_sizes_that_fill_the_device(shipped, device, size, d):
     torch.cuda.reset_peak_memory_stats()
     for threshold in (0.5, 0.9, 0.96):
         expected = cpu.group(weights, threshold)
-        for memory in (shipped.MEMORY, size * size // 24):
-            found = shipped.group(weights.to(device), threshold, memory=memory)
-            assert torch.equal(found[0].cpu(), expected[0])
-            assert torch.equal(found[1].cpu(), expected[1])
+        found = shipped.group(weights.to(device), threshold)
+        assert torch.equal(found[0].cpu(), expected[0])
+        assert torch.equal(found[1].cpu(), expected[1])
     rows = 8 * size * d  # in float64: the rows over their norms, what they are made of, float32
     assert torch.cuda.max_memory_allocated() < 1.1 * size * size // 8 + 6 * rows + (1 << 20)

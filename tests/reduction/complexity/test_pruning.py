@@ -89,6 +89,14 @@ def convolutional(in_place: bool = False) -> nn.Module:
     )
 
 
+def pooled() -> nn.Module:
+    """A sum with a projection that a pooling and a flatten pass on to a linear layer."""
+    return nn.Sequential(
+        *(nn.Conv2d(2, 4, 3, padding=1), nn.ReLU(), PreactivationBlock(4, 6, 8)),
+        *(nn.BatchNorm2d(8), nn.ReLU(), nn.AvgPool2d(2), nn.Flatten(), nn.Linear(32, 3)),
+    )
+
+
 IMAGES = torch.randn(4, 2, 8, 8, generator=torch.Generator().manual_seed(1))
 ROWS = torch.randn(256, 5, generator=torch.Generator().manual_seed(2))
 WIDTHS = [5, 7, 6, 4], [8, 3, 6]
@@ -279,6 +287,7 @@ def test_the_masked_network_is_equation_1_and_its_gradient_that_of_the_sample(re
         (lambda: Residual(*WIDTHS), ROWS),
         (convolutional, IMAGES),
         (lambda: convolutional(in_place=True), IMAGES),
+        (pooled, IMAGES),
     ],
 )
 def test_a_network_without_units_and_blocks_is_the_masked_network(drawn, make, x):
@@ -312,6 +321,7 @@ def test_blocks_are_found():
     inside = {"2.conv1": 6, "3.conv1": 5, "4.conv1": 6, "7": 6, "11": 5, "4.shortcut+4.conv2": 8}
     assert {name: layer.units for name, layer in found.layers.items()} == inside
     assert "0" in found.untouched
+    assert find_structure(pooled(), IMAGES).layers["2.shortcut+2.conv2"].readers == (("7", 4),)
 
 
 @pytest.fixture(scope="module")

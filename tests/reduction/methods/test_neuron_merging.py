@@ -16,7 +16,6 @@ from combred.reduction import (
     magnitude,
     neuron_merging,
     reduce,
-    weighted_reconstruction_error,
 )
 from combred.reduction.methods.magnitude import CRITERIA, geometric_median, important_units
 from combred.reduction.methods.neuron_merging import batch_norm_relation
@@ -274,30 +273,6 @@ def test_no_unit_is_read_through_a_unit_without_weights(kind):
     merge = neuron_merging(units_of(network, x), keep=4, criterion="l2-gm")
     assert 3 in merge.kept
     assert merge.mixing[merge.kept.tolist().index(3)].sum() == 1.0
-
-
-def test_the_weighted_reconstruction_error_is_equation_9():
-    rng = np.random.default_rng(0)
-    y, again = rng.normal(size=(7, 4)), rng.normal(size=(7, 4))
-    s = rng.uniform(size=4)
-    total = plain = 0.0
-    for m in range(7):
-        for i in range(4):
-            total += s[i] * abs(again[m, i] - y[m, i]) / abs(y[m, i])
-            plain += abs(again[m, i] - y[m, i]) / abs(y[m, i])
-    one, other = torch.from_numpy(y), torch.from_numpy(again)
-    assert weighted_reconstruction_error(one, other, torch.from_numpy(s)) == pytest.approx(
-        total / 28, rel=1e-14
-    )
-    assert weighted_reconstruction_error(one, other) == pytest.approx(plain / 28, rel=1e-14)
-    assert weighted_reconstruction_error(one, one) == 0.0
-
-
-def test_the_weighted_reconstruction_error_leaves_out_responses_of_zero():
-    y = torch.tensor([[0.0, 2.0], [4.0, 0.0]])
-    again = torch.tensor([[1.0, 1.0], [3.0, 0.0]])
-    assert weighted_reconstruction_error(y, again) == pytest.approx((0.5 + 0.25) / 2)
-    assert weighted_reconstruction_error(torch.zeros(2, 2), again) == 0.0
 
 
 def test_unknown_criteria_and_values_out_of_range_are_refused():

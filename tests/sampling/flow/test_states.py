@@ -30,7 +30,7 @@ def states_of(solver_of):
 
 
 def block_of(states: FlowStates, index: int, rows: int = ROWS) -> Block:
-    return states.block(Trajectory(index, "flow", 900.0, 1e5, 1.0, rows, 0, 0))
+    return states.block(Trajectory(index, "flow", 900.0, 1e5, 1.0, rows))
 
 
 def same(a: Block, b: Block) -> bool:

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from combred.sampling.flow.enthalpy import enthalpy, temperature
 from combred.sampling.flow.streams import (
     AIR_T,
     COLD,
@@ -13,6 +12,8 @@ from combred.sampling.flow.streams import (
     OTHER,
     STREAMS,
     apart,
+    enthalpy,
+    temperature,
 )
 
 P = 2e5  # Pa

@@ -156,7 +156,7 @@ def test_half_of_the_flame_states_are_taken_after_diffusion(
 ):
     monkeypatch.setattr(module, "solve_free_flame", lambda *_: linear_flame)
     monkeypatch.setattr(flame_profiles, "SPLIT_STEPS", 1)
-    trajectory = Trajectory(0, "flame", 300.0, ct.one_atm, 1.0, 120, 0, 0)
+    trajectory = Trajectory(0, "flame", 300.0, ct.one_atm, 1.0, 360)
     block = premixed.flame(trajectory, np.random.default_rng(0))
     case = FlameCase(300.0, ct.one_atm, 1.0)
     begin = profile_of(drm19, linear_flame, case, linear_flame.Y[:, 0], 60)
@@ -173,7 +173,7 @@ def test_half_of_the_flame_states_are_taken_after_diffusion(
 def test_a_flame_of_few_states_has_none_after_diffusion(premixed, linear_flame, monkeypatch):
     monkeypatch.setattr(module, "solve_free_flame", lambda *_: linear_flame)
     block = premixed.flame(
-        Trajectory(0, "flame", 300.0, ct.one_atm, 1.0, 50, 0, 0), np.random.default_rng(0)
+        Trajectory(0, "flame", 300.0, ct.one_atm, 1.0, 150), np.random.default_rng(0)
     )
     T, _, _ = between_grid_points(linear_flame, 50, np.random.default_rng(0), ct.one_atm)
     assert np.array_equal(block.T, T)

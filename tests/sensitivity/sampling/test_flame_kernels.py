@@ -54,7 +54,7 @@ def test_chemistry_that_is_too_fast_changes_the_masses_as_the_sensitivities_say(
 
 def test_states_are_physical_and_of_the_ranges(h2o2):
     rows = drawn(h2o2, 0)
-    assert all(np.isfinite(column).all() for column in rows.columns())
+    assert all(np.isfinite(column).all() for column in rows.columns().values())
     assert rows.Y.min() >= 0 and rows.Y.sum(axis=1) == pytest.approx(1.0, abs=1e-9)
     assert len(set(rows.p)) == 1 and 8e4 <= rows.p[0] <= 1.5e5
     assert np.all((rows.dt >= 1e-8) & (rows.dt <= 1e-7))

@@ -78,7 +78,7 @@ def test_species_are_drawn_from_those_that_the_flame_forms(h2o2, counterflow, mo
 
 def test_states_are_physical_and_of_the_ranges(premixed, counterflow):
     for rows, longest in ((premixed, 2e-9), (counterflow, 2e-8)):
-        assert all(np.isfinite(column).all() for column in rows.columns())
+        assert all(np.isfinite(column).all() for column in rows.columns().values())
         assert rows.Y.min() >= 0 and rows.Y.sum(axis=1) == pytest.approx(1.0, abs=1e-9)
         assert np.all((rows.p >= 8e4) & (rows.p <= 1.5e5))
         assert np.all((rows.dt >= 0.499 * longest) & (rows.dt <= longest))

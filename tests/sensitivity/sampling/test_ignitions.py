@@ -61,7 +61,7 @@ def test_the_states_are_those_of_a_march_from_the_fresh_gas(h2o2, five_steps):
 
 
 def test_states_are_physical_and_of_the_ranges(ignition):
-    assert all(np.isfinite(column).all() for column in ignition.columns())
+    assert all(np.isfinite(column).all() for column in ignition.columns().values())
     assert ignition.Y.min() >= 0 and ignition.Y.sum(axis=1) == pytest.approx(1.0, abs=1e-9)
     assert np.all((ignition.p >= 8e4) & (ignition.p <= 1.5e5))
     assert np.all((ignition.dt >= 0.999e-9) & (ignition.dt <= 2e-9))

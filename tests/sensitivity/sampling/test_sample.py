@@ -32,7 +32,8 @@ def test_a_trajectory_depends_on_seed_and_index_alone(h2o2):
     again.states(SensitiveTrajectory(1, "ignition"))
     same = again.states(SensitiveTrajectory(4, "ignition"))
     assert all(
-        np.array_equal(a, b) for a, b in zip(same.columns(), ignition.columns(), strict=True)
+        np.array_equal(a, b)
+        for a, b in zip(same.columns().values(), ignition.columns().values(), strict=True)
     )
     other = sampler(h2o2, seed=1).states(SensitiveTrajectory(4, "ignition"))
     assert not np.array_equal(other.T, ignition.T)

@@ -9,6 +9,8 @@ from hydrogen import AIR, MIXTURE
 
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.reactor import CVODE
+from combred.config import ValidationSettings
+from combred.processes.workers import Processes
 from combred.simulation.stirred.reactor import NOT_FINITE, StirredRun
 from combred.validation.stirred import cases as stirred_cases
 
@@ -25,7 +27,7 @@ def todo():
 
 @pytest.fixture(scope="module")
 def references(h2o2, todo):
-    return stirred_cases.reference(h2o2, MIXTURE, todo)
+    return stirred_cases.reference(h2o2, ValidationSettings(), MIXTURE, Processes(), todo)
 
 
 def test_each_pressure_is_a_case():

@@ -111,38 +111,6 @@ def test_a_permutation_of_units_permutes_the_result(rows, threshold, seed):
 
 
 @few
-@given(seeds, st.integers(1, 6), st.integers(1, 6), st.floats(0.0, 0.02))
-def test_well_separated_groups_are_found_in_any_order(seed, n, size, spread):
-    """Narrow groups far apart: the same groups in any order, and for exact multiples the same
-    network."""
-    rng = np.random.default_rng(seed)
-    axes = np.linalg.qr(rng.standard_normal((8, 8)))[0]
-    of = np.repeat(np.arange(n), size)
-    rows = axes[of] + spread * rng.uniform(-1, 1, (n * size, 8)) / 8**0.5
-    rows *= 10.0 ** rng.uniform(-1, 1, (n * size, 1))
-    network = network_of(rows, seed)
-    order = rng.permutation(n * size)
-    permuted = network_of(rows[order], seed)
-    with torch.no_grad():
-        permuted[2].weight.copy_(network[2].weight[:, order])
-        permuted[2].bias.copy_(network[2].bias)
-    merge, reduced = condensed(network, threshold=0.9)
-    other, reduced_permuted = condensed(permuted, threshold=0.9)
-    main = merge.kept[merge.mixing.argmax(dim=0)].numpy()
-    other_main = order[other.kept[other.mixing.argmax(dim=0)].numpy()]
-    back = np.argsort(order)
-    assert np.array_equal(of[main], of) and np.array_equal(of[other_main[back]], of)
-    assert len(merge.kept) == len(other.kept) == n
-    if spread == 0.0:
-        x = torch.from_numpy(rng.standard_normal((20, 7)))
-        with torch.no_grad():
-            out = network(x)
-            for found in (reduced(x), reduced_permuted(x)):
-                # Sums of some tens of terms with ratios up to 100, in float64.
-                assert (found - out).abs().max() <= 1e-11 * out.abs().max()
-
-
-@few
 @given(layers(), thresholds, seeds)
 def test_scaling_units_changes_neither_groups_nor_network(rows, threshold, seed):
     """Rows are multiplied by powers of two, and the columns that read them divided by the same."""

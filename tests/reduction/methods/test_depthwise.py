@@ -247,44 +247,6 @@ def test_planted_multiples_are_merged_exactly(drawn, how, norms, bias, dtype, to
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("scale, below", [(0.02, True), (5.0, False)])
-@pytest.mark.parametrize("how", PLANTS)
-def test_relu6_below_and_above_its_bound(drawn, how, scale, below):
-    """Exact below the bound; above it only where the channel behind g is equal, not a multiple."""
-    network = drawn(block(activation=nn.ReLU6)).double()
-    if below:
-        for at in (1, 4):  # small shifts too
-            network[at].weight.mul_(0.3)
-            network[at].bias.mul_(0.1)
-            network[at].running_mean.mul_(0.1)
-    plant(network, how)
-    x = inputs(scale=scale)
-    inside = max(float(network[:2](x).max()), float(network[:5](x).max()))
-    assert (inside < 6.0) is below
-    out = network(x)
-    error = (merged(network, threshold=0.9999)(x) - out).abs().max() / out.abs().max()
-    assert bool(error < 1e-10) is (below or how == "length normalised away")
-
-
-@torch.no_grad()
-def test_with_parallel_projections_multiples_of_expansions_merge_exactly(drawn):
-    """Where b_k is parallel to b_p, the expansion may be a multiple, not only equal."""
-    network = drawn(block(bias=False)).double()
-    old = Numbers(network)
-    for k, c, ratio, share in ((3, 2.5, 0.6, 0.8), (4, 0.3, 3.0, 1.7)):
-        network[0].weight[k] = c * network[0].weight[0]
-        write(network, k, old.epsilon[0], c * old.zeta[0], at=0, seed=0)
-        network[3].weight[k] = ratio * network[3].weight[0]
-        write(network, k, old.mu[0], c * ratio * old.nu[0], at=3, seed=1)
-        network[6].weight[:, k] = share * network[6].weight[:, 0]
-    units = units_of(network)
-    assert len(condense(units, threshold=0.9999).kept) == 10
-    out = network(inputs())
-    reduced = merged(network, threshold=0.9999)
-    assert (reduced(inputs()) - out).abs().max() < 1e-10 * out.abs().max()
-
-
-@torch.no_grad()
 def test_training_goes_on_without_a_jump_after_a_reduction(drawn):
     """If the statistics of the batch norms are those of the data, they still are after exact
     multiples are merged: normalising with the statistics of the batch changes nothing."""
@@ -316,25 +278,6 @@ def test_training_goes_on_without_a_jump_after_a_reduction(drawn):
     out = network.train()(x)
     # The batch's variance has n = 7,200 pixels, the running one n - 1; and eps as above.
     assert (reduced.train()(x) - out).abs().max() < 1e-3 * out.abs().max()
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("norms", NORMS)
-def test_groups_of_one_are_unchanged(drawn, norms, dtype):
-    network = drawn(block(norms=norms)).to(dtype)
-    plant(network, "equal mu", originals=11)
-    of = int(mains(condense(units_of(network), threshold=0.9999))[11])
-    alone = [k for k in range(11) if k != of]
-    old, new = Numbers(network), Numbers(merged(network, threshold=0.9999))
-    tolerance = 1e-6 if dtype == torch.float32 else 1e-14  # gamma and eta are taken apart
-    assert_close(new.b[:, alone], old.b[:, alone], 0.0)
-    for name in ("alpha", "epsilon", "zeta", "v", "mu", "nu"):
-        assert_close(getattr(new, name)[alone], getattr(old, name)[alone], tolerance)
-    for name, present in zip(("f", "g"), norms, strict=True):
-        if present:  # statistics too
-            for found, expected in zip(getattr(new, name), getattr(old, name), strict=True):
-                assert_close(found[alone], expected[alone], tolerance)
 
 
 @torch.no_grad()
@@ -371,15 +314,3 @@ def test_at_most_keep_channels_stay(drawn, keep):
     reduced = merged(network, keep=keep)
     assert reduced[0].out_channels == reduced[3].groups == len(merge.kept)
     assert torch.isfinite(reduced(inputs())).all()
-
-
-@torch.no_grad()
-def test_a_reduced_block_is_reduced_again(drawn):
-    network = drawn(block()).double()
-    plant(network, "equal mu", originals=8)
-    once = merged(network, threshold=0.9999)
-    plant(once, "any mu", originals=3)
-    again = merged(once, threshold=0.9999)
-    out = once(inputs())
-    assert again[3].groups == 3 and once[3].groups == 8
-    assert (again(inputs()) - out).abs().max() < 1e-10 * out.abs().max()

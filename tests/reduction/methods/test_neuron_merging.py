@@ -19,7 +19,6 @@ from combred.reduction import (
     weighted_reconstruction_error,
 )
 from combred.reduction.methods.magnitude import CRITERIA, geometric_median, important_units
-from combred.reduction.methods.neuron_merging import batch_norm_relation
 
 KINDS = ["linear", "linear, no bias", "convolution", "convolution, norm", "convolution, norm, bias"]
 
@@ -174,33 +173,6 @@ def test_the_geometric_median_is_found_from_a_start_on_a_row():
     assert torch.allclose(geometric_median(rows), torch.tensor([1.0, 0.0]).double(), atol=1e-6)
     same = torch.ones(4, 3, dtype=torch.float64)
     assert torch.equal(geometric_median(same), same[0])
-
-
-@pytest.mark.parametrize("bias", ["", ", bias"])
-def test_the_batch_norm_relation_is_equation_8(bias):
-    network, x = make("convolution, norm" + bias)
-    units = units_of(network, x)
-    rows = torch.from_numpy(filters(network))
-    kept = torch.tensor([1, 4, 7])
-    ratio = rows.norm(dim=1)[:, None] / rows.norm(dim=1)[kept]
-    S, B = batch_norm_relation(units.norm, units.bias, ratio, kept)
-    shift = network[0].bias.tolist() if bias else [0.0] * 12
-
-    def normalised(unit: int, response: float) -> float:
-        with torch.no_grad():
-            maps = torch.zeros(1, 12, 1, 1).double()
-            maps[0, unit] = response + shift[unit]
-            return float(network[1](maps)[0, unit])
-
-    for n in range(12):
-        for k, one in enumerate(kept.tolist()):
-            for response in (-1.3, 0.0, 2.4):
-                other = normalised(n, float(ratio[n, k]) * response)
-                again = float(S[n, k]) * normalised(one, response) + float(B[n, k])
-                assert again == pytest.approx(other, rel=1e-11, abs=1e-11)  # float64
-            assert scale_and_bias(network, one, n) == pytest.approx(
-                (float(S[n, k]), float(B[n, k])), rel=1e-12
-            )
 
 
 @torch.no_grad()

@@ -329,21 +329,16 @@ OTHER = (False, False, "other")
         (lambda x: x.sigmoid(), OTHER),
         (nn.Hardswish(), OTHER),
         (F.silu, OTHER),
-        (lambda x: F.gelu(torch.relu(x)), (False, False, "other")),
+        (lambda x: F.gelu(torch.relu(x)), OTHER),
+        *(
+            (nn.Sequential(nn.ReLU(), Step(dropout)), RELU)
+            for dropout in (nn.Dropout(0.3), nn.Dropout2d(0.3), F.dropout, F.dropout2d)
+        ),
     ],
 )
 def test_activations(activation, expected):
     layer = find_layers(through(activation), IMAGE)["conv"]
     assert (layer.homogeneous, layer.bounded, layer.activation) == expected
-
-
-@pytest.mark.parametrize(
-    "pass_on",
-    [nn.Dropout(0.3), nn.Dropout2d(0.3), F.dropout, F.dropout2d, lambda x: F.dropout(x, 0.1)],
-)
-def test_dropout_is_passed_through(pass_on):
-    layer = find_layers(through(nn.Sequential(nn.ReLU(), Step(pass_on))), IMAGE)["conv"]
-    assert layer.homogeneous and layer.activation == "relu"
 
 
 @pytest.mark.parametrize(
@@ -610,13 +605,6 @@ def test_an_example_without_a_batch_axis_is_recognised():
                             nn.Conv2d(2, 2, 1))  # fmt: skip
     survey = find_layers(network, IMAGE[0])
     assert survey.layers == [] and "give an example (n, ...)" in survey.untouched["0"]
-
-
-def test_convolutions_of_one_and_three_dimensions():
-    for conv, norm, size in ((nn.Conv1d, nn.BatchNorm1d, 1), (nn.Conv3d, nn.BatchNorm3d, 3)):
-        network = nn.Sequential(conv(3, 8, 2), norm(8), nn.ReLU(), conv(8, 2, 2))
-        layer = find_layers(network, torch.zeros(2, 3, *[4] * size))["0"]
-        assert layer.norm == "1" and layer.readers == (("3", 1),)
 
 
 def test_layers_are_in_the_order_of_the_data():

@@ -248,19 +248,6 @@ def test_keeping_every_unit_changes_nothing(given):
 
 @torch.no_grad()
 @every_layer
-def test_pruning_is_a_merge_of_zeros(given):
-    network, layer, x = given
-    kept = torch.tensor([4, 0, 3])
-    pruned = apply_merge(network, layer, Merge.prune(kept, layer.units))
-    gone = torch.tensor([i for i in range(layer.units) if i not in (0, 3, 4)])
-    for name, positions in layer.readers:
-        weight = network.get_submodule(name).weight
-        weight.unflatten(1, (layer.units, positions))[:, gone] = 0.0
-    assert_equal_to_rounding(pruned(x), network(x))
-
-
-@torch.no_grad()
-@every_layer
 def test_new_tensors_replace_those_of_the_carriers(given):
     network, layer, x = given
     merge = some_merge(layer)
@@ -376,18 +363,6 @@ def test_a_reduced_network_can_be_reduced_again(given):
     if layer.residual:  # one selection, narrowed, not two in a row
         sizes = [b.shape for key, b in merged.named_buffers() if key.endswith("channels")]
         assert sizes == [(layer.units,)]
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("name", NETWORKS)
-def test_all_layers_are_merged_one_after_another(name, drawn):
-    make, shape = NETWORKS[name]
-    network, x = drawn(make()).double(), inputs(shape)
-    for layer in find_layers(network, x).layers:  # names stay
-        merge = some_merge(layer)
-        merged = apply_merge(network, layer, merge)
-        assert_equal_to_rounding(merged(x), slow(network, layer, merge, x))
-        network = merged
 
 
 @torch.no_grad()

@@ -13,6 +13,7 @@ import pytest
 
 from combred.chemistry.states import states_of
 from combred.chemistry.stepper import Solution
+from combred.native import builder
 from combred.native.compilers import FLAGS, find_compiler
 from combred.native.generator import SOURCE
 
@@ -23,12 +24,25 @@ COMPILERS["zig"] = ZIG if importlib.util.find_spec("ziglang") else None
 SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
-def quick_compiler(folder: Path, flag: str = "-O0") -> str:
-    """The command of a compiler, for CXX, that optimises less than the one that there is."""
+IN_ONE = "from combred.native import builder; builder.PIECES = {'all': 15}\n"
+ONE_STATE = "-DCOMBRED_BYTES=0"  # at a time, which compiles faster than lanes
+
+
+def quick_compiler(folder: Path, *flags: str) -> str:
+    """The command of a compiler, for CXX, with more flags than the one that there is."""
     file = folder / "quick-compiler"
-    file.write_text(f'#!/bin/sh\nexec {shlex.join(find_compiler())} "$@" {flag}\n')
-    file.chmod(0o755)
+    text = f'#!/bin/sh\nexec {shlex.join(find_compiler())} "$@" {shlex.join(flags or ["-O0"])}\n'
+    if not file.is_file() or file.read_text() != text:
+        file.write_text(text)
+        file.chmod(0o755)
     return str(file)
+
+
+def compile_quickly(patch: pytest.MonkeyPatch, folder: Path, *flags: str) -> None:
+    """From here on a library is compiled in one piece, in half the time of all pieces, and with
+    `flags`, by default not optimised."""
+    patch.setattr(builder, "PIECES", {"all": 15})
+    patch.setenv("CXX", quick_compiler(folder, *flags))
 
 
 def require_same_answers(found, known, states: np.ndarray, tolerance: float) -> None:

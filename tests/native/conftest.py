@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from compiled_program import compile_quickly
 from one_step import compare_one_step
 from rate_kinds import random_states
 
@@ -65,7 +66,8 @@ def compiled(correcting, made_once) -> NativeSurrogate:
 @pytest.fixture(scope="session")
 def compiled_kinds(of_kinds, made_once) -> NativeSurrogate:
     """The surrogate of the mechanism with all types of rates, compiled."""
-    with made_once("native_kinds") as folder:
+    with made_once("native_kinds") as folder, pytest.MonkeyPatch.context() as patch:
+        compile_quickly(patch, folder, "-O1")
         return NativeSurrogate(build(generate(of_kinds), folder))
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compiled_program import quick_compiler
+from compiled_program import compile_quickly
 
 import combred
 from combred.command import main
-from combred.native import NativeSurrogate, generate
+from combred.native import NativeSurrogate, build, exporter, generate
 from combred.native.exporter import export
 from combred.native.generator import SOURCE
 from combred.native.single_file import single_file
@@ -174,10 +174,12 @@ def test_without_a_compiler_the_sources_are_written(correcting, tmp_path, monkey
 
 @pytest.mark.slow
 def test_the_command_of_the_readme(tmp_path, monkeypatch):
-    """A model that comes with combred is exported by its name, and compiled by hand."""
+    """A model that comes with combred is exported by its name, and compiled by hand. (All levels:
+    test_portable.py.)"""
     (words,) = re.findall(r"`combred (export drm19\S+ \S+)`", (ROOT / "README.md").read_text())
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("CXX", quick_compiler(tmp_path))
+    compile_quickly(monkeypatch, tmp_path)
+    monkeypatch.setattr(exporter, "build_portable", build)
     assert main(words.split()) == 0
     folder = tmp_path / words.split()[-1]
     portable = NativeSurrogate(folder / "libsurrogate.so").library

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compiled_program import quick_compiler
+from compiled_program import compile_quickly
 
 from combred.native.compilers import find_compiler
 from combred.native.solver import Solver, generate, solver
@@ -43,7 +43,7 @@ def test_unknown_types_are_refused_by_name_and_nothing_is_written(mechanism_of, 
 
 def test_a_solver_is_made_from_a_name_and_kept_in_the_cache(equimolar, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setenv("CXX", quick_compiler(tmp_path))
+    compile_quickly(monkeypatch, tmp_path)
     made = solver(equimolar.file)
     assert made.library.path.is_relative_to(tmp_path / "combred")
     written = made.library.path.stat().st_mtime_ns

@@ -1,5 +1,5 @@
-"""The library by other ways: for every CPU, without vectors, by other compilers, as one file, under
-the sanitizers. Answers differ by rounding.
+"""The library by other ways: without vectors, by other compilers, as one file, under the
+sanitizers. Answers differ by rounding. (For every CPU: tests/native/test_portable.py.)
 
 The mechanism is small and has three kinds of polynomials, third bodies, falloff and a linear-Burke
 rate.
@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 from compiled_program import (
     COMPILERS,
-    quick_compiler,
+    ONE_STATE,
+    compile_quickly,
     require_same_answers,
     sanitized,
     spoil,
 )
 
-from combred.native import build, build_portable
-from combred.native.compilers import FLAGS, LEVELS, find_compiler, is_zig
+from combred.native import build
+from combred.native.compilers import FLAGS, find_compiler, is_zig
 from combred.native.damage import sealed
 from combred.native.interface import Library
 from combred.native.single_file import join
@@ -69,72 +70,17 @@ def test_states_burn(every_thermo, solver_of, states):
     assert np.abs(later - states)[:, 0].mean() > 10.0  # K
 
 
-# -- every CPU -------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def portable(every_thermo, tmp_path_factory):
-    """The library for every CPU, in a folder of its own. Hardly optimised: in
-    tests/native/test_portable.py the solver of hydrogen is compiled as for a user."""
-    folder = tmp_path_factory.mktemp("portable")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CXX", quick_compiler(folder, "-O1"))
-        return build_portable(generate(every_thermo), folder)
-
-
-@pytest.fixture
-def highest(portable) -> str:
-    """The level that the library has chosen on this machine."""
-    level = Library(portable).level
-    if not level:
-        pytest.skip("levels are of x86-64")
-    return level.removeprefix("x86-64-")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("level", ["", *LEVELS])
-def test_each_level_has_the_same_answers(portable, highest, level, require_agreement):
-    if level > highest:
-        pytest.skip(f"this CPU runs {highest} at most")
-    library = Library(portable, level)
-    assert library.level == f"x86-64-{level or highest}"
-    require_agreement(library)
-
-
-@pytest.mark.slow
-def test_levels_share_no_function(portable, highest, tmp_path):
-    """A function of the C++ library that the linker keeps once would be that of any level."""
-    if shutil.which("g++") is None or shutil.which("nm") is None:
-        pytest.skip("needs g++ and nm")
-    source = portable.parent / "library.cpp"
-    flags = [*FLAGS, "-O1", *LEVELS["v3"], "-DCOMBRED_LEVEL=v3", f"-I{portable.parent}"]
-    subprocess.run(["g++", *flags, "-c", source, "-o", tmp_path / "v3.o"], check=True)
-    said = subprocess.run(["nm", tmp_path / "v3.o"], capture_output=True, text=True).stdout
-    kinds = {line.split()[-1]: line.split()[-2] for line in said.splitlines()}
-    shown = {name for name, kind in kinds.items() if kind in "TVW"}
-    public = ("advance", "rates", "jacobian", "workspace_size")
-    assert {f"combred_v3_{name}" for name in public} <= shown
-    assert all("combred_v3_" in name for name in shown)
-
-
-@pytest.mark.slow
-def test_the_library_needs_the_c_library_alone(portable):
-    content = portable.read_bytes()
-    for library in (b"libstdc++", b"libgcc_s", b"CXXABI", b"__gxx_personality"):
-        assert library not in content
-
-
 # -- other compilations ----------------------------------------------------------------------------
 
 
-def test_one_state_at_a_time(every_thermo, require_agreement, tmp_path):
+def test_one_state_at_a_time(every_thermo, require_agreement, tmp_path, monkeypatch):
     """Without vectors, as on a GPU."""
-    flags = ("-DCOMBRED_BYTES=0", "-O1")
-    require_agreement(Library(build(generate(every_thermo), tmp_path, flags)))
+    compile_quickly(monkeypatch, tmp_path, "-O1", ONE_STATE)
+    require_agreement(Library(build(generate(every_thermo), tmp_path)))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("compiler", ["clang++", "zig"])
 def test_each_compiler_gives_the_same_answers(
     every_thermo, require_agreement, monkeypatch, compiler
 ):

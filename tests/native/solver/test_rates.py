@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from compiled_program import ONE_STATE, compile_quickly
 from rate_constants import scarce_factors
 
 from combred.native.builder import build
@@ -58,11 +59,12 @@ def test_rates_along_an_ignition(request, solver_of, truth_of, ignition, name):
 
 @pytest.mark.slow
 def test_rates_of_a_larger_mechanism(mechanism_of, truth_of, random_states, tmp_path, monkeypatch):
-    """One phase of several, with 100 species. Not optimised, and with the elimination by tables,
-    which rates do not need: compiled in less time."""
+    """One phase of several, with 100 species. Not optimised, without lanes, and with the
+    elimination by tables, which rates do not need: compiled in less time."""
     monkeypatch.setattr(matrix, "LARGE", 2)
+    compile_quickly(monkeypatch, tmp_path, "-O0", ONE_STATE)
     mechanism = mechanism_of("nDodecane_Reitz.yaml", "nDodecane_IG")
-    library = Library(build(generate(mechanism), tmp_path, ("-O0",)))
+    library = Library(build(generate(mechanism), tmp_path))
     states = random_states(mechanism, 100, seed=2)
     rates = SimpleNamespace(
         mechanism=mechanism, rates=lambda *state: library.rates(np.column_stack(state))

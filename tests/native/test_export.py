@@ -29,12 +29,6 @@ hydrogen = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, sc
 
 
 @hydrogen
-def test_all_files_are_written(exported):
-    names = {file.name for file in exported.iterdir()}
-    assert names >= {"surrogate.cpp", "combred.h", "libsurrogate.so"}
-
-
-@hydrogen
 def test_the_file_has_every_line_once_and_includes_nothing_of_its_own(correcting):
     files = generate(correcting)
     text = single_file(files, "of a test", "surrogate")

@@ -83,15 +83,6 @@ def test_a_float32_multiple_of_a_row_has_a_cosine_of_one():
     assert labels.tolist() == [0, 0, 0, 1]
 
 
-def test_every_row_is_in_one_group_and_similar_to_its_main_row():
-    rows = torch.tensor(clustered(np.random.default_rng(3), 200, 12))
-    labels, mains = group(rows, 0.8)
-    cosine = torch.nn.functional.cosine_similarity(rows, rows[mains[labels]])
-    assert labels.min() == 0 and labels.max() == len(mains) - 1
-    assert (cosine >= 0.8 - 1e-12).all()  # float64 rounding
-    assert torch.equal(labels[mains], torch.arange(len(mains)))
-
-
 def test_ties_go_to_the_lowest_index():
     # Two pairs, and a chain of three in which only the middle row has two neighbours.
     angles = torch.tensor([0.0, 5.0, 100.0, 130.0, 160.0, 200.0, 205.0], dtype=torch.float64)

@@ -6,7 +6,6 @@ rate.
 """
 
 import shutil
-import subprocess
 
 import numpy as np
 import pytest
@@ -20,8 +19,7 @@ from compiled_program import (
 )
 
 from combred.native import build
-from combred.native.compilers import FLAGS, find_compiler, is_zig
-from combred.native.damage import sealed
+from combred.native.compilers import find_compiler, is_zig
 from combred.native.interface import Library
 from combred.native.single_file import join
 from combred.native.solver import generate
@@ -99,17 +97,6 @@ def single(every_thermo, tmp_path_factory):
     assert '#include "' not in text
     (folder / "solver.cpp").write_text(text)
     return folder
-
-
-@needs_gcc
-@pytest.mark.slow
-def test_one_file_compiles_by_one_command(single, require_agreement):
-    command = ["g++", *FLAGS, "-O1", "-march=native", "-shared", "solver.cpp", "-o", "one.so"]
-    done = subprocess.run(command, cwd=single, capture_output=True, text=True)
-    assert done.returncode == 0 and not done.stderr, done.stderr[-2000:]
-    library = single / "one.so"
-    library.write_bytes(sealed(library.read_bytes()))  # as `build` does
-    require_agreement(Library(library))
 
 
 # -- sanitizers ------------------------------------------------------------------------------------

@@ -280,10 +280,7 @@ def test_criteria_replace_the_stage_table_of_every_profile(profile):
     assert resolve([f"profile={profile}", "stage=0"]).reduction.limits == {}
 
 
-@pytest.mark.parametrize(
-    "other",
-    ["parameters=[0.5]", "layers=[1]", "thresholds=[0.9]"],
-)
+@pytest.mark.parametrize("other", ["parameters=[0.5]", "layers=[1]", "thresholds=[0.9]"])
 def test_criteria_and_a_stage_table_exclude_one_another(other):
     with pytest.raises(ValueError, match="leave out reduction."):
         resolve(["stage=1", "reduction.criteria=ignition:1%", f"reduction.{other}"])

@@ -7,14 +7,7 @@ import torch
 
 from combred.config import ReductionSettings
 from combred.pipeline.stages import Stage, reduce_stage, stage_table
-from combred.reduction import (
-    Unreachable,
-    apply_merge,
-    condense,
-    describe_units,
-    find_layers,
-    refit,
-)
+from combred.reduction import Unreachable, apply_merge, condense, describe_units, find_layers, refit
 from combred.reduction.fit.calibration import layer_moments
 
 WIDTHS = [6, 40, 30, 5]

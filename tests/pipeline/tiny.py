@@ -42,11 +42,7 @@ def cheap_steps(in_process) -> Iterator[None]:
     times (tests/validation/test_timing.py), large stirred reactors (tests/simulation), and most of
     the ignitions of criteria. A quarter of the states is held out."""
     few = replace(stirred_cases.CASE, particles=8, steps=12)
-    with (
-        in_process(),
-        torch.jit.optimized_execution(False),
-        pytest.MonkeyPatch.context() as patch,
-    ):
+    with in_process(), torch.jit.optimized_execution(False), pytest.MonkeyPatch.context() as patch:
         patch.setattr("combred.report.pages.save", _one_pixel)
         patch.setattr(choice, "scripted", StateFunction)
         patch.setattr(exporter, "build_portable", _for_this_cpu)

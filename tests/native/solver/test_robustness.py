@@ -476,10 +476,7 @@ def test_any_alignment(drm19, solver_of, call, burning, offset, tolerance):
         **{name: block.ctypes.data + offset for name, block in memory.items()},
     )  # fmt: skip
     assert status == OK
-    expected = {
-        "states": np.column_stack([known.T, known.p, known.Y]),
-        "dt": dt,
-    }
+    expected = {"states": np.column_stack([known.T, known.p, known.Y]), "dt": dt}
     for name, content in expected.items():
         assert memory[name][offset : offset + content.nbytes].tobytes() == content.tobytes()
     for block in memory.values():
@@ -512,10 +509,7 @@ def test_the_floating_point_environment_of_the_caller_survives(drm19, solver_of,
     n, place = len(states), library._workspace()
     net, destruction = np.empty((2, n, drm19.n_species))
     jacobian, seconds = np.empty((1 + drm19.n_species,) * 2), np.empty(n)
-    known = [
-        *library.rates(states),
-        solver.jacobian(*(x[5] for x in burning)),
-    ]
+    known = [*library.rates(states), solver.jacobian(*(x[5] for x in burning))]
     one = np.column_stack(burning)[5]
     thermo = [ctypes.c_size_t(n), *(ctypes.c_void_p(x.ctypes.data) for x in (states, seconds))]
     options = [Options(FLOAT, 0, 0), Options(DOUBLE, 0, 1)]

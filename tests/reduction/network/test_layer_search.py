@@ -614,11 +614,7 @@ def test_layers_are_in_the_order_of_the_data():
 
 
 @pytest.mark.parametrize(
-    "function",
-    [
-        lambda x: x if x.sum() > 0 else -x,
-        lambda x: torch.stack([row for row in x]),
-    ],
+    "function", [lambda x: x if x.sum() > 0 else -x, lambda x: torch.stack([row for row in x])]
 )
 def test_a_forward_that_branches_on_values_is_refused(function):
     with pytest.raises(ValueError, match="Net cannot be traced by torch.fx .*must not branch"):

@@ -12,12 +12,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from combred.files import trace
-from combred.reduction import (
-    AttemptFolder,
-    ShrinkSettings,
-    Unreachable,
-    shrink_until,
-)
+from combred.reduction import AttemptFolder, ShrinkSettings, Unreachable, shrink_until
 from combred.reduction.search.attempts import NotPassed, format_errors, passes
 
 FULL = 1000

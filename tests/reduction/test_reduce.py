@@ -13,10 +13,8 @@ from reducible import make, parameters, same, state
 from torch import nn
 
 import combred
-from combred.reduction import Merge, Unchanged, condense, magnitude, neuron_merging
+from combred.reduction import Merge, Unchanged, condense, neuron_merging
 from combred.surrogate.calibration import random_steps
-from combred.surrogate.card import make_card
-from combred.surrogate.export import export_torchscript, load_torchscript
 from combred.surrogate.network import Network
 
 
@@ -223,19 +221,6 @@ def test_the_network_of_a_surrogate_is_reduced(surrogate, mechanism, path):
 
 
 @torch.no_grad()
-@torch.jit.optimized_execution(False)  # which takes ten seconds; tests/surrogate has it
-@pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True)
-def test_a_reduced_surrogate_is_exported(surrogate, mechanism, path, tmp_path):
-    surrogate.fit_trust([path.state])
-    small = combred.reduce(surrogate, method="folding", ratio=0.5).network
-    card = make_card(small, mechanism, {}, {"states": 60})
-    numbers = export_torchscript(tmp_path / "small.pt", small, card, path.state.numpy())
-    assert numbers["largest_difference"] < 1e-6
-    loaded, _ = load_torchscript(tmp_path / "small.pt")
-    assert torch.allclose(loaded(path.state, path.steps), small(path.state, path.steps), rtol=1e-12)
-
-
-@torch.no_grad()
 def test_a_surrogate_is_calibrated_on_the_features_of_its_states(surrogate, path):
     transform = surrogate.transform
     steps = random_steps(transform, len(path.state), seed=0)
@@ -251,20 +236,6 @@ def test_a_surrogate_is_calibrated_on_the_features_of_its_states(surrogate, path
         combred.reduce(surrogate, calibration=inputs, **given)
     with pytest.raises(ValueError, match="states are float64 of shape"):
         combred.reduce(surrogate, calibration=path.state[:, 1:], **given)
-
-
-@torch.no_grad()
-def test_pruning_keeps_the_weights_of_kept_units():
-    network, x = make("convolutional")
-    method = partial(magnitude, criterion="l1")
-    small = combred.reduce(network, x[:1], method=method, layers=["two"], ratio=0.5).network
-    score = network.two.weight.abs().sum(dim=(1, 2, 3))
-    kept = score.argsort(descending=True)[:3].sort().values
-    assert torch.equal(small.two.weight, network.two.weight[kept])
-    assert torch.equal(small.norm2.running_var, network.norm2.running_var[kept])
-    columns = network.three.weight.reshape(10, 6, 16)[:, kept].flatten(1)
-    assert torch.equal(small.three.weight, columns)
-    assert small.three.in_features == 48
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from compiled_program import ONE_STATE, compile_quickly
-from rate_constants import scarce_factors
+from rate_kinds import scarce_factors
 
 from combred.native.builder import build
 from combred.native.interface import NOT_ADVANCED, Library

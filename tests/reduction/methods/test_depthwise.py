@@ -247,40 +247,6 @@ def test_planted_multiples_are_merged_exactly(drawn, how, norms, bias, dtype, to
 
 
 @torch.no_grad()
-def test_training_goes_on_without_a_jump_after_a_reduction(drawn):
-    """If the statistics of the batch norms are those of the data, they still are after exact
-    multiples are merged: normalising with the statistics of the batch changes nothing."""
-    network, x = drawn(block()).double(), inputs(200)
-    of = plant(network, "equal mu")
-    for at in (1, 4):
-        network[at].momentum = 1.0
-        network.train()(x)
-        old = Numbers(network)
-        for k, p in enumerate(of.tolist()):  # multiples again, with these statistics
-            if at == 1:
-                scale, shift = old.epsilon[p], old.zeta[p]
-            else:
-                ratio = np.linalg.norm(old.v[k]) / np.linalg.norm(old.v[p])
-                scale, shift = old.mu[p], ratio * old.nu[p]
-            norm, own = network[at], network[at - 1].bias[k]
-            norm.weight[k] = scale * (norm.running_var[k] + norm.eps).sqrt()
-            norm.bias[k] = shift - (own - norm.running_mean[k]) * scale
-    network.eval()
-    reduced = merged(network, threshold=0.9999)
-    assert reduced[3].groups == 4
-    out = network(x)
-    assert (reduced(x) - out).abs().max() < 1e-10 * out.abs().max()
-    old, new = Numbers(network), Numbers(reduced)
-    for name in ("f", "g"):
-        for found, before in zip(getattr(new, name), getattr(old, name), strict=True):
-            # eps = 1e-5 is added to variances that ratios of 0.3 to 3 scale.
-            assert_close(found, before[of.unique()], 1e-3)
-    out = network.train()(x)
-    # The batch's variance has n = 7,200 pixels, the running one n - 1; and eps as above.
-    assert (reduced.train()(x) - out).abs().max() < 1e-3 * out.abs().max()
-
-
-@torch.no_grad()
 @pytest.mark.parametrize("norms", NORMS)
 def test_filters_of_zeros_are_groups_of_one_and_unchanged(drawn, norms):
     network = drawn(block(norms=norms)).double()

@@ -8,7 +8,7 @@ from torch.nn.utils import prune
 from torch.nn.utils.parametrizations import weight_norm
 
 from combred.reduction import find_layers
-from combred.reduction.network.operations import CONVOLUTIONS, ChannelSelection
+from combred.reduction.network.operations import CONVOLUTIONS
 from combred.surrogate.network import Network
 
 IMAGE = torch.zeros(2, 3, 8, 8)
@@ -528,15 +528,6 @@ def test_a_residual_layer_has_an_affine_batch_norm_and_an_activation(affine, act
                   conv=nn.Conv2d(3, 8, 1), norm=nn.BatchNorm2d(8, affine=affine), act=activation,
                   one=nn.Conv2d(8, 4, 1), two=nn.Conv2d(8, 4, 1))  # fmt: skip
     assert [layer.name for layer in find_layers(network, IMAGE).layers] == found
-
-
-def test_a_residual_layer_with_a_selection_is_found_again():
-    norm = nn.Sequential(ChannelSelection(torch.tensor([0, 2, 5])), nn.BatchNorm2d(3))
-    network = Net(lambda n, x: (lambda a: n.one(torch.relu(n.norm(a))) * n.two(a))(n.conv(x)),
-                  conv=nn.Conv2d(3, 8, 1), norm=norm, one=nn.Conv2d(3, 4, 1),
-                  two=nn.Conv2d(8, 4, 1))  # fmt: skip
-    layer = find_layers(network, IMAGE)["norm.1"]
-    assert layer.residual and layer.units == 3 and layer.readers == (("one", 1),)
 
 
 def test_concatenated_layers_are_left_alone():

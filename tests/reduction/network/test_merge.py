@@ -365,16 +365,6 @@ def test_a_reduced_network_can_be_reduced_again(given):
         assert sizes == [(layer.units,)]
 
 
-@torch.no_grad()
-@every_layer
-def test_a_layer_can_be_merged_into_one_unit(given):
-    network, layer, x = given
-    merge = random_merge(layer.units, 1, shifts=layer.takes_offset)
-    merged = apply_merge(network, layer, merge)
-    assert_equal_to_rounding(merged(x), slow(network, layer, merge, x))
-    find_layers(merged, x)
-
-
 @pytest.mark.parametrize(
     "kept, mixing, offset",
     [

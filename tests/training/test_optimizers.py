@@ -115,9 +115,3 @@ def test_the_learning_rate_is_set_in_every_group():
     optimizers.set_rate(0.5)
     rates = [g["lr"] for o, _ in optimizers.parts for g in o.param_groups]
     assert rates == [0.5, 0.5 * MUON_NORM]
-
-
-@pytest.mark.parametrize("name", OPTIMIZERS)
-def test_a_network_without_hidden_layers_trains(name):
-    model = network(widths=[6, 3])
-    assert minimise(model, OPTIMIZERS[name](model), 40) < 3.0

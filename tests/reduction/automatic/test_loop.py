@@ -2,9 +2,7 @@
 scripted metrics; two real runs; and a loop that is killed and resumed."""
 
 import copy
-import json
 import math
-import shutil
 
 import pytest
 import torch
@@ -545,19 +543,6 @@ def test_a_loop_that_is_killed_many_times_gives_the_same_result(uninterrupted, t
     assert same(network, fresh())
 
 
-def test_a_loop_killed_between_two_writes_repairs_its_trace(uninterrupted, tmp_path):
-    found, calls, _ = uninterrupted
-    network = fresh()
-    with pytest.raises(Kill):
-        reduce_automatically(network, X, *erratic(calls // 2), ERRATIC, folder=tmp_path)
-    with (tmp_path / "trace.jsonl").open("a") as file:
-        file.write('{"event": 12, "st')
-    again = reduce_automatically(network, X, *erratic(), ERRATIC, folder=tmp_path)
-    assert again.trace == found.trace
-    lines = (tmp_path / "trace.jsonl").read_text().splitlines()
-    assert [json.loads(line)["event"] for line in lines] == [e.event for e in found.trace]
-
-
 def test_a_finished_folder_gives_its_result_without_training(uninterrupted):
     found, _, folder = uninterrupted
     again = reduce_automatically(fresh(), X, *erratic(1), ERRATIC, folder=folder)
@@ -595,30 +580,6 @@ def test_a_folder_of_another_reduction_is_refused(uninterrupted):
         reduce_automatically(
             fresh(), X, *calls, ERRATIC, calibration=torch.randn(40, 6), folder=folder
         )
-
-
-@pytest.mark.parametrize("name", ["trace.jsonl", "trace.state"])
-def test_damaged_files_of_the_folder_are_refused(uninterrupted, tmp_path, name):
-    shutil.copytree(uninterrupted[2], tmp_path, dirs_exist_ok=True)
-    damaged = bytearray((tmp_path / name).read_bytes())
-    damaged[damaged.find(b"rate")] ^= 1
-    (tmp_path / name).write_bytes(damaged)
-    with pytest.raises(ValueError, match=f"{name} (is not as it was written|cannot be read)"):
-        reduce_automatically(fresh(), X, *erratic(), ERRATIC, folder=tmp_path)
-
-
-def test_a_missing_trace_is_refused_and_without_a_state_the_loop_starts_anew(
-    uninterrupted, tmp_path
-):
-    found, _, folder = uninterrupted
-    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
-    (tmp_path / "trace.jsonl").unlink()
-    with pytest.raises(ValueError, match="it has 0"):
-        reduce_automatically(fresh(), X, *erratic(), ERRATIC, folder=tmp_path)
-    shutil.copy(folder / "trace.jsonl", tmp_path)
-    (tmp_path / "trace.state").unlink()
-    again = reduce_automatically(fresh(), X, *erratic(), ERRATIC, folder=tmp_path)
-    assert again.trace == found.trace
 
 
 def test_a_loop_with_least_squares_is_resumed(tmp_path):

@@ -211,19 +211,6 @@ def test_exact_multiples_are_merged_exactly(kind, lam):
     assert (pruned.network(x) - network(x)).abs().max() > 1e-2 * size
 
 
-@pytest.mark.parametrize(
-    "kind, criterion", [(kind, CRITERIA[i % 3]) for i, kind in enumerate(KINDS)]
-)
-def test_without_compensation_it_is_magnitude_pruning(kind, criterion):
-    network, x = make(kind)
-    merging = partial(neuron_merging, criterion=criterion)
-    one = reduce(network, x[:1], method=merging, ratio=0.5, compensation="none").network
-    pruning = partial(magnitude, criterion=criterion)
-    other = reduce(network, x[:1], method=pruning, ratio=0.5).network
-    for a, b in zip(one.state_dict().values(), other.state_dict().values(), strict=True):
-        assert torch.equal(a, b)
-
-
 @torch.no_grad()
 def test_no_unit_is_read_through_a_constant_unit():
     network, x = make("convolution, norm")

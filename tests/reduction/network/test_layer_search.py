@@ -72,6 +72,16 @@ def depthwise_block(activation=nn.ReLU6, norm: bool = True, padding: int = 1) ->
     return nn.Sequential(*parts, activation(), nn.Conv2d(12, 4, 1, bias=not norm))
 
 
+def convolutions(**sizes: tuple[int, int, int]) -> dict[str, nn.Module]:
+    """By name, of inputs, outputs and kernel sizes; padded to keep the size of the image."""
+    return {name: nn.Conv2d(m, n, k, padding=k // 2) for name, (m, n, k) in sizes.items()}
+
+
+def norms(**sizes: int) -> dict[str, nn.Module]:
+    """Batch norms by name."""
+    return {name: nn.BatchNorm2d(size) for name, size in sizes.items()}
+
+
 def post_activation() -> Net:
     """relu(x + bn2(conv2(relu(bn1(conv1(x)))))), x a convolution's; a linear layer behind it."""
 
@@ -80,16 +90,8 @@ def post_activation() -> Net:
         y = n.bn2(n.conv2(torch.relu(n.bn1(n.conv1(x)))))
         return n.head(torch.relu(x + y).mean((2, 3)))
 
-    return Net(
-        forward,
-        stem=nn.Conv2d(3, 6, 3, padding=1),
-        bn0=nn.BatchNorm2d(6),
-        conv1=nn.Conv2d(6, 5, 3, padding=1),
-        bn1=nn.BatchNorm2d(5),
-        conv2=nn.Conv2d(5, 6, 3, padding=1),
-        bn2=nn.BatchNorm2d(6),
-        head=nn.Linear(6, 4),
-    )
+    layers = convolutions(stem=(3, 6, 3), conv1=(6, 5, 3), conv2=(5, 6, 3))
+    return Net(forward, **layers, **norms(bn0=6, bn1=5, bn2=6), head=nn.Linear(6, 4))
 
 
 def pre_activation() -> Net:
@@ -105,21 +107,10 @@ def pre_activation() -> Net:
         x = x + n.conv4(torch.relu(n.bn4(n.conv3(torch.relu(n.bn3(x))))))
         return n.head(torch.relu(n.bn5(x)).mean((2, 3)))
 
-    return Net(
-        forward,
-        stem=nn.Conv2d(3, 6, 3, padding=1),
-        bn1=nn.BatchNorm2d(6),
-        short=nn.Conv2d(6, 7, 1),
-        conv1=nn.Conv2d(6, 5, 3, padding=1),
-        bn2=nn.BatchNorm2d(5),
-        conv2=nn.Conv2d(5, 7, 1),
-        bn3=nn.BatchNorm2d(7),
-        conv3=nn.Conv2d(7, 5, 1),
-        bn4=nn.BatchNorm2d(5),
-        conv4=nn.Conv2d(5, 7, 1),
-        bn5=nn.BatchNorm2d(7),
-        head=nn.Linear(7, 4),
-    )
+    layers = convolutions(stem=(3, 6, 3), short=(6, 7, 1), conv1=(6, 5, 3), conv2=(5, 7, 1))
+    layers |= convolutions(conv3=(7, 5, 1), conv4=(5, 7, 1))
+    layers |= norms(bn1=6, bn2=5, bn3=7, bn4=5, bn5=7)
+    return Net(forward, **layers, head=nn.Linear(7, 4))
 
 
 def concatenated() -> Net:

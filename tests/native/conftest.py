@@ -48,12 +48,12 @@ def correcting(mechanism, qss_transform, make_network) -> Surrogate:
 @pytest.fixture(scope="session")
 def of_kinds(kinds, make_network) -> Surrogate:
     """A surrogate of the mechanism with all types of rates. Its exponents are not those whose
-    inverse is a whole number, and its one hidden layer is narrower than a tile."""
+    inverse is a whole number, and its last hidden layer is narrower than a tile."""
     states = torch.tensor(np.column_stack(random_states(kinds)))
     later, dt = states.roll(1, 0), torch.logspace(-8, -5, len(states), dtype=torch.float64)
     transform = make_transform(kinds, 0.15, 1e-12, 0.4, True)
     transform.fit([(states, later, dt)]).fit_qss([(states, dt)])
-    return untrained(kinds, transform, make_network, [8])
+    return untrained(kinds, transform, make_network, [17, 8])
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,5 @@
-"""The library by other ways: without vectors, by other compilers, as one file, under the
-sanitizers. Answers differ by rounding. (For every CPU: tests/native/test_portable.py.)
+"""The library by other ways: without vectors and by other compilers. Answers differ by rounding.
+(For every CPU, and under the sanitizers: tests/native/test_portable.py, test_sanitizers.py.)
 
 The mechanism is small and has three kinds of polynomials, third bodies, falloff and a linear-Burke
 rate.
@@ -14,14 +14,11 @@ from compiled_program import (
     ONE_STATE,
     compile_quickly,
     require_same_answers,
-    sanitized,
-    spoil,
 )
 
 from combred.native import build
 from combred.native.compilers import find_compiler, is_zig
 from combred.native.interface import Library
-from combred.native.single_file import join
 from combred.native.solver import generate
 
 needs_gcc = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
@@ -87,46 +84,3 @@ def test_each_compiler_gives_the_same_answers(
     monkeypatch.setenv("CXX", COMPILERS[compiler])
     assert is_zig(find_compiler()) == (compiler == "zig")
     require_agreement(Library(build(generate(every_thermo))))
-
-
-@pytest.fixture(scope="module")
-def single(every_thermo, tmp_path_factory):
-    """A folder with solver.cpp, all files joined."""
-    folder = tmp_path_factory.mktemp("single")
-    text = join(generate(every_thermo), "library.cpp")
-    assert '#include "' not in text
-    (folder / "solver.cpp").write_text(text)
-    return folder
-
-
-# -- sanitizers ------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def program(single):
-    return sanitized(single / "solver.cpp")
-
-
-@needs_gcc
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 203])
-def test_sanitizers_find_nothing_in_batches_of_all_sizes(program, states, n):
-    found = program.integrate(*split(states[:n]), DT)
-    assert found.Y.shape == states[:n, 2:].shape and np.isfinite(found.error).all()
-    assert np.all(found.steps >= 1)
-
-
-@needs_gcc
-@pytest.mark.slow
-def test_sanitizers_find_nothing_in_states_that_are_none(program, states):
-    odd = states.copy()
-    spoil(odd[:190])
-    found = program.integrate(*split(odd), DT)
-    assert np.isinf(found.error[:190]).sum() > 60
-    alone = program.integrate(*split(odd[190:]), DT)
-    assert np.array_equal(found.Y[190:], alone.Y) and np.array_equal(found.error[190:], alone.error)
-
-
-def split(states):
-    """T, p and Y."""
-    return states[:, 0], states[:, 1], states[:, 2:]

@@ -57,14 +57,14 @@ def python(folder: Path, code: str) -> subprocess.CompletedProcess:
 
 # Of one level; tests/native/test_portable.py has all.
 ONE_LEVEL = "from combred.native import exporter; exporter.build_portable = builder.build"
-# A check in the process itself, with coarse flames, as those of tests/check.
+# A check in the process itself, with coarse and short flames.
 COARSE = """
 from concurrent.futures import ThreadPoolExecutor
 from combred.check import checking, flows
 from combred.simulation.counterflow.flame import CounterflowMarch
 from combred.simulation.premixed.flame import FlameMarch
-flows.PREMIXED = FlameMarch(cells=40, tolerance=0.02)
-flows.COUNTERFLOW = CounterflowMarch(cells=40, tolerance=3.0)
+flows.PREMIXED = FlameMarch(cells=40, tolerance=0.05, longest=1.0)
+flows.COUNTERFLOW = CounterflowMarch(cells=40, tolerance=20.0, longest=0.5)
 checking.ROWS = 512
 checking.open_pool = lambda workers, *start: ThreadPoolExecutor(workers, "", start[0], start[1:])
 """

@@ -12,10 +12,16 @@ ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
+@pytest.fixture(scope="module")
+def compiler(tmp_path_factory) -> str:
+    """A quick compiler, of one name for all pages, which share what is compiled."""
+    return quick_compiler(tmp_path_factory.mktemp("compiler"), "-O0", ONE_STATE)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["README.md", "docs/solver.md", "docs/start.md"])
-def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch):
-    monkeypatch.setenv("CXX", quick_compiler(tmp_path, "-O0", ONE_STATE))
+def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch, compiler):
+    monkeypatch.setenv("CXX", compiler)
     blocks = BLOCK.findall((ROOT / page).read_text())
     # Not those of a reader's own network or run.
     runnable = [block for block in blocks if "network, x[" not in block and '("runs/' not in block]

@@ -66,7 +66,7 @@ def test_the_record_of_a_condensed_layer(network, calibration, compensation, lay
     assert cut["units_after"] == 10 and cut["dropped"] == 1
     assert cut["largest_group"] == WIDTHS[layer] // 10
     assert (record["stage"], record["layer"], record["threshold"]) == (2, layer, 0.9999)
-    assert record["compensation"] == compensation
+    assert record["compensation"] == cut["compensation"] == compensation
 
 
 def test_a_threshold_that_merges_nothing_is_refused(network, calibration):

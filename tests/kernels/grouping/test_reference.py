@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from weight_rows import KINDS, clustered, negated, random
+from weight_rows import KINDS, negated, random
 
 from combred.kernels.grouping import cpu
 from combred.kernels.grouping.reference import group
@@ -62,19 +62,6 @@ def test_mains_lose_neighbours_to_groups_in_between():
     for _ in range(20):
         size, d = int(rng.integers(2, 60)), int(rng.integers(2, 4))
         assert_as_brute_force(rng.standard_normal((size, d)), rng.uniform(0.3, 1))
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("threshold", [-1.0, 0.7])
-def test_groups_do_not_depend_on_dtype_and_layout(dtype, threshold):
-    rows = clustered(np.random.default_rng(0), 100, 12).astype("f4")
-    expected = brute_force(rows, threshold)
-    weights = torch.tensor(rows).to(dtype)
-    strided = torch.empty(100, 24, dtype=dtype)[:, ::2].copy_(weights)
-    for given in (weights, strided, weights.clone().requires_grad_()):
-        labels, mains = group(given, threshold)
-        assert (labels.tolist(), mains.tolist()) == expected
-        assert labels.dtype == mains.dtype == torch.int64
 
 
 def test_a_float32_multiple_of_a_row_has_a_cosine_of_one():

@@ -79,10 +79,6 @@ def test_each_equation_stands_beside_its_statements(request, name):
     assert len(terms) == reactions - never
 
 
-def test_generation_is_the_same_every_time(every_kind):
-    assert generate(every_kind) == generate(every_kind)
-
-
 def test_the_text_has_no_trace_of_the_machine(drm19):
     text = "".join(generate(drm19).values())
     assert drm19.file not in text and str(Path.home()) not in text

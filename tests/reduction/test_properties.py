@@ -71,17 +71,6 @@ def test_the_mixing_has_one_positive_entry_per_column(rows, threshold):
     assert torch.equal(merge.mixing[:, merge.kept], torch.eye(k).double())
 
 
-@few
-@given(seeds, st.integers(1, 40), st.integers(3, 12))
-def test_threshold_one_on_random_weights_changes_nothing(seed, m, d):
-    rows = np.random.default_rng(seed).standard_normal((m, d))
-    network = network_of(rows)
-    merge, reduced = condensed(network, threshold=1.0)
-    assert not merge.changes and torch.equal(merge.mixing, torch.eye(m).double())
-    for key, value in reduced.state_dict().items():
-        assert torch.equal(value, network.state_dict()[key])
-
-
 def greedy(rows: np.ndarray, threshold: float, order: np.ndarray) -> list[tuple[int, set[int]]]:
     """Main unit and members of each group, ties going to the unit that comes first in `order`."""
     norm = np.linalg.norm(rows, axis=1)

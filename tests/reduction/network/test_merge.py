@@ -246,28 +246,6 @@ def test_keeping_every_unit_changes_nothing(given):
     assert torch.equal(apply_merge(network, layer, keep_all)(x), network(x))
 
 
-@torch.no_grad()
-@every_layer
-def test_new_tensors_replace_those_of_the_carriers(given):
-    network, layer, x = given
-    merge = some_merge(layer)
-    generator = torch.Generator().manual_seed(3)
-    new = {}
-    for carrier in layer.carriers:
-        module = network.get_submodule(carrier)
-        tensors = dict(module.named_parameters()) | dict(module.named_buffers())
-        for key, tensor in tensors.items():
-            if tensor.dim():
-                factor = 0.5 + torch.rand(len(merge.kept), generator=generator)
-                shape = (-1, *[1] * (tensor.dim() - 1))
-                new[f"{carrier}.{key}"] = tensor[merge.kept] * factor.double().reshape(shape)
-    merged = apply_merge(network, layer, replace(merge, carriers=new))
-    for key, value in new.items():
-        assert not torch.equal(network.state_dict()[key][merge.kept], value)
-        network.state_dict()[key][merge.kept] = value
-    assert_equal_to_rounding(merged(x), slow(network, layer, merge, x))
-
-
 @pytest.mark.parametrize("case", PADDED)
 def test_an_offset_before_zero_padding_is_refused(given):
     network, layer, _ = given

@@ -1,11 +1,13 @@
 """The compilers, a program of tests/native/advance.c and a library's source, and answers of two
 libraries that differ by rounding."""
 
+import functools
 import importlib.util
 import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +15,10 @@ import pytest
 
 from combred.chemistry.states import states_of
 from combred.chemistry.stepper import Solution
-from combred.native import builder
+from combred.native import builder, exporter
 from combred.native.compilers import FLAGS, find_compiler
 from combred.native.generator import SOURCE
+from combred.native.solver import library as solver_library
 
 # The compilers by name, None where there is none.
 ZIG = f"{sys.executable} -m ziglang c++"
@@ -28,21 +31,24 @@ IN_ONE = "from combred.native import builder; builder.PIECES = {'all': 15}\n"
 ONE_STATE = "-DCOMBRED_BYTES=0"  # at a time, which compiles faster than lanes
 
 
-def quick_compiler(folder: Path, *flags: str) -> str:
-    """The command of a compiler, for CXX, with more flags than the one that there is."""
-    file = folder / "quick-compiler"
-    text = f'#!/bin/sh\nexec {shlex.join(find_compiler())} "$@" {shlex.join(flags or ["-O0"])}\n'
-    if not file.is_file() or file.read_text() != text:
-        file.write_text(text)
-        file.chmod(0o755)
-    return str(file)
-
-
-def compile_quickly(patch: pytest.MonkeyPatch, folder: Path, *flags: str) -> None:
-    """From here on a library is compiled in one piece, in half the time of all pieces, and with
-    `flags`, by default not optimised."""
+def compile_quickly(patch: pytest.MonkeyPatch, *flags: str) -> Callable[..., Path]:
+    """From here on solvers and exported libraries are compiled in one piece, in half the time of
+    all pieces, for this CPU alone, and with `flags`, by default not optimised. The function is
+    returned."""
+    quick = functools.partial(builder.build, flags=flags or ("-O0",))
     patch.setattr(builder, "PIECES", {"all": 15})
-    patch.setenv("CXX", quick_compiler(folder, *flags))
+    patch.setattr(exporter, "build_portable", quick)
+    patch.setattr(solver_library, "build", quick)
+    return quick
+
+
+def quick_compiler(folder: Path, *flags: str) -> str:
+    """The command of a compiler, for CXX of another process, with more flags than the one that
+    there is."""
+    file = folder / "quick-compiler"
+    file.write_text(f'#!/bin/sh\nexec {shlex.join(find_compiler())} "$@" {shlex.join(flags)}\n')
+    file.chmod(0o755)
+    return str(file)
 
 
 def require_same_answers(found, known, states: np.ndarray, tolerance: float) -> None:

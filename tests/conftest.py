@@ -202,9 +202,9 @@ def solver_of(made_once) -> Callable[..., Solver]:
     @functools.cache
     def make(mechanism: Mechanism, volume: bool = False) -> Solver:
         name = f"solver_{mechanism.sha256[:12]}"
-        with made_once(name) as folder, pytest.MonkeyPatch.context() as patch:
+        with made_once(name), pytest.MonkeyPatch.context() as patch:
             if mechanism.name not in IGNITIONS:
-                compile_quickly(patch, folder, "-O1")
+                compile_quickly(patch, "-O1")
             return quietly(lambda: Solver(mechanism, volume=volume))
 
     return make

@@ -13,15 +13,18 @@ BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
-def compiler(tmp_path_factory) -> str:
-    """A quick compiler, of one name for all pages, which share what is compiled."""
-    return quick_compiler(tmp_path_factory.mktemp("compiler"), "-O0", ONE_STATE)
+def quick(tmp_path_factory):
+    """Compilers are quick. All pages share what they compile."""
+    folder = tmp_path_factory.mktemp("quick")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CXX", quick_compiler(folder, "-O0", ONE_STATE))
+        patch.setenv("XDG_CACHE_HOME", str(folder))
+        yield
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["README.md", "docs/solver.md", "docs/start.md"])
-def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch, compiler):
-    monkeypatch.setenv("CXX", compiler)
+def test_the_blocks_of_a_page_run(page, tmp_path, quick):
     blocks = BLOCK.findall((ROOT / page).read_text())
     # Not those of a reader's own network or run.
     runnable = [block for block in blocks if "network, x[" not in block and '("runs/' not in block]

@@ -67,8 +67,7 @@ def compiled(correcting, made_once) -> NativeSurrogate:
 def compiled_kinds(of_kinds, made_once) -> NativeSurrogate:
     """The surrogate of the mechanism with all types of rates, compiled."""
     with made_once("native_kinds") as folder, pytest.MonkeyPatch.context() as patch:
-        compile_quickly(patch, folder, "-O1")
-        return NativeSurrogate(build(generate(of_kinds), folder))
+        return NativeSurrogate(compile_quickly(patch, "-O1")(generate(of_kinds), folder))
 
 
 @pytest.fixture(scope="session")

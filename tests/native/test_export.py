@@ -15,7 +15,7 @@ from compiled_program import ONE_STATE, compile_quickly
 
 import combred
 from combred.command import main
-from combred.native import NativeSurrogate, build, exporter, generate
+from combred.native import NativeSurrogate, generate
 from combred.native.exporter import export
 from combred.native.generator import SOURCE
 from combred.native.single_file import single_file
@@ -181,8 +181,7 @@ def test_the_command_of_the_readme(tmp_path, monkeypatch):
     test_portable.py.)"""
     (words,) = re.findall(r"`combred (export drm19\S+ \S+)`", (ROOT / "README.md").read_text())
     monkeypatch.chdir(tmp_path)
-    compile_quickly(monkeypatch, tmp_path, "-O0", ONE_STATE)
-    monkeypatch.setattr(exporter, "build_portable", build)
+    compile_quickly(monkeypatch, "-O0", ONE_STATE)
     assert main(words.split()) == 0
     folder = tmp_path / words.split()[-1]
     portable = NativeSurrogate(folder / "libsurrogate.so").library

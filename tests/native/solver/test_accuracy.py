@@ -100,8 +100,8 @@ def test_the_elimination_by_tables_is_the_one_that_is_written_out(
     """To the rounding of the linear systems, which is far below the tolerance."""
     (T, _, Y, _), written_out = states, solver_of(mechanism, False)
     monkeypatch.setattr(matrix, "LARGE", 2)
-    compile_quickly(monkeypatch, tmp_path, "-O1")
-    tables = Solver(mechanism)
+    compile_quickly(monkeypatch, "-O1")
+    tables = Solver(mechanism, folder=tmp_path)
     for tolerance in (1e-3, 1e-6):
         written = written_out.integrate(*states, tolerance)
         found = tables.integrate(*states, tolerance)

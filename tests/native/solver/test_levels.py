@@ -70,7 +70,7 @@ def test_states_burn(every_thermo, solver_of, states):
 
 def test_one_state_at_a_time(every_thermo, require_agreement, tmp_path, monkeypatch):
     """Without vectors, as on a GPU."""
-    compile_quickly(monkeypatch, tmp_path, "-O1", ONE_STATE)
+    build = compile_quickly(monkeypatch, "-O1", ONE_STATE)
     require_agreement(Library(build(generate(every_thermo), tmp_path)))
 
 

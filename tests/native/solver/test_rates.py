@@ -12,7 +12,6 @@ import pytest
 from compiled_program import ONE_STATE, compile_quickly
 from rate_kinds import scarce_factors
 
-from combred.native.builder import build
 from combred.native.interface import NOT_ADVANCED, Library
 from combred.native.solver import generate, matrix
 
@@ -62,7 +61,7 @@ def test_rates_of_a_larger_mechanism(mechanism_of, truth_of, random_states, tmp_
     """One phase of several, with 100 species. Not optimised, without lanes, and with the
     elimination by tables, which rates do not need: compiled in less time."""
     monkeypatch.setattr(matrix, "LARGE", 2)
-    compile_quickly(monkeypatch, tmp_path, "-O0", ONE_STATE)
+    build = compile_quickly(monkeypatch, "-O0", ONE_STATE)
     mechanism = mechanism_of("nDodecane_Reitz.yaml", "nDodecane_IG")
     library = Library(build(generate(mechanism), tmp_path))
     states = random_states(mechanism, 100, seed=2)

@@ -8,7 +8,7 @@ import torch
 from compiled_program import compile_quickly
 
 from combred.config import resolve
-from combred.native import NativeSurrogate, build, exporter
+from combred.native import NativeSurrogate
 from combred.pipeline.run import Run
 from combred.pipeline.steps.export import export_native, require_agreement
 from combred.surrogate.card import make_card
@@ -34,10 +34,9 @@ def correcting(mechanism, qss_transform, make_network) -> Surrogate:
 
 
 def test_a_network_that_corrects_qss_steps_becomes_a_library(
-    run, correcting, mechanism, path, monkeypatch, tmp_path
+    run, correcting, mechanism, path, monkeypatch
 ):
-    monkeypatch.setattr(exporter, "build_portable", build)  # of one level: in less time
-    compile_quickly(monkeypatch, tmp_path, "-O1")
+    compile_quickly(monkeypatch, "-O1")
     card = make_card(correcting, mechanism, {}, {})
     states = path.state.numpy()
     said = export_native(run, correcting, card, states)

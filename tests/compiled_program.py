@@ -1,11 +1,13 @@
 """The compilers, a program of tests/native/advance.c and a library's source, and answers of two
 libraries that differ by rounding."""
 
+import functools
 import importlib.util
 import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +15,10 @@ import pytest
 
 from combred.chemistry.states import states_of
 from combred.chemistry.stepper import Solution
+from combred.native import builder, exporter
 from combred.native.compilers import FLAGS, find_compiler
 from combred.native.generator import SOURCE
+from combred.native.solver import library as solver_library
 
 # The compilers by name, None where there is none.
 ZIG = f"{sys.executable} -m ziglang c++"
@@ -23,10 +27,26 @@ COMPILERS["zig"] = ZIG if importlib.util.find_spec("ziglang") else None
 SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
-def quick_compiler(folder: Path, flag: str = "-O0") -> str:
-    """The command of a compiler, for CXX, that optimises less than the one that there is."""
+IN_ONE = "from combred.native import builder; builder.PIECES = {'all': 15}\n"
+ONE_STATE = "-DCOMBRED_BYTES=0"  # at a time, which compiles faster than lanes
+
+
+def compile_quickly(patch: pytest.MonkeyPatch, *flags: str) -> Callable[..., Path]:
+    """From here on solvers and exported libraries are compiled in one piece, in half the time of
+    all pieces, for this CPU alone, and with `flags`, by default not optimised. The function is
+    returned."""
+    quick = functools.partial(builder.build, flags=flags or ("-O0",))
+    patch.setattr(builder, "PIECES", {"all": 15})
+    patch.setattr(exporter, "build_portable", quick)
+    patch.setattr(solver_library, "build", quick)
+    return quick
+
+
+def quick_compiler(folder: Path, *flags: str) -> str:
+    """The command of a compiler, for CXX of another process, with more flags than the one that
+    there is."""
     file = folder / "quick-compiler"
-    file.write_text(f'#!/bin/sh\nexec {shlex.join(find_compiler())} "$@" {flag}\n')
+    file.write_text(f'#!/bin/sh\nexec {shlex.join(find_compiler())} "$@" {shlex.join(flags)}\n')
     file.chmod(0o755)
     return str(file)
 

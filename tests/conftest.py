@@ -7,6 +7,7 @@ Test files import `rate_kinds` and `time_steps` from this folder, and `benchmark
 
 import fcntl
 import functools
+import hashlib
 import os
 import pickle
 import signal
@@ -48,6 +49,7 @@ from combred.validation.premixed import cases as flame_cases
 
 sys.path[:0] = [str(folder) for folder in FilePath(__file__).parents[:2]]
 import hydrogen  # noqa: E402
+from compiled_program import compile_quickly  # noqa: E402
 from rate_kinds import KINDS, OTHER_KINDS, quietly  # noqa: E402
 
 DT = 1e-6  # s
@@ -172,7 +174,8 @@ def mechanism_of(tmp_path_factory) -> Callable[..., Mechanism]:
     def make(given: str, phase: str = "") -> Mechanism:
         if "\n" not in given:
             return quietly(lambda: load_mechanism(given, phase))
-        file = folder / f"mechanism{len(list(folder.iterdir()))}.yaml"
+        # The name stands in generated code: of both processes the same, so that one compiles it.
+        file = folder / f"mechanism-{hashlib.sha256(given.encode()).hexdigest()[:8]}.yaml"
         file.write_text(given)
         return quietly(lambda: load_mechanism(str(file)))
 
@@ -193,11 +196,15 @@ def every_kind(mechanism_of) -> Mechanism:
 
 @pytest.fixture(scope="session")
 def solver_of(made_once) -> Callable[..., Solver]:
-    """A factory: the solver of a mechanism, compiled once, in the cache of compiled libraries."""
+    """A factory: the solver of a mechanism, compiled once, in the cache of compiled libraries; of
+    methane and hydrogen optimised as for a user."""
 
     @functools.cache
     def make(mechanism: Mechanism, volume: bool = False) -> Solver:
-        with made_once(f"solver_{mechanism.sha256[:12]}"):
+        name = f"solver_{mechanism.sha256[:12]}"
+        with made_once(name), pytest.MonkeyPatch.context() as patch:
+            if mechanism.name not in IGNITIONS:
+                compile_quickly(patch, "-O1")
             return quietly(lambda: Solver(mechanism, volume=volume))
 
     return make

@@ -8,6 +8,8 @@ import warnings
 import cantera as ct
 import numpy as np
 
+from combred.chemistry.rate_forms import SCARCE
+
 KINDS = """
 phases:
 - name: gas
@@ -208,3 +210,14 @@ def random_states(mechanism, n=200, seed=0):
     Y[rng.random(Y.shape) < 1 / 3] = 0.0
     Y[:, mechanism.index("N2")] += 1e-3
     return T, p, Y / Y.sum(axis=1, keepdims=True)
+
+
+def scarce_factors(gas: ct.Solution) -> np.ndarray:
+    """By how much combred's forward rates are smaller than Cantera's (n_reactions,): powers of
+    orders below 1 go straight to zero below `SCARCE`."""
+    found, c = np.ones(gas.n_reactions), gas.concentrations
+    for i, reaction in enumerate(gas.reactions()):
+        for name, m in reaction.orders.items():
+            if m < 1:
+                found[i] *= min(1.0, c[gas.species_index(name)] / SCARCE) ** (1.0 - m)
+    return found

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from compiled_program import quick_compiler
+from compiled_program import IN_ONE, quick_compiler
 
 from combred.names import TRAIN
 
@@ -55,9 +55,25 @@ def python(folder: Path, code: str) -> subprocess.CompletedProcess:
     )  # fmt: skip
 
 
-def command(folder: Path, *words: str) -> subprocess.CompletedProcess:
-    """The command `combred` in such a process."""
-    return python(folder, f"import combred.command\nsys.exit(combred.command.main({list(words)}))")
+# Of one level; tests/native/test_portable.py has all.
+ONE_LEVEL = "from combred.native import exporter; exporter.build_portable = builder.build"
+# A check in the process itself, with coarse and short flames.
+COARSE = """
+from concurrent.futures import ThreadPoolExecutor
+from combred.check import checking, flows
+from combred.simulation.counterflow.flame import CounterflowMarch
+from combred.simulation.premixed.flame import FlameMarch
+flows.PREMIXED = FlameMarch(cells=40, tolerance=0.05, longest=1.0)
+flows.COUNTERFLOW = CounterflowMarch(cells=40, tolerance=20.0, longest=0.5)
+checking.ROWS = 512
+checking.open_pool = lambda workers, *start: ThreadPoolExecutor(workers, "", start[0], start[1:])
+"""
+
+
+def command(folder: Path, *words: str, code: str = "") -> subprocess.CompletedProcess:
+    """The command `combred` in such a process, after some code."""
+    called = f"import combred.command\nsys.exit(combred.command.main({list(words)}))"
+    return python(folder, f"{code}\n{called}")
 
 
 def test_a_solver_and_the_oracle_and_the_cards(tmp_path):
@@ -66,8 +82,9 @@ def test_a_solver_and_the_oracle_and_the_cards(tmp_path):
 
 
 def test_an_export_and_the_models(tmp_path, monkeypatch):
-    monkeypatch.setenv("CXX", quick_compiler(tmp_path))
-    done = command(tmp_path, "export", "h2o2.yaml", "library")
+    monkeypatch.setenv("CXX", quick_compiler(tmp_path, "-O0"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    done = command(tmp_path, "export", "h2o2.yaml", "library", code=IN_ONE + ONE_LEVEL)
     assert done.returncode == 0, done.stderr
     assert {path.name for path in (tmp_path / "library").iterdir()} == {
         "solver.cpp", "combred.h", "libsolver.so",
@@ -79,7 +96,7 @@ def test_an_export_and_the_models(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_a_check_with_its_page(tmp_path):
     words = "check h2o2.yaml --fuel H2:1 --size 0.05 --workers 1".split()
-    done = command(tmp_path, *words)
+    done = command(tmp_path, *words, code=COARSE)
     assert done.returncode in (0, 1) and "check.html" in done.stdout, done.stdout + done.stderr
     assert (tmp_path / "check-h2o2/check.html").stat().st_size > 50_000
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from combred.chemistry.element_projection import ElementProjection, solve_small
+from combred.chemistry.element_projection import ElementProjection
 
 
 def perturbed(Y: np.ndarray, size: float, seed: int = 0) -> torch.Tensor:
@@ -94,30 +94,3 @@ def test_elements_are_exact_where_others_are_absent(mechanism, mixture):
     moved = ElementProjection(mechanism)(perturbed(Y, 0.1), torch.tensor(Y))
     assert torch.isfinite(moved).all()
     assert element_error(mechanism, moved, Y).max() < 1e-13  # float64 rounding
-
-
-def test_scripted_projection_agrees(mechanism, path):
-    projection = ElementProjection(mechanism)
-    raw, Y = perturbed(path.Y, 0.1), torch.tensor(path.Y)
-    scripted = torch.jit.script(projection)
-    # The same operations but for fused multiply-adds, which Newton's method forgives.
-    assert torch.allclose(scripted(raw, Y), projection(raw, Y), rtol=1e-9, atol=1e-15)
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 5])
-def test_small_systems_are_solved(size):
-    generator = torch.Generator().manual_seed(size)
-    root = torch.randn(50, size, size + 3, generator=generator, dtype=torch.float64)
-    root = root / root.norm(dim=2, keepdim=True)  # unit diagonal
-    A = root @ root.transpose(1, 2)
-    b = torch.randn(50, size, generator=generator, dtype=torch.float64)
-    expected = torch.linalg.solve(A, b)
-    found = solve_small(A.permute(1, 2, 0), b.T).T
-    assert torch.allclose(found, expected, rtol=1e-9)  # condition up to 1e4
-
-
-def test_a_vanishing_pivot_gives_zero():
-    A = torch.tensor([[1.0, 0.0, 0.5], [0.0, 0.0, 0.0], [0.5, 0.0, 1.0]], dtype=torch.float64)
-    x = solve_small(A[:, :, None], torch.tensor([[1.5], [0.0], [1.5]], dtype=torch.float64))
-    expected = torch.tensor([[1.0], [0.0], [1.0]], dtype=torch.float64)
-    assert torch.allclose(x, expected, atol=1e-14)

@@ -11,8 +11,7 @@ DODECANE = ("nDodecane_Reitz.yaml", "nDodecane_IG")  # its names are in small le
 
 
 @pytest.mark.parametrize(
-    ("file", "fuel"),
-    [(("drm19.yaml",), "CH4:1"), (("h2o2.yaml",), "H2:1"), (DODECANE, "c12h26:1")],
+    ("file", "fuel"), [(("drm19.yaml",), "CH4:1"), (("h2o2.yaml",), "H2:1"), (DODECANE, "c12h26:1")]
 )
 def test_the_fuel_that_a_mechanism_was_made_for(file, fuel):
     assert choose_fuel(load_mechanism(*file)) == fuel

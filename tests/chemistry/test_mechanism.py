@@ -70,11 +70,6 @@ def test_element_masses_are_cantera_s(mechanism, path):
         assert np.allclose(mechanism.elements @ gas.Y, expected, rtol=0, atol=1e-14)
 
 
-def test_element_masses_of_a_species_add_up_to_one(mechanism):
-    # Atomic weights sum to molecular weights in float64.
-    assert np.allclose(mechanism.elements.sum(axis=0), 1.0, rtol=0, atol=1e-14)
-
-
 def test_the_range_of_the_polynomials_is_cantera_s(mechanism):
     species = mechanism.solution().species()
     assert mechanism.T_min == max(s.thermo.min_temp for s in species)

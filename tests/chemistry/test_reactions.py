@@ -1,24 +1,13 @@
-"""Reactions and their forward rate constants against Cantera's: in every reacting ideal gas that
-Cantera installs, and in a mechanism with every type of rate."""
+"""Reactions against Cantera's, in every reacting ideal gas that Cantera installs, and in a
+mechanism with every type of rate. Rates of all types: tests/native/solver/test_rates.py."""
 
 import cantera as ct
 import numpy as np
 import pytest
-from rate_constants import at_pressure, forward_constants
 from rate_kinds import quietly
 
 from combred.chemistry.mechanism import load_mechanism
-from combred.chemistry.rate_forms import (
-    SRI,
-    Arrhenius,
-    BlowersMasel,
-    Chebyshev,
-    Falloff,
-    LinearBurke,
-    Plog,
-    Troe,
-    Tsang,
-)
+from combred.chemistry.rate_forms import Arrhenius
 from combred.chemistry.reactions import read_reactions
 
 INSTALLED = [
@@ -59,64 +48,12 @@ def gas_with(tmp_path, reactions):
     return load_mechanism(str(file))
 
 
-def states(n_species, n=30):
-    """T (n,) over 300 to 3000 K, p (n,) of 1e3 to 1e7 Pa, mole fractions X (n, n_species), a third
-    of them zero."""
-    rng = np.random.default_rng(0)
-    X = rng.dirichlet(np.ones(n_species), n) ** 3
-    X[rng.random(X.shape) < 1 / 3] = 0.0
-    X[np.arange(n), rng.integers(n_species, size=n)] += 0.1
-    return np.linspace(300.0, 3000.0, n), 10 ** rng.uniform(3, 7, n), X / X.sum(1, keepdims=True)
-
-
-def assert_cantera_s(mechanism):
-    """Forward constants and forward rates of progress are Cantera's; returns the constants."""
-    reactions = quietly(lambda: read_reactions(mechanism))
-    gas = quietly(mechanism.solution)
-    T, p, X = states(mechanism.n_species)
-    k = forward_constants(mechanism, reactions, T, p, X)
-    for T_i, p_i, X_i, k_i in zip(T, p, X, k, strict=True):
-        gas.TPX = T_i, p_i, X_i
-        # Exponents of up to 500 in float64 leave errors of up to 1e-13.
-        assert np.allclose(k_i, gas.forward_rate_constants, rtol=1e-12, atol=0)
-        progress = k_i * [factor(reaction, gas.concentrations) for reaction in reactions]
-        # Powers of up to 6 of a concentration; a rate below 1e-290 may be one of zero in Cantera.
-        assert np.allclose(progress, gas.forward_rates_of_progress, rtol=1e-12, atol=1e-290)
-    return k
-
-
-def factor(reaction, c):
-    """What multiplies the rate constant in the forward rate of progress, of concentrations c."""
-    M = 1.0
-    if reaction.efficiencies is not None and not isinstance(reaction.rate, Falloff):
-        M = reaction.efficiencies @ c
-    # Of an absent species Cantera takes zero, also where its order is negative.
-    return M * np.prod([c[i] ** order if c[i] > 0 else 0.0 for i, order in reaction.orders.items()])
-
-
-@pytest.mark.parametrize("file, phase", INSTALLED)
-def test_forward_rates_are_cantera_s(file, phase):
-    assert_cantera_s(quietly(lambda: load_mechanism(file, phase)))
-
-
-def test_forward_rates_of_every_type_are_cantera_s(every_kind):
-    k = assert_cantera_s(every_kind)
-    kinds = {kind: 0 for kind in (Arrhenius, Falloff, Plog, Chebyshev, BlowersMasel, LinearBurke)}
-    forms = {None: 0, Troe: 0, SRI: 0, Tsang: 0}
-    reactions = quietly(lambda: read_reactions(every_kind))
-    for reaction, values in zip(reactions, k.T, strict=True):
-        kinds[type(reaction.rate)] += 1
-        if isinstance(reaction.rate, Falloff):
-            form = reaction.rate.broadening
-            forms[type(form) if form else None] += 1
-        never = isinstance(reaction.rate, Arrhenius) and reaction.rate.sign == 0.0
-        assert never == (not values.any())
-    assert min(kinds.values()) > 0 and min(forms.values()) > 0
-
-
-@pytest.mark.parametrize("name", ["every_kind", "h2o2"])
-def test_stoichiometry_and_direction_are_cantera_s(name, request):
-    mechanism = request.getfixturevalue(name)
+@pytest.mark.parametrize("file, phase", [*INSTALLED, ("every_kind", "")])
+def test_stoichiometry_direction_and_constants_are_cantera_s(file, phase, request):
+    if phase:
+        mechanism = quietly(lambda: load_mechanism(file, phase))
+    else:
+        mechanism = request.getfixturevalue(file)
     gas = quietly(mechanism.solution)
     reactions = quietly(lambda: read_reactions(mechanism))
     for side, given in (
@@ -130,6 +67,12 @@ def test_stoichiometry_and_direction_are_cantera_s(name, request):
         assert np.array_equal(ours, given)
     assert [r.reversible for r in reactions] == [r.reversible for r in gas.reactions()]
     assert [r.equation for r in reactions] == [r.equation for r in gas.reactions()]
+    T = 1500.0
+    gas.TP = T, ct.one_atm
+    for reaction, k in zip(reactions, gas.forward_rate_constants, strict=True):
+        if isinstance(rate := reaction.rate, Arrhenius):
+            found = rate.sign * np.exp(rate.ln_A + rate.b * np.log(T) - rate.T_a / T)
+            assert found == pytest.approx(k, rel=1e-12)
 
 
 def test_an_explicit_collider_is_a_third_body_and_no_reactant(every_kind, by_equation):
@@ -178,16 +121,6 @@ def test_expressions_at_one_pressure_are_summed_and_pressures_ascend(by_equation
     # The levels went through a logarithm in Cantera.
     assert np.allclose(rate.pressures, np.array([0.1, 1.0, 10.0]) * ct.one_atm, rtol=1e-14)
     assert [[one.sign for one in at] for at in rate.rates] == [[1.0], [1.0, -1.0], [1.0]]
-    T = np.full(4, 1500.0)
-    p = np.array([0.001, 0.1, 10.0, 1000.0]) * ct.one_atm
-    low, at_low, at_high, high = at_pressure(rate, T, p)
-    assert low == at_low and high == at_high  # constant beyond the ends
-
-
-def test_a_linear_burke_rate_is_not_one_of_T_and_p(by_equation):
-    rate = by_equation["H2O (+M) <=> H + OH (+M)"].rate
-    with pytest.raises(ValueError, match="LinearBurke.*forward_constants"):
-        at_pressure(rate, np.array([1000.0]), np.array([1e5]))
 
 
 def test_unknown_types_are_named_and_counted_before_anything_else(tmp_path):

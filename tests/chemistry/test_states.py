@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from combred.chemistry.states import (
-    is_state,
-    states_of,
-    steps_of,
-    wrong_with,
-)
+from combred.chemistry.states import is_state, states_of, steps_of, wrong_with
 
 GOOD = 1500.0, 101325.0, np.full(4, 0.25)
 

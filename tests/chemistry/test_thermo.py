@@ -5,24 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from combred.chemistry.mechanism import load_mechanism
 from combred.chemistry.thermo import GAS_CONSTANT, Thermo
-
-ONE_REGION = """
-phases:
-- name: gas
-  thermo: ideal-gas
-  species: [{h2o2.yaml/species: [H2, H, O, OH, H2O, O2]}, {species: [AR]}]
-  kinetics: gas
-  reactions: all
-species:
-- name: AR
-  composition: {Ar: 1}
-  thermo: {model: constant-cp, h0: 10.0 J/mol, s0: 154.8 J/mol/K, cp0: 20.786 J/mol/K}
-reactions:
-- equation: O + H2 <=> H + OH
-  rate-constant: {A: 38.7, b: 2.7, Ea: 6260.0 cal/mol}
-"""
 
 
 def cantera_values(mechanism, path):
@@ -66,19 +49,6 @@ def test_enthalpy_and_cp_of_species_are_cantera_s_over_the_whole_range(mechanism
         # float64 rounding, in units of R T and R.
         assert np.allclose(h[i] / RT[i], gas.standard_enthalpies_RT, rtol=1e-12, atol=1e-12)
         assert np.allclose(cp[i] / RT[i] * T, gas.standard_cp_R, rtol=1e-12)
-
-
-def test_a_constant_heat_capacity_among_polynomials_is_cantera_s(tmp_path):
-    file = tmp_path / "one_region.yaml"
-    file.write_text(ONE_REGION)
-    mechanism = load_mechanism(str(file))
-    thermo, gas = Thermo(mechanism), mechanism.solution()
-    for T in (500.0, 1000.0, 1500.0):
-        gas.TP = T, ct.one_atm
-        h = thermo.species_enthalpy(torch.tensor([T], dtype=torch.float64))[0].numpy()
-        # float64 rounding, in units of R T.
-        of_RT = h * gas.molecular_weights / (ct.gas_constant * T)
-        assert np.allclose(of_RT, gas.standard_enthalpies_RT, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("away", [-500.0, -50.0, 0.0, 50.0, 500.0])

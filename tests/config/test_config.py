@@ -126,8 +126,6 @@ def test_the_paper_profile_has_the_network_and_the_first_stages_of_the_paper():
         ("training.steps=many", "training.steps"),
         ("training.lr=-1", "lr=-1"),
         ("training.optimizer=sgd", "soap, muon, adam are possible"),
-        ("segments.steps=8", "there is no setting"),
-        ("training.rollout_share=0.2", "there is no setting"),
         ("retraining.lr=-1", "lr=-1"),
         ("retraining.optimizer=adam", "there is no setting"),
         ("stage=9", "stages 0 to"),
@@ -220,19 +218,6 @@ def test_every_number_has_a_range_that_holds_its_default_and_stands_in_its_help(
             assert item.metadata["help"].endswith(f"; {low:g} to {high:g}"), key
 
 
-@pytest.mark.parametrize(
-    "key",
-    [
-        *("sampling.held_out", "sampling.flames", "sampling.flame_phi", "sampling.flame_T"),
-        *("sampling.flame_share", "training.precision", "training.checkpoint_seconds"),
-        *("retraining.batch", "reduction.criteria_ignitions", "chemistry.rtol", "chemistry.atol"),
-    ],
-)
-def test_settings_of_earlier_versions_are_unknown(key):
-    with pytest.raises(ValueError, match=f"there is no setting '{key}'"):
-        resolve([f"{key}=1"])
-
-
 def test_premixed_trajectories_need_states():
     with pytest.raises(ValueError, match="ask for more states"):
         resolve(["sampling.sampler=premixed", "sampling.states=100"])
@@ -279,10 +264,7 @@ def test_criteria_replace_the_stage_table_of_every_profile(profile):
     assert resolve([f"profile={profile}", "stage=0"]).reduction.limits == {}
 
 
-@pytest.mark.parametrize(
-    "other",
-    ["parameters=[0.5]", "layers=[1]", "thresholds=[0.9]"],
-)
+@pytest.mark.parametrize("other", ["parameters=[0.5]", "layers=[1]", "thresholds=[0.9]"])
 def test_criteria_and_a_stage_table_exclude_one_another(other):
     with pytest.raises(ValueError, match="leave out reduction."):
         resolve(["stage=1", "reduction.criteria=ignition:1%", f"reduction.{other}"])

@@ -15,10 +15,7 @@ from combred.surrogate.export import export_torchscript
 SOURCE = Path(__file__).parents[2] / "coupling" / "torch.cpp"
 DT, CALLS = 8e-6, 60
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")]
 
 
 @pytest.fixture(scope="module")

@@ -148,11 +148,6 @@ def test_usual_rows_and_rows_of_flames_have_these_samplers():
     assert of_flames == ["flame", "flame perturbed", "flame relaxed"]
 
 
-def test_premixed_trajectories_have_a_third_of_usual_rows():
-    table = table_of(ignitions=2, flames=3)
-    assert table.usual.sum() == 50 and table.of_flames.sum() == 90
-
-
 @pytest.mark.parametrize("fraction", [0.05, 0.2, 0.5])
 def test_trajectories_are_held_out_as_a_whole(fraction):
     table = table_of(ignitions=60, flames=20)

@@ -253,12 +253,7 @@ def results(tmp_path, monkeypatch):
             "models": {"old": flow(0.9), "drm19-38k": flow(0.01)},
             "around": {"old": flow(0.9), "drm19-38k": flow(0.01)},
         },
-        "ignitions.json": {
-            "models": {
-                "old": ignition(None),
-                "drm19-38k": ignition(-0.03),
-            }
-        },
+        "ignitions.json": {"models": {"old": ignition(None), "drm19-38k": ignition(-0.03)}},
         "work_precision.json": {"lines": {"1e-06": lines}, "orders": orders},
         "ignition_work.json": {"dt": {"1e-06": {"old": [step], "drm19-38k": [step]}}},
     }

@@ -56,39 +56,32 @@ def compiled(kernels: list[Kernel]) -> list[dict]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def resources(
-    module: str,
-    function: str,
-    signature: dict[str, str],
-    constants: dict[str, int | bool | str],
-    arch: int,
-    num_warps: int | str,
-    num_stages: int | str,
-    maxnreg: int | str | None = None,
-) -> dict:
+def resources(of: Kernel) -> dict:
     """One element of `compiled`, compiled in this process."""
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    types = {name: kind.split(":")[0] for name, kind in signature.items()}
-    types |= {name: "constexpr" for name in constants}
-    source = importlib.import_module(module)
-    kernel = getattr(source, function)
+    types = {name: kind.split(":")[0] for name, kind in of.signature.items()}
+    types |= {name: "constexpr" for name in of.constants}
+    source = importlib.import_module(of.module)
+    kernel = getattr(source, of.function)
     sizes = {name: size for name, size in vars(source).items() if isinstance(size, int)}
-    constants = {name: sizes.get(size, size) for name, size in constants.items()}
+    constants = {name: sizes.get(size, size) for name, size in of.constants.items()}
     divisible = {
         (kernel.arg_names.index(name),): [["tt.divisibility", 16]]
-        for name, kind in signature.items()
+        for name, kind in of.signature.items()
         if kind.endswith(":16")
     }
     made = triton.compile(
         ASTSource(kernel, types, constants, divisible),
-        target=GPUTarget("cuda", arch, 32),
+        target=GPUTarget("cuda", of.arch, 32),
         options={
-            "num_warps": sizes.get(num_warps, num_warps),
-            "num_stages": sizes.get(num_stages, num_stages),
-            "maxnreg": sizes.get(maxnreg, maxnreg),
+            **{
+                name: sizes.get(value, value)
+                for name in ("num_warps", "num_stages", "maxnreg")
+                for value in [getattr(of, name)]
+            },
             "enable_fp_fusion": True,  # silences a warning of Triton 3.9
         },
     )
@@ -115,4 +108,4 @@ def report(binary: bytes) -> dict:
 
 
 if __name__ == "__main__":
-    print(json.dumps([resources(**kernel) for kernel in json.load(sys.stdin)]))
+    print(json.dumps([resources(Kernel(**kernel)) for kernel in json.load(sys.stdin)]))

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from compiled_program import compile_quickly
 from one_step import compare_one_step
 from rate_kinds import random_states
 
@@ -47,12 +48,12 @@ def correcting(mechanism, qss_transform, make_network) -> Surrogate:
 @pytest.fixture(scope="session")
 def of_kinds(kinds, make_network) -> Surrogate:
     """A surrogate of the mechanism with all types of rates. Its exponents are not those whose
-    inverse is a whole number, and its one hidden layer is narrower than a tile."""
+    inverse is a whole number, and its last hidden layer is narrower than a tile."""
     states = torch.tensor(np.column_stack(random_states(kinds)))
     later, dt = states.roll(1, 0), torch.logspace(-8, -5, len(states), dtype=torch.float64)
     transform = make_transform(kinds, 0.15, 1e-12, 0.4, True)
     transform.fit([(states, later, dt)]).fit_qss([(states, dt)])
-    return untrained(kinds, transform, make_network, [8])
+    return untrained(kinds, transform, make_network, [17, 8])
 
 
 @pytest.fixture(scope="session")
@@ -65,8 +66,8 @@ def compiled(correcting, made_once) -> NativeSurrogate:
 @pytest.fixture(scope="session")
 def compiled_kinds(of_kinds, made_once) -> NativeSurrogate:
     """The surrogate of the mechanism with all types of rates, compiled."""
-    with made_once("native_kinds") as folder:
-        return NativeSurrogate(build(generate(of_kinds), folder))
+    with made_once("native_kinds") as folder, pytest.MonkeyPatch.context() as patch:
+        return NativeSurrogate(compile_quickly(patch, "-O1")(generate(of_kinds), folder))
 
 
 @pytest.fixture(scope="session")

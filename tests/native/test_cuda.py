@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from combred.native import NativeSurrogate, build, cuda, generate
+from combred.native import cuda, generate
 from combred.native.builder import find_compiler
 from combred.native.cuda import compile_cuda, cubin, cuda_core
 from combred.native.single_file import join
@@ -87,13 +87,6 @@ def test_odd_states_and_too_few_steps_on_threads(on_threads, compiled, burning):
     known, found = by_cpu(compiled, states, 1e-5, 1e-3, 3), on_threads(states, 1e-5, 2, 1e-3, 3)
     few = np.isinf(found[1])
     assert few[4:].any() and np.array_equal(found[0][few], states[few], equal_nan=True)
-
-
-@H2O2
-def test_one_state_at_a_time_for_compilers_without_vectors(correcting, compiled, burning, tmp_path):
-    flags = ("-DCOMBRED_BYTES=0", "-O1")
-    scalar = NativeSurrogate(build(generate(correcting), tmp_path, flags))
-    agrees(by_cpu(scalar, burning[:300], 1e-6), by_cpu(compiled, burning[:300], 1e-6))
 
 
 @H2O2

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compiled_program import quick_compiler
+from compiled_program import ONE_STATE, compile_quickly
 
 import combred
 from combred.command import main
@@ -26,12 +26,6 @@ from combred.surrogate.storage import content_digest
 
 ROOT = Path(__file__).parents[2]
 hydrogen = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
-
-
-@hydrogen
-def test_all_files_are_written(exported):
-    names = {file.name for file in exported.iterdir()}
-    assert names >= {"surrogate.cpp", "combred.h", "libsurrogate.so"}
 
 
 @hydrogen
@@ -83,19 +77,28 @@ def test_the_commands_of_the_head_compile_it(exported, tmp_path, require_agreeme
     require_agreement(native)
 
 
-@hydrogen
-def test_openmp_gives_the_same_answers_with_as_many_threads_as_have_room(
-    exported, tmp_path, burning, require_agreement
-):
+@pytest.fixture
+def set_threads():
+    """The function of OpenMP that sets the number of threads, which torch's trainings take too."""
     if shutil.which("g++") is None:
         pytest.skip("needs g++")
+    openmp = ctypes.CDLL("libgomp.so.1")
+    before = openmp.omp_get_max_threads()
+    yield openmp.omp_set_num_threads
+    openmp.omp_set_num_threads(before)
+
+
+@hydrogen
+def test_openmp_gives_the_same_answers_with_as_many_threads_as_have_room(
+    exported, tmp_path, burning, require_agreement, set_threads
+):
     library = tmp_path / "libsurrogate.so"
     flags = "-std=c++17 -O1 -march=native -fno-math-errno -fopenmp -shared -fPIC -Wno-psabi".split()
     command = ["g++", *flags, str(exported / "surrogate.cpp"), "-o", str(library)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0 and not done.stderr, done.stderr
     native, rows = NativeSurrogate(library), np.repeat(burning, 20, axis=0)
-    ctypes.CDLL("libgomp.so.1").omp_set_num_threads(8)
+    set_threads(8)
     given = rows[:, 0], rows[:, 1], rows[:, 2:], 1e-6
     one = native.integrate(*given)
     assert 0.02 < (one.steps > 0).mean() < 0.98
@@ -174,17 +177,18 @@ def test_without_a_compiler_the_sources_are_written(correcting, tmp_path, monkey
 
 @pytest.mark.slow
 def test_the_command_of_the_readme(tmp_path, monkeypatch):
-    """A model that comes with combred is exported by its name, and compiled by hand."""
+    """A model that comes with combred is exported by its name, and compiled by hand. (All levels:
+    test_portable.py.)"""
     (words,) = re.findall(r"`combred (export drm19\S+ \S+)`", (ROOT / "README.md").read_text())
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("CXX", quick_compiler(tmp_path))
+    compile_quickly(monkeypatch, "-O0", ONE_STATE)
     assert main(words.split()) == 0
     folder = tmp_path / words.split()[-1]
     portable = NativeSurrogate(folder / "libsurrogate.so").library
     assert portable.card == json.loads(json.dumps(combred.models()["drm19-38k"]))
     assert portable.digest and "drm19-38k" in (folder / "surrogate.cpp").read_text()[:200]
     if shutil.which("g++"):
-        command = commands(folder)[False].replace("-O3", "-O0")
+        command = commands(folder)[False].replace("-O3", f"-O0 {ONE_STATE}")
         subprocess.run(command.replace("-o lib", "-o by-hand-"), cwd=folder, shell=True, check=True)
         compiled = NativeSurrogate(folder / "by-hand-surrogate.so").library
         assert not compiled.level and compiled.digest == portable.digest

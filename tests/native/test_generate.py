@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from combred.native import generate
-from combred.native.arrays import array, literal
+from combred.native.arrays import literal
 from combred.native.solver.layout import lay_out
 from combred.surrogate.correction import make_transform
 from combred.surrogate.forms import make_surrogate
@@ -59,7 +59,3 @@ def test_literals_are_read_back_exactly():
     for value in (np.nan, np.inf):
         with pytest.raises(ValueError, match="damaged"):
             literal(value)
-
-
-def test_arrays_have_their_size():
-    assert "X[3]" in array("X", np.arange(3.0))

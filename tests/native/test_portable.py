@@ -1,7 +1,8 @@
-"""The library for every CPU: each level of x86-64 that this machine runs against torch. What levels
-share, and how one is chosen: tests/native/solver/test_levels.py."""
+"""The library for every CPU: each level of x86-64 that this machine runs against torch and against
+the library of this CPU."""
 
 import platform
+import shutil
 import subprocess
 import sys
 
@@ -10,7 +11,7 @@ import pytest
 from compiled_program import require_same_answers
 
 from combred.native import LIBRARY, NativeSurrogate
-from combred.native.compilers import LEVELS
+from combred.native.compilers import FLAGS, LEVELS
 
 pytestmark = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
 
@@ -41,6 +42,30 @@ def test_each_level_gives_the_answers_of_torch(
             answers.append((later, *library.integrate_in_place(later, dt, tolerance)))
         assert answers[0][2].min() > 0
         require_same_answers(*answers, states, tolerance)
+    for found, known in (
+        *zip(native.library.rates(states), compiled.library.rates(states), strict=True),
+        (native.library.jacobian(states[50]), compiled.library.jacobian(states[50])),
+    ):  # rounding of exponents, over the fastest rate
+        assert np.abs(found - known).max() <= 1e-12 * np.abs(known).max()
+
+
+@pytest.mark.slow
+def test_levels_share_no_function(portable, tmp_path):
+    """A function of the C++ library that the linker keeps once would be that of any level. Nor does
+    the library need the one of C++."""
+    if not NativeSurrogate(portable).library.level or shutil.which("nm") is None:
+        pytest.skip("needs x86-64 and nm")
+    flags = [*FLAGS, "-O0", *LEVELS["v3"], "-DCOMBRED_LEVEL=v3"]
+    source = portable.with_name("surrogate.cpp")
+    subprocess.run(["g++", *flags, "-c", source, "-o", tmp_path / "v3.o"], check=True)
+    said = subprocess.run(["nm", tmp_path / "v3.o"], capture_output=True, text=True).stdout
+    kinds = {line.split()[-1]: line.split()[-2] for line in said.splitlines()}
+    shown = {name for name, kind in kinds.items() if kind in "TVW"}
+    public = ("advance", "rates", "jacobian", "workspace_size")
+    assert {f"combred_v3_{name}" for name in public} <= shown
+    assert all("combred_v3_" in name for name in shown)
+    for library in (b"libstdc++", b"libgcc_s", b"CXXABI", b"__gxx_personality"):
+        assert library not in portable.read_bytes()
 
 
 OTHER = """

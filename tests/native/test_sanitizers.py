@@ -11,16 +11,13 @@ from rate_kinds import random_states
 from combred.native import generate
 from combred.native.single_file import single_file
 
-pytestmark = [
-    pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++"),
-    pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session"),
-]
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 
 
 @pytest.fixture(scope="module")
-def program(correcting, tmp_path_factory):
+def program(of_kinds, tmp_path_factory):
     source = tmp_path_factory.mktemp("sanitized") / "surrogate.cpp"
-    source.write_text(single_file(generate(correcting), "of a test", "surrogate"))
+    source.write_text(single_file(generate(of_kinds), "of a test", "surrogate"))
     return sanitized(source)
 
 
@@ -30,15 +27,15 @@ def integrated(program, states, tolerance):
 
 @pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 100])
 @pytest.mark.parametrize("tolerance", [0.0, ANY])
-def test_batches_of_all_sizes(program, mechanism, n, tolerance):
-    states = np.column_stack(random_states(mechanism, 100, seed=1))[:n]
+def test_batches_of_all_sizes(program, kinds, n, tolerance):
+    states = np.column_stack(random_states(kinds, 100, seed=1))[:n]
     found = integrated(program, states, tolerance)
     assert found.Y.shape == states[:, 2:].shape and np.isfinite(found.error).all()
     assert n < 100 or 0 < (found.steps == 0).sum() < n
 
 
-def test_states_that_are_none(program, mechanism):
-    states = np.column_stack(random_states(mechanism, 100, seed=2))
+def test_states_that_are_none(program, kinds):
+    states = np.column_stack(random_states(kinds, 100, seed=2))
     spoil(states[:90])
     found, alone = integrated(program, states, ANY), integrated(program, states[90:], ANY)
     assert np.isinf(found.error[:90]).sum() > 45

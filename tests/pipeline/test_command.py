@@ -12,7 +12,6 @@ from tiny import TINY
 
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import keys, resolve
-from combred.files.records import write_record
 from combred.pipeline import command as pipeline
 from combred.sampling.premixed.states import PremixedStates
 from combred.simulation.premixed import flame
@@ -180,23 +179,6 @@ def test_a_network_outlives_a_damaged_record(copy, call):
     status, output = call(copy, TINY, "only=reduce")
     assert status == 0 and "stage 2" in output and "reused" in output
     assert (folder / "stage2.safetensors").read_bytes() == before
-
-
-def test_a_kill_after_the_merge_loses_nothing(finished, copy, call):
-    # Killed between the record and the merged network.
-    folder = copy / "runs/tiny"
-    entries = json.loads((folder / "reduce.json").read_text())["stages"]
-    del entries[1]["retraining"]
-    write_record(folder / "reduce.json", {"stages": entries})
-    (folder / "stage2.safetensors").unlink()
-    # Killed between the retrained network and clearing up.
-    shutil.copy(folder / "stage1.safetensors", folder / "stage1.merged.safetensors")
-    status, output = call(copy, TINY, "only=reduce")
-    assert status == 0, output
-    again = (folder / "stage2.safetensors").read_bytes()
-    assert again == (finished / "runs/tiny/stage2.safetensors").read_bytes()
-    assert not list(folder.glob("*.merged.*"))
-    assert "retraining" in json.loads((folder / "reduce.json").read_text())["stages"][1]
 
 
 @pytest.mark.parametrize("step", ["sample", "train", "reduce", "export"])

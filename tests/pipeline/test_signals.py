@@ -45,21 +45,13 @@ def test_an_interrupt_in_a_destructor_is_not_lost():
     assert "Traceback" not in done.stderr and time.monotonic() - begun < 40.0
 
 
-def test_ctrl_c_while_modules_are_loaded_says_how_to_go_on():
-    words = [sys.executable, "-X", "importtime", "-m", "combred.pipeline", "stage=x"]
-    child = subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-    for line in child.stderr:
-        if line.endswith("| torch._C\n") or "numpy" in line:
-            break
-    child.send_signal(signal.SIGINT)
-    rest = child.stderr.read()
-    assert child.wait(30) == 130 and "goes on from here" in rest and "Traceback" not in rest
-
-
-@pytest.mark.parametrize("words", [["-m", "combred.command", "check", "none.yaml"]])
-def test_ctrl_c_at_the_start_of_a_command_is_one_line(words):
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [("combred.pipeline stage=x", "goes on from here"), ("combred.command check x", "stopped")],
+)
+def test_ctrl_c_while_modules_are_loaded_is_one_line(words, told):
     child = subprocess.Popen(
-        [sys.executable, "-X", "importtime", *words],
+        [sys.executable, "-X", "importtime", "-m", *words.split()],
         stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
     )  # fmt: skip
     for line in child.stderr:
@@ -67,7 +59,7 @@ def test_ctrl_c_at_the_start_of_a_command_is_one_line(words):
             break
     child.send_signal(signal.SIGINT)
     rest = child.stderr.read()
-    assert child.wait(30) == 130 and "stopped" in rest and "Traceback" not in rest
+    assert child.wait(30) == 130 and told in rest and "Traceback" not in rest
 
 
 def test_an_error_of_cantera_is_one_line(monkeypatch, capsys):

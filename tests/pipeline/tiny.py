@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from compiled_program import ONE_STATE
 from PIL import Image
 
-from combred.native import build, choice, exporter
+from combred.native import builder, choice, exporter
 from combred.pipeline.command import main
 from combred.surrogate.advance import StateFunction
 from combred.validation import acceptance, timing
@@ -41,11 +42,7 @@ def cheap_steps(in_process) -> Iterator[None]:
     times (tests/validation/test_timing.py), large stirred reactors (tests/simulation), and most of
     the ignitions of criteria. A quarter of the states is held out."""
     few = replace(stirred_cases.CASE, particles=8, steps=12)
-    with (
-        in_process(),
-        torch.jit.optimized_execution(False),
-        pytest.MonkeyPatch.context() as patch,
-    ):
+    with in_process(), torch.jit.optimized_execution(False), pytest.MonkeyPatch.context() as patch:
         patch.setattr("combred.report.pages.save", _one_pixel)
         patch.setattr(choice, "scripted", StateFunction)
         patch.setattr(exporter, "build_portable", _for_this_cpu)
@@ -58,8 +55,10 @@ def cheap_steps(in_process) -> Iterator[None]:
 
 
 def _for_this_cpu(files: dict[str, str]) -> Path:
-    """A library of one level, hardly optimised: tests/native/test_portable.py has all levels."""
-    return build(files, flags=("-O1",))
+    """A library of one level, not optimised: tests/native/test_portable.py has all levels."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(builder, "PIECES", {"all": 15})
+        return builder.build(files, flags=("-O0", ONE_STATE))
 
 
 def _one_pixel(figure, path: Path) -> None:

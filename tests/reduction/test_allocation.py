@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from reducible import ALL_METHODS
+from reducible import ALL_METHODS, NETWORKS, flops, make, parameters
 from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
 
 from combred.reduction import find_layers, reduce
-from combred.reduction.allocation import Budget, unit_costs
+from combred.reduction.allocation import unit_costs
 from combred.reduction.network.merge import Merge, apply_merge_in_place
 
 
@@ -24,22 +23,6 @@ def linear(widths=(6, 40, 40, 5), seed: int = 0) -> nn.Sequential:
         nn.init.normal_(layer.bias, 0.0, 0.1, generator=generator)
         layers += [layer, nn.ReLU()]
     return nn.Sequential(*layers[:-1])
-
-
-def convolutional() -> nn.Sequential:
-    return nn.Sequential(
-        *(nn.Conv2d(2, 9, 3, padding=1, bias=False), nn.BatchNorm2d(9), nn.ReLU()),
-        *(nn.Conv2d(9, 7, 3, stride=2), nn.BatchNorm2d(7), nn.ReLU(), nn.MaxPool2d(2)),
-        *(nn.Flatten(), nn.Linear(28, 8), nn.ReLU(), nn.Linear(8, 3)),
-    )
-
-
-def depthwise() -> nn.Sequential:
-    return nn.Sequential(
-        *(nn.Conv2d(2, 8, 1), nn.BatchNorm2d(8), nn.ReLU6()),
-        *(nn.Conv2d(8, 8, 3, groups=8), nn.BatchNorm2d(8), nn.ReLU6(), nn.Conv2d(8, 5, 1)),
-        *(nn.BatchNorm2d(5), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(5, 3)),
-    )
 
 
 class PreActivation(nn.Module):
@@ -57,29 +40,18 @@ class PreActivation(nn.Module):
         return self.last(x.mean(dim=(2, 3)))
 
 
-NETWORKS = {
-    "linear": (linear, (6,)),
-    "convolutional": (convolutional, (2, 9, 9)),
-    "depthwise": (depthwise, (2, 6, 6)),
-    "pre-activation": (PreActivation, (2, 6, 6)),
-}
-
-
+@torch.no_grad()
 def count(network: nn.Module, x: torch.Tensor, kind: str) -> int:
     """Parameters, or flops for one input."""
-    if kind == "parameters":
-        return sum(p.numel() for p in network.parameters())
-    with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        network(x[:1])
-    return counter.get_total_flops()
+    return parameters(network) if kind == "parameters" else flops(network, x)
 
 
 @pytest.mark.parametrize("kind", ["parameters", "flops"])
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name", [*NETWORKS, "pre-activation"])
 def test_costs_are_those_of_networks_of_these_widths(name, kind):
-    make, shape = NETWORKS[name]
+    build, shape = (NETWORKS | {"pre-activation": (PreActivation, (2, 6, 6))})[name]
     x = torch.randn(2, *shape)
-    original = make().eval()
+    original = build().eval()
     layers = find_layers(original, x[:1]).layers
     full = [layer.units for layer in layers]
     assert len(layers) > 1
@@ -88,7 +60,7 @@ def test_costs_are_those_of_networks_of_these_widths(name, kind):
     rng = np.random.default_rng(0)
     for _ in range(4):
         widths = [int(rng.integers(1, k + 1)) for k in full]
-        network = make().eval()
+        network = build().eval()
         for layer, k in zip(layers, widths, strict=True):
             apply_merge_in_place(network, layer, Merge.prune(torch.arange(k), layer.units))
         # Small whole numbers, in float64.
@@ -210,24 +182,11 @@ def test_a_larger_error_allows_a_smaller_network():
 
 
 def test_widths_of_a_convolutional_network_are_chosen_too():
-    torch.manual_seed(0)
-    network, x = convolutional().eval(), torch.randn(40, 2, 9, 9)
+    network, x = make("convolutional")
     for kind, share in (("parameters", 0.4), ("flops", 0.3)):
         found = reduce(network, x[:1], method="brain_surgeon", calibration=x, **{kind: share})
         assert count(found.network, x, kind) <= share * count(network, x, kind)
         assert found.network(x).shape == (40, 3)
-
-
-def test_widths_fall_one_unit_at_a_time_from_all_to_one():
-    network, x, _ = redundant(1)
-    layers = find_layers(network, x[:1]).layers
-    module = import_module("combred.reduction.allocation")
-    rng = np.random.default_rng(0)
-    losses = [np.sort(rng.uniform(size=41))[::-1] for _ in layers]
-    path = module._descend(losses, unit_costs(network, x, layers, "parameters"), [40, 40])
-    assert path[0] == [40, 40] and path[-1] == [1, 1]
-    for before, after in zip(path, path[1:], strict=False):
-        assert sorted(b - a for b, a in zip(before, after, strict=True)) == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -238,6 +197,7 @@ def test_widths_fall_one_unit_at_a_time_from_all_to_one():
         ({"error": 1e-14}, r"error=1e-14 cannot be kept"),
         ({"parameters": 1.5}, r"parameters=1.5 is a share: it lies between 0 and 1"),
         ({"error": 0.0}, r"error=0.0 is a share"),
+        ({"flops": 1}, r"flops=1 is a share"),
         ({"flops": 0.5, "multiple": 0}, r"multiple=0 is a whole number of units, at least 1"),
         ({"flops": 0.5, "multiple": 1.5}, r"multiple=1.5 is a whole number"),
     ],
@@ -253,9 +213,3 @@ def test_a_budget_needs_calibration(kind):
     network, x, _ = redundant(1)
     with pytest.raises(ValueError, match=f"{kind}= chooses widths.*give calibration=inputs"):
         reduce(network, x[:1], method="folding", **{kind: 0.5})
-
-
-def test_a_budget_is_a_share():
-    assert Budget("parameters", 0.5).amount == 0.5
-    with pytest.raises(ValueError, match="flops=1 is a share"):
-        Budget("flops", 1)

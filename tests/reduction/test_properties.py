@@ -71,17 +71,6 @@ def test_the_mixing_has_one_positive_entry_per_column(rows, threshold):
     assert torch.equal(merge.mixing[:, merge.kept], torch.eye(k).double())
 
 
-@few
-@given(seeds, st.integers(1, 40), st.integers(3, 12))
-def test_threshold_one_on_random_weights_changes_nothing(seed, m, d):
-    rows = np.random.default_rng(seed).standard_normal((m, d))
-    network = network_of(rows)
-    merge, reduced = condensed(network, threshold=1.0)
-    assert not merge.changes and torch.equal(merge.mixing, torch.eye(m).double())
-    for key, value in reduced.state_dict().items():
-        assert torch.equal(value, network.state_dict()[key])
-
-
 def greedy(rows: np.ndarray, threshold: float, order: np.ndarray) -> list[tuple[int, set[int]]]:
     """Main unit and members of each group, ties going to the unit that comes first in `order`."""
     norm = np.linalg.norm(rows, axis=1)
@@ -108,38 +97,6 @@ def test_a_permutation_of_units_permutes_the_result(rows, threshold, seed):
     for column, i in enumerate(merge.kept.tolist()):
         members = {int(order[j]) for j in merge.mixing[column].nonzero()[:, 0].tolist()}
         assert members == expected[int(order[i])]
-
-
-@few
-@given(seeds, st.integers(1, 6), st.integers(1, 6), st.floats(0.0, 0.02))
-def test_well_separated_groups_are_found_in_any_order(seed, n, size, spread):
-    """Narrow groups far apart: the same groups in any order, and for exact multiples the same
-    network."""
-    rng = np.random.default_rng(seed)
-    axes = np.linalg.qr(rng.standard_normal((8, 8)))[0]
-    of = np.repeat(np.arange(n), size)
-    rows = axes[of] + spread * rng.uniform(-1, 1, (n * size, 8)) / 8**0.5
-    rows *= 10.0 ** rng.uniform(-1, 1, (n * size, 1))
-    network = network_of(rows, seed)
-    order = rng.permutation(n * size)
-    permuted = network_of(rows[order], seed)
-    with torch.no_grad():
-        permuted[2].weight.copy_(network[2].weight[:, order])
-        permuted[2].bias.copy_(network[2].bias)
-    merge, reduced = condensed(network, threshold=0.9)
-    other, reduced_permuted = condensed(permuted, threshold=0.9)
-    main = merge.kept[merge.mixing.argmax(dim=0)].numpy()
-    other_main = order[other.kept[other.mixing.argmax(dim=0)].numpy()]
-    back = np.argsort(order)
-    assert np.array_equal(of[main], of) and np.array_equal(of[other_main[back]], of)
-    assert len(merge.kept) == len(other.kept) == n
-    if spread == 0.0:
-        x = torch.from_numpy(rng.standard_normal((20, 7)))
-        with torch.no_grad():
-            out = network(x)
-            for found in (reduced(x), reduced_permuted(x)):
-                # Sums of some tens of terms with ratios up to 100, in float64.
-                assert (found - out).abs().max() <= 1e-11 * out.abs().max()
 
 
 @few

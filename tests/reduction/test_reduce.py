@@ -13,10 +13,8 @@ from reducible import make, parameters, same, state
 from torch import nn
 
 import combred
-from combred.reduction import Merge, Unchanged, condense, magnitude, neuron_merging
+from combred.reduction import Merge, Unchanged, condense, neuron_merging
 from combred.surrogate.calibration import random_steps
-from combred.surrogate.card import make_card
-from combred.surrogate.export import export_torchscript, load_torchscript
 from combred.surrogate.network import Network
 
 
@@ -41,7 +39,8 @@ def test_a_size_is_one_number_or_one_per_layer_by_order_or_name():
         return {record.layer: record.units_after for record in records}
 
     assert widths(0.5) == {"0": 8, "2": 6}
-    assert widths([0.25, 0.5]) == widths((0.25, 0.5)) == {"0": 4, "2": 6}
+    for ratio in ([0.25, 0.5], (0.25, 0.5), np.array([0.25, 0.5]), torch.tensor([0.25, 0.5])):
+        assert widths(ratio) == {"0": 4, "2": 6}
     assert widths({"2": 0.25, "0": 1.0}) == {"0": 16, "2": 3}
     assert widths(1e-6) == {"0": 1, "2": 1}
     assert widths([0.5], layers=[2]) == widths([0.5], layers=["2"]) == {"2": 6}
@@ -130,6 +129,9 @@ def test_a_width_written_into_the_forward_is_an_error(method, calibrated):
             combred.reduce(network, x[:1], method=method, parameters=0.5, **calibration)
 
 
+INPUTS, THIRD = make("linear")[1], torch.tensor([3])
+
+
 @pytest.mark.parametrize(
     "asked, message",
     [
@@ -154,9 +156,17 @@ def test_a_width_written_into_the_forward_is_an_error(method, calibrated):
         (dict(ratio=0.5, layers=["fc"]), "there is no layer 'fc'; hidden layers are 0, 2"),
         (dict(ratio=0.5, layers=[1, "0"]), "layer 0 is named twice"),
         (dict(ratio=0.5, layers=[]), "there is no layer that condensation can reduce"),
+        (dict(ratio=0.5, layers="0"), "give a list"),
+        (dict(ratio=0.5, layers=1), "give a list"),
+        (dict(ratio="half"), "a size is a number"),
+        (dict(ratio=0.5, calibration=INPUTS.index_fill(0, THIRD, torch.nan)), "1 of .* not finite"),
+        (dict(ratio=0.5, calibration=INPUTS.double()), r"calibration is torch\.float64"),
+        (dict(ratio=0.5, calibration=INPUTS[:, :-1]), "differ in more than the number of inputs"),
+        (dict(ratio=0.5, calibration=[(INPUTS, INPUTS)]), r"\[x for x, _ in loader\]"),
+        (dict(ratio=0.5, calibration=INPUTS[:0]), "calibration is empty"),
     ],
 )
-def test_arguments_that_contradict_each_other_are_refused(asked, message):
+def test_arguments_that_do_not_fit_are_refused_with_a_remedy(asked, message):
     network, x = make("linear")
     before = state(network)
     with pytest.raises(ValueError, match=message):
@@ -222,19 +232,6 @@ def test_the_network_of_a_surrogate_is_reduced(surrogate, mechanism, path):
 
 
 @torch.no_grad()
-@torch.jit.optimized_execution(False)  # which takes ten seconds; tests/surrogate has it
-@pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True)
-def test_a_reduced_surrogate_is_exported(surrogate, mechanism, path, tmp_path):
-    surrogate.fit_trust([path.state])
-    small = combred.reduce(surrogate, method="folding", ratio=0.5).network
-    card = make_card(small, mechanism, {}, {"states": 60})
-    numbers = export_torchscript(tmp_path / "small.pt", small, card, path.state.numpy())
-    assert numbers["largest_difference"] < 1e-6
-    loaded, _ = load_torchscript(tmp_path / "small.pt")
-    assert torch.allclose(loaded(path.state, path.steps), small(path.state, path.steps), rtol=1e-12)
-
-
-@torch.no_grad()
 def test_a_surrogate_is_calibrated_on_the_features_of_its_states(surrogate, path):
     transform = surrogate.transform
     steps = random_steps(transform, len(path.state), seed=0)
@@ -250,44 +247,6 @@ def test_a_surrogate_is_calibrated_on_the_features_of_its_states(surrogate, path
         combred.reduce(surrogate, calibration=inputs, **given)
     with pytest.raises(ValueError, match="states are float64 of shape"):
         combred.reduce(surrogate, calibration=path.state[:, 1:], **given)
-
-
-@torch.no_grad()
-def test_pruning_keeps_the_weights_of_kept_units():
-    network, x = make("convolutional")
-    method = partial(magnitude, criterion="l1")
-    small = combred.reduce(network, x[:1], method=method, layers=["two"], ratio=0.5).network
-    score = network.two.weight.abs().sum(dim=(1, 2, 3))
-    kept = score.argsort(descending=True)[:3].sort().values
-    assert torch.equal(small.two.weight, network.two.weight[kept])
-    assert torch.equal(small.norm2.running_var, network.norm2.running_var[kept])
-    columns = network.three.weight.reshape(10, 6, 16)[:, kept].flatten(1)
-    assert torch.equal(small.three.weight, columns)
-    assert small.three.in_features == 48
-
-
-@pytest.mark.parametrize(
-    "change, message",
-    [
-        (
-            lambda x: dict(calibration=x.index_fill(0, torch.tensor([3]), torch.nan)),
-            "1 of .* not finite",
-        ),
-        (lambda x: dict(calibration=x.double()), r"calibration is torch\.float64"),
-        (lambda x: dict(calibration=x[:, :-1]), "differ in more than the number of inputs"),
-        (lambda x: dict(calibration=[(x, x)]), r"\[x for x, _ in loader\]"),
-        (lambda x: dict(calibration=x[:0]), "calibration is empty"),
-        (lambda x: dict(layers="0"), "give a list"),
-        (lambda x: dict(layers=1), "give a list"),
-        (lambda x: dict(ratio="half"), "a size is a number"),
-    ],
-)
-def test_arguments_that_do_not_fit_are_refused_with_a_remedy(change, message):
-    generator = torch.Generator().manual_seed(0)
-    network = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
-    x = torch.randn(20, 4, generator=generator)
-    with pytest.raises(ValueError, match=message):
-        combred.reduce(network, x[:1], **{"method": "magnitude", "ratio": 0.5} | change(x))
 
 
 def test_examples_without_batch_axis_diverged_networks_and_two_outputs_are_refused():
@@ -311,11 +270,3 @@ def test_examples_without_batch_axis_diverged_networks_and_two_outputs_are_refus
         network[0].weight[0, 0] = torch.nan
     with pytest.raises(ValueError, match=r"not finite: 0\.weight"):
         combred.reduce(network, x[:1], method="magnitude", ratio=0.5)
-
-
-def test_sizes_may_be_an_array():
-    network = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
-    x = torch.randn(20, 4, generator=torch.Generator().manual_seed(0))
-    for sizes in (np.array([0.5]), torch.tensor([0.5])):
-        record = combred.reduce(network, x[:1], method="magnitude", ratio=sizes).trace[0]
-        assert (record.units_before, record.units_after) == (8, 4)

@@ -1,14 +1,7 @@
 """Ignitions: the table of cases, and the figure of delays."""
 
 import pytest
-from run_folder import (
-    ATM,
-    make_run,
-    number,
-    numbers_of,
-    numbers_of_solver,
-    read_page,
-)
+from run_folder import ATM, make_run, number, numbers_of, numbers_of_solver, read_page
 
 from combred.report.folder import Folder
 from combred.report.ignitions import cases_in_words, draw_delays

@@ -42,7 +42,7 @@ class Call:
 
 
 @pytest.fixture(scope="module")
-def doors(surrogate, tmp_path_factory) -> dict[str, Door]:
+def doors(surrogate) -> dict[str, Door]:
     """The doors of a surrogate by name: states (n, 2 + n_species) and dt (n,) [s] -> states and
     error estimates over the tolerance. Compiled C++ is one where QSS steps are corrected: "native"
     gives the answers of the network, with an infinite error where there is none, and `SOLVED` those
@@ -63,9 +63,7 @@ def doors(surrogate, tmp_path_factory) -> dict[str, Door]:
     }
     if not surrogate.kinetics:
         return found
-    library = NativeSurrogate(
-        build(generate(surrogate), tmp_path_factory.mktemp("native"), ("-O1",))
-    )
+    library = NativeSurrogate(build(generate(surrogate)))
 
     def native(network: bool, state, dt) -> tuple[np.ndarray, np.ndarray]:
         answer = library.integrate(state[..., 0], state[..., 1], state[..., 2:], dt)

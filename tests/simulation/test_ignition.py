@@ -5,12 +5,7 @@ import pytest
 from hydrogen import AIR, FUEL, IGNITION_DT, solver
 
 from combred.chemistry.reactor import CVODE, Tolerances
-from combred.simulation.ignition import (
-    Case,
-    integrate,
-    march,
-    mixtures,
-)
+from combred.simulation.ignition import Case, integrate, march, mixtures
 from combred.validation.ignition.delay import ignition_delay
 
 DT = IGNITION_DT

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from combred.chemistry.mechanism import load_mechanism
 from combred.surrogate.quasi_steady import QuasiSteadyState
 
 DT, LAM, FLOOR = 1e-6, 0.1, 1e-13
@@ -101,14 +100,6 @@ def test_changes_equal_those_of_a_plain_implementation(mechanism, path, dt):
     assert_equal_to_plain_steps(mechanism, *tensors(path, slice(None, None, 4)), dt)
 
 
-def test_gri30_equals_the_plain_implementation_too():
-    """From unburnt gas, where most species are absent."""
-    gri30 = load_mechanism("gri30.yaml")
-    Y = gri30.mixture("CH4:1", "O2:1, N2:3.76", 1.0)[None]
-    state = np.array([1600.0]), np.array([ct.one_atm]), Y
-    assert_equal_to_plain_steps(gri30, *map(torch.tensor, state), DT)
-
-
 def test_float32_has_the_error_of_rates_that_are_off_by_a_millionth(mechanism, path):
     """The change of Y may be off by a few millionths of the amount produced and consumed in the
     step, at most of Y, and by the rounding of Y."""
@@ -123,20 +114,6 @@ def test_float32_has_the_error_of_rates_that_are_off_by_a_millionth(mechanism, p
         stiffness.double(), exactly, atol=2e-6
     )  # log10; ln of up to 60 in float32
     assert change.dtype == torch.float32 and exact.dtype == torch.float64
-
-
-def test_a_step_with_frozen_coefficients_nearly_solves_the_linear_equation(h2o2):
-    """dY/dt = C - Y / tau over twelve decades of dt / tau."""
-    loss = torch.logspace(-6, 6, 97, dtype=torch.float64)[:, None] / DT
-    loss = torch.cat([loss, torch.tensor([[0.0]])])
-    Y, C = torch.tensor([[0.3]]), 0.7 * loss + 2.0
-    found = QuasiSteadyState(h2o2, LAM, FLOOR).step(C - Y * loss, loss, steps(1))
-    x = np.longdouble(1e-6) * loss.numpy().astype(np.longdouble)
-    share = np.where(x > 0, -np.expm1(-x) / np.where(x > 0, x, 1), 1)
-    true = np.longdouble(1e-6) * (C - Y * loss).numpy() * share
-    off = np.abs(found.numpy() / true - 1).astype(float)
-    assert off.max() < 0.012  # of the rational function for alpha
-    assert (off <= 2e-5 * x.astype(float) ** 6 + 1e-15).all()  # its error, x^5 / 78000, and alpha x
 
 
 def test_the_weight_of_the_end_of_a_step(h2o2):

@@ -144,15 +144,6 @@ def test_a_finished_training_is_not_repeated(training, tmp_path):
     forget_checkpoint(metrics)  # no error without a file
 
 
-def test_an_incomplete_line_of_metrics_is_removed(training, tmp_path):
-    metrics, settings = tmp_path / "m.jsonl", training.changed(steps=30)
-    training.fit_until_killed(metrics, 15, settings=settings)
-    with metrics.open("a") as file:
-        file.write('{"step": 20, "tra')
-    training.fit(metrics, settings)
-    assert [line["step"] for line in training.lines(metrics)] == [5, 10, 15, 20, 25, 30]
-
-
 @pytest.fixture(scope="module")
 def checkpoint(training, tmp_path_factory) -> bytes:
     """The checkpoint of a training that was killed."""
@@ -182,13 +173,6 @@ def test_a_checkpoint_of_another_training_is_refused(training, interrupted):
     ):
         with pytest.raises(ValueError, match=f"(?s){said}"):
             training.fit(interrupted, **other)
-
-
-def test_a_damaged_checkpoint_is_refused(training, interrupted):
-    checkpoint = interrupted.with_suffix(".checkpoint")
-    checkpoint.write_bytes(checkpoint.read_bytes()[:500])
-    with pytest.raises(ValueError, match=r"cannot be read.*Move it away"):
-        training.fit(interrupted)
 
 
 def test_divergence_raises_and_no_checkpoint_holds_a_diverged_network(training, tmp_path):

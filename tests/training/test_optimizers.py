@@ -48,15 +48,13 @@ def test_loss_falls_and_every_parameter_moves(name):
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_unit_without_gradient_leaves_no_subnormal_numbers(name):
-    """Its mean gradient falls by a factor of .9 or .95 a step; 2000 steps are a factor of 1e-45."""
+    """Its mean gradient falls by a factor of .9 or .95 a step: here, of many steps at once."""
     model = network()
     optimizers = OPTIMIZERS[name](model)
     minimise(model, optimizers, 20)
     with torch.no_grad():
         model.layers[1].bias[0] = -1e6  # the unit answers to nothing from here on
-    for _ in range(50):
-        minimise(model, optimizers, 40)
-        optimizers.forget_tiny()
+    minimise(model, optimizers, 40)
     found = [
         values
         for optimizer, _ in optimizers.parts
@@ -65,7 +63,11 @@ def test_a_unit_without_gradient_leaves_no_subnormal_numbers(name):
     ]
     assert sum(values.numel() for values in found) > 600
     for values in found:
-        assert not ((values != 0.0) & (values.abs() < TINY)).any()
+        values.mul_(torch.where(values.abs() < 1e-4, 1e-36, 1.0))
+    assert any(((values != 0.0) & (values.abs() < TINY)).any() for values in found)
+    optimizers.forget_tiny()
+    assert not any(((values != 0.0) & (values.abs() < TINY)).any() for values in found)
+    assert minimise(model, optimizers, 20) < 1.0
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
@@ -113,9 +115,3 @@ def test_the_learning_rate_is_set_in_every_group():
     optimizers.set_rate(0.5)
     rates = [g["lr"] for o, _ in optimizers.parts for g in o.param_groups]
     assert rates == [0.5, 0.5 * MUON_NORM]
-
-
-@pytest.mark.parametrize("name", OPTIMIZERS)
-def test_a_network_without_hidden_layers_trains(name):
-    model = network(widths=[6, 3])
-    assert minimise(model, OPTIMIZERS[name](model), 40) < 3.0

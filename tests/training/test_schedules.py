@@ -1,9 +1,10 @@
-"""Schedules of the learning rate and of the batch."""
+"""Schedules of the learning rate and of the batch; the precision of a device."""
 
 import numpy as np
 import pytest
 
 from combred.config import TrainingSettings
+from combred.training.devices import fastest_precision, open_device
 from combred.training.schedules import LR_FINAL, WARMUP, batch_sizes, learning_rate
 
 
@@ -43,3 +44,8 @@ def test_batches_grow_geometrically_from_first_to_last(phases):
 def test_a_last_batch_that_is_no_power_of_two_is_reached_in_about_as_many_phases(expected):
     sizes = batch_sizes(TrainingSettings(steps=90, batch=100, batch_final=expected[-1]))
     assert sorted(set(sizes)) == expected
+
+
+def test_the_precision_is_told_with_its_reason():
+    precision, reason = fastest_precision(open_device())
+    assert precision in ("float32", "bf16") and ("no" in reason) == (precision == "float32")

@@ -37,13 +37,6 @@ def test_groups_are_those_of_the_reference(size):
             assert_same(kind(np.random.default_rng(m + d), m, d), threshold)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_every_kind_at_every_threshold(kind):
-    rows = kind(np.random.default_rng(127), 127, 24)
-    for threshold in THRESHOLDS:
-        assert_same(rows, threshold)
-
-
 @pytest.mark.parametrize("block", [1, 7, 32, 127])
 def test_blocks_do_not_matter(block, monkeypatch):
     monkeypatch.setattr(cpu, "BLOCK", block)
@@ -59,23 +52,6 @@ def test_more_rows_than_a_block(kind):
     rows = kind(np.random.default_rng(0), m, 24)
     sizes = assert_same(rows, 0.9)
     assert 1 < len(sizes) < m
-
-
-@pytest.mark.parametrize("size", [254, 255, 256, 257, 508, 509, 600])
-def test_groups_larger_than_a_byte_counts(size):
-    # On a circle: rows of later groups have more than 255 neighbours in the first group.
-    rng = np.random.default_rng(size)
-    angle = np.concatenate([rng.uniform(-0.5, 0.5, size), rng.uniform(0.6, 2.0, size // 2)])
-    rows = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    sizes = assert_same(rows, np.cos(0.8))
-    assert sizes.max() > 254 or size == 254
-    same = np.ones((size, 3))  # one group of exactly this size
-    assert assert_same(np.concatenate([same, np.diag([1.0, 2.0, 3.0])]), 0.99).tolist() == [
-        size,
-        1,
-        1,
-        1,
-    ]
 
 
 @pytest.mark.parametrize("many", [250, 255, 256, 257, 300, 512, 600])

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import cantera as ct
 import numpy as np
 import pytest
-from rate_constants import scarce_factors
-from rate_kinds import quietly
+from rate_kinds import quietly, scarce_factors
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import FIRST

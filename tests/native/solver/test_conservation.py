@@ -52,18 +52,13 @@ def assert_kept(mechanism, truth, volume, T, p, Y, found):
 
 @REACTORS
 @TOLERANCES
-def test_elements_mass_and_energy(mechanism, states, solver_of, truth_of, volume, tolerance):
+def test_elements_mass_energy_inert_species_and_pressure(
+    mechanism, states, solver_of, truth_of, volume, tolerance
+):
     T, p, Y = states
     found = solver_of(mechanism, volume).attempt(T, p, Y, DT, tolerance)
     assert np.abs(found.T - T).max() > 500.0  # K: something burns
     assert_kept(mechanism, truth_of(mechanism), volume, T, p, Y, found)
-
-
-@REACTORS
-@TOLERANCES
-def test_inert_species_and_pressure(mechanism, states, solver_of, truth_of, volume, tolerance):
-    T, p, Y = states
-    found = solver_of(mechanism, volume).attempt(T, p, Y, DT, tolerance)
     assert np.abs(Y.sum(axis=1) - 1.0).max() < 1e-15  # rounding is no reason to change N2
     assert np.array_equal(found.Y[:, mechanism.inert], Y[:, mechanism.inert])
     if not volume:

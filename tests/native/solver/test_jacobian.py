@@ -58,17 +58,6 @@ def test_jacobian_of_mixtures(request, solver_of, truth_of, name, volume):
 
 
 @REACTORS
-@pytest.mark.parametrize("name, fuel", [("drm19", "CH4:1"), ("h2o2", "H2:1")])
-def test_jacobian_along_an_ignition(request, solver_of, truth_of, ignition, name, fuel, volume):
-    """With some of every species, whose derivatives are else no differences of positive Y."""
-    mechanism = request.getfixturevalue(name)
-    solver, truth = solver_of(mechanism, volume), truth_of(mechanism)
-    for T, p, Y in zip(*ignition(mechanism, 9, fuel, 1250.0, 5e5), strict=True):
-        Y = (Y + 1e-4) / (Y + 1e-4).sum()
-        assert_is_the_derivative(solver, truth, T, p, Y)
-
-
-@REACTORS
 def test_columns_of_absent_species_are_those_of_very_little(drm19, solver_of, ignition, volume):
     """Also of the single colliders of a reaction: AR and H2O."""
     solver = solver_of(drm19, volume)
@@ -80,26 +69,6 @@ def test_columns_of_absent_species_are_those_of_very_little(drm19, solver_of, ig
     )
     # An extrapolation: rounding of entries of up to 1e11 that cancel in the row of T.
     assert np.all(np.abs(found - (2.0 * near - next_one)) <= 1e-9 * np.abs(near).max(axis=0))
-
-
-def test_the_mass_fractions_of_an_element_are_kept_by_every_column(every_kind, solver_of):
-    """As each column is a rate of change of Y."""
-    rng = np.random.default_rng(1)
-    Y = rng.dirichlet(np.ones(every_kind.n_species))
-    for volume in (False, True):
-        found = solver_of(every_kind, volume).jacobian(1400.0, 3e5, Y)[1:]
-        size = np.abs(found).sum(axis=0)
-        # Sums of some 100 terms in float64.
-        assert np.all(np.abs(every_kind.elements @ found) <= 1e-13 * size)
-
-
-def test_other_shapes_are_refused(h2o2, solver_of):
-    with pytest.raises(ValueError, match=r"shape \(n, 12\)"):
-        solver_of(h2o2).jacobian(1000.0, 1e5, np.ones(9) / 9)
-    with pytest.raises(ValueError, match="Y has to be real numbers"):
-        solver_of(h2o2).jacobian(1000.0, 1e5, np.ones(10) * 1j)
-    with pytest.raises(ValueError, match="T has to be real numbers"):
-        solver_of(h2o2).jacobian("1000", 1e5, np.ones(10) / 10)
 
 
 @pytest.mark.parametrize("T, p", [(27.0, 1e5), (-1000.0, 1e5), (np.nan, 1e5), (1000.0, 0.0)])

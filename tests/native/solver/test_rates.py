@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from rate_constants import scarce_factors
+from compiled_program import ONE_STATE, compile_quickly
+from rate_kinds import scarce_factors
 
-from combred.native.builder import build
 from combred.native.interface import NOT_ADVANCED, Library
 from combred.native.solver import generate, matrix
 
@@ -58,11 +58,12 @@ def test_rates_along_an_ignition(request, solver_of, truth_of, ignition, name):
 
 @pytest.mark.slow
 def test_rates_of_a_larger_mechanism(mechanism_of, truth_of, random_states, tmp_path, monkeypatch):
-    """One phase of several, with 100 species. Not optimised, and with the elimination by tables,
-    which rates do not need: compiled in less time."""
+    """One phase of several, with 100 species. Not optimised, without lanes, and with the
+    elimination by tables, which rates do not need: compiled in less time."""
     monkeypatch.setattr(matrix, "LARGE", 2)
+    build = compile_quickly(monkeypatch, "-O0", ONE_STATE)
     mechanism = mechanism_of("nDodecane_Reitz.yaml", "nDodecane_IG")
-    library = Library(build(generate(mechanism), tmp_path, ("-O0",)))
+    library = Library(build(generate(mechanism), tmp_path))
     states = random_states(mechanism, 100, seed=2)
     rates = SimpleNamespace(
         mechanism=mechanism, rates=lambda *state: library.rates(np.column_stack(state))
@@ -122,32 +123,6 @@ def test_the_lower_polynomial_holds_at_T_mid(drm19, solver_of, truth_of, random_
     assert_cantera_s(solver_of(drm19), truth_of(drm19), np.full(20, T), p, Y)
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 7, 8, 9, 17])
-def test_a_state_has_the_same_rates_in_any_batch(drm19, solver_of, random_states, n):
-    """States in another order, and each alone. A block with all T on one side of T_mid has code of
-    its own, whose products are rounded alike: bit for bit."""
-    solver = solver_of(drm19)
-    T, p, Y = random_states(drm19, n, seed=4)
-    net, destruction = solver.rates(T, p, Y)
-    assert net.shape == destruction.shape == (n, drm19.n_species)
-    order = np.random.default_rng(n).permutation(n)
-    moved_net, moved_destruction = solver.rates(T[order], p[order], Y[order])
-    assert np.array_equal(moved_net, net[order])
-    assert np.array_equal(moved_destruction, destruction[order])
-    for i in range(n):
-        one = solver.rates(T[i : i + 1], p[i : i + 1], Y[i : i + 1])
-        assert np.array_equal(one[0][0], net[i]) and np.array_equal(one[1][0], destruction[i])
-
-
-def test_mass_and_elements_are_produced_by_no_reaction(every_kind, solver_of, random_states):
-    T, p, Y = random_states(every_kind, 50, seed=5)
-    net, _ = solver_of(every_kind).rates(T, p, Y)
-    size = np.abs(net).max(axis=1)
-    assert np.all(size > 0.0)
-    # Sums of 13 numbers in float64.
-    assert np.all(np.abs(net @ every_kind.elements.T).max(axis=1) <= 1e-14 * size)
-
-
 def test_an_absent_species_is_not_consumed(every_kind, solver_of, random_states):
     """Also by a reaction with a negative order of it, whose rate is then zero as in Cantera. Rates
     with a negative constant, of O + O and OH + OH, create from nothing what they consume."""
@@ -156,12 +131,3 @@ def test_an_absent_species_is_not_consumed(every_kind, solver_of, random_states)
     safe = [k for k, s in enumerate(every_kind.species_names) if s not in ("O", "OH", "O2", "H2O")]
     negative = (Y == 0.0) & (net < 0.0)
     assert (Y[:, safe] == 0.0).any() and not negative[:, safe].any()
-
-
-def test_other_shapes_are_refused(h2o2, solver_of, random_states):
-    T, p, Y = random_states(h2o2, 3, seed=7)
-    solver = solver_of(h2o2)
-    with pytest.raises(ValueError, match=r"T and p have the shape \(n,\)"):
-        solver.rates(T, p[:2], Y)
-    with pytest.raises(ValueError, match=r"shape \(n, 12\)"):
-        solver.rates(T, p, Y[:, 1:])

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from compiled_program import quick_compiler
+from compiled_program import compile_quickly
 
 from combred.native.interface import NOT_ADVANCED, Options, Report
 from combred.native.solver import Solver
@@ -242,7 +242,7 @@ reactions:
 def test_a_species_of_a_low_order_is_used_up(mechanism_of, tmp_path, monkeypatch):
     """Where c^m has no bounded derivative a species is gone in a finite time: CVODE fails, or
     leaves negative mass fractions."""
-    monkeypatch.setenv("CXX", quick_compiler(tmp_path, "-O1"))
+    compile_quickly(monkeypatch, "-O1")
     mechanism = mechanism_of(GLOBAL)
     solver, rng, n = Solver(mechanism, folder=tmp_path), np.random.default_rng(0), 200
     T, p = rng.uniform(900.0, 2500.0, n), 101325.0 * 10.0 ** rng.uniform(-0.5, 1.5, n)
@@ -476,10 +476,7 @@ def test_any_alignment(drm19, solver_of, call, burning, offset, tolerance):
         **{name: block.ctypes.data + offset for name, block in memory.items()},
     )  # fmt: skip
     assert status == OK
-    expected = {
-        "states": np.column_stack([known.T, known.p, known.Y]),
-        "dt": dt,
-    }
+    expected = {"states": np.column_stack([known.T, known.p, known.Y]), "dt": dt}
     for name, content in expected.items():
         assert memory[name][offset : offset + content.nbytes].tobytes() == content.tobytes()
     for block in memory.values():
@@ -512,10 +509,7 @@ def test_the_floating_point_environment_of_the_caller_survives(drm19, solver_of,
     n, place = len(states), library._workspace()
     net, destruction = np.empty((2, n, drm19.n_species))
     jacobian, seconds = np.empty((1 + drm19.n_species,) * 2), np.empty(n)
-    known = [
-        *library.rates(states),
-        solver.jacobian(*(x[5] for x in burning)),
-    ]
+    known = [*library.rates(states), solver.jacobian(*(x[5] for x in burning))]
     one = np.column_stack(burning)[5]
     thermo = [ctypes.c_size_t(n), *(ctypes.c_void_p(x.ctypes.data) for x in (states, seconds))]
     options = [Options(FLOAT, 0, 0), Options(DOUBLE, 0, 1)]

@@ -5,10 +5,10 @@ import copy
 import numpy as np
 import pytest
 import torch
+from compiled_program import compile_quickly
 
 from combred.config import resolve
-from combred.native import NativeSurrogate, build, exporter
-from combred.native.compilers import find_compiler
+from combred.native import NativeSurrogate
 from combred.pipeline.run import Run
 from combred.pipeline.steps.export import export_native, require_agreement
 from combred.surrogate.card import make_card
@@ -36,11 +36,7 @@ def correcting(mechanism, qss_transform, make_network) -> Surrogate:
 def test_a_network_that_corrects_qss_steps_becomes_a_library(
     run, correcting, mechanism, path, monkeypatch
 ):
-    monkeypatch.setattr(exporter, "build_portable", build)  # of one level: in less time
-    try:
-        find_compiler()
-    except RuntimeError as error:
-        pytest.skip(str(error))
+    compile_quickly(monkeypatch, "-O1")
     card = make_card(correcting, mechanism, {}, {})
     states = path.state.numpy()
     said = export_native(run, correcting, card, states)

@@ -191,13 +191,6 @@ def test_a_validation_of_one_point_leaves_no_room(trained, call):
     assert status == 2 and "validation.T0" in output and "Give T0 two values" in output
 
 
-def test_the_search_condenses_too(trained, call):
-    how = "reduction.method=condensation", "reduction.attempts=1"
-    assert call(trained, SEARCH, CRITERIA, "only=reduce", *how)[0] == 0
-    assert record(trained)["method"] == "condensation"
-    assert len(record(trained)["criteria"]["trace"]) == 2
-
-
 # -- the report ------------------------------------------------------------------------------------
 
 

@@ -2,9 +2,7 @@
 scripted metrics; two real runs; and a loop that is killed and resumed."""
 
 import copy
-import json
 import math
-import shutil
 
 import pytest
 import torch
@@ -84,25 +82,15 @@ def same(one: nn.Module, other: nn.Module) -> bool:
     return a.keys() == b.keys() and all(torch.equal(a[key], b[key]) for key in a)
 
 
-@pytest.mark.parametrize(
-    "reductions, main, layer",
-    [
-        (0, 0.88, 0.84),
-        (16, 0.87837, 0.83837),
-        (32, 0.87343, 0.83343),
-        (48, 0.86641, 0.82641),
-        (64, 0.85904, 0.81904),
-        (80, 0.85315, 0.81315),
-        (96, 0.85018, 0.81018),
-        (101, 0.85, 0.81),
-        (5000, 0.85, 0.81),
-    ],
-)
-def test_criteria_are_those_that_the_paper_prints(reductions, main, layer):
+# Of the layers less by 0.04; the paper prints five digits (section 3.2.3).
+PRINTED = {0: 0.88, 16: 0.87837, 32: 0.87343, 48: 0.86641, 64: 0.85904, 80: 0.85315, 96: 0.85018}
+
+
+@pytest.mark.parametrize("reductions, main", (PRINTED | {101: 0.85, 5000: 0.85}).items())
+def test_criteria_are_those_that_the_paper_prints(reductions, main):
     settings = AutomaticSettings()
-    # The paper prints five digits (section 3.2.3).
     assert abs(settings.main_criterion(reductions) - main) < 5.1e-6
-    assert abs(settings.layer_criterion(reductions) - layer) < 5.1e-6
+    assert abs(settings.layer_criterion(reductions) - (main - 0.04)) < 5.1e-6
 
 
 @pytest.mark.parametrize("t", [0, 1, 15, 99, 100, 150, 199])
@@ -125,13 +113,7 @@ def test_rate_and_criteria_are_equations_21_and_22(t):
 def test_thresholds_are_equations_23_to_25(t_fail):
     literal = 1 / (1 + math.exp(-2 - 0.1 * t_fail))
     assert math.isclose(AutomaticSettings().threshold(t_fail), literal, rel_tol=1e-14)  # float64
-
-
-def test_the_first_threshold_is_that_of_the_paper_and_all_are_cosines():
-    settings = AutomaticSettings()
-    assert round(settings.threshold(0), 5) == 0.88080
     assert logistic(-1e5) == 0.0 and logistic(1e5) == 1.0
-    assert settings.threshold(-(10**6)) >= 0.0 and settings.threshold(10**6) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -480,53 +462,6 @@ def test_a_condensed_network_loses_its_copies_and_keeps_the_rest(tmp_path):
     assert len((tmp_path / "trace.jsonl").read_text().splitlines()) == len(found.trace)
 
 
-class Block(nn.Module):
-    """A depthwise-separable block with batch norms, between a convolution and a classifier."""
-
-    def __init__(self, inside: int = 16):
-        super().__init__()
-        self.conv = nn.Conv2d(2, 6, 3, padding=1)
-        self.expand = nn.Conv2d(6, inside, 1, bias=False)
-        self.norm1, self.norm2 = nn.BatchNorm2d(inside), nn.BatchNorm2d(inside)
-        self.depthwise = nn.Conv2d(inside, inside, 3, padding=1, groups=inside, bias=False)
-        self.project = nn.Conv2d(inside, 8, 1, bias=False)
-        self.norm3 = nn.BatchNorm2d(8)
-        self.classifier = nn.Linear(8, 4)
-
-    def forward(self, x: Tensor) -> Tensor:
-        relu6 = nn.functional.relu6
-        x = relu6(self.norm1(self.expand(torch.relu(self.conv(x)))))
-        x = self.norm3(self.project(relu6(self.norm2(self.depthwise(x)))))
-        return self.classifier(x.mean((2, 3)))
-
-
-def test_a_depthwise_block_with_batch_norm_loses_its_copies():
-    generator = torch.Generator().manual_seed(4)
-    block = Block()
-    with torch.no_grad():
-        for name, tensor in block.state_dict().items():
-            if tensor.is_floating_point():
-                draw = torch.randn(tensor.shape, generator=generator)
-                is_var = name.endswith("running_var")
-                tensor.copy_(0.5 + draw.abs() if is_var else 0.6 * draw)
-        copies = torch.randint(6, (10,), generator=generator)
-        for module in (block.expand, block.norm1, block.depthwise, block.norm2):
-            for tensor in module.state_dict().values():
-                if tensor.dim() > 0:
-                    tensor[6:] = tensor[copies]
-    x = torch.randn(32, 2, 6, 6, generator=generator)
-    train, metric = imitate(block, x)
-    settings = AutomaticSettings(
-        **REAL | {"final_threshold": None, "layers": ("expand",), "logit": 6.0}
-    )
-    found = reduce_automatically(block, x[:1], train, metric, settings)
-    assert found.network.expand.out_channels == found.network.depthwise.groups == 6
-    assert found.network.norm1.num_features == found.network.project.in_channels == 6
-    # Copies merge exactly, up to float32 rounding, before Adam changes them by 1e-4 a step.
-    assert of(found, "cut")[0].metric > 0.9999 and found.metric > 0.99
-    assert block.expand.out_channels == 16
-
-
 class Kill(Exception):
     pass
 
@@ -584,54 +519,28 @@ def test_the_erratic_run_takes_all_paths_of_the_loop(uninterrupted):
     wanted = [("met", ""), ("rollback", "limit"), ("rollback", "deviated"), ("test", "")]
     assert seen.issuperset([*wanted, ("unchanged", "")])
     assert found.trace[-1].kind == "end"
-
-
-def test_without_a_folder_the_result_is_the_same(uninterrupted):
-    found, _, _ = uninterrupted
-    again = reduce_automatically(fresh(), X, *erratic(), ERRATIC)
+    again = reduce_automatically(fresh(), X, *erratic(), ERRATIC)  # without a folder
     assert again.trace == found.trace and same(again.network, found.network)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.02, 0.23, 0.55, 0.85, 1.0])
-def test_a_killed_loop_that_is_resumed_gives_the_same_result(uninterrupted, share, tmp_path):
-    found, calls, _ = uninterrupted
-    network = fresh()
-    with pytest.raises(Kill):
-        n = 1 + round(share * (calls - 1))
-        reduce_automatically(network, X, *erratic(n), ERRATIC, folder=tmp_path)
-    if share == 0.0:
-        network = fresh()  # nothing is stored yet, not even the generator
-    again = reduce_automatically(network, X, *erratic(), ERRATIC, folder=tmp_path)
-    assert again.trace == found.trace and again.reason == found.reason
-    assert same(again.network, found.network) and again.smallest.step == found.smallest.step
-    assert same(again.main.network, found.main.network)
-
-
-def test_a_loop_that_is_killed_many_times_gives_the_same_result(uninterrupted, tmp_path):
+@pytest.mark.parametrize("calls", [3, 4])
+def test_a_loop_that_is_killed_many_times_gives_the_same_result(uninterrupted, tmp_path, calls):
     found, _, _ = uninterrupted
     network, kills = fresh(), 0
+    with pytest.raises(Kill):
+        reduce_automatically(network, X, *erratic(1), ERRATIC, folder=tmp_path)
+    network = fresh()  # nothing is stored yet, not even the generator
     while True:
         try:
-            again = reduce_automatically(network, X, *erratic(4), ERRATIC, folder=tmp_path)
+            again = reduce_automatically(network, X, *erratic(calls), ERRATIC, folder=tmp_path)
             break
         except Kill:
             kills += 1
             torch.manual_seed(kills)  # the generator is restored
-    assert kills > 10 and again.trace == found.trace and same(again.network, found.network)
+    assert kills > 10 and again.trace == found.trace and again.reason == found.reason
+    assert same(again.network, found.network) and again.smallest.step == found.smallest.step
+    assert same(again.main.network, found.main.network)
     assert same(network, fresh())
-
-
-def test_a_loop_killed_between_two_writes_repairs_its_trace(uninterrupted, tmp_path):
-    found, calls, _ = uninterrupted
-    network = fresh()
-    with pytest.raises(Kill):
-        reduce_automatically(network, X, *erratic(calls // 2), ERRATIC, folder=tmp_path)
-    with (tmp_path / "trace.jsonl").open("a") as file:
-        file.write('{"event": 12, "st')
-    again = reduce_automatically(network, X, *erratic(), ERRATIC, folder=tmp_path)
-    assert again.trace == found.trace
-    lines = (tmp_path / "trace.jsonl").read_text().splitlines()
-    assert [json.loads(line)["event"] for line in lines] == [e.event for e in found.trace]
 
 
 def test_a_finished_folder_gives_its_result_without_training(uninterrupted):
@@ -671,30 +580,6 @@ def test_a_folder_of_another_reduction_is_refused(uninterrupted):
         reduce_automatically(
             fresh(), X, *calls, ERRATIC, calibration=torch.randn(40, 6), folder=folder
         )
-
-
-@pytest.mark.parametrize("name", ["trace.jsonl", "trace.state"])
-def test_damaged_files_of_the_folder_are_refused(uninterrupted, tmp_path, name):
-    shutil.copytree(uninterrupted[2], tmp_path, dirs_exist_ok=True)
-    damaged = bytearray((tmp_path / name).read_bytes())
-    damaged[damaged.find(b"rate")] ^= 1
-    (tmp_path / name).write_bytes(damaged)
-    with pytest.raises(ValueError, match=f"{name} (is not as it was written|cannot be read)"):
-        reduce_automatically(fresh(), X, *erratic(), ERRATIC, folder=tmp_path)
-
-
-def test_a_missing_trace_is_refused_and_without_a_state_the_loop_starts_anew(
-    uninterrupted, tmp_path
-):
-    found, _, folder = uninterrupted
-    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
-    (tmp_path / "trace.jsonl").unlink()
-    with pytest.raises(ValueError, match="it has 0"):
-        reduce_automatically(fresh(), X, *erratic(), ERRATIC, folder=tmp_path)
-    shutil.copy(folder / "trace.jsonl", tmp_path)
-    (tmp_path / "trace.state").unlink()
-    again = reduce_automatically(fresh(), X, *erratic(), ERRATIC, folder=tmp_path)
-    assert again.trace == found.trace
 
 
 def test_a_loop_with_least_squares_is_resumed(tmp_path):

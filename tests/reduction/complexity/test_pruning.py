@@ -169,27 +169,6 @@ def test_the_index_is_equations_11_to_13(residual, beta, alpha):
     assert float(index(torch.ones_like(theta))) == pytest.approx(1.0 + alpha, rel=1e-12)
 
 
-def test_the_index_of_convolutions_counts_positions_and_filters():
-    network = nn.Sequential(nn.Conv2d(2, 4, 3, padding=1), ConvBlock(4, 6))
-    structure = find_structure(network, IMAGES)
-    index = ComplexityIndex(network, IMAGES, structure, 0.5, 0.25)
-    totals = index.totals
-    theta = drawn_theta(structure)
-    inside, block = theta[:6].sum(), theta[6]
-    # f = W H K^2 and p = K^2; a bias has f = W H and p = 1, a batch norm f = W H and p = 2
-    stem_F, stem_P = 64 * (9 * 2 * 4 + 4), 9 * 2 * 4 + 4
-    path_F = 64 * (9 * 4 * inside + inside + 9 * inside * 4 + 4 + 4)
-    path_P = 9 * 4 * inside + 2 * inside + 9 * inside * 4 + 4 + 2 * 4
-    F_full = stem_F + 64 * (9 * 4 * 6 + 6 + 9 * 6 * 4 + 8)
-    P_full = stem_P + 9 * 4 * 6 + 12 + 9 * 6 * 4 + 12
-    assert totals == (F_full, P_full, 1)
-    literal = 0.5 * (stem_F + block * path_F) / F_full + 0.5 * (stem_P + block * path_P) / P_full
-    assert float(index(theta)) == pytest.approx(float(literal + 0.25 * block), rel=1e-12)
-    index.narrow(structure.without(list(structure.blocks)))  # no unit and no block is left
-    fixed = 0.5 * stem_F / F_full + 0.5 * stem_P / P_full
-    assert float(index(theta[:0])) == pytest.approx(fixed, rel=1e-12)
-
-
 @torch.no_grad()
 def elementwise(network, x) -> int:
     """Number of operations of biases and batch norms for one input row."""
@@ -229,35 +208,6 @@ def test_at_0_and_1_the_index_is_the_cost_of_the_smaller_network(kind):
     assert parameters == pytest.approx(count_parameters(smaller), rel=1e-12)
     multiplied = count_flops(smaller, x) / 2  # which counts two per multiply-add
     assert flops == pytest.approx(multiplied + elementwise(smaller, x), rel=1e-12)
-
-
-def test_the_gradient_is_that_of_finite_differences_and_of_equation_16(residual):
-    structure = find_structure(residual, ROWS[:2])
-    nu, N, beta, alpha = 0.3, 5000, 0.2, 0.7
-    index = ComplexityIndex(residual, ROWS[:2], structure, beta, alpha)
-    flops, parameters, L = index.totals
-    theta = drawn_theta(structure).requires_grad_()
-    (gradient,) = torch.autograd.grad(index(theta), theta)
-    for i in range(len(theta)):
-        step = torch.zeros_like(theta)
-        step[i] = 1e-4
-        with torch.no_grad():
-            difference = (index(theta + step) - index(theta - step)) / 2e-4
-        # J is linear in each theta: the difference is exact, up to 1e-16 / 1e-4.
-        assert float(difference) == pytest.approx(float(gradient[i]), abs=1e-11)
-    named = by_name(structure, theta.detach())
-    _, one, two, block = literal_sums(named, *WIDTHS)
-    b, p = beta / flops, (1 - beta) / parameters
-    log_gamma_1 = [-nu * N * block[i] * (two[i] + 1 + two[i + 1]) * (b + p) for i in range(L)]
-    log_gamma_2 = [-nu * N * two[i + 1] * (b + p) for i in range(L)]
-    log_gamma_B = -nu * N * alpha / L  # (16) prints it without L, with which (14) does not hold
-    for i in range(L):
-        of_units = by_name(structure, gradient)[f"W1.{i}"]
-        literal = torch.full_like(of_units, float(-log_gamma_1[i] / N))
-        assert torch.allclose(nu * of_units, literal, rtol=1e-12)
-    total = sum(block) * log_gamma_B
-    total += sum(one[i] * log_gamma_1[i] + two[i] * log_gamma_2[i] for i in range(L))
-    assert float(nu * index(theta)) == pytest.approx(float(-total / N), rel=1e-12)  # (14)
 
 
 def test_the_masked_network_is_equation_1_and_its_gradient_that_of_the_sample(residual):

@@ -99,24 +99,16 @@ def test_batches_are_those_given_or_parts_of_a_tensor():
 
 
 @torch.no_grad()
-def test_a_convolution_reads_a_row_at_each_position():
+@pytest.mark.parametrize("number, before, width", [(1, 4, 3), (2, 6, 4)])
+def test_a_row_is_read_at_each_position(number, before, width):
+    """By a convolution, and by a linear layer behind a flatten."""
     network, x = convolutional()
-    layer = find_layers(network, x[:1])[1]
-    maps = network[:4](x)  # (20, 6, 3, 3)
-    rows = [maps[n, :, i, j] for n in range(20) for i in range(3) for j in range(3)]
-    assert torch.equal(read_units(network, layer, x), torch.stack(rows))
-
-
-@torch.no_grad()
-def test_a_linear_layer_behind_a_flatten_reads_a_row_at_each_position():
-    network, x = convolutional()
-    layer = find_layers(network, x[:1])[2]
-    maps = network[:6](x)
-    rows = [maps[n, :, i, j] for n in range(20) for i in range(4) for j in range(4)]
-    assert torch.equal(read_units(network, layer, x), torch.stack(rows))
+    layer = find_layers(network, x[:1])[number]
+    rows = network[:before](x).movedim(1, -1).reshape(20 * width**2, -1)
+    assert torch.equal(read_units(network, layer, x), rows)
     found = layer_moments(network, None, layer, x)
-    assert found.n == 20 * 16
-    expected = np.cov(torch.stack(rows).numpy().T, bias=True)
+    assert found.n == 20 * width**2
+    expected = np.cov(rows.numpy().T, bias=True)
     assert np.allclose(found.BB, expected, rtol=0, atol=1e-13)  # float64
 
 

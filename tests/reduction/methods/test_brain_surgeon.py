@@ -117,31 +117,6 @@ def test_units_that_are_never_active_have_an_order():
     assert found.cost.max() < 1e-200
 
 
-def test_a_wide_layer_in_blocks_is_eliminated_as_one_unit_at_a_time():
-    m, last = 200, 20  # several blocks
-    A, B, U = activations(800, m, seed=8, outputs=12)
-    found = eliminate(units_of(A, B, U, True), last)
-    A, B = A - A.mean(0), B - B.mean(0)
-    G = B.T @ B / len(B)
-    d = RIDGE * np.trace(G) / m
-    inverse = np.linalg.inv(G + d * np.eye(m))
-    W = inverse @ (B.T @ A / len(B) @ U + d * U)
-    order, steps = [], []
-    for _ in range(m - last):
-        cost = np.square(W).sum(1) / np.diagonal(inverse).clip(min=1e-300)
-        cost[order] = np.inf
-        j = int(np.argmin(cost))
-        steps.append(cost[j])
-        order.append(j)
-        column = inverse[:, j] / inverse[j, j]
-        W = W - np.outer(column, W[j])
-        inverse = inverse - np.outer(column, inverse[j])
-        W[order], inverse[order], inverse[:, order] = 0.0, 0.0, 0.0
-    assert found.order.tolist() == order
-    # 180 updates of matrices of condition 1e4 in float64, in another order.
-    assert np.allclose(found.cost.diff(), steps, rtol=1e-7)
-
-
 def test_too_few_or_too_many_units_and_missing_calibration_are_refused():
     A, _, U = activations(20, 4, seed=0)
     for last in (0, 5):

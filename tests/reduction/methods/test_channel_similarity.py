@@ -114,17 +114,6 @@ def test_distances_of_moments_are_equation_2():
             assert found[j, i] == pytest.approx(expected, rel=1e-11)
 
 
-def test_equation_2_is_equation_1_for_independent_channels():
-    rng = np.random.default_rng(0)
-    network = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 2)).double()
-    with torch.no_grad():
-        network[0].weight.copy_(torch.diag(torch.tensor([1.0, 2.0, 0.5])))
-    units = units_of(network, 1, torch.from_numpy(rng.normal(size=(200_000, 3))))
-    one, two = distances(units, "activations"), distances(units, "moments")
-    # Covariances of 200,000 draws: 1 / sqrt(200,000) of the variances.
-    assert torch.allclose(one, two, rtol=0.01)
-
-
 def test_distances_of_batch_norms_are_equation_4():
     network = chain()
     found = distances(units_of(network), "batch_norm")
@@ -276,35 +265,6 @@ def test_pre_activation_blocks_read_fewer_channels_of_the_stream(calibrated):
     assert found.trace[-1].parameters_after == sum(p.numel() for p in small.parameters())
     assert found.trace[-1].flops_after < found.trace[0].flops_before
     assert not any(isinstance(module, ChannelSelection) for module in network.modules())
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("name", STREAM)
-def test_a_selection_computes_what_its_merge_describes(name):
-    network, x = fill(Residual()), images()
-    layer = find_layers(network, x[:1])[name]
-    merge = channel_similarity(describe_units(network, layer), keep=3)
-    small = reduce(network, x[:1], method="channel_similarity", layers=[name], ratio=3 / 8).network
-
-    def through_the_kept(module, args, output):
-        a = F.relu(output)  # every unit before the merge
-        return torch.einsum("nkhw,km->nmhw", a[:, merge.kept], merge.mixing)
-
-    hook = network.get_submodule(name).register_forward_hook(through_the_kept)
-    expected = network(x)
-    hook.remove()
-    assert torch.allclose(small(x), expected, rtol=1e-11, atol=1e-12)  # float64, in other order
-
-
-@torch.no_grad()
-def test_a_selection_can_be_narrowed_again():
-    network, x = fill(Residual()), images()
-    once = reduce(network, x[:1], method="channel_similarity", ratio=0.75).network
-    twice = reduce(once, x[:1], method="channel_similarity", ratio=0.5).network
-    assert twice.one.conv1.in_channels == 3 and len(twice.one.bn1[0].channels) == 3
-    assert len(twice.one.bn1) == 2  # one selection, narrowed, not two in a row
-    assert set(twice.one.bn1[0].channels.tolist()) <= set(once.one.bn1[0].channels.tolist())
-    assert twice(x).shape == (10, 4)
 
 
 def test_other_methods_leave_the_stream_alone_with_a_reason():

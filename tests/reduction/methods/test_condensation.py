@@ -196,85 +196,6 @@ def test_planted_multiples_are_merged_exactly(planting, dtype, tolerance):
 
 
 @torch.no_grad()
-def test_two_layers_one_after_the_other_are_merged_exactly(make_network):
-    network = make_network(WIDTHS).double()
-    x = inputs()
-    for number, originals in ((1, 9), (2, 4)):
-        plant(network, find_layers(network, x)[number], originals)
-    merged = network
-    for number in (1, 2):
-        merged = merged_at(merged, number, condensed(merged, number, threshold=0.9999))
-    assert merged.widths == [6, 9, 4, 5]
-    # float64 rounding of sums that cancel a little.
-    assert torch.allclose(merged(x), network(x), rtol=0, atol=1e-12 * network(x).abs().max())
-
-
-@torch.no_grad()
-@pytest.mark.parametrize(
-    "case, noise",
-    [
-        ("no activation", 1e-1),
-        ("no activation", 1e-3),
-        ("convolution to convolution", 1e-2),
-        ("through max pooling and flatten", 1e-1),
-        ("through max pooling and flatten", 1e-2),
-    ],
-)
-def test_the_error_of_nearly_equal_units_is_within_the_bound_of_theory(case, drawn, noise):
-    """|delta z| <= sum_k |u_k| |v_k - r_k v_main| max |[x, 1]|, r_k = |v_k| / |v_main|.
-
-    The slope of sigma and of pooling is at most 1, so that the activation of a unit changes by at
-    most |(v_k - r_k v_main) . [x, 1]| at any position; |u_k| is summed over positions. With the
-    cosine c_k between unit k and its main unit, |v_k - r_k v_main| = |v_k| sqrt(2 - 2 c_k).
-    """
-    make, number, shape = PLANTED[case]
-    network = drawn(make()).double()
-    if case == "convolution to convolution":  # the reader is then the output
-        network = nn.Sequential(*network[:3])
-    x = inputs(20, shape)
-    layer = find_layers(network, x)[number]
-    of = plant(network, layer, 7, noise)
-    threshold = 1.0 - noise**2 * 1.5  # the cosine is about 1 - noise^2 / 2
-    merge = condense(describe_units(network, layer), threshold=threshold)
-    assert layer.units > len(merge.kept) >= 7
-    main = mains(merge).numpy()
-    v = folded_rows(network, layer)
-    norm = np.linalg.norm(v, axis=1)
-    away = np.linalg.norm(v - (norm / norm[main])[:, None] * v[main], axis=1)
-    cosine = (v * v[main]).sum(axis=1) / norm / norm[main]
-    assert np.allclose(away, norm * np.sqrt((2 - 2 * cosine).clip(0)), atol=1e-6)  # sqrt(1e-15)
-    reader, positions = layer.readers[0]
-    u = network.get_submodule(reader).weight.detach()
-    u = u.unflatten(1, (layer.units, positions)).flatten(2).norm(dim=0).sum(dim=1).numpy()
-    patches = x
-    if x.dim() == 4:
-        patches = nn.functional.unfold(x, 3).transpose(1, 2)
-    size = float((patches.square().sum(dim=-1) + 1.0).max().sqrt())
-    bound = float((u * away).sum()) * size
-    out = network(x)
-    delta = (apply_merge(network, layer, merge)(x) - out).norm(dim=1).max()
-    assert delta <= bound <= float((u * norm).sum()) * (2 - 2 * threshold) ** 0.5 * size
-    # The bound is not so far above the error that anything would pass it.
-    assert delta > bound / 500
-    assert (of != torch.arange(layer.units)).any()
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("case", ["first layer", "convolution and batch norm"])
-def test_negative_multiples_are_not_merged(case, drawn):
-    make, number, shape = PLANTED[case]
-    network = drawn(make()).double()
-    layer = find_layers(network, inputs(2, shape))[number]
-    half = layer.units // 2
-    rows = torch.from_numpy(folded_rows(network, layer))
-    set_rows(network, layer, torch.cat([rows[:half], -rows[:half]]))
-    for threshold in (0.9999, 0.5):
-        main = mains(condensed(network, number, shape, threshold=threshold))
-        assert not torch.any(main[:half] == main[half:])
-    assert not condensed(network, number, shape, threshold=0.9999).changes
-
-
-@torch.no_grad()
 def test_the_sign_of_gamma_is_part_of_a_direction(drawn):
     """Equal filters with gammas of different sign are not merged; opposite filters then are."""
     network = drawn(PLANTED["convolution and batch norm"][0]()).double()
@@ -288,30 +209,6 @@ def test_the_sign_of_gamma_is_part_of_a_direction(drawn):
     x = inputs(10, IMAGE)
     merged = merged_at(network, 1, merge, IMAGE)
     assert torch.allclose(merged(x), network(x), rtol=0, atol=1e-12 * network(x).abs().max())
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("scale, exact", [(0.02, True), (3.0, False)])
-def test_relu6_is_exact_only_below_its_bound(drawn, scale, exact):
-    network = drawn(nn.Sequential(nn.Linear(6, 24), nn.ReLU6(), nn.Linear(24, 5))).double()
-    layer = find_layers(network, inputs(2))[1]
-    plant(network, layer, 7)
-    network[0].bias.mul_(scale)
-    x = scale * inputs()
-    assert bool((network[0](x) < 6).all()) is exact
-    merge = condense(describe_units(network, layer), threshold=0.9999)
-    assert len(merge.kept) == 7
-    error = (apply_merge(network, layer, merge)(x) - network(x)).abs().max()
-    assert bool(error < 1e-12 * network(x).abs().max()) is exact  # float64
-
-
-@torch.no_grad()
-def test_the_bias_is_part_of_a_direction(make_network):
-    network = make_network(WIDTHS).double()
-    linear = network.layers[0]
-    linear.weight[1], linear.bias[1] = linear.weight[0], linear.bias[0] + 1.0
-    merge = condensed(network, threshold=0.9999)
-    assert 0 in merge.kept and 1 in merge.kept
 
 
 @torch.no_grad()
@@ -417,31 +314,6 @@ def test_the_columns_of_the_next_layer_are_summed_as_in_the_paper(case, drawn):
         assert np.allclose(found[:, column], u, rtol=1e-10, atol=1e-14)  # float64 rounding
 
 
-def pairs(cosines: list[float]) -> Tensor:
-    """Rows (2 n, 2 n + 1): pairs of these cosines, different pairs orthogonal."""
-    rows = torch.zeros(2 * len(cosines), 2 * len(cosines) + 1, dtype=torch.float64)
-    for i, cosine in enumerate(cosines):
-        rows[2 * i, 2 * i] = 1.0 + i
-        rows[2 * i + 1, 2 * i] = cosine
-        rows[2 * i + 1, 2 * i + 1] = (1.0 - cosine**2) ** 0.5
-    return rows
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("norm", [True, False])
-def test_keep_finds_the_highest_threshold(norm, drawn):
-    cosines = [0.3, 0.99, 0.7, 0.9999, 0.95, 0.1, 0.8]
-    parts = [nn.Linear(14, 14), *([nn.BatchNorm1d(14)] if norm else []), nn.ReLU()]
-    network = drawn(nn.Sequential(*parts, nn.Linear(14, 3))).double()
-    set_rows(network, find_layers(network, inputs(2, (14,)))[1], pairs(cosines))
-    for keep in range(7, 15):
-        merge = condensed(network, 1, (14,), keep=keep)
-        merged = {i for i in range(7) if 2 * i + 1 not in merge.kept}
-        # The pairs with the largest cosines, as few as necessary.
-        assert merged == set(np.argsort(cosines)[::-1][: 14 - keep].tolist())
-        assert len(merge.kept) == keep
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_keep_is_not_exceeded_and_the_threshold_is_the_highest(make_network, seed):
     network = make_network(WIDTHS, seed)
@@ -475,9 +347,3 @@ def test_units_whose_output_is_zero_are_removed_before_a_padding_reader_too(draw
 def test_a_threshold_or_a_number_of_units_is_required(make_network, how):
     with pytest.raises(ValueError, match="threshold=, or keep= of at least 1"):
         condensed(make_network(WIDTHS), **how)
-
-
-@pytest.mark.parametrize("threshold", [1.1, -1.1, float("nan")])
-def test_a_threshold_is_a_cosine(make_network, threshold):
-    with pytest.raises(ValueError, match=r"\[-1, 1\]"):
-        condensed(make_network(WIDTHS), threshold=threshold)

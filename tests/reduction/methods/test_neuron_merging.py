@@ -18,7 +18,6 @@ from combred.reduction import (
     reduce,
 )
 from combred.reduction.methods.magnitude import CRITERIA, geometric_median, important_units
-from combred.reduction.methods.neuron_merging import batch_norm_relation
 
 KINDS = ["linear", "linear, no bias", "convolution", "convolution, norm", "convolution, norm, bias"]
 
@@ -175,33 +174,6 @@ def test_the_geometric_median_is_found_from_a_start_on_a_row():
     assert torch.equal(geometric_median(same), same[0])
 
 
-@pytest.mark.parametrize("bias", ["", ", bias"])
-def test_the_batch_norm_relation_is_equation_8(bias):
-    network, x = make("convolution, norm" + bias)
-    units = units_of(network, x)
-    rows = torch.from_numpy(filters(network))
-    kept = torch.tensor([1, 4, 7])
-    ratio = rows.norm(dim=1)[:, None] / rows.norm(dim=1)[kept]
-    S, B = batch_norm_relation(units.norm, units.bias, ratio, kept)
-    shift = network[0].bias.tolist() if bias else [0.0] * 12
-
-    def normalised(unit: int, response: float) -> float:
-        with torch.no_grad():
-            maps = torch.zeros(1, 12, 1, 1).double()
-            maps[0, unit] = response + shift[unit]
-            return float(network[1](maps)[0, unit])
-
-    for n in range(12):
-        for k, one in enumerate(kept.tolist()):
-            for response in (-1.3, 0.0, 2.4):
-                other = normalised(n, float(ratio[n, k]) * response)
-                again = float(S[n, k]) * normalised(one, response) + float(B[n, k])
-                assert again == pytest.approx(other, rel=1e-11, abs=1e-11)  # float64
-            assert scale_and_bias(network, one, n) == pytest.approx(
-                (float(S[n, k]), float(B[n, k])), rel=1e-12
-            )
-
-
 @torch.no_grad()
 def plant(network, originals: int = 5) -> None:
     """Make the units from `originals` on positive multiples, by less than 1, of the first ones."""
@@ -236,19 +208,6 @@ def test_exact_multiples_are_merged_exactly(kind, lam):
     assert (found.network(x) - network(x)).abs().max() < 1e-12 * size
     pruned = reduce(network, x[:1], method=method, ratio=5 / 12, compensation="none")
     assert (pruned.network(x) - network(x)).abs().max() > 1e-2 * size
-
-
-@pytest.mark.parametrize(
-    "kind, criterion", [(kind, CRITERIA[i % 3]) for i, kind in enumerate(KINDS)]
-)
-def test_without_compensation_it_is_magnitude_pruning(kind, criterion):
-    network, x = make(kind)
-    merging = partial(neuron_merging, criterion=criterion)
-    one = reduce(network, x[:1], method=merging, ratio=0.5, compensation="none").network
-    pruning = partial(magnitude, criterion=criterion)
-    other = reduce(network, x[:1], method=pruning, ratio=0.5).network
-    for a, b in zip(one.state_dict().values(), other.state_dict().values(), strict=True):
-        assert torch.equal(a, b)
 
 
 @torch.no_grad()

@@ -246,41 +246,6 @@ def test_keeping_every_unit_changes_nothing(given):
     assert torch.equal(apply_merge(network, layer, keep_all)(x), network(x))
 
 
-@torch.no_grad()
-@every_layer
-def test_pruning_is_a_merge_of_zeros(given):
-    network, layer, x = given
-    kept = torch.tensor([4, 0, 3])
-    pruned = apply_merge(network, layer, Merge.prune(kept, layer.units))
-    gone = torch.tensor([i for i in range(layer.units) if i not in (0, 3, 4)])
-    for name, positions in layer.readers:
-        weight = network.get_submodule(name).weight
-        weight.unflatten(1, (layer.units, positions))[:, gone] = 0.0
-    assert_equal_to_rounding(pruned(x), network(x))
-
-
-@torch.no_grad()
-@every_layer
-def test_new_tensors_replace_those_of_the_carriers(given):
-    network, layer, x = given
-    merge = some_merge(layer)
-    generator = torch.Generator().manual_seed(3)
-    new = {}
-    for carrier in layer.carriers:
-        module = network.get_submodule(carrier)
-        tensors = dict(module.named_parameters()) | dict(module.named_buffers())
-        for key, tensor in tensors.items():
-            if tensor.dim():
-                factor = 0.5 + torch.rand(len(merge.kept), generator=generator)
-                shape = (-1, *[1] * (tensor.dim() - 1))
-                new[f"{carrier}.{key}"] = tensor[merge.kept] * factor.double().reshape(shape)
-    merged = apply_merge(network, layer, replace(merge, carriers=new))
-    for key, value in new.items():
-        assert not torch.equal(network.state_dict()[key][merge.kept], value)
-        network.state_dict()[key][merge.kept] = value
-    assert_equal_to_rounding(merged(x), slow(network, layer, merge, x))
-
-
 @pytest.mark.parametrize("case", PADDED)
 def test_an_offset_before_zero_padding_is_refused(given):
     network, layer, _ = given
@@ -376,28 +341,6 @@ def test_a_reduced_network_can_be_reduced_again(given):
     if layer.residual:  # one selection, narrowed, not two in a row
         sizes = [b.shape for key, b in merged.named_buffers() if key.endswith("channels")]
         assert sizes == [(layer.units,)]
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("name", NETWORKS)
-def test_all_layers_are_merged_one_after_another(name, drawn):
-    make, shape = NETWORKS[name]
-    network, x = drawn(make()).double(), inputs(shape)
-    for layer in find_layers(network, x).layers:  # names stay
-        merge = some_merge(layer)
-        merged = apply_merge(network, layer, merge)
-        assert_equal_to_rounding(merged(x), slow(network, layer, merge, x))
-        network = merged
-
-
-@torch.no_grad()
-@every_layer
-def test_a_layer_can_be_merged_into_one_unit(given):
-    network, layer, x = given
-    merge = random_merge(layer.units, 1, shifts=layer.takes_offset)
-    merged = apply_merge(network, layer, merge)
-    assert_equal_to_rounding(merged(x), slow(network, layer, merge, x))
-    find_layers(merged, x)
 
 
 @pytest.mark.parametrize(

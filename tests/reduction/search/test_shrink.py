@@ -12,15 +12,8 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from combred.files import trace
-from combred.reduction import (
-    AttemptFolder,
-    ShrinkSettings,
-    Unreachable,
-    reduce,
-    shrink_until,
-)
+from combred.reduction import AttemptFolder, ShrinkSettings, Unreachable, shrink_until
 from combred.reduction.search.attempts import NotPassed, format_errors, passes
-from combred.reduction.search.shrink import ending, next_factor
 
 FULL = 1000
 
@@ -323,36 +316,3 @@ def test_a_missing_network_is_named(tmp_path):
     (tmp_path / "attempt2.safetensors").unlink()
     with pytest.raises(FileNotFoundError, match="attempt2"):
         Task(step(240)).search(memory=memory(tmp_path))
-
-
-def test_a_real_network_is_reduced_to_the_units_that_its_task_needs(make_network):
-    """A network of 40 hidden units, of which 34 are copies of the other 6."""
-    network = make_network([5, 40, 3])
-    with torch.no_grad():
-        for i in range(6, 40):
-            network.layers[0].weight[i] = network.layers[0].weight[i % 6]
-            network.layers[0].bias[i] = network.layers[0].bias[i % 6]
-    x = torch.randn(200, 5, generator=torch.Generator().manual_seed(1))
-    with torch.no_grad():
-        wanted = network(x)
-
-    def judge(smaller):
-        with torch.no_grad():
-            return {"output": float((smaller(x) - wanted).norm() / wanted.norm())}
-
-    def cut(current, share):
-        how = {"method": "brain_surgeon", "parameters": share, "calibration": x}
-        return reduce(current, x[:1], **how).network
-
-    found = shrink_until(network, {"output": 1e-3}, cut, lambda *_: None, judge)
-    assert 6 <= found.network.widths[1] <= 7 and found.smallest.errors["output"] <= 1e-3
-    assert network.widths == [5, 40, 3]
-
-
-def test_the_next_step_is_a_function_of_the_trace():
-    found = Task(step(240)).search()
-    settings = ShrinkSettings()
-    for i in range(1, len(found.trace)):
-        assert next_factor(found.trace[:i], settings) == found.trace[i].factor
-        assert ending(found.trace[:i], settings) == ""
-    assert ending(found.trace, settings) == "max_keep_ratio"

@@ -108,15 +108,6 @@ def test_cells_of_unequal_mass_conserve_elements_and_enthalpy(h2o2, begin):
     assert not np.allclose(T, begin.T, atol=0.1)
 
 
-def test_equal_masses_may_be_given_for_each_cell(h2o2, begin):
-    one = Diffusion(h2o2, ct.one_atm, 1e-5)
-    each = Diffusion(h2o2, ct.one_atm, np.full(CELLS, 1e-5))
-    h = one.enthalpy(begin.T, begin.Y)
-    expected = one.step(begin.T, begin.Y, h, 1e-6)
-    for value, other in zip(expected, each.step(begin.T, begin.Y, h, 1e-6), strict=True):
-        assert np.allclose(value, other, rtol=1e-13, atol=0)
-
-
 def test_convection_takes_from_the_streams_what_it_gives_to_the_cells_and_the_sides(h2o2, begin):
     grid = CounterflowGrid(h2o2, begin)
     dY, dh = grid.convection(grid.Y, grid.h)
@@ -126,19 +117,6 @@ def test_convection_takes_from_the_streams_what_it_gives_to_the_cells_and_the_si
         sides = (G[:-1] - G[1:]) @ phi
         assert begin.cell_mass @ rate == pytest.approx(inflow - sides, rel=1e-9, abs=1e-12)
     assert np.allclose(dY.sum(1), 0.0, atol=1e-9 * np.abs(dY).max())
-
-
-def test_convection_keeps_mixtures_on_the_mixing_line(h2o2):
-    profile = mixing_profile(h2o2, "H2:1", "O2:1, N2:4", (300.0, 600.0), 20, 200.0, 0.01)
-    share = 0.5 * erfc(np.linspace(-2, 2, 20))
-    grid = CounterflowGrid(h2o2, profile)
-    Y = share[:, None] * profile.stream_Y[0] + (1 - share)[:, None] * profile.stream_Y[1]
-    h = share * grid.stream_h[0] + (1 - share) * grid.stream_h[1]
-    dY, dh = grid.convection(Y, h)
-    rate = dY[:, h2o2.index("H2")]
-    assert np.allclose(dY, rate[:, None] * (profile.stream_Y[0] - profile.stream_Y[1]), atol=1e-9)
-    assert np.allclose(dh, rate * (grid.stream_h[0] - grid.stream_h[1]), rtol=1e-9)
-    assert np.abs(rate).max() > 1.0
 
 
 def test_a_trace_mixes_as_the_error_function(h2o2):

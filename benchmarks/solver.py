@@ -151,7 +151,8 @@ def work_precision(mechanism: Mechanism, solver: Solver, rows: np.ndarray) -> li
                 "dt": dt, "solver": "combred.solver", "tolerance": tolerance,
                 "us": 1e6 * of_c(solver.library, rows, dt, tolerance) / len(rows),
                 "steps": float(later.steps.mean()),
-                "failed": int((~np.isfinite(later.error)).sum()), **truth.errors(*later.or_nan()),
+                "failed": int((~np.isfinite(later.error)).sum()),
+                **means(truth.errors(*later.or_nan())),
             })  # fmt: skip
             show(found[-1])
         for name, (make, tolerances) in COMPETITORS.items():
@@ -169,10 +170,16 @@ def work_precision(mechanism: Mechanism, solver: Solver, rows: np.ndarray) -> li
                 us = 1e6 * (time.process_time() - begun) / len(few)
                 found.append({
                     "dt": dt, "solver": name, "tolerance": rtol, "us": us,
-                    "failed": int(np.isnan(later_T).sum()), **of_few.errors(later_T, later_Y),
+                    "failed": int(np.isnan(later_T).sum()),
+                    **means(of_few.errors(later_T, later_Y)),
                 })  # fmt: skip
                 show(found[-1])
     return found
+
+
+def means(errors: dict) -> dict:
+    """The root mean squares of the errors."""
+    return {name: errors[name] for name in ("rms", "rms_Y")}
 
 
 def show(row: dict) -> None:

@@ -16,8 +16,7 @@ constexpr double SAFETY = 0.9, SMALLEST_FACTOR = 0.2, LARGEST_FACTOR = 5.0;
 constexpr double SMALLEST_AFTER_REJECTION = 0.1, LARGEST_AFTER_REJECTION = 0.7;
 // A state tries dt at first where its rates change no Y by more than this multiple of the tolerance
 // times itself plus MUCH_Y: else a part of dt, which is FIRST at that change.
-template <class R> constexpr double MUCH = sizeof(R) == 4 ? 100.0 : 3000.0;
-constexpr double MUCH_Y = 1e-5, FIRST = 0.2;
+constexpr double MUCH = 1000.0, MUCH_Y = 1e-5, FIRST = 0.2;
 // Attempts in floats, after which a state is done in doubles: near equilibrium, and where rates nearly
 // balance at high pressure, their rounding may be above any tolerance.
 constexpr int MOST_IN_FLOATS = 300;
@@ -293,7 +292,7 @@ INLINE void set_first_step(Solver<R, Method> &s, double tolerance) {
   V rise{};
   for (int k = 0; k < REACTIVE; k++)
     rise = at_least(V(absolute(s.s.f0[k]) * estimate(V(s.n[k] + R(MUCH_Y / WEIGHT[k])))), rise);
-  const V over = s.dt * rise * R(1 / (MUCH<R> * tolerance));
+  const V over = s.dt * rise * R(1 / (MUCH * tolerance));
   const V part = exp2(V(log2(at_least(over, 1.0)) * R(-1.0 / 3))) * R(FIRST);
   s.h = select(first & (over > all_of<R>(1.0)), V(s.dt * part), s.h);
 }

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from compiled_program import compile_quickly
 
+from combred import check
 from combred.chemistry.reactor import CVODE
 from combred.native.solver import Solver, matrix
 
@@ -91,6 +92,16 @@ def test_steps_grow_slowly_as_the_tolerance_falls(case, states):
     most = {x: solver.integrate(*states, x).steps.mean() for x in (1e-2, 1e-3, 1e-5, 1e-8)}
     # Order 4: factors of 1.8 and of 5.6. Steps of small change have the order of the floors' root.
     assert most[1e-3] <= 4.0 * most[1e-2] and most[1e-8] <= 12.0 * most[1e-5]
+
+
+def test_few_attempts_are_rejected(h2o2, solver_of):
+    """In states of flows. A control that knows the last error alone needs 3.75 and 15.2, one that
+    first tries dt 3.09 and 12.8."""
+    solver = solver_of(h2o2)
+    drawn = check.states.draw(h2o2, solver, check.find_conditions(h2o2, solver), 256)
+    for tolerance, most in ((1e-2, 3.05), (1e-6, 12.6)):
+        found = solver.integrate(drawn.T, drawn.p, drawn.Y, 1e-6, tolerance)
+        assert found.steps.mean() < most
 
 
 @pytest.mark.parametrize("mechanism", ["h2o2"], indirect=True, scope="module")

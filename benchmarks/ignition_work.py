@@ -99,7 +99,7 @@ def draw(found: dict, path: Path) -> None:
         axis.set_title(f"dt = {float(dt):g} s")
         axis.grid(alpha=0.3)
     panels[0].set_ylabel("error of the ignition delay, mean [%]")
-    panels[0].legend(fontsize=8)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right", fontsize=8)
     figure.savefig(path, dpi=130)
 
 

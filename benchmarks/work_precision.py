@@ -208,7 +208,7 @@ def draw(found: dict, path: Path) -> None:
         axis.grid(alpha=0.3)
     figure.axes[0].set_ylim(top=1.0)  # above, a solver has failed
     figure.axes[0].set_ylabel("relative error of T, rms")
-    figure.axes[0].legend(fontsize=8)
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside right", fontsize=8)
     figure.savefig(path, dpi=130)
 
 

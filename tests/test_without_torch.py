@@ -83,7 +83,7 @@ def test_a_solver_and_the_oracle_and_the_cards(tmp_path):
 
 def test_an_export_and_the_models(tmp_path, monkeypatch):
     monkeypatch.setenv("CXX", quick_compiler(tmp_path, "-O0"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     done = command(tmp_path, "export", "h2o2.yaml", "library", code=IN_ONE + ONE_LEVEL)
     assert done.returncode == 0, done.stderr
     assert {path.name for path in (tmp_path / "library").iterdir()} == {

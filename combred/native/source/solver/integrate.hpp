@@ -14,8 +14,8 @@ constexpr double SAFETY = 0.9, SMALLEST_FACTOR = 0.2, LARGEST_FACTOR = 5.0;
 // After a rejection, with twice the exponent: where radicals grow from nothing, the error relative to
 // the change hardly depends on h, until h is short enough.
 constexpr double SMALLEST_AFTER_REJECTION = 0.1, LARGEST_AFTER_REJECTION = 0.7;
-// A state tries dt at first where its rates change no Y by more than this multiple of the tolerance
-// times itself plus MUCH_Y: else a part of dt, which is FIRST at that change.
+// The first step is dt where x = dt max |dY/dt| / (MUCH tolerance (Y + MUCH_Y)) is at most 1, else
+// FIRST dt x^(-1/3).
 constexpr double MUCH = 1000.0, MUCH_Y = 1e-5, FIRST = 0.2;
 // Attempts in floats, after which a state is done in doubles: near equilibrium, and where rates nearly
 // balance at high pressure, their rounding may be above any tolerance.

@@ -66,7 +66,8 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--oxidizer", default="auto", help="in moles, as O2:1,N2:3.76; by default air")
     one.add_argument("--folder", type=Path, help="of the page; by default check-MECHANISM")
     one.add_argument("--workers", type=int, default=0, help="processes; by default one a core")
-    one.add_argument("--size", type=float, default=1.0, help="cases, over the usual number of 1.0")
+    one.add_argument("--size", type=float, default=1.0, help="number of states and ignitions, over "
+        "the usual one; flames and the reactor stay as they are")  # fmt: skip
     one = of.add_parser("export", help="write a library, its source and its header for a flow code")
     one.set_defaults(work=export)
     one.add_argument("what", metavar="WHAT", help="a mechanism, the name of a model, "
@@ -137,6 +138,7 @@ def export(given: argparse.Namespace) -> int:
     """Write a library of a mechanism or of a model."""
     from combred import native
     from combred.native.exporter import names_mechanism
+    from combred.pipeline.console import console, progress
 
     logging.getLogger("combred").setLevel(logging.INFO)
     what, entries = given.what, ""
@@ -144,10 +146,11 @@ def export(given: argparse.Namespace) -> int:
         what = combred.load_mechanism(what, given.phase)
     elif given.phase:
         refuse(given, ["phase"])
-    if given.openfoam:
-        written, entries = native.export_case(what, given.folder)
-    else:
-        written = native.export(what, given.folder)
+    with console.heard(), progress(f"compiling for each kind of CPU: {given.what}"):
+        if given.openfoam:
+            written, entries = native.export_case(what, given.folder)
+        else:
+            written = native.export(what, given.folder)
     for path in written:
         print(path)
     if entries:

@@ -57,7 +57,8 @@ def choose_fuel(mechanism: Mechanism) -> str:
         return f"{plain[0]}:1"
     several = f"{mechanism.name} has several fuels: {', '.join(fuels)}. Name"
     none = f"no species of {mechanism.name} is plainly its fuel. Name"
-    raise ValueError(f"{several if fuels else none} one, as in CH4:1")
+    example = next(iter(fuels), "CH4")
+    raise ValueError(f"{several if fuels else none} one, as in {example}:1")
 
 
 def _fuels(mechanism: Mechanism) -> dict[str, dict[str, float]]:

@@ -215,8 +215,8 @@ def export_case(what: Mechanism | str, case: Path | str) -> tuple[list[Path], st
     model (of the names that `combred.native.export` takes), `thermo` and `reactions` to constant/
     of `case`, and chemistryProperties and thermophysicalProperties where they are missing.
 
-    Returns the paths of all files written, and as text the entries of dictionaries that are left to
-    the user. Raises as `export` and `write_mechanism`.
+    Returns the paths of all files written, and as text the entries that these and system/controlDict
+    still lack. Raises as `export` and `write_mechanism`.
     """
     mechanism, case = _mechanism(what), Path(case)
     written = write_mechanism(mechanism, case / "constant")
@@ -224,7 +224,14 @@ def export_case(what: Mechanism | str, case: Path | str) -> tuple[list[Path], st
     library = next((path.name for path in written if path.suffix == ".so"), SOLVER_LIBRARY)
     more, left = write_dictionaries(mechanism, case / "constant", library)
     left = {case / "system" / "controlDict": CONTROL} | left
-    return written + more, "\n".join(f"// {path}\n{text}" for path, text in left.items())
+    missing = {path: text for path, text in left.items() if not _has(path, text)}
+    return written + more, "\n".join(f"// {path}\n{text}" for path, text in missing.items())
+
+
+def _has(path: Path, entries: str) -> bool:
+    """Whether a file has each line of the entries, comments apart."""
+    present = path.read_text() if path.is_file() else ""
+    return all(line.partition("//")[0].strip() in present for line in entries.splitlines())
 
 
 def _mechanism(what: Mechanism | str) -> Mechanism:

@@ -123,6 +123,11 @@ def test_a_case_gets_all_files_and_keeps_its_own(tmp_path, drm19, monkeypatch):
     assert "inertSpecie N2;" in (own.parent / "thermophysicalProperties").read_text()
     assert 'library "constant/libsolver.so";' in entries and "libcombredChemistry.so" in entries
     assert "thermoType" not in entries
+    own.write_text(entries)
+    control = tmp_path / "system" / "controlDict"
+    control.parent.mkdir()
+    control.write_text(openfoam.CONTROL)
+    assert export_case(drm19, tmp_path)[1] == ""
 
 
 def test_reactions_that_openfoam_does_not_know_are_left_out(tmp_path, caplog):

@@ -215,7 +215,7 @@ def export_case(what: Mechanism | str, case: Path | str) -> tuple[list[Path], st
     model (of the names that `combred.native.export` takes), `thermo` and `reactions` to constant/
     of `case`, and chemistryProperties and thermophysicalProperties where they are missing.
 
-    Returns the paths of all files written, and as text the entries that these and system/controlDict
+    Returns the paths of all files written, and as text the entries that these and controlDict
     still lack. Raises as `export` and `write_mechanism`.
     """
     mechanism, case = _mechanism(what), Path(case)

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import combred
-from benchmarks import accuracy, flow_states, kernels, long, reduction, trust_states
+from benchmarks import accuracy, flow_states, kernels, reduction, trust_states
 from combred.files.records import digest, read_json, write_json
 from combred.kernels import group
 from combred.simulation.ignition import Case, Rollout
@@ -66,17 +66,6 @@ def test_delays_are_written_or_how_many_cases_do_not_ignite():
     judged = {"not_ignited": 0, "cases": 12, "delay_median": 0.0123, "delay_worst": 0.2}
     assert reduction.delay(judged) == "1.23 / 20.00 %"
     assert reduction.delay(judged | {"not_ignited": 5}) == "5 of 12 not ignited"
-
-
-def test_equilibrium_is_where_cvode_ends(drm19):
-    Y0 = long.ignition.mixtures(drm19, long.CASES, long.FUEL, long.OXIDIZER)
-    T, Y = long.equilibrium(drm19, Y0)
-    ended = long.by_cvode(drm19, Y0, 0.05)
-    # 50 ms are hundreds of relaxation times; the tolerances of CVODE are left.
-    assert long.distance(*ended, T, Y)["T"] < 1e-6
-    assert long.distance(T, Y, T, Y) == {"finite": True, "not_ignited": 0, "T": 0.0, "Y": 0.0}
-    cold = np.array([case.T0 for case in long.CASES])
-    assert long.distance(cold, Y0, T, Y)["not_ignited"] == len(long.CASES)
 
 
 # -- accuracy: the errors that every model is judged by --------------------------------------------

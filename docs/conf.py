@@ -1,9 +1,7 @@
 """Sphinx: the documentation site.
 
-    sphinx-build -W -b html docs docs/_build/html                      with the gallery's pictures
-    sphinx-build -W -D plot_gallery=0 -b html docs docs/_build/html    text only, under a minute
-
-Writes the tables of `docs/tables/` to docs/generated/ before pages are read.
+sphinx-build -W -b html docs docs/_build/html                      with the gallery's pictures
+sphinx-build -W -D plot_gallery=0 -b html docs docs/_build/html    text only, under a minute
 """
 
 import os
@@ -15,7 +13,6 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the gallery's networks are small
 
 import docstrings  # noqa: E402
-import tables  # noqa: E402
 
 import combred  # noqa: E402
 
@@ -29,7 +26,7 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "generated", "gallery"]
+exclude_patterns = ["_build", "gallery"]
 
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
@@ -59,5 +56,4 @@ html_title = f"combred {release}"
 
 
 def setup(app):
-    tables.write_all(HERE / "generated")
     app.connect("autodoc-process-docstring", docstrings.process)

@@ -6,6 +6,8 @@ Takes a `Mechanism`; gives compositions in moles, as Cantera reads them, and mix
 
 from __future__ import annotations
 
+import functools
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 OXYGEN, NITROGEN, IN_AIR = {"O": 2}, {"N": 2}, 3.76  # mol of nitrogen for one of oxygen
 HYDROGEN, AMMONIA, METHANE = {"H": 2}, {"H": 3, "N": 1}, {"C": 1, "H": 4}
+CACHED = threading.Lock()  # for the phases of `_gas`
 LARGE = 4  # carbon atoms: a mechanism of such a fuel holds the smaller ones as its fragments
 
 
@@ -74,7 +77,13 @@ def _fuels(mechanism: Mechanism) -> dict[str, dict[str, float]]:
 
 def _atoms(mechanism: Mechanism) -> dict[str, dict[str, float]]:
     """The atoms of each species by its name."""
-    return {species.name: species.composition for species in mechanism.solution().species()}
+    return {species.name: species.composition for species in _gas(mechanism).species()}
+
+
+@functools.lru_cache
+def _gas(mechanism: Mechanism) -> ct.Solution:
+    """A phase of a mechanism, read once: hold `CACHED` while its state is in use."""
+    return mechanism.solution()
 
 
 def air(mechanism: Mechanism) -> str:
@@ -105,22 +114,22 @@ def mixtures(mechanism: Mechanism, fuel: str, oxidizer: str, phi: Sequence[float
     fuel, oxidizer: compositions in moles, as in "CH4:1" and "O2:1, N2:3.76", in capitals or not.
     Raises ValueError where they are not, or where the fuel does not burn in the oxidizer.
     """
-    gas, found = mechanism.solution(), np.empty((len(phi), mechanism.n_species))
+    gas, found = _gas(mechanism), np.empty((len(phi) + 1, mechanism.n_species))
     if not len(phi):
-        return found
+        return found[:0]
     both = f"fuel {shown(fuel)}, oxidizer {shown(oxidizer)}"
     try:
         fuel, oxidizer = spelled(mechanism, fuel), spelled(mechanism, oxidizer)
-        for i, ratio in enumerate(phi):
-            gas.set_equivalence_ratio(ratio, fuel, oxidizer)
-            found[i] = gas.Y
-        gas.set_equivalence_ratio(2.0 * phi[-1], fuel, oxidizer)
+        with CACHED:
+            for i, ratio in enumerate([*phi, 2.0 * phi[-1]]):
+                gas.set_equivalence_ratio(ratio, fuel, oxidizer)
+                found[i] = gas.Y
     except ct.CanteraError as error:
         reason = [line for line in str(error).splitlines() if line.strip(" *")][-1]
         raise ValueError(
             f"{both}: {mechanism.name} cannot mix them ({shown(reason, 120)}). Give compositions "
             "in moles, as in 'O2:1, N2:3.76'."
         ) from error
-    if np.array_equal(found[-1], gas.Y):
+    if np.array_equal(found[-2], found[-1]):
         raise ValueError(f"{both}: this fuel does not burn: name one that does, as in CH4:1")
-    return found
+    return found[:-1]

@@ -106,13 +106,15 @@ class Mechanism:
         "auto" leaves a choice."""
         return choose_fuel(self) if fuel == "auto" else spelled(self, fuel)
 
-    def mixture(self, fuel: str, oxidizer: str, phi: float) -> np.ndarray:
-        """Mass fractions (n_species,) of fuel and oxidizer at the equivalence ratio phi > 0.
+    def mixture(self, fuel: str, oxidizer: str, phi: float | np.ndarray) -> np.ndarray:
+        """Mass fractions of fuel and oxidizer at the equivalence ratio phi > 0: (n_species,), or
+        (n, n_species) where phi is (n,).
 
         fuel, oxidizer: compositions in moles, as in "CH4:1" and "O2:1, N2:3.76". Raises ValueError
         where they are not, or where the fuel does not burn in the oxidizer.
         """
-        return mixtures(self, fuel, oxidizer, [phi])[0]
+        found = mixtures(self, fuel, oxidizer, np.atleast_1d(phi).tolist())
+        return found if np.ndim(phi) else found[0]
 
 
 def load_mechanism(file: str | Path, phase: str = "") -> Mechanism:

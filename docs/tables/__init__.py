@@ -1,26 +1,26 @@
-"""Tables of the site and of the README that are made from the code and from measured results.
+"""Tables of the pages and of the READMEs that are made from the code and from measured results.
 
     python -m docs.tables
 
-Takes `combred.config`, the cards of the shipped models and benchmarks/results/*.json; gives one
-file a table under docs/generated/, which the pages include, and the tables of README.md, below
-their names in comments. No number is typed in. Where a file of results is missing, a sentence takes
-the place of its table (`MISSING`); a model that does not ship has no row.
+Takes `combred.config`, the cards of the shipped models and benchmarks/results/*.json; fills the
+places in Markdown pages that comments mark, `<!-- table: NAME -->` to `<!-- end -->`. No number is
+typed in. Where a file of results is missing, a sentence takes the place of its table (`MISSING`); a
+model that does not ship has no row.
 """
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 from . import flows, models, precision, readme, reduction, settings, solver, steps
 
-PAGES = flows, models, precision, readme, reduction, settings, solver, steps
-TABLES: dict[str, Callable[[], str]] = {k: v for page in PAGES for k, v in page.TABLES.items()}
+OF = flows, models, precision, readme, reduction, settings, solver, steps
+TABLES: dict[str, Callable[[], str]] = {k: v for page in OF for k, v in page.TABLES.items()}
+MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n\n).*?(<!-- end -->)", re.DOTALL)
+DOCS = Path(__file__).parents[1]
+PAGES = [*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md", DOCS.parent / "coupling/README.md"]
 
 
-def write_all(folder: Path) -> None:
-    """Write every table to `folder`, a file only where its text has changed."""
-    folder.mkdir(exist_ok=True)
-    for name, make in TABLES.items():
-        path, text = folder / f"{name}.md", make()
-        if not path.exists() or path.read_text() != text:
-            path.write_text(text)
+def fill(text: str) -> str:
+    """A page of Markdown with its tables as code and results have them."""
+    return MARKED.sub(lambda found: f"{found[1]}{TABLES[found[2]]().rstrip()}\n{found[3]}", text)

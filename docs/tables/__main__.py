@@ -1,14 +1,9 @@
-"""Writes all tables: `python -m docs.tables`."""
+"""Writes all tables into their pages: `python -m docs.tables`."""
 
-from pathlib import Path
-
-from . import write_all
-from .readme import fill
-
-DOCS = Path(__file__).parents[1]
+from . import PAGES, fill
 
 if __name__ == "__main__":
-    write_all(DOCS / "generated")
-    for folder in (DOCS.parent, DOCS.parent / "coupling"):
-        page = folder / "README.md"
-        page.write_text(fill(page.read_text()))
+    for page in PAGES:
+        text = page.read_text()
+        if fill(text) != text:
+            page.write_text(fill(text))

@@ -1,14 +1,12 @@
-"""The first page, and the tables of the READMEs, below their names in comments."""
+"""The first page, and the tables of README.md."""
 
 import math
-import re
 
 import numpy as np
 
 import combred
 from combred.native.solver.generator import TOLERANCE
 
-from .flows import flow_times_table
 from .markdown import digits, percent, seconds, short, table
 from .results import ATM, MISSING, TYPICAL, general, mechanisms, not_at_half, read, speeds
 
@@ -152,23 +150,9 @@ def _readme_solver(times: dict) -> list[list[str]]:
     return [["**the solver alone**, 0.001", delay, "-", "-", f"{1e6 * own:.1f} us"]]
 
 
-README_TABLES = {
-    "glance": readme_glance,
-    "models": readme_models,
-}
-COUPLING_TABLES = {"flow-times": flow_times_table}  # of coupling/README.md
-
-
-def fill(text: str) -> str:
-    """A page of Markdown with its tables as the results have them."""
-    for name, make in (README_TABLES | COUPLING_TABLES).items():
-        marked = re.compile(rf"(<!-- table: {name} -->\n\n)(?:\|[^\n]*\n)*\n")
-        made = make()
-        text = marked.sub(lambda found, made=made: found[1] + made, text)
-    return text
-
-
 TABLES = {
     "solvers": solvers_table,
     "headline": headline,
+    "glance": readme_glance,
+    "readme-models": readme_models,
 }

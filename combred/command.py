@@ -68,7 +68,11 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--workers", type=int, default=0, help="processes; by default one a core")
     one.add_argument("--size", type=float, default=1.0, help="number of states and ignitions, over "
         "the usual one; flames and the reactor stay as they are")  # fmt: skip
-    one = of.add_parser("export", help="write a library, its source and its header for a flow code")
+    one = of.add_parser(
+        "export", help="write a library, its source and its header for a flow code",
+        description="Write the library of a mechanism's solver, or of a model, for every CPU of "
+        "this machine's kind, with source and header: combred export gri30.yaml folder",
+    )  # fmt: skip
     one.set_defaults(work=export)
     one.add_argument("what", metavar="WHAT", help="a mechanism, the name of a model, "
         "stageN.safetensors, or the folder of a run")  # fmt: skip
@@ -78,7 +82,8 @@ def parser() -> argparse.ArgumentParser:
         "--openfoam", action="store_true",
         help="FOLDER is a case of OpenFOAM: write also thermo, reactions and dictionaries",
     )  # fmt: skip
-    one = of.add_parser("openfoam", help="install OpenFOAM v1912 with combred's chemistry solver")
+    one = of.add_parser("openfoam", help="install OpenFOAM v1912 with combred's chemistry "
+        "solver: on Debian 12, as root, 260 MB")  # fmt: skip
     one.set_defaults(work=openfoam)
     one.add_argument(
         "folder",
@@ -195,8 +200,9 @@ def models(_: argparse.Namespace) -> int:
     for row in rows:
         cells = zip(row, widths, strict=True)
         print("  ".join(f"{x:<{n}}" if i < 3 else f"{x:>{n}}" for i, (x, n) in enumerate(cells)))
-    print("\nworst delay: of ignitions, by the network alone, against CVODE. us a state: along")
-    print(f"ignitions, the solver behind the network, one core of {' and of '.join(machines)}.")
+    print("\nworst delay: by the network alone, in the ignitions of its run; README.md has others,")
+    print("with the solver behind it. us a state: along ignitions, with the solver, on one core")
+    print(f"({' and '.join(machines)}).")
     return 0
 
 

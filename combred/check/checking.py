@@ -67,7 +67,7 @@ def check_mechanism(
     Raises ValueError where the mechanism has rates that are not known, where the fuel is not plain
     or does not ignite; RuntimeError without a C++ compiler.
     """
-    require(0.0 < size <= 1000.0, f"size={size} must lie above 0, and not above 1000")
+    require(0.0 < size <= 1000.0, f"size={size} has to be above 0, and at most 1000")
     require(workers >= 0, f"workers={workers} cannot be negative; 0: one of each core")
     mechanism = load_mechanism(file, phase)
     folder = folder or default_folder(file, phase)

@@ -44,8 +44,10 @@ def judge(record: dict) -> list[dict]:
 
 
 def ignition_parts(record: dict) -> dict[str, list[dict]]:
-    """The ignitions by the name of their part."""
-    return {name: rows for name, rows in record["parts"].items() if name.startswith("ignitions")}
+    """The ignitions by the name of their part, the shortest time step first."""
+    names = [name for name in record["parts"] if name.startswith("ignitions")]
+    names.sort(key=lambda name: float(name.split()[-2]))
+    return {name: record["parts"][name] for name in names}
 
 
 def worst_delay(rows: list[dict], tolerance: float) -> float | None:

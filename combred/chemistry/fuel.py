@@ -7,6 +7,7 @@ Takes a `Mechanism`; gives compositions in moles, as Cantera reads them, and mix
 from __future__ import annotations
 
 import functools
+import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,9 +37,15 @@ class Mixture:
 
 def spelled(mechanism: Mechanism, composition: str) -> str:
     """A composition in moles, as "CH4:1" or "O2:1, N2:3.76", with the names of the mechanism, which
-    may differ in capitals. Raises ValueError where a species is unknown."""
+    may differ in capitals. Raises ValueError where a species is unknown or has no moles."""
     parts = [part.partition(":") for part in composition.split(",")]
     found = [(mechanism.index(name.strip()), moles.strip() or "1") for name, _, moles in parts]
+    for k, moles in found:
+        if not re.fullmatch(r"\+?\d*\.?\d*(e[+-]?\d+)?", moles, re.IGNORECASE):
+            raise ValueError(
+                f"{shown(composition)!r} has {shown(moles)!r} moles of "
+                f"{mechanism.species_names[k]}: give numbers, as in 'O2:1, N2:3.76'"
+            )
     return ", ".join(f"{mechanism.species_names[k]}:{moles}" for k, moles in found)
 
 
@@ -77,7 +84,7 @@ def _fuels(mechanism: Mechanism) -> dict[str, dict[str, float]]:
 
 def _atoms(mechanism: Mechanism) -> dict[str, dict[str, float]]:
     """The atoms of each species by its name."""
-    return {species.name: species.composition for species in _gas(mechanism).species()}
+    return {species.name: species.composition for species in mechanism.solution().species()}
 
 
 @functools.lru_cache
@@ -125,6 +132,7 @@ def mixtures(mechanism: Mechanism, fuel: str, oxidizer: str, phi: Sequence[float
                 gas.set_equivalence_ratio(ratio, fuel, oxidizer)
                 found[i] = gas.Y
     except ct.CanteraError as error:
+        _gas.cache_clear()  # the state of the phase may be none
         reason = [line for line in str(error).splitlines() if line.strip(" *")][-1]
         raise ValueError(
             f"{both}: {mechanism.name} cannot mix them ({shown(reason, 120)}). Give compositions "

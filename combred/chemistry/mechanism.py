@@ -84,8 +84,9 @@ class Mechanism:
         names = [name.upper() for name in self.species_names]
         if names.count(species.upper()) == 1:
             return names.index(species.upper())
-        near = difflib.get_close_matches(species.upper(), names, n=1)
-        hint = f" (did you mean {self.species_names[names.index(near[0])]}?)" if near else ""
+        near = difflib.get_close_matches(species.upper(), names, n=3)
+        hint = ", ".join(self.species_names[names.index(name)] for name in near)
+        hint = f" (did you mean {hint}?)" if near else ""
         raise ValueError(
             f"{self.name} has no species {shown(species)!r}{hint}. Its species are "
             f"{' '.join(self.species_names)}"
@@ -125,6 +126,8 @@ def load_mechanism(file: str | Path, phase: str = "") -> Mechanism:
     and ValueError if there is no such phase, or none with NASA-7 or NASA-9 polynomials or constant
     heat capacities (the surrogate and the solvers evaluate these themselves).
     """
+    if isinstance(file, ct.Solution):  # whose rates may have been changed
+        raise ValueError(f"give the file of a mechanism, as {file.source!r}, not a Cantera phase")
     return _load(str(file), phase)
 
 
@@ -177,7 +180,9 @@ def _read(file: str, phase: str) -> tuple[str, ct.Solution]:
         raise ValueError(f"{shown(file)!r}: {error.strerror}: {give}") from error
     except (RuntimeError, UnicodeError) as error:  # of Cantera, or of its reader of YAML
         if not Path(path).is_file() and "not found" in str(error):
-            raise FileNotFoundError(f"there is no mechanism {shown(file)!r}: {give}") from error
+            raise FileNotFoundError(
+                f"there is no mechanism {shown(file)!r}{_near(file)}: {give}"
+            ) from error
         phases = _phases(path)
         if phase and phases and phase not in phases:
             raise ValueError(
@@ -201,6 +206,14 @@ def _read(file: str, phase: str) -> tuple[str, ct.Solution]:
         "another mechanism"
         + (f", or one of its phases {', '.join(phases)}" if phase and len(phases) > 1 else "")
     )
+
+
+def _near(file: str) -> str:
+    """The names of mechanisms that a name may stand for, as a question."""
+    folders = [DATA, *map(Path, ct.get_data_directories())]
+    known = {path.name for folder in folders for path in folder.glob("*.yaml")}
+    near = difflib.get_close_matches(file.lower(), sorted(known))
+    return f" (did you mean {', '.join(near)}?)" if near else ""
 
 
 def _reacts(gas: ct.Solution) -> bool:

@@ -9,10 +9,6 @@ import numpy as np
 # Of a state that is valid, also in C++.
 LOWEST_T, HIGHEST_T, HIGHEST_P = 100.0, 6000.0, 1e30  # K, K, Pa
 LOWEST_Y, OFF_SUM = -1e-6, 1e-3  # of a mass fraction; of the sum of all from 1
-VALID = (
-    f"a state has T from {LOWEST_T:g} to {HIGHEST_T:g} K (not °C), p in Pa (not atm), no Y below "
-    f"{LOWEST_Y:g}, and Y with the sum 1"
-)
 Real = np.ndarray | float
 
 
@@ -27,15 +23,16 @@ def is_state(states: np.ndarray) -> np.ndarray:
 def wrong_with(T: float, p: float, Y: np.ndarray) -> str:
     """What is wrong with a state T [K], p [Pa], Y (n_species,), and a hint; "" of a valid one."""
     k = int(np.argmin(np.where(np.isfinite(Y), Y, -np.inf)))
-    if not np.isfinite([T, p, *Y]).all():
-        return "it has values that are not finite"
+    for name, number in {"T": T, "p": p, f"Y[{k}]": Y[k]}.items():
+        if not np.isfinite(number):
+            return f"{name} is {number:g}, not finite"
     if not LOWEST_T <= T <= HIGHEST_T:
         hint = " (was it in °C?)" if T < LOWEST_T else " (are the rows T, p, Y?)"
         return f"T is not from {LOWEST_T:g} to {HIGHEST_T:g} K{hint}"
     if not 0.0 < p < HIGHEST_P:
         return "p is not positive" if p <= 0.0 else "p is too large"
     if Y[k] < LOWEST_Y:
-        return f"Y of species {k} is {Y[k]:g}"
+        return f"Y[{k}] is {Y[k]:g}, below {LOWEST_Y:g}"
     if not abs(Y.sum() - 1.0) < OFF_SUM:
         return "the sum of Y is not 1 (are the rows mass fractions, of all species?)"
     return ""
@@ -51,7 +48,7 @@ def require_rates(states: np.ndarray) -> np.ndarray:
         i = int(bad[0])
         raise ValueError(
             f"{bad.size} of {len(states)} states have no rates ({first_of(bad)} has "
-            f"T = {T[i]:g} K, p = {p[i]:g} Pa: {wrong_with(T[i], p[i], states[i, 2:])}; {VALID}"
+            f"T = {T[i]:g} K, p = {p[i]:g} Pa: {wrong_with(T[i], p[i], states[i, 2:])}"
         )
     return states
 
@@ -84,8 +81,8 @@ def require_columns(shape: tuple[int, ...], columns: int) -> None:
     """ValueError unless the shape is that of states [T, p, Y] of so many columns."""
     if len(shape) != 2 or shape[1] != columns:
         raise ValueError(
-            f"states have the shape (n, {columns}): T [K], p [Pa] and mass fractions Y of "
-            f"{columns - 2} species; these have shape {tuple(shape)}"
+            f"there are {columns - 2} species, and Y has {shape[-1] - 2} columns: states [T, p, Y] "
+            f"have the shape (n, {columns}), and these {tuple(shape)}"
         )
 
 

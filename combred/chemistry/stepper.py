@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from combred.chemistry.states import VALID, Real, first_of, steps_of, wrong_with
+from combred.chemistry.states import Real, first_of, steps_of, wrong_with
 
 USUAL_P = 100.0, 1e8  # Pa: outside it a unit was probably another
 NETWORK_TOLERANCE = 0.01  # the default of surrogates
@@ -114,5 +114,5 @@ def require_advanced(found: Solution, why: Callable[[int], str]) -> None:
     raise ValueError(
         f"{bad.size} of {len(found.T)} states cannot be advanced ({first_of(bad)} has "
         f"T = {found.T[i]:g} K, p = {found.p[i]:g} Pa, sum Y = {found.Y[i].sum():g}: "
-        + (f"{wrong}; {VALID}" if wrong else why(i))
+        + (wrong or why(i))
     )

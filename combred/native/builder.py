@@ -112,6 +112,8 @@ def _library(
             return library
         except ValueError as error:
             log.warning("%s It is compiled again.", error)
+    if not folder:  # a warning, since silence for a minute would look like a fault
+        log.warning("compiling C++, once; the library is kept in %s", home)
     home.mkdir(parents=True, exist_ok=True)
     # Another process may compile the same: every file appears whole, by a rename.
     for file, text in files.items():

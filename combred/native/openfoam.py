@@ -153,7 +153,9 @@ chemistryReader foamChemistryReader;
 foamChemistryThermoFile "<constant>/thermo";
 foamChemistryFile "<constant>/reactions";
 """
-CONTROL = 'libs ("libcombredChemistry.so");\n'
+CONTROL = """libs ("libcombredChemistry.so");
+// made by `combred openfoam FOLDER` (Debian 12, as root) or by wmake in coupling/openfoam
+"""
 
 
 def write_mechanism(mechanism: Mechanism, folder: Path) -> list[Path]:
@@ -224,6 +226,8 @@ def export_case(what: Mechanism | str, case: Path | str) -> tuple[list[Path], st
     library = next((path.name for path in written if path.suffix == ".so"), SOLVER_LIBRARY)
     more, left = write_dictionaries(mechanism, case / "constant", library)
     left = {case / "system" / "controlDict": CONTROL} | left
+    if not (case / "system" / "controlDict").is_file():
+        log.warning("%s has no system/controlDict: is it a case of OpenFOAM?", case)
     missing = {path: text for path, text in left.items() if not _has(path, text)}
     return written + more, "\n".join(f"// {path}\n{text}" for path, text in missing.items())
 

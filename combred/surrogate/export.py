@@ -70,9 +70,10 @@ def largest_difference(
     return float(torch.stack(differences).max())
 
 
-def load_torchscript(file: Path | io.BytesIO) -> tuple[torch.jit.ScriptModule, dict]:
+def load_torchscript(file: Path | str | io.BytesIO) -> tuple[torch.jit.ScriptModule, dict]:
     """An exported surrogate and the card inside its file. Raises FileNotFoundError if there is no
     file, ValueError if it is damaged: torch.jit.load alone computes with wrong weights."""
+    file = Path(file) if isinstance(file, str) else file
     damage = damage_in(file)
     if damage is not None:
         raise ValueError(

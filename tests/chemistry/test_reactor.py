@@ -52,7 +52,7 @@ def test_a_time_step_that_is_not_positive_and_finite_is_refused(h2o2, value):
 
 
 def test_cvode_refuses_states_of_another_mechanism(h2o2):
-    with pytest.raises(ValueError, match=r"shape \(n, 12\).*shape \(2, 13\)"):
+    with pytest.raises(ValueError, match=r"shape \(n, 12\).*these \(2, 13\)"):
         CVODE(h2o2).advance([1200.0] * 2, [1e5] * 2, np.full((2, 11), 0.1), 1e-6)
 
 

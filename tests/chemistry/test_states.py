@@ -78,8 +78,8 @@ def test_of_one_state_the_shape_to_give_is_told():
         ("T", 27.0, "was it in °C?"), ("T", -5.0, "was it in °C?"), ("T", 2e4, "rows T, p, Y?"),
         ("T", np.nan, "not finite"), ("p", 0.0, "p is not positive"), ("p", 1e31, "too large"),
         ("p", np.inf, "not finite"), ("Y", np.full(4, 0.1), "the sum of Y is not 1"),
-        ("Y", np.array([1.1, -0.1, 0.0, 0.0]), "Y of species 1 is -0.1"),
-        ("Y", np.full(4, np.nan), "not finite"),
+        ("Y", np.array([1.1, -0.1, 0.0, 0.0]), "Y[1] is -0.1, below -1e-06"),
+        ("Y", np.array([1.0, np.nan, 0.0, 0.0]), "Y[1] is nan, not finite"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_state_is_told(name, value, said):

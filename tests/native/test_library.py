@@ -80,7 +80,7 @@ def test_advance_of_one_time_step_and_of_one_each(compiled, mechanism, path):
     assert np.array_equal(T, again)
     with pytest.raises(ValueError, match=r"T and p have the shape \(n,\)"):
         compiled.advance(path.T, path.p[:1], path.Y, DT)
-    with pytest.raises(ValueError, match="a state has T from 100 to 6000 K"):
+    with pytest.raises(ValueError, match="T is not from 100 to 6000 K"):
         compiled.advance(path.T - 1e4, path.p, path.Y, DT)
 
 

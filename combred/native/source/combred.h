@@ -7,7 +7,7 @@
    workspace. Compiled with -fopenmp, a call has OpenMP's threads instead, as many as the workspace has
    room for; the results are the same.
 
-   A thousand states of fresh gas, a microsecond later (cc -I FOLDER example.c -L FOLDER
+   A thousand states with equal parts of all species, a microsecond later (cc -I FOLDER example.c -L FOLDER
    -Wl,-rpath,FOLDER -lsolver; coupling/flame.c of combred is a flame):
 
        #include <stdlib.h>
@@ -53,6 +53,7 @@ enum combred_status {
 
 enum combred_reactor { COMBRED_CONSTANT_PRESSURE = 0, COMBRED_CONSTANT_VOLUME = 1 };
 
+/* All three have to be set: a tolerance of 0 is an error. */
 typedef struct {
   double tolerance;  /* bound of the error estimate of every step, relative to the change of a state over
                         its step: 0.001 of a solver, 0.01 of a surrogate. The solver takes .3 at most */

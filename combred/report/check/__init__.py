@@ -79,7 +79,8 @@ def state_section(record: dict) -> Section:
     text = Text(
         f"{states['rows']:,} states as flows have them: ignitions, mixtures of fresh and burnt "
         "gas, fuel and oxidizer, layers and small flames, each with its own dt of 1e-8 to 1e-4 s. "
-        "Error: of T relative to its change + 1 K, or of a Y relative to the largest change + 1e-5."
+        "Error: of T relative to its change + 1 K, or of a Y relative to the largest change + "
+        "1e-5. The tolerance bounds the estimated error of each step, not the sum of the errors."
     )
     times = [
         [
@@ -129,8 +130,8 @@ def sentence(record: dict) -> str:
     if wrong:
         return f"**{len(wrong)} of {len(rows)} comparisons exceed their limit.**{rest}"
     return (
-        f"All {len(rows)} comparisons are within their limits: the solver takes the place of CVODE "
-        f"for this mechanism.{rest}"
+        f"All {len(rows)} comparisons are within their limits: in these cases the solver can take "
+        f"the place of CVODE.{rest}"
     )
 
 
@@ -148,6 +149,8 @@ def further(record: dict) -> str:
         f"{percent(worst_delay(ignitions, TOLERANCE))}; of {states['rows']:,} states of flows "
         f"{states['bad'] + states['failed']} are bad or failed."
     ]
+    built = about["build_seconds"]
+    made = f"compiled in {duration(built)}" if built > 1.0 else "the library was in the cache"
     for row in record["times"][:1]:
         said.append(
             f"A state takes {microseconds(row['seconds'])} on one core over {row['dt']:g}{NBSP}s, "
@@ -157,8 +160,7 @@ def further(record: dict) -> str:
     said.append(
         f"{about['species']} species, {about['reactions']} reactions; {of['fuel']} in "
         f"{of['oxidizer']} (moles), {of['T0'][0]:g} to {of['T0'][1]:g}{NBSP}K, {low} to {high} "
-        f"atm; tolerance {TOLERANCE:g}, the default; compiled in "
-        f"{duration(about['build_seconds'])} (0 s: from the cache)."
+        f"atm; tolerance {TOLERANCE:g}, the default; {made}."
     )
     return " ".join(said)
 

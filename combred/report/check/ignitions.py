@@ -27,7 +27,7 @@ def ignition_section(record: dict) -> Section:
             row += [percent(worst_delay(cases, tolerance))]
         rows.append(row)
     heads = ["time step", "ignitions"]
-    heads += [f"{what}, {tolerance:g}" for tolerance in TOLERANCES for what in ("mean", "worst")]
+    heads += [f"{what} at {tolerance:g}" for tolerance in TOLERANCES for what in ("mean", "worst")]
     text = Text(
         "Adiabatic reactors at constant pressure, drawn at random. The solver marches in steps of "
         "dt, as in a flow code. Ignition delay: the time at half the rise of T to its equilibrium. "

@@ -88,13 +88,15 @@ def test_advance_names_the_first_rows_and_the_remedy(drm19, solver_of, burning):
     T[[7, 8, 20, 21, 30, 40, 41]] = 27.0
     message = (
         r"7 of 60 states cannot be advanced \(rows 7, 8, 20, 21, 30, \.\.\.\); the first has "
-        r"T = 27 K, p = 100000 Pa, sum Y = 1: .* T from 100 to 6000 K \(not °C\)"
+        r"T = 27 K, p = 100000 Pa, sum Y = 1: T is not from 100 to 6000 K"
     )
     with pytest.raises(ValueError, match=message):
         solver.advance(T, p, Y, DT)
     T, p, Y = (x.copy() for x in burning)
     Y[5] *= 1.01
-    with pytest.raises(ValueError, match=r"1 of 60 .*\(row 5\).*sum Y = 1.01: .*the sum 1"):
+    with pytest.raises(
+        ValueError, match=r"1 of 60 .*\(row 5\).*sum Y = 1.01: the sum of Y is not 1"
+    ):
         solver.advance(T, p, Y, DT)
     for p_wrong in (0.0, np.nan):
         with pytest.raises(ValueError, match=r"p in Pa \(not atm\)"):
@@ -377,7 +379,7 @@ def test_other_arguments_that_are_none_are_refused(drm19, solver_of, burning):
         solver.attempt(T, p, Y, np.full(7, DT))
     with pytest.raises(ValueError, match=r"T and p have the shape"):
         solver.attempt(T, p[:1], Y, DT)
-    with pytest.raises(ValueError, match=r"states have the shape \(n, 23\)"):
+    with pytest.raises(ValueError, match=r"Y has 20 columns.*shape \(n, 23\)"):
         solver.attempt(T, p, Y[:, 1:], DT)
     with pytest.raises(ValueError, match="T has to be real numbers"):
         solver.attempt(T * 1j, p, Y, DT)

@@ -139,8 +139,10 @@ def draw(home: Path, flow: Flow, ways: list[str], path: Path) -> None:
         T = T_of(way, end)
         name = "solver (0.001)" if way == "solver" else way
         show(pair[0], T, f"{name}, {1e3 * float(end):g} ms", **of_T)
-        limit = float(f"{abs(T - exact).max():.1g}")
-        title = f"its difference, within {limit:g} K"
+        largest = abs(T - exact).max()
+        unit = 10.0 ** np.floor(np.log10(largest))
+        limit = unit * np.ceil(largest / unit)
+        title = f"its difference, at most {limit:g} K"
         show(pair[1], T - exact, title, vmin=-limit, vmax=limit, cmap="RdBu_r")
     panels[1, 0].set(xlabel="x [mm]", ylabel="y [mm]")
     figure.savefig(path, dpi=110)

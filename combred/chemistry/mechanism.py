@@ -9,7 +9,7 @@ import difflib
 import functools
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,7 +107,9 @@ class Mechanism:
         "auto" leaves a choice."""
         return choose_fuel(self) if fuel == "auto" else spelled(self, fuel)
 
-    def mixture(self, fuel: str, oxidizer: str, phi: float | np.ndarray) -> np.ndarray:
+    def mixture(
+        self, fuel: str, oxidizer: str, phi: float | Sequence[float] | np.ndarray
+    ) -> np.ndarray:
         """Mass fractions of fuel and oxidizer at the equivalence ratio phi > 0: (n_species,), or
         (n, n_species) where phi is (n,).
 

@@ -94,12 +94,10 @@ def test_advance_names_the_first_rows_and_the_remedy(drm19, solver_of, burning):
         solver.advance(T, p, Y, DT)
     T, p, Y = (x.copy() for x in burning)
     Y[5] *= 1.01
-    with pytest.raises(
-        ValueError, match=r"1 of 60 .*\(row 5\).*sum Y = 1.01: the sum of Y is not 1"
-    ):
+    with pytest.raises(ValueError, match=r"1 of 60 .*\(row 5\).* the sum of Y is not 1"):
         solver.advance(T, p, Y, DT)
-    for p_wrong in (0.0, np.nan):
-        with pytest.raises(ValueError, match=r"p in Pa \(not atm\)"):
+    for p_wrong, said in ((0.0, "p is not positive"), (np.nan, "p is nan, not finite")):
+        with pytest.raises(ValueError, match=said):
             solver.advance(burning[0], np.full(60, p_wrong), burning[2], DT)
 
 

@@ -66,15 +66,6 @@ def test_modules_are_available_under_their_short_names():
     assert combred.reduce is combred.reduction.reduce
 
 
-def test_a_solver_needs_no_torch(tmp_path):
-    code = (
-        "import sys, combred; from combred.native.solver import generate; combred.solver; "
-        "generate(combred.load_mechanism('h2o2.yaml')); import combred.native.solver.library; "
-        "assert 'torch' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, check=True, timeout=120)
-
-
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'quench'"):
         combred.quench  # noqa: B018

@@ -29,7 +29,7 @@ def run(*words, **more) -> subprocess.CompletedProcess:
     return subprocess.run([str(word) for word in words], capture_output=True, text=True, **more)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # for both libraries
 def program(tmp_path_factory) -> Path:
     """`advance`, which needs nothing of combred but one header."""
     folder = tmp_path_factory.mktemp("program")

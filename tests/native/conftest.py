@@ -10,7 +10,7 @@ from compiled_program import compile_quickly
 from one_step import compare_one_step
 from rate_kinds import random_states
 
-from combred.native import NativeSurrogate, build, generate
+from combred.native import NativeSurrogate, build, builder, generate
 from combred.native.builder import find_compiler
 from combred.native.exporter import LIBRARY, export
 from combred.surrogate.card import make_card
@@ -83,7 +83,9 @@ def exported(correcting, card, made_once) -> Path:
     """The folder of an exported surrogate, whose library is for every CPU."""
     with made_once("exported") as folder:
         if not (folder / LIBRARY).is_file():
-            export(correcting, folder, card, "of a test")
+            with pytest.MonkeyPatch.context() as patch:  # the code of a level in one piece
+                patch.setattr(builder, "PIECES", {"all": 15})
+                export(correcting, folder, card, "of a test")
         return folder
 
 

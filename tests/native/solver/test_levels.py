@@ -9,12 +9,7 @@ import shutil
 
 import numpy as np
 import pytest
-from compiled_program import (
-    COMPILERS,
-    ONE_STATE,
-    compile_quickly,
-    require_same_answers,
-)
+from compiled_program import COMPILERS, ONE_STATE, compile_quickly, require_same_answers
 
 from combred.native import build
 from combred.native.compilers import find_compiler, is_zig

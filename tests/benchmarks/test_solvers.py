@@ -67,20 +67,6 @@ def test_generated_rates_are_those_of_cantera(file):
         assert abs(found[0] + heat / capacity) <= 1e-8 * (np.abs(h) @ turnover) / capacity
 
 
-@needs_rates
-def test_the_jacobian_matrix_is_that_of_differences(hydrogen, states):
-    chemistry = Chemistry(hydrogen)
-    for T, p, *Y in states[::4]:
-        y = np.array([T, *Y])
-        J = chemistry.jacobian(p, y)
-        for j in range(len(y)):
-            step = np.zeros(len(y))
-            step[j] = 1e-4 * max(y[j], 1e-3)
-            ahead, behind = (chemistry.derivative(p, y + s * step) for s in (1.0, -1.0))
-            slope = (ahead - behind) / (2.0 * step[j])
-            assert np.abs(slope - J[:, j]).max() <= 1e-5 * np.abs(J[:, j]).max()
-
-
 def error_of(solver, mechanism, states: np.ndarray, dt: float) -> float:
     """The largest error of T [K] against Cantera's CVODE at 1e-12."""
     T, p, Y = states[:, 0], states[:, 1], states[:, 2:]

@@ -24,11 +24,6 @@ def test_settings_cannot_be_changed_once_made():
         resolve(["stage=1"]).stage = 2
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-def test_every_profile_resolves(profile):
-    assert resolve([f"profile={profile}"]).profile == profile
-
-
 def test_the_settings_alone_are_the_default_profile():
     assert resolve([]) == Settings()
     assert resolve(["stage=3"]).reduction.parameters == [0.115, 0.033, 0.012]
@@ -268,8 +263,3 @@ def test_criteria_replace_the_stage_table_of_every_profile(profile):
 def test_criteria_and_a_stage_table_exclude_one_another(other):
     with pytest.raises(ValueError, match="leave out reduction."):
         resolve(["stage=1", "reduction.criteria=ignition:1%", f"reduction.{other}"])
-
-
-def test_criteria_take_any_method():
-    s = resolve(["stage=1", "reduction.method=folding", "reduction.criteria=ignition:1%"])
-    assert s.reduction.method == "folding"

@@ -12,7 +12,7 @@ from combred.chemistry.mechanism import load_mechanism
 from combred.surrogate.card import make_card, read_card
 from combred.surrogate.export import export_torchscript, load_torchscript
 from combred.surrogate.forms import make_surrogate
-from combred.surrogate.storage import digest_of, load_surrogate, made_from, save_surrogate
+from combred.surrogate.storage import digest_of, load_surrogate, save_surrogate
 from combred.surrogate.transform import StateTransform
 
 ACCURACY = {"delay_error": {"median": 0.01, "worst": 0.03}}
@@ -104,11 +104,6 @@ def test_a_flipped_bit_is_never_used(tmp_path, mechanism, fitted):
         file.write_bytes(flipped)
         with pytest.raises(ValueError):
             load_surrogate(file, mechanism)
-
-
-def test_a_file_says_what_it_was_made_from(tmp_path, mechanism, fitted):
-    save_surrogate(tmp_path / "s.safetensors", fitted, mechanism, inputs={"seed": 3})
-    assert made_from(tmp_path / "s.safetensors") == {"seed": 3}
 
 
 def test_a_missing_file_names_the_command(tmp_path, mechanism):

@@ -10,7 +10,7 @@ import pytest
 from compiled_program import compile_quickly
 
 from combred.native.solver import Solver, generate, solver
-from combred.native.solver.layout import Layout, lay_out, pattern
+from combred.native.solver.layout import Layout, lay_out
 from combred.native.solver.terms import real
 
 PLASMA = """
@@ -87,7 +87,6 @@ def test_the_text_has_no_trace_of_the_machine(drm19):
 # -- the order of elimination ----------------------------------------------------------------------
 
 MECHANISMS = pytest.mark.parametrize("name", ["drm19", "h2o2", "every_kind", "every_thermo"])
-KINDS_OF_MATRIX = pytest.mark.parametrize("exact", [False, True], ids=["float", "double"])
 
 
 def filled_in(nonzero: np.ndarray) -> int:
@@ -130,54 +129,6 @@ def test_the_order_fills_in_no_more_than_the_natural_one(request, name):
     ours = filled_in(A[np.ix_(reacts, reacts)])
     most = filled_in(A[np.ix_(natural, natural)])
     assert ours <= most and (ours < most or name != "drm19")
-
-
-@KINDS_OF_MATRIX
-@MECHANISMS
-def test_elimination_needs_no_place_that_is_not_there(request, name, exact):
-    """What rows fill in when they are eliminated one after another lies in the pattern."""
-    found = pattern(lay_out(request.getfixturevalue(name)), exact)
-    assert sorted(found.places.values()) == list(range(len(found.places)))
-    rows = [{j for k, j in found.places if k == i} for i in range(found.size)]
-    for i, columns in enumerate(rows):
-        assert i in columns
-        for k in sorted(c for c in columns if c < i):
-            assert {j for j in rows[k] if j > k} <= columns
-    size = found.size
-    assert all((i, found.T) in found.places for i in range(layout_size(found)))
-    assert all((found.T, j) in found.places for j in range(size))
-
-
-def layout_size(found) -> int:
-    """The number of species in a pattern."""
-    return found.size - 1 - found.exact
-
-
-@MECHANISMS
-def test_the_pattern_has_all_structural_nonzeros(request, truth_of, random_states, name):
-    """Against Cantera's derivatives by each concentration, at fixed T, of reactions without their
-    third bodies."""
-    mechanism = request.getfixturevalue(name)
-    layout, gas = lay_out(mechanism), truth_of(mechanism).gas
-    found = pattern(layout, exact=True)
-    n = mechanism.n_species
-    T, p, Y = random_states(mechanism, 4, seed=1, absent=0.0)
-    depends = np.zeros((n, n), dtype=bool)
-    # How linear-Burke rates depend on the mixture is left out.
-    skip = [i for i, r in enumerate(gas.reactions()) if r.rate.type == "linear-Burke"]
-    for i in skip:
-        gas.set_multiplier(0.0, i)
-    gas.derivative_settings = {"skip-third-bodies": True, "skip-falloff": True}
-    for i in range(4):
-        gas.TPY = T[i], p[i], Y[i]
-        depends |= np.asarray(gas.net_production_rates_ddCi) != 0.0
-    gas.set_multiplier(1.0)
-    place = {k: i for i, k in enumerate(layout.species)}
-    assert depends.sum() > 2 * n
-    for row, column in np.argwhere(depends):
-        i, j = place[row], place[column]
-        assert i < layout.n_reactive
-        assert (i, j) in found.places if j < layout.n_reactive else j in found.columns[i]
 
 
 # -- pieces of text --------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ import torch
 from safetensors.torch import load_file
 from tiny import TINY, finished_run
 
-from combred.files.records import read_record, write_record
 from combred.files.trace import Trace
 from combred.native import fastest
 from combred.report.writing import write_report
@@ -216,12 +215,3 @@ def test_the_report_is_drawn_from_reduce_json_alone(copy, drm19, cheap):
     shutil.rmtree(folder / "search")
     write_report(folder, drm19)
     assert (folder / "report.html").read_text() == before
-
-
-def test_a_stage_that_nothing_smaller_passed_says_so(copy, drm19, cheap):
-    folder = copy / "runs/tiny"
-    record = read_record(folder / "reduce.json")
-    record["stages"][0]["criteria"]["smallest"] = 0
-    write_record(folder / "reduce.json", record)
-    write_report(folder, drm19)
-    assert "No smaller network meets the criteria" in (folder / "report.html").read_text()

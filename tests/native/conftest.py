@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from compiled_program import compile_quickly
+from compiled_program import compile_quickly, require_same_answers
 from one_step import compare_one_step
 from rate_kinds import random_states
 
 from combred.native import NativeSurrogate, build, builder, generate
 from combred.native.builder import find_compiler
 from combred.native.exporter import LIBRARY, export
+from combred.native.interface import Library
 from combred.surrogate.card import make_card
 from combred.surrogate.correction import make_transform
 from combred.surrogate.forms import make_surrogate
@@ -109,5 +110,28 @@ def require_agreement(burning, correcting):
     def require(native: NativeSurrogate) -> None:
         for dt in (1e-7, 1e-6):
             compare_one_step(native, correcting, burning[::8], dt)
+
+    return require
+
+
+@pytest.fixture(scope="session")
+def require_same_solver(burning, compiled):
+    """A function: asserts that the solver in a library gives the answers of that in `compiled`, in
+    time steps out of the training: few steps of its own, so that rounding does not grow."""
+
+    def require(library: Library) -> None:
+        own, states, dt = compiled.library, burning[::8], 0.9 * compiled.dt_range[0]
+        for tolerance in (1e-3, 1e-6):
+            answers = []
+            for one in (library, own):
+                later = states.copy()
+                answers.append((later, *one.integrate_in_place(later, dt, tolerance)))
+            assert answers[0][2].min() > 0
+            require_same_answers(*answers, states, tolerance)
+        for found, known in (
+            *zip(library.rates(states), own.rates(states), strict=True),
+            (library.jacobian(states[50]), own.jacobian(states[50])),
+        ):  # rounding of exponents, over the fastest rate
+            assert np.abs(found - known).max() <= 1e-12 * np.abs(known).max()
 
     return require

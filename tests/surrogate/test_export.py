@@ -135,6 +135,7 @@ def test_torchscript_agrees_with_eager_for_any_n(exported, fitted, mechanism, pa
     assert torch.allclose(rate * path.dt, change, atol=1e-8)
 
 
+@pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
 def test_a_flipped_bit_of_the_exported_file_changes_no_answer(exported, path, tmp_path):
     """200 random places: padding may change, all else is refused."""
     file, loaded = exported[:2]

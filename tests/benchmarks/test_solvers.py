@@ -105,12 +105,6 @@ def test_rosenbrock34_has_order_4(method, hydrogen, states):
 
 
 @needs_rates
-def test_a_method_that_does_not_exist_is_named_with_those_that_do(hydrogen):
-    with pytest.raises(ValueError, match="rosenbrock34"):
-        Implicit(hydrogen, "euler", 1e-3, 1e-9)
-
-
-@needs_rates
 @pytest.mark.parametrize("method", METHODS)
 def test_a_state_that_is_not_a_number_fails_alone(method, hydrogen, states):
     damaged = states.copy()
@@ -129,16 +123,6 @@ def test_cvode_with_generated_rates_is_cvode(tuned, hydrogen, states):
     assert error_of(tight, hydrogen, states, 1e-5) < 1e-3
     assert 1e-3 < error_of(loose, hydrogen, states, 1e-5) < 20.0
     assert loose.counts.steps < tight.counts.steps and tight.counts.failed == 0
-
-
-@needs_rates
-@needs_sundials
-def test_an_exact_jacobian_matrix_saves_evaluations_of_the_rates(hydrogen, states):
-    T, p, Y = states[:, 0], states[:, 1], states[:, 2:]
-    by_differences, tuned = (CVODE(hydrogen, 1e-6, 1e-14, tuned) for tuned in (False, True))
-    one, other = (solver.advance(T, p, Y, 1e-5)[0] for solver in (by_differences, tuned))
-    assert np.abs(one - other).max() < 0.5
-    assert tuned.counts.rates < by_differences.counts.rates
 
 
 def test_without_pyrometheus_or_sundials_the_message_has_the_command(hydrogen, monkeypatch):

@@ -333,10 +333,6 @@ def test_a_case_that_does_not_ignite_is_told(results):
 # -- gallery ---------------------------------------------------------------------------------------
 
 
-def test_there_are_seven_scripts():
-    assert len(SCRIPTS) == 7 and all(path.name.startswith("plot_") for path in SCRIPTS)
-
-
 @pytest.mark.parametrize("script", SCRIPTS, ids=name_of)
 def test_gallery_scripts_are_short_and_end_in_a_picture(script):
     text = script.read_text()

@@ -13,7 +13,6 @@ from tiny import TINY, finished_run
 
 from combred.files.trace import Trace
 from combred.native import fastest
-from combred.report.writing import write_report
 from combred.simulation.ignition import Rollout
 from combred.surrogate.storage import load_surrogate
 from combred.training import loop
@@ -207,11 +206,3 @@ def test_the_report_tells_every_attempt(finished):
         assert cells[5] == written
         assert cells[6] == ("yes" if attempt["passed"] else "no")
     assert "the smallest that meets the criteria" in section
-
-
-def test_the_report_is_drawn_from_reduce_json_alone(copy, drm19, cheap):
-    folder = copy / "runs/tiny"
-    before = (folder / "report.html").read_text()
-    shutil.rmtree(folder / "search")
-    write_report(folder, drm19)
-    assert (folder / "report.html").read_text() == before

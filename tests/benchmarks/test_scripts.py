@@ -62,12 +62,6 @@ def test_a_random_choice_keeps_as_many_units_as_asked_and_the_same_for_a_seed():
     assert torch.equal(cuts[0].network[0].weight, cuts[1].network[0].weight)
 
 
-def test_delays_are_written_or_how_many_cases_do_not_ignite():
-    judged = {"not_ignited": 0, "cases": 12, "delay_median": 0.0123, "delay_worst": 0.2}
-    assert reduction.delay(judged) == "1.23 / 20.00 %"
-    assert reduction.delay(judged | {"not_ignited": 5}) == "5 of 12 not ignited"
-
-
 def test_equilibrium_is_where_cvode_ends(drm19):
     Y0 = long.ignition.mixtures(drm19, long.CASES, long.FUEL, long.OXIDIZER)
     T, Y = long.equilibrium(drm19, Y0)
@@ -152,11 +146,6 @@ def test_a_row_of_other_cases_is_not_used_again(tmp_path):
     assert accuracy.measured(store, "a digest") == {"a/stage0": row}
     assert accuracy.measured(store, "another") == {}
     assert accuracy.measured(tmp_path / "none.json", "a digest") == {}
-
-
-def test_a_model_is_called_by_its_name_or_its_run():
-    assert accuracy.label("drm19-38k") == "drm19-38k"
-    assert accuracy.label("runs/wide/stage2.safetensors") == "wide/stage2"
 
 
 def test_results_of_shipped_models_are_of_their_files():

@@ -1,5 +1,4 @@
-"""The text of a solver: refusals, the comment beside each reaction, the order of elimination, the
-pattern of the matrix."""
+"""The text of a solver: refusals, the comment beside each reaction, the order of elimination."""
 
 import json
 import re
@@ -9,9 +8,8 @@ import numpy as np
 import pytest
 from compiled_program import compile_quickly
 
-from combred.native.solver import Solver, generate, solver
-from combred.native.solver.layout import Layout, lay_out
-from combred.native.solver.terms import real
+from combred.native.solver import Solver, generate, layout, solver
+from combred.native.solver.layout import lay_out, pattern
 
 PLASMA = """
 phases:
@@ -84,60 +82,9 @@ def test_the_text_has_no_trace_of_the_machine(drm19):
     assert drm19.file not in text and str(Path.home()) not in text
 
 
-# -- the order of elimination ----------------------------------------------------------------------
-
-MECHANISMS = pytest.mark.parametrize("name", ["drm19", "h2o2", "every_kind", "every_thermo"])
-
-
-def filled_in(nonzero: np.ndarray) -> int:
-    """The number of places after elimination in the given order."""
-    A = nonzero.copy()
-    for j in range(len(A)):
-        rows = np.flatnonzero(A[j + 1 :, j]) + j + 1
-        A[np.ix_(rows, np.flatnonzero(A[j]))] = True
-    return int(A.sum())
-
-
-def dependence(layout: Layout) -> np.ndarray:
-    """Which species' rate depends on which other's concentration by mass action, in the order of
-    the mechanism (n_species, n_species)."""
-    n = layout.mechanism.n_species
-    A = np.eye(n, dtype=bool)
-    for term in layout.terms:
-        orders = {*term.forward, *(term.reverse or {})}
-        for i in term.net:
-            for j in orders:
-                A[layout.species[i], layout.species[j]] = True
-    return A
-
-
-@MECHANISMS
-def test_all_species_have_a_place_and_those_that_react_come_first(request, name):
-    mechanism = request.getfixturevalue(name)
-    layout = lay_out(mechanism)
-    assert sorted(layout.species) == list(range(mechanism.n_species))
-    assert not mechanism.inert[layout.species[: layout.n_reactive]].any()
-    assert layout.names == [mechanism.species_names[k] for k in layout.species]
-
-
-@MECHANISMS
-def test_the_order_fills_in_no_more_than_the_natural_one(request, name):
-    mechanism = request.getfixturevalue(name)
-    layout = lay_out(mechanism)
-    A, reacts = dependence(layout), layout.species[: layout.n_reactive]
-    natural = sorted(reacts)
-    ours = filled_in(A[np.ix_(reacts, reacts)])
-    most = filled_in(A[np.ix_(natural, natural)])
-    assert ours <= most and (ours < most or name != "drm19")
-
-
-# -- pieces of text --------------------------------------------------------------------------------
-
-
-def test_numbers_are_read_back_exactly():
-    rng = np.random.default_rng(0)
-    for value in [*rng.normal(size=50) * 10.0 ** rng.uniform(-300, 300, 50), 0.0, -0.0, 5e-324]:
-        assert float(real(value)[2:-1]) == value
-    for value in (np.nan, np.inf):
-        with pytest.raises(ValueError, match="cannot be written"):
-            real(value)
+def test_the_order_of_elimination_fills_in_less_than_the_natural_one(drm19, monkeypatch):
+    """Seen: 332 places instead of 394 in floats, 407 instead of 439 in doubles."""
+    found = [[len(pattern(lay_out(drm19), exact).places) for exact in (False, True)]]
+    monkeypatch.setattr(layout, "_elimination", lambda filled, species: sorted(species))
+    found.append([len(pattern(lay_out(drm19), exact).places) for exact in (False, True)])
+    assert np.all(np.array(found[0]) < 0.95 * np.array(found[1]))

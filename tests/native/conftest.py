@@ -36,6 +36,7 @@ def untrained(mechanism, transform, make_network, hidden: list[int]) -> Surrogat
     transform.dt_range.copy_(torch.tensor([1e-8, 1e-5]))
     network = make_network([transform.n_inputs, *hidden, transform.n_outputs], output=0.002)
     with torch.no_grad():
+        network.layers[-1].bias.copy_(0.002 * torch.linspace(-1.0, 1.0, transform.n_outputs))
         network.layers[-1].bias[-1] = -6.0
     return make_surrogate(mechanism, transform, network).requires_grad_(False).eval()
 

@@ -8,6 +8,7 @@ import pytest
 from compiled_program import ONE_STATE, quick_compiler
 
 from combred.native import builder
+from combred.native.solver import matrix
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -15,10 +16,11 @@ BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 @pytest.fixture(scope="module", autouse=True)
 def quick(tmp_path_factory):
-    """Compilers are quick. All pages share what they compile."""
+    """Compilers are quick, and eliminations by tables. All pages share what they compile."""
     folder = tmp_path_factory.mktemp("quick")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(builder, "PIECES", {"all": 15})
+        patch.setattr(matrix, "LARGE", 2)
         patch.setenv("CXX", quick_compiler(folder, "-O0", ONE_STATE))
         patch.setenv("XDG_CACHE_HOME", str(folder))
         yield

@@ -410,14 +410,10 @@ def ignitions(h2o2):
 def flames(h2o2, in_process):
     """The solver's flames of two mixtures, in this process: the ignitions are from two others."""
     calls = []
+    processes = Processes(1, lambda *done: calls.append(done))
+    given = h2o2, hydrogen.FLAMES, hydrogen.MIXTURE, processes
     with in_process():
-        found = flame_cases.reference(
-            h2o2,
-            hydrogen.FLAMES,
-            hydrogen.MIXTURE,
-            Processes(1, lambda *done: calls.append(done)),
-            how=hydrogen.FLAME_MARCH,
-        )
+        found = flame_cases.reference(*given, how=hydrogen.FLAME_MARCH)
     assert calls == [(1, 2), (2, 2)]
     return found
 

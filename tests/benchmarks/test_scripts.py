@@ -224,10 +224,6 @@ def test_bad_is_a_share_of_the_change_and_a_floor():
     state = np.array([[1000.0, 1e5, 0.5, 0.5]] * 4)
     later = state + [100.0, 0.0, 0.1, -0.1]
     said = later + [[0, 0, 0, 0], [10.9, 0, 0, 0], [11.1, 0, 0, 0], [0, 0, 0.02, -0.02]]
-    assert flow_states.is_bad(state, said, later, (0.1, 1.0, 1e-4)).tolist() == [
-        False,
-        False,
-        True,
-        True,
-    ]
+    bad = flow_states.is_bad(state, said, later, (0.1, 1.0, 1e-4))
+    assert bad.tolist() == [False, False, True, True]
     assert flow_states.is_bad(state, said * np.nan, later, (0.1, 1.0, 1e-4)).all()

@@ -33,6 +33,8 @@ from combred.config import SamplingSettings
 from combred.dataset.schema import Block, state_attributes
 from combred.dataset.table import open_states
 from combred.dataset.writer import write_states as write_file
+from combred.native.solver import generate, matrix
+from combred.native.solver import library as solver_library
 from combred.native.solver.library import Solver
 from combred.processes.workers import Processes
 from combred.sampling import sample as sampling
@@ -78,6 +80,15 @@ def pytest_collection_modifyitems(items):
 def one_thread():
     """torch on one thread: the same sums in the same order on every machine."""
     torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def text_once():
+    """The text of a solver is written once: a run of the pipeline makes five of a mechanism."""
+    once = functools.cache(lambda mechanism, _: generate(mechanism))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(solver_library, "generate", lambda m: once(m, matrix.LARGE))
+        yield
 
 
 # -- made once -------------------------------------------------------------------------------------
@@ -399,14 +410,10 @@ def ignitions(h2o2):
 def flames(h2o2, in_process):
     """The solver's flames of two mixtures, in this process: the ignitions are from two others."""
     calls = []
+    processes = Processes(1, lambda *done: calls.append(done))
+    given = h2o2, hydrogen.FLAMES, hydrogen.MIXTURE, processes
     with in_process():
-        found = flame_cases.reference(
-            h2o2,
-            hydrogen.FLAMES,
-            hydrogen.MIXTURE,
-            Processes(1, lambda *done: calls.append(done)),
-            how=hydrogen.FLAME_MARCH,
-        )
+        found = flame_cases.reference(*given, how=hydrogen.FLAME_MARCH)
     assert calls == [(1, 2), (2, 2)]
     return found
 

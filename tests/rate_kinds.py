@@ -109,6 +109,11 @@ OTHER_KINDS = """\
   low-P-rate-constant: {A: 1.0e+20, b: 0.0, Ea: 60000.0}
   high-P-rate-constant: {A: 1.0e+17, b: 0.0, Ea: 88000.0}
   Tsang: {A: 0.95, B: -2.0e-04}
+- equation: H2 + O (+M) <=> H2O (+M)  # Tsang, B is zero
+  type: falloff
+  low-P-rate-constant: {A: 1.0e+18, b: 0.0, Ea: 6000.0}
+  high-P-rate-constant: {A: 1.0e+13, b: 0.0, Ea: 8000.0}
+  Tsang: {A: 0.4, B: 0.0}
 - equation: O + O (+M) <=> O2 (+M)  # negative, with T2 = 0
   type: falloff
   low-P-rate-constant: {A: -1.0e+14, b: 0.0, Ea: 0.0}
@@ -139,14 +144,14 @@ OTHER_KINDS = """\
   - [8.2883, -1.1397, -0.12059, 0.016034]
   - [1.9764, 1.0037, 7.2865e-03, -0.030432]
   - [0.3177, 0.26889, 0.094806, -7.6385e-03]
-- equation: H2O (+M) <=> H + OH (+M)  # linear-Burke: M's is a PLOG
+- equation: H2O (+M) <=> H + OH (+M)  # linear-Burke: M's is a PLOG, its pressures descend
   type: linear-Burke
   colliders:
   - name: M
     type: pressure-dependent-Arrhenius
     rate-constants:
-    - {P: 0.1 atm, A: 1.0e+10, b: 0.3, Ea: 9000.0}
     - {P: 10.0 atm, A: 1.0e+12, b: 0.0, Ea: 7000.0}
+    - {P: 0.1 atm, A: 1.0e+10, b: 0.3, Ea: 9000.0}
   - name: AR
     efficiency: {A: 0.5, b: 0.1, Ea: 100.0}
   - name: H2O

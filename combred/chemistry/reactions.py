@@ -122,16 +122,16 @@ def _broadening(kind: type, numbers: list[float]) -> Troe | SRI | Tsang | None:
         a, T3, T1, T2 = (numbers + [0.0])[:4]
         return Troe(a, T3, T1, T2 if abs(T2) > LEAST_T2 else 0.0)
     if kind is ct.SriRate:
-        return SRI(*(numbers + [1.0, 0.0])[:5])
+        return SRI(*numbers)  # all five, also where three are given
     if kind is ct.TsangRate:
         return Tsang(*(numbers + [0.0])[:2])
     return None
 
 
 def _plog(rates: list[tuple[float, Arrhenius]]) -> Plog:
-    """The table of rates at pressures [Pa], in any order; those at one pressure are summed."""
+    """The table of rates at pressures [Pa], which ascend; those at one pressure are summed."""
     at: dict[float, list[Arrhenius]] = {}
-    for p, rate in sorted(rates, key=lambda one: one[0]):
+    for p, rate in rates:
         at.setdefault(p, []).append(rate)
     return Plog(tuple(at), tuple(map(tuple, at.values())))
 
@@ -153,17 +153,15 @@ def _read_blowers_masel(rate: ct.BlowersMaselRate, gas: ct.Solution) -> BlowersM
 
 
 def _read_linear_burke(rate: ct.LinearBurkeRate, gas: ct.Solution) -> LinearBurke:
-    # Cantera gives the colliders only as a dictionary, in kmol, m3, s and J/kmol.
+    # Cantera gives the colliders only as a dictionary, in kmol, m3, s and J/kmol, and eigenvalues
+    # (eig0) as efficiencies, over that of the first collider.
     given: Any = rate.input_data
     first, *others = given["colliders"]
-    key = "eig0" if "eig0" in first else "efficiency"
-    unit = first.get(key, {"A": 1.0, "b": 0.0, "Ea": 0.0})
     colliders = [Collider(None, _arrhenius(1.0, 0.0, 0.0), _table(first))]
     for one in others:
         if one["name"] not in gas.species_names:  # Cantera skips a collider that is no species
             continue
-        A, b, Ea = (one[key][name] for name in ("A", "b", "Ea"))
-        efficiency = _arrhenius(A / unit["A"], b - unit["b"], Ea - unit["Ea"])
+        efficiency = _arrhenius(*(one["efficiency"][name] for name in ("A", "b", "Ea")))
         colliders.append(Collider(gas.species_index(one["name"]), efficiency, _table(one)))
     return LinearBurke(tuple(colliders))
 

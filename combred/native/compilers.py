@@ -3,6 +3,7 @@
 First of the build. g++, clang++, and zig's clang from pip (`combred[native]`) are tested.
 """
 
+import functools
 import importlib.util
 import os
 import platform
@@ -91,5 +92,10 @@ def version(compiler: list[str]) -> str:
 
 def _asked(compiler: list[str], *flags: str) -> subprocess.CompletedProcess:
     """The macros that a compiler defines."""
-    asked = [*compile_command(compiler), *flags, "-E", "-dM", "-x", "c++", os.devnull]
-    return subprocess.run(asked, capture_output=True, text=True)
+    return _once((*compile_command(compiler), *flags, "-E", "-dM", "-x", "c++", os.devnull))
+
+
+@functools.cache
+def _once(command: tuple[str, ...]) -> subprocess.CompletedProcess:
+    """The answer to a command, which is asked once in a process."""
+    return subprocess.run(command, capture_output=True, text=True)

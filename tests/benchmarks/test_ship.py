@@ -34,12 +34,9 @@ def run(tmp_path, drm19, make_network):
     measured |= {"burnt_T_error": ERROR}
     networks = {"stage1": digest(folder / "stage1.safetensors")}
     validation = {"stages": {"stage1": measured}, "networks": networks, "inputs": {"dt": 1e-6}}
-    for name, content in (
-        ("settings", asdict(settings)),
-        ("sample", {"rows": 480}),
-        ("validation", validation),
-    ):
-        write_json(folder / f"{name}.json", content)
+    write_json(folder / "settings.json", asdict(settings))
+    write_json(folder / "sample.json", {"rows": 480})
+    write_json(folder / "validation.json", validation)
     return folder
 
 
@@ -72,10 +69,8 @@ def test_the_command_ships_and_renews_the_checksums(run, tmp_path, monkeypatch, 
     (data / "mechanisms/a.yaml").write_text("a")
     monkeypatch.setattr(module, "FOLDER", data / "models")
     main([str(run), "1:small", "1:same"])
-    assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == [
-        "small",
-        "same",
-    ]
+    told = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in told] == ["small", "same"]
     sums = dict(line.split("  ")[::-1] for line in (data / "SHA256SUMS").read_text().splitlines())
     files = ["mechanisms/a.yaml", *(f"models/{n}.{e}" for n in ("same", "small")
                                     for e in ("json", "safetensors"))]  # fmt: skip

@@ -117,11 +117,6 @@ def test_unknown_species_names_the_nearest(drm19):
         drm19.index("ch44")
 
 
-def test_a_missing_file_lists_the_mechanisms_of_combred():
-    with pytest.raises(FileNotFoundError, match="drm19.yaml"):
-        load_mechanism("drm91.yaml")
-
-
 @pytest.mark.parametrize(
     "name, reason",
     [
@@ -151,28 +146,6 @@ def test_other_data_than_polynomials_and_constant_heat_capacities_are_refused(tm
     shomate = "{model: Shomate, temperature-ranges: [298, 6000], data: [[21, 0, 0, 0, 0, -6, 180]]}"
     with pytest.raises(ValueError, match=r"NASA-7.*data: AR\..*another mechanism"):
         load_mechanism(with_argon(tmp_path, shomate))
-
-
-def test_a_constant_heat_capacity_is_a_nasa_7_polynomial(tmp_path):
-    mechanism = load_mechanism(with_argon(tmp_path, "{model: constant-cp, cp0: 20.786 J/mol/K}"))
-    k, usual = mechanism.index("AR"), load_mechanism("h2o2.yaml")
-    low, high, T_mid = mechanism.nasa7()
-    assert T_mid[k] == 1000.0 and np.isfinite(mechanism.T_max)
-    # cp = 5/2 R of a monatomic gas, to the five digits given.
-    assert np.allclose(low[k, :6], usual.nasa7()[0][k, :6], rtol=1e-5, atol=0.02)
-    assert np.array_equal(low[k], high[k])
-
-
-def test_nasa_9_polynomials_are_read_and_have_no_nasa_7_form(tmp_path):
-    data = "[[0, 0, 2.5, 0, 0, 0, 0, -745, 4.37], [20, -0.06, 2.5, 0, 0, 0, 0, -745, 4.38]]"
-    argon = f"{{model: NASA9, temperature-ranges: [200, 1000, 6000], data: {data}}}"
-    mechanism = load_mechanism(with_argon(tmp_path, argon))
-    k = mechanism.index("AR")
-    assert mechanism.thermo[k, 1].tolist() == [20, -0.06, 2.5, 0, 0, 0, 0, -745, 4.38]
-    assert mechanism.T_breaks[k].tolist() == [1000.0]
-    assert mechanism.reference_pressure == mechanism.solution().reference_pressure
-    with pytest.raises(ValueError, match=r"NASA-7.*data: AR\..*another mechanism"):
-        mechanism.nasa7()
 
 
 def test_a_file_that_cantera_cannot_parse_is_a_value_error(tmp_path):

@@ -73,16 +73,6 @@ def test_at_T_mid_the_lower_polynomial_holds_as_in_cantera():
     assert above[0, k] != pytest.approx(gas.standard_cp_R[k], rel=1e-10)
 
 
-def test_species_with_fewer_regions_repeat_their_last_one():
-    gas = ct.Solution(yaml=MIXED)
-    coefficients, breaks = read_polynomials(gas.species())
-    one = gas.species_index("ONE")
-    assert np.isinf(breaks[one]).all() and (coefficients[one] == coefficients[one, 0]).all()
-    methane = gas.species_index("CH4")
-    assert breaks[methane].tolist() == [1000.0, np.inf]
-    assert np.array_equal(coefficients[methane, 1], coefficients[methane, 2])
-
-
 def test_nasa_7_is_what_has_two_ranges_and_no_reciprocal_terms():
     gas = ct.Solution(yaml=MIXED)
     names = tuple(gas.species_names)

@@ -75,47 +75,6 @@ def test_stoichiometry_direction_and_constants_are_cantera_s(file, phase, reques
             assert found == pytest.approx(k, rel=1e-12)
 
 
-def test_an_explicit_collider_is_a_third_body_and_no_reactant(every_kind, by_equation):
-    for equation, collider, efficiency in (
-        ("2 O + AR <=> O2 + AR", "AR", 1.0),
-        ("H + OH + N2 <=> H2O + N2", "N2", 1.5),
-        ("CO2 + H2 (+AR) <=> CO + H2O (+AR)", "AR", 1.0),
-        ("CH4 + H <=> CH3 + H + H", "H", 1.0),  # and one H among the products
-    ):
-        found, k = by_equation[equation], every_kind.index(collider)
-        assert found.efficiencies[k] == efficiency and np.count_nonzero(found.efficiencies) == 1
-        assert k not in found.reactants and found.products.get(k, 1.0) == 1.0
-
-
-def test_orders_are_those_of_the_reactants_unless_told(every_kind, by_equation):
-    def named(equation):
-        orders = by_equation[equation].orders
-        return {every_kind.species_names[i]: order for i, order in orders.items()}
-
-    assert named("CO + OH => CO2 + H") == {"CO": 1.2, "OH": -0.1, "H2O": 0.5}
-    assert named("2 O + M <=> O2 + M") == {"O": 2.0}
-
-
-def test_a_reversible_reaction_with_orders_is_refused_by_cantera(tmp_path):
-    with pytest.raises(ValueError, match="orders may only be given for irreversible"):
-        gas_with(
-            tmp_path,
-            "- equation: H2 + O <=> H + OH\n  orders: {H2: 0.5}\n"
-            "  rate-constant: {A: 1.0, b: 0.0, Ea: 0.0}\n",
-        )
-
-
-def test_negative_and_vanishing_factors_have_their_sign(by_equation):
-    assert by_equation["2 OH <=> H2O + O"].rate.sign == -1.0
-    never = by_equation["CO + O2 <=> CO2 + O"].rate
-    assert never == Arrhenius(0.0, 1.0, never.T_a, 0.0)
-
-
-def test_T2_of_zero_is_no_third_term(by_equation):
-    form = by_equation["2 O (+M) <=> O2 (+M)"].rate.broadening
-    assert (form.a, form.T2) == (0.5, 0.0)
-
-
 def test_expressions_at_one_pressure_are_summed_and_pressures_ascend(by_equation):
     rate = by_equation["CH3 + OH <=> CO + 2 H2"].rate
     # The levels went through a logarithm in Cantera.

@@ -56,15 +56,6 @@ def test_cvode_refuses_states_of_another_mechanism(h2o2):
         CVODE(h2o2).advance([1200.0] * 2, [1e5] * 2, np.full((2, 11), 0.1), 1e-6)
 
 
-def test_a_state_does_not_depend_on_those_computed_before(mechanism, path):
-    dt = path.dt
-    alone = [CVODE(mechanism).advance(path.T[i : i + 1], path.p[:1], path.Y[i : i + 1], dt)
-             for i in range(0, 60, 10)]  # fmt: skip
-    T, Y = CVODE(mechanism).advance(path.T[::10], path.p[::10], path.Y[::10], dt)
-    assert np.array_equal(T, np.concatenate([one[0] for one in alone]))
-    assert np.array_equal(Y, np.concatenate([one[1] for one in alone]))
-
-
 def test_states_that_are_none_are_refused_or_told_and_leave_others_unchanged(mechanism, path):
     T, p, Y = path.T[:5].copy(), path.p[:5], path.Y[:5]
     T[[1, 3]] = 27.0, np.nan

@@ -53,22 +53,6 @@ def test_a_pure_gas_has_finite_coefficients(mechanism):
     assert np.isfinite(D).all() and (D > 0).all() and D.max() < 0.1  # m^2/s
 
 
-def test_two_gases_have_their_binary_diffusion_coefficient(h2o2):
-    # For two species the mixture rule gives D_1 = (W_2 / W) D_12: Fick's law with D_12.
-    X = np.zeros((1, h2o2.n_species))
-    one, two = h2o2.index("H2"), h2o2.index("N2")
-    X[0, [one, two]] = 0.3, 0.7
-    T = np.array([500.0])
-    D = MixtureTransport(h2o2).diffusion(T, 1e5, X)[0]
-    W = h2o2.molecular_weights
-    mean = X[0] @ W
-    gas = h2o2.solution()
-    gas.TPX = 500.0, 1e5, X[0]
-    D_12 = gas.binary_diff_coeffs[one, two]
-    assert D[one] * mean / W[two] == pytest.approx(D_12, rel=1e-9)
-    assert D[two] * mean / W[one] == pytest.approx(D_12, rel=1e-9)
-
-
 def test_a_mechanism_without_transport_data_is_refused(tmp_path):
     text = (
         "phases:\n- name: gas\n  thermo: ideal-gas\n  species: [{h2o2.yaml/species: all}]\n"

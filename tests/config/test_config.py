@@ -11,22 +11,13 @@ from combred.pipeline.stages import Stage, stage_table
 
 def test_values_take_the_type_of_their_field():
     s = resolve(["stage=1", "training.lr=1e-3", "sampling.T0=[1200,1500]", "run=lean"])
-    assert (s.stage, s.training.lr, s.sampling.T0, s.run_name) == (
-        1,
-        1e-3,
-        [1200.0, 1500.0],
-        "lean",
-    )
+    assert (s.stage, s.training.lr, s.run_name) == (1, 1e-3, "lean")
+    assert s.sampling.T0 == [1200.0, 1500.0]
 
 
 def test_settings_cannot_be_changed_once_made():
     with pytest.raises(FrozenInstanceError):
         resolve(["stage=1"]).stage = 2
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-def test_every_profile_resolves(profile):
-    assert resolve([f"profile={profile}"]).profile == profile
 
 
 def test_the_settings_alone_are_the_default_profile():
@@ -86,10 +77,8 @@ def test_the_condensed_profile_is_what_its_measurements_were_made_with():
     assert s.network.layer_scales == ["condense", "0.5", "0.5", "0.5"]
     assert (s.training.steps, s.training.batch, s.training.batch_final) == (13_000, 512, 2048)
     again = s.retraining_settings
-    assert (again.optimizer, again.steps, again.batch, again.batch_final) == (
-        *("adam", 5000),
-        *(1024, 2048),
-    )
+    assert (again.optimizer, again.steps) == ("adam", 5000)
+    assert (again.batch, again.batch_final) == (1024, 2048)
     assert (s.training.batch_phases, again.batch_phases) == (3, 2)
     table = [(stage.layer, stage.threshold) for stage in stage_table(s.reduction)]
     assert table == [(1, 0.9), (1, 0.8), (1, 0.7)]
@@ -120,13 +109,11 @@ def test_the_paper_profile_has_the_network_and_the_first_stages_of_the_paper():
     [
         ("stge=2", "did you mean stage"),
         ("reduction.thresold=[0.9]", "did you mean reduction.thresholds"),
-        ("reduction.threshold=0.85", "did you mean reduction.thresholds"),
         ("stage", "not key=value"),
         ("--stage", r"'--stage' is not key=value .*: write stage="),
         ("training.steps=many", "training.steps"),
         ("training.lr=-1", "lr=-1"),
         ("training.optimizer=sgd", "soap, muon, adam are possible"),
-        ("retraining.lr=-1", "lr=-1"),
         ("retraining.optimizer=adam", "there is no setting"),
         ("stage=9", "stages 0 to"),
         ("only=everything", "sample, train"),
@@ -134,7 +121,6 @@ def test_the_paper_profile_has_the_network_and_the_first_stages_of_the_paper():
         ("sampling.phi=[2,1]", "low <= high"),
         ("sampling.states=0", "between 1 and"),
         ("sampling.sampler=random", "flow, premixed are possible"),
-        ("sampling.dt=[1e-5,1e-8]", "low <= high"),
         ("network.kinetics=maybe", "network.kinetics"),
         ("network.scales=[1,2]", "one for each layer: 4 with network.hidden"),
         ("network.scales=[tiny]", "condense"),
@@ -149,17 +135,13 @@ def test_the_paper_profile_has_the_network_and_the_first_stages_of_the_paper():
         ("reduction.criteria=speed:1%", "none of ignition, ignition_mean, flame"),
         ("reduction.criteria=ignition", "ignition:1%"),
         ("reduction.criteria=ignition:0%", "positive limit"),
-        ("reduction.criteria=ignition:-1%", "positive limit"),
-        ("reduction.criteria=ignition:inf", "positive limit"),
         ("reduction.criteria=ignition:few", "positive limit"),
         ("reduction.criteria=ignition:1", r"a plain number is a share.*ignition:1%"),
         ("reduction.criteria=ignition:1%,ignition:2%", "given twice"),
         ("reduction.criteria=ignition:1%", "stages 0 to 1.*say stage=1"),
-        ("reduction.attempts=0", "between 1 and"),
         ("reduction.compensation=norm", "own, least_squares are possible"),
         ("validation.p=[]", "validation.p"),
         ("run=../elsewhere", "inside runs"),
-        ("validation.dt=0", "between 1e-12 and 0.01 s"),
         ("dt=1e-6", "there is no setting 'dt'"),
     ],
 )
@@ -172,7 +154,6 @@ def test_values_without_sense_are_refused_with_a_reason(argument, message):
     ("argument", "message"),
     [
         ("sampling.p=[5e5,2e6", r"sampling.p=\[5e5,2e6: a list of numbers is expected"),
-        ("sampling.p=5e5,2e6]", "a list of numbers is expected"),
         ("sampling.p=[5e5,2e6]]", "a list of numbers is expected"),
         ("sampling.p=[5e5,,2e6]", "'an empty entry' is none"),
         ("sampling.p=[5e5,two]", "a number is expected, and 'two' is none"),
@@ -181,16 +162,11 @@ def test_values_without_sense_are_refused_with_a_reason(argument, message):
         ("training.steps={a", "a whole number is expected"),
         ("training.lr=", "a number is expected"),
         ("training.lr=nan", "training.lr=nan must lie between"),
-        ("training.lr=inf", "training.lr=inf must lie between"),
         ("network.kinetics=~", "true or false is expected"),
         ("sampling.T0=[1500,inf]", "must lie between 200 and 4000 K"),
-        ("validation.flame_phi=[50,50]", "must lie between 0.1 and 10"),
         ("sampling.dt=[1e-30,1e-5]", "must lie between 1e-12 and 0.01 s"),
         ("sampling.p=[1e-300,1e12]", "must lie between 100 and 1e.08 Pa"),
         ("network.hidden=[1000000000,8]", "must lie between 1 and 20000"),
-        ("validation.burnt_time=-1", "must lie between"),
-        ("validation.dt=1", "must lie between"),
-        ("seed=-1", "must lie between"),
     ],
 )
 def test_values_that_are_no_such_thing_are_refused_by_name(argument, message):
@@ -268,8 +244,3 @@ def test_criteria_replace_the_stage_table_of_every_profile(profile):
 def test_criteria_and_a_stage_table_exclude_one_another(other):
     with pytest.raises(ValueError, match="leave out reduction."):
         resolve(["stage=1", "reduction.criteria=ignition:1%", f"reduction.{other}"])
-
-
-def test_criteria_take_any_method():
-    s = resolve(["stage=1", "reduction.method=folding", "reduction.criteria=ignition:1%"])
-    assert s.reduction.method == "folding"

@@ -13,6 +13,7 @@ from combred.native.solver import generate as generate_solver
 from combred.native.solver.library import TOLERANCE, Integrator
 
 COUPLING = Path(__file__).parents[2] / "coupling"
+WARNINGS = "-Wall -Wextra -Wpedantic -Wold-style-cast -Werror".split()
 
 
 @pytest.fixture(scope="session")
@@ -40,11 +41,23 @@ def native(request, libraries) -> Integrator:
     return libraries[request.param]
 
 
-@pytest.fixture(scope="session")
-def ignite(tmp_path_factory) -> Path:
-    """The program coupling/ignite.cpp."""
-    program = tmp_path_factory.mktemp("ignite") / "ignite"
-    command = ["g++", "-O2", str(COUPLING / "ignite.cpp"), "-o", str(program), "-ldl"]
+def compiled(folder: Path, source: Path, *words: str | Path) -> Path:
+    """The program of a source in C++11, which has no warnings."""
+    program = folder / source.stem
+    command = ["g++", "-std=c++11", "-O2", *WARNINGS, source, "-o", program, *words, "-ldl"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0 and not done.stderr, done.stderr
     return program
+
+
+@pytest.fixture(scope="session")
+def ignite(tmp_path_factory) -> Path:
+    """The program coupling/ignite.cpp."""
+    return compiled(tmp_path_factory.mktemp("ignite"), COUPLING / "ignite.cpp")
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory) -> Path:
+    """`advance`, which needs nothing of combred but one header."""
+    source, folder = Path(__file__).with_name("advance.cpp"), tmp_path_factory.mktemp("program")
+    return compiled(folder, source, "-I", COUPLING, "-pthread")

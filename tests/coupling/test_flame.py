@@ -51,7 +51,7 @@ class UnitLewis:
         return 2.58e-5 * (T / 298.0) ** 0.7
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # of both libraries
 def own_speed(libraries, drm19) -> float:
     """Of combred's flame [m/s], with cells of the same size as in flame.c."""
     Y = np.zeros(drm19.n_species)

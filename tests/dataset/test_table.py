@@ -47,14 +47,6 @@ def test_a_missing_file_names_the_command(tmp_path, h2o2):
         open_states(tmp_path / "none.h5", h2o2)
 
 
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.95])
-def test_a_truncated_file_is_refused(file, h2o2, share):
-    data = file.read_bytes()
-    file.write_bytes(data[: int(share * len(data))])
-    with pytest.raises(StateFileError, match="Move it away"):
-        open_states(file, h2o2)
-
-
 def test_a_damaged_chunk_is_refused_when_it_is_read(file, h2o2):
     with h5py.File(file, "r") as stored:
         offset = stored["Y"].id.get_chunk_info(0).byte_offset

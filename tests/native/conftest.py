@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from compiled_program import compile_quickly
+from compiled_program import compile_quickly, require_same_answers
 from one_step import compare_one_step
 from rate_kinds import random_states
 
-from combred.native import NativeSurrogate, build, generate
+from combred.native import NativeSurrogate, build, builder, generate
 from combred.native.builder import find_compiler
 from combred.native.exporter import LIBRARY, export
+from combred.native.interface import Library
 from combred.surrogate.card import make_card
 from combred.surrogate.correction import make_transform
 from combred.surrogate.forms import make_surrogate
@@ -35,6 +36,7 @@ def untrained(mechanism, transform, make_network, hidden: list[int]) -> Surrogat
     transform.dt_range.copy_(torch.tensor([1e-8, 1e-5]))
     network = make_network([transform.n_inputs, *hidden, transform.n_outputs], output=0.002)
     with torch.no_grad():
+        network.layers[-1].bias.copy_(0.002 * torch.linspace(-1.0, 1.0, transform.n_outputs))
         network.layers[-1].bias[-1] = -6.0
     return make_surrogate(mechanism, transform, network).requires_grad_(False).eval()
 
@@ -83,7 +85,9 @@ def exported(correcting, card, made_once) -> Path:
     """The folder of an exported surrogate, whose library is for every CPU."""
     with made_once("exported") as folder:
         if not (folder / LIBRARY).is_file():
-            export(correcting, folder, card, "of a test")
+            with pytest.MonkeyPatch.context() as patch:  # the code of a level in one piece
+                patch.setattr(builder, "PIECES", {"all": 15})
+                export(correcting, folder, card, "of a test")
         return folder
 
 
@@ -107,5 +111,28 @@ def require_agreement(burning, correcting):
     def require(native: NativeSurrogate) -> None:
         for dt in (1e-7, 1e-6):
             compare_one_step(native, correcting, burning[::8], dt)
+
+    return require
+
+
+@pytest.fixture(scope="session")
+def require_same_solver(burning, compiled):
+    """A function: asserts that the solver in a library gives the answers of that in `compiled`, in
+    time steps out of the training: few steps of its own, so that rounding does not grow."""
+
+    def require(library: Library) -> None:
+        own, states, dt = compiled.library, burning[::8], 0.9 * compiled.dt_range[0]
+        for tolerance in (1e-3, 1e-6):
+            answers = []
+            for one in (library, own):
+                later = states.copy()
+                answers.append((later, *one.integrate_in_place(later, dt, tolerance)))
+            assert answers[0][2].min() > 0
+            require_same_answers(*answers, states, tolerance)
+        for found, known in (
+            *zip(library.rates(states), own.rates(states), strict=True),
+            (library.jacobian(states[50]), own.jacobian(states[50])),
+        ):  # rounding of exponents, over the fastest rate
+            assert np.abs(found - known).max() <= 1e-12 * np.abs(known).max()
 
     return require

@@ -33,8 +33,8 @@ def test_without_another_compiler_zig_is_taken(monkeypatch, installed):
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
-def test_each_compiler_gives_the_answers_of_torch(
-    compiler, correcting, require_agreement, made_once, monkeypatch
+def test_each_compiler_gives_the_answers_of_torch_and_of_the_first(
+    compiler, correcting, require_agreement, require_same_solver, made_once, monkeypatch
 ):
     if COMPILERS[compiler] is None:
         pytest.skip(f"{compiler} is not here")
@@ -42,4 +42,6 @@ def test_each_compiler_gives_the_answers_of_torch(
     assert is_zig(find_compiler()) == (compiler == "zig")
     with made_once("native") as folder:  # where the fixture `compiled` has that of one of them
         library = build(generate(correcting), folder)
-    require_agreement(NativeSurrogate(library))
+    native = NativeSurrogate(library)
+    require_agreement(native)
+    require_same_solver(native.library)

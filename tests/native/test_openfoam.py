@@ -47,11 +47,7 @@ def test_every_reaction_has_cantera_s_numbers(gas):
         falloff = not isinstance(rate, ct.ArrheniusRate)
         rates = [rate.low_rate, rate.high_rate] if falloff else [rate]
         expected = [
-            (
-                r.pre_exponential_factor,
-                r.temperature_exponent,
-                r.activation_energy / ct.gas_constant,
-            )
+            (r.pre_exponential_factor, r.temperature_exponent, r.activation_energy / R)
             for r in rates
         ]
         assert np.allclose(constants(block), expected, rtol=1e-6)

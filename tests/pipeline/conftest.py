@@ -1,15 +1,12 @@
 """The command in the test's own process, a finished run, and copies of it to break. `tiny`, of this
 folder, is imported by the tests here and in steps/."""
 
-import json
 import shutil
 import sys
 from pathlib import Path
 
 import pytest
 import torch
-
-from combred.surrogate import storage
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -41,15 +38,10 @@ def call(monkeypatch, capsys, cheap):
 
 @pytest.fixture(scope="session")
 def finished(made_once, in_process) -> Path:
-    """A tiny run, done in one go; the networks that it read are named in `read.json`."""
+    """A tiny run, done in one go."""
     with made_once("finished") as folder:
-        if (folder / "read.json").exists():
-            return folder
-        read, whole = [], storage._read
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(storage, "_read", lambda path: (read.append(path.name), whole(path))[1])
+        if not (folder / "runs/tiny/report.html").exists():
             finished_run(in_process, folder, *TINY.split())
-        (folder / "read.json").write_text(json.dumps(read))
         return folder
 
 

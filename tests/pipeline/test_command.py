@@ -109,11 +109,6 @@ def test_the_settings_are_written_before_the_first_step(tmp_path, call, monkeypa
     assert settings["sampling"]["states"] == 240 and settings["sampling"]["fuel"] == "CH4:1"
 
 
-def test_a_fresh_run_reads_no_network_twice(finished):
-    read = json.loads((finished / "read.json").read_text())  # each before its retraining
-    assert read == [f"stage{i}.merged.safetensors" for i in (1, 2)]
-
-
 def remove(path):
     path.unlink()
 

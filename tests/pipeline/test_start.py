@@ -85,15 +85,6 @@ def test_every_record_says_where_stage_0_comes_from(finished):
     assert "training stage 0" not in report
 
 
-def test_a_second_run_reuses_everything(copy, call):
-    before = {p: p.read_bytes() for p in (copy / "runs/tiny").glob("*.safetensors")}
-    # One step after another: export and report are always made anew, and take seconds.
-    outputs = [call(copy, START, f"only={s}") for s in ("sample", "train", "reduce", "validate")]
-    assert all(status == 0 and "reused" in output for status, output in outputs), outputs
-    assert f"{MODEL}, which comes with combred, reused" in outputs[1][1]
-    assert before == {p: p.read_bytes() for p in before}
-
-
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
@@ -153,12 +144,6 @@ def test_a_general_network_is_trained_where_it_is_asked_for(copy, call):
     assert trained.kinetics and trained.network.widths == [84, 24, 24]
     low, high = trained.dt_range
     assert 1e-8 < low < 2e-8 and 8e-6 < high < 1e-5
-
-
-def test_states_of_other_settings_are_refused(copy, call):
-    (copy / "runs/tiny/states.h5").unlink()
-    status, output = call(copy, START, "sampling.states=320")
-    assert status == 2 and "states.sampling.states: 300 then, 320 now" in output
 
 
 def test_what_an_unfinished_training_left_is_cleared_away(copy, call):

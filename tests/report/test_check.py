@@ -13,13 +13,8 @@ CURVES = [{"x": [0.0, 1e-3, 2e-3, 3e-3], **LOOK}] * 2
 
 
 def case(error):
-    return {
-        "T0": 1200.0,
-        "p": 1e5,
-        "phi": 1.0,
-        "delay": 1e-4,
-        "errors": {"0.01": 2e-3, "0.001": error},
-    }
+    row = {"T0": 1200.0, "p": 1e5, "phi": 1.0, "delay": 1e-4}
+    return row | {"errors": {"0.01": 2e-3, "0.001": error}}
 
 
 @pytest.fixture
@@ -63,11 +58,8 @@ def page(folder, record):
 
 def test_the_page_says_what_was_found(tmp_path, record):
     text = page(tmp_path, record)
-    assert (
-        "All 1 comparisons are within their limits" in text
-        and "1 could not be made" in text
-        and "0.05 %" in text
-    )
+    assert "All 1 comparisons are within their limits" in text and "0.05 %" in text
+    assert "1 could not be made" in text
     assert "No counterflow flame was compared: gas.yaml has no transport data." in text
     assert "500 × faster than Cantera's CVODE" in text.replace("\u00a0", " ").replace("&#39;", "'")
     assert "0.5 to 40 atm" in text and "2 Plog" in text

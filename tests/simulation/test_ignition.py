@@ -53,14 +53,6 @@ def test_initial_mixtures_have_the_equivalence_ratios_of_the_cases(h2o2):
     assert hydrogen_to_oxygen[1] / hydrogen_to_oxygen[0] == pytest.approx(4.0, rel=1e-12)  # phi
 
 
-def test_a_state_that_cvode_cannot_integrate_does_not_stop_other_cases(h2o2):
-    todo = [Case(1e5, 101325.0, 1.0), Case(1300.0, 101325.0, 1.0)]  # CVODE fails at the first
-    Y0 = mixtures(h2o2, todo, FUEL, AIR)
-    failed, other = march(CVODE(h2o2), DT, todo, Y0, [3, 3])
-    assert np.isnan(failed.T[1:]).all()
-    assert np.isfinite(other.T).all()
-
-
 def test_a_rollout_is_nan_after_cvode_fails(h2o2):
     case = Case(1e5, 101325.0, 1.0)
     rollout = integrate(h2o2, case, h2o2.mixture(FUEL, AIR, 1.0), DT, 3)

@@ -200,18 +200,20 @@ def test_time_steps_of_another_shape_or_value_are_refused(path, surrogate):
                 call(path.state, wrong)
 
 
-def test_advance_refuses_other_arguments_in_the_same_words_as_torchscript(
-    path, surrogate, optimized
-):
+def test_advance_answers_and_refuses_as_torchscript_does(path, surrogate, optimized):
     keep = surrogate.trust(path.state, path.steps).numpy()
     T, p, Y = path.T[keep], path.p[keep].astype("f4"), path.Y[keep]
+    known = surrogate.advance(T, p, Y, DT)
     for call in (surrogate, scripted(surrogate)):
         with pytest.raises(ValueError, match=r"^states are float64 of shape \(n, [^\n]*$"):
             call.advance(T, p, np.column_stack([Y, T]), DT)
         with pytest.raises(ValueError, match=r"^T and p have the shape [^\n]*$"):
             call.advance(T, p[:-1], Y, DT)
-        same = call.advance(T.tolist(), p, Y, DT)[0]
-        assert np.array_equal(same, call.advance(T, p, Y, DT)[0])
+        found = call.advance(T.tolist(), p, Y, DT)
+        assert np.array_equal(found[0], call.advance(T, p, Y, DT)[0])
+        # Freezing may reorder operations; the network is float32.
+        assert np.allclose(found[0], known[0], rtol=1e-6)
+        assert np.allclose(found[1], known[1], rtol=1e-4, atol=1e-10)
 
 
 @torch.no_grad()

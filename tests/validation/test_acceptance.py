@@ -117,12 +117,7 @@ class Late:
             t = np.interp(self.step * DT / (1 + share), one.t, np.arange(len(one.t)))
             low = int(t)
             high, part = min(low + 1, len(one.t) - 1), t - low
-            rows.append(
-                (
-                    (1 - part) * one.T[low] + part * one.T[high],
-                    (1 - part) * one.Y[low] + part * one.Y[high],
-                )
-            )
+            rows.append([(1 - part) * x[low] + part * x[high] for x in (one.T, one.Y)])
         live = rows[: len(T)] if len(T) == len(rows) else rows[-len(T) :]
         return np.array([T for T, _ in live]), np.array([Y for _, Y in live])
 
@@ -133,27 +128,23 @@ class Late:
 def test_errors_are_the_worst_and_the_mean_of_the_ignition_delays(
     answered, drm19, monkeypatch, shares, worst, mean
 ):
-    made, hot, references = answered
-    same = [
-        replace_steps(r, min(len(r.t) for r in references.rollouts)) for r in references.rollouts
-    ]
+    made, _, references = answered
+    same = as_long_as_the_shortest(references.rollouts)
     monkeypatch.setattr(acceptance, "fastest", lambda _, alone: alone and Late(same, shares))
     errors = judge(drm19, None, made, References(same, []), DT, silent)
     assert errors["ignition"] == pytest.approx(worst, abs=0.01)
     assert errors["ignition_mean"] == pytest.approx(mean, abs=0.01)
 
 
-def replace_steps(rollout, steps):
-    return replace(rollout, t=rollout.t[:steps], T=rollout.T[:steps], Y=rollout.Y[:steps])
+def as_long_as_the_shortest(rollouts):
+    n = min(len(one.t) for one in rollouts)
+    return [replace(one, t=one.t[:n], T=one.T[:n], Y=one.Y[:n]) for one in rollouts]
 
 
 def test_a_case_that_does_not_ignite_has_an_infinite_error(answered, drm19, monkeypatch):
     made, hot, references = answered
-    monkeypatch.setattr(
-        acceptance,
-        "fastest",
-        lambda _, alone: alone and SimpleNamespace(advance=lambda T, p, Y, dt: (T, Y)),
-    )
+    inert = SimpleNamespace(advance=lambda T, p, Y, dt: (T, Y))
+    monkeypatch.setattr(acceptance, "fastest", lambda _, alone: alone and inert)
     errors = judge(drm19, None, made, references, DT, silent)
     assert errors == {"ignition": math.inf, "ignition_mean": math.inf}
 
@@ -163,9 +154,7 @@ def test_flames_are_computed_only_if_the_ignitions_pass(answered, drm19, monkeyp
     _, hot, references = answered
     settings = ReductionSettings(criteria=f"ignition:{limit},flame:1%")
     made = AcceptanceCriteria.of(settings, replace(hot, flame_phi=[0.9, 1.1]))
-    same = [
-        replace_steps(r, min(len(r.t) for r in references.rollouts)) for r in references.rollouts
-    ]
+    same = as_long_as_the_shortest(references.rollouts)
     monkeypatch.setattr(acceptance, "fastest", lambda _, alone: alone and Late(same, (0.2, 0.2)))
     followed = []
     monkeypatch.setattr(

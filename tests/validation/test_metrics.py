@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 
 from combred.simulation.ignition import Case, Rollout
-from combred.validation.metrics import (
-    peak_errors,
-    relative_error,
-    summarize,
-    tracked_species,
-)
+from combred.validation.metrics import peak_errors, relative_error, summarize, tracked_species
 
 
 def test_relative_error_refers_to_the_reference():

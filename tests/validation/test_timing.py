@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from combred.native import scripted
 from combred.processes.threads import one_thread
 from combred.surrogate.advance import StateFunction
 from combred.validation import timing
@@ -32,14 +31,6 @@ def test_the_number_of_threads_is_restored_even_after_an_error():
         assert torch.get_num_threads() == 1
         raise RuntimeError
     assert torch.get_num_threads() == before
-
-
-def test_the_scripted_surrogate_equals_the_surrogate(surrogate, path):
-    T, Y = scripted(surrogate).advance(path.T, path.p, path.Y, path.dt)
-    eager = surrogate(path.state, path.steps).detach().numpy()
-    # Freezing may reorder operations; the network is float32.
-    assert np.allclose(T, eager[:, 0], rtol=1e-6)
-    assert np.allclose(Y, eager[:, 2:], rtol=1e-4, atol=1e-10)
 
 
 def test_the_comparison_names_every_solver(mechanism, surrogate, path, monkeypatch):

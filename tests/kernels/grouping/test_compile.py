@@ -16,10 +16,7 @@ RUN = dict.fromkeys(
     ["bits", "opened", "degree", "best", "votes", "main", "left", "arrived"], "*i32:16"
 ) | {"n": "i32:16", "n_words": "i32"}
 LAUNCHED = {"write_tiles": ("adjacency", TILES), "run": ("rounds", RUN)}
-SIZES = {
-    "write_tiles": ["TILE", "DEPTH", "SWATH"],
-    "run": ["ROWS", "WORDS", "COUNTED", "CLAIMED"],
-}
+SIZES = {"write_tiles": ["TILE", "DEPTH", "SWATH"], "run": ["ROWS", "WORDS", "COUNTED", "CLAIMED"]}
 KERNELS = {}
 for arch in ARCHES:
     for name, (module, signature) in LAUNCHED.items():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from weight_rows import KINDS, clustered, duplicated, mixed, near_pairs
+from weight_rows import KINDS, clustered, duplicated, mixed, require_any_layout, require_exact_pairs
 
 from combred import kernels
 from combred.kernels.grouping import cpu, reference
@@ -75,14 +75,7 @@ def test_a_row_far_from_the_main_row_of_a_large_group_loses_its_neighbours(many)
 @pytest.mark.parametrize("pair", [0, 1 << 22])
 def test_pairs_near_the_threshold_are_classified_exactly(threshold, d, pair, monkeypatch):
     monkeypatch.setattr(cpu, "PAIR", pair)  # whether one by one, or all in one matrix product
-    # float32 resolves cosines to 6e-8 at best; the tolerance of the definition is 1e-12, and the
-    # float64 rounding error of a cosine is below 1e-14.
-    gaps = [0.0, 1e-13, 1e-10, 1e-8, 1e-7, 1e-5, -1e-11, -1e-10, -1e-8, -1e-7, -1e-6, -1e-4]
-    rows = near_pairs(threshold, gaps, d)
-    labels, _ = cpu.group(torch.from_numpy(rows), threshold)
-    same_group = [int(labels[2 * i]) == int(labels[2 * i + 1]) for i in range(len(gaps))]
-    assert same_group == [gap >= 0 for gap in gaps]
-    assert_same(rows, threshold)
+    assert_same(require_exact_pairs(cpu.group, threshold, d), threshold)
 
 
 def test_negated_rows_are_similar_at_minus_one_alone():
@@ -112,11 +105,4 @@ def test_the_length_of_rows_does_not_matter(scale):  # within what float32 holds
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_dtype_layout_and_gradients_do_not_matter(dtype):
-    weights = torch.from_numpy(clustered(np.random.default_rng(0), 100, 12)).to(dtype)
-    strided = torch.empty(100, 24, dtype=dtype)[:, ::2].copy_(weights)
-    expected = [side.tolist() for side in reference.group(weights, 0.7)]
-    for given in (weights, strided, weights.clone().requires_grad_(), weights.T.contiguous().T):
-        before = given.detach().clone()
-        labels, mains = cpu.group(given, 0.7)
-        assert [labels.tolist(), mains.tolist()] == expected
-        assert torch.equal(given, before)
+    require_any_layout(cpu.group, dtype)

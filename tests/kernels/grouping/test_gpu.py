@@ -7,7 +7,16 @@ are as large as they may be, except in `test_the_sizes_that_are_launched`.
 import numpy as np
 import pytest
 import torch
-from weight_rows import clustered, duplicated, mixed, near_pairs, negated, random, zeroed
+from weight_rows import (
+    clustered,
+    duplicated,
+    mixed,
+    negated,
+    random,
+    require_any_layout,
+    require_exact_pairs,
+    zeroed,
+)  # fmt: skip
 
 from combred.kernels.grouping import cpu, reference
 
@@ -78,12 +87,7 @@ def test_the_order_is_that_of_the_reference(grouping, device):
 @pytest.mark.parametrize("d", [24, 1601])
 @pytest.mark.parametrize("threshold", [0.5, 0.8, 0.999])
 def test_pairs_near_the_threshold_are_classified_exactly(grouping, device, threshold, d):
-    # float32 resolves cosines to 6e-8 at best; the tolerance of the definition is 1e-12.
-    gaps = [0.0, 1e-13, 1e-10, 1e-8, 1e-7, 1e-5, -1e-11, -1e-10, -1e-8, -1e-7, -1e-6, -1e-4]
-    rows = near_pairs(threshold, gaps, d)
-    labels, _ = grouping.group(torch.from_numpy(rows).to(device), threshold)
-    same_group = [int(labels[2 * i]) == int(labels[2 * i + 1]) for i in range(len(gaps))]
-    assert same_group == [gap >= 0 for gap in gaps]
+    rows = require_exact_pairs(grouping.group, threshold, d, device)
     assert_same(grouping, device, rows, threshold)
 
 
@@ -99,14 +103,7 @@ def test_opposite_zero_and_undefined_rows(grouping, device):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_dtype_layout_and_gradients_do_not_matter(grouping, device, dtype):
-    weights = torch.from_numpy(clustered(np.random.default_rng(0), 100, 12)).to(device, dtype)
-    strided = torch.empty(100, 24, dtype=dtype, device=device)[:, ::2].copy_(weights)
-    expected = [side.tolist() for side in reference.group(weights, 0.7)]
-    for given in (weights, strided, weights.clone().requires_grad_(), weights.T.contiguous().T):
-        before = given.detach().clone()
-        labels, mains = grouping.group(given, 0.7)
-        assert [labels.tolist(), mains.tolist()] == expected
-        assert torch.equal(given, before)
+    require_any_layout(grouping.group, dtype, device)
 
 
 @pytest.mark.parametrize("size", [1, 33, 127, 330])

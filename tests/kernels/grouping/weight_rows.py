@@ -5,6 +5,9 @@ A kind of rows is a function of a numpy generator, the number of rows m and thei
 """
 
 import numpy as np
+import torch
+
+from combred.kernels.grouping import reference
 
 
 def random(rng, m, d):
@@ -55,14 +58,41 @@ def mixed(sizes: list[int], thresholds: list[float], lengths: list[int]) -> list
     ]
 
 
-def near_pairs(threshold: float, gaps: list[float], d: int, seed: int = 0) -> np.ndarray:
-    """For every gap two rows, (2 gaps, d), with the cosine threshold + gap; pairs orthogonal."""
+# Over the threshold of a pair: float32 resolves cosines to 6e-8 at best; the tolerance of the
+# definition is 1e-12, and the float64 rounding error of a cosine is below 1e-14.
+GAPS = [0.0, 1e-13, 1e-10, 1e-8, 1e-7, 1e-5, -1e-11, -1e-10, -1e-8, -1e-7, -1e-6, -1e-4]
+
+
+def near_pairs(threshold: float, d: int, seed: int = 0) -> np.ndarray:
+    """For every one of `GAPS` two rows, (2 gaps, d), with the cosine threshold + gap; pairs
+    orthogonal."""
     rng = np.random.default_rng(seed)
-    basis = np.linalg.qr(rng.standard_normal((d, 2 * len(gaps))))[0].T
+    basis = np.linalg.qr(rng.standard_normal((d, 2 * len(GAPS))))[0].T
     rows = []
-    for i, gap in enumerate(gaps):
+    for i, gap in enumerate(GAPS):
         a, b = basis[2 * i], basis[2 * i + 1]
         cosine = threshold + gap
         # 1 - cos^2 without cancellation near a cosine of 1
         rows += [a, rng.uniform(0.1, 10) * (cosine * a + ((1 - cosine) * (1 + cosine)) ** 0.5 * b)]
     return np.array(rows)
+
+
+def require_exact_pairs(group, threshold: float, d: int, device="cpu") -> np.ndarray:
+    """Asserts that `group` pairs the rows of `near_pairs` by the signs of their gaps; the rows."""
+    rows = near_pairs(threshold, d)
+    labels, _ = group(torch.from_numpy(rows).to(device), threshold)
+    same_group = [int(labels[2 * i]) == int(labels[2 * i + 1]) for i in range(len(GAPS))]
+    assert same_group == [gap >= 0 for gap in GAPS]
+    return rows
+
+
+def require_any_layout(group, dtype: torch.dtype, device="cpu") -> None:
+    """Asserts that the groups do not depend on layout and gradients, and rows are not changed."""
+    weights = torch.from_numpy(clustered(np.random.default_rng(0), 100, 12)).to(device, dtype)
+    strided = torch.empty(100, 24, dtype=dtype, device=device)[:, ::2].copy_(weights)
+    expected = [side.tolist() for side in reference.group(weights, 0.7)]
+    for given in (weights, strided, weights.clone().requires_grad_(), weights.T.contiguous().T):
+        before = given.detach().clone()
+        labels, mains = group(given, 0.7)
+        assert [labels.tolist(), mains.tolist()] == expected
+        assert torch.equal(given, before)

@@ -12,7 +12,7 @@ from combred import check
 from combred.chemistry.reactor import CVODE
 from combred.native.solver import Solver, matrix
 
-FUEL = {"drm19": "CH4:1", "h2o2": "H2:1"}
+FUEL = {"drm19.yaml": "CH4:1", "h2o2.yaml": "H2:1"}
 STEPS = (1e-7, 1e-6, 1e-5)  # s
 FLOOR_T, FLOOR_Y = 1.0, 1e-5  # K; mass fraction: the tolerance is relative to a change and to these
 # Tolerance: limits of the errors of 95 % of the states, and of all, over tolerance times change and
@@ -22,18 +22,12 @@ FLOOR_T, FLOOR_Y = 1.0, 1e-5  # K; mass fraction: the tolerance is relative to a
 LIMITS = {1e-2: (1.0, 30.0), 1e-3: (1.0, 30.0), 1e-6: (1.0, 5.0), 1e-8: (1.0, 5.0)}
 
 
-@pytest.fixture(scope="module", params=list(FUEL))
-def mechanism(request):
-    """DRM19 and Cantera's hydrogen mechanism, one after the other."""
-    return request.getfixturevalue(request.param)
-
-
 @pytest.fixture(scope="module")
 def states(mechanism, ignition):
     """T, p, Y and dt of 144 states."""
-    fuel, rows = FUEL["h2o2" if mechanism.n_species == 10 else "drm19"], []
+    rows = []
     for T0, p in ((1300.0, 1.0), (1050.0, 20.0)):
-        T, p, Y = ignition(mechanism, 12, fuel, T0, p * ct.one_atm)
+        T, p, Y = ignition(mechanism, 12, FUEL[mechanism.name], T0, p * ct.one_atm)
         for share in (0.0, 0.4):  # of fresh gas
             mixed = share * Y[0] + (1.0 - share) * Y
             rows += zip(share * T[0] + (1.0 - share) * T, p, mixed, strict=True)
@@ -66,13 +60,6 @@ def test_errors_are_within_the_tolerance(case, states, tolerance):
     assert np.quantile(off, 0.95) <= of_most and off.max() <= of_all
 
 
-def test_pressures(case, states):
-    solver, true = case
-    found = solver.integrate(*states, 1e-6)
-    # At constant volume p follows T: 1e-6 of T and of Y, and CVODE's error.
-    assert np.allclose(found.p, true[1], rtol=2e-6, atol=0)
-
-
 @pytest.mark.parametrize(
     "tolerances", [(1e-1, 1e-2, 1e-3), (1e-5, 1e-6, 1e-7, 1e-8)], ids=["float", "double"]
 )
@@ -86,14 +73,6 @@ def test_errors_fall_with_the_tolerance(case, states, tolerances):
     assert 0.75 < exponent < 1.4
 
 
-def test_steps_grow_slowly_as_the_tolerance_falls(case, states):
-    """As its power of 1 / order at most: a method whose order is lost takes more."""
-    solver, _ = case
-    most = {x: solver.integrate(*states, x).steps.mean() for x in (1e-2, 1e-3, 1e-5, 1e-8)}
-    # Order 4: factors of 1.8 and of 5.6. Steps of small change have the order of the floors' root.
-    assert most[1e-3] <= 4.0 * most[1e-2] and most[1e-8] <= 12.0 * most[1e-5]
-
-
 def test_few_attempts_are_rejected(h2o2, solver_of):
     """In states of flows. A control that knows the last error alone needs 3.75 and 15.2, one that
     first tries dt 3.09 and 12.8."""
@@ -104,7 +83,7 @@ def test_few_attempts_are_rejected(h2o2, solver_of):
         assert found.steps.mean() < most
 
 
-@pytest.mark.parametrize("mechanism", ["h2o2"], indirect=True, scope="module")
+@pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
 def test_the_elimination_by_tables_is_the_one_that_is_written_out(
     monkeypatch, mechanism, states, solver_of, tmp_path
 ):
@@ -131,12 +110,10 @@ def test_advance_is_integrate_at_the_solver_s_tolerance(case, states):
     assert np.array_equal(T, found.T) and np.array_equal(Y, found.Y)
 
 
-@pytest.mark.parametrize("name", FUEL)
 @pytest.mark.parametrize("tolerance", [0.3, 0.1, 0.01, 1e-4])
-def test_fresh_gas_ignites_in_one_long_step(request, solver_of, name, tolerance):
+def test_fresh_gas_ignites_in_one_long_step(mechanism, solver_of, tolerance):
     """In a step that is longer than its radicals take to grow, a linearly implicit method damps
     them: the gas would not react, and the estimated error would be zero."""
-    mechanism = request.getfixturevalue(name)
     T = np.arange(980.0, 1180.0, 20.0)
     Y = np.tile(mechanism.mixture("H2:1", "O2:1, N2:3.76", 0.5), (len(T), 1))
     p = np.full(len(T), ct.one_atm)

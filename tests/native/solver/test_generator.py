@@ -1,5 +1,4 @@
-"""The text of a solver: refusals, the comment beside each reaction, the order of elimination, the
-pattern of the matrix."""
+"""The text of a solver: refusals, the comment beside each reaction, the order of elimination."""
 
 import json
 import re
@@ -9,9 +8,8 @@ import numpy as np
 import pytest
 from compiled_program import compile_quickly
 
-from combred.native.solver import Solver, generate, solver
-from combred.native.solver.layout import Layout, lay_out, pattern
-from combred.native.solver.terms import real
+from combred.native.solver import Solver, generate, layout, solver
+from combred.native.solver.layout import lay_out, pattern
 
 PLASMA = """
 phases:
@@ -84,109 +82,9 @@ def test_the_text_has_no_trace_of_the_machine(drm19):
     assert drm19.file not in text and str(Path.home()) not in text
 
 
-# -- the order of elimination ----------------------------------------------------------------------
-
-MECHANISMS = pytest.mark.parametrize("name", ["drm19", "h2o2", "every_kind", "every_thermo"])
-KINDS_OF_MATRIX = pytest.mark.parametrize("exact", [False, True], ids=["float", "double"])
-
-
-def filled_in(nonzero: np.ndarray) -> int:
-    """The number of places after elimination in the given order."""
-    A = nonzero.copy()
-    for j in range(len(A)):
-        rows = np.flatnonzero(A[j + 1 :, j]) + j + 1
-        A[np.ix_(rows, np.flatnonzero(A[j]))] = True
-    return int(A.sum())
-
-
-def dependence(layout: Layout) -> np.ndarray:
-    """Which species' rate depends on which other's concentration by mass action, in the order of
-    the mechanism (n_species, n_species)."""
-    n = layout.mechanism.n_species
-    A = np.eye(n, dtype=bool)
-    for term in layout.terms:
-        orders = {*term.forward, *(term.reverse or {})}
-        for i in term.net:
-            for j in orders:
-                A[layout.species[i], layout.species[j]] = True
-    return A
-
-
-@MECHANISMS
-def test_all_species_have_a_place_and_those_that_react_come_first(request, name):
-    mechanism = request.getfixturevalue(name)
-    layout = lay_out(mechanism)
-    assert sorted(layout.species) == list(range(mechanism.n_species))
-    assert not mechanism.inert[layout.species[: layout.n_reactive]].any()
-    assert layout.names == [mechanism.species_names[k] for k in layout.species]
-
-
-@MECHANISMS
-def test_the_order_fills_in_no_more_than_the_natural_one(request, name):
-    mechanism = request.getfixturevalue(name)
-    layout = lay_out(mechanism)
-    A, reacts = dependence(layout), layout.species[: layout.n_reactive]
-    natural = sorted(reacts)
-    ours = filled_in(A[np.ix_(reacts, reacts)])
-    most = filled_in(A[np.ix_(natural, natural)])
-    assert ours <= most and (ours < most or name != "drm19")
-
-
-@KINDS_OF_MATRIX
-@MECHANISMS
-def test_elimination_needs_no_place_that_is_not_there(request, name, exact):
-    """What rows fill in when they are eliminated one after another lies in the pattern."""
-    found = pattern(lay_out(request.getfixturevalue(name)), exact)
-    assert sorted(found.places.values()) == list(range(len(found.places)))
-    rows = [{j for k, j in found.places if k == i} for i in range(found.size)]
-    for i, columns in enumerate(rows):
-        assert i in columns
-        for k in sorted(c for c in columns if c < i):
-            assert {j for j in rows[k] if j > k} <= columns
-    size = found.size
-    assert all((i, found.T) in found.places for i in range(layout_size(found)))
-    assert all((found.T, j) in found.places for j in range(size))
-
-
-def layout_size(found) -> int:
-    """The number of species in a pattern."""
-    return found.size - 1 - found.exact
-
-
-@MECHANISMS
-def test_the_pattern_has_all_structural_nonzeros(request, truth_of, random_states, name):
-    """Against Cantera's derivatives by each concentration, at fixed T, of reactions without their
-    third bodies."""
-    mechanism = request.getfixturevalue(name)
-    layout, gas = lay_out(mechanism), truth_of(mechanism).gas
-    found = pattern(layout, exact=True)
-    n = mechanism.n_species
-    T, p, Y = random_states(mechanism, 4, seed=1, absent=0.0)
-    depends = np.zeros((n, n), dtype=bool)
-    # How linear-Burke rates depend on the mixture is left out.
-    skip = [i for i, r in enumerate(gas.reactions()) if r.rate.type == "linear-Burke"]
-    for i in skip:
-        gas.set_multiplier(0.0, i)
-    gas.derivative_settings = {"skip-third-bodies": True, "skip-falloff": True}
-    for i in range(4):
-        gas.TPY = T[i], p[i], Y[i]
-        depends |= np.asarray(gas.net_production_rates_ddCi) != 0.0
-    gas.set_multiplier(1.0)
-    place = {k: i for i, k in enumerate(layout.species)}
-    assert depends.sum() > 2 * n
-    for row, column in np.argwhere(depends):
-        i, j = place[row], place[column]
-        assert i < layout.n_reactive
-        assert (i, j) in found.places if j < layout.n_reactive else j in found.columns[i]
-
-
-# -- pieces of text --------------------------------------------------------------------------------
-
-
-def test_numbers_are_read_back_exactly():
-    rng = np.random.default_rng(0)
-    for value in [*rng.normal(size=50) * 10.0 ** rng.uniform(-300, 300, 50), 0.0, -0.0, 5e-324]:
-        assert float(real(value)[2:-1]) == value
-    for value in (np.nan, np.inf):
-        with pytest.raises(ValueError, match="cannot be written"):
-            real(value)
+def test_the_order_of_elimination_fills_in_less_than_the_natural_one(drm19, monkeypatch):
+    """Seen: 332 places instead of 394 in floats, 407 instead of 439 in doubles."""
+    found = [[len(pattern(lay_out(drm19), exact).places) for exact in (False, True)]]
+    monkeypatch.setattr(layout, "_elimination", lambda filled, species: sorted(species))
+    found.append([len(pattern(lay_out(drm19), exact).places) for exact in (False, True)])
+    assert np.all(np.array(found[0]) < 0.95 * np.array(found[1]))

@@ -36,7 +36,7 @@ def correcting(mechanism, qss_transform, make_network) -> Surrogate:
 def test_a_network_that_corrects_qss_steps_becomes_a_library(
     run, correcting, mechanism, path, monkeypatch
 ):
-    compile_quickly(monkeypatch, "-O1")
+    compile_quickly(monkeypatch)
     card = make_card(correcting, mechanism, {}, {})
     states = path.state.numpy()
     said = export_native(run, correcting, card, states)

@@ -11,10 +11,8 @@ import torch
 from safetensors.torch import load_file
 from tiny import TINY, finished_run
 
-from combred.files.records import read_record, write_record
 from combred.files.trace import Trace
 from combred.native import fastest
-from combred.report.writing import write_report
 from combred.simulation.ignition import Rollout
 from combred.surrogate.storage import load_surrogate
 from combred.training import loop
@@ -208,20 +206,3 @@ def test_the_report_tells_every_attempt(finished):
         assert cells[5] == written
         assert cells[6] == ("yes" if attempt["passed"] else "no")
     assert "the smallest that meets the criteria" in section
-
-
-def test_the_report_is_drawn_from_reduce_json_alone(copy, drm19, cheap):
-    folder = copy / "runs/tiny"
-    before = (folder / "report.html").read_text()
-    shutil.rmtree(folder / "search")
-    write_report(folder, drm19)
-    assert (folder / "report.html").read_text() == before
-
-
-def test_a_stage_that_nothing_smaller_passed_says_so(copy, drm19, cheap):
-    folder = copy / "runs/tiny"
-    record = read_record(folder / "reduce.json")
-    record["stages"][0]["criteria"]["smallest"] = 0
-    write_record(folder / "reduce.json", record)
-    write_report(folder, drm19)
-    assert "No smaller network meets the criteria" in (folder / "report.html").read_text()

@@ -74,14 +74,6 @@ def test_the_provenance_has_the_sampler_and_its_fuel(table):
     assert (table.provenance["seed"], sampling["dt"]) == (SEED, SETTINGS.dt)
 
 
-@pytest.mark.parametrize("fraction", [0.05, 0.34, 0.9])
-def test_blocks_are_held_out_as_a_whole(table, fraction):
-    out = table.held_out(fraction, seed=0)
-    held = np.unique(table.sources[out])
-    assert not set(held) & set(table.sources[~out])
-    assert len(held) == {0.05: 1, 0.34: 1, 0.9: 2}[fraction]  # one at least, and not all
-
-
 def test_a_fuel_that_the_mechanism_lacks_is_refused(h2o2, tmp_path, in_this_process):
     with pytest.raises(ValueError, match="CH4"):
         make(tmp_path / "states.h5", h2o2, replace(SETTINGS, fuel="CH4:1"))

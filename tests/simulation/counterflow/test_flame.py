@@ -55,16 +55,10 @@ def mixing_profile(mechanism, fuel, oxidizer, T, cells, strain, width):
         rho.append(gas.density)
     m = rho[0] * np.linspace(-width / 2, width / 2, cells + 1)
     left = np.arange(cells) < cells // 2
-    return CounterflowProfile(
-        CounterflowCase(fuel=fuel, oxidizer=oxidizer),
-        strain,
-        np.diff(m),
-        -strain * m,
-        np.where(left, *T).astype(float),
-        np.where(left[:, None], *Y),
-        np.array(T, float),
-        np.array(Y),
-    )
+    case = CounterflowCase(fuel=fuel, oxidizer=oxidizer)
+    inside = np.where(left, *T).astype(float), np.where(left[:, None], *Y)
+    streams = np.array(T, float), np.array(Y)
+    return CounterflowProfile(case, strain, np.diff(m), -strain * m, *inside, *streams)
 
 
 # -- the profile -----------------------------------------------------------------------------------

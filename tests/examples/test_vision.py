@@ -12,7 +12,6 @@ import torch
 from torch import fx
 
 import combred.reduction
-from combred.files.trace import Trace
 from combred.reduction.automatic import AutomaticSettings
 from examples.vision import (
     channel_similarity,
@@ -369,7 +368,13 @@ def test_augmentation_crops_and_mirrors():
 
 def event(kind, phase, parameters, metric, step=0, main=0):
     return SimpleNamespace(
-        kind=kind, phase=phase, parameters_after=parameters, metric=metric, step=step, main=main
+        kind=kind,
+        phase=phase,
+        parameters=parameters,
+        metric=metric,
+        step=step,
+        main=main,
+        layer="",
     )
 
 
@@ -392,17 +397,13 @@ def test_stages_of_an_automatic_reduction():
     assert rows == [("original", 100, 0.9), ("reduction 1", 90, 0.92), ("final", 40, 0.81)]
 
 
-def test_the_age_of_a_killed_reduction_is_read_from_its_trace(tmp_path):
-    assert condensation.age_of(tmp_path) == 0
-    events = [("test", 3), ("cut", 3), ("test", 7), ("rollback", 9), ("test", 14)]
-    trace = Trace(tmp_path / "trace.state", {})
-    for (kind, step), age in zip(events, (3, 0, 4, 0, 5), strict=True):
-        trace.add({"kind": kind, "step": step})
-        trace.save({})
-        assert condensation.age_of(tmp_path) == age
-    with trace.lines.open("a") as file:  # killed while it saved
-        file.write('{"kind": "cut", "step": 20}\n')
-    assert condensation.age_of(tmp_path) == 5
+def test_the_age_of_a_network_is_counted_from_its_last_cut_or_rollback(stripes):
+    train = condensation.Retraining(stripes, SETTINGS)
+    for kind, step, age in (("test", 3, 3), ("cut", 3, 0), ("test", 7, 4), ("rollback", 9, 0)):
+        train.optimizer = "of before"
+        train.follow(event(kind, "layer", 100, 0.5, step))
+        assert train.epoch - train.changed == age
+        assert (train.optimizer is None) == (kind in ("cut", "rollback"))
 
 
 def test_batches_go_on_from_any_step(stripes):

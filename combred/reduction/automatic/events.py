@@ -1,11 +1,9 @@
-"""What the loop knows between two events, the events, and what it comes to."""
+"""The events of an automatic reduction, its networks, and what it comes to."""
 
 import math
 from dataclasses import dataclass
 
 from torch import nn
-
-from combred.reduction.network.size import count_parameters
 
 
 @dataclass(frozen=True)
@@ -16,16 +14,14 @@ class Event:
     begins), "cut" (a layer is condensed), "met" (it stays so), "rollback" (reason: "limit",
     "deviated" or "steps"), "unchanged" (the threshold merges nothing), "left" (too many failures),
     "end" (reason as in `AutomaticReduction`). phase: "train", "layer" or "final". main: number of
-    the main reduction, from 1. attempt: of this layer in it, from 1.
+    the main reduction, from 1. reductions: done so far.
 
-    Of the condensed layer being judged: units_before, units_after, ratio (the share of its units
-    that stays), t_fail and threshold with which it was condensed, metric_cut (right after it),
-    metric_first (after the first training), trained (training steps since).
+    Of the layer in turn: attempt (from 1, in this main reduction), threshold at which it is
+    condensed, t_fail, step_limit, and trained (training steps since it was condensed).
 
     metric: of the network at this event; in a rollback, of the one that is given up. criterion:
-    that the metric is compared with. parameters_before: of the network before the layer was
-    condensed; parameters_after and units (by layer): of the one that the loop goes on with. rate:
-    learning rate. loss: of the training, as the caller gave it.
+    that the metric is compared with. parameters and units (by layer): of the network that the loop
+    goes on with. rate: learning rate. loss: of the training, as the caller gave it.
     """
 
     event: int
@@ -36,14 +32,9 @@ class Event:
     reductions: int
     layer: str
     attempt: int
-    parameters_before: int
-    parameters_after: int
-    units_before: int | None
-    units_after: int | None
-    ratio: float | None
+    parameters: int
+    units: dict[str, int]
     metric: float
-    metric_cut: float | None
-    metric_first: float | None
     criterion: float
     threshold: float | None
     t_fail: int | None
@@ -52,7 +43,6 @@ class Event:
     rate: float
     loss: float | None
     reason: str
-    units: dict[str, int]
 
 
 @dataclass
@@ -65,15 +55,11 @@ class Found:
 
     network: nn.Module
     units: dict[str, int]
-    metric: float
+    parameters: int
+    metric: float = math.nan
     step: int = 0
     number: int = 0
     criterion: float | None = None
-
-    @property
-    def parameters(self) -> int:
-        """Number of parameters."""
-        return count_parameters(self.network)
 
     @property
     def rank(self) -> tuple[bool, int, float]:
@@ -104,37 +90,3 @@ class AutomaticReduction:
     def network(self) -> nn.Module:
         """The smallest that met its criterion."""
         return self.smallest.network
-
-    @property
-    def parameters(self) -> int:
-        """Its number of parameters."""
-        return self.smallest.parameters
-
-    @property
-    def metric(self) -> float:
-        """Its metric."""
-        return self.smallest.metric
-
-
-@dataclass
-class State:
-    """The state of the loop but for its networks. Numbers of a layer are of the one in turn."""
-
-    step_limit: int
-    t_fail: dict[str, int]
-    standard: float  # the criterion under which the present shape was accepted
-    events: int = 0
-    step: int = 0
-    reductions: int = 0
-    phase: str = "start"  # then train, layer, final, finish, end
-    main: int = 0  # main reductions begun
-    begun_with: int = 0  # parameters at the beginning of this one
-    index: int = 0  # of the layer, in the order of the plan
-    failures: int = 0  # of the layer in this main reduction
-    threshold: float | None = None  # at which the layer being judged was condensed; None: none is
-    trained: int = 0  # training steps since then
-    metric_cut: float | None = None  # right after it
-    metric_first: float | None = None  # after the first training
-    stalled: int = 0  # main reductions in a row that removed nothing
-    train_first: bool = False  # before the next main reduction, whatever the metric
-    reason: str = ""  # why no further layer is reduced

@@ -8,15 +8,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from combred.reduction.fit.calibration import Calibration, layer_moments
 from combred.reduction.fit.units import describe_units
 from combred.reduction.layerwise import LayerwiseReducer, Reduced
 from combred.reduction.methods.brain_surgeon import eliminate
+from combred.reduction.network.cost import CostOfWidths, list_costs
 from combred.reduction.network.layers import HiddenLayer
-from combred.reduction.network.size import Unreachable, positions
+from combred.reduction.network.size import Unreachable
 
+Cost = Callable[[Sequence], Tensor]  # of widths (..., n) of the layers
 STEP = 128  # a layer is narrowed by one part in so many at a time
 # Squared relative error at which the sensitivity of the output is measured: small, so that the
 # output responds linearly, and far above the loss that the ridge (1e-6) causes in redundant layers.
@@ -68,12 +71,12 @@ def allocate(reducer: LayerwiseReducer, layers: Sequence[HiddenLayer], budget: B
         width = max(1, int((curve >= VISIBLE).sum()) - 1)  # curves fall, from width 0 on
         error = reducer.error_of_one(layer, width) ** 2
         losses.append((error / curve[width] if curve[width] > 0 else 1.0) * curve)
-    costs = unit_costs(reducer.network, reducer.example_input, layers, budget.kind)
-    path = _descend(losses, costs, full, budget.multiple)
+    cost = cost_of_widths(reducer.network, reducer.example_input, layers, budget.kind)
+    path = _descend(losses, cost, full, budget.multiple)
     if budget.kind == "error":
         return _largest_reduction(path, budget, reduce_to)
-    chosen = _within(path, costs, budget)
-    even = _within(_evenly(full, budget.multiple), costs, budget)
+    chosen = _within(path, cost, budget)
+    even = _within(_evenly(full, budget.multiple), cost, budget)
     return min((reduce_to(chosen), reduce_to(even)), key=lambda found: found.output_error)
 
 
@@ -97,13 +100,13 @@ def _largest_reduction(
     return best
 
 
-def _within(path: list[list[int]], costs: "Costs", budget: Budget) -> list[int]:
+def _within(path: list[list[int]], cost: Cost, budget: Budget) -> list[int]:
     """The first widths of a falling path that meet a budget; raises Unreachable where none do."""
-    total = costs.total(path[0])
-    for widths in path:
-        if costs.total(widths) <= budget.amount * total:
+    size = cost(path).tolist()
+    for widths, left in zip(path, size, strict=True):
+        if left <= budget.amount * size[0]:
             return widths
-    smallest = costs.total(path[-1]) / total
+    smallest = size[-1] / size[0]
     raise Unreachable(
         f"{budget.kind}={budget.amount} cannot be reached: with one unit in every layer that may "
         f"shrink, {smallest:.3g} of the {budget.kind} are left"
@@ -137,63 +140,29 @@ def _loss_curve(network: nn.Module, layer: HiddenLayer, calibration: Calibration
     return loss
 
 
-@dataclass(frozen=True)
-class Costs:
-    """Parameters or flops of a network as a function of the widths k of its layers.
-
-        total(k) = fixed + sum_i own_i k_i + sum_ij pair_ij k_i k_j
-
-    The weights between two layers that may be narrowed are bilinear in their widths, all others
-    linear or constant. own (n,), pair (n, n) for n layers.
-    """
-
-    fixed: float
-    own: np.ndarray
-    pair: np.ndarray
-
-    def total(self, widths: Sequence[int]) -> float:
-        """Parameters, or flops for one input row, at these widths."""
-        k = np.asarray(widths, dtype=float)
-        return float(self.fixed + self.own @ k + k @ self.pair @ k)
-
-    def gradient(self, widths: Sequence[int]) -> np.ndarray:
-        """Cost (n,) of one more unit of each layer at these widths."""
-        k = np.asarray(widths, dtype=float)
-        return self.own + self.pair @ k + self.pair.T @ k
-
-
-def unit_costs(
+def cost_of_widths(
     network: nn.Module, example_input: Tensor, layers: Sequence[HiddenLayer], kind: str
-) -> Costs:
-    """`Costs` of a network in flops where `kind` is "flops", else in parameters."""
-    calls = positions(network, example_input)
-    size = len(layers)
-    fixed, own, pair = 0.0, np.zeros(size), np.zeros((size, size))
-    makes = {name: i for i, layer in enumerate(layers) for name in layer.carriers}
-    reads = {name: i for i, layer in enumerate(layers) for name, _ in layer.readers}
-    for name, module in network.named_modules():
-        for key, tensor in module.named_parameters(recurse=False):
-            amount = float(tensor.numel())
-            if kind == "flops":
-                amount = 2.0 * amount * calls.get(name, 0) if tensor.dim() > 1 else 0.0
-            out, into = makes.get(name), reads.get(name) if key == "weight" else None
-            if out is not None and into is not None:
-                pair[into, out] += amount / (layers[out].units * layers[into].units)
-            elif out is not None or into is not None:
-                index = out if out is not None else into
-                own[index] += amount / layers[index].units
-            else:
-                fixed += amount
-    return Costs(fixed, own, pair)
+) -> Cost:
+    """The flops of a network (for `kind` "flops"), else its parameters, as a function of the widths
+    (..., n) of its layers."""
+    column, terms = {layer.name: i for i, layer in enumerate(layers, start=1)}, []
+    for part in list_costs(network, example_input, {layer.name: layer for layer in layers}):
+        weight = 2.0 * part.operations * part.is_matrix if kind == "flops" else part.parameters
+        terms.append((weight, [column[name] for name in part.layers]))
+    total = CostOfWidths(terms)
+    return lambda widths: total(
+        torch.nn.functional.pad(torch.as_tensor(widths, dtype=torch.float64), (1, 0), value=1.0)
+    )
 
 
 def _descend(
-    losses: list[np.ndarray], costs: Costs, full: list[int], multiple: int = 1
+    losses: list[np.ndarray], cost: Cost, full: list[int], multiple: int = 1
 ) -> list[list[int]]:
     """Widths from `full` to one unit in each layer, each step where the loss per cost is least."""
     widths, path = list(full), [list(full)]
     while any(k > 1 for k in widths):
-        price = costs.gradient(widths)
+        one_more = np.eye(len(widths)) + widths
+        price = (cost(one_more) - cost(widths)).tolist()
         best, best_rate, narrower = -1, np.inf, 1
         for i, k in enumerate(widths):
             if k > 1:

@@ -4,14 +4,11 @@ Takes a network (and an example input); gives numbers for traces and budgets. Al
 a reduction that cannot be made: `Unreachable` and `Unchanged`.
 """
 
-import math
-
 import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from combred.reduction.network.operations import NORMS, PRODUCERS
-from combred.reduction.network.tracing import Traced, evaluation
+from combred.reduction.network.tracing import evaluation
 
 
 class Unreachable(ValueError):
@@ -35,21 +32,3 @@ def count_flops(network: nn.Module, example_input: Tensor) -> int:
     with evaluation(network), torch.no_grad(), FlopCounterMode(display=False) as counter:
         network(example_input[:1])
     return counter.get_total_flops()
-
-
-def positions(network: nn.Module, example_input: Tensor) -> dict[str, float]:
-    """How often each weight of a layer is used for one input row, by the layer's name.
-
-    1 for a linear layer on vectors, the number of output pixels for a convolution or a batch norm
-    on images. example_input (n, ...): the network is traced with it.
-    """
-    traced = Traced(network, example_input)
-    modules, found = traced.modules, {}
-    for node in traced.nodes:
-        module = modules.get(node.target) if node.op == "call_module" else None
-        if isinstance(module, (*PRODUCERS, *NORMS)):
-            shape = node.meta["tensor_meta"].shape
-            width = getattr(module, "out_features", None) or getattr(module, "out_channels", None)
-            width = width or module.num_features
-            found[node.target] = found.get(node.target, 0) + math.prod(shape) / shape[0] / width
-    return found

@@ -1,9 +1,7 @@
 """`combred.reduce`: any trained network, made smaller by any method.
 
-Takes a network that torch.fx traces and, where there are some, calibration inputs; gives a smaller
-network of the same type, and a record of each layer. The arguments are checked (`arguments`), the
-hidden layers found (`layers`), their widths given or chosen (`allocation`), and the layers
-reduced one after another (`layerwise`).
+The arguments are checked (`arguments`), the hidden layers found (`network.layers`), their widths
+given or chosen (`allocation`), and the layers reduced one after another (`layerwise`).
 """
 
 import copy
@@ -16,7 +14,6 @@ from torch import Tensor, nn
 from combred.reduction.allocation import Budget, allocate
 from combred.reduction.arguments import (
     Sizes,
-    choose_how_far,
     choose_layers,
     require_inputs,
     require_method,
@@ -64,10 +61,10 @@ def reduce(
 
     How far: give exactly one of these sizes. threshold: cosine in [-1, 1] for condensation,
     distance in [0, 1] for channel similarity. ratio: the largest share of units to keep, in (0, 1]
-    (a method that groups units may keep fewer). Either is one number, one per layer, or a dict by
-    name. Or widths are chosen (`allocation`): parameters or flops, the share of the network's to
-    keep, in (0, 1); or error, the largest relative error of the output. multiple: chosen widths
-    above it are multiples of it, as matrix units and vector registers take them.
+    (a method that groups units may keep fewer). Either is one number, or a dict by name. Or widths
+    are chosen (`allocation`): parameters or flops, the share of the network's to keep, in (0, 1);
+    or error, the largest relative error of the output. multiple: chosen widths above it are
+    multiples of it, as matrix units and vector registers take them.
 
     calibration: inputs (n, ...), or an iterable of batches (run through more than once); of a
     surrogate states, or None (`Surrogate.network_inputs`). compensation: "least_squares" (the
@@ -79,13 +76,20 @@ def reduce(
     that cannot be reduced, and arguments that do not fit, with the reason; `Unchanged` where every
     unit would stay; `Unreachable` where no widths meet a budget.
     """
-    amounts = dict(
+    how_far = dict(
         threshold=threshold, ratio=ratio, parameters=parameters, flops=flops, error=error
     )
-    kind, amount = choose_how_far(amounts)
+    given = {kind: amount for kind, amount in how_far.items() if amount is not None}
+    if len(given) != 1:
+        raise ValueError(f"say how far to reduce by one of {', '.join(f'{k}=' for k in how_far)}")
     if hasattr(network, "network_inputs"):  # a `Model`
+        inputs = network.network_inputs(calibration)
         how = dict(method=method, layers=layers, multiple=multiple, compensation=compensation)
-        return _reduce_inside(network, calibration, how | {kind: amount})
+        found = reduce(network.network, inputs[:1], calibration=inputs, **how, **given)
+        reduced = copy.deepcopy(network)
+        reduced.network = found.network
+        return replace(found, network=reduced)
+    ((kind, amount),) = given.items()
     chosen = resolve_method(method)
     require_method(chosen, kind, calibration)
     require_inputs(network, example_input, calibration)
@@ -93,11 +97,9 @@ def reduce(
     survey = find_layers(network, example_input)
     targets, untouched = choose_layers(survey, layers, chosen, compensation)
     reducer = LayerwiseReducer(network, example_input, calibration, chosen, compensation)
-    if kind in ("threshold", "ratio"):
-        sizes = sizes_by_layer(kind, amount, targets)
     targets.sort(key=survey.layers.index)  # front to back, in whatever order they are named
     if kind in ("threshold", "ratio"):
-        found = reducer.reduce(targets, [sizes[layer.name] for layer in targets])
+        found = reducer.reduce(targets, sizes_by_layer(kind, amount, targets))
     else:
         found = allocate(reducer, targets, Budget(kind, amount, multiple))
     if all(layer.units_after == layer.units_before for layer in found.trace):
@@ -107,12 +109,3 @@ def reduce(
             "the share that stays is too large."
         )
     return replace(found, untouched=untouched)
-
-
-def _reduce_inside(model: Model, calibration: Calibration | None, given: dict) -> Reduced:
-    """Reduce the network inside a model."""
-    inputs = model.network_inputs(calibration)
-    found = reduce(model.network, inputs[:1], calibration=inputs, **given)
-    reduced = copy.deepcopy(model)
-    reduced.network = found.network
-    return replace(found, network=reduced)

@@ -1,7 +1,6 @@
 """`train_sparsely`: a network is trained and pruned at once, and can be interrupted.
 
-Takes a network, batches, a loss and `Complexity`; gives `Pruned`, the smaller trained network and
-its trace. The algorithm is in `sparse_training`; a checkpoint file holds its whole state.
+The algorithm is in `sparse_training`; a checkpoint file holds its whole state.
 """
 
 import functools
@@ -17,7 +16,6 @@ from torch import Tensor, nn
 from combred.files.trace import Trace
 from combred.reduction.complexity.settings import Complexity
 from combred.reduction.complexity.sparse_training import Epoch, Training
-from combred.reduction.complexity.structure import shrink
 
 __all__ = ["Complexity", "Epoch", "Pruned", "train_sparsely"]
 
@@ -115,7 +113,8 @@ def _state(run: Training) -> dict:
     if run.device.type == "cuda":
         generators.append(torch.cuda.get_rng_state(run.device))
     return {
-        "kept": run.kept,
+        "left": run.kept
+        | {block: torch.zeros(1, dtype=torch.long) for block in run.structure.blocks},
         "removed": run.removed,
         "network": run.network.state_dict(),
         "optimizer": run.optimizer.state_dict(),
@@ -128,17 +127,16 @@ def _state(run: Training) -> dict:
 
 def _resume(run: Training, stored: dict, rows: list[dict]) -> None:
     """Put a training that has just begun into a stored state, with the rows of its trace."""
-    run.kept = {name: kept.to(run.device) for name, kept in stored["kept"].items()}
-    run.removed, theta = stored["removed"], stored["theta"].to(run.device)
-    run.structure = shrink(run.network, run.structure, run.kept, run.removed)
+    stays = torch.zeros_like(run.masks.theta, dtype=torch.bool)
+    for name, left in stored["left"].items():
+        run.masks.by_name(stays)[name][left] = True
+    run.prune(stays)
+    run.removed = stored["removed"]
     run.network.load_state_dict(stored["network"])
-    run.masks.resize(run.structure, theta)
-    run.masks.floor = torch.zeros_like(theta)
-    run.index.narrow(run.structure)
-    run.fix_last_units()
-    run.make_optimizers()
     run.optimizer.load_state_dict(stored["optimizer"])
     run.theta_optimizer.load_state_dict(stored["theta_optimizer"])
+    run.masks.theta.data.copy_(stored["theta"])
+    run.masks.round()
     run.trace = [Epoch(**row) for row in rows]
     run.step, run.count, run.settled, total = stored["progress"]
     run.total = total.to(run.device)

@@ -2,12 +2,10 @@
 
 `find_layers` takes any traceable `nn.Module` and an example input; it gives a `Survey`: each layer
 whose units may be merged, with its carriers and readers (`paths` walks from one to the other), and
-for every other layer the reason why it is left alone. Methods choose among the units of a
-`HiddenLayer`, and `merge.apply_merge` narrows its carriers and its readers. Nothing here changes a
-network.
+for every other layer the reason why it is left alone.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from torch import Tensor, fx, nn
 
@@ -140,16 +138,16 @@ def _hidden_layer(graph: PathGraph, node: fx.Node, residual: bool) -> HiddenLaye
         raise NotReducible("nothing reads it")
     if residual and not path.activation:
         raise NotReducible("no activation behind the batch norm")
-    same = ("norm", "depthwise", "homogeneous", "bounded", "takes_offset", "last_axis")
-    return HiddenLayer(
-        node.target,
-        path.units,
-        tuple(path.carriers),
-        tuple(path.readers),
-        activation="other" if path.splits and path.activation else path.activation,
-        residual=residual,
-        **{name: getattr(path, name) for name in same},
-    )
+    return make_layer(node.target, path, residual=residual)
+
+
+def make_layer(name: str, path: Path, **other) -> HiddenLayer:
+    """The hidden layer of a path; `other` fields take the place of those of the path."""
+    given = {f.name: getattr(path, f.name) for f in fields(HiddenLayer) if hasattr(path, f.name)}
+    given |= {"name": name, "carriers": tuple(path.carriers), "readers": tuple(path.readers)}
+    if path.splits and path.activation:
+        given["activation"] = "other"
+    return HiddenLayer(**given | other)
 
 
 def _reads_residual_stream(graph: PathGraph, node: fx.Node) -> bool:

@@ -1,9 +1,8 @@
 """The way from the layer that computes units to the layers that read them.
 
-Takes a traced network and a `Path` that begins at a producer; `PathGraph.follow` walks along the
-data to all readers and notes what is met: batch norms, depthwise convolutions, activations, pooling
-and flattening. It raises `NotReducible`, with the reason, at an operation that mixes units with
-others. `layers` makes hidden layers of the paths.
+`PathGraph.follow` walks along the data from a producer to all readers and notes in a `Path` what is
+met: batch norms, depthwise convolutions, activations, pooling, flattening. `layers` makes hidden
+layers of the paths.
 """
 
 import math
@@ -17,7 +16,7 @@ from combred.reduction.network.tracing import Traced
 
 
 class NotReducible(Exception):
-    """Why a layer is left alone."""
+    """Why a layer is left alone: an operation mixes its units with others."""
 
 
 @dataclass
@@ -86,7 +85,7 @@ class PathGraph(Traced):
         if isinstance(module, NORMS) or self.is_depthwise(user):
             self.carry(node, user, path)
         elif isinstance(module, POOLS):
-            self.pool(user, path, getattr(module, "padding", 0), module)
+            self.pool(user, path, type(module).__name__.lower(), getattr(module, "padding", 0))
         elif isinstance(module, nn.Flatten):
             self.flatten(node, user, path)
         elif isinstance(module, nn.PReLU) and module.num_parameters == 1:
@@ -129,9 +128,9 @@ class PathGraph(Traced):
         if user.target in flattens:
             self.flatten(node, user, path)
         elif user.target == "mean":
-            self.pool(user, path, 0, None)
+            self.pool(user, path, name, 0)
         elif user.target in POOL_FUNCTIONS:
-            self.pool(user, path, user.kwargs.get("padding", _argument(user, 3, 0)), None)
+            self.pool(user, path, name, _argument(user, 3, "padding", 0))
         elif user.target != "contiguous" and not self.activate(path, user.target):
             raise NotReducible(f"the operation {name} is not supported")
         self.follow(user, path)
@@ -148,19 +147,18 @@ class PathGraph(Traced):
         path.folds = path.folds and kind in ("linear", "")
         return bool(kind)
 
-    def pool(self, user: fx.Node, path: Path, padding, module) -> None:
+    def pool(self, user: fx.Node, path: Path, name: str, padding: int | tuple) -> None:
         """Note a pooling: it keeps units apart and is positively homogeneous. An average over zero
         padding does not keep a constant constant."""
-        units, shape = path.units, self.shape(user)
-        axis = len(shape) - 1 if path.last_axis else 1
-        if len(shape) <= axis or shape[axis] != units or path.last_axis:
+        shape, over = self.shape(user), (2,)
+        if name == "mean":  # over none of the first two axes, rows and units
+            axes = len(self.shape(user.args[0]))
+            over = [axis % axes for axis in _as_tuple(_argument(user, 1, "dim", 0) or 0)]
+        if path.last_axis or shape[1:2] != (path.units,) or min(over) < 2:
             raise NotReducible(f"{user.name} mixes units")
-        name = type(module).__name__ if module is not None else user.name
-        if "mean" in name and not _keeps_units(user, len(self.shape(user.args[0]))):
-            raise NotReducible(f"{user.name} mixes units")
-        padded = "avg" in name.lower() and any(_as_tuple(padding))
+        padded = "avg" in name and any(_as_tuple(padding))
         path.takes_offset = path.takes_offset and not padded
-        path.folds = path.folds and not padded and "max" not in name.lower()
+        path.folds = path.folds and not padded and "max" not in name
 
     def flatten(self, node: fx.Node, user: fx.Node, path: Path) -> None:
         """Go on through a flatten, (n, units, ...) -> (n, units * positions), unit by unit."""
@@ -195,16 +193,10 @@ def reads_shape(node: fx.Node) -> bool:
     return reads and node.args[1] in ("shape", "ndim", "dtype", "device")
 
 
-def _argument(node: fx.Node, index: int, default):
-    """A positional argument of a call, or its default."""
-    return node.args[index] if len(node.args) > index else default
+def _argument(node: fx.Node, index: int, name: str, default: int) -> int | tuple:
+    """An argument of a call, by position or by name, or its default."""
+    return node.args[index] if len(node.args) > index else node.kwargs.get(name, default)
 
 
-def _keeps_units(mean: fx.Node, axes: int) -> bool:
-    """Whether a mean is taken over none of the first two axes, rows and units."""
-    over = mean.kwargs.get("dim", _argument(mean, 1, None))
-    return bool(over) and all(axis % axes > 1 for axis in _as_tuple(over))
-
-
-def _as_tuple(padding) -> tuple:
-    return tuple(padding) if isinstance(padding, (tuple, list)) else (padding,)
+def _as_tuple(value: int | tuple) -> tuple:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)

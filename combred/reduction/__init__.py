@@ -28,7 +28,7 @@ from combred.reduction.network.operations import ChannelSelection
 from combred.reduction.network.size import Unchanged, Unreachable
 from combred.reduction.reduce import reduce
 from combred.reduction.search.attempts import Attempt, AttemptFolder, Shrunk
-from combred.reduction.search.shrink import ShrinkSettings, shrink_until
+from combred.reduction.search.shrink import shrink_until
 
 __all__ = [
     "METHODS",
@@ -43,7 +43,6 @@ __all__ = [
     "Merge",
     "Pruned",
     "Reduced",
-    "ShrinkSettings",
     "Shrunk",
     "Survey",
     "Unchanged",

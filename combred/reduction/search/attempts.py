@@ -1,8 +1,4 @@
-"""The attempts of a search for the smallest network, and the folder that stores them.
-
-Takes attempts and networks from `shrink`; gives them back to a search that goes on. The folder
-holds the trace of the attempts, and the network of each one that passed or is in flight.
-"""
+"""The attempts of a search for the smallest network, and the folder that stores them."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -58,8 +54,8 @@ class NotPassed(ValueError):
 
 
 class AttemptFolder:
-    """The folder of a search: attempts.jsonl, an `Attempt` that was judged in each line, and
-    attempts.state, the one in flight. A network is written before the state that counts on it.
+    """The folder of a search: attempts.jsonl, an `Attempt` that was judged in each line;
+    attempts.state, the one in flight; the networks of those that passed or are in flight.
 
     inputs: JSON of everything that decides the outcome (the given network, limits, settings).
     save(path, network) and load(path): how a network is written and read. A folder with other
@@ -79,8 +75,7 @@ class AttemptFolder:
     def trace(self) -> list[Attempt]:
         """All attempts in the folder; raises ValueError where they have other inputs."""
         stored = self.stored.peek()
-        cut = stored and (stored["rows"] > 1 or stored["state"]["flying"])
-        if stored and cut:
+        if stored and (stored["rows"] > 1 or stored["state"]["flying"]):
             require_same(self.path, stored["inputs"], self.stored.inputs)
         elif stored and stored["inputs"] != self.stored.inputs:
             self.stored.restart()
@@ -106,7 +101,7 @@ class AttemptFolder:
         return self.load(path)
 
     def store(self, attempt: Attempt, network: nn.Module) -> None:
-        """Store the last attempt, and its network unless it failed or is the given one."""
+        """Store the last attempt, after its network unless it failed or is the given one."""
         flying = attempt.passed is None
         if attempt.number and attempt.passed is not False:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -125,8 +120,7 @@ def passes(errors: Mapping[str, float], limits: Mapping[str, float]) -> bool:
 
 
 def format_errors(errors: Mapping[str, float] | None, limits: Mapping[str, float]) -> str:
-    """Errors and their limits in words, as "ignition 3.2 % (at most 1 %)". Errors are shares; one
-    that is missing is "not judged", one that is infinite or NaN "failed"."""
+    """Errors, which are shares, and their limits in words, as "ignition 3.2 % (at most 1 %)"."""
     parts = []
     for kind, limit in limits.items():
         error = (errors or {}).get(kind)

@@ -1,8 +1,4 @@
-"""Allocation: one budget is divided among the layers so that the output loses least accuracy.
-
-Takes the loss of each layer as its units are removed (`brain_surgeon.eliminate`) and the cost of
-its units; gives a width for each layer, and the network reduced to these widths.
-"""
+"""Allocation: one budget is divided among the layers so that the output loses least accuracy."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -131,13 +127,10 @@ def _loss_curve(network: nn.Module, layer: HiddenLayer, calibration: Calibration
     """L (units + 1,): squared relative error of the next layers' pre-activations, by width."""
     data = layer_moments(network, None, layer, calibration)
     units = describe_units(network, layer, data)
-    found = eliminate(units, 1)
+    _, cost = eliminate(units, 1)
     _, _, AA = data.about(intercept=False)
     square = float((units.reading * (AA.to(units.reading) @ units.reading)).sum())
-    loss = np.empty(layer.units + 1)
-    loss[1:] = found.cost.numpy()[::-1] / max(square, 1e-300)
-    loss[0] = np.inf
-    return loss
+    return np.concatenate([[np.inf], cost.numpy()[::-1] / max(square, 1e-300)])
 
 
 def cost_of_widths(

@@ -28,8 +28,7 @@ def channel_similarity(
     (equation 1, of the activations that the readers see on calibration inputs), "moments" (equation
     2, with mean and variance of the activations in place of beta and gamma^2), or "auto": batch
     norm where there is one, else moments. The mixing is equation (6): the unit that stays takes the
-    place of its cluster (the paper removes the others and retrains). Raises ValueError for other
-    statistics, and where they are missing.
+    place of its cluster (the paper removes the others and retrains).
     """
     if statistics == "auto":
         statistics = "batch_norm" if units.norm is not None else "moments"
@@ -43,10 +42,8 @@ def channel_similarity(
 
 
 def distances(units: Units, statistics: str) -> Tensor:
-    """Distances (m, m) between units, zero on the diagonal.
-
-    statistics: "batch_norm", "activations" or "moments", as in `channel_similarity`.
-    """
+    """Distances (m, m) between units, zero on the diagonal, by the `statistics` of
+    `channel_similarity` but "auto". Raises ValueError for others, and where they are missing."""
     if statistics not in ("activations", "batch_norm", "moments"):
         raise ValueError(
             f"statistics={statistics!r} is none of auto, batch_norm, activations, moments"
@@ -86,10 +83,7 @@ def cluster(distance: Tensor, threshold: float | None, keep: int | None) -> np.n
 
 
 def importance(units: Units) -> Tensor:
-    """|gamma| (m,), or the standard deviation of the activations where there is no batch norm.
-
-    Raises ValueError where there is neither a batch norm nor calibration.
-    """
+    """|gamma| (m,), or the standard deviation of the activations where there is no batch norm."""
     if units.norm is not None:
         return units.norm.gamma.abs()
     moments = units.require_moments("channel_similarity")

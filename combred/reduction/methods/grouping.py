@@ -1,8 +1,5 @@
-"""Groups of units that point in the same direction, and the merge of such groups.
-
-Part of condensation (Chen & Xu 2024, section 2.2.3). Takes rows [W | b]; gives groups, computed by
-`combred.kernels.group`, and their `Merge`.
-"""
+"""Groups of units that point in the same direction, and the merge of such groups: a part of
+condensation (Chen & Xu 2024, section 2.2.3)."""
 
 import torch
 from torch import Tensor

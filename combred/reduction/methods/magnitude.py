@@ -14,10 +14,7 @@ CRITERIA = ("l1", "l2", "l2-gm")
 
 
 def magnitude(units: Units, *, keep: int, criterion: str = "l2") -> Merge:
-    """The merge that keeps the `keep` units with the largest criterion and prunes the others.
-
-    criterion: as in `important_units`.
-    """
+    """The merge that keeps the `keep` units with the largest criterion and prunes the others."""
     return Merge.prune(important_units(units, keep, criterion), units.m)
 
 

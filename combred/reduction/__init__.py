@@ -10,10 +10,9 @@ out.
 """
 
 from combred.reduction.automatic import AutomaticSettings, reduce_automatically
-from combred.reduction.complexity.pruning import Complexity, Epoch, Pruned, train_sparsely
+from combred.reduction.complexity.pruning import Complexity, train_sparsely
 from combred.reduction.fit.compensation import refit
 from combred.reduction.fit.units import Units, describe_units
-from combred.reduction.layerwise import LayerReduction, Reduced
 from combred.reduction.methods import METHODS
 from combred.reduction.methods.brain_surgeon import brain_surgeon
 from combred.reduction.methods.channel_similarity import channel_similarity
@@ -22,7 +21,7 @@ from combred.reduction.methods.folding import folding
 from combred.reduction.methods.interpolative import interpolative
 from combred.reduction.methods.magnitude import magnitude
 from combred.reduction.methods.neuron_merging import neuron_merging
-from combred.reduction.network.layers import HiddenLayer, Survey, find_layers
+from combred.reduction.network.layers import HiddenLayer, find_layers
 from combred.reduction.network.merge import Merge, apply_merge
 from combred.reduction.network.operations import ChannelSelection
 from combred.reduction.network.size import Unchanged, Unreachable
@@ -37,14 +36,9 @@ __all__ = [
     "AutomaticSettings",
     "ChannelSelection",
     "Complexity",
-    "Epoch",
     "HiddenLayer",
-    "LayerReduction",
     "Merge",
-    "Pruned",
-    "Reduced",
     "Shrunk",
-    "Survey",
     "Unchanged",
     "Units",
     "Unreachable",

@@ -1,8 +1,7 @@
 """Layer after layer: the work of `combred.reduce` once its arguments are checked.
 
-Takes a network, hidden layers and how far each is reduced; gives the smaller network and a record
-of each layer (`Reduced`). Front to back, for each layer: the method chooses a `Merge`, least
-squares refits it, `merge.apply_merge_in_place` carries it out.
+Front to back, for each layer: the method chooses a `Merge`, least squares refits it,
+`merge.apply_merge_in_place` carries it out.
 """
 
 import copy
@@ -67,11 +66,7 @@ class Reduced:
 
 @dataclass(frozen=True)
 class LayerwiseReducer:
-    """A network that is to be reduced, and what holds for all its layers.
-
-    network: is never modified. example_input (n, ...): an input it runs on. compensation: one of
-    `COMPENSATIONS`.
-    """
+    """A network that is to be reduced (it is never modified), and what holds for all its layers."""
 
     network: nn.Module
     example_input: Tensor
@@ -93,11 +88,9 @@ class LayerwiseReducer:
             if merge.changes:
                 apply_merge_in_place(reduced, layer, merge)
             members = (choice.mixing != 0).sum(dim=1)
-            error = None if self.calibration is None else 0.0
             with fixed_width_is_an_error(layer):
                 size = self.count(reduced) if merge.changes else before
-                if self.calibration is not None and (changed or merge.changes):
-                    error = relative_error(self.network, reduced, layer, self.calibration)
+                error = self.error(reduced, layer)
             trace.append(
                 LayerReduction(
                     layer=layer.name,
@@ -116,10 +109,13 @@ class LayerwiseReducer:
                     seconds=time.perf_counter() - begun,
                 )
             )
-        output = None
-        if self.calibration is not None:
-            output = relative_error(self.network, reduced, None, self.calibration)
-        return Reduced(reduced, trace, {}, output)
+        return Reduced(reduced, trace, {}, self.error(reduced))
+
+    def error(self, reduced: nn.Module, layer: HiddenLayer | None = None) -> float | None:
+        """`relative_error`, None without calibration."""
+        if self.calibration is None:
+            return None
+        return relative_error(self.network, reduced, layer, self.calibration)
 
     def count(self, network: nn.Module) -> tuple[int, int]:
         """Parameters, and flops for one input row."""
@@ -130,7 +126,7 @@ class LayerwiseReducer:
         merge, _ = self.merge(None, layer, {"keep": keep})
         reduced = apply_merge(self.network, layer, merge)
         with fixed_width_is_an_error(layer):
-            return relative_error(self.network, reduced, None, self.calibration)
+            return self.error(reduced)
 
     def merge(
         self, reduced: nn.Module | None, layer: HiddenLayer, how_far: dict

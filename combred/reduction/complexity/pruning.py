@@ -17,8 +17,6 @@ from combred.files.trace import Trace
 from combred.reduction.complexity.settings import Complexity
 from combred.reduction.complexity.sparse_training import Epoch, Training
 
-__all__ = ["Complexity", "Epoch", "Pruned", "train_sparsely"]
-
 Batches = Iterable[tuple[Tensor, Tensor]] | Callable[[int], Iterable[tuple[Tensor, Tensor]]]
 SECONDS = 20.0  # between two checkpoints
 ADAM = functools.partial(torch.optim.Adam, lr=1e-3)

@@ -1,8 +1,5 @@
-"""The modules and functions of PyTorch that the reduction knows, by their effect on units.
-
-Takes nothing; gives the tuples and sets that `paths` and `complexity.residuals` look operations up
-in, and `ChannelSelection`, which reductions of residual networks put into a network.
-"""
+"""The modules and functions of PyTorch that the reduction knows, by their effect on units, and
+`ChannelSelection`, which reductions of residual networks put into a network."""
 
 import operator
 
@@ -75,5 +72,4 @@ class ChannelSelection(nn.Module):
         self.register_buffer("channels", channels.long())
 
     def forward(self, x: Tensor) -> Tensor:
-        """The selected channels of x (n, channels, ...)."""
         return x.index_select(1, self.channels)

@@ -1,8 +1,5 @@
-"""The size of a network: its parameters, and floating-point operations for one input row.
-
-Takes a network (and an example input); gives numbers for traces and budgets. Also the two errors of
-a reduction that cannot be made: `Unreachable` and `Unchanged`.
-"""
+"""The size of a network: its parameters, and floating-point operations for one input row. Also the
+two errors of a reduction that cannot be made: `Unreachable` and `Unchanged`."""
 
 import torch
 from torch import Tensor, nn

@@ -25,8 +25,7 @@ VISIBLE = 1e-4
 @dataclass(frozen=True)
 class Budget:
     """kind: "parameters" or "flops", with the share that may stay as amount; or "error", with the
-    largest relative error of the output. multiple: of which the width of every narrowed layer is
-    one, if it is larger. 0 < amount < 1 and multiple >= 1, or ValueError is raised."""
+    largest relative error of the output. multiple: of which widths are one, if they are larger."""
 
     kind: str
     amount: float
@@ -53,9 +52,6 @@ def allocate(reducer: LayerwiseReducer, layers: Sequence[HiddenLayer], budget: B
     For a budget of parameters or flops, the same share of every layer is tried as well, and the one
     with the smaller error returned: losses of the brain surgeon need not be those of the method in
     use. An error is met by bisection along the path of widths, on which it is taken to rise.
-
-    Raises `Unreachable` for a budget that one unit in every layer does not meet, ValueError for an
-    error that the first step exceeds.
     """
 
     def reduce_to(widths: list[int]) -> Reduced:

@@ -1,8 +1,4 @@
-"""Settings of the loop, and its criteria, rates and thresholds: Chen & Xu 2024, equations 21 to 25.
-
-Takes numbers of the caller; gives `AutomaticSettings`, which `loop` asks for the criteria, the
-learning rate and the thresholds as reductions are done.
-"""
+"""Settings, criteria, rates and thresholds of the loop: Chen & Xu 2024, equations 21 to 25."""
 
 import math
 from collections.abc import Iterator

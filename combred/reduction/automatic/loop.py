@@ -1,8 +1,4 @@
-"""The loop of Chen & Xu 2024, figure 1: train, reduce layer by layer, retrain, test, roll back.
-
-Takes a network, its layers and the caller's `train` and `metric`; leaves the best networks and the
-events in its `Record`. The equations are in `criteria`.
-"""
+"""The loop of Chen & Xu 2024, figure 1: train, reduce layer by layer, retrain, test, roll back."""
 
 import copy
 from collections.abc import Callable

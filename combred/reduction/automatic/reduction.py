@@ -1,7 +1,4 @@
-"""`reduce_automatically`: the layers are chosen, and the loop is begun or goes on.
-
-Takes a network and the caller's `train` and `metric`; gives an `AutomaticReduction`.
-"""
+"""`reduce_automatically`: the layers are chosen, and the loop is begun or goes on."""
 
 import copy
 from collections.abc import Callable

@@ -1,8 +1,5 @@
-"""The expected cost of a network with masks: the complexity index J_FP.
-
-Guenter & Sideris, Complexity-Aware Training of Deep Neural Networks for Optimal Structure
-Discovery, section 3.1. Takes a network and its `structure.Structure`; gives `ComplexityIndex`, a
-differentiable function of theta. One rule stands for their equations (11) and (12). A weight costs
+"""The expected cost of a network with masks: the complexity index J_FP of Guenter & Sideris,
+section 3.1. One rule stands for their equations (11) and (12). A weight costs
 
     f E[inputs] E[outputs] prod theta_B   multiply-accumulates
     p E[inputs] E[outputs] prod theta_B   parameters

@@ -24,7 +24,7 @@ ADAM = functools.partial(torch.optim.Adam, lr=1e-3)
 
 @dataclass(frozen=True)
 class Pruned:
-    """The result: the trained network without masks, and a trace, a row per `prune_every` steps.
+    """The trained network without masks, and a trace, a row per `prune_every` steps.
 
     kept: indices, by layer, of the units of the given network that are left. removed: names of the
     removed blocks. untouched: layers and blocks that were not masked, and why.
@@ -99,10 +99,10 @@ def train_sparsely(
 
 
 def _inputs(run: Training) -> dict:
-    """What a stored state belongs to: settings, optimiser, parameters and masks."""
+    """What a stored state belongs to."""
     shapes = {name: list(p.shape) for name, p in run.network.named_parameters()}
-    given = {"optimizer": repr(run.optimizer), "parameters": shapes}
-    return asdict(run.settings) | given | {"masks": run.structure.sizes}
+    given = {"optimizer": repr(run.optimizer), "parameters": shapes, "masks": run.structure.sizes}
+    return asdict(run.settings) | given
 
 
 def _state(run: Training) -> dict:

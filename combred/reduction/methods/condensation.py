@@ -26,9 +26,6 @@ def condense(units: Units, *, threshold: float | None = None, keep: int | None =
     weights are all zero, has the constant output relu(b_k): it becomes an offset where it is zero
     or the readers take an offset, and is grouped as any other unit elsewhere. With a depthwise
     convolution behind the layer, its filters are grouped (`depthwise.condense_block`).
-
-    Raises ValueError where neither a threshold nor keep >= 1 is given, and for a threshold outside
-    of [-1, 1].
     """
     if units.layer.depthwise:
         return condense_block(units, threshold=threshold, keep=keep)

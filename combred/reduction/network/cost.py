@@ -1,7 +1,6 @@
 """The cost of a network, in parameters and operations, as a function of the widths of its layers.
 
-Takes a network and its hidden layers; gives the `Cost` of each of its tensors, and functions of the
-widths that budgets (`allocation`) and expected costs (`complexity.expected_cost`) are made of.
+Budgets (`allocation`) and expected costs (`complexity.expected_cost`) are made of it.
 """
 
 import math

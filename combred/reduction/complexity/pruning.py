@@ -4,7 +4,6 @@ The algorithm is in `sparse_training`; a checkpoint file holds its whole state.
 """
 
 import functools
-import itertools
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
@@ -17,7 +16,6 @@ from combred.files.trace import Trace
 from combred.reduction.complexity.settings import Complexity
 from combred.reduction.complexity.sparse_training import Epoch, Training
 
-Batches = Iterable[tuple[Tensor, Tensor]] | Callable[[int], Iterable[tuple[Tensor, Tensor]]]
 SECONDS = 20.0  # between two checkpoints
 ADAM = functools.partial(torch.optim.Adam, lr=1e-3)
 
@@ -40,25 +38,23 @@ class Pruned:
 def train_sparsely(
     network: nn.Module,
     example_input: Tensor,
-    batches: Batches,
+    batches: Callable[[int], Iterable[tuple[Tensor, Tensor]]],
     loss: Callable[[Tensor, Tensor], Tensor],
     settings: Complexity,
     *,
     optimizer: Callable[..., torch.optim.Optimizer] = ADAM,
     rate: Callable[[int], float] | None = None,
     checkpoint: Path | None = None,
-    on_epoch: Callable[[Epoch], None] = lambda _: None,
 ) -> Pruned:
     """Train a copy of `network` and remove units and blocks from it; the given one is not modified.
 
-    example_input (n, ...): an input it runs on, on the device of the training. batches: (x, y), one
-    per step, the same each time they are run through; or a function of a step that gives the
-    batches from there on. loss(network(x), y): C, a mean over the rows.
+    example_input (n, ...): an input it runs on, on the device of the training. batches(step): the
+    batches (x, y) from a step on, one per step, the same each time. loss(network(x), y): C, a mean
+    over the rows.
 
     optimizer: makes the optimiser of the weights from their parameters. rate(step): its learning
-    rate. on_epoch: is given each row of the trace. checkpoint: a file, written every `SECONDS`
-    (with the rows beside it, as .jsonl), from which the same call goes on bit for bit after
-    an interruption; the caller removes it.
+    rate. checkpoint: a file, written every `SECONDS` (with the rows beside it, as .jsonl), from
+    which the same call goes on bit for bit after an interruption; the caller removes it.
 
     Raises ValueError for a network that cannot be traced or has nothing to prune, without batches,
     and for a checkpoint of another training; FloatingPointError where the loss is not finite.
@@ -68,20 +64,15 @@ def train_sparsely(
     if state := stored.load():
         _resume(run, state, stored.rows)
 
-    def keep(row: Epoch) -> None:
-        stored.add(asdict(row))
-        on_epoch(row)
-
     saved = time.monotonic()
     try:
-        now = run.step
-        for x, y in batches(now) if callable(batches) else itertools.islice(batches, now, None):
+        for x, y in batches(run.step):
             if settings.settle_after is not None and run.step >= settings.settle_after:
                 run.settle()
             run.learn(x, y, loss, rate)
             if run.step % settings.prune_every == 0:
                 run.prune(run.masks.theta > settings.theta_tol)
-                keep(run.record())
+                stored.add(asdict(run.record()))
             due = checkpoint and time.monotonic() - saved >= SECONDS
             if due and torch.isfinite(run.total):
                 stored.save(_state(run))
@@ -90,7 +81,7 @@ def train_sparsely(
             raise ValueError("batches gave nothing to train on: give (x, y), one pair per step")
         run.settle()
         if run.count or (run.trace and run.trace[-1].undecided):
-            keep(run.record())
+            stored.add(asdict(run.record()))
     finally:
         run.masks.detach()
     run.network.train(network.training)

@@ -19,7 +19,17 @@ POOL_FUNCTIONS = {
     *(F.max_pool1d, F.max_pool2d, F.max_pool3d, F.avg_pool1d, F.avg_pool2d, F.avg_pool3d),
     *(F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d),
     *(F.adaptive_max_pool1d, F.adaptive_max_pool2d, F.adaptive_max_pool3d),
-    torch.mean,
+    *(torch.mean, "mean"),
+}
+FLATTENING = {torch.flatten, torch.reshape, torch.squeeze, "flatten", "view", "reshape", "squeeze"}
+MIXING = {
+    **dict.fromkeys(
+        ("add", "iadd", "add_", "sub"), "its units are added to others: a residual sum"
+    ),
+    **dict.fromkeys(("cat", "concat", "stack"), "its units are concatenated with others"),
+    **dict.fromkeys(
+        ("mul", "imul", "mul_", "truediv", "matmul"), "its units are multiplied with others"
+    ),
 }
 # Elementwise operations by their effect: modules, then functions and methods of tensors.
 ELEMENTWISE: dict[str, tuple[tuple, set]] = {

@@ -8,10 +8,17 @@ layers of the paths.
 import math
 from dataclasses import dataclass, field
 
-import torch
 from torch import fx, nn
 
-from combred.reduction.network.operations import NORMS, POOL_FUNCTIONS, POOLS, PRODUCERS, effect
+from combred.reduction.network.operations import (
+    FLATTENING,
+    MIXING,
+    NORMS,
+    POOL_FUNCTIONS,
+    POOLS,
+    PRODUCERS,
+    effect,
+)
 from combred.reduction.network.tracing import Traced
 
 
@@ -71,27 +78,32 @@ class PathGraph(Traced):
         for user in users:
             if user.op == "output":
                 raise NotReducible("its units are the network's output")
-            if user.op == "call_module":
-                self.pass_module(node, user, path)
-            else:
-                self.pass_function(node, user, path)
+            self.pass_on(node, user, path)
 
-    def pass_module(self, node: fx.Node, user: fx.Node, path: Path) -> None:
-        """Go on through a module that reads the value of `node`, or end at a reader."""
-        module, name = self.modules[user.target], user.target
-        if isinstance(module, PRODUCERS) and not self.is_depthwise(user):
-            self.read(node, user, path)
-            return
-        if isinstance(module, NORMS) or self.is_depthwise(user):
+    def pass_on(self, node: fx.Node, user: fx.Node, path: Path) -> None:
+        """Go on through the operation `user` that reads the value of `node`, or end at a reader."""
+        operation, name = user.target, getattr(user.target, "__name__", user.target)
+        if user.op == "call_module":
+            operation = self.modules[user.target]
+            name = type(operation).__name__
+        if name in MIXING:
+            raise NotReducible(MIXING[name])
+        if isinstance(operation, NORMS) or self.is_depthwise(user):
             self.carry(node, user, path)
-        elif isinstance(module, POOLS):
-            self.pool(user, path, type(module).__name__.lower(), getattr(module, "padding", 0))
-        elif isinstance(module, nn.Flatten):
+        elif isinstance(operation, PRODUCERS):
+            return self.read(node, user, path)
+        elif isinstance(operation, POOLS) or operation in POOL_FUNCTIONS:
+            padding = getattr(operation, "padding", 0)
+            if user.op == "call_function":
+                padding = _argument(user, 3, "padding", 0)
+            self.pool(user, path, name.lower(), padding)
+        elif isinstance(operation, nn.Flatten) or operation in FLATTENING:
             self.flatten(node, user, path)
-        elif isinstance(module, nn.PReLU) and module.num_parameters == 1:
+        elif isinstance(operation, nn.PReLU) and operation.num_parameters == 1:
             path.activation, path.folds = path.activation or "leaky", False
-        elif not self.activate(path, module):
-            raise NotReducible(f"{type(module).__name__} ({name}) is not supported")
+        elif operation != "contiguous" and not self.activate(path, operation):
+            where = f" ({user.target})" if user.op == "call_module" else ""
+            raise NotReducible(f"{name}{where} is not supported")
         self.follow(user, path)
 
     def carry(self, node: fx.Node, user: fx.Node, path: Path) -> None:
@@ -113,27 +125,6 @@ class PathGraph(Traced):
             path.norm = name
         path.folds = self.is_depthwise(user)
         path.carriers.append(name)
-
-    def pass_function(self, node: fx.Node, user: fx.Node, path: Path) -> None:
-        """Go on through a function or tensor method that reads the value of `node`."""
-        name = user.target if user.op == "call_method" else getattr(user.target, "__name__", "")
-        if name in ("add", "iadd", "add_", "sub"):
-            raise NotReducible("its units are added to others: a residual sum")
-        if name in ("cat", "concat", "stack"):
-            raise NotReducible("its units are concatenated with others")
-        if name in ("mul", "imul", "mul_", "truediv", "matmul"):
-            raise NotReducible("its units are multiplied with others")
-        flattens = (torch.flatten, torch.reshape, torch.squeeze)
-        flattens += ("flatten", "view", "reshape", "squeeze")
-        if user.target in flattens:
-            self.flatten(node, user, path)
-        elif user.target == "mean":
-            self.pool(user, path, name, 0)
-        elif user.target in POOL_FUNCTIONS:
-            self.pool(user, path, name, _argument(user, 3, "padding", 0))
-        elif user.target != "contiguous" and not self.activate(path, user.target):
-            raise NotReducible(f"the operation {name} is not supported")
-        self.follow(user, path)
 
     def activate(self, path: Path, operation) -> bool:
         """Note an elementwise module or function on the path; False where it is not a known one."""

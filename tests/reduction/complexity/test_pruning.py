@@ -409,13 +409,10 @@ def test_the_optimiser_keeps_the_state_of_the_weights_that_are_left(drawn, make_
 
 def test_training_steps_become_cheaper_and_the_trace_counts_what_is_left(make_network, regression):
     network = make_network([5, 24, 16, 2])
-    seen = []
     settings = Complexity(nu=0.1, theta_rate=1e-2, prune_every=40, settle_after=300)
-    found = train_sparsely(
-        *(network, regression[0][:2], draws(*regression, 350), F.mse_loss, settings),
-        on_epoch=seen.append,
-    )
-    assert seen == found.trace and [row.step for row in seen][:2] == [40, 80]
+    data = draws(*regression, 350)
+    found = train_sparsely(network, regression[0][:2], data, F.mse_loss, settings)
+    assert [row.step for row in found.trace][:2] == [40, 80]
     for name in ("parameters", "flops"):
         numbers = [getattr(row, name) for row in found.trace]
         assert numbers == sorted(numbers, reverse=True) and numbers[-1] < 0.7 * numbers[0]
@@ -463,8 +460,7 @@ def test_an_interrupted_training_goes_on_bit_for_bit(tmp_path, drawn, settle_aft
     for stop in (22, 33):
         with pytest.raises(KeyboardInterrupt):
             train_sparsely(network, x[:2], interrupted(stop), F.mse_loss, settings, **how)
-    list_of_batches = list(data(0))  # an iterable that begins anew each time
-    parts = train_sparsely(network, x[:2], list_of_batches, F.mse_loss, settings, **how)
+    parts = train_sparsely(network, x[:2], data, F.mse_loss, settings, **how)
     assert parts.trace == whole.trace and parts.removed == whole.removed
     one, other = whole.network.state_dict(), parts.network.state_dict()
     assert one.keys() == other.keys()

@@ -34,7 +34,7 @@ import torch
 from torch import Tensor, nn
 
 from combred.reduction.fit.units import Units, batch_norm
-from combred.reduction.methods.grouping import group_rows, merge_groups, threshold_for
+from combred.reduction.methods.grouping import merge_similar
 from combred.reduction.network.merge import Merge
 
 
@@ -46,11 +46,8 @@ def condense_block(
     units: of the layer that the expansion makes. The mixing holds the ratios r_k; `carriers` the
     new expansion, filters and batch norms of the kept channels.
     """
-    layer, network, rows = units.layer, units.network, units.rows
-    if threshold is None:
-        threshold = threshold_for(rows, keep)
-    none_dead = torch.zeros(units.m, dtype=torch.bool, device=rows.device)
-    merge = merge_groups(rows, group_rows(rows, none_dead, threshold), torch.zeros_like(units.bias))
+    layer, network, nothing = units.layer, units.network, torch.zeros_like(units.bias)
+    merge = merge_similar(units.rows, nothing.bool(), nothing, threshold, keep)
     f = _Affine(network, layer.name, layer.norm)
     g = _Affine(network, layer.depthwise, layer.norm_behind)
     length = g.convolution.weight.detach().double().flatten(1).norm(dim=1)  # |v_k|

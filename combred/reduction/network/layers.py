@@ -68,20 +68,16 @@ class Survey:
         Raises ValueError, with the reason, where there is no such hidden layer.
         """
         by_name = {layer.name: layer for layer in self.layers}
-        if isinstance(name, int):
-            hidden = [layer for layer in self.layers if not layer.residual]
-            if 1 <= name <= len(hidden):
-                return hidden[name - 1]
-            raise ValueError(
-                f"layer {name} cannot be reduced: this network has hidden layers 1 to "
-                f"{len(hidden)} ({', '.join(layer.name for layer in hidden)}); the output layer is "
-                "never reduced"
-            )
+        hidden = [layer.name for layer in self.layers if not layer.residual]
+        by_name |= {i: by_name[layer] for i, layer in enumerate(hidden, start=1)}
         if name in by_name:
             return by_name[name]
         if name in self.untouched:
             raise ValueError(f"layer {name} cannot be reduced: {self.untouched[name]}")
-        raise ValueError(f"there is no layer {name!r}; hidden layers are {', '.join(by_name)}")
+        raise ValueError(
+            f"there is no layer {name!r}; hidden layers, from 1 on, are {', '.join(hidden)}; the "
+            "output layer is never reduced"
+        )
 
 
 def find_layers(network: nn.Module, example_input: Tensor) -> Survey:

@@ -7,7 +7,6 @@ given or chosen (`allocation`), and the layers reduced one after another (`layer
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from torch import Tensor, nn
 
@@ -28,17 +27,8 @@ from combred.reduction.network.merge import Merge
 from combred.reduction.network.size import Unchanged
 
 
-class Model(Protocol):
-    """A model around a network, as a surrogate is; all around the network stays as it is."""
-
-    network: nn.Module
-
-    def network_inputs(self, calibration: Calibration | None) -> Tensor:
-        """Inputs (n, ...) of the network: made of calibration inputs of the model, or without."""
-
-
 def reduce(
-    network: nn.Module | Model,
+    network: nn.Module,
     example_input: Tensor | None = None,
     *,
     method: str | Callable[..., Merge] = "condensation",
@@ -54,10 +44,12 @@ def reduce(
 ) -> Reduced:
     """Make a trained network smaller; the one that is given is not modified.
 
-    network: an `nn.Module` that torch.fx traces, or a `Model` such as a surrogate. example_input
-    (n, ...): an input for tracing; not needed for a model. method: a name in `METHODS`, or a
-    function such as functools.partial(neuron_merging, criterion="l1"). layers: names, or numbers
-    from 1, of the hidden layers to reduce, in any order; None: all that the method can reduce.
+    network: an `nn.Module` that torch.fx traces; or a model, such as a surrogate, with an attribute
+    `network` and a method `network_inputs(calibration)`, which makes inputs (n, ...) of that
+    network. example_input (n, ...): an input for tracing; not needed for a model. method: a name in
+    `METHODS`, or a function such as functools.partial(neuron_merging, criterion="l1"). layers:
+    names, or numbers from 1, of the hidden layers to reduce, in any order; None: all that the
+    method can reduce.
 
     How far: give exactly one of these sizes. threshold: cosine in [-1, 1] for condensation,
     distance in [0, 1] for channel similarity. ratio: the largest share of units to keep, in (0, 1]
@@ -82,7 +74,7 @@ def reduce(
     given = {kind: amount for kind, amount in how_far.items() if amount is not None}
     if len(given) != 1:
         raise ValueError(f"say how far to reduce by one of {', '.join(f'{k}=' for k in how_far)}")
-    if hasattr(network, "network_inputs"):  # a `Model`
+    if hasattr(network, "network_inputs"):  # a model
         inputs = network.network_inputs(calibration)
         how = dict(method=method, layers=layers, multiple=multiple, compensation=compensation)
         found = reduce(network.network, inputs[:1], calibration=inputs, **how, **given)

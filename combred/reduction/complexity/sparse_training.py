@@ -110,20 +110,16 @@ class Training:
         C = loss(self.network(x), y)
         self.optimizer.zero_grad(set_to_none=True)
         C.backward()
-        self.decay_weights()
+        weights = [p for p in self.network.parameters() if p.dim() > 1 and p.grad is not None]
+        if self.settings.weight_decay and weights:  # lambda W (equation 20)
+            gradients = [p.grad for p in weights]
+            with torch.no_grad():
+                torch._foreach_add_(gradients, weights, alpha=self.settings.weight_decay)
         self.optimizer.step()
         if xi is not None and xi.grad is not None:
             self.learn_theta(xi.grad)
         self.total += C.detach()
         self.count, self.step = self.count + 1, self.step + 1
-
-    @torch.no_grad()
-    def decay_weights(self) -> None:
-        """Add lambda W to the gradients (equation 20)."""
-        weights = [p for p in self.network.parameters() if p.dim() > 1 and p.grad is not None]
-        if self.settings.weight_decay and weights:
-            gradients = [p.grad for p in weights]
-            torch._foreach_add_(gradients, weights, alpha=self.settings.weight_decay)
 
     def learn_theta(self, straight_through: Tensor) -> None:
         """dL/dtheta = dC/dxi + nu dJ_FP/dtheta (equation 21), a step, and the projection."""

@@ -33,7 +33,10 @@ def channel_similarity(
     if statistics == "auto":
         statistics = "batch_norm" if units.norm is not None else "moments"
     labels = cluster(distances(units, statistics), threshold, keep)
-    strength = importance(units)
+    if units.norm is not None:
+        strength = units.norm.gamma.abs()
+    else:  # the standard deviation of the activations
+        strength = torch.diagonal(units.moments.BB).clamp(min=0.0).sqrt()
     found = torch.from_numpy(labels).to(strength.device)
     member = (found == found.unique()[:, None]).double()
     kept = torch.where(member > 0, strength, -torch.inf).argmax(dim=1)
@@ -80,11 +83,3 @@ def cluster(distance: Tensor, threshold: float | None, keep: int | None) -> np.n
         return fcluster(tree, threshold, criterion="distance")
     # fcluster's maxclust gives fewer clusters where distances tie; cut_tree gives exactly so many.
     return cut_tree(tree, n_clusters=min(keep, m))[:, 0] + 1
-
-
-def importance(units: Units) -> Tensor:
-    """|gamma| (m,), or the standard deviation of the activations where there is no batch norm."""
-    if units.norm is not None:
-        return units.norm.gamma.abs()
-    moments = units.require_moments("channel_similarity")
-    return torch.diagonal(moments.BB).clamp(min=0.0).sqrt()

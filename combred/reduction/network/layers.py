@@ -105,9 +105,8 @@ def find_layers(network: nn.Module, example_input: Tensor) -> Survey:
     for node in graph.nodes:
         if graph.is_depthwise(node) and node.target not in carried:
             untouched[node.target] = "depthwise convolution of units that are left alone"
-    called = {node.target for node in graph.nodes if node.op == "call_module"}
     for name, module in network.named_modules():
-        if isinstance(module, PRODUCERS) and name not in called:
+        if isinstance(module, PRODUCERS) and name not in graph.calls:
             untouched[name] = "the forward does not call it as a module"
     return Survey(layers, untouched)
 

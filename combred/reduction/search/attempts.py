@@ -39,9 +39,8 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Shrunk:
-    """The result of a search: the smallest network that passed (of the class of the given network),
-    its attempt (number 0: the given network), all attempts, and why the search ended,
-    "max_keep_ratio" or "attempts"."""
+    """The smallest network that passed, its attempt (number 0: the given network), all attempts,
+    and why the search ended, "max_keep_ratio" or "attempts"."""
 
     network: Any
     smallest: Attempt
@@ -88,10 +87,7 @@ class AttemptFolder:
         return self.path / f"attempt{number}{'.cut' if flying else ''}.safetensors"
 
     def network(self, attempt: Attempt) -> nn.Module:
-        """The network of an attempt that passed or is in flight.
-
-        Raises FileNotFoundError where its file is missing.
-        """
+        """The network of an attempt that passed or is in flight."""
         path = self.file(attempt.number, flying=attempt.passed is None)
         if not path.exists():
             raise FileNotFoundError(
@@ -121,11 +117,13 @@ def passes(errors: Mapping[str, float], limits: Mapping[str, float]) -> bool:
 
 def format_errors(errors: Mapping[str, float] | None, limits: Mapping[str, float]) -> str:
     """Errors, which are shares, and their limits in words, as "ignition 3.2 % (at most 1 %)"."""
-    parts = []
-    for kind, limit in limits.items():
-        error = (errors or {}).get(kind)
-        value = "not judged" if error is None else f"{100 * error:.3g} %"
-        if error is not None and not math.isfinite(error):
-            value = "failed"
-        parts.append(f"{kind} {value} (at most {100 * limit:.3g} %)")
-    return ", ".join(parts)
+
+    def words(error: float | None) -> str:
+        if error is None:
+            return "not judged"
+        return f"{100 * error:.3g} %" if math.isfinite(error) else "failed"
+
+    found = errors or {}
+    return ", ".join(
+        f"{k} {words(found.get(k))} (at most {100 * x:.3g} %)" for k, x in limits.items()
+    )

@@ -5,8 +5,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 import torch
-import torch.nn.functional as F
-from reducible import ALL_METHODS, NETWORKS, flops, make, parameters
+from reducible import ALL_METHODS, NETWORKS, Residual, flops, make, parameters
 from torch import nn
 
 from combred.reduction import find_layers, reduce
@@ -25,21 +24,6 @@ def linear(widths=(6, 40, 40, 5), seed: int = 0) -> nn.Sequential:
     return nn.Sequential(*layers[:-1])
 
 
-class PreActivation(nn.Module):
-    """One pre-activation residual block."""
-
-    def __init__(self):
-        super().__init__()
-        self.stem, self.norm = nn.Conv2d(2, 6, 3, padding=1), nn.BatchNorm2d(6)
-        self.one, self.two = nn.Conv2d(6, 9, 3, padding=1), nn.Conv2d(9, 6, 1)
-        self.last = nn.Linear(6, 2)
-
-    def forward(self, x):
-        x = self.stem(x)
-        x = x + self.two(F.relu(self.one(F.relu(self.norm(x)))))
-        return self.last(x.mean(dim=(2, 3)))
-
-
 @torch.no_grad()
 def count(network: nn.Module, x: torch.Tensor, kind: str) -> int:
     """Parameters, or flops for one input."""
@@ -49,7 +33,7 @@ def count(network: nn.Module, x: torch.Tensor, kind: str) -> int:
 @pytest.mark.parametrize("kind", ["parameters", "flops"])
 @pytest.mark.parametrize("name", [*NETWORKS, "pre-activation"])
 def test_costs_are_those_of_networks_of_these_widths(name, kind):
-    build, shape = (NETWORKS | {"pre-activation": (PreActivation, (2, 6, 6))})[name]
+    build, shape = (NETWORKS | {"pre-activation": (Residual, (2, 6, 6))})[name]
     x = torch.randn(2, *shape)
     original = build().eval()
     layers = find_layers(original, x[:1]).layers

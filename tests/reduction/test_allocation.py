@@ -24,6 +24,13 @@ def linear(widths=(6, 40, 40, 5), seed: int = 0) -> nn.Sequential:
     return nn.Sequential(*layers[:-1])
 
 
+def tied() -> nn.Sequential:
+    """Two layers share their weights, which count once."""
+    network = linear((5, 9, 8, 7, 6, 6, 6))
+    network[10].weight = network[8].weight
+    return network
+
+
 @torch.no_grad()
 def count(network: nn.Module, x: torch.Tensor, kind: str) -> int:
     """Parameters, or flops for one input."""
@@ -31,9 +38,10 @@ def count(network: nn.Module, x: torch.Tensor, kind: str) -> int:
 
 
 @pytest.mark.parametrize("kind", ["parameters", "flops"])
-@pytest.mark.parametrize("name", [*NETWORKS, "pre-activation"])
+@pytest.mark.parametrize("name", [*NETWORKS, "pre-activation", "tied"])
 def test_costs_are_those_of_networks_of_these_widths(name, kind):
-    build, shape = (NETWORKS | {"pre-activation": (Residual, (2, 6, 6))})[name]
+    others = {"pre-activation": (Residual, (2, 6, 6)), "tied": (tied, (5,))}
+    build, shape = (NETWORKS | others)[name]
     x = torch.randn(2, *shape)
     original = build().eval()
     layers = find_layers(original, x[:1]).layers
@@ -104,6 +112,14 @@ def test_a_width_below_the_multiple_falls_one_by_one():
     losses = [np.linspace(1.0, 0.0, 41)] * 2
     path = module._descend(losses, costs, [40, 40], 16)
     assert {k for widths in path for k in widths} == {40, 32, *range(1, 17)}
+
+
+def test_among_equal_losses_the_layer_that_costs_most_is_narrowed_first():
+    x, module = torch.zeros(1, 6), import_module("combred.reduction.allocation")
+    for outputs, first in ((1, [39, 40]), (9, [40, 39])):
+        network = linear((6, 40, 40, outputs))
+        costs = cost_of_widths(network, x, find_layers(network, x).layers, "parameters")
+        assert module._descend([np.linspace(1.0, 0.0, 41)] * 2, costs, [40, 40])[1] == first
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,6 @@ class Record:
         elif again and self.next is None:
             for found in held:
                 self.rebuild(found)
-                self.on_disk.add(found.number)
             torch.set_rng_state(self.random)
         self.on_event(event)
 

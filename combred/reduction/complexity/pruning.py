@@ -129,8 +129,6 @@ def _resume(run: Training, stored: dict, rows: list[dict]) -> None:
     run.trace = [Epoch(**row) for row in rows]
     run.step, run.count, run.settled, total = stored["progress"]
     run.total = total.to(run.device)
-    if run.settled:
-        run.masks.detach()
     own, shared, *device = stored["generators"]
     run.generator.set_state(own)
     torch.set_rng_state(shared)

@@ -92,9 +92,17 @@ class _Sums(PathGraph):
         reason = ""
         if any(self.calls.count(name) > 1 for name in modules):
             reason = "one of its modules is used more than once"
-        elif any(_works_in_place(node) for node in region):
+        elif any(self.works_in_place(node, region) for node in region):
             reason = "it holds an operation in place, which would change the shortcut's input"
         return Block(path.target, modules, in_place), reason
+
+    def works_in_place(self, node: fx.Node, region: set[fx.Node]) -> bool:
+        """Whether a node may change a value from outside of a region."""
+        if node.op == "call_module":
+            in_place = getattr(self.modules[node.target], "inplace", False)
+            return in_place and not region.issuperset(node.all_input_nodes)
+        name = getattr(node.target, "__name__", node.target)
+        return name.endswith("_") or node.target in IN_PLACE or bool(node.kwargs.get("inplace"))
 
     def streams(self) -> Iterator[HiddenLayer]:
         """The units z of each sum of two linear or convolutional layers, W_2 and W_3 of equation 1.
@@ -131,12 +139,6 @@ class _Sums(PathGraph):
                 return []
             node = node.args[0]
         return []
-
-
-def _works_in_place(node: fx.Node) -> bool:
-    """Whether a node changes its input."""
-    method = node.op == "call_method" and node.target.endswith("_")
-    return method or node.target in IN_PLACE or bool(node.kwargs.get("inplace", False))
 
 
 @torch.no_grad()

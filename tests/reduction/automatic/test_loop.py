@@ -237,6 +237,10 @@ def test_a_layer_in_which_nothing_merges_is_done_and_its_next_threshold_less_str
     cut = of(found, "cut")[0]
     assert cut.t_fail == -1 and cut.units[cut.layer] == 5 and cut.main == 2
     assert of(found, "main")[1].reductions == 0  # nothing has been reduced yet
+    # Of the main reductions that removed nothing, three in a row end the loop.
+    units = [e.parameters for e in of(found, "main")] + [found.trace[-1].parameters]
+    idle = [a == b for a, b in zip(units, units[1:], strict=False)]
+    assert idle[-4:] == [False, True, True, True] and idle[0] and found.reason == "nothing"
     # After a main reduction that removed nothing, training goes on before the next.
     assert of(found, "main")[1].step == 1
 
@@ -342,6 +346,7 @@ def test_the_final_cut_comes_last():
     final = [e for e in found.trace if e.phase == "final"]
     assert [e.kind for e in final] == ["cut", "met"] and final[0].threshold == 0.4
     assert final[0].layer == "layers.2" and final[0].t_fail is None
+    assert found.trace[-1].reductions == final[0].reductions
     assert not [e for e in found.trace if e.phase == "layer" and e.layer == "layers.2"]
     assert found.network.widths[3] == 3 and found.network.widths[1] > 3
     assert found.smallest.criterion == final[1].criterion == AutomaticSettings().layer_criterion(2)

@@ -274,6 +274,23 @@ def test_blocks_are_found():
     assert find_structure(pooled(), IMAGES).layers["2.shortcut+2.conv2"].readers == (("7", 4),)
 
 
+@pytest.mark.parametrize(
+    "relu",
+    [nn.ReLU(inplace=True), torch.relu_, lambda x: x.relu_(), lambda x: F.relu(x, inplace=True)],
+)
+def test_a_path_that_changes_the_input_of_the_shortcut_is_no_block(relu):
+    class InPlace(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.one, self.two, self.relu = nn.Linear(5, 6), nn.Linear(6, 5), relu
+
+        def forward(self, x):
+            return x + self.two(torch.relu(self.one(self.relu(x))))
+
+    found = find_structure(nn.Sequential(nn.Linear(5, 5), InPlace()), ROWS[:2])
+    assert not found.blocks and "an operation in place" in found.untouched["1.two"]
+
+
 @pytest.fixture(scope="module")
 def regression():
     """Inputs and targets of a smooth function of five variables, two outputs."""
@@ -405,6 +422,17 @@ def test_the_optimiser_keeps_the_state_of_the_weights_that_are_left(drawn, make_
     # The units of the block's own layer are removed with it.
     assert "3.conv1" not in run.structure.sizes and len(kept) == len(theta_before) - 2 - 2 - 1 - 5
     run.learn(IMAGES, y, F.mse_loss)
+
+
+def test_weights_decay_and_biases_do_not(make_network):
+    """Equation (20), where the loss has no gradient: one step of SGD."""
+    network = make_network([5, 12, 8, 2])
+    settings = Complexity(nu=0.0, weight_decay=0.5)
+    run = Training(network, ROWS[:2], settings, functools.partial(torch.optim.SGD, lr=0.1))
+    run.learn(ROWS, network(ROWS).detach(), F.mse_loss)
+    for p, given in zip(run.network.parameters(), network.parameters(), strict=True):
+        expected = given * (1.0 - 0.1 * 0.5) if p.dim() > 1 else given
+        assert torch.allclose(p, expected, rtol=1e-6, atol=1e-7)  # float32
 
 
 def test_training_steps_become_cheaper_and_the_trace_counts_what_is_left(make_network, regression):

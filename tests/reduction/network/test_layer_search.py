@@ -569,6 +569,8 @@ def test_linear_layers_on_sequences():
     assert "LayerNorm" in survey.untouched["2"]
     network = nn.Sequential(nn.Linear(8, 9), nn.BatchNorm1d(5), nn.Linear(9, 2))
     assert "another axis" in find_layers(network, torch.zeros(2, 5, 8)).untouched["0"]
+    network = nn.Sequential(nn.Linear(8, 9), nn.ReLU(), nn.AvgPool1d(3), nn.Linear(3, 2))
+    assert "mixes units" in find_layers(network, torch.zeros(2, 5, 8)).untouched["0"]
 
 
 def test_an_example_without_a_batch_axis_is_recognised():

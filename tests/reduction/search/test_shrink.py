@@ -304,6 +304,10 @@ def test_a_folder_of_another_search_is_refused_unless_nothing_was_cut(tmp_path):
     other = {"limits": {"flame": 0.05}}
     assert memory(tmp_path, other).trace() == []  # other limits: the network is judged anew
     assert memory(tmp_path).trace() == []  # also after a kill in that moment, and with any limits
+    with pytest.raises(Killed):
+        Task(step(240), kill_at=4).search(memory=memory(tmp_path, other))  # in the first training
+    with pytest.raises(ValueError, match="other settings"):
+        memory(tmp_path).trace()
     Task(step(240)).search(memory=memory(tmp_path, other))
     with pytest.raises(ValueError, match="other settings .limits.flame: 0.05 then, 0.01 now"):
         memory(tmp_path).trace()

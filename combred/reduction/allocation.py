@@ -1,7 +1,6 @@
 """Allocation: one budget is divided among the layers so that the output loses least accuracy."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -22,24 +21,17 @@ STEP = 128  # a layer is narrowed by one part in so many at a time
 VISIBLE = 1e-4
 
 
-@dataclass(frozen=True)
-class Budget:
-    """kind: "parameters" or "flops", with the share that may stay as amount; or "error", with the
-    largest relative error of the output. multiple: of which widths are one, if they are larger."""
-
-    kind: str
-    amount: float
-    multiple: int = 1
-
-    def __post_init__(self):
-        if not 0 < self.amount < 1:
-            raise ValueError(f"{self.kind}={self.amount} is a share: it lies between 0 and 1")
-        if self.multiple != int(self.multiple) or self.multiple < 1:
-            raise ValueError(f"multiple={self.multiple} is a whole number of units, at least 1")
-
-
-def allocate(reducer: LayerwiseReducer, layers: Sequence[HiddenLayer], budget: Budget) -> Reduced:
+def allocate(
+    reducer: LayerwiseReducer,
+    layers: Sequence[HiddenLayer],
+    kind: str,
+    amount: float,
+    multiple: int = 1,
+) -> Reduced:
     """The network of a reducer with the widths of `layers` that use a budget best.
+
+    kind: "parameters" or "flops", with the share that may stay as amount, or "error", with the
+    largest relative error of the output. multiple: of which widths are one, if they are larger.
 
     The loss of layer i at width k is s_i L_i(k). L_i(k) is the squared relative error of the next
     layers' pre-activations after elimination by the brain surgeon, which removes units one after
@@ -54,6 +46,11 @@ def allocate(reducer: LayerwiseReducer, layers: Sequence[HiddenLayer], budget: B
     use. An error is met by bisection along the path of widths, on which it is taken to rise.
     """
 
+    if not 0 < amount < 1:
+        raise ValueError(f"{kind}={amount} is a share: it lies between 0 and 1")
+    if multiple != int(multiple) or multiple < 1:
+        raise ValueError(f"multiple={multiple} is a whole number of units, at least 1")
+
     def reduce_to(widths: list[int]) -> Reduced:
         return reducer.reduce(layers, [{"keep": k} for k in widths])
 
@@ -63,55 +60,50 @@ def allocate(reducer: LayerwiseReducer, layers: Sequence[HiddenLayer], budget: B
         width = max(1, int((curve >= VISIBLE).sum()) - 1)  # curves fall, from width 0 on
         error = reducer.error_of_one(layer, width) ** 2
         losses.append((error / curve[width] if curve[width] > 0 else 1.0) * curve)
-    cost = cost_of_widths(reducer.network, reducer.example_input, layers, budget.kind)
-    path = _descend(losses, cost, full, budget.multiple)
-    if budget.kind == "error":
-        return _largest_reduction(path, budget, reduce_to)
-    chosen = _within(path, cost, budget)
-    even = _within(_evenly(full, budget.multiple), cost, budget)
-    return min((reduce_to(chosen), reduce_to(even)), key=lambda found: found.output_error)
+    cost = cost_of_widths(reducer.network, reducer.example_input, layers, kind)
+    path = _descend(losses, cost, full, multiple)
+    if kind == "error":
+        return _largest_reduction(path, amount, reduce_to)
+    steps = max(full)
+    even = [  # the same share of every layer, from all units down to one
+        [_rounded(max(1, round(k * i / steps)), multiple) for k in full]
+        for i in range(steps, 0, -1)
+    ]
+    found = [reduce_to(_within(widths, cost, kind, amount)) for widths in (path, even)]
+    return min(found, key=lambda reduced: reduced.output_error)
 
 
 def _largest_reduction(
-    path: list[list[int]], budget: Budget, reduce_to: Callable[[list[int]], Reduced]
+    path: list[list[int]], amount: float, reduce_to: Callable[[list[int]], Reduced]
 ) -> Reduced:
-    """The narrowest network of a path of widths whose output error stays within a budget."""
+    """The narrowest network of a path of widths whose output error is at most an amount."""
     few, many, best = 1, len(path) - 1, None  # path[0]: all units; path[-1]: one in each layer
     while few <= many:
         middle = (few + many) // 2
         found = reduce_to(path[middle])
-        if found.output_error <= budget.amount:
+        if found.output_error <= amount:
             best, few = found, middle + 1
         else:
             many = middle - 1
     if best is None:
         raise ValueError(
-            f"error={budget.amount} cannot be kept: the smallest reduction already gives more. "
+            f"error={amount} cannot be kept: the smallest reduction already gives more. "
             "Allow more, or give more calibration inputs"
         )
     return best
 
 
-def _within(path: list[list[int]], cost: Cost, budget: Budget) -> list[int]:
+def _within(path: list[list[int]], cost: Cost, kind: str, amount: float) -> list[int]:
     """The first widths of a falling path that meet a budget; raises Unreachable where none do."""
     size = cost(path).tolist()
     for widths, left in zip(path, size, strict=True):
-        if left <= budget.amount * size[0]:
+        if left <= amount * size[0]:
             return widths
     smallest = size[-1] / size[0]
     raise Unreachable(
-        f"{budget.kind}={budget.amount} cannot be reached: with one unit in every layer that may "
-        f"shrink, {smallest:.3g} of the {budget.kind} are left"
+        f"{kind}={amount} cannot be reached: with one unit in every layer that may shrink, "
+        f"{smallest:.3g} of the {kind} are left"
     )
-
-
-def _evenly(full: list[int], multiple: int) -> list[list[int]]:
-    """Widths with the same share of every layer, from all units down to one."""
-    steps = max(full)
-    return [
-        [_rounded(max(1, round(k * i / steps)), multiple) for k in full]
-        for i in range(steps, 0, -1)
-    ]
 
 
 def _rounded(width: int, multiple: int) -> int:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from torch import Tensor, nn
 
-from combred.reduction.allocation import Budget, allocate
+from combred.reduction.allocation import allocate
 from combred.reduction.arguments import (
     Sizes,
     choose_layers,
@@ -93,7 +93,7 @@ def reduce(
     if kind in ("threshold", "ratio"):
         found = reducer.reduce(targets, sizes_by_layer(kind, amount, targets))
     else:
-        found = allocate(reducer, targets, Budget(kind, amount, multiple))
+        found = allocate(reducer, targets, kind, amount, multiple)
     if all(layer.units_after == layer.units_before for layer in found.trace):
         raise Unchanged(
             f"{chosen.name} with {kind}={amount} changes nothing: all "

@@ -83,9 +83,9 @@ def layer_moments(
     position of a map is a row, for every reader.
     """
     return moments(
-        (A, A if reduced is None else read_units(reduced, layer, x))
+        (A, A if reduced is None else read_units(reduced, layer, x)[0])
         for x in batches(calibration)
-        for A in [read_units(original, layer, x)]
+        for A in [read_units(original, layer, x)[0]]
     )
 
 
@@ -102,23 +102,9 @@ def batches(calibration: Calibration) -> Iterable[Tensor]:
 
 
 @torch.no_grad()
-def read_units(network: nn.Module, layer: HiddenLayer, x: Tensor) -> Tensor:
-    """Activations (rows, units) that the readers of a layer read for inputs x (n, ...): one row
-    per input, position and reader."""
-    return torch.cat(list(_run_readers(network, layer, x)[0].values()))
-
-
-@torch.no_grad()
-def reader_outputs(network: nn.Module, layer: HiddenLayer, x: Tensor) -> Tensor:
-    """Pre-activations (n, q) of the layers that read `layer`, for inputs x (n, ...), side by
-    side."""
-    return torch.cat([y.flatten(1) for y in _run_readers(network, layer, x)[1].values()], dim=1)
-
-
-def _run_readers(
-    network: nn.Module, layer: HiddenLayer, x: Tensor
-) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Inputs, as (rows, units), and outputs of the readers of a layer, by name, for inputs x."""
+def read_units(network: nn.Module, layer: HiddenLayer, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Activations (rows, units) that the readers of a layer read for inputs x (n, ...), one row per
+    input, position and reader; and pre-activations (n, q) of the readers, side by side."""
     inputs, outputs, hooks = {}, {}, []
     for name, positions in layer.readers:
 
@@ -138,7 +124,7 @@ def _run_readers(
     finally:
         for hook in hooks:
             hook.remove()
-    return inputs, outputs
+    return torch.cat([*inputs.values()]), torch.cat([y.flatten(1) for y in outputs.values()], 1)
 
 
 @torch.no_grad()
@@ -158,7 +144,7 @@ def relative_error(
             with evaluation(original), evaluation(reduced):
                 one, other = original(x), reduced(x)
         else:
-            one, other = reader_outputs(original, layer, x), reader_outputs(reduced, layer, x)
+            one, other = (read_units(network, layer, x)[1] for network in (original, reduced))
         difference += float((other.double() - one.double()).square().sum())
         size += float(one.double().square().sum())
     return (difference / max(size, 1e-300)) ** 0.5

@@ -30,7 +30,7 @@ def condensed(network, layer: int, threshold: float) -> Merge:
 
 
 def activations(network, layer: int, x: torch.Tensor) -> torch.Tensor:
-    return read_units(network, find_layers(network, x)[layer], x)
+    return read_units(network, find_layers(network, x)[layer], x)[0]
 
 
 def residual(merge: Merge, A: torch.Tensor) -> float:

@@ -10,9 +10,8 @@ from combred.reduction.fit.calibration import Calibration, layer_moments
 from combred.reduction.fit.units import describe_units
 from combred.reduction.layerwise import LayerwiseReducer, Reduced
 from combred.reduction.methods.brain_surgeon import eliminate
-from combred.reduction.network.cost import CostOfWidths, list_costs
 from combred.reduction.network.layers import HiddenLayer
-from combred.reduction.network.size import Unreachable
+from combred.reduction.network.size import CostOfWidths, Unreachable, list_costs
 
 Cost = Callable[[Sequence], Tensor]  # of widths (..., n) of the layers
 STEP = 128  # a layer is narrowed by one part in so many at a time

@@ -8,8 +8,9 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from combred.reduction import METHODS, HiddenLayer, Units
+from combred.reduction import METHODS, Units
 from combred.reduction.fit.calibration import moments
+from combred.reduction.network.layers import HiddenLayer
 
 
 @torch.no_grad()

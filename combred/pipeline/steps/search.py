@@ -23,14 +23,9 @@ from combred.pipeline.steps.networks import load_reduced, read_entry
 from combred.pipeline.steps.sample import Data
 from combred.pipeline.steps.train import train_network
 from combred.pipeline.tables import shape
-from combred.reduction import (
-    Attempt,
-    AttemptFolder,
-    Shrunk,
-    shrink_until,
-)
+from combred.reduction import AttemptFolder, shrink_until
 from combred.reduction.network.size import count_parameters
-from combred.reduction.search.attempts import NotPassed, format_errors
+from combred.reduction.search.attempts import Attempt, NotPassed, Shrunk, format_errors
 from combred.reduction.search.shrink import FACTOR, MAX_KEEP_RATIO
 from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
 from combred.surrogate.surrogate import Surrogate

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from torch import Tensor, nn
 
 from combred.reduction.automatic.criteria import AutomaticSettings
-from combred.reduction.automatic.events import Event, Found
-from combred.reduction.automatic.record import Record
+from combred.reduction.automatic.events import Event, Found, Record
 from combred.reduction.fit.units import describe_units
 from combred.reduction.layerwise import fixed_width_is_an_error
 from combred.reduction.methods.condensation import condense
@@ -60,7 +59,7 @@ class Loop:
         stored, current = self.record.next, self.current
         current.metric = stored.metric if stored else float(self.metric(current.network))
         self.keep_best()
-        self.commit("test", self.standard)
+        self.commit("test")
         stalled, unchanged = 0, False
         while self.train_until_met(at_least_once=unchanged and not self.reason):
             if self.reason:
@@ -68,7 +67,7 @@ class Loop:
                     self.reduce_layer(self.final, "final")
                 break
             before, self.main = self.current.parameters, self.main + 1
-            self.commit("main", self.main_criterion())
+            self.commit("main")
             for layer in self.layers:
                 self.reduce_layer(layer, "layer")
                 if not self.reason and self.current.parameters <= (self.settings.target or 0):
@@ -79,18 +78,17 @@ class Loop:
             stalled = stalled + 1 if unchanged else 0
             if not self.reason and stalled >= self.settings.patience:
                 self.reason = "nothing"
-        self.commit("end", self.main_criterion(), reason=self.reason)
+        self.commit("end", reason=self.reason)
 
     def train_until_met(self, at_least_once: bool) -> bool:
         """Train until the main criterion is met; False where the steps are used up before."""
         while self.reason != "steps":
-            criterion = self.main_criterion()
-            if self.current.metric >= criterion and not at_least_once:
+            if self.current.metric >= self.main_criterion() and not at_least_once:
                 return True
             if not self.out_of_steps():
                 loss, at_least_once = self.train_step(), False
                 self.keep_best()
-                self.commit("test", criterion, loss)
+                self.commit("test", loss=loss)
         return False
 
     def reduce_layer(self, layer: HiddenLayer, phase: str) -> None:
@@ -100,7 +98,7 @@ class Loop:
         done = False
         while not done and not self.out_of_steps():
             if self.attempt > self.settings.attempts and phase == "layer":
-                self.commit("left", self.criterion())
+                self.commit("left")
                 break
             done = not self.condense(layer) or self.retrain() or phase == "final"
             self.threshold, self.trained = None, 0
@@ -120,12 +118,13 @@ class Loop:
             cut = replace(self.current, units=stored.units, parameters=stored.parameters)
             cut.metric = stored.metric
         if cut is None:
-            self.commit("unchanged", self.criterion())
-            self.make_less_strict()
+            self.commit("unchanged")
+            if self.phase == "layer":
+                self.t_fail[layer.name] -= 1
             return False
         cut.number = len(self.record.events)
         self.saved, self.current = self.current, cut
-        self.commit("cut", self.criterion())
+        self.commit("cut")
         return True
 
     def cut(self, layer: HiddenLayer) -> Found | None:
@@ -152,7 +151,13 @@ class Loop:
                 settings.deviation is not None and self.trained >= settings.deviation_steps
             )
             if metric >= criterion:
-                self.accept(criterion, loss)
+                share = self.current.parameters / self.saved.parameters
+                self.reductions += self.phase == "layer"
+                self.standard, self.saved = criterion, None
+                self.keep_best()
+                self.commit("met", loss=loss, criterion=criterion)
+                if self.phase == "layer" and share > settings.too_little:
+                    self.t_fail[self.layer] -= 1  # equation (25)
                 return True
             if may_deviate and not metric >= settings.deviation:
                 why = "deviated"
@@ -161,29 +166,14 @@ class Loop:
             elif self.out_of_steps():
                 why = "steps"
             else:
-                self.commit("test", criterion, loss)
+                self.commit("test", loss=loss)
         self.current, self.saved = self.saved, None
-        self.commit("rollback", criterion, loss, reason=why, metric=metric)
+        self.commit("rollback", loss=loss, reason=why, metric=metric)
         if self.phase == "layer" and why != "steps":
             self.t_fail[self.layer] += 1  # equation (24)
             if not self.is_last():
                 self.step_limit += settings.step_increment
         return False
-
-    def accept(self, criterion: float, loss: float | None) -> None:
-        """Keep the condensed layer."""
-        share = self.current.parameters / self.saved.parameters
-        self.reductions += self.phase == "layer"
-        self.standard, self.saved = criterion, None
-        self.keep_best()
-        self.commit("met", criterion, loss)
-        if share > self.settings.too_little:
-            self.make_less_strict()
-
-    def make_less_strict(self) -> None:
-        """Equation (25), after a success that left nearly all parameters."""
-        if self.phase == "layer":
-            self.t_fail[self.layer] -= 1
 
     def train_step(self) -> float | None:
         """Train a step, and test; the training loss, if the caller's `train` gives one."""
@@ -237,17 +227,13 @@ class Loop:
             if (met or role == "smallest") and (old is None or new.rank > old.rank):
                 self.best[role] = replace(new, network=copy.deepcopy(now.network))
 
-    def commit(
-        self, kind: str, criterion: float, loss: float | None = None, *, reason: str = "",
-        metric: float | None = None,
-    ) -> None:  # fmt: skip
+    def commit(self, kind: str, **other) -> None:
         """Record an event, once the networks are those that the loop goes on with.
 
-        metric: where it is not that of the current network.
+        other: fields that have another value than the present one, or none by default.
         """
-        current = self.current
-        event = Event(
-            event=len(self.record.events),
+        current, training = self.current, self.phase == "train"
+        fields = dict(
             step=self.step,
             kind=kind,
             phase=self.phase,
@@ -257,15 +243,14 @@ class Loop:
             attempt=self.attempt,
             parameters=current.parameters,
             units=dict(current.units),
-            metric=current.metric if metric is None else metric,
-            criterion=criterion,
+            metric=current.metric,
+            criterion=self.main_criterion() if training else self.criterion(),
             threshold=self.threshold,
             t_fail=self.t_fail[self.layer] if self.phase == "layer" else None,
-            step_limit=self.limit() if self.layer else None,
+            step_limit=None if training else self.limit(),
             trained=self.trained,
             rate=self.settings.rate(self.reductions),
-            loss=loss,
-            reason=reason,
         )
         saved = [self.saved] if self.saved else []
+        event = Event(len(self.record.events), **fields | other)
         self.record.add(event, [current, *saved, *self.best.values()])

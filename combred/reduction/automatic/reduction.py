@@ -10,9 +10,8 @@ from torch import Tensor, nn
 from combred.files.trace import digest_of_tensors
 from combred.reduction.arguments import choose_layers
 from combred.reduction.automatic.criteria import AutomaticSettings
-from combred.reduction.automatic.events import AutomaticReduction, Event, Found
+from combred.reduction.automatic.events import AutomaticReduction, Event, Found, Record
 from combred.reduction.automatic.loop import Loop, Metric, Train
-from combred.reduction.automatic.record import Record
 from combred.reduction.methods import refusal, resolve_method
 from combred.reduction.network.layers import HiddenLayer, Survey, find_layers
 from combred.reduction.network.size import count_parameters

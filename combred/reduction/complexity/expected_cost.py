@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from combred.reduction.complexity.structure import Structure
-from combred.reduction.network.cost import CostOfWidths, list_costs
+from combred.reduction.network.size import CostOfWidths, list_costs
 
 
 class ComplexityIndex:
@@ -28,10 +28,6 @@ class ComplexityIndex:
     F, P, L (`totals`): the operations, parameters and blocks of the unreduced network, where theta
     = 1 gives 1 + alpha (1 without blocks). beta, alpha: weights. example_input (n, ...): an input
     that the network runs on.
-
-    By (14) and (16) the hyperparameters log gamma of the paper's priors follow from J_FP: its
-    derivatives by |theta_1|_1 are -log gamma_1 / (nu N). For log gamma_B, (16) has -nu alpha N;
-    (14) holds with -nu alpha N / L.
     """
 
     def __init__(

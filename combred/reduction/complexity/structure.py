@@ -18,6 +18,7 @@ class Zero(nn.Module):
         self.full = full
 
     def forward(self, x: Tensor) -> Tensor:
+        """Zero."""
         return torch.zeros_like(x) if self.full else x.new_zeros(())
 
 

@@ -82,4 +82,5 @@ class ChannelSelection(nn.Module):
         self.register_buffer("channels", channels.long())
 
     def forward(self, x: Tensor) -> Tensor:
+        """The selected channels of x."""
         return x.index_select(1, self.channels)

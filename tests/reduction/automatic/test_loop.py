@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from combred.reduction import apply_merge, condense, describe_units, find_layers
-from combred.reduction.automatic import AutomaticSettings, record, reduce_automatically
+from combred.reduction.automatic import AutomaticSettings, events, reduce_automatically
 from combred.reduction.automatic.criteria import fall, logistic
 from combred.surrogate.network import Network
 
@@ -555,13 +555,13 @@ def test_a_finished_folder_gives_its_result_without_training(uninterrupted):
 
 
 def test_an_event_writes_the_network_that_it_has_made_and_no_other(tmp_path, monkeypatch):
-    written, save = [], record.save_tensors
+    written, save = [], events.save_tensors
 
     def counted(path, content):
         written.append(path.name)
         save(path, content)
 
-    monkeypatch.setattr(record, "save_tensors", counted)
+    monkeypatch.setattr(events, "save_tensors", counted)
     found = reduce_automatically(fresh(), X, *erratic(), ERRATIC, folder=tmp_path)
     assert written == [f"network{e.event}.state" for e in of(found, "test", "cut", "met")]
 

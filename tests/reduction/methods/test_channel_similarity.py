@@ -8,15 +8,10 @@ import torch
 from reducible import Residual, draw, gaussian
 from torch import nn
 
-from combred.reduction import (
-    ChannelSelection,
-    channel_similarity,
-    describe_units,
-    find_layers,
-    reduce,
-)
+from combred.reduction import channel_similarity, describe_units, find_layers, reduce
 from combred.reduction.fit.calibration import layer_moments
 from combred.reduction.methods.channel_similarity import cluster, distances
+from combred.reduction.network.operations import ChannelSelection
 
 
 def chain(seed: int = 0) -> nn.Sequential:

@@ -114,10 +114,7 @@ def choose_layers(
 
 
 def sizes_by_layer(kind: str, sizes: Sizes, targets: list[HiddenLayer]) -> list[dict]:
-    """{"threshold": value} or {"keep": units} of each layer.
-
-    kind: "threshold" or "ratio"; sizes: one number, or a dict by name.
-    """
+    """{"threshold": value} or {"keep": units} of each layer, for one number or a dict by name."""
     names = [layer.name for layer in targets]
     by_name = sizes if isinstance(sizes, Mapping) else dict.fromkeys(names, sizes)
     if set(by_name) != set(names):

@@ -52,11 +52,8 @@ class LayerReduction:
 
 @dataclass(frozen=True)
 class Reduced:
-    """The smaller network, a record of each layer, and why other layers were left alone.
-
-    output_error: relative (Frobenius) error of the output over the calibration inputs, None without
-    calibration.
-    """
+    """The smaller network, a record of each layer, why other layers were left alone, and the
+    relative (Frobenius) error of the output over the calibration inputs, None without them."""
 
     network: nn.Module
     trace: list[LayerReduction]
@@ -133,8 +130,7 @@ class LayerwiseReducer:
     ) -> tuple[Merge, Merge]:
         """The merge of one layer, compensated, and the one that the method chose.
 
-        reduced: the network whose earlier layers are reduced, None if none is. how_far:
-        {"keep": units} or {"threshold": value}.
+        reduced: the network whose earlier layers are reduced, None if none is.
         """
         current = self.network if reduced is None else reduced
         if how_far.get("keep") == layer.units:

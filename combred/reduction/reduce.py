@@ -63,10 +63,9 @@ def reduce(
     default with calibration), "own" (the mixing of the method; the default without calibration) or
     "none" (pruning).
 
-    Returns `Reduced`: the network, the trace of each layer, the layers left untouched and the
-    relative error of the output. Raises ValueError for a network that cannot be traced, a layer
-    that cannot be reduced, and arguments that do not fit, with the reason; `Unchanged` where every
-    unit would stay; `Unreachable` where no widths meet a budget.
+    Returns `Reduced`. Raises ValueError, with the reason, for a network that cannot be traced, a
+    layer that cannot be reduced, and arguments that do not fit; `Unchanged` where every unit would
+    stay; `Unreachable` where no widths meet a budget.
     """
     how_far = dict(
         threshold=threshold, ratio=ratio, parameters=parameters, flops=flops, error=error

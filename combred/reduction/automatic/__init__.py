@@ -1,8 +1,7 @@
 """Automatic condensation: reduce a layer, retrain, test, and roll back where it failed.
 
 Chen & Xu 2024, section 2.4.2 (figure 1) and equations (21) to (25). Takes a network and two
-functions of the caller, so that one loop serves images and flames; gives the smallest network that
-met its criterion, and a trace of every event.
+functions of the caller:
 
     train(network, rate)      one training step of the caller, in place (an epoch in the paper),
                               from the initial learning rate `rate`; may return a training loss
@@ -26,10 +25,10 @@ for batch norm statistics and for the optimiser. `train` may keep an optimiser a
 given the same parameters, which is until the next reduction or rollback. `metric` should depend on
 the network only.
 
-With a `folder` the loop can be killed at any time: the same call goes on after the last event. The
-state of torch's CPU generator is stored as well: if `train` depends only on the network, its rate
-and that generator, an interrupted run gives the same trace and network. Files: trace.jsonl, one
-`Event` a line; trace.state; networkN.state, the weights that event N made.
+With a `folder` the loop can be killed at any time: the same call goes on after the last event. If
+`train` depends only on the network, its rate and torch's CPU generator, which is stored, an
+interrupted run gives the same trace and network. Files: trace.jsonl, one `Event` a line;
+trace.state; networkN.state, the weights that event N made.
 
 Where the paper leaves a choice:
 

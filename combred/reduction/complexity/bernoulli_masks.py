@@ -92,8 +92,7 @@ def follow(
     """Narrow an optimiser, in place, to the parameters that are left and to their state.
 
     moved: for each old parameter the new one and the flat indices, in its shape, of its entries in
-    the old one; None where the parameter is gone. Raises ValueError for a state that is neither a
-    number nor of the shape of its parameter.
+    the old one; None where the parameter is gone.
     """
     for group in optimizer.param_groups:
         group["params"] = [moved[p][0] for p in group["params"] if moved[p] is not None]

@@ -1,7 +1,4 @@
-"""The residual blocks and streams of a network, found as sums in its trace.
-
-Takes a network that torch.fx traces; gives its `Structure`.
-"""
+"""The residual blocks and streams of a network, found as sums in its trace."""
 
 import copy
 import operator

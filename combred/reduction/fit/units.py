@@ -70,7 +70,7 @@ class Units:
         return torch.cat([self.weights * scale[:, None], bias[:, None]], dim=1)
 
     def require_moments(self, method: str) -> Moments:
-        """The moments; raises ValueError where there are none, in the name of a method."""
+        """The moments; ValueError where there are none, in the name of a method."""
         if self.moments is None:
             raise ValueError(missing_calibration(method))
         return self.moments

@@ -1,7 +1,5 @@
-"""Channel similarity: units with similar distributions are clustered, and one of each stays.
-
-Zhang et al., Network pruning via channel similarity, sections 3.1 to 3.4.
-"""
+"""Channel similarity: units with similar distributions are clustered, and one of each stays:
+Zhang et al., Network pruning via channel similarity, sections 3.1 to 3.4."""
 
 import numpy as np
 import torch

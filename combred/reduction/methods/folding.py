@@ -1,7 +1,5 @@
-"""Folding: units are clustered by k-means, and each cluster becomes its centroid; without data.
-
-Wang et al., Forget the data and fine-tuning! Just fold the network to compress (ICLR 2025).
-"""
+"""Folding: units are clustered by k-means, and each cluster becomes its centroid, without data:
+Wang et al., Forget the data and fine-tuning! Just fold the network to compress (ICLR 2025)."""
 
 import torch
 from torch import Tensor

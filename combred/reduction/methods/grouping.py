@@ -34,7 +34,7 @@ def threshold_for(rows: Tensor, keep: int | None) -> float:
     """A cosine threshold that leaves at most `keep` groups of rows (m, d); 1e-6 more leaves more.
 
     Found by bisection. It is the highest such threshold if a higher threshold never leaves fewer
-    groups, which holds for greedy groups nearly always. Raises ValueError for keep < 1.
+    groups, which holds for greedy groups nearly always.
     """
     if keep is None or keep < 1:
         raise ValueError(f"condensation needs threshold=, or keep= of at least 1, not keep={keep}")

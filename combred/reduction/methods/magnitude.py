@@ -1,8 +1,5 @@
-"""Magnitude pruning: the units with the largest weights stay, the others are lost.
-
-Also the criteria by which Kim et al., Neuron Merging: Compensating for Pruned Neurons (NeurIPS
-2020), choose the units that stay.
-"""
+"""Magnitude pruning: the units with the largest weights stay, the others are lost; by the criteria
+of Kim et al., Neuron Merging: Compensating for Pruned Neurons (NeurIPS 2020)."""
 
 import torch
 from torch import Tensor

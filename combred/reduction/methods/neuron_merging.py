@@ -1,7 +1,5 @@
-"""Neuron merging: units are pruned by a criterion and read through the nearest unit that stays.
-
-Kim et al., Neuron Merging: Compensating for Pruned Neurons (NeurIPS 2020).
-"""
+"""Neuron merging: units are pruned by a criterion and read through the nearest unit that stays:
+Kim et al., Neuron Merging: Compensating for Pruned Neurons (NeurIPS 2020)."""
 
 import torch
 from torch import Tensor

@@ -63,10 +63,7 @@ class Survey:
     untouched: dict[str, str]  # layer name -> reason
 
     def __getitem__(self, name: str | int) -> HiddenLayer:
-        """A layer by name, or by number (1 is the first; residual layers have none).
-
-        Raises ValueError, with the reason, where there is no such hidden layer.
-        """
+        """A layer by name, or by number (1 is the first; residual layers have none)."""
         by_name = {layer.name: layer for layer in self.layers}
         hidden = [layer.name for layer in self.layers if not layer.residual]
         by_name |= {i: by_name[layer] for i, layer in enumerate(hidden, start=1)}
@@ -81,10 +78,7 @@ class Survey:
 
 
 def find_layers(network: nn.Module, example_input: Tensor) -> Survey:
-    """The hidden layers of `network`, by tracing it and running it once on an input (n, ...).
-
-    Raises ValueError where torch.fx cannot trace it, or where it does not run on the example.
-    """
+    """The hidden layers of `network`, by tracing it and running it once on an input (n, ...)."""
     graph = PathGraph(network, example_input)
     layers, untouched = [], {}
     for node in graph.nodes:

@@ -56,9 +56,8 @@ class AttemptFolder:
     """The folder of a search: attempts.jsonl, an `Attempt` that was judged in each line;
     attempts.state, the one in flight; the networks of those that passed or are in flight.
 
-    inputs: JSON of everything that decides the outcome (the given network, limits, settings).
-    save(path, network) and load(path): how a network is written and read. A folder with other
-    inputs is begun anew if it holds attempt 0 alone; if it holds more, ValueError is raised.
+    inputs: JSON of everything that decides the outcome. save(path, network) and load(path): how a
+    network is written and read. A folder of other inputs is begun anew if it holds attempt 0 alone.
     """
 
     def __init__(

@@ -1,8 +1,7 @@
 """The search for the smallest network whose errors keep given limits.
 
-Takes a network, its limits and three functions of the caller, so that one search serves flames and
-anything else; gives the smallest network found that keeps the limits, and the whole trace. The
-judge is the use that the network is made for, not a training loss.
+Takes a network, its limits and three functions of the caller; the judge is the use that the network
+is made for, not a training loss.
 
     cut(network, share)       a smaller copy with at most `share` of the parameters; raises
                               `Unreachable` where there is none
@@ -61,12 +60,12 @@ def shrink_until(
     describe: Callable[[Any], dict] = lambda _: {},
     on_attempt: Callable[[Attempt], None] = lambda _: None,
 ) -> Shrunk:
-    """The smallest network found whose errors keep the limits.
+    """The smallest network found whose errors keep the limits; the given one is not modified.
 
-    network: any; it is not modified. limits: the largest error of each kind. cut, train, judge: see
-    the module. attempts: the largest number of cuts. memory: where attempts are stored, and from
-    where a search goes on. describe(network): numbers for the trace. on_attempt: is given each
-    attempt once it is stored, after its cut and after its judgement.
+    limits: the largest error of each kind. cut, train, judge: see the module. attempts: the largest
+    number of cuts. memory: where attempts are stored, and from where a search goes on.
+    describe(network): numbers for the trace. on_attempt: is given each attempt once it is stored,
+    after its cut and after its judgement.
 
     Raises ValueError without limits or attempts, and `NotPassed`, with its errors, where the given
     network itself does not keep the limits.

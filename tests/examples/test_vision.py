@@ -13,6 +13,7 @@ from torch import fx
 
 import combred.reduction
 from combred.reduction.automatic import AutomaticSettings
+from combred.reduction.network.size import count_parameters
 from examples.vision import (
     channel_similarity,
     complexity,
@@ -30,7 +31,6 @@ from examples.vision.networks import (
     ResNet,
     WideResNet,
     initialize_condensing,
-    n_parameters,
 )
 from examples.vision.training import FitSettings, accuracy, augment, fit, learning_rate, outputs
 
@@ -53,7 +53,7 @@ PUBLISHED = {
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_parameter_counts_are_the_published_ones(name):
     kind, arguments, count, printed = PUBLISHED[name]
-    assert n_parameters(kind(**arguments)) == count
+    assert count_parameters(kind(**arguments)) == count
     if printed is not None:
         assert round(count / 1e6, 1 if printed > 2 else 2) == printed
 
@@ -76,9 +76,9 @@ def test_halving_the_convolutions_leaves_the_parameters_of_kim_table_2(dataset, 
     found = combred.reduction.reduce(
         network, example, method="magnitude", layers=list(ratio), ratio=ratio
     )
-    parameters = n_parameters(found.network)
+    parameters = count_parameters(found.network)
     assert round(parameters / 1e6, 1) == left
-    removed = 100 * (1 - parameters / n_parameters(network))
+    removed = 100 * (1 - parameters / count_parameters(network))
     assert removed == pytest.approx(share, abs=0.3)
 
 
@@ -490,7 +490,7 @@ def test_neuron_merging_runs(tiny, monkeypatch):
     assert [row["criterion"] for row in lenet + vgg + wares] == [*neuron_merging.CRITERIA] * 3
     assert all(row["WARE, prune"] > 0 and row["WARE, merge"] > 0 for row in wares)
     assert wares[0]["paper: WARE, merge"] == 1.465
-    whole = n_parameters(LeNet(256, 2))
+    whole = count_parameters(LeNet(256, 2))
     assert all(row["parameters"] < 0.5 * whole for row in lenet)
     assert [row["removed"] for row in vgg] == pytest.approx([63.7] * 3, abs=0.5)
 

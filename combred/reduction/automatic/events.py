@@ -55,11 +55,9 @@ class Event:
 
 @dataclass
 class Found:
-    """A network of the loop, in training or found.
-
-    units: by layer. metric: of the caller. step: training steps done by then. number: of the event
-    that made it; networks of one number are equal. criterion: the one that it met, None for none.
-    """
+    """A network of the loop. units: by layer. metric: of the caller. step: training steps done by
+    then. number: of the event that made it; networks of one number are equal. criterion: the one
+    that it met, None for none."""
 
     network: nn.Module
     units: dict[str, int]
@@ -130,14 +128,16 @@ class Record:
 
     def add(self, event: Event, held: Iterable[Found]) -> None:
         """Add an event that has happened, after which the loop holds these networks."""
-        again = self.next is not None
+        stored = self.next
         self.events.append(event)
-        if not again and self.folder:
-            self.store(event, {found.number: found.network for found in held})
-        elif again and self.next is None:
+        if stored and (stored.kind, stored.step) != (event.kind, event.step):
+            raise ValueError(f"{self.folder} is of another version: move it away to start anew")
+        if stored and not self.next:
             for found in held:
                 self.rebuild(found)
             torch.set_rng_state(self.random)
+        elif not stored and self.folder:
+            self.store(event, {found.number: found.network for found in held})
         self.on_event(event)
 
     def store(self, event: Event, networks: dict[int, nn.Module]) -> None:

@@ -566,12 +566,15 @@ def test_an_event_writes_the_network_that_it_has_made_and_no_other(tmp_path, mon
     assert written == [f"network{e.event}.state" for e in of(found, "test", "cut", "met")]
 
 
-def test_a_folder_of_another_reduction_is_refused(uninterrupted):
+def test_a_folder_of_another_reduction_is_refused(uninterrupted, monkeypatch):
     _, _, folder = uninterrupted
     calls = erratic(1)
     with pytest.raises(ValueError, match="other settings .*step_limit: 4 then, 5 now"):
         other = AutomaticSettings(**vars(ERRATIC) | {"step_limit": 5})
         reduce_automatically(fresh(), X, *calls, other, folder=folder)
+    with monkeypatch.context() as patch, pytest.raises(ValueError, match="is of another version"):
+        patch.setattr(AutomaticSettings, "layer_criterion", lambda *_: 0.5)
+        reduce_automatically(fresh(), X, *calls, ERRATIC, folder=folder)
     network = fresh()
     with torch.no_grad():
         network.layers[0].weight[0, 0] += 1e-6

@@ -115,8 +115,10 @@ class Loop:
         )
         cut = self.cut(layer) if stored is None else None
         if stored and stored.kind == "cut":
-            cut = replace(self.current, units=stored.units, parameters=stored.parameters)
-            cut.metric = stored.metric
+            same = {
+                name: getattr(stored, name) for name in ("units", "parameters", "metric", "step")
+            }
+            cut = replace(self.current, **same)
         if cut is None:
             self.commit("unchanged")
             if self.phase == "layer":

@@ -115,10 +115,8 @@ class Loop:
         )
         cut = self.cut(layer) if stored is None else None
         if stored and stored.kind == "cut":
-            same = {
-                name: getattr(stored, name) for name in ("units", "parameters", "metric", "step")
-            }
-            cut = replace(self.current, **same)
+            size = stored.units, stored.parameters
+            cut = Found(self.current.network, *size, stored.metric, self.step)
         if cut is None:
             self.commit("unchanged")
             if self.phase == "layer":

@@ -10,10 +10,8 @@ out.
 """
 
 from combred.reduction.automatic import AutomaticSettings, reduce_automatically
-from combred.reduction.complexity.pruning import Complexity, Epoch, Pruned, train_sparsely
-from combred.reduction.fit.compensation import refit
+from combred.reduction.complexity.pruning import Complexity, train_sparsely
 from combred.reduction.fit.units import Units, describe_units
-from combred.reduction.layerwise import LayerReduction, Reduced
 from combred.reduction.methods import METHODS
 from combred.reduction.methods.brain_surgeon import brain_surgeon
 from combred.reduction.methods.channel_similarity import channel_similarity
@@ -22,30 +20,19 @@ from combred.reduction.methods.folding import folding
 from combred.reduction.methods.interpolative import interpolative
 from combred.reduction.methods.magnitude import magnitude
 from combred.reduction.methods.neuron_merging import neuron_merging
-from combred.reduction.network.layers import HiddenLayer, Survey, find_layers
+from combred.reduction.network.layers import find_layers
 from combred.reduction.network.merge import Merge, apply_merge
-from combred.reduction.network.operations import ChannelSelection
 from combred.reduction.network.size import Unchanged, Unreachable
 from combred.reduction.reduce import reduce
-from combred.reduction.search.attempts import Attempt, AttemptFolder, Shrunk
-from combred.reduction.search.shrink import ShrinkSettings, shrink_until
+from combred.reduction.search.attempts import AttemptFolder
+from combred.reduction.search.shrink import shrink_until
 
 __all__ = [
     "METHODS",
-    "Attempt",
     "AttemptFolder",
     "AutomaticSettings",
-    "ChannelSelection",
     "Complexity",
-    "Epoch",
-    "HiddenLayer",
-    "LayerReduction",
     "Merge",
-    "Pruned",
-    "Reduced",
-    "ShrinkSettings",
-    "Shrunk",
-    "Survey",
     "Unchanged",
     "Units",
     "Unreachable",
@@ -61,7 +48,6 @@ __all__ = [
     "neuron_merging",
     "reduce",
     "reduce_automatically",
-    "refit",
     "shrink_until",
     "train_sparsely",
 ]

@@ -1,13 +1,9 @@
-"""Allocation: one budget is divided among the layers so that the output loses least accuracy.
-
-Takes the loss of each layer as its units are removed (`brain_surgeon.eliminate`) and the cost of
-its units; gives a width for each layer, and the network reduced to these widths.
-"""
+"""Allocation: one budget is divided among the layers so that the output loses least accuracy."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from combred.reduction.fit.calibration import Calibration, layer_moments
@@ -15,33 +11,26 @@ from combred.reduction.fit.units import describe_units
 from combred.reduction.layerwise import LayerwiseReducer, Reduced
 from combred.reduction.methods.brain_surgeon import eliminate
 from combred.reduction.network.layers import HiddenLayer
-from combred.reduction.network.size import Unreachable, positions
+from combred.reduction.network.size import CostOfWidths, Unreachable, list_costs
 
+Cost = Callable[[Sequence], Tensor]  # of widths (..., n) of the layers
 STEP = 128  # a layer is narrowed by one part in so many at a time
 # Squared relative error at which the sensitivity of the output is measured: small, so that the
 # output responds linearly, and far above the loss that the ridge (1e-6) causes in redundant layers.
 VISIBLE = 1e-4
 
 
-@dataclass(frozen=True)
-class Budget:
-    """kind: "parameters" or "flops", with the share that may stay as amount; or "error", with the
-    largest relative error of the output. multiple: of which the width of every narrowed layer is
-    one, if it is larger. 0 < amount < 1 and multiple >= 1, or ValueError is raised."""
-
-    kind: str
-    amount: float
-    multiple: int = 1
-
-    def __post_init__(self):
-        if not 0 < self.amount < 1:
-            raise ValueError(f"{self.kind}={self.amount} is a share: it lies between 0 and 1")
-        if self.multiple != int(self.multiple) or self.multiple < 1:
-            raise ValueError(f"multiple={self.multiple} is a whole number of units, at least 1")
-
-
-def allocate(reducer: LayerwiseReducer, layers: Sequence[HiddenLayer], budget: Budget) -> Reduced:
+def allocate(
+    reducer: LayerwiseReducer,
+    layers: Sequence[HiddenLayer],
+    kind: str,
+    amount: float,
+    multiple: int = 1,
+) -> Reduced:
     """The network of a reducer with the widths of `layers` that use a budget best.
+
+    kind: "parameters" or "flops", with the share that may stay as amount, or "error", with the
+    largest relative error of the output. multiple: of which widths are one, if they are larger.
 
     The loss of layer i at width k is s_i L_i(k). L_i(k) is the squared relative error of the next
     layers' pre-activations after elimination by the brain surgeon, which removes units one after
@@ -54,10 +43,12 @@ def allocate(reducer: LayerwiseReducer, layers: Sequence[HiddenLayer], budget: B
     For a budget of parameters or flops, the same share of every layer is tried as well, and the one
     with the smaller error returned: losses of the brain surgeon need not be those of the method in
     use. An error is met by bisection along the path of widths, on which it is taken to rise.
-
-    Raises `Unreachable` for a budget that one unit in every layer does not meet, ValueError for an
-    error that the first step exceeds.
     """
+
+    if not 0 < amount < 1:
+        raise ValueError(f"{kind}={amount} is a share: it lies between 0 and 1")
+    if multiple != int(multiple) or multiple < 1:
+        raise ValueError(f"multiple={multiple} is a whole number of units, at least 1")
 
     def reduce_to(widths: list[int]) -> Reduced:
         return reducer.reduce(layers, [{"keep": k} for k in widths])
@@ -68,55 +59,50 @@ def allocate(reducer: LayerwiseReducer, layers: Sequence[HiddenLayer], budget: B
         width = max(1, int((curve >= VISIBLE).sum()) - 1)  # curves fall, from width 0 on
         error = reducer.error_of_one(layer, width) ** 2
         losses.append((error / curve[width] if curve[width] > 0 else 1.0) * curve)
-    costs = unit_costs(reducer.network, reducer.example_input, layers, budget.kind)
-    path = _descend(losses, costs, full, budget.multiple)
-    if budget.kind == "error":
-        return _largest_reduction(path, budget, reduce_to)
-    chosen = _within(path, costs, budget)
-    even = _within(_evenly(full, budget.multiple), costs, budget)
-    return min((reduce_to(chosen), reduce_to(even)), key=lambda found: found.output_error)
+    cost = cost_of_widths(reducer.network, reducer.example_input, layers, kind)
+    path = _descend(losses, cost, full, multiple)
+    if kind == "error":
+        return _largest_reduction(path, amount, reduce_to)
+    steps = max(full)
+    even = [  # the same share of every layer, from all units down to one
+        [_rounded(max(1, round(k * i / steps)), multiple) for k in full]
+        for i in range(steps, 0, -1)
+    ]
+    found = [reduce_to(_within(widths, cost, kind, amount)) for widths in (path, even)]
+    return min(found, key=lambda reduced: reduced.output_error)
 
 
 def _largest_reduction(
-    path: list[list[int]], budget: Budget, reduce_to: Callable[[list[int]], Reduced]
+    path: list[list[int]], amount: float, reduce_to: Callable[[list[int]], Reduced]
 ) -> Reduced:
-    """The narrowest network of a path of widths whose output error stays within a budget."""
+    """The narrowest network of a path of widths whose output error is at most an amount."""
     few, many, best = 1, len(path) - 1, None  # path[0]: all units; path[-1]: one in each layer
     while few <= many:
         middle = (few + many) // 2
         found = reduce_to(path[middle])
-        if found.output_error <= budget.amount:
+        if found.output_error <= amount:
             best, few = found, middle + 1
         else:
             many = middle - 1
     if best is None:
         raise ValueError(
-            f"error={budget.amount} cannot be kept: the smallest reduction already gives more. "
+            f"error={amount} cannot be kept: the smallest reduction already gives more. "
             "Allow more, or give more calibration inputs"
         )
     return best
 
 
-def _within(path: list[list[int]], costs: "Costs", budget: Budget) -> list[int]:
+def _within(path: list[list[int]], cost: Cost, kind: str, amount: float) -> list[int]:
     """The first widths of a falling path that meet a budget; raises Unreachable where none do."""
-    total = costs.total(path[0])
-    for widths in path:
-        if costs.total(widths) <= budget.amount * total:
+    size = cost(path).tolist()
+    for widths, left in zip(path, size, strict=True):
+        if left <= amount * size[0]:
             return widths
-    smallest = costs.total(path[-1]) / total
+    smallest = size[-1] / size[0]
     raise Unreachable(
-        f"{budget.kind}={budget.amount} cannot be reached: with one unit in every layer that may "
-        f"shrink, {smallest:.3g} of the {budget.kind} are left"
+        f"{kind}={amount} cannot be reached: with one unit in every layer that may shrink, "
+        f"{smallest:.3g} of the {kind} are left"
     )
-
-
-def _evenly(full: list[int], multiple: int) -> list[list[int]]:
-    """Widths with the same share of every layer, from all units down to one."""
-    steps = max(full)
-    return [
-        [_rounded(max(1, round(k * i / steps)), multiple) for k in full]
-        for i in range(steps, 0, -1)
-    ]
 
 
 def _rounded(width: int, multiple: int) -> int:
@@ -128,72 +114,35 @@ def _loss_curve(network: nn.Module, layer: HiddenLayer, calibration: Calibration
     """L (units + 1,): squared relative error of the next layers' pre-activations, by width."""
     data = layer_moments(network, None, layer, calibration)
     units = describe_units(network, layer, data)
-    found = eliminate(units, 1)
+    _, cost = eliminate(units, 1)
     _, _, AA = data.about(intercept=False)
     square = float((units.reading * (AA.to(units.reading) @ units.reading)).sum())
-    loss = np.empty(layer.units + 1)
-    loss[1:] = found.cost.numpy()[::-1] / max(square, 1e-300)
-    loss[0] = np.inf
-    return loss
+    return np.concatenate([[np.inf], cost.numpy()[::-1] / max(square, 1e-300)])
 
 
-@dataclass(frozen=True)
-class Costs:
-    """Parameters or flops of a network as a function of the widths k of its layers.
-
-        total(k) = fixed + sum_i own_i k_i + sum_ij pair_ij k_i k_j
-
-    The weights between two layers that may be narrowed are bilinear in their widths, all others
-    linear or constant. own (n,), pair (n, n) for n layers.
-    """
-
-    fixed: float
-    own: np.ndarray
-    pair: np.ndarray
-
-    def total(self, widths: Sequence[int]) -> float:
-        """Parameters, or flops for one input row, at these widths."""
-        k = np.asarray(widths, dtype=float)
-        return float(self.fixed + self.own @ k + k @ self.pair @ k)
-
-    def gradient(self, widths: Sequence[int]) -> np.ndarray:
-        """Cost (n,) of one more unit of each layer at these widths."""
-        k = np.asarray(widths, dtype=float)
-        return self.own + self.pair @ k + self.pair.T @ k
-
-
-def unit_costs(
+def cost_of_widths(
     network: nn.Module, example_input: Tensor, layers: Sequence[HiddenLayer], kind: str
-) -> Costs:
-    """`Costs` of a network in flops where `kind` is "flops", else in parameters."""
-    calls = positions(network, example_input)
-    size = len(layers)
-    fixed, own, pair = 0.0, np.zeros(size), np.zeros((size, size))
-    makes = {name: i for i, layer in enumerate(layers) for name in layer.carriers}
-    reads = {name: i for i, layer in enumerate(layers) for name, _ in layer.readers}
-    for name, module in network.named_modules():
-        for key, tensor in module.named_parameters(recurse=False):
-            amount = float(tensor.numel())
-            if kind == "flops":
-                amount = 2.0 * amount * calls.get(name, 0) if tensor.dim() > 1 else 0.0
-            out, into = makes.get(name), reads.get(name) if key == "weight" else None
-            if out is not None and into is not None:
-                pair[into, out] += amount / (layers[out].units * layers[into].units)
-            elif out is not None or into is not None:
-                index = out if out is not None else into
-                own[index] += amount / layers[index].units
-            else:
-                fixed += amount
-    return Costs(fixed, own, pair)
+) -> Cost:
+    """The flops of a network (for `kind` "flops"), else its parameters, as a function of the widths
+    (..., n) of its layers."""
+    column, terms = {layer.name: i for i, layer in enumerate(layers, start=1)}, []
+    for part in list_costs(network, example_input, {layer.name: layer for layer in layers}):
+        weight = 2.0 * part.operations * part.is_matrix if kind == "flops" else part.parameters
+        terms.append((weight, [column[name] for name in part.layers]))
+    total = CostOfWidths(terms)
+    return lambda widths: total(
+        torch.nn.functional.pad(torch.as_tensor(widths, dtype=torch.float64), (1, 0), value=1.0)
+    )
 
 
 def _descend(
-    losses: list[np.ndarray], costs: Costs, full: list[int], multiple: int = 1
+    losses: list[np.ndarray], cost: Cost, full: list[int], multiple: int = 1
 ) -> list[list[int]]:
     """Widths from `full` to one unit in each layer, each step where the loss per cost is least."""
     widths, path = list(full), [list(full)]
     while any(k > 1 for k in widths):
-        price = costs.gradient(widths)
+        one_more = np.eye(len(widths)) + widths
+        price = (cost(one_more) - cost(widths)).tolist()
         best, best_rate, narrower = -1, np.inf, 1
         for i, k in enumerate(widths):
             if k > 1:

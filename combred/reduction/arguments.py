@@ -1,36 +1,17 @@
-"""Checks of what `combred.reduce` is given, and the sizes that it is asked for.
+"""Checks of what `combred.reduce` is given, its layers, and the sizes that it is asked for."""
 
-Takes the arguments of `reduce`; raises ValueError with both sides of a mismatch and the change that
-mends it, or gives sizes by layer.
-"""
+from collections.abc import Iterator, Mapping, Sequence
+from numbers import Real
 
-from collections.abc import Mapping, Sequence
-
-import numpy as np
 import torch
 from torch import Tensor, nn
 
-from combred.reduction.fit.calibration import (
-    Calibration,
-    batches,
-    missing_calibration,
-    require_repeatable,
-)
+from combred.reduction.fit.calibration import Calibration, batches, missing_calibration
 from combred.reduction.methods import Method, refusal
 from combred.reduction.network.layers import HiddenLayer, Survey
 from combred.reduction.network.tracing import evaluation
 
-Sizes = float | Sequence[float] | Mapping[str, float]
-
-
-def choose_how_far(amounts: dict[str, Sizes | None]) -> tuple[str, Sizes]:
-    """The one of threshold, ratio, parameters, flops and error that is given, and its amount."""
-    given = [(kind, amount) for kind, amount in amounts.items() if amount is not None]
-    if len(given) != 1:
-        raise ValueError(
-            "say how far to reduce by one of threshold=, ratio=, parameters=, flops= or error="
-        )
-    return given[0]
+Sizes = float | Mapping[str, float]
 
 
 def require_method(method: Method, kind: str, calibration: Calibration | None) -> None:
@@ -62,7 +43,11 @@ def require_inputs(
         )
     if calibration is None:
         return
-    require_repeatable(calibration)
+    if isinstance(calibration, Iterator):
+        raise ValueError(
+            "calibration is run through more than once, an iterator only once: give inputs "
+            "(n, ...), or list(batches)"
+        )
     if not sum(_rows_like(example, x) for x in batches(calibration)):
         raise ValueError("calibration is empty: give some inputs (512 are nearly enough)")
     with evaluation(network), torch.no_grad():
@@ -101,10 +86,11 @@ def choose_layers(
     method: Method,
     compensation: str,
 ) -> tuple[list[HiddenLayer], dict[str, str]]:
-    """The layers to reduce, in the order in which they are named, and why others are left alone.
+    """The layers to reduce, in the order in which they are named (None: all that the method can
+    reduce), and why others are left alone.
 
-    layers: names or numbers, or None for all that the method can reduce. Raises ValueError for a
-    layer that it cannot reduce, or that is named twice, and where no layer is left.
+    Raises ValueError for a layer that it cannot reduce, or that is named twice, and where no layer
+    is left.
     """
     if isinstance(layers, (str, int)):
         raise ValueError(f"layers={layers!r} is one name: give a list, layers=[{layers!r}]")
@@ -127,25 +113,16 @@ def choose_layers(
     return targets, untouched
 
 
-def sizes_by_layer(kind: str, sizes: Sizes, targets: list[HiddenLayer]) -> dict[str, dict]:
-    """{"threshold": value} or {"keep": units} of each layer, by name.
-
-    kind: "threshold" or "ratio"; sizes: one number, one per layer, or a dict by name.
-    """
-    names, amount = [layer.name for layer in targets], sizes
-    if isinstance(sizes, (Tensor, np.ndarray)):
-        sizes = sizes.tolist()
-    if isinstance(sizes, str):
-        raise ValueError(f"a size is a number, one per layer, or a dict by name, not {sizes!r}")
-    if isinstance(sizes, Mapping) and set(sizes) != set(names):
-        raise ValueError(f"sizes are given for {sorted(sizes)}, layers are {names}")
-    if isinstance(sizes, Sequence) and len(sizes) != len(names):
-        raise ValueError(f"{len(sizes)} sizes are given for {len(names)} layers: {names}")
-    if not isinstance(sizes, Mapping):
-        each = sizes if isinstance(sizes, Sequence) else [sizes] * len(names)
-        sizes = dict(zip(names, each, strict=True))
+def sizes_by_layer(kind: str, sizes: Sizes, targets: list[HiddenLayer]) -> list[dict]:
+    """{"threshold": value} or {"keep": units} of each layer, for one number or a dict by name."""
+    names = [layer.name for layer in targets]
+    by_name = sizes if isinstance(sizes, Mapping) else dict.fromkeys(names, sizes)
+    if set(by_name) != set(names):
+        raise ValueError(f"sizes are given for {sorted(by_name)}, layers are {names}")
+    if not all(isinstance(size, Real) for size in by_name.values()):
+        raise ValueError(f"a size is a number, or a dict of numbers by layer, not {sizes!r}")
     if kind == "threshold":
-        return {name: {"threshold": sizes[name]} for name in names}
-    if not all(0 < value <= 1 for value in sizes.values()):
-        raise ValueError(f"ratio={amount} is the share of units kept: it lies in (0, 1]")
-    return {la.name: {"keep": max(1, round(sizes[la.name] * la.units))} for la in targets}
+        return [{"threshold": by_name[name]} for name in names]
+    if not all(0 < size <= 1 for size in by_name.values()):
+        raise ValueError(f"ratio={sizes} is the share of units kept: it lies in (0, 1]")
+    return [{"keep": max(1, round(by_name[layer.name] * layer.units))} for layer in targets]

@@ -1,8 +1,7 @@
 """Layer after layer: the work of `combred.reduce` once its arguments are checked.
 
-Takes a network, hidden layers and how far each is reduced; gives the smaller network and a record
-of each layer (`Reduced`). Front to back, for each layer: the method chooses a `Merge`, least
-squares refits it, `merge.apply_merge_in_place` carries it out.
+Front to back, for each layer: the method chooses a `Merge`, least squares refits it,
+`merge.apply_merge_in_place` carries it out.
 """
 
 import copy
@@ -53,11 +52,8 @@ class LayerReduction:
 
 @dataclass(frozen=True)
 class Reduced:
-    """The smaller network, a record of each layer, and why other layers were left alone.
-
-    output_error: relative (Frobenius) error of the output over the calibration inputs, None without
-    calibration.
-    """
+    """The smaller network, a record of each layer, why other layers were left alone, and the
+    relative (Frobenius) error of the output over the calibration inputs, None without them."""
 
     network: nn.Module
     trace: list[LayerReduction]
@@ -67,11 +63,7 @@ class Reduced:
 
 @dataclass(frozen=True)
 class LayerwiseReducer:
-    """A network that is to be reduced, and what holds for all its layers.
-
-    network: is never modified. example_input (n, ...): an input it runs on. compensation: one of
-    `COMPENSATIONS`.
-    """
+    """A network that is to be reduced (it is never modified), and what holds for all its layers."""
 
     network: nn.Module
     example_input: Tensor
@@ -93,11 +85,9 @@ class LayerwiseReducer:
             if merge.changes:
                 apply_merge_in_place(reduced, layer, merge)
             members = (choice.mixing != 0).sum(dim=1)
-            error = None if self.calibration is None else 0.0
             with fixed_width_is_an_error(layer):
                 size = self.count(reduced) if merge.changes else before
-                if self.calibration is not None and (changed or merge.changes):
-                    error = relative_error(self.network, reduced, layer, self.calibration)
+                error = self.error(reduced, layer)
             trace.append(
                 LayerReduction(
                     layer=layer.name,
@@ -116,10 +106,13 @@ class LayerwiseReducer:
                     seconds=time.perf_counter() - begun,
                 )
             )
-        output = None
-        if self.calibration is not None:
-            output = relative_error(self.network, reduced, None, self.calibration)
-        return Reduced(reduced, trace, {}, output)
+        return Reduced(reduced, trace, {}, self.error(reduced))
+
+    def error(self, reduced: nn.Module, layer: HiddenLayer | None = None) -> float | None:
+        """`relative_error`, None without calibration."""
+        if self.calibration is None:
+            return None
+        return relative_error(self.network, reduced, layer, self.calibration)
 
     def count(self, network: nn.Module) -> tuple[int, int]:
         """Parameters, and flops for one input row."""
@@ -130,15 +123,14 @@ class LayerwiseReducer:
         merge, _ = self.merge(None, layer, {"keep": keep})
         reduced = apply_merge(self.network, layer, merge)
         with fixed_width_is_an_error(layer):
-            return relative_error(self.network, reduced, None, self.calibration)
+            return self.error(reduced)
 
     def merge(
         self, reduced: nn.Module | None, layer: HiddenLayer, how_far: dict
     ) -> tuple[Merge, Merge]:
         """The merge of one layer, compensated, and the one that the method chose.
 
-        reduced: the network whose earlier layers are reduced, None if none is. how_far:
-        {"keep": units} or {"threshold": value}.
+        reduced: the network whose earlier layers are reduced, None if none is.
         """
         current = self.network if reduced is None else reduced
         if how_far.get("keep") == layer.units:

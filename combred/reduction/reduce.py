@@ -1,22 +1,18 @@
 """`combred.reduce`: any trained network, made smaller by any method.
 
-Takes a network that torch.fx traces and, where there are some, calibration inputs; gives a smaller
-network of the same type, and a record of each layer. The arguments are checked (`arguments`), the
-hidden layers found (`layers`), their widths given or chosen (`allocation`), and the layers
-reduced one after another (`layerwise`).
+The arguments are checked (`arguments`), the hidden layers found (`network.layers`), their widths
+given or chosen (`allocation`), and the layers reduced one after another (`layerwise`).
 """
 
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from torch import Tensor, nn
 
-from combred.reduction.allocation import Budget, allocate
+from combred.reduction.allocation import allocate
 from combred.reduction.arguments import (
     Sizes,
-    choose_how_far,
     choose_layers,
     require_inputs,
     require_method,
@@ -31,17 +27,8 @@ from combred.reduction.network.merge import Merge
 from combred.reduction.network.size import Unchanged
 
 
-class Model(Protocol):
-    """A model around a network, as a surrogate is; all around the network stays as it is."""
-
-    network: nn.Module
-
-    def network_inputs(self, calibration: Calibration | None) -> Tensor:
-        """Inputs (n, ...) of the network: made of calibration inputs of the model, or without."""
-
-
 def reduce(
-    network: nn.Module | Model,
+    network: nn.Module,
     example_input: Tensor | None = None,
     *,
     method: str | Callable[..., Merge] = "condensation",
@@ -57,35 +44,43 @@ def reduce(
 ) -> Reduced:
     """Make a trained network smaller; the one that is given is not modified.
 
-    network: an `nn.Module` that torch.fx traces, or a `Model` such as a surrogate. example_input
-    (n, ...): an input for tracing; not needed for a model. method: a name in `METHODS`, or a
-    function such as functools.partial(neuron_merging, criterion="l1"). layers: names, or numbers
-    from 1, of the hidden layers to reduce, in any order; None: all that the method can reduce.
+    network: an `nn.Module` that torch.fx traces; or a model, such as a surrogate, with an attribute
+    `network` and a method `network_inputs(calibration)`, which makes inputs (n, ...) of that
+    network. example_input (n, ...): an input for tracing; not needed for a model. method: a name in
+    `METHODS`, or a function such as functools.partial(neuron_merging, criterion="l1"). layers:
+    names, or numbers from 1, of the hidden layers to reduce, in any order; None: all that the
+    method can reduce.
 
     How far: give exactly one of these sizes. threshold: cosine in [-1, 1] for condensation,
     distance in [0, 1] for channel similarity. ratio: the largest share of units to keep, in (0, 1]
-    (a method that groups units may keep fewer). Either is one number, one per layer, or a dict by
-    name. Or widths are chosen (`allocation`): parameters or flops, the share of the network's to
-    keep, in (0, 1); or error, the largest relative error of the output. multiple: chosen widths
-    above it are multiples of it, as matrix units and vector registers take them.
+    (a method that groups units may keep fewer). Either is one number, or a dict by name. Or widths
+    are chosen (`allocation`): parameters or flops, the share of the network's to keep, in (0, 1);
+    or error, the largest relative error of the output. multiple: chosen widths above it are
+    multiples of it, as matrix units and vector registers take them.
 
     calibration: inputs (n, ...), or an iterable of batches (run through more than once); of a
     surrogate states, or None (`Surrogate.network_inputs`). compensation: "least_squares" (the
     default with calibration), "own" (the mixing of the method; the default without calibration) or
     "none" (pruning).
 
-    Returns `Reduced`: the network, the trace of each layer, the layers left untouched and the
-    relative error of the output. Raises ValueError for a network that cannot be traced, a layer
-    that cannot be reduced, and arguments that do not fit, with the reason; `Unchanged` where every
-    unit would stay; `Unreachable` where no widths meet a budget.
+    Returns `Reduced`. Raises ValueError, with the reason, for a network that cannot be traced, a
+    layer that cannot be reduced, and arguments that do not fit; `Unchanged` where every unit would
+    stay; `Unreachable` where no widths meet a budget.
     """
-    amounts = dict(
+    how_far = dict(
         threshold=threshold, ratio=ratio, parameters=parameters, flops=flops, error=error
     )
-    kind, amount = choose_how_far(amounts)
-    if hasattr(network, "network_inputs"):  # a `Model`
+    given = {kind: amount for kind, amount in how_far.items() if amount is not None}
+    if len(given) != 1:
+        raise ValueError(f"say how far to reduce by one of {', '.join(f'{k}=' for k in how_far)}")
+    if hasattr(network, "network_inputs"):  # a model
+        inputs = network.network_inputs(calibration)
         how = dict(method=method, layers=layers, multiple=multiple, compensation=compensation)
-        return _reduce_inside(network, calibration, how | {kind: amount})
+        found = reduce(network.network, inputs[:1], calibration=inputs, **how, **given)
+        reduced = copy.deepcopy(network)
+        reduced.network = found.network
+        return replace(found, network=reduced)
+    ((kind, amount),) = given.items()
     chosen = resolve_method(method)
     require_method(chosen, kind, calibration)
     require_inputs(network, example_input, calibration)
@@ -93,13 +88,11 @@ def reduce(
     survey = find_layers(network, example_input)
     targets, untouched = choose_layers(survey, layers, chosen, compensation)
     reducer = LayerwiseReducer(network, example_input, calibration, chosen, compensation)
-    if kind in ("threshold", "ratio"):
-        sizes = sizes_by_layer(kind, amount, targets)
     targets.sort(key=survey.layers.index)  # front to back, in whatever order they are named
     if kind in ("threshold", "ratio"):
-        found = reducer.reduce(targets, [sizes[layer.name] for layer in targets])
+        found = reducer.reduce(targets, sizes_by_layer(kind, amount, targets))
     else:
-        found = allocate(reducer, targets, Budget(kind, amount, multiple))
+        found = allocate(reducer, targets, kind, amount, multiple)
     if all(layer.units_after == layer.units_before for layer in found.trace):
         raise Unchanged(
             f"{chosen.name} with {kind}={amount} changes nothing: all "
@@ -107,12 +100,3 @@ def reduce(
             "the share that stays is too large."
         )
     return replace(found, untouched=untouched)
-
-
-def _reduce_inside(model: Model, calibration: Calibration | None, given: dict) -> Reduced:
-    """Reduce the network inside a model."""
-    inputs = model.network_inputs(calibration)
-    found = reduce(model.network, inputs[:1], calibration=inputs, **given)
-    reduced = copy.deepcopy(model)
-    reduced.network = found.network
-    return replace(found, network=reduced)

@@ -24,8 +24,9 @@ import torch
 from torch import Tensor, nn
 
 import combred.reduction
+from combred.reduction.network.size import count_parameters
 from examples.vision.images import Images, load_images
-from examples.vision.networks import VGG16, PreactivationResNet, n_parameters
+from examples.vision.networks import VGG16, PreactivationResNet
 from examples.vision.tables import arguments, finish, percent
 from examples.vision.training import FitSettings, accuracy, trained
 
@@ -124,7 +125,7 @@ def measure(name: str, dataset: str, folder: Path | None) -> list[dict]:
             "network": name, "data": images.name, "t": t, "others": kind,
             "base": percent(accuracy(network, images)), "pruned": percent(accuracy(small, images)),
             "retrained": percent(accuracy(again, images)),
-            "parameters": n_parameters(small), "MFLOP": round(flops / 1e6, 2),
+            "parameters": count_parameters(small), "MFLOP": round(flops / 1e6, 2),
             "MFLOP, pruned": round(after / 1e6, 2), "removed": percent(1 - after / flops),
             "paper: base": right[0], "paper: retrained": right[1], "paper: MFLOP": mflop[0],
             "paper: removed": percent(1 - mflop[1] / mflop[0]),

@@ -26,10 +26,10 @@ from torch import Tensor
 
 from combred.files.records import read_json, write_json
 from combred.reduction.complexity.pruning import Complexity, train_sparsely
-from combred.reduction.network.size import count_flops
+from combred.reduction.network.size import count_flops, count_parameters
 from examples.vision import training
 from examples.vision.images import Images, load_images
-from examples.vision.networks import ResNet, n_parameters
+from examples.vision.networks import ResNet
 from examples.vision.tables import arguments, finish, percent
 from examples.vision.training import FitSettings, accuracy, best_device, cosine, trained
 
@@ -114,7 +114,7 @@ def row(build: Callable[[], ResNet], images: Images, how: Recipe, price: tuple) 
     )
     torch.manual_seed(how.training.seed)
     network = build()
-    whole = n_parameters(network), count_flops(network, images.example)
+    whole = count_parameters(network), count_flops(network, images.example)
     found = train_sparsely(
         network.to(best_device()),
         images.example.to(best_device()),
@@ -128,10 +128,10 @@ def row(build: Callable[[], ResNet], images: Images, how: Recipe, price: tuple) 
     small = found.network.cpu().eval()
     numbers = {
         **dict(zip(("nu", "beta", "alpha"), price, strict=True)),
-        "accuracy": percent(accuracy(small, images)), "parameters": n_parameters(small),
+        "accuracy": percent(accuracy(small, images)), "parameters": count_parameters(small),
         "blocks removed": len(found.removed),
         "fPR": percent(1 - count_flops(small, images.example) / whole[1]),
-        "pPR": percent(1 - n_parameters(small) / whole[0]),
+        "pPR": percent(1 - count_parameters(small) / whole[0]),
     }  # fmt: skip
     write_json(done, numbers)
     checkpoint.unlink(missing_ok=True)

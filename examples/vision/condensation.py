@@ -15,7 +15,6 @@ given for the last network. SGD has momentum 0.9; weight decay 5e-4, crops and f
 CIFAR. The cosine restarts in every cycle and after every reduction or rollback.
 """
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +23,6 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from combred.files.trace import Trace
 from combred.reduction.automatic import (
     AutomaticReduction,
     AutomaticSettings,
@@ -96,52 +94,38 @@ DIGITS = Plan(
 
 
 class Retraining:
-    """`train` of the loop: epochs at the rates of `rate_at`. The order of batches comes from
+    """`train` of the loop: an epoch at the rate of `rate_at`. The order of batches comes from
     torch's generator, which the loop stores; after a kill only the state of the optimiser is
     lost."""
 
-    def __init__(self, images: Images, settings: FitSettings, age: int):
-        self.images, self.settings, self.age = images, settings, age
+    def __init__(self, images: Images, settings: FitSettings):
+        self.images, self.settings = images, settings
+        self.epoch, self.changed = 0, 0  # of the last event; of the last cut or rollback
         self.optimizer: torch.optim.Optimizer | None = None
 
-    def __call__(self, network: nn.Module, epochs: int, initial: float) -> float:
+    def __call__(self, network: nn.Module, initial: float) -> float:
         """Train the network in place; returns the mean loss."""
-        losses = []
-        for _ in range(epochs):
-            rate = rate_at(self.age, initial)
-            if self.optimizer is None or self.age == SGD_EPOCHS:
-                options = {"lr": rate, "weight_decay": self.settings.weight_decay}
-                if self.age < SGD_EPOCHS:
-                    self.optimizer = torch.optim.SGD(network.parameters(), momentum=0.9, **options)
-                else:
-                    self.optimizer = torch.optim.Adam(network.parameters(), **options)
-            batches = training.batches(self.images, self.settings, int(torch.randint(2**31, ())))
-            losses.append(
-                training.train_epoch(network, self.optimizer, batches, lambda _, r=rate: r)
-            )
-            self.age += 1
-        return sum(losses) / len(losses)
+        age = self.epoch - self.changed
+        rate = rate_at(age, initial)
+        if self.optimizer is None or age == SGD_EPOCHS:
+            options = {"lr": rate, "weight_decay": self.settings.weight_decay}
+            if age < SGD_EPOCHS:
+                self.optimizer = torch.optim.SGD(network.parameters(), momentum=0.9, **options)
+            else:
+                self.optimizer = torch.optim.Adam(network.parameters(), **options)
+        batches = training.batches(self.images, self.settings, int(torch.randint(2**31, ())))
+        return training.train_epoch(network, self.optimizer, batches, lambda _: rate)
 
     def follow(self, event: Event) -> None:
         """Begin anew with a network that was reduced or rolled back; print what happened."""
+        self.epoch = event.step
         if event.kind in ("cut", "rollback"):
-            self.age, self.optimizer = 0, None
+            self.changed, self.optimizer = event.step, None
         if event.kind in ("main", "met", "rollback", "unchanged", "left", "end"):
             print(
                 f"epoch {event.step:5} {event.kind:9} {event.layer or event.phase:24}"
-                f"{event.parameters_after:10,}  {percent(event.metric)} %", flush=True
+                f"{event.parameters:10,}  {percent(event.metric)} %", flush=True
             )  # fmt: skip
-
-
-def age_of(folder: Path) -> int:
-    """Epochs since the last cut or rollback of a killed run, from its trace as far as its state
-    counts the events; 0 without one."""
-    trace = Trace(folder / "trace.state", {})
-    stored = trace.peek()
-    lines = trace.lines.read_text().splitlines()[: stored["rows"]] if stored else []
-    events = [json.loads(line) for line in lines]
-    changed = [event["step"] for event in events if event["kind"] in ("cut", "rollback")]
-    return events[-1]["step"] - (changed[-1] if changed else 0) if events else 0
 
 
 def start(images: Images, plan: Plan) -> nn.Module:
@@ -162,7 +146,7 @@ def reduced(images: Images, plan: Plan, folder: Path) -> AutomaticReduction:
     """The loop, with criteria on the last `held_out` training images; resumes in `folder`."""
     seen = images.hold_out(plan.held_out)
     network = start(seen, plan).to(best_device())
-    train = Retraining(seen, plan.data, age_of(folder))
+    train = Retraining(seen, plan.data)
     metric: Callable[[nn.Module], float] = lambda candidate: accuracy(candidate, seen)  # noqa: E731
     return reduce_automatically(
         network,
@@ -190,7 +174,7 @@ def stages(trace: list[Event]) -> list[dict]:
         elif event.phase == "final":
             continue
         row = found[-1]
-        row["parameters"] = event.parameters_after
+        row["parameters"] = event.parameters
         if event.kind in ("main", "met"):
             row["accuracy"] = event.metric
         elif event.kind == "test" and event.phase == "train":

@@ -21,8 +21,9 @@ from pathlib import Path
 from torch import Tensor, nn
 
 import combred.reduction
+from combred.reduction.network.size import count_parameters
 from examples.vision.images import Images, load_images
-from examples.vision.networks import VGG16, LeNet, ResNet, WideResNet, n_parameters
+from examples.vision.networks import VGG16, LeNet, ResNet, WideResNet
 from examples.vision.tables import arguments, finish, percent
 from examples.vision.training import FitSettings, accuracy, outputs, trained
 
@@ -100,7 +101,7 @@ def rows(
             "criterion": criterion,
             "prune": percent(accuracy(pair[0], images)),
             "merge": percent(accuracy(pair[1], images)),
-            "parameters": n_parameters(pair[1]),
+            "parameters": count_parameters(pair[1]),
             f"paper: {what}prune": theirs[0],
             f"paper: {what}merge": theirs[1],
         }
@@ -144,7 +145,7 @@ def table_2(folder: Path | None) -> list[dict]:
         first = {"data": images.name, "baseline": percent(accuracy(network, images))}
         found = reduced(network, images, 0.5, halved(dataset), t=T_CONVOLUTIONAL, weight=weight)
         for row in rows(found, images, paper, **first):
-            share = percent(1 - row["parameters"] / n_parameters(network))
+            share = percent(1 - row["parameters"] / count_parameters(network))
             theirs = {"paper: baseline": baseline, "paper: removed": removed}
             table.append(row | {"removed": share} | theirs)
     return table

@@ -12,8 +12,8 @@ import torch
 from torch import fx
 
 import combred.reduction
-from combred.files.trace import Trace
 from combred.reduction.automatic import AutomaticSettings
+from combred.reduction.network.size import count_parameters
 from examples.vision import (
     channel_similarity,
     complexity,
@@ -31,7 +31,6 @@ from examples.vision.networks import (
     ResNet,
     WideResNet,
     initialize_condensing,
-    n_parameters,
 )
 from examples.vision.training import FitSettings, accuracy, augment, fit, learning_rate, outputs
 
@@ -54,7 +53,7 @@ PUBLISHED = {
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_parameter_counts_are_the_published_ones(name):
     kind, arguments, count, printed = PUBLISHED[name]
-    assert n_parameters(kind(**arguments)) == count
+    assert count_parameters(kind(**arguments)) == count
     if printed is not None:
         assert round(count / 1e6, 1 if printed > 2 else 2) == printed
 
@@ -77,9 +76,9 @@ def test_halving_the_convolutions_leaves_the_parameters_of_kim_table_2(dataset, 
     found = combred.reduction.reduce(
         network, example, method="magnitude", layers=list(ratio), ratio=ratio
     )
-    parameters = n_parameters(found.network)
+    parameters = count_parameters(found.network)
     assert round(parameters / 1e6, 1) == left
-    removed = 100 * (1 - parameters / n_parameters(network))
+    removed = 100 * (1 - parameters / count_parameters(network))
     assert removed == pytest.approx(share, abs=0.3)
 
 
@@ -369,7 +368,13 @@ def test_augmentation_crops_and_mirrors():
 
 def event(kind, phase, parameters, metric, step=0, main=0):
     return SimpleNamespace(
-        kind=kind, phase=phase, parameters_after=parameters, metric=metric, step=step, main=main
+        kind=kind,
+        phase=phase,
+        parameters=parameters,
+        metric=metric,
+        step=step,
+        main=main,
+        layer="",
     )
 
 
@@ -392,17 +397,13 @@ def test_stages_of_an_automatic_reduction():
     assert rows == [("original", 100, 0.9), ("reduction 1", 90, 0.92), ("final", 40, 0.81)]
 
 
-def test_the_age_of_a_killed_reduction_is_read_from_its_trace(tmp_path):
-    assert condensation.age_of(tmp_path) == 0
-    events = [("test", 3), ("cut", 3), ("test", 7), ("rollback", 9), ("test", 14)]
-    trace = Trace(tmp_path / "trace.state", {})
-    for (kind, step), age in zip(events, (3, 0, 4, 0, 5), strict=True):
-        trace.add({"kind": kind, "step": step})
-        trace.save({})
-        assert condensation.age_of(tmp_path) == age
-    with trace.lines.open("a") as file:  # killed while it saved
-        file.write('{"kind": "cut", "step": 20}\n')
-    assert condensation.age_of(tmp_path) == 5
+def test_the_age_of_a_network_is_counted_from_its_last_cut_or_rollback(stripes):
+    train = condensation.Retraining(stripes, SETTINGS)
+    for kind, step, age in (("test", 3, 3), ("cut", 3, 0), ("test", 7, 4), ("rollback", 9, 0)):
+        train.optimizer = "of before"
+        train.follow(event(kind, "layer", 100, 0.5, step))
+        assert train.epoch - train.changed == age
+        assert (train.optimizer is None) == (kind in ("cut", "rollback"))
 
 
 def test_batches_go_on_from_any_step(stripes):
@@ -489,7 +490,7 @@ def test_neuron_merging_runs(tiny, monkeypatch):
     assert [row["criterion"] for row in lenet + vgg + wares] == [*neuron_merging.CRITERIA] * 3
     assert all(row["WARE, prune"] > 0 and row["WARE, merge"] > 0 for row in wares)
     assert wares[0]["paper: WARE, merge"] == 1.465
-    whole = n_parameters(LeNet(256, 2))
+    whole = count_parameters(LeNet(256, 2))
     assert all(row["parameters"] < 0.5 * whole for row in lenet)
     assert [row["removed"] for row in vgg] == pytest.approx([63.7] * 3, abs=0.5)
 

@@ -8,8 +8,35 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from combred.reduction import METHODS, HiddenLayer, Units
+from combred.reduction import METHODS, Units
 from combred.reduction.fit.calibration import moments
+from combred.reduction.network.layers import HiddenLayer
+
+
+@torch.no_grad()
+def draw(network: nn.Module, seed: int = 0) -> nn.Module:
+    """A network with seeded weights, biases and batch norms, in evaluation mode.
+
+    No statistic is zero or one, and a third of the scales of batch norms are negative: code that
+    forgets one of them gives a wrong result.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    for module in network.modules():
+        if isinstance(module, nn.modules.batchnorm._BatchNorm):
+            m = module.num_features
+            module.running_mean.normal_(0.0, 0.5, generator=generator)
+            module.running_var.uniform_(0.5, 2.0, generator=generator)
+            if module.affine:
+                sign = (torch.rand(m, generator=generator) > 0.3).float() * 2.0 - 1.0
+                module.weight.uniform_(0.5, 1.5, generator=generator).mul_(sign)
+                module.bias.normal_(0.0, 0.5, generator=generator)
+        elif isinstance(module, (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)):
+            size = module.weight[0].numel()
+            module.weight.normal_(0.0, (2.0 / size) ** 0.5, generator=generator)
+            if module.bias is not None:
+                module.bias.normal_(0.0, 0.3, generator=generator)
+    return network.eval()
+
 
 ALL_METHODS = list(METHODS)  # a method is tested by being listed in METHODS
 
@@ -24,6 +51,33 @@ def linear(activation=nn.ReLU) -> nn.Module:
     """5-16-12-4."""
     layers = [nn.Linear(5, 16), activation(), nn.Linear(16, 12), activation(), nn.Linear(12, 4)]
     return nn.Sequential(*layers)
+
+
+class Block(nn.Module):
+    """A pre-activation residual block."""
+
+    def __init__(self, width: int, inner: int):
+        super().__init__()
+        self.bn1, self.conv1 = nn.BatchNorm2d(width), nn.Conv2d(width, inner, 3, padding=1)
+        self.bn2, self.conv2 = nn.BatchNorm2d(inner), nn.Conv2d(inner, width, 3, padding=1)
+
+    def forward(self, x):
+        y = self.conv1(F.relu(self.bn1(x)))
+        return x + self.conv2(F.relu(self.bn2(y)))
+
+
+class Residual(nn.Module):
+    """A small pre-activation network: the stream has 8 channels."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv2d(2, 8, 3, padding=1)
+        self.one, self.two = Block(8, 6), Block(8, 10)
+        self.norm, self.classify = nn.BatchNorm2d(8), nn.Linear(8, 4)
+
+    def forward(self, x):
+        x = self.two(self.one(self.stem(x)))
+        return self.classify(F.relu(self.norm(x)).mean(dim=(2, 3)))
 
 
 class Convolutional(nn.Module):
@@ -55,21 +109,10 @@ NETWORKS = {"linear": (linear, (5,)), "convolutional": (Convolutional, (2, 8, 8)
 NETWORKS |= {"depthwise": (depthwise, (2, 8, 8))}
 
 
-@torch.no_grad()
 def make(name: str, dtype=torch.float32, seed: int = 0) -> tuple[nn.Module, torch.Tensor]:
-    """A network with seeded weights and batch norm statistics, and 40 inputs."""
+    """A drawn network, and 40 inputs."""
     build, shape = NETWORKS[name]
-    network, generator = build(), torch.Generator().manual_seed(seed)
-    for module in network.modules():
-        for tensor in module.parameters(recurse=False):
-            fan = tensor[0].numel() if tensor.dim() > 1 else 4
-            tensor.normal_(0.0, (2.0 / fan) ** 0.5, generator=generator)
-        if isinstance(module, nn.BatchNorm2d):
-            module.weight.abs_().add_(0.3)
-            module.running_mean.normal_(0.0, 0.3, generator=generator)
-            module.running_var.uniform_(0.5, 2.0, generator=generator)
-    x = torch.randn(40, *shape, generator=generator)
-    return network.to(dtype).eval(), x.to(dtype)
+    return draw(build(), seed).to(dtype), gaussian(40, *shape, seed=seed).to(dtype)
 
 
 def flops(network: nn.Module, x: torch.Tensor) -> int:

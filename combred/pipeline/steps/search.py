@@ -23,15 +23,10 @@ from combred.pipeline.steps.networks import load_reduced, read_entry
 from combred.pipeline.steps.sample import Data
 from combred.pipeline.steps.train import train_network
 from combred.pipeline.tables import shape
-from combred.reduction import (
-    Attempt,
-    AttemptFolder,
-    ShrinkSettings,
-    Shrunk,
-    shrink_until,
-)
+from combred.reduction import AttemptFolder, shrink_until
 from combred.reduction.network.size import count_parameters
-from combred.reduction.search.attempts import NotPassed, format_errors
+from combred.reduction.search.attempts import Attempt, NotPassed, Shrunk, format_errors
+from combred.reduction.search.shrink import FACTOR, MAX_KEEP_RATIO
 from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
 from combred.surrogate.surrogate import Surrogate
 from combred.training.loop import forget_checkpoint
@@ -59,7 +54,7 @@ def search_smallest(run: Run, data: Data, first: Surrogate) -> Surrogate:
             search.cut,
             search.train,
             search.judge,
-            ShrinkSettings(attempts=r.attempts),
+            r.attempts,
             memory=AttemptFolder(search.folder, search.artefact.inputs, search.save, search.load),
             describe=lambda s: {"widths": s.network.widths, "weights": s.network.n_weights},
             on_attempt=search.print,
@@ -162,13 +157,13 @@ class _Search:
 
 def finish(run: Run, artefact: Artefact, first: Surrogate, found: Shrunk) -> None:
     """Store the network found as that of stage 1, after its record."""
-    smallest, r, search = found.smallest, run.settings.reduction, ShrinkSettings()
+    smallest, r = found.smallest, run.settings.reduction
     criteria = {
         "limits": r.limits,
         "cases": AcceptanceCriteria.of(r, run.settings.validation).cases(),
         "seed": SEED,
-        "factor": search.factor,
-        "max_keep_ratio": search.max_keep_ratio,
+        "factor": FACTOR,
+        "max_keep_ratio": MAX_KEEP_RATIO,
         "reason": found.reason,
         "smallest": smallest.number,
         "trace": [asdict(attempt) for attempt in found.trace],

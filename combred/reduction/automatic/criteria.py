@@ -1,14 +1,8 @@
-"""Settings of the loop, and its criteria, rates and thresholds: Chen & Xu 2024, equations 21 to 25.
-
-Takes numbers of the caller; gives `AutomaticSettings`, which `loop` asks for the criteria, the
-learning rate and the thresholds as reductions are done.
-"""
+"""Settings, criteria, rates and thresholds of the loop: Chen & Xu 2024, equations 21 to 25."""
 
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-
-from combred.reduction.fit.compensation import COMPENSATIONS
 
 
 def fall(t: int, high: float, low: float, period: int) -> float:
@@ -59,14 +53,11 @@ class AutomaticSettings:
     deviation_steps: int = 10  # ... from so many steps after the reduction on
     final_threshold: float | None = 0.4  # of the layer in front of the output layer; None: no cut
     final_steps: int = 200
-    final_criterion: float | None = None  # None: the layer criterion after all reductions
-    test_every: int = 1  # steps between tests, the chunk that `train` is asked for
     target: int | None = None  # parameters at which the reduction ends; None: when none is left
     max_steps: int = 20_000  # of all training together (the paper: some 15,200)
     attempts: int = 20  # failures of one layer in one main reduction, after which it is left
     patience: int = 10  # main reductions in a row that remove nothing, after which it ends
     layers: tuple[str | int, ...] | None = None  # in order; None: all but the final cut's
-    compensation: str | None = None  # as in `combred.reduce`
 
     def __post_init__(self):
         if self.layers is not None:
@@ -74,56 +65,44 @@ class AutomaticSettings:
         for name, value in asdict(self).items():
             if isinstance(value, float) and not math.isfinite(value):
                 raise ValueError(f"{name}={value} must be finite")
-        for right, message in [*self._criteria(), *self._whole_numbers(), *self._ranges()]:
+        for right, message in [*self._criteria(), *self._ranges()]:
             if not right:
                 raise ValueError(message)
 
     def _criteria(self) -> Iterator[tuple[bool, str]]:
         """Each criterion falls, and none asks for more than the one before it."""
-        for kind in ("main", "layer", "rate"):
-            low, high = getattr(self, f"{kind}_min"), getattr(self, f"{kind}_max")
-            yield low <= high, f"{kind}_min={low} lies above {kind}_max={high}: it falls to it"
-        for end in ("min", "max"):
-            layer, main = getattr(self, f"layer_{end}"), getattr(self, f"main_{end}")
-            message = (
-                f"layer_{end}={layer} lies above main_{end}={main}: a condensed layer has to meet "
-                "less than the network before it"
-            )
-            yield layer <= main, message
-        own, lowest = "give it in the units of the metric, or None", self.layer_min
-        for name in ("last_criterion", "final_criterion"):
-            value = getattr(self, name)
-            if value is not None:
-                lowest = min(lowest, value)
-                message = f"{name}={value} lies above main_max={self.main_max}: {own}"
-                yield value <= self.main_max, message
-        message = (
-            f"deviation={self.deviation} lies above a criterion (the lowest is {lowest}): {own}"
+        less = (
+            ("main_min", "main_max", "it falls to it"),
+            ("layer_min", "layer_max", "it falls to it"),
+            ("rate_min", "rate_max", "it falls to it"),
+            ("layer_min", "main_min", "a condensed layer has to meet less"),
+            ("layer_max", "main_max", "a condensed layer has to meet less"),
+            ("last_criterion", "main_max", "give it in the units of the metric, or None"),
+            ("deviation", "layer_min", "give it in the units of the metric, or None"),
+            ("deviation", "last_criterion", "give it in the units of the metric, or None"),
         )
-        yield self.deviation is None or self.deviation <= lowest, message
-
-    def _whole_numbers(self) -> Iterator[tuple[bool, str]]:
-        """Numbers of steps, reductions and attempts are whole."""
-        whole = ("criterion_period", "rate_period", "step_limit", "deviation_steps", "final_steps")
-        whole += ("test_every", "max_steps", "attempts", "patience", "last_steps", "target")
-        for name in whole:
-            value = getattr(self, name)
-            if value is not None or name not in ("last_steps", "target"):
-                positive = isinstance(value, int) and not isinstance(value, bool) and value > 0
-                yield positive, f"{name}={value} must be a whole number above 0"
-        right = isinstance(self.step_increment, int) and self.step_increment >= 0
-        yield right, f"step_increment={self.step_increment} must be a whole number, 0 or more"
+        for name, other, why in less:
+            low, high = getattr(self, name), getattr(self, other)
+            right = low is None or high is None or low <= high
+            yield right, f"{name}={low} lies above {other}={high}: {why}"
 
     def _ranges(self) -> Iterator[tuple[bool, str]]:
-        """Ranges of the other numbers."""
+        """Ranges; numbers of steps, reductions and attempts are whole."""
+        for name, lowest in (
+            *(("criterion_period", 1), ("rate_period", 1), ("step_limit", 1), ("last_steps", 1)),
+            *(("deviation_steps", 1), ("final_steps", 1), ("max_steps", 1), ("attempts", 1)),
+            *(("patience", 1), ("target", 1), ("step_increment", 0)),
+        ):
+            value = getattr(self, name)
+            right = type(value) is int and value >= lowest
+            right = right or value is None and name in ("last_steps", "target")
+            yield right, f"{name}={value} must be a whole number, at least {lowest}"
         yield self.rate_min >= 0, f"rate_min={self.rate_min} must not be negative"
         yield self.rate_max > 0, f"rate_max={self.rate_max} must be positive"
         yield self.logit_step > 0, f"logit_step={self.logit_step} must be positive"
         yield 0 < self.too_little <= 1, f"too_little={self.too_little} must lie in (0, 1]"
         cut = self.final_threshold
         yield cut is None or -1 <= cut <= 1, f"final_threshold={cut} is a cosine, in [-1, 1]"
-        known = self.compensation in (None, *COMPENSATIONS)
-        yield known, f"compensation={self.compensation!r} is none of {', '.join(COMPENSATIONS)}"
         yield self.layers != (), "layers=() names no layer"
 
     def main_criterion(self, reductions: int) -> float:

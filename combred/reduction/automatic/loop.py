@@ -1,230 +1,256 @@
-"""The loop of Chen & Xu 2024, figure 1: train, reduce layer by layer, retrain, test, roll back.
+"""The loop of Chen & Xu 2024, figure 1: train, reduce layer by layer, retrain, test, roll back."""
 
-Takes a network and the caller's `train` and `metric`; gives an `AutomaticReduction`. The equations
-are in `criteria`, the layers in `plan`, state and events in `progress`.
-"""
-
+import copy
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 
 from torch import Tensor, nn
 
 from combred.reduction.automatic.criteria import AutomaticSettings
-from combred.reduction.automatic.plan import make_plan
-from combred.reduction.automatic.progress import Progress
-from combred.reduction.automatic.state import AutomaticReduction, Event, Found
-from combred.reduction.fit.calibration import Calibration
+from combred.reduction.automatic.events import Event, Found, Record
+from combred.reduction.fit.units import describe_units
+from combred.reduction.layerwise import fixed_width_is_an_error
+from combred.reduction.methods.condensation import condense
+from combred.reduction.network.layers import HiddenLayer
 from combred.reduction.network.merge import apply_merge
+from combred.reduction.network.size import count_flops, count_parameters
 
-Train = Callable[[nn.Module, int, float], float | None]
+Train = Callable[[nn.Module, float], float | None]
 Metric = Callable[[nn.Module], float]
 
 
-def reduce_automatically(
-    network: nn.Module,
-    example_input: Tensor,
-    train: Train,
-    metric: Metric,
-    settings: AutomaticSettings | None = None,
-    *,
-    calibration: Calibration | None = None,
-    folder: Path | None = None,
-    on_event: Callable[[Event], None] = lambda _: None,
-) -> AutomaticReduction:
-    """Condense a network layer by layer, with retraining, as long as it meets the criteria.
+@dataclass
+class Loop:
+    """Figure 1, and where it stands.
 
-    network: any that torch.fx traces; it is not modified. example_input (n, ...): an input it runs
-    on. train(network, steps, rate) and metric(network): see `combred.reduction.automatic`.
-    calibration: inputs (n, ...) or an iterable of batches, for least squares in place of ratios of
-    norms; the reference is the network right before each reduction. folder: where the state is
-    stored after every event; the same call goes on from it. on_event: is given each new event,
-    after it is stored.
-
-    Raises ValueError for a network or a layer that cannot be reduced, a target that is not below
-    the network's size, and a folder that holds another reduction.
+    layers: of a main reduction, in order; final: of the final cut, or None. current: the network in
+    training. saved: the save point while a condensed layer is being judged, else None. best: the
+    networks that come out, by role: "smallest" and "main". standard: the criterion under which the
+    present shape was accepted. phase: "train", "layer" or "final". attempt, trained, threshold: as
+    in `Event`.
     """
-    plan = make_plan(network, example_input, settings or AutomaticSettings(), calibration)
-    loop = _Loop(network, plan, folder, on_event)
-    loop.train, loop.metric = train, metric
-    return loop.run()
 
-
-class _Loop(Progress):
-    """Figure 1 as a state machine. Each method from `begin` to `finish` is one step of it, and
-    ends by recording one event."""
-
+    settings: AutomaticSettings
+    layers: list[HiddenLayer]
+    final: HiddenLayer | None
     train: Train
     metric: Metric
+    example_input: Tensor
+    record: Record
+    current: Found
+    saved: Found | None = None
+    best: dict[str, Found] = field(default_factory=dict)
+    step: int = 0
+    reductions: int = 0
+    main: int = 0
+    reason: str = ""
+    phase: str = "train"
+    layer: str = ""
+    attempt: int = 0
+    trained: int = 0
+    threshold: float | None = None
 
-    def run(self) -> AutomaticReduction:
-        """Go on from the present state to the end."""
-        steps = {
-            "start": self.begin,
-            "train": self.train_until_met,
-            "layer": self.reduce_layer,
-            "final": self.reduce_layer,
-            "finish": self.finish,
-        }
-        while self.state.phase != "end":
-            steps[self.state.phase]()
-        return self.result()
+    def __post_init__(self):
+        self.t_fail = {layer.name: 0 for layer in self.layers}
+        self.step_limit, self.standard = self.settings.step_limit, self.main_criterion()
 
-    def begin(self) -> None:
-        """Test the network as it was given."""
-        self.current.metric = float(self.metric(self.current.network))
-        self.keep_best(self.state.standard)
-        event = self.describe("test", self.state.standard)
-        self.state.phase = "train"
-        self.commit(event)
+    def run(self) -> None:
+        """The left side of figure 1, from the beginning to the end."""
+        stored, current = self.record.next, self.current
+        current.metric = stored.metric if stored else float(self.metric(current.network))
+        self.keep_best()
+        self.commit("test")
+        stalled, unchanged = 0, False
+        while self.train_until_met(at_least_once=unchanged and not self.reason):
+            if self.reason:
+                if self.final:
+                    self.reduce_layer(self.final, "final")
+                break
+            before, self.main = self.current.parameters, self.main + 1
+            self.commit("main")
+            for layer in self.layers:
+                self.reduce_layer(layer, "layer")
+                if not self.reason and self.current.parameters <= (self.settings.target or 0):
+                    self.reason = "target"
+                if self.reason:
+                    break
+            unchanged = self.current.parameters == before
+            stalled = stalled + 1 if unchanged else 0
+            if not self.reason and stalled >= self.settings.patience:
+                self.reason = "nothing"
+        self.commit("end", reason=self.reason)
 
-    def train_until_met(self) -> None:
-        """Train until the main criterion is met; then begin a main reduction, or end."""
-        state, criterion = self.state, self.main_criterion()
-        if self.current.metric >= criterion and not state.train_first:
-            if state.reason:
-                state.phase = "final" if self.plan.final else "finish"
-                return
-            state.main += 1
-            state.index, state.failures = 0, 0
-            state.begun_with = self.current.parameters
-            event = self.describe("main", criterion)
-            state.phase = "layer"
-            self.commit(event)
-        elif state.step >= self.settings.max_steps:
-            state.reason, state.phase = "steps", "finish"
-        else:
-            loss = self.train_chunk(self.settings.test_every)
-            state.train_first = False
-            self.keep_best(state.standard)
-            self.commit(self.describe("test", criterion, loss))
+    def train_until_met(self, at_least_once: bool) -> bool:
+        """Train until the main criterion is met; False where the steps are used up before."""
+        while self.reason != "steps":
+            if self.current.metric >= self.main_criterion() and not at_least_once:
+                return True
+            if not self.out_of_steps():
+                loss, at_least_once = self.train_step(), False
+                self.keep_best()
+                self.commit("test", loss=loss)
+        return False
 
-    def reduce_layer(self) -> None:
-        """Condense the layer whose turn it is, or train and judge the one that is condensed."""
-        state = self.state
-        if self.saved is not None:
-            self.retrain()
-        elif state.step >= self.settings.max_steps:
-            state.reason, state.phase = "steps", "finish"
-        elif state.phase == "layer" and state.failures >= self.settings.attempts:
-            event = self.describe("left", self.criterion())
-            self.go_on(final=False)
-            self.commit(event)
-        else:
-            self.condense()
+    def reduce_layer(self, layer: HiddenLayer, phase: str) -> None:
+        """The right side of figure 1: condense a layer and retrain, anew from the save point after
+        each failure; the final cut is tried once."""
+        self.layer, self.phase, self.attempt = layer.name, phase, 1
+        done = False
+        while not done and not self.out_of_steps():
+            if self.attempt > self.settings.attempts and phase == "layer":
+                self.commit("left")
+                break
+            done = not self.condense(layer) or self.retrain() or phase == "final"
+            self.threshold, self.trained = None, 0
+            self.attempt += 1
+        self.layer, self.phase, self.attempt = "", "train", 0
 
-    def condense(self) -> None:
-        """Condense the layer at its threshold; the network before it is the save point."""
-        state, settings, current = self.state, self.settings, self.current
-        name, final = self.layer_name(), state.phase == "final"
-        threshold = settings.final_threshold if final else settings.threshold(state.t_fail[name])
-        layer = replace(self.plan.all[name], units=current.units[name])
-        merge = self.plan.condense(current.network, layer, threshold)
-        state.threshold, state.trained = threshold, 0
-        if merge.changes:
-            reduced = apply_merge(current.network, layer, merge)
-            self.plan.require_runs(reduced, layer)
-            units = current.units | {name: len(merge.kept)}
-            metric = float(self.metric(reduced))
-            self.saved = current
-            self.current = Found(reduced, units, metric, state.step, state.events)
-            state.metric_cut, state.metric_first = metric, None
-            self.commit(self.describe("cut", self.criterion()))
-            return
-        event = self.describe("unchanged", self.criterion())
-        state.threshold = None
-        if not final:
-            state.t_fail[name] -= 1
-        self.go_on(final)
-        self.commit(event)
-
-    def retrain(self) -> None:
-        """Train the condensed network for a while and judge it: accept, roll back, or go on."""
-        state, settings = self.state, self.settings
-        limit, criterion, before = self.limit(), self.criterion(), state.step
-        loss = self.train_chunk(min(settings.test_every, limit - state.trained))
-        state.trained += state.step - before
-        metric = self.current.metric
-        if state.metric_first is None:
-            state.metric_first = metric
-        deviated = (
-            settings.deviation is not None
-            and state.trained >= settings.deviation_steps
-            and not metric >= settings.deviation
+    def condense(self, layer: HiddenLayer) -> bool:
+        """Condense a layer at its threshold; the network before it is the save point. False where
+        nothing merges."""
+        settings, stored = self.settings, self.record.next
+        final = self.phase == "final"
+        self.threshold = (
+            settings.final_threshold if final else settings.threshold(self.t_fail[layer.name])
         )
-        if metric >= criterion:
-            self.accept(criterion, loss)
-        elif deviated:
-            self.roll_back("deviated", criterion, loss)
-        elif state.trained >= limit:
-            self.roll_back("limit", criterion, loss)
-        elif state.step >= settings.max_steps:
-            self.roll_back("steps", criterion, loss)
-        else:
-            self.commit(self.describe("test", criterion, loss))
+        cut = self.cut(layer) if stored is None else None
+        if stored and stored.kind == "cut":
+            size = stored.units, stored.parameters
+            cut = Found(self.current.network, *size, stored.metric, self.step)
+        if cut is None:
+            self.commit("unchanged")
+            if self.phase == "layer":
+                self.t_fail[layer.name] -= 1
+            return False
+        cut.number = len(self.record.events)
+        self.saved, self.current = self.current, cut
+        self.commit("cut")
+        return True
 
-    def accept(self, criterion: float, loss: float | None) -> None:
-        """Keep the condensed layer and go on to the next."""
-        state, final = self.state, self.state.phase == "final"
-        share = self.current.parameters / self.saved.parameters
-        state.reductions += not final
-        event = self.describe("met", criterion, loss)
-        state.standard, state.threshold, self.saved = criterion, None, None
-        self.keep_best(criterion)
-        if not final and share > self.settings.too_little:
-            state.t_fail[event.layer] -= 1  # equation (25)
-        self.go_on(final)
-        self.commit(event)
+    def cut(self, layer: HiddenLayer) -> Found | None:
+        """The network with a layer condensed, tested; None where nothing merges."""
+        current = self.current
+        merge = condense(describe_units(current.network, layer), threshold=self.threshold)
+        if not merge.changes:
+            return None
+        reduced = apply_merge(current.network, layer, merge)
+        with fixed_width_is_an_error(layer):
+            count_flops(reduced, self.example_input)
+        units = current.units | {layer.name: len(merge.kept)}
+        metric = float(self.metric(reduced))
+        return Found(reduced, units, count_parameters(reduced), metric, self.step)
 
-    def roll_back(self, why: str, criterion: float, loss: float | None) -> None:
-        """Return to the save point; the next attempt has more steps and a stricter threshold."""
-        state = self.state
-        event = self.describe("rollback", criterion, loss, why)
-        self.current, self.saved, state.threshold = self.saved, None, None
-        if why == "steps":
-            state.reason, state.phase = "steps", "finish"
-        elif state.phase == "final":
-            state.phase = "finish"
-        else:
-            state.failures += 1
-            state.t_fail[event.layer] += 1  # equation (24)
+    def retrain(self) -> bool:
+        """Train the condensed network and test it after each step: True where it stays, False where
+        the loop returns to the save point."""
+        settings, criterion, why = self.settings, self.criterion(), ""
+        while not why:
+            loss, metric = self.train_step(), self.current.metric
+            self.trained += 1
+            may_deviate = (
+                settings.deviation is not None and self.trained >= settings.deviation_steps
+            )
+            if metric >= criterion:
+                share = self.current.parameters / self.saved.parameters
+                self.reductions += self.phase == "layer"
+                self.standard, self.saved = criterion, None
+                self.keep_best()
+                self.commit("met", loss=loss, criterion=criterion)
+                if self.phase == "layer" and share > settings.too_little:
+                    self.t_fail[self.layer] -= 1  # equation (25)
+                return True
+            if may_deviate and not metric >= settings.deviation:
+                why = "deviated"
+            elif self.trained >= self.limit():
+                why = "limit"
+            elif self.out_of_steps():
+                why = "steps"
+            else:
+                self.commit("test", loss=loss)
+        self.current, self.saved = self.saved, None
+        self.commit("rollback", loss=loss, reason=why, metric=metric)
+        if self.phase == "layer" and why != "steps":
+            self.t_fail[self.layer] += 1  # equation (24)
             if not self.is_last():
-                state.step_limit += self.settings.step_increment
-        self.commit(event)
+                self.step_limit += settings.step_increment
+        return False
 
-    def go_on(self, final: bool) -> None:
-        """Go on after a layer: to the next, after the last one or at the target to training; after
-        the final cut to the end."""
-        state, target = self.state, self.settings.target
-        if final:
-            state.phase = "finish"
-            return
-        parameters = self.current.parameters
-        state.index, state.failures = state.index + 1, 0
-        if target is not None and parameters <= target:
-            state.reason, state.phase = "target", "train"
-        elif state.index == len(self.plan.layers):
-            unchanged = parameters == state.begun_with
-            state.stalled = state.stalled + 1 if unchanged else 0
-            state.reason = "nothing" if state.stalled >= self.settings.patience else ""
-            state.train_first = unchanged and not state.reason
-            state.phase = "train"
-
-    def finish(self) -> None:
-        """Record the end and its reason."""
-        event = self.describe("end", self.main_criterion(), reason=self.state.reason)
-        self.state.phase = "end"
-        self.commit(event)
-
-    def train_chunk(self, steps: int) -> float | None:
-        """Train at most so many steps, and test. The state changes only after both are done.
-
-        Returns the training loss, if the caller's `train` gives one.
-        """
-        state, current = self.state, self.current
-        steps = min(steps, self.settings.max_steps - state.step)
-        loss = self.train(current.network, steps, self.settings.rate(state.reductions))
-        current.metric = float(self.metric(current.network))
-        state.step += steps
-        current.step, current.number = state.step, state.events
+    def train_step(self) -> float | None:
+        """Train a step, and test; the training loss, if the caller's `train` gives one."""
+        current, stored = self.current, self.record.next
+        if stored:
+            loss, metric = stored.loss, stored.metric
+        else:
+            loss = self.train(current.network, self.settings.rate(self.reductions))
+            metric = float(self.metric(current.network))
+        self.step += 1
+        current.metric, current.step, current.number = metric, self.step, len(self.record.events)
         return None if loss is None else float(loss)
+
+    def out_of_steps(self) -> bool:
+        """Whether all training steps are used up, which is then the reason to end."""
+        if self.step < self.settings.max_steps:
+            return False
+        self.reason = "steps"
+        return True
+
+    def is_last(self) -> bool:
+        """Whether the layer being reduced is the last one of a main reduction."""
+        return self.phase == "layer" and self.layer == self.layers[-1].name
+
+    def main_criterion(self) -> float:
+        """The main criterion of the moment."""
+        return self.settings.main_criterion(self.reductions)
+
+    def criterion(self) -> float:
+        """The criterion that the layer being reduced has to meet."""
+        if self.is_last() and self.settings.last_criterion is not None:
+            return self.settings.last_criterion
+        return self.settings.layer_criterion(self.reductions)
+
+    def limit(self) -> int:
+        """Training steps within which the layer being reduced has to meet its criterion."""
+        if self.phase == "final":
+            return self.settings.final_steps
+        return (self.is_last() and self.settings.last_steps) or self.step_limit
+
+    def keep_best(self) -> None:
+        """Keep a copy of the current network where it is the best so far.
+
+        "smallest": of those judged by the criterion under which their shape was accepted; "main":
+        of those that meet the main criterion of the moment.
+        """
+        now = self.current
+        for role, asked in (("smallest", self.standard), ("main", self.main_criterion())):
+            met = now.metric >= asked
+            new, old = replace(now, criterion=asked if met else None), self.best.get(role)
+            if (met or role == "smallest") and (old is None or new.rank > old.rank):
+                self.best[role] = replace(new, network=copy.deepcopy(now.network))
+
+    def commit(self, kind: str, **other) -> None:
+        """Record an event, once the networks are those that the loop goes on with.
+
+        other: fields that have another value than the present one, or none by default.
+        """
+        current, training = self.current, self.phase == "train"
+        fields = dict(
+            step=self.step,
+            kind=kind,
+            phase=self.phase,
+            main=self.main,
+            reductions=self.reductions,
+            layer=self.layer,
+            attempt=self.attempt,
+            parameters=current.parameters,
+            units=dict(current.units),
+            metric=current.metric,
+            criterion=self.main_criterion() if training else self.criterion(),
+            threshold=self.threshold,
+            t_fail=self.t_fail[self.layer] if self.phase == "layer" else None,
+            step_limit=None if training else self.limit(),
+            trained=self.trained,
+            rate=self.settings.rate(self.reductions),
+        )
+        saved = [self.saved] if self.saved else []
+        event = Event(len(self.record.events), **fields | other)
+        self.record.add(event, [current, *saved, *self.best.values()])

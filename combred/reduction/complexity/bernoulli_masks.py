@@ -1,11 +1,8 @@
-"""A random mask on every hidden unit and every residual block of a network.
-
-Takes a `Structure` and theta; gives hooks that multiply by xi ~ Bernoulli(theta), and narrows
-optimisers when the network has shrunk. Used by `sparse_training`.
+"""A random mask xi ~ Bernoulli(theta) on every hidden unit and every residual block of a network.
 
 The mask of a unit multiplies its activation where the next layers read it; the mask of a block
-multiplies the output of its nonlinear path. They are xi_1, xi_2 and xi_B of Guenter & Sideris,
-equation (1).
+multiplies the output of its nonlinear path: xi_1, xi_2 and xi_B of Guenter & Sideris, equation (1).
+Also narrows optimisers when the network has shrunk.
 """
 
 import copy
@@ -23,21 +20,17 @@ class BernoulliMasks:
     """The masks xi ~ Bernoulli(theta) of a structure, and the hooks that multiply by them.
 
     theta (n,), in [0, 1]: one entry per unit and block, in the order of `structure.sizes`. floor
-    (n,): lower bounds of theta: 0, or 1 for the last unit of a layer, which has to stay. Raises
-    ValueError for a theta of another length.
+    (n,): lower bounds of theta: 0, or 1 for the last unit of a layer, which has to stay.
     """
 
     def __init__(self, structure: Structure, theta: Tensor):
-        self.floor = torch.zeros_like(theta)
         self.handles: list = []
         self.resize(structure, theta)
 
     def resize(self, structure: Structure, theta: Tensor) -> None:
         """Make the masks those of a smaller structure, with its theta (n,)."""
         self.sizes = structure.sizes
-        if theta.shape != (sum(self.sizes.values()),):
-            raise ValueError(f"theta {tuple(theta.shape)} for {sum(self.sizes.values())} masks")
-        self.theta = nn.Parameter(theta.detach().clone())
+        self.theta, self.floor = nn.Parameter(theta.detach().clone()), torch.zeros_like(theta)
         self.round()
 
     def by_name(self, values: Tensor) -> dict[str, Tensor]:
@@ -61,12 +54,20 @@ class BernoulliMasks:
         """Add the hooks to a network."""
         for name, layer in structure.layers.items():
             for reader, positions in layer.readers:
+
+                def mask_units(module: nn.Module, args: tuple, name=name, positions=positions):
+                    xi = self.xi[name].repeat_interleave(positions)
+                    axes = 0 if isinstance(module, nn.Linear) else module.weight.dim() - 2
+                    return args[0] * xi.to(args[0].dtype).reshape(-1, *[1] * axes), *args[1:]
+
                 module = network.get_submodule(reader)
-                hook = _unit_hook(self, name, positions, isinstance(module, nn.Linear))
-                self.handles.append(module.register_forward_pre_hook(hook))
+                self.handles.append(module.register_forward_pre_hook(mask_units))
         for name in structure.blocks:
-            hook = _block_hook(self, name)
-            self.handles.append(network.get_submodule(name).register_forward_hook(hook))
+
+            def mask_block(module: nn.Module, args: tuple, output: Tensor, name=name) -> Tensor:
+                return output * self.xi[name].to(output.dtype)
+
+            self.handles.append(network.get_submodule(name).register_forward_hook(mask_block))
 
     def detach(self) -> None:
         """Remove the hooks."""
@@ -75,33 +76,9 @@ class BernoulliMasks:
         self.handles.clear()
 
 
-def _unit_hook(masks: BernoulliMasks, name: str, positions: int, linear: bool):
-    def multiply(module: nn.Module, args: tuple) -> tuple:
-        xi, x = masks.xi[name], args[0]
-        if positions > 1:
-            xi = xi.repeat_interleave(positions)
-        shaped = xi if linear else xi.reshape(-1, *[1] * (module.weight.dim() - 2))
-        return x * shaped.to(x.dtype), *args[1:]
-
-    return multiply
-
-
-def _block_hook(masks: BernoulliMasks, name: str):
-    def multiply(module: nn.Module, args: tuple, output: Tensor) -> Tensor:
-        return output * masks.xi[name].to(output.dtype)
-
-    return multiply
-
-
-# -- optimisers ----------------------------------------------------------------------------------
-
-
 def index_network(network: nn.Module) -> nn.Module:
-    """A copy of a network in which each parameter entry is its own flat index.
-
-    After the same surgery as the network, it says which entries are left. float64, which holds
-    integers up to 2^53.
-    """
+    """A copy of a network in which each parameter entry is its own flat index (float64 holds those
+    up to 2^53): after the same surgery as the network, it says which entries are left."""
     indices = copy.deepcopy(network).double()
     with torch.no_grad():
         for p in indices.parameters():
@@ -115,8 +92,7 @@ def follow(
     """Narrow an optimiser, in place, to the parameters that are left and to their state.
 
     moved: for each old parameter the new one and the flat indices, in its shape, of its entries in
-    the old one; None where the parameter is gone. Raises ValueError for a state that is neither a
-    number nor of the shape of its parameter.
+    the old one; None where the parameter is gone.
     """
     for group in optimizer.param_groups:
         group["params"] = [moved[p][0] for p in group["params"] if moved[p] is not None]

@@ -1,11 +1,9 @@
 """`train_sparsely`: a network is trained and pruned at once, and can be interrupted.
 
-Takes a network, batches, a loss and `Complexity`; gives `Pruned`, the smaller trained network and
-its trace. The algorithm is in `sparse_training`; a checkpoint file holds its whole state.
+The algorithm is in `sparse_training`; a checkpoint file holds its whole state.
 """
 
 import functools
-import itertools
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
@@ -17,18 +15,14 @@ from torch import Tensor, nn
 from combred.files.trace import Trace
 from combred.reduction.complexity.settings import Complexity
 from combred.reduction.complexity.sparse_training import Epoch, Training
-from combred.reduction.complexity.structure import shrink
 
-__all__ = ["Complexity", "Epoch", "Pruned", "train_sparsely"]
-
-Batches = Iterable[tuple[Tensor, Tensor]] | Callable[[int], Iterable[tuple[Tensor, Tensor]]]
 SECONDS = 20.0  # between two checkpoints
 ADAM = functools.partial(torch.optim.Adam, lr=1e-3)
 
 
 @dataclass(frozen=True)
 class Pruned:
-    """The result: the trained network without masks, and a trace, a row per `prune_every` steps.
+    """The trained network without masks, and a trace, a row per `prune_every` steps.
 
     kept: indices, by layer, of the units of the given network that are left. removed: names of the
     removed blocks. untouched: layers and blocks that were not masked, and why.
@@ -44,25 +38,23 @@ class Pruned:
 def train_sparsely(
     network: nn.Module,
     example_input: Tensor,
-    batches: Batches,
+    batches: Callable[[int], Iterable[tuple[Tensor, Tensor]]],
     loss: Callable[[Tensor, Tensor], Tensor],
     settings: Complexity,
     *,
     optimizer: Callable[..., torch.optim.Optimizer] = ADAM,
     rate: Callable[[int], float] | None = None,
     checkpoint: Path | None = None,
-    on_epoch: Callable[[Epoch], None] = lambda _: None,
 ) -> Pruned:
     """Train a copy of `network` and remove units and blocks from it; the given one is not modified.
 
-    example_input (n, ...): an input it runs on, on the device of the training. batches: (x, y), one
-    per step, the same each time they are run through; or a function of a step that gives the
-    batches from there on. loss(network(x), y): C, a mean over the rows.
+    example_input (n, ...): an input it runs on, on the device of the training. batches(step): the
+    batches (x, y) from a step on, one per step, the same each time. loss(network(x), y): C, a mean
+    over the rows.
 
     optimizer: makes the optimiser of the weights from their parameters. rate(step): its learning
-    rate. on_epoch: is given each row of the trace. checkpoint: a file, written every `SECONDS`
-    (with the rows beside it, as .jsonl), from which the same call goes on bit for bit after
-    an interruption; the caller removes it.
+    rate. checkpoint: a file, written every `SECONDS` (with the rows beside it, as .jsonl), from
+    which the same call goes on bit for bit after an interruption; the caller removes it.
 
     Raises ValueError for a network that cannot be traced or has nothing to prune, without batches,
     and for a checkpoint of another training; FloatingPointError where the loss is not finite.
@@ -72,20 +64,15 @@ def train_sparsely(
     if state := stored.load():
         _resume(run, state, stored.rows)
 
-    def keep(row: Epoch) -> None:
-        stored.add(asdict(row))
-        on_epoch(row)
-
     saved = time.monotonic()
     try:
-        now = run.step
-        for x, y in batches(now) if callable(batches) else itertools.islice(batches, now, None):
+        for x, y in batches(run.step):
             if settings.settle_after is not None and run.step >= settings.settle_after:
                 run.settle()
             run.learn(x, y, loss, rate)
             if run.step % settings.prune_every == 0:
                 run.prune(run.masks.theta > settings.theta_tol)
-                keep(run.record())
+                stored.add(asdict(run.record()))
             due = checkpoint and time.monotonic() - saved >= SECONDS
             if due and torch.isfinite(run.total):
                 stored.save(_state(run))
@@ -94,7 +81,7 @@ def train_sparsely(
             raise ValueError("batches gave nothing to train on: give (x, y), one pair per step")
         run.settle()
         if run.count or (run.trace and run.trace[-1].undecided):
-            keep(run.record())
+            stored.add(asdict(run.record()))
     finally:
         run.masks.detach()
     run.network.train(network.training)
@@ -103,10 +90,10 @@ def train_sparsely(
 
 
 def _inputs(run: Training) -> dict:
-    """What a stored state belongs to: settings, optimiser, parameters and masks."""
+    """What a stored state belongs to."""
     shapes = {name: list(p.shape) for name, p in run.network.named_parameters()}
-    given = {"optimizer": repr(run.optimizer), "parameters": shapes}
-    return asdict(run.settings) | given | {"masks": run.structure.sizes}
+    given = {"optimizer": repr(run.optimizer), "parameters": shapes, "masks": run.structure.sizes}
+    return asdict(run.settings) | given
 
 
 def _state(run: Training) -> dict:
@@ -115,7 +102,8 @@ def _state(run: Training) -> dict:
     if run.device.type == "cuda":
         generators.append(torch.cuda.get_rng_state(run.device))
     return {
-        "kept": run.kept,
+        "left": run.kept
+        | {block: torch.zeros(1, dtype=torch.long) for block in run.structure.blocks},
         "removed": run.removed,
         "network": run.network.state_dict(),
         "optimizer": run.optimizer.state_dict(),
@@ -128,22 +116,19 @@ def _state(run: Training) -> dict:
 
 def _resume(run: Training, stored: dict, rows: list[dict]) -> None:
     """Put a training that has just begun into a stored state, with the rows of its trace."""
-    run.kept = {name: kept.to(run.device) for name, kept in stored["kept"].items()}
-    run.removed, theta = stored["removed"], stored["theta"].to(run.device)
-    run.structure = shrink(run.network, run.structure, run.kept, run.removed)
+    stays = torch.zeros_like(run.masks.theta, dtype=torch.bool)
+    for name, left in stored["left"].items():
+        run.masks.by_name(stays)[name][left] = True
+    run.prune(stays)
+    run.removed = stored["removed"]
     run.network.load_state_dict(stored["network"])
-    run.masks.resize(run.structure, theta)
-    run.masks.floor = torch.zeros_like(theta)
-    run.index.narrow(run.structure)
-    run.fix_last_units()
-    run.make_optimizers()
     run.optimizer.load_state_dict(stored["optimizer"])
     run.theta_optimizer.load_state_dict(stored["theta_optimizer"])
+    run.masks.theta.data.copy_(stored["theta"])
+    run.masks.round()
     run.trace = [Epoch(**row) for row in rows]
     run.step, run.count, run.settled, total = stored["progress"]
     run.total = total.to(run.device)
-    if run.settled:
-        run.masks.detach()
     own, shared, *device = stored["generators"]
     run.generator.set_state(own)
     torch.set_rng_state(shared)

@@ -1,7 +1,4 @@
-"""The residual blocks and streams of a network, found as sums in its trace.
-
-Takes a network that torch.fx traces; gives its `Structure`.
-"""
+"""The residual blocks and streams of a network, found as sums in its trace."""
 
 import copy
 import operator
@@ -11,10 +8,9 @@ import torch
 from torch import Tensor, fx, nn
 
 from combred.reduction.complexity.structure import Block, Structure, remove_path, replace_module
-from combred.reduction.network.layers import HiddenLayer, find_layers
+from combred.reduction.network.layers import HiddenLayer, find_layers, make_layer
 from combred.reduction.network.operations import NORMS, PRODUCERS
 from combred.reduction.network.paths import NotReducible, Path, PathGraph
-from combred.reduction.network.tracing import Traced
 
 SUMS = (operator.add, torch.add, "add")
 SUMS_IN_PLACE = (operator.iadd, "add_")
@@ -25,10 +21,8 @@ def find_structure(network: nn.Module, example_input: Tensor) -> Structure:
     """The hidden layers and residual blocks of a network that runs on `example_input` (n, ...).
 
     A residual block is a sum of two values. One, the path, is the output of a module and contains
-    a hidden layer; the other, the shortcut, contains none since the sum before it.
-
-    Channels that an identity shortcut passes on are not masked, as in the paper's experiments
-    (xi_2 = 1, section 5). Raises ValueError for a network that cannot be traced.
+    a hidden layer; the other, the shortcut, contains none since the sum before it. Channels that an
+    identity shortcut passes on are not masked, as in the paper's experiments (xi_2 = 1, section 5).
     """
     trial = copy.deepcopy(network).eval()
     survey = find_layers(trial, example_input)
@@ -95,13 +89,17 @@ class _Sums(PathGraph):
         reason = ""
         if any(self.calls.count(name) > 1 for name in modules):
             reason = "one of its modules is used more than once"
-        elif any(_works_in_place(node) for node in region):
+        elif any(self.works_in_place(node, region) for node in region):
             reason = "it holds an operation in place, which would change the shortcut's input"
-        elif in_place:
-            sources = {s for n in region for s in n.all_input_nodes if s not in region}
-            if {Traced.shape(self, source) for source in sources} != {self.shape(path)}:
-                reason = "`path += shortcut` where the path changes shape; write shortcut + path"
         return Block(path.target, modules, in_place), reason
+
+    def works_in_place(self, node: fx.Node, region: set[fx.Node]) -> bool:
+        """Whether a node may change a value from outside of a region."""
+        if node.op == "call_module":
+            in_place = getattr(self.modules[node.target], "inplace", False)
+            return in_place and not region.issuperset(node.all_input_nodes)
+        name = getattr(node.target, "__name__", node.target)
+        return name.endswith("_") or node.target in IN_PLACE or bool(node.kwargs.get("inplace"))
 
     def streams(self) -> Iterator[HiddenLayer]:
         """The units z of each sum of two linear or convolutional layers, W_2 and W_3 of equation 1.
@@ -121,15 +119,8 @@ class _Sums(PathGraph):
             except NotReducible:
                 continue
             if path.readers and not path.depthwise:
-                yield HiddenLayer(
-                    "+".join(names[0] for names in carriers),
-                    path.units,
-                    tuple(path.carriers),
-                    tuple(path.readers),
-                    homogeneous=False,
-                    takes_offset=False,
-                    last_axis=path.last_axis,
-                )
+                name = "+".join(names[0] for names in carriers)
+                yield make_layer(name, path, homogeneous=False, takes_offset=False)
 
     def carriers_of(self, node: fx.Node) -> list[str]:
         """The producer and the batch norms that make a summand; [] where others make it."""
@@ -145,12 +136,6 @@ class _Sums(PathGraph):
                 return []
             node = node.args[0]
         return []
-
-
-def _works_in_place(node: fx.Node) -> bool:
-    """Whether a node changes its input."""
-    method = node.op == "call_method" and node.target.endswith("_")
-    return method or node.target in IN_PLACE or bool(node.kwargs.get("inplace", False))
 
 
 @torch.no_grad()

@@ -1,7 +1,4 @@
-"""Settings of complexity-aware training: the objective, and how it is minimised.
-
-Takes numbers of the caller; gives `Complexity`, by which `sparse_training` trains and prunes.
-"""
+"""Settings of complexity-aware training: the objective, and how it is minimised."""
 
 from dataclasses import dataclass
 
@@ -20,8 +17,6 @@ class Complexity:
     theta up to this are removed, after every `prune_every` steps (the paper: an epoch).
     settle_after: the step after which theta is rounded and the weights alone are trained (not in
     the paper; None: theta is rounded at the end). seed: of the samples of the masks.
-
-    Raises ValueError for values outside of these ranges.
     """
 
     nu: float
@@ -36,18 +31,16 @@ class Complexity:
     seed: int = 0
 
     def __post_init__(self):
-        wrong = []
-        if not (self.nu >= 0 and self.alpha >= 0 and self.weight_decay >= 0):
-            wrong.append("nu, alpha and weight_decay must not be negative")
-        if not 0 <= self.beta <= 2:
-            wrong.append("beta must lie in [0, 2]")
-        if not 0 <= self.theta_tol < DECIDED:
-            wrong.append(f"theta_tol must lie in [0, {DECIDED})")
-        if not self.theta_tol < self.theta_0 <= 1:
-            wrong.append("theta_0 must lie above theta_tol, up to 1")
-        if not 0 < self.theta_rate < 1:
-            wrong.append("theta_rate must lie in (0, 1)")
-        if self.prune_every < 1 or (self.settle_after is not None and self.settle_after < 0):
-            wrong.append("prune_every must be at least 1, settle_after not negative")
-        if wrong:
+        checks = {
+            "nu must not be negative": self.nu >= 0,
+            "alpha must not be negative": self.alpha >= 0,
+            "weight_decay must not be negative": self.weight_decay >= 0,
+            "beta must lie in [0, 2]": 0 <= self.beta <= 2,
+            f"theta_tol must lie in [0, {DECIDED})": 0 <= self.theta_tol < DECIDED,
+            "theta_0 must lie above theta_tol, up to 1": self.theta_tol < self.theta_0 <= 1,
+            "theta_rate must lie in (0, 1)": 0 < self.theta_rate < 1,
+            "prune_every must be at least 1": self.prune_every >= 1,
+            "settle_after must not be negative": (self.settle_after or 0) >= 0,
+        }
+        if wrong := [message for message, right in checks.items() if not right]:
             raise ValueError(f"{'; '.join(wrong)}: {self}")

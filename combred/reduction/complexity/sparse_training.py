@@ -1,9 +1,6 @@
 """Algorithm 1 of Guenter & Sideris, step by step: weights and theta learn, the network shrinks.
 
-Takes a network, `Complexity` and batches one at a time; leaves the network trained and smaller, and
-a trace. `pruning.train_sparsely` calls it, with checkpoints.
-
-Where the paper leaves a choice:
+`pruning.train_sparsely` gives it the batches. Where the paper leaves a choice:
 
 - theta is updated by Adam at a constant rate of its own and then projected onto [0, 1] (their table
   1; equation 18 has plain gradient steps). The straight-through gradient is noisy, of any scale,
@@ -57,9 +54,9 @@ class Epoch:
 class Training:
     """A copy of `network` in training, with its masks, its optimisers and its trace.
 
-    example_input (n, ...): an input it runs on, on the device of the training. make_optimizer: of
-    the weights. kept: the units left, by layer, as indices into those of the given network.
-    removed: names of the blocks that are removed. Raises ValueError where nothing can be pruned.
+    make_optimizer: of the weights. kept: the units left, by layer, as indices into those of the
+    given network. removed: names of the blocks that are removed. Raises ValueError where nothing
+    can be pruned.
     """
 
     def __init__(
@@ -70,8 +67,7 @@ class Training:
         make_optimizer: Callable[..., torch.optim.Optimizer],
     ):
         self.network, self.example = copy.deepcopy(network).train(), example_input
-        self.settings, self.make_optimizer = settings, make_optimizer
-        self.structure = find_structure(self.network, example_input)
+        self.settings, self.structure = settings, find_structure(self.network, example_input)
         if not self.structure.sizes:
             raise ValueError(
                 "this network has nothing to prune; why its layers are left alone:\n"
@@ -88,16 +84,12 @@ class Training:
         self.masks = BernoulliMasks(self.structure, theta.to(self.device))
         self.masks.attach(self.network, self.structure)
         self.fix_last_units()
-        self.make_optimizers()
+        self.optimizer = make_optimizer(self.network.parameters())
+        self.theta_optimizer = torch.optim.Adam([self.masks.theta], lr=settings.theta_rate)
         self.generator = torch.Generator(self.device).manual_seed(settings.seed)
         self.step, self.count, self.settled = 0, 0, False
         self.total = torch.zeros((), device=self.device)
         self.trace: list[Epoch] = []
-
-    def make_optimizers(self) -> None:
-        """Make new optimisers of the present weights and of theta."""
-        self.optimizer = self.make_optimizer(self.network.parameters())
-        self.theta_optimizer = torch.optim.Adam([self.masks.theta], lr=self.settings.theta_rate)
 
     def learn(
         self,
@@ -118,20 +110,16 @@ class Training:
         C = loss(self.network(x), y)
         self.optimizer.zero_grad(set_to_none=True)
         C.backward()
-        self.decay_weights()
+        weights = [p for p in self.network.parameters() if p.dim() > 1 and p.grad is not None]
+        if self.settings.weight_decay and weights:  # lambda W (equation 20)
+            gradients = [p.grad for p in weights]
+            with torch.no_grad():
+                torch._foreach_add_(gradients, weights, alpha=self.settings.weight_decay)
         self.optimizer.step()
         if xi is not None and xi.grad is not None:
             self.learn_theta(xi.grad)
         self.total += C.detach()
         self.count, self.step = self.count + 1, self.step + 1
-
-    @torch.no_grad()
-    def decay_weights(self) -> None:
-        """Add lambda W to the gradients (equation 20)."""
-        weights = [p for p in self.network.parameters() if p.dim() > 1 and p.grad is not None]
-        if self.settings.weight_decay and weights:
-            gradients = [p.grad for p in weights]
-            torch._foreach_add_(gradients, weights, alpha=self.settings.weight_decay)
 
     def learn_theta(self, straight_through: Tensor) -> None:
         """dL/dtheta = dC/dxi + nu dJ_FP/dtheta (equation 21), a step, and the projection."""
@@ -171,7 +159,11 @@ class Training:
         self.kept = {name: self.kept[name][kept[name]] for name in left.layers}
         self.removed += removed
         flat = [s if name in left.sizes else s & False for name, s in by_name.items()]
-        self.narrow_masks(torch.cat(flat).nonzero()[:, 0])
+        stay, theta = torch.cat(flat).nonzero()[:, 0], self.masks.theta
+        self.masks.resize(self.structure, theta[stay])
+        follow(self.theta_optimizer, {theta: (self.masks.theta, stay)})
+        self.index.narrow(self.structure)
+        self.fix_last_units()
 
     def choose_blocks(self, stays: dict[str, Tensor]) -> list[str]:
         """The blocks to remove: those that do not stay, or in which a layer has no unit left."""
@@ -181,15 +173,6 @@ class Training:
             if around and not stays[name].any():
                 chosen.add(around[0])
         return [name for name in self.structure.blocks if name in chosen]
-
-    def narrow_masks(self, left: Tensor) -> None:
-        """Narrow masks, J_FP and theta's optimiser to the masks `left` (k,), indices."""
-        old, floor = self.masks.theta, self.masks.floor[left]
-        self.masks.resize(self.structure, old[left])
-        self.masks.floor = floor
-        follow(self.theta_optimizer, {old: (self.masks.theta, left)})
-        self.index.narrow(self.structure)
-        self.fix_last_units()
 
     @torch.no_grad()
     def fix_last_units(self) -> None:

@@ -1,8 +1,4 @@
-"""The hidden units and residual blocks that training may remove, and their removal.
-
-`residuals.find_structure` gives the `Structure` of a network. `bernoulli_masks` masks its units and
-blocks, `expected_cost` computes their cost, `shrink` removes them from the network.
-"""
+"""The hidden units and residual blocks that training may remove, and their removal."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +18,7 @@ class Zero(nn.Module):
         self.full = full
 
     def forward(self, x: Tensor) -> Tensor:
-        """Zero: a scalar, or with `full` of the shape of x."""
+        """Zero."""
         return torch.zeros_like(x) if self.full else x.new_zeros(())
 
 

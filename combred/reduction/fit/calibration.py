@@ -1,11 +1,10 @@
 """Calibration: activations of a hidden layer on given inputs, and errors measured on them.
 
 Takes the original network, the one whose earlier layers are already reduced, and calibration
-inputs; gives `Moments` of the activations, which is all that least squares, brain surgeon and
-pivoted QR need, and relative errors. Inputs are streamed in batches.
+inputs, batch by batch; gives `Moments` of the activations, and relative errors.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
@@ -49,9 +48,8 @@ class Moments:
 def moments(pairs: Iterable[tuple[Tensor, Tensor]]) -> Moments:
     """`Moments` of pairs (A, B) of activations, (n, m) each, one pair per batch.
 
-    Pairs in which B is the very tensor A are recognised. Deviations are summed from the means of
-    the first pair, so that a small variance about a large mean keeps its digits. Raises ValueError
-    where there are no rows.
+    Deviations are summed from the means of the first pair, so that a small variance about a large
+    mean keeps its digits. Raises ValueError where there are no rows.
     """
     n, sums, same = 0, None, True
     for original, reduced in pairs:
@@ -85,19 +83,10 @@ def layer_moments(
     position of a map is a row, for every reader.
     """
     return moments(
-        (A, A if reduced is None else read_units(reduced, layer, x))
+        (A, A if reduced is None else read_units(reduced, layer, x)[0])
         for x in batches(calibration)
-        for A in [read_units(original, layer, x)]
+        for A in [read_units(original, layer, x)[0]]
     )
-
-
-def require_repeatable(calibration: Calibration | None) -> None:
-    """Raises ValueError for an iterator: calibration inputs are run through more than once."""
-    if isinstance(calibration, Iterator):
-        raise ValueError(
-            "calibration is run through more than once, an iterator only once: give inputs "
-            "(n, ...), or list(batches)"
-        )
 
 
 def missing_calibration(method: str) -> str:
@@ -105,36 +94,17 @@ def missing_calibration(method: str) -> str:
     return f"{method} needs activations: give calibration=inputs (512 are nearly enough)"
 
 
-def batches(calibration: Calibration) -> Iterator[Tensor]:
-    """Calibration inputs in batches: those given, or a tensor split into batches that fit in
-    memory."""
+def batches(calibration: Calibration) -> Iterable[Tensor]:
+    """Calibration inputs in batches: those given, or a tensor split to fit in memory."""
     if not isinstance(calibration, Tensor):
-        yield from calibration
-    else:
-        yield from calibration.split(ROWS if calibration.dim() <= 2 else IMAGES)
+        return calibration
+    return calibration.split(ROWS if calibration.dim() <= 2 else IMAGES)
 
 
 @torch.no_grad()
-def read_units(network: nn.Module, layer: HiddenLayer, x: Tensor) -> Tensor:
-    """Activations (rows, units) that the readers of a layer read for inputs x (n, ...).
-
-    One row per input, position and reader.
-    """
-    return torch.cat(list(_run_readers(network, layer, x)[0].values()))
-
-
-@torch.no_grad()
-def reader_outputs(network: nn.Module, layer: HiddenLayer, x: Tensor) -> Tensor:
-    """Pre-activations (n, q) of the layers that read `layer`, for inputs x (n, ...), flattened and
-    side by side."""
-    outputs = _run_readers(network, layer, x)[1]
-    return torch.cat([out.flatten(1) for out in outputs.values()], dim=1)
-
-
-def _run_readers(
-    network: nn.Module, layer: HiddenLayer, x: Tensor
-) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Inputs, as (rows, units), and outputs of the readers of a layer, by name, for inputs x."""
+def read_units(network: nn.Module, layer: HiddenLayer, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Activations (rows, units) that the readers of a layer read for inputs x (n, ...), one row per
+    input, position and reader; and pre-activations (n, q) of the readers, side by side."""
     inputs, outputs, hooks = {}, {}, []
     for name, positions in layer.readers:
 
@@ -154,7 +124,7 @@ def _run_readers(
     finally:
         for hook in hooks:
             hook.remove()
-    return inputs, outputs
+    return torch.cat([*inputs.values()]), torch.cat([y.flatten(1) for y in outputs.values()], 1)
 
 
 @torch.no_grad()
@@ -174,7 +144,7 @@ def relative_error(
             with evaluation(original), evaluation(reduced):
                 one, other = original(x), reduced(x)
         else:
-            one, other = reader_outputs(original, layer, x), reader_outputs(reduced, layer, x)
+            one, other = (read_units(network, layer, x)[1] for network in (original, reduced))
         difference += float((other.double() - one.double()).square().sum())
         size += float(one.double().square().sum())
     return (difference / max(size, 1e-300)) ** 0.5

@@ -1,8 +1,6 @@
 """Compensation: how the next layers read the kept units in place of all.
 
-Takes the `Merge` of a method and the moments of the activations; gives the same kept units with a
-mixing fitted by least squares. The other compensations need no computation: "own" keeps the mixing
-of the method, "none" prunes.
+"least_squares" fits the mixing to activations; "own" keeps that of the method, "none" prunes.
 """
 
 import torch
@@ -16,9 +14,7 @@ COMPENSATIONS = ("own", "least_squares", "none")
 
 def resolve_compensation(compensation: str | None, calibration: Calibration | None) -> str:
     """The compensation that is asked for, or the default: least squares where there is calibration.
-
-    Raises ValueError for another name, and for least squares without calibration.
-    """
+    Raises ValueError for another name, and for least squares without calibration."""
     if compensation is None:
         return "own" if calibration is None else "least_squares"
     if compensation not in COMPENSATIONS:

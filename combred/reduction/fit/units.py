@@ -1,8 +1,4 @@
-"""The units of one hidden layer, as a reduction method sees them.
-
-Takes a network, a `HiddenLayer` of it and, where there are calibration inputs, the moments of its
-activations; gives `Units`. Methods take `Units` and give a `Merge`.
-"""
+"""The units of one hidden layer, as a reduction method sees them."""
 
 from dataclasses import dataclass
 
@@ -74,7 +70,7 @@ class Units:
         return torch.cat([self.weights * scale[:, None], bias[:, None]], dim=1)
 
     def require_moments(self, method: str) -> Moments:
-        """The moments; raises ValueError where there are none, in the name of a method."""
+        """The moments; ValueError where there are none, in the name of a method."""
         if self.moments is None:
             raise ValueError(missing_calibration(method))
         return self.moments
@@ -84,8 +80,7 @@ class Units:
 def describe_units(network: nn.Module, layer: HiddenLayer, moments: Moments | None = None) -> Units:
     """The `Units` of a hidden layer, found in this network or in one that it was reduced from.
 
-    moments: of the activations that its readers read (`calibration.layer_moments`), or None. Raises
-    ValueError where a batch norm keeps no running statistics.
+    moments: of the activations that its readers read (`calibration.layer_moments`), or None.
     """
     producer = network.get_submodule(layer.name)
     norm = batch_norm(network.get_submodule(layer.norm)) if layer.norm else None
@@ -110,12 +105,7 @@ def describe_units(network: nn.Module, layer: HiddenLayer, moments: Moments | No
 
 def batch_norm(module: nn.Module) -> BatchNorm:
     """Parameters and running statistics of a batch norm; ones and zeros where it has no gamma and
-    beta. Raises ValueError where it keeps no running statistics."""
-    if module.running_mean is None:
-        raise ValueError(
-            "a batch norm without running statistics cannot be folded into weights: make it with "
-            "track_running_stats=True"
-        )
+    beta."""
     mean, std = module.running_mean.double(), (module.running_var.double() + module.eps).sqrt()
     ones = torch.ones_like(mean)
     gamma = module.weight.detach().double() if module.affine else ones

@@ -4,16 +4,8 @@ A method chooses which units of one hidden layer stay, and how the next layers r
 
     method(units: Units, *, keep: int, ...) -> Merge
 
-It takes the `Units` of the layer (its weights as rows, the weights that read each unit, moments of
-the activations where there are calibration inputs) and the number of units to keep, or a
-`threshold`; it returns a `Merge`. It changes no network: `merge.apply_merge` does, for linear,
-convolutional, batch-normalised and depthwise layers, and `combred.reduce` fits the mixing by least
-squares if it is asked to.
-
-docs/reduction.md has an example, and tells how a method gets a name. A function that is not listed
-works as well: `combred.reduce(..., method=function)`.
-
-`grouping` and `depthwise` are parts of `condensation`.
+It changes no network: `merge.apply_merge` does. docs/reduction.md has an example, and tells how a
+method gets a name. `grouping` and `depthwise` are parts of `condensation`.
 """
 
 import functools
@@ -65,8 +57,7 @@ METHODS = {
 def resolve_method(method: str | Callable[..., Merge]) -> Method:
     """The `Method` of a name or of a function, which may be a `functools.partial` of a listed one.
 
-    A function that is not listed is taken to handle everything and to need nothing. Raises
-    ValueError, with all names, for a name that is not listed.
+    A function that is not listed is taken to handle everything and to need nothing.
     """
     if isinstance(method, str):
         if method not in METHODS:

@@ -5,8 +5,6 @@ optimization (ICML 2024, arXiv 2403.12983), its backward elimination; after Hass
 order derivatives for network pruning: optimal brain surgeon (NeurIPS 1992).
 """
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
@@ -17,32 +15,23 @@ RIDGE = 1e-6  # relative
 BLOCK = 64  # eliminations between two updates of the matrices
 
 
-@dataclass(frozen=True)
-class Elimination:
-    """The order in which units are removed, and the cost of each removal.
-
-    order (m - last,): indices of units, the first one removed first. cost (m - last + 1,): cost[i]
-    is the squared error of the next layers' pre-activations per calibration row after i removals,
-    the other units refitted by least squares, the ridge term included.
-    """
-
-    order: Tensor
-    cost: Tensor
-
-
 def brain_surgeon(units: Units, *, keep: int) -> Merge:
     """The merge that keeps the `keep` units that backward elimination leaves.
 
     It prunes the others: least squares (`compensation.refit`) finds the mixing. Needs calibration.
     """
-    order = eliminate(units, keep).order
+    order, _ = eliminate(units, keep)
     stays = torch.ones(units.m, dtype=torch.bool, device=order.device)
     stays[order] = False
     return Merge.prune(stays.nonzero()[:, 0], units.m)
 
 
-def eliminate(units: Units, last: int) -> Elimination:
-    """Remove units until `last` are left, 1 <= last <= m.
+def eliminate(units: Units, last: int) -> tuple[Tensor, Tensor]:
+    """Remove units until `last` are left, 1 <= last <= m: their order and cost.
+
+    order (m - last,): indices of units, the first one removed first. cost (m - last + 1,): cost[i]
+    is the squared error of the next layers' pre-activations per calibration row after i removals,
+    the other units refitted by least squares, the ridge term included.
 
     The pre-activations of the next layers, A U, are approximated by B W: A (n, m) and B (n, m) are
     the activations of the original and of the reduced network, U (m, q) the weights that read them.
@@ -79,8 +68,8 @@ def eliminate(units: Units, last: int) -> Elimination:
         stays = torch.ones(len(left), dtype=torch.bool, device=left.device)
         stays[gone] = False
         left, inverse, P = left[stays], inverse[stays][:, stays], P[stays][:, stays]
-    found = torch.cat(order) if order else left[:0]
-    return Elimination(found, torch.tensor(costs, dtype=torch.float64).cumsum(0))
+    cost = torch.tensor(costs, dtype=torch.float64).cumsum(0)
+    return torch.cat(order) if order else left[:0], cost
 
 
 def _block(inverse: Tensor, P: Tensor, count: int) -> tuple[Tensor, list[float]]:

@@ -1,7 +1,5 @@
-"""Channel similarity: units with similar distributions are clustered, and one of each stays.
-
-Zhang et al., Network pruning via channel similarity, sections 3.1 to 3.4.
-"""
+"""Channel similarity: units with similar distributions are clustered, and one of each stays:
+Zhang et al., Network pruning via channel similarity, sections 3.1 to 3.4."""
 
 import numpy as np
 import torch
@@ -28,13 +26,15 @@ def channel_similarity(
     (equation 1, of the activations that the readers see on calibration inputs), "moments" (equation
     2, with mean and variance of the activations in place of beta and gamma^2), or "auto": batch
     norm where there is one, else moments. The mixing is equation (6): the unit that stays takes the
-    place of its cluster (the paper removes the others and retrains). Raises ValueError for other
-    statistics, and where they are missing.
+    place of its cluster (the paper removes the others and retrains).
     """
     if statistics == "auto":
         statistics = "batch_norm" if units.norm is not None else "moments"
     labels = cluster(distances(units, statistics), threshold, keep)
-    strength = importance(units)
+    if units.norm is not None:
+        strength = units.norm.gamma.abs()
+    else:  # the standard deviation of the activations
+        strength = torch.diagonal(units.moments.BB).clamp(min=0.0).sqrt()
     found = torch.from_numpy(labels).to(strength.device)
     member = (found == found.unique()[:, None]).double()
     kept = torch.where(member > 0, strength, -torch.inf).argmax(dim=1)
@@ -43,10 +43,8 @@ def channel_similarity(
 
 
 def distances(units: Units, statistics: str) -> Tensor:
-    """Distances (m, m) between units, zero on the diagonal.
-
-    statistics: "batch_norm", "activations" or "moments", as in `channel_similarity`.
-    """
+    """Distances (m, m) between units, zero on the diagonal, by the `statistics` of
+    `channel_similarity` but "auto". Raises ValueError for others, and where they are missing."""
     if statistics not in ("activations", "batch_norm", "moments"):
         raise ValueError(
             f"statistics={statistics!r} is none of auto, batch_norm, activations, moments"
@@ -83,14 +81,3 @@ def cluster(distance: Tensor, threshold: float | None, keep: int | None) -> np.n
         return fcluster(tree, threshold, criterion="distance")
     # fcluster's maxclust gives fewer clusters where distances tie; cut_tree gives exactly so many.
     return cut_tree(tree, n_clusters=min(keep, m))[:, 0] + 1
-
-
-def importance(units: Units) -> Tensor:
-    """|gamma| (m,), or the standard deviation of the activations where there is no batch norm.
-
-    Raises ValueError where there is neither a batch norm nor calibration.
-    """
-    if units.norm is not None:
-        return units.norm.gamma.abs()
-    moments = units.require_moments("channel_similarity")
-    return torch.diagonal(moments.BB).clamp(min=0.0).sqrt()

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from combred.reduction.fit.units import Units
 from combred.reduction.methods.depthwise import condense_block
-from combred.reduction.methods.grouping import group_rows, merge_groups, threshold_for
+from combred.reduction.methods.grouping import merge_similar
 from combred.reduction.network.merge import Merge
 
 
@@ -26,17 +26,10 @@ def condense(units: Units, *, threshold: float | None = None, keep: int | None =
     weights are all zero, has the constant output relu(b_k): it becomes an offset where it is zero
     or the readers take an offset, and is grouped as any other unit elsewhere. With a depthwise
     convolution behind the layer, its filters are grouped (`depthwise.condense_block`).
-
-    Raises ValueError where neither a threshold nor keep >= 1 is given, and for a threshold outside
-    of [-1, 1].
     """
     if units.layer.depthwise:
         return condense_block(units, threshold=threshold, keep=keep)
-    rows = units.rows
-    dead, constants = dead_units(units)
-    if threshold is None:
-        threshold = threshold_for(rows[~dead], keep)
-    return merge_groups(rows, group_rows(rows, dead, threshold), constants)
+    return merge_similar(units.rows, *dead_units(units), threshold, keep)
 
 
 def dead_units(units: Units) -> tuple[Tensor, Tensor]:

@@ -5,9 +5,8 @@ Part of condensation. A block is
     expand (1 x 1) -> batch norm f -> activation -> depthwise -> batch norm g -> activation
     -> project (1 x 1)
 
-Takes the `Units` of the layer that expand makes. The depthwise filters v_k are grouped; then
-expand, f, g and project of each group are solved for together, by least squares. Gives a `Merge`
-with new tensors for all of them. f is epsilon x + zeta, g is mu x + nu, as in the paper.
+The depthwise filters v_k are grouped; then expand, f, g and project of each group are solved for
+together, by least squares. f is epsilon x + zeta, g is mu x + nu, as in the paper.
 
 Where the paper leaves a choice, or contradicts itself:
 
@@ -35,7 +34,7 @@ import torch
 from torch import Tensor, nn
 
 from combred.reduction.fit.units import Units, batch_norm
-from combred.reduction.methods.grouping import group_rows, merge_groups, threshold_for
+from combred.reduction.methods.grouping import merge_similar
 from combred.reduction.network.merge import Merge
 
 
@@ -44,15 +43,11 @@ def condense_block(
 ) -> Merge:
     """The merge of the groups of depthwise filters of a block (their equations 48, 62 to 64).
 
-    units: of the layer that the expansion makes. threshold, keep: as in `condensation.condense`.
-    The mixing holds the ratios r_k; `carriers` the new expansion, filters and batch norms of the
-    kept channels.
+    units: of the layer that the expansion makes. The mixing holds the ratios r_k; `carriers` the
+    new expansion, filters and batch norms of the kept channels.
     """
-    layer, network, rows = units.layer, units.network, units.rows
-    if threshold is None:
-        threshold = threshold_for(rows, keep)
-    none_dead = torch.zeros(units.m, dtype=torch.bool, device=rows.device)
-    merge = merge_groups(rows, group_rows(rows, none_dead, threshold), torch.zeros_like(units.bias))
+    layer, network, nothing = units.layer, units.network, torch.zeros_like(units.bias)
+    merge = merge_similar(units.rows, nothing.bool(), nothing, threshold, keep)
     f = _Affine(network, layer.name, layer.norm)
     g = _Affine(network, layer.depthwise, layer.norm_behind)
     length = g.convolution.weight.detach().double().flatten(1).norm(dim=1)  # |v_k|
@@ -62,8 +57,8 @@ def condense_block(
     ]
     alpha, epsilon, zeta, mu, nu = (torch.stack(side) for side in zip(*solved, strict=True))
     kept = g.convolution.weight.detach().double()[merge.kept]
-    carriers = f.tensors(alpha, epsilon, zeta, _statistics(f, merge, torch.ones_like(units.bias)))
-    carriers |= g.tensors(kept, mu, nu, _statistics(g, merge, length))
+    carriers = f.tensors(alpha, epsilon, zeta, f.statistics(merge, torch.ones_like(length)))
+    carriers |= g.tensors(kept, mu, nu, g.statistics(merge, length))
     return Merge(merge.kept, merge.mixing, merge.offset, carriers)
 
 
@@ -74,14 +69,26 @@ class _Affine:
     def __init__(self, network: nn.Module, name: str, norm: str):
         self.name, self.norm_name, self.convolution = name, norm, network.get_submodule(name)
         weight, bias = self.convolution.weight, self.convolution.bias
-        own = weight.new_zeros(len(weight), dtype=torch.float64)
-        own = own if bias is None else bias.detach().double()
+        own = weight.detach().new_zeros(len(weight)) if bias is None else bias.detach()
+        own = own.double()
         self.norm, self.scale, self.shift = None, torch.ones_like(own), own
         if norm:
             self.module = network.get_submodule(norm)
             plain = batch_norm(self.module)
             self.norm = replace(plain, mean=plain.mean - own)
             self.scale, self.shift = self.norm.scale, self.norm.shift
+
+    def statistics(self, merge: Merge, length: Tensor) -> tuple[Tensor, Tensor] | None:
+        """Running mean and variance (k,) by equation (64); None where there is no batch norm."""
+        if self.norm is None:
+            return None
+        grouped = (merge.mixing != 0).double()
+        own = length[merge.kept, None]
+        rho = torch.where(own > 0, length / own.clamp(min=1e-300), 1.0)  # (k, m)
+        inverse = torch.where(grouped > 0, 1.0 / rho.clamp(min=1e-300), 0.0)
+        count = grouped.sum(dim=1)
+        variance = (self.norm.std**2 - self.module.eps).clamp(min=0.0)
+        return inverse @ self.norm.mean / count, (inverse**2) @ variance / count
 
     def tensors(
         self, weight: Tensor, scale: Tensor, shift: Tensor, statistics: tuple[Tensor, Tensor] | None
@@ -136,16 +143,3 @@ def _solve_group(
     mu_new = weight.sum() / torch.where(scale == 0, 1.0, scale)
     nu_new = ((b @ b_new) * nu[group]).sum() / power
     return alpha_new, epsilon_new, zeta_new, mu_new, nu_new
-
-
-def _statistics(side: _Affine, merge: Merge, length: Tensor) -> tuple[Tensor, Tensor] | None:
-    """Running mean and variance (k,) of a batch norm by equation (64); None where there is none."""
-    if side.norm is None:
-        return None
-    grouped = (merge.mixing != 0).double()
-    own = length[merge.kept, None]
-    rho = torch.where(own > 0, length / own.clamp(min=1e-300), 1.0)  # (k, m)
-    inverse = torch.where(grouped > 0, 1.0 / rho.clamp(min=1e-300), 0.0)
-    count = grouped.sum(dim=1)
-    variance = (side.norm.std**2 - side.module.eps).clamp(min=0.0)
-    return inverse @ side.norm.mean / count, (inverse**2) @ variance / count

@@ -1,7 +1,5 @@
-"""Folding: units are clustered by k-means, and each cluster becomes its centroid; without data.
-
-Wang et al., Forget the data and fine-tuning! Just fold the network to compress (ICLR 2025).
-"""
+"""Folding: units are clustered by k-means, and each cluster becomes its centroid, without data:
+Wang et al., Forget the data and fine-tuning! Just fold the network to compress (ICLR 2025)."""
 
 import torch
 from torch import Tensor
@@ -14,10 +12,8 @@ def folding(units: Units, *, keep: int, seed: int = 0) -> Merge:
     """The merge that replaces each of at most `keep` clusters of units by its centroid.
 
     Rows [W | b], with the batch norm behind the layer folded in, are clustered by k-means (seed: of
-    its start). The unit nearest to the centroid stays and takes the centroid's
-    row, written back through the batch norm. The next layers read every unit of a cluster as the
-    centroid: the mixing is one. Clusters that k-means leaves empty are not filled, so that fewer
-    units may stay.
+    its start). The unit nearest to the centroid stays and takes the centroid's row, written back
+    through the batch norm. The mixing is one. Clusters may stay empty.
     """
     rows = units.rows
     distinct, labels = torch.unique(rows, dim=0, return_inverse=True)

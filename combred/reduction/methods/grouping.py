@@ -1,8 +1,5 @@
-"""Groups of units that point in the same direction, and the merge of such groups.
-
-Part of condensation (Chen & Xu 2024, section 2.2.3). Takes rows [W | b]; gives groups, computed by
-`combred.kernels.group`, and their `Merge`.
-"""
+"""Groups of units that point in the same direction, and the merge of such groups: a part of
+condensation (Chen & Xu 2024, section 2.2.3)."""
 
 import torch
 from torch import Tensor
@@ -11,42 +8,33 @@ from combred import kernels
 from combred.reduction.network.merge import Merge
 
 
-def group_rows(rows: Tensor, dead: Tensor, threshold: float) -> Tensor:
-    """Index (m,) of the main unit of each row's group; -1 for dead rows.
-
-    rows (m, d), dead (m,): rows that join no group. threshold: cosine in [-1, 1].
-    """
-    main_of = torch.full((len(rows),), -1, dtype=torch.int64, device=rows.device)
-    alive = (~dead).nonzero()[:, 0]
-    if len(alive) == 0:
-        alive = torch.zeros(1, dtype=torch.int64, device=rows.device)  # one unit has to stay
-    labels, mains = kernels.group(rows[alive], threshold)
-    main_of[alive] = alive[mains][labels]
-    return main_of
-
-
-def merge_groups(rows: Tensor, main_of: Tensor, constants: Tensor) -> Merge:
+def merge_similar(
+    rows: Tensor, dead: Tensor, constants: Tensor, threshold: float | None, keep: int | None
+) -> Merge:
     """The merge that reads each unit as |v_k| / |v_main| times the main unit of its group.
 
-    rows (m, d): v_k. main_of (m,): as `group_rows` gives it. constants (m,): the outputs of dead
-    units (-1), which become offsets.
+    rows (m, d): v_k. dead (m,): units that join no group; constants (m,): their outputs, which
+    become offsets. threshold: cosine in [-1, 1]; None: the highest that leaves `keep` groups.
     """
-    m = len(rows)
-    alive = main_of >= 0
-    kept = main_of[alive].unique()
-    norm = rows.norm(dim=1)
-    mains = main_of[alive]
-    ratio = torch.where(norm[mains] > 0, norm[alive] / norm[mains].clamp(min=1e-300), 1.0)
-    mixing = torch.zeros(len(kept), m, dtype=torch.float64, device=rows.device)
-    mixing[torch.searchsorted(kept, mains), alive.nonzero()[:, 0]] = ratio
-    return Merge(kept, mixing, torch.where(alive, 0.0, constants))
+    if threshold is None:
+        threshold = threshold_for(rows[~dead], keep)
+    alive = (~dead).nonzero()[:, 0]
+    if len(alive) == 0:
+        alive = alive.new_zeros(1)  # one unit has to stay
+    labels, groups = kernels.group(rows[alive], threshold)
+    main = alive[groups][labels]
+    kept, norm = main.unique(), rows.norm(dim=1)
+    ratio = torch.where(norm[main] > 0, norm[alive] / norm[main].clamp(min=1e-300), 1.0)
+    mixing = torch.zeros(len(kept), len(rows), dtype=torch.float64, device=rows.device)
+    mixing[torch.searchsorted(kept, main), alive] = ratio
+    return Merge(kept, mixing, constants.index_fill(0, alive, 0.0))
 
 
 def threshold_for(rows: Tensor, keep: int | None) -> float:
     """A cosine threshold that leaves at most `keep` groups of rows (m, d); 1e-6 more leaves more.
 
     Found by bisection. It is the highest such threshold if a higher threshold never leaves fewer
-    groups, which holds for greedy groups nearly always. Raises ValueError for keep < 1.
+    groups, which holds for greedy groups nearly always.
     """
     if keep is None or keep < 1:
         raise ValueError(f"condensation needs threshold=, or keep= of at least 1, not keep={keep}")

@@ -1,8 +1,5 @@
-"""Interpolative decomposition: units whose activations span those of all others stay.
-
-Chee et al., Model preserving compression for neural networks (NeurIPS 2022): pivoted QR of the
-activations.
-"""
+"""Interpolative decomposition: units whose activations span those of all others stay: Chee et al.,
+Model preserving compression for neural networks (NeurIPS 2022)."""
 
 import torch
 from scipy.linalg.lapack import dpstrf

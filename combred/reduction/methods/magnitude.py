@@ -1,8 +1,5 @@
-"""Magnitude pruning: the units with the largest weights stay, the others are lost.
-
-Also the criteria by which Kim et al., Neuron Merging: Compensating for Pruned Neurons (NeurIPS
-2020), choose the units that stay.
-"""
+"""Magnitude pruning: the units with the largest weights stay, the others are lost; by the criteria
+of Kim et al., Neuron Merging: Compensating for Pruned Neurons (NeurIPS 2020)."""
 
 import torch
 from torch import Tensor
@@ -14,10 +11,7 @@ CRITERIA = ("l1", "l2", "l2-gm")
 
 
 def magnitude(units: Units, *, keep: int, criterion: str = "l2") -> Merge:
-    """The merge that keeps the `keep` units with the largest criterion and prunes the others.
-
-    criterion: as in `important_units`.
-    """
+    """The merge that keeps the `keep` units with the largest criterion and prunes the others."""
     return Merge.prune(important_units(units, keep, criterion), units.m)
 
 

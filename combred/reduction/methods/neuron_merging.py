@@ -1,7 +1,5 @@
-"""Neuron merging: units are pruned by a criterion and read through the nearest unit that stays.
-
-Kim et al., Neuron Merging: Compensating for Pruned Neurons (NeurIPS 2020).
-"""
+"""Neuron merging: units are pruned by a criterion and read through the nearest unit that stays:
+Kim et al., Neuron Merging: Compensating for Pruned Neurons (NeurIPS 2020)."""
 
 import torch
 from torch import Tensor
@@ -22,7 +20,6 @@ def neuron_merging(
     multiple is the ratio of norms (algorithm 2, section 6.1). Behind a batch norm the nearest unit
     minimises `weight` (1 - cosine) + (1 - `weight`) (bias distance) (algorithm 3; `weight` in
     [0, 1] is their lambda, 0.7 to 0.9 in their experiments), and the multiple is S of equation (8).
-    Raises ValueError for other values.
     """
     if not -1.0 <= t <= 1.0 or not 0.0 <= weight <= 1.0:
         raise ValueError(f"t={t} must lie in [-1, 1], weight={weight} in [0, 1]")

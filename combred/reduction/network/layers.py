@@ -2,12 +2,10 @@
 
 `find_layers` takes any traceable `nn.Module` and an example input; it gives a `Survey`: each layer
 whose units may be merged, with its carriers and readers (`paths` walks from one to the other), and
-for every other layer the reason why it is left alone. Methods choose among the units of a
-`HiddenLayer`, and `merge.apply_merge` narrows its carriers and its readers. Nothing here changes a
-network.
+for every other layer the reason why it is left alone.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from torch import Tensor, fx, nn
 
@@ -65,32 +63,22 @@ class Survey:
     untouched: dict[str, str]  # layer name -> reason
 
     def __getitem__(self, name: str | int) -> HiddenLayer:
-        """A layer by name, or by number (1 is the first; residual layers have none).
-
-        Raises ValueError, with the reason, where there is no such hidden layer.
-        """
+        """A layer by name, or by number (1 is the first; residual layers have none)."""
         by_name = {layer.name: layer for layer in self.layers}
-        if isinstance(name, int):
-            hidden = [layer for layer in self.layers if not layer.residual]
-            if 1 <= name <= len(hidden):
-                return hidden[name - 1]
-            raise ValueError(
-                f"layer {name} cannot be reduced: this network has hidden layers 1 to "
-                f"{len(hidden)} ({', '.join(layer.name for layer in hidden)}); the output layer is "
-                "never reduced"
-            )
+        hidden = [layer.name for layer in self.layers if not layer.residual]
+        by_name |= {i: by_name[layer] for i, layer in enumerate(hidden, start=1)}
         if name in by_name:
             return by_name[name]
         if name in self.untouched:
             raise ValueError(f"layer {name} cannot be reduced: {self.untouched[name]}")
-        raise ValueError(f"there is no layer {name!r}; hidden layers are {', '.join(by_name)}")
+        raise ValueError(
+            f"there is no layer {name!r}; hidden layers, from 1 on, are {', '.join(hidden)}; the "
+            "output layer is never reduced"
+        )
 
 
 def find_layers(network: nn.Module, example_input: Tensor) -> Survey:
-    """The hidden layers of `network`, by tracing it and running it once on an input (n, ...).
-
-    Raises ValueError where torch.fx cannot trace it, or where it does not run on the example.
-    """
+    """The hidden layers of `network`, by tracing it and running it once on an input (n, ...)."""
     graph = PathGraph(network, example_input)
     layers, untouched = [], {}
     for node in graph.nodes:
@@ -111,9 +99,8 @@ def find_layers(network: nn.Module, example_input: Tensor) -> Survey:
     for node in graph.nodes:
         if graph.is_depthwise(node) and node.target not in carried:
             untouched[node.target] = "depthwise convolution of units that are left alone"
-    called = {node.target for node in graph.nodes if node.op == "call_module"}
     for name, module in network.named_modules():
-        if isinstance(module, PRODUCERS) and name not in called:
+        if isinstance(module, PRODUCERS) and name not in graph.calls:
             untouched[name] = "the forward does not call it as a module"
     return Survey(layers, untouched)
 
@@ -140,16 +127,16 @@ def _hidden_layer(graph: PathGraph, node: fx.Node, residual: bool) -> HiddenLaye
         raise NotReducible("nothing reads it")
     if residual and not path.activation:
         raise NotReducible("no activation behind the batch norm")
-    same = ("norm", "depthwise", "homogeneous", "bounded", "takes_offset", "last_axis")
-    return HiddenLayer(
-        node.target,
-        path.units,
-        tuple(path.carriers),
-        tuple(path.readers),
-        activation="other" if path.splits and path.activation else path.activation,
-        residual=residual,
-        **{name: getattr(path, name) for name in same},
-    )
+    return make_layer(node.target, path, residual=residual)
+
+
+def make_layer(name: str, path: Path, **other) -> HiddenLayer:
+    """The hidden layer of a path; `other` fields take the place of those of the path."""
+    given = {f.name: getattr(path, f.name) for f in fields(HiddenLayer) if hasattr(path, f.name)}
+    given |= {"name": name, "carriers": tuple(path.carriers), "readers": tuple(path.readers)}
+    if path.splits and path.activation:
+        given["activation"] = "other"
+    return HiddenLayer(**given | other)
 
 
 def _reads_residual_stream(graph: PathGraph, node: fx.Node) -> bool:

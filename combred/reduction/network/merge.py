@@ -1,7 +1,6 @@
 """The result of a method, `Merge`, and the surgery that carries it out on a network.
 
-Every method returns `Merge(kept, mixing, offset)` for one hidden layer (`layers.HiddenLayer`).
-`apply_merge` carries it out for linear, convolutional, batch-normalised and depthwise layers.
+`apply_merge` works for linear, convolutional, batch-normalised and depthwise layers.
 """
 
 import copy
@@ -103,25 +102,20 @@ def _keep_rows(module: nn.Module, kept: Tensor, name: str, new: dict[str, Tensor
 
 def _mix_inputs(module: nn.Module, merge: Merge, positions: int, shifts: bool) -> None:
     """Let a linear or convolutional layer read the kept units alone."""
-    U = module.weight.detach().double()
+    linear, weight = isinstance(module, nn.Linear), module.weight
+    U = weight.detach().double()
     n, m = U.shape[0], merge.mixing.shape[1]
     # (n, m, positions): positions are those of a flattened map, or of a filter.
-    U = U.reshape(n, m, positions) if isinstance(module, nn.Linear) else U.flatten(2)
-    mixing, offset = merge.mixing.to(U.device), merge.offset.to(U.device)
-    mixed = torch.einsum("nmp,km->nkp", U, mixing)
-    shape = (n, -1) if isinstance(module, nn.Linear) else (n, -1, *module.weight.shape[2:])
+    U = U.reshape(n, m, positions) if linear else U.flatten(2)
+    mixed = torch.einsum("nmp,km->nkp", U, merge.mixing.to(U.device))
     if shifts:
-        shift = torch.einsum("nmp,m->n", U, offset)
-        bias = module.bias.detach().double() if module.bias is not None else 0.0
+        shift = torch.einsum("nmp,m->n", U, merge.offset.to(U.device))
         if module.bias is None:
-            new = shift.to(module.weight.dtype)
-            module.bias = nn.Parameter(new, requires_grad=module.weight.requires_grad)
-        _set(module, "bias", bias + shift)
-    _set(module, "weight", mixed.reshape(shape))
-    if isinstance(module, nn.Linear):
-        module.in_features = module.weight.shape[1]
-    else:
-        module.in_channels = module.weight.shape[1]
+            new = torch.zeros_like(shift, dtype=weight.dtype)
+            module.bias = nn.Parameter(new, requires_grad=weight.requires_grad)
+        _set(module, "bias", module.bias.detach().double() + shift)
+    _set(module, "weight", mixed.reshape((n, -1) if linear else (n, -1, *weight.shape[2:])))
+    setattr(module, "in_features" if linear else "in_channels", module.weight.shape[1])
 
 
 def _set(module: nn.Module, key: str, value: Tensor) -> None:

@@ -1,8 +1,5 @@
-"""The modules and functions of PyTorch that the reduction knows, by their effect on units.
-
-Takes nothing; gives the tuples and sets that `paths` and `complexity.residuals` look operations up
-in, and `ChannelSelection`, which reductions of residual networks put into a network.
-"""
+"""The modules and functions of PyTorch that the reduction knows, by their effect on units, and
+`ChannelSelection`, which reductions of residual networks put into a network."""
 
 import operator
 
@@ -22,7 +19,17 @@ POOL_FUNCTIONS = {
     *(F.max_pool1d, F.max_pool2d, F.max_pool3d, F.avg_pool1d, F.avg_pool2d, F.avg_pool3d),
     *(F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d),
     *(F.adaptive_max_pool1d, F.adaptive_max_pool2d, F.adaptive_max_pool3d),
-    torch.mean,
+    *(torch.mean, "mean"),
+}
+FLATTENING = {torch.flatten, torch.reshape, torch.squeeze, "flatten", "view", "reshape", "squeeze"}
+MIXING = {
+    **dict.fromkeys(
+        ("add", "iadd", "add_", "sub"), "its units are added to others: a residual sum"
+    ),
+    **dict.fromkeys(("cat", "concat", "stack"), "its units are concatenated with others"),
+    **dict.fromkeys(
+        ("mul", "imul", "mul_", "truediv", "matmul"), "its units are multiplied with others"
+    ),
 }
 # Elementwise operations by their effect: modules, then functions and methods of tensors.
 ELEMENTWISE: dict[str, tuple[tuple, set]] = {
@@ -75,5 +82,5 @@ class ChannelSelection(nn.Module):
         self.register_buffer("channels", channels.long())
 
     def forward(self, x: Tensor) -> Tensor:
-        """The selected channels of x (n, channels, ...)."""
+        """The selected channels of x."""
         return x.index_select(1, self.channels)

@@ -1,23 +1,29 @@
 """The way from the layer that computes units to the layers that read them.
 
-Takes a traced network and a `Path` that begins at a producer; `PathGraph.follow` walks along the
-data to all readers and notes what is met: batch norms, depthwise convolutions, activations, pooling
-and flattening. It raises `NotReducible`, with the reason, at an operation that mixes units with
-others. `layers` makes hidden layers of the paths.
+`PathGraph.follow` walks along the data from a producer to all readers and notes in a `Path` what is
+met: batch norms, depthwise convolutions, activations, pooling, flattening. `layers` makes hidden
+layers of the paths.
 """
 
 import math
 from dataclasses import dataclass, field
 
-import torch
 from torch import fx, nn
 
-from combred.reduction.network.operations import NORMS, POOL_FUNCTIONS, POOLS, PRODUCERS, effect
+from combred.reduction.network.operations import (
+    FLATTENING,
+    MIXING,
+    NORMS,
+    POOL_FUNCTIONS,
+    POOLS,
+    PRODUCERS,
+    effect,
+)
 from combred.reduction.network.tracing import Traced
 
 
 class NotReducible(Exception):
-    """Why a layer is left alone."""
+    """Why a layer is left alone: an operation mixes its units with others."""
 
 
 @dataclass
@@ -72,27 +78,32 @@ class PathGraph(Traced):
         for user in users:
             if user.op == "output":
                 raise NotReducible("its units are the network's output")
-            if user.op == "call_module":
-                self.pass_module(node, user, path)
-            else:
-                self.pass_function(node, user, path)
+            self.pass_on(node, user, path)
 
-    def pass_module(self, node: fx.Node, user: fx.Node, path: Path) -> None:
-        """Go on through a module that reads the value of `node`, or end at a reader."""
-        module, name = self.modules[user.target], user.target
-        if isinstance(module, PRODUCERS) and not self.is_depthwise(user):
-            self.read(node, user, path)
-            return
-        if isinstance(module, NORMS) or self.is_depthwise(user):
+    def pass_on(self, node: fx.Node, user: fx.Node, path: Path) -> None:
+        """Go on through the operation `user` that reads the value of `node`, or end at a reader."""
+        operation, name = user.target, getattr(user.target, "__name__", user.target)
+        if user.op == "call_module":
+            operation = self.modules[user.target]
+            name = type(operation).__name__
+        if name in MIXING:
+            raise NotReducible(MIXING[name])
+        if isinstance(operation, NORMS) or self.is_depthwise(user):
             self.carry(node, user, path)
-        elif isinstance(module, POOLS):
-            self.pool(user, path, getattr(module, "padding", 0), module)
-        elif isinstance(module, nn.Flatten):
+        elif isinstance(operation, PRODUCERS):
+            return self.read(node, user, path)
+        elif isinstance(operation, POOLS) or operation in POOL_FUNCTIONS:
+            padding = getattr(operation, "padding", 0)
+            if user.op == "call_function":
+                padding = _argument(user, 3, "padding", 0)
+            self.pool(user, path, name.lower(), padding)
+        elif isinstance(operation, nn.Flatten) or operation in FLATTENING:
             self.flatten(node, user, path)
-        elif isinstance(module, nn.PReLU) and module.num_parameters == 1:
+        elif isinstance(operation, nn.PReLU) and operation.num_parameters == 1:
             path.activation, path.folds = path.activation or "leaky", False
-        elif not self.activate(path, module):
-            raise NotReducible(f"{type(module).__name__} ({name}) is not supported")
+        elif operation != "contiguous" and not self.activate(path, operation):
+            where = f" ({user.target})" if user.op == "call_module" else ""
+            raise NotReducible(f"{name}{where} is not supported")
         self.follow(user, path)
 
     def carry(self, node: fx.Node, user: fx.Node, path: Path) -> None:
@@ -115,27 +126,6 @@ class PathGraph(Traced):
         path.folds = self.is_depthwise(user)
         path.carriers.append(name)
 
-    def pass_function(self, node: fx.Node, user: fx.Node, path: Path) -> None:
-        """Go on through a function or tensor method that reads the value of `node`."""
-        name = user.target if user.op == "call_method" else getattr(user.target, "__name__", "")
-        if name in ("add", "iadd", "add_", "sub"):
-            raise NotReducible("its units are added to others: a residual sum")
-        if name in ("cat", "concat", "stack"):
-            raise NotReducible("its units are concatenated with others")
-        if name in ("mul", "imul", "mul_", "truediv", "matmul"):
-            raise NotReducible("its units are multiplied with others")
-        flattens = (torch.flatten, torch.reshape, torch.squeeze)
-        flattens += ("flatten", "view", "reshape", "squeeze")
-        if user.target in flattens:
-            self.flatten(node, user, path)
-        elif user.target == "mean":
-            self.pool(user, path, 0, None)
-        elif user.target in POOL_FUNCTIONS:
-            self.pool(user, path, user.kwargs.get("padding", _argument(user, 3, 0)), None)
-        elif user.target != "contiguous" and not self.activate(path, user.target):
-            raise NotReducible(f"the operation {name} is not supported")
-        self.follow(user, path)
-
     def activate(self, path: Path, operation) -> bool:
         """Note an elementwise module or function on the path; False where it is not a known one."""
         kind = effect(operation)
@@ -148,19 +138,18 @@ class PathGraph(Traced):
         path.folds = path.folds and kind in ("linear", "")
         return bool(kind)
 
-    def pool(self, user: fx.Node, path: Path, padding, module) -> None:
+    def pool(self, user: fx.Node, path: Path, name: str, padding: int | tuple) -> None:
         """Note a pooling: it keeps units apart and is positively homogeneous. An average over zero
         padding does not keep a constant constant."""
-        units, shape = path.units, self.shape(user)
-        axis = len(shape) - 1 if path.last_axis else 1
-        if len(shape) <= axis or shape[axis] != units or path.last_axis:
+        shape, over = self.shape(user), (2,)
+        if name == "mean":  # over none of the first two axes, rows and units
+            axes = len(self.shape(user.args[0]))
+            over = [axis % axes for axis in _as_tuple(_argument(user, 1, "dim", 0) or 0)]
+        if path.last_axis or shape[1:2] != (path.units,) or min(over) < 2:
             raise NotReducible(f"{user.name} mixes units")
-        name = type(module).__name__ if module is not None else user.name
-        if "mean" in name and not _keeps_units(user, len(self.shape(user.args[0]))):
-            raise NotReducible(f"{user.name} mixes units")
-        padded = "avg" in name.lower() and any(_as_tuple(padding))
+        padded = "avg" in name and any(_as_tuple(padding))
         path.takes_offset = path.takes_offset and not padded
-        path.folds = path.folds and not padded and "max" not in name.lower()
+        path.folds = path.folds and not padded and "max" not in name
 
     def flatten(self, node: fx.Node, user: fx.Node, path: Path) -> None:
         """Go on through a flatten, (n, units, ...) -> (n, units * positions), unit by unit."""
@@ -195,16 +184,10 @@ def reads_shape(node: fx.Node) -> bool:
     return reads and node.args[1] in ("shape", "ndim", "dtype", "device")
 
 
-def _argument(node: fx.Node, index: int, default):
-    """A positional argument of a call, or its default."""
-    return node.args[index] if len(node.args) > index else default
+def _argument(node: fx.Node, index: int, name: str, default: int) -> int | tuple:
+    """An argument of a call, by position or by name, or its default."""
+    return node.args[index] if len(node.args) > index else node.kwargs.get(name, default)
 
 
-def _keeps_units(mean: fx.Node, axes: int) -> bool:
-    """Whether a mean is taken over none of the first two axes, rows and units."""
-    over = mean.kwargs.get("dim", _argument(mean, 1, None))
-    return bool(over) and all(axis % axes > 1 for axis in _as_tuple(over))
-
-
-def _as_tuple(padding) -> tuple:
-    return tuple(padding) if isinstance(padding, (tuple, list)) else (padding,)
+def _as_tuple(value: int | tuple) -> tuple:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)

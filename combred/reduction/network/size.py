@@ -1,15 +1,15 @@
-"""The size of a network: its parameters, and floating-point operations for one input row.
-
-Takes a network (and an example input); gives numbers for traces and budgets. Also the two errors of
-a reduction that cannot be made: `Unreachable` and `Unchanged`.
-"""
+"""The size of a network, in parameters and operations, also as a function of the widths of its
+layers, and the errors of a reduction that cannot be made."""
 
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from combred.reduction.network.layers import HiddenLayer
 from combred.reduction.network.operations import NORMS, PRODUCERS
 from combred.reduction.network.tracing import Traced, evaluation
 
@@ -37,19 +37,71 @@ def count_flops(network: nn.Module, example_input: Tensor) -> int:
     return counter.get_total_flops()
 
 
-def positions(network: nn.Module, example_input: Tensor) -> dict[str, float]:
-    """How often each weight of a layer is used for one input row, by the layer's name.
+@dataclass(frozen=True)
+class Cost:
+    """The cost of one tensor of a module for each combination of one unit of each of `layers`.
 
-    1 for a linear layer on vectors, the number of output pixels for a convolution or a batch norm
-    on images. example_input (n, ...): the network is traced with it.
+    operations: multiply-accumulates for one input row. is_matrix: the tensor is no bias and not of
+    a batch norm.
+    """
+
+    module: str
+    is_matrix: bool
+    parameters: float
+    operations: float
+    layers: tuple[str, ...]
+
+
+def list_costs(
+    network: nn.Module, example_input: Tensor, layers: Mapping[str, HiddenLayer]
+) -> list[Cost]:
+    """The cost of every parameter tensor of a network that runs on example_input (n, ...).
+
+    Weights are used once for each position of the output; a bias costs one operation for each
+    position, a batch norm one multiply-add. Parameters of other modules cost no operations; shared
+    ones count once.
     """
     traced = Traced(network, example_input)
-    modules, found = traced.modules, {}
+    made = {c: name for name, layer in layers.items() for c in layer.carriers}
+    read = {r: name for name, layer in layers.items() for r, _ in layer.readers}
+    positions, costs, seen = dict.fromkeys(traced.modules, 0.0), [], set()
     for node in traced.nodes:
-        module = modules.get(node.target) if node.op == "call_module" else None
+        module = traced.modules.get(node.target) if node.op == "call_module" else None
         if isinstance(module, (*PRODUCERS, *NORMS)):
-            shape = node.meta["tensor_meta"].shape
-            width = getattr(module, "out_features", None) or getattr(module, "out_channels", None)
-            width = width or module.num_features
-            found[node.target] = found.get(node.target, 0) + math.prod(shape) / shape[0] / width
-    return found
+            shape = traced.shape(node)
+            units = shape[-1] if isinstance(module, nn.Linear) else shape[1]
+            positions[node.target] += math.prod(shape) / shape[0] / units
+    for name, module in network.named_modules():
+        for key, p in module.named_parameters(recurse=False, remove_duplicate=False):
+            factors = [made[name]] if name in made else []
+            if name in read and key == "weight":
+                factors.append(read[name])
+            each = p.numel() / math.prod(layers[factor].units for factor in factors)
+            counted = isinstance(module, PRODUCERS) or isinstance(module, NORMS) and key == "weight"
+            uses = positions.get(name, 0.0) if counted else 0.0
+            parameters = 0.0 if id(p) in seen else each
+            seen.add(id(p))
+            costs.append(Cost(name, p.dim() > 1, parameters, each * uses, tuple(factors)))
+    return costs
+
+
+class CostOfWidths:
+    """A sum of products of widths k: sum_t weight_t prod_{i in factors_t} k_i.
+
+    terms: (weight, factors), the factors as indices into the widths; k_0 is one.
+    """
+
+    def __init__(self, terms: Sequence[tuple[float, Sequence[int]]], device=None):
+        most = max((len(factors) for _, factors in terms), default=0)
+        padded = [[*factors, *[0] * (most - len(factors))] for _, factors in terms]
+        self.factors = torch.tensor(padded, dtype=torch.long, device=device)
+        self.factors = self.factors.reshape(len(terms), most)
+        weights = [weight for weight, _ in terms]
+        self.weights = torch.tensor(weights, dtype=torch.float64, device=device)
+
+    def __call__(self, widths: Tensor) -> Tensor:
+        """The cost (...) of widths (..., n), the first of which are one."""
+        product = widths.new_ones(*widths.shape[:-1], len(self.factors))
+        for factor in self.factors.unbind(1):
+            product = product * widths[..., factor]
+        return product @ self.weights.to(widths.dtype)

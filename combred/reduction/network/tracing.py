@@ -1,8 +1,4 @@
-"""A network as torch.fx traces it: its calls in the order of the data, with shapes.
-
-Takes a network and an example input; gives `Traced`, on which hidden layers (`paths`) and residual
-blocks (`complexity.residuals`) are found. Also `evaluation`, the mode in which networks are run.
-"""
+"""A network as torch.fx traces it, and `evaluation`, the mode in which networks are run."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -85,10 +81,7 @@ class Traced:
         )
 
     def problem(self, name: str) -> str:
-        """Why the weights of a module cannot be replaced by others, "" if they can.
-
-        They can where the module is called once, shares no weight, and holds them as parameters.
-        """
+        """Why the weights of a module cannot be replaced by others, "" if they can."""
         module = self.modules[name]
         if isinstance(module, NORMS) and module.running_mean is None:
             return f"{name} keeps no running statistics"

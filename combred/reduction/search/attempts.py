@@ -1,8 +1,4 @@
-"""The attempts of a search for the smallest network, and the folder that stores them.
-
-Takes attempts and networks from `shrink`; gives them back to a search that goes on. The folder
-holds the trace of the attempts, and the network of each one that passed or is in flight.
-"""
+"""The attempts of a search for the smallest network, and the folder that stores them."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -43,9 +39,8 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Shrunk:
-    """The result of a search: the smallest network that passed (of the class of the given network),
-    its attempt (number 0: the given network), all attempts, and why the search ended,
-    "max_keep_ratio" or "attempts"."""
+    """The smallest network that passed, its attempt (number 0: the given network), all attempts,
+    and why the search ended, "max_keep_ratio" or "attempts"."""
 
     network: Any
     smallest: Attempt
@@ -58,12 +53,11 @@ class NotPassed(ValueError):
 
 
 class AttemptFolder:
-    """The folder of a search: attempts.jsonl, an `Attempt` that was judged in each line, and
-    attempts.state, the one in flight. A network is written before the state that counts on it.
+    """The folder of a search: attempts.jsonl, an `Attempt` that was judged in each line;
+    attempts.state, the one in flight; the networks of those that passed or are in flight.
 
-    inputs: JSON of everything that decides the outcome (the given network, limits, settings).
-    save(path, network) and load(path): how a network is written and read. A folder with other
-    inputs is begun anew if it holds attempt 0 alone; if it holds more, ValueError is raised.
+    inputs: JSON of everything that decides the outcome. save(path, network) and load(path): how a
+    network is written and read. A folder of other inputs is begun anew if it holds attempt 0 alone.
     """
 
     def __init__(
@@ -79,8 +73,7 @@ class AttemptFolder:
     def trace(self) -> list[Attempt]:
         """All attempts in the folder; raises ValueError where they have other inputs."""
         stored = self.stored.peek()
-        cut = stored and (stored["rows"] > 1 or stored["state"]["flying"])
-        if stored and cut:
+        if stored and (stored["rows"] > 1 or stored["state"]["flying"]):
             require_same(self.path, stored["inputs"], self.stored.inputs)
         elif stored and stored["inputs"] != self.stored.inputs:
             self.stored.restart()
@@ -93,10 +86,7 @@ class AttemptFolder:
         return self.path / f"attempt{number}{'.cut' if flying else ''}.safetensors"
 
     def network(self, attempt: Attempt) -> nn.Module:
-        """The network of an attempt that passed or is in flight.
-
-        Raises FileNotFoundError where its file is missing.
-        """
+        """The network of an attempt that passed or is in flight."""
         path = self.file(attempt.number, flying=attempt.passed is None)
         if not path.exists():
             raise FileNotFoundError(
@@ -106,7 +96,7 @@ class AttemptFolder:
         return self.load(path)
 
     def store(self, attempt: Attempt, network: nn.Module) -> None:
-        """Store the last attempt, and its network unless it failed or is the given one."""
+        """Store the last attempt, after its network unless it failed or is the given one."""
         flying = attempt.passed is None
         if attempt.number and attempt.passed is not False:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -125,13 +115,14 @@ def passes(errors: Mapping[str, float], limits: Mapping[str, float]) -> bool:
 
 
 def format_errors(errors: Mapping[str, float] | None, limits: Mapping[str, float]) -> str:
-    """Errors and their limits in words, as "ignition 3.2 % (at most 1 %)". Errors are shares; one
-    that is missing is "not judged", one that is infinite or NaN "failed"."""
-    parts = []
-    for kind, limit in limits.items():
-        error = (errors or {}).get(kind)
-        value = "not judged" if error is None else f"{100 * error:.3g} %"
-        if error is not None and not math.isfinite(error):
-            value = "failed"
-        parts.append(f"{kind} {value} (at most {100 * limit:.3g} %)")
-    return ", ".join(parts)
+    """Errors, which are shares, and their limits in words, as "ignition 3.2 % (at most 1 %)"."""
+
+    def words(error: float | None) -> str:
+        if error is None:
+            return "not judged"
+        return f"{100 * error:.3g} %" if math.isfinite(error) else "failed"
+
+    found = errors or {}
+    return ", ".join(
+        f"{k} {words(found.get(k))} (at most {100 * x:.3g} %)" for k, x in limits.items()
+    )

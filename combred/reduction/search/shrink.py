@@ -1,8 +1,7 @@
 """The search for the smallest network whose errors keep given limits.
 
-Takes a network, its limits and three functions of the caller, so that one search serves flames and
-anything else; gives the smallest network found that keeps the limits, and the whole trace. The
-judge is the use that the network is made for, not a training loss.
+Takes a network, its limits and three functions of the caller; the judge is the use that the network
+is made for, not a training loss.
 
     cut(network, share)       a smaller copy with at most `share` of the parameters; raises
                               `Unreachable` where there is none
@@ -13,15 +12,12 @@ judge is the use that the network is made for, not a training loss.
     found = shrink_until(network, {"ignition": 0.01}, cut, train, judge)
     found.network, found.smallest.errors, found.trace, found.reason
 
-The search. Attempt 0 judges the given network. Each further attempt cuts the last network that
-passed to the share `factor` of its parameters, retrains and judges it. If it passes, the next
-attempt cuts it by the same factor. If it fails, the search returns to the last network that passed,
-and the factor becomes its square root, which removes less. The search ends when the next cut would
-leave more than the share `max_keep_ratio`, or when `attempts` are used up. A size that failed in
-one large cut may be reached again in smaller ones, with a retraining after each, and then pass.
-
-Every attempt is trained to the end of its schedule, since errors over many steps fall until the
-last step of a decaying learning rate.
+Attempt 0 judges the given network. Each further attempt cuts the last network that passed to the
+share `FACTOR` of its parameters, retrains it to the end of its schedule and judges it. If it fails,
+the search returns to the last network that passed, and the factor becomes its square root, which
+removes less. The search ends when the next cut would leave more than the share `MAX_KEEP_RATIO`, or
+when the attempts are used up. A size that failed in one large cut may be reached again in smaller
+ones, with a retraining after each, and then pass.
 
 With a `memory` (`attempts.AttemptFolder`) the search can be killed at any time: the next step is a
 function of the trace alone, and the attempt in flight goes on with its training.
@@ -48,48 +44,8 @@ from combred.reduction.search.attempts import (
 Cut = Callable[[Any, float], Any]
 Train = Callable[[Any, int], dict | None]
 Judge = Callable[[Any], Mapping[str, float]]
-
-
-@dataclass(frozen=True)
-class ShrinkSettings:
-    """Sizes and number of the cuts.
-
-    factor: share of the parameters that the first cuts leave. max_keep_ratio: the largest share
-    that a cut may leave; 0 < factor <= max_keep_ratio < 1. attempts: the largest number of cuts, at
-    least 1. Raises ValueError otherwise.
-    """
-
-    factor: float = 0.5
-    max_keep_ratio: float = 0.88
-    attempts: int = 12
-
-    def __post_init__(self):
-        if not 0 < self.factor <= self.max_keep_ratio < 1:
-            raise ValueError(
-                f"factor={self.factor} and max_keep_ratio={self.max_keep_ratio} are shares of the "
-                "parameters that a cut leaves: 0 < factor <= max_keep_ratio < 1"
-            )
-        if self.attempts < 1:
-            raise ValueError(f"attempts={self.attempts} must be at least 1")
-
-
-def smallest_passed(trace: list[Attempt]) -> Attempt:
-    """The last attempt that passed, which is the smallest: each cuts the one before it."""
-    return [attempt for attempt in trace if attempt.passed][-1]
-
-
-def next_factor(trace: list[Attempt], settings: ShrinkSettings) -> float:
-    """The share that the next cut leaves: `factor`, its square root after each failure so far."""
-    failures = sum(attempt.passed is False for attempt in trace[1:])
-    return settings.factor ** (0.5**failures)
-
-
-def ending(trace: list[Attempt], settings: ShrinkSettings) -> str:
-    """Why a search is over once all its attempts are judged, "" if it is not: "max_keep_ratio" or
-    "attempts"."""
-    if next_factor(trace, settings) > settings.max_keep_ratio:
-        return "max_keep_ratio"
-    return "attempts" if len(trace) > settings.attempts else ""
+FACTOR = 0.5  # share of the parameters that the first cuts leave
+MAX_KEEP_RATIO = 0.88  # the largest share that a cut may leave
 
 
 def shrink_until(
@@ -98,26 +54,28 @@ def shrink_until(
     cut: Cut,
     train: Train,
     judge: Judge,
-    settings: ShrinkSettings | None = None,
+    attempts: int = 12,
     *,
     memory: AttemptFolder | None = None,
     describe: Callable[[Any], dict] = lambda _: {},
     on_attempt: Callable[[Attempt], None] = lambda _: None,
 ) -> Shrunk:
-    """The smallest network found whose errors keep the limits.
+    """The smallest network found whose errors keep the limits; the given one is not modified.
 
-    network: any; it is not modified. limits: the largest error of each kind. cut, train, judge: see
-    the module. memory: where attempts are stored, and from where a search goes on.
+    limits: the largest error of each kind. cut, train, judge: see the module. attempts: the largest
+    number of cuts. memory: where attempts are stored, and from where a search goes on.
     describe(network): numbers for the trace. on_attempt: is given each attempt once it is stored,
     after its cut and after its judgement.
 
-    Raises ValueError without limits, and `NotPassed`, with its errors, where the given network
-    itself does not keep the limits.
+    Raises ValueError without limits or attempts, and `NotPassed`, with its errors, where the given
+    network itself does not keep the limits.
     """
-    if not limits:
-        raise ValueError("limits={} ask for nothing: give the largest error of each kind")
-    search = _Search(network, limits, cut, train, judge, memory, describe, on_attempt)
-    return search.run(settings or ShrinkSettings())
+    if not limits or attempts < 1:
+        raise ValueError(
+            f"limits={dict(limits)} and attempts={attempts} ask for nothing: give the largest "
+            "error of each kind, and at least one attempt"
+        )
+    return _Search(network, limits, cut, train, judge, memory, describe, on_attempt).run(attempts)
 
 
 @dataclass
@@ -137,26 +95,35 @@ class _Search:
     def __post_init__(self):
         self.trace = self.memory.trace() if self.memory else []
 
-    def run(self, settings: ShrinkSettings) -> Shrunk:
+    @property
+    def smallest(self) -> Attempt:
+        """The last attempt that passed: each cuts the one before it."""
+        return [attempt for attempt in self.trace if attempt.passed][-1]
+
+    def run(self, attempts: int) -> Shrunk:
         """Go on from the present trace to the end."""
         if not self.trace:
             self.begin()
         if not self.trace[0].passed:
             raise NotPassed(format_errors(self.trace[0].errors, self.limits))
-        flying = self.trace[-1].passed is None
-        smallest = smallest_passed(self.trace)
-        current = self.memory.network(smallest) if smallest.number else self.first
-        while flying or not (reason := ending(self.trace, settings)):
-            if flying:
+        current = self.memory.network(self.smallest) if self.smallest.number else self.first
+        reason = ""
+        while not reason:
+            failures = sum(attempt.passed is False for attempt in self.trace[1:])
+            factor, candidate = FACTOR ** (0.5**failures), None
+            if self.trace[-1].passed is None:
                 candidate = self.memory.network(self.trace[-1])
+            elif factor > MAX_KEEP_RATIO:
+                reason = "max_keep_ratio"
+            elif len(self.trace) > attempts:
+                reason = "attempts"
             else:
-                candidate = self.reduce(current, next_factor(self.trace, settings))
-            flying = False
+                candidate = self.reduce(current, factor)
             if self.trace[-1].passed is None:
                 self.retrain(candidate)
-            if self.trace[-1].passed:
-                current = candidate
-        return Shrunk(current, smallest_passed(self.trace), self.trace, reason)
+                if self.trace[-1].passed:
+                    current = candidate
+        return Shrunk(current, self.smallest, self.trace, reason)
 
     def begin(self) -> None:
         """Attempt 0: judge the given network."""
@@ -171,7 +138,7 @@ class _Search:
 
         Returns the smaller network, or `current` where there is none.
         """
-        begun, parent = time.monotonic(), smallest_passed(self.trace)
+        begun, parent = time.monotonic(), self.smallest
         attempt, candidate = Attempt(len(self.trace), parent.number, factor), current
         try:
             candidate = self.cut(current, factor)

@@ -15,10 +15,4 @@ __all__ = [
     "VGG16",
     "WideResNet",
     "initialize_condensing",
-    "n_parameters",
 ]
-
-
-def n_parameters(network) -> int:
-    """Number of trainable parameters of a network, including those of batch normalisation."""
-    return sum(p.numel() for p in network.parameters())

@@ -274,6 +274,23 @@ def test_blocks_are_found():
     assert find_structure(pooled(), IMAGES).layers["2.shortcut+2.conv2"].readers == (("7", 4),)
 
 
+@pytest.mark.parametrize(
+    "relu",
+    [nn.ReLU(inplace=True), torch.relu_, lambda x: x.relu_(), lambda x: F.relu(x, inplace=True)],
+)
+def test_a_path_that_changes_the_input_of_the_shortcut_is_no_block(relu):
+    class InPlace(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.one, self.two, self.relu = nn.Linear(5, 6), nn.Linear(6, 5), relu
+
+        def forward(self, x):
+            return x + self.two(torch.relu(self.one(self.relu(x))))
+
+    found = find_structure(nn.Sequential(nn.Linear(5, 5), InPlace()), ROWS[:2])
+    assert not found.blocks and "an operation in place" in found.untouched["1.two"]
+
+
 @pytest.fixture(scope="module")
 def regression():
     """Inputs and targets of a smooth function of five variables, two outputs."""
@@ -407,15 +424,23 @@ def test_the_optimiser_keeps_the_state_of_the_weights_that_are_left(drawn, make_
     run.learn(IMAGES, y, F.mse_loss)
 
 
+def test_weights_decay_and_biases_do_not(make_network):
+    """Equation (20), where the loss has no gradient: one step of SGD."""
+    network = make_network([5, 12, 8, 2])
+    settings = Complexity(nu=0.0, weight_decay=0.5)
+    run = Training(network, ROWS[:2], settings, functools.partial(torch.optim.SGD, lr=0.1))
+    run.learn(ROWS, network(ROWS).detach(), F.mse_loss)
+    for p, given in zip(run.network.parameters(), network.parameters(), strict=True):
+        expected = given * (1.0 - 0.1 * 0.5) if p.dim() > 1 else given
+        assert torch.allclose(p, expected, rtol=1e-6, atol=1e-7)  # float32
+
+
 def test_training_steps_become_cheaper_and_the_trace_counts_what_is_left(make_network, regression):
     network = make_network([5, 24, 16, 2])
-    seen = []
     settings = Complexity(nu=0.1, theta_rate=1e-2, prune_every=40, settle_after=300)
-    found = train_sparsely(
-        *(network, regression[0][:2], draws(*regression, 350), F.mse_loss, settings),
-        on_epoch=seen.append,
-    )
-    assert seen == found.trace and [row.step for row in seen][:2] == [40, 80]
+    data = draws(*regression, 350)
+    found = train_sparsely(network, regression[0][:2], data, F.mse_loss, settings)
+    assert [row.step for row in found.trace][:2] == [40, 80]
     for name in ("parameters", "flops"):
         numbers = [getattr(row, name) for row in found.trace]
         assert numbers == sorted(numbers, reverse=True) and numbers[-1] < 0.7 * numbers[0]
@@ -463,8 +488,7 @@ def test_an_interrupted_training_goes_on_bit_for_bit(tmp_path, drawn, settle_aft
     for stop in (22, 33):
         with pytest.raises(KeyboardInterrupt):
             train_sparsely(network, x[:2], interrupted(stop), F.mse_loss, settings, **how)
-    list_of_batches = list(data(0))  # an iterable that begins anew each time
-    parts = train_sparsely(network, x[:2], list_of_batches, F.mse_loss, settings, **how)
+    parts = train_sparsely(network, x[:2], data, F.mse_loss, settings, **how)
     assert parts.trace == whole.trace and parts.removed == whole.removed
     one, other = whole.network.state_dict(), parts.network.state_dict()
     assert one.keys() == other.keys()

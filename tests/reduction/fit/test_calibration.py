@@ -14,7 +14,6 @@ from combred.reduction.fit.calibration import (
     layer_moments,
     moments,
     read_units,
-    reader_outputs,
     relative_error,
 )
 from combred.reduction.network.merge import Merge
@@ -105,7 +104,7 @@ def test_a_row_is_read_at_each_position(number, before, width):
     network, x = convolutional()
     layer = find_layers(network, x[:1])[number]
     rows = network[:before](x).movedim(1, -1).reshape(20 * width**2, -1)
-    assert torch.equal(read_units(network, layer, x), rows)
+    assert torch.equal(read_units(network, layer, x)[0], rows)
     found = layer_moments(network, None, layer, x)
     assert found.n == 20 * width**2
     expected = np.cov(rows.numpy().T, bias=True)
@@ -118,7 +117,7 @@ def test_a_linear_layer_reads_rows_along_the_last_axis():
     network = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 2)).double()
     x = gaussian(5, 3, 4)
     layer = find_layers(network, x[:1])[1]
-    assert torch.equal(read_units(network, layer, x), network[:2](x).flatten(0, 1))
+    assert torch.equal(read_units(network, layer, x)[0], network[:2](x).flatten(0, 1))
 
 
 @torch.no_grad()
@@ -127,8 +126,8 @@ def test_activations_and_outputs_are_those_of_every_reader():
     layer = find_layers(network, x[:1])[1]
     assert {name for name, _ in layer.readers} == {"one", "other"}
     a = torch.relu(network.hidden(x))
-    assert torch.equal(read_units(network, layer, x), torch.cat([a, a]))
-    outputs = reader_outputs(network, layer, x)
+    assert torch.equal(read_units(network, layer, x)[0], torch.cat([a, a]))
+    outputs = read_units(network, layer, x)[1]
     assert outputs.shape == (30, 5)
     assert torch.equal(outputs.sum(), torch.cat([network.one(a), network.other(a)], 1).sum())
     reduced, _ = drop(network, x, 1, [0, 2, 3])
@@ -176,12 +175,12 @@ def test_calibration_changes_no_mode_and_leaves_no_hook():
     network[1].eval()
     before = {name: value.clone() for name, value in network.state_dict().items()}
     layer = find_layers(network, x[:1])[1]
-    inference = read_units(network, layer, x)
+    inference = read_units(network, layer, x)[0]
     relative_error(network, network, None, x)
     assert network[0].training and network.training and not network[1].training
     assert all(torch.equal(network.state_dict()[key], value) for key, value in before.items())
     assert not any(module._forward_hooks for module in network.modules())
-    assert torch.equal(inference, read_units(network.eval(), layer, x))
+    assert torch.equal(inference, read_units(network.eval(), layer, x)[0])
     with pytest.raises(RuntimeError):
         read_units(network.train(), layer, x[:, :1])
     assert network.training and not any(module._forward_hooks for module in network.modules())

@@ -7,8 +7,9 @@ import pytest
 import torch
 from reducible import gaussian
 
-from combred.reduction import Merge, condense, describe_units, find_layers, refit
+from combred.reduction import Merge, condense, describe_units, find_layers
 from combred.reduction.fit.calibration import moments, read_units
+from combred.reduction.fit.compensation import refit
 
 WIDTHS = [6, 40, 30, 5]
 
@@ -30,7 +31,7 @@ def condensed(network, layer: int, threshold: float) -> Merge:
 
 
 def activations(network, layer: int, x: torch.Tensor) -> torch.Tensor:
-    return read_units(network, find_layers(network, x)[layer], x)
+    return read_units(network, find_layers(network, x)[layer], x)[0]
 
 
 def residual(merge: Merge, A: torch.Tensor) -> float:

@@ -5,45 +5,23 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-import torch.nn.functional as F
-from reducible import gaussian
+from reducible import Residual, draw, gaussian
 from torch import nn
 
-from combred.reduction import (
-    ChannelSelection,
-    channel_similarity,
-    describe_units,
-    find_layers,
-    reduce,
-)
-from combred.reduction.fit.calibration import layer_moments, read_units
+from combred.reduction import channel_similarity, describe_units, find_layers, reduce
+from combred.reduction.fit.calibration import layer_moments
 from combred.reduction.methods.channel_similarity import cluster, distances
-
-
-@torch.no_grad()
-def fill(network: nn.Module, seed: int = 0) -> nn.Module:
-    """Seeded weights, batch norms and their statistics."""
-    generator = torch.Generator().manual_seed(seed)
-    for module in network.modules():
-        for tensor in module.parameters(recurse=False):
-            fan = tensor[0].numel() if tensor.dim() > 1 else 1
-            tensor.normal_(0.0, fan**-0.5, generator=generator)
-        if isinstance(module, nn.BatchNorm2d):
-            module.running_mean.normal_(0.0, 0.3, generator=generator)
-            module.running_var.uniform_(0.5, 2.0, generator=generator)
-    return network.double().eval()
+from combred.reduction.network.operations import ChannelSelection
 
 
 def chain(seed: int = 0) -> nn.Sequential:
     """Two convolutions with batch norms; the second's channels are a hundred times as large."""
-    network = fill(
-        nn.Sequential(
-            *(nn.Conv2d(2, 14, 3), nn.BatchNorm2d(14), nn.ReLU()),
-            *(nn.Conv2d(14, 11, 3), nn.BatchNorm2d(11), nn.ReLU()),
-            *(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(11, 3)),
-        ),
-        seed,
+    network = nn.Sequential(
+        *(nn.Conv2d(2, 14, 3), nn.BatchNorm2d(14), nn.ReLU()),
+        *(nn.Conv2d(14, 11, 3), nn.BatchNorm2d(11), nn.ReLU()),
+        *(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(11, 3)),
     )
+    network = draw(network.double(), seed)
     with torch.no_grad():
         network[4].weight *= 100.0
         network[4].bias *= 100.0
@@ -91,14 +69,12 @@ def groups_of(merge) -> set[frozenset]:
 def test_distances_of_activations_are_equation_1():
     network, x = chain(), images()
     units = units_of(network, 1, x)
-    a = read_units(network, units.layer, x)  # positions and images are the H x W x B of the paper
-    maps = network[:3](x)
+    maps = network[:3](x)  # positions and images are the H x W x B of the paper
     for i in range(14):
         for j in range(14):
             found = float(distances(units, "activations")[i, j])
             mse = float((maps[:, i] - maps[:, j]).square().mean())
             assert found == pytest.approx(mse, rel=1e-11, abs=1e-13)  # means of some hundred
-    assert a.shape == (10 * 36, 14)
 
 
 @torch.no_grad()
@@ -213,40 +189,13 @@ def test_unknown_statistics_and_missing_batch_norms_are_refused():
         )
 
 
-class Block(nn.Module):
-    """A pre-activation residual block."""
-
-    def __init__(self, width: int, inner: int):
-        super().__init__()
-        self.bn1, self.conv1 = nn.BatchNorm2d(width), nn.Conv2d(width, inner, 3, padding=1)
-        self.bn2, self.conv2 = nn.BatchNorm2d(inner), nn.Conv2d(inner, width, 3, padding=1)
-
-    def forward(self, x):
-        y = self.conv1(F.relu(self.bn1(x)))
-        return x + self.conv2(F.relu(self.bn2(y)))
-
-
-class Residual(nn.Module):
-    """A small pre-activation network: the stream has 8 channels."""
-
-    def __init__(self):
-        super().__init__()
-        self.stem = nn.Conv2d(2, 8, 3, padding=1)
-        self.one, self.two = Block(8, 6), Block(8, 10)
-        self.norm, self.classify = nn.BatchNorm2d(8), nn.Linear(8, 4)
-
-    def forward(self, x):
-        x = self.two(self.one(self.stem(x)))
-        return self.classify(F.relu(self.norm(x)).mean(dim=(2, 3)))
-
-
 STREAM = ["one.bn1", "two.bn1", "norm"]
 
 
 @torch.no_grad()
 @pytest.mark.parametrize("calibrated", [False, True])
 def test_pre_activation_blocks_read_fewer_channels_of_the_stream(calibrated):
-    network, x = fill(Residual()), images()
+    network, x = draw(Residual().double()), images()
     calibration = {"calibration": x} if calibrated else {}
     found = reduce(network, x[:1], method="channel_similarity", ratio=0.5, **calibration)
     small = found.network
@@ -268,7 +217,7 @@ def test_pre_activation_blocks_read_fewer_channels_of_the_stream(calibrated):
 
 
 def test_other_methods_leave_the_stream_alone_with_a_reason():
-    network, x = fill(Residual()), images()
+    network, x = draw(Residual().double()), images()
     found = reduce(network, x[:1], method="magnitude", ratio=0.5)
     assert {cut.layer for cut in found.trace} == {"one.conv1", "two.conv1"}
     with pytest.raises(ValueError, match="one.bn1 cannot be reduced: it chooses channels"):
@@ -278,7 +227,7 @@ def test_other_methods_leave_the_stream_alone_with_a_reason():
 @torch.no_grad()
 @pytest.mark.parametrize("method", ["brain_surgeon", "interpolative"])
 def test_methods_with_calibration_choose_channels_of_the_stream_where_it_is_named(method):
-    network, x = fill(Residual()), images(20)
+    network, x = draw(Residual().double()), images(20)
     given = dict(method=method, layers=STREAM, calibration=x)
     small = reduce(network, x[:1], ratio=0.5, **given)
     assert [cut.units_after for cut in small.trace] == [4, 4, 4]

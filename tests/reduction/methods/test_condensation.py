@@ -211,25 +211,6 @@ def test_the_sign_of_gamma_is_part_of_a_direction(drawn):
     assert torch.allclose(merged(x), network(x), rtol=0, atol=1e-12 * network(x).abs().max())
 
 
-@torch.no_grad()
-@pytest.mark.parametrize("bias", [0.7, -0.7, 0.0])
-@pytest.mark.parametrize("layer", [1, 2])
-def test_the_constants_of_dead_units_are_added_to_the_next_bias(make_network, layer, bias):
-    network = make_network(WIDTHS).double()
-    linear = network.layers[layer - 1]
-    dead = [0, 5, 6]
-    linear.weight[dead], linear.bias[dead] = 0.0, bias
-    merge = condensed(network, layer, threshold=0.9999)
-    assert not set(dead) & set(merge.kept.tolist())
-    assert (mains(merge) < 0).nonzero()[:, 0].tolist() == dead
-    merged = merged_at(network, layer, merge)
-    following = network.layers[layer]
-    shift = following.weight[:, dead].sum(dim=1) * max(bias, 0.0)
-    # One product and one sum in float64.
-    assert torch.allclose(merged.layers[layer].bias, following.bias + shift, rtol=1e-12)
-    assert torch.allclose(merged(inputs()), network(inputs()), rtol=1e-12, atol=1e-12)
-
-
 DEAD = {  # the layers behind a convolution to 8 units; biases of dead units; how many are removed
     "relu": ((nn.ReLU(), nn.Conv2d(8, 5, 3)), (0.7, -0.7, 9.0, 0.0), 4),
     "relu6": ((nn.ReLU6(), nn.Conv2d(8, 5, 3)), (0.7, -0.7, 9.0, 0.0), 4),
@@ -334,13 +315,6 @@ def test_dead_units_do_not_count_among_those_that_are_kept(make_network):
     merge = condensed(network, keep=35)
     assert len(merge.kept) == 35 and merge.kept.min() == 5
     assert len(condensed(network, keep=10).kept) <= 10
-
-
-@torch.no_grad()
-def test_units_whose_output_is_zero_are_removed_before_a_padding_reader_too(drawn):
-    network = drawn(PLANTED["convolution to padding convolution"][0]()).double()
-    network[1].weight[:9], network[1].bias[:9] = 0.0, 0.0
-    assert len(condensed(network, 1, IMAGE, keep=3).kept) <= 3
 
 
 @pytest.mark.parametrize("how", [{}, {"keep": 0}, {"keep": -1}])

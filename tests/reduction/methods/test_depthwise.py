@@ -263,15 +263,6 @@ def test_filters_of_zeros_are_groups_of_one_and_unchanged(drawn, norms):
 
 
 @torch.no_grad()
-def test_opposite_filters_are_not_merged(drawn):
-    network = drawn(block(norms=(True, False))).double()
-    plant(network, "equal mu")
-    network[3].weight[4:] *= -1.0
-    of = mains(condense(units_of(network), threshold=0.9999))
-    assert not set(of[:4].tolist()) & set(of[4:].tolist())
-
-
-@torch.no_grad()
 @pytest.mark.parametrize("keep", [1, 4, 11, 12])
 def test_at_most_keep_channels_stay(drawn, keep):
     network = drawn(block()).double()

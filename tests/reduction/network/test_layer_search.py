@@ -211,11 +211,15 @@ def test_layers_by_number_and_by_name():
     assert [survey[i].name for i in (1, 2, 3)] == ["stem", "conv1", "conv3"]
     assert survey["bn3"].residual and survey["conv3"] is survey[3]
     for number in (0, 4, -1):
-        with pytest.raises(ValueError, match=rf"layer {number} .*hidden layers 1 to 3 \(stem, con"):
+        with pytest.raises(
+            ValueError, match=rf"no layer {number}; hidden layers, from 1 on, are stem, con"
+        ):
             survey[number]
     with pytest.raises(ValueError, match="layer head cannot be reduced: its units are the net"):
         survey["head"]
-    with pytest.raises(ValueError, match="there is no layer 'fc'; hidden layers are stem, conv1"):
+    with pytest.raises(
+        ValueError, match="there is no layer 'fc'; hidden layers, from 1 on, are stem, conv1"
+    ):
         survey["fc"]
 
 
@@ -565,6 +569,8 @@ def test_linear_layers_on_sequences():
     assert "LayerNorm" in survey.untouched["2"]
     network = nn.Sequential(nn.Linear(8, 9), nn.BatchNorm1d(5), nn.Linear(9, 2))
     assert "another axis" in find_layers(network, torch.zeros(2, 5, 8)).untouched["0"]
+    network = nn.Sequential(nn.Linear(8, 9), nn.ReLU(), nn.AvgPool1d(3), nn.Linear(3, 2))
+    assert "mixes units" in find_layers(network, torch.zeros(2, 5, 8)).untouched["0"]
 
 
 def test_an_example_without_a_batch_axis_is_recognised():

@@ -11,8 +11,6 @@ from torch import Tensor, nn
 from combred.reduction import Merge, apply_merge, find_layers
 from combred.surrogate.network import Network
 
-WIDTHS = [6, 12, 10, 8, 4]
-
 
 class TwoReaders(nn.Module):
     """One layer read by a padding convolution, by a linear layer behind a flatten, and pooled."""
@@ -234,16 +232,6 @@ def test_all_modules_have_the_kept_units_only(given):
         module = merged.get_submodule(reader)
         entries = getattr(module, "in_features", None) or module.in_channels
         assert entries == module.weight.shape[1] == k * positions
-
-
-@torch.no_grad()
-@every_layer
-def test_keeping_every_unit_changes_nothing(given):
-    network, layer, x = given
-    m = layer.units
-    keep_all = Merge(torch.arange(m), torch.eye(m).double(), torch.zeros(m).double())
-    assert not keep_all.changes
-    assert torch.equal(apply_merge(network, layer, keep_all)(x), network(x))
 
 
 @pytest.mark.parametrize("case", PADDED)

@@ -12,7 +12,8 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from combred.files import trace
-from combred.reduction import AttemptFolder, ShrinkSettings, Unreachable, shrink_until
+from combred.reduction import AttemptFolder, Unreachable, shrink_until
+from combred.reduction.search import shrink
 from combred.reduction.search.attempts import NotPassed, format_errors, passes
 
 FULL = 1000
@@ -65,10 +66,10 @@ class Task:
         trained = bool(network.values[0] % 1) or network.size == FULL
         return {"flame": self.error(network.size, trained)}
 
-    def search(self, settings: ShrinkSettings | None = None, **how):
+    def search(self, attempts: int = 12, **how):
         network = Vector(torch.zeros(FULL))
         parts = self.cut, self.train, self.judge
-        return shrink_until(network, {"flame": 0.01}, *parts, settings, **how)
+        return shrink_until(network, {"flame": 0.01}, *parts, attempts, **how)
 
 
 def sizes(found) -> list[int]:
@@ -103,9 +104,9 @@ def test_the_factor_stays_after_a_success():
 
 @pytest.mark.parametrize("max_keep_ratio", [0.6, 0.75, 0.88, 0.97])
 @pytest.mark.parametrize("least", [1, 30, 101, 333, 840, 999])
-def test_the_smallest_network_is_found_up_to_the_last_factor(least, max_keep_ratio):
-    settings = ShrinkSettings(max_keep_ratio=max_keep_ratio, attempts=100)
-    found = Task(step(least), least=2).search(settings)
+def test_the_smallest_network_is_found_up_to_the_last_factor(least, max_keep_ratio, monkeypatch):
+    monkeypatch.setattr(shrink, "MAX_KEEP_RATIO", max_keep_ratio)
+    found = Task(step(least), least=2).search(100)
     assert found.network.size >= least and found.reason == "max_keep_ratio"
     # A network smaller by the last factor that was tried would fail.
     last = found.trace[-1].factor
@@ -149,7 +150,7 @@ def test_a_search_without_failures_ends_where_nothing_smaller_can_be_cut():
 
 
 def test_attempts_are_limited():
-    found = Task(lambda size, trained: 0.0).search(ShrinkSettings(attempts=3))
+    found = Task(lambda size, trained: 0.0).search(3)
     assert sizes(found) == [1000, 500, 250, 125] and found.reason == "attempts"
     assert found.network.size == 125
 
@@ -171,7 +172,7 @@ def test_a_training_that_diverges_is_a_failed_attempt():
         return whole(network, number)
 
     task.train = train
-    found = task.search(ShrinkSettings(attempts=3))
+    found = task.search(3)
     assert [a.passed for a in found.trace] == [True, True, False, True]
     assert found.trace[2].note == "diverged at step 7" and found.trace[3].parent == 1
 
@@ -194,13 +195,10 @@ def test_errors_that_are_missing_nan_or_infinite_fail():
     assert words == "ignition failed (at most 1 %), flame not judged (at most 2 %)"
 
 
-def test_missing_limits_and_settings_out_of_range_are_refused():
-    with pytest.raises(ValueError, match="ask for nothing"):
-        shrink_until(Vector(torch.zeros(3)), {}, None, None, None)
-    with pytest.raises(ValueError, match="factor <= max_keep_ratio"):
-        ShrinkSettings(factor=0.95)
-    with pytest.raises(ValueError, match="attempts=0"):
-        ShrinkSettings(attempts=0)
+def test_a_search_without_limits_or_attempts_is_refused():
+    for limits, attempts in (({}, 12), ({"flame": 0.01}, 0)):
+        with pytest.raises(ValueError, match="ask for nothing"):
+            shrink_until(Vector(torch.zeros(3)), limits, None, None, None, attempts)
 
 
 def save(path, network):
@@ -293,7 +291,7 @@ def test_a_finished_search_is_read_from_its_folder(uninterrupted, tmp_path):
 
 
 def test_a_search_with_more_attempts_goes_on(tmp_path):
-    Task(step(240)).search(ShrinkSettings(attempts=2), memory=memory(tmp_path))
+    Task(step(240)).search(2, memory=memory(tmp_path))
     task = Task(step(240))
     found = task.search(memory=memory(tmp_path))
     assert sizes(found) == [1000, 500, 250, 125, 176, 210]
@@ -306,6 +304,10 @@ def test_a_folder_of_another_search_is_refused_unless_nothing_was_cut(tmp_path):
     other = {"limits": {"flame": 0.05}}
     assert memory(tmp_path, other).trace() == []  # other limits: the network is judged anew
     assert memory(tmp_path).trace() == []  # also after a kill in that moment, and with any limits
+    with pytest.raises(Killed):
+        Task(step(240), kill_at=4).search(memory=memory(tmp_path, other))  # in the first training
+    with pytest.raises(ValueError, match="other settings"):
+        memory(tmp_path).trace()
     Task(step(240)).search(memory=memory(tmp_path, other))
     with pytest.raises(ValueError, match="other settings .limits.flame: 0.05 then, 0.01 now"):
         memory(tmp_path).trace()

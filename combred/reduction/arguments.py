@@ -113,16 +113,21 @@ def choose_layers(
     return targets, untouched
 
 
+def require_sizes(kind: str, sizes: Sizes) -> None:
+    """ValueError unless sizes are numbers, and a ratio is a share."""
+    for size in sizes.values() if isinstance(sizes, Mapping) else [sizes]:
+        if not isinstance(size, Real):
+            raise ValueError(f"a size is a number, or a dict of numbers by layer, not {sizes!r}")
+        if kind == "ratio" and not 0 < size <= 1:
+            raise ValueError(f"ratio={sizes} is the share of units kept: it lies in (0, 1]")
+
+
 def sizes_by_layer(kind: str, sizes: Sizes, targets: list[HiddenLayer]) -> list[dict]:
     """{"threshold": value} or {"keep": units} of each layer, for one number or a dict by name."""
     names = [layer.name for layer in targets]
     by_name = sizes if isinstance(sizes, Mapping) else dict.fromkeys(names, sizes)
     if set(by_name) != set(names):
         raise ValueError(f"sizes are given for {sorted(by_name)}, layers are {names}")
-    if not all(isinstance(size, Real) for size in by_name.values()):
-        raise ValueError(f"a size is a number, or a dict of numbers by layer, not {sizes!r}")
     if kind == "threshold":
         return [{"threshold": by_name[name]} for name in names]
-    if not all(0 < size <= 1 for size in by_name.values()):
-        raise ValueError(f"ratio={sizes} is the share of units kept: it lies in (0, 1]")
     return [{"keep": max(1, round(by_name[layer.name] * layer.units))} for layer in targets]

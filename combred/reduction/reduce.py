@@ -16,6 +16,7 @@ from combred.reduction.arguments import (
     choose_layers,
     require_inputs,
     require_method,
+    require_sizes,
     sizes_by_layer,
 )
 from combred.reduction.fit.calibration import Calibration
@@ -81,6 +82,7 @@ def reduce(
         reduced.network = found.network
         return replace(found, network=reduced)
     ((kind, amount),) = given.items()
+    require_sizes(kind, amount)
     chosen = resolve_method(method)
     require_method(chosen, kind, calibration)
     require_inputs(network, example_input, calibration)

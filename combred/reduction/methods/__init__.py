@@ -81,6 +81,6 @@ def refusal(method: Method, layer: HiddenLayer, compensation: str) -> str:
     if method.needs_homogeneous and compensation == "own" and not layer.homogeneous:
         return (
             "its activation is not homogeneous, so that no unit is a multiple of another; "
-            'compensation="least_squares" needs no homogeneous activation'
+            "least squares (with calibration=inputs) does not need it"
         )
     return ""

@@ -166,7 +166,7 @@ def test_least_squares_needs_no_homogeneous_activation(method, activation):
         return
     with pytest.raises(ValueError, match="0: its activation is not homogeneous.*2: its activation"):
         combred.reduce(network, x[:1], compensation="own", **given)
-    with pytest.raises(ValueError, match='layer 0 cannot.*compensation="least_squares" needs'):
+    with pytest.raises(ValueError, match="layer 0 cannot.*least squares .with calibration"):
         combred.reduce(network, x[:1], compensation="own", layers=[1], **given)
 
 

@@ -5,6 +5,7 @@ sphinx-build -W -D plot_gallery=0 -b html docs docs/_build/html    text only, un
 """
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -55,5 +56,11 @@ html_static_path = ["static"]
 html_title = f"combred {release}"
 
 
+def link_gallery(app, name, source):
+    """Pages link the scripts of the gallery, so that links work in the repository; here, pages."""
+    source[0] = re.sub(r"\(gallery/(plot_\w+)\.py\)", r"(examples/\1.rst)", source[0])
+
+
 def setup(app):
     app.connect("autodoc-process-docstring", docstrings.process)
+    app.connect("source-read", link_gallery)

@@ -50,8 +50,6 @@ def test_links_point_at_files_and_headings_that_exist(page):
         if "://" in target:
             continue
         file = page if not target else (page.parent / target).resolve()
-        if file.parent == DOCS / "examples":  # made from the gallery's scripts
-            file = DOCS / "gallery" / f"{file.stem}.py"
         if not file.exists() or (anchor and anchor not in anchors(file)):
             broken.append(link)
     assert not broken

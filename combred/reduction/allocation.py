@@ -44,9 +44,6 @@ def allocate(
     with the smaller error returned: losses of the brain surgeon need not be those of the method in
     use. An error is met by bisection along the path of widths, on which it is taken to rise.
     """
-
-    if not 0 < amount < 1:
-        raise ValueError(f"{kind}={amount} is a share: it lies between 0 and 1")
     if multiple != int(multiple) or multiple < 1:
         raise ValueError(f"multiple={multiple} is a whole number of units, at least 1")
 

@@ -12,6 +12,7 @@ from combred.reduction.network.layers import HiddenLayer, Survey
 from combred.reduction.network.tracing import evaluation
 
 Sizes = float | Mapping[str, float]
+BUDGETS = "parameters", "flops", "error"
 
 
 def require_method(method: Method, kind: str, calibration: Calibration | None) -> None:
@@ -20,7 +21,7 @@ def require_method(method: Method, kind: str, calibration: Calibration | None) -
         raise ValueError(f"{method.name} takes ratio= (the share of units kept), no threshold=")
     if calibration is None and method.needs_calibration:
         raise ValueError(missing_calibration(method.name))
-    if calibration is None and kind in ("parameters", "flops", "error"):
+    if calibration is None and kind in BUDGETS:
         raise ValueError(
             f"{kind}= chooses widths by their cost in accuracy: give calibration=inputs"
         )
@@ -114,12 +115,15 @@ def choose_layers(
 
 
 def require_sizes(kind: str, sizes: Sizes) -> None:
-    """ValueError unless sizes are numbers, and a ratio is a share."""
-    for size in sizes.values() if isinstance(sizes, Mapping) else [sizes]:
+    """ValueError unless sizes are numbers, and shares where they are shares."""
+    by_layer = kind in ("threshold", "ratio") and isinstance(sizes, Mapping)
+    for size in sizes.values() if by_layer else [sizes]:
         if not isinstance(size, Real):
             raise ValueError(f"a size is a number, or a dict of numbers by layer, not {sizes!r}")
         if kind == "ratio" and not 0 < size <= 1:
             raise ValueError(f"ratio={sizes} is the share of units kept: it lies in (0, 1]")
+        if kind in BUDGETS and not 0 < size < 1:
+            raise ValueError(f"{kind}={sizes} is a share: it lies between 0 and 1")
 
 
 def sizes_by_layer(kind: str, sizes: Sizes, targets: list[HiddenLayer]) -> list[dict]:

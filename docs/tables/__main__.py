@@ -5,5 +5,6 @@ from . import PAGES, fill
 if __name__ == "__main__":
     for page in PAGES:
         text = page.read_text()
-        if fill(text) != text:
-            page.write_text(fill(text))
+        filled = fill(text)
+        if filled != text:
+            page.write_text(filled)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import combred
 
-from .markdown import code, number, percent, seconds, short, table
+from .markdown import code, digits, number, percent, seconds, short, table
 from .results import MISSING, in_order, read, source
 
 FIGURE = Path(__file__).parents[1] / "work-precision.png"  # of benchmarks/work_precision.py
@@ -106,11 +106,12 @@ def weights_table() -> str:
                     f"{row['weights']:,}",
                     percent(row["alone"]["mean"], row["alone"]["worst"]),
                     percent(behind["mean"], behind["worst"]) if behind else "-",
-                    f"{1e6 * row['seconds']:.2g} us",
+                    f"{digits(1e6 * row['seconds'], 2)} us",
                 ])  # fmt: skip
         for name, one in results.get(form, {}).get("others", {}).items():
             delay = percent(one["mean"], one["worst"], digits=3)
-            body.append([f"**{name}**", "-", delay, "-", f"{1e6 * one['seconds']:.2g} us"])
+            time = f"{digits(1e6 * one['seconds'], 2)} us"
+            body.append([f"**{name.replace('e-0', 'e-')}**", "-", delay, "-", time])
         if body:
             head = [title, "weights", "delay, network alone", "with the solver", "time a state"]
             text += table(head, body)

@@ -23,8 +23,8 @@ TINY = 1e-30
 # Spectral norm of Muon's step of a layer over the learning rate, for any width. At a width of 400
 # the root mean square step of a weight is then 0.2 of the rate, as with Adam.
 MUON_NORM = 4.0
-# With Muon, SOAP trains the first and the last layer, and has a basis only for sides up to this.
-NARROW = 128
+# Muon trains the layers that have a wider side than this; SOAP has no basis for wider sides.
+WIDE = 1000
 
 
 class Optimizers:
@@ -90,25 +90,24 @@ def soap(network: Network) -> Optimizers:
     """SOAP (Vyas et al., ICLR 2025, arXiv 2409.11321, algorithm 3): Adam in the eigenbasis of
     Shampoo's two factors of each weight matrix; Adam for biases. For an (m, n) layer a step costs
     about m n (m + n) operations, and every tenth m^3 + n^3 more: suited to widths up to 1000."""
-    return Optimizers([(_soap(network.parameters()), 1.0)])
+    return Optimizers([(_soap(network.parameters(), 1 << 30), 1.0)])
 
 
 def muon(network: Network) -> Optimizers:
-    """Muon (Jordan et al. 2024) for the weights between hidden layers: the step is the momentum of
-    the gradients with singular values set to one by Newton-Schulz iteration. SOAP for the first
-    and the last layer, with a basis of their narrow side; Adam for biases."""
-    between_layers = network.layers[1:-1]
-    hidden = [layer.weight for layer in between_layers if isinstance(layer, nn.Linear)]
-    between = {id(weight) for weight in hidden}
-    others = [p for p in network.parameters() if id(p) not in between]
-    parts = [(_soap(others, NARROW), 1.0)]
-    if hidden:
-        by_norm = torch.optim.Muon(hidden, weight_decay=0.0, adjust_lr_fn="original")
+    """Muon (Jordan et al. 2024) for the weights between hidden layers, where they are wider than
+    `WIDE`: the step is the momentum of the gradients with singular values set to one by
+    Newton-Schulz iteration. SOAP for all others."""
+    between = [layer.weight for layer in network.layers[1:-1] if isinstance(layer, nn.Linear)]
+    wide = [weight for weight in between if max(weight.shape) > WIDE]
+    ids = {id(weight) for weight in wide}
+    parts = [(_soap(p for p in network.parameters() if id(p) not in ids), 1.0)]
+    if wide:
+        by_norm = torch.optim.Muon(wide, weight_decay=0.0, adjust_lr_fn="original")
         parts.append((by_norm, MUON_NORM))
     return Optimizers(parts)
 
 
-def _soap(parameters: Iterable[nn.Parameter], widest: int = 1 << 30) -> torch.optim.Optimizer:
+def _soap(parameters: Iterable[nn.Parameter], widest: int = WIDE) -> torch.optim.Optimizer:
     from pytorch_optimizer import SOAP  # takes half a second, and only trainings need it
 
     return SOAP(

@@ -7,6 +7,7 @@ from combred.surrogate.network import Network, initialize
 from combred.training.optimizers import MUON_NORM, OPTIMIZERS, TINY, _tensors
 
 WIDTHS = [6, 24, 20, 3]
+OF = {"adam": WIDTHS, "soap": WIDTHS, "muon": [6, 24, 1100, 3]}  # wide enough for Muon
 
 
 def network(seed: int = 0, widths=WIDTHS) -> Network:
@@ -38,8 +39,9 @@ def minimise(model: Network, optimizers, steps: int, rate: float = 3e-3, of=None
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_loss_falls_and_every_parameter_moves(name):
-    model, before = network(), network()
-    first = minimise(network(), OPTIMIZERS["adam"](network()), 1)
+    model, before = network(widths=OF[name]), network(widths=OF[name])
+    start = network(widths=OF[name])
+    first = minimise(start, OPTIMIZERS["adam"](start), 1)
     last = minimise(model, OPTIMIZERS[name](model), 60)
     assert last < 0.8 * first
     for (key, now), then in zip(model.named_parameters(), before.parameters(), strict=True):
@@ -49,7 +51,7 @@ def test_loss_falls_and_every_parameter_moves(name):
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_unit_without_gradient_leaves_no_subnormal_numbers(name):
     """Its mean gradient falls by a factor of .9 or .95 a step: here, of many steps at once."""
-    model = network()
+    model = network(widths=OF[name])
     optimizers = OPTIMIZERS[name](model)
     minimise(model, optimizers, 20)
     with torch.no_grad():
@@ -72,7 +74,7 @@ def test_a_unit_without_gradient_leaves_no_subnormal_numbers(name):
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_saved_state_resumes_bit_for_bit(name, tmp_path):
-    whole, half = network(), network()
+    whole, half = network(widths=OF[name]), network(widths=OF[name])
     minimise(whole, OPTIMIZERS[name](whole), 33)
     optimizers = OPTIMIZERS[name](half)
     minimise(half, optimizers, 14)  # after one update of the bases, and before the next
@@ -97,7 +99,7 @@ def test_soap_is_faster_than_adam_for_correlated_inputs():
     assert left["soap"] < 0.5 * left["adam"], left
 
 
-@pytest.mark.parametrize("widths", [[6, 300, 300, 3], [6, 40, 300, 3]])
+@pytest.mark.parametrize("widths", [[6, 1100, 300, 3], [6, 40, 1100, 3]])
 def test_a_step_of_muon_has_the_same_norm_at_any_width(widths):
     model = network(widths=widths)
     hidden = model.layers[1].weight
@@ -111,7 +113,7 @@ def test_a_step_of_muon_has_the_same_norm_at_any_width(widths):
 
 
 def test_the_learning_rate_is_set_in_every_group():
-    optimizers = OPTIMIZERS["muon"](network())
-    optimizers.set_rate(0.5)
-    rates = [g["lr"] for o, _ in optimizers.parts for g in o.param_groups]
-    assert rates == [0.5, 0.5 * MUON_NORM]
+    for widths, expected in (([20, 1100, 20], [0.5, 0.5 * MUON_NORM]), ([20, 900, 20], [0.5])):
+        optimizers = OPTIMIZERS["muon"](network(widths=[6, *widths, 3]))
+        optimizers.set_rate(0.5)
+        assert [g["lr"] for o, _ in optimizers.parts for g in o.param_groups] == expected

@@ -64,7 +64,8 @@ class TrainingSettings:
     steps: int = setting(20_000, "optimiser steps", within=(0, 1e7))
     optimizer: str = setting(
         "soap",
-        "'soap'; 'muon': Muon for layers wider than 1000, SOAP for others; 'adam', under which layers condense",
+        "'soap'; 'muon': Muon for layers wider than 1000, SOAP for others; 'adam', under which "
+        "layers condense",
         among=("soap", "muon", "adam"),
     )
     lr: float = setting(6e-3, "highest learning rate; 1.5e-3 suits adam", within=(1e-9, 10.0))

@@ -6,7 +6,7 @@ Twenty ignitions for each dt, drawn as in benchmarks/ignitions.py, marched in st
 compiled surrogates, with the solver behind them at the same tolerance, and by the solvers of
 benchmarks/work_precision.py, each of which starts anew at every step, as inside a flow. Of each:
 the mean and the largest error of the delay, and the processor time of a state and step, on one
-core. Surrogates and combred.solver march 16 copies of each case together, the other solvers one
+core. Surrogates and combred.solver march 128 copies of each case together, the other solvers one
 state after the other. Run nothing else on the machine meanwhile. Writes
 benchmarks/results/ignition_work.json and docs/ignition-work.png; prints a table, then one JSON
 line.
@@ -14,18 +14,16 @@ line.
 
 import json
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import cantera as ct
 import numpy as np
 
-import combred
 from benchmarks.command_line import general_models, words
 from benchmarks.ignitions import STEPS, delay_error, marched, references
 from benchmarks.solvers.build import MissingError
 from benchmarks.work_precision import MARKERS, solver
-from combred.chemistry.mechanism import load_mechanism
+from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import Advance, advance_each
 from combred.files.records import write_json
 from combred.native.solver.library import Integrator
@@ -35,7 +33,7 @@ from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parent / "results" / "ignition_work.json"
 FIGURE = Path(__file__).parents[1] / "docs" / "ignition-work.png"
-COPIES = 16
+COPIES = 128  # a call of Python costs as much as some tens of states
 SEED, CASES = 77, 20  # of the ignitions
 TOLERANCES = (0.1, 0.03, 0.01, 3e-3)  # of surrogates
 RTOL = {
@@ -46,43 +44,29 @@ RTOL = {
     "CVODE": (1e-4, 1e-6),
 }
 
-# The states [T, p, Y] (n, 2 + n_species) one dt [s] later.
-Step = Callable[[np.ndarray, float], np.ndarray]
 
-
-def march(
-    mechanism: combred.Mechanism, step: Step, dt: float, todo: list[Rollout], copies: int = 1
-) -> dict:
+def march(mechanism: Mechanism, one: Advance, dt: float, todo: list[Rollout], copies: int) -> dict:
     """The mean and the largest error of the delays, relative, and the processor time [s] of a state
     and step. Cases that do not ignite or fail are counted in `failed`."""
     seconds = 0.0
 
-    def timed(states: np.ndarray, _live: np.ndarray) -> np.ndarray:
+    def step(states: np.ndarray, _live: np.ndarray) -> np.ndarray:
+        """One dt later, without mass fractions below zero."""
         nonlocal seconds
-        many = np.repeat(states, copies, axis=0)
+        T, p, Y = (np.repeat(x, copies, axis=0) for x in np.split(states, [1, 2], axis=1))
         begun = time.process_time()
-        later = step(many, dt)
+        T, Y = advance_each(one, T[:, 0], p[:, 0], Y, dt)
         seconds += time.process_time() - begun
-        return later[::copies]
+        Y = np.maximum(Y[::copies], 0.0)
+        return np.column_stack([T[::copies], states[:, 1], Y / Y.sum(axis=1, keepdims=True)])
 
-    found = zip(todo, marched(timed, todo), strict=True)
+    found = zip(todo, marched(step, todo), strict=True)
     errors = [abs(delay_error(mechanism, *both)[1]) for both in found]
     steps = sum(len(r.t) - 1 for r in todo)
     return {
         "mean": float(np.nanmean(errors)), "worst": float(np.nanmax(errors)),
         "failed": int(np.isnan(errors).sum()), "seconds": seconds / (copies * steps),
     }  # fmt: skip
-
-
-def step_of(one: Advance) -> Step:
-    """A step of a solver or a surrogate, without mass fractions below zero."""
-
-    def step(states: np.ndarray, dt: float) -> np.ndarray:
-        T, Y = advance_each(one, states[:, 0], states[:, 1], states[:, 2:], dt)
-        Y = np.maximum(Y, 0.0)
-        return np.column_stack([T, states[:, 1], Y / Y.sum(axis=1, keepdims=True)])
-
-    return step
 
 
 def draw(found: dict, path: Path) -> None:
@@ -129,7 +113,7 @@ def main(models: list[str]) -> None:
                     break
                 copies = COPIES if isinstance(one, Integrator) else 1
                 for dt, rollouts in todo.items():
-                    row = march(mechanism, step_of(one), dt, rollouts, copies)
+                    row = march(mechanism, one, dt, rollouts, copies)
                     rows = found.setdefault(f"{dt:g}", {}).setdefault(name, [])
                     rows.append({"tolerance": tolerance, **row})
                     show(name, tolerance, dt, row)

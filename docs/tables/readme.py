@@ -111,42 +111,52 @@ def solvers_table(model: str = TYPICAL) -> str:
 
 
 def readme_models() -> str:
-    """Errors and times of the models that correct QSS steps, each the mean and the worst: delays of
-    all dt, flame speeds, undetected errors, and the time of 1 us of an ignition."""
-    ignitions, flows = general("ignitions.json")[1], general("flow_states.json")[1]
-    flames, times = speeds(), read("times.json").get("times", {}).get("grid", {})
+    """The models that correct QSS steps, with the solver behind them, and the solver alone: mean
+    and worst errors of delays, of all dt, and of flame speeds; undetected errors; the time of a
+    state and step along ignitions at 1e-6 s."""
+    ignitions, flows, flames = read("ignition_work.json").get("dt", {}), _flows(), speeds()
     body = []
-    for name, steps in ignitions.items():
-        delays = [abs(error) for of in steps.values() for error in of["delay_errors"]]
+    rows_of = {model: combred.Surrogate.TOLERANCE for model in flows} | {
+        "combred.solver": TOLERANCE
+    }
+    for name, tolerance in rows_of.items():
+        rows = {
+            dt: row for dt, of in ignitions.items() for row in of.get(name, [])
+            if row["tolerance"] == tolerance
+        }  # fmt: skip
+        if not rows:
+            continue
+        mean = float(np.mean([row["mean"] for row in rows.values()]))
+        worst = max(row["worst"] for row in rows.values())
         speed = [math.inf if e is None else e for e in flames.get(name, {}).values()]
-        bad = [row["bad"] for kind in flows.get(name, {}).values() for row in kind.values()]
-        own = times.get(f"{name}, C++", {}).get("median")
-        weights = combred.models()[name]["network"]["weights"]
-        body.append(
-            [
-                f"`{name}`, {weights:,} weights",
-                percent(float(np.mean(delays)), max(delays)),
-                percent(float(np.mean(speed)), max(speed)) if speed else "-",
-                percent(float(np.mean(bad)), max(bad), digits=1) if bad else "-",
-                f"{1e6 * own:.1f} us" if own else "-",
-            ]
-        )
-    body += _readme_solver(times)
-    head = ["mean / worst", "ignition delay", "flame speed", "undetected", "time a state"]
-    return table(head, body)
+        bad = flows.get(name, [])
+        title = f"**the solver alone**, {tolerance:g}"
+        if name in flows:
+            title = f"`{name}`, {combred.models()[name]['network']['weights']:,} weights"
+        body.append([
+            title,
+            percent(mean, worst, digits=2 if name in flows else 3),
+            percent(float(np.mean(speed)), max(speed)) if speed else "-",
+            percent(max(bad), digits=1) if bad else "-",
+            f"{1e6 * rows['1e-06']['seconds']:.1f} us",
+        ])  # fmt: skip
+    head = ["mean / worst", "ignition delay", "flame speed", "undetected, worst", "time a state"]
+    return table(head, body) if body else MISSING
 
 
-def _readme_solver(times: dict) -> list[list[str]]:
-    """The row of the solver alone, at its default tolerance, in the table of models."""
-    of_dt = read("ignition_work.json").get("dt", {}).values()
-    rows = [row for of in of_dt for row in of.get("combred.solver", [])]
-    rows = [row for row in rows if row["tolerance"] == TOLERANCE]
-    own = times.get(f"combred.solver {TOLERANCE:g}", {}).get("median")
-    if not rows or not own:
-        return []
-    mean, worst = np.mean([row["mean"] for row in rows]), max(row["worst"] for row in rows)
-    delay = percent(float(mean), worst, digits=3)
-    return [["**the solver alone**, 0.001", delay, "-", "-", f"{1e6 * own:.1f} us"]]
+def _flows() -> dict[str, list[float]]:
+    """The shares of undetected errors in each kind of states, in flows and around the training, and
+    each dt, by model."""
+    results, models = general("flow_states.json")
+    return {
+        name: [
+            row["bad"]
+            for where in (models, results["around"])
+            for steps in where.get(name, {}).values()
+            for row in steps.values()
+        ]
+        for name in models
+    }
 
 
 TABLES = {

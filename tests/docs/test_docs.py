@@ -291,7 +291,7 @@ def test_the_readme_has_the_tables_of_the_results(results):
     told = row_of(tables.readme.solvers_table(), "`drm19-38k`, 25 % of the states by the solver")
     assert told[1:] == [f"{combred.Surrogate.TOLERANCE:g}", "5.0 us", "1e-3"]
     told = row_of(text, "`drm19-38k`, 37,184 weights")
-    assert told[1:] == ["1.70 / 3.00 %", "-", "0.2 / 0.2 %", "-"]
+    assert told[1:] == ["0.01 / 0.02 %", "-", "0.2 %", "2.0 us"]
     assert text.endswith("end\n") and tables.fill(text) == text
 
 

@@ -57,7 +57,7 @@ html_title = f"combred {release}"
 
 
 def link_gallery(app, name, source):
-    """Pages link the files of the repository, so that links work there; here, the pages of these."""
+    """Pages link files of the repository, so that links work there; here, the pages of these."""
     source[0] = re.sub(r"\(gallery/(plot_\w+)\.py\)", r"(examples/\1.rst)", source[0])
     for file, page in {"coupling/README": "openfoam", "data/README": "data"}.items():
         source[0] = source[0].replace(f"](../{file}.md", f"]({page}.md")

@@ -12,7 +12,6 @@
 """
 
 import argparse
-import logging
 import shutil
 import subprocess
 import sys
@@ -26,8 +25,8 @@ from combred.processes.interrupts import stop_at_once
 def main(arguments: list[str] | None = None) -> int:
     """Run a command, by default that of the command line; returns the exit status."""
     if arguments is None:
-        stop_at_once()
         arguments = sys.argv[1:]
+        stop_at_once(arguments[:1] in (["run"], ["check"]))
     if arguments[:1] == ["run"]:
         from combred.pipeline.__main__ import run
 
@@ -42,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     ct.suppress_thermo_warnings()
     work: Callable[[argparse.Namespace], int] = given.work
-    return guarded(lambda: work(given))
+    return guarded(lambda: work(given), resumes=work is check)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -80,7 +79,8 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--phase", default="", help="by default the first ideal gas that reacts")
     one.add_argument(
         "--openfoam", action="store_true",
-        help="FOLDER is a case of OpenFOAM: write also thermo, reactions and dictionaries",
+        help="FOLDER is a case of OpenFOAM: write also thermo, reactions (yours become "
+        "NAME.orig) and dictionaries",
     )  # fmt: skip
     one = of.add_parser("openfoam", help="install OpenFOAM v1912 with combred's chemistry "
         "solver: on Debian 12, as root, 260 MB")  # fmt: skip
@@ -145,7 +145,6 @@ def export(given: argparse.Namespace) -> int:
     from combred.native.exporter import names_mechanism
     from combred.pipeline.console import console, progress
 
-    logging.getLogger("combred").setLevel(logging.INFO)
     what, entries = given.what, ""
     if names_mechanism(what):
         what = combred.load_mechanism(what, given.phase)

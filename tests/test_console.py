@@ -106,6 +106,24 @@ def test_export_tells_what_is_written(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.split() == [str(tmp_path / "a.cpp")] * 2
 
 
+@pytest.mark.parametrize("words, goes_on", [(["export", "x", "y"], False), (["check", "x"], True)])
+def test_only_a_command_that_keeps_its_work_goes_on(words, goes_on, monkeypatch, capsys):
+    def stop(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("combred.native.exporter.names_mechanism", stop)
+    monkeypatch.setattr("combred.check.description.describe", stop)
+    assert command.main(words) == 130
+    said = " ".join(capsys.readouterr().out.split())
+    assert said == "stopped." + " The same command goes on from here." * goes_on
+
+
+def test_the_folder_of_an_export_names_its_library(tmp_path, capsys):
+    (tmp_path / "libsolver.so").touch()
+    assert command.main(["check", str(tmp_path)]) == 2
+    assert f"`combred check {tmp_path / 'libsolver.so'}`" in capsys.readouterr().out
+
+
 def test_run_is_the_pipeline_and_there_is_a_version(capsys):
     assert command.main(["run", "stge=2"]) == 2
     assert "did you mean stage" in capsys.readouterr().out

@@ -9,6 +9,7 @@ from pathlib import Path
 import cantera as ct
 
 from combred.native.damage import is_sealed
+from combred.native.exporter import LIBRARY, SOLVER_LIBRARY
 from combred.native.library import NativeSurrogate, load
 from combred.surrogate.shipped import STAGE, models
 from combred.surrogate.shipped import load as load_network
@@ -16,15 +17,18 @@ from combred.surrogate.shipped import load as load_network
 
 def describe(what: str) -> dict[str, str]:
     """Properties of a library, or of a network as `combred.load` takes it, by name; {} of anything
-    else, as a mechanism. Raises ValueError where it is damaged."""
+    else, as a mechanism. Raises ValueError where it is damaged, and for a folder of an export."""
     path = Path(what)
     if os.path.isfile(path):  # False of a name that is too long, where Path.is_file raises
         with path.open("rb") as file:
             if file.read(4) == b"\x7fELF":
                 return _library(path)
-    stages = os.path.isdir(path) and any(map(STAGE.fullmatch, os.listdir(path)))
+    inside = os.listdir(path) if os.path.isdir(path) else []
+    stages = any(map(STAGE.fullmatch, inside))
     if what in models() or path.suffix == ".safetensors" or stages:
         return _network(what)
+    for library in sorted({LIBRARY, SOLVER_LIBRARY} & set(inside)):
+        raise ValueError(f"{what} is a folder: `combred check {path / library}`")
     return {}
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 OXYGEN, NITROGEN, IN_AIR = {"O": 2}, {"N": 2}, 3.76  # mol of nitrogen for one of oxygen
 HYDROGEN, AMMONIA, METHANE = {"H": 2}, {"H": 3, "N": 1}, {"C": 1, "H": 4}
+Composition = str | Mapping[str, float]  # in moles, as "CH4:1" or {"CH4": 1.0}
 CACHED = threading.Lock()  # for the phases of `_gas`
 LARGE = 4  # carbon atoms: a mechanism of such a fuel holds the smaller ones as its fragments
 
@@ -35,10 +36,17 @@ class Mixture:
     oxidizer: str
 
 
-def spelled(mechanism: Mechanism, composition: str) -> str:
-    """A composition in moles, as "CH4:1" or "O2:1, N2:3.76", with the names of the mechanism, which
-    may differ in capitals. Raises ValueError where a species is unknown or has no moles."""
+def spelled(mechanism: Mechanism, composition: Composition) -> str:
+    """A composition in moles, as "CH4:1", "O2:1, N2:3.76" or {"CH4": 1}, with the names of the
+    mechanism, which may differ in capitals. Raises ValueError where a species is unknown or has no
+    moles."""
+    if isinstance(composition, Mapping):
+        composition = ",".join(f"{name}:{moles}" for name, moles in composition.items())
     parts = [part.partition(":") for part in composition.split(",")]
+    if any("=" in name and name.strip() not in mechanism.species_names for name, _, _ in parts):
+        raise ValueError(
+            f"write {shown(composition.replace('=', ':'))!r} for {shown(composition)!r}"
+        )
     found = [(mechanism.index(name.strip()), moles.strip() or "1") for name, _, moles in parts]
     for k, moles in found:
         if not re.fullmatch(r"\+?\d*\.?\d*(e[+-]?\d+)?", moles, re.IGNORECASE):
@@ -115,7 +123,9 @@ def _of_air(mechanism: Mechanism, molecule: dict[str, int]) -> str:
     return found[0]
 
 
-def mixtures(mechanism: Mechanism, fuel: str, oxidizer: str, phi: Sequence[float]) -> np.ndarray:
+def mixtures(
+    mechanism: Mechanism, fuel: Composition, oxidizer: Composition, phi: Sequence[float]
+) -> np.ndarray:
     """Mass fractions (n, n_species) of fuel and oxidizer at the equivalence ratios phi (n,) > 0.
 
     fuel, oxidizer: compositions in moles, as in "CH4:1" and "O2:1, N2:3.76", in capitals or not.

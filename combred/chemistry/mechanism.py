@@ -9,6 +9,8 @@ import difflib
 import functools
 import hashlib
 import json
+import logging
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +21,12 @@ import numpy as np
 from ruamel.yaml import YAML, YAMLError  # a requirement of Cantera
 
 from combred import data
-from combred.chemistry.fuel import choose_fuel, mixtures, spelled
+from combred.chemistry.fuel import Composition, choose_fuel, mixtures, spelled
 from combred.chemistry.polynomials import nasa7, read_polynomials
 from combred.config.fields import one_line, shown
 
 DATA = data.FOLDER / "mechanisms"
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,13 +111,13 @@ class Mechanism:
         return choose_fuel(self) if fuel == "auto" else spelled(self, fuel)
 
     def mixture(
-        self, fuel: str, oxidizer: str, phi: float | Sequence[float] | np.ndarray
+        self, fuel: Composition, oxidizer: Composition, phi: float | Sequence[float] | np.ndarray
     ) -> np.ndarray:
         """Mass fractions of fuel and oxidizer at the equivalence ratio phi > 0: (n_species,), or
         (n, n_species) where phi is (n,).
 
-        fuel, oxidizer: compositions in moles, as in "CH4:1" and "O2:1, N2:3.76". Raises ValueError
-        where they are not, or where the fuel does not burn in the oxidizer.
+        fuel, oxidizer: compositions in moles, as in "CH4:1" and "O2:1, N2:3.76", or {"CH4": 1}.
+        Raises ValueError where they are not, or where the fuel does not burn in the oxidizer.
         """
         found = mixtures(self, fuel, oxidizer, np.atleast_1d(phi).tolist())
         return found if np.ndim(phi) else found[0]
@@ -136,6 +139,12 @@ def load_mechanism(file: str | Path, phase: str = "") -> Mechanism:
 @functools.lru_cache
 def _load(file: str, phase: str) -> Mechanism:
     path, gas = _read(file, phase)
+    others = {} if phase else _phases(path)
+    left = [n for n, p in others.items() if p.get("kinetics") in ("surface", "edge")]
+    if left:
+        log.warning(
+            "%s: phase %s is taken; reactions of %s are left out", file, gas.name, ", ".join(left)
+        )
     species = gas.species()
     try:
         thermo, T_breaks = read_polynomials(species)
@@ -186,17 +195,22 @@ def _read(file: str, phase: str) -> tuple[str, ct.Solution]:
                 f"there is no mechanism {shown(file)!r}{_near(file)}: {give}"
             ) from error
         phases = _phases(path)
-        if phase and phases and phase not in phases:
+        if phase and _gases(phases) and phase not in phases:
             raise ValueError(
-                f"{shown(file)!r} has no phase {shown(phase)!r}: give one of {', '.join(phases)}"
+                f"{shown(file)!r} has no phase {shown(phase)!r}: give {_gases(phases)}"
             ) from error
+        if not path.endswith((".yaml", ".yml")):
+            give += (
+                "; a CHEMKIN file becomes one by Cantera's "
+                f"`ck2yaml --input={shown(file)} --thermo=FILE --transport=FILE`"
+            )
         raise ValueError(
             f"{shown(file)!r} cannot be read by Cantera ({shown(one_line(error), 300)}): {give}"
         ) from error
     if _reacts(gas):
         return path, gas
     seen, phases = [gas], _phases(path)
-    for name in [] if phase else phases:
+    for name in () if phase else phases:
         if name != gas.name:
             with contextlib.suppress(ct.CanteraError):  # as of a surface without its gas
                 seen.append(ct.Solution(path, name))
@@ -206,7 +220,7 @@ def _read(file: str, phase: str) -> tuple[str, ct.Solution]:
     raise ValueError(
         f"combred needs an ideal gas that reacts, and {file!r} has no such phase ({found}): give "
         "another mechanism"
-        + (f", or one of its phases {', '.join(phases)}" if phase and len(phases) > 1 else "")
+        + (f", or its phase {_gases(phases)}" if phase and _gases(phases) else "")
     )
 
 
@@ -223,15 +237,23 @@ def _reacts(gas: ct.Solution) -> bool:
     return gas.thermo_model == "ideal-gas" and gas.n_reactions > 0
 
 
-def _phases(path: str) -> list[str]:
-    """The names of the phases in a file, which may be in one of Cantera's folders; none where
-    they cannot be read."""
+def _gases(phases: dict[str, dict]) -> str:
+    """The names of the ideal gases that have reactions, for a message."""
+    gases = [n for n, p in phases.items() if p.get("thermo") == "ideal-gas" and "kinetics" in p]
+    return " or ".join(gases)
+
+
+def _phases(path: str) -> dict[str, dict]:
+    """The phases of a file, which may be in one of Cantera's folders, by name; none where they
+    cannot be read. The rest of the file, which may be large, is not parsed."""
     folders = [Path(), *map(Path, ct.get_data_directories())]
     for file in (folder / path for folder in folders):
         if file.is_file():
             with contextlib.suppress(YAMLError, UnicodeError, KeyError, TypeError):
-                return [str(one["name"]) for one in YAML(typ="safe").load(file)["phases"]]
-    return []
+                found = re.search(r"(?ms)^phases:.*?(?=^\w|\Z)", file.read_text("utf-8"))
+                phases = YAML(typ="safe").load(found[0])["phases"]  # type: ignore[index]
+                return {str(one["name"]): one for one in phases}
+    return {}
 
 
 def _content_hash(gas: ct.Solution) -> str:

@@ -66,12 +66,14 @@ def states_of(T: np.ndarray, p: Real, Y: np.ndarray) -> np.ndarray:
     Raises ValueError for other shapes, and for what is not real numbers.
     """
     T, p, Y = require_real("T", T), require_real("p", p), require_real("Y", Y)
-    if T.ndim != 1 or p.shape not in ((), T.shape) or Y.ndim != 2 or len(Y) != len(T):
-        raise ValueError(
-            "T and p have the shape (n,), one value for each of n states, and Y (n, n_species); "
-            f"these have the shapes {T.shape}, {p.shape} and {Y.shape}"
-            + (": of one state give [T], p and [Y]" if T.ndim == 0 and Y.ndim == 1 else "")
-        )
+    one = ": of one state give [T], p and [Y]" if T.ndim == 0 and Y.ndim == 1 else ""
+    for name, array, fits, expected in (
+        ("T", T, T.ndim == 1, "(n,), one value for each of n states"),
+        ("p", p, p.shape in ((), T.shape), f"({T.size},), as T is, or one number"),
+        ("Y", Y, Y.shape[:-1] == T.shape, f"({T.size}, n_species), a row for each T"),
+    ):
+        if not fits:
+            raise ValueError(f"{name} has the shape {array.shape}: it has to be {expected}{one}")
     states = np.empty((len(T), 2 + Y.shape[1]))
     states[:, 0], states[:, 1], states[:, 2:] = T, p, Y
     return states

@@ -12,6 +12,7 @@ import platform
 import shlex
 import signal
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -112,8 +113,12 @@ def _library(
             return library
         except ValueError as error:
             log.warning("%s It is compiled again.", error)
-    if not folder:  # a warning, since silence for a minute would look like a fault
-        log.warning("compiling C++, once; the library is kept in %s", home)
+    if not folder:
+        told = f"compiling C++, once; the library is kept in {home}"
+        if sys.stderr.isatty():  # also in a notebook: silence for a minute would look like a fault
+            sys.stderr.write(f"{told}\n")
+        else:
+            log.info(told)
     home.mkdir(parents=True, exist_ok=True)
     # Another process may compile the same: every file appears whole, by a rename.
     for file, text in files.items():

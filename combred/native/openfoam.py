@@ -24,6 +24,7 @@ P_STANDARD = 1e5  # Pa, of OpenFOAM's equilibrium constants; entropies are writt
 # K: OpenFOAM warns at every evaluation outside the range of a polynomial, and clips T there.
 T_LOWEST, T_HIGHEST = 200.0, 5000.0
 HEAD = "FoamFile {{ version 2.0; format ascii; class dictionary; object {0}; }}\n"
+OWN = "// Written by combred, which overwrites it at the next export.\n"  # the first line
 
 
 def thermo(gas: ct.Solution) -> str:
@@ -159,10 +160,10 @@ CONTROL = """libs ("libcombredChemistry.so");
 
 
 def write_mechanism(mechanism: Mechanism, folder: Path) -> list[Path]:
-    """Write the files `thermo` and `reactions` into a folder; returns their paths. Reactions are
-    left out where one is of a kind that OpenFOAM does not know, which the log tells. Raises
-    ValueError for a mechanism without transport data, and for a species without NASA-7
-    polynomials."""
+    """Write the files `thermo` and `reactions` into a folder; returns their paths. Files of others
+    are renamed to NAME.orig. Reactions are left out where one is of a kind that OpenFOAM does not
+    know. The log tells both. Raises ValueError for a mechanism without transport data, for a
+    species without NASA-7 polynomials, and where there is a NAME.orig already."""
     if not has_transport(mechanism):
         raise ValueError(
             f"{mechanism.name} has no transport data, which OpenFOAM's `thermo` needs: `combred "
@@ -177,8 +178,22 @@ def write_mechanism(mechanism: Mechanism, folder: Path) -> list[Path]:
         listed = reactions(gas, listed=False)
     folder.mkdir(parents=True, exist_ok=True)
     written = {folder / "thermo": thermo(gas), folder / "reactions": listed}
+    theirs = {
+        path: path.with_name(f"{path.name}.orig")
+        for path in written
+        if path.exists() and not path.read_bytes().startswith(OWN.encode())
+    }
+    for path, kept in theirs.items():
+        if kept.exists():
+            raise ValueError(
+                f"{path} is not of combred, and would be renamed to {kept}, which is there: move "
+                "one of them to another folder"
+            )
+    for path, kept in theirs.items():
+        path.rename(kept)
+        log.warning("%s is not of combred: it is now %s", path, kept)
     for path, text in written.items():
-        path.write_text(text)
+        path.write_text(OWN + text)
     return list(written)
 
 

@@ -23,29 +23,32 @@ from combred.config.fields import one_line, shown
 from combred.names import PackageMissing
 from combred.native.compilers import CompilerError
 from combred.pipeline.console import complain, console
+from combred.processes.interrupts import GOES_ON
 
 # What a user can mend, with the remedy in its message.
 MENDED = (
     ValueError, FileNotFoundError, FloatingPointError, IntegrationError, CompilerError,
     PackageMissing,
 )  # fmt: skip
-STOPPED = "[yellow]stopped.[/] The same command goes on from here."
 
 
-def guarded(work: Callable[[], int]) -> int:
-    """The exit status of `work`: its own, 2 after an error, 128 + its number after a signal."""
+def guarded(work: Callable[[], int], resumes: bool = True) -> int:
+    """The exit status of `work`: its own, 2 after an error, 128 + its number after a signal.
+    resumes: whether the same command goes on where it was stopped."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    with _stopped_by_signals():
+    stopped = f"[yellow]stopped.[/]{GOES_ON * resumes}"
+    with _stopped_by_signals(stopped):
         try:
             return _explained(work)
-        except KeyboardInterrupt as stopped:  # also while an error is being printed
-            console.print(STOPPED)
-            return 128 + (stopped.args[0] if stopped.args else signal.SIGINT)
+        except KeyboardInterrupt as interrupt:  # also while an error is being printed
+            console.print(stopped)
+            return 128 + (interrupt.args[0] if interrupt.args else signal.SIGINT)
 
 
 @contextmanager
-def _stopped_by_signals() -> Iterator[None]:
-    """Ctrl-C and SIGTERM raise KeyboardInterrupt; a second one ends the process at once."""
+def _stopped_by_signals(stopped: str) -> Iterator[None]:
+    """Ctrl-C and SIGTERM raise KeyboardInterrupt; a second one ends the process at once. `stopped`
+    is what an interrupt prints that Python would forget."""
     numbers = signal.SIGINT, signal.SIGTERM
 
     def stop(number: int, _: object) -> None:
@@ -56,7 +59,7 @@ def _stopped_by_signals() -> Iterator[None]:
     def unraisable(failure: Any) -> None:
         # Python would print and forget an interrupt that falls into the destructor of an object.
         if isinstance(failure.exc_value, KeyboardInterrupt):
-            console.print(STOPPED)
+            console.print(stopped)
             os._exit(128 + (failure.exc_value.args or (signal.SIGINT,))[0])
         hook(failure)
 

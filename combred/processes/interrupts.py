@@ -12,14 +12,15 @@ from types import FrameType
 from typing import Any
 
 NUMBERS = signal.SIGINT, signal.SIGTERM
+GOES_ON = " The same command goes on from here."
 
 
-def stop_at_once() -> None:
-    """From now on Ctrl-C and SIGTERM end the process with one line: a command loads its modules,
-    and no work is lost. What is ignored stays so."""
+def stop_at_once(resumes: bool = True) -> None:
+    """From now on Ctrl-C and SIGTERM end the process with one line: a command, which `resumes` or
+    not, loads its modules, and no work is lost. What is ignored stays so."""
 
     def stop(number: int, _: object) -> None:
-        os.write(2, b"stopped. The same command goes on from here.\n")
+        os.write(2, f"stopped.{GOES_ON * resumes}\n".encode())
         os._exit(128 + number)
 
     for each in NUMBERS:

@@ -50,7 +50,7 @@ def require_inputs(
             "(n, ...), or list(batches)"
         )
     if not sum(_rows_like(example, x) for x in batches(calibration)):
-        raise ValueError("calibration is empty: give some inputs (512 are nearly enough)")
+        raise ValueError("calibration is empty: give some inputs (512 are enough)")
     with evaluation(network), torch.no_grad():
         if not isinstance(network(example[:1]), Tensor):
             raise ValueError(

@@ -44,7 +44,7 @@ def test_a_mixture_has_the_equivalence_ratio_asked_for(drm19):
     gas = drm19.solution()
     all_phi = np.array([0.4, 1.0, 1.8])
     for phi, Y in zip(all_phi, drm19.mixture("CH4:1", "O2:1, N2:3.76", all_phi), strict=True):
-        assert np.array_equal(Y, drm19.mixture("CH4:1", "O2:1, N2:3.76", phi))
+        assert np.array_equal(Y, drm19.mixture({"CH4": 1}, {"O2": 1.0, "N2": 3.76}, phi))
         gas.TPY = 300.0, ct.one_atm, Y
         # CH4 + 2 O2; float64 ratios.
         assert gas["CH4"].X / gas["O2"].X * 2 == pytest.approx(phi, rel=1e-12)
@@ -58,6 +58,8 @@ def test_a_mixture_has_the_equivalence_ratio_asked_for(drm19):
         ("CH4:x", "O2:1", "'x' moles of CH4"),
         ("CH4:-1", "O2:1", "'-1' moles"),
         ("CH4:0", "O2:1", "cannot mix"),
+        ("CH4=1", "O2:1", "write 'CH4:1' for 'CH4=1'"),
+        ({"CH4": "x"}, "O2:1", "'x' moles of CH4"),
         ("H2O:1", "O2:1", "does not burn"),
     ],
 )

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from combred.chemistry.mechanism import load_mechanism
+from combred.native import export
 
 DRM19 = "H2 H O O2 OH H2O HO2 CH2 CH2(S) CH3 CH4 CO CO2 HCO CH2O CH3O C2H4 C2H5 C2H6 N2 AR".split()
 
@@ -42,12 +43,23 @@ def test_a_phase_is_the_one_named_or_the_first_reacting_ideal_gas(file, phase, f
 
 
 def test_an_unknown_phase_lists_those_of_the_file():
-    with pytest.raises(ValueError, match=r"h2o2.yaml' has no phase 'gas'.*ohmech, ohmech-RK"):
+    with pytest.raises(ValueError, match=r"h2o2.yaml' has no phase 'gas': give ohmech$"):
         load_mechanism("h2o2.yaml", "gas")
-    with pytest.raises(ValueError, match=r"ideal gas.*Redlich-Kwong.*phases ohmech, ohmech-RK"):
+    with pytest.raises(ValueError, match=r"ideal gas.*Redlich-Kwong.*its phase ohmech$"):
         load_mechanism("h2o2.yaml", "ohmech-RK")
     with pytest.raises(FileNotFoundError, match="drm91.yaml"):
         load_mechanism("drm91.yaml", "gas")
+
+
+def test_reactions_of_a_surface_are_left_out_with_a_word(tmp_path, caplog):
+    with pytest.raises(ValueError, match="ideal-surface, 24 reactions.*or its phase gas$"):
+        load_mechanism("ptcombust.yaml", "Pt_surf")
+    file = tmp_path / "pt.yaml"
+    file.write_text(cantera_text("ptcombust.yaml"))
+    for phase in ("", "", "gas"):  # read once; then a phase that the user has named
+        load_mechanism(file, phase)
+    told = "pt.yaml: phase gas is taken; reactions of Pt_surf are left out"
+    assert caplog.text.count(told) == len(caplog.records) == 1
 
 
 @pytest.mark.parametrize("name", ["drm19.yaml", "h2o2.yaml"])
@@ -153,3 +165,8 @@ def test_a_file_that_cantera_cannot_parse_is_a_value_error(tmp_path):
     file.write_text("phases: [")
     with pytest.raises(ValueError, match="cannot be read by Cantera"):
         load_mechanism(str(file))
+    file = file.rename(tmp_path / "chem.inp")
+    file.write_text("ELEMENTS\nH O\nEND\n")
+    for read in (load_mechanism, lambda file: export(file, tmp_path)):
+        with pytest.raises(ValueError, match="ck2yaml --input=.*chem.inp"):
+            read(file)

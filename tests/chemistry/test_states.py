@@ -1,5 +1,7 @@
 """States as arrays: what is taken, what is refused, and what a refusal says of the rows."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -44,16 +46,18 @@ def test_states_of_any_real_type_and_layout_are_the_same():
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("name", "shape", "expected"),
     [
-        {"T": 1500.0}, {"T": np.full((2, 1), 1500.0)}, {"p": np.full(1, 1e5)},
-        {"Y": np.full(4, 0.25)}, {"Y": np.full((1, 4), 0.25)}, {"Y": np.full((1, 2, 4), 0.25)},
+        ("T", (), "(n,)"), ("T", (2, 1), "(n,)"), ("p", (1,), "(2,), as T is, or one number"),
+        ("Y", (), "(2, n_species)"), ("Y", (4,), "(2, n_species)"), ("Y", (1, 4), "(2, n_species)"),
+        ("Y", (1, 2, 4), "(2, n_species)"),
     ],
 )  # fmt: skip
-def test_states_of_another_shape_are_refused(change):
+def test_states_of_another_shape_are_refused(name, shape, expected):
     known = {"T": np.full(2, 1500.0), "p": np.full(2, 1e5), "Y": np.full((2, 4), 0.25)}
-    with pytest.raises(ValueError, match=r"T and p have the shape \(n,\).*and Y \(n, n_species\)"):
-        states_of(**known | change)
+    told = f"{name} has the shape {shape}: it has to be {expected}"
+    with pytest.raises(ValueError, match=re.escape(told)):
+        states_of(**known | {name: np.ones(shape)})
 
 
 @pytest.mark.parametrize("values", ["x", [1500.0, None], [1.0, 1j], np.full(2, "1500"), [[1.0], 2]])

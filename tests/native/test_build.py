@@ -31,6 +31,20 @@ def test_a_library_is_compiled_once(tmp_path, monkeypatch):
     assert len(others | {first}) == 3
 
 
+@pytest.mark.parametrize("terminal", [True, False])
+def test_that_it_compiles_is_told_a_terminal_and_is_no_warning(
+    terminal, tmp_path, monkeypatch, capsys, caplog
+):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    caplog.set_level("INFO")
+    build(with_value(1))
+    assert [record.levelname for record in caplog.records] == ["INFO"] * (not terminal)
+    said = capsys.readouterr().err
+    assert said.startswith("compiling C++, once; the library is kept in /") == terminal
+    assert said.count("\n") == terminal
+
+
 def test_a_damaged_library_of_the_cache_is_compiled_again(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     library = build(with_value(4))

@@ -126,6 +126,19 @@ def test_a_case_gets_all_files_and_keeps_its_own(tmp_path, drm19, monkeypatch):
     assert export_case(drm19, tmp_path)[1] == ""
 
 
+def test_files_of_others_are_kept_beside(tmp_path, drm19, caplog):
+    theirs, kept = tmp_path / "thermo", tmp_path / "thermo.orig"
+    theirs.write_text("mine")
+    for _ in range(2):  # the second time it is combred's own
+        write_mechanism(drm19, tmp_path)
+        assert {path.name for path in tmp_path.iterdir()} == {"thermo", "thermo.orig", "reactions"}
+    assert kept.read_text() == "mine" and caplog.text.count(f"it is now {kept}") == 1
+    theirs.write_text("mine, too")
+    with pytest.raises(ValueError, match="thermo.orig, which is there: move"):
+        write_mechanism(drm19, tmp_path)
+    assert (theirs.read_text(), kept.read_text()) == ("mine, too", "mine")
+
+
 def test_reactions_that_openfoam_does_not_know_are_left_out(tmp_path, caplog):
     write_mechanism(load_mechanism("example_data/ammonia-CO-H2-Alzueta-2023.yaml"), tmp_path)
     assert not blocks((tmp_path / "reactions").read_text())

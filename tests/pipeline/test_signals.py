@@ -47,7 +47,11 @@ def test_an_interrupt_in_a_destructor_is_not_lost():
 
 @pytest.mark.parametrize(
     ("words", "told"),
-    [("combred.pipeline stage=x", "goes on from here"), ("combred.command check x", "stopped")],
+    [
+        ("combred.pipeline stage=x", "stopped. The same command goes on from here."),
+        ("combred.command check x", "stopped. The same command goes on from here."),
+        ("combred.command export x y", "stopped.\n"),
+    ],
 )
 def test_ctrl_c_while_modules_are_loaded_is_one_line(words, told):
     child = subprocess.Popen(

@@ -91,7 +91,7 @@ def layer_moments(
 
 def missing_calibration(method: str) -> str:
     """The error message of a method that needs calibration inputs and has none."""
-    return f"{method} needs activations: give calibration=inputs (512 are nearly enough)"
+    return f"{method} needs activations: give calibration=inputs (512 are enough)"
 
 
 def batches(calibration: Calibration) -> Iterable[Tensor]:

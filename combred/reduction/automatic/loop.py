@@ -109,10 +109,9 @@ class Loop:
         """Condense a layer at its threshold; the network before it is the save point. False where
         nothing merges."""
         settings, stored = self.settings, self.record.next
-        final = self.phase == "final"
-        self.threshold = (
-            settings.final_threshold if final else settings.threshold(self.t_fail[layer.name])
-        )
+        self.threshold = settings.final_threshold
+        if self.phase == "layer":
+            self.threshold = settings.threshold(self.t_fail[layer.name])
         cut = self.cut(layer) if stored is None else None
         if stored and stored.kind == "cut":
             size = stored.units, stored.parameters
@@ -147,9 +146,7 @@ class Loop:
         while not why:
             loss, metric = self.train_step(), self.current.metric
             self.trained += 1
-            may_deviate = (
-                settings.deviation is not None and self.trained >= settings.deviation_steps
-            )
+            lowest = settings.deviation if self.trained >= settings.deviation_steps else None
             if metric >= criterion:
                 share = self.current.parameters / self.saved.parameters
                 self.reductions += self.phase == "layer"
@@ -159,7 +156,7 @@ class Loop:
                 if self.phase == "layer" and share > settings.too_little:
                     self.t_fail[self.layer] -= 1  # equation (25)
                 return True
-            if may_deviate and not metric >= settings.deviation:
+            if lowest is not None and not metric >= lowest:
                 why = "deviated"
             elif self.trained >= self.limit():
                 why = "limit"

@@ -82,10 +82,7 @@ def _rows_like(example: Tensor, x: Tensor) -> int:
 
 
 def choose_layers(
-    survey: Survey,
-    layers: Sequence[str | int] | None,
-    method: Method,
-    compensation: str,
+    survey: Survey, layers: Sequence[str | int] | None, method: Method, compensation: str
 ) -> tuple[list[HiddenLayer], dict[str, str]]:
     """The layers to reduce, in the order in which they are named (None: all that the method can
     reduce), and why others are left alone.

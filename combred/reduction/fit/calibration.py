@@ -129,10 +129,7 @@ def read_units(network: nn.Module, layer: HiddenLayer, x: Tensor) -> tuple[Tenso
 
 @torch.no_grad()
 def relative_error(
-    original: nn.Module,
-    reduced: nn.Module,
-    layer: HiddenLayer | None,
-    calibration: Calibration,
+    original: nn.Module, reduced: nn.Module, layer: HiddenLayer | None, calibration: Calibration
 ) -> float:
     """|reduced - original| / |original| (Frobenius) over calibration inputs.
 

@@ -211,8 +211,8 @@ def main() -> None:
     ct.suppress_thermo_warnings()
     results = read_json(RESULTS)
     for form in asked:
-        results[form] = measure({method: run_of(form, method) for method in METHODS[form]})
-        results |= {"machine": machine(), "cores": 1}
+        found = measure({method: run_of(form, method) for method in METHODS[form]})
+        results[form] = found | {"machine": machine(), "cores": 1}
         write_json(RESULTS, strict(results))
     draw(results, FIGURE)
     print(json.dumps(strict(results)))

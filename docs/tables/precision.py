@@ -114,8 +114,9 @@ def weights_table() -> str:
             body.append([f"**{name.replace('e-0', 'e-')}**", "-", delay, "-", time])
         if body:
             head = [title, "weights", "delay, network alone", "with the solver", "time a state"]
-            text += table(head, body)
-    return text + source("weights.json", "weights", results["machine"]) if text else MISSING
+            machine = results[form]["machine"]
+            text += table(head, body) + source("weights.json", f"weights {form}", machine) + "\n"
+    return text.removesuffix("\n") or MISSING
 
 
 TABLES = {

@@ -201,8 +201,8 @@ def _read(file: str, phase: str) -> tuple[str, ct.Solution]:
             ) from error
         if not path.endswith((".yaml", ".yml")):
             give += (
-                "; a CHEMKIN file becomes one by Cantera's "
-                f"`ck2yaml --input={shown(file)} --thermo=FILE --transport=FILE`"
+                "; a CHEMKIN file becomes one, in its folder, by Cantera's "
+                f"`ck2yaml --input={Path(path).name} --thermo=FILE --transport=FILE`"
             )
         raise ValueError(
             f"{shown(file)!r} cannot be read by Cantera ({shown(one_line(error), 300)}): {give}"

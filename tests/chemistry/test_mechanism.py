@@ -168,5 +168,5 @@ def test_a_file_that_cantera_cannot_parse_is_a_value_error(tmp_path):
     file = file.rename(tmp_path / "chem.inp")
     file.write_text("ELEMENTS\nH O\nEND\n")
     for read in (load_mechanism, lambda file: export(file, tmp_path)):
-        with pytest.raises(ValueError, match="ck2yaml --input=.*chem.inp"):
+        with pytest.raises(ValueError, match="ck2yaml --input=chem.inp"):
             read(file)

@@ -4,13 +4,13 @@
 
 Runs of the pipeline, one for each form of a surrogate and each method, in runs/weights-FORM-METHOD:
 the shipped drm19-336k, which corrects quasi-steady steps, or the paper's network, which sees the
-state alone and is trained on a million rows, is cut stage after stage, and retrained. A run that
-is there is not done again. Of every stage: mean and
-worst error of the delay against CVODE in the ignitions of the run's validation, of the network
-alone and with the solver behind it, which takes the steps whose error estimate is too large; the
-time of a state of the network alone, compiled (quasi_steady) or in TorchScript (state), and of the
-solver at three tolerances and of CVODE (rtol 1e-6) on the same states, on one core, in turns; and
-the delays of these, from a cold start in each step.
+state alone and is trained on a million rows, is cut stage after stage, and retrained. A run that is
+there is not done again. Of every stage: mean and worst error of the delay against CVODE in the
+ignitions of the run's validation, of the network alone and with the solver behind it, which takes
+the steps whose error estimate is too large; the time of a state of the network alone, compiled
+(quasi_steady) or in TorchScript (state), and of the solver at three tolerances and of CVODE (rtol
+1e-6) on the same states, on one core, in turns; and the delays of these, from a cold start in each
+step.
 
 Writes benchmarks/results/weights.json and docs/error-weights.png; prints a table, then one JSON
 line. Takes some hours on two cores.

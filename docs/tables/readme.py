@@ -116,10 +116,8 @@ def readme_models() -> str:
     state and step along ignitions at 1e-6 s."""
     ignitions, flows, flames = read("ignition_work.json").get("dt", {}), _flows(), speeds()
     body = []
-    rows_of = {model: combred.Surrogate.TOLERANCE for model in flows} | {
-        "combred.solver": TOLERANCE
-    }
-    for name, tolerance in rows_of.items():
+    tolerances = dict.fromkeys(flows, combred.Surrogate.TOLERANCE) | {"combred.solver": TOLERANCE}
+    for name, tolerance in tolerances.items():
         rows = {
             dt: row for dt, of in ignitions.items() for row in of.get(name, [])
             if row["tolerance"] == tolerance

@@ -40,7 +40,7 @@ RTOL = {
     "combred.solver": (0.3, 0.1, 0.03, 0.01, 1e-3, 1e-5),
     "Rosenbrock34": (1.0, 0.3, 0.1, 1e-2, 1e-3),
     "seulex": (1.0, 0.1, 1e-2, 1e-3),
-    "CVODE, tuned": (1e-3, 1e-4, 1e-6),
+    "CVODE, exact Jacobian": (1e-3, 1e-4, 1e-6),
     "CVODE": (1e-4, 1e-6),
 }
 

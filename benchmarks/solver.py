@@ -128,7 +128,7 @@ COMPETITORS: dict[str, tuple[Callable[[Mechanism, float], Advance], tuple[float,
     "CVODE": (lambda m, rtol: CVODE(m, rtol, 1e-8 * rtol), (1e-4, 1e-6, 1e-8)),
     "CVODE, AdaptivePreconditioner": (Preconditioned, (1e-6,)),
     "CVODE, exact Jacobian": (
-        lambda m, rtol: GeneratedCVODE(m, rtol, ATOL["CVODE, tuned"] * rtol, tuned=True),
+        lambda m, rtol: GeneratedCVODE(m, rtol, ATOL["CVODE, exact Jacobian"] * rtol, tuned=True),
         (1e-4, 1e-6),
     ),
     "seulex": (lambda m, rtol: Implicit(m, "seulex", rtol, ATOL["seulex"] * rtol), (1e-2, 1e-4)),

@@ -12,8 +12,8 @@ solvers advance all of them on one core, in this process, each state from a cold
     CVODE                  Cantera's reactor at constant pressure
     CVODE, generated rates SUNDIALS' CVODE in C++ with rates by pyrometheus: dense matrices,
                            difference quotients for the Jacobian matrix
-    CVODE, tuned           the same with the exact Jacobian matrix, an LU factorisation of fixed
-                           size and a looser absolute tolerance
+    CVODE, exact Jacobian  the same with that matrix, an LU factorisation of fixed size and a looser
+                           absolute tolerance
     Rosenbrock34, seulex   the linearly implicit methods that OpenFOAM has, with generated rates and
                            the exact Jacobian matrix; the first step that they try is dt
 
@@ -67,7 +67,7 @@ RTOL = {
     "combred.solver": (0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 9e-5, 1e-5, 1e-6, 1e-7),
     "CVODE": (1e-3, 1e-4, 1e-6, 1e-8, 1e-10),
     "CVODE, generated rates": (1e-3, 1e-4, 1e-6, 1e-8, 1e-10),
-    "CVODE, tuned": (1e-3, 1e-4, 1e-6, 1e-8, 1e-10),
+    "CVODE, exact Jacobian": (1e-3, 1e-4, 1e-6, 1e-8, 1e-10),
     "Rosenbrock34": (1.0, 1e-1, 1e-2, 1e-4, 1e-6),
     "seulex": (1.0, 1e-1, 1e-2, 1e-4, 1e-6),
 }
@@ -76,7 +76,7 @@ RTOL = {
 ATOL = {
     "CVODE": 1e-8,
     "CVODE, generated rates": 1e-8,
-    "CVODE, tuned": 1e-4,
+    "CVODE, exact Jacobian": 1e-4,
     "Rosenbrock34": 1e-7,
     "seulex": 1e-7,
 }
@@ -135,7 +135,7 @@ def solver(name: str, mechanism: Mechanism, rtol: float) -> Advance:
     if name == "CVODE":
         return CVODE(mechanism, rtol, atol)
     if name.startswith("CVODE"):
-        return GeneratedCVODE(mechanism, rtol, atol, tuned=name == "CVODE, tuned")
+        return GeneratedCVODE(mechanism, rtol, atol, tuned=name == "CVODE, exact Jacobian")
     return Implicit(mechanism, name.lower(), rtol, atol)
 
 
@@ -187,7 +187,7 @@ MARKERS = {
     "combred.solver": "r*-",
     "CVODE": "k.--",
     "CVODE, generated rates": "k^:",
-    "CVODE, tuned": "ks-",
+    "CVODE, exact Jacobian": "ks-",
     "Rosenbrock34": "D-",
     "seulex": "v-",
 }

@@ -118,10 +118,13 @@ def test_only_a_command_that_keeps_its_work_goes_on(words, goes_on, monkeypatch,
     assert said == "stopped." + " The same command goes on from here." * goes_on
 
 
-def test_the_folder_of_an_export_names_its_library(tmp_path, capsys):
-    (tmp_path / "libsolver.so").touch()
+@pytest.mark.parametrize("place", ["", "constant"])  # of an export, of a case of OpenFOAM
+def test_the_folder_of_an_export_names_its_library(place, tmp_path, capsys):
+    library = tmp_path / place / "libsolver.so"
+    library.parent.mkdir(exist_ok=True)
+    library.touch()
     assert command.main(["check", str(tmp_path)]) == 2
-    assert f"`combred check {tmp_path / 'libsolver.so'}`" in capsys.readouterr().out
+    assert f"`combred check {library}`" in capsys.readouterr().out
 
 
 def test_run_is_the_pipeline_and_there_is_a_version(capsys):

@@ -23,12 +23,13 @@ def describe(what: str) -> dict[str, str]:
         with path.open("rb") as file:
             if file.read(4) == b"\x7fELF":
                 return _library(path)
-    inside = os.listdir(path) if os.path.isdir(path) else []
-    stages = any(map(STAGE.fullmatch, inside))
+    stages = os.path.isdir(path) and any(map(STAGE.fullmatch, os.listdir(path)))
     if what in models() or path.suffix == ".safetensors" or stages:
         return _network(what)
-    for library in sorted({LIBRARY, SOLVER_LIBRARY} & set(inside)):
-        raise ValueError(f"{what} is a folder: `combred check {path / library}`")
+    for folder in (path, path / "constant"):  # of a case of OpenFOAM
+        for library in (LIBRARY, SOLVER_LIBRARY):
+            if os.path.isfile(folder / library):
+                raise ValueError(f"{what} is a folder: `combred check {folder / library}`")
     return {}
 
 

@@ -189,7 +189,7 @@ class Table:
         surrogate.network = network
         with one_thread():
             rollouts = ignition_cases.follow(
-                fastest(surrogate), self.run.settings.validation.dt, self.references
+                fastest(surrogate, alone=True), self.run.settings.validation.dt, self.references
             )
         found = ignition_errors.compare(self.run.mechanism, rollouts, self.references)
         return {

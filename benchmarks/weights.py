@@ -53,7 +53,7 @@ FORMS = {
     "quasi_steady": ["reduction.parameters=[0.43,0.115,0.033,0.014]", "stage=4"],
     "state": [
         "profile=paper", "start=scratch", "sampling.states=1000000", "sampling.ignitions=3000",
-        "reduction.parameters=[0.022,0.0043,0.0008]", "stage=3", "retraining.steps=16000",
+        "reduction.parameters=[0.022,0.0043,0.0008]", "stage=3", "retraining.steps=40000",
         "retraining.lr=6e-3",
     ],
 }  # fmt: skip

@@ -1,11 +1,10 @@
 """C++ without LibTorch: stiff solvers of a mechanism, and surrogates.
 
-`solver` takes a mechanism and gives a `Solver`; `compile` takes a `Surrogate` whose network
-corrects QSS steps and gives a `NativeSurrogate`, each an `Advance`; `load` gives them of a library
-that was compiled before. `compile_cuda` gives a `CudaLibrary`, the same on a GPU. `export` writes
-one C++ file and a library for a flow solver, whose C interface is source/combred.h, `export_case`
-also what a case of OpenFOAM needs. The names below are loaded at their first use: a solver needs no
-torch.
+`solver` takes a mechanism and gives a `Solver`; `compile` takes a `Surrogate` and gives a
+`NativeSurrogate`, each an `Advance`; `load` gives them of a library that was compiled before.
+`compile_cuda` gives a `CudaLibrary`, the same on a GPU. `export` writes one C++ file and a library
+for a flow solver, whose C interface is source/combred.h, `export_case` also what a case of OpenFOAM
+needs. The names below are loaded at their first use: a solver needs no torch.
 """
 
 from combred.names import loader

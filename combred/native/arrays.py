@@ -38,6 +38,11 @@ def array(name: str, values: np.ndarray, kind: str = "double") -> str:
     return f"alignas(64) TABLE {kind} {name}[{len(values)}] = {{\n{content}}};\n"
 
 
+def of_tensor(tensor) -> np.ndarray:
+    """The numbers of a tensor, in float64."""
+    return tensor.detach().cpu().double().numpy()
+
+
 def text(name: str, value: str) -> str:
     """The definition of a string, UTF-8, in lines of at most 90 characters."""
     quoted = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from combred.chemistry.reactor import Advance
+from combred.native.generator import is_compiled
 from combred.native.library import NativeSurrogate, compile
 from combred.native.solver.generator import LARGEST_TOLERANCE
 from combred.surrogate.advance import StateFunction
@@ -38,10 +39,10 @@ class NetworkAlone:
 
 def fastest(surrogate: Surrogate, alone: bool = False) -> Advance:
     """The surrogate compiled as C++, with the solver behind its network; its network alone in
-    TorchScript if it is of the state alone, or if it cannot be compiled here, which the log tells.
+    TorchScript if it is too large (`is_compiled`), or cannot be compiled here, which the log tells.
 
     alone: as `NetworkAlone`."""
-    if surrogate.kinetics:
+    if is_compiled(surrogate):
         try:
             compiled = compile(surrogate)
             return NetworkAlone(compiled) if alone else compiled

@@ -44,9 +44,9 @@ def compile_cuda(what: Mechanism | Surrogate, device: torch.device | str = "cuda
     """Write the solver of a mechanism, or a surrogate, as CUDA C++, compile it for a device and
     load it; half a minute, once.
 
-    what: a mechanism, or a surrogate that corrects QSS steps. Raises ValueError for a network of
-    the state alone and for rates that are not known, RuntimeError, with the remedy, where there is
-    no CUDA device or cuda.core is not installed.
+    what: a mechanism, or a surrogate. Raises ValueError for a network that is too large and for
+    rates that are not known, RuntimeError, with the remedy, where there is no CUDA device or
+    cuda.core is not installed.
     """
     place = torch.device(device)
     if isinstance(what, Mechanism):

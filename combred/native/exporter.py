@@ -49,12 +49,12 @@ def export(
     libsolver.so, or surrogate.cpp and libsurrogate.so, and combred.h, to a folder; returns the
     paths of those written.
 
-    what: a mechanism or the name of its file (.yaml, .yml); else a surrogate that corrects QSS
-    steps, or what `combred.load` takes: the name of a model that comes with combred, or a
-    stageN.safetensors. Of a surrogate: card, found with a name; title: which surrogate it is, for
-    the head of surrogate.cpp. Without a C++ compiler no library is written, and the log
-    tells how to make it. Raises ValueError for a network of the state alone and for rates that are
-    not known, FileNotFoundError where there is no such mechanism or model.
+    what: a mechanism or the name of its file (.yaml, .yml); else a surrogate, or what
+    `combred.load` takes: the name of a model that comes with combred, or a stageN.safetensors. Of a
+    surrogate: card, found with a name; title: which surrogate it is, for the head of surrogate.cpp.
+    Without a C++ compiler no library is written, and the log tells how to make it. Raises
+    ValueError for a network that is too large and for rates that are not known, FileNotFoundError
+    where there is no such mechanism or model.
     """
     if isinstance(what, Mechanism) or names_mechanism(what):
         return export_solver(what, folder)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def compile(surrogate: "Surrogate", folder: Path | None = None) -> "NativeSurrogate":
     """Write a surrogate and the solver of its mechanism as C++, compile and load them.
 
-    surrogate: one that corrects QSS steps; folder: where sources and library are written
-    (None: a cache, `combred.files.records.cache_folder`). Raises ValueError for a network of the
-    state alone, RuntimeError without a C++ compiler.
+    folder: where sources and library are written (None: a cache,
+    `combred.files.records.cache_folder`). Raises ValueError for a network that is too large
+    (`combred.native.generator.MOST_WEIGHTS`), RuntimeError without a C++ compiler.
     """
     from combred.native.generator import generate
 

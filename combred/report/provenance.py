@@ -106,5 +106,5 @@ def timing_text(folder: Folder) -> Text:
         f"over {timing['states']}: solver and networks in batches of "
         f"{timing['batch']:,}, as a flow code calls them, CVODE one by one through Cantera. "
         "All were measured in turns: their ratios are more reliable than their values. A network "
-        "of the state alone has no compiled form, and is timed in TorchScript."
+        "of more than a million weights is not compiled: it is alone, in TorchScript."
     )

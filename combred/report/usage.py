@@ -61,7 +61,7 @@ def use_section(folder: Folder) -> Section:
         blocks.append(Note("Nothing was exported: there is no surrogate.json."))
         return Section("Use and limits", blocks)
     said = "In C++, with LibTorch: `coupling/torch.cpp` is a program that calls `surrogate.pt`."
-    if folder.card["network"]["kinetics"]:
+    if (folder.path / "surrogate.cpp").is_file():
         said = (
             "In C++: `surrogate.cpp` is the surrogate in one file, and `libsurrogate.so` the same "
             "as a library, which needs the C library alone (`combred.h` has an example). Both hold "

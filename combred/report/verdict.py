@@ -166,8 +166,11 @@ def conditions(folder: Folder) -> str:
     said = f"Largest errors, in steps of {dt}: of delays against CVODE"
     flames = "flame" in folder.measured(folder.last)
     said += ", of flame speeds against the solver in doubles." if flames else "."
-    compiled = "compiled" if folder.timing["solved"] else "in TorchScript"
-    said += f" Times on one core; the networks are {compiled}."
+    compiled = folder.timing["solved"].keys()
+    how = "compiled" if compiled else "in TorchScript"
+    if compiled and len(compiled) < len(folder.stages):
+        how += ", those of more than a million weights alone in TorchScript"
+    said += f" Times on one core; the networks are {how}."
     if folder.timing["solved"]:
         said += " Left to the solver: states whose estimated error exceeds the tolerance."
     return said

@@ -200,14 +200,17 @@ class Surrogate(nn.Module, Stepper):
         self.require_states(state)
         variables = self.transform.variables(state)
         x = self.transform.features(variables)
-        margin = 1e-3 * (  # of the range: rounding and transport errors
-            self.transform.high - self.transform.low
-        )
-        inside = (
-            (variables >= self.transform.low - margin) & (variables <= self.transform.high + margin)
-        ).all(dim=1)
+        low, high = self.limits()
+        inside = ((variables >= low) & (variables <= high)).all(dim=1)
         near = squared_distance(x, self.inverse_covariance) <= self.max_mahalanobis * (1.0 + 1e-9)
         return inside & near & self.is_valid_state(state)
+
+    def limits(self) -> tuple[Tensor, Tensor]:
+        """Lowest and highest [T, p, F(Y)] of `in_training_range`, (2 + n_species,) each: those of
+        the training, and 1e-3 of the range beyond, for rounding and transport errors."""
+        low, high = self.transform.low, self.transform.high
+        margin = 1e-3 * (high - low)
+        return low - margin, high + margin
 
     def is_valid_state(self, state: Tensor) -> Tensor:
         """(n,) bool: all values are finite, T is from 100 to 6000 K, p is positive, no Y is below

@@ -15,6 +15,7 @@ from PIL import Image
 
 from combred.native import builder, choice, exporter
 from combred.pipeline.command import main
+from combred.pipeline.steps import export
 from combred.surrogate.advance import StateFunction
 from combred.validation import acceptance, timing
 from combred.validation.stirred import cases as stirred_cases
@@ -45,6 +46,8 @@ def cheap_steps(in_process) -> Iterator[None]:
     with in_process(), torch.jit.optimized_execution(False), pytest.MonkeyPatch.context() as patch:
         patch.setattr("combred.report.pages.save", _one_pixel)
         patch.setattr(choice, "scripted", StateFunction)
+        for module in (choice, export):  # C++ takes seconds: for few runs
+            patch.setattr(module, "is_compiled", lambda surrogate: surrogate.kinetics)
         patch.setattr(exporter, "build_portable", _for_this_cpu)
         patch.setattr(timing, "WARM_UP", 0)
         patch.setattr(timing, "CVODE_STATES", 8)

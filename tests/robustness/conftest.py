@@ -21,8 +21,8 @@ TIMES = {"machine": "none", "states": "none", "batch": 1, "solved": {}} | {
 
 @pytest.fixture(scope="module")
 def quick(in_process):
-    """Worker pools work in this process; times are not measured, figures are not rendered, and
-    TorchScript, which takes a second to compile, is not compared with its original."""
+    """Worker pools work in this process; times are not measured, figures are not rendered, C++ is
+    not compiled, and TorchScript, which takes a second, is not compared with its original."""
     with (
         in_process(),
         mock.patch("combred.training.loop.CHECKPOINT_SECONDS", 0.0),
@@ -31,6 +31,7 @@ def quick(in_process):
         mock.patch("combred.pipeline.steps.validate.print_validation"),
         mock.patch("combred.validation.timing.compare_times", lambda *_, **__: TIMES),
         mock.patch("combred.pipeline.steps.cases.fastest", StateFunction),
+        mock.patch("combred.native.generator.MOST_WEIGHTS", 0),
     ):
         yield
 

@@ -1,8 +1,8 @@
 """The step `export`: the files for a CFD code, and the card.
 
 Takes `Data`, the surrogates of all stages and the numbers of their validation; writes surrogate.pt,
-surrogate.json (its card), export.json and, for a network that corrects QSS steps,
-surrogate.cpp, combred.h and libsurrogate.so.
+surrogate.json (its card), export.json and, if the network is not too large for C++, surrogate.cpp,
+combred.h and libsurrogate.so.
 """
 
 import math
@@ -14,6 +14,7 @@ import torch
 from combred import native
 from combred.files.records import write_record
 from combred.native import NativeSurrogate
+from combred.native.generator import MOST_WEIGHTS, is_compiled
 from combred.pipeline.console import console
 from combred.pipeline.run import Run
 from combred.pipeline.steps.networks import stored_inputs
@@ -49,13 +50,10 @@ def export_native(run: Run, surrogate: Surrogate, card: dict, states: np.ndarray
     """Write the C++ file and its library, if the surrogate has them; what was written, in words.
     Raises RuntimeError as `require_agreement`, of the states (n, 2 + n_species)."""
     source, library = run.path("surrogate.cpp"), run.path(native.LIBRARY)
-    if not surrogate.kinetics:
+    if not is_compiled(surrogate):
         for path in (source, library, run.path("combred.h")):
             path.unlink(missing_ok=True)  # of a network that this run had before
-        return (
-            "no surrogate.cpp, since only networks that correct QSS steps "
-            "(network.kinetics=true) have a form in C++"
-        )
+        return f"no surrogate.cpp, since it is for networks of at most {MOST_WEIGHTS:,} weights"
     title = f"stage {run.settings.stage} of the run {run.folder.name}"
     if library not in native.export(surrogate, run.folder, card, title):
         return (

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from combred.chemistry.states import Real, first_of, steps_of, wrong_with
+from combred.chemistry.states import HIGHEST_T, LOWEST_T, Real, first_of, steps_of, wrong_with
 
 USUAL_P = 100.0, 1e8  # Pa: outside it a unit was probably another
 NETWORK_TOLERANCE = 0.01  # the default of surrogates
@@ -98,8 +98,8 @@ class Stepper:
     def _why(self, found: Solution, i: int, dt: float) -> str:
         """Why the state of row i, which is valid, was not advanced over dt [s], and the remedy."""
         return (
-            f"{found.steps[i]} steps were not enough for dt = {dt:g} s: take a shorter dt, or a "
-            "larger tolerance"
+            f"after {found.steps[i]} steps it had not reached dt = {dt:g} s, or T had left "
+            f"{LOWEST_T:g} to {HIGHEST_T:g} K: take a shorter dt, or a larger tolerance"
         )
 
 

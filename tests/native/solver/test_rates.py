@@ -1,8 +1,4 @@
-"""Net production and destruction rates of the solver's doubles against Cantera's.
-
-A net rate is a sum in which reactions cancel: errors are over the sum of all creation and
-destruction of the species.
-"""
+"""Net production and destruction rates of the solver's doubles against Cantera's."""
 
 import ctypes
 from types import SimpleNamespace
@@ -10,33 +6,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from compiled_program import ONE_STATE, compile_quickly
-from rate_kinds import scarce_factors
+from rate_kinds import assert_cantera_s, scarce_factors
 
 from combred.native.interface import NOT_ADVANCED, Library
 from combred.native.solver import generate, matrix
 
-# Of creation + destruction. Exponents E / RT and g / RT of up to some hundred leave rounding errors
-# of up to 1e-13 in both codes, powers of small concentrations as much; seen: 2e-13.
-RELATIVE = 1e-12
-# 1/s: a falloff whose only collider is absent has a rate of zero in Cantera; here its third body is
-# 1e-37 of C0 at least.
-LEAST = 1e-30
-
 IGNITIONS = {"drm19": ("CH4:1", 1400.0, 101325.0), "h2o2": ("H2:1", 1000.0, 2e6)}
-
-
-def assert_cantera_s(solver, truth, T, p, Y) -> None:
-    """The rates of a solver are Cantera's; net ones of inert species are zero."""
-    net, destruction = solver.rates(T, p, Y)
-    assert net.shape == destruction.shape == Y.shape
-    reacts = ~solver.mechanism.inert
-    for i in range(len(T)):
-        true_net, true_destruction, size = truth.rates(T[i], p[i], Y[i])
-        allowed = RELATIVE * size + LEAST
-        assert np.all(np.abs(net[i] - true_net) <= allowed)
-        assert np.all(np.abs(destruction[i] - true_destruction) <= allowed)
-        assert not net[i, ~reacts].any()
-    assert np.abs(net).max() > 1.0  # 1/s: something reacts
 
 
 @pytest.mark.parametrize("absent", [0.0, 1 / 3], ids=["all", "some"])

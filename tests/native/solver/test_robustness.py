@@ -166,6 +166,22 @@ def test_hard_states_are_near_cvode_s(drm19, solver_of, cvode_later, tolerance):
 
 
 @TOLERANCES
+def test_a_gas_that_becomes_too_hot_is_told_soon(drm19, solver_of, cvode_later, tolerance):
+    """Hot gas of random composition; T may leave the range on its way, and not at its end."""
+    rng, n = np.random.default_rng(0), 600
+    T, p = rng.uniform(3000.0, 4000.0, n), 10.0 ** rng.uniform(0.0, 7.3, n)
+    raw = rng.exponential(1.0, (n, drm19.n_species)) ** rng.uniform(0.5, 8.0, (n, 1))
+    Y = raw / raw.sum(axis=1, keepdims=True)
+    found = solver_of(drm19).attempt(T, p, Y, 1e-3, tolerance)
+    lost = np.flatnonzero(~assert_advanced_or_told(drm19, T, p, Y, found))
+    assert 2 < len(lost) < 30 and found.steps[lost].max() < 1000  # in floats, and in doubles
+    true_T, _, _ = cvode_later(drm19, False, *(x[lost[:5]] for x in (T, p, Y)), np.full(5, 1e-3))
+    assert true_T.min() > 5990.0  # K: within the tolerance
+    with pytest.raises(ValueError, match="or T had left 100 to 6000 K"):
+        solver_of(drm19).integrate(T, p, Y, 1e-3, tolerance)
+
+
+@TOLERANCES
 @pytest.mark.parametrize("T", [1500.0, 3000.0])
 def test_pure_species_are_near_cvode_s(drm19, solver_of, cvode_later, tolerance, T):
     """Third bodies that exclude a species are rounding in it alone."""
@@ -211,7 +227,7 @@ def test_too_few_steps_leave_the_state(drm19, solver_of, burning):
     assert np.array_equal(advanced, whole.steps <= 20)
     assert np.array_equal(found.steps, np.minimum(whole.steps, 20))
     assert np.array_equal(found.Y[advanced], whole.Y[advanced])
-    said = rf"{(~advanced).sum()} of 60 states .*: 20 steps were not enough for dt = 0\.0001 s"
+    said = rf"{(~advanced).sum()} of 60 states .*: after 20 steps it had not reached dt = 0\.0001 s"
     with pytest.raises(ValueError, match=said):
         solver.integrate(T, p, Y, 1e-4, DOUBLE, max_steps=20)
 

@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from tiny import TINY, finished_run
 
 from combred.files.trace import Trace
-from combred.native import fastest
+from combred.native import scripted
 from combred.simulation.ignition import Rollout
 from combred.surrogate.storage import load_surrogate
 from combred.training import loop
@@ -88,7 +88,7 @@ def test_the_stage_is_the_smallest_that_passed_and_its_error_is_the_recorded_one
     assert tensors_equal(folder / "stage1.safetensors", kept)
     references = read_runs(folder / "search/ignitions.h5", drm19, Rollout)[0]["reference"]
     surrogate = load_surrogate(folder / "stage1.safetensors", drm19)
-    rollouts = ignition_cases.follow(fastest(surrogate), 4e-6, references)
+    rollouts = ignition_cases.follow(scripted(surrogate), 4e-6, references)
     error = ignition_errors.compare(drm19, rollouts, references)["delay_error"]["worst"]
     assert error == pytest.approx(criteria["trace"][number]["errors"]["ignition"], rel=1e-6)
 

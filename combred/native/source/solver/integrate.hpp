@@ -21,7 +21,9 @@ constexpr double MUCH = 1000.0, MUCH_Y = 1e-5, FIRST = 0.2;
 // balance at high pressure, their rounding may be above any tolerance.
 constexpr int MOST_IN_FLOATS = 300;
 constexpr double LEAST_FLOAT_TOLERANCE = 5e-4;  // below it, doubles take less time
-constexpr double SMALLEST_STEP = 1e-20;  // of dt: in cold gas with radicals 1e-17 s may be too long
+// Of dt: at 256 K n-dodecane's radicals react with rates of 1e30 1/s.
+constexpr double SMALLEST_STEP = 1e-30;
+constexpr double GONE_T = 8000.0;  // K: a state that becomes as hot has no end in the range
 
 // The error of a step is compared with tolerance times the change over the step plus these floors,
 // which fall with the root of its share of dt: errors of many small steps add up.
@@ -343,7 +345,9 @@ INLINE void integrate(Solver<R, Method> &s, const Request &call) {
     for (int k = 0; still && k < UNKNOWNS<R>; k++)
       s.s.change[k] = select(frozen, V(s.h * s.s.f0[k]), s.s.change[k]);
     const V T_next = s.T + s.s.change[UNKNOWNS<R> - 1];
-    const Mask<R> good = (error <= one) & (T_next >= all_of<R>(LOWEST_T)) & (T_next <= all_of<R>(HIGHEST_T));
+    // T may leave the range of states in between, where it still is that of the rates.
+    const Mask<R> good = (error <= one) & (T_next >= all_of<R>(LOWEST_STAGE_T)) &
+        (T_next <= all_of<R>(HIGHEST_STAGE_T));
     s.tried = s.tried + R(1);
     s.t = select(good, V(s.t + s.h), s.t);
     s.worst = select(good, at_least(error, s.worst), s.worst);
@@ -357,7 +361,8 @@ INLINE void integrate(Solver<R, Method> &s, const Request &call) {
     s.h = s.h * factor_of(s, error, good);
     const V left = s.dt - s.t;
     const Mask<R> is_done = left <= s.dt * R(END<R>);
-    const Mask<R> is_lost = no(is_done) & ((s.tried >= all_of<R>(most)) | (s.h < s.dt * R(SMALLEST_STEP)));
+    const Mask<R> is_lost = no(is_done) & ((s.tried >= all_of<R>(most)) |
+        (s.h < s.dt * R(SMALLEST_STEP)) | (s.T > all_of<R>(GONE_T)));
     // What is left in equal steps, unless they are very many.
     const V ratio = left * reciprocal(s.h), parts = rounded(V(at_most(ratio, 1e5) + R(0.499)));
     const V equal = select(ratio < all_of<R>(1e4), V(left * reciprocal(at_least(parts, 1.0))), s.h);

@@ -1,4 +1,5 @@
-"""How large must a network be? The error of ignition delays against weights, by reduction method.
+"""How large must a network be? Errors of ignition delays and flame speeds against weights, by
+reduction method.
 
     python -m benchmarks.weights [quasi_steady] [state]
 
@@ -7,10 +8,11 @@ the shipped drm19-336k, which corrects quasi-steady steps, or the paper's networ
 state alone and is trained on a million rows, is cut stage after stage, and retrained. A run that is
 there is not done again. Of every stage: mean and worst error of the delay against CVODE in the
 ignitions of the run's validation, of the network alone and with the solver behind it, which takes
-the steps whose error estimate is too large; the time of a state of the network alone, compiled
-(quasi_steady) or in TorchScript (state), and of the solver at three tolerances and of CVODE (rtol
-1e-6) on the same states, on one core, in turns; and the delays of these, from a cold start in each
-step.
+the steps whose error estimate is too large; the same of the speeds of three flames, against the
+solver in doubles; and the time of a state of the network alone. Networks are compiled, but for
+those that are too large. Times are taken in turns, on one core, with those of the solver at three
+tolerances and of CVODE (rtol 1e-6) on the same states; the delays of these are from a cold start in
+each step.
 
 Writes benchmarks/results/weights.json and docs/error-weights.png; prints a table, then one JSON
 line. Takes some hours on two cores.
@@ -23,23 +25,27 @@ from pathlib import Path
 
 import cantera as ct
 import numpy as np
-import torch
 
 from benchmarks.command_line import words
 from combred import config
 from combred.chemistry.reactor import CVODE, Advance
 from combred.files.records import read_json, strict, write_json
 from combred.native import fastest
+from combred.native.generator import is_compiled
 from combred.native.solver import Solver
 from combred.pipeline.command import execute, prepare
 from combred.pipeline.run import Run
 from combred.pipeline.steps.networks import load_surrogates
 from combred.pipeline.steps.sample import load_data
 from combred.processes.threads import one_thread
+from combred.processes.workers import Processes
 from combred.simulation.ignition import Rollout
-from combred.surrogate.surrogate import Surrogate
+from combred.simulation.premixed.flame import Flame
+from combred.simulation.premixed.grid import FlameCase
 from combred.validation.ignition import cases as ignition_cases
 from combred.validation.ignition import errors as ignition_errors
+from combred.validation.premixed import cases as flame_cases
+from combred.validation.premixed import errors as flame_errors
 from combred.validation.storage import read_runs
 from combred.validation.timing import machine, time_per_state
 
@@ -53,7 +59,7 @@ FORMS = {
     "quasi_steady": ["reduction.parameters=[0.43,0.115,0.033,0.014]", "stage=4"],
     "state": [
         "profile=paper", "start=scratch", "sampling.states=1000000", "sampling.ignitions=3000",
-        "reduction.parameters=[0.022,0.0043,0.0008]", "stage=3", "retraining.steps=40000",
+        "reduction.parameters=[0.022,0.0043,0.0008]", "stage=3", "retraining.steps=16000",
         "retraining.lr=6e-3",
     ],
 }  # fmt: skip
@@ -62,32 +68,7 @@ SHARED = (
     "states.h5", "sensitive.h5", "sample.json", "stage0.safetensors", "stage0.jsonl", "train.json",
 )  # fmt: skip
 BATCH, REPEATS, SOLVER, CFD = 4096, 7, (0.1, 0.01, 0.001), 1e-6
-
-
-class WithSolver:
-    """A network of the state alone in torch as an `Advance`, and the solver, which takes the steps
-    that the network is not trusted with; both at the network's default tolerance."""
-
-    def __init__(self, surrogate: Surrogate):
-        self.surrogate, self.states, self.solved = surrogate, 0, 0
-        self.solver = Solver(surrogate.mechanism, surrogate.TOLERANCE)
-
-    def advance(
-        self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """T (n,) [K] and Y (n, n_species) of the states, dt [s] later."""
-        states = torch.from_numpy(np.column_stack([T, p, Y]))
-        with torch.no_grad():
-            later, error = self.surrogate.next_state_and_error(
-                states, torch.full((len(T),), dt, dtype=torch.float64)
-            )
-        x, doubted = later.numpy(), ~(error.numpy() <= 1.0)
-        if doubted.any():
-            found = self.solver.advance(T[doubted], p[doubted], Y[doubted], dt)
-            x[doubted, 0], x[doubted, 2:] = found
-        self.states += len(T)
-        self.solved += int(doubted.sum())
-        return x[:, 0], x[:, 2:]
+FLAMES = [FlameCase(300.0, ct.one_atm, phi) for phi in (0.8, 1.0, 1.2)]
 
 
 def run_of(form: str, method: str) -> Run:
@@ -114,10 +95,20 @@ def delays(run: Run, solver: Advance) -> dict:
     return {"mean": errors["mean"], "worst": errors["worst"]}
 
 
+def speeds(run: Run, solver: Advance, references: list[Flame]) -> dict:
+    """Mean and worst error of the speed of an `Advance` in the flames `references`."""
+    with one_thread():
+        found = flame_cases.follow(run.mechanism, solver, run.settings.validation.dt, references)
+    errors = flame_errors.compare(run.mechanism, found, references)["speed_error"]
+    return {"mean": errors["mean"], "worst": errors["worst"]}
+
+
 def measure(runs: dict[str, Run]) -> dict:
     """For each method a row for each stage; and the solver at several tolerances, and CVODE. All
     times are taken in turns."""
     first = next(iter(runs.values()))
+    how = first.settings.validation, first.mixture, Processes(first.workers)
+    flames = flame_cases.reference(first.mechanism, *how, FLAMES)
     table = load_data(first).table
     states = table.draw(table.usual, BATCH, first.settings.seed).state()
     others: dict[str, Advance] = {
@@ -138,62 +129,80 @@ def measure(runs: dict[str, Run]) -> dict:
             name = f"{method} {i}"
             row = {"weights": surrogate.network.n_weights, "seconds": times[name]["median"],
                    "alone": delays(first, timed[name][0])}  # fmt: skip
-            behind = fastest(surrogate) if surrogate.kinetics else WithSolver(surrogate)
-            row["behind"] = delays(first, behind)
-            if isinstance(behind, WithSolver):
-                row["solved"] = behind.solved / behind.states
+            row["flames"] = speeds(first, timed[name][0], flames)
+            if is_compiled(surrogate):
+                row["behind"] = delays(first, fastest(surrogate))
             rows.append(row)
             print(name, json.dumps(strict(row)), flush=True)
     for name, one in others.items():
         found["others"][name] = {"seconds": times[name]["median"], **delays(first, one)}
+        if "CVODE" not in name:
+            found["others"][name]["flames"] = speeds(first, one, flames)
         print(name, json.dumps(strict(found["others"][name])), flush=True)
     return found
 
 
 def draw(results: dict, path: Path) -> None:
-    """The figure: mean error of the delay over weights, one panel for each form; the time of a
-    state above. Stars: solver and CVODE, at the weights of a network that takes as long."""
+    """The figure: mean errors of delays and of flame speeds over weights, a column for each form;
+    the time of a state above. Stars: solver and CVODE, at the weights of a network that takes as
+    long."""
     from matplotlib.figure import Figure
 
     forms = [form for form in FORMS if form in results]
-    figure = Figure(figsize=(5.2 * len(forms), 4.6), layout="constrained")
-    panels = figure.subplots(1, len(forms), sharey=True, squeeze=False)[0]
-    for axes, form in zip(panels, forms, strict=True):
+    figure = Figure(figsize=(5.2 * len(forms), 7.4), layout="constrained")
+    panels = figure.subplots(2, len(forms), sharey="row", sharex="col", squeeze=False)
+    for (above, below), form in zip(panels.T, forms, strict=True):
         curves, pairs = results[form]["methods"], []
         for name, rows in curves.items():
-            weights = [row["weights"] for row in rows]
             pairs += [(row["weights"], row["seconds"]) for row in rows]
-            mean = [_percent(row["alone"]["mean"]) for row in rows]
-            (line,) = axes.loglog(weights, mean, "o-", ms=4, label=name.replace("_", " "))
-            if "behind" in rows[0]:
-                mean = [_percent(row["behind"]["mean"]) for row in rows]
-                axes.loglog(weights, mean, "s:", ms=3, color=line.get_color())
-        x, t = np.log(np.array(sorted(pairs)).T)
-        for i, (name, one) in enumerate(results[form]["others"].items()):
-            own = np.log(one["seconds"])
-            order = np.argsort(t)
-            shown = float(np.exp(np.interp(own, t[order], x[order])))
-            beyond = "" if t.min() < own < t.max() else f": {_us(one['seconds'])}"
-            marker = "k*" if "CVODE" in name else "r*"
-            axes.loglog(shown, _percent(one["mean"]), marker, ms=10)
-            right = np.log(shown) > x.mean()
-            axes.annotate(f"{name.replace('1e-06', '1e-6')}{beyond}",
-                          (shown, _percent(one["mean"])), fontsize=8,
-                          xytext=(-7 if right else 7, 5 - 9 * i), textcoords="offset points",
-                          ha="right" if right else "left")  # fmt: skip
+            label = name.replace("_", " ")
+            color = _curve(above, rows, "alone", "o-", label=label)
+            _curve(above, rows, "behind", "s:", color=color)
+            _curve(below, rows, "flames", "o-", label=label)
+        _mark(above, below, results[form]["others"], pairs)
+        below.set_xlabel("weights")
+        above.set_title(form.replace("_", " "), loc="left")
+        for axes in (above, below):
+            axes.grid(alpha=0.3)
+        above.legend(fontsize=8)
+    panels[0, 0].set_ylabel("error of the ignition delay, mean [%]")
+    panels[1, 0].set_ylabel("error of the flame speed, mean [%]")
+    panels[0, 0].set_ylim(bottom=panels[0, 0].get_ylim()[0] / 2)  # room for the lowest labels
+    figure.savefig(path, dpi=130)
+
+
+def _curve(axes, rows: list[dict], key: str, style: str, **look) -> str:
+    """One curve of a method, of the rows that have it; its colour."""
+    known = [row for row in rows if key in row]
+    weights, mean = [row["weights"] for row in known], [_percent(row[key]["mean"]) for row in known]
+    (line,) = axes.loglog(weights, mean, style, ms=4 if style[0] == "o" else 3, **look)
+    return line.get_color()
+
+
+def _mark(above, below, others: dict, pairs: list[tuple[int, float]]) -> None:
+    """Solver and CVODE in the panels of a form, and the times; pairs: weights and seconds."""
+    x, t = np.log(np.array(sorted(pairs)).T)
+    order = np.argsort(t)
+    for i, (name, one) in enumerate(others.items()):
+        own = np.log(one["seconds"])
+        shown = float(np.exp(np.interp(own, t[order], x[order])))
+        beyond = "" if t.min() < own < t.max() else f": {_us(one['seconds'])}"
+        marker, right = "k*" if "CVODE" in name else "r*", np.log(shown) > x.mean()
+        for axes, errors in ((above, one), (below, one.get("flames"))):
+            if errors is None:
+                continue
+            axes.loglog(shown, _percent(errors["mean"]), marker, ms=10)
+            axes.annotate(
+                f"{name.replace('1e-06', '1e-6')}{beyond}", (shown, _percent(errors["mean"])),
+                fontsize=8, xytext=(-7 if right else 7, 5 - 9 * i), textcoords="offset points",
+                ha="right" if right else "left",
+            )  # fmt: skip
             if name == f"solver, {SOLVER[-1]:g}":
                 axes.axvline(shown, color="r", lw=0.8, ls="--")
-        axes.set_xlabel("weights")
-        axes.set_title(form.replace("_", " "), loc="left")
-        axes.grid(alpha=0.3)
-        above = axes.secondary_xaxis("top")
-        ticks = np.exp(np.linspace(x[0], x[-1], 5))
-        above.set_xticks(ticks, [_us(time) for time in np.exp(np.interp(np.log(ticks), x, t))])
-        above.tick_params(labelsize=8)
-        axes.legend(fontsize=8)
-    panels[0].set_ylabel("error of the ignition delay, mean [%]")
-    panels[0].set_ylim(bottom=panels[0].get_ylim()[0] / 2)  # room for the lowest labels
-    figure.savefig(path, dpi=130)
+    top = above.secondary_xaxis("top")
+    ticks = np.exp(np.linspace(x[0], x[-1], 5))
+    top.set_xticks(ticks, [_us(time) for time in np.exp(np.interp(np.log(ticks), x, t))])
+    top.tick_params(labelsize=8)
 
 
 def _us(seconds: float) -> str:

@@ -102,20 +102,24 @@ def weights_table() -> str:
         body = []
         for method, rows in results.get(form, {}).get("methods", {}).items():
             for row in rows if not body else rows[1:]:
-                behind = row.get("behind", {})
+                behind, flames = row.get("behind"), row.get("flames")
                 body.append([
                     "not reduced" if not body else method.replace("_", " "),
                     f"{row['weights']:,}",
                     percent(row["alone"]["mean"], row["alone"]["worst"]),
                     percent(behind["mean"], behind["worst"]) if behind else "-",
+                    percent(flames["mean"], flames["worst"]) if flames else "-",
                     f"{digits(1e6 * row['seconds'], 2)} us",
                 ])  # fmt: skip
         for name, one in results.get(form, {}).get("others", {}).items():
             delay = percent(one["mean"], one["worst"], digits=3)
             time = f"{digits(1e6 * one['seconds'], 2)} us"
-            body.append([f"**{name.replace('e-0', 'e-')}**", "-", delay, "-", time])
+            flames = one.get("flames")
+            speed = percent(flames["mean"], flames["worst"], digits=3) if flames else "-"
+            body.append([f"**{name.replace('e-0', 'e-')}**", "-", delay, "-", speed, time])
         if body:
-            head = [title, "weights", "delay, network alone", "with the solver", "time a state"]
+            head = [title, "weights", "delay, network alone", "with the solver",
+                    "flame speed, alone", "time a state"]  # fmt: skip
             machine = results[form]["machine"]
             text += table(head, body) + source("weights.json", f"weights {form}", machine) + "\n"
     return text.removesuffix("\n") or MISSING

@@ -243,16 +243,22 @@ def _gases(phases: dict[str, dict]) -> str:
     return " or ".join(gases)
 
 
+def located(file: str) -> Path:
+    """The path of a mechanism's file, which may be in one of Cantera's folders. Raises
+    FileNotFoundError where there is none."""
+    for folder in (Path(), *map(Path, ct.get_data_directories())):
+        if (folder / file).is_file():
+            return folder / file
+    raise FileNotFoundError(f"there is no mechanism {shown(file)!r}")
+
+
 def _phases(path: str) -> dict[str, dict]:
-    """The phases of a file, which may be in one of Cantera's folders, by name; none where they
-    cannot be read. The rest of the file, which may be large, is not parsed."""
-    folders = [Path(), *map(Path, ct.get_data_directories())]
-    for file in (folder / path for folder in folders):
-        if file.is_file():
-            with contextlib.suppress(YAMLError, UnicodeError, KeyError, TypeError):
-                found = re.search(r"(?ms)^phases:.*?(?=^\w|\Z)", file.read_text("utf-8"))
-                phases = YAML(typ="safe").load(found[0])["phases"]  # type: ignore[index]
-                return {str(one["name"]): one for one in phases}
+    """The phases of a file (`located`) by name; none where they cannot be read. The rest of the
+    file, which may be large, is not parsed."""
+    with contextlib.suppress(OSError, YAMLError, UnicodeError, KeyError, TypeError):
+        found = re.search(r"(?ms)^phases:.*?(?=^\w|\Z)", located(path).read_text("utf-8"))
+        phases = YAML(typ="safe").load(found[0])["phases"]  # type: ignore[index]
+        return {str(one["name"]): one for one in phases}
     return {}
 
 

@@ -13,7 +13,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as serialize
 
-from combred.chemistry.mechanism import Mechanism, load_mechanism
+from combred.chemistry.mechanism import Mechanism, load_mechanism, located
 from combred.config.fields import require, shown
 from combred.files.records import cache_folder, write_bytes
 from combred.surrogate.correction import CorrectionTransform, make_transform
@@ -58,7 +58,7 @@ def _carried(mechanism: Mechanism) -> dict[str, dict[str, str]]:
     with contextlib.suppress(FileNotFoundError, ValueError):
         if load_mechanism(mechanism.name).sha256 == mechanism.sha256:
             return {}
-    return {CARRIED: {"text": Path(mechanism.file).read_text(), "phase": mechanism.phase}}
+    return {CARRIED: {"text": located(mechanism.file).read_text(), "phase": mechanism.phase}}
 
 
 def content_digest(surrogate: Surrogate, mechanism: Mechanism) -> str:

@@ -9,8 +9,8 @@ state alone and is trained on a million rows, is cut stage after stage, and retr
 there is not done again. Of every stage: mean and worst error of the delay against CVODE in the
 ignitions of the run's validation, of the network alone and with the solver behind it, which takes
 the steps whose error estimate is too large; the same of the speeds of three flames, against the
-solver in doubles; and the time of a state of the network alone. Networks are compiled, but for
-those that are too large. Times are taken in turns, on one core, with those of the solver at three
+solver in doubles; and the time of a state of the network alone. Networks are compiled; those that
+are too large are alone, in TorchScript, and have no flames. Times are taken in turns, on one core, with those of the solver at three
 tolerances and of CVODE (rtol 1e-6) on the same states; the delays of these are from a cold start in
 each step.
 
@@ -42,6 +42,7 @@ from combred.processes.workers import Processes
 from combred.simulation.ignition import Rollout
 from combred.simulation.premixed.flame import Flame
 from combred.simulation.premixed.grid import FlameCase
+from combred.surrogate.surrogate import Surrogate
 from combred.validation.ignition import cases as ignition_cases
 from combred.validation.ignition import errors as ignition_errors
 from combred.validation.premixed import cases as flame_cases
@@ -117,23 +118,28 @@ def measure(runs: dict[str, Run]) -> dict:
     others[f"CVODE, {CFD:g}"] = CVODE(first.mechanism, CFD, 1e-6 * CFD)
     timed = {name: (one, 128 if "CVODE" in name else BATCH) for name, one in others.items()}
     surrogates = {method: load_surrogates(run) for method, run in runs.items()}
+    whole = next(iter(surrogates.values()))[0]  # of all methods
+    timed["whole"] = fastest(whole, alone=True), BATCH
     for method, stages in surrogates.items():
-        for i, surrogate in enumerate(stages):
+        for i, surrogate in enumerate(stages[1:], 1):
             timed[f"{method} {i}"] = fastest(surrogate, alone=True), BATCH
     with one_thread():
         times = time_per_state(timed, states, first.settings.validation.dt, REPEATS)
     found: dict = {"methods": {}, "others": {}}
-    for method, stages in surrogates.items():
-        rows = found["methods"][method] = []
-        for i, surrogate in enumerate(stages):
-            name = f"{method} {i}"
-            row = {"weights": surrogate.network.n_weights, "seconds": times[name]["median"],
-                   "alone": delays(first, timed[name][0])}  # fmt: skip
+
+    def row_of(name: str, surrogate: Surrogate) -> dict:
+        row = {"weights": surrogate.network.n_weights, "seconds": times[name]["median"],
+               "alone": delays(first, timed[name][0])}  # fmt: skip
+        if is_compiled(surrogate):
+            row["behind"] = delays(first, fastest(surrogate))
             row["flames"] = speeds(first, timed[name][0], flames)
-            if is_compiled(surrogate):
-                row["behind"] = delays(first, fastest(surrogate))
-            rows.append(row)
-            print(name, json.dumps(strict(row)), flush=True)
+        print(name, json.dumps(strict(row)), flush=True)
+        return row
+
+    parent = row_of("whole", whole)
+    for method, stages in surrogates.items():
+        rows = (row_of(f"{method} {i}", surrogate) for i, surrogate in enumerate(stages[1:], 1))
+        found["methods"][method] = [parent, *rows]
     for name, one in others.items():
         found["others"][name] = {"seconds": times[name]["median"], **delays(first, one)}
         if "CVODE" not in name:

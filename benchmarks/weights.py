@@ -10,9 +10,9 @@ there is not done again. Of every stage: mean and worst error of the delay again
 ignitions of the run's validation, of the network alone and with the solver behind it, which takes
 the steps whose error estimate is too large; the same of the speeds of three flames, against the
 solver in doubles; and the time of a state of the network alone. Networks are compiled; those that
-are too large are alone, in TorchScript, and have no flames. Times are taken in turns, on one core, with those of the solver at three
-tolerances and of CVODE (rtol 1e-6) on the same states; the delays of these are from a cold start in
-each step.
+are too large are alone, in TorchScript, and have no flames. Times are taken in turns, on one core,
+with those of the solver at three tolerances and of CVODE (rtol 1e-6) on the same states; the delays
+of these are from a cold start in each step.
 
 Writes benchmarks/results/weights.json and docs/error-weights.png; prints a table, then one JSON
 line. Takes some hours on two cores.

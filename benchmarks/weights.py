@@ -173,8 +173,9 @@ def draw(results: dict, path: Path) -> None:
         above.legend(fontsize=8)
     panels[0, 0].set_ylabel("error of the ignition delay, mean [%]")
     panels[1, 0].set_ylabel("error of the flame speed, mean [%]")
-    panels[0, 0].set_ylim(bottom=panels[0, 0].get_ylim()[0] / 2)  # room for the lowest labels
-    figure.savefig(path, dpi=130)
+    for axes in panels[:, 0]:
+        axes.set_ylim(bottom=axes.get_ylim()[0] / 2)  # room for the lowest labels
+    figure.savefig(path, dpi=120)
 
 
 def _curve(axes, rows: list[dict], key: str, style: str, **look) -> str:

@@ -81,11 +81,11 @@ typedef struct {
    With OpenMP, as many bytes for each thread.
 
    A state is valid if it is finite, T from 100 to 6000 K, p positive, no Y below -1e-6, and sum Y within
-   1e-3 of 1; negative Y are then set to 0, and Y divided by their sum. A state that is not valid, or has
-   not reached dt within max_steps, is left as it was, bit for bit: the call then returns
-   COMBRED_NOT_ADVANCED, and the report tells how many, and which by an infinite error. All other states
-   are advanced. With COMBRED_OK all are; with another status nothing is changed. Floating-point traps,
-   flags and the rounding mode are those of the caller again on return. */
+   1e-3 of 1; negative Y are then set to 0, and Y divided by their sum. A state that is not valid, has
+   not reached dt within max_steps, or would end out of these T, is left as it was, bit for bit: the call
+   then returns COMBRED_NOT_ADVANCED, and the report tells how many, and which by an infinite error. All
+   other states are advanced. With COMBRED_OK all are; with another status nothing is changed.
+   Floating-point traps, flags and the rounding mode are those of the caller again on return. */
 COMBRED_PUBLIC int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
                                    const combred_options *options, combred_report *report,
                                    void *workspace, size_t workspace_size);

@@ -1,15 +1,12 @@
 """Net production and destruction rates of the solver's doubles against Cantera's."""
 
 import ctypes
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from compiled_program import ONE_STATE, compile_quickly
 from rate_kinds import assert_cantera_s, scarce_factors
 
-from combred.native.interface import NOT_ADVANCED, Library
-from combred.native.solver import generate, matrix
+from combred.native.interface import NOT_ADVANCED
 
 IGNITIONS = {"drm19": ("CH4:1", 1400.0, 101325.0), "h2o2": ("H2:1", 1000.0, 2e6)}
 
@@ -29,21 +26,6 @@ def test_rates_along_an_ignition(request, solver_of, truth_of, ignition, name):
     T, p, Y = ignition(mechanism, 60, *IGNITIONS[name])
     assert T[-1] > T[0] + 1000.0
     assert_cantera_s(solver_of(mechanism), truth_of(mechanism), T, p, Y)
-
-
-@pytest.mark.slow
-def test_rates_of_a_larger_mechanism(mechanism_of, truth_of, random_states, tmp_path, monkeypatch):
-    """One phase of several, with 100 species. Not optimised, without lanes, and with the
-    elimination by tables, which rates do not need: compiled in less time."""
-    monkeypatch.setattr(matrix, "LARGE", 2)
-    build = compile_quickly(monkeypatch, "-O0", ONE_STATE)
-    mechanism = mechanism_of("nDodecane_Reitz.yaml", "nDodecane_IG")
-    library = Library(build(generate(mechanism), tmp_path))
-    states = random_states(mechanism, 100, seed=2)
-    rates = SimpleNamespace(
-        mechanism=mechanism, rates=lambda *state: library.rates(np.column_stack(state))
-    )
-    assert_cantera_s(rates, truth_of(mechanism), *states)
 
 
 @pytest.mark.parametrize("name", ["drm19", "every_kind", "every_thermo"])

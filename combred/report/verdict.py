@@ -166,11 +166,11 @@ def conditions(folder: Folder) -> str:
     said = f"Largest errors, in steps of {dt}: of delays against CVODE"
     flames = "flame" in folder.measured(folder.last)
     said += ", of flame speeds against the solver in doubles." if flames else "."
-    compiled = folder.timing["solved"].keys()
+    compiled = folder.timing["solved"]
     how = "compiled" if compiled else "in TorchScript"
     if compiled and len(compiled) < len(folder.stages):
         how += ", those of more than a million weights alone in TorchScript"
     said += f" Times on one core; the networks are {how}."
-    if folder.timing["solved"]:
+    if compiled:
         said += " Left to the solver: states whose estimated error exceeds the tolerance."
     return said

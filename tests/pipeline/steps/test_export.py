@@ -62,5 +62,6 @@ def test_a_network_that_is_too_large_has_no_file_in_cpp(run, correcting, monkeyp
     run.folder.mkdir()
     run.path("libsurrogate.so").write_text("of a network before")
     monkeypatch.setattr(generator, "MOST_WEIGHTS", 100)
-    assert "no surrogate.cpp" in export_native(run, correcting, {}, NONE)
+    said = export_native(run, correcting, {}, NONE)
+    assert "no surrogate.cpp, since it is for networks of at most 1,000,000 weights" in said
     assert not list(run.folder.iterdir())

@@ -1,11 +1,15 @@
 """The command line of a benchmark: words, or a file of states and models; `--help`, which prints
-the script's docstring; and the models that most take where none is named."""
+the script's docstring; the gas; and the models that most take where none is named."""
 
 import argparse
 import sys
 from pathlib import Path
 
 import combred
+from combred.chemistry.fuel import Mixture, name_mixture
+from combred.chemistry.mechanism import Mechanism, load_mechanism
+
+MECHANISM = "drm19.yaml"  # of the shipped models
 
 
 def general_models() -> list[str]:
@@ -34,3 +38,16 @@ def states_and_models(docstring: str | None) -> tuple[Path, list[str]]:
     parser.add_argument("models", nargs="*", metavar="MODEL")
     given = parser.parse_intermixed_args()
     return given.states, given.models
+
+
+def add_gas(parser: argparse.ArgumentParser) -> None:
+    """--mechanism, --fuel and --oxidizer, for `gas_of`."""
+    parser.add_argument("--mechanism", default=MECHANISM, metavar="FILE[:PHASE]")
+    parser.add_argument("--fuel", default="auto", help="in moles, as CH4:1")
+    parser.add_argument("--oxidizer", default="auto", help="in moles; by default air")
+
+
+def gas_of(given: argparse.Namespace) -> tuple[Mechanism, Mixture]:
+    """The mechanism, the fuel and the oxidizer that are named."""
+    mechanism = load_mechanism(*given.mechanism.split(":"))
+    return mechanism, name_mixture(mechanism, given.fuel, given.oxidizer)

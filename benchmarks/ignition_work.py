@@ -1,17 +1,18 @@
 """What does the accuracy of an ignition delay cost, beside solvers with generated rates?
 
-    python -m benchmarks.ignition_work [MODEL ...]
+    python -m benchmarks.ignition_work [--mechanism FILE --fuel FUEL] [--] [MODEL ...]
 
 Twenty ignitions for each dt, drawn as in benchmarks/ignitions.py, marched in steps of dt by
 compiled surrogates, with the solver behind them at the same tolerance, and by the solvers of
 benchmarks/work_precision.py, each of which starts anew at every step, as inside a flow. Of each:
 the mean and the largest error of the delay, and the processor time of a state and step, on one
 core. Surrogates and combred.solver march 128 copies of each case together, the other solvers one
-state after the other. Run nothing else on the machine meanwhile. Writes
+state after the other. Run nothing else on the machine meanwhile. Without arguments, writes
 benchmarks/results/ignition_work.json and docs/ignition-work.png; prints a table, then one JSON
 line.
 """
 
+import argparse
 import json
 import time
 from pathlib import Path
@@ -19,11 +20,11 @@ from pathlib import Path
 import cantera as ct
 import numpy as np
 
-from benchmarks.command_line import general_models, words
+from benchmarks.command_line import MECHANISM, add_gas, gas_of, general_models
 from benchmarks.ignitions import STEPS, delay_error, marched, references
 from benchmarks.solvers.build import MissingError
 from benchmarks.work_precision import MARKERS, solver
-from combred.chemistry.mechanism import Mechanism, load_mechanism
+from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import Advance, advance_each
 from combred.files.records import write_json
 from combred.native.solver.library import Integrator
@@ -96,11 +97,18 @@ def show(name: str, tolerance: float, dt: float, row: dict) -> None:
     )
 
 
-def main(models: list[str]) -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add_gas(parser)
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="as for benchmarks.ignitions")
+    given = parser.parse_args()
     ct.suppress_thermo_warnings()
-    mechanism = load_mechanism("drm19.yaml")
-    todo = {dt: references(mechanism, dt, SEED, CASES) for dt in STEPS}
-    chosen = models or general_models()
+    mechanism, of = gas_of(given)
+    shipped = given.mechanism == MECHANISM
+    todo = {dt: references(mechanism, of, dt, SEED, CASES) for dt in STEPS}
+    chosen = given.models or (general_models() if shipped else [])
     found: dict = {}
     print(f"{'':22}{'rtol':>8}{'dt':>8}{'mean':>10}{'worst':>9}{'a state':>12}")
     with one_thread():
@@ -118,11 +126,11 @@ def main(models: list[str]) -> None:
                     rows.append({"tolerance": tolerance, **row})
                     show(name, tolerance, dt, row)
     result = {"machine": machine(), "cores": 1, "copies": COPIES, "dt": found}
-    if not models:
+    if shipped and not given.models:
         write_json(RESULTS, result)
         draw(found, FIGURE)
     print(json.dumps(result))
 
 
 if __name__ == "__main__":
-    main(words(__doc__))
+    main()

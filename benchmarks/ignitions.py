@@ -1,13 +1,16 @@
 """How accurate are ignitions at other pressures and time steps than one atmosphere and 1 us?
 
-    python -m benchmarks.ignitions [--cases N] [--seeds SEED ...] [--] [MODEL ...]
+    python -m benchmarks.ignitions [--mechanism FILE --fuel FUEL] [--cases N] [--seeds SEED ...]
+        [--] [MODEL ...]
 
-N (40) ignitions of methane/air for each SEED (201, 202, 203: no model was chosen by them) and each
-dt of 1e-7, 1e-6 and 5e-6 s, drawn at random: 0.5 to 40 atm (log-uniform), phi 0.3 to 3
-(log-uniform), T0 1000 to 2000 K, with a delay of 60 to 3000 dt (others are drawn again). The delay
-(`combred.validation.ignition.delay`) is the time at half the rise of T, of the compiled surrogate
-(`combred.native`) marched in steps of dt, against one integration by CVODE (rtol 1e-9, atol 1e-18)
-read out at the same times. "Solved": the share of the steps that the network left to the solver.
+N (40) ignitions of methane/air, or of another fuel, for each SEED (201, 202, 203: no model was
+chosen by them) and each dt of 1e-7, 1e-6 and 5e-6 s, drawn at random: 0.5 to 40 atm (log-uniform),
+phi 0.3 to 3 (log-uniform), T0 1000 to 2000 K, with a delay of 60 to 3000 dt (others are drawn
+again). The delay (`combred.validation.ignition.delay`) is the time at half the rise of T, of the
+solver and of compiled surrogates (`combred.native`), marched in steps of dt, against one
+integration by CVODE (rtol 1e-9, atol 1e-18) read out at the same times. MODEL: a shipped model, a
+file or the folder of a run; by default the shipped ones, with DRM19, or none. "Solved": the share
+of the steps by the solver.
 
 Without arguments, writes benchmarks/results/ignitions.json. Prints a table, then one JSON line.
 """
@@ -21,18 +24,20 @@ import cantera as ct
 import numpy as np
 
 import combred
-from benchmarks.command_line import general_models
-from combred.chemistry.mechanism import Mechanism, load_mechanism
+from benchmarks.command_line import MECHANISM, add_gas, gas_of, general_models
+from combred.chemistry.fuel import Mixture
+from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import Reactor, Tolerances
 from combred.files.records import write_json
-from combred.native import NativeSurrogate, compile
+from combred.native import compile
+from combred.native.solver import Solver
+from combred.native.solver.library import Integrator
 from combred.simulation.ignition import Case, Rollout, history, integrate
 from combred.validation.ignition.delay import ignition_delay
 from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parent / "results" / "ignitions.json"
 RTOL, ATOL = 1e-9, 1e-18
-FUEL, OXIDIZER = "CH4:1", "O2:1, N2:3.76"
 STEPS = (1e-7, 1e-6, 5e-6)  # s
 CASES, SEEDS = 40, [201, 202, 203]
 SHORTEST, LONGEST = 60, 3000  # dt, of a delay
@@ -42,14 +47,16 @@ AFTER = 60  # dt, marched after 1.15 delays at the least
 Step = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def references(mechanism: Mechanism, dt: float, seed: int, cases: int) -> list[Rollout]:
+def references(
+    mechanism: Mechanism, of: Mixture, dt: float, seed: int, cases: int
+) -> list[Rollout]:
     """CVODE's rollouts of the cases of this dt [s]."""
     rng = np.random.default_rng([seed, round(1e9 * dt)])
     reactor, found = Reactor(mechanism, RTOL, ATOL), []
     while len(found) < cases:
         p, phi = ct.one_atm * 80.0 ** rng.random() / 2.0, 0.3 * 10.0 ** rng.random()
         case = Case(rng.uniform(1000.0, 2000.0), p, phi)
-        Y0 = mechanism.mixture(FUEL, OXIDIZER, case.phi)
+        Y0 = mechanism.mixture(of.fuel, of.oxidizer, case.phi)
         t, T = history(reactor, case, Y0, LONGEST * dt, 20 * dt)
         delay = float(t[np.argmax(T > 0.5 * (case.T0 + T[-1]))])
         if T[-1] > case.T0 + 400.0 and SHORTEST * dt < delay < LONGEST * dt:
@@ -83,15 +90,13 @@ def delay_error(mechanism: Mechanism, exact: Rollout, found: Rollout) -> tuple[f
     return delay, ignition_delay(mechanism, found, exact.T[-1]) / delay - 1.0
 
 
-def march(
-    mechanism: Mechanism, surrogate: NativeSurrogate, dt: float, todo: list[Rollout]
-) -> list[dict]:
-    """The errors of a surrogate in the cases of `todo`, all in one batch: of the delay, of the last
-    T [K]; the share of steps by the solver."""
+def march(mechanism: Mechanism, one: Integrator, dt: float, todo: list[Rollout]) -> list[dict]:
+    """The errors of the solver or a surrogate in the cases of `todo`, all in one batch: of the
+    delay, of the last T [K]; the share of steps by the solver."""
     solved = np.zeros(len(todo))
 
     def step(states: np.ndarray, live: np.ndarray) -> np.ndarray:
-        found = surrogate.attempt(states[:, 0], states[:, 1], states[:, 2:], dt)
+        found = one.attempt(states[:, 0], states[:, 1], states[:, 2:], dt)
         solved[live] += found.steps > 0
         return np.column_stack([found.T, found.p, found.Y])
 
@@ -106,19 +111,21 @@ def march(
     return rows
 
 
-def main(models: list[str], seeds: list[int], cases: int) -> None:
+def main(given: argparse.Namespace) -> None:
     ct.suppress_thermo_warnings()
-    mechanism = load_mechanism("drm19.yaml")
+    mechanism, of = gas_of(given)
+    seeds, cases, shipped = given.seeds, given.cases, given.mechanism == MECHANISM
     todo = {
-        dt: [r for seed in seeds for r in references(mechanism, dt, seed, cases)] for dt in STEPS
+        dt: [r for seed in seeds for r in references(mechanism, of, dt, seed, cases)]
+        for dt in STEPS
     }
     found: dict = {}
     print(f"{'':18}{'dt':>8}{'delay: mean':>13}{'worst':>9}{'last T':>9}{'solved':>10}")
-    for model in models or general_models():
-        surrogate = compile(combred.load(model))
+    for model in (*(given.models or (general_models() if shipped else ())), "solver"):
+        one = Solver(mechanism) if model == "solver" else compile(combred.load(model))
         found[model] = {}
         for dt, rollouts in todo.items():
-            rows = march(mechanism, surrogate, dt, rollouts)
+            rows = march(mechanism, one, dt, rollouts)
             delay = np.abs([row["delay_error"] for row in rows])
             summary = {
                 "mean": float(delay.mean()), "worst": float(delay.max()),
@@ -134,7 +141,7 @@ def main(models: list[str], seeds: list[int], cases: int) -> None:
                 flush=True,
             )
     result = {"machine": machine(), "seeds": seeds, "cases": cases, "models": found}
-    if not models and (seeds, cases) == (SEEDS, CASES):
+    if shipped and not given.models and (seeds, cases) == (SEEDS, CASES):
         write_json(RESULTS, result)
     print(json.dumps(result))
 
@@ -145,8 +152,8 @@ if __name__ == "__main__":
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    add_gas(parser)
     parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS, metavar="SEED")
     parser.add_argument("--cases", type=int, default=CASES, metavar="N")
     parser.add_argument("models", nargs="*", metavar="MODEL", help="default: the shipped models")
-    given = parser.parse_args()
-    main(given.models, given.seeds, given.cases)
+    main(parser.parse_args())

@@ -19,6 +19,7 @@ import combred
 from combred.check import flows, ignitions, states
 from combred.check.conditions import Conditions, find_conditions
 from combred.check.verdict import judge
+from combred.chemistry.fuel import name_mixture
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactions import read_reactions
 from combred.config.fields import require
@@ -71,10 +72,12 @@ def check_mechanism(
     require(workers >= 0, f"workers={workers} cannot be negative; 0: one of each core")
     mechanism = load_mechanism(file, phase)
     folder = folder or default_folder(file, phase)
+    gas = name_mixture(mechanism, fuel, oxidizer)  # a question is asked before the long compilation
+    mechanism.mixture(gas.fuel, gas.oxidizer, 1.0)
     begun = time.perf_counter()
     solver = Solver(mechanism)
     built = time.perf_counter() - begun
-    of = find_conditions(mechanism, solver, fuel, oxidizer)
+    of = find_conditions(mechanism, solver, gas.fuel, gas.oxidizer)
     inputs = {
         "mechanism": mechanism.name,
         "phase": mechanism.phase,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import cantera as ct
 
-from combred.chemistry.fuel import air, spelled
+from combred.chemistry.fuel import name_mixture
 from combred.chemistry.mechanism import Mechanism
 from combred.native.solver import Solver
 from combred.simulation.ignition import coldest_ignition
@@ -31,12 +31,11 @@ class Conditions:
 def find_conditions(
     mechanism: Mechanism, solver: Solver, fuel: str = "auto", oxidizer: str = "auto"
 ) -> Conditions:
-    """The conditions of a mechanism. "auto": the fuel that it was plainly made for, and air.
+    """The conditions of a mechanism; fuel, oxidizer as for `combred.chemistry.fuel.name_mixture`.
 
     The lowest T0 is that of `coldest_ignition`. Raises ValueError where the fuel is not plain, does
     not burn in the oxidizer, or does not ignite.
     """
-    fuel = mechanism.resolve_fuel(fuel)
-    oxidizer = air(mechanism) if oxidizer == "auto" else spelled(mechanism, oxidizer)
-    coldest = coldest_ignition(mechanism, solver, fuel, oxidizer)
-    return Conditions(fuel, oxidizer, (coldest, HOTTEST))
+    gas = name_mixture(mechanism, fuel, oxidizer)
+    coldest = coldest_ignition(mechanism, solver, gas.fuel, gas.oxidizer)
+    return Conditions(gas.fuel, gas.oxidizer, (coldest, HOTTEST))

@@ -101,6 +101,13 @@ def _gas(mechanism: Mechanism) -> ct.Solution:
     return mechanism.solution()
 
 
+def name_mixture(mechanism: Mechanism, fuel: str, oxidizer: str) -> Mixture:
+    """Fuel and oxidizer with the names of the mechanism; of "auto" the fuel of `choose_fuel`, and
+    air. Raises ValueError as `spelled`, `choose_fuel` and `air`."""
+    oxidizer = air(mechanism) if oxidizer == "auto" else spelled(mechanism, oxidizer)
+    return Mixture(mechanism.resolve_fuel(fuel), oxidizer)
+
+
 def air(mechanism: Mechanism) -> str:
     """Oxygen and nitrogen as a composition in moles, with the names of the mechanism. Raises
     ValueError where it lacks one of them."""

@@ -42,6 +42,18 @@ def test_what_is_there_is_not_done_again_and_what_is_missing_is(checked, tmp_pat
     assert done[0][:2] == (7, 9) and done[-1][:2] == (9, 9)
 
 
+@pytest.mark.parametrize(
+    ("gas", "message"),
+    [({}, "several fuels: .*Name one"), ({"fuel": "AR:1"}, "does not burn|cannot mix")],
+)
+def test_a_gas_that_cannot_be_checked_is_told_before_the_compiler_starts(
+    gas, message, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(checking, "Solver", lambda _: pytest.fail("compiled"))
+    with pytest.raises(ValueError, match=message):
+        check_mechanism("gri30.yaml", "gri30", folder=tmp_path, **gas)
+
+
 def test_a_folder_of_another_check_is_refused(checked, tmp_path):
     with pytest.raises(ValueError, match="another check, with other size: .*another folder"):
         check_mechanism("h2o2.yaml", folder=tmp_path, workers=1, size=0.1)

@@ -11,13 +11,14 @@ ignitions of the run's validation, of the network alone and with the solver behi
 the steps whose error estimate is too large; the same of the speeds of three flames, against the
 solver in doubles; and the time of a state of the network alone. Networks are compiled; those that
 are too large are alone, in TorchScript, and have no flames. Times are taken in turns, on one core,
-with those of the solver at three tolerances and of CVODE (rtol 1e-6) on the same states; the delays
-of these are from a cold start in each step.
+with those of the solver at three tolerances, of the quasi-steady step without a network and of
+CVODE (rtol 1e-6) on the same states; the delays of solvers are from a cold start in each step.
 
 Writes benchmarks/results/weights.json and docs/error-weights.png; prints a table, then one JSON
 line. Takes some hours on two cores.
 """
 
+import copy
 import json
 import shutil
 import sys
@@ -25,10 +26,12 @@ from pathlib import Path
 
 import cantera as ct
 import numpy as np
+from torch import nn
 
 from benchmarks.command_line import words
 from combred import config
 from combred.chemistry.reactor import CVODE, Advance
+from combred.config.reduction import REDUCTIONS
 from combred.files.records import read_json, strict, write_json
 from combred.native import fastest
 from combred.native.generator import is_compiled
@@ -42,6 +45,7 @@ from combred.processes.workers import Processes
 from combred.simulation.ignition import Rollout
 from combred.simulation.premixed.flame import Flame
 from combred.simulation.premixed.grid import FlameCase
+from combred.surrogate.network import Network
 from combred.surrogate.surrogate import Surrogate
 from combred.validation.ignition import cases as ignition_cases
 from combred.validation.ignition import errors as ignition_errors
@@ -52,10 +56,6 @@ from combred.validation.timing import machine, time_per_state
 
 RESULTS = Path(__file__).parent / "results" / "weights.json"
 FIGURE = Path(__file__).parents[1] / "docs" / "error-weights.png"
-METHODS = {
-    "quasi_steady": ("brain_surgeon", "condensation", "folding", "magnitude"),
-    "state": ("brain_surgeon", "condensation", "folding"),
-}
 FORMS = {
     "quasi_steady": ["reduction.parameters=[0.43,0.115,0.033,0.014]", "stage=4"],
     "state": [
@@ -77,7 +77,7 @@ def run_of(form: str, method: str) -> Run:
     arguments = [*FORMS[form], f"reduction.method={method}", f"run=weights-{form}-{method}"]
     run, first = (
         prepare(config.resolve(arguments)),
-        Path("runs") / f"weights-{form}-{METHODS[form][0]}",
+        Path("runs") / f"weights-{form}-{REDUCTIONS[0]}",
     )
     for name in SHARED:
         if (first / name).exists() and not run.path(name).exists():
@@ -104,6 +104,15 @@ def speeds(run: Run, solver: Advance, references: list[Flame]) -> dict:
     return {"mean": errors["mean"], "worst": errors["worst"]}
 
 
+def without_correction(surrogate: Surrogate) -> Surrogate:
+    """The quasi-steady step alone: a surrogate whose network, as small as can be, answers zero."""
+    alone, widths = copy.deepcopy(surrogate), surrogate.network.widths
+    alone.network = Network([widths[0], 1, widths[-1]])
+    for parameter in alone.network.parameters():
+        nn.init.zeros_(parameter)
+    return alone
+
+
 def measure(runs: dict[str, Run]) -> dict:
     """For each method a row for each stage; and the solver at several tolerances, and CVODE. All
     times are taken in turns."""
@@ -116,9 +125,11 @@ def measure(runs: dict[str, Run]) -> dict:
         f"solver, {tolerance:g}": Solver(first.mechanism, tolerance) for tolerance in SOLVER
     }
     others[f"CVODE, {CFD:g}"] = CVODE(first.mechanism, CFD, 1e-6 * CFD)
-    timed = {name: (one, 128 if "CVODE" in name else BATCH) for name, one in others.items()}
     surrogates = {method: load_surrogates(run) for method, run in runs.items()}
     whole = next(iter(surrogates.values()))[0]  # of all methods
+    if first.settings.network.kinetics:
+        others["quasi-steady step"] = fastest(without_correction(whole), alone=True)
+    timed = {name: (one, 128 if "CVODE" in name else BATCH) for name, one in others.items()}
     timed["whole"] = fastest(whole, alone=True), BATCH
     for method, stages in surrogates.items():
         for i, surrogate in enumerate(stages[1:], 1):
@@ -150,8 +161,7 @@ def measure(runs: dict[str, Run]) -> dict:
 
 def draw(results: dict, path: Path) -> None:
     """The figure: mean errors of delays and of flame speeds over weights, a column for each form;
-    the time of a state above. Stars: solver and CVODE, at the weights of a network that takes as
-    long."""
+    the time of a state above. Stars: solvers, at the weights of a network that takes as long."""
     from matplotlib.figure import Figure
 
     forms = [form for form in FORMS if form in results]
@@ -187,14 +197,14 @@ def _curve(axes, rows: list[dict], key: str, style: str, **look) -> str:
 
 
 def _mark(above, below, others: dict, pairs: list[tuple[int, float]]) -> None:
-    """Solver and CVODE in the panels of a form, and the times; pairs: weights and seconds."""
+    """The solvers in the panels of a form, and the times; pairs: weights and seconds."""
     x, t = np.log(np.array(sorted(pairs)).T)
     order = np.argsort(t)
     for i, (name, one) in enumerate(others.items()):
         own = np.log(one["seconds"])
         shown = float(np.exp(np.interp(own, t[order], x[order])))
         beyond = "" if t.min() < own < t.max() else f": {_us(one['seconds'])}"
-        marker, right = "k*" if "CVODE" in name else "r*", np.log(shown) > x.mean()
+        marker, right = f"{'r' if 'solver,' in name else 'k'}*", np.log(shown) > x.mean()
         for axes, errors in ((above, one), (below, one.get("flames"))):
             if errors is None:
                 continue
@@ -227,7 +237,7 @@ def main() -> None:
     ct.suppress_thermo_warnings()
     results = read_json(RESULTS)
     for form in asked:
-        found = measure({method: run_of(form, method) for method in METHODS[form]})
+        found = measure({method: run_of(form, method) for method in REDUCTIONS})
         results[form] = found | {"machine": machine(), "cores": 1}
         write_json(RESULTS, strict(results))
     draw(results, FIGURE)

@@ -56,6 +56,10 @@ from combred.validation.timing import machine, time_per_state
 
 RESULTS = Path(__file__).parent / "results" / "weights.json"
 FIGURE = Path(__file__).parents[1] / "docs" / "error-weights.png"
+METHODS = {
+    "quasi_steady": REDUCTIONS,
+    "state": tuple(m for m in REDUCTIONS if m not in ("neuron_merging", "channel_similarity")),
+}
 FORMS = {
     "quasi_steady": ["reduction.parameters=[0.43,0.115,0.033,0.014]", "stage=4"],
     "state": [
@@ -77,7 +81,7 @@ def run_of(form: str, method: str) -> Run:
     arguments = [*FORMS[form], f"reduction.method={method}", f"run=weights-{form}-{method}"]
     run, first = (
         prepare(config.resolve(arguments)),
-        Path("runs") / f"weights-{form}-{REDUCTIONS[0]}",
+        Path("runs") / f"weights-{form}-{METHODS[form][0]}",
     )
     for name in SHARED:
         if (first / name).exists() and not run.path(name).exists():
@@ -237,7 +241,7 @@ def main() -> None:
     ct.suppress_thermo_warnings()
     results = read_json(RESULTS)
     for form in asked:
-        found = measure({method: run_of(form, method) for method in REDUCTIONS})
+        found = measure({method: run_of(form, method) for method in METHODS[form]})
         results[form] = found | {"machine": machine(), "cores": 1}
         write_json(RESULTS, strict(results))
     draw(results, FIGURE)

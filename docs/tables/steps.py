@@ -72,14 +72,16 @@ def flow_errors_table() -> str:
 def ignitions_table() -> str:
     """Errors of ignitions at any pressure and dt, of ignitions.json."""
     results, models = general("ignitions.json")
+    if "solver" in results.get("models", {}):
+        models["solver"] = results["models"]["solver"]
     body = []
     for model, steps in models.items():
         for dt, found in steps.items():
             failed, cases = not_at_half(found), found["delay_errors"]
-            delay = percent(found["mean"], found["worst"])
+            delay = percent(found["mean"], found["worst"], digits=3)
             body.append(
                 [
-                    code(model),
+                    "**solver**" if model == "solver" else code(model),
                     f"{seconds(dt)} ({len(cases)})",
                     f"{failed} of {len(cases)} do not ignite" if failed else delay,
                     f"{number(found['last_T_error'], 1)} K",

@@ -241,7 +241,9 @@ def results(tmp_path, monkeypatch):
             "models": {"old": flow(0.9), "drm19-38k": flow(0.01)},
             "around": {"old": flow(0.9), "drm19-38k": flow(0.01)},
         },
-        "ignitions.json": {"models": {"old": ignition(None), "drm19-38k": ignition(-0.03)}},
+        "ignitions.json": {
+            "models": {"old": ignition(None), "solver": ignition(0.0), "drm19-38k": ignition(-0.03)}
+        },
         "work_precision.json": {"lines": {"1e-06": lines}, "orders": orders},
         "ignition_work.json": {"dt": {"1e-06": {"old": [step], "drm19-38k": [step]}}},
     }
@@ -262,7 +264,8 @@ def test_results_of_surrogates_of_any_dt_stand_in_their_tables(results):
     assert row_of(tables.steps.flow_accepted_table(), "ignitions")[1] == "90.0 / 70.0 %"
     assert row_of(tables.steps.flow_errors_table(), "`drm19-38k`")[1:] == ["12.3 K"] * 2
     ignition = row_of(tables.steps.ignitions_table(), "`drm19-38k`", "5e-6 s (2)")
-    assert ignition[2:] == ["2.00 / 2.00 %", "3.0 K", "11.0 %"]
+    assert ignition[2:] == ["2.000 / 2.000 %", "3.0 K", "11.0 %"]
+    assert row_of(tables.steps.ignitions_table(), "**solver**", "5e-6 s (2)")[3] == "3.0 K"
     precision = tables.precision.precision_table()
     surrogate = row_of(precision, "`drm19-38k`", "0.1")
     assert surrogate[2:] == ["5.0 us", "0.100 / 1.000 %", "25.0 %"]

@@ -175,10 +175,10 @@ def draw(results: dict, path: Path) -> None:
         curves, pairs = results[form]["methods"], []
         for name, rows in curves.items():
             pairs += [(row["weights"], row["seconds"]) for row in rows]
-            label = name.replace("_", " ")
-            color = _curve(above, rows, "alone", "o-", label=label)
-            _curve(above, rows, "behind", "s:", color=color)
-            _curve(below, rows, "flames", "o-", label=label)
+            look = {"color": f"C{REDUCTIONS.index(name)}", "label": name.replace("_", " ")}
+            _curve(above, rows, "alone", "o-", **look)
+            _curve(above, rows, "behind", "s:", color=look["color"])
+            _curve(below, rows, "flames", "o-", **look)
         _mark(above, below, results[form]["others"], pairs)
         below.set_xlabel("weights")
         above.set_title(form.replace("_", " "), loc="left")
@@ -189,15 +189,14 @@ def draw(results: dict, path: Path) -> None:
     panels[1, 0].set_ylabel("error of the flame speed, mean [%]")
     for axes in panels[:, 0]:
         axes.set_ylim(bottom=axes.get_ylim()[0] / 2)  # room for the lowest labels
-    figure.savefig(path, dpi=120)
+    figure.savefig(path, dpi=110)
 
 
-def _curve(axes, rows: list[dict], key: str, style: str, **look) -> str:
-    """One curve of a method, of the rows that have it; its colour."""
+def _curve(axes, rows: list[dict], key: str, style: str, **look) -> None:
+    """One curve of a method, of the rows that have it."""
     known = [row for row in rows if key in row]
     weights, mean = [row["weights"] for row in known], [_percent(row[key]["mean"]) for row in known]
-    (line,) = axes.loglog(weights, mean, style, ms=4 if style[0] == "o" else 3, **look)
-    return line.get_color()
+    axes.loglog(weights, mean, style, ms=4 if style[0] == "o" else 3, **look)
 
 
 def _mark(above, below, others: dict, pairs: list[tuple[int, float]]) -> None:
@@ -208,15 +207,15 @@ def _mark(above, below, others: dict, pairs: list[tuple[int, float]]) -> None:
         own = np.log(one["seconds"])
         shown = float(np.exp(np.interp(own, t[order], x[order])))
         beyond = "" if t.min() < own < t.max() else f": {_us(one['seconds'])}"
-        marker, right = f"{'r' if 'solver,' in name else 'k'}*", np.log(shown) > x.mean()
+        ours, right = "solver," in name, np.log(shown) > x.mean()
         for axes, errors in ((above, one), (below, one.get("flames"))):
             if errors is None:
                 continue
-            axes.loglog(shown, _percent(errors["mean"]), marker, ms=10)
+            axes.loglog(shown, _percent(errors["mean"]), "r*" if ours else "k*", ms=10)
             axes.annotate(
                 f"{name.replace('1e-06', '1e-6')}{beyond}", (shown, _percent(errors["mean"])),
-                fontsize=8, xytext=(-7 if right else 7, 5 - 9 * i), textcoords="offset points",
-                ha="right" if right else "left",
+                xytext=(-7 if right else 7, 5 - 9 * i * ours), textcoords="offset points",
+                ha="right" if right else "left", fontsize=8,
             )  # fmt: skip
             if name == f"solver, {SOLVER[-1]:g}":
                 axes.axvline(shown, color="r", lw=0.8, ls="--")

@@ -47,6 +47,11 @@ def add_gas(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--oxidizer", default="auto", help="in moles; by default air")
 
 
+def is_usual(given: argparse.Namespace) -> bool:
+    """Whether no gas is named: it is that of the shipped models."""
+    return (given.mechanism, given.fuel, given.oxidizer) == (MECHANISM, "auto", "auto")
+
+
 def gas_of(given: argparse.Namespace) -> tuple[Mechanism, Mixture]:
     """The mechanism, the fuel and the oxidizer that are named."""
     mechanism = load_mechanism(*given.mechanism.split(":"))

@@ -20,7 +20,7 @@ from pathlib import Path
 import cantera as ct
 import numpy as np
 
-from benchmarks.command_line import MECHANISM, add_gas, gas_of, general_models
+from benchmarks.command_line import add_gas, gas_of, general_models, is_usual
 from benchmarks.ignitions import STEPS, delay_error, marched, references
 from benchmarks.solvers.build import MissingError
 from benchmarks.work_precision import MARKERS, solver
@@ -106,7 +106,7 @@ def main() -> None:
     given = parser.parse_args()
     ct.suppress_thermo_warnings()
     mechanism, of = gas_of(given)
-    shipped = given.mechanism == MECHANISM
+    shipped = is_usual(given)
     todo = {dt: references(mechanism, of, dt, SEED, CASES) for dt in STEPS}
     chosen = given.models or (general_models() if shipped else [])
     found: dict = {}

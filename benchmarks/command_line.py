@@ -41,10 +41,11 @@ def states_and_models(docstring: str | None) -> tuple[Path, list[str]]:
 
 
 def add_gas(parser: argparse.ArgumentParser) -> None:
-    """--mechanism, --fuel and --oxidizer, for `gas_of`."""
+    """--mechanism, --fuel, --oxidizer and the models, for `gas_of`."""
     parser.add_argument("--mechanism", default=MECHANISM, metavar="FILE[:PHASE]")
     parser.add_argument("--fuel", default="auto", help="in moles, as CH4:1")
     parser.add_argument("--oxidizer", default="auto", help="in moles; by default air")
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="default: the shipped models")
 
 
 def is_usual(given: argparse.Namespace) -> bool:
@@ -53,6 +54,11 @@ def is_usual(given: argparse.Namespace) -> bool:
 
 
 def gas_of(given: argparse.Namespace) -> tuple[Mechanism, Mixture]:
-    """The mechanism, the fuel and the oxidizer that are named."""
+    """The mechanism, the fuel and the oxidizer that are named. Ends the program where a model is of
+    another mechanism."""
     mechanism = load_mechanism(*given.mechanism.split(":"))
+    for model in given.models:
+        other = combred.load(model).mechanism
+        if (other.sha256, other.phase) != (mechanism.sha256, mechanism.phase):
+            sys.exit(f"{model} is of {other.name}, not of {mechanism.name}: give --mechanism")
     return mechanism, name_mixture(mechanism, given.fuel, given.oxidizer)

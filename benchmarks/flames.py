@@ -24,7 +24,7 @@ from scipy.optimize import least_squares
 
 import combred
 from benchmarks.accuracy import CACHE
-from benchmarks.command_line import words
+from benchmarks.command_line import MECHANISM, words
 from combred.chemistry.reactor import CVODE
 from combred.files.records import digest, read_json, strict, write_json
 from combred.native import fastest
@@ -39,7 +39,6 @@ from combred.validation.premixed import errors as flame_errors
 from combred.validation.storage import read_runs, write_runs
 
 RESULTS = Path(__file__).parent / "results" / "flames.json"
-MECHANISM = "drm19.yaml"
 FUEL, OXIDIZER, ATMOSPHERE = "CH4:1", "O2:1, N2:3.76", 101325.0
 STANDARD = FlameCase(300.0, ATMOSPHERE, 1.0)
 TOLERANCES = {"rtol": 1e-6, "atol": 1e-10}

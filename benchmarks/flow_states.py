@@ -39,7 +39,7 @@ import numpy as np
 
 import combred
 from benchmarks import trust_states
-from benchmarks.command_line import general_models
+from benchmarks.command_line import MECHANISM, general_models
 from benchmarks.extinction import strained_flames
 from combred import native
 from combred.chemistry.mechanism import Mechanism, load_mechanism
@@ -53,7 +53,6 @@ from combred.surrogate.surrogate import Surrogate
 from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parent / "results" / "flow_states.json"
-MECHANISM = "drm19.yaml"
 FUEL, OXIDIZER, ATM = "CH4:1", "O2:1, N2:3.76", 101325.0
 DT = (1e-8, 1e-7, 1e-6, 1e-5)  # s, of the labels
 RTOL, ATOL = 1e-9, 1e-18  # of CVODE, for states and labels

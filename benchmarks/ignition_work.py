@@ -102,7 +102,6 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add_gas(parser)
-    parser.add_argument("models", nargs="*", metavar="MODEL", help="as for benchmarks.ignitions")
     given = parser.parse_args()
     ct.suppress_thermo_warnings()
     mechanism, of = gas_of(given)

@@ -155,5 +155,4 @@ if __name__ == "__main__":
     add_gas(parser)
     parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS, metavar="SEED")
     parser.add_argument("--cases", type=int, default=CASES, metavar="N")
-    parser.add_argument("models", nargs="*", metavar="MODEL", help="default: the shipped models")
     main(parser.parse_args())

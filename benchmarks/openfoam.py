@@ -31,7 +31,7 @@ import cantera as ct
 import numpy as np
 
 import combred
-from benchmarks.command_line import general_models
+from benchmarks.command_line import MECHANISM, general_models
 from combred import native
 from combred.native.openfoam import HEAD, THERMOPHYSICAL, write_mechanism
 from combred.native.solver import generate as generate_solver
@@ -39,7 +39,6 @@ from combred.simulation import ignition
 from combred.validation import timing
 
 ODE = {"absTol": 1e-12, "relTol": 1e-4}  # seulex
-MECHANISM = "drm19.yaml"
 IGNITIONS = ((1500.0, 0.8), (1700.0, 1.0), (1700.0, 1.4))  # T0 [K], phi; 1 atm
 REACHED = 2000.0  # K
 LONGEST = 3e-3  # s, of an ignition

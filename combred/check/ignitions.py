@@ -21,7 +21,7 @@ from combred.simulation.ignition import Case, mixtures
 from combred.validation.ignition.delay import time_to
 
 STEPS = 1e-7, 1e-6, 1e-5, 1e-4  # s
-SHORTEST, LONGEST = 40, 3500  # dt, of a delay
+SHORTEST, LONGEST = 2, 3500  # dt, of a delay
 TOLERANCES = 0.01, 0.001  # of the solver
 RTOL, ATOL = 1e-9, 1e-18  # of CVODE
 DRAWN, DRAWS = 512, 8  # cases of a draw, and how many draws at most

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from combred.check.checking import RECORD
-from combred.check.ignitions import TOLERANCES
+from combred.check.ignitions import LONGEST, SHORTEST, TOLERANCES
 from combred.check.verdict import ignition_parts, size_of, worst_delay
 from combred.native.solver.generator import TOLERANCE
 from combred.report.blocks import Picture, Section, Table, Text, percent
@@ -38,7 +38,7 @@ def ignition_section(record: dict) -> Section:
         draw_delays(record),
         "Ignition delay over initial temperature, and its error",
         "Crosses: CVODE; the other markers: the solver, a colour and a marker for each time step. "
-        "A delay suits its time step: 40 to 3500 steps.",
+        f"A delay suits its time step: {SHORTEST} to {LONGEST} steps.",
         RECORD,
     )
     caption = "Relative error of the delay at two tolerances."

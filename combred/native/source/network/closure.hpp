@@ -8,8 +8,6 @@
 
 namespace network {
 
-constexpr double LARGEST_REST = 0.02;  // K, of the last correction of T: the next one would be 1e-6 K
-
 // n [kmol/kg] of the species that react: raw_k exp(w_k sum_e a_ek x_e), a_ek the atoms of e in k, with
 // the elements of `before`, w_k = (d_k / max d + WEIGHT_FLOOR) / W_k, d the change of Y. Returns the
 // states for which this succeeds.
@@ -61,26 +59,19 @@ PART Mask<double> project(const Doubles *raw, const Doubles *before, Doubles *n)
 // The state after `state` near the prediction T_raw, Y_raw, with its elements and enthalpy; returns
 // whether there is one.
 INLINE Mask<double> close(const State &state, Doubles T_raw, const Doubles *Y_raw, State &after) {
-  Doubles mixtures[2][SPECIES], raw[REACTIVE], rest, more, S[2] = {};
+  Doubles mixtures[2][SPECIES], raw[REACTIVE], S[2] = {};
   Doubles *before = mixtures[0], *n = mixtures[1];
   for (int k = 0; k < SPECIES; k++) n[k] = before[k] = state.Y[k] * PER_WEIGHT[k];
   for (int k = 0; k < REACTIVE; k++) raw[k] = Y_raw[k] * PER_WEIGHT[k];
   const Mask<double> conserves = project(raw, before, n);
   const Doubles guess = at_most(at_least(T_raw, double(T_LEAST)), double(T_MOST));
-  after.T = temperature(state.T, mixtures, S, guess, rest);
-  // Where the prediction was far off, again.
-  const Mask<double> far = no(absolute(rest) <= all_of<double>(LARGEST_REST));
-  if (any(far)) {
-    const Doubles T = temperature(state.T, mixtures, S, after.T, more);
-    after.T = select(far, T, after.T);
-    rest = select(far, more, rest);
-  }
+  after.T = temperature(state.T, mixtures, S, guess);
   after.p = state.p;
   for (int k = 0; k < SPECIES; k++) after.Y[k] = state.Y[k];
   for (int k = 0; k < REACTIVE; k++)
     after.Y[k] = at_least(Doubles(state.Y[k] + (n[k] - before[k]) * WEIGHT[k]), 0.0);
   const Mask<double> inside = (after.T >= all_of<double>(T_LEAST)) & (after.T <= all_of<double>(T_MOST));
-  return conserves & inside & (absolute(rest) <= all_of<double>(LARGEST_REST));
+  return conserves & inside;
 }
 
 }  // namespace network

@@ -63,15 +63,31 @@ INLINE void solve_elements(Doubles (*a)[ELEMENTS + 1], Doubles *x) {
   }
 }
 
+constexpr int MOST_CORRECTIONS = 20, MOST_NEWTON = 100;
+constexpr double LEAST_T = 0.5 * LOWEST_T, MOST_T = 1.5 * HIGHEST_T;  // K, of Newton's method
+// Of T: the last correction of Newton's method. cp grows with T at most, so that the next one would be half
+// the square of this, below the rounding of T.
+constexpr double LAST_CORRECTION = 1e-8;
+
 // n [kmol/kg] of the species that react, with the elements of n_before: each n_k times
-// 1 + sum_e a_ek x_e, a_ek the atoms of e in k.
-INLINE void keep_elements(const Doubles *n_before, Doubles *n) {
+// 1 + sum_e a_ek x_e >= 0, a_ek the atoms of e in k; anew without the species that this would make negative.
+// Returns the states for which this succeeds.
+INLINE Mask<double> keep_elements(const Doubles *n_before, Doubles *n) {
   Doubles lost[REACTIVE], share[REACTIVE], a[ELEMENTS][ELEMENTS + 1], x[ELEMENTS];
-  for (int k = 0; k < REACTIVE; k++) lost[k] = n_before[k] - n[k];
-  set_element_balance(n, lost, a);
-  solve_elements(a, x);
-  set_shares(x, share);
-  for (int k = 0; k < REACTIVE; k++) n[k] = at_least(Doubles(n[k] + n[k] * share[k]), 0.0);
+  Mask<double> open = Doubles{} < all_of<double>(1.0);
+  for (int pass = 0; pass < MOST_CORRECTIONS && any(open); pass++) {
+    for (int k = 0; k < REACTIVE; k++) lost[k] = n_before[k] - n[k];
+    set_element_balance(n, lost, a);
+    solve_elements(a, x);
+    set_shares(x, share);
+    Doubles least{};
+    for (int k = 0; k < REACTIVE; k++) {
+      least = at_most(least, select(n[k] > Doubles{}, share[k], Doubles{}));
+      n[k] = select(open, at_least(Doubles(n[k] + n[k] * share[k]), 0.0), n[k]);
+    }
+    open = open & no(least >= all_of<double>(-1.0));
+  }
+  return no(open);
 }
 
 // The coefficients of h / R and cp / R of M mixtures, of the regions of T.
@@ -111,46 +127,62 @@ INLINE void energy_of(const Doubles *b, Doubles T, Doubles S, Doubles &h, Double
   cp = cp_of<double>(b, g) - S;
 }
 
-// T of the mixture n[1] with the energy of the mixture n[0] at T, by Newton's method from a guess; S: as for
-// `energy_of`, of both; `last`: its last correction.
-INLINE Doubles temperature(Doubles T, const Doubles (*n)[SPECIES], const Doubles *S, Doubles guess,
-                           Doubles &last) {
-  Doubles b[2][HEAT_TERMS], energy, h, cp, found, corrected;
+// T at which a mixture n has an energy as of `energy_of`, by Newton's method from a guess, in a bracket that it
+// halves where a step would leave it; infinite where there is none. Where h of a mixture has a step, at a T_mid,
+// and the energy is in it, T is there. A state does not change any more once its last correction was small.
+PART Doubles temperature_of(Doubles energy, const Doubles (*n)[SPECIES], Doubles S, Doubles guess) {
+  Doubles b[1][HEAT_TERMS], T = guess, found = all_of<double>(infinity()), h, cp;
+  Doubles low = all_of<double>(LEAST_T), high = all_of<double>(MOST_T);
+  Mask<double> open = T == T;
+  for (int pass = 0; pass < MOST_NEWTON && any(open); pass++) {
+    set_mixtures<1>(T, n, b);
+    energy_of(b[0], T, S, h, cp);
+    const Doubles rest = energy - h;
+    low = select(rest >= Doubles{}, T, low);
+    high = select(rest <= Doubles{}, T, high);
+    const Doubles newton = T + rest * reciprocal(cp);
+    const Mask<double> inside = (newton >= low) & (newton <= high) & (cp > Doubles{});
+    const Doubles next = select(inside, newton, Doubles(0.5 * (low + high)));
+    const Mask<double> close = inside & (absolute(Doubles(next - T)) <= LAST_CORRECTION * T) & no(cross(T, next));
+    const Mask<double> ends = open & (close | (rest == Doubles{}) | (high - low <= 1e-15 * high));
+    found = select(ends, select(rest == Doubles{}, T, next), found);
+    open = open & no(ends);
+    T = select(open, next, T);
+  }
+  return found;
+}
+
+// T of the mixture n[1] with the energy of the mixture n[0] at T, from a guess; S: as for `energy_of`, of both;
+// infinite where there is none. Two steps of Newton's method suffice nearly always.
+INLINE Doubles temperature(Doubles T, const Doubles (*n)[SPECIES], const Doubles *S, Doubles guess) {
+  Doubles b[2][HEAT_TERMS], energy, h, cp, next = guess, last{};
   if (any(cross(T, guess))) {
     set_mixtures<1>(T, n, b);
     set_mixtures<1>(guess, n + 1, b + 1);
   } else set_mixtures<2>(T, n, b);
   energy_of(b[0], T, S[0], energy, cp);
-  Mask<double> again;
-  for (int pass = 0;; pass++) {
-    Doubles next = guess;
-    for (int i = 0; i < 2; i++) {
-      energy_of(b[1], next, S[1], h, cp);
-      const Doubles more = (energy - h) * reciprocal(cp);
-      next = next + more;
-      corrected = more;
-    }
-    found = pass == 0 ? next : select(again, next, found);
-    last = pass == 0 ? corrected : select(again, corrected, last);
-    // Again where polynomials of another region may be those of the result.
-    const Mask<double> crosses = cross(guess, next);
-    if (pass == 1 || !any(crosses)) return found;
-    again = crosses;
-    guess = select(crosses, next, guess);
-    set_mixtures<1>(guess, n + 1, b + 1);
+  for (int i = 0; i < 2; i++) {
+    energy_of(b[1], next, S[1], h, cp);
+    last = (energy - h) * reciprocal(cp);
+    next = next + last;
   }
+  const Mask<double> close = (absolute(last) <= LAST_CORRECTION * next) & no(cross(guess, next));
+  if (!any(no(close))) return next;
+  const Doubles bounded = at_most(at_least(guess, LOWEST_T), HIGHEST_T);
+  return select(close, next, temperature_of(energy, n + 1, S[1], bounded));
 }
 
-// `state` after its mole numbers have changed by dn and T by dT, closed; at constant volume p follows.
+// `state` after its mole numbers have changed by dn and T by dT, closed; at constant volume p follows. T is infinite
+// where elements and energy have no such state.
 INLINE void close(State &state, const Doubles *dn, Doubles dT, bool volume) {
-  Doubles n[2][SPECIES], S[2] = {}, last;  // before and after
+  Doubles n[2][SPECIES], S[2] = {};  // before and after
   for (int k = 0; k < SPECIES; k++) n[0][k] = n[1][k] = state.Y[k] * PER_WEIGHT[k];
   for (int k = 0; k < REACTIVE; k++) n[1][k] = at_least(Doubles(n[0][k] + dn[k]), 0.0);
-  keep_elements(n[0], n[1]);
+  const Mask<double> kept = keep_elements(n[0], n[1]);
   for (int m = 0; volume && m < 2; m++) S[m] = sum_of<SPECIES>([&](int k) { return n[m][k]; });
-  const Doubles T = temperature(state.T, n, S, state.T + dT, last);
+  const Doubles T = temperature(state.T, n, S, state.T + dT);
   if (volume) state.p = state.p * (T * S[1]) / (state.T * S[0]);
-  state.T = T;
+  state.T = select(kept, T, all_of<double>(infinity()));
   for (int k = 0; k < REACTIVE; k++)
     state.Y[k] = at_least(Doubles(state.Y[k] + (n[1][k] - n[0][k]) * WEIGHT[k]), 0.0);
 }

@@ -4,7 +4,6 @@
 
 namespace solver {
 
-constexpr int MOST_NEWTON = 20;
 constexpr double HIGHEST_GUESS = 3000.0;  // K: beyond, some polynomials have a negative cp
 
 // The columns of the block of rows from `first` on, the last of which stands for those beyond n.
@@ -76,26 +75,15 @@ INLINE void enthalpies(size_t n, const double *states, double *h) {
 INLINE size_t temperatures(size_t n, const double *h, double *states) {
   size_t lost = 0;
   for (size_t first = 0; first < n; first += SQUARE) {
-    Doubles x[COLUMNS], moles[SPECIES], b[1][HEAT_TERMS], energy{}, own, cp, last;
+    Doubles x[COLUMNS], moles[SPECIES], energy{};
     read_block(n, first, states, x);
     for (size_t i = 0; i < SQUARE; i++)
       lane_of(energy, i) = read<double>(h + (first + i < n ? first + i : n - 1)) / GAS_CONSTANT;
     for (int k = 0; k < SPECIES; k++) moles[k] = x[2 + COLUMN[k]] * PER_WEIGHT[k];
     energy = energy - enthalpy_of_elements(moles);
-    Doubles T = at_most(at_least(x[0], LOWEST_T), HIGHEST_GUESS);
-    for (int pass = 0; pass < MOST_NEWTON; pass++) {
-      set_mixtures<1>(T, &moles, b);
-      energy_of(b[0], T, Doubles{}, own, cp);
-      last = (energy - own) * reciprocal(cp);
-      // cp of cold gas is small: a whole step may end where polynomials have a negative one.
-      T = at_most(at_least(Doubles(T + last), 0.5 * LOWEST_T), Doubles(1.5 * T + 100.0));
-      const Mask<double> close = absolute(last) <= 1e-10 * T;
-      if (!any(no(close))) break;
-      // Where cp has a step at T_mid, it may go to and fro: anew from the other side.
-      if (pass == MOST_NEWTON / 2) T = select(close, T, all_of<double>(0.5 * HIGHEST_GUESS));
-    }
-    const Mask<double> good = (T >= all_of<double>(LOWEST_T)) & (T <= all_of<double>(HIGHEST_T)) &
-        (absolute(last) <= 1e-8 * T);
+    const Doubles guess = at_most(at_least(x[0], LOWEST_T), HIGHEST_GUESS);
+    Doubles T = temperature_of(energy, &moles, Doubles{}, guess);
+    const Mask<double> good = (T >= all_of<double>(LOWEST_T)) & (T <= all_of<double>(HIGHEST_T));
     for (size_t i = 0; i < SQUARE && first + i < n; i++)
       if (bits_of(good) >> i & 1) write(states + (first + i) * COLUMNS, double(lane_of(T, i)));
       else lost++;

@@ -46,6 +46,7 @@ from combred import native
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import IntegrationError, Reactor
 from combred.config import SamplingSettings
+from combred.files.hdf5 import opened
 from combred.files.records import write_json
 from combred.simulation.counterflow.cantera_flame import CounterflowCase
 from combred.simulation.ignition import Case, history
@@ -307,7 +308,7 @@ def write(
 def read(path: Path, name: str = "flows") -> dict[str, dict[str, np.ndarray]]:
     """The arrays of each kind of one group, flows or around, in a file that `write` made. Raises
     ValueError where other code drew them."""
-    with h5py.File(path, "r") as file:
+    with opened(path) as file:
         if file.attrs.get(KEY) != code_of(Path(__file__).stem):
             raise ValueError(f"{path}: other code drew these states: draw them again")
         kinds = file.get(name, {})

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import h5py
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
@@ -66,7 +67,7 @@ class StateTable:
 
     def read(self, start: int, stop: int) -> Block:
         """The rows [start, stop). Raises StateFileError where the file is damaged, or where a value
-        is not physical: not finite, T, p or dt <= 0, Y < -1e-9."""
+        is not physical: not finite, T, p or dt <= 0, Y < -1e-9 or > 1 + 1e-6."""
         try:
             with opened(self.path) as file:
                 block = Block(**{name: file[name][start:stop] for name in UNITS})
@@ -79,15 +80,15 @@ class StateTable:
         for name, column in block.columns().items():
             bad = ~np.isfinite(column)
             if name.startswith("Y"):
-                bad |= column < -1e-9
+                bad |= (column < -1e-9) | (column > 1.0 + 1e-6)
             elif name[0] in "Tpd":
                 bad |= column <= 0
             if bad.any():
                 row = start + int(np.argwhere(bad)[0, 0])
                 raise StateFileError(
-                    f"{self.path}: {name} of row {row} is not physical (not finite, or below "
-                    f"zero), one of {int(bad.sum())} such values in rows {start} to {stop}. Remove "
-                    "these rows, or move the file away, and the pipeline makes it again."
+                    f"{self.path}: {name} of row {row} is not physical (not finite, below zero, or "
+                    f"a mass fraction above 1), one of {int(bad.sum())} such values in rows "
+                    f"{start} to {stop}. Remove these rows, or move the file away, and the pipeline makes it again."
                 )
         return block
 
@@ -142,8 +143,8 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
     try:
         with opened(path) as file:
             attributes = dict(file.attrs)
-            missing = [name for name in UNITS if name not in file]
-            shapes = {name: file[name].shape for name in UNITS if name in file}
+            missing = [name for name in UNITS if not isinstance(file.get(name), h5py.Dataset)]
+            shapes = {name: file[name].shape for name in UNITS if name not in missing}
             if not missing:
                 sources, samplers = file["source"][...], file["sampler"][...]
     except UNREADABLE as error:

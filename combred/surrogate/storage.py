@@ -36,6 +36,7 @@ FIRST_VERSION = {
 # Tensors that the mechanism has, too; and the one that may be infinite.
 OF_MECHANISM = ("closure.", "transform.qss.")
 LIMIT = "max_mahalanobis"
+SPREADS = "transform.std", "transform.scale", "transform.qss_std"
 
 
 def save_surrogate(
@@ -188,6 +189,8 @@ def _require_values(
             require(same, f"{name} is not that of {mechanism.name}")
         bounded = tensor != tensor if name == LIMIT else ~tensor.isfinite()
         require(not bounded.any(), f"{name} has values that are not finite")
+        if name in SPREADS:
+            require(bool((tensor > 0.0).all()), f"{name} has values that are not above 0")
 
 
 def made_from(path: Path) -> dict | None:

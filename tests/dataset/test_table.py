@@ -97,7 +97,7 @@ FOREIGN = {
     "complex numbers": (replaced("T", shape=(10,), dtype="c16"), "'T' holds no numbers"),
     "records": (replaced("T", shape=(10,), dtype=[("a", "f8")]), "'T' holds no numbers"),
     "a type": (linked("T", np.dtype("f8")), "'T' holds no numbers"),
-    "a group": (lambda stored: (stored.pop("T"), stored.create_group("T")), "cannot be read"),
+    "a group": (lambda stored: (stored.pop("T"), stored.create_group("T")), "missing: T"),
     "2^40 rows": (replaced("source", **HUGE), "1099511627776,. numbers in a file of"),
     "another count": (given("rows", -5), "should have -5 rows"),
     "a word as count": (given("rows", "x"), "should have x rows"),
@@ -126,7 +126,7 @@ def test_a_file_whose_numbers_are_not_in_it_or_no_states_is_refused(what, file, 
     seal(file)
     with pytest.raises(StateFileError, match=said) as told:
         open_states(file, h2o2)
-    assert "\n" not in str(told.value) and "Move it away" in str(told.value)
+    assert "\n" not in str(told.value) and len(str(told.value)) < 900
 
 
 def test_numbers_that_are_linked_in_after_the_opening_are_not_read(file, h2o2):
@@ -201,6 +201,7 @@ def test_a_file_in_which_every_row_failed_is_refused(tmp_path, attributes, h2o2)
         ("T", np.nan), ("T", -300.0), ("p", 0.0), ("p", np.inf), ("Y", np.nan), ("Y", -1e-3),
         ("dt", 0.0), ("dt", -1e-6), ("dt", np.inf),
         ("T_next", np.nan), ("T_next", 0.0), ("Y_next", np.nan), ("Y_next", -1e-3),
+        ("Y", 5.0), ("Y_next", 1.01),
     ],
 )  # fmt: skip
 def test_a_value_that_is_not_physical_is_named_with_its_row(file, h2o2, name, value):

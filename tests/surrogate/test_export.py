@@ -137,6 +137,8 @@ def test_tensors_that_are_no_numbers_or_not_the_mechanisms_are_refused(stored, m
         others = [torch.full_like(tensor, torch.nan)] if tensor.is_floating_point() else []
         if name.startswith(("closure.", "transform.qss.")):
             others += [~tensor] if tensor.dtype == torch.bool else [tensor + 1]
+        if name.endswith(("std", "scale")):
+            others.append(0 * tensor)
         if name in ("max_mahalanobis", "closure.projection.reactive"):
             others.append(tensor.to(torch.complex64))
         for other in others:

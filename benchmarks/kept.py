@@ -207,7 +207,7 @@ def parts(results: dict, name: str = "") -> Iterator[tuple[str, dict]]:
         return
     for key, item in results.items():
         rows = {row.get("model", i): row for i, row in enumerate(item)} if _is_rows(item) else item
-        if isinstance(rows, dict):
+        if isinstance(rows, dict) and rows:
             yield from parts(rows, f"{name}/{key}".lstrip("/"))
 
 

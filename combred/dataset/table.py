@@ -88,8 +88,8 @@ class StateTable:
                 raise StateFileError(
                     f"{self.path}: {name} of row {row} is not physical (not finite, below zero, or "
                     f"a mass fraction above 1), one of {int(bad.sum())} such values in rows "
-                    f"{start} to {stop}. Remove these rows, or move the file away, and the pipeline "
-                    "makes it again."
+                    f"{start} to {stop}. Remove these rows, or move the file away, and the "
+                    "pipeline makes it again."
                 )
         return block
 

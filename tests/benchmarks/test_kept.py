@@ -117,7 +117,10 @@ def test_flames_of_other_code_are_computed_again_and_others_are_not(tmp_path, mo
 def test_parts_are_found_with_and_without_stamps():
     made = kept.stamp("flames.py")
     results = {"machine": "M", "rows": [{"model": "a"} | made, {"model": "b"}], "seeds": [1, 2]}
-    results |= {"models": {"phi 1": {"a": {"speed": 1.0} | made, "b": {"speed": 1.0}}, "old": {}}}
+    results |= {
+        "models": {"phi 1": {"a": {"speed": 1.0} | made, "b": {"speed": 1.0}}, "old": {"a": {}}},
+        "none": {},
+    }
     found = {name: kept.is_current(part) for name, part in kept.parts(results)}
     assert found == {
         "rows/a": True, "rows/b": False, "models/phi 1/a": True, "models/phi 1/b": False,

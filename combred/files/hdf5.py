@@ -49,6 +49,8 @@ def seal(path: Path) -> None:
 def require_intact(path: Path) -> None:
     """ValueError where a file differs from what was written. A file without a user block, which was
     not written by `new_file`, is not checked."""
+    if path.exists() and not path.is_file():  # reading a pipe may never end
+        raise ValueError("it is no regular file")
     with path.open("rb") as file:
         head = file.read(BLOCK)
     if head.startswith(SIGNATURE):

@@ -80,9 +80,12 @@ def load_torchscript(file: Path | str | io.BytesIO) -> tuple[torch.jit.ScriptMod
     """An exported surrogate and the card inside its file. Raises FileNotFoundError if there is no
     file, ValueError if it is damaged, for torch.jit.load alone computes with wrong weights, or if
     it is another kind of file."""
-    source = file if isinstance(file, io.BytesIO) else Path(file).read_bytes()
-    name = "the file" if isinstance(file, io.BytesIO) else str(file)
-    source = io.BytesIO(source) if isinstance(source, bytes) else source
+    name, source = "the file", file
+    if not isinstance(source, io.BytesIO):
+        name = str(file)
+        if not Path(name).is_file():  # reading a pipe may never end
+            raise FileNotFoundError(f"there is no file {name}. {TAKES}")
+        source = io.BytesIO(Path(name).read_bytes())
     if not source.getvalue().startswith(ARCHIVE):
         raise ValueError(f"{name} is no archive of torch. {TAKES}")
     damage = damage_in(source)

@@ -230,7 +230,7 @@ def _read(path: Path) -> tuple[dict, dict[str, torch.Tensor]]:
 
 def _open(path: Path, tensors: bool = True) -> tuple[dict, dict[str, torch.Tensor]]:
     """Metadata and, where asked for, tensors of a surrogate's file, as they are stored."""
-    if not path.exists():
+    if not path.is_file():  # reading a pipe may never end
         raise FileNotFoundError(
             f"there is no network at {path}: run `python -m combred.pipeline stage=N` to make it"
         )

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import math
+import os
 import re
 import zipfile
 
@@ -274,6 +275,11 @@ def test_another_file_than_an_exported_surrogate_is_named_as_such(tmp_path):
         parts.writestr("a", b"b")
     with pytest.raises(ValueError, match="without surrogate"):
         load_torchscript(file)
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, "/dev/zero", tmp_path / "none"):
+        for read in (load_torchscript, mechanism_of):
+            with pytest.raises(FileNotFoundError, match="there is no "):
+                read(path)
 
 
 def test_the_exported_file_needs_operators_of_libtorch_only(exported, optimized):

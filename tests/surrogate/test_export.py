@@ -135,6 +135,8 @@ def test_tensors_that_are_no_numbers_or_not_the_mechanisms_are_refused(stored, m
     file, identity, tensors = stored
     load_surrogate(file, mechanism)
     for name, tensor in tensors.items():
+        if name.startswith("network.layers.") and not name.startswith("network.layers.0"):
+            continue  # alike
         others = [torch.full_like(tensor, torch.nan)] if tensor.is_floating_point() else []
         if name.startswith(("closure.", "transform.qss.")):
             others += [~tensor] if tensor.dtype == torch.bool else [tensor + 1]

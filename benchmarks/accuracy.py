@@ -14,8 +14,8 @@ steps of 1e-6 s and compared with CVODE at the tolerance of the training data:
 CVODE integrates each case once, without interruption, and its solution is evaluated at the
 multiples of dt (`ignition.integrate`). Its rollouts are kept in benchmarks/cache with their inputs.
 Writes benchmarks/results/accuracy.json after each shipped model (benchmarks/cache/accuracy.json for
-other files); a model is not measured again unless its file or the cases have changed. Prints a
-table, then one JSON line.
+other files); a model is not measured again unless its file, the cases or the code have changed.
+Prints a table, then one JSON line.
 """
 
 import json
@@ -28,7 +28,8 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 import combred
-from benchmarks.command_line import words
+from benchmarks.command_line import MECHANISM, words
+from benchmarks.kept import CACHE, NETWORKS, is_current, stamp
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import REFERENCE
 from combred.config import ValidationSettings
@@ -47,7 +48,6 @@ from combred.validation.metrics import summarize
 from combred.validation.storage import read_runs, write_runs
 
 RESULTS = Path(__file__).parent / "results" / "accuracy.json"
-CACHE = Path(__file__).parent / "cache"
 STORES = RESULTS, CACHE / "accuracy.json"  # for shipped models, for other files
 ATM = 101325.0
 FUEL, OXIDIZER, DT = "CH4:1", "O2:1, N2:3.76", 1e-6
@@ -105,7 +105,7 @@ def inputs(mechanism: Mechanism, group: str) -> dict:
 
 @cache
 def _mechanism() -> Mechanism:
-    return combred.load_mechanism("drm19.yaml")
+    return combred.load_mechanism(MECHANISM)
 
 
 def roll(group: str, case: Case) -> Rollout:
@@ -277,15 +277,10 @@ def finite(value):
 
 
 def measured(store: Path, cases: str) -> dict[str, dict]:
-    """The rows of an earlier run with the same cases (their digest), by label."""
+    """The rows of an earlier run with the same cases (their digest), by label; those of other code
+    are measured again."""
     stored = read_json(store)
     return {row["model"]: row for row in stored.get("rows", []) if stored.get("cases") == cases}
-
-
-def known(file: str, cases: str) -> dict | None:
-    """The row of this file, under any name."""
-    rows = [row for store in STORES for row in measured(store, cases).values()]
-    return next((row for row in rows if row["file"] == file), None)
 
 
 def main(models: list[str]) -> None:
@@ -296,12 +291,11 @@ def main(models: list[str]) -> None:
         own = path_of(model).parent == FOLDER
         store = STORES[0] if own else STORES[1]
         rows = measured(store, cases)
-        if rows.get(label(model), {}).get("file") != digest(path_of(model)):
-            row = known(digest(path_of(model)), cases)
-            if row is None:
-                rolled = rolled or references()
-                row = strict(judge(model, rolled))
-            rows[label(model)] = row | {"model": label(model)}
+        row = rows.get(label(model), {})
+        if row.get("file") != digest(path_of(model)) or not is_current(row):
+            made = stamp(__file__, *([model] if own else [MECHANISM, NETWORKS]))
+            rolled = rolled or references()
+            rows[label(model)] = strict(judge(model, rolled)) | made
             kept = [name for name in combred.models() if name in rows] if own else sorted(rows)
             machine = {"machine": timing.machine(), "seed": SEED, "cases": cases}
             write_json(store, {**machine, "rows": [rows[name] for name in kept]})

@@ -19,16 +19,16 @@ import cantera as ct
 import numpy as np
 
 import combred
-from benchmarks.accuracy import CACHE, FUEL, OXIDIZER
+from benchmarks.accuracy import FUEL, OXIDIZER
 from benchmarks.command_line import general_models, words
 from benchmarks.extinction import extinguish
+from benchmarks.kept import CACHE, code_of, stamp
 from combred import native
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import CVODE, Advance
-from combred.files.records import digest, read_json, write_json
+from combred.files.records import read_json, write_json
 from combred.simulation.counterflow.cantera_flame import CounterflowCase
 from combred.simulation.counterflow.flame import CounterflowMarch, burn, start
-from combred.surrogate.shipped import FOLDER
 from combred.surrogate.surrogate import Surrogate
 from combred.validation.counterflow.errors import Curve, compare, of_flame
 from combred.validation.timing import machine
@@ -90,11 +90,14 @@ def extinction(mechanism: Mechanism, solver: Advance) -> tuple[float, float]:
 
 
 def references(mechanism: Mechanism) -> dict[str, np.ndarray]:
-    """CVODE's profiles, seconds and extinction strain rate; each is computed once, and kept."""
-    cvode, numbers = CVODE(mechanism, RTOL, ATOL), {}
+    """CVODE's profiles, seconds and extinction strain rate; each is computed once by the same code,
+    and kept."""
+    cvode, code = CVODE(mechanism, RTOL, ATOL), np.array(code_of(Path(__file__).stem))
+    numbers = {"code": code}
     if REFERENCES.exists():
         with np.load(REFERENCES) as stored:
-            numbers = dict(stored)
+            if np.array_equal(stored.get("code"), code):
+                numbers = dict(stored)
     for i, (air_T, strain, dt) in enumerate(FLAMES):
         case = np.array([air_T, strain, dt, MARCH.longest])
         if np.array_equal(numbers.get(f"case{i}"), case):
@@ -161,11 +164,11 @@ def main() -> None:
     cvode = references(mechanism)
     results = read_json(RESULTS) or {"models": {}}
     for model in given or general_models():
-        found = judge(mechanism, combred.load(model).requires_grad_(False), cvode)
-        found["file"] = digest(FOLDER / f"{model}.safetensors")
+        made = stamp(__file__, model)
+        found = judge(mechanism, combred.load(model).requires_grad_(False), cvode) | made
         show(model, found)
         results["models"][model] = found
-    results |= {"cvode_extinction": float(cvode["extinction"]), "machine": machine()}
+    results = {"machine": machine(), "models": results["models"]}
     write_json(RESULTS, results)
     print(json.dumps(results))
 

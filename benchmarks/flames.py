@@ -8,8 +8,8 @@
 
 Methane/air (DRM19); `grid`, `step` and `checks` at phi 1, 300 K, 1 atm. CVODE at rtol 1e-6 and
 atol 1e-10; `checks` also gives the speed at the tolerances of the training data. One core. Every
-result is written to benchmarks/results/flames.json at once and not computed again. Prints a table,
-then one JSON line.
+result is written to benchmarks/results/flames.json at once and not computed again by the same code.
+Prints a table, then one JSON line.
 """
 
 import json
@@ -23,17 +23,16 @@ import torch
 from scipy.optimize import least_squares
 
 import combred
-from benchmarks.accuracy import CACHE
 from benchmarks.command_line import MECHANISM, words
+from benchmarks.kept import CACHE, code_of, is_current, stamp
 from combred.chemistry.reactor import CVODE
-from combred.files.records import digest, read_json, strict, write_json
+from combred.files.records import read_json, strict, write_json
 from combred.native import fastest
 from combred.simulation.premixed import flame
 from combred.simulation.premixed import grid as moving_grid
 from combred.simulation.premixed.cantera_flame import COARSE, FINE, solve_free_flame
 from combred.simulation.premixed.flame import Flame
 from combred.simulation.premixed.grid import FlameCase, Profile
-from combred.surrogate.shipped import FOLDER
 from combred.validation.premixed import cases as flame_cases
 from combred.validation.premixed import errors as flame_errors
 from combred.validation.storage import read_runs, write_runs
@@ -101,22 +100,22 @@ def burn(
 def run_grid(wanted: list[str]) -> None:
     profile = None
     for cells in [int(w) for w in wanted] or CELLS:
-        if str(cells) in stored()["grid"]:
+        if is_current(stored()["grid"].get(str(cells))):
             continue
         profile = begin(STANDARD, cells) if profile is None else regrid(profile, cells)
         burnt, numbers = burn(profile, CVODE(mechanism(), **TOLERANCES), 1e-6)
-        keep("grid", str(cells), numbers)
+        keep("grid", str(cells), numbers | stamp(__file__))
         profile = burnt.profile
 
 
 def run_step(wanted: list[str]) -> None:
     profile = None
     for dt in [float(w) for w in wanted] or STEPS:
-        if f"{dt:g}" in stored()["step"]:
+        if is_current(stored()["step"].get(f"{dt:g}")):
             continue
         profile = begin(STANDARD, 80) if profile is None else profile
         burnt, numbers = burn(profile, CVODE(mechanism(), **TOLERANCES), dt)
-        keep("step", f"{dt:g}", numbers)
+        keep("step", f"{dt:g}", numbers | stamp(__file__))
         profile = burnt.profile
 
 
@@ -126,13 +125,15 @@ def run_checks(_: list[str]) -> None:
         ("five thicknesses before, six behind", TOLERANCES, 5.0, 6.0),
         ("eight thicknesses before, three behind", TOLERANCES, 8.0, 3.0),
     ):
-        if name not in stored()["checks"]:
+        if not is_current(stored()["checks"].get(name)):
             cells = round(80 * (before + behind) / 8)
             moving_grid.UNBURNT, moving_grid.BURNT = before, behind
             profile = begin(STANDARD, cells)
-            keep("checks", name, burn(profile, CVODE(mechanism(), **tolerances), 1e-6)[1])
-    if "FreeFlame" not in stored()["checks"]:
-        keep("checks", "FreeFlame", free_flame(STANDARD, (0.03, 0.015, 0.0075, 0.004)))
+            numbers = burn(profile, CVODE(mechanism(), **tolerances), 1e-6)[1]
+            keep("checks", name, numbers | stamp(__file__))
+    if not is_current(stored()["checks"].get("FreeFlame")):
+        numbers = free_flame(STANDARD, (0.03, 0.015, 0.0075, 0.004))
+        keep("checks", "FreeFlame", numbers | stamp(__file__))
 
 
 def free_flame(case: FlameCase, slopes: tuple[float, ...]) -> dict:
@@ -165,22 +166,17 @@ def run_models(wanted: list[str]) -> None:
     for name in wanted or MODEL_CASES:
         case = case_of(name)
         row = stored()["models"].get(str(case), {})
-        files = {model: digest(FOLDER / f"{model}.safetensors") for model in combred.models()}
         reference, row["CVODE"] = reference_flame(case)
-        for model, file in files.items():
-            made_with = {"file": file, "CVODE": reference.speed}
+        for model in combred.models():
             known = row.get(model, {})
             # Another processor's CVODE differs in the last digits.
-            if known.get("file") == file and math.isclose(known["CVODE"], reference.speed):
+            if is_current(known) and math.isclose(known["CVODE"], reference.speed):
                 continue
-            solver = fastest(combred.load(model))
+            made, solver = stamp(__file__, model), fastest(combred.load(model))
             burnt, numbers = burn(reference.profile, solver, 1e-6, flame.MARCH)
             errors = flame_errors.compare(mechanism(), [burnt], [reference])["cases"][0]
-            row[model] = (
-                made_with
-                | numbers
-                | {key: value for key, value in errors.items() if key.endswith("error")}
-            )
+            errors = {key: value for key, value in errors.items() if key.endswith("error")}
+            row[model] = {"CVODE": reference.speed} | numbers | errors | made
             keep("models", str(case), row)
 
 
@@ -193,14 +189,18 @@ def reference_flame(case: FlameCase) -> tuple[flame.Flame, dict]:
         **TOLERANCES,
         "mechanism": mechanism().sha256,
         "flame_tolerance": flame.MARCH.tolerance / 10,
+        "code": code_of(Path(__file__).stem),
     }
     path = cached(case)
     groups, made_with = read_runs(path, mechanism(), Flame)
-    if made_with == inputs:
-        return groups["reference"][0], stored()["models"][str(case)]["CVODE"]
+    numbers = stored()["models"].get(str(case), {}).get("CVODE")
+    if made_with == inputs and is_current(numbers):
+        return groups["reference"][0], numbers
     cvode = CVODE(mechanism(), **TOLERANCES)
     profile = begin(case, MODEL_CELLS)
+    made = stamp(__file__)
     found, numbers = burn(profile, cvode, 1e-6, flame.MARCH, flame_cases.settle)
+    numbers |= made
     keep("models", str(case), stored()["models"].get(str(case), {}) | {"CVODE": numbers})
     CACHE.mkdir(exist_ok=True)
     write_runs(path, {"reference": [found]}, mechanism(), inputs)

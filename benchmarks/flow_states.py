@@ -41,10 +41,12 @@ import combred
 from benchmarks import trust_states
 from benchmarks.command_line import MECHANISM, general_models
 from benchmarks.extinction import strained_flames
+from benchmarks.kept import KEY, code_of, stamp
 from combred import native
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import IntegrationError, Reactor
 from combred.config import SamplingSettings
+from combred.files.hdf5 import opened
 from combred.files.records import write_json
 from combred.simulation.counterflow.cantera_flame import CounterflowCase
 from combred.simulation.ignition import Case, history
@@ -283,6 +285,7 @@ def write(
             seed=seed, rtol=RTOL, atol=ATOL,
             cantera=ct.__version__,
         )  # fmt: skip
+        file.attrs[KEY] = code_of(Path(__file__).stem)
         begun = time.monotonic()
         for name, kind, states in drawn(mechanism, counts, around, seed):
             T, Y = label(mechanism, states)
@@ -303,8 +306,11 @@ def write(
 
 
 def read(path: Path, name: str = "flows") -> dict[str, dict[str, np.ndarray]]:
-    """The arrays of each kind of one group, flows or around, in a file that `write` made."""
-    with h5py.File(path, "r") as file:
+    """The arrays of each kind of one group, flows or around, in a file that `write` made. Raises
+    ValueError where other code drew them."""
+    with opened(path) as file:
+        if file.attrs.get(KEY) != code_of(Path(__file__).stem):
+            raise ValueError(f"{path}: other code drew these states: draw them again")
         kinds = file.get(name, {})
         return {kind: {key: data[()] for key, data in kinds[kind].items()} for kind in kinds}
 
@@ -354,13 +360,16 @@ def main() -> None:
     given = parser.parse_intermixed_args()
     ct.suppress_thermo_warnings()
     if given.action == "judge":
+        chosen = given.models or general_models()
         result: dict = {"machine": machine(), "models": {}, "around": {}}
         flows, around = read(given.states), read(given.states, "around")
-        for model in given.models or general_models():
+        for model in chosen:
+            made = stamp(__file__, model) if not given.models else {}
             surrogate = combred.load(model).requires_grad_(False)
             for name, states in (("models", flows), ("around", around)):
-                result[name][model] = judge(surrogate, states)
-                show(model, result[name][model])
+                found = judge(surrogate, states)
+                show(model, found)
+                result[name][model] = found | made
         if not given.models:
             write_json(RESULTS, result)
         print(json.dumps(result))

@@ -2,9 +2,9 @@
 
 A flow is run in several ways that differ in their chemistry alone (`Flow`). The reference is the
 solver at a tolerance of 1e-6, in doubles: the same coupling, mesh, schemes and time steps. Cases
-are kept in a folder: a run that was stopped goes on from the last field that it wrote, and one that
-is finished is not done again. `div(phi,Yi_h)` is `upwind`: `limitedLinear` has one limiter for all
-species, the smallest, and so amplifies rounding in N2.
+are kept in a folder, of the same code in one of its own: a run that was stopped goes on from the
+last field that it wrote, and one that is finished is not done again. `div(phi,Yi_h)` is `upwind`:
+`limitedLinear` has one limiter for all species, the smallest, and so amplifies rounding in N2.
 """
 
 import argparse
@@ -19,6 +19,7 @@ from pathlib import Path
 import cantera as ct
 import numpy as np
 
+from benchmarks.kept import COUPLING, KEY
 from benchmarks.openfoam import (
     MECHANISM,
     folder_of,
@@ -79,6 +80,17 @@ class Flow:
     def read(self, folder: Path, time: str, name: str) -> np.ndarray:
         """A scalar field (`shape`) of a case."""
         return internal(folder, time, name, self.cells**self.dimensions).reshape(self.shape)
+
+
+def measured(flows: Iterable[Flow], ways: Iterable[str]) -> list[str]:
+    """The names for the stamp of flows that are run in some ways (`benchmarks.kept`)."""
+    names = {way.split()[0] for way in ways} - {"solver"}
+    return [COUPLING, *sorted({flow.mechanism for flow in flows}), *sorted(names)]
+
+
+def home_of(folder: Path, made: dict[str, dict]) -> Path:
+    """The folder of the cases of the code that a stamp tells."""
+    return folder / made[KEY]["digest"]
 
 
 # -- cases -----------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ import numpy as np
 
 from benchmarks.command_line import add_gas, gas_of, general_models, is_usual
 from benchmarks.ignitions import STEPS, delay_error, marched, references
+from benchmarks.kept import stamp
 from benchmarks.solvers.build import MissingError
 from benchmarks.work_precision import MARKERS, solver
 from combred.chemistry.mechanism import Mechanism
@@ -108,6 +109,7 @@ def main() -> None:
     shipped = is_usual(given)
     todo = {dt: references(mechanism, of, dt, SEED, CASES) for dt in STEPS}
     chosen = given.models or (general_models() if shipped else [])
+    made = stamp(__file__, given.mechanism, *chosen) if shipped and not given.models else {}
     found: dict = {}
     print(f"{'':22}{'rtol':>8}{'dt':>8}{'mean':>10}{'worst':>9}{'a state':>12}")
     with one_thread():
@@ -124,7 +126,7 @@ def main() -> None:
                     rows = found.setdefault(f"{dt:g}", {}).setdefault(name, [])
                     rows.append({"tolerance": tolerance, **row})
                     show(name, tolerance, dt, row)
-    result = {"machine": machine(), "cores": 1, "copies": COPIES, "dt": found}
+    result = {"machine": machine(), "cores": 1, "copies": COPIES, "dt": found} | made
     if shipped and not given.models:
         write_json(RESULTS, result)
         draw(found, FIGURE)

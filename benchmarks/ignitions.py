@@ -25,6 +25,7 @@ import numpy as np
 
 import combred
 from benchmarks.command_line import add_gas, gas_of, general_models, is_usual
+from benchmarks.kept import stamp
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import Reactor, Tolerances
@@ -119,11 +120,13 @@ def main(given: argparse.Namespace) -> None:
         dt: [r for seed in seeds for r in references(mechanism, of, dt, seed, cases)]
         for dt in STEPS
     }
+    usual = shipped and not given.models and (seeds, cases) == (SEEDS, CASES)
     found: dict = {}
     print(f"{'':18}{'dt':>8}{'delay: mean':>13}{'worst':>9}{'last T':>9}{'solved':>10}")
     for model in (*(given.models or (general_models() if shipped else ())), "solver"):
         one = Solver(mechanism) if model == "solver" else compile(combred.load(model))
         found[model] = {}
+        made = stamp(__file__, given.mechanism if model == "solver" else model) if usual else {}
         for dt, rollouts in todo.items():
             rows = march(mechanism, one, dt, rollouts)
             delay = np.abs([row["delay_error"] for row in rows])
@@ -134,14 +137,14 @@ def main(given: argparse.Namespace) -> None:
                 "p": [f(row["case"]["p"] for row in rows) for f in (min, max)],
                 "delay_errors": [row["delay_error"] for row in rows],
             }  # fmt: skip
-            found[model][f"{dt:g}"] = summary
+            found[model] |= {f"{dt:g}": summary} | made
             print(
                 f"{model:18}{dt:8.0e}{summary['mean']:13.3%}{summary['worst']:9.3%}"
                 f"{summary['last_T_error']:7.1f} K{summary['solved']:10.1%}",
                 flush=True,
             )
     result = {"machine": machine(), "seeds": seeds, "cases": cases, "models": found}
-    if shipped and not given.models and (seeds, cases) == (SEEDS, CASES):
+    if usual:
         write_json(RESULTS, result)
     print(json.dumps(result))
 

@@ -1,16 +1,229 @@
-"""Files of results that gain a part at a time: what is not run again stays."""
+"""Results that are kept: each part of a file of results carries a stamp, the digest of the code
+that made it.
 
+Without torch, for `docs.tables` and the scripts alike. A digest covers whatever the numbers depend
+on: the script, the modules of `MEASURING` that it imports, and what it measured (`of`), each by
+name:
+
+    "drm19.yaml", "FILE:PHASE"   a solver: the sources in C++, the generator, the mechanism's text
+    NETWORKS                     any network: its sources in C++, its generator, its step in torch
+    "drm19-38k"                  a shipped network: its file, and both of the above
+    "libsolver.so"               a library that was compiled before: its bytes
+    COUPLING                     the chemistry solver of OpenFOAM
+
+The digest is not that of the generated text, whose numbers differ in their last digits from one
+processor to another. Comments, docstrings, blanks and messages of errors do not count. Cantera
+counts by the version of its interface (3.2), which gives the reference.
+"""
+
+import ast
+import hashlib
+import io
 import json
-from collections.abc import Iterable
+import re
+import tokenize
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
-from combred.validation import timing
+import cantera as ct
+
+import combred
+from combred.native import compilers
+from combred.processes.machine import machine
+
+ROOT = Path(__file__).parents[1]
+CACHE = Path(__file__).parent / "cache"  # of what CVODE computed
+SOURCE = ROOT / "combred/native/source"
+COUPLING, NETWORKS = "coupling", "networks"
+KEY = "code"  # of a stamp in its part
+CHEMISTRY = "combred.chemistry"
+MEASURING = (
+    "benchmarks", CHEMISTRY, "combred.simulation", "combred.validation", "combred.check",
+    "combred.reduction", "combred.sampling",
+)  # fmt: skip
+GENERATOR = "combred.native.solver.generator"
+OF_SOLVER = "combred.native.solver", "combred.native.arrays", CHEMISTRY
+STEP = tuple(
+    f"combred.surrogate.{name}" for name in (
+        "forms", "surrogate", "network", "transform", "correction", "closure", "quasi_steady",
+        "training_range",
+    )
+)  # fmt: skip
+OF_NETWORK = tuple(f"combred.native.{name}" for name in ("generator", "quasi_steady", "state_only"))
+COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.DOTALL)  # or a literal
 
 
-def kept(results: Path, parts: Iterable[str]) -> dict:
+# -- the digest ------------------------------------------------------------------------------------
+
+
+@cache
+def essence(path: Path) -> str:
+    """The text of a source in Python or C++ without the parts that cannot change a number."""
+    text = path.read_text()
+    if path.suffix != ".py":
+        return " ".join(COMMENT.sub(lambda found: found[1] or " ", text).split())
+    lines = text.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            i, start = token.start[0] - 1, token.start[1]
+            lines[i] = lines[i][:start]
+    for node in ast.walk(ast.parse(text)):
+        of_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if of_text or isinstance(node, ast.Raise):
+            lines[node.lineno - 1 : node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)
+    return " ".join(" ".join(lines).split())
+
+
+def imported(module: str, rooms: tuple[str, ...], found: dict[str, str]) -> None:
+    """Add to `found` the essence of a module and of all that it imports from the rooms, by name."""
+    path = ROOT / module.replace(".", "/")
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    if module in found or not path.is_file() or path == Path(__file__):
+        return
+    found[module] = essence(path)
+    for name in _imports(path):
+        if any(name == room or name.startswith(f"{room}.") for room in rooms):
+            imported(name, rooms, found)
+
+
+@cache
+def _imports(path: Path) -> tuple[str, ...]:
+    """The names of modules that a file imports, and of whatever it imports from them."""
+    names = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return tuple(names)
+
+
+def _modules(start: Iterable[str], rooms: tuple[str, ...]) -> list[str]:
+    found: dict[str, str] = {}
+    for module in start:
+        imported(module, rooms, found)
+        if module not in found:
+            raise FileNotFoundError(f"there is no module {module}: mend {Path(__file__).name}")
+    return [f"{name} {found[name]}" for name in sorted(found)]
+
+
+def _sources(*folders: Path) -> list[str]:
+    return [
+        f"{path.name} {essence(path)}"
+        for folder in folders
+        for path in sorted(folder.iterdir())
+        if path.is_file()
+    ]
+
+
+@cache
+def _solver(name: str) -> list[str]:
+    folders = map(Path, (ROOT, ROOT / "data/mechanisms", *ct.get_data_directories()))
+    found = [path for folder in folders if (path := folder / name.split(":")[0]).is_file()]
+    if not found:
+        raise FileNotFoundError(f"there is no mechanism {name}")
+    texts = [found[0].read_text(), str((compilers.FLAGS, compilers.LEVELS))]
+    return [*texts, *_modules([GENERATOR], OF_SOLVER), *_sources(SOURCE, SOURCE / "solver")]
+
+
+@cache
+def _networks() -> list[str]:
+    folders = (SOURCE / part for part in ("network", "quasi_steady", "state_only"))
+    rooms = (*OF_NETWORK, *STEP, *OF_SOLVER)
+    return [*_modules([*OF_NETWORK, *STEP], rooms), *_sources(*folders)]
+
+
+@cache
+def _coupling() -> list[str]:
+    sources = [*(ROOT / "coupling/openfoam").glob("*.[CH]"), ROOT / "coupling/library.hpp"]
+    own = "combred.native.openfoam"
+    return [*map(essence, sorted(sources)), *_modules([own], (own, CHEMISTRY))]
+
+
+@cache
+def _network(name: str) -> list[str]:
+    card = combred.models().get(name)
+    if card is None:
+        raise ValueError(f"the model {name} does not ship any more")
+    file = ROOT / "data/models" / f"{name}.safetensors"
+    own = hashlib.sha256(file.read_bytes()).hexdigest()
+    return [own, *_solver(card["mechanism"]), *_networks()]
+
+
+def is_network(name: str) -> bool:
+    """Whether a name of what is measured is that of a shipped network."""
+    return name not in (COUPLING, NETWORKS) and not Path(name.split(":")[0]).suffix
+
+
+def parts_of(name: str) -> list[str]:
+    """The texts on which the numbers of a solver, a network or the coupling depend."""
+    if name in (COUPLING, NETWORKS):
+        return _coupling() if name == COUPLING else _networks()
+    if name.endswith(".so"):
+        return [hashlib.sha256(Path(name).read_bytes()).hexdigest()]
+    return _network(name) if is_network(name) else _solver(name)
+
+
+def code_of(script: str, of: Iterable[str] = ()) -> str:
+    """The digest of the code on which results of a script, "flames", depend. of: see the module.
+    Raises ValueError or FileNotFoundError where a part is not there any more."""
+    texts = [".".join(ct.__version__.split(".")[:2])]
+    texts += _modules([f"benchmarks.{script}"], MEASURING)
+    if any(text.startswith("benchmarks.solvers.library ") for text in texts):
+        texts += _sources(ROOT / "benchmarks/solvers/source")
+    for name in of:
+        texts += [name, *parts_of(name)]
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
+
+
+# -- stamps ----------------------------------------------------------------------------------------
+
+
+def stamp(script: str, *of: str) -> dict[str, dict]:
+    """The stamp of a part of results, to be merged into it: made before it is measured, for sources
+    may change meanwhile. script: `__file__`; of: what is measured, see the module."""
+    name, names = Path(script).stem, [one.removeprefix(f"{ROOT}/") for one in of]
+    told = {"digest": code_of(name, names), "script": name, "of": names}
+    made = {"version": combred.__version__, "date": f"{datetime.now(UTC):%Y-%m-%d}"}
+    return {KEY: told | made}
+
+
+def is_current(part: dict | None) -> bool:
+    """Whether a part of results was measured by the code that is there."""
+    code = (part or {}).get(KEY)
+    try:
+        return code is not None and code["digest"] == code_of(code["script"], code["of"])
+    except (OSError, ValueError):
+        return False
+
+
+def parts(results: dict, name: str = "") -> Iterator[tuple[str, dict]]:
+    """The parts of results with numbers, each with the name of its place: those that have a stamp,
+    and the topmost that have none in them. Single values at the top describe the measurement."""
+    if KEY in results or name and not _stamped(results):
+        yield name, results
+        return
+    for key, item in results.items():
+        rows = {row.get("model", i): row for i, row in enumerate(item)} if _is_rows(item) else item
+        if isinstance(rows, dict) and rows:
+            yield from parts(rows, f"{name}/{key}".lstrip("/"))
+
+
+def _is_rows(item) -> bool:
+    return isinstance(item, list) and all(isinstance(row, dict) for row in item)
+
+
+def _stamped(item) -> bool:
+    inner = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+    return isinstance(item, dict) and KEY in item or any(map(_stamped, inner))
+
+
+def kept(results: Path, names: Iterable[str]) -> dict:
     """What a file of results holds of this machine, so that what is not run again stays; else the
-    machine, and {} for each of the parts."""
-    machine = timing.machine()
-    if results.exists() and (found := json.loads(results.read_text()))["machine"] == machine:
+    machine, and {} for each of the names."""
+    here = machine()
+    if results.exists() and (found := json.loads(results.read_text()))["machine"] == here:
         return found
-    return {"machine": machine} | {part: {} for part in parts}
+    return {"machine": here} | {name: {} for name in names}

@@ -21,6 +21,7 @@ import cantera as ct
 import numpy as np
 
 from benchmarks.command_line import words
+from benchmarks.kept import stamp
 from combred.chemistry.agreement import relative_difference
 from combred.chemistry.fuel import Mixture, air
 from combred.chemistry.mechanism import load_mechanism
@@ -45,6 +46,7 @@ CASE, DT = ignition.Case(1300.0, 10.0 * ct.one_atm, 1.0), 1e-6
 def main() -> None:
     words(__doc__)
     ct.suppress_thermo_warnings()
+    made = stamp(__file__, FILE)
     begun, mechanism = time.perf_counter(), load_mechanism(FILE)
     with tempfile.TemporaryDirectory() as scratch, patch.dict(os.environ, XDG_CACHE_HOME=scratch):
         build(generate(mechanism), Path(scratch))
@@ -84,7 +86,7 @@ def main() -> None:
         rollouts = ignition_cases.follow(solver, DT, references)
         row = ignition_errors.compare(mechanism, rollouts, references)["cases"][0]
     found["ignition"] = {k: row[k] for k in ("case", "reference_delay", "delay_error")}
-    results = {"machine": machine(), "mechanism": FILE, **found}
+    results = {"machine": machine(), "mechanism": FILE, **found, **made}
     write_json(RESULTS, strict(results))
     print(json.dumps(strict(results)))
 

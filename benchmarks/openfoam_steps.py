@@ -15,6 +15,7 @@ from pathlib import Path
 
 import combred
 from benchmarks.command_line import words
+from benchmarks.kept import COUPLING, stamp
 from benchmarks.openfoam import (
     MECHANISM,
     burnt,
@@ -48,6 +49,7 @@ def speed(folder: Path, library: Path, profile: tuple, dt: float, correctors: in
 
 
 def main(library: Path) -> None:
+    made = stamp(__file__, COUPLING, MECHANISM)
     library, profile, found = ready(library), flame_profile(CELLS), {}
     with tempfile.TemporaryDirectory() as scratch:
         for correctors, steps in STEPS.items():
@@ -56,7 +58,7 @@ def main(library: Path) -> None:
                 one = speed(folder, library, profile, dt, correctors)
                 found.setdefault(f"{correctors}", {})[f"{dt:g}"] = one
                 print(f"{correctors} outer correctors, {dt:g} s: {one:.4f} m/s", flush=True)
-    result = {"machine": timing.machine(), "speeds": found}
+    result = {"machine": timing.machine(), "speeds": found} | made
     write_json(RESULTS, strict(result))
     print(json.dumps(strict(result)))
 

@@ -9,7 +9,7 @@ error of the output on held-out states and the error of the ignition delay again
 before and after the same short retraining, and the time of the method on one thread. For
 comparison: widths chosen by allocation with the same number of parameters, and the same widths
 trained from scratch. Writes reduction.json into the run folder after every row, and resumes from
-it; the report of the run shows it. Prints a table, then one JSON line.
+it by the same code; the report of the run shows it. Prints a table, then one JSON line.
 
 `--errors` as the first argument omits retraining and ignitions, for many networks in little time.
 """
@@ -27,6 +27,7 @@ import torch
 
 import combred
 from benchmarks.command_line import words
+from benchmarks.kept import NETWORKS, is_current, stamp
 from combred import config
 from combred.config import TrainingSettings, ValidationSettings
 from combred.files.records import digest, read_json, strict, write_json
@@ -114,8 +115,8 @@ class Table:
             "retraining": None if errors_only else RETRAINING.outcome,
             "machine": timing.machine(),
         }
-        stored = read_json(self.path)
-        known = stored.get("measured_on") == self.measured_on
+        stored, self.stamp = read_json(self.path), stamp(__file__, s.mechanism, NETWORKS)
+        known = stored.get("measured_on") == self.measured_on and is_current(stored)
         self.rows = stored.get("rows", []) if known else []
         if errors_only:
             return
@@ -210,9 +211,11 @@ class Table:
                 bar(i, len(todo))
                 if (row.method, row.compensation, row.data, ratio) not in done:
                     self.rows.append(self.measure(row, ratio))
-                    write_json(
-                        self.path, strict({"measured_on": self.measured_on, "rows": self.rows})
-                    )
+                    write_json(self.path, strict(self.result()))
+
+    def result(self) -> dict:
+        """The content of the file."""
+        return {"measured_on": self.measured_on, "rows": self.rows} | self.stamp
 
     def print(self) -> None:
         """Print the table and the JSON line."""
@@ -223,7 +226,7 @@ class Table:
             for e in self.rows:
                 if e["ratio"] == ratio:
                     print(self.line(e))
-        print(json.dumps(strict({"measured_on": self.measured_on, "rows": self.rows})))
+        print(json.dumps(strict(self.result())))
 
     def line(self, e: dict) -> str:
         """One row of the table, of an entry."""

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.command_line import words
+from benchmarks.kept import is_current
 from combred.files.records import digest, read_json, write_bytes, write_json
 from combred.surrogate.card import describe_accuracy, describe_training, make_card, read_card
 from combred.surrogate.shipped import FOLDER
@@ -56,8 +57,11 @@ def ship(run: Path, stage: int, name: str, folder: Path) -> str:
 def tell_times(results: Path, folder: Path) -> list[str]:
     """Write `time` into the cards of the compiled models in `folder`: the `seconds` of a state
     along ignitions, the solver behind the network, one core of the `machine`. results: the JSON of
-    benchmarks/times.py. Returns a line for each model."""
+    benchmarks/times.py. Returns a line for each model; raises ValueError where the code has changed
+    since."""
     found, told = read_json(results), []
+    if not is_current(found):
+        raise ValueError(f"{results} was measured by other code than is there: measure it again")
     for path in sorted(folder.glob("*.json")):
         measured = found["times"]["grid"].get(f"{path.stem}, C++")
         if measured:

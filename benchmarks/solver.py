@@ -37,8 +37,8 @@ from unittest.mock import patch
 import cantera as ct
 import numpy as np
 
-from benchmarks.accuracy import CACHE
-from benchmarks.kept import kept
+from benchmarks.command_line import MECHANISM
+from benchmarks.kept import CACHE, kept, stamp
 from benchmarks.solvers.build import MissingError
 from benchmarks.solvers.library import CVODE as GeneratedCVODE
 from benchmarks.solvers.library import Implicit
@@ -220,6 +220,7 @@ def tell(done: int, count: int, what: str) -> None:
 def of_mechanism(text: str, count: int) -> dict:
     """All that is measured of one mechanism, of the text FILE[:PHASE]:FUEL."""
     file, *phase, fuel = text.split(":")
+    made = stamp(__file__, ":".join([file, *phase]))
     mechanism = load_mechanism(file, *phase)
     layout = lay_out(mechanism)
     begun = time.perf_counter()
@@ -246,16 +247,16 @@ def of_mechanism(text: str, count: int) -> dict:
         for kind, t in (("float", 0.01), ("double", 1e-6))
     }
     print(f"  a step: {found['step_us']}", flush=True)
-    return found
+    return found | made
 
 
 def batches_and_levels() -> dict:
     """Times [us] a state of DRM19 in batches of other sizes, and by the code of each level."""
-    mechanism = load_mechanism("drm19.yaml")
+    mechanism, made = load_mechanism(MECHANISM), stamp(__file__, MECHANISM)
     solver = Solver(mechanism)
     block = states.draw(mechanism, solver, find_conditions(mechanism, solver), 4096)
     rows = np.column_stack([block.T, block.p, block.Y])
-    found: dict = {"batch": {}, "level": {}}
+    found: dict = {"batch": {**made}, "level": {**made}}
     for size in (1, 16, 4096):
         parts = [rows[i : i + size] for i in range(0, 4096, size)][:256]
         seconds = sum(of_c(solver.library, part, 1e-6, 0.01) for part in parts)

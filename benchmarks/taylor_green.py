@@ -22,8 +22,17 @@ import cantera as ct
 import numpy as np
 
 import combred
-from benchmarks.flows import REFERENCE, Fields, Flow, arguments, beside_seulex, compare
-from benchmarks.kept import kept
+from benchmarks.flows import (
+    REFERENCE,
+    Fields,
+    Flow,
+    arguments,
+    beside_seulex,
+    compare,
+    home_of,
+    measured,
+)
+from benchmarks.kept import kept, stamp
 from benchmarks.openfoam import MECHANISM, folder_of
 from combred.files.records import strict, write_json
 
@@ -127,16 +136,17 @@ def draw(home: Path, chosen: dict[str, Flow], path: Path) -> None:
 def main() -> None:
     given = arguments("taylor_green", __doc__, WAYS, flows=CELLS)
     chosen = {name: flow_of(name) for name in given.flows}
-    found = kept(RESULTS, ("flows",))
+    made = stamp(__file__, *measured(chosen.values(), given.ways))
+    found, home = kept(RESULTS, ("flows",)), home_of(given.folder, made)
     for name, flow in chosen.items():
         names = list(combred.load_mechanism(flow.mechanism).species_names)
         ways = [way for way in given.ways if "methane" in name or not way.startswith("drm19")]
-        one = compare(flow, given.folder, given.library, ways, names)
-        found["flows"][name] = one | beside_seulex(flow, given.folder, given.library)
+        one = compare(flow, home, given.library, ways, names)
+        found["flows"][name] = one | beside_seulex(flow, home, given.library) | made
     found["flows"] = {name: found["flows"][name] for name in CELLS if name in found["flows"]}
     write_json(RESULTS, strict(found))
     if set(DRAWN) <= set(chosen):
-        draw(given.folder, {name: chosen[name] for name in DRAWN}, FIGURE)
+        draw(home, {name: chosen[name] for name in DRAWN}, FIGURE)
     print(json.dumps(strict(found)))
 
 

@@ -24,8 +24,9 @@ import numpy as np
 
 import combred
 from benchmarks.accuracy import DT, references
-from benchmarks.command_line import states_and_models
+from benchmarks.command_line import MECHANISM, states_and_models
 from benchmarks.flow_states import read
+from benchmarks.kept import stamp
 from combred import native
 from combred.chemistry.reactor import CVODE, REFERENCE, Advance
 from combred.files.records import write_json
@@ -61,7 +62,8 @@ def busy_states(file: Path, count: int) -> np.ndarray:
 
 
 def main(file: Path, models: list[str]) -> None:
-    mechanism = combred.load_mechanism("drm19.yaml")
+    chosen = models or list(combred.models())
+    made, mechanism = stamp(__file__, MECHANISM, *chosen), combred.load_mechanism(MECHANISM)
     kinds = {
         "grid": states_of(references(("grid",))["grid"], STATES),
         "busy": busy_states(file, STATES),
@@ -73,7 +75,7 @@ def main(file: Path, models: list[str]) -> None:
         advances[f"CVODE rtol {tolerance.rtol:g}"] = cvode, timing.CVODE_STATES
     for tolerance in (Surrogate.TOLERANCE, TOLERANCE):
         advances[f"combred.solver {tolerance:g}"] = Solver(mechanism, tolerance), STATES
-    for model in models or list(combred.models()):
+    for model in chosen:
         surrogate = combred.load(model)
         advances[model] = native.scripted(surrogate), STATES
         if surrogate.kinetics:
@@ -85,7 +87,7 @@ def main(file: Path, models: list[str]) -> None:
                 kind: timing.share_solved(compiled, x, DT) for kind, x in kinds.items()
             }
     found: dict = {"machine": timing.machine(), "cores": 1, "batch": STATES}
-    found |= {"solved": solved, "times": {}}
+    found |= {"solved": solved, "times": {}} | made
     for kind, states in kinds.items():
         with one_thread(), progress(f"timing, {kind}") as bar:
             times = timing.time_per_state(advances, states, DT, REPEATS, bar)

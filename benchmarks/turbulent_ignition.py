@@ -29,7 +29,10 @@ from benchmarks.flows import (
     burn,
     compare,
     difference,
+    home_of,
+    measured,
 )
+from benchmarks.kept import stamp
 from benchmarks.openfoam import MECHANISM, folder_of
 from combred.files.records import strict, write_json
 from combred.validation import timing
@@ -151,14 +154,16 @@ def draw(home: Path, flow: Flow, ways: list[str], path: Path) -> None:
 def main() -> None:
     given = arguments("turbulent_ignition", __doc__, WAYS, 256)
     flow = ignition(given.cells)
+    made = stamp(__file__, *measured([flow], given.ways))
+    home = home_of(given.folder, made)
     names = list(combred.load_mechanism(MECHANISM).species_names)
-    found = compare(flow, given.folder, given.library, given.ways, names)
+    found = compare(flow, home, given.library, given.ways, names)
     early = ignition(COARSE, WRITTEN)
-    found["noise"] = noise(early, given.folder, given.library, names)
-    found |= beside_seulex(early, given.folder, given.library)
-    found = strict({"machine": timing.machine()} | found)
+    found["noise"] = noise(early, home, given.library, names)
+    found |= beside_seulex(early, home, given.library)
+    found = strict({"machine": timing.machine()} | found | made)
     write_json(RESULTS, found)
-    draw(given.folder, flow, given.ways, FIGURE)
+    draw(home, flow, given.ways, FIGURE)
     print(json.dumps(found))
 
 

@@ -28,7 +28,8 @@ import cantera as ct
 import numpy as np
 from torch import nn
 
-from benchmarks.command_line import words
+from benchmarks.command_line import MECHANISM, words
+from benchmarks.kept import NETWORKS, stamp
 from combred import config
 from combred.chemistry.reactor import CVODE, Advance
 from combred.config.reduction import REDUCTIONS
@@ -240,8 +241,9 @@ def main() -> None:
     ct.suppress_thermo_warnings()
     results = read_json(RESULTS)
     for form in asked:
+        made = stamp(__file__, MECHANISM, NETWORKS)
         found = measure({method: run_of(form, method) for method in METHODS[form]})
-        results[form] = found | {"machine": machine(), "cores": 1}
+        results[form] = found | {"machine": machine(), "cores": 1} | made
         write_json(RESULTS, strict(results))
     draw(results, FIGURE)
     print(json.dumps(strict(results)))

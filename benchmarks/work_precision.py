@@ -44,8 +44,9 @@ import numpy as np
 import torch
 
 import combred
-from benchmarks.command_line import general_models, states_and_models
+from benchmarks.command_line import MECHANISM, general_models, states_and_models
 from benchmarks.flow_states import read
+from benchmarks.kept import stamp
 from benchmarks.solvers.build import MissingError
 from benchmarks.solvers.library import CVODE as GeneratedCVODE
 from benchmarks.solvers.library import Counts, Implicit
@@ -229,7 +230,8 @@ def main() -> None:
     file, given = states_and_models(__doc__)
     ct.suppress_thermo_warnings()
     models = given or general_models()
-    mechanism, kinds = load_mechanism("drm19.yaml"), read(file).values()
+    made = stamp(__file__, MECHANISM, *models)
+    mechanism, kinds = load_mechanism(MECHANISM), read(file).values()
     before = np.concatenate([np.column_stack([k["T"], k["p"], k["Y"]]) for k in kinds])
     lines, orders = {}, {}
     with one_thread():
@@ -250,7 +252,7 @@ def main() -> None:
                     "zero": order(with_last_layer(surrogate, 0.0), states),
                 }
     print("order of convergence:", orders)
-    result = {"machine": machine(), "cores": 1, "lines": lines, "orders": orders}
+    result = {"machine": machine(), "cores": 1, "lines": lines, "orders": orders} | made
     write_json(RESULTS, result)
     draw(lines, FIGURE)
     print(json.dumps(result))

@@ -6,6 +6,7 @@ import pytest
 
 import combred
 from combred import check, command, data
+from combred.pipeline.console import StatusConsole
 from combred.report import check as page
 
 
@@ -39,14 +40,18 @@ def test_check_writes_a_page_and_tells_the_verdict(tmp_path, monkeypatch, capsys
         (["check", "none.yaml"], "there is no mechanism 'none.yaml'"),
         (["check", "gri30.yaml"], "several fuels"),
         (["export", "drm20", "folder"], "did you mean drm19"),
+        (["export", "drm20", "case", "--openfoam"], "did you mean drm19"),
     ],
 )
 def test_what_a_user_can_mend_is_one_message(arguments, message, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(check.checking, "Solver", lambda mechanism: None)
+    begun: list[str] = []
+    monkeypatch.setattr(StatusConsole, "begin", lambda _, doing: begun.append(doing))
     assert command.main(arguments) == 2
     said = " ".join(capsys.readouterr().out.split())
     assert message in said and "Traceback" not in said
+    assert not any("compiling" in doing for doing in begun)
 
 
 def test_models_are_listed(capsys):

@@ -18,6 +18,8 @@ LONGEST = 300  # digits of a whole number: a float holds no larger one
 TRUE, FALSE = ("true", "1"), ("false", "0")
 WANTED = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
+DEVICES = ("device", "gpu", "cuda", "cpu")  # words that other programs have settings for
+
 
 def keys(kind: type = Settings, prefix: str = "") -> dict[str, Any]:
     """Every dotted key of the settings and its dataclass field."""
@@ -28,6 +30,24 @@ def keys(kind: type = Settings, prefix: str = "") -> dict[str, Any]:
         else:
             found[prefix + item.name] = item
     return found
+
+
+def _instead(key: str) -> str:
+    """What to give instead of a key that there is not: those of the same or nearly the same last
+    word, else the most similar one; an unlike one is not named."""
+    word = key.rpartition(".")[2].lower()
+    if word in DEVICES:
+        return (
+            ": no setting chooses a device. Networks train on a GPU where torch finds one; "
+            "CUDA_VISIBLE_DEVICES= in front of the command keeps to the CPU."
+        )
+    words: dict[str, list[str]] = {}
+    for one in keys():
+        words.setdefault(one.rpartition(".")[2], []).append(one)
+    near = [one for last in difflib.get_close_matches(word, words, 1, 0.75) for one in words[last]]
+    near = near or [one for one in keys() if key and one.startswith(key)]
+    near = near or difflib.get_close_matches(key, keys(), n=1, cutoff=0.7)
+    return f"; did you mean {' or '.join(near[:3])}?" if near else "."
 
 
 def resolve(arguments: list[str]) -> Settings:
@@ -45,10 +65,8 @@ def resolve(arguments: list[str]) -> Settings:
                 + _as_an_option(argument, arguments[i + 1 : i + 2])
             )
         if key not in keys():
-            near = difflib.get_close_matches(key, keys(), n=1, cutoff=0.4)
-            hint = f"; did you mean {near[0]}?" if near else "."
             raise ValueError(
-                f"there is no setting {shown(key)!r}{hint} "
+                f"there is no setting {shown(key)!r}{_instead(key)} "
                 "`python -m combred.pipeline` without arguments prints all of them."
             )
         require(

@@ -15,7 +15,7 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.config.fields import shown
 from combred.dataset.schema import CHUNK, FLAMES, FORMAT, UNITS, USUAL, Block, StateFileError
-from combred.files.hdf5 import require_intact
+from combred.files.hdf5 import UNREADABLE, opened
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class StateTable:
     def numbers(self) -> dict:
         """Numbers of rows, of failed rows, of rows of each sampler, and, of files of `sampling`, of
         rows that were compared with CVODE, with their largest difference (`labels.check`)."""
-        with h5py.File(self.path, "r") as file:
+        with opened(self.path) as file:
             failed = len(file["failed"]) if "failed" in file else 0
         samplers = [str(name) for name in self.attributes["samplers"]]
         counts = {name: int((self.samplers == i).sum()) for i, name in enumerate(samplers)}
@@ -67,11 +67,11 @@ class StateTable:
 
     def read(self, start: int, stop: int) -> Block:
         """The rows [start, stop). Raises StateFileError where the file is damaged, or where a value
-        is not physical: not finite, T, p or dt <= 0, Y < -1e-9."""
+        is not physical: not finite, T, p or dt <= 0, Y < -1e-9 or > 1 + 1e-6."""
         try:
-            with h5py.File(self.path, "r") as file:
+            with opened(self.path) as file:
                 block = Block(**{name: file[name][start:stop] for name in UNITS})
-        except OSError as error:
+        except UNREADABLE as error:
             raise StateFileError(
                 f"{self.path}, rows {start} to {stop}, cannot be read "
                 f"({shown(error, 200)}): the file is truncated or damaged. Move it away, and the "
@@ -80,15 +80,16 @@ class StateTable:
         for name, column in block.columns().items():
             bad = ~np.isfinite(column)
             if name.startswith("Y"):
-                bad |= column < -1e-9
+                bad |= (column < -1e-9) | (column > 1.0 + 1e-6)
             elif name[0] in "Tpd":
                 bad |= column <= 0
             if bad.any():
                 row = start + int(np.argwhere(bad)[0, 0])
                 raise StateFileError(
-                    f"{self.path}: {name} of row {row} is not physical (not finite, or below "
-                    f"zero), one of {int(bad.sum())} such values in rows {start} to {stop}. Remove "
-                    "these rows, or move the file away, and the pipeline makes it again."
+                    f"{self.path}: {name} of row {row} is not physical (not finite, below zero, or "
+                    f"a mass fraction above 1), one of {int(bad.sum())} such values in rows "
+                    f"{start} to {stop}. Remove these rows, or move the file away, and the "
+                    "pipeline makes it again."
                 )
         return block
 
@@ -141,14 +142,13 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
         )
     again = "Move it away and run `python -m combred.pipeline only=sample`."
     try:
-        require_intact(path)
-        with h5py.File(path, "r") as file:
+        with opened(path) as file:
             attributes = dict(file.attrs)
-            missing = [name for name in UNITS if name not in file]
-            shapes = {name: file[name].shape for name in UNITS if name in file}
+            missing = [name for name in UNITS if not isinstance(file.get(name), h5py.Dataset)]
+            shapes = {name: file[name].shape for name in UNITS if name not in missing}
             if not missing:
                 sources, samplers = file["source"][...], file["sampler"][...]
-    except (OSError, ValueError, KeyError, RuntimeError, AttributeError, TypeError) as error:
+    except UNREADABLE as error:
         raise StateFileError(f"{path} cannot be read ({shown(error, 200)}). {again}") from error
     if attributes.get("format") != FORMAT or missing:
         raise StateFileError(
@@ -161,10 +161,11 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
     for name in ("mechanism", "mechanism_sha256", "samplers", "rows"):  # the last is written last
         if name not in attributes:
             raise StateFileError(f"{path} is not finished: it has no attribute {name}. {again}")
-    rows = int(attributes["rows"])
-    if any(shape[0] != rows for shape in shapes.values()):
+    rows, kinds = attributes["rows"], attributes["samplers"]
+    if not isinstance(rows, np.integer) or any(shape[:1] != (rows,) for shape in shapes.values()):
         raise StateFileError(
-            f"{path} should have {rows} rows, but its datasets have the shapes {shapes}. {again}"
+            f"{path} should have {shown(rows)} rows, but its datasets have the shapes {shapes}. "
+            f"{again}"
         )
     if rows == 0:
         raise StateFileError(
@@ -178,4 +179,19 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
             f"{mechanism.name} ({mechanism.sha256[:12]}). "
             + mechanism.mend_mismatch(str(attributes["mechanism"]))
         )
-    return StateTable(path, rows, attributes, sources, samplers)
+    wide = {name: (mechanism.n_species,) if name.startswith("Y") else () for name in UNITS}
+    if any(shape[1:] != wide[name] for name, shape in shapes.items()):
+        raise StateFileError(
+            f"{path} has datasets of the shapes {shapes}, and {mechanism.name} has "
+            f"{mechanism.n_species} species. {again}"
+        )
+    if np.ndim(kinds) != 1 or not 0 <= samplers.min() <= samplers.max() < len(kinds):
+        raise StateFileError(
+            f"{path} has rows of a kind that its attribute `samplers` does not name. {again}"
+        )
+    table = StateTable(path, int(rows), attributes, sources, samplers)
+    try:
+        _ = table.numbers(), table.provenance
+    except UNREADABLE as error:
+        raise StateFileError(f"{path} has attributes that cannot be read. {again}") from error
+    return table

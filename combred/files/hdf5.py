@@ -1,7 +1,8 @@
 """HDF5 files that are written whole or not at all, and that show damage when they are read.
 
 The first 512 bytes of a file are HDF5's user block, which its readers skip. It holds the SHA-256 of
-all other bytes. Imports nothing of combred.
+all other bytes. Every file is read through `opened`, for HDF5 itself follows links and reads bytes
+of other files. Imports nothing of combred.
 """
 
 import functools
@@ -17,6 +18,12 @@ import h5py
 BLOCK = 512  # bytes of the user block, the smallest that HDF5 knows
 MARK = b"combred sha256 "
 SIGNATURE = b"\x89HDF\r\n\x1a\n"  # of a file without a user block
+DENSEST = 1100  # numbers over stored bytes; deflate reaches 1032
+# What reading a file that others wrote may raise.
+UNREADABLE = (
+    OSError, ValueError, KeyError, IndexError, RuntimeError, AttributeError, TypeError, MemoryError,
+    OverflowError,
+)  # fmt: skip
 
 
 @contextmanager
@@ -42,6 +49,8 @@ def seal(path: Path) -> None:
 def require_intact(path: Path) -> None:
     """ValueError where a file differs from what was written. A file without a user block, which was
     not written by `new_file`, is not checked."""
+    if path.exists() and not path.is_file():  # reading a pipe may never end
+        raise ValueError("it is no regular file")
     with path.open("rb") as file:
         head = file.read(BLOCK)
     if head.startswith(SIGNATURE):
@@ -51,6 +60,43 @@ def require_intact(path: Path) -> None:
     there = path.stat()
     if head != (MARK + _known(path, there.st_size, there.st_mtime_ns).encode()).ljust(BLOCK, b"\0"):
         raise ValueError("it is truncated or damaged: its content differs from what was written")
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[h5py.File]:
+    """A file, opened for reading, that holds all its numbers itself and is what was written.
+
+    Raises ValueError where it is damaged, where it has links, numbers in other files or datasets
+    that are no numbers, and where it declares more of them than it can hold; OSError where it is no
+    HDF5 file.
+    """
+    require_intact(Path(path))
+    with h5py.File(path, "r") as file:
+        _require_own(file, Path(path).stat().st_size)
+        yield file
+
+
+def _require_own(file: h5py.File, size: int) -> None:
+    """ValueError unless all objects of a file of `size` bytes are groups and numbers in it."""
+    groups, seen = [file], set()
+    while groups:
+        group = groups.pop()
+        if (place := h5py.h5o.get_info(group.id).addr) in seen:
+            continue  # a group may hold itself
+        seen.add(place)
+        for name in group:
+            told = f"its {name!r}"
+            if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+                raise ValueError(f"{told} is a link: its numbers may lie elsewhere")
+            item = group[name]
+            if isinstance(item, h5py.Group):
+                groups.append(item)
+            elif not isinstance(item, h5py.Dataset) or item.dtype.kind not in "biuf":
+                raise ValueError(f"{told} holds no numbers")
+            elif item.is_virtual or item.external:
+                raise ValueError(f"{told} has its numbers in other files")
+            elif item.nbytes > DENSEST * size:
+                raise ValueError(f"{told} has {item.shape} numbers in a file of {size} bytes")
 
 
 def require_space(folder: Path, size: int) -> None:

@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from combred.report.blocks import NBSP, Block, Note, Picture, Section, Table, Text, percent
 from combred.report.blocks import significant as digits
 from combred.report.folder import Folder
-from combred.report.style import WIDTH, looks
+from combred.report.style import WIDTH, literal, looks
 from combred.simulation.premixed.flame import Flame
 from combred.simulation.stirred.reactor import FINISHED
 
@@ -62,7 +62,7 @@ def draw_runs(
         column[0].set_title(title)
         column[-1].set_xlabel(labels[0])
     for axes, quantity in zip(panels[:, 0], quantities, strict=True):
-        axes.set_ylabel(labels[1] + ("T [K]" if quantity == "T" else f"Y({quantity}) [-]"))
+        axes.set_ylabel(labels[1] + ("T [K]" if quantity == "T" else f"Y({literal(quantity)}) [-]"))
     lines = [Line2D([], [], **look) for look in styles.values()]
     names = [name.replace("stage", "stage ") for name in styles]
     figure.legend(lines, names, loc="outside upper center", ncols=len(names))

@@ -8,9 +8,8 @@ import json
 from functools import cached_property
 from pathlib import Path
 
-import h5py
-
 from combred.chemistry.mechanism import Mechanism
+from combred.files.hdf5 import opened
 from combred.files.records import digest, read_json
 from combred.report.style import looks
 from combred.simulation.premixed.flame import Flame
@@ -119,6 +118,6 @@ class Folder:
         found = dict(self.card.get("versions", {}))
         states = self.path / "states.h5"
         if states.is_file():
-            with h5py.File(states, "r") as file:
+            with opened(states) as file:
                 found |= json.loads(file.attrs.get("versions", "{}"))
         return found

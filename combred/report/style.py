@@ -64,6 +64,12 @@ def looks(stages: Sequence[int]) -> dict[str, Look]:
     return {"reference": REFERENCE, **lines}
 
 
+def literal(text: str) -> str:
+    """A text of a file, as a label of a figure shows it: matplotlib takes what stands between two
+    dollars for a formula."""
+    return text.replace("$", r"\$")
+
+
 def save(figure: Figure, path: Path) -> None:
     """Write a PNG with a palette of 256 colours, which has a third of the size."""
     figure.set_dpi(150)

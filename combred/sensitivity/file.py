@@ -9,7 +9,6 @@ from concurrent.futures import as_completed
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import h5py
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
@@ -17,7 +16,7 @@ from combred.chemistry.reactor import REFERENCE
 from combred.config import SamplingSettings, SensitivitySettings
 from combred.config.fields import shown
 from combred.dataset.schema import STATE_UNITS, StateFileError
-from combred.files.hdf5 import new_file, require_intact, require_space
+from combred.files.hdf5 import UNREADABLE, new_file, opened, require_space
 from combred.files.parts import Parts, forget_parts
 from combred.native.solver.library import PRECISE, Solver
 from combred.processes.workers import Processes, open_pool
@@ -97,11 +96,10 @@ def read_sensitive(path: Path) -> tuple[SensitiveStates, dict]:
     the file is damaged, or has values that are not finite."""
     again = "Move it away, and the pipeline makes it again."
     try:
-        require_intact(path)
-        with h5py.File(path, "r") as file:
+        with opened(path) as file:
             rows = SensitiveStates(*(file[name][...] for name in UNITS))
             provenance = json.loads(file.attrs["provenance"])
-    except (OSError, ValueError, KeyError, RuntimeError, AttributeError, TypeError) as error:
+    except UNREADABLE as error:
         raise StateFileError(f"{path} cannot be read ({shown(error, 200)}). {again}") from error
     if not all(np.isfinite(column).all() for column in rows.columns().values()):
         raise StateFileError(f"{path} has values that are not finite. {again}")

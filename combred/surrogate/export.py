@@ -18,6 +18,12 @@ from combred.files.torch_archive import damage_in
 from combred.surrogate.card import require_card_of
 from combred.surrogate.surrogate import Surrogate
 
+ARCHIVE = b"PK"  # the first bytes of a zip file
+TAKES = (
+    "combred.export.load_torchscript reads the surrogate.pt of a run; combred.load reads "
+    "stageN.safetensors, and combred.native.load a library"
+)
+
 
 def export_torchscript(path: Path, surrogate: Surrogate, card: dict, states: np.ndarray) -> dict:
     """Write surrogate.pt and, beside it, its card (`combred.surrogate.card`); compare the written
@@ -72,17 +78,29 @@ def largest_difference(
 
 def load_torchscript(file: Path | str | io.BytesIO) -> tuple[torch.jit.ScriptModule, dict]:
     """An exported surrogate and the card inside its file. Raises FileNotFoundError if there is no
-    file, ValueError if it is damaged: torch.jit.load alone computes with wrong weights."""
-    file = Path(file) if isinstance(file, str) else file
-    damage = damage_in(file)
+    file, ValueError if it is damaged, for torch.jit.load alone computes with wrong weights, or if
+    it is another kind of file."""
+    name, source = "the file", file
+    if not isinstance(source, io.BytesIO):
+        name = str(file)
+        if not Path(name).is_file():  # reading a pipe may never end
+            raise FileNotFoundError(f"there is no file {name}. {TAKES}")
+        source = io.BytesIO(Path(name).read_bytes())
+    if not source.getvalue().startswith(ARCHIVE):
+        raise ValueError(f"{name} is no archive of torch. {TAKES}")
+    damage = damage_in(source)
     if damage is not None:
         raise ValueError(
-            f"{file if isinstance(file, Path) else 'the file'} is damaged ({damage}): copy it "
-            "again, or export it again with `python -m combred.pipeline only=export`"
+            f"{name} is damaged ({damage}): copy it again, or export it again with `python -m "
+            "combred.pipeline only=export`"
         )
+    source.seek(0)
     extra = {"card.json": ""}
-    if isinstance(file, io.BytesIO):
-        file.seek(0)
-    source = str(file) if isinstance(file, Path) else file
-    module = torch.jit.load(source, map_location="cpu", _extra_files=extra)
-    return module.eval(), json.loads(extra["card.json"])
+    try:
+        module = torch.jit.load(source, map_location="cpu", _extra_files=extra)
+        card = json.loads(extra["card.json"])
+    except (RuntimeError, ValueError) as error:  # without a card it is no JSON
+        raise ValueError(f"{name} is an archive of torch without surrogate. {TAKES}") from error
+    if not isinstance(card, dict):
+        raise ValueError(f"{name} has a card that is no table of keys. {TAKES}")
+    return module.eval(), card

@@ -56,6 +56,14 @@ def load(name_or_path: str | Path) -> "Surrogate":
     damaged or another kind of file, or if its mechanism differs from the one that combred or
     Cantera has under the same name; PackageMissing without torch.
     """
+    path = network_of(name_or_path)
+    with needing_train("combred.load"):
+        from combred.surrogate.storage import load_surrogate, mechanism_of
+    return load_surrogate(path, mechanism_of(path))
+
+
+def network_of(name_or_path: str | Path) -> Path:
+    """The file that `load` takes for a name or a path. Raises as `load`."""
     path = FOLDER / f"{name_or_path}.safetensors"
     if os.path.isfile(path):  # False of a name that is too long, where Path.is_file raises
         require_checksum(path)
@@ -65,9 +73,7 @@ def load(name_or_path: str | Path) -> "Surrogate":
         if not os.path.isfile(path):
             raise FileNotFoundError(_unknown(str(name_or_path)))
         require_network(path)
-    with needing_train("combred.load"):
-        from combred.surrogate.storage import load_surrogate, mechanism_of
-    return load_surrogate(path, mechanism_of(path))
+    return path
 
 
 def last_stage(folder: Path) -> Path:

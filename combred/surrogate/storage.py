@@ -6,6 +6,7 @@
 
 import contextlib
 import hashlib
+import itertools
 import json
 from pathlib import Path
 
@@ -18,12 +19,10 @@ from combred.config.fields import require, shown
 from combred.files.records import cache_folder, write_bytes
 from combred.surrogate.correction import CorrectionTransform, make_transform
 from combred.surrogate.forms import make_surrogate
+from combred.surrogate.metadata import CARRIED, wrong_with
 from combred.surrogate.network import Network
 from combred.surrogate.surrogate import Surrogate
 
-CARRIED = "carried_mechanism"  # metadata: file and phase of a mechanism
-# Keys of the metadata that every version has written.
-IDENTITY = ("mechanism", "mechanism_sha256", "widths", "boxcox", "floor", "power")
 # drm19-full is of version 0.1: tensor names in its file -> names now.
 FIRST_VERSION = {
     "precision": "inverse_covariance",
@@ -32,6 +31,12 @@ FIRST_VERSION = {
     "projection.": "closure.projection.",
     "inert": "closure.inert",
 }
+
+
+# Tensors that the mechanism has, too; and the one that may be infinite.
+OF_MECHANISM = ("closure.", "transform.qss.")
+LIMIT = "max_mahalanobis"
+SPREADS = "transform.std", "transform.scale", "transform.qss_std"
 
 
 def save_surrogate(
@@ -106,7 +111,7 @@ def digest_of(identity: dict, tensors: dict[str, torch.Tensor]) -> str:
     found = hashlib.sha256(json.dumps(known, sort_keys=True).encode())
     for name, tensor in sorted(tensors.items()):
         found.update(f"{name} {tensor.dtype} {list(tensor.shape)}".encode())
-        found.update(tensor.contiguous().numpy().tobytes())
+        found.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
     return found.hexdigest()
 
 
@@ -125,12 +130,18 @@ def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:
             f"{mechanism.name} ({mechanism.sha256[:12]}). "
             + mechanism.mend_mismatch(identity["mechanism"])
         )
+    species = list(mechanism.species_names)
+    if identity.get("species", species) != species:
+        raise ValueError(
+            f"{path} names other species than {mechanism.name}, for which it was trained: it is "
+            "damaged. Take the file again from where it comes"
+        )
     transform = make_transform(
         mechanism,
         identity["boxcox"],
         identity["floor"],
         identity["power"],
-        bool(identity.get("kinetics")),
+        identity.get("kinetics", False),
     )
     if isinstance(transform, CorrectionTransform) and any(
         identity.get(key) != value for key, value in _quasi_steady(transform).items()
@@ -141,15 +152,45 @@ def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:
             "train one: `python -m combred.pipeline start=scratch run=NAME`"
         )
     try:
+        _require_widths(tensors, identity["widths"])
         surrogate = make_surrogate(mechanism, transform, Network(identity["widths"]))
+        own = {name: tensor.clone() for name, tensor in surrogate.state_dict().items()}
         surrogate.load_state_dict(tensors)
-    except (RuntimeError, TypeError, ValueError) as error:
+        _require_values(tensors, own, mechanism)
+    except (RuntimeError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise ValueError(
             f"{path} is not a complete network of combred: its tensors are not those of a network "
             f"of widths {shown(identity['widths'])} ({shown(reason, 300)})"
         ) from error
     return surrogate.eval()
+
+
+def _require_widths(tensors: dict[str, torch.Tensor], widths: list[int]) -> None:
+    """ValueError where the weights have other widths: a network of these may need any memory."""
+    for i, (m, n) in enumerate(itertools.pairwise(widths)):
+        weight = tensors.get(f"network.layers.{i}.weight")
+        require(
+            weight is not None and weight.shape == (n, m),
+            f"layer {i} has no weights of shape [{n}, {m}]",
+        )
+
+
+def _require_values(
+    tensors: dict[str, torch.Tensor], own: dict[str, torch.Tensor], mechanism: Mechanism
+) -> None:
+    """ValueError where numbers are not finite, or where those of the mechanism, as the surrogate's
+    `own` are, differ from it."""
+    for name, tensor in tensors.items():
+        require(torch.can_cast(tensor.dtype, own[name].dtype), f"{name} is {tensor.dtype}")
+        if name.startswith(OF_MECHANISM):
+            # Another machine may have rounded products otherwise.
+            same = torch.allclose(tensor.double(), own[name].double(), rtol=1e-9, atol=0.0)
+            require(same, f"{name} is not that of {mechanism.name}")
+        bounded = tensor != tensor if name == LIMIT else ~tensor.isfinite()
+        require(not bounded.any(), f"{name} has values that are not finite")
+        if name in SPREADS:
+            require(bool((tensor > 0.0).all()), f"{name} has values that are not above 0")
 
 
 def made_from(path: Path) -> dict | None:
@@ -167,7 +208,7 @@ def mechanism_of(path: Path) -> Mechanism:
         return load_mechanism(identity["mechanism"])
     identity = _read(Path(path))[0]  # which is not damaged
     folder = hashlib.sha256(carried["text"].encode()).hexdigest()[:24]
-    home = cache_folder() / "mechanisms" / folder / Path(identity["mechanism"]).name
+    home = cache_folder() / "mechanisms" / folder / identity["mechanism"]
     if not home.is_file() or home.read_text() != carried["text"]:
         home.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(home, carried["text"].encode())
@@ -189,7 +230,7 @@ def _read(path: Path) -> tuple[dict, dict[str, torch.Tensor]]:
 
 def _open(path: Path, tensors: bool = True) -> tuple[dict, dict[str, torch.Tensor]]:
     """Metadata and, where asked for, tensors of a surrogate's file, as they are stored."""
-    if not path.exists():
+    if not path.is_file():  # reading a pipe may never end
         raise FileNotFoundError(
             f"there is no network at {path}: run `python -m combred.pipeline stage=N` to make it"
         )
@@ -198,10 +239,9 @@ def _open(path: Path, tensors: bool = True) -> tuple[dict, dict[str, torch.Tenso
             metadata = file.metadata() or {}
             require("combred" in metadata, "it has no metadata of combred")
             identity = json.loads(metadata["combred"])
+            require(not (wrong := wrong_with(identity)), wrong)
             found = {name: file.get_tensor(name) for name in file.keys() if tensors}
-        absent = [key for key in IDENTITY if key not in identity]
-        require(not absent, f"its metadata lack {', '.join(absent)}")
-    except (SafetensorError, OSError, TypeError, ValueError, RuntimeError) as error:
+    except (SafetensorError, OSError, RecursionError, RuntimeError, ValueError) as error:
         raise ValueError(
             f"{path} is not a complete network of combred ({shown(error, 200)}). Networks are the "
             "files stageN.safetensors of a run; if this is one, it is damaged: move it away, and "

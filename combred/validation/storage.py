@@ -18,7 +18,7 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.config.fields import shown
-from combred.files.hdf5 import new_file, require_intact, require_space
+from combred.files.hdf5 import UNREADABLE, new_file, opened, require_space
 
 Run = TypeVar("Run")
 UNITS = {
@@ -74,8 +74,7 @@ def read_runs(
     if not Path(path).exists():
         return {}, {}
     try:
-        require_intact(Path(path))
-        with h5py.File(path, "r") as file:
+        with opened(Path(path)) as file:
             if list(file.attrs["species"]) != list(mechanism.species_names):
                 raise ValueError("it holds the species of another mechanism")
             groups = {
@@ -85,7 +84,7 @@ def read_runs(
             if not isinstance(inputs, dict):
                 raise ValueError("it does not say what it was made from")
             return groups, inputs
-    except (OSError, KeyError, ValueError, TypeError, AttributeError, RuntimeError) as error:
+    except UNREADABLE as error:
         raise ValueError(
             f"{path} cannot be used ({shown(error, 200)}). Move it away and run the same command "
             "again."

@@ -5,17 +5,20 @@
 Takes `combred.config`, the cards of the shipped models and benchmarks/results/*.json; fills the
 places in Markdown pages that comments mark, `<!-- table: NAME -->` to `<!-- end -->`. No number is
 typed in. Where a file of results is missing, a sentence takes the place of its table (`MISSING`); a
-model that does not ship has no row.
+model that does not ship has no row. Numbers that other code has measured than is there are named
+below their table (`results.marked`); `python -m docs.tables --stale` lists them by file.
 """
 
 import re
 from collections.abc import Callable
 from pathlib import Path
 
-from . import flows, models, precision, readme, reduction, settings, solver, steps
+from . import flows, models, precision, readme, reduction, results, settings, solver, steps
 
 OF = flows, models, precision, readme, reduction, settings, solver, steps
-TABLES: dict[str, Callable[[], str]] = {k: v for page in OF for k, v in page.TABLES.items()}
+TABLES: dict[str, Callable[[], str]] = {
+    name: results.marked(make) for page in OF for name, make in page.TABLES.items()
+}
 MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n\n).*?(<!-- end -->)", re.DOTALL)
 DOCS = Path(__file__).parents[1]
 PAGES = [*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md", DOCS.parent / "coupling/README.md"]

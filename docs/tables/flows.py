@@ -19,7 +19,7 @@ def turbulent_ignition_table() -> str:
             row = {"times": {"": noise[name]}}
             body.append([f"noise: {of}", "-", *_differences(row, ("CO", "OH", "H", "CH2O"))])
     body.append(_seulex(results))
-    told = source("turbulent_ignition.json", "turbulent_ignition", results["machine"])
+    told = source("turbulent_ignition.json", "turbulent_ignition")
     return table(FLOW_HEAD, body) + told
 
 
@@ -64,8 +64,8 @@ def _seulex(flow: dict) -> list[str]:
 def taylor_green_table() -> str:
     """The Taylor-Green vortices: times, and the largest differences of T, heat release, and of the
     sums and peaks of OH and HO2 at .25 and .5 ms, of taylor_green.json."""
-    results, body = read("taylor_green.json"), []
-    for name, flow in results.get("flows", {}).items():
+    body = []
+    for name, flow in read("taylor_green.json", "flows").items():
         n = flow["cells"]
         size, name = f"{n} x {n}{f' x {n}' * name.endswith('3d')}", name.partition("-")[0]
         for way, row in flow["ways"].items():
@@ -89,14 +89,14 @@ def taylor_green_table() -> str:
         body.append([*_seulex(flow)[:2], "-", "-", "-"])
     head = ["chemistry", "time a cell and step", "T, front, rms", "T max, heat release",
             "OH, HO2: peaks, sums"]  # fmt: skip
-    told = source("taylor_green.json", "taylor_green", results.get("machine", ""))
+    told = source("taylor_green.json", "taylor_green")
     return table(head, body) + told if body else MISSING
 
 
 def foam_tutorials_table() -> str:
     """OpenFOAM's tutorials: times, and differences of the solver, of foam_tutorials.json."""
-    results, body = read("foam_tutorials.json"), []
-    for name, row in results.get("flames", {}).items():
+    body = []
+    for name, row in read("foam_tutorials.json", "flames").items():
         off, noise = row["solver"], row.get("noise")
         beside = [f"{digits(noise['T_rms'], 1)} K", _worst(noise)] if noise else ["", ""]
         both = [f"{digits(off['T_rms'], 1)} K", _worst(off)]
@@ -110,11 +110,11 @@ def foam_tutorials_table() -> str:
         if "looser" in row:
             off, us = row["looser"], digits(row["looser_us"], 2)
             body.append(["- at 0.01", f"{us} us", "-", f"{digits(off['T_rms'], 1)} K", _worst(off)])
-    for name, row in results.get("cells", {}).items():
+    for name, row in read("foam_tutorials.json", "cells").items():
         delay = f"delay of {1e3 * row['delay']:.3g} ms: {digits(100 * row['delay_error'], 1)} %"
         body.append([f"{name}: {row['steps']} steps", "-", "-", "-", delay])
     head = ["tutorial", "solver (0.001)", "seulex (1e-4)", "T, rms", "species, largest"]
-    told = source("foam_tutorials.json", "foam_tutorials", results.get("machine", ""))
+    told = source("foam_tutorials.json", "foam_tutorials")
     return table(head, body) + told if body else MISSING
 
 
@@ -129,7 +129,7 @@ def long_steps_table() -> str:
     """Errors of H, O and OH in hot gas over long time steps, of foam_tutorials.json."""
     body = [
         [f"{tolerance}, {seconds(dt)}", *(f"{digits(100 * row[k], 2)} %" for k in ("H", "O", "OH"))]
-        for tolerance, of in read("foam_tutorials.json").get("long", {}).items()
+        for tolerance, of in read("foam_tutorials.json", "long").items()
         for dt, row in of.items()
     ]
     return table(["tolerance, dt", "H", "O", "OH"], body) if body else MISSING
@@ -137,9 +137,9 @@ def long_steps_table() -> str:
 
 def flow_times_table() -> str:
     """The time of the chemistry a cell and step in every flow."""
-    ignition, vortex = read("turbulent_ignition.json"), read("taylor_green.json")
+    ignition, vortex = read("turbulent_ignition.json"), read("taylor_green.json", "flows")
     flows = {"turbulent ignition": ignition} if ignition else {}
-    flows |= {f"Taylor-Green, {name}": flow for name, flow in vortex.get("flows", {}).items()}
+    flows |= {f"Taylor-Green, {name}": flow for name, flow in vortex.items()}
     body = []
     for name, flow in flows.items():
         network = flow["ways"].get("drm19-38k")
@@ -150,7 +150,7 @@ def flow_times_table() -> str:
             f"{flow['seulex_us']:.0f} us",
             f"{digits(flow['flow_us'], 2)} us",
         ])  # fmt: skip
-    for name, row in read("foam_tutorials.json").get("flames", {}).items():
+    for name, row in read("foam_tutorials.json", "flames").items():
         if "seulex_us" in row:
             times = (row[key] for key in ("solver_us", "seulex_us", "flow_us"))
             own, ode, rest = (f"{digits(one, 2)} us" for one in times)
@@ -171,7 +171,7 @@ def flame_steps_table() -> str:
         return [f"{speed:.3f} m/s, {digits(100 * (speed / limit - 1), 2):+} %"] if speed else ["-"]
 
     body = [[seconds(dt), *cells(v), *cells(three.get(dt))] for dt, v in one.items()]
-    told = source("openfoam-steps.json", "openfoam_steps", results["machine"])
+    told = source("openfoam-steps.json", "openfoam_steps")
     return table(["time step", "one outer corrector", "three"], body) + told
 
 

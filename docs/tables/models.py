@@ -60,7 +60,7 @@ def delay_table() -> str:
                 else percent(found["mean"], found["worst"])
             )
         body.append([code(name), *cells])
-    return table(head, body) + source("accuracy.json", "accuracy", results["machine"])
+    return table(head, body) + source("accuracy.json", "accuracy")
 
 
 def burnt_table() -> str:
@@ -95,7 +95,7 @@ def flames_table() -> str:
 
 def each_flame_table() -> str:
     """The error of the speed in every flame, of flames.json."""
-    results, found = read("flames.json").get("models", {}), speeds()
+    results, found = read("flames.json", "models"), speeds()
     chosen = list(found)
     if not chosen:
         return MISSING
@@ -113,13 +113,13 @@ def each_flame_table() -> str:
 
 def convergence_table() -> str:
     """How CVODE's flame converges in space and time, of flames.json."""
-    results, body = read("flames.json"), []
-    if not results:
-        return MISSING
+    body, checks = [], read("flames.json", "checks")
     for part, unit in (("grid", "cells"), ("step", "s, dt, on 80 cells")):
-        for key, row in results[part].items():
+        for key, row in read("flames.json", part).items():
             body.append([f"{key} {unit}", f"{row['speed']:.4f}", f"{1e6 * row['thickness']:.0f}"])
-    free = results["checks"]["FreeFlame"]["speed"]
+    if not body or not checks:
+        return MISSING
+    free = checks["FreeFlame"]["speed"]
     body.append(["Cantera's FreeFlame, extrapolated in its grid", f"{free:.4f}", "-"])
     return table(["CVODE, phi 1, 300 K, 1 atm", "speed [m/s]", "thickness [um]"], body)
 
@@ -135,7 +135,7 @@ def times_table() -> str:
     )
     for kind, times in results["times"].items():
         text += times_of(kind, times, results["solved"])
-    return text + source("times.json", "times --states FILE", results["machine"])
+    return text + source("times.json", "times --states FILE")
 
 
 def times_of(kind: str, times: dict, solved: dict[str, dict[str, float]]) -> str:

@@ -38,7 +38,7 @@ def precision_table() -> str:
         text += table([*head, "error of T, rms / 99 %", "by the solver"], body)
     if not text:
         return MISSING
-    return text + source("work_precision.json", "work_precision --states FILE", results["machine"])
+    return text + source("work_precision.json", "work_precision --states FILE")
 
 
 # The tolerance of each solver in the table of the cost of ignitions; of surrogates the default.
@@ -70,13 +70,13 @@ def ignition_work_table() -> str:
             body.append([shown, short(tolerance), *cells])
     head = ["time of a state and step, error of the delay", "tolerance"]
     head += [f"dt = {seconds(dt)}" for dt in by_dt]
-    told = source("ignition_work.json", "ignition_work", results["machine"])
+    told = source("ignition_work.json", "ignition_work")
     return table(head, body) + told
 
 
 def orders_table() -> str:
     """Measured orders of convergence, of work_precision.json."""
-    orders = read("work_precision.json").get("orders", {})
+    orders = read("work_precision.json", "orders")
     body = [
         [code(name), *(number(orders[name][key], 2) for key in ("trained", "random", "zero"))]
         for name in in_order(orders)
@@ -86,7 +86,8 @@ def orders_table() -> str:
 
 
 def precision_figure() -> str:
-    """The figure of error against time, if it has been drawn."""
+    """The figure of error against time, if it has been drawn, of work_precision.json."""
+    read("work_precision.json")  # and so it is marked where that is stale
     if not FIGURE.is_file():
         return ""
     told = (

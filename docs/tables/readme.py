@@ -35,7 +35,7 @@ def headline(model: str = TYPICAL) -> str:
             f"atm, the solver advances {percent(solved, digits=1)}, and {percent(bad, digits=1)} "
             "have an undetected error above 10 % of their change."
         )
-    lines = read("work_precision.json").get("lines", {}).get("1e-06", {})
+    lines = read("work_precision.json", "lines").get("1e-06", {})
     found = [_at_default(lines.get(name, [])) for name in (model, "combred.solver")]
     if all(found):
         own, alone = (
@@ -87,14 +87,14 @@ def readme_glance() -> str:
 
 def _over_seulex() -> dict[str, float]:
     """The time of seulex over that of the solver in OpenFOAM's counterflow, by mechanism."""
-    flames = read("foam_tutorials.json").get("flames", {})
+    flames = read("foam_tutorials.json", "flames")
     rows = {"drm19": flames.get("counterflow"), "gri30": flames.get("counterflow, GRI-3.0")}
     return {name: row["seulex_us"] / row["solver_us"] for name, row in rows.items() if row}
 
 
 def solvers_table(model: str = TYPICAL) -> str:
     """Time and error of solvers and of one model at dt = 1e-6 s, of work_precision.json."""
-    lines, body = read("work_precision.json").get("lines", {}).get("1e-06", {}), []
+    lines, body = read("work_precision.json", "lines").get("1e-06", {}), []
     for name in (*SHOWN_SOLVERS, model):
         chosen = SHOWN_SOLVERS.get(name, (combred.Surrogate.TOLERANCE,))
         rows = [row for row in lines.get(name, []) if row["tolerance"] in chosen]
@@ -114,7 +114,7 @@ def readme_models() -> str:
     """The models that correct QSS steps, with the solver behind them, and the solver alone: mean
     and worst errors of delays, of all dt, and of flame speeds; undetected errors; the time of a
     state and step along ignitions at 1e-6 s."""
-    ignitions, flows, flames = read("ignition_work.json").get("dt", {}), _flows(), speeds()
+    ignitions, flows, flames = read("ignition_work.json", "dt"), _flows(), speeds()
     body = []
     tolerances = dict.fromkeys(flows, combred.Surrogate.TOLERANCE) | {"combred.solver": TOLERANCE}
     for name, tolerance in tolerances.items():
@@ -145,11 +145,11 @@ def readme_models() -> str:
 def _flows() -> dict[str, list[float]]:
     """The shares of undetected errors in each kind of states, in flows and around the training, and
     each dt, by model."""
-    results, models = general("flow_states.json")
+    models, around = general("flow_states.json")[1], read("flow_states.json", "around")
     return {
         name: [
             row["bad"]
-            for where in (models, results["around"])
+            for where in (models, around)
             for steps in where.get(name, {}).values()
             for row in steps.values()
         ]

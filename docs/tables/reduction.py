@@ -13,7 +13,7 @@ MIXING = {"own": "", "least_squares": ", least squares", "none": ", pruned"}
 
 def reduction_table(ratio: float = 0.4) -> str:
     """Every method at one share of the units kept, of reduction-default.json."""
-    rows = [r for r in read("reduction-default.json").get("rows", []) if r["ratio"] == ratio]
+    rows = [r for r in read("reduction-default.json", "rows") if r["ratio"] == ratio]
     rows.sort(key=lambda row: row["error"], reverse=True)
     body = []
     for row in rows:

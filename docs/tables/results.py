@@ -1,27 +1,92 @@
-"""The files of measured results, and the shipped models that they tell of."""
+"""The files of measured results, the shipped models that they tell of, and their stale parts."""
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 
 import combred
+from benchmarks import kept
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 MISSING = "(Not measured with this version.)\n"
+STALE = "The code has changed since these numbers were measured"
 ATM = 101325.0
 TYPICAL = "drm19-38k"  # the model of the first page
 
 
-def read(name: str) -> dict:
-    """A file of measured results."""
-    path = RESULTS / name
-    return json.loads(path.read_text()) if path.is_file() else {}
+_read: set[tuple[str, str]] = set()  # file and part of what the present table has read
+
+
+def read(name: str, part: str = "") -> dict:
+    """A file of measured results, or one part of it, without stamps; a table that takes it is
+    marked where they are stale (`marked`)."""
+    _read.add((name, part))
+    results = _load(RESULTS / name)
+    return _bare(results.get(part, {}) if part else results)
+
+
+def marked(make: Callable[[], str]) -> Callable[[], str]:
+    """A table with a last line that names the numbers in it that other code has measured than is
+    there: no table shows them without it."""
+
+    def whole() -> str:
+        _read.clear()
+        text = make()
+        stale = dict.fromkeys(told_stale(*one) for one in sorted(_read))
+        told = "; ".join(filter(None, stale))
+        return f"{text.rstrip()}\n\n**{STALE}:** {told}.\n" if told and text.strip() else text
+
+    return whole
+
+
+def told_stale(name: str, part: str = "") -> str:
+    """The stale numbers of a file of results, or of one part of it, in words; "" if there are none.
+    Models that do not ship have no row, and so are left out."""
+    results = _load(RESULTS / name)
+    if part and kept.KEY not in results:
+        results = {part: results[part]} if part in results else {}
+    found = list(kept.parts(results))
+    stale = [(place, one) for place, one in found if not kept.is_current(one) and not _gone(one)]
+    if not stale:
+        return ""
+    names = dict.fromkeys(place.rpartition("/")[2] for place, _ in stale)
+    which = [] if len(stale) == len(found) else [", ".join(names)]
+    return f"`{name}` ({'; '.join([*which, *sorted({_made(one) for _, one in stale})])})"
+
+
+def _made(part: dict) -> str:
+    code = part.get(kept.KEY)
+    return f"version {code['version']}, {code['date']}" if code else "version not recorded"
+
+
+def _gone(part: dict) -> bool:
+    """Whether a part is of a model that does not ship any more."""
+    of = part.get(kept.KEY, {}).get("of", [])
+    return any(name not in combred.models() for name in of if kept.is_network(name))
+
+
+@cache
+def _parsed(path: Path, _changed: int) -> dict:
+    return json.loads(path.read_text())
+
+
+def _load(path: Path) -> dict:
+    return _parsed(path, path.stat().st_mtime_ns) if path.is_file() else {}
+
+
+def _bare(content):
+    """The same content without stamps."""
+    if isinstance(content, dict):
+        return {key: _bare(item) for key, item in content.items() if key != kept.KEY}
+    return [_bare(item) for item in content] if isinstance(content, list) else content
 
 
 def source(name: str, command: str, machine: str = "") -> str:
     """The last line below a table: the file of its numbers, the command that measures them, and the
-    machine."""
+    machine, by default that of the file."""
+    machine = machine or _load(RESULTS / name).get("machine", "")
     link = f"[{name}](../benchmarks/results/{name})"
     return f"Source: {link}, `python -m benchmarks.{command}`{machine and f'; {machine}'}.\n"
 
@@ -47,17 +112,16 @@ def rows_of(results: dict) -> dict[str, dict]:
 
 
 def general(name: str) -> tuple[dict, dict]:
-    """A file of results of surrogates of any dt, and its entries by model, in the order of the
-    tables."""
-    results = read(name)
-    models = results.get("models", {})
-    return results, {model: models[model] for model in in_order(models)}
+    """The entries by model in a file of results of surrogates of any dt: all, and in the order of
+    the tables."""
+    models = read(name, "models")
+    return models, {model: models[model] for model in in_order(models)}
 
 
 def speeds() -> dict[str, dict[str, float | None]]:
     """Relative error of the flame speed of each model in each case, of flames.json."""
     found: dict[str, dict[str, float | None]] = {}
-    for case, entries in read("flames.json").get("models", {}).items():
+    for case, entries in read("flames.json", "models").items():
         for name in in_order(entries):
             found.setdefault(name, {})[case] = entries[name].get("speed_error")
     return {name: found[name] for name in in_order(found)}
@@ -71,7 +135,7 @@ def not_at_half(found: dict) -> int:
 def mechanisms() -> dict[str, dict]:
     """The results of solver.json by the name of the mechanism, with its phase where a file has
     several in them."""
-    results = read("solver.json").get("mechanisms", {})
+    results = read("solver.json", "mechanisms")
     files, found = [key.split(":")[0] for key in results], {}
     for file, one in zip(files, results.values(), strict=True):
         phase = f", {one['phase']}" if files.count(file) > 1 else ""

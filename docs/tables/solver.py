@@ -2,7 +2,7 @@
 
 from combred.native.solver.generator import TOLERANCE
 
-from .markdown import percent, seconds, table
+from .markdown import digits, percent, seconds, short, table
 from .results import MISSING, mechanisms, read, source
 
 
@@ -27,7 +27,7 @@ def mechanisms_table() -> str:
 
 def told_solver() -> str:
     """The source of the tables of solver.json."""
-    return source("solver.json", "solver", read("solver.json")["machine"])
+    return source("solver.json", "solver")
 
 
 def solver_table() -> str:
@@ -46,6 +46,26 @@ def solver_table() -> str:
         ])  # fmt: skip
     head = ["mechanism, rates", "a step, floats / doubles", "within limits"]
     return table(head, body) + told_solver() if body else MISSING
+
+
+def large_text() -> str:
+    """What a mechanism of 1268 species costs, of large.json."""
+    found = read("large.json")
+    if not found:
+        return MISSING
+    steps = {key: row for key, row in found.items() if key.endswith(" s")}
+    own, cvode = (
+        " and ".join(f"{digits(row[key] / 1e3, 2)} ms" for row in steps.values())
+        for key in ("us", "us_CVODE")
+    )
+    return (
+        f"`{found['mechanism']}`, which comes with Cantera, has {found['species']} species and "
+        f"{found['reactions']} reactions. Its solver compiles in {found['compile_s'] / 60:.0f} "
+        f"minutes and {found['compile_GB']:.1f} GB of memory, on one core. A state of an ignition "
+        f"takes {own} in steps of {' and '.join(seconds(key[:-2]) for key in steps)}; CVODE at "
+        f"1e-6 takes {cvode}. The delay of an ignition ({found['ignition']['case']}) has an error "
+        f"of {short(abs(found['ignition']['delay_error']))}.\n\n{source('large.json', 'large')}"
+    )
 
 
 def solver_precision_table() -> str:
@@ -84,6 +104,7 @@ def solver_delays_table() -> str:
 TABLES = {
     "mechanisms": mechanisms_table,
     "solver": solver_table,
+    "large": large_text,
     "solver-precision": solver_precision_table,
     "solver-delays": solver_delays_table,
 }

@@ -9,7 +9,7 @@ from .results import MISSING, general, in_order, not_at_half, read, source
 def flow_states_table() -> str:
     """Shares of the states of each kind that the solver advances, and of undetected errors, of
     flow_states.json: a table for each model, a column for each dt."""
-    results, models = general("flow_states.json")
+    models = general("flow_states.json")[1]
     text = ""
     for model, kinds in models.items():
         body = [
@@ -20,14 +20,14 @@ def flow_states_table() -> str:
         text += table([f"{code(model)}: solved / undetected", *map(seconds, steps)], body)
     if not text:
         return MISSING
-    return text + source("flow_states.json", "flow_states judge --states FILE", results["machine"])
+    return text + source("flow_states.json", "flow_states judge --states FILE")
 
 
 def around_table() -> str:
     """Shares of the states around the range of `drm19-full` that the solver advances, and of
     undetected errors, of flow_states.json: each of the worst dt."""
-    results = read("flow_states.json")
-    models = {name: results["around"][name] for name in in_order(results.get("around", {}))}
+    around = read("flow_states.json", "around")
+    models = {name: around[name] for name in in_order(around)}
     if not models:
         return MISSING
     body = []
@@ -71,9 +71,9 @@ def flow_errors_table() -> str:
 
 def ignitions_table() -> str:
     """Errors of ignitions at any pressure and dt, of ignitions.json."""
-    results, models = general("ignitions.json")
-    if "solver" in results.get("models", {}):
-        models["solver"] = results["models"]["solver"]
+    measured, models = general("ignitions.json")
+    if "solver" in measured:
+        models["solver"] = measured["solver"]
     body = []
     for model, steps in models.items():
         for dt, found in steps.items():
@@ -91,12 +91,12 @@ def ignitions_table() -> str:
     if not body:
         return MISSING
     head = ["model", "dt (cases)", "delay, mean / worst", "burnt T, worst", "steps by the solver"]
-    return table(head, body, left=2) + source("ignitions.json", "ignitions", results["machine"])
+    return table(head, body, left=2) + source("ignitions.json", "ignitions")
 
 
 def counterflow_table() -> str:
     """Errors of counterflow flames and of their extinction, of counterflow.json."""
-    results, models = general("counterflow.json")
+    models = general("counterflow.json")[1]
     body = []
     for model, found in models.items():
         for row in found["flames"]:
@@ -115,7 +115,7 @@ def counterflow_table() -> str:
     if not body:
         return MISSING
     head = ["model", "air, strain rate", "peak T", "profile of T", "peaks of species"]
-    return table(head, body, left=2) + source("counterflow.json", "counterflow", results["machine"])
+    return table(head, body, left=2) + source("counterflow.json", "counterflow")
 
 
 TABLES = {

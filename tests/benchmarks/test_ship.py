@@ -8,6 +8,7 @@ from dataclasses import asdict
 import pytest
 
 from benchmarks import ship as module
+from benchmarks.kept import stamp
 from benchmarks.ship import FOLDER, main, ship, tell_times
 from combred.config import resolve
 from combred.files.records import digest, write_json
@@ -90,6 +91,9 @@ def test_times_are_told_by_the_cards(tmp_path):
     row = {"median": 5e-7, "fastest": 4e-7}
     times = {"grid": {"drm19-11k, C++": row, "drm19-full": row}}
     write_json(results, {"machine": "M", "times": times})
+    with pytest.raises(ValueError, match="other code than is there"):
+        tell_times(results, models)
+    write_json(results, {"machine": "M", "times": times} | stamp("times.py", "drm19-11k"))
     assert tell_times(results, models) == ["drm19-11k: 0.50 us a state"]
     card = read_card(models / "drm19-11k.json")
     assert card["time"] == {"seconds": 5e-7, "machine": "M"}

@@ -2,8 +2,10 @@
 
 import h5py
 import numpy as np
+import pytest
 
 import combred
+from benchmarks import kept
 from benchmarks.times import ANY_ERROR, BUSY, busy_states, states_of
 from combred.native import NativeSurrogate, compile
 from combred.simulation.ignition import Case, Rollout
@@ -27,11 +29,16 @@ def test_states_are_spread_over_all_rollouts():
 def test_busy_states_are_taken_again_and_again(tmp_path):
     T, Y = np.array([1000.0, 1500.0, 2000.0]), np.arange(6.0).reshape(3, 2)
     with h5py.File(tmp_path / "flows.h5", "w") as file:
+        file.attrs[kept.KEY] = kept.code_of("flow_states")
         kind = file.create_group(f"flows/{BUSY}")
         kind["T"], kind["p"], kind["Y"] = T, np.full(3, 1e5), Y
     states = busy_states(tmp_path / "flows.h5", 7)
     assert states[:, 0].tolist() == [*T, *T, 1000.0] and (states[:, 1] == 1e5).all()
     assert np.array_equal(states[3:6, 2:], Y)
+    with h5py.File(tmp_path / "flows.h5", "a") as file:
+        file.attrs[kept.KEY] = "other code"
+    with pytest.raises(ValueError, match="draw them again"):
+        busy_states(tmp_path / "flows.h5", 7)
 
 
 def test_the_network_alone_leaves_no_state_to_the_solver():

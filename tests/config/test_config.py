@@ -108,6 +108,13 @@ def test_the_paper_profile_has_the_network_and_the_first_stages_of_the_paper():
     ("argument", "message"),
     [
         ("stge=2", "did you mean stage"),
+        ("device=cuda", "'device': no setting chooses a device.*CUDA_VISIBLE_DEVICES= in front"),
+        ("training.device=cuda", "no setting chooses a device"),
+        ("lr=1", r"did you mean training\.lr or retraining\.lr\?"),
+        ("epochs=3", r"there is no setting 'epochs'\. `python"),
+        ("learning_rate=3", r"there is no setting 'learning_rate'\. `python"),
+        ("mech=a.yaml", "did you mean mechanism"),
+        ("=3", r"there is no setting ''\. "),
         ("reduction.thresold=[0.9]", "did you mean reduction.thresholds"),
         ("stage", "not key=value"),
         ("--stage", r"'--stage' is not key=value .*: write stage="),

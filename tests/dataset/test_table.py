@@ -47,6 +47,99 @@ def test_a_missing_file_names_the_command(tmp_path, h2o2):
         open_states(tmp_path / "none.h5", h2o2)
 
 
+def replaced(name: str, **how):
+    """Puts another dataset in the place of one."""
+
+    def change(stored: h5py.File) -> None:
+        del stored[name]
+        stored.create_dataset(name, **how)
+
+    return change
+
+
+def linked(name: str, link):
+    """Puts a link in the place of a dataset."""
+
+    def change(stored: h5py.File) -> None:
+        del stored[name]
+        stored[name] = link
+
+    return change
+
+
+def virtual(stored: h5py.File) -> None:
+    layout = h5py.VirtualLayout((10,), "f8")
+    layout[:] = h5py.VirtualSource("other.h5", "T", shape=(10,))
+    del stored["T"]
+    stored.create_virtual_dataset("T", layout)
+
+
+def given(name: str, value):
+    """Sets an attribute."""
+    return lambda stored: stored.attrs.__setitem__(name, value)
+
+
+def itself(stored: h5py.File) -> None:
+    stored["self"] = stored["/"]
+    given("rows", "x")(stored)
+
+
+HUGE = {"shape": (1 << 40,), "dtype": "f8", "chunks": (1024,), "compression": "gzip"}
+PASSWORDS = {"external": [("/etc/passwd", 0, h5py.h5f.UNLIMITED)]}
+FOREIGN = {
+    "an external link": (linked("T", h5py.ExternalLink("other.h5", "T")), "'T' is a link"),
+    "a soft link": (linked("T", h5py.SoftLink("/p")), "'T' is a link"),
+    "a dangling link": (linked("T", h5py.SoftLink("/none")), "'T' is a link"),
+    "bytes of other files": (replaced("T", shape=(10,), dtype="f8", **PASSWORDS), "in other files"),
+    "datasets of other files": (virtual, "in other files"),
+    "a text": (replaced("T", data=np.array([b"x"] * 10)), "'T' holds no numbers"),
+    "words": (replaced("T", data=["x"] * 10, dtype=h5py.string_dtype()), "'T' holds no numbers"),
+    "complex numbers": (replaced("T", shape=(10,), dtype="c16"), "'T' holds no numbers"),
+    "records": (replaced("T", shape=(10,), dtype=[("a", "f8")]), "'T' holds no numbers"),
+    "a type": (linked("T", np.dtype("f8")), "'T' holds no numbers"),
+    "a group": (lambda stored: (stored.pop("T"), stored.create_group("T")), "missing: T"),
+    "2^40 rows": (replaced("source", **HUGE), "1099511627776,. numbers in a file of"),
+    "another count": (given("rows", -5), "should have -5 rows"),
+    "a word as count": (given("rows", "x"), "should have x rows"),
+    "numbers as count": (given("rows", [10, 10]), "should have"),
+    "itself": (itself, "should have x rows"),
+    "one number": (replaced("T", data=1000.0), "should have 10 rows"),
+    "one column": (replaced("Y", shape=(10,), dtype="f8"), "h2o2.yaml has 10 species"),
+    "other species": (replaced("Y_next", shape=(10, 9), dtype="f8"), "h2o2.yaml has 10 species"),
+    "an unknown kind": (lambda s: s["sampler"].__setitem__(0, 99), "attribute `samplers`"),
+    "one kind": (given("samplers", "x"), "attribute `samplers`"),
+    "no settings": (given("sampling", "{"), "attributes that cannot be read"),
+    "a word as seed": (
+        lambda stored: (given("sampling", "{}")(stored), given("seed", "x")(stored)),
+        "attributes that cannot be read",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", FOREIGN)
+def test_a_file_whose_numbers_are_not_in_it_or_no_states_is_refused(what, file, h2o2, tmp_path):
+    change, said = FOREIGN[what]
+    with h5py.File(tmp_path / "other.h5", "w") as other:
+        other["T"] = np.full(10, 1e9)
+    with h5py.File(file, "r+") as stored:
+        change(stored)
+    seal(file)
+    with pytest.raises(StateFileError, match=said) as told:
+        open_states(file, h2o2)
+    assert "\n" not in str(told.value) and len(str(told.value)) < 900
+
+
+def test_numbers_that_are_linked_in_after_the_opening_are_not_read(file, h2o2):
+    table = open_states(file, h2o2)
+    with h5py.File(file, "r+") as stored:
+        linked("T", h5py.SoftLink("/p"))(stored)
+    with pytest.raises(StateFileError, match="differs from what was written"):
+        table.read(0, 10)
+    seal(file)
+    with pytest.raises(StateFileError, match="'T' is a link"):
+        table.read(0, 10)
+
+
 def test_a_damaged_chunk_is_refused_when_it_is_read(file, h2o2):
     with h5py.File(file, "r") as stored:
         offset = stored["Y"].id.get_chunk_info(0).byte_offset
@@ -108,6 +201,7 @@ def test_a_file_in_which_every_row_failed_is_refused(tmp_path, attributes, h2o2)
         ("T", np.nan), ("T", -300.0), ("p", 0.0), ("p", np.inf), ("Y", np.nan), ("Y", -1e-3),
         ("dt", 0.0), ("dt", -1e-6), ("dt", np.inf),
         ("T_next", np.nan), ("T_next", 0.0), ("Y_next", np.nan), ("Y_next", -1e-3),
+        ("Y", 5.0), ("Y_next", 1.01),
     ],
 )  # fmt: skip
 def test_a_value_that_is_not_physical_is_named_with_its_row(file, h2o2, name, value):

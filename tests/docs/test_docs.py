@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import combred
+from benchmarks import kept
 from combred import config
 from combred.config.fields import written
 from docs import docstrings, tables
@@ -249,8 +250,8 @@ def results(tmp_path, monkeypatch):
     }
     for name, content in files.items():
         (tmp_path / name).write_text(json.dumps({"machine": "a machine"} | content))
-    network = {"kinetics": True, "weights": 37184}
-    cards = {name: {"network": network} for name in ("drm19-38k", "drm19-11k")}
+    card = {"network": {"kinetics": True, "weights": 37184}, "mechanism": "drm19.yaml"}
+    cards = {name: card for name in ("drm19-38k", "drm19-11k")}
     monkeypatch.setattr(combred, "models", lambda: cards, raising=False)
     monkeypatch.setattr(tables.results, "RESULTS", tmp_path)
     return files
@@ -296,6 +297,48 @@ def test_the_readme_has_the_tables_of_the_results(results):
     told = row_of(text, "`drm19-38k`, 37,184 weights")
     assert told[1:] == ["0.01 / 0.02 %", "-", "0.2 %", "2.0 us"]
     assert text.endswith("end\n") and tables.fill(text) == text
+
+
+def write_results(name: str, content: dict) -> None:
+    """A file of results, which `read` then finds."""
+    (tables.results.RESULTS / name).write_text(json.dumps(content))
+
+
+def test_numbers_of_other_code_are_named_below_every_table_that_shows_them(results):
+    current = kept.stamp("ignitions.py", "drm19-38k")
+    code = current[kept.KEY] | {"digest": "0", "version": "0.1", "date": "2025-01-02"}
+    gone = {kept.KEY: code | {"of": ["old"]}}  # does not ship: no row, and so no warning
+    models = {name: dict(rows) for name, rows in results["ignitions.json"]["models"].items()}
+    for name, made in {"old": gone, "solver": current, "drm19-38k": current}.items():
+        models[name] |= made
+    write_results("ignitions.json", {"machine": "a machine", "models": models})
+    fresh = tables.TABLES["ignitions"]()
+    assert tables.results.STALE not in fresh and "digest" not in fresh
+    models["drm19-38k"][kept.KEY] = code
+    write_results("ignitions.json", {"machine": "a machine, too", "models": models})
+    said = "`ignitions.json` (drm19-38k; version 0.1, 2025-01-02)"
+    told = tables.TABLES["ignitions"]()
+    assert told.endswith(f"\n\n**{tables.results.STALE}:** {said}.\n")
+    assert tables.results.told_stale("ignitions.json") == said
+    headline = tables.TABLES["headline"]()
+    unknown = "`flow_states.json` (version not recorded)"
+    assert headline.rstrip().endswith(
+        f":** {unknown}; {said}; `work_precision.json` (version not recorded)."
+    )
+    page = tables.fill("<!-- table: ignitions -->\n\n<!-- end -->\n")
+    assert said in page and tables.fill(page) == page
+
+
+def test_a_stale_part_is_told_by_the_tables_of_that_part_alone(results):
+    made = kept.stamp("flow_states.py", "drm19-38k")
+    old = {kept.KEY: made[kept.KEY] | {"digest": "0"}}
+    of = results["flow_states.json"]
+    parts = {part: {"drm19-38k": of[part]["drm19-38k"]} for part in ("models", "around")}
+    parts["models"]["drm19-38k"] = parts["models"]["drm19-38k"] | made
+    parts["around"]["drm19-38k"] = parts["around"]["drm19-38k"] | old
+    write_results("flow_states.json", {"machine": "a machine"} | parts)
+    assert "flow_states.json` (" not in tables.TABLES["flow-errors"]()
+    assert "`flow_states.json` (version" in tables.TABLES["flow-around"]()
 
 
 @pytest.mark.parametrize("page", tables.PAGES, ids=name_of)

@@ -45,6 +45,30 @@ def test_what_is_no_whole_file_is_refused(tmp_path, content):
         hdf5.require_intact(tmp_path / "a.h5")
 
 
+@pytest.mark.parametrize("path", ["/dev/zero", "pipe", "folder"])
+def test_what_is_no_regular_file_is_not_read(tmp_path, path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ValueError, match="no regular file"):
+        with hdf5.opened(tmp_path / path):
+            pass
+
+
+def test_a_group_that_holds_itself_is_walked_once(file):
+    with h5py.File(file, "r+") as stored:
+        stored["g/again"] = stored["g"]
+        stored["g/x"] = stored["x"]
+    hdf5.seal(file)
+    with hdf5.opened(file) as stored:
+        assert stored["g/again/again/x"][7] == 7.0
+    with h5py.File(file, "r+") as stored:
+        stored["g/deep"] = h5py.SoftLink("/x")
+    hdf5.seal(file)
+    with pytest.raises(ValueError, match="its 'deep' is a link"):
+        with hdf5.opened(file):
+            pass
+
+
 def test_a_cut_file_is_refused_and_a_changed_one_can_be_sealed_again(file):
     whole = file.read_bytes()
     for length in (len(whole) - 1, len(whole) // 2, 512, 511):

@@ -1,12 +1,18 @@
 """The page of a check."""
 
 import re
+from collections import Counter
+from html.parser import HTMLParser
 
 import pytest
+from matplotlib.figure import Figure
 
 from combred.check.checking import write_record
 from combred.files.records import read_record
+from combred.report.blocks import Code, Note, Picture, Section, Table, Text
 from combred.report.check import write_check
+from combred.report.pages import write_page
+from combred.report.style import literal
 
 LOOK = {"T": [300.0, 400.0, 1500.0, 2000.0], "Y": {"OH": [0.0, 1e-3, 4e-3, 1e-3]}}
 CURVES = [{"x": [0.0, 1e-3, 2e-3, 3e-3], **LOOK}] * 2
@@ -73,6 +79,59 @@ def test_what_is_above_a_limit_heads_the_page(tmp_path, record):
     text = page(tmp_path, record)
     assert "1 of 1 comparisons exceed their limit.</strong> 1 could not be made." in text
     assert re.search(r'class="alarm"><strong>ignition delay</strong>: <strong>no result', text)
+
+
+HOSTILE = "<img src=x onerror=alert(1)></title></script>\"'`a` {{ 7 * 7 }} $\\frac$"
+
+
+class Tags(HTMLParser):
+    """The tags of a page, and their attributes that call something."""
+
+    def __init__(self, page: str):
+        super().__init__()
+        self.tags, self.calls = Counter(), []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags[tag] += 1
+        self.calls += [name for name, _ in attributes if name.startswith("on")]
+
+
+def test_no_text_of_the_numbers_becomes_part_of_the_page(tmp_path, record):
+    """Names of mechanisms, phases, species, fuels, machines, and what was said of a part."""
+    record["inputs"] |= dict.fromkeys(("mechanism", "phase", "sha256", "version"), HOSTILE)
+    record["inputs"]["conditions"] |= {"fuel": HOSTILE, "oxidizer": HOSTILE}
+    record["about"]["rates"], record["machine"] = {HOSTILE: 2}, HOSTILE
+    for row in record["verdict"]:
+        row["what"] = HOSTILE
+    record["parts"]["counterflow flame"]["skipped"] = HOSTILE
+    record["parts"]["stirred reactors"]["cases"][0]["case"] = HOSTILE
+    flame = record["parts"]["premixed flame"]
+    flame["errors"]["peak_errors"] = {HOSTILE: 1e-4}
+    flame["curves"] = [{"x": [0.0, 1e-3, 2e-3, 3e-3], "T": LOOK["T"],
+                        "Y": {HOSTILE: LOOK["Y"]["OH"]}}] * 2  # fmt: skip
+    text = page(tmp_path, record)
+    found = Tags(text)
+    assert found.tags["img"] == 2 and found.tags["title"] == 1 and found.tags["script"] == 0
+    assert not found.calls
+    assert "&lt;img src=x" in text and "{{ 7 * 7 }}" in text
+
+
+def test_no_text_of_any_block_becomes_part_of_a_page(tmp_path):
+    """Those of the report of a run are the same blocks."""
+    figure = Figure()
+    figure.subplots().set_title(literal(HOSTILE))
+    table = Table([HOSTILE] * 2, [[HOSTILE], [HOSTILE] * 2], HOSTILE, HOSTILE)
+    blocks = [
+        Text(HOSTILE), Note(HOSTILE), Note(HOSTILE, alarm=True), Code(HOSTILE), table,
+        Picture("picture", figure, HOSTILE, HOSTILE, HOSTILE),
+    ]  # fmt: skip
+    names = ("title", "run", "what", "sentence", "further")
+    content = dict.fromkeys(names, HOSTILE) | {"alarms": blocks[1:3], "head": blocks}
+    write_page(tmp_path / "a.html", content | {"sections": [Section(HOSTILE, blocks)]})
+    found = Tags((tmp_path / "a.html").read_text())
+    assert found.tags["img"] == 2 and found.tags["title"] == 1 and found.tags["script"] == 0
+    assert not found.calls
 
 
 def test_an_unfinished_check_has_no_page(tmp_path, record):

@@ -1,6 +1,11 @@
 """Files of a surrogate: safetensors and TorchScript, read back, and refused if they do not fit."""
 
+import contextlib
 import json
+import math
+import os
+import re
+import zipfile
 
 import numpy as np
 import pytest
@@ -12,7 +17,7 @@ from combred.chemistry.mechanism import load_mechanism
 from combred.surrogate.card import make_card, read_card
 from combred.surrogate.export import export_torchscript, load_torchscript
 from combred.surrogate.forms import make_surrogate
-from combred.surrogate.storage import digest_of, load_surrogate, save_surrogate
+from combred.surrogate.storage import digest_of, load_surrogate, mechanism_of, save_surrogate
 from combred.surrogate.transform import StateTransform
 
 ACCURACY = {"delay_error": {"median": 0.01, "worst": 0.03}}
@@ -55,6 +60,105 @@ def test_a_file_without_a_digest_is_damaged(tmp_path, mechanism, fitted):
     save_file(tensors, file, {"combred": json.dumps(identity)})
     with pytest.raises(ValueError, match="damaged"):
         load_surrogate(file, mechanism)
+
+
+WRONG = {
+    "mechanism": (
+        None, 5, "", ".", "..", "a/b.yaml", "../b.yaml", "a\\b.yaml", "x\n#include", "a\0b.yaml",
+        "\x1b[2J", "x" * 300, ["a"], {"a": 1}, "\u202e.yaml",
+    ),
+    "mechanism_sha256": (5, "", "x" * 64, None),
+    "widths": ([], [12], "x", None, [12.5, 12], [-1, 2], [True, 12], {}, [[12, 12]]),
+    "boxcox": (0, -0.1, 1e-300, 1.5, "x", None, True, math.nan, [0.1]),
+    "floor": (0, -1, 1e300, "x", None),
+    "power": (0, -1, 1e9, math.inf, None),
+    "kinetics": ("x", 1, None, []),
+    "species": (["A"], "x", None, [5], {}),
+    "dt": ("x", 0, None, math.nan),
+    "inputs": (5, "x", []),
+    "digest": (5, None),
+    "carried_mechanism": (
+        5, "x", [], {}, {"text": "x"}, {"text": 5, "phase": ""}, {"text": "x", "phase": 5},
+        {"text": "x", "phase": "a\nb"}, {"text": "x", "phase": "", "more": ""},
+    ),
+}  # fmt: skip
+
+
+def rewrite(file, identity: dict, tensors: dict) -> None:
+    """The file of a surrogate with other content, and its own digest."""
+    known = {"digest": digest_of(identity, tensors)} | identity
+    save_file(tensors, file, {"combred": json.dumps(known)})
+
+
+@pytest.fixture
+def stored(tmp_path, mechanism, fitted):
+    """A file of a surrogate, its metadata without the digest, and its tensors."""
+    file = tmp_path / "s.safetensors"
+    save_surrogate(file, fitted, mechanism)
+    identity, tensors = parts_of(file)
+    del identity["digest"]
+    return file, identity, tensors
+
+
+@pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
+@pytest.mark.parametrize("surrogate", ["transform"], indirect=True, scope="session")
+@pytest.mark.parametrize("key", WRONG)
+def test_metadata_that_are_wrong_are_told_in_one_sentence(stored, mechanism, key):
+    """Whoever wrote them: the digest is right."""
+    file, identity, tensors = stored
+    for value in WRONG[key]:
+        rewrite(file, identity | {key: value}, tensors)
+        for read in (mechanism_of, lambda file: load_surrogate(file, mechanism)):
+            if value == ["A"] and read is mechanism_of:
+                continue  # the names of species are compared where they are used
+            with pytest.raises(ValueError) as told:
+                read(file)
+            text = str(told.value)
+            assert str(file) in text and (key in text or value == ["A"]) and "\n" not in text
+            assert len(text) < 500 and "\x1b" not in text
+
+
+@pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
+@pytest.mark.parametrize("surrogate", ["transform"], indirect=True, scope="session")
+@pytest.mark.parametrize("content", ["[]", "5", "null", "[" * 100_000, "{}", "\ud800"])
+def test_metadata_that_are_no_table_are_refused(stored, content):
+    file, _, tensors = stored
+    with contextlib.suppress(UnicodeEncodeError):
+        save_file(tensors, file, {"combred": content})
+        with pytest.raises(ValueError, match="not a complete network of combred"):
+            mechanism_of(file)
+
+
+@pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
+@pytest.mark.parametrize("surrogate", ["qss_transform"], indirect=True, scope="session")
+def test_tensors_that_are_no_numbers_or_not_the_mechanisms_are_refused(stored, mechanism):
+    file, identity, tensors = stored
+    load_surrogate(file, mechanism)
+    for name, tensor in tensors.items():
+        if name.startswith("network.layers.") and not name.startswith("network.layers.0"):
+            continue  # alike
+        others = [torch.full_like(tensor, torch.nan)] if tensor.is_floating_point() else []
+        if name.startswith(("closure.", "transform.qss.")):
+            others += [~tensor] if tensor.dtype == torch.bool else [tensor + 1]
+        if name.endswith(("std", "scale")):
+            others.append(0 * tensor)
+        if name in ("max_mahalanobis", "closure.projection.reactive"):
+            others.append(tensor.to(torch.complex64))
+        for other in others:
+            rewrite(file, identity, tensors | {name: other})
+            with pytest.raises(ValueError, match=re.escape(name)):
+                load_surrogate(file, mechanism)
+
+
+@pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
+@pytest.mark.parametrize("surrogate", ["transform"], indirect=True, scope="session")
+def test_widths_that_need_any_memory_are_refused_before_it_is_taken(stored, mechanism):
+    file, identity, tensors = stored
+    n = identity["widths"]
+    for widths in ([n[0], 10**12, n[-1]], [*n[:-1], 10**15], [n[0]] * 5, n[:2]):
+        rewrite(file, identity | {"widths": widths}, tensors)
+        with pytest.raises(ValueError, match="its tensors are not those of a network of widths"):
+            load_surrogate(file, mechanism)
 
 
 @pytest.mark.parametrize("surrogate", ["qss_transform"], indirect=True, scope="session")
@@ -152,6 +256,32 @@ def test_a_flipped_bit_of_the_exported_file_changes_no_answer(exported, path, tm
         else:
             assert torch.equal(module(path.state, path.steps), known)
     assert refused > 100
+
+
+def test_another_file_than_an_exported_surrogate_is_named_as_such(tmp_path):
+    file = tmp_path / "other.pt"
+    torch.save({"a": torch.ones(3)}, file)
+    with pytest.raises(ValueError, match=r"other.pt is an archive of torch without surrogate\. c"):
+        load_torchscript(file)
+    torch.jit.save(torch.jit.script(torch.nn.Linear(2, 2)), file)
+    with pytest.raises(ValueError, match="without surrogate"):
+        load_torchscript(str(file))
+    torch.jit.save(torch.jit.script(torch.nn.ReLU()), file, _extra_files={"card.json": "[]"})
+    with pytest.raises(ValueError, match="no table of keys"):
+        load_torchscript(file)
+    for content in (b"{}", b"", b"\x7fELF", b"\x00" * 9):
+        file.write_bytes(content)
+        with pytest.raises(ValueError, match="no archive of torch. combred.export.load_torchscri"):
+            load_torchscript(file)
+    with zipfile.ZipFile(file, "w") as parts:
+        parts.writestr("a", b"b")
+    with pytest.raises(ValueError, match="without surrogate"):
+        load_torchscript(file)
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, "/dev/zero", tmp_path / "none"):
+        for read in (load_torchscript, mechanism_of):
+            with pytest.raises(FileNotFoundError, match="there is no "):
+                read(path)
 
 
 def test_the_exported_file_needs_operators_of_libtorch_only(exported, optimized):

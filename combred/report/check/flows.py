@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from combred.check.checking import RECORD
 from combred.report.blocks import Block, Note, Picture, Section, Table, Text, percent, significant
-from combred.report.style import BETWEEN, FIRST, LAST, REFERENCE, WIDTH, Look
+from combred.report.style import BETWEEN, FIRST, LAST, REFERENCE, WIDTH, Look, literal
 
 FOUND: Look = {"color": LAST, "lw": 1.4}
 COLOURS = (FIRST, LAST, *BETWEEN)  # of species
@@ -71,7 +71,8 @@ def draw_flows(record: dict) -> Figure:
         t = 1e3 * np.array(curve["t"])
         axes.plot(t, curve["reference"], **REFERENCE)
         axes.plot(t, curve["T"], **FOUND)
-        axes.set(xlabel="t [ms]", ylabel="mean T [K]", title=f"stirred reactor, {case['case']}")
+        title = f"stirred reactor, {literal(case['case'])}"
+        axes.set(xlabel="t [ms]", ylabel="mean T [K]", title=title)
     for (left, right), name in zip(rows[1:], flames, strict=True):
         found, exact = parts[name]["curves"]
         for curve, look in ((exact, REFERENCE), (found, FOUND)):
@@ -90,7 +91,7 @@ def _species(axes: Axes, found: dict, exact: dict) -> None:
         axes.plot(1e3 * np.array(exact["x"]), np.array(Y) / largest, **REFERENCE)
         look = FOUND | {"color": COLOURS[i % len(COLOURS)]}
         x = 1e3 * np.array(found["x"])
-        axes.plot(x, np.array(found["Y"][name]) / largest, **look, label=name)
+        axes.plot(x, np.array(found["Y"][name]) / largest, **look, label=literal(name))
     axes.set(xlabel="x [mm]", ylabel="Y / largest Y", title="species")
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
 

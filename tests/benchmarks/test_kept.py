@@ -1,0 +1,137 @@
+"""Stamps of results: what changes a digest, what does not, and what is measured again."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import flames, kept
+
+CVODE, SOLVER = ("flames", ()), ("flames", ("h2o2.yaml",))
+NETWORK, FLOW = ("flames", ("drm19-38k",)), ("taylor_green", (kept.COUPLING, "h2o2.yaml"))
+EVERY = {CVODE, SOLVER, NETWORK, FLOW}
+CHANGES = {
+    "combred/native/source/solver/step.hpp": {SOLVER, NETWORK, FLOW},
+    "combred/native/source/network/step.hpp": {NETWORK},
+    "combred/native/solver/reactions.py": {SOLVER, NETWORK, FLOW},
+    "combred/native/state_only.py": {NETWORK},
+    "combred/surrogate/transform.py": {NETWORK},
+    "combred/simulation/premixed/flame.py": {CVODE, SOLVER, NETWORK},
+    "combred/chemistry/reactor.py": EVERY,
+    "coupling/openfoam/combredChemistry.C": {FLOW},
+    "benchmarks/flames.py": {CVODE, SOLVER, NETWORK},
+    "benchmarks/flows.py": {FLOW},  # which the script imports
+    "benchmarks/kept.py": set(),
+    "combred/report/style.py": set(),
+}
+
+
+def digests() -> dict:
+    for cached in (kept._solver, kept._network, kept._networks, kept._coupling):
+        cached.cache_clear()
+    return {one: kept.code_of(*one) for one in EVERY}
+
+
+@pytest.fixture(scope="module")
+def before():
+    yield digests()
+    digests()  # without a changed file
+
+
+@pytest.mark.parametrize("changed", CHANGES)
+def test_a_digest_is_that_of_the_code_that_the_numbers_depend_on(changed, before, monkeypatch):
+    essence, path = kept.essence, kept.ROOT / changed
+    assert path.is_file()
+    monkeypatch.setattr(kept, "essence", lambda file: essence(file) + "!" * (file == path))
+    after = digests()
+    assert {one for one in EVERY if after[one] != before[one]} == CHANGES[changed]
+
+
+PYTHON = '''"""{0}."""
+
+A = 1{1}  # {0}
+
+
+def f(x):
+    """{0}."""
+    if x < A:
+        raise E("{0}")
+'''
+CPP = '// {0}\nconstexpr int A = 1{1};  // {0}\n/* {0}\n*/ auto url = "http://a/*{1}";\n'
+
+
+@pytest.mark.parametrize("name, text", [("a.py", PYTHON), ("a.hpp", CPP)])
+def test_comments_do_not_count_and_numbers_do(name, text, tmp_path):
+    def essence(folder: str, *words: str) -> str:
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / name).write_text(text.format(*words))
+        return kept.essence(tmp_path / folder / name)
+
+    first = essence("first", "one", "")
+    assert essence("comment", "two", "") == first and "one" not in first
+    assert essence("number", "one", "2") != first
+
+
+def test_a_changed_network_and_one_that_is_gone_are_not_current(monkeypatch):
+    stamped = kept.stamp("flames.py", "drm19-38k")
+    assert kept.is_current(stamped) and not kept.is_current({}) and not kept.is_current(None)
+    for name, value in {"digest": "0" * 16, "of": ["drm19-gone"], "script": "gone"}.items():
+        assert not kept.is_current({kept.KEY: stamped[kept.KEY] | {name: value}})
+
+
+def test_a_path_of_this_repository_is_stamped_without_its_folders():
+    path = f"{kept.ROOT}/benchmarks/data/boivin.yaml"
+    stamped = kept.stamp("taylor_green.py", path)
+    assert stamped[kept.KEY]["of"] == ["benchmarks/data/boivin.yaml"] and kept.is_current(stamped)
+
+
+def test_every_script_that_writes_results_stamps_them():
+    texts = {path: path.read_text() for path in (kept.ROOT / "benchmarks").glob("*.py")}
+    writing = {path: text for path, text in texts.items() if "\nRESULTS = " in text}
+    assert len(writing) > 10
+    assert [path.name for path, text in writing.items() if "stamp(__file__" not in text] == []
+
+
+def test_flames_of_other_code_are_computed_again_and_others_are_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(flames, "RESULTS", tmp_path / "flames.json")
+    burnt = []
+
+    def burn(profile, *_):
+        burnt.append(profile)
+        return type("Flame", (), {"profile": profile}), {"speed": 0.39}
+
+    monkeypatch.setattr(flames, "burn", burn)
+    monkeypatch.setattr(flames, "begin", lambda _, cells: cells)
+    monkeypatch.setattr(flames, "regrid", lambda _, cells: cells)
+    flames.run_grid(["57", "80"])
+    flames.run_grid(["57", "80"])
+    assert burnt == [57, 80]
+    stored = json.loads(flames.RESULTS.read_text())
+    stored["grid"]["57"][kept.KEY]["digest"] = "other code"
+    del stored["grid"]["80"][kept.KEY]
+    flames.RESULTS.write_text(json.dumps(stored))
+    flames.run_grid(["57", "80"])
+    assert burnt == [57, 80, 57, 80]
+
+
+def test_parts_are_found_with_and_without_stamps():
+    made = kept.stamp("flames.py")
+    results = {"machine": "M", "rows": [{"model": "a"} | made, {"model": "b"}], "seeds": [1, 2]}
+    results |= {
+        "models": {"phi 1": {"a": {"speed": 1.0} | made, "b": {"speed": 1.0}}, "old": {"a": {}}},
+        "none": {},
+    }
+    found = {name: kept.is_current(part) for name, part in kept.parts(results)}
+    assert found == {
+        "rows/a": True, "rows/b": False, "models/phi 1/a": True, "models/phi 1/b": False,
+        "models/old": False,
+    }  # fmt: skip
+    assert list(kept.parts(results | made)) == [("", results | made)]
+
+
+def test_libraries_compiled_before_count_by_their_bytes(tmp_path):
+    library = Path(tmp_path / "libsolver.so")
+    library.write_bytes(b"one")
+    first = kept.code_of("flames", [str(library)])
+    library.write_bytes(b"two")
+    assert kept.code_of("flames", [str(library)]) != first

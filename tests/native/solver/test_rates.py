@@ -65,8 +65,13 @@ def test_enthalpies_are_cantera_s_and_temperatures_follow_from_them(
     known = states.copy()
     for highest in (6000.0, 300.0):  # of the guess
         states[:, 0] = np.random.default_rng(0).uniform(100.0, highest, 201)
+        alone = states.copy()
         assert calls.combred_temperature(n, *places) == 0
         assert np.allclose(states, known, rtol=1e-11, atol=0.0)
+        for i in range(201):  # whose bits do not depend on its neighbours
+            one = [ctypes.c_void_p(x[i:].ctypes.data) for x in (alone, h)]
+            assert calls.combred_temperature(1, *one) == 0
+        assert np.array_equal(alone, states)
     h[7], states[9, 5] = 1e9, np.nan
     before = states.copy()
     assert calls.combred_temperature(n, *places) == NOT_ADVANCED

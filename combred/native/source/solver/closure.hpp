@@ -64,10 +64,11 @@ INLINE void solve_elements(Doubles (*a)[ELEMENTS + 1], Doubles *x) {
 }
 
 constexpr int MOST_CORRECTIONS = 20, MOST_NEWTON = 100;
-constexpr double LEAST_T = 0.5 * LOWEST_T, MOST_T = 1.5 * HIGHEST_T;  // K, of Newton's method
-// Of T: the last correction of Newton's method. cp grows with T at most, so that the next one would be half
-// the square of this, below the rounding of T.
-constexpr double LAST_CORRECTION = 1e-8;
+// K, of Newton's method: beyond, polynomials mean little, and h may fall with T.
+constexpr double LEAST_T = 0.95 * LOWEST_T, MOST_T = 1.05 * HIGHEST_T;
+// Of T. Newton's method with polynomials of one region ends at the former: cp grows with T at most, so that the
+// next correction would be half the square of this. The latter is rounding.
+constexpr double LAST_CORRECTION = 1e-8, NO_CORRECTION = 1e-13;
 
 // n [kmol/kg] of the species that react, with the elements of n_before: each n_k times
 // 1 + sum_e a_ek x_e >= 0, a_ek the atoms of e in k; anew without the species that this would make negative.
@@ -129,7 +130,7 @@ INLINE void energy_of(const Doubles *b, Doubles T, Doubles S, Doubles &h, Double
 
 // T at which a mixture n has an energy as of `energy_of`, by Newton's method from a guess, in a bracket that it
 // halves where a step would leave it; infinite where there is none. Where h of a mixture has a step, at a T_mid,
-// and the energy is in it, T is there. A state does not change any more once its last correction was small.
+// and the energy is in it, T is there. A state's answer does not depend on its neighbours.
 PART Doubles temperature_of(Doubles energy, const Doubles (*n)[SPECIES], Doubles S, Doubles guess) {
   Doubles b[1][HEAT_TERMS], T = guess, found = all_of<double>(infinity()), h, cp;
   Doubles low = all_of<double>(LEAST_T), high = all_of<double>(MOST_T);
@@ -138,14 +139,15 @@ PART Doubles temperature_of(Doubles energy, const Doubles (*n)[SPECIES], Doubles
     set_mixtures<1>(T, n, b);
     energy_of(b[0], T, S, h, cp);
     const Doubles rest = energy - h;
-    low = select(rest >= Doubles{}, T, low);
-    high = select(rest <= Doubles{}, T, high);
+    const Mask<double> rises = cp > Doubles{};
+    low = select(rises & (rest >= Doubles{}), T, low);
+    high = select(rises & (rest <= Doubles{}), T, high);
     const Doubles newton = T + rest * reciprocal(cp);
-    const Mask<double> inside = (newton >= low) & (newton <= high) & (cp > Doubles{});
+    const Mask<double> inside = rises & (newton >= low) & (newton <= high);
     const Doubles next = select(inside, newton, Doubles(0.5 * (low + high)));
-    const Mask<double> close = inside & (absolute(Doubles(next - T)) <= LAST_CORRECTION * T) & no(cross(T, next));
-    const Mask<double> ends = open & (close | (rest == Doubles{}) | (high - low <= 1e-15 * high));
-    found = select(ends, select(rest == Doubles{}, T, next), found);
+    const Mask<double> close = inside & (absolute(Doubles(next - T)) <= NO_CORRECTION * T);
+    const Mask<double> ends = open & (close | (high - low <= 1e-15 * high));
+    found = select(ends, next, found);
     open = open & no(ends);
     T = select(open, next, T);
   }
@@ -168,8 +170,8 @@ INLINE Doubles temperature(Doubles T, const Doubles (*n)[SPECIES], const Doubles
   }
   const Mask<double> close = (absolute(last) <= LAST_CORRECTION * next) & no(cross(guess, next));
   if (!any(no(close))) return next;
-  const Doubles bounded = at_most(at_least(guess, LOWEST_T), HIGHEST_T);
-  return select(close, next, temperature_of(energy, n + 1, S[1], bounded));
+  const Doubles near = at_most(at_least(next, LOWEST_T), HIGHEST_T);
+  return select(close, next, temperature_of(energy, n + 1, S[1], near));
 }
 
 // `state` after its mole numbers have changed by dn and T by dT, closed; at constant volume p follows. T is infinite

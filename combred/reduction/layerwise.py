@@ -6,8 +6,6 @@ Front to back, for each layer: the method chooses a `Merge`, least squares refit
 
 import copy
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import torch
@@ -17,7 +15,7 @@ from combred.reduction.fit.calibration import Calibration, layer_moments, relati
 from combred.reduction.fit.compensation import refit
 from combred.reduction.fit.units import describe_units
 from combred.reduction.methods import Method
-from combred.reduction.network.layers import HiddenLayer
+from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.merge import Merge, apply_merge, apply_merge_in_place
 from combred.reduction.network.size import count_flops, count_parameters
 
@@ -85,9 +83,8 @@ class LayerwiseReducer:
             if merge.changes:
                 apply_merge_in_place(reduced, layer, merge)
             members = (choice.mixing != 0).sum(dim=1)
-            with fixed_width_is_an_error(layer):
-                size = self.count(reduced) if merge.changes else before
-                error = self.error(reduced, layer)
+            size = self.count(reduced) if merge.changes else before
+            error = self.error(reduced, layer)
             trace.append(
                 LayerReduction(
                     layer=layer.name,
@@ -122,8 +119,7 @@ class LayerwiseReducer:
         """Relative error of the output where one layer alone keeps `keep` units."""
         merge, _ = self.merge(None, layer, {"keep": keep})
         reduced = apply_merge(self.network, layer, merge)
-        with fixed_width_is_an_error(layer):
-            return self.error(reduced)
+        return self.error(reduced)
 
     def merge(
         self, reduced: nn.Module | None, layer: HiddenLayer, how_far: dict
@@ -146,19 +142,5 @@ class LayerwiseReducer:
             return Merge.prune(choice.kept, layer.units), choice
         if choice.carriers:  # the kept units have moved, and their activations with them
             moved = apply_merge(current, layer, choice)
-            with fixed_width_is_an_error(layer):
-                data = layer_moments(self.network, moved, layer, self.calibration)
+            data = layer_moments(self.network, moved, layer, self.calibration)
         return refit(choice, data, intercept=layer.takes_offset), choice
-
-
-@contextmanager
-def fixed_width_is_an_error(layer: HiddenLayer) -> Iterator[None]:
-    """Raises ValueError where a network does not run once a layer has fewer units."""
-    try:
-        yield
-    except RuntimeError as problem:
-        raise ValueError(
-            f"with fewer units in {layer.name} the network no longer runs ({problem}): its "
-            "forward has the old width written into it. Let the forward read the width off its "
-            "input, as x.flatten(1) or x.view(len(x), -1) do"
-        ) from problem

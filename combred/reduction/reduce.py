@@ -26,6 +26,8 @@ from combred.reduction.methods import resolve_method
 from combred.reduction.network.layers import find_layers
 from combred.reduction.network.merge import Merge
 from combred.reduction.network.size import Unchanged
+from combred.reduction.network.tracing import batch_of
+from combred.reduction.network.widths import problem_of_widths
 
 
 def reduce(
@@ -88,6 +90,7 @@ def reduce(
     require_inputs(network, example_input, calibration)
     compensation = resolve_compensation(compensation, calibration)
     survey = find_layers(network, example_input)
+    example_input = batch_of(network, example_input)
     targets, untouched = choose_layers(survey, layers, chosen, compensation)
     reducer = LayerwiseReducer(network, example_input, calibration, chosen, compensation)
     targets.sort(key=survey.layers.index)  # front to back, in whatever order they are named
@@ -101,4 +104,7 @@ def reduce(
             f"{sum(layer.units for layer in targets)} units stay. No units are that similar, or "
             "the share that stays is too large."
         )
+    widths = zip(targets, [layer.units_after for layer in found.trace], strict=True)
+    if problem := problem_of_widths(network, dict(widths), example_input):
+        raise ValueError(f"{chosen.name} with {kind}={amount}: {problem}")
     return replace(found, untouched=untouched)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor, nn
 
-from combred.reduction.network.layers import HiddenLayer
+from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.merge import Merge, apply_merge_in_place
 
 

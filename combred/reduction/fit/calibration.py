@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from combred.reduction.network.layers import HiddenLayer
+from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.tracing import evaluation
 
 Calibration = Tensor | Iterable[Tensor]

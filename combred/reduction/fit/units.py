@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from combred.reduction.fit.calibration import Moments, missing_calibration
-from combred.reduction.network.layers import HiddenLayer
+from combred.reduction.network.hidden_layer import HiddenLayer
 
 
 @dataclass(frozen=True)

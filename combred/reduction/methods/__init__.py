@@ -19,7 +19,7 @@ from combred.reduction.methods.folding import folding
 from combred.reduction.methods.interpolative import interpolative
 from combred.reduction.methods.magnitude import magnitude
 from combred.reduction.methods.neuron_merging import neuron_merging
-from combred.reduction.network.layers import HiddenLayer
+from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.merge import Merge
 
 
@@ -80,7 +80,7 @@ def refusal(method: Method, layer: HiddenLayer, compensation: str) -> str:
         return "the method is not defined through a depthwise convolution"
     if method.needs_homogeneous and compensation == "own" and not layer.homogeneous:
         return (
-            "its activation is not homogeneous, so that no unit is a multiple of another; "
-            "least squares (with calibration=inputs) does not need it"
+            "its activation is not homogeneous, so that no unit is a multiple of another: give "
+            "calibration=inputs, and leave out compensation='own': least squares does not need it"
         )
     return ""

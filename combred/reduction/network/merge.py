@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from combred.reduction.network.layers import HiddenLayer
+from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.operations import ChannelSelection
 
 

@@ -51,7 +51,7 @@ def require_inputs(
             "(n, ...), or list(batches)"
         )
     if not sum(_rows_like(example, x) for x in batches(calibration)):
-        raise ValueError("calibration is empty: give some inputs (512 are enough)")
+        raise ValueError("calibration is empty: give inputs (n, ...)")
     with evaluation(network), torch.no_grad():
         if not isinstance(network(batch_of(network, example[:1])), Tensor):
             raise ValueError(

@@ -1,10 +1,12 @@
-"""Calibration: activations of a hidden layer on given inputs, and errors measured on them.
+"""Calibration: activations of a hidden layer on given inputs, and errors measured on others.
 
 Takes the original network, the one whose earlier layers are already reduced, and calibration
-inputs, batch by batch; gives `Moments` of the activations, and relative errors.
+inputs, batch by batch; gives `Moments` of the activations, and relative errors. `split` keeps a
+fifth of the inputs from every fit: errors of a reduction are measured on these.
 """
 
-from collections.abc import Iterable
+import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -16,6 +18,8 @@ from combred.reduction.network.tracing import evaluation
 Calibration = Tensor | Iterable[Tensor]
 ROWS = 4096  # vectors (n, d) that are run at once
 IMAGES = 128  # inputs of more axes that are run at once
+HELD_OUT = 5  # one input in so many is not fitted
+ROWS_A_UNIT = 10  # fitted rows for each kept unit, below which least squares overfits
 
 
 @dataclass(frozen=True)
@@ -89,9 +93,77 @@ def layer_moments(
     )
 
 
+@torch.no_grad()
+def producer_moments(network: nn.Module, layer: HiddenLayer, calibration: Calibration) -> Moments:
+    """`Moments` of the units of a layer before its activation, over calibration inputs: of the
+    batch norm behind the producer, else of the producer. Every position of a map is a row."""
+    found: list[Tensor] = []
+
+    def keep(module: nn.Module, args: tuple, output: Tensor) -> None:
+        value = output if layer.last_axis or output.dim() == 2 else output.movedim(1, -1)
+        found.append(value.reshape(-1, layer.units).clone())  # the activation may be in place
+
+    hook = network.get_submodule(layer.norm or layer.name).register_forward_hook(keep)
+    try:
+        with evaluation(network):
+            return moments((A, A) for x in batches(calibration) for A in [_run(network, x, found)])
+    finally:
+        hook.remove()
+
+
+def _run(network: nn.Module, x: Tensor, found: list[Tensor]) -> Tensor:
+    """What a hook adds to `found` while the network runs."""
+    network(x)
+    return found.pop()
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The inputs of batches whose digest is at most a limit, or (`held_out` False) above it."""
+
+    calibration: Iterable[Tensor]
+    limit: int
+    held_out: bool
+
+    def __iter__(self) -> Iterator[Tensor]:
+        for x in self.calibration:
+            held_out = torch.tensor([digest <= self.limit for digest in _digests(x)])
+            part = x[(held_out == self.held_out).to(x.device)]
+            if len(part):
+                yield part
+
+
+def split(calibration: Calibration) -> tuple[Calibration, Calibration]:
+    """Calibration inputs for the fit, and held-out ones, one in `HELD_OUT`, for its errors.
+
+    The digest of an input decides its part: equal inputs are in one part, and batches may come in
+    another order each time. Raises ValueError unless two inputs differ.
+    """
+    digests = sorted({digest for x in batches(calibration) for digest in _digests(x)})
+    if len(digests) < 2:
+        raise ValueError(
+            "calibration needs at least two different inputs, one to fit and one to measure the "
+            f"error on: give more, {ROWS_A_UNIT} for each unit that stays"
+        )
+    limit = digests[max(1, len(digests) // HELD_OUT) - 1]
+    fitted, held_out = (_Part(batches(calibration), limit, part) for part in (False, True))
+    if isinstance(calibration, Tensor):
+        return torch.cat([*fitted]), torch.cat([*held_out])
+    return fitted, held_out
+
+
+def _digests(x: Tensor) -> list[int]:
+    """A checksum of each input of a batch (n, ...)."""
+    rows = x.detach().cpu().contiguous().reshape(len(x), -1).view(torch.uint8).numpy()
+    return [zlib.crc32(row) for row in rows]
+
+
 def missing_calibration(method: str) -> str:
     """The error message of a method that needs calibration inputs and has none."""
-    return f"{method} needs activations: give calibration=inputs (512 are enough)"
+    return (
+        f"{method} needs activations: give calibration=inputs, {ROWS_A_UNIT} for each unit that "
+        "stays"
+    )
 
 
 def batches(calibration: Calibration) -> Iterable[Tensor]:

@@ -152,9 +152,9 @@ class LayerwiseReducer:
         data = None
         if self.calibration is not None:
             data = layer_moments(self.network, reduced, layer, self.calibration)
-        choice = self.method.choose(
-            describe_units(current, layer, data, self.calibration), **how_far
-        )
+        ranked = self.network if self.method.ranks_given else current
+        units = describe_units(ranked, layer, data, self.calibration)
+        choice = self.method.choose(units, **how_far)
         fits = self.method.needs_calibration or self.compensation == "least_squares"
         rows = data.n if data is not None and fits and choice.changes else None
         if not choice.changes or self.compensation == "own":

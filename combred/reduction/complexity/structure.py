@@ -53,6 +53,11 @@ class Structure:
         """Numbers of masks by name: the units of each layer, then one for each block."""
         return {n: layer.units for n, layer in self.layers.items()} | dict.fromkeys(self.blocks, 1)
 
+    def only(self, prunes: str) -> "Structure":
+        """The part whose "units" or "blocks" alone may be removed; the whole for "both"."""
+        layers = {} if prunes == "blocks" else self.layers
+        return Structure(layers, {} if prunes == "units" else self.blocks, self.untouched)
+
     def blocks_around(self, modules: Sequence[str]) -> list[str]:
         """The blocks that hold all of these modules, the innermost first."""
         found = [b for b in self.blocks.values() if set(modules) <= set(b.modules)]

@@ -154,7 +154,7 @@ def split(calibration: Calibration) -> tuple[Calibration, Calibration]:
 
 def _digests(x: Tensor) -> list[int]:
     """A checksum of each input of a batch (n, ...)."""
-    rows = x.detach().cpu().contiguous().reshape(len(x), -1).view(torch.uint8).numpy()
+    rows = x.detach().cpu().flatten(1).contiguous().view(torch.uint8).numpy()
     return [zlib.crc32(row) for row in rows]
 
 
@@ -208,7 +208,9 @@ def relative_error(
     Of the pre-activations of the layers that read `layer`, or of the output where it is None.
     """
     difference = size = 0.0
+    rows = 0
     for x in batches(calibration):
+        rows += len(x)
         if layer is None:
             with evaluation(original), evaluation(reduced):
                 one, other = original(x), reduced(x)
@@ -216,4 +218,9 @@ def relative_error(
             one, other = (read_units(network, layer, x)[1] for network in (original, reduced))
         difference += float((other.double() - one.double()).square().sum())
         size += float(one.double().square().sum())
+    if not rows:
+        raise ValueError(
+            "no calibration inputs are left to measure the error on: give batches that hold the "
+            "same inputs each time they are run through"
+        )
     return (difference / max(size, 1e-300)) ** 0.5

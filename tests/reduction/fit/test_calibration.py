@@ -203,7 +203,7 @@ def test_a_fifth_of_the_inputs_is_held_out_whatever_their_order(shape, dtype):
     assert len(held_out) == 20 and len(fitted) == 83
     assert not rows_of(fitted.flatten(1)) & rows_of(held_out.flatten(1))
     order = torch.randperm(103, generator=torch.Generator().manual_seed(1))
-    for given in (list(x.split(7)), list(x[order].split(50)), [x[:1], x[1:], x[:40]]):
+    for given in (list(x.split(7)), list(x[order].split(50)), [x[:1], x[:0], x[1:], x[:40]]):
         parts = split(given)
         for part, whole in zip(parts, (fitted, held_out), strict=True):
             for _ in range(2):  # batches are run through more than once
@@ -216,6 +216,12 @@ def test_equal_inputs_are_in_one_part_and_one_input_is_refused():
     for few in (torch.ones(1, 3), torch.ones(50, 3), [torch.ones(2, 3)] * 2):
         with pytest.raises(ValueError, match="at least two different inputs"):
             split(few)
+
+
+def test_an_error_of_no_inputs_is_refused():
+    network, x = convolutional()
+    with pytest.raises(ValueError, match="the same inputs each time"):
+        relative_error(network, network, None, [x[:0]])
 
 
 @torch.no_grad()

@@ -6,7 +6,6 @@ weights of zero has the same output as one without these units, unless it reads 
 """
 
 import copy
-import math
 from collections.abc import Mapping, Sequence
 
 import torch
@@ -52,7 +51,7 @@ def problem_of_widths(
 
     Weights are drawn at random, since dead units or an output layer of zeros would hide a
     difference, and the input is example_input (n, ...), or a random one where the output is zero.
-    Where this gives no finite output, the network runs with its own weights.
+    Where both give zeros or no numbers, the network runs with its own weights.
     """
     noise = example_input = example_input[:ROWS]
     if example_input.is_floating_point():
@@ -72,7 +71,7 @@ def problem_of_widths(
         except Exception:  # an input of noise may lie outside of the network's domain
             continue
         size = float(expected.norm())
-        if not 0.0 < size < math.inf:
+        if size == 0.0:
             continue
         for layer, keep in widths.items():
             apply_merge_in_place(whole, layer, Merge.prune(torch.arange(keep), layer.units))
@@ -106,12 +105,14 @@ class _NoDropout(TorchFunctionMode):
 
 
 def _output(network: nn.Module, x: Tensor) -> Tensor:
-    """All tensors that a network returns, flat (n,), float64; the same random numbers each time."""
+    """All tensors that a network returns, flat (n,), float64, zero where they are not finite; with
+    the same random numbers each time."""
     devices = [x.device] if x.is_cuda else []
     with evaluation(network), torch.random.fork_rng(devices), _NoDropout():
         torch.manual_seed(0)
         values = tree_leaves(network(x.clone()))
-    return torch.cat([v.double().flatten() for v in values if isinstance(v, Tensor)])
+    flat = [v.double().flatten() for v in values if isinstance(v, Tensor)]
+    return torch.cat(flat).nan_to_num(0.0, 0.0, 0.0)
 
 
 def _draw(network: nn.Module) -> None:

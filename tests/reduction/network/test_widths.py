@@ -59,6 +59,7 @@ READS = {
     "logarithm": (lambda n, h, k: math.log(n.inner.out_features), {"inner"}),
     "ratio of widths": (lambda n, h, k: k.shape[-1] / h.shape[-1], {"inner", "second"}),
     "parameters": (lambda n, h, k: 1 / sum(p.numel() for p in n.parameters()), {"inner", "second"}),
+    "not a number": (lambda n, h, k: torch.tensor([1, 2, torch.nan]) / h.shape[-1], {"inner"}),
     "odd widths": (lambda n, h, k: 1 + n.inner.out_features % 2 / 2, set()),  # 4 and 16 are even
     "buffer": (lambda n, h, k: n.constant, set()),
     "attribute of __init__": (lambda n, h, k: 1 / n.width, set()),

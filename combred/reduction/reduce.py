@@ -19,8 +19,9 @@ from combred.reduction.arguments import (
     require_sizes,
     sizes_by_layer,
 )
-from combred.reduction.fit.calibration import Calibration, split
+from combred.reduction.fit.calibration import Calibration
 from combred.reduction.fit.compensation import resolve_compensation
+from combred.reduction.fit.held_out import split
 from combred.reduction.layerwise import LayerwiseReducer, Reduced, warn_of_few_rows
 from combred.reduction.methods import resolve_method
 from combred.reduction.network.layers import find_layers

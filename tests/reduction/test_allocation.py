@@ -10,7 +10,7 @@ from torch import nn
 
 from combred.reduction import find_layers, reduce
 from combred.reduction.allocation import cost_of_widths
-from combred.reduction.fit.calibration import split
+from combred.reduction.fit.held_out import split
 from combred.reduction.network.merge import Merge, apply_merge_in_place
 
 

@@ -13,7 +13,7 @@ from torch import nn
 
 import combred
 from combred.reduction import Merge, Unchanged, condense, neuron_merging
-from combred.reduction.fit.calibration import split
+from combred.reduction.fit.held_out import split
 from combred.surrogate.calibration import random_steps
 from combred.surrogate.network import Network
 

@@ -1,12 +1,10 @@
 """Calibration: activations of a hidden layer on given inputs, and errors measured on others.
 
 Takes the original network, the one whose earlier layers are already reduced, and calibration
-inputs, batch by batch; gives `Moments` of the activations, and relative errors. `split` keeps a
-fifth of the inputs from every fit: errors of a reduction are measured on these.
+inputs, batch by batch; gives `Moments` of the activations, and relative errors.
 """
 
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
@@ -18,7 +16,6 @@ from combred.reduction.network.tracing import evaluation
 Calibration = Tensor | Iterable[Tensor]
 ROWS = 4096  # vectors (n, d) that are run at once
 IMAGES = 128  # inputs of more axes that are run at once
-HELD_OUT = 5  # one input in so many is not fitted
 ROWS_A_UNIT = 10  # fitted rows for each kept unit, below which least squares overfits
 
 
@@ -115,47 +112,6 @@ def _run(network: nn.Module, x: Tensor, found: list[Tensor]) -> Tensor:
     """What a hook adds to `found` while the network runs."""
     network(x)
     return found.pop()
-
-
-@dataclass(frozen=True)
-class _Part:
-    """The inputs of batches whose digest is at most a limit, or (`held_out` False) above it."""
-
-    calibration: Iterable[Tensor]
-    limit: int
-    held_out: bool
-
-    def __iter__(self) -> Iterator[Tensor]:
-        for x in self.calibration:
-            held_out = torch.tensor([digest <= self.limit for digest in _digests(x)])
-            part = x[(held_out == self.held_out).to(x.device)]
-            if len(part):
-                yield part
-
-
-def split(calibration: Calibration) -> tuple[Calibration, Calibration]:
-    """Calibration inputs for the fit, and held-out ones, one in `HELD_OUT`, for its errors.
-
-    The digest of an input decides its part: equal inputs are in one part, and batches may come in
-    another order each time. Raises ValueError unless two inputs differ.
-    """
-    digests = sorted({digest for x in batches(calibration) for digest in _digests(x)})
-    if len(digests) < 2:
-        raise ValueError(
-            "calibration needs at least two different inputs, one to fit and one to measure the "
-            f"error on: give more, {ROWS_A_UNIT} for each unit that stays"
-        )
-    limit = digests[max(1, len(digests) // HELD_OUT) - 1]
-    fitted, held_out = (_Part(batches(calibration), limit, part) for part in (False, True))
-    if isinstance(calibration, Tensor):
-        return torch.cat([*fitted]), torch.cat([*held_out])
-    return fitted, held_out
-
-
-def _digests(x: Tensor) -> list[int]:
-    """A checksum of each input of a batch (n, ...)."""
-    rows = x.detach().cpu().flatten(1).contiguous().view(torch.uint8).numpy()
-    return [zlib.crc32(row) for row in rows]
 
 
 def missing_calibration(method: str) -> str:

@@ -18,8 +18,8 @@ from combred.reduction.fit.calibration import (
     moments,
     read_units,
     relative_error,
-    split,
 )
+from combred.reduction.fit.held_out import split
 from combred.reduction.network.merge import Merge
 
 

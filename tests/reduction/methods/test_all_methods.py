@@ -13,8 +13,9 @@ from torch import nn
 import combred
 from combred.config.reduction import REDUCTIONS
 from combred.reduction import METHODS, Merge, find_layers
-from combred.reduction.fit.calibration import relative_error, split
+from combred.reduction.fit.calibration import relative_error
 from combred.reduction.fit.compensation import COMPENSATIONS
+from combred.reduction.fit.held_out import split
 from combred.reduction.methods import Method
 
 every_method = pytest.mark.parametrize("method", ALL_METHODS)

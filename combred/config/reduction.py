@@ -1,6 +1,7 @@
 """Settings of the reduction: the stage table, or the acceptance criteria of a search."""
 
 import difflib
+import math
 from dataclasses import dataclass
 
 from combred.config.fields import check, is_positive, require, setting, shown
@@ -10,11 +11,60 @@ REDUCTIONS = (
     *("neuron_merging", "channel_similarity", "magnitude"),
 )
 COMPENSATIONS = ("own", "least_squares")
+# Arguments of a method: the range of a number, or the texts that are possible.
+OPTIONS: dict[str, dict[str, tuple]] = {
+    "magnitude": {"criterion": ("l1", "l2", "l2-gm")},
+    "neuron_merging": {
+        "criterion": ("l1", "l2", "l2-gm"),
+        "t": (-1.0, 1.0),
+        "weight": (0.0, 1.0),
+    },
+}
 CRITERIA = {
     "ignition": "worst relative error of the ignition delay",
     "ignition_mean": "mean relative error of the ignition delay",
     "flame": "worst relative error of the laminar flame speed",
 }
+
+
+def parse_method(text: str) -> tuple[str, dict[str, str | float]]:
+    """The name of a method and its arguments: "neuron_merging:criterion=l1,t=0.45" ->
+    "neuron_merging", {"criterion": "l1", "t": 0.45}.
+
+    Raises ValueError, naming what is possible, for another method, argument or value.
+    """
+    method, _, rest = text.partition(":")
+    possible, options = OPTIONS.get(method, {}), dict[str, str | float]()
+    require(
+        method in REDUCTIONS,
+        f"reduction.method={shown(text)}: {', '.join(REDUCTIONS)} are possible",
+    )
+    for item in rest.split(",") if rest else []:
+        name, _, value = item.partition("=")
+        takes = f"takes {', '.join(f'{key}=' for key in possible)}, each once"
+        require(
+            name in possible and name not in options,
+            f"reduction.method={shown(text)}: {method} "
+            + (takes if possible else "takes no arguments"),
+        )
+        low, high = possible[name][0], possible[name][-1]
+        if isinstance(low, str):
+            right, options[name] = value in possible[name], value
+            allowed = f"one of {', '.join(possible[name])}"
+        else:
+            number = _number(value)
+            right, options[name] = low <= number <= high, number
+            allowed = f"a number from {low:g} to {high:g}"
+        require(right, f"reduction.method={shown(text)}: {name} is {allowed}")
+    return method, options
+
+
+def _number(text: str) -> float:
+    """The number in a text, not a number where there is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def parse_criteria(text: str) -> dict[str, float]:
@@ -58,7 +108,9 @@ class ReductionSettings:
     """
 
     method: str = setting(
-        "brain_surgeon", f"how units are chosen: {', '.join(REDUCTIONS)}", among=REDUCTIONS
+        "brain_surgeon",
+        f"how units are chosen: {', '.join(REDUCTIONS)}; the last three but channel_similarity "
+        "take arguments, as neuron_merging:criterion=l1,t=0.45,weight=0.7",
     )
     parameters: list[float] = setting(
         [0.115, 0.033, 0.012],
@@ -94,6 +146,7 @@ class ReductionSettings:
 
     def __post_init__(self):
         parse_criteria(self.criteria)
+        parse_method(self.method)
         check(self, "reduction")
         require(
             len(self.layers) == len(self.thresholds) > 0,

@@ -5,12 +5,15 @@ by `combred.reduction.reduce`, and a record of numbers. The steps of the pipelin
 """
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, cast
 
 from torch import Tensor
 
 from combred.config import ReductionSettings
+from combred.config.reduction import parse_method
 from combred.reduction.layerwise import Reduced
+from combred.reduction.methods import METHODS
 from combred.reduction.network.size import Unchanged, count_parameters
 from combred.reduction.reduce import reduce
 from combred.surrogate.network import Network
@@ -72,7 +75,7 @@ def reduce_stage(
     Raises ValueError where the stage changes nothing, `Unreachable` where one unit in each layer is
     more than its share of the parameters.
     """
-    found = _reduce(network, stage, calibration, full, settings.compensation)
+    found = _reduce(network, stage, calibration, full, settings)
     reduced = cast(Network, found.network)
     amount = {"parameters": stage.parameters}
     if stage.layer:
@@ -93,7 +96,7 @@ def reduce_stage(
 
 
 def _reduce(
-    network: Network, stage: Stage, calibration: Tensor, full: int, compensation: str
+    network: Network, stage: Stage, calibration: Tensor, full: int, settings: ReductionSettings
 ) -> Reduced:
     """`reduce`, as far as a stage asks for."""
     how: dict[str, Any] = {"layers": [stage.layer], "threshold": stage.threshold}
@@ -107,7 +110,9 @@ def _reduce(
                 f"stage {stage.index} is to leave {100 * stage.parameters:g} % of {full:,} "
                 f"parameters, but the network has only {size:,}: lower reduction.parameters"
             )
-    how |= {"method": stage.method, "calibration": calibration, "compensation": compensation}
+    name, options = parse_method(stage.method)
+    method = partial(METHODS[name].choose, **options)
+    how |= {"method": method, "calibration": calibration, "compensation": settings.compensation}
     try:
         return reduce(network, calibration[:1], **how)
     except Unchanged as reason:

@@ -10,7 +10,7 @@ from combred.reduction.fit.calibration import Calibration, layer_moments
 from combred.reduction.fit.units import describe_units
 from combred.reduction.layerwise import LayerwiseReducer, Reduced
 from combred.reduction.methods.brain_surgeon import eliminate
-from combred.reduction.network.layers import HiddenLayer
+from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.size import CostOfWidths, Unreachable, list_costs
 
 Cost = Callable[[Sequence], Tensor]  # of widths (..., n) of the layers

@@ -8,8 +8,9 @@ from torch import Tensor, nn
 
 from combred.reduction.fit.calibration import Calibration, batches, missing_calibration
 from combred.reduction.methods import Method, refusal
-from combred.reduction.network.layers import HiddenLayer, Survey
-from combred.reduction.network.tracing import evaluation
+from combred.reduction.network.hidden_layer import HiddenLayer
+from combred.reduction.network.layers import Survey
+from combred.reduction.network.tracing import batch_of, evaluation
 
 Sizes = float | Mapping[str, float]
 BUDGETS = "parameters", "flops", "error"
@@ -50,9 +51,9 @@ def require_inputs(
             "(n, ...), or list(batches)"
         )
     if not sum(_rows_like(example, x) for x in batches(calibration)):
-        raise ValueError("calibration is empty: give some inputs (512 are enough)")
+        raise ValueError("calibration is empty: give inputs (n, ...)")
     with evaluation(network), torch.no_grad():
-        if not isinstance(network(example[:1]), Tensor):
+        if not isinstance(network(batch_of(network, example[:1])), Tensor):
             raise ValueError(
                 "with calibration the error of the output is measured, and this network returns "
                 "more than one tensor: wrap it in a module that returns the one that counts"

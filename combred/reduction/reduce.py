@@ -21,11 +21,14 @@ from combred.reduction.arguments import (
 )
 from combred.reduction.fit.calibration import Calibration
 from combred.reduction.fit.compensation import resolve_compensation
-from combred.reduction.layerwise import LayerwiseReducer, Reduced
+from combred.reduction.fit.held_out import split
+from combred.reduction.layerwise import LayerwiseReducer, Reduced, warn_of_few_rows
 from combred.reduction.methods import resolve_method
 from combred.reduction.network.layers import find_layers
 from combred.reduction.network.merge import Merge
 from combred.reduction.network.size import Unchanged
+from combred.reduction.network.tracing import batch_of
+from combred.reduction.network.widths import problem_of_widths
 
 
 def reduce(
@@ -60,7 +63,9 @@ def reduce(
     multiples of it, as matrix units and vector registers take them.
 
     calibration: inputs (n, ...), or an iterable of batches (run through more than once); of a
-    surrogate states, or None (`Surrogate.network_inputs`). compensation: "least_squares" (the
+    surrogate states, or None (`Surrogate.network_inputs`). Four fifths are fitted, the others
+    measure the errors; below ten fitted rows for each unit that stays a warning is given, since
+    least squares then overfits. compensation: "least_squares" (the
     default with calibration), "own" (the mixing of the method; the default without calibration) or
     "none" (pruning).
 
@@ -88,8 +93,10 @@ def reduce(
     require_inputs(network, example_input, calibration)
     compensation = resolve_compensation(compensation, calibration)
     survey = find_layers(network, example_input)
+    example_input = batch_of(network, example_input)
     targets, untouched = choose_layers(survey, layers, chosen, compensation)
-    reducer = LayerwiseReducer(network, example_input, calibration, chosen, compensation)
+    fitted, held_out = (None, None) if calibration is None else split(calibration)
+    reducer = LayerwiseReducer(network, example_input, fitted, held_out, chosen, compensation)
     targets.sort(key=survey.layers.index)  # front to back, in whatever order they are named
     if kind in ("threshold", "ratio"):
         found = reducer.reduce(targets, sizes_by_layer(kind, amount, targets))
@@ -101,4 +108,8 @@ def reduce(
             f"{sum(layer.units for layer in targets)} units stay. No units are that similar, or "
             "the share that stays is too large."
         )
+    warn_of_few_rows(found)
+    widths = zip(targets, [layer.units_after for layer in found.trace], strict=True)
+    if problem := problem_of_widths(network, dict(widths), example_input):
+        raise ValueError(f"{chosen.name} with {kind}={amount}: {problem}")
     return replace(found, untouched=untouched)

@@ -141,7 +141,7 @@ def main() -> None:
         tables[f"Zhang et al., table 1(a), {dataset}"] = [
             row for name in TABLE_1A[dataset] for row in measure(name, dataset, chosen.data)
         ]
-    finish("channel-similarity", bool(chosen.data), started, tables)
+    finish("channel-similarity", chosen, started, tables)
 
 
 if __name__ == "__main__":

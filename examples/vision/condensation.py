@@ -201,7 +201,7 @@ def main() -> None:
         "ended by": found.reason,
     }
     tables = {"table 3: MobileNetV2 on CIFAR-10": rows, "the last network": [last]}
-    finish("condensation", bool(chosen.data), started, tables)
+    finish("condensation", chosen, started, tables)
 
 
 if __name__ == "__main__":

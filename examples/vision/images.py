@@ -84,8 +84,10 @@ def load_digits(size: int = 16, channels: int = 1, test: int = 500) -> Images:
     """
     try:
         from sklearn.datasets import load_digits as digits
-    except ImportError as error:
-        raise ImportError(
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "sklearn":  # a package that it needs itself
+            raise
+        raise ModuleNotFoundError(
             "the digits come with scikit-learn, which is not installed: pip install -e "
             '".[bench]", or name a folder of published images with --data'
         ) from error

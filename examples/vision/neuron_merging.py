@@ -203,7 +203,7 @@ def main() -> None:
     started = time.monotonic()
     tables = {"1": table_1, "2": table_2, "3": table_3}
     found = {f"table {name}: {TABLES[name]}": tables[name](chosen.data) for name in chosen.table}
-    finish("neuron-merging", bool(chosen.data), started, found)
+    finish("neuron-merging", chosen, started, found)
 
 
 if __name__ == "__main__":

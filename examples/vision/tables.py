@@ -15,14 +15,15 @@ from rich.table import Table
 
 from combred.files.records import strict, write_bytes
 from combred.validation.timing import machine
+from examples.vision import training
 
 RESULTS = Path(__file__).parent / "results"
 WIDTH = 160  # of a table that is not printed to a terminal
 
 
 def arguments(description: str, tables: dict[str, str]) -> argparse.Namespace:
-    """`--data FOLDER` and `--table NAME ...`; tables: name and description of each, all by
-    default."""
+    """`--data FOLDER` and `--table NAME ...`; tables: name and description of each, all by default.
+    `whole`, which no option sets, says whether all are asked for."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -37,7 +38,9 @@ def arguments(description: str, tables: dict[str, str]) -> argparse.Namespace:
     parser.add_argument(
         "--table", nargs="+", choices=list(tables), default=list(tables), help=names
     )
-    return parser.parse_args()
+    found = parser.parse_args()
+    found.whole = {*found.table} == {*tables}
+    return found
 
 
 def percent(share: float) -> float:
@@ -45,10 +48,13 @@ def percent(share: float) -> float:
     return round(100 * share, 2)
 
 
-def finish(name: str, published: bool, started: float, tables: dict[str, list[dict]]) -> None:
+def finish(
+    name: str, chosen: argparse.Namespace, started: float, tables: dict[str, list[dict]]
+) -> None:
     """Print the tables by title, then all as one JSON line, and write results/NAME.json.
 
-    published: whether the images are the paper's; their numbers go to results/NAME-published.json.
+    chosen: of `arguments`. Numbers of the paper's images go to results/NAME-published.json; where
+    not all tables were asked for, to a file of theirs under runs/, so that the others are kept.
     started: `time.monotonic()` at the beginning.
     """
     console = Console(highlight=False)
@@ -69,8 +75,11 @@ def finish(name: str, published: bool, started: float, tables: dict[str, list[di
         "seconds": round(time.monotonic() - started, 1),
         **strict(tables),
     }
-    path = RESULTS / f"{name}{'-published' if published else ''}.json"
-    path.parent.mkdir(exist_ok=True)
+    name += "-published" if chosen.data else ""
+    path = RESULTS / f"{name}.json"
+    if not chosen.whole:
+        path = training.RUNS / f"{name}-table-{'-'.join(chosen.table)}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(path, text(record).encode())
     print(json.dumps(record))
     print(f"written to {path}", file=sys.stderr)

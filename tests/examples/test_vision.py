@@ -3,6 +3,7 @@
 import gzip
 import json
 import struct
+import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -450,6 +451,33 @@ def tiny(stripes, monkeypatch, tmp_path):
 ONCE = FitSettings(1, lr=0.05, batch=32)
 
 
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_run_of_some_tables_leaves_the_results_of_all_of_them(script, monkeypatch, tmp_path):
+    monkeypatch.setattr(tables, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(training, "RUNS", tmp_path / "runs")
+    names = {"1": "one", "2": "two"}
+    for given, data in ((["1"], []), (["2", "1"], ["--data", "images"])):
+        monkeypatch.setattr("sys.argv", ["script", "--table", *given, *data])
+        chosen = tables.arguments(script.__doc__, names)
+        tables.finish("name", chosen, 0.0, {n: [{"row": n}] for n in given})
+    assert json.loads((tmp_path / "runs/name-table-1.json").read_text())["1"] == [{"row": "1"}]
+    assert [p.name for p in (tmp_path / "results").iterdir()] == ["name-published.json"]
+
+
+def test_only_a_missing_scikit_learn_is_told_as_not_installed(monkeypatch, tmp_path):
+    for name in [name for name in sys.modules if name.partition(".")[0] == "sklearn"]:
+        monkeypatch.delitem(sys.modules, name)
+    package = tmp_path / "sklearn" / "__init__.py"
+    package.parent.mkdir()
+    package.write_text("import a_package_that_is_missing")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="a_package_that_is_missing"):
+        load_digits()
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(ModuleNotFoundError, match="not installed: pip install"):
+        load_digits()
+
+
 def test_complexity_runs_and_keeps_its_rows(tiny, monkeypatch, capsys):
     # At this rate of theta all units and blocks go, at the second price.
     how = complexity.Recipe(FitSettings(3, lr=0.05, batch=16), 0.2, settle=2)
@@ -458,11 +486,15 @@ def test_complexity_runs_and_keeps_its_rows(tiny, monkeypatch, capsys):
     two = dict(list(paper.items())[:2])
     monkeypatch.setitem(complexity.PUBLISHED, "5", (depth, data, two))
     (rows,) = tiny(complexity, "complexity")
-    assert [row["beta"] for row in rows] == [1.7, 0.5]
+    assert [(row["beta"], row["prunes"]) for row in rows] == [(1.7, "both"), (0.5, "both")]
+    assert how.theta_0 == 0.75  # table 1 of the paper
     assert all(row["pPR"] > 0 and row["layers"] % 2 == 0 for row in rows)
     assert "paper: fPR" in capsys.readouterr().out
     monkeypatch.setattr(complexity, "train_sparsely", None)  # rows and networks are kept
     assert tiny(complexity, "complexity") == [rows]
+    monkeypatch.setattr("sys.argv", ["script", "--table", "4"])
+    with pytest.raises(SystemExit, match="give --data FOLDER"):
+        complexity.main()
 
 
 def test_condensation_runs(tiny, monkeypatch):

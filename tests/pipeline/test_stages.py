@@ -1,13 +1,14 @@
 """The stage table: the network and the record of each stage, and the errors."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
 
 from combred.config import ReductionSettings
 from combred.pipeline.stages import Stage, reduce_stage, stage_table
-from combred.reduction import Unreachable
+from combred.reduction import Unreachable, neuron_merging, reduce
 
 WIDTHS = [6, 40, 30, 5]
 FULL = 6 * 40 + 40 + 40 * 30 + 30 + 30 * 5 + 5
@@ -46,6 +47,20 @@ def test_the_stage_table_is_that_of_the_settings():
     table = {"layers": [1, 1, 2], "thresholds": [0.9, 0.8, 0.999]}
     settings = ReductionSettings(method="condensation", parameters=[], **table)
     assert stage_table(settings) == [Stage(1, 1, 0.9), Stage(2, 1, 0.8), Stage(3, 2, 0.999)]
+
+
+def test_the_settings_of_neuron_merging_reach_the_method(network, calibration):
+    text, how = "neuron_merging:criterion=l1,t=0.3,weight=0.7", dict(multiple=16)
+    settings = ReductionSettings(method=text, parameters=[0.3], compensation="own")
+    (stage,) = stage_table(settings)
+    found, record = staged(network, stage, settings, calibration)
+    how |= dict(parameters=0.3, calibration=calibration, compensation="own")
+    method = partial(neuron_merging, criterion="l1", t=0.3, weight=0.7)
+    expected = reduce(network, calibration[:1], method=method, **how).network
+    default = reduce(network, calibration[:1], method="neuron_merging", **how).network
+    assert record["method"] == text and record["trace"][0]["method"] == "neuron_merging"
+    assert torch.equal(found(calibration), expected(calibration))
+    assert not torch.equal(found(calibration), default(calibration))
 
 
 @pytest.mark.parametrize("compensation", ["own", "least_squares"])

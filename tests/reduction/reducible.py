@@ -10,7 +10,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from combred.reduction import METHODS, Units
 from combred.reduction.fit.calibration import moments
-from combred.reduction.network.layers import HiddenLayer
+from combred.reduction.network.hidden_layer import HiddenLayer
 
 
 @torch.no_grad()

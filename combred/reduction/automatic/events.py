@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from combred.files.trace import Trace, load_tensors, save_tensors
-from combred.reduction.network.layers import HiddenLayer
+from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.merge import Merge, apply_merge_in_place
 
 

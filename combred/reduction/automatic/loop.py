@@ -4,16 +4,15 @@ import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from torch import Tensor, nn
+from torch import nn
 
 from combred.reduction.automatic.criteria import AutomaticSettings
 from combred.reduction.automatic.events import Event, Found, Record
 from combred.reduction.fit.units import describe_units
-from combred.reduction.layerwise import fixed_width_is_an_error
 from combred.reduction.methods.condensation import condense
-from combred.reduction.network.layers import HiddenLayer
+from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.merge import apply_merge
-from combred.reduction.network.size import count_flops, count_parameters
+from combred.reduction.network.size import count_parameters
 
 Train = Callable[[nn.Module, float], float | None]
 Metric = Callable[[nn.Module], float]
@@ -35,7 +34,6 @@ class Loop:
     final: HiddenLayer | None
     train: Train
     metric: Metric
-    example_input: Tensor
     record: Record
     current: Found
     saved: Found | None = None
@@ -133,8 +131,6 @@ class Loop:
         if not merge.changes:
             return None
         reduced = apply_merge(current.network, layer, merge)
-        with fixed_width_is_an_error(layer):
-            count_flops(reduced, self.example_input)
         units = current.units | {layer.name: len(merge.kept)}
         metric = float(self.metric(reduced))
         return Found(reduced, units, count_parameters(reduced), metric, self.step)

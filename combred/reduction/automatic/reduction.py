@@ -13,7 +13,8 @@ from combred.reduction.automatic.criteria import AutomaticSettings
 from combred.reduction.automatic.events import AutomaticReduction, Event, Found, Record
 from combred.reduction.automatic.loop import Loop, Metric, Train
 from combred.reduction.methods import refusal, resolve_method
-from combred.reduction.network.layers import HiddenLayer, Survey, find_layers
+from combred.reduction.network.hidden_layer import HiddenLayer
+from combred.reduction.network.layers import Survey, find_layers
 from combred.reduction.network.size import count_parameters
 
 METHOD = resolve_method("condensation")
@@ -62,7 +63,7 @@ def reduce_automatically(
     record = Record(network, known, folder, inputs, on_event)
     units = {name: layer.units for name, layer in known.items()}
     given = Found(copy.deepcopy(network), units, size)
-    loop = Loop(settings, layers, final, train, metric, example_input, record, given)
+    loop = Loop(settings, layers, final, train, metric, record, given)
     loop.run()
     best = loop.best["smallest"], loop.best.get("main")
     return AutomaticReduction(*best, loop.reason, record.events, untouched)

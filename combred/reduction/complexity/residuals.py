@@ -8,9 +8,11 @@ import torch
 from torch import Tensor, fx, nn
 
 from combred.reduction.complexity.structure import Block, Structure, remove_path, replace_module
-from combred.reduction.network.layers import HiddenLayer, find_layers, make_layer
+from combred.reduction.network.hidden_layer import HiddenLayer
+from combred.reduction.network.layers import find_layers, make_layer
 from combred.reduction.network.operations import NORMS, PRODUCERS
 from combred.reduction.network.paths import NotReducible, Path, PathGraph
+from combred.reduction.network.widths import width_readers
 
 SUMS = (operator.add, torch.add, "add")
 SUMS_IN_PLACE = (operator.iadd, "add_")
@@ -29,8 +31,10 @@ def find_structure(network: nn.Module, example_input: Tensor) -> Structure:
     graph = _Sums(trial, example_input)
     layers = {layer.name: layer for layer in survey.layers if not layer.residual}
     streams = {layer.name: layer for layer in graph.streams()}
+    wide = width_readers(trial, list(streams.values()), example_input)
+    streams = {name: layer for name, layer in streams.items() if name not in wide}
     joined = {name for layer in streams.values() for name in layer.carriers}
-    untouched = {name: why for name, why in survey.untouched.items() if name not in joined}
+    untouched = {name: why for name, why in survey.untouched.items() if name not in joined} | wide
     found = {}
     for path in graph.paths(list(layers.values())):
         block, reason = graph.block(path)

@@ -17,6 +17,7 @@ class Complexity:
     theta up to this are removed, after every `prune_every` steps (the paper: an epoch).
     settle_after: the step after which theta is rounded and the weights alone are trained (not in
     the paper; None: theta is rounded at the end). seed: of the samples of the masks.
+    prunes: "both", or "units" or "blocks" alone (layer-only pruning is the last row of table 4).
     """
 
     nu: float
@@ -29,6 +30,7 @@ class Complexity:
     prune_every: int = 100
     settle_after: int | None = None
     seed: int = 0
+    prunes: str = "both"
 
     def __post_init__(self):
         checks = {
@@ -40,6 +42,7 @@ class Complexity:
             "theta_0 must lie above theta_tol, up to 1": self.theta_tol < self.theta_0 <= 1,
             "theta_rate must lie in (0, 1)": 0 < self.theta_rate < 1,
             "prune_every must be at least 1": self.prune_every >= 1,
+            "prunes is both, units or blocks": self.prunes in ("both", "units", "blocks"),
             "settle_after must not be negative": (self.settle_after or 0) >= 0,
         }
         if wrong := [message for message, right in checks.items() if not right]:

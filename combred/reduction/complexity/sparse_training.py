@@ -67,7 +67,8 @@ class Training:
         make_optimizer: Callable[..., torch.optim.Optimizer],
     ):
         self.network, self.example = copy.deepcopy(network).train(), example_input
-        self.settings, self.structure = settings, find_structure(self.network, example_input)
+        found = find_structure(self.network, example_input)
+        self.settings, self.structure = settings, found.only(settings.prunes)
         if not self.structure.sizes:
             raise ValueError(
                 "this network has nothing to prune; why its layers are left alone:\n"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor, nn
 
-from combred.reduction.network.layers import HiddenLayer
+from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.merge import Merge, apply_merge_in_place
 
 
@@ -52,6 +52,11 @@ class Structure:
     def sizes(self) -> dict[str, int]:
         """Numbers of masks by name: the units of each layer, then one for each block."""
         return {n: layer.units for n, layer in self.layers.items()} | dict.fromkeys(self.blocks, 1)
+
+    def only(self, prunes: str) -> "Structure":
+        """The part whose "units" or "blocks" alone may be removed; the whole for "both"."""
+        layers = {} if prunes == "blocks" else self.layers
+        return Structure(layers, {} if prunes == "units" else self.blocks, self.untouched)
 
     def blocks_around(self, modules: Sequence[str]) -> list[str]:
         """The blocks that hold all of these modules, the innermost first."""

@@ -1,4 +1,4 @@
-"""Calibration: activations of a hidden layer on given inputs, and errors measured on them.
+"""Calibration: activations of a hidden layer on given inputs, and errors measured on others.
 
 Takes the original network, the one whose earlier layers are already reduced, and calibration
 inputs, batch by batch; gives `Moments` of the activations, and relative errors.
@@ -10,12 +10,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from combred.reduction.network.layers import HiddenLayer
+from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.tracing import evaluation
 
 Calibration = Tensor | Iterable[Tensor]
 ROWS = 4096  # vectors (n, d) that are run at once
 IMAGES = 128  # inputs of more axes that are run at once
+ROWS_A_UNIT = 10  # fitted rows for each kept unit, below which least squares overfits
 
 
 @dataclass(frozen=True)
@@ -89,9 +90,36 @@ def layer_moments(
     )
 
 
+@torch.no_grad()
+def producer_moments(network: nn.Module, layer: HiddenLayer, calibration: Calibration) -> Moments:
+    """`Moments` of the units of a layer before its activation, over calibration inputs: of the
+    batch norm behind the producer, else of the producer. Every position of a map is a row."""
+    found: list[Tensor] = []
+
+    def keep(module: nn.Module, args: tuple, output: Tensor) -> None:
+        value = output if layer.last_axis or output.dim() == 2 else output.movedim(1, -1)
+        found.append(value.reshape(-1, layer.units).clone())  # the activation may be in place
+
+    hook = network.get_submodule(layer.norm or layer.name).register_forward_hook(keep)
+    try:
+        with evaluation(network):
+            return moments((A, A) for x in batches(calibration) for A in [_run(network, x, found)])
+    finally:
+        hook.remove()
+
+
+def _run(network: nn.Module, x: Tensor, found: list[Tensor]) -> Tensor:
+    """What a hook adds to `found` while the network runs."""
+    network(x)
+    return found.pop()
+
+
 def missing_calibration(method: str) -> str:
     """The error message of a method that needs calibration inputs and has none."""
-    return f"{method} needs activations: give calibration=inputs (512 are enough)"
+    return (
+        f"{method} needs activations: give calibration=inputs, {ROWS_A_UNIT} for each unit that "
+        "stays"
+    )
 
 
 def batches(calibration: Calibration) -> Iterable[Tensor]:
@@ -136,7 +164,9 @@ def relative_error(
     Of the pre-activations of the layers that read `layer`, or of the output where it is None.
     """
     difference = size = 0.0
+    rows = 0
     for x in batches(calibration):
+        rows += len(x)
         if layer is None:
             with evaluation(original), evaluation(reduced):
                 one, other = original(x), reduced(x)
@@ -144,4 +174,9 @@ def relative_error(
             one, other = (read_units(network, layer, x)[1] for network in (original, reduced))
         difference += float((other.double() - one.double()).square().sum())
         size += float(one.double().square().sum())
+    if not rows:
+        raise ValueError(
+            "no calibration inputs are left to measure the error on: give batches that hold the "
+            "same inputs each time they are run through"
+        )
     return (difference / max(size, 1e-300)) ** 0.5

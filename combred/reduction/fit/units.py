@@ -5,8 +5,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from combred.reduction.fit.calibration import Moments, missing_calibration
-from combred.reduction.network.layers import HiddenLayer
+from combred.reduction.fit.calibration import (
+    Calibration,
+    Moments,
+    missing_calibration,
+    producer_moments,
+)
+from combred.reduction.network.hidden_layer import HiddenLayer
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,8 @@ class Units:
     and zeros). norm: the batch norm right behind the producer, or None. filters (m, d'): of a
     depthwise convolution behind it, times the scale of its batch norm, or None. reading (m, q): the
     weights with which the next layers read each unit, all of them side by side. moments: of the
-    activations that the next layers read, None without calibration inputs.
+    activations that the next layers read, None without calibration inputs. calibration: the inputs
+    themselves, None without them.
     """
 
     network: nn.Module
@@ -51,6 +57,7 @@ class Units:
     filters: Tensor | None
     reading: Tensor
     moments: Moments | None = None
+    calibration: Calibration | None = None
 
     @property
     def m(self) -> int:
@@ -75,12 +82,24 @@ class Units:
             raise ValueError(missing_calibration(method))
         return self.moments
 
+    def require_producer_moments(self, method: str) -> Moments:
+        """Moments of the units before the activation; ValueError as `require_moments`."""
+        if self.calibration is None:
+            raise ValueError(missing_calibration(method))
+        return producer_moments(self.network, self.layer, self.calibration)
+
 
 @torch.no_grad()
-def describe_units(network: nn.Module, layer: HiddenLayer, moments: Moments | None = None) -> Units:
+def describe_units(
+    network: nn.Module,
+    layer: HiddenLayer,
+    moments: Moments | None = None,
+    calibration: Calibration | None = None,
+) -> Units:
     """The `Units` of a hidden layer, found in this network or in one that it was reduced from.
 
     moments: of the activations that its readers read (`calibration.layer_moments`), or None.
+    calibration: the inputs (n, ...) that these are of, or None.
     """
     producer = network.get_submodule(layer.name)
     norm = batch_norm(network.get_submodule(layer.norm)) if layer.norm else None
@@ -100,7 +119,8 @@ def describe_units(network: nn.Module, layer: HiddenLayer, moments: Moments | No
     read = [network.get_submodule(name).weight.detach().double() for name, _ in layer.readers]
     # (n, m * positions) or (n, m, ...) -> (m, n * positions)
     reading = [W.reshape(len(W), len(bias), -1).transpose(0, 1).flatten(1) for W in read]
-    return Units(network, layer, weights, bias, norm, filters, torch.cat(reading, dim=1), moments)
+    data = moments, calibration
+    return Units(network, layer, weights, bias, norm, filters, torch.cat(reading, dim=1), *data)
 
 
 def batch_norm(module: nn.Module) -> BatchNorm:

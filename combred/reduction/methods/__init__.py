@@ -19,7 +19,7 @@ from combred.reduction.methods.folding import folding
 from combred.reduction.methods.interpolative import interpolative
 from combred.reduction.methods.magnitude import magnitude
 from combred.reduction.methods.neuron_merging import neuron_merging
-from combred.reduction.network.layers import HiddenLayer
+from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.merge import Merge
 
 
@@ -32,6 +32,8 @@ class Method:
     `threshold` as well as `keep`. needs_calibration: uses activations. handles_depthwise: is
     defined for a layer with a depthwise convolution behind it. handles_residual: chooses channels
     of a residual stream unasked (a method that needs calibration can do so where they are named).
+    ranks_given: ranks the units of every layer by the weights of the given network, not by those
+    that remain once the layers before it are reduced.
     """
 
     choose: Callable[..., Merge]
@@ -40,13 +42,16 @@ class Method:
     needs_calibration: bool = False
     handles_depthwise: bool = True
     handles_residual: bool = False
+    ranks_given: bool = False
     name: str = ""  # of the key in `METHODS`, or of the function
 
 
 METHODS = {
     "condensation": Method(condense, needs_homogeneous=True, takes_threshold=True),
-    "neuron_merging": Method(neuron_merging, needs_homogeneous=True, handles_depthwise=False),
-    "magnitude": Method(magnitude),
+    "neuron_merging": Method(
+        neuron_merging, needs_homogeneous=True, handles_depthwise=False, ranks_given=True
+    ),
+    "magnitude": Method(magnitude, ranks_given=True),
     "channel_similarity": Method(channel_similarity, takes_threshold=True, handles_residual=True),
     "folding": Method(folding, needs_homogeneous=True, handles_depthwise=False),
     "interpolative": Method(interpolative, needs_calibration=True),
@@ -67,9 +72,9 @@ def resolve_method(method: str | Callable[..., Merge]) -> Method:
     while isinstance(inner, functools.partial):
         inner = inner.func
     name = getattr(inner, "__name__", repr(method))
-    listed = {entry.choose: entry for entry in METHODS.values()}
-    known = listed.get(inner, Method(method, takes_threshold=True))
-    return replace(known, choose=method, name=name)
+    listed = {entry.choose: replace(entry, name=key) for key, entry in METHODS.items()}
+    known = listed.get(inner, Method(method, takes_threshold=True, name=name))
+    return replace(known, choose=method)
 
 
 def refusal(method: Method, layer: HiddenLayer, compensation: str) -> str:
@@ -80,7 +85,7 @@ def refusal(method: Method, layer: HiddenLayer, compensation: str) -> str:
         return "the method is not defined through a depthwise convolution"
     if method.needs_homogeneous and compensation == "own" and not layer.homogeneous:
         return (
-            "its activation is not homogeneous, so that no unit is a multiple of another; "
-            "least squares (with calibration=inputs) does not need it"
+            "its activation is not homogeneous, so that no unit is a multiple of another: give "
+            "calibration=inputs, and leave out compensation='own': least squares does not need it"
         )
     return ""

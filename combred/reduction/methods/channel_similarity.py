@@ -17,34 +17,34 @@ def channel_similarity(
     threshold: float | None = None,
     keep: int | None = None,
     statistics: str = "auto",
+    normalise: bool = True,
 ) -> Merge:
     """The merge that keeps one unit of each cluster, the one with the largest |gamma|.
 
     Distances between units are normalised to [0, 1] within the layer and clustered hierarchically
     (by average linkage; the paper names none), either up to the distance `threshold` in [0, 1]
-    or into `keep` clusters. statistics: the distance, "batch_norm" (equation 4), "activations"
-    (equation 1, of the activations that the readers see on calibration inputs), "moments" (equation
-    2, with mean and variance of the activations in place of beta and gamma^2), or "auto": batch
-    norm where there is one, else moments. The mixing is equation (6): the unit that stays takes the
-    place of its cluster (the paper removes the others and retrains).
+    or into `keep` clusters. normalise: False leaves the distances as they are (their section 4.4);
+    a threshold is then any positive number. statistics: the distance, "batch_norm" (equation 4),
+    "activations" (equation 1) or "moments" (equation 2), both of the units before the activation
+    function on calibration inputs, as in the paper, or "auto": batch norm where there is one, else
+    moments. The mixing is equation (6): the unit that stays takes the place of its cluster (the
+    paper removes the others and retrains).
     """
     if statistics == "auto":
         statistics = "batch_norm" if units.norm is not None else "moments"
-    labels = cluster(distances(units, statistics), threshold, keep)
-    if units.norm is not None:
-        strength = units.norm.gamma.abs()
-    else:  # the standard deviation of the activations
-        strength = torch.diagonal(units.moments.BB).clamp(min=0.0).sqrt()
-    found = torch.from_numpy(labels).to(strength.device)
+    distance, strength = distances(units, statistics)
+    found = torch.from_numpy(cluster(distance, threshold, keep, normalise)).to(strength.device)
     member = (found == found.unique()[:, None]).double()
     kept = torch.where(member > 0, strength, -torch.inf).argmax(dim=1)
     order = kept.argsort()
     return Merge(kept[order], member[order], strength.new_zeros(units.m))
 
 
-def distances(units: Units, statistics: str) -> Tensor:
+def distances(units: Units, statistics: str) -> tuple[Tensor, Tensor]:
     """Distances (m, m) between units, zero on the diagonal, by the `statistics` of
-    `channel_similarity` but "auto". Raises ValueError for others, and where they are missing."""
+    `channel_similarity` but "auto", and the strength (m,) of each unit: |gamma|, or its standard
+    deviation where there is no batch norm. Raises ValueError for other statistics, and where they
+    are missing."""
     if statistics not in ("activations", "batch_norm", "moments"):
         raise ValueError(
             f"statistics={statistics!r} is none of auto, batch_norm, activations, moments"
@@ -57,26 +57,32 @@ def distances(units: Units, statistics: str) -> Tensor:
             )
         mean, variance = units.norm.beta, units.norm.gamma**2
     else:
-        moments = units.require_moments("channel_similarity")
+        moments = units.require_producer_moments("channel_similarity")
         mean, variance = moments.mean_B, torch.diagonal(moments.BB)
     found = (mean[:, None] - mean) ** 2 + variance[:, None] + variance
     if statistics == "activations":  # the mean of (a_i - a_j)^2
         found = found - 2.0 * moments.BB
-    return found.clamp(min=0.0).fill_diagonal_(0.0)
+    strength = variance.clamp(min=0.0).sqrt() if units.norm is None else units.norm.gamma.abs()
+    return found.clamp(min=0.0).fill_diagonal_(0.0), strength
 
 
-def cluster(distance: Tensor, threshold: float | None, keep: int | None) -> np.ndarray:
+def cluster(
+    distance: Tensor, threshold: float | None, keep: int | None, normalise: bool = True
+) -> np.ndarray:
     """Cluster (m,) of each unit, numbered from 1 (their algorithm 1: normalise, cluster).
 
-    distance (m, m): symmetric, zero on the diagonal. threshold in [0, 1], or keep clusters.
+    distance (m, m): symmetric, zero on the diagonal. Its smallest and largest entries, between
+    which it is normalised, are those of pairs of different units (the paper's matrix of equation 4
+    has 2 gamma^2 on the diagonal). threshold, or keep clusters.
     """
     m = len(distance)
     if m == 1:
         return np.ones(1, dtype=int)
     pairs = squareform(distance.cpu().numpy(), checks=False)
-    spread = pairs.max() - pairs.min()
-    normalised = (pairs - pairs.min()) / (spread if spread > 0 else 1.0)
-    tree = linkage(normalised, method="average")
+    if normalise:
+        spread = pairs.max() - pairs.min()
+        pairs = (pairs - pairs.min()) / (spread if spread > 0 else 1.0)
+    tree = linkage(pairs, method="average")
     if threshold is not None:
         return fcluster(tree, threshold, criterion="distance")
     # fcluster's maxclust gives fewer clusters where distances tie; cut_tree gives exactly so many.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from combred.reduction.network.layers import HiddenLayer
+from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.operations import ChannelSelection
 
 
@@ -44,6 +44,12 @@ class Merge:
     def changes(self) -> bool:
         """False where every unit stays."""
         return self.mixing.shape[0] < self.mixing.shape[1]
+
+    @property
+    def prunes(self) -> bool:
+        """Whether the kept units are read as they were, and the others as zero."""
+        ones = self.mixing[torch.arange(len(self.kept)), self.kept]
+        return bool((ones == 1).all()) and int(self.mixing.count_nonzero()) == len(self.kept)
 
     @staticmethod
     def prune(kept: Tensor, m: int) -> "Merge":
@@ -107,7 +113,10 @@ def _mix_inputs(module: nn.Module, merge: Merge, positions: int, shifts: bool) -
     n, m = U.shape[0], merge.mixing.shape[1]
     # (n, m, positions): positions are those of a flattened map, or of a filter.
     U = U.reshape(n, m, positions) if linear else U.flatten(2)
-    mixed = torch.einsum("nmp,km->nkp", U, merge.mixing.to(U.device))
+    if merge.prunes:
+        mixed = U[:, merge.kept.to(U.device)]
+    else:
+        mixed = torch.einsum("nmp,km->nkp", U, merge.mixing.to(U.device))
     if shifts:
         shift = torch.einsum("nmp,m->n", U, merge.offset.to(U.device))
         if module.bias is None:

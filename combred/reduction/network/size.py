@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from combred.reduction.network.layers import HiddenLayer
+from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.operations import NORMS, PRODUCERS
-from combred.reduction.network.tracing import Traced, evaluation
+from combred.reduction.network.tracing import Traced, batch_of, evaluation
 
 
 class Unreachable(ValueError):
@@ -32,9 +32,10 @@ def count_flops(network: nn.Module, example_input: Tensor) -> int:
 
     A multiply-add counts as two. example_input (n, ...): the first row is run.
     """
+    x = batch_of(network, example_input[:1])
     with evaluation(network), torch.no_grad(), FlopCounterMode(display=False) as counter:
-        network(example_input[:1])
-    return counter.get_total_flops()
+        network(x)
+    return counter.get_total_flops() // len(x)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,13 @@ def evaluation(network: nn.Module) -> Iterator[None]:
             module.training = mode
 
 
+def batch_of(network: nn.Module, x: Tensor) -> Tensor:
+    """Inputs x (n, ...), a single one twice where a batch norm takes its statistics from the batch,
+    which one row does not allow."""
+    by_batch = any(isinstance(m, NORMS) and m.running_mean is None for m in network.modules())
+    return torch.cat([x, x]) if by_batch and len(x) == 1 else x
+
+
 class _Tracer(fx.Tracer):
     """Keeps a `ChannelSelection` as one call."""
 
@@ -38,10 +45,11 @@ class Traced:
     """
 
     def __init__(self, network: nn.Module, example_input: Tensor):
-        """Trace a network and run it once on an input (n, ...).
+        """Trace a network and run it once on inputs (n, ...).
 
         Raises ValueError where torch.fx cannot trace it, or where it does not run on the input.
         """
+        example_input = batch_of(network, example_input)
         with evaluation(network), torch.no_grad():
             try:
                 network(example_input)

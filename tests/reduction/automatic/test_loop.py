@@ -382,7 +382,7 @@ def test_layers_are_named_and_those_that_cannot_be_condensed_are_refused():
     assert "not homogeneous" in run(Script(1.0), tanh).untouched["2"]
 
 
-def test_a_forward_with_its_width_written_into_it_is_refused():
+def test_a_layer_whose_width_is_written_into_the_forward_is_left_alone():
     class Fixed(nn.Module):
         def __init__(self):
             super().__init__()
@@ -393,7 +393,10 @@ def test_a_forward_with_its_width_written_into_it_is_refused():
             return self.inner.layers[2](torch.relu(self.inner.layers[1](hidden)))
 
     with pytest.raises(ValueError, match="the old width written into it"):
-        run(Script(1.0), Fixed())
+        run(Script(1.0), Fixed(), layers=("inner.layers.0",))
+    found = run(Script(1.0), Fixed())
+    assert "the old width written into it" in found.untouched["inner.layers.0"]
+    assert {e.layer for e in of(found, "met")} == {"inner.layers.1"}
 
 
 def imitate(reference: nn.Module, x: Tensor, target: Tensor | None = None):

@@ -376,6 +376,19 @@ def test_a_planted_useless_block_is_removed(drawn):
     assert F.mse_loss(found.network(ROWS), y) < 5e-2 * y.var()
 
 
+@pytest.mark.parametrize("prunes", ["units", "blocks"])
+def test_units_or_blocks_alone_can_be_removed(residual, prunes):
+    """At a price that removes everything: layer-only pruning is the last row of table 4."""
+    y = residual(ROWS).detach()
+    dear = Complexity(nu=50.0, alpha=1.0, theta_rate=5e-2, prune_every=10, prunes=prunes)
+    found = train_sparsely(residual, ROWS[:2], draws(ROWS, y, 80), F.mse_loss, dear)
+    if prunes == "units":
+        assert not found.removed and all(len(kept) == 1 for kept in found.kept.values())
+    else:
+        assert not found.kept and found.removed == ["W2.0", "W2.1", "W2.2"]
+        assert not found.trace[-1].units and not found.trace[-1].blocks
+
+
 def test_a_block_is_removed_with_the_last_unit_of_a_layer_in_it(residual):
     run = started(residual, ROWS)
     stays = torch.ones_like(run.masks.theta, dtype=torch.bool)
@@ -530,8 +543,8 @@ def test_a_pruned_network_can_be_pruned_and_reduced_again(drawn):
     "wrong",
     [
         dict(nu=-1.0), dict(nu=math.nan), dict(beta=-0.1), dict(beta=2.5), dict(alpha=-1.0),
-        dict(theta_0=0.05), dict(theta_0=1.1), dict(theta_tol=0.5), dict(theta_rate=0.0),
-        dict(prune_every=0), dict(weight_decay=-1e-4), dict(settle_after=-1),
+        dict(prunes="all"), dict(theta_0=0.05), dict(theta_0=1.1), dict(theta_tol=0.5),
+        dict(theta_rate=0.0), dict(prune_every=0), dict(weight_decay=-1e-4), dict(settle_after=-1),
     ],
 )  # fmt: skip
 def test_settings_out_of_range_are_refused(wrong):

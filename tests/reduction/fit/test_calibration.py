@@ -1,11 +1,14 @@
 """Moments against numpy on all rows at once, relative errors against their definition."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
-from reducible import gaussian
+from reducible import draw, gaussian
 from torch import nn
 
+import combred
 from combred.reduction import apply_merge, find_layers
 from combred.reduction.fit.calibration import (
     IMAGES,
@@ -16,6 +19,7 @@ from combred.reduction.fit.calibration import (
     read_units,
     relative_error,
 )
+from combred.reduction.fit.held_out import split
 from combred.reduction.network.merge import Merge
 
 
@@ -184,3 +188,67 @@ def test_calibration_changes_no_mode_and_leaves_no_hook():
     with pytest.raises(RuntimeError):
         read_units(network.train(), layer, x[:, :1])
     assert network.training and not any(module._forward_hooks for module in network.modules())
+
+
+def rows_of(calibration) -> set:
+    """The rows of calibration inputs."""
+    return {tuple(row.tolist()) for x in batches(calibration) for row in x}
+
+
+@pytest.mark.parametrize("shape", [(6,), (2, 3, 3)])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_a_fifth_of_the_inputs_is_held_out_whatever_their_order(shape, dtype):
+    x = gaussian(103, *shape).to(dtype)
+    fitted, held_out = split(x)
+    assert len(held_out) == 20 and len(fitted) == 83
+    assert not rows_of(fitted.flatten(1)) & rows_of(held_out.flatten(1))
+    order = torch.randperm(103, generator=torch.Generator().manual_seed(1))
+    for given in (list(x.split(7)), list(x[order].split(50)), [x[:1], x[:0], x[1:], x[:40]]):
+        parts = split(given)
+        for part, whole in zip(parts, (fitted, held_out), strict=True):
+            for _ in range(2):  # batches are run through more than once
+                assert rows_of(b.flatten(1) for b in part) == rows_of(whole.flatten(1))
+
+
+def test_equal_inputs_are_in_one_part_and_one_input_is_refused():
+    fitted, held_out = split(torch.tensor([[1.0], [1.0], [2.0], [2.0], [2.0]]))
+    assert {len(fitted), len(held_out)} == {2, 3}
+    for few in (torch.ones(1, 3), torch.ones(50, 3), [torch.ones(2, 3)] * 2):
+        with pytest.raises(ValueError, match="at least two different inputs"):
+            split(few)
+
+
+def test_an_error_of_no_inputs_is_refused():
+    network, x = convolutional()
+    with pytest.raises(ValueError, match="the same inputs each time"):
+        relative_error(network, network, None, [x[:0]])
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("method", ["brain_surgeon", "interpolative", "folding"])
+def test_reported_errors_are_those_of_new_inputs(method):
+    """60 units fitted to 60 rows: the fit is exact, and tells nothing of other rows."""
+    network = draw(nn.Sequential(nn.Linear(20, 120), nn.ReLU(), nn.Linear(120, 5))).double()
+    x, new = gaussian(75, 20), gaussian(5000, 20, seed=1)
+    with pytest.warns(UserWarning, match="the \d+ units .* layer 0 .* 60 rows.*give 10 times as"):
+        found = combred.reduce(network, x[:1], method=method, ratio=0.5, calibration=x)
+    truth = relative_error(network, found.network, None, new)
+    assert relative_error(network, found.network, None, split(x)[0]) < 0.02 * truth
+    # 15 rows of 5 outputs
+    assert found.output_error == pytest.approx(truth, rel=0.4)
+    assert found.trace[0].error == pytest.approx(found.output_error, rel=1e-12)
+    assert found.trace[0].rows == 60
+
+
+def test_ten_rows_a_unit_are_enough_and_pruning_needs_none():
+    network, x = draw(nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))), gaussian(50, 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        how = dict(ratio=0.5, calibration=x.float())
+        assert combred.reduce(network, x[:1].float(), method="folding", **how).trace[0].rows == 40
+        how |= dict(compensation="none", calibration=x[:4].float())
+        found = combred.reduce(network, x[:1].float(), method="magnitude", **how)
+        assert found.trace[0].rows is None
+    with pytest.warns(UserWarning, match="give 2 times as many inputs"):
+        combred.reduce(network, x[:1].float(), method="magnitude", ratio=0.5,
+                       calibration=x[:48].float())  # fmt: skip

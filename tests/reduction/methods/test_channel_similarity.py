@@ -36,7 +36,7 @@ def units_of(network, layer=1, calibration=None):
     survey = find_layers(network, images()[:1] if calibration is None else calibration[:1])
     found = survey[layer]
     data = None if calibration is None else layer_moments(network, None, found, calibration)
-    return describe_units(network, found, data)
+    return describe_units(network, found, data, calibration)
 
 
 def normalised(D: np.ndarray) -> np.ndarray:
@@ -68,11 +68,11 @@ def groups_of(merge) -> set[frozenset]:
 @torch.no_grad()
 def test_distances_of_activations_are_equation_1():
     network, x = chain(), images()
-    units = units_of(network, 1, x)
-    maps = network[:3](x)  # positions and images are the H x W x B of the paper
+    D, _ = distances(units_of(network, 1, x), "activations")
+    maps = network[:2](x)  # before the ReLU; positions and images are the H x W x B of the paper
     for i in range(14):
         for j in range(14):
-            found = float(distances(units, "activations")[i, j])
+            found = float(D[i, j])
             mse = float((maps[:, i] - maps[:, j]).square().mean())
             assert found == pytest.approx(mse, rel=1e-11, abs=1e-13)  # means of some hundred
 
@@ -80,8 +80,8 @@ def test_distances_of_activations_are_equation_1():
 @torch.no_grad()
 def test_distances_of_moments_are_equation_2():
     network, x = chain(), images()
-    maps = network[:3](x).transpose(0, 1).flatten(1).numpy()
-    found = distances(units_of(network, 1, x), "moments").numpy()
+    maps = network[:2](x).transpose(0, 1).flatten(1).numpy()
+    found = distances(units_of(network, 1, x), "moments")[0].numpy()
     for i in range(14):
         for j in range(i):
             a, b = maps[i], maps[j]
@@ -92,7 +92,8 @@ def test_distances_of_moments_are_equation_2():
 
 def test_distances_of_batch_norms_are_equation_4():
     network = chain()
-    found = distances(units_of(network), "batch_norm")
+    found, strength = distances(units_of(network), "batch_norm")
+    assert torch.equal(strength, network[1].weight.detach().abs())
     gamma, beta = network[1].weight.tolist(), network[1].bias.tolist()
     for i in range(14):
         for j in range(14):
@@ -100,10 +101,52 @@ def test_distances_of_batch_norms_are_equation_4():
             assert float(found[i, j]) == pytest.approx(0.0 if i == j else expected, rel=1e-14)
 
 
+@torch.no_grad()
+@pytest.mark.parametrize("activation", [nn.ReLU(), nn.ReLU(inplace=True), nn.Tanh()])
+def test_moments_before_the_activation_are_those_of_the_batch_norm(activation):
+    """Where the inputs have the running statistics, equation 2 is equation 4."""
+    network, x = chain(), images(200)
+    network[2] = activation
+    network[1].momentum = None  # statistics are means over all batches
+    network[1].reset_running_stats()
+    network.train()(x)
+    network.eval()
+    units = units_of(network, 1, x)
+    # The running variance is that of a sample (n - 1), and eps is added to it.
+    for one, other in zip(distances(units, "moments"), distances(units, "batch_norm"), strict=True):
+        assert torch.allclose(one, other, rtol=1e-3)
+
+
+@torch.no_grad()
+def test_units_along_the_last_axis_and_of_a_stream_are_read_before_the_activation():
+    network = nn.Sequential(nn.Linear(4, 7), nn.ReLU(), nn.Linear(7, 2)).double()
+    x = gaussian(20, 3, 4)
+    D, strength = distances(units_of(network, 1, x), "moments")
+    a = network[0](x).flatten(0, 1)
+    assert torch.allclose(strength, a.std(0, correction=0))
+    assert float(D[0, 1]) == pytest.approx(float((a[:, 0].mean() - a[:, 1].mean()) ** 2 +
+                                                 strength[0] ** 2 + strength[1] ** 2))  # fmt: skip
+    network, x = draw(Residual().double()), gaussian(6, 2, 8, 8)
+    stream = {layer.name: layer for layer in find_layers(network, x).layers}["two.bn1"]
+    D, _ = distances(describe_units(network, stream, None, x), "activations")
+    maps = network.two.bn1(network.one(network.stem(x)))
+    assert float(D[2, 5]) == pytest.approx(float((maps[:, 2] - maps[:, 5]).square().mean()))
+
+
+def test_distances_can_be_left_as_they_are():
+    units = units_of(chain())
+    D = distances(units, "batch_norm")[0].numpy()
+    threshold = float(np.quantile(D[~np.eye(14, dtype=bool)], 0.2))
+    merge = channel_similarity(units, threshold=threshold, normalise=False)
+    assert groups_of(merge) == average_linkage(D, lambda _, apart: apart > threshold)
+    assert 1 < len(merge.kept) < 14
+    assert len(channel_similarity(units, threshold=threshold).kept) == 1
+
+
 @pytest.mark.parametrize("seed, threshold", [(0, 0.05), (1, 0.2), (2, 0.5), (3, 0.2)])
 def test_clusters_are_those_of_average_linkage(seed, threshold):
     units = units_of(chain(seed))
-    D = normalised(distances(units, "batch_norm").numpy())
+    D = normalised(distances(units, "batch_norm")[0].numpy())
     merge = channel_similarity(units, threshold=threshold)
     assert groups_of(merge) == average_linkage(D, lambda _, apart: apart > threshold)
     keep = len(merge.kept)
@@ -126,7 +169,7 @@ def test_distances_are_normalised_in_each_layer():
     network, x = chain(), images()
     found = reduce(network, x[:1], method="channel_similarity", threshold=0.3)
     for number, cut in enumerate(found.trace, start=1):
-        D = normalised(distances(units_of(network, number), "batch_norm").numpy())
+        D = normalised(distances(units_of(network, number), "batch_norm")[0].numpy())
         expected = average_linkage(D, lambda _, apart: apart > 0.3)
         assert cut.units_after == len(expected)
     assert [cut.units_after for cut in found.trace] != [14, 11]
@@ -143,7 +186,7 @@ def test_layers_without_batch_norm_take_their_statistics_from_calibration():
     network = nn.Sequential(nn.Linear(4, 12), nn.ReLU(), nn.Linear(12, 3)).double()
     x = gaussian(300, 4)
     merge = channel_similarity(units_of(network, 1, x), keep=5)
-    a = network[:2](x).numpy()
+    a = network[0](x).numpy()
     mean, variance = a.mean(0), a.var(0)
     D = np.subtract.outer(mean, mean) ** 2 + np.add.outer(variance, variance)
     expected = average_linkage(normalised(D), lambda clusters, _: len(clusters) == 5)

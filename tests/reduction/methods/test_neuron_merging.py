@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 import torch
+from reducible import draw
 from torch import nn
 
 from combred.reduction import (
@@ -243,3 +244,26 @@ def test_unknown_criteria_and_values_out_of_range_are_refused():
         neuron_merging(units, keep=3, t=1.5)
     with pytest.raises(ValueError, match=r"weight=-1 in \[0, 1\]"):
         neuron_merging(units, keep=3, weight=-1)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("normed", [False, True])
+def test_pruned_and_merged_networks_keep_the_same_units_of_every_layer(normed):
+    """Those of the largest norm in the given network, whose cosines and ratios are used too."""
+    torch.manual_seed(0)
+    norms = [[nn.BatchNorm1d(20)] if normed else [] for _ in range(2)]
+    layers = [nn.Linear(6, 20), *norms[0], nn.ReLU(), nn.Linear(20, 20), *norms[1], nn.ReLU()]
+    network = draw(nn.Sequential(*layers, nn.Linear(20, 3))).double()
+    x = torch.zeros(1, 6).double()
+    given = find_layers(network, x)[2]
+    second = int(given.name)
+    merge = neuron_merging(describe_units(network, given), keep=10)
+    found = {
+        (method, kind): reduce(network, x, method=method, ratio=0.5, compensation=kind).network
+        for method, kind in (("neuron_merging", "none"), ("neuron_merging", "own"))
+        + (("magnitude", "none"),)
+    }
+    for small in found.values():
+        assert torch.equal(small[second].bias, network[second].bias[merge.kept])
+    expected = network[-1].weight @ merge.mixing.T
+    assert torch.allclose(found["neuron_merging", "own"][-1].weight, expected, rtol=1e-14)

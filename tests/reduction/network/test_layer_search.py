@@ -7,6 +7,7 @@ from torch import nn
 from torch.nn.utils import prune
 from torch.nn.utils.parametrizations import weight_norm
 
+import combred
 from combred.reduction import find_layers
 from combred.reduction.network.operations import CONVOLUTIONS
 from combred.surrogate.network import Network
@@ -31,7 +32,7 @@ class Net(nn.Module):
 class Step(nn.Module):
     """A function as a module; a module stays one."""
 
-    def __new__(cls, function):
+    def __new__(cls, function=None):  # None: in a copy
         return function if isinstance(function, nn.Module) else super().__new__(cls)
 
     def __init__(self, function):
@@ -229,7 +230,6 @@ def test_layers_by_number_and_by_name():
         nn.Flatten(),
         lambda x: torch.flatten(x, 1),
         lambda x: x.view(x.size(0), -1),
-        lambda x: x.view(-1, 32),
         lambda x: x.reshape(x.shape[0], -1),
         lambda x: torch.reshape(x, (x.shape[0], -1)),
         lambda x: x.flatten(1),
@@ -618,10 +618,25 @@ def test_the_network_is_not_modified(drawn, fails):
     assert not network.bn3.weight.requires_grad
 
 
-def test_a_batch_norm_without_statistics_leaves_the_layer_alone():
+@pytest.mark.parametrize("rows", [1, 3])
+def test_a_batch_norm_without_statistics_leaves_the_layer_alone(rows):
     norm = nn.BatchNorm1d(6, track_running_stats=False)
     network = nn.Sequential(nn.Linear(4, 6), norm, nn.ReLU(), nn.Linear(6, 5), nn.ReLU())
     network.append(nn.Linear(5, 2))
-    survey = find_layers(network, torch.randn(3, 4, generator=torch.Generator().manual_seed(0)))
+    x = torch.randn(300, 4, generator=torch.Generator().manual_seed(0))
+    survey = find_layers(network, x[:rows])
     assert [layer.name for layer in survey.layers] == ["3"]
     assert survey.untouched["0"] == "1 keeps no running statistics"
+    for method, calibration in (("magnitude", None), ("brain_surgeon", x)):
+        found = combred.reduce(network, x[:rows], method=method, ratio=0.6, calibration=calibration)
+        assert [row.layer for row in found.trace] == ["3"]
+        assert found.untouched["0"] == "1 keeps no running statistics"
+        assert found.trace[0].flops_after == 2 * (4 * 6 + 6 * 3 + 3 * 2)  # of one row
+
+
+def test_an_activation_that_is_not_homogeneous_asks_for_calibration():
+    network = nn.Sequential(nn.Linear(4, 6), nn.GELU(), nn.Linear(6, 2))
+    x = torch.randn(300, 4, generator=torch.Generator().manual_seed(0))
+    with pytest.raises(ValueError, match="0: its activation.*: give calibration=inputs"):
+        combred.reduce(network, x[:1], ratio=0.5)
+    assert combred.reduce(network, x[:1], ratio=0.5, calibration=x).trace[0].units_after <= 3

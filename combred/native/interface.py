@@ -5,18 +5,32 @@ Takes the path of a library; gives its functions, on arrays of states.
 
 import ctypes
 import json
+import logging
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from combred.chemistry.states import require_columns, require_tolerance, steps_of
-from combred.native.damage import require_whole
+from combred.native.damage import defines, require_whole
 
+log = logging.getLogger(__name__)
 INTERFACE = 6  # COMBRED_INTERFACE of source/combred.h
 _LOADED: dict[str, int] = {}  # CRC-32 of the libraries that this process has loaded, by path
 # COMBRED_DT, COMBRED_OPTIONS, COMBRED_NOT_ADVANCED
 DT_STATUS, OPTIONS_STATUS, NOT_ADVANCED = 3, 4, 6
+
+
+def load_built(build: Callable[[], Path]) -> "Library":
+    """The library whose path `build` gives; one that cannot be loaded is built again."""
+    path = build()
+    try:
+        return Library(path)
+    except ValueError as error:
+        log.warning("%s. It is compiled again.", error)
+        path.unlink(missing_ok=True)
+        return Library(build())
 
 
 class Options(ctypes.Structure):
@@ -65,6 +79,8 @@ class Library:
             )
         self._own = threading.local()
         try:
+            if not defines(self.path, "combred_interface"):
+                raise OSError("it has no function combred_interface")
             self._calls = calls = ctypes.CDLL(whole)
             _LOADED[whole] = found
             interface = calls.combred_interface()

@@ -110,8 +110,9 @@ def test_without_xdg_the_cache_is_in_the_home(monkeypatch):
 
 def test_sources_and_library_are_written_to_a_folder(tmp_path):
     library = build(with_value(3), tmp_path / "here")
-    names = {file.name for file in (tmp_path / "here").iterdir()}
-    assert names == {"surrogate.cpp", "value.hpp", library.name}
+    there = {file.name: file for file in (tmp_path / "here").iterdir()}
+    assert set(there) == {library.stem, library.name}
+    assert {file.name for file in there[library.stem].iterdir()} == {"surrogate.cpp", "value.hpp"}
 
 
 def test_the_header_is_c(tmp_path):

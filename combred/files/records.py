@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+COMPILED = 0o644  # permissions of code in the cache, before the umask
 DIGEST = "digest"  # key of a record: the digest of its other keys
 
 

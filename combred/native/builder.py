@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from combred.files.records import cache_folder, own_folder, require_own, write_files
+from combred.files.records import COMPILED, cache_folder, own_folder, require_own, write_files
 from combred.native.compilers import (
     LEVELS,
     compile_command,
@@ -33,10 +33,7 @@ from combred.native.single_file import MAIN
 log = logging.getLogger(__name__)
 MAINS = (MAIN, "solver.cpp", "surrogate.cpp")  # what is compiled, the first that there is
 PIECES = {"network": 8, "doubles": 4, "floats": 2, "calls": 1}  # COMBRED_PIECE of source/names.hpp
-SOURCES, COMPILED = (
-    "sources",
-    0o644,
-)  # a folder; permissions of files of the cache, before the umask
+SOURCES = "sources"  # a folder
 # The pieces whose objects serve all networks of a mechanism, and files that these do not include.
 SHARED, OF_NETWORK = ("doubles", "floats"), ("network/", "identity.hpp")
 

@@ -14,12 +14,12 @@ import cantera as ct
 
 from combred.chemistry.mechanism import Mechanism
 from combred.files.records import cache_folder, write_bytes
-from combred.native.builder import run
 from combred.native.compilers import (
     compile_command,
     find_compiler,
     link_command,
     native_flags,
+    run,
     version,
 )
 

@@ -2,7 +2,7 @@
 
 The first 512 bytes of a file are HDF5's user block, which its readers skip. It holds the SHA-256 of
 all other bytes. Every file is read through `opened`, for HDF5 itself follows links and reads bytes
-of other files. Imports nothing of combred.
+of other files.
 """
 
 import functools
@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import h5py
+
+from combred.files.records import put_in_place
 
 BLOCK = 512  # bytes of the user block, the smallest that HDF5 knows
 MARK = b"combred sha256 "
@@ -34,7 +36,7 @@ def new_file(path: Path) -> Iterator[h5py.File]:
         with h5py.File(new, "w", userblock_size=BLOCK) as file:
             yield file
         seal(new)
-        os.replace(new, path)
+        put_in_place({new: path})
     finally:
         new.unlink(missing_ok=True)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from combred.files.records import digest_of, write_bytes
+from combred.files.records import digest_of, write_files
 
 
 class Parts:
@@ -28,11 +28,12 @@ class Parts:
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def write(self, number: int, arrays: Iterable[np.ndarray]) -> None:
-        """Write a part."""
+        """Write a part, which may be lost, and is then missing, after a power failure."""
         buffer = io.BytesIO()
         np.savez(buffer, *arrays)
         content = buffer.getvalue()
-        write_bytes(self.folder / str(number), self._digest(number, content) + content)
+        path = self.folder / str(number)
+        write_files({path: self._digest(number, content) + content}, lasting=False)
 
     def read(self, number: int) -> list[np.ndarray] | None:
         """The arrays of a part, in order; None where there is none, or it is damaged."""

@@ -1,17 +1,21 @@
-"""Records: JSON files of numbers, written whole or not at all, and hashes of files.
+"""Records: JSON files of numbers, written whole or not at all, hashes of files, and the cache.
 
 Imports nothing of combred.
 """
 
+import contextlib
 import hashlib
 import json
 import os
+import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+COMPILED = 0o644  # permissions of code in the cache, before the umask
 DIGEST = "digest"  # key of a record: the digest of its other keys
 
 
@@ -77,13 +81,50 @@ def write_record(path: Path, numbers: dict) -> None:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file, whole or not at all. Raises OSError if the disk is full."""
-    new = path.with_name(f"{path.name}.{os.getpid()}.new")  # others may write the same
+    """As `write_files`, of one file."""
+    write_files({path: data})
+
+
+def write_files(contents: dict[Path, bytes], mode: int = 0o666, lasting: bool = True) -> None:
+    """Write files (path -> content), each whole or not at all, in order, and none before the disk
+    has room for all. A symbolic link is replaced, and not followed.
+
+    mode: permissions before the umask; lasting: as in `put_in_place`. Raises OSError if the disk
+    is full.
+    """
+    # Other threads, processes and containers may write the same.
+    new = {path.with_name(f"{path.name}.{secrets.token_hex(6)}.new"): path for path in contents}
     try:
-        new.write_bytes(data)
-        os.replace(new, path)
+        for name, path in new.items():
+            there = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            with os.fdopen(there, "wb") as file:
+                file.write(contents[path])
+        put_in_place(new, lasting)
     finally:
-        new.unlink(missing_ok=True)
+        for name in new:
+            name.unlink(missing_ok=True)
+
+
+def put_in_place(new: dict[Path, Path], lasting: bool = True) -> None:
+    """Rename files (old name -> new name), each in its folder. lasting: their content is on the
+    disk before, and the names are after it, so that files are whole after a power failure, too;
+    this takes some ms."""
+    for name in new if lasting else ():
+        sync(name)
+    for name, path in new.items():
+        os.replace(name, path)
+    for folder in {path.parent for path in new.values()} if lasting else ():
+        with contextlib.suppress(OSError):  # network file systems may not know it of folders
+            sync(folder)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file or a folder is on the disk."""
+    there = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(there)
+    finally:
+        os.close(there)
 
 
 ANOTHER_RUN = "name another run with run=NAME, "  # what a user of the pipeline may do, too
@@ -132,6 +173,35 @@ def _plain(value):
 
 def cache_folder() -> Path:
     """Where compiled libraries and unpacked mechanisms are kept: $XDG_CACHE_HOME/combred, or
-    ~/.cache/combred."""
+    ~/.cache/combred, as `own_folder`."""
     root = os.environ.get("XDG_CACHE_HOME")
-    return (Path(root) if root else Path.home() / ".cache") / "combred"
+    return own_folder((Path(root) if root else Path.home() / ".cache") / "combred")
+
+
+def own_folder(path: Path) -> Path:
+    """A folder of the cache, for this user alone where it has to be made. Raises ValueError where
+    it cannot be made, and as `require_own`."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(
+            f"the cache {path} cannot be made ({error.strerror}): set XDG_CACHE_HOME to a folder "
+            "in which you may write"
+        ) from error
+    return require_own(path)
+
+
+def require_own(path: Path) -> Path:
+    """The path of a file or a folder of the cache. Raises ValueError where another user than this
+    one and root owns it, or where others may write to it, as ssh does: code of the cache is run."""
+    there = path.stat()
+    if there.st_uid not in (0, os.geteuid()):
+        fault, remedy = "another user owns it", "remove it"
+    elif there.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        fault, remedy = "others may write to it", "remove it and let combred make it again"
+    else:
+        return path
+    raise ValueError(
+        f"the cache {path} is not safe, {fault} and combred runs code of it: {remedy}, or set "
+        "XDG_CACHE_HOME to another folder"
+    )

@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 
 from combred.config.fields import require, shown
-from combred.files.records import require_same, write_bytes
+from combred.files.records import require_same, sync, write_bytes
 from combred.files.torch_archive import damage_in
 
 KIND = "combred trace"  # in the file of a state: what it is
@@ -53,6 +53,8 @@ class Trace:
         """Write a state of tensors and plain values, which belongs to all rows so far."""
         if self.kept:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            if self.lines.exists():
+                sync(self.lines)  # the state counts its rows
             count = {"rows": len(self.rows), "digest": self.digest.hexdigest()}
             save_tensors(self.path, {"inputs": self.inputs, "state": state} | count)
 

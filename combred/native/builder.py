@@ -5,57 +5,48 @@ of a library, for this machine's CPU (`build`) or for all CPUs of its kind (`bui
 """
 
 import contextlib
+import fcntl
 import hashlib
 import logging
 import os
 import platform
-import shlex
-import signal
-import subprocess
+import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
-from combred.files.records import cache_folder, write_bytes
+from combred.files.records import COMPILED, cache_folder, own_folder, require_own, write_files
 from combred.native.compilers import (
     LEVELS,
-    CompilerError,
     compile_command,
     find_compiler,
     link_command,
     native_flags,
+    run,
     version,
 )
 from combred.native.damage import require_whole, sealed
 from combred.native.identity import HAS_NETWORK
 from combred.native.single_file import MAIN
-from combred.processes.interrupts import postponed
 
 log = logging.getLogger(__name__)
 MAINS = (MAIN, "solver.cpp", "surrogate.cpp")  # what is compiled, the first that there is
 PIECES = {"network": 8, "doubles": 4, "floats": 2, "calls": 1}  # COMBRED_PIECE of source/names.hpp
+SOURCES = "sources"  # a folder
 # The pieces whose objects serve all networks of a mechanism, and files that these do not include.
 SHARED, OF_NETWORK = ("doubles", "floats"), ("network/", "identity.hpp")
-
-# A command in sh, and beside it a process that waits for the end of its input, a pipe that Python
-# holds open. The pipe ends with Python, also after SIGKILL, and the group of the command with it.
-WATCHED = """
-exec 3<&0 </dev/null
-(read -r _ <&3; kill -s TERM -- -$$) >/dev/null 2>&1 &
-"$@" 3<&-
-status=$?
-kill $!
-exit $status
-"""
 
 
 def build(files: dict[str, str], folder: Path | None = None, flags: tuple[str, ...] = ()) -> Path:
     """The library of a surrogate or of a solver, compiled from generated files (name -> text) for
     this machine's CPU, as a path.
 
-    folder: where sources and library are written; None: a folder of the cache, named after the
-    digest of sources, compiler and flags, and reused. flags: more flags of the compiler. Raises
-    RuntimeError without a compiler, or where it fails.
+    folder: where the library is written, and its sources to a folder of the library's name; None: a
+    folder of the cache. Both are named after the digest of sources, compiler and flags; a library
+    that is there is taken unless it is damaged. flags: more flags of the compiler. Raises
+    RuntimeError without a compiler, or where it fails; ValueError where the cache cannot be made
+    or is not safe (`combred.files.records.own_folder`).
     """
     compiler = find_compiler()
     native = native_flags(compiler)
@@ -101,103 +92,104 @@ def _library(
     objects: dict[str, tuple[str, ...]],
 ) -> Path:
     """The library of objects (name -> flags), all compiled from the main file."""
-    compile, link = compile_command(compiler), link_command(compiler)
-    known = version(compiler)
+    command = [*compile_command(compiler), *link_command(compiler), version(compiler)]
     options = [word for name, flags in objects.items() for word in ("", name, *flags)]
-    name = _digest([*compile, *link, known, *options], files)
-    home = Path(folder) if folder else cache_folder() / name
-    library = home / f"libcombred-{name}.so"
-    if library.is_file():
-        try:
-            require_whole(library)
-            return library
-        except ValueError as error:
-            log.warning("%s It is compiled again.", error)
-    if not folder:
-        told = f"compiling C++, once; the library is kept in {home}"
-        if sys.stderr.isatty():  # also in a notebook: silence for a minute would look like a fault
-            sys.stderr.write(f"{told}\n")
-        else:
-            log.info(told)
+    name = _digest([*command, *options], files)
+    home = Path(folder) if folder else own_folder(cache_folder() / name)
     home.mkdir(parents=True, exist_ok=True)
-    # Another process may compile the same: every file appears whole, by a rename.
-    for file, text in files.items():
-        (home / file).parent.mkdir(exist_ok=True)
-        write_bytes(home / file, text.encode())
-    of_solver = {file: text for file, text in files.items() if not file.startswith(OF_NETWORK)}
-    with tempfile.TemporaryDirectory(dir=home) as scratch:
-        made = {name: Path(scratch) / f"{name}.o" for name in objects}
-        kept = {
-            name: cache_folder() / f"{_digest([*compile, known, *flags], of_solver)}.o"
-            for name, flags in objects.items()
-            if name.startswith(SHARED) and len(of_solver) < len(files)
-        }
-        found = {name: path for name, path in kept.items() if _is_whole(path)}
-        source, linked = str(home / _main(files)), Path(scratch) / library.name
-        run([
-            [*compile, *flags, "-I", str(home), "-c", source, "-o", str(made[name])]
-            for name, flags in objects.items()
-            if name not in found
-        ])  # fmt: skip
-        for name in kept.keys() - found.keys():
-            with contextlib.suppress(OSError):  # a cache that cannot be written only costs time
-                kept[name].parent.mkdir(parents=True, exist_ok=True)
-                write_bytes(kept[name], sealed(made[name].read_bytes()))
-        run([[*link, *map(str, (made | found).values()), "-o", str(linked)]])
-        write_bytes(library, sealed(linked.read_bytes()))
+    library = home / f"libcombred-{name}.so"
+    if _is_kept(library, not folder):
+        return library
+    with _alone(home):
+        if _is_kept(library, not folder):  # another one has compiled it
+            return library
+        if os.path.lexists(library):
+            log.warning("%s is damaged. It is compiled again.", library)
+        if not folder:
+            _tell(f"compiling C++, once; the library is kept in {home}")
+            if library.is_dir():
+                shutil.rmtree(library)
+        with tempfile.TemporaryDirectory(dir=home) as scratch:
+            content = sealed(_compiled(files, Path(scratch), compiler, objects))
+            with contextlib.suppress(OSError):  # they are there
+                os.rename(Path(scratch) / SOURCES, library.with_suffix(""))
+            write_files({library: content}, COMPILED)
     return library
+
+
+def _is_kept(path: Path, in_cache: bool = True) -> bool:
+    """Whether there is a compiled file, without damage. Raises ValueError as `require_own`, if it
+    is of the cache."""
+    if in_cache and path.is_file():
+        require_own(path)
+    try:
+        require_whole(path, needs_seal=True)
+        return True
+    except (OSError, ValueError):
+        return False
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One thread of all processes compiles in a folder at a time; the others wait for what it
+    makes."""
+    here = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # file systems without locks: each compiles for itself
+            try:
+                fcntl.flock(here, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                _tell(f"another one compiles in {folder}: waiting for it")
+                fcntl.flock(here, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(here)
+
+
+def _tell(text: str) -> None:
+    """Say what takes time."""
+    if sys.stderr.isatty():  # also in a notebook: silence for a minute would look like a fault
+        sys.stderr.write(f"{text}\n")
+    else:
+        log.info(text)
+
+
+def _compiled(
+    files: dict[str, str], scratch: Path, compiler: list[str], objects: dict[str, tuple[str, ...]]
+) -> bytes:
+    """The library of files, which are written to `SOURCES` in the folder `scratch`: others may
+    compile other files for the same place. Objects of the mechanism alone are those of the cache,
+    and new ones are kept there."""
+    compile, link = compile_command(compiler), link_command(compiler)
+    sources, linked = scratch / SOURCES, scratch / "linked.so"
+    for file, text in files.items():
+        (sources / file).parent.mkdir(parents=True, exist_ok=True)
+        (sources / file).write_text(text)
+    kept: dict[str, Path] = {}
+    of_solver = {file: text for file, text in files.items() if not file.startswith(OF_NETWORK)}
+    if len(of_solver) < len(files):
+        with contextlib.suppress(ValueError):  # a cache that cannot be used only costs time
+            known = [*compile, version(compiler)]
+            kept = {
+                name: cache_folder() / f"{_digest([*known, *flags], of_solver)}.o"
+                for name, flags in objects.items()
+                if name.startswith(SHARED)
+            }
+    found = {name: path for name, path in kept.items() if _is_kept(path)}
+    made = {name: scratch / f"{name}.o" for name in objects if name not in found}
+    source = str(sources / _main(files))
+    run([
+        [*compile, *objects[name], "-I", str(sources), "-c", source, "-o", str(path)]
+        for name, path in made.items()
+    ])  # fmt: skip
+    for name in kept.keys() - found.keys():
+        with contextlib.suppress(OSError):
+            write_files({kept[name]: sealed(made[name].read_bytes())}, COMPILED)
+    run([[*link, *map(str, (made | found).values()), "-o", str(linked)]])
+    return linked.read_bytes()
 
 
 def _digest(words: list[str], files: dict[str, str]) -> str:
     """The digest of a command and of the files that it compiles."""
     content = [*words, *(part for file in sorted(files.items()) for part in file)]
     return hashlib.sha256("\0".join(content).encode()).hexdigest()[:24]
-
-
-def _is_whole(path: Path) -> bool:
-    """Whether there is a compiled object, without damage."""
-    try:
-        require_whole(path)
-        return True
-    except (OSError, ValueError):
-        return False
-
-
-def run(commands: list[list[str]], oldest: str = "g++ 9 or clang++ 10") -> None:
-    """Run commands of compilers at the same time; an interrupt ends them all, and so does the end
-    of this process.
-
-    Raises CompilerError with the output of the first command that fails, and the oldest compilers
-    that serve.
-    """
-    started: list[subprocess.Popen[str]] = []
-    theirs, ours = os.pipe()
-    try:
-        for command in commands:
-            with postponed():
-                watched = ["sh", "-c", WATCHED, "sh", *command]
-                one = subprocess.Popen(
-                    watched,
-                    process_group=0,  # its own, so that what g++ has started ends with it
-                    text=True,
-                    stdin=theirs,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                )
-                started.append(one)
-        said = [process.communicate()[0] for process in started]
-    except BaseException:
-        for process in started:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGTERM)
-        for process in started:
-            process.wait()
-        raise
-    finally:
-        os.close(theirs)
-        os.close(ours)
-    for command, process, text in zip(commands, started, said, strict=True):
-        if process.returncode != 0:
-            raise CompilerError(
-                f"{shlex.join(command)} failed; combred needs {oldest} at least:\n{text[-2000:]}"
-            )

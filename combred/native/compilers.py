@@ -1,4 +1,4 @@
-"""The C++ compiler: which one there is, and the options that it takes.
+"""The C++ compiler: which one there is, the options that it takes, and its processes.
 
 First of the build. g++, clang++, and zig's clang from pip (`combred[native]`) are tested.
 """
@@ -9,8 +9,11 @@ import os
 import platform
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+
+from combred.processes.interrupts import postponed
 
 COMPILERS = ("g++", "clang++")
 FLAGS = (
@@ -29,6 +32,18 @@ LEVELS["v4"] = (
 ZIG_GLIBC = "2.17"  # the oldest that zig offers: its libraries load on every Linux since 2014
 
 
+# A command in sh, and beside it a process that waits for the end of its input, a pipe that Python
+# holds open. The pipe ends with Python, also after SIGKILL, and the group of the command with it.
+WATCHED = """
+exec 3<&0 </dev/null
+(read -r _ <&3; kill -s TERM -- -$$) >/dev/null 2>&1 &
+"$@" 3<&-
+status=$?
+kill $!
+exit $status
+"""
+
+
 class CompilerError(RuntimeError):
     """There is no C++ compiler, or it failed; the message has the remedy."""
 
@@ -38,7 +53,12 @@ def find_compiler() -> list[str]:
 
     Raises CompilerError, with the remedy, where there is none.
     """
-    chosen = shlex.split(os.environ.get("CXX", ""))
+    try:
+        chosen = shlex.split(os.environ.get("CXX", ""))
+    except ValueError as error:
+        raise CompilerError(
+            f"CXX={os.environ['CXX']} is no command ({error}): set it to a C++ compiler, as g++"
+        ) from error
     for command in [chosen] if chosen else [[name] for name in COMPILERS]:
         path = shutil.which(command[0])
         if path:
@@ -85,8 +105,15 @@ def native_flags(compiler: list[str]) -> tuple[str, ...]:
 
 
 def version(compiler: list[str]) -> str:
-    """What the compiler says of itself and of this machine's CPU."""
+    """The macros of the compiler, which tell its version and this machine's CPU. Raises
+    CompilerError for a command that is no C++ compiler."""
     done = _asked(compiler, *native_flags(compiler))
+    if done.returncode != 0 or "__cplusplus" not in done.stdout:
+        said = f" ({done.stderr.strip().splitlines()[-1]})" if done.stderr.strip() else ""
+        raise CompilerError(
+            f"`{shlex.join(compiler)}` is no C++ compiler that works{said}: set CXX to g++, or to "
+            "another one"
+        )
     return done.stdout + done.stderr
 
 
@@ -98,4 +125,47 @@ def _asked(compiler: list[str], *flags: str) -> subprocess.CompletedProcess:
 @functools.cache
 def _once(command: tuple[str, ...]) -> subprocess.CompletedProcess:
     """The answer to a command, which is asked once in a process."""
-    return subprocess.run(command, capture_output=True, text=True)
+    try:
+        return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    except OSError as error:  # a file that is no program
+        return subprocess.CompletedProcess(command, 1, "", str(error))
+
+
+def run(commands: list[list[str]], oldest: str = "g++ 9 or clang++ 10") -> None:
+    """Run commands of compilers at the same time; an interrupt ends them all, and so does the end
+    of this process.
+
+    Raises CompilerError with the output of the first command that fails, and the oldest compilers
+    that serve.
+    """
+    started: list[subprocess.Popen[str]] = []
+    theirs, ours = os.pipe()
+    try:
+        for command in commands:
+            with postponed():
+                watched = ["sh", "-c", WATCHED, "sh", *command]
+                one = subprocess.Popen(
+                    watched,
+                    process_group=0,  # its own, so that what g++ has started ends with it
+                    text=True,
+                    stdin=theirs,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                )
+                started.append(one)
+        said = [process.communicate()[0] for process in started]
+    except BaseException:
+        for process in started:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGTERM)
+        for process in started:
+            process.wait()
+        raise
+    finally:
+        os.close(theirs)
+        os.close(ours)
+    for command, process, text in zip(commands, started, said, strict=True):
+        if process.returncode != 0:
+            raise CompilerError(
+                f"{shlex.join(command)} failed; combred needs {oldest} at least:\n{text[-2000:]}"
+            )

@@ -23,7 +23,7 @@ from combred.chemistry.states import (
     steps_of,
 )
 from combred.chemistry.stepper import Solution, Stepper
-from combred.files.records import cache_folder, write_bytes
+from combred.files.records import COMPILED, cache_folder, require_own, write_files
 from combred.native.damage import sealed, unsealed
 from combred.native.generator import generate
 from combred.native.identity import HAS_NETWORK
@@ -75,14 +75,14 @@ def cubin(source: str, arch: str) -> bytes:
     digest = hashlib.sha256(f"{core.__version__}\0{arch}\0{source}".encode()).hexdigest()[:24]
     cached = cache_folder() / f"{digest}.cubin"
     if cached.is_file():
+        require_own(cached)
         try:
             return unsealed(cached.read_bytes())
         except ValueError as error:
             log.warning("%s is damaged, %s. It is compiled again.", cached, error)
     options = core.ProgramOptions(arch=arch, std="c++17", ftz=True)
     compiled = bytes(core.Program(source, "c++", options).compile("cubin").code)
-    cached.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes(cached, sealed(compiled))
+    write_files({cached: sealed(compiled)}, COMPILED)
     return compiled
 
 

@@ -7,9 +7,12 @@ a GPU in the cache has the same line, which is taken off.
 
 import os
 import re
+import struct
 import zlib
 from pathlib import Path
 
+ELF64 = b"\x7fELF\x02\x01"  # the first bytes of a 64-bit library, little-endian
+DYNSYM = 11  # the type of the section that holds the table of symbols for the loader
 SEAL = re.compile(rb"combred crc32 ([0-9a-f]{8})\n\Z")
 
 
@@ -33,9 +36,10 @@ def is_sealed(path: Path) -> bool:
     return SEAL.search(path.read_bytes()[-64:]) is not None
 
 
-def require_whole(path: Path) -> int:
+def require_whole(path: Path, needs_seal: bool = False) -> int:
     """The CRC-32 of a library. Raises FileNotFoundError if there is none, ValueError if its bytes
-    differ from its checksum, where it has one (`strip` removes it), or if it was cut short."""
+    differ from its checksum, or if it was cut short. needs_seal: also where it has no checksum
+    (`strip` removes it)."""
     path = Path(path)
     if not os.path.isfile(path):
         raise FileNotFoundError(
@@ -43,7 +47,7 @@ def require_whole(path: Path) -> int:
         )
     content = path.read_bytes()
     found = SEAL.search(content[-64:])
-    damaged = len(content) < _least(content)
+    damaged = len(content) < _least(content) or (needs_seal and not found)
     if found:
         damaged |= int(found[1], 16) != zlib.crc32(content[: -len(found[0])])
     if damaged:
@@ -56,8 +60,30 @@ def require_whole(path: Path) -> int:
 
 def _least(content: bytes) -> int:
     """The least size of a 64-bit ELF file: the end of its table of sections, which stands last."""
-    if content[:6] != b"\x7fELF\x02\x01" or len(content) < 64:
+    if content[:6] != ELF64 or len(content) < 64:
         return 64 if content[:4] == b"\x7fELF" else 0
     number = int.from_bytes
     table, entry, entries = content[40:48], content[58:60], content[60:62]
     return number(table, "little") + number(entry, "little") * number(entries, "little")
+
+
+def defines(path: Path, name: str) -> bool:
+    """Whether a library defines a function, by its table of symbols: nothing is loaded, which would
+    run code of it. True of any file of another format than ELF of 64 bits."""
+    content = path.read_bytes()
+    if content[:6] != ELF64:
+        return True
+    try:
+        (table,) = struct.unpack_from("<Q", content, 40)
+        entry, entries = struct.unpack_from("<HH", content, 58)
+        sections = [  # kind, beginning, size, and the section of its names
+            struct.unpack_from("<4xI16xQQI", content, table + i * entry) for i in range(entries)
+        ]
+        start, size, names = next(rest for kind, *rest in sections if kind == DYNSYM)
+        for at in range(start, start + size, 24):
+            text, section = struct.unpack_from("<I2xH", content, at)
+            if section and content.startswith(f"{name}\0".encode(), sections[names][1] + text):
+                return True
+    except (struct.error, OverflowError, IndexError, StopIteration):
+        pass  # it has no such table
+    return False

@@ -5,13 +5,15 @@ surrogate.cpp, combred.h and, where there is a compiler, libsolver.so or libsurr
 """
 
 import logging
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.files.records import write_bytes
+from combred.files.records import write_files
 from combred.names import needing_train
 from combred.native.builder import build_portable
+from combred.native.compilers import CompilerError
 from combred.native.single_file import single_file
 from combred.native.solver.generator import SOURCE
 from combred.native.solver.generator import generate as generate_solver
@@ -29,9 +31,10 @@ def export_solver(
     """Write solver.cpp, combred.h and libsolver.so, the stiff solver of a mechanism, to a folder;
     returns the paths of those written.
 
-    mechanism: a loaded one, or what `load_mechanism` takes, with `phase`. Without a C++ compiler
-    libsolver.so is not written, and the log tells how to make it. Raises ValueError, with the names
-    of the reactions, for rates that are not known.
+    mechanism: a loaded one, or what `load_mechanism` takes, with `phase`. The files take the place
+    of those of before when all are made. Without a C++ compiler libsolver.so is not written, the
+    one of before is renamed to libsolver.so.old, and the log tells how to make it. Raises
+    ValueError, with the names of the reactions, for rates that are not known.
     """
     if not isinstance(mechanism, Mechanism):
         mechanism = load_mechanism(mechanism, phase)
@@ -52,7 +55,7 @@ def export(
     what: a mechanism or the name of its file (.yaml, .yml); else a surrogate, or what
     `combred.load` takes: the name of a model that comes with combred, or a stageN.safetensors. Of a
     surrogate: card, found with a name; title: which surrogate it is, for the head of surrogate.cpp.
-    Without a C++ compiler no library is written, and the log tells how to make it. Raises
+    Without a C++ compiler no library is written, as of `export_solver`. Raises
     ValueError for a network that is too large and for rates that are not known, FileNotFoundError
     where there is no such mechanism or model.
     """
@@ -82,15 +85,18 @@ def _write(folder: Path, source: str, text: str, name: str) -> list[Path]:
     """Write a source, combred.h and the library `name` of the source; the paths written."""
     folder.mkdir(parents=True, exist_ok=True)
     library = folder / name
-    library.unlink(missing_ok=True)  # of another source, if this one cannot be compiled
-    written = {source: text.encode(), "combred.h": (SOURCE / "combred.h").read_bytes()}
+    written = {folder / source: text.encode()}
+    written[folder / "combred.h"] = (SOURCE / "combred.h").read_bytes()
     try:
-        written[name] = build_portable({source: text}).read_bytes()
-    except RuntimeError as error:
+        written[library] = build_portable({source: text}).read_bytes()
+    except CompilerError as error:
         log.warning(
             "%s is not written (%s). Compile %s where there is a compiler, with the command in its "
             "first lines.", library, error, source,
         )  # fmt: skip
-    for file, content in written.items():
-        write_bytes(folder / file, content)
-    return [folder / file for file in written]
+    write_files(written)
+    if library not in written and os.path.lexists(library):
+        kept = library.with_name(f"{name}.old")
+        os.replace(library, kept)
+        log.warning("%s, the library of another source, is now %s.", library, kept.name)
+    return list(written)

@@ -5,18 +5,50 @@ Takes the path of a library; gives its functions, on arrays of states.
 
 import ctypes
 import json
+import logging
 import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 
 from combred.chemistry.states import require_columns, require_tolerance, steps_of
-from combred.native.damage import require_whole
+from combred.native.damage import defines, require_whole
 
+log = logging.getLogger(__name__)
 INTERFACE = 6  # COMBRED_INTERFACE of source/combred.h
 _LOADED: dict[str, int] = {}  # CRC-32 of the libraries that this process has loaded, by path
+# A call of many rows is made in blocks, between which Python answers Ctrl-C. A block takes these
+# seconds, and has at most MOST_ROWS, as later rows may be harder. Small blocks would be slower:
+# lanes wait at the end of each.
+SECONDS, FIRST_ROWS, MOST_ROWS = 0.5, 32, 8192
 # COMBRED_DT, COMBRED_OPTIONS, COMBRED_NOT_ADVANCED
 DT_STATUS, OPTIONS_STATUS, NOT_ADVANCED = 3, 4, 6
+
+
+def load_built(build: Callable[[], Path]) -> "Library":
+    """The library whose path `build` gives; one that cannot be loaded is built again."""
+    path = build()
+    try:
+        return Library(path)
+    except ValueError as error:
+        log.warning("%s. It is compiled again.", error)
+        path.unlink(missing_ok=True)
+        return Library(build())
+
+
+def _blocks(error: np.ndarray) -> Iterator[tuple[int, int]]:
+    """First row and number of rows of each block; the error of rows that are not done is NaN."""
+    first, size, n = 0, FIRST_ROWS, len(error)
+    error.fill(np.nan)
+    while first + size < n:
+        begun = time.perf_counter()
+        yield first, size
+        first += size
+        factor = min(8.0, SECONDS / (time.perf_counter() - begun))
+        size = min(max(int(size * factor), FIRST_ROWS // 2), MOST_ROWS)
+    yield first, n - first
 
 
 class Options(ctypes.Structure):
@@ -65,6 +97,8 @@ class Library:
             )
         self._own = threading.local()
         try:
+            if not defines(self.path, "combred_interface"):
+                raise OSError("it has no function combred_interface")
             self._calls = calls = ctypes.CDLL(whole)
             _LOADED[whole] = found
             interface = calls.combred_interface()
@@ -138,16 +172,27 @@ class Library:
             raise ValueError("states are contiguous rows of float64: give numpy.array(x, float)")
         if not 0 <= max_steps < 2**63:  # ctypes would drop the upper bits
             raise ValueError(f"max_steps is from 0 to 2^63 - 1, not {max_steps}")
-        steps = steps_of(dt, len(states))
-        error, tried = np.empty(len(states)), np.empty(len(states), dtype=np.int64)
+        n = len(states)
+        steps = steps_of(dt, n)
+        error, tried = np.empty(n), np.empty(n, dtype=np.int64)
         options = Options(require_tolerance(tolerance), max_steps, int(volume))
-        report = Report(error.ctypes.data, tried.ctypes.data, 0)
-        status = self._advance(
-            len(states), states.ctypes.data, steps.ctypes.data, 1, ctypes.byref(options),
-            ctypes.byref(report), *self._workspace(),
-        )  # fmt: skip
-        if status != NOT_ADVANCED:
-            self._check(status)
+        workspace = self._workspace()
+        rows, dts = states.ctypes.data, steps.ctypes.data
+        errors, counts = error.ctypes.data, tried.ctypes.data
+        try:
+            for first, size in ((0, n),) if n <= FIRST_ROWS else _blocks(error):
+                report = Report(errors + 8 * first, counts + 8 * first, 0)
+                status = self._advance(
+                    size, rows + 8 * self.n * first, dts + 8 * first, 1, ctypes.byref(options),
+                    ctypes.byref(report), *workspace,
+                )  # fmt: skip
+                if status != NOT_ADVANCED:
+                    self._check(status)
+        except BaseException as interrupt:  # KeyboardInterrupt, or what a handler raises
+            if n > FIRST_ROWS:
+                done = n - np.count_nonzero(np.isnan(error))
+                interrupt.add_note(f"integrate_in_place has advanced {done} of {n} states")
+            raise
         return error, tried
 
     def rates(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

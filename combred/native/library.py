@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from combred.chemistry.stepper import FAR, NETWORK_TOLERANCE
 from combred.native.builder import build
-from combred.native.interface import Library
+from combred.native.interface import Library, load_built
 from combred.native.solver.generator import TOLERANCE
 from combred.native.solver.library import Integrator
 
@@ -27,7 +27,7 @@ def compile(surrogate: "Surrogate", folder: Path | None = None) -> "NativeSurrog
     """
     from combred.native.generator import generate
 
-    return NativeSurrogate(build(generate(surrogate), folder))
+    return NativeSurrogate(load_built(lambda: build(generate(surrogate), folder)).path)
 
 
 def load(library: Path | str, volume: bool = False) -> Integrator:

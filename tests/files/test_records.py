@@ -1,11 +1,23 @@
 """JSON records: written whole or not at all, damaged ones refused; hashes of files."""
 
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from combred.files.records import digest, read_json, read_record, write_json, write_record
+from combred.files.hdf5 import new_file
+from combred.files.records import (
+    digest,
+    read_json,
+    read_record,
+    write_bytes,
+    write_files,
+    write_json,
+    write_record,
+)
+from combred.files.trace import Trace
 
 
 def test_json_is_written_whole_or_not_at_all(tmp_path):
@@ -50,3 +62,40 @@ def test_a_record_shows_damage_and_one_that_was_not_written_here_is_refused(tmp_
         with pytest.raises(ValueError, match="move it away"):
             read_record(file)
     assert read_record(tmp_path / "b.json") == {}
+
+
+def test_threads_and_containers_may_write_the_same_file(tmp_path, monkeypatch):
+    """Processes of two containers may have equal numbers."""
+    monkeypatch.setattr("os.getpid", lambda: 1)
+    file, contents = tmp_path / "a", [bytes([i]) * 100_000 for i in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda content: write_bytes(file, content), contents * 4))
+    assert file.read_bytes() in contents and list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("kind", ["record", "hdf5", "trace"])
+def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch, kind):
+    """After a power failure a file without its content would be damaged; a state counts rows."""
+    did, replace, sync = [], os.replace, os.fsync
+    of = lambda there: os.path.basename(os.readlink(f"/proc/self/fd/{there}"))  # noqa: E731
+    monkeypatch.setattr("os.fsync", lambda there: (did.append(of(there)), sync(there)))
+    monkeypatch.setattr("os.replace", lambda *names: (did.append("renamed"), replace(*names)))
+    if kind == "hdf5":
+        with new_file(tmp_path / "a.h5") as file:
+            file["x"] = 1.0
+    elif kind == "trace":
+        trace = Trace(tmp_path / "a.state", {})
+        trace.add({"loss": 0.5})
+        trace.save({})
+        assert did.pop(0) == "a.jsonl"
+    else:
+        write_record(tmp_path / "a.json", {"x": 1})
+    assert did[0].startswith("a.") and did[0].endswith(".new")
+    assert did[1:] == ["renamed", tmp_path.name]
+
+
+def test_files_are_written_when_there_is_room_for_all(tmp_path):
+    (tmp_path / "a").write_text("old")
+    with pytest.raises(OSError):
+        write_files({tmp_path / "a": b"new", tmp_path / "none" / "b": b"new"})
+    assert (tmp_path / "a").read_text() == "old" and len(list(tmp_path.iterdir())) == 1

@@ -1,8 +1,14 @@
 """The compiler, its failures, and the cache of compiled libraries."""
 
+import ctypes
+import fcntl
+import os
+import stat
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -21,8 +27,22 @@ def with_value(value: int) -> dict[str, str]:
     return SMALL | {"value.hpp": f"#define VALUE {value}\n"}
 
 
-def test_a_library_is_compiled_once(tmp_path, monkeypatch):
+@pytest.fixture
+def compilations(tmp_path, monkeypatch) -> list:
+    """A cache of its own, and a compiler that takes no time; a list of what it was asked."""
+    asked: list[list[list[str]]] = []
+
+    def run(commands: list[list[str]]) -> None:
+        asked.append(commands)
+        for command in commands:
+            Path(command[-1]).write_bytes(b"compiled")
+
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(builder, "run", run)
+    return asked
+
+
+def test_a_library_is_compiled_once(compilations, tmp_path):
     first = build(with_value(1))
     assert cache_folder() == tmp_path / "combred" and first.is_relative_to(cache_folder())
     written = first.stat().st_mtime_ns
@@ -33,9 +53,8 @@ def test_a_library_is_compiled_once(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_that_it_compiles_is_told_a_terminal_and_is_no_warning(
-    terminal, tmp_path, monkeypatch, capsys, caplog
+    terminal, compilations, monkeypatch, capsys, caplog
 ):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     caplog.set_level("INFO")
     build(with_value(1))
@@ -45,12 +64,120 @@ def test_that_it_compiles_is_told_a_terminal_and_is_no_warning(
     assert said.count("\n") == terminal
 
 
-def test_a_damaged_library_of_the_cache_is_compiled_again(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    library = build(with_value(4))
+@pytest.mark.parametrize("folder", [None, "here"])
+def test_a_damaged_library_is_compiled_again(compilations, tmp_path, folder):
+    """Without its checksum, too: the end of a file is lost with the power."""
+    place = tmp_path / folder if folder else None
+    library = build(with_value(4), place)
     whole = library.read_bytes()
-    library.write_bytes(whole[:5000] + bytes([whole[5000] ^ 1]) + whole[5001:])
-    assert build(with_value(4)) == library and library.read_bytes() == whole
+    damages = [whole[:3] + b"x" + whole[4:], whole[: len(whole) // 2] + bytes(len(whole) // 2)]
+    for damage in (*damages, b"", b"\x7fELF", os.urandom(100), b"compiled"):
+        library.write_bytes(damage)
+        assert build(with_value(4), place) == library and library.read_bytes() == whole
+    if not folder:
+        library.unlink()
+        (library / "inner").mkdir(parents=True)
+        assert build(with_value(4)).read_bytes() == whole
+    assert build(with_value(4), place).read_bytes() == whole
+    assert len(compilations) == 2 * (7 + (not folder))
+
+
+VALUE = """#include "value.hpp"
+#if COMBRED_PIECE & 1
+extern "C" __attribute__((visibility("default"))) const int value = VALUE;
+#endif
+"""
+
+
+def test_two_that_are_compiled_into_one_folder_at_once_keep_their_own_sources(
+    tmp_path, monkeypatch
+):
+    """Also where the file system has no locks: both have written their sources before either is
+    compiled."""
+    both, run = threading.Barrier(2), builder.run
+    monkeypatch.setattr(builder, "PIECES", {"all": 15})
+    monkeypatch.setattr(fcntl, "flock", lambda *_: os.close(-1))  # an OSError
+    monkeypatch.setattr(builder, "run", lambda commands: (both.wait(30), run(commands)))
+
+    def value(number: int) -> int:
+        library = build(with_value(number) | {"surrogate.cpp": VALUE}, tmp_path)
+        (text,) = (file for file in library.with_suffix("").iterdir() if file.suffix == ".hpp")
+        assert text.read_text() == f"#define VALUE {number}\n"
+        return ctypes.c_int.in_dll(ctypes.CDLL(str(library)), "value").value
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(value, [1, 2])) == [1, 2]
+
+
+def test_threads_that_need_the_same_new_library_compile_it_once(compilations):
+    together = threading.Barrier(8)
+
+    def one(_: int) -> Path:
+        together.wait(30)
+        return build(with_value(7))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(one, range(8)))) == 1
+    assert len(compilations) == 2  # objects and the library
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o002, 0o077])
+def test_the_cache_is_safe_with_any_umask(compilations, mask):
+    before = os.umask(mask)
+    try:
+        libraries = {build(with_value(8)) for _ in range(2)}
+        build(IN_PIECES)
+    finally:
+        os.umask(before)
+    assert len(libraries) == 1 and len(compilations) == 4
+    for path in (cache_folder(), *cache_folder().glob("*"), *cache_folder().glob("*/*.so")):
+        assert not path.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH), path
+
+
+@pytest.mark.parametrize("mode", [0o020, 0o002])
+@pytest.mark.parametrize("place", ["cache", "folder", "library", "object"])
+def test_a_cache_that_others_may_write_is_refused(compilations, place, mode):
+    library = build(with_value(9))
+    build(IN_PIECES)
+    places = {"cache": cache_folder(), "folder": library.parent, "library": library}
+    path = places.get(place) or next(cache_folder().glob("*.o"))
+    path.chmod(path.stat().st_mode | mode)
+    files = IN_PIECES | {"identity.hpp": "#define COMBRED_NETWORK\n// another\n"}
+    with pytest.raises(ValueError, match=f"{path} is not safe, others may write.*XDG_CACHE_HOME"):
+        build(files if place == "object" else with_value(9))
+
+
+def test_a_cache_of_another_user_is_refused_but_root_s_is_not(compilations, monkeypatch):
+    library = build(with_value(9))
+    owner, stat_of = library.stat().st_uid, Path.stat
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    if owner != 0:
+        with pytest.raises(ValueError, match="another user owns it.*XDG_CACHE_HOME"):
+            build(with_value(9))
+
+    def owned_by(user: int):
+        def stat(path, **options):
+            found = list(stat_of(path, **options))
+            return os.stat_result([*found[:4], user, *found[5:]])
+
+        return stat
+
+    for user, safe in ((0, True), (owner + 1, True), (owner + 2, False)):
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "stat", owned_by(user))
+            if safe:
+                assert build(with_value(9)) == library
+                continue
+            with pytest.raises(ValueError, match="another user owns it.*XDG_CACHE_HOME"):
+                build(with_value(9))
+
+
+def test_a_cache_that_cannot_be_made_names_its_variable(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    for root in (tmp_path / "file", tmp_path / "file" / "below"):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(root))
+        with pytest.raises(ValueError, match="cannot be made .*: set XDG_CACHE_HOME to a folder"):
+            build(with_value(1))
 
 
 IN_PIECES = {
@@ -71,20 +198,16 @@ def test_a_cache_that_cannot_be_written_only_costs_time(tmp_path, monkeypatch):
     assert build(IN_PIECES, tmp_path / "here").is_file()
 
 
-def test_networks_of_a_mechanism_share_the_objects_of_its_solver(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    compiled, run = [], builder.run
-    monkeypatch.setattr(builder, "run", lambda commands: (compiled.append(commands), run(commands)))
-
+def test_networks_of_a_mechanism_share_the_objects_of_its_solver(compilations):
     def pieces_of(value: str, **changed: str) -> int:
-        compiled.clear()
+        compilations.clear()
         build(IN_PIECES | {"identity.hpp": f"#define COMBRED_NETWORK\n// {value}\n"} | changed)
-        return len(compiled[0])
+        return len(compilations[0])
 
     assert [pieces_of("one"), pieces_of("two")] == [4, 2]
     assert pieces_of("two", **{"solver.hpp": "static const int SIZE = 2;\n"}) == 4
     for made in cache_folder().glob("*.o"):
-        made.write_bytes(made.read_bytes()[:-100])
+        made.write_bytes(made.read_bytes()[:-5])
     assert pieces_of("three") == 4
 
 
@@ -110,8 +233,9 @@ def test_without_xdg_the_cache_is_in_the_home(monkeypatch):
 
 def test_sources_and_library_are_written_to_a_folder(tmp_path):
     library = build(with_value(3), tmp_path / "here")
-    names = {file.name for file in (tmp_path / "here").iterdir()}
-    assert names == {"surrogate.cpp", "value.hpp", library.name}
+    there = {file.name: file for file in (tmp_path / "here").iterdir()}
+    assert set(there) == {library.stem, library.name}
+    assert {file.name for file in there[library.stem].iterdir()} == {"surrogate.cpp", "value.hpp"}
 
 
 def test_the_header_is_c(tmp_path):

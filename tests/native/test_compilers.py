@@ -7,7 +7,7 @@ import pytest
 from compiled_program import COMPILERS, ZIG
 
 from combred.native import NativeSurrogate, build, generate
-from combred.native.compilers import find_compiler, is_zig
+from combred.native.compilers import CompilerError, find_compiler, is_zig
 
 
 def test_the_compiler_is_cxx_or_the_first_that_there_is(monkeypatch):
@@ -17,6 +17,17 @@ def test_the_compiler_is_cxx_or_the_first_that_there_is(monkeypatch):
     monkeypatch.setenv("CXX", "no-such-compiler")
     with pytest.raises(RuntimeError, match="CXX=no-such-compiler is not there"):
         find_compiler()
+
+
+@pytest.mark.parametrize("command", ["'", "/bin/true", "echo -n", "g++ no-such-word", "PROGRAM"])
+def test_a_command_that_is_no_compiler_is_told(command, tmp_path, monkeypatch):
+    program = tmp_path / "program"
+    program.write_bytes(b"\0 no program")
+    program.chmod(0o755)
+    monkeypatch.setenv("CXX", command.replace("PROGRAM", str(program)))
+    with pytest.raises(CompilerError, match="set .* to .*g\\+\\+") as told:
+        build({"surrogate.cpp": ""}, tmp_path / "here")
+    assert "\n" not in str(told.value) and command.split()[0].lower() in str(told.value).lower()
 
 
 @pytest.mark.parametrize("installed", [True, False])

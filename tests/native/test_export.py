@@ -1,6 +1,7 @@
 """The one C++ file, its head, and what `export` writes."""
 
 import ctypes
+import errno
 import hashlib
 import json
 import logging
@@ -15,7 +16,8 @@ from compiled_program import ONE_STATE, compile_quickly
 
 import combred
 from combred.command import main
-from combred.native import NativeSurrogate, generate
+from combred.files import records
+from combred.native import NativeSurrogate, exporter, generate
 from combred.native.exporter import export
 from combred.native.generator import SOURCE
 from combred.native.single_file import single_file
@@ -172,7 +174,45 @@ def test_without_a_compiler_the_sources_are_written(correcting, tmp_path, monkey
         files = export(correcting, tmp_path)
     assert [file.name for file in files] == ["surrogate.cpp", "combred.h"]
     assert not (tmp_path / "libsurrogate.so").exists()
+    assert (tmp_path / "libsurrogate.so.old").read_text() == "of another surrogate"
+    assert "is now libsurrogate.so.old" in caplog.text
     assert "no-such-compiler" in caplog.text and "the command in its first lines" in caplog.text
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_an_export_that_is_interrupted_or_fails_loses_nothing(h2o2, tmp_path, monkeypatch, full):
+    """It ends while it compiles, or the disk is full when the library is written. At the end the
+    new files take the place of the old ones, and nothing is written through a symbolic link."""
+    made, folder = tmp_path / "made.so", tmp_path / "folder"
+    made.write_bytes(b"new")
+    (tmp_path / "theirs").write_text("old")
+    folder.mkdir()
+    for name in ("solver.cpp", "combred.h"):
+        (folder / name).write_text("old")
+    (folder / "libsolver.so").symlink_to(tmp_path / "theirs")
+
+    def content() -> dict[str, bytes]:
+        return {file.name: file.read_bytes()[:3] for file in folder.iterdir()}
+
+    def build(files):
+        assert set(content().values()) == {b"old"}
+        if not full:
+            raise KeyboardInterrupt
+        return made
+
+    def sync(path):
+        if path.name.startswith("libsolver.so"):
+            raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr(exporter, "build_portable", build)
+    with monkeypatch.context() as patch, pytest.raises((KeyboardInterrupt, OSError)):
+        patch.setattr(records, "sync", sync)
+        export(h2o2, folder)
+    assert content() == dict.fromkeys(("solver.cpp", "combred.h", "libsolver.so"), b"old")
+    monkeypatch.setattr(exporter, "build_portable", lambda files: made)
+    export(h2o2, folder)
+    assert content()["libsolver.so"] == b"new" and b"old" not in content().values()
+    assert (tmp_path / "theirs").read_text() == "old" and len(content()) == 3
 
 
 @pytest.mark.slow

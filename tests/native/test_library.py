@@ -2,12 +2,14 @@
 interface is that of a solver: tests/native/solver/test_robustness.py."""
 
 import ctypes
+import signal
 import warnings
 
 import numpy as np
 import pytest
 
 from combred.chemistry.reactor import CVODE
+from combred.native import interface
 from combred.native.choice import ANY_ERROR, NetworkAlone
 from combred.native.library import NativeSurrogate, load
 from combred.native.solver.generator import TOLERANCE
@@ -106,3 +108,25 @@ def test_rates_and_jacobian_are_the_solver_s(compiled, mechanism, solver_of, pat
         assert np.array_equal(mine, own) and np.abs(own).max() > 0.0
     one = path.T[30], path.p[30], path.Y[30]
     assert np.array_equal(compiled.jacobian(*one), solver.jacobian(*one))
+
+
+def test_an_interrupt_is_answered_during_a_long_call(mechanism, solver_of, burning, monkeypatch):
+    """Rows that are advanced by then are the first ones, as in a call of their own; the others are
+    as they were, and the exception tells their number."""
+    monkeypatch.setattr(interface, "SECONDS", 1e-3)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    states = np.tile(burning, (20, 1))
+    known, library = states.copy(), solver_of(mechanism).library
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        with pytest.raises(KeyboardInterrupt) as interrupt:
+            library.integrate_in_place(states, DT, 1e-6)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    (note,) = interrupt.value.__notes__
+    done = int(note.split()[3])
+    assert 0 < done < len(states) and f"{done} of {len(states)} states" in note
+    assert np.array_equal(states[done:], known[done:])
+    monkeypatch.setattr(interface, "FIRST_ROWS", len(states))
+    library.integrate_in_place(known[:done], DT, 1e-6)
+    assert np.array_equal(states[:done], known[:done])

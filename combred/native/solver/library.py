@@ -12,7 +12,7 @@ from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.states import Real, require_rates, states_of
 from combred.chemistry.stepper import Solution, Stepper
 from combred.native.builder import build
-from combred.native.interface import Library
+from combred.native.interface import Library, load_built
 from combred.native.solver.generator import TOLERANCE, generate
 
 PRECISE = 1e-6  # tolerance of labels and of references, in doubles
@@ -86,5 +86,6 @@ class Solver(Integrator):
         volume: bool = False,
         folder: Path | None = None,
     ):
-        super().__init__(Library(build(generate(mechanism), folder)), tolerance, volume)
+        library = load_built(lambda: build(generate(mechanism), folder))
+        super().__init__(library, tolerance, volume)
         self.mechanism = mechanism

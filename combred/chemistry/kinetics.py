@@ -219,7 +219,7 @@ def _readable(mechanism: Mechanism) -> list[Reaction]:
             form = rate.broadening
             known = form is None or isinstance(form, Troe) or (isinstance(form, SRI) and form.a > 0)
         if not known:
-            kind: Any = mechanism.solution().reaction(reaction.index).rate
+            kind: Any = mechanism.solution(transport=False).reaction(reaction.index).rate
             kind = "-".join(filter(None, (kind.type, kind.sub_type)))
             raise ValueError(
                 f"reaction {reaction.index + 1} of {mechanism.name}, {reaction.equation}, has a "

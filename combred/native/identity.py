@@ -61,7 +61,7 @@ def write_identity(
 
 def _thermo(mechanism: Mechanism) -> np.ndarray:
     """Molar mass [kg/kmol] and enthalpy [J/kg] at `ENTHALPY_T` of each species, (n_species, 3)."""
-    gas, found = mechanism.solution(), [mechanism.molecular_weights]
+    gas, found = mechanism.solution(transport=False), [mechanism.molecular_weights]
     for T in ENTHALPY_T:
         gas.TP = T, ct.one_atm
         enthalpies = gas.standard_enthalpies_RT * ct.gas_constant * T

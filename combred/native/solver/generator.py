@@ -99,7 +99,7 @@ def _sizes(layout: Layout, pressures: Pressures, derivatives: Derivatives) -> st
         "REACTIVE": layout.n_reactive,
         "ELEMENTS": len(_atoms(layout)[0]),
         "REACTIONS": len(layout.terms),
-        "LISTED": mechanism.solution().n_reactions,  # with those whose rate is zero
+        "LISTED": mechanism.solution(transport=False).n_reactions,  # with those whose rate is zero
         "COLLIDERS": max(1, len(layout.colliders)),
         "PRESSURES": max(1, pressures.size),
         "DERIVATIVES": max(1, len(derivatives.places)),
@@ -177,7 +177,7 @@ def _tables(layout: Layout) -> str:
 def _atoms(layout: Layout) -> np.ndarray:
     """Atoms of each element in the species that react (n_reactive, n_elements)."""
     mechanism, n = layout.mechanism, layout.n_reactive
-    gas = mechanism.solution()
+    gas = mechanism.solution(transport=False)
     atoms = [[gas.n_atoms(k, e) for e in range(gas.n_elements)] for k in layout.species[:n]]
     found = np.array(atoms, dtype=float)
     return found[:, found.any(axis=0)]

@@ -22,6 +22,7 @@ import numpy as np
 from combred.chemistry.fuel import Composition, choose_fuel, mixtures, spelled
 from combred.chemistry.mechanism_file import (
     find,
+    phase_of,
     phases,
     read,
     require_harmless,
@@ -84,8 +85,8 @@ class Mechanism:
         has the data for it, unless `transport` is False."""
         if transport:
             with contextlib.suppress(ct.CanteraError):  # a species without data
-                return ct.Solution(yaml=self.text, name=self.phase)
-        return ct.Solution(yaml=self.text, name=self.phase, transport_model=None)
+                return phase_of(self.text, self.phase, transport=True)
+        return phase_of(self.text, self.phase)
 
     def index(self, species: str) -> int:
         """Index of a species; capitals count only where two names differ by nothing else. Raises
@@ -215,7 +216,7 @@ def _read(file: str, phase: str, text: str) -> ct.Solution:
     seen, failed = [], {}
     for name in [phase] if phase else listed:
         try:
-            seen.append(ct.Solution(yaml=text, name=name, transport_model=None))
+            seen.append(phase_of(text, name))
         except (RuntimeError, UnicodeError) as error:  # of Cantera
             failed[name] = _told(error)
             continue

@@ -4,11 +4,15 @@ Takes the name of a file; gives its text, in which no other file is named, so th
 reads a file again.
 """
 
+import contextlib
 import difflib
 import functools
+import hashlib
 import io
 import re
 import stat
+import tempfile
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +22,11 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from combred import data
 from combred.config.fields import require, shown
+from combred.files.records import write_bytes
 
 DATA = data.FOLDER / "mechanisms"
 LARGEST = 200_000_000  # bytes; the largest mechanisms that are published have 10 million
+DEEPEST = 500  # lists in lists
 MOST_VALUES = 10_000_000  # of a file, those that stand for others counted again
 REFERRING = ("elements", "species", "reactions")  # keys of a phase that may name other files
 # What Cantera counts in where a file has no units of its own.
@@ -117,10 +123,29 @@ def _size(node: Node, known: dict[int, float]) -> float:
     return known[id(node)]
 
 
+@functools.cache
+def _own_folder() -> tempfile.TemporaryDirectory:
+    """A folder of this process, which is removed at its end."""
+    return tempfile.TemporaryDirectory(prefix="combred-")
+
+
+def phase_of(text: str, phase: str, transport: bool = False) -> ct.Solution:
+    """A phase of a text that names no other file. Cantera reads it from a file of this process: of
+    a text in memory it would keep a copy for each reaction."""
+    digest = hashlib.sha256(text.encode()).hexdigest()[:24]
+    path = Path(_own_folder().name) / f"{digest}.yaml"
+    if not path.is_file():
+        path.parent.mkdir(exist_ok=True)
+        write_bytes(path, text.encode())
+    if transport:
+        return ct.Solution(str(path), phase)
+    return ct.Solution(str(path), phase, transport_model=None)
+
+
 @functools.lru_cache(maxsize=8)
 def phases(text: str) -> dict[str, dict[str, Any]]:
     """The phases of a text by name, their scalars as text. Raises ValueError where it has none."""
-    found = _plain(_find_value(_with_phases(text), "phases"))
+    found = _plain(_key(text, "phases", only=True))
     try:
         return {one["name"]: one for one in found}
     except (KeyError, TypeError):
@@ -176,11 +201,10 @@ def _with_sections(text: str, files: tuple[tuple[str, str], ...]) -> str:
 
 def _section(text: str, source: str, names: Node | None) -> Node:
     """The section of another file, in its units; of a section of species those of these names."""
-    root, section = _compose(text), source.rpartition("/")[2]
-    found = _find_value(root, section)
+    found = _key(text, source.rpartition("/")[2])
     if not isinstance(found, SequenceNode):
         raise ValueError(f"one of its phases names {source}, and there is no such list")
-    units = UNITS | _plain(_find_value(root, "units") or _node({}))
+    units = UNITS | _plain(_key(text, "units") or _node({}))
     entries = [(one, _plain(one)) for one in found.value]
     if entries and entries[0][1].keys() == {"units"}:
         units |= entries.pop(0)[1]["units"]
@@ -198,21 +222,22 @@ def _unescaped(text: str) -> str:
     return ESCAPED.sub(lambda found: chr(int(found[1] or found[2] or found[3], 16)), joined)
 
 
-def _with_phases(text: str) -> Node:
-    """The phases of a text, with what follows them at most, where they are where they usually are;
-    else all of it, whose parsing may take a minute."""
-    found = re.search(r"(?ms)^phases:.*?(?=^\w|\Z)", text)
-    if found and len(re.findall(r"(?<![\w-])phases\b", _unescaped(text))) == 1:
-        try:
-            return _compose(found[0])
-        except ValueError:
-            pass
-    return _compose(text)
+def _key(text: str, key: str, only: bool = False) -> Node | None:
+    """The value of a key of a text, None where there is none. Where the key begins a line, and, if
+    `only`, is nowhere else, the rest of the text is not parsed, which may take a minute."""
+    places = re.findall(rf"(?<![\w-]){re.escape(key)}\b", _unescaped(text))
+    found = re.findall(rf"(?ms)^{re.escape(key)}:.*?(?=^\w|\Z)", text)
+    if len(found) == 1 and not (only and len(places) > 1):
+        with contextlib.suppress(ValueError):  # as of an alias of another part
+            return _find_value(_compose(found[0]), key)
+    return _find_value(_compose(text), key) if places else None
 
 
 def _compose(text: str) -> Node:
     """The nodes of a text. Raises ValueError where it is no YAML."""
+    deep = accumulate(1 if c in "[{" else -1 for c in re.findall(r"[\[\]{}]", text))
     try:
+        require(max(deep, default=0) < DEEPEST, "it is no YAML (nested too deeply)")
         return YAML(typ="safe", pure=True).compose(text)
     except (YAMLError, RecursionError) as error:
         mark, reason = getattr(error, "problem_mark", None), getattr(error, "problem", None)

@@ -167,7 +167,7 @@ def text(content: bytes):
         (text(b"a: &a [*a]\n" + WHOLE.encode()), "stand for more than"),
         (text(b"x" * 5000), "has 0 MB, and no mechanism has more than 0: give the path"),
         (text(b"phases: \0"), r"is no text \(it has the character '\\x00'\): give the path"),
-        (text(b"a: " + b"[" * 3000), r"is no YAML \(nested too deeply\)"),
+        (text(b"phases: " + b"[" * 3000), r"is no YAML \(nested too deeply\)"),
         (text(b""), "has no list of phases with names: give the path of a YAML file"),
     ],
 )

@@ -29,6 +29,7 @@ from combred.chemistry.mechanism_file import (
     stand_alone,
 )
 from combred.chemistry.polynomials import nasa7, read_polynomials
+from combred.chemistry.states import require_real
 from combred.config.fields import require, shown
 
 log = logging.getLogger(__name__)
@@ -128,8 +129,9 @@ class Mechanism:
         fuel, oxidizer: compositions in moles, as in "CH4:1" and "O2:1, N2:3.76", or {"CH4": 1}.
         Raises ValueError where they are not, or where the fuel does not burn in the oxidizer.
         """
-        found = mixtures(self, fuel, oxidizer, np.atleast_1d(phi).tolist())
-        return found if np.ndim(phi) else found[0]
+        ratios = require_real("phi", phi)
+        found = mixtures(self, fuel, oxidizer, np.atleast_1d(ratios).tolist())
+        return found if ratios.ndim else found[0]
 
 
 def load_mechanism(file: str | Path, phase: str = "") -> Mechanism:
@@ -196,7 +198,7 @@ def _load(file: str, name: str, phase: str, text: str) -> Mechanism:
         text=text,
         phase=gas.name,
         name=name,
-        sha256=_content_hash(gas),
+        sha256=content_hash(gas),
         species_names=tuple(gas.species_names),
         element_names=tuple(gas.element_names),
         molecular_weights=weights,
@@ -263,7 +265,7 @@ def _gases(phases: dict[str, dict]) -> str:
     return " or ".join(gases)
 
 
-def _content_hash(gas: ct.Solution) -> str:
+def content_hash(gas: ct.Solution) -> str:
     """sha256 of species and reactions; notes, transport data, comments and layout do not count."""
 
     def plain(entry: Mapping[str, Any]) -> dict:

@@ -6,6 +6,8 @@ wrong with them, with a hint.
 
 import numpy as np
 
+from combred.config.fields import one_line
+
 # Of a state that is valid, also in C++.
 LOWEST_T, HIGHEST_T, HIGHEST_P = 100.0, 6000.0, 1e30  # K, K, Pa
 LOWEST_Y, OFF_SUM = -1e-6, 1e-3  # of a mass fraction; of the sum of all from 1
@@ -116,12 +118,23 @@ def require_tolerance(tolerance: float) -> float:
 
 
 def require_real(name: str, values: Real) -> np.ndarray:
-    """Real numbers as float64. Complex numbers, text, times and objects are refused: a conversion
-    would drop an imaginary part or a unit without a word."""
+    """Real numbers as float64. Complex numbers, text, times, truth values and objects are refused:
+    a conversion would drop an imaginary part or a unit without a word; so are masked values, which
+    an array without its mask would show."""
+    parts = values if isinstance(values, list | tuple) else [values]
+    if any(map(np.ma.is_masked, parts)):
+        raise ValueError(f"{name} has masked values: give the states without them")
     try:
         found = np.asarray(values)
     except ValueError as error:  # lists of different lengths
         raise ValueError(f"{name} is not an array of numbers: {error}") from error
-    if not np.can_cast(found.dtype, np.float64, "same_kind"):
-        raise ValueError(f"{name} has to be real numbers; this is of type {found.dtype}")
+    except (RuntimeError, TypeError, NotImplementedError) as error:  # a tensor of torch
+        raise ValueError(
+            f"{name} cannot be read as an array ({one_line(error)}): give "
+            f"{name}.detach().cpu().double().numpy()"
+        ) from error
+    truth = any(isinstance(one, bool | np.bool_) for one in parts) or found.dtype == bool
+    if truth or not np.can_cast(found.dtype, np.float64, "same_kind"):
+        kind = "bool" if truth else found.dtype
+        raise ValueError(f"{name} has to be real numbers; this is of type {kind}")
     return found.astype(np.float64, copy=False)

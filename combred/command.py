@@ -148,8 +148,9 @@ def export(given: argparse.Namespace) -> int:
     what, entries = given.what, ""
     if names_mechanism(what):
         what = combred.load_mechanism(what, given.phase)
-    elif given.phase:
-        refuse(given, ["phase"])
+    else:
+        refuse(given, ["phase"] * bool(given.phase))
+        combred.load(what)  # a name that is none is told before the compilation
     with console.heard(), progress(f"compiling for each kind of CPU: {given.what}"):
         if given.openfoam:
             written, entries = native.export_case(what, given.folder)

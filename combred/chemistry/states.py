@@ -4,6 +4,8 @@ Takes T, p, Y and dt as a user gives them; gives float64 arrays, or a ValueError
 wrong with them, with a hint.
 """
 
+from typing import Any
+
 import numpy as np
 
 from combred.config.fields import one_line
@@ -117,7 +119,7 @@ def require_tolerance(tolerance: float) -> float:
     return tolerance
 
 
-def require_real(name: str, values: Real) -> np.ndarray:
+def require_real(name: str, values: Any) -> np.ndarray:
     """Real numbers as float64. Complex numbers, text, times, truth values and objects are refused:
     a conversion would drop an imaginary part or a unit without a word; so are masked values, which
     an array without its mask would show."""

@@ -182,7 +182,8 @@ def _load(file: str, name: str, phase: str, text: str) -> Mechanism:
     for one in (name, gas.name, *gas.species_names, *gas.element_names):
         require(
             one.isprintable(),
-            f"{shown(file)!r}: the name {one!r} has characters that cannot be printed: change it",
+            f"{shown(file)!r}: the name {shown(one)!r} has characters that cannot be printed: "
+            "change it",
         )
     species = gas.species()
     try:

@@ -114,9 +114,10 @@ def steps_of(dt: Real, n: int) -> np.ndarray:
 
 def require_tolerance(tolerance: float) -> float:
     """ValueError unless a tolerance is positive and finite."""
-    if not 0.0 < tolerance < np.inf:
+    found = require_real("tolerance", tolerance)
+    if found.ndim or not 0.0 < found < np.inf:
         raise ValueError(f"the tolerance has to be positive and finite, and this is {tolerance}")
-    return tolerance
+    return float(found)
 
 
 def require_real(name: str, values: Any) -> np.ndarray:

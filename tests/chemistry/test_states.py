@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from combred.chemistry.states import is_state, require_real, states_of, steps_of, wrong_with
+from combred.chemistry.states import (
+    is_state,
+    require_real,
+    require_tolerance,
+    states_of,
+    steps_of,
+    wrong_with,
+)
 
 GOOD = 1500.0, 101325.0, np.full(4, 0.25)
 
@@ -57,6 +64,10 @@ def test_truth_values_are_no_numbers(values, h2o2):
             ValueError, match=f"{name} has to be real numbers; this is of type bool"
         ):
             read()
+    with pytest.raises(ValueError, match="tolerance has to be (real|positive)"):
+        require_tolerance(values)
+    with pytest.raises(ValueError, match="tolerance has to be real numbers"):
+        require_tolerance(10**400)
 
 
 def test_a_tensor_that_has_no_array_is_told_with_the_call_that_gives_one():

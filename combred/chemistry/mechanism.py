@@ -152,7 +152,10 @@ def load_mechanism(file: str | Path, phase: str = "") -> Mechanism:
 def mechanism_of_text(text: str, name: str, phase: str) -> Mechanism:
     """The mechanism of the text of a YAML file, which a network carries. Raises as
     `load_mechanism`."""
-    require_harmless(text)
+    try:
+        require_harmless(text)
+    except ValueError as error:
+        raise ValueError(f"the mechanism {shown(name)!r} cannot be read: {error}") from error
     return _of_text(text, name, name, phase, Path())
 
 

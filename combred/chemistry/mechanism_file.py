@@ -12,6 +12,7 @@ import io
 import re
 import stat
 import tempfile
+import threading
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ UNITS = {
     "length": "m", "mass": "kg", "time": "s", "quantity": "kmol", "pressure": "Pa", "energy": "J",
     "temperature": "K", "current": "A",
 }  # fmt: skip
+WRITING = threading.Lock()  # of a file of `phase_of`
 UNPRINTABLE = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # YAML's
 ANCHOR, ALIAS = (re.compile(rf"(?:^|[\s\[{{,:?-]){sign}\S", re.M) for sign in ("&", r"\*"))
 ESCAPED = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U(0[0-9a-fA-F]{7}))")
@@ -133,10 +135,11 @@ def phase_of(text: str, phase: str, transport: bool = False) -> ct.Solution:
     """A phase of a text that names no other file. Cantera reads it from a file of this process: of
     a text in memory it would keep a copy for each reaction."""
     digest = hashlib.sha256(text.encode()).hexdigest()[:24]
-    path = Path(_own_folder().name) / f"{digest}.yaml"
-    if not path.is_file():
-        path.parent.mkdir(exist_ok=True)
-        write_bytes(path, text.encode())
+    with WRITING:
+        path = Path(_own_folder().name) / f"{digest}.yaml"
+        if not path.is_file():
+            path.parent.mkdir(exist_ok=True)
+            write_bytes(path, text.encode())
     if transport:
         return ct.Solution(str(path), phase)
     return ct.Solution(str(path), phase, transport_model=None)
@@ -274,5 +277,5 @@ def _folders() -> list[Path]:
 def _near(file: str) -> str:
     """The names of mechanisms that a name may stand for, as a question."""
     known = {path.name for folder in [DATA, *_folders()] for path in folder.glob("*.yaml")}
-    near = difflib.get_close_matches(file.lower(), sorted(known))
+    near = difflib.get_close_matches(file.lower(), sorted(known - {file}))
     return f" (did you mean {', '.join(near)}?)" if near else ""

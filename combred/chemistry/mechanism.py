@@ -180,7 +180,8 @@ def _load(file: str, name: str, phase: str, text: str) -> Mechanism:
         log.warning(
             "%s: phase %s is taken; reactions of %s are left out", file, gas.name, ", ".join(left)
         )
-    for key in (key for key in gas.input_data if "qss" in key.lower()):
+    heads = re.findall(r"(?m)^\w+(?=:)", text)  # keys of the file
+    for key in (key for key in [*gas.input_data, *heads] if "qss" in key.lower()):
         log.warning("%s: `%s` is left out: all species are integrated", file, key)
     for one in (name, gas.name, *gas.species_names, *gas.element_names):
         require(

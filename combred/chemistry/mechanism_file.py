@@ -4,7 +4,6 @@ Takes the name of a file; gives its text, in which no other file is named, so th
 reads a file again.
 """
 
-import contextlib
 import difflib
 import functools
 import hashlib
@@ -13,21 +12,28 @@ import re
 import stat
 import tempfile
 import threading
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import cantera as ct
-from ruamel.yaml import YAML, YAMLError  # a requirement of Cantera
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml import YAML  # a requirement of Cantera
+from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 
 from combred import data
+from combred.chemistry.yaml_nodes import (
+    compose,
+    count,
+    node_of,
+    plain,
+    section,
+    unescaped,
+    value_of,
+)
 from combred.config.fields import require, shown
 from combred.files.records import write_bytes
 
 DATA = data.FOLDER / "mechanisms"
 LARGEST = 200_000_000  # bytes; the largest mechanisms that are published have 10 million
-DEEPEST = 500  # lists in lists
 MOST_VALUES = 10_000_000  # of a file, those that stand for others counted again
 REFERRING = ("elements", "species", "reactions")  # keys of a phase that may name other files
 # What Cantera counts in where a file has no units of its own.
@@ -38,7 +44,6 @@ UNITS = {
 WRITING = threading.Lock()  # of a file of `phase_of`
 UNPRINTABLE = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # YAML's
 ANCHOR, ALIAS = (re.compile(rf"(?:^|[\s\[{{,:?-]){sign}\S", re.M) for sign in ("&", r"\*"))
-ESCAPED = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U(0[0-9a-fA-F]{7}))")
 
 
 def hint() -> str:
@@ -103,26 +108,16 @@ def require_harmless(text: str) -> None:
     strange = UNPRINTABLE.search(text)
     if strange:
         raise ValueError(f"it is no text (it has the character {strange[0]!r}): {hint()}")
-    if "extensions" in _unescaped(text) and _find_value(_compose(text), "extensions"):
+    if "extensions" in unescaped(text) and value_of(compose(text), "extensions"):
         raise ValueError(
             "it has the key `extensions`, by which Cantera imports modules of Python: combred "
             "takes data alone. Remove it, and the reactions whose rates need it"
         )
-    if ANCHOR.search(text) and ALIAS.search(text) and _size(_compose(text), {}) > MOST_VALUES:
+    if ANCHOR.search(text) and ALIAS.search(text) and count(compose(text), {}) > MOST_VALUES:
         raise ValueError(
             f"its aliases (as in *name) stand for more than {MOST_VALUES:,} values: write the "
             "file without them"
         )
-
-
-def _size(node: Node, known: dict[int, float]) -> float:
-    """The number of values of a node, where each alias counts as what it stands for."""
-    if id(node) not in known:
-        known[id(node)] = float("inf")  # of a node that holds itself
-        pairs = node.value if isinstance(node, MappingNode) else [node.value]
-        parts = () if isinstance(node, ScalarNode) else (one for pair in pairs for one in pair)
-        known[id(node)] = 1.0 + sum(_size(one, known) for one in parts)
-    return known[id(node)]
 
 
 @functools.cache
@@ -148,7 +143,7 @@ def phase_of(text: str, phase: str, transport: bool = False) -> ct.Solution:
 @functools.lru_cache(maxsize=8)
 def phases(text: str) -> dict[str, dict[str, Any]]:
     """The phases of a text by name, their scalars as text. Raises ValueError where it has none."""
-    found = _plain(_key(text, "phases", only=True))
+    found = plain(section(text, "phases", only=True))
     try:
         return {one["name"]: one for one in found}
     except (KeyError, TypeError):
@@ -183,20 +178,20 @@ def stand_alone(text: str, folder: Path) -> str:
 @functools.lru_cache(maxsize=8)
 def _with_sections(text: str, files: tuple[tuple[str, str], ...]) -> str:
     """The text with those sections of the files (name, text) that its phases name."""
-    root, others = _compose(text), dict(files)
-    listed = _find_value(root, "phases")
+    root, others = compose(text), dict(files)
+    listed = value_of(root, "phases")
     for phase in listed.value if isinstance(listed, SequenceNode) else []:
         for key in REFERRING:
-            entries = _find_value(phase, key)
+            entries = value_of(phase, key)
             for entry in entries.value if isinstance(entries, SequenceNode) else []:
                 alone = [(entry, None)] if key == "reactions" else []
                 for source, names in entry.value if isinstance(entry, MappingNode) else alone:
-                    name, slash, section = source.value.rpartition("/")
+                    name, slash, key_in_it = source.value.rpartition("/")
                     if slash:
                         require(name in others, f"it names {source.value}, and {name} is not there")
                         found = _section(others[name], source.value, names)
-                        source.value = f"{section} {len(root.value)}"
-                        root.value.append((_node(source.value), found))
+                        source.value = f"{key_in_it} {len(root.value)}"
+                        root.value.append((node_of(source.value), found))
     stream = io.StringIO()
     YAML(typ="safe", pure=True).serialize(root, stream)
     return stream.getvalue()
@@ -204,69 +199,19 @@ def _with_sections(text: str, files: tuple[tuple[str, str], ...]) -> str:
 
 def _section(text: str, source: str, names: Node | None) -> Node:
     """The section of another file, in its units; of a section of species those of these names."""
-    found = _key(text, source.rpartition("/")[2])
+    found = section(text, source.rpartition("/")[2])
     if not isinstance(found, SequenceNode):
         raise ValueError(f"one of its phases names {source}, and there is no such list")
-    units = UNITS | _plain(_key(text, "units") or _node({}))
-    entries = [(one, _plain(one)) for one in found.value]
+    units = UNITS | plain(section(text, "units") or node_of({}))
+    entries = [(one, plain(one)) for one in found.value]
     if entries and entries[0][1].keys() == {"units"}:
         units |= entries.pop(0)[1]["units"]
     units.setdefault("activation-energy", f"{units['energy']}/{units['quantity']}")
-    chosen = _plain(names) if isinstance(names, SequenceNode) else None
-    kept = [one for one, plain in entries if chosen is None or plain.get("name") in [None, *chosen]]
-    return SequenceNode(found.tag, [_node({"units": units}), *kept])
-
-
-def _unescaped(text: str) -> str:
-    """A text in which escapes that stand for a letter, or for no character, are resolved."""
-    if "\\" not in text:
-        return text
-    joined = re.sub(r"\\\n[ \t]*", "", text)
-    return ESCAPED.sub(lambda found: chr(int(found[1] or found[2] or found[3], 16)), joined)
-
-
-def _key(text: str, key: str, only: bool = False) -> Node | None:
-    """The value of a key of a text, None where there is none. Where the key begins a line, and, if
-    `only`, is nowhere else, the rest of the text is not parsed, which may take a minute."""
-    places = re.findall(rf"(?<![\w-]){re.escape(key)}\b", _unescaped(text))
-    found = re.findall(rf"(?ms)^{re.escape(key)}:.*?(?=^\w|\Z)", text)
-    if len(found) == 1 and not (only and len(places) > 1):
-        with contextlib.suppress(ValueError):  # as of an alias of another part
-            return _find_value(_compose(found[0]), key)
-    return _find_value(_compose(text), key) if places else None
-
-
-def _compose(text: str) -> Node:
-    """The nodes of a text. Raises ValueError where it is no YAML."""
-    deep = accumulate(1 if c in "[{" else -1 for c in re.findall(r"[\[\]{}]", text))
-    try:
-        require(max(deep, default=0) < DEEPEST, "it is no YAML (nested too deeply)")
-        return YAML(typ="safe", pure=True).compose(text)
-    except (YAMLError, RecursionError) as error:
-        mark, reason = getattr(error, "problem_mark", None), getattr(error, "problem", None)
-        line = f", line {mark.line + 1}" if mark else ""
-        raise ValueError(f"it is no YAML ({reason or 'nested too deeply'}{line})") from error
-
-
-def _find_value(node: Node | None, key: str) -> Node | None:
-    """The value of a key of a mapping, None where there is none."""
-    pairs = node.value if isinstance(node, MappingNode) else []
-    return next((value for known, value in pairs if known.value == key), None)
-
-
-def _plain(node: Node | None) -> Any:
-    """Nodes as dictionaries, lists and text."""
-    if isinstance(node, MappingNode):
-        return {key.value: _plain(value) for key, value in node.value}
-    return list(map(_plain, node.value)) if isinstance(node, SequenceNode) else node and node.value
-
-
-def _node(value: str | dict) -> Node:
-    """A node of text, or of a dictionary of such."""
-    if isinstance(value, str):
-        return ScalarNode("tag:yaml.org,2002:str", value)
-    pairs = [(_node(key), _node(one)) for key, one in value.items()]
-    return MappingNode("tag:yaml.org,2002:map", pairs)
+    if isinstance(names, SequenceNode):
+        entries = [
+            (one, content) for one, content in entries if content.get("name") in plain(names)
+        ]
+    return SequenceNode(found.tag, [node_of({"units": units}), *(one for one, _ in entries)])
 
 
 def _folders() -> list[Path]:

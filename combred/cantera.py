@@ -4,25 +4,30 @@ Takes any `Advance` (of `combred.solver`, a compiled library, a surrogate, CVODE
 interface of Cantera's samples.
 """
 
+import functools
 from typing import Any
 
 import cantera as ct
 import numpy as np
 
+from combred.chemistry.mechanism import Mechanism, content_hash
 from combred.chemistry.reactor import Advance
 from combred.chemistry.states import require_real
 
 CLOSE = 1e-9  # relative difference of two times that are the same
+COMPARED = (900.0, 1e5), (2100.0, 3e6)  # K, Pa: where the rates of phases are compared
+SAME = 1e-6  # relative difference of rates that are the same, as of a file that Cantera has written
 
 
 def advance(solver: Advance, states: ct.SolutionArray, dt: float | np.ndarray) -> ct.SolutionArray:
     """The states of a `SolutionArray` dt [s] later, a float or of its shape, as a new
     one; at constant pressure, or volume where the solver says so.
 
-    Raises ValueError where its species are not the solver's, for a dt of another shape, and as
-    `Stepper.integrate`.
+    Raises ValueError where its species, reactions or polynomials are not the solver's, where a
+    reaction has a multiplier, for a dt of another shape, and as `Stepper.integrate`.
     """
-    require_species(solver, states.species_names)
+    phase: Any = states._phase
+    require_phase(solver, phase)
     n, shape = int(np.prod(states.shape)), states.shape
     T, p = states.T.reshape(n), states.P.reshape(n)
     Y = states.Y.reshape(n, len(states.species_names))
@@ -33,7 +38,6 @@ def advance(solver: Advance, states: ct.SolutionArray, dt: float | np.ndarray) -
             "of the states"
         )
     T_next, Y_next = solver.advance(T, p, Y, steps.reshape(n) if steps.ndim else steps)
-    phase: Any = states._phase
     later = ct.SolutionArray(phase, shape)  # without columns that a user has added
     T_next, Y_next = T_next.reshape(shape), Y_next.reshape(*shape, Y.shape[1])
     if at_constant_volume(solver):
@@ -52,13 +56,14 @@ class Reactor:
     """
 
     def __init__(self, phase: ct.Solution, solver: Advance):
-        require_species(solver, phase.species_names)
+        require_phase(solver, phase)
         self.phase, self.solver, self.time = phase, solver, 0.0
 
     def advance(self, time: float) -> float:
         """Go to a time [s], as counted from the beginning; returns it. Raises ValueError for a time
-        that has passed, and as `Stepper.integrate`."""
-        gas, dt = self.phase, time - self.time
+        that has passed, where a reaction has a multiplier, and as `Stepper.integrate`."""
+        gas, dt = self.phase, float(require_real("time", time)) - self.time
+        require_multipliers(gas)
         if dt == np.inf:
             raise ValueError("time = inf s: an end has to be finite")
         if not dt >= -CLOSE * abs(time):
@@ -82,14 +87,60 @@ def at_constant_volume(solver: Advance) -> bool:
     return bool(getattr(solver, "volume", False))
 
 
-def require_species(solver: Advance, names: list[str]) -> None:
-    """ValueError where the species of a phase are not those of the solver, in its order."""
-    known = species_of(solver)
-    if known != list(names):
+def require_phase(solver: Advance, phase: ct.Solution) -> None:
+    """ValueError where the species, rates or polynomials of a phase are not those of the solver's
+    mechanism."""
+    known, names, own = species_of(solver), phase.species_names, "solver.mechanism.solution()"
+    if known != names:
         raise ValueError(
             f"the phase has the species {' '.join(names)}, and the solver {' '.join(known)}: give "
-            "a cantera.Solution of the solver's mechanism, as solver.mechanism.solution()"
+            f"a cantera.Solution of the solver's mechanism, as {own}"
         )
+    require_multipliers(phase)
+    mechanism = getattr(solver, "mechanism", None)
+    if mechanism is None:  # a loaded library
+        same = content_hash(phase) == solver.library.mechanism_sha256  # type: ignore[attr-defined]
+    else:
+        same = _agree(phase, _reference(mechanism))
+    if not same:
+        raise ValueError(
+            f"the reactions or species of the phase {phase.name} are not those of the solver's "
+            "mechanism: give a cantera.Solution of its file, or a solver of another file"
+        )
+
+
+def require_multipliers(phase: ct.Solution) -> None:
+    """ValueError where a reaction of a phase has a multiplier."""
+    many = [i for i in range(phase.n_reactions) if phase.multiplier(i) != 1.0]
+    if many:
+        i = many[0]
+        raise ValueError(
+            f"reaction {i + 1} of the phase {phase.name}, {phase.reaction(i).equation}, has the "
+            f"multiplier {phase.multiplier(i):g}, which solvers do not know: set it "
+            "to 1 (gas.set_multiplier(1.0)), and change the rate in the mechanism's file"
+        )
+
+
+@functools.lru_cache(maxsize=8)
+def _reference(mechanism: Mechanism) -> ct.Solution:
+    """A phase of a mechanism, for `_agree`."""
+    return mechanism.solution(transport=False)
+
+
+def _agree(phase: ct.Solution, reference: ct.Solution) -> bool:
+    """Whether phases of the same species have the same rates and polynomials, at two states."""
+    if phase.n_reactions != reference.n_reactions:
+        return False
+    before, found = phase.state, []
+    for one in (phase, reference):
+        numbers = []
+        for T, p in COMPARED:
+            one.TPX = T, p, np.ones(one.n_species)
+            numbers += [one.forward_rate_constants, one.reverse_rate_constants]
+            numbers += [one.standard_enthalpies_RT, one.standard_entropies_R, one.standard_cp_R]
+        found.append(np.concatenate(numbers))
+    phase.state = before
+    return np.allclose(found[0], found[1], rtol=SAME, atol=0.0, equal_nan=True)
 
 
 def species_of(solver: Advance) -> list[str]:

@@ -96,3 +96,52 @@ def test_cvode_and_a_loaded_library_have_the_same_door():
     assert np.allclose(known.T, exact.T, rtol=1e-3)
     again = combred.cantera.advance(combred.native.load(solver.library.path), states, 1e-4)
     assert np.array_equal(again.T, known.T)
+
+
+def changed(kind: str) -> ct.Solution:
+    """The phase of `start` with a change in memory that its species' names do not tell."""
+    gas = start()
+    if kind == "multiplier":
+        gas.set_multiplier(0.0, 5)
+    if kind == "rate":
+        reaction = gas.reaction(2)
+        reaction.rate = ct.ArrheniusRate(3.9e1, 2.7, 2.6e7)
+        gas.modify_reaction(2, reaction)
+    if kind == "polynomial":
+        species = gas.species(5)
+        old, coeffs = species.thermo, species.thermo.coeffs
+        coeffs[6] += 1.0  # h/R [K]
+        species.thermo = ct.NasaPoly2(old.min_temp, old.max_temp, old.reference_pressure, coeffs)
+        gas.modify_species(5, species)
+    if kind == "reactions":
+        parts = {"species": gas.species(), "reactions": gas.reactions()[1:]}
+        return ct.Solution(thermo="ideal-gas", kinetics="gas", **parts)
+    return gas
+
+
+@pytest.mark.parametrize("kind", ["multiplier", "rate", "polynomial", "reactions"])
+@pytest.mark.parametrize("door", ["solver", "library", "CVODE"])
+def test_a_phase_that_was_changed_in_memory_is_refused(kind, door):
+    """The solver has the rates of its mechanism's file."""
+    solver, gas = combred.solver("h2o2.yaml"), changed(kind)
+    doors = {"library": lambda: combred.native.load(solver.library.path), "solver": lambda: solver}
+    one = doors.get(door, lambda: combred.CVODE(solver.mechanism))()
+    told = "multiplier 0, which solvers do not know" if kind == "multiplier" else "not those of the"
+    with pytest.raises(ValueError, match=told):
+        combred.cantera.advance(one, ct.SolutionArray(gas, 2), 1e-6)
+    with pytest.raises(ValueError, match=told):
+        combred.cantera.Reactor(gas, one)
+
+
+def test_a_phase_is_left_as_it_was_and_multipliers_are_seen_at_each_call(tmp_path):
+    solver, gas = combred.solver("h2o2.yaml"), start()
+    before = gas.state.copy()
+    mine = combred.cantera.Reactor(gas, solver)
+    assert np.array_equal(gas.state, before)
+    gas.set_multiplier(2.0, 0)
+    with pytest.raises(ValueError, match="reaction 1 of the phase ohmech, .*multiplier 2, which"):
+        mine.advance(1e-6)
+    gas.set_multiplier(1.0)
+    assert mine.advance(1e-6) == 1e-6
+    gas.write_yaml(str(tmp_path / "written.yaml"))  # by Cantera, in other units
+    combred.cantera.Reactor(ct.Solution(str(tmp_path / "written.yaml")), solver)

@@ -105,7 +105,7 @@ def check_mechanism(
     waiting = [name for name in todo if name not in record["parts"]]
     count, done = len(todo) + 1, len(todo) - len(waiting)
     if waiting:
-        start = mechanism.file, mechanism.phase, of, size
+        start = mechanism, of, size
         with open_pool(workers or len(os.sched_getaffinity(0)), _start, *start) as pool:
             on_progress(done, count, ", ".join(waiting[:2]))
             for future in as_completed([pool.submit(_work, name) for name in waiting]):
@@ -135,7 +135,7 @@ def about(mechanism: Mechanism, built: float) -> dict:
     kinds = [type(reaction.rate).__name__ for reaction in read_reactions(mechanism)]
     return {
         "species": mechanism.n_species,
-        "reactions": mechanism.solution().n_reactions,
+        "reactions": mechanism.solution(transport=False).n_reactions,
         "rates": {kind: kinds.count(kind) for kind in sorted(set(kinds))},
         "build_seconds": built,
     }
@@ -144,10 +144,9 @@ def about(mechanism: Mechanism, built: float) -> dict:
 _work_of: dict[str, Callable[[], object]] = {}  # in a process: the parts that it can do
 
 
-def _start(file: str, phase: str, of: Conditions, size: float) -> None:
+def _start(mechanism: Mechanism, of: Conditions, size: float) -> None:
     """Prepare a process."""
     ct.suppress_thermo_warnings()
-    mechanism = load_mechanism(file, phase)
     solver = Solver(mechanism)
     _work_of.update(
         {name: partial(part, mechanism, solver, of) for name, part in parts(size).items()}

@@ -16,7 +16,7 @@ from combred.chemistry.agreement import difference_from_cvode, largest, spread
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError
-from combred.chemistry.transport import has_transport
+from combred.chemistry.transport import lacking
 from combred.native.solver import Solver
 from combred.native.solver.library import PRECISE
 from combred.simulation.counterflow import flame as counterflow
@@ -133,8 +133,8 @@ def where_possible(
     """The numbers of a part; {"skipped": reason} where the mechanism lacks data that it needs."""
     if not mechanism.has_nasa7:
         return {"skipped": f"{mechanism.name} has other polynomials than NASA-7 of two ranges"}
-    if part is not stirred and not has_transport(mechanism):
-        return {"skipped": f"{mechanism.name} has no transport data"}
+    if part is not stirred and (lacks := lacking(mechanism.solution())):
+        return {"skipped": f"{mechanism.name} has {lacks}"}
     return part(mechanism, solver, of)
 
 

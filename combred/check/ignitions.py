@@ -54,7 +54,7 @@ def half_rise(mechanism: Mechanism, todo: list[Case], Y: np.ndarray) -> np.ndarr
     """The mean (n,) [K] of the initial T of the cases and that at equilibrium; NaN where Cantera
     finds none."""
     T0, p = np.array([case.T0 for case in todo]), np.array([case.p for case in todo])
-    return 0.5 * (T0 + equilibrium(mechanism.solution(), T0, p, Y)[0])
+    return 0.5 * (T0 + equilibrium(mechanism.solution(transport=False), T0, p, Y)[0])
 
 
 def delays(

@@ -92,13 +92,16 @@ def _fuels(mechanism: Mechanism) -> dict[str, dict[str, float]]:
 
 def _atoms(mechanism: Mechanism) -> dict[str, dict[str, float]]:
     """The atoms of each species by its name."""
-    return {species.name: species.composition for species in mechanism.solution().species()}
+    return {
+        species.name: species.composition
+        for species in mechanism.solution(transport=False).species()
+    }
 
 
 @functools.lru_cache
 def _gas(mechanism: Mechanism) -> ct.Solution:
     """A phase of a mechanism, read once: hold `CACHED` while its state is in use."""
-    return mechanism.solution()
+    return mechanism.solution(transport=False)
 
 
 def name_mixture(mechanism: Mechanism, fuel: str, oxidizer: str) -> Mixture:

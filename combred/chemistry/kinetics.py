@@ -37,8 +37,8 @@ class Kinetics(nn.Module):
     precision where forward and reverse rates nearly balance. The error of float32 is therefore no
     larger than that of rate constants that are wrong by some 1e-6.
 
-    An order m below 1 that is not 0 goes straight to zero below the concentration `SCARCE`, as
-    c SCARCE^(m - 1): c^m has no bounded derivative at zero.
+    An order m below 1, also 0 of a species that is consumed, goes straight to zero below the
+    concentration `SCARCE`, as c SCARCE^(m - 1): c^m has no bounded derivative at zero.
 
     Raises ValueError for a mechanism with rates of another type (pressure tables, Chebyshev
     polynomials, Tsang's falloff, ...); the message names the first such reaction.
@@ -91,6 +91,7 @@ class Kinetics(nn.Module):
         keep_columns("weights", mechanism.molecular_weights)
         keep("reference_pressure", mechanism.reference_pressure)
         low = (orders != np.round(orders)) & (orders < 1.0) | (orders < 0.0)
+        low |= (orders == 0.0) & (net < 0.0)  # of a species that is consumed
         self.any_low: bool = bool(low.any())
         keep("orders", np.where(low, 1.0, orders))  # of ln c
         keep("low_orders", np.where(low, orders - 1.0, 0.0))  # of ln max(c, SCARCE)
@@ -219,7 +220,7 @@ def _readable(mechanism: Mechanism) -> list[Reaction]:
             form = rate.broadening
             known = form is None or isinstance(form, Troe) or (isinstance(form, SRI) and form.a > 0)
         if not known:
-            kind: Any = mechanism.solution().reaction(reaction.index).rate
+            kind: Any = mechanism.solution(transport=False).reaction(reaction.index).rate
             kind = "-".join(filter(None, (kind.type, kind.sub_type)))
             raise ValueError(
                 f"reaction {reaction.index + 1} of {mechanism.name}, {reaction.equation}, has a "

@@ -12,20 +12,26 @@ import json
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import cantera as ct
 import numpy as np
-from ruamel.yaml import YAML, YAMLError  # a requirement of Cantera
 
-from combred import data
 from combred.chemistry.fuel import Composition, choose_fuel, mixtures, spelled
+from combred.chemistry.mechanism_file import (
+    find,
+    phase_of,
+    phases,
+    read,
+    require_harmless,
+    stand_alone,
+)
 from combred.chemistry.polynomials import nasa7, read_polynomials
-from combred.config.fields import one_line, shown
+from combred.chemistry.states import require_real
+from combred.config.fields import require, shown
 
-DATA = data.FOLDER / "mechanisms"
 log = logging.getLogger(__name__)
 
 
@@ -33,7 +39,7 @@ log = logging.getLogger(__name__)
 class Mechanism:
     """The constants of an ideal-gas mechanism.
 
-    file: the path, or the name of a file that Cantera ships; phase: the name of the phase in it;
+    text: the YAML file, with what it takes from other files; phase: the name of the phase in it;
     name: the base name of the file; sha256: hash of species and reactions. molecular_weights
     (n_species,) [kg/kmol]; elements (n_elements, n_species) [kg of element per kg of species].
     thermo (n_species, n_regions, 9): NASA-9 coefficients, T_breaks (n_species, n_regions - 1) [K]:
@@ -42,7 +48,7 @@ class Mechanism:
     hold. inert (n_species,) bool: species with no net stoichiometry in any reaction.
     """
 
-    file: str
+    text: str = field(repr=False)
     phase: str
     name: str
     sha256: str
@@ -75,9 +81,13 @@ class Mechanism:
         Raises ValueError, with their names, where species have other thermodynamic data."""
         return nasa7(self.thermo, self.T_breaks, self.species_names)
 
-    def solution(self) -> ct.Solution:
-        """A new Cantera phase of this mechanism."""
-        return ct.Solution(self.file, self.phase)
+    def solution(self, transport: bool = True) -> ct.Solution:
+        """A new Cantera phase of this mechanism; with its model of transport where the mechanism
+        has the data for it, unless `transport` is False."""
+        if transport:
+            with contextlib.suppress(ct.CanteraError):  # a species without data
+                return phase_of(self.text, self.phase, transport=True)
+        return phase_of(self.text, self.phase)
 
     def index(self, species: str) -> int:
         """Index of a species; capitals count only where two names differ by nothing else. Raises
@@ -119,31 +129,65 @@ class Mechanism:
         fuel, oxidizer: compositions in moles, as in "CH4:1" and "O2:1, N2:3.76", or {"CH4": 1}.
         Raises ValueError where they are not, or where the fuel does not burn in the oxidizer.
         """
-        found = mixtures(self, fuel, oxidizer, np.atleast_1d(phi).tolist())
-        return found if np.ndim(phi) else found[0]
+        ratios = require_real("phi", phi)
+        found = mixtures(self, fuel, oxidizer, np.atleast_1d(ratios).tolist())
+        return found if ratios.ndim else found[0]
 
 
 def load_mechanism(file: str | Path, phase: str = "") -> Mechanism:
     """Read a mechanism: one of combred's own (`drm19.yaml`), one of Cantera's, or a path.
 
-    phase: the name of a phase of the file; without it the first phase, or, where that is not an
-    ideal gas that reacts, the first that is one. Raises FileNotFoundError if there is no such file,
+    phase: the name of a phase of the file; without it the first that is an ideal gas that reacts.
+    A file that has not changed is read once. Raises FileNotFoundError if there is no such file,
     and ValueError if there is no such phase, or none with NASA-7 or NASA-9 polynomials or constant
-    heat capacities (the surrogate and the solvers evaluate these themselves).
+    heat capacities (the surrogate and the solvers evaluate these themselves), and as
+    `combred.chemistry.mechanism_file.read`.
     """
     if isinstance(file, ct.Solution):  # whose rates may have been changed
         raise ValueError(f"give the file of a mechanism, as {file.source!r}, not a Cantera phase")
-    return _load(str(file), phase)
+    path = find(str(file))
+    return _of_text(read(path), str(file), path.name, phase, path.parent)
 
 
-@functools.lru_cache
-def _load(file: str, phase: str) -> Mechanism:
-    path, gas = _read(file, phase)
-    others = {} if phase else _phases(path)
-    left = [n for n, p in others.items() if p.get("kinetics") in ("surface", "edge")]
-    if left:
+def mechanism_of_text(text: str, name: str, phase: str) -> Mechanism:
+    """The mechanism of the text of a YAML file, which a network carries. Raises as
+    `load_mechanism`."""
+    try:
+        require_harmless(text)
+    except ValueError as error:
+        raise ValueError(f"the mechanism {shown(name)!r} cannot be read: {error}") from error
+    return _of_text(text, name, name, phase, Path())
+
+
+def _of_text(text: str, file: str, name: str, phase: str, folder: Path) -> Mechanism:
+    """The mechanism of the text of a file that lies in a folder."""
+    try:
+        text = stand_alone(text, folder)
+        listed = phases(text)
+    except ValueError as error:
+        raise ValueError(f"{shown(file)!r} cannot be read: {error}{_convert(file)}") from error
+    if phase and phase not in listed and _gases(listed):
+        raise ValueError(f"{shown(file)!r} has no phase {shown(phase)!r}: give {_gases(listed)}")
+    return _load(file, name, phase, text)
+
+
+@functools.lru_cache(maxsize=32)
+def _load(file: str, name: str, phase: str, text: str) -> Mechanism:
+    """The mechanism of a text that names no other file."""
+    gas = _read(file, phase, text)
+    left = [n for n, p in phases(text).items() if p.get("kinetics") in ("surface", "edge")]
+    if left and not phase:
         log.warning(
             "%s: phase %s is taken; reactions of %s are left out", file, gas.name, ", ".join(left)
+        )
+    heads = re.findall(r"(?m)^\w+(?=:)", text)  # keys of the file
+    for key in (key for key in [*gas.input_data, *heads] if "qss" in key.lower()):
+        log.warning("%s: `%s` is left out: all species are integrated", file, key)
+    for one in (name, gas.name, *gas.species_names, *gas.element_names):
+        require(
+            one.isprintable(),
+            f"{shown(file)!r}: the name {shown(one)!r} has characters that cannot be printed: "
+            "change it",
         )
     species = gas.species()
     try:
@@ -156,10 +200,10 @@ def _load(file: str, phase: str) -> Mechanism:
         [[gas.n_atoms(k, m) for k in range(gas.n_species)] for m in range(gas.n_elements)]
     )
     return Mechanism(
-        file=path,
+        text=text,
         phase=gas.name,
-        name=Path(file).name,
-        sha256=_content_hash(gas),
+        name=name,
+        sha256=content_hash(gas),
         species_names=tuple(gas.species_names),
         element_names=tuple(gas.element_names),
         molecular_weights=weights,
@@ -173,68 +217,51 @@ def _load(file: str, phase: str) -> Mechanism:
     )
 
 
-def _read(file: str, phase: str) -> tuple[str, ct.Solution]:
-    """The path of a mechanism that `load_mechanism` names, and its phase."""
-    ours = ", ".join(sorted(p.name for p in DATA.glob("*.yaml")))
-    give = (
-        f"give the path of a YAML file, one of combred's ({ours}) or one that Cantera ships "
-        "(gri30.yaml, h2o2.yaml, ...)"
-    )
-    path = file
-    try:
-        bare = Path(file).name == file and not Path(file).is_file()
-        path = str(DATA / file) if bare and (DATA / file).is_file() else file
-        if Path(path).is_dir():
-            raise ValueError(f"{shown(file)!r} is a folder, and no mechanism: {give}")
-        gas = ct.Solution(path, phase)
-    except OSError as error:  # a name that is no path, as one that is too long
-        raise ValueError(f"{shown(file)!r}: {error.strerror}: {give}") from error
-    except (RuntimeError, UnicodeError) as error:  # of Cantera, or of its reader of YAML
-        if not Path(path).is_file() and "not found" in str(error):
-            raise FileNotFoundError(
-                f"there is no mechanism {shown(file)!r}{_near(file)}: {give}"
-            ) from error
-        phases = _phases(path)
-        if phase and _gases(phases) and phase not in phases:
-            raise ValueError(
-                f"{shown(file)!r} has no phase {shown(phase)!r}: give {_gases(phases)}"
-            ) from error
-        if not path.endswith((".yaml", ".yml")):
-            give += (
-                "; a CHEMKIN file becomes one, in its folder, by Cantera's "
-                f"`ck2yaml --input={Path(path).name} --thermo=FILE --transport=FILE`"
-            )
-        raise ValueError(
-            f"{shown(file)!r} cannot be read by Cantera ({shown(one_line(error), 300)}): {give}"
-        ) from error
-    if _reacts(gas):
-        return path, gas
-    seen, phases = [gas], _phases(path)
-    for name in () if phase else phases:
-        if name != gas.name:
-            with contextlib.suppress(ct.CanteraError):  # as of a surface without its gas
-                seen.append(ct.Solution(path, name))
-        if _reacts(seen[-1]):
-            return path, seen[-1]
+def _read(file: str, phase: str, text: str) -> ct.Solution:
+    """The phase that is taken of a text."""
+    listed = phases(text)
+    seen, failed = [], {}
+    for name in [phase] if phase else listed:
+        try:
+            seen.append(phase_of(text, name))
+        except (RuntimeError, UnicodeError) as error:  # of Cantera
+            failed[name] = _told(error)
+            continue
+        if seen[-1].thermo_model == "ideal-gas" and seen[-1].n_reactions > 0:
+            return seen[-1]
+    gases = [name for name in failed if listed.get(name, {}).get("thermo") == "ideal-gas"]
+    for name in gases or ([] if seen else failed):
+        raise ValueError(f"{shown(file)!r} cannot be read by Cantera: {failed[name]}")
     found = "; ".join(f"{g.name}, {g.thermo_model}, {g.n_reactions} reactions" for g in seen)
     raise ValueError(
         f"combred needs an ideal gas that reacts, and {file!r} has no such phase ({found}): give "
         "another mechanism"
-        + (f", or its phase {_gases(phases)}" if phase and _gases(phases) else "")
+        + (f", or its phase {_gases(listed)}" if phase and _gases(listed) else "")
     )
 
 
-def _near(file: str) -> str:
-    """The names of mechanisms that a name may stand for, as a question."""
-    folders = [DATA, *map(Path, ct.get_data_directories())]
-    known = {path.name for folder in folders for path in folder.glob("*.yaml")}
-    near = difflib.get_close_matches(file.lower(), sorted(known))
-    return f" (did you mean {', '.join(near)}?)" if near else ""
+def _told(error: Exception) -> str:
+    """What Cantera says is wrong with a file, on one line, without the lines of the file."""
+    text = re.sub(
+        r"(?m)^\|.*|^>.*|^\s*\^\s*$|^\*+$|^\w+ thrown by .*|^Error on .*:$", "", str(error)
+    )
+    place = re.search(r"(?m)^Error on (lines? .*) of ", str(error))
+    return (f"{place[1]}: " if place else "") + shown(" ".join(text.split()), 1000)
 
 
-def _reacts(gas: ct.Solution) -> bool:
-    """Whether a phase is an ideal gas that reacts."""
-    return gas.thermo_model == "ideal-gas" and gas.n_reactions > 0
+def _convert(file: str) -> str:
+    """The command that makes a YAML file of one of an older form, as a hint."""
+    name = Path(file).name
+    if name.endswith((".yaml", ".yml")):
+        return ""
+    if name.endswith(".cti"):
+        return f". Cantera's `cti2yaml {name}` makes a YAML file of it"
+    if name.endswith(".xml"):
+        return f". Cantera's `ctml2yaml {name}` makes a YAML file of it"
+    return (
+        ". A CHEMKIN file becomes YAML, in its folder, by Cantera's "
+        f"`ck2yaml --input={name} --thermo=FILE --transport=FILE`"
+    )
 
 
 def _gases(phases: dict[str, dict]) -> str:
@@ -243,26 +270,7 @@ def _gases(phases: dict[str, dict]) -> str:
     return " or ".join(gases)
 
 
-def located(file: str) -> Path:
-    """The path of a mechanism's file, which may be in one of Cantera's folders. Raises
-    FileNotFoundError where there is none."""
-    for folder in (Path(), *map(Path, ct.get_data_directories())):
-        if (folder / file).is_file():
-            return folder / file
-    raise FileNotFoundError(f"there is no mechanism {shown(file)!r}")
-
-
-def _phases(path: str) -> dict[str, dict]:
-    """The phases of a file (`located`) by name; none where they cannot be read. The rest of the
-    file, which may be large, is not parsed."""
-    with contextlib.suppress(OSError, YAMLError, UnicodeError, KeyError, TypeError):
-        found = re.search(r"(?ms)^phases:.*?(?=^\w|\Z)", located(path).read_text("utf-8"))
-        phases = YAML(typ="safe").load(found[0])["phases"]  # type: ignore[index]
-        return {str(one["name"]): one for one in phases}
-    return {}
-
-
-def _content_hash(gas: ct.Solution) -> str:
+def content_hash(gas: ct.Solution) -> str:
     """sha256 of species and reactions; notes, transport data, comments and layout do not count."""
 
     def plain(entry: Mapping[str, Any]) -> dict:

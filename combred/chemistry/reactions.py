@@ -60,7 +60,7 @@ def read_reactions(mechanism: Mechanism) -> list[Reaction]:
     Raises ValueError, with the first reactions and their number, where rates are of other types
     than those of `rate_forms` (as of plasmas or surfaces).
     """
-    gas = mechanism.solution()
+    gas = mechanism.solution(transport=False)
     reactions = gas.reactions()
     other = [(i, r) for i, r in enumerate(reactions) if type(r.rate) not in READERS]
     if other:

@@ -76,7 +76,7 @@ class Reactor:
         self._build()
 
     def _build(self) -> None:
-        self.gas = self.mechanism.solution()
+        self.gas = self.mechanism.solution(transport=False)
         self._reactor = ct.IdealGasConstPressureReactor(self.gas, clone=False)
         self.net = ct.ReactorNet([self._reactor])
         self.net.rtol, self.net.atol = self._tolerances

@@ -19,7 +19,7 @@ class SourceTerm:
     molar production rates w_k of Cantera. The temperature follows from h [J/kg] and Y."""
 
     def __init__(self, mechanism: Mechanism, p: float):
-        self.gas, self.p, self.solver = mechanism.solution(), p, _solver(mechanism)
+        self.gas, self.p, self.solver = mechanism.solution(transport=False), p, _solver(mechanism)
 
     def at(self, h: float, Y: np.ndarray) -> np.ndarray:
         """f of h and Y (n_species,), which Cantera normalizes."""

@@ -4,7 +4,11 @@ Takes T, p, Y and dt as a user gives them; gives float64 arrays, or a ValueError
 wrong with them, with a hint.
 """
 
+from typing import Any
+
 import numpy as np
+
+from combred.config.fields import one_line
 
 # Of a state that is valid, also in C++.
 LOWEST_T, HIGHEST_T, HIGHEST_P = 100.0, 6000.0, 1e30  # K, K, Pa
@@ -110,18 +114,30 @@ def steps_of(dt: Real, n: int) -> np.ndarray:
 
 def require_tolerance(tolerance: float) -> float:
     """ValueError unless a tolerance is positive and finite."""
-    if not 0.0 < tolerance < np.inf:
+    found = require_real("tolerance", tolerance)
+    if found.ndim or not 0.0 < found < np.inf:
         raise ValueError(f"the tolerance has to be positive and finite, and this is {tolerance}")
-    return tolerance
+    return float(found)
 
 
-def require_real(name: str, values: Real) -> np.ndarray:
-    """Real numbers as float64. Complex numbers, text, times and objects are refused: a conversion
-    would drop an imaginary part or a unit without a word."""
+def require_real(name: str, values: Any) -> np.ndarray:
+    """Real numbers as float64. Complex numbers, text, times, truth values and objects are refused:
+    a conversion would drop an imaginary part or a unit without a word; so are masked values, which
+    an array without its mask would show."""
+    parts = values if isinstance(values, list | tuple) else [values]
+    if any(map(np.ma.is_masked, parts)):
+        raise ValueError(f"{name} has masked values: give the states without them")
     try:
         found = np.asarray(values)
     except ValueError as error:  # lists of different lengths
         raise ValueError(f"{name} is not an array of numbers: {error}") from error
-    if not np.can_cast(found.dtype, np.float64, "same_kind"):
-        raise ValueError(f"{name} has to be real numbers; this is of type {found.dtype}")
+    except (RuntimeError, TypeError, NotImplementedError) as error:  # a tensor of torch
+        raise ValueError(
+            f"{name} cannot be read as an array ({one_line(error)}): give "
+            f"{name}.detach().cpu().double().numpy()"
+        ) from error
+    truth = any(isinstance(one, bool | np.bool_) for one in parts) or found.dtype == bool
+    if truth or not np.can_cast(found.dtype, np.float64, "same_kind"):
+        kind = "bool" if truth else found.dtype
+        raise ValueError(f"{name} has to be real numbers; this is of type {kind}")
     return found.astype(np.float64, copy=False)

@@ -16,24 +16,29 @@ TINY = 1e-20  # smallest mole fraction in the mixture rules, as in Cantera; avoi
 
 def has_transport(mechanism: Mechanism) -> bool:
     """Whether a mechanism has the transport data, and the polynomials, that a flame needs."""
-    return _has_data(mechanism.solution()) and mechanism.has_nasa7
+    return not lacking(mechanism.solution()) and mechanism.has_nasa7
 
 
 def solution_with_transport(mechanism: Mechanism) -> ct.Solution:
     """A new Cantera solution with mixture-averaged transport. Raises ValueError where the mechanism
     has no transport data."""
     gas = mechanism.solution()
-    if not _has_data(gas):
+    if lacks := lacking(gas):
         raise ValueError(
-            f"{mechanism.name} has no transport data, which a flame needs: give a mechanism file "
-            "with transport data"
+            f"{mechanism.name} has {lacks}, which a flame needs: give a mechanism file with "
+            "transport data"
         )
     gas.transport_model = "mixture-averaged"
     return gas
 
 
-def _has_data(gas: ct.Solution) -> bool:
-    return gas.transport_model not in (None, "none")
+def lacking(gas: ct.Solution) -> str:
+    """Which transport data a phase of `Mechanism.solution` lacks, in words; "" if it has all."""
+    if gas.transport_model not in (None, "none"):
+        return ""
+    without = [species.name for species in gas.species() if species.transport is None]
+    some = 0 < len(without) < gas.n_species
+    return f"no transport data of {' '.join(without)}" if some else "no transport data"
 
 
 class MixtureTransport:

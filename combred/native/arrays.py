@@ -8,6 +8,8 @@ import re
 
 import numpy as np
 
+LONGEST = 500  # characters of a name in a comment
+
 
 def literal(value: float, kind: str = "double") -> str:
     """A finite number as a C++ literal that is read back exactly; kind: double, float or int.
@@ -43,10 +45,27 @@ def of_tensor(tensor) -> np.ndarray:
     return tensor.detach().cpu().double().numpy()
 
 
+def quoted(value: str) -> str:
+    """What stands between the quotes of a string of C++, UTF-8, for any text. Raises ValueError for
+    one with a character of value 0, which would end the string."""
+    if "\0" in value:
+        raise ValueError(f"{value!r} has a character of value 0, which a library cannot hold")
+    value = value.replace("\\", "\\\\").replace('"', '\\"').replace("??", "?\\?")
+    return value.replace("\n", "\\n").replace("\r", "\\r")
+
+
+def comment(value: str) -> str:
+    """A name or a title as a comment, up to the end of its line, has it: printable ASCII, with _ in
+    place of other characters and of what continues a line, and at most `LONGEST` characters."""
+    plain = "".join(c if " " <= c <= "~" and c != "\\" else "_" for c in value[:LONGEST])
+    return plain.replace("??", "?_")
+
+
 def text(name: str, value: str) -> str:
     """The definition of a string, UTF-8, in lines of at most 90 characters."""
-    quoted = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    parts = re.findall(r"(?:\\.|[^\\]){1,90}", quoted) or [""]  # an escape stays in one piece
+    parts = re.findall(r"(?:\\.|[^\\]){1,90}", quoted(value)) or [
+        ""
+    ]  # an escape stays in one piece
     lines = "\n".join(f'    "{part}"' for part in parts)
     return f"constexpr const char *{name} =\n{lines};\n"
 

@@ -78,7 +78,7 @@ def export(
 
 def names_mechanism(what: object) -> TypeGuard[str | Path]:
     """Whether what is to be exported is the name of a mechanism's file."""
-    return str(what).endswith((".yaml", ".yml", ".inp"))  # or of CHEMKIN, which is refused
+    return str(what).endswith((".yaml", ".yml", ".inp", ".cti", ".xml"))  # the last are refused
 
 
 def _write(folder: Path, source: str, text: str, name: str) -> list[Path]:

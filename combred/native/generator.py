@@ -9,7 +9,7 @@ species in the solver's order.
 import numpy as np
 
 from combred.native import quasi_steady, state_only
-from combred.native.arrays import array, constant, of_tensor
+from combred.native.arrays import array, comment, constant, of_tensor
 from combred.native.identity import HAS_NETWORK, OfTraining, write_identity
 from combred.native.solver.generator import SOURCE, WRITTEN
 from combred.native.solver.generator import generate as generate_solver
@@ -73,7 +73,7 @@ def _identity(surrogate: Surrogate, card: dict | None) -> str:
 
 def _written(surrogate: Surrogate, includes: str, parts: list[str]) -> str:
     body = "\n".join(["namespace network {\n\nusing namespace solver;\n", *parts])
-    head = WRITTEN.format(name=surrogate.mechanism.name)
+    head = WRITTEN.format(name=comment(surrogate.mechanism.name))
     return f'{head}#include "{includes}"\n\n{body}\n}}  // namespace network\n'
 
 

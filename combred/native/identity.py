@@ -13,7 +13,7 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.files.records import strict
-from combred.native.arrays import constant, literal, text
+from combred.native.arrays import constant, literal, quoted, text
 
 HAS_NETWORK = "#define COMBRED_NETWORK\n"  # a line of the identity of a surrogate
 ENTHALPY_T = 298.15, 1500.0  # K
@@ -36,7 +36,7 @@ def write_identity(
 ) -> str:
     """The text of `identity.hpp`; tolerance: the default; card: None: the library tells none."""
     ranges = training.ranges
-    names = ", ".join(json.dumps(name) for name in mechanism.species_names)
+    names = ", ".join(f'"{quoted(name)}"' for name in mechanism.species_names)
     thermo = ",\n".join(f"    {{{', '.join(map(literal, row))}}}" for row in _thermo(mechanism))
     rows = ",\n".join(f"    {_range(limits)}" for limits in ranges)
     return "".join(
@@ -61,7 +61,7 @@ def write_identity(
 
 def _thermo(mechanism: Mechanism) -> np.ndarray:
     """Molar mass [kg/kmol] and enthalpy [J/kg] at `ENTHALPY_T` of each species, (n_species, 3)."""
-    gas, found = mechanism.solution(), [mechanism.molecular_weights]
+    gas, found = mechanism.solution(transport=False), [mechanism.molecular_weights]
     for T in ENTHALPY_T:
         gas.TP = T, ct.one_atm
         enthalpies = gas.standard_enthalpies_RT * ct.gas_constant * T

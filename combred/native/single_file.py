@@ -7,6 +7,7 @@ joined, with a head that says what it is and how it is compiled.
 import hashlib
 import re
 
+from combred.native.arrays import comment
 from combred.native.compilers import FLAGS, LEVELS
 
 OWN = re.compile(r'^#include "([^"]+)"\s*$')
@@ -51,7 +52,7 @@ def single_file(files: dict[str, str], title: str, stem: str, card: dict | None 
         for level, flags in LEVELS.items()
     )
     head = HEAD.format(
-        version=combred.__version__, title=title, facts=facts, flags=" ".join(FLAGS),
+        version=combred.__version__, title=comment(title), facts=facts, flags=" ".join(FLAGS),
         levels=levels, stem=stem, sha256=hashlib.sha256(body.encode()).hexdigest(),
     )  # fmt: skip
     return f"{head}{LINE}\n{body}"
@@ -93,4 +94,4 @@ def _facts(card: dict | None) -> str:
         facts["delays"] = f"off by {delay['median']:.2%} (median), {delay['worst']:.2%} (worst)"
     if card.get("training", {}).get("command"):
         facts["made by"] = card["training"]["command"]
-    return "\n".join(f"// {name:12}{value}" for name, value in facts.items())
+    return "\n".join(f"// {name:12}{comment(value)}" for name, value in facts.items())

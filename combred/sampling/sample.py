@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 from combred.chemistry.agreement import CHECKED
-from combred.chemistry.mechanism import Mechanism, load_mechanism
+from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import REFERENCE, IntegrationError
 from combred.chemistry.transport import has_transport
 from combred.config import SamplingSettings
@@ -54,11 +54,11 @@ def states_of(
 _states: FlowStates | PremixedStates  # one per worker process
 
 
-def _start_worker(file, phase, settings, seed) -> None:
+def _start_worker(mechanism, settings, seed) -> None:
     global _states
     torch.set_num_threads(1)
     ct.suppress_thermo_warnings()
-    _states = states_of(load_mechanism(file, phase), settings, seed)
+    _states = states_of(mechanism, settings, seed)
 
 
 def _work(trajectory: Trajectory) -> tuple[Trajectory, Block | None, str]:
@@ -110,7 +110,7 @@ def sample(
     require_space(path.parent, 8 * (2 * total - finished) * (6 + 2 * mechanism.n_species))
     processes.on_progress(finished, total)
     lost = []
-    start = mechanism.file, mechanism.phase, settings, seed
+    start = mechanism, settings, seed
     with open_pool(processes.workers, _start_worker, *start) as pool:
         for future in as_completed([pool.submit(_work, t) for t in missing]):
             trajectory, block, error = future.result()

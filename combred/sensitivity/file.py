@@ -62,7 +62,7 @@ def make_sensitive(
     done = len(todo) - len(waiting)
     processes.on_progress(done, len(todo))
     sampling = replace(sampling, fuel=provenance["fuel"])
-    start = mechanism.file, mechanism.phase, sampling, seed
+    start = mechanism, sampling, seed
     if waiting:
         Solver(mechanism)  # compiled here, before the processes ask for it
         with open_pool(processes.workers, sensitive_sampling.start_worker, *start) as pool:

@@ -62,7 +62,7 @@ def new_kernel(
 ) -> FlameKernel:
     """A kernel in fresh gas of T [K], p [Pa] and Y (n_species,): the first `burnt` of `cells` cells
     hold it burnt, at equilibrium. diffusion_rate: as in `FlameKernel`."""
-    gas, (T, p, Y) = mechanism.solution(), fresh
+    gas, (T, p, Y) = mechanism.solution(transport=False), fresh
     gas.TPY = T, p, Y
     h, all_Y = gas.enthalpy_mass, np.tile(Y, (cells, 1))
     gas.equilibrate("HP")

@@ -24,6 +24,7 @@ from combred.chemistry.reactor import (
 )
 
 IGNITED = 400.0  # K: a mixture has ignited where T is this much above its initial value
+STILL = 1e-12  # of mass fractions: less has not reacted
 TRIED = np.arange(500.0, 2200.0, 25.0)  # K, of the lowest temperature that ignites
 AT, WITHIN = 20.0 * ct.one_atm, 0.05  # Pa, s: an ignition that is fast enough to matter
 
@@ -149,11 +150,14 @@ def coldest_ignition(
     oxidizer (compositions in moles) ignites within a time [s] at p [Pa]. Raises ValueError where
     it ignites at none."""
     Y = np.tile(mechanism.mixture(fuel, oxidizer, 1.0), (len(TRIED), 1))
-    T, _ = solver.advance(TRIED, np.full(len(TRIED), p), Y, within)
+    T, later = solver.advance(TRIED, np.full(len(TRIED), p), Y, within)
     ignited = np.flatnonzero(T > TRIED + IGNITED)
     if not len(ignited):
+        remedy = "name another fuel or oxidizer"
+        if np.abs(later - Y).max() < STILL:
+            remedy += ", or a mechanism whose reactions form radicals of these species (initiation)"
         raise ValueError(
             f"{mechanism.name}: {fuel} in {oxidizer} does not ignite within {within:g} s below "
-            f"{TRIED[-1]:g} K at {p / ct.one_atm:g} atm: name another fuel or oxidizer"
+            f"{TRIED[-1]:g} K at {p / ct.one_atm:g} atm: {remedy}"
         )
     return float(TRIED[ignited[0]])

@@ -14,9 +14,9 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as serialize
 
-from combred.chemistry.mechanism import Mechanism, load_mechanism, located
+from combred.chemistry.mechanism import Mechanism, load_mechanism, mechanism_of_text
 from combred.config.fields import require, shown
-from combred.files.records import cache_folder, write_bytes
+from combred.files.records import write_bytes
 from combred.surrogate.correction import CorrectionTransform, make_transform
 from combred.surrogate.forms import make_surrogate
 from combred.surrogate.metadata import CARRIED, wrong_with
@@ -63,7 +63,7 @@ def _carried(mechanism: Mechanism) -> dict[str, dict[str, str]]:
     with contextlib.suppress(FileNotFoundError, ValueError):
         if load_mechanism(mechanism.name).sha256 == mechanism.sha256:
             return {}
-    return {CARRIED: {"text": located(mechanism.file).read_text(), "phase": mechanism.phase}}
+    return {CARRIED: {"text": mechanism.text, "phase": mechanism.phase}}
 
 
 def content_digest(surrogate: Surrogate, mechanism: Mechanism) -> str:
@@ -201,18 +201,14 @@ def made_from(path: Path) -> dict | None:
 
 def mechanism_of(path: Path) -> Mechanism:
     """The mechanism that a surrogate's file was made for: that of its name, or the one that it
-    carries, which is unpacked into the cache. Raises as `load_surrogate` and `load_mechanism`."""
+    carries. Raises as `load_surrogate` and `load_mechanism`."""
     identity = _open(Path(path), tensors=False)[0]
     carried = identity.get(CARRIED)
     if carried is None:
         return load_mechanism(identity["mechanism"])
     identity = _read(Path(path))[0]  # which is not damaged
-    folder = hashlib.sha256(carried["text"].encode()).hexdigest()[:24]
-    home = cache_folder() / "mechanisms" / folder / identity["mechanism"]
-    if not home.is_file() or home.read_text() != carried["text"]:
-        home.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(home, carried["text"].encode())
-    return load_mechanism(str(home), carried["phase"])
+    name = Path(identity["mechanism"]).name
+    return mechanism_of_text(carried["text"], name, carried["phase"])
 
 
 def _read(path: Path) -> tuple[dict, dict[str, torch.Tensor]]:

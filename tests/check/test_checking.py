@@ -8,6 +8,7 @@ import pytest
 
 from combred.check import check_mechanism, checking, flows, states
 from combred.check.verdict import judge
+from combred.chemistry.mechanism import mechanism_of_text
 from combred.native.solver import Solver
 from combred.simulation.premixed.flame import FlameMarch
 
@@ -120,6 +121,15 @@ def test_a_mechanism_with_other_polynomials_has_no_flows(h2o2, solver, condition
     for part in (flows.stirred, flows.premixed_flame):
         found = flows.where_possible(part, three, solver, conditions)
         assert "NASA-7" in found["skipped"] and len(found) == 1
+
+
+def test_flames_are_left_out_where_a_species_lacks_transport_data(h2o2, solver, conditions):
+    start = h2o2.text.index("  transport:", h2o2.text.index("- name: H2O2"))
+    text = h2o2.text[:start] + h2o2.text[h2o2.text.index("- name: AR") :]
+    found = flows.where_possible(
+        flows.premixed_flame, mechanism_of_text(text, "m.yaml", ""), solver, conditions
+    )
+    assert found == {"skipped": "m.yaml has no transport data of H2O2"}
 
 
 def test_a_reactor_that_goes_out_is_not_compared(h2o2, solver, conditions):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from combred.chemistry.mechanism import load_mechanism
+from combred.chemistry.transport import lacking
 from combred.native import export
 
 DRM19 = "H2 H O O2 OH H2O HO2 CH2 CH2(S) CH3 CH4 CO CO2 HCO CH2O CH3O C2H4 C2H5 C2H6 N2 AR".split()
@@ -160,13 +161,70 @@ def test_other_data_than_polynomials_and_constant_heat_capacities_are_refused(tm
         load_mechanism(with_argon(tmp_path, shomate))
 
 
-def test_a_file_that_cantera_cannot_parse_is_a_value_error(tmp_path):
+H2 = "- equation: O + H2 <=> H + OH"
+
+
+@pytest.mark.parametrize(
+    "before, after, told",
+    [
+        (
+            "H2: 2.4,",
+            "XX: 2.4,",
+            "line 249: Reaction '2 O . M .*' defines third-body .*'XX'",
+        ),
+        ("elements: [O, H, Ar, N]", "elements: [O, H, Ar]", "Species 'N2' contains .* element 'N'"),
+        (H2, "- equation: O + H2 <=> H + OQ", "line 254: .* undeclared species: 'OQ'"),
+        (H2, H2 + "\n  orders: {N2: 1}", "order specified for non-reactant species 'N2'"),
+        ("- name: AR\n", "- name: false\n", "Key 'name' contains a 'bool', not a 'string'"),
+    ],
+)
+def test_a_fault_in_a_file_is_told_in_cantera_s_words(tmp_path, before, after, told):
+    file, text = tmp_path / "m.yaml", cantera_text("h2o2.yaml")
+    assert before in text
+    file.write_text(text.replace(before, after, 1))
+    with pytest.raises(ValueError, match=rf"m.yaml' cannot be read by Cantera: .*{told}") as error:
+        load_mechanism(file)
+    assert "give the path" not in str(error.value) and "|" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "name, remedy", [("chem.inp", "ck2yaml --input=chem.inp"), ("chem.cti", "cti2yaml chem.cti")]
+)
+def test_what_is_no_yaml_is_a_value_error_with_its_remedy(tmp_path, name, remedy):
     file = tmp_path / "broken.yaml"
     file.write_text("phases: [")
-    with pytest.raises(ValueError, match="cannot be read by Cantera"):
+    with pytest.raises(ValueError, match=r"broken.yaml' cannot be read: it is no YAML .*line 1"):
         load_mechanism(str(file))
-    file = file.rename(tmp_path / "chem.inp")
-    file.write_text("ELEMENTS\nH O\nEND\n")
+    file = file.rename(tmp_path / name)
+    file.write_text("ELEMENTS\nH O\nEND\nSPECIES\nH2 ! the fuel\nEND\n")
     for read in (load_mechanism, lambda file: export(file, tmp_path)):
-        with pytest.raises(ValueError, match="ck2yaml --input=chem.inp"):
+        with pytest.raises(ValueError, match=remedy) as told:
             read(file)
+        assert "SPECIES" not in str(told.value)
+
+
+def test_a_phase_that_cannot_be_read_alone_is_passed_over(tmp_path):
+    """Cantera does not read a surface without its gas."""
+    file, text = tmp_path / "m.yaml", cantera_text("ptcombust.yaml")
+    surface = text[text.index("- name: Pt_surf") : text.index("species:\n- name: PT(S)\n")]
+    alone = surface.replace("adjacent-phases: [gas]", "")
+    assert alone != surface
+    file.write_text(text.replace(surface, "").replace("phases:\n", f"phases:\n{alone}", 1))
+    with pytest.raises(ct.CanteraError):
+        ct.Solution(str(file))
+    assert load_mechanism(file).phase == "gas"
+
+
+def test_chemistry_needs_no_transport_data(tmp_path):
+    file, text = tmp_path / "m.yaml", cantera_text("h2o2.yaml")
+    start = text.index("  transport:", text.index("- name: H2O2"))
+    text = text[:start] + text[text.index("- name: AR") :]
+    file.write_text(text)
+    with pytest.raises(ct.CanteraError, match="Missing gas-phase transport data"):
+        ct.Solution(str(file))
+    mechanism, known = load_mechanism(file), load_mechanism("h2o2.yaml")
+    assert np.array_equal(mechanism.thermo, known.thermo)
+    assert known.solution().transport_model == "mixture-averaged"
+    assert known.solution(transport=False).transport_model == "none"
+    assert lacking(mechanism.solution()) == "no transport data of H2O2"
+    assert lacking(known.solution()) == ""

@@ -4,8 +4,16 @@ import re
 
 import numpy as np
 import pytest
+import torch
 
-from combred.chemistry.states import is_state, states_of, steps_of, wrong_with
+from combred.chemistry.states import (
+    is_state,
+    require_real,
+    require_tolerance,
+    states_of,
+    steps_of,
+    wrong_with,
+)
 
 GOOD = 1500.0, 101325.0, np.full(4, 0.25)
 
@@ -29,6 +37,47 @@ def test_time_steps_of_another_shape_are_refused(dt):
 def test_time_steps_that_are_not_real_numbers_are_refused(dt):
     with pytest.raises(ValueError, match="dt (has to be real|is not an array of) numbers"):
         steps_of(dt, 3)
+
+
+MASKED = np.ma.array([1.0, 2.0], mask=[False, True])
+
+
+@pytest.mark.parametrize("values", [MASKED, [MASKED, MASKED], [MASKED[1], 1.0]])
+def test_masked_values_are_refused_and_masks_of_nothing_are_not(values):
+    for name, read in (
+        ("dt", lambda: steps_of(values, 2)),
+        ("T", lambda: require_real("T", values)),
+    ):
+        with pytest.raises(ValueError, match=f"{name} has masked values: give the states without"):
+            read()
+    assert np.array_equal(require_real("T", np.ma.array([1.0, 2.0])), [1.0, 2.0])
+
+
+@pytest.mark.parametrize("values", [True, np.True_, [True], [1.0, False], np.ones(2, bool)])
+def test_truth_values_are_no_numbers(values, h2o2):
+    for name, read in (
+        ("dt", lambda: steps_of(values, 2)),
+        ("T", lambda: states_of(values, 1e5, np.full((2, 4), 0.25))),
+        ("phi", lambda: h2o2.mixture("H2:1", "O2:1", values)),
+    ):
+        with pytest.raises(
+            ValueError, match=f"{name} has to be real numbers; this is of type bool"
+        ):
+            read()
+    with pytest.raises(ValueError, match="tolerance has to be (real|positive)"):
+        require_tolerance(values)
+    with pytest.raises(ValueError, match="tolerance has to be real numbers"):
+        require_tolerance(10**400)
+
+
+def test_a_tensor_that_has_no_array_is_told_with_the_call_that_gives_one():
+    for tensor in (
+        torch.ones(2, requires_grad=True),
+        torch.ones(2, dtype=torch.bfloat16),
+        torch.ones(2, device="meta"),
+    ):
+        with pytest.raises(ValueError, match=r"dt cannot be read .* dt.detach\(\).cpu\(\)"):
+            steps_of(tensor, 2)
 
 
 def test_states_of_any_real_type_and_layout_are_the_same():

@@ -13,7 +13,7 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.rate_forms import SCARCE
 from combred.chemistry.states import HIGHEST_P, HIGHEST_T, LOWEST_T, LOWEST_Y, OFF_SUM
-from combred.native.arrays import constant
+from combred.native.arrays import comment, constant
 from combred.native.identity import write_identity
 from combred.native.solver.layout import Layout, lay_out, pattern
 from combred.native.solver.matrix import places, write_elimination, write_factors, write_matrix
@@ -54,7 +54,7 @@ def generate(mechanism: Mechanism) -> dict[str, str]:
     patterns = {"float": pattern(layout, False), "double": pattern(layout, True)}
     files["solver/mechanism.hpp"] = "\n".join(
         [
-            WRITTEN.format(name=mechanism.name),
+            WRITTEN.format(name=comment(mechanism.name)),
             '#include "solver/lanes.hpp"\n\nnamespace solver {\n',
             _sizes(layout, pressures, derivatives),
             _tables(layout),
@@ -66,7 +66,7 @@ def generate(mechanism: Mechanism) -> dict[str, str]:
     gas, out = "const Gas<R> &g", "Progress<R> &q"
     files["solver/reactions.hpp"] = "\n".join(
         [
-            WRITTEN.format(name=mechanism.name),
+            WRITTEN.format(name=comment(mechanism.name)),
             '#include "solver/elimination.hpp"\n#include "solver/rates.hpp"\n',
             "namespace solver {\n",
             functions(
@@ -99,7 +99,7 @@ def _sizes(layout: Layout, pressures: Pressures, derivatives: Derivatives) -> st
         "REACTIVE": layout.n_reactive,
         "ELEMENTS": len(_atoms(layout)[0]),
         "REACTIONS": len(layout.terms),
-        "LISTED": mechanism.solution().n_reactions,  # with those whose rate is zero
+        "LISTED": mechanism.solution(transport=False).n_reactions,  # with those whose rate is zero
         "COLLIDERS": max(1, len(layout.colliders)),
         "PRESSURES": max(1, pressures.size),
         "DERIVATIVES": max(1, len(derivatives.places)),
@@ -177,7 +177,7 @@ def _tables(layout: Layout) -> str:
 def _atoms(layout: Layout) -> np.ndarray:
     """Atoms of each element in the species that react (n_reactive, n_elements)."""
     mechanism, n = layout.mechanism, layout.n_reactive
-    gas = mechanism.solution()
+    gas = mechanism.solution(transport=False)
     atoms = [[gas.n_atoms(k, e) for e in range(gas.n_elements)] for k in layout.species[:n]]
     found = np.array(atoms, dtype=float)
     return found[:, found.any(axis=0)]

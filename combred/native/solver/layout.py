@@ -107,7 +107,8 @@ def lay_out(mechanism: Mechanism) -> Layout:
                 colliders.append(found)
             body = sets[found.tobytes()]
         own = {place[k]: float(row[k]) for k in np.flatnonzero(row).tolist()}
-        forward = {place[k]: order for k, order in reaction.orders.items() if order != 0.0}
+        orders = {k: n for k, n in reaction.orders.items() if n != 0.0 or row[k] < 0.0}
+        forward = {place[k]: order for k, order in orders.items()}
         reverse = None
         if reaction.reversible:
             both = {k: forward.get(k, 0.0) + own.get(k, 0.0) for k in {*forward, *own}}

@@ -8,6 +8,7 @@ without any index at run time.
 from collections.abc import Sequence
 
 from combred.chemistry.rate_forms import Chebyshev, LinearBurke, Plog
+from combred.native.arrays import comment
 from combred.native.solver.layout import Layout, Pattern, Terms
 from combred.native.solver.reactions import Derivatives
 from combred.native.solver.terms import PART, TYPE, UNUSED, functions, total
@@ -86,7 +87,8 @@ def write_matrix(layout: Layout, pattern: Pattern, derivatives: Derivatives) -> 
             lines.append(f"a[{place}] = {total(found)};")
             weighted.append((-1.0, f"a[{place}] * g.c[{column}]"))
         lines.append(f"w[{row}] = {total([*weighted, (-1.0, f'g0[{row}]')])};")
-        blocks.append([f"{{  // {layout.names[row]}", *(f"  {line}" for line in lines), "}"])
+        head = f"{{  // {comment(layout.names[row])}"
+        blocks.append([head, *(f"  {line}" for line in lines), "}"])
     types = [f"{UNUSED} typedef double R;", TYPE]
     blocks = [[*types, "(void)of_C;", *block] for block in _grouped(blocks)]
     arguments = (

@@ -6,6 +6,7 @@ Takes a `Layout`; gives the text of the file solver/reactions.hpp but for the ma
 import numpy as np
 
 from combred.chemistry.rate_forms import Chebyshev, Falloff, LinearBurke, Plog
+from combred.native.arrays import comment
 from combred.native.solver.arrhenius import power_of_T
 from combred.native.solver.falloff import near_falloff
 from combred.native.solver.layout import Layout, Terms
@@ -107,8 +108,7 @@ def _progress(
         *_of_pressure(i, term, layout, derivatives),
         "}",
     ]
-    title = f"{{  // {term.reaction.index + 1}: {term.reaction.equation}"
-    return [title, *(f"  {line}" for line in lines), "}"]
+    return [_title(term), *(f"  {line}" for line in lines), "}"]
 
 
 def _of_density(i: int, term: Terms, derivatives: Derivatives) -> str:
@@ -174,7 +174,7 @@ def _of_pressure(i: int, term: Terms, layout: Layout, derivatives: Derivatives) 
 
 
 def _are_whole(orders: dict[int, float]) -> bool:
-    return all(order > 0 and abs(order - round(order)) < 1e-9 for order in orders.values())
+    return all(order > 0.5 and abs(order - round(order)) < 1e-9 for order in orders.values())
 
 
 def _side(name: str, constant: str, orders: dict[int, float]) -> tuple[list[str], dict[int, str]]:
@@ -233,9 +233,13 @@ def progress_of_constants(layout: Layout) -> list[list[str]]:
             lines += [f"const V kr = k.reverse[{i}]{M};", *_side_alone("B", "kr", term.reverse)]
         lines.append(f"q.q[{i}] = F{' - B' if back else ''};")
         lines.append(f"q.F[{i}] = F; q.B[{i}] = {'B' if back else 'V{}'};")
-        title = f"{{  // {term.reaction.index + 1}: {term.reaction.equation}"
-        blocks.append([title, *(f"  {line}" for line in lines), "}"])
+        blocks.append([_title(term), *(f"  {line}" for line in lines), "}"])
     return blocks
+
+
+def _title(term: Terms) -> str:
+    """The first line of a reaction's block."""
+    return f"{{  // {term.reaction.index + 1}: {comment(term.reaction.equation)}"
 
 
 def production(layout: Layout, name: str, source: str) -> str:
@@ -243,7 +247,7 @@ def production(layout: Layout, name: str, source: str) -> str:
     lines = [
         f"  f[{k}] = "
         + total([(t.net[k], f"q.{source}[{i}]") for i, t in enumerate(layout.terms) if k in t.net])
-        + f";  // {layout.names[k]}\n"
+        + f";  // {comment(layout.names[k])}\n"
         for k in range(layout.n_reactive)
     ]
     return (

@@ -40,7 +40,7 @@ class Streams:
 
     def __init__(self, mechanism: Mechanism, settings: SamplingSettings, solver: Solver):
         self.mechanism, self.settings, self.solver = mechanism, settings, solver
-        self.gas = mechanism.solution()
+        self.gas = mechanism.solution(transport=False)
         self._fuel = self._mole_fractions(settings.fuel)
         self._oxidizer = self._mole_fractions(settings.oxidizer)
         weights = [self.gas.atomic_weight(name) for name in mechanism.element_names]

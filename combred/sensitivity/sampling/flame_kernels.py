@@ -61,7 +61,7 @@ def kernel_states(
     fresh = mechanism.mixture(sampling.fuel, sampling.oxidizer, phi)
     kernel = new_kernel(mechanism, (rng.uniform(*T), p, fresh), burnt, CELLS, diffusion_rate)
     step = time / STEPS
-    gas = mechanism.solution()
+    gas = mechanism.solution(transport=False)
     states = march(solver, gas, kernel, step, STEPS)
     formed = _formed(states, fresh)
     species = rng.choice(formed, min(SPECIES, len(formed)), replace=False).tolist()

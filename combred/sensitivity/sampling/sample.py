@@ -11,7 +11,7 @@ import cantera as ct
 import numpy as np
 import torch
 
-from combred.chemistry.mechanism import Mechanism, load_mechanism
+from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import REFERENCE, IntegrationError
 from combred.chemistry.transport import has_transport
 from combred.config import SamplingSettings, SensitivitySettings
@@ -77,12 +77,12 @@ class SensitiveSampler:
 _sampler: SensitiveSampler  # one per worker process
 
 
-def start_worker(file: str, phase: str, sampling, seed: int) -> None:
+def start_worker(mechanism: Mechanism, sampling, seed: int) -> None:
     """Make the sampler of a worker process."""
     global _sampler
     torch.set_num_threads(1)
     ct.suppress_thermo_warnings()
-    _sampler = SensitiveSampler(load_mechanism(file, phase), sampling, seed)
+    _sampler = SensitiveSampler(mechanism, sampling, seed)
 
 
 def work(trajectory: SensitiveTrajectory) -> tuple[int, SensitiveStates | None, str]:

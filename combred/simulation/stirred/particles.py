@@ -40,7 +40,7 @@ def piloted_streams(
 
     shares: of the inflowing mass, of fuel, oxidizer and pilot; by default a share `PILOT` of burnt
     gas, and fuel and oxidizer at the equivalence ratio `phi` too."""
-    gas, streams = mechanism.solution(), []
+    gas, streams = mechanism.solution(transport=False), []
     fuel, oxidizer = mixture.fuel, mixture.oxidizer
     if shares is None:
         oxidizer_to_fuel = gas.stoich_air_fuel_ratio(fuel, oxidizer) / phi  # masses

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from combred.chemistry.fuel import Mixture
-from combred.chemistry.mechanism import Mechanism, load_mechanism
+from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import (
     REFERENCE,
     Advance,
@@ -64,8 +64,7 @@ def steps_to_equilibrium(
     raise ValueError(f"the case {case} does not ignite within {LONGEST} s: choose a hotter T0")
 
 
-def _reference(file, phase, case, Y0, settings, tolerances) -> Rollout:
-    mechanism = load_mechanism(file, phase)
+def _reference(mechanism, case, Y0, settings, tolerances) -> Rollout:
     steps = steps_to_equilibrium(mechanism, case, Y0, settings, tolerances)
     return integrate(mechanism, case, Y0, settings.dt, steps, tolerances)
 
@@ -82,8 +81,7 @@ def reference(
     of settings.dt. Raises ValueError where a case does not ignite."""
     todo = cases(settings) if todo is None else todo
     Y0 = mixtures(mechanism, todo, mixture.fuel, mixture.oxidizer)
-    of = mechanism.file, mechanism.phase
-    tasks = [(*of, case, Y0[i], settings, tolerances) for i, case in enumerate(todo)]
+    tasks = [(mechanism, case, Y0[i], settings, tolerances) for i, case in enumerate(todo)]
     return processes.results(_reference, tasks)
 
 

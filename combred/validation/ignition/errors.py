@@ -44,7 +44,7 @@ def _case_errors(mechanism: Mechanism, rollout: Rollout, reference: Rollout) -> 
     delay = ignition_delay(mechanism, rollout, burnt_T)
     reference_delay = ignition_delay(mechanism, reference, burnt_T)
     late = reference.t > max(np.nan_to_num(delay), reference_delay) * 1.1
-    gas = mechanism.solution()
+    gas = mechanism.solution(transport=False)
     gas.TPY = case.T0, case.p, reference.Y[0]
     gas.equilibrate("HP")
     elements = (rollout.Y - rollout.Y[0]) @ mechanism.elements.T

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from combred.chemistry.fuel import Mixture
-from combred.chemistry.mechanism import Mechanism, load_mechanism
+from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import Advance
 from combred.config import ValidationSettings
 from combred.native.solver.library import PRECISE, Solver
@@ -30,8 +30,7 @@ def cases(settings: ValidationSettings) -> list[FlameCase]:
     ]
 
 
-def _burn_reference(file, phase, case, unburnt, dt, how) -> Flame:
-    mechanism = load_mechanism(file, phase)
+def _burn_reference(mechanism, case, unburnt, dt, how) -> Flame:
     begin = start(mechanism, case, unburnt, how.cells)
     return settle(mechanism, Solver(mechanism, PRECISE), dt, begin, how)
 
@@ -69,7 +68,7 @@ def reference(
     gases = [mechanism.mixture(mixture.fuel, mixture.oxidizer, case.phi) for case in todo]
     Solver(mechanism)  # compiled here, before the processes ask for it
     tasks = [
-        (mechanism.file, mechanism.phase, case, unburnt, settings.dt, how)
+        (mechanism, case, unburnt, settings.dt, how)
         for case, unburnt in zip(todo, gases, strict=True)
     ]
     return processes.results(_burn_reference, tasks)

@@ -106,7 +106,7 @@ def intermediate(
     """The species, not of fuel and oxidizer, whose mean exceeds that of the
     burnt gas by most moles, as CO for methane; () where there is none."""
     excess = np.mean([run.Y.max(axis=0) - run.Y[0] for run in references], axis=0)
-    gas = mechanism.solution()
+    gas = mechanism.solution(transport=False)
     for composition in (mixture.fuel, mixture.oxidizer):
         gas.X = composition
         excess[gas.X > 0.0] = 0.0

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import cantera as ct
 import numpy as np
 import pytest
 
@@ -219,6 +220,57 @@ def cells(native, drm19, tmp_path):
 
     run.folder, run.states = tmp_path, states
     return run
+
+
+@pytest.fixture(scope="module")
+def closed(drm19) -> tuple[float, float]:
+    """Of CVODE's closed adiabatic cell from T0: time [s] of `openfoam.reached`, and T [K] at .3 ms."""
+    gas = drm19.solution()
+    gas.TPY = T0, ct.one_atm, drm19.mixture("CH4:1", "O2:1, N2:3.76", PHI)
+    reactor = ct.IdealGasReactor(gas, clone=False)
+    net = ct.ReactorNet([reactor])
+    net.rtol, net.atol = 1e-9, 1e-16
+    t, T = 1e-6 * np.arange(301), [T0]
+    for time in t[1:]:
+        net.advance(time)
+        T.append(reactor.T)
+    return openfoam.reached(t, np.array(T)), T[-1]
+
+
+@pytest.mark.parametrize(
+    "correctors, steps", [(1, "even"), (2, "even"), (3, "even"), (3, "uneven")]
+)
+def test_outer_correctors_keep_the_ignition_of_a_closed_cell(
+    solver, libraries, drm19, closed, tmp_path, correctors, steps
+):
+    """Each chemistry starts from the beginning of its time step, also where steps change."""
+    control = "endTime 3e-4; writeInterval 1000; functions { T { type probes; libs (sampling); fields (T); "
+    control += "probeLocations ((0.005 0 0)); } }"
+    if steps == "uneven":  # the first of them 1e-6 s, growing by 1.2
+        control = f"deltaT 1e-6; adjustTimeStep yes; maxCo 1e9; {control}"
+    path = str(libraries["solver"].library.path)
+    openfoam.write_case(tmp_path, solver, path, 2e-6, control)
+    Y = drm19.mixture("CH4:1", "O2:1, N2:3.76", PHI)[None]
+    openfoam.write_flame(tmp_path, np.array([T0]), Y, drm19.species_names)
+    walls = {"open": "type noSlip;", "closed": "type noSlip;", "sides": "type empty;"}
+    openfoam.write_field(tmp_path, "U", "[0 1 -1 0 0 0 0]", np.zeros((1, 3)), walls)
+    shut = {patch: entry.replace("noSlip", "zeroGradient") for patch, entry in walls.items()}
+    openfoam.write_field(tmp_path, "p", "[1 -1 -2 0 0 0 0]", ct.one_atm, shut)
+    for name, before, after in (
+        ("system/fvSolution", "nOuterCorrectors 1;", f"nOuterCorrectors {correctors};"),
+        ("system/fvSolution", "(U|h|Yi)", "(U|e|Yi)"),
+        ("constant/thermophysicalProperties", "sensibleEnthalpy", "sensibleInternalEnergy"),
+    ):
+        text = (tmp_path / name).read_text()
+        assert before in text
+        (tmp_path / name).write_text(text.replace(before, after))
+    openfoam.run(tmp_path, "blockMesh")
+    said = openfoam.run(tmp_path, "reactingFoam")
+    t, T = np.loadtxt(tmp_path / "postProcessing/T/0/T", comments="#").T
+    assert said.count("combred: 1 cells") == len(t) >= 150
+    delay, last = closed
+    assert openfoam.reached(t, T) == pytest.approx(delay, rel=0.003)
+    assert T[-1] == pytest.approx(last, abs=1.0)
 
 
 def test_chemical_time_scales_are_those_of_openfoam(solver, native, cells):

@@ -224,7 +224,7 @@ def cells(native, drm19, tmp_path):
 
 @pytest.fixture(scope="module")
 def closed(drm19) -> tuple[float, float]:
-    """Of CVODE's closed adiabatic cell from T0: time [s] of `openfoam.reached`, and T [K] at .3 ms."""
+    """Of CVODE's closed adiabatic cell: time [s] of `openfoam.reached`, and T [K] at .3 ms."""
     gas = drm19.solution()
     gas.TPY = T0, ct.one_atm, drm19.mixture("CH4:1", "O2:1, N2:3.76", PHI)
     reactor = ct.IdealGasReactor(gas, clone=False)
@@ -244,9 +244,9 @@ def test_outer_correctors_keep_the_ignition_of_a_closed_cell(
     solver, libraries, drm19, closed, tmp_path, correctors, steps
 ):
     """Each chemistry starts from the beginning of its time step, also where steps change."""
-    control = "endTime 3e-4; writeInterval 1000; functions { T { type probes; libs (sampling); fields (T); "
-    control += "probeLocations ((0.005 0 0)); } }"
-    if steps == "uneven":  # the first of them 1e-6 s, growing by 1.2
+    control = "endTime 3e-4; writeInterval 1000; functions { T { type probes; libs (sampling); "
+    control += "fields (T); probeLocations ((0.005 0 0)); } }"
+    if steps == "grow":  # the first of them 1e-6 s, growing by 1.2
         control = f"deltaT 1e-6; adjustTimeStep yes; maxCo 1e9; {control}"
     path = str(libraries["solver"].library.path)
     openfoam.write_case(tmp_path, solver, path, 2e-6, control)

@@ -16,7 +16,7 @@ import pytest
 
 from benchmarks import openfoam
 from combred.native import NativeSurrogate
-from combred.native.openfoam import write_dictionaries
+from combred.native.openfoam import OWN, reactions, thermo, write_dictionaries
 
 COUPLING = Path(__file__).parents[2] / "coupling"
 DT = 1e-6  # s
@@ -197,6 +197,34 @@ def test_other_heats_of_formation_are_refused(case):
     assert "differ in the thermodynamics of CH4: molar mass 16.04" in said
 
 
+def test_tdac_is_refused(case):
+    file = case.folder / "constant" / "chemistryProperties"
+    text = file.read_text()
+    for more in ("method TDAC;", "TDAC on;"):
+        file.write_text(text.replace("solver combred;", f"solver combred; {more}"))
+        said = " ".join(case(SOLVER).split())
+        assert "FOAM FATAL IO ERROR" in said and "remove the method TDAC from chemistryType" in said
+
+
+def test_a_first_species_of_one_range_changes_nothing(case, drm19):
+    """OpenFOAM takes its `Tcommon` for the mixture."""
+    case(SOLVER)
+    known, gas = temperatures(case), drm19.solution()
+    argon = gas.species("AR")
+    argon.thermo = ct.NasaPoly2(
+        200.0, 6000.0, argon.thermo.reference_pressure, [6000.0, *argon.thermo.coeffs[1:]]
+    )
+    others = [one for one in gas.species() if one.name != "AR"]
+    gas = ct.Solution(
+        thermo="ideal-gas", kinetics="gas", species=[argon, *others], reactions=gas.reactions()
+    )
+    gas.transport_model = "mixture-averaged"
+    for name, text in (("thermo", thermo(gas)), ("reactions", reactions(gas))):
+        (case.folder / "constant" / name).write_text(OWN + text)
+    case(SOLVER)
+    assert np.allclose(temperatures(case), known, rtol=1e-8)
+
+
 @pytest.fixture
 def cells(native, drm19, tmp_path):
     """A function: 30 states of an ignition as cells of reactingFoam, for one step of 1e-9 s, with a
@@ -305,6 +333,14 @@ def test_fields_of_steps_and_errors_are_written(solver, native, cells):
     shutil.rmtree(cells.folder / "1e-09")
     openfoam.run(cells.folder, "reactingFoam")
     assert not (cells.folder / "1e-09" / "combred:steps").exists()
+
+
+def test_instantaneous_rates_are_refused(solver, libraries, cells):
+    """Nothing would burn with reactions that OpenFOAM does not know."""
+    path = str(libraries["solver"].library.path)
+    model = "combustionModel laminar; laminarCoeffs { integrateReactionRate no; }"
+    with pytest.raises(RuntimeError, match="FATAL IO ERROR[^~]*remove `integrateReactionRate no`"):
+        cells(solver, model, path)
 
 
 def test_the_tutorial_burns(solver, native, drm19, tmp_path):

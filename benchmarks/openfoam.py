@@ -48,7 +48,7 @@ SCHEMES = """
 ddtSchemes { default Euler; }
 gradSchemes { default Gauss linear; }
 divSchemes { default none; div(phi,U) Gauss limitedLinearV 1; div(phi,Yi_h) Gauss limitedLinear 1;
-    div(phi,K) Gauss limitedLinear 1; div(phid,p) Gauss limitedLinear 1;
+    div(phi,K) Gauss limitedLinear 1; div(phid,p) Gauss limitedLinear 1; div(phiv,p) Gauss linear;
     div(((rho*nuEff)*dev2(T(grad(U))))) Gauss linear; }
 laplacianSchemes { default Gauss linear orthogonal; }
 interpolationSchemes { default linear; }

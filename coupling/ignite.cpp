@@ -9,54 +9,17 @@
 // rise of T), and the mean number of steps and the time per state.
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "library.hpp"
+#include "words.hpp"
 
 namespace {
 
 constexpr int first_species = 6;  // index of the first NAME=Y among the words
-
-double number(const std::string& word, const char* meaning) {
-    std::size_t read = 0;
-    double value = 0.0;
-    try {
-        value = std::stod(word, &read);
-    } catch (const std::exception&) {  // its message, "stod", says nothing
-    }
-    if (read == 0 || read != word.size()) {
-        throw std::runtime_error("'" + word + "' is not a number: it stands for " + meaning);
-    }
-    return value;
-}
-
-std::vector<double> initial_state(const combred::Library& library, int n, char** words) {
-    std::vector<double> state(library.columns(), 0.0);
-    state[0] = number(words[2], "T [K]");
-    state[1] = number(words[3], "p [Pa]");
-    for (int i = first_species; i < n; ++i) {
-        const std::string word = words[i];
-        const auto equals = word.find('=');
-        std::size_t k = 0;
-        while (k < library.species().size() && library.species()[k] != word.substr(0, equals)) {
-            ++k;
-        }
-        if (equals == std::string::npos || k == library.species().size()) {
-            std::string names;
-            for (const auto& name : library.species()) names += " " + name;
-            throw std::runtime_error(
-                word + " is not NAME=Y with a species of the library; its species are" + names
-            );
-        }
-        state[2 + k] = number(word.substr(equals + 1), "a mass fraction");
-    }
-    return state;
-}
 
 // Median time per state [s] of calls with the states of the ignition as one batch.
 double seconds_per_state(
@@ -84,15 +47,11 @@ int main(int n, char** words) try {
         return 2;
     }
     combred::Library library(words[1]);
-    std::vector<double> state = initial_state(library, n, words), path;
-    const double dt = number(words[4], "the time step dt [s]");
-    const double asked = number(words[5], "the number of calls");
-    if (!(asked >= 0.0 && asked <= 1e9 && asked == std::floor(asked))) {
-        throw std::runtime_error(
-            std::string(words[5]) + " calls: a whole number from 0 to 1e9 is expected"
-        );
-    }
-    const int calls = static_cast<int>(asked);
+    std::vector<double> path, state = combred::initial_state(
+        library.species(), words[2], words[3], words + first_species, words + n
+    );
+    const double dt = combred::time_step(words[4]);
+    const int calls = combred::call_count(words[5]);
     double steepest = 0.0, delay = 0.0, steps = 0.0;
     std::printf("0 %.10g 0 0\n", state[0]);
     for (int call = 1; call <= calls; ++call) {

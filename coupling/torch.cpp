@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "library.hpp"
+#include "words.hpp"
 
 namespace {
 
@@ -29,23 +30,6 @@ std::vector<std::string> species_of(const torch::jit::Module& network) {
     std::vector<std::string> names;
     for (const auto& name : network.attr("species").toListRef()) names.push_back(name.toStringRef());
     return names;
-}
-
-// A state [T, p, Y] from the words of the command.
-std::vector<double> initial_state(const std::vector<std::string>& species, int n, char** words) {
-    std::vector<double> state(2 + species.size(), 0.0);
-    state[0] = std::stod(words[3]);
-    state[1] = std::stod(words[4]);
-    for (int i = first_species; i < n; ++i) {
-        const std::string word = words[i];
-        const auto equals = word.find('=');
-        const auto at = std::find(species.begin(), species.end(), word.substr(0, equals));
-        if (equals == std::string::npos || at == species.end()) {
-            throw std::runtime_error(word + " is not NAME=Y with a species of the network");
-        }
-        state[2 + (at - species.begin())] = std::stod(word.substr(equals + 1));
-    }
-    return state;
 }
 
 }  // namespace
@@ -62,10 +46,11 @@ int main(int n, char** words) try {
     if (species != solver.species()) {
         throw std::runtime_error("network and solver are of other mechanisms: export them from one");
     }
-    std::vector<double> state = initial_state(species, n, words);
+    std::vector<double> state =
+        combred::initial_state(species, words[3], words[4], words + first_species, words + n);
     const auto columns = static_cast<std::int64_t>(state.size());
-    const double dt = std::stod(words[5]);
-    const int calls = std::stoi(words[6]);
+    const double dt = combred::time_step(words[5]);
+    const int calls = combred::call_count(words[6]);
     const auto call_network = network.get_method("next_state_and_error");
     int solved = 0;
     for (int call = 1; call <= calls; ++call) {

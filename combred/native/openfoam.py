@@ -7,6 +7,8 @@ library; OpenFOAM uses those of the file for its own chemistry and for time scal
 """
 
 import logging
+import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -15,33 +17,35 @@ import numpy as np
 
 from combred.chemistry.fuel import nitrogen
 from combred.chemistry.mechanism import Mechanism, load_mechanism
+from combred.chemistry.states import HIGHEST_T, LOWEST_T
 from combred.chemistry.transport import has_transport
-from combred.native.exporter import SOLVER_LIBRARY, export, names_mechanism
+from combred.native.exporter import LIBRARY, SOLVER_LIBRARY, export, names_mechanism
+from combred.native.foam_files import OWN, put
+from combred.native.foam_words import require_words
+from combred.native.janaf import share_break
 
 log = logging.getLogger(__name__)
 
 P_STANDARD = 1e5  # Pa, of OpenFOAM's equilibrium constants; entropies are written for it
-# K: OpenFOAM warns at every evaluation outside the range of a polynomial, and clips T there.
-T_LOWEST, T_HIGHEST = 200.0, 5000.0
 HEAD = "FoamFile {{ version 2.0; format ascii; class dictionary; object {0}; }}\n"
-OWN = "// Written by combred, which overwrites it at the next export.\n"  # the first line
 
 
 def thermo(gas: ct.Solution) -> str:
     """The dictionary of all species: molecular weight, NASA-7 polynomials, Sutherland's
-    coefficients, elements. Raises ValueError for a species without NASA-7 polynomials."""
-    return HEAD.format("thermo") + "\n".join(_species(gas, k) for k in range(gas.n_species))
+    coefficients, elements. Raises ValueError for a species without NASA-7 polynomials, for one
+    whose polynomials cannot be refitted to the common break (`share_break`), and for a name that is
+    not a word of OpenFOAM."""
+    require_words(gas.species_names, gas.element_names)
+    T_common, *halves = share_break(gas.species())
+    return HEAD.format("thermo") + "\n".join(
+        _species(gas, k, T_common, halves[0][k], halves[1][k]) for k in range(gas.n_species)
+    )
 
 
-def _species(gas: ct.Solution, k: int) -> str:
+def _species(gas: ct.Solution, k: int, T_common: float, low: np.ndarray, high: np.ndarray) -> str:
     species = gas.species(k)
-    if not isinstance(species.thermo, ct.NasaPoly2):
-        raise ValueError(f"{species.name} has no NASA-7 polynomials, which janaf needs")
-    T_mid, rows = species.thermo.coeffs[0], species.thermo.coeffs[1:].reshape(2, 7)
-    rows[:, 6] += np.log(species.thermo.reference_pressure / P_STANDARD)
-    high, low = (" ".join(f"{a:.12g}" for a in row) for row in rows)
-    low_T = min(species.thermo.min_temp, T_LOWEST)
-    high_T = max(species.thermo.max_temp, T_HIGHEST)
+    shift = np.append(np.zeros(6), np.log(species.thermo.reference_pressure / P_STANDARD))
+    low_half, high_half = (" ".join(f"{a:.12g}" for a in half + shift) for half in (low, high))
     As, Ts = sutherland(gas, k)
     elements = " ".join(f"{name} {n:g};" for name, n in species.composition.items())
     return f"""{species.name}
@@ -49,9 +53,9 @@ def _species(gas: ct.Solution, k: int) -> str:
     specie {{ molWeight {gas.molecular_weights[k]:.12g}; }}
     thermodynamics
     {{
-        Tlow {low_T:g}; Thigh {high_T:g}; Tcommon {T_mid:g};
-        highCpCoeffs ( {high} );
-        lowCpCoeffs ( {low} );
+        Tlow {LOWEST_T:g}; Thigh {HIGHEST_T:g}; Tcommon {T_common:.12g};
+        highCpCoeffs ( {high_half} );
+        lowCpCoeffs ( {low_half} );
     }}
     transport {{ As {As:.6g}; Ts {Ts:.6g}; }}
     elements {{ {elements} }}
@@ -129,7 +133,13 @@ def _troe(rate: ct.TroeRate) -> str:
 
 
 def _side(species: dict[str, float]) -> str:
-    return " + ".join(f"{n:g}{name}" if n != 1 else name for name, n in species.items())
+    powers = [name for name in species if "^" in name]
+    if powers:
+        raise ValueError(f"OpenFOAM reads the ^ of {powers[0]} in a reaction as an exponent")
+    # `2E` would be a number
+    return " + ".join(
+        name if n == 1 else f"{n:g}{' ' * (name[0] in 'Ee')}{name}" for name, n in species.items()
+    )
 
 
 # -- a case ----------------------------------------------------------------------------------------
@@ -162,8 +172,13 @@ CONTROL = """libs ("libcombredChemistry.so");
 def write_mechanism(mechanism: Mechanism, folder: Path) -> list[Path]:
     """Write the files `thermo` and `reactions` into a folder; returns their paths. Files of others
     are renamed to NAME.orig. Reactions are left out where one is of a kind that OpenFOAM does not
-    know. The log tells both. Raises ValueError for a mechanism without transport data, for a
-    species without NASA-7 polynomials, and where there is a NAME.orig already."""
+    know. The log tells both. Raises as `thermo`, for a mechanism without transport data, and where
+    there is a NAME.orig already."""
+    return put(_mechanism_files(mechanism), folder)
+
+
+def _mechanism_files(mechanism: Mechanism) -> dict[str, bytes]:
+    """Names and contents of the files of `write_mechanism`."""
     if not has_transport(mechanism):
         raise ValueError(
             f"{mechanism.name} has no transport data, which OpenFOAM's `thermo` needs: `combred "
@@ -171,30 +186,13 @@ def write_mechanism(mechanism: Mechanism, folder: Path) -> list[Path]:
         )
     gas = mechanism.solution()
     gas.transport_model = "mixture-averaged"
+    species = thermo(gas)
     try:
         listed = reactions(gas)
     except ValueError as error:
         log.warning("The file `reactions` names the species alone: %s", error)
         listed = reactions(gas, listed=False)
-    folder.mkdir(parents=True, exist_ok=True)
-    written = {folder / "thermo": thermo(gas), folder / "reactions": listed}
-    theirs = {
-        path: path.with_name(f"{path.name}.orig")
-        for path in written
-        if path.exists() and not path.read_bytes().startswith(OWN.encode())
-    }
-    for path, kept in theirs.items():
-        if kept.exists():
-            raise ValueError(
-                f"{path} is not of combred, and would be renamed to {kept}, which is there: move "
-                "one of them to another folder"
-            )
-    for path, kept in theirs.items():
-        path.rename(kept)
-        log.warning("%s is not of combred: it is now %s", path, kept)
-    for path, text in written.items():
-        path.write_text(OWN + text)
-    return list(written)
+    return {"thermo": (OWN + species).encode(), "reactions": (OWN + listed).encode()}
 
 
 def inert(mechanism: Mechanism) -> str:
@@ -212,39 +210,57 @@ def inert(mechanism: Mechanism) -> str:
         return mechanism.species_names[others[0]]
 
 
-def write_dictionaries(
-    mechanism: Mechanism, constant: Path, library: str = SOLVER_LIBRARY
-) -> tuple[list[Path], dict[Path, str]]:
-    """Write chemistryProperties, which names the file of a library, and thermophysicalProperties,
-    where they are missing; returns their paths, and the entries of those that are there."""
-    entries = {
-        constant / "chemistryProperties": CHEMISTRY.format(library=library),
-        constant / "thermophysicalProperties": THERMOPHYSICAL.format(inert=inert(mechanism)),
+def write_dictionaries(mechanism: Mechanism, constant: Path) -> list[Path]:
+    """Write chemistryProperties, for libsolver.so, and thermophysicalProperties where they are
+    missing; returns their paths."""
+    entries = _dictionaries(mechanism, SOLVER_LIBRARY)
+    return put(_missing(entries, constant), constant)
+
+
+def _dictionaries(mechanism: Mechanism, library: str) -> dict[str, str]:
+    """The entries of chemistryProperties, which names the file of a library, and of
+    thermophysicalProperties."""
+    return {
+        "chemistryProperties": CHEMISTRY.format(library=library),
+        "thermophysicalProperties": THERMOPHYSICAL.format(inert=inert(mechanism)),
     }
-    missing = [path for path in entries if not path.exists()]
-    for path in missing:
-        path.write_text(HEAD.format(path.name) + entries.pop(path))
-    return missing, entries
+
+
+def _missing(entries: dict[str, str], constant: Path) -> dict[str, bytes]:
+    """Those of the dictionaries that are not there, as files."""
+    return {
+        name: (HEAD.format(name) + text).encode()
+        for name, text in entries.items()
+        if not os.path.lexists(constant / name)
+    }
 
 
 def export_case(what: Mechanism | str, case: Path | str) -> tuple[list[Path], str]:
     """Make a case of OpenFOAM use a library of combred: write the library of a mechanism or of a
     model (of the names that `combred.native.export` takes), `thermo` and `reactions` to constant/
-    of `case`, and chemistryProperties and thermophysicalProperties where they are missing.
+    of `case`, and chemistryProperties and thermophysicalProperties where they are missing. All is
+    made before the first file is written.
 
     Returns the paths of all files written, and as text the entries that these and controlDict
-    still lack. Raises as `export` and `write_mechanism`.
+    still lack. Raises as `export`, `write_mechanism` and `inert`.
     """
     mechanism, case = _mechanism(what), Path(case)
-    written = write_mechanism(mechanism, case / "constant")
-    written += export(what, case / "constant")
-    library = next((path.name for path in written if path.suffix == ".so"), SOLVER_LIBRARY)
-    more, left = write_dictionaries(mechanism, case / "constant", library)
-    left = {case / "system" / "controlDict": CONTROL} | left
-    if not (case / "system" / "controlDict").is_file():
+    constant, control = case / "constant", case / "system" / "controlDict"
+    contents: dict[str, bytes | None] = {**_mechanism_files(mechanism)}
+    with tempfile.TemporaryDirectory() as scratch:
+        made = export(what, Path(scratch))
+        contents |= {path.name: path.read_bytes() for path in made}
+    library = LIBRARY if "surrogate.cpp" in contents else SOLVER_LIBRARY
+    contents.setdefault(library, None)  # without a compiler: one of another source is removed
+    entries = _dictionaries(mechanism, library)
+    missing = _missing(entries, constant)
+    written = put(contents | missing, constant)
+    left = {control: CONTROL}
+    left |= {constant / name: text for name, text in entries.items() if name not in missing}
+    if not control.is_file():
         log.warning("%s has no system/controlDict: is it a case of OpenFOAM?", case)
-    missing = {path: text for path, text in left.items() if not _has(path, text)}
-    return written + more, "\n".join(f"// {path}\n{text}" for path, text in missing.items())
+    lacking = {path: text for path, text in left.items() if not _has(path, text)}
+    return written, "\n".join(f"// {path}\n{text}" for path, text in lacking.items())
 
 
 def _has(path: Path, entries: str) -> bool:

@@ -16,8 +16,13 @@ Foam::combredChemistry<ChemistryModel>::combredChemistry
     coeffs_(checked()),
     log_(coeffs_.lookupOrDefault<Switch>("log", true)),
     library_(loaded()),
-    specie_(matched())
+    specie_(matched()),
+    R_(specie_.size())
 {
+    forAll(specie_, k)
+    {
+        R_[k] = this->specieThermo_[specie_[k]].R();
+    }
     if (coeffs_.lookupOrDefault<Switch>("fields", false))
     {
         steps_ = newField("combred:steps");
@@ -31,6 +36,18 @@ Foam::dictionary Foam::combredChemistry<ChemistryModel>::checked() const
 {
     const dictionary coeffs(this->subDict("combredCoeffs"));
     const wordList known({"library", "tolerance", "log", "fields"});
+    const dictionary& type(this->subDict("chemistryType"));
+
+    if
+    (
+        type.lookupOrDefault<word>("method", "standard") != "standard"
+     || type.lookupOrDefault<bool>("TDAC", false)
+    )
+    {
+        FatalIOErrorInFunction(type)
+            << "The solver combred advances every cell and tabulates nothing:"
+            << " remove the method TDAC from chemistryType" << exit(FatalIOError);
+    }
 
     for (const word& entry : coeffs.toc())
     {
@@ -166,7 +183,7 @@ Foam::combredChemistry<ChemistryModel>::newField(const word& name) const
 template<class ChemistryModel>
 Foam::labelList Foam::combredChemistry<ChemistryModel>::active() const
 {
-    const scalarField& T = this->thermo().T();
+    const scalarField& T = this->thermo().T().oldTime();
     DynamicList<label> cells(T.size());
 
     forAll(T, celli)
@@ -183,21 +200,47 @@ Foam::labelList Foam::combredChemistry<ChemistryModel>::active() const
 
 template<class ChemistryModel>
 template<class DeltaT>
+bool Foam::combredChemistry<ChemistryModel>::solved(const DeltaT& deltaT)
+{
+    const label cells = this->mesh().nCells();
+    const label timeIndex = this->mesh().time().timeIndex();
+    bool same =
+        timeIndex == timeIndex_
+     && deltaT_.size() == cells
+     && !this->mesh().topoChanging();
+
+    timeIndex_ = timeIndex;
+    deltaT_.resize(cells);
+    forAll(deltaT_, celli)
+    {
+        same = same && deltaT[celli] == deltaT_[celli];
+        deltaT_[celli] = deltaT[celli];
+    }
+
+    return returnReduce(same, andOp<bool>());
+}
+
+
+template<class ChemistryModel>
+template<class DeltaT>
 Foam::scalar Foam::combredChemistry<ChemistryModel>::setRates
 (
     const DeltaT& deltaT
 )
 {
     BasicChemistryModel<typename ChemistryModel::reactionThermo>::correct();
-    tally sum;
 
     if (!this->chemistry_)
     {
-        return sum.deltaT;
+        return GREAT;
+    }
+    if (solved(deltaT))
+    {
+        return suggested_;
     }
 
+    tally sum;
     const std::clock_t begun = std::clock();  // CPU time, to 1 us
-    const tmp<volScalarField> trho(this->thermo().rho());
     const labelList cells(active());
 
     forAll(this->RR_, i)
@@ -212,7 +255,7 @@ Foam::scalar Foam::combredChemistry<ChemistryModel>::setRates
     for (label start = 0; start < cells.size(); start += block)
     {
         const label n = min(block, cells.size() - start);
-        advance(SubList<label>(cells, n, start), deltaT, trho(), sum);
+        advance(SubList<label>(cells, n, start), sum);
     }
 
     for (autoPtr<volScalarField>* field : {&steps_, &error_})
@@ -223,25 +266,25 @@ Foam::scalar Foam::combredChemistry<ChemistryModel>::setRates
     {
         report(sum, scalar(std::clock() - begun)/CLOCKS_PER_SEC);
     }
-    return returnReduce(sum.deltaT, minOp<scalar>());
+    suggested_ = returnReduce(sum.deltaT, minOp<scalar>());
+    return suggested_;
 }
 
 
 template<class ChemistryModel>
-template<class DeltaT>
 void Foam::combredChemistry<ChemistryModel>::advance
 (
     const labelUList& cells,
-    const DeltaT& deltaT,
-    const scalarField& rho,
     tally& sum
 )
 {
     gather(cells);
     dt_.resize(cells.size());
+    rho_.resize(cells.size());
     forAll(cells, row)
     {
-        dt_[row] = deltaT[cells[row]];
+        dt_[row] = deltaT_[cells[row]];
+        rho_[row] = density(&states_[row*library_.columns()]);
     }
 
     combred::Steps steps;
@@ -265,7 +308,7 @@ void Foam::combredChemistry<ChemistryModel>::advance
         }
 
         const double* state = &states_[row*library_.columns()];
-        setRate(celli, state, rho[celli]/dt);
+        setRate(celli, state, rho_[row]/dt);
         count(celli, steps.count[row], steps.error[row], state[0], dt, sum);
     }
 }
@@ -282,7 +325,7 @@ void Foam::combredChemistry<ChemistryModel>::count
     tally& sum
 )
 {
-    const scalar rise = mag(T - this->thermo().T()[celli]);
+    const scalar rise = mag(T - this->thermo().T().oldTime()[celli]);
     const scalar factor =
         min(fewSteps/max(steps, scalar(1)), smallRise/max(rise, SMALL));
     this->deltaTChem_[celli] =
@@ -308,8 +351,8 @@ void Foam::combredChemistry<ChemistryModel>::gather
     const labelUList& cells
 ) const
 {
-    const scalarField& T = this->thermo().T();
-    const scalarField& p = this->thermo().p();
+    const scalarField& T = this->thermo().T().oldTime();
+    const scalarField& p = this->thermo().p().oldTime();
     const std::size_t width = library_.columns();
     states_.resize(cells.size()*width);
 
@@ -321,9 +364,34 @@ void Foam::combredChemistry<ChemistryModel>::gather
         state[1] = p[celli];
         forAll(specie_, k)
         {
-            state[2 + k] = this->Y_[specie_[k]][celli];
+            state[2 + k] = before(specie_[k])[celli];
         }
     }
+}
+
+
+template<class ChemistryModel>
+const Foam::volScalarField&
+Foam::combredChemistry<ChemistryModel>::before(const label i) const
+{
+    const volScalarField& Y = this->Y_[i];
+    return Y.oldTime();
+}
+
+
+template<class ChemistryModel>
+Foam::scalar Foam::combredChemistry<ChemistryModel>::density
+(
+    const double* state
+) const
+{
+    scalar mass = 0, R = 0;
+    forAll(R_, k)
+    {
+        mass += state[2 + k];
+        R += R_[k]*state[2 + k];
+    }
+    return state[1]*mass/(R*state[0]);
 }
 
 
@@ -338,13 +406,13 @@ void Foam::combredChemistry<ChemistryModel>::setRate
     scalar total = 0;  // the cell's mass, which the library has normalised
     forAll(specie_, k)
     {
-        total += max(this->Y_[k][celli], scalar(0));
+        total += max(before(k)[celli], scalar(0));
     }
     forAll(specie_, k)
     {
         const label i = specie_[k];
-        const scalar before = max(this->Y_[i][celli], scalar(0));
-        this->RR_[i][celli] = rhoByDt*(total*state[2 + k] - before);
+        const scalar Y = max(before(i)[celli], scalar(0));
+        this->RR_[i][celli] = rhoByDt*(total*state[2 + k] - Y);
     }
 }
 
@@ -357,7 +425,7 @@ void Foam::combredChemistry<ChemistryModel>::refuse
 ) const
 {
     scalarField Y(this->nSpecie_);
-    forAll(Y, i) { Y[i] = this->Y_[i][celli]; }
+    forAll(Y, i) { Y[i] = before(i)[celli]; }
     labelList order(identity(Y.size()));
     std::sort
     (
@@ -368,8 +436,9 @@ void Foam::combredChemistry<ChemistryModel>::refuse
 
     FatalErrorInFunction
         << "Cell " << celli << " at " << this->mesh().C()[celli]
-        << " m " << why.c_str() << ": T = " << this->thermo().T()[celli] << " K, p = "
-        << this->thermo().p()[celli] << " Pa, sum Y = " << sum(Y);
+        << " m " << why.c_str() << ": T = "
+        << this->thermo().T().oldTime()[celli] << " K, p = "
+        << this->thermo().p().oldTime()[celli] << " Pa, sum Y = " << sum(Y);
     for (label i = 0; i < min(label(6), Y.size()); ++i)
     {
         FatalError
@@ -419,6 +488,20 @@ Foam::scalar Foam::combredChemistry<ChemistryModel>::solve
 )
 {
     return setRates(deltaT);
+}
+
+
+template<class ChemistryModel>
+void Foam::combredChemistry<ChemistryModel>::calculate()
+{
+    if (this->chemistry_)
+    {
+        FatalIOErrorInFunction(coeffs_)
+            << "The solver combred integrates the reaction rates over the time"
+            << " step, and the combustion model asks for instantaneous rates:"
+            << " remove `integrateReactionRate no` from combustionProperties"
+            << exit(FatalIOError);
+    }
 }
 
 

@@ -21,7 +21,12 @@
                                                                                \
     BasicChemistryModel<Comp>::                                                \
         addthermoConstructorToTable<combred##Comp##Thermo>                     \
-        addCombred##Comp##Thermo##ConstructorToTable_;
+        addCombred##Comp##Thermo##ConstructorToTable_,                         \
+        addCombredTDAC##Comp##Thermo##ConstructorToTable_                      \
+        (                                                                      \
+            "combred<TDAC<" + word(Comp::typeName_()) + ","                    \
+          + Thermo::typeName() + ">>"                                          \
+        );  // a constructor that says why there is none
 
 namespace Foam
 {

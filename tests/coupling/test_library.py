@@ -177,6 +177,12 @@ def test_errors_of_the_user_are_named(ignite, libraries):
     assert "CH5=0.1 is not NAME=Y with a species of the library" in done.stderr
     done = run(ignite, library, "hot", 101325, DT, 1, "CH4=0.1")
     assert done.returncode == 1 and "'hot' is not a number: it stands for T [K]" in done.stderr
+    for place, word in ((2, "1e-6s"), (2, "abc"), (3, "4x"), (4, "CH4=0.5x")):
+        words = ["1700", "101325", "1e-6", "1", "CH4=0.1"]
+        words[place] = word
+        done = run(ignite, library, *words)
+        assert done.returncode == 1 and not done.stdout
+        assert f"'{word.removeprefix('CH4=')}' is not a number: it stands for" in done.stderr
     for calls in ("-5", "1e30", "2.5", "nan"):
         done = run(ignite, library, 1700, 101325, DT, calls, "CH4=0.1")
         assert done.returncode == 1 and f"{calls} calls: a whole number from 0" in done.stderr

@@ -10,12 +10,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import cantera as ct
 import numpy as np
 import pytest
 
 from benchmarks import openfoam
 from combred.native import NativeSurrogate
-from combred.native.openfoam import write_dictionaries
+from combred.native.openfoam import OWN, reactions, thermo, write_dictionaries
 
 COUPLING = Path(__file__).parents[2] / "coupling"
 DT = 1e-6  # s
@@ -196,6 +197,34 @@ def test_other_heats_of_formation_are_refused(case):
     assert "differ in the thermodynamics of CH4: molar mass 16.04" in said
 
 
+def test_tdac_is_refused(case):
+    file = case.folder / "constant" / "chemistryProperties"
+    text = file.read_text()
+    for more in ("method TDAC;", "TDAC on;"):
+        file.write_text(text.replace("solver combred;", f"solver combred; {more}"))
+        said = " ".join(case(SOLVER).split())
+        assert "FOAM FATAL IO ERROR" in said and "remove the method TDAC from chemistryType" in said
+
+
+def test_a_first_species_of_one_range_changes_nothing(case, drm19):
+    """OpenFOAM takes its `Tcommon` for the mixture."""
+    case(SOLVER)
+    known, gas = temperatures(case), drm19.solution()
+    argon = gas.species("AR")
+    argon.thermo = ct.NasaPoly2(
+        200.0, 6000.0, argon.thermo.reference_pressure, [6000.0, *argon.thermo.coeffs[1:]]
+    )
+    others = [one for one in gas.species() if one.name != "AR"]
+    gas = ct.Solution(
+        thermo="ideal-gas", kinetics="gas", species=[argon, *others], reactions=gas.reactions()
+    )
+    gas.transport_model = "mixture-averaged"
+    for name, text in (("thermo", thermo(gas)), ("reactions", reactions(gas))):
+        (case.folder / "constant" / name).write_text(OWN + text)
+    case(SOLVER)
+    assert np.allclose(temperatures(case), known, rtol=1e-8)
+
+
 @pytest.fixture
 def cells(native, drm19, tmp_path):
     """A function: 30 states of an ignition as cells of reactingFoam, for one step of 1e-9 s, with a
@@ -219,6 +248,57 @@ def cells(native, drm19, tmp_path):
 
     run.folder, run.states = tmp_path, states
     return run
+
+
+@pytest.fixture(scope="module")
+def closed(drm19) -> tuple[float, float]:
+    """Of CVODE's closed adiabatic cell: time [s] of `openfoam.reached`, and T [K] at .3 ms."""
+    gas = drm19.solution()
+    gas.TPY = T0, ct.one_atm, drm19.mixture("CH4:1", "O2:1, N2:3.76", PHI)
+    reactor = ct.IdealGasReactor(gas, clone=False)
+    net = ct.ReactorNet([reactor])
+    net.rtol, net.atol = 1e-9, 1e-16
+    t, T = 1e-6 * np.arange(301), [T0]
+    for time in t[1:]:
+        net.advance(time)
+        T.append(reactor.T)
+    return openfoam.reached(t, np.array(T)), T[-1]
+
+
+@pytest.mark.parametrize(
+    "correctors, steps", [(1, "even"), (2, "even"), (3, "even"), (3, "uneven")]
+)
+def test_outer_correctors_keep_the_ignition_of_a_closed_cell(
+    solver, libraries, drm19, closed, tmp_path, correctors, steps
+):
+    """Each chemistry starts from the beginning of its time step, also where steps change."""
+    control = "endTime 3e-4; writeInterval 1000; functions { T { type probes; libs (sampling); "
+    control += "fields (T); probeLocations ((0.005 0 0)); } }"
+    if steps == "grow":  # the first of them 1e-6 s, growing by 1.2
+        control = f"deltaT 1e-6; adjustTimeStep yes; maxCo 1e9; {control}"
+    path = str(libraries["solver"].library.path)
+    openfoam.write_case(tmp_path, solver, path, 2e-6, control)
+    Y = drm19.mixture("CH4:1", "O2:1, N2:3.76", PHI)[None]
+    openfoam.write_flame(tmp_path, np.array([T0]), Y, drm19.species_names)
+    walls = {"open": "type noSlip;", "closed": "type noSlip;", "sides": "type empty;"}
+    openfoam.write_field(tmp_path, "U", "[0 1 -1 0 0 0 0]", np.zeros((1, 3)), walls)
+    shut = {patch: entry.replace("noSlip", "zeroGradient") for patch, entry in walls.items()}
+    openfoam.write_field(tmp_path, "p", "[1 -1 -2 0 0 0 0]", ct.one_atm, shut)
+    for name, before, after in (
+        ("system/fvSolution", "nOuterCorrectors 1;", f"nOuterCorrectors {correctors};"),
+        ("system/fvSolution", "(U|h|Yi)", "(U|e|Yi)"),
+        ("constant/thermophysicalProperties", "sensibleEnthalpy", "sensibleInternalEnergy"),
+    ):
+        text = (tmp_path / name).read_text()
+        assert before in text
+        (tmp_path / name).write_text(text.replace(before, after))
+    openfoam.run(tmp_path, "blockMesh")
+    said = openfoam.run(tmp_path, "reactingFoam")
+    t, T = np.loadtxt(tmp_path / "postProcessing/T/0/T", comments="#").T
+    assert said.count("combred: 1 cells") == len(t) >= 150
+    delay, last = closed
+    assert openfoam.reached(t, T) == pytest.approx(delay, rel=0.003)
+    assert T[-1] == pytest.approx(last, abs=1.0)
 
 
 def test_chemical_time_scales_are_those_of_openfoam(solver, native, cells):
@@ -253,6 +333,14 @@ def test_fields_of_steps_and_errors_are_written(solver, native, cells):
     shutil.rmtree(cells.folder / "1e-09")
     openfoam.run(cells.folder, "reactingFoam")
     assert not (cells.folder / "1e-09" / "combred:steps").exists()
+
+
+def test_instantaneous_rates_are_refused(solver, libraries, cells):
+    """Nothing would burn with reactions that OpenFOAM does not know."""
+    path = str(libraries["solver"].library.path)
+    model = "combustionModel laminar; laminarCoeffs { integrateReactionRate no; }"
+    with pytest.raises(RuntimeError, match="FATAL IO ERROR[^~]*remove `integrateReactionRate no`"):
+        cells(solver, model, path)
 
 
 def test_the_tutorial_burns(solver, native, drm19, tmp_path):

@@ -61,11 +61,18 @@ def test_an_ignition_is_that_of_python(program, surrogate, libraries, drm19, tmp
     assert np.allclose([float(row.split()[1]) for row in rows], T, rtol=1e-5)
 
 
-def test_a_library_that_is_missing_is_named(program, surrogate, drm19, tmp_path):
-    solver = tmp_path / "none.so"
+def test_errors_of_the_user_are_named(program, surrogate, libraries, drm19, tmp_path):
+    solver, none = libraries["solver"].library.path, tmp_path / "none.so"
     state = np.array([[1700.0, 101325.0, *drm19.mixture("CH4:1", "O2:1, N2:3.76", 1.0)]])
     file = tmp_path / "surrogate.pt"
     export_torchscript(file, surrogate, make_card(surrogate, drm19, {}, {}), state)
-    words = [program, file, solver, "1700", "101325", "1e-6", "1", "CH4=1"]
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
-    assert done.returncode == 1 and "none.so is missing" in done.stderr
+    for place, word, message in (
+        (1, none, "none.so is missing"),
+        (4, "1e-6s", "'1e-6s' is not a number: it stands for the time step dt [s]"),
+        (4, "0", "dt = 0 s: a time step has to be positive and finite"),
+    ):
+        words = [file, solver, "1700", "101325", "1e-6", "1", "CH4=1"]
+        words[place] = word
+        done = subprocess.run([program, *map(str, words)], capture_output=True, text=True)
+        assert done.returncode == 1 and not done.stdout
+        assert message in done.stderr and len(done.stderr.splitlines()) == 1

@@ -1,6 +1,8 @@
 """OpenFOAM's dictionaries of a mechanism, read back and compared with Cantera."""
 
 import re
+import signal
+from pathlib import Path
 from types import SimpleNamespace
 
 import cantera as ct
@@ -9,6 +11,8 @@ import pytest
 
 from combred import load_mechanism
 from combred.native import openfoam
+from combred.native.foam_words import is_field, is_word, require_words
+from combred.native.janaf import LARGEST_CP_ERROR, LARGEST_T_ERROR, share_break
 from combred.native.openfoam import (
     export_case,
     inert,
@@ -108,8 +112,15 @@ def test_a_rate_that_openfoam_cannot_read_is_refused(kinds):
     assert not blocks(reactions(kinds.solution(), listed=False))
 
 
+def library(_, folder: Path) -> list[Path]:
+    """In place of `export`."""
+    path = folder / "libsolver.so"
+    path.write_bytes(b"a library")
+    return [path]
+
+
 def test_a_case_gets_all_files_and_keeps_its_own(tmp_path, drm19, monkeypatch):
-    monkeypatch.setattr(openfoam, "export", lambda _, folder: [folder / "libsolver.so"])
+    monkeypatch.setattr(openfoam, "export", library)
     own = tmp_path / "constant" / "chemistryProperties"
     own.parent.mkdir()
     own.write_text("mine")
@@ -160,8 +171,224 @@ def test_the_inert_species_is_nitrogen_or_one_that_does_not_react(drm19):
         inert(without)
 
 
-def test_the_ranges_of_temperature_are_wide(gas):
-    """OpenFOAM clips T to them, with a warning at every evaluation."""
+def test_the_range_of_temperature_is_that_of_the_library(gas):
+    """OpenFOAM clips T to it, with a warning at every evaluation."""
     found = re.findall(rf"Tlow ({NUMBER}); Thigh ({NUMBER});", thermo(gas))
-    assert len(found) == gas.n_species
-    assert all(float(low) <= 200.0 and float(high) >= 5000.0 for low, high in found)
+    assert len(found) == gas.n_species and set(found) == {("100", "6000")}
+
+
+def species(name: str, T_mid: float, jump: float = 0.0) -> ct.Species:
+    """With continuous h and s and cp/R, but for a jump; of one range where T_mid is 6000 K."""
+    low = np.array([3.5, 1e-3, 0.0, 0.0, 0.0, -1e3, 2.0])
+    high = low.copy()
+    if T_mid < 6000.0:
+        high[1] = 5e-4
+        high[0] += (low[1] - high[1]) * T_mid + jump
+        slopes, levels = low[1] - high[1], low[0] - high[0]
+        high[5] += (levels + slopes * T_mid / 2) * T_mid
+        high[6] += levels * np.log(T_mid) + slopes * T_mid
+    found = ct.Species(name, "N:2")
+    found.thermo = ct.NasaPoly2(200.0, 6000.0, 1e5, np.concatenate([[T_mid], high, low]))
+    return found
+
+
+def mixed(T: np.ndarray, T_common: float, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """cp/R, h/R and s/R (3, n) of one species, as OpenFOAM computes them."""
+    found = []
+    for one in T:
+        a = high if one >= T_common else low
+        powers = one ** np.arange(5)
+        h = a[5] + (a[:5] * powers / np.arange(1, 6)).sum() * one
+        s = a[6] + a[0] * np.log(one) + (a[1:5] * powers[1:] / np.arange(1, 5)).sum()
+        found.append(((a[:5] * powers).sum(), h, s))
+    return np.array(found).T
+
+
+def of_cantera(one: ct.Species, T: np.ndarray) -> np.ndarray:
+    found = np.array([(one.thermo.cp(x), one.thermo.h(x), one.thermo.s(x)) for x in T])
+    return found.T / ct.gas_constant
+
+
+@pytest.mark.parametrize("file", ["gri30.yaml", "nDodecane_Reitz.yaml", "h2o2.yaml"])
+def test_polynomials_share_one_break(file, caplog):
+    """Exact where a species has this break, or one range; else within the bounds that are told."""
+    found = ct.Species.list_from_file(file)
+    T_common, lows, highs = share_break(found)
+    assert T_common == 1000.0
+    T = np.array([200.0, 298.15, 500.0, 999.9, 1000.1, 1200.0, 1390.0, 1800.0, 3000.0, 6000.0])
+    refitted = []
+    for one, low, high in zip(found, lows, highs, strict=True):
+        (cp, h, s), (true_cp, true_h, true_s) = mixed(T, T_common, low, high), of_cantera(one, T)
+        if one.thermo.coeffs[0] == T_common:
+            assert np.allclose(cp, true_cp, rtol=1e-12) and np.allclose(s, true_s, rtol=1e-12)
+            assert np.allclose(h, true_h, rtol=1e-10, atol=1e-8)
+            continue
+        refitted.append(one.name)
+        assert np.allclose(cp, true_cp, rtol=LARGEST_CP_ERROR)
+        assert abs((h - true_h) / true_cp).max() < LARGEST_T_ERROR
+        assert h[1] == pytest.approx(true_h[1], rel=1e-9)
+        below, above = (mixed(T[:1] * 0 + T_common, x, low, high) for x in (np.inf, 0.0))
+        assert np.allclose(below, above, rtol=1e-9)
+    told = caplog.text
+    assert len(refitted) == {"gri30.yaml": 3, "h2o2.yaml": 0}.get(file, 52)
+    assert all(name in told for name in refitted[:10]) and ("refitted" in told) == bool(refitted)
+
+
+@pytest.mark.parametrize(
+    "T_mids, T_common", [((6000.0, 1391.0), 1391.0), ((600.0, 900.0, 900.0), 900.0)]
+)
+def test_the_first_species_does_not_name_the_break(T_mids, T_common):
+    """A first species of one range up to 6000 K; and a break below the others, refitted below."""
+    found = [species(f"A{k}", T_mid) for k, T_mid in enumerate(T_mids)]
+    T, (there, lows, highs) = np.linspace(200.0, 6000.0, 30), share_break(found)
+    assert there == T_common
+    for one, low, high in zip(found, lows, highs, strict=True):
+        cp, h, _ = mixed(T, there, low, high)
+        true_cp, true_h, _ = of_cantera(one, T)
+        exact = one.thermo.coeffs[0] in (T_common, 6000.0)
+        assert abs(h - true_h).max() < (1e-8 * abs(true_h).max() if exact else 5.0 * cp.max())
+
+
+def test_a_break_that_cannot_be_moved_is_refused():
+    found = [species("A", 1000.0, 9.0), species("B", 1000.0, 9.0), species("C", 2500.0, 9.0)]
+    with pytest.raises(ValueError, match="polynomials of C for 1000 K err by more than 3 %"):
+        share_break(found)
+
+
+EVIL = 'x { } pwned #calc "Foam::system(\\"touch PWNED\\")"; y'
+NO_WORDS = [
+    EVIL,
+    "1HO2",
+    "-A",
+    ".A",
+    "+",
+    "=B",
+    "(S)",
+    "A)",
+    "A(B",
+    "A(B))(",
+    "A B",
+    "A\nB",
+    "A\tB",
+]
+NO_WORDS += [
+    "A;",
+    "A{",
+    "A}",
+    'A"',
+    "A'",
+    "A/B",
+    "A//B",
+    "#calc",
+    "$A",
+    "*A",
+    ":A",
+    ",A",
+    "[A",
+    "A\\",
+]
+NO_WORDS += ["", "A\0", "A\u2028", "List<scalar>", "x" * 300]
+
+
+@pytest.mark.parametrize("name", NO_WORDS)
+def test_names_that_openfoam_does_not_read_as_words_are_refused(name):
+    for names in (["N2", name], []), (["N2"], ["N", name]):
+        with pytest.raises(
+            ValueError, match="OpenFOAM cannot have these names: .*Rename"
+        ) as raised:
+            require_words(*names)
+        assert ascii(name) in str(raised.value)
+
+
+def test_names_of_fields_are_refused_for_species_alone():
+    require_words(["N2"], ["K", "T", "U", "p"])
+    for name in ("T", "p", "U", "uniform", "FoamFile", "O2_0", "A~", "CH2.1"):
+        with pytest.raises(ValueError, match="these names: .*that of another field"):
+            require_words(["N2", name], [])
+
+
+def test_names_that_openfoam_reads_are_taken():
+    """All of them were run in OpenFOAM v1912."""
+    taken = "OH* O(1D) H2O2(L,X) a,b HO-OH H+ b#2 e- E c:d x=y x*y x[1] A|B <x> x$y x^2 K nan é"
+    assert all(is_word(name) and is_field(name) for name in taken.split())
+
+
+def test_electrons_and_powers_in_a_reaction_are_not_read_as_numbers():
+    assert openfoam._side({"E": 2.0, "CH3": 2.0, "e-": 1.0}) == "2 E + 2CH3 + e-"
+    with pytest.raises(ValueError, match=r"the \^ of N2\^2 in a reaction"):
+        openfoam._side({"N2^2": 1.0})
+
+
+@pytest.fixture
+def case(tmp_path, drm19, monkeypatch):
+    """A case that was exported, with an old library; and a function: all of its files."""
+    monkeypatch.setattr(openfoam, "export", library)
+    export_case(drm19, tmp_path)
+    for name in ("thermo", "reactions", "libsolver.so"):
+        path = tmp_path / "constant" / name
+        path.write_bytes(path.read_bytes() + b"// old")
+
+    def files() -> dict[str, bytes]:
+        return {p.name: p.read_bytes() for p in (tmp_path / "constant").iterdir()}
+
+    files.folder = tmp_path
+    return files
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, OSError])
+def test_an_export_that_fails_leaves_the_case(case, drm19, monkeypatch, error):
+    def fail(*_):
+        raise error("too large")
+
+    before = case()
+    monkeypatch.setattr(openfoam, "export", fail)
+    with pytest.raises(error):
+        export_case(drm19, case.folder)
+    assert case() == before
+
+
+def test_an_interrupt_waits_until_the_case_is_whole(case, drm19, monkeypatch):
+    replace, before = Path.replace, case()
+
+    def interrupted(path, target):
+        signal.raise_signal(signal.SIGINT)
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        export_case(drm19, case.folder)
+    after = case()
+    assert after.keys() == before.keys()
+    assert not any(after[name].endswith(b"// old") for name in after)
+
+
+def test_a_library_of_another_source_goes_where_there_is_no_compiler(case, drm19, monkeypatch):
+    monkeypatch.setattr(openfoam, "export", lambda *_: [])
+    export_case(drm19, case.folder)
+    assert "libsolver.so" not in case()
+
+
+def test_nothing_is_written_through_a_link(case, drm19, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    constant = case.folder / "constant"
+    for name in ("thermo", "libsolver.so"):
+        (elsewhere / name).write_text(f"{openfoam.OWN}mine")
+        (constant / name).unlink()
+        (constant / name).symlink_to(elsewhere / name)
+    (constant / "chemistryProperties").unlink()
+    (constant / "chemistryProperties").symlink_to(elsewhere / "none")
+    _, entries = export_case(drm19, case.folder)
+    assert all(path.read_text() == f"{openfoam.OWN}mine" for path in elsewhere.iterdir())
+    assert {path.name for path in elsewhere.iterdir()} == {"thermo", "libsolver.so"}
+    assert (constant / "thermo.orig").is_symlink() and not (constant / "thermo").is_symlink()
+    assert "solver combred;" in entries  # of the file that leads nowhere
+    constant.rename(elsewhere / "constant")
+    constant.symlink_to(elsewhere / "constant")
+    with pytest.raises(ValueError, match="is a symbolic link, and other cases may use .*: copy"):
+        export_case(drm19, case.folder)
+    constant.unlink()
+    (constant / "reactions").mkdir(parents=True)
+    (constant / "libsolver.so").mkdir()
+    with pytest.raises(ValueError, match="libsolver.so is a folder, and a file has to be there"):
+        export_case(drm19, case.folder)
+    assert {path.name for path in constant.iterdir()} == {"reactions", "libsolver.so"}

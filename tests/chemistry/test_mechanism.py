@@ -193,7 +193,7 @@ def test_a_fault_in_a_file_is_told_in_cantera_s_words(tmp_path, before, after, t
 def test_what_is_no_yaml_is_a_value_error_with_its_remedy(tmp_path, name, remedy):
     file = tmp_path / "broken.yaml"
     file.write_text("phases: [")
-    with pytest.raises(ValueError, match=r"broken.yaml' cannot be read: it is no YAML .*line 1"):
+    with pytest.raises(ValueError, match=r"cannot be read: it is no YAML .*line 1"):
         load_mechanism(str(file))
     file = file.rename(tmp_path / name)
     file.write_text("ELEMENTS\nH O\nEND\nSPECIES\nH2 ! the fuel\nEND\n")

@@ -163,7 +163,7 @@ def test_the_inert_species_is_nitrogen_or_one_that_does_not_react(drm19):
         name="without N2",
         species_names=["H2", "H", "AR"],
         inert=np.array([False, False, True]),
-        solution=lambda: ct.Solution(thermo="ideal-gas", species=species[:2]),
+        solution=lambda **_: ct.Solution(thermo="ideal-gas", species=species[:2]),
     )
     assert inert(without) == "AR"
     without.inert[:] = False

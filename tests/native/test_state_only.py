@@ -58,6 +58,10 @@ def test_one_step_differs_by_rounding_alone(native, alone, near):
     assert np.quantile(off[:, 2:].max(1) / (change[:, 2:].max(1) + 1e-4), 0.99) < 1e-3
     inside = good & alone.in_training_range(torch.as_tensor(near)).numpy()
     assert inside.mean() > 0.1
+    # States at the border of the range may be out of it in floats.
+    out = inside & (error > 1e15)
+    assert out.sum() < 0.005 * inside.sum()
+    inside &= ~out
     assert np.allclose(error[inside], estimate[inside], rtol=2e-3, atol=1e-6)
 
 

@@ -24,7 +24,7 @@ def unescaped(text: str) -> str:
     """A text in which escapes that stand for a letter, or for no character, are resolved."""
     if "\\" not in text:
         return text
-    joined = re.sub(r"\\\n[ \t]*", "", text)
+    joined = re.sub(r"\\(\r\n?|\n)[ \t]*", "", text)
     return ESCAPED.sub(lambda found: chr(int(found[1] or found[2] or found[3], 16)), joined)
 
 
@@ -60,7 +60,7 @@ def value_of(node: Node | None, key: str) -> Node | None:
 def plain(node: Node | None) -> Any:
     """Nodes as dictionaries, lists and text."""
     if isinstance(node, MappingNode):
-        return {key.value: plain(value) for key, value in node.value}
+        return {str(key.value): plain(value) for key, value in node.value}
     return list(map(plain, node.value)) if isinstance(node, SequenceNode) else node and node.value
 
 

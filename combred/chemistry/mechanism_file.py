@@ -189,10 +189,10 @@ def _with_sections(text: str, files: tuple[tuple[str, str], ...]) -> str:
         for key in REFERRING:
             entries = value_of(phase, key)
             for entry in entries.value if isinstance(entries, SequenceNode) else []:
-                is_one = key == "reactions" and isinstance(entry, ScalarNode)
-                alone = [(entry, None)] if is_one else []
+                alone = [(entry, None)] if key == "reactions" else []
                 for source, names in entry.value if isinstance(entry, MappingNode) else alone:
-                    name, slash, key_in_it = str(source.value).rpartition("/")
+                    written = source.value if isinstance(source, ScalarNode) else ""
+                    name, slash, key_in_it = written.rpartition("/")
                     if slash:
                         require(name in others, f"it names {source.value}, and {name} is not there")
                         found = _section(others[name], source.value, names)

@@ -60,7 +60,8 @@ def value_of(node: Node | None, key: str) -> Node | None:
 def plain(node: Node | None) -> Any:
     """Nodes as dictionaries, lists and text."""
     if isinstance(node, MappingNode):
-        return {str(key.value): plain(value) for key, value in node.value}
+        keys = (key.value if isinstance(key, ScalarNode) else "" for key, _ in node.value)
+        return {key: plain(value) for key, (_, value) in zip(keys, node.value, strict=True)}
     return list(map(plain, node.value)) if isinstance(node, SequenceNode) else node and node.value
 
 

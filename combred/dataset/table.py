@@ -150,7 +150,7 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
                 sources, samplers = file["source"][...], file["sampler"][...]
     except UNREADABLE as error:
         raise StateFileError(f"{path} cannot be read ({shown(error, 200)}). {again}") from error
-    if not np.array_equal(attributes.get("format"), FORMAT) or missing:
+    if not np.array_equal(attributes.get("format", 0), FORMAT) or missing:
         raise StateFileError(
             f"{path} is an HDF5 file, but not a combred state file of format {FORMAT} (its "
             f"format: {attributes.get('format')}; datasets missing: {', '.join(missing) or 'none'})"

@@ -15,7 +15,7 @@ from combred.chemistry.reactor import Advance
 from combred.chemistry.states import require_real
 
 CLOSE = 1e-9  # relative difference of two times that are the same
-COMPARED = (900.0, 1e5), (2100.0, 3e6)  # K, Pa: where the rates of phases are compared
+COMPARED = (300.0, 1e3), (900.0, 1e5), (2100.0, 3e6), (3500.0, 1e8)  # K, Pa, of `_agree`
 SAME = 1e-6  # relative difference of rates that are the same, as of a file that Cantera has written
 
 
@@ -61,11 +61,12 @@ class Reactor:
 
     def advance(self, time: float) -> float:
         """Go to a time [s], as counted from the beginning; returns it. Raises ValueError for a time
-        that has passed, where a reaction has a multiplier, and as `Stepper.integrate`."""
-        gas, dt = self.phase, float(require_real("time", time)) - self.time
-        require_multipliers(gas)
-        if dt == np.inf:
-            raise ValueError("time = inf s: an end has to be finite")
+        that has passed, where the phase has changed, and as `Stepper.integrate`."""
+        end = require_real("time", time)
+        if end.ndim or not np.isfinite(end):
+            raise ValueError(f"time = {time} s: an end has to be one finite number")
+        gas, dt = self.phase, float(end) - self.time
+        require_phase(self.solver, gas)
         if not dt >= -CLOSE * abs(time):
             raise ValueError(
                 f"time = {time:g} s has passed: the reactor is at {self.time:g} s, and advance "
@@ -128,15 +129,16 @@ def _reference(mechanism: Mechanism) -> ct.Solution:
 
 
 def _agree(phase: ct.Solution, reference: ct.Solution) -> bool:
-    """Whether phases of the same species have the same rates and polynomials, at two states."""
+    """Whether phases of the same species have the same rates and polynomials, at some states."""
     if phase.n_reactions != reference.n_reactions:
         return False
     before, found = phase.state, []
     for one in (phase, reference):
         numbers = []
         for T, p in COMPARED:
-            one.TPX = T, p, np.ones(one.n_species)
-            numbers += [one.forward_rate_constants, one.reverse_rate_constants]
+            one.TPX = T, p, np.arange(1.0, one.n_species + 1.0)  # of which none stands for another
+            numbers += [one.forward_rates_of_progress, one.reverse_rates_of_progress]
+            numbers += [one.creation_rates, one.destruction_rates]
             numbers += [one.standard_enthalpies_RT, one.standard_entropies_R, one.standard_cp_R]
         found.append(np.concatenate(numbers))
     phase.state = before

@@ -11,7 +11,7 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from combred.chemistry.states import require_real
 from combred.config.fields import require, shown
 
 log = logging.getLogger(__name__)
+STEADY = "qss|(quasi|steady).*(state|species)"  # in keys that name species in a steady state
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,8 +181,8 @@ def _load(file: str, name: str, phase: str, text: str) -> Mechanism:
         log.warning(
             "%s: phase %s is taken; reactions of %s are left out", file, gas.name, ", ".join(left)
         )
-    heads = re.findall(r"(?m)^\w+(?=:)", text)  # keys of the file
-    for key in (key for key in [*gas.input_data, *heads] if "qss" in key.lower()):
+    heads = re.findall(r"""(?m)^["']?([\w-]+)["']?(?= *:)""", text)  # keys of the file
+    for key in (key for key in [*gas.input_data, *heads] if re.search(STEADY, key.lower())):
         log.warning("%s: `%s` is left out: all species are integrated", file, key)
     for one in (name, gas.name, *gas.species_names, *gas.element_names):
         require(
@@ -228,9 +229,13 @@ def _read(file: str, phase: str, text: str) -> ct.Solution:
             failed[name] = _told(error)
             continue
         if seen[-1].thermo_model == "ideal-gas" and seen[-1].n_reactions > 0:
+            for other in _ideal(failed, listed):
+                log.warning(
+                    "%s: phase %s is taken; phase %s cannot be read by Cantera: %s",
+                    file, name, other, failed[other],
+                )  # fmt: skip
             return seen[-1]
-    gases = [name for name in failed if listed.get(name, {}).get("thermo") == "ideal-gas"]
-    for name in gases or ([] if seen else failed):
+    for name in _ideal(failed, listed) or ([] if seen else failed):
         raise ValueError(f"{shown(file)!r} cannot be read by Cantera: {failed[name]}")
     found = "; ".join(f"{g.name}, {g.thermo_model}, {g.n_reactions} reactions" for g in seen)
     raise ValueError(
@@ -262,6 +267,11 @@ def _convert(file: str) -> str:
         ". A CHEMKIN file becomes YAML, in its folder, by Cantera's "
         f"`ck2yaml --input={name} --thermo=FILE --transport=FILE`"
     )
+
+
+def _ideal(names: Iterable[str], phases: dict[str, dict]) -> list[str]:
+    """Those of the names that are of ideal gases."""
+    return [name for name in names if phases.get(name, {}).get("thermo") == "ideal-gas"]
 
 
 def _gases(phases: dict[str, dict]) -> str:

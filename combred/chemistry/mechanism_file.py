@@ -17,7 +17,7 @@ from typing import Any
 
 import cantera as ct
 from ruamel.yaml import YAML  # a requirement of Cantera
-from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from combred import data
 from combred.chemistry.yaml_nodes import (
@@ -36,6 +36,7 @@ DATA = data.FOLDER / "mechanisms"
 LARGEST = 200_000_000  # bytes; the largest mechanisms that are published have 10 million
 MOST_VALUES = 10_000_000  # of a file, those that stand for others counted again
 REFERRING = ("elements", "species", "reactions")  # keys of a phase that may name other files
+ADJACENT = "adjacent-phases"  # of an interface, which may lie in other files, too
 # What Cantera counts in where a file has no units of its own.
 UNITS = {
     "length": "m", "mass": "kg", "time": "s", "quantity": "kmol", "pressure": "Pa", "energy": "J",
@@ -154,10 +155,10 @@ def references(text: str) -> list[str]:
     """The other files that the phases of a text name."""
     found = set()
     for phase in phases(text).values():
-        for key in REFERRING:
+        for key in (*REFERRING, ADJACENT):
             for entry in phase[key] if isinstance(phase.get(key), list) else []:
                 sources = entry if isinstance(entry, dict) else [entry] * (key == "reactions")
-                found |= {source.rpartition("/")[0] for source in sources}
+                found |= {one.rpartition("/")[0] for one in sources if isinstance(one, str)}
     return sorted(found - {""})
 
 
@@ -177,16 +178,21 @@ def stand_alone(text: str, folder: Path) -> str:
 
 @functools.lru_cache(maxsize=8)
 def _with_sections(text: str, files: tuple[tuple[str, str], ...]) -> str:
-    """The text with those sections of the files (name, text) that its phases name."""
+    """The text with those sections of the files (name, text) that its phases name, and without
+    phases of other files beside its interfaces, which combred does not take."""
     root, others = compose(text), dict(files)
     listed = value_of(root, "phases")
     for phase in listed.value if isinstance(listed, SequenceNode) else []:
+        beside = plain(value_of(phase, ADJACENT))
+        if any("/" in source for one in beside or [] if isinstance(one, dict) for source in one):
+            phase.value = [(key, value) for key, value in phase.value if key.value != ADJACENT]
         for key in REFERRING:
             entries = value_of(phase, key)
             for entry in entries.value if isinstance(entries, SequenceNode) else []:
                 alone = [(entry, None)] if key == "reactions" else []
                 for source, names in entry.value if isinstance(entry, MappingNode) else alone:
-                    name, slash, key_in_it = source.value.rpartition("/")
+                    written = source.value if isinstance(source, ScalarNode) else ""
+                    name, slash, key_in_it = written.rpartition("/")
                     if slash:
                         require(name in others, f"it names {source.value}, and {name} is not there")
                         found = _section(others[name], source.value, names)
@@ -208,8 +214,11 @@ def _section(text: str, source: str, names: Node | None) -> Node:
         units |= entries.pop(0)[1]["units"]
     units.setdefault("activation-energy", f"{units['energy']}/{units['quantity']}")
     if isinstance(names, SequenceNode):
+        known = plain(names)  # elements have a symbol
         entries = [
-            (one, content) for one, content in entries if content.get("name") in plain(names)
+            (one, content)
+            for one, content in entries
+            if content.get("name", content.get("symbol")) in known
         ]
     return SequenceNode(found.tag, [node_of({"units": units}), *(one for one, _ in entries)])
 

@@ -24,7 +24,7 @@ def unescaped(text: str) -> str:
     """A text in which escapes that stand for a letter, or for no character, are resolved."""
     if "\\" not in text:
         return text
-    joined = re.sub(r"\\\n[ \t]*", "", text)
+    joined = re.sub(r"\\(\r\n?|\n)[ \t]*", "", text)
     return ESCAPED.sub(lambda found: chr(int(found[1] or found[2] or found[3], 16)), joined)
 
 
@@ -60,7 +60,8 @@ def value_of(node: Node | None, key: str) -> Node | None:
 def plain(node: Node | None) -> Any:
     """Nodes as dictionaries, lists and text."""
     if isinstance(node, MappingNode):
-        return {key.value: plain(value) for key, value in node.value}
+        keys = (key.value if isinstance(key, ScalarNode) else "" for key, _ in node.value)
+        return {key: plain(value) for key, (_, value) in zip(keys, node.value, strict=True)}
     return list(map(plain, node.value)) if isinstance(node, SequenceNode) else node and node.value
 
 

@@ -150,7 +150,7 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
                 sources, samplers = file["source"][...], file["sampler"][...]
     except UNREADABLE as error:
         raise StateFileError(f"{path} cannot be read ({shown(error, 200)}). {again}") from error
-    if attributes.get("format") != FORMAT or missing:
+    if not np.array_equal(attributes.get("format", 0), FORMAT) or missing:
         raise StateFileError(
             f"{path} is an HDF5 file, but not a combred state file of format {FORMAT} (its "
             f"format: {attributes.get('format')}; datasets missing: {', '.join(missing) or 'none'})"
@@ -185,7 +185,8 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
             f"{path} has datasets of the shapes {shapes}, and {mechanism.name} has "
             f"{mechanism.n_species} species. {again}"
         )
-    if np.ndim(kinds) != 1 or not 0 <= samplers.min() <= samplers.max() < len(kinds):
+    whole = samplers.dtype.kind in "biu"
+    if np.ndim(kinds) != 1 or not whole or not 0 <= samplers.min() <= samplers.max() < len(kinds):
         raise StateFileError(
             f"{path} has rows of a kind that its attribute `samplers` does not name. {again}"
         )

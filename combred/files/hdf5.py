@@ -93,7 +93,10 @@ def _require_own(file: h5py.File, size: int) -> None:
             item = group[name]
             if isinstance(item, h5py.Group):
                 groups.append(item)
-            elif not isinstance(item, h5py.Dataset) or item.dtype.kind not in "biuf":
+            elif not (
+                isinstance(item, h5py.Dataset) and item.shape is not None
+                and item.dtype.kind in "biuf"
+            ):  # fmt: skip
                 raise ValueError(f"{told} holds no numbers")
             elif item.is_virtual or item.external:
                 raise ValueError(f"{told} has its numbers in other files")

@@ -4,6 +4,7 @@ Imports nothing of combred.
 """
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -109,6 +110,9 @@ def put_in_place(new: dict[Path, Path], lasting: bool = True) -> None:
     """Rename files (old name -> new name), each in its folder. lasting: their content is on the
     disk before, and the names are after it, so that files are whole after a power failure, too;
     this takes some ms."""
+    for path in new.values():
+        if path.is_dir() and not path.is_symlink():  # before the first has taken its place
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     for name in new if lasting else ():
         sync(name)
     for name, path in new.items():

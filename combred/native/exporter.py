@@ -98,5 +98,5 @@ def _write(folder: Path, source: str, text: str, name: str) -> list[Path]:
     if library not in written and os.path.lexists(library):
         kept = library.with_name(f"{name}.old")
         os.replace(library, kept)
-        log.warning("%s, the library of another source, is now %s.", library, kept.name)
+        log.warning("%s, the library of an earlier export, is now %s.", library, kept.name)
     return list(written)

@@ -104,6 +104,7 @@ JSON = (
         f"{WHOLE}'extensions' : {EXTENSION}\n",
         f'{WHOLE}"\\x65xtensions": {EXTENSION}\n',
         f'{WHOLE}? "exten\\\n  sions"\n: {EXTENSION}\n',
+        f'{WHOLE}? "exten\\\rsions"\n: {EXTENSION}\n',
         f"{WHOLE}? extensions\n: {EXTENSION}\n",
         f"{WHOLE}x: &x extensions\n*x : {EXTENSION}\n",
         JSON,
@@ -122,6 +123,40 @@ def test_no_module_of_python_is_imported(tmp_path, monkeypatch, text):
         with pytest.raises(ValueError, match="key `extensions`.*Remove it"):
             read()
     assert "imported_by_cantera" not in sys.modules
+
+
+def test_elements_of_other_files_are_found_by_their_symbol(tmp_path):
+    mine = "  elements: [{other.yaml/isotopes: [H]}, {default: [N, O, Ar]}]\n"
+    (tmp_path / "other.yaml").write_text("isotopes:\n- {symbol: H, atomic-weight: 3.0}\n")
+    (tmp_path / "m.yaml").write_text(GAS + mine + WHOLE[len(GAS) :])
+    assert load_mechanism(tmp_path / "m.yaml").molecular_weights[0] == 6.0
+
+
+@pytest.mark.parametrize("key", ["[[other.yaml/rates]]", "all, ? [a, b] : 3, other: [1]"])
+def test_keys_and_references_that_are_lists_have_a_message(key):
+    phase = "phases:\n- {name: gas, thermo: ideal-gas, kinetics: gas, reactions: " + key + "}\n"
+    with pytest.raises(ValueError, match="cannot be read by Cantera"):
+        mechanism_of_text(phase, "m.yaml", "")
+
+
+def test_phases_beside_an_interface_are_not_opened(tmp_path, monkeypatch):
+    """They may be pipes, which never end."""
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe.yaml")
+    surface = (
+        "- name: wall\n  thermo: ideal-surface\n  kinetics: surface\n  reactions: none\n"
+        "  species: [{ptcombust.yaml/species: [PT(S)]}]\n  site-density: 1e-9\n"
+        "  adjacent-phases: [{pipe.yaml/phases: [gas]}]\n"
+    )
+    text = WHOLE.replace("phases:\n", f"phases:\n{surface}")
+    assert mechanism_of_text(text, "m.yaml", "").phase == "gas"
+
+
+def test_a_gas_that_cannot_be_read_is_told(caplog):
+    other = "- {name: one, thermo: ideal-gas, species: [Q], kinetics: gas}\n"
+    text = WHOLE.replace("phases:\n", f"phases:\n{other}")
+    assert mechanism_of_text(text, "m.yaml", "").phase == "gas"
+    assert "phase gas is taken; phase one cannot be read by Cantera" in caplog.text
 
 
 def test_the_word_extensions_anchors_and_latin_1_are_no_fault(tmp_path):
@@ -187,8 +222,8 @@ def test_names_that_cannot_be_printed_are_refused(tmp_path, name):
         load_mechanism(file)
 
 
-def test_species_in_a_quasi_steady_state_are_told(tmp_path, caplog):
-    mechanism_of_text(GAS + "  qssa_species: [H]\n" + WHOLE[len(GAS) :], "skeletal.yaml", "")
-    assert caplog.messages == [
-        "skeletal.yaml: `qssa_species` is left out: all species are integrated"
-    ]
+@pytest.mark.parametrize("key", ["qssa_species", "steady-state-species", "quasi-steady-species"])
+@pytest.mark.parametrize("place", ["{}  {}: [H]\n{}", "{}{}: [H]\n{}", '{}"{}": [H]\n{}'])
+def test_species_in_a_quasi_steady_state_are_told(caplog, key, place):
+    mechanism_of_text(place.format(GAS, key, WHOLE[len(GAS) :]), "skeletal.yaml", "")
+    assert caplog.messages == [f"skeletal.yaml: `{key}` is left out: all species are integrated"]

@@ -99,3 +99,12 @@ def test_files_are_written_when_there_is_room_for_all(tmp_path):
     with pytest.raises(OSError):
         write_files({tmp_path / "a": b"new", tmp_path / "none" / "b": b"new"})
     assert (tmp_path / "a").read_text() == "old" and len(list(tmp_path.iterdir())) == 1
+
+
+def test_no_file_is_replaced_where_a_folder_stands_for_another(tmp_path):
+    (tmp_path / "a").write_text("old")
+    (tmp_path / "b").mkdir()
+    with pytest.raises(IsADirectoryError, match="b"):
+        write_files({tmp_path / "a": b"new", tmp_path / "b": b"new"})
+    assert (tmp_path / "a").read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]

@@ -78,6 +78,21 @@ def test_enthalpies_are_cantera_s_and_temperatures_follow_from_them(
     assert np.allclose(states, before, rtol=1e-13, atol=0.0, equal_nan=True)
 
 
+@pytest.mark.parametrize("T", [100.0, 1000.0, 6000.0])
+def test_temperatures_at_T_mid_and_at_the_ends_of_the_range(drm19, solver_of, random_states, T):
+    """No rounding takes a state out of the range, and a step of h at T_mid ends the search."""
+    n, calls = 1000, solver_of(drm19).library._calls
+    states = np.column_stack(random_states(drm19, n, seed=4))
+    states[:, 0], h = T, np.empty(n)
+    places = [ctypes.c_void_p(x.ctypes.data) for x in (states, h)]
+    assert calls.combred_enthalpy(ctypes.c_size_t(n), *places) == 0
+    for guess in (100.0, 300.0, 2900.0, 6000.0):
+        states[:, 0] = guess
+        assert calls.combred_temperature(ctypes.c_size_t(n), *places) == 0
+        assert np.allclose(states[:, 0], T, rtol=1e-6, atol=0.0)  # two T have an h in a step down
+        assert states[:, 0].min() >= 100.0 and states[:, 0].max() <= 6000.0
+
+
 @pytest.mark.parametrize("T", [999.99, 1000.0, 1000.01])
 def test_the_lower_polynomial_holds_at_T_mid(drm19, solver_of, truth_of, random_states, T):
     """As in Cantera; most species of DRM19 have T_mid = 1000 K, others one above or below it."""

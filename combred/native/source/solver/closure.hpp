@@ -128,6 +128,12 @@ INLINE void energy_of(const Doubles *b, Doubles T, Doubles S, Doubles &h, Double
   cp = cp_of<double>(b, g) - S;
 }
 
+// T, at the end of the range where only rounding takes it beyond: gas of 100 K that does not react has a state.
+INLINE Doubles in_range(Doubles T) {
+  const Doubles end = at_most(at_least(T, LOWEST_T), HIGHEST_T);
+  return select(absolute(Doubles(T - end)) <= 1e-12 * end, end, T);
+}
+
 // T at which a mixture n has an energy as of `energy_of`, by Newton's method from a guess, in a bracket that it
 // halves where a step would leave it; infinite where there is none. Where h of a mixture has a step, at a T_mid,
 // and the energy is in it, T is there. A state's answer does not depend on its neighbours.
@@ -143,11 +149,12 @@ PART Doubles temperature_of(Doubles energy, const Doubles (*n)[SPECIES], Doubles
     low = select(rises & (rest >= Doubles{}), T, low);
     high = select(rises & (rest <= Doubles{}), T, high);
     const Doubles newton = T + rest * reciprocal(cp);
-    const Mask<double> inside = rises & (newton >= low) & (newton <= high);
+    // An end of the bracket was tried before: without this, two of them may lead to each other for ever.
+    const Mask<double> close = rises & (absolute(Doubles(newton - T)) <= NO_CORRECTION * T);
+    const Mask<double> inside = close | (rises & (newton > low) & (newton < high));
     const Doubles next = select(inside, newton, Doubles(0.5 * (low + high)));
-    const Mask<double> close = inside & (absolute(Doubles(next - T)) <= NO_CORRECTION * T);
     const Mask<double> ends = open & (close | (high - low <= 1e-15 * high));
-    found = select(ends, next, found);
+    found = select(ends, in_range(next), found);
     open = open & no(ends);
     T = select(open, next, T);
   }
@@ -169,8 +176,9 @@ INLINE Doubles temperature(Doubles T, const Doubles (*n)[SPECIES], const Doubles
     next = next + last;
   }
   const Mask<double> close = (absolute(last) <= LAST_CORRECTION * next) & no(cross(guess, next));
-  if (!any(no(close))) return next;
   const Doubles near = at_most(at_least(next, LOWEST_T), HIGHEST_T);
+  next = in_range(next);
+  if (!any(no(close))) return next;
   return select(close, next, temperature_of(energy, n + 1, S[1], near));
 }
 

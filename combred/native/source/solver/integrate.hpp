@@ -34,7 +34,7 @@ constexpr double OF_SMALL = 100.0, FLOOR_SMALL = 1e-7;
 // In floats, the same with smaller numbers for a species that grows by more than GROWING in a step in which
 // no Y changes by QUIET_Y: radicals before an ignition. Where lambda h is near 1, a Rosenbrock step
 // amplifies their growth too much, and the errors of some 20 steps, all of one sign, shift the delay.
-constexpr double GROWING = 1.3, QUIET_Y = 1e-6, OF_GROWING = 2.5, FLOOR_GROWING = 3e-10;
+constexpr double GROWING = 1.6, QUIET_Y = 1e-6, OF_GROWING = 5.0, FLOOR_GROWING = 3e-10;
 // A state takes f dt alone where that is below this part of each Y, or below LEAST_Y, and T changes
 // by less than this part of a K. Relative to each Y: radicals that grow from nothing must do so
 // exactly, or an ignition is late.

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from combred.files.records import put_in_place
 from combred.processes.interrupts import postponed
 
 log = logging.getLogger(__name__)
@@ -39,19 +40,17 @@ def put(contents: Mapping[str, bytes | None], folder: Path) -> list[Path]:
     for path in folders:
         if path not in kept and not path.is_symlink():
             raise ValueError(f"{path} is a folder, and a file has to be there: move it away")
+    staged = {name: content for name, content in contents.items() if content is not None}
     with postponed(), tempfile.TemporaryDirectory(dir=folder, prefix=".combred-") as new:
-        for name, content in contents.items():
-            if content is not None:
-                (Path(new) / name).write_bytes(content)
+        for name, content in staged.items():
+            (Path(new) / name).write_bytes(content)
         for path, orig in kept.items():
             path.rename(orig)
             log.warning("%s is not of combred: it is now %s", path, orig)
-        for name, content in contents.items():
-            if content is None:
-                (folder / name).unlink(missing_ok=True)
-            else:
-                (Path(new) / name).replace(folder / name)
-    return [folder / name for name, content in contents.items() if content is not None]
+        for name in contents.keys() - staged.keys():
+            (folder / name).unlink(missing_ok=True)
+        put_in_place({Path(new) / name: folder / name for name in staged})
+    return [folder / name for name in staged]
 
 
 def _is_of_others(path: Path) -> bool:

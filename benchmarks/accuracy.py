@@ -33,19 +33,19 @@ from benchmarks.kept import CACHE, NETWORKS, is_current, stamp
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import REFERENCE
 from combred.config import ValidationSettings
+from combred.experiments.ignition import cases as ignition_cases
+from combred.experiments.ignition import errors as ignition_errors
+from combred.experiments.ignition import rollout as ignition
+from combred.experiments.ignition.rollout import Case, Rollout
+from combred.experiments.metrics import summarize
+from combred.experiments.storage import read_runs, write_runs
 from combred.files.records import digest, digest_of, read_json, strict, write_json
 from combred.native import fastest
 from combred.pipeline.console import progress
 from combred.processes.threads import one_thread
 from combred.processes.workers import open_pool
-from combred.simulation import ignition
-from combred.simulation.ignition import Case, Rollout
 from combred.surrogate.shipped import FOLDER
 from combred.validation import timing
-from combred.validation.ignition import cases as ignition_cases
-from combred.validation.ignition import errors as ignition_errors
-from combred.validation.metrics import summarize
-from combred.validation.storage import read_runs, write_runs
 
 RESULTS = Path(__file__).parent / "results" / "accuracy.json"
 STORES = RESULTS, CACHE / "accuracy.json"  # for shipped models, for other files

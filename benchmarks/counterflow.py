@@ -26,11 +26,11 @@ from benchmarks.kept import CACHE, code_of, stamp
 from combred import native
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import CVODE, Advance
+from combred.experiments.counterflow.cantera_flame import CounterflowCase
+from combred.experiments.counterflow.errors import Curve, compare, of_flame
+from combred.experiments.counterflow.flame import CounterflowMarch, burn, start
 from combred.files.records import read_json, write_json
-from combred.simulation.counterflow.cantera_flame import CounterflowCase
-from combred.simulation.counterflow.flame import CounterflowMarch, burn, start
 from combred.surrogate.surrogate import Surrogate
-from combred.validation.counterflow.errors import Curve, compare, of_flame
 from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parent / "results" / "counterflow.json"

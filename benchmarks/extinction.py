@@ -13,14 +13,14 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import Advance
 from combred.config.fields import require
-from combred.simulation.counterflow.cantera_flame import (
+from combred.experiments.counterflow.cantera_flame import (
     STEP,
     CounterflowCase,
     solve_counterflow,
     strain_further,
 )
-from combred.simulation.counterflow.flame import MARCH, CounterflowFlame, CounterflowMarch, burn
-from combred.simulation.counterflow.grid import CounterflowProfile
+from combred.experiments.counterflow.flame import MARCH, CounterflowFlame, CounterflowMarch, burn
+from combred.experiments.counterflow.grid import CounterflowProfile
 
 
 @dataclass(frozen=True)

@@ -26,16 +26,16 @@ import combred
 from benchmarks.command_line import MECHANISM, words
 from benchmarks.kept import CACHE, code_of, is_current, stamp
 from combred.chemistry.reactor import CVODE
+from combred.experiments.premixed import cases as flame_cases
+from combred.experiments.premixed import errors as flame_errors
+from combred.experiments.premixed import flame
+from combred.experiments.premixed import grid as moving_grid
+from combred.experiments.premixed.cantera_flame import COARSE, FINE, solve_free_flame
+from combred.experiments.premixed.flame import Flame
+from combred.experiments.premixed.grid import FlameCase, Profile
+from combred.experiments.storage import read_runs, write_runs
 from combred.files.records import read_json, strict, write_json
 from combred.native import fastest
-from combred.simulation.premixed import flame
-from combred.simulation.premixed import grid as moving_grid
-from combred.simulation.premixed.cantera_flame import COARSE, FINE, solve_free_flame
-from combred.simulation.premixed.flame import Flame
-from combred.simulation.premixed.grid import FlameCase, Profile
-from combred.validation.premixed import cases as flame_cases
-from combred.validation.premixed import errors as flame_errors
-from combred.validation.storage import read_runs, write_runs
 
 RESULTS = Path(__file__).parent / "results" / "flames.json"
 FUEL, OXIDIZER, ATMOSPHERE = "CH4:1", "O2:1, N2:3.76", 101325.0

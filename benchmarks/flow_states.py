@@ -46,10 +46,10 @@ from combred import native
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import IntegrationError, Reactor
 from combred.config import SamplingSettings
+from combred.experiments.counterflow.cantera_flame import CounterflowCase
+from combred.experiments.ignition.rollout import Case, history
 from combred.files.hdf5 import opened
 from combred.files.records import write_json
-from combred.simulation.counterflow.cantera_flame import CounterflowCase
-from combred.simulation.ignition import Case, history
 from combred.surrogate.card import SAMPLING
 from combred.surrogate.surrogate import Surrogate
 from combred.validation.timing import machine

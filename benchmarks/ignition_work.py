@@ -27,10 +27,10 @@ from benchmarks.solvers.build import MissingError
 from benchmarks.work_precision import MARKERS, solver
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import Advance, advance_each
+from combred.experiments.ignition.rollout import Rollout
 from combred.files.records import write_json
 from combred.native.solver.library import Integrator
 from combred.processes.threads import one_thread
-from combred.simulation.ignition import Rollout
 from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parent / "results" / "ignition_work.json"

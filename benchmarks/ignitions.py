@@ -6,7 +6,7 @@
 N (40) ignitions of methane/air, or of another fuel, for each SEED (201, 202, 203: no model was
 chosen by them) and each dt of 1e-7, 1e-6 and 5e-6 s, drawn at random: 0.5 to 40 atm (log-uniform),
 phi 0.3 to 3 (log-uniform), T0 1000 to 2000 K, with a delay of 60 to 3000 dt (others are drawn
-again). The delay (`combred.validation.ignition.delay`) is the time at half the rise of T, of the
+again). The delay (`combred.experiments.ignition.delay`) is the time at half the rise of T, of the
 solver and of compiled surrogates (`combred.native`), marched in steps of dt, against one
 integration by CVODE (rtol 1e-9, atol 1e-18) read out at the same times. MODEL: a shipped model, a
 file or the folder of a run; by default the shipped ones where no gas is named. "Solved": the share
@@ -29,12 +29,12 @@ from benchmarks.kept import stamp
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import Reactor, Tolerances
+from combred.experiments.ignition.delay import ignition_delay
+from combred.experiments.ignition.rollout import Case, Rollout, history, integrate
 from combred.files.records import write_json
 from combred.native import compile
 from combred.native.solver import Solver
 from combred.native.solver.library import Integrator
-from combred.simulation.ignition import Case, Rollout, history, integrate
-from combred.validation.ignition.delay import ignition_delay
 from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parent / "results" / "ignitions.json"

@@ -40,7 +40,7 @@ COUPLING, NETWORKS = "coupling", "networks"
 KEY = "code"  # of a stamp in its part
 CHEMISTRY = "combred.chemistry"
 MEASURING = (
-    "benchmarks", CHEMISTRY, "combred.simulation", "combred.validation", "combred.check",
+    "benchmarks", CHEMISTRY, "combred.experiments", "combred.validation", "combred.check",
     "combred.reduction", "combred.sampling",
 )  # fmt: skip
 GENERATOR = "combred.native.solver.generator"

@@ -27,14 +27,14 @@ from combred.chemistry.fuel import Mixture, air
 from combred.chemistry.mechanism import load_mechanism
 from combred.chemistry.reactor import CVODE, Tolerances
 from combred.config import ValidationSettings
+from combred.experiments.ignition import cases as ignition_cases
+from combred.experiments.ignition import errors as ignition_errors
+from combred.experiments.ignition import rollout as ignition
 from combred.files.records import strict, write_json
 from combred.native.builder import build
 from combred.native.solver import Solver, generate
 from combred.processes.threads import one_thread
 from combred.processes.workers import Processes
-from combred.simulation import ignition
-from combred.validation.ignition import cases as ignition_cases
-from combred.validation.ignition import errors as ignition_errors
 from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parent / "results" / "large.json"

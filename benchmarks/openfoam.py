@@ -33,9 +33,9 @@ import numpy as np
 import combred
 from benchmarks.command_line import MECHANISM, general_models
 from combred import native
+from combred.experiments.ignition import rollout as ignition
 from combred.native.openfoam import HEAD, THERMOPHYSICAL, write_mechanism
 from combred.native.solver import generate as generate_solver
-from combred.simulation import ignition
 from combred.validation import timing
 
 ODE = {"absTol": 1e-12, "relTol": 1e-4}  # seulex

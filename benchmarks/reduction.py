@@ -30,6 +30,8 @@ from benchmarks.command_line import words
 from benchmarks.kept import NETWORKS, is_current, stamp
 from combred import config
 from combred.config import TrainingSettings, ValidationSettings
+from combred.experiments.ignition import cases as ignition_cases
+from combred.experiments.ignition import errors as ignition_errors
 from combred.files.records import digest, read_json, strict, write_json
 from combred.native import fastest
 from combred.pipeline.command import prepare
@@ -49,8 +51,6 @@ from combred.training import loop as training
 from combred.training.batches import TrainingData
 from combred.training.validation_loss import ValidationLoss
 from combred.validation import timing
-from combred.validation.ignition import cases as ignition_cases
-from combred.validation.ignition import errors as ignition_errors
 
 RATIOS = (0.6, 0.4, 0.25, 0.1)
 RETRAINING = TrainingSettings(steps=1000, lr=1.5e-3, batch=1024, batch_final=1024)

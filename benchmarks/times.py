@@ -29,6 +29,7 @@ from benchmarks.flow_states import read
 from benchmarks.kept import stamp
 from combred import native
 from combred.chemistry.reactor import CVODE, REFERENCE, Advance
+from combred.experiments.ignition.rollout import Rollout
 from combred.files.records import write_json
 from combred.native import NativeSurrogate
 from combred.native.choice import ANY_ERROR
@@ -36,7 +37,6 @@ from combred.native.solver import Solver
 from combred.native.solver.generator import TOLERANCE
 from combred.pipeline.console import progress
 from combred.processes.threads import one_thread
-from combred.simulation.ignition import Rollout
 from combred.surrogate.surrogate import Surrogate
 from combred.validation import timing
 

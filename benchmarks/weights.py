@@ -33,6 +33,14 @@ from benchmarks.kept import NETWORKS, stamp
 from combred import config
 from combred.chemistry.reactor import CVODE, Advance
 from combred.config.reduction import REDUCTIONS
+from combred.experiments.ignition import cases as ignition_cases
+from combred.experiments.ignition import errors as ignition_errors
+from combred.experiments.ignition.rollout import Rollout
+from combred.experiments.premixed import cases as flame_cases
+from combred.experiments.premixed import errors as flame_errors
+from combred.experiments.premixed.flame import Flame
+from combred.experiments.premixed.grid import FlameCase
+from combred.experiments.storage import read_runs
 from combred.files.records import read_json, strict, write_json
 from combred.native import fastest
 from combred.native.generator import is_compiled
@@ -43,16 +51,8 @@ from combred.pipeline.steps.networks import load_surrogates
 from combred.pipeline.steps.sample import load_data
 from combred.processes.threads import one_thread
 from combred.processes.workers import Processes
-from combred.simulation.ignition import Rollout
-from combred.simulation.premixed.flame import Flame
-from combred.simulation.premixed.grid import FlameCase
 from combred.surrogate.network import Network
 from combred.surrogate.surrogate import Surrogate
-from combred.validation.ignition import cases as ignition_cases
-from combred.validation.ignition import errors as ignition_errors
-from combred.validation.premixed import cases as flame_cases
-from combred.validation.premixed import errors as flame_errors
-from combred.validation.storage import read_runs
 from combred.validation.timing import machine, time_per_state
 
 RESULTS = Path(__file__).parent / "results" / "weights.json"

@@ -5,7 +5,7 @@ reduced and validated against them and CVODE.
     python -m combred.pipeline stage=2
 
 The public names below are loaded at their first use: `import combred` imports neither torch nor
-Cantera. Data flow through the folders in this order: chemistry, simulation, dataset, sampling,
+Cantera. Data flow through the folders in this order: chemistry, experiments, dataset, sampling,
 sensitivity, surrogate, training, reduction, native, validation, check, report; `pipeline`
 runs them. All may use config, files and processes; the solver of `native.solver` serves all.
 """
@@ -21,8 +21,8 @@ _HOMES = {
     "Mechanism": "chemistry.mechanism:Mechanism",
     "Surrogate": "surrogate.surrogate:Surrogate",
     "export": "surrogate.export",
-    "flame": "simulation.premixed.flame",
-    "ignition": "simulation.ignition",
+    "flame": "experiments.premixed.flame",
+    "ignition": "experiments.ignition.rollout",
     "kernels": "kernels",
     "load": "surrogate.shipped:load",
     "load_mechanism": "chemistry.mechanism:load_mechanism",

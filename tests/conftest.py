@@ -33,21 +33,21 @@ from combred.config import SamplingSettings
 from combred.dataset.schema import Block, state_attributes
 from combred.dataset.table import open_states
 from combred.dataset.writer import write_states as write_file
+from combred.experiments.ignition import cases as ignition_cases
+from combred.experiments.premixed import cases as flame_cases
+from combred.experiments.premixed import flame
+from combred.experiments.stirred.particles import piloted_streams
 from combred.native.solver import generate, matrix
 from combred.native.solver import library as solver_library
 from combred.native.solver.library import Solver
 from combred.processes.workers import Processes
 from combred.sampling import sample as sampling
 from combred.sensitivity import file as sensitive_file
-from combred.simulation.premixed import flame
-from combred.simulation.stirred.particles import piloted_streams
 from combred.surrogate.correction import CorrectionTransform, make_transform
 from combred.surrogate.forms import make_surrogate
 from combred.surrogate.network import Network, initialize
 from combred.surrogate.surrogate import Surrogate
 from combred.surrogate.transform import StateTransform
-from combred.validation.ignition import cases as ignition_cases
-from combred.validation.premixed import cases as flame_cases
 
 sys.path[:0] = [str(folder) for folder in FilePath(__file__).parents[:2]]
 import hydrogen  # noqa: E402

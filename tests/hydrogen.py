@@ -1,4 +1,4 @@
-"""Hydrogen in air (`h2o2.yaml`): the settings of the ignitions and flames of tests/simulation."""
+"""Hydrogen in air (`h2o2.yaml`): the settings of the ignitions and flames of tests/experiments."""
 
 from types import SimpleNamespace
 
@@ -7,8 +7,8 @@ import cantera as ct
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.reactor import Tolerances
 from combred.config import SamplingSettings, ValidationSettings
-from combred.simulation.premixed.flame import FlameMarch
-from combred.simulation.premixed.grid import FlameCase
+from combred.experiments.premixed.flame import FlameMarch
+from combred.experiments.premixed.grid import FlameCase
 
 FUEL, AIR = "H2:1", "O2:1, N2:3.76"
 MIXTURE = Mixture(FUEL, AIR)

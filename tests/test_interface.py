@@ -61,8 +61,8 @@ def test_every_public_name_resolves(fresh):
 
 
 def test_modules_are_available_under_their_short_names():
-    from combred.simulation import ignition
-    from combred.simulation.premixed import flame
+    from combred.experiments.ignition import rollout as ignition
+    from combred.experiments.premixed import flame
     from combred.surrogate import export
 
     assert (combred.flame, combred.ignition, combred.export) == (flame, ignition, export)

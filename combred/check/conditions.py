@@ -9,8 +9,8 @@ import cantera as ct
 
 from combred.chemistry.fuel import name_mixture
 from combred.chemistry.mechanism import Mechanism
+from combred.experiments.ignition.rollout import coldest_ignition
 from combred.native.solver import Solver
-from combred.simulation.ignition import coldest_ignition
 
 HOTTEST = 2000.0  # K, initial temperature of ignitions
 PRESSURES = 0.5 * ct.one_atm, 40.0 * ct.one_atm  # Pa

@@ -17,19 +17,19 @@ from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError
 from combred.chemistry.transport import lacking
+from combred.experiments.counterflow import errors as counterflow_errors
+from combred.experiments.counterflow import flame as counterflow
+from combred.experiments.counterflow.cantera_flame import CounterflowCase
+from combred.experiments.counterflow.flame import CounterflowMarch
+from combred.experiments.outcome import WENT_OUT
+from combred.experiments.premixed import errors as flame_errors
+from combred.experiments.premixed import flame as premixed
+from combred.experiments.premixed.flame import FlameMarch, MovingGrid
+from combred.experiments.premixed.grid import FlameCase
+from combred.experiments.stirred.cases import cases as stirred_cases
+from combred.experiments.stirred.cases import compare_all, follow, pressure
 from combred.native.solver import Solver
 from combred.native.solver.library import PRECISE
-from combred.simulation.counterflow import flame as counterflow
-from combred.simulation.counterflow.cantera_flame import CounterflowCase
-from combred.simulation.counterflow.flame import CounterflowMarch
-from combred.simulation.outcome import WENT_OUT
-from combred.simulation.premixed import flame as premixed
-from combred.simulation.premixed.flame import FlameMarch, MovingGrid
-from combred.simulation.premixed.grid import FlameCase
-from combred.validation.counterflow import errors as counterflow_errors
-from combred.validation.premixed import errors as flame_errors
-from combred.validation.stirred.cases import cases as stirred_cases
-from combred.validation.stirred.cases import compare_all, follow, pressure
 
 T, P = 300.0, ct.one_atm  # of fresh gas and of streams
 STIRRED = ct.one_atm, 20.0 * ct.one_atm  # Pa

@@ -4,7 +4,7 @@ Takes a `Mechanism` and `Conditions`; gives plain numbers for check.json. The ig
 random: T0 uniform, p and phi log-uniform, for each time step dt those with a delay that dt suits.
 The delay is the time at half the rise of T to its equilibrium. The solver marches in steps of dt,
 as in a flow code, and CVODE continues the last state before half the rise
-(`combred.validation.ignition.delay`); the reference is one integration by CVODE.
+(`combred.experiments.ignition.delay`); the reference is one integration by CVODE.
 """
 
 import contextlib
@@ -16,9 +16,9 @@ from combred.chemistry.equilibrium import equilibrium
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError, Reactor
 from combred.chemistry.states import states_of
+from combred.experiments.ignition.delay import time_to
+from combred.experiments.ignition.rollout import Case, mixtures
 from combred.native.solver import Solver
-from combred.simulation.ignition import Case, mixtures
-from combred.validation.ignition.delay import time_to
 
 STEPS = 1e-7, 1e-6, 1e-5, 1e-4  # s
 SHORTEST, LONGEST = 2, 3500  # dt, of a delay

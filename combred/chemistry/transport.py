@@ -1,7 +1,7 @@
 """Mixture-averaged transport in numpy, for all cells of a flame at once.
 
 Takes a `Mechanism` with transport data; gives diffusion coefficients and thermal conductivity, for
-`combred.simulation.diffusion`. The polynomial fits are Cantera's own, so that results agree with
+`combred.experiments.diffusion`. The polynomial fits are Cantera's own, so that results agree with
 Cantera's to rounding. Cantera itself, called from Python state by state, takes three times as long
 (DRM19, 200 states: 0.41 ms against 0.14 ms).
 """

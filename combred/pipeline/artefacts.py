@@ -11,6 +11,7 @@ from typing import Any
 
 from combred import data
 from combred.chemistry.reactor import REFERENCE
+from combred.experiments.stirred import cases as stirred_cases
 from combred.files.records import ANOTHER_RUN, digest, require_same
 from combred.native.solver.library import PRECISE
 from combred.pipeline.resolved import of_settings
@@ -20,7 +21,6 @@ from combred.sampling.sample import provenance
 from combred.sensitivity.file import sensitive_provenance
 from combred.sensitivity.sampling.sample import plan
 from combred.validation.acceptance import AcceptanceCriteria
-from combred.validation.stirred import cases as stirred_cases
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from dataclasses import replace
 from combred.chemistry.fuel import spelled
 from combred.chemistry.mechanism import Mechanism
 from combred.config import SamplingSettings, Settings, ValidationSettings
+from combred.experiments.ignition.rollout import coldest_ignition
 from combred.native.solver import Solver
-from combred.simulation.ignition import coldest_ignition
 
 MARGIN, HOTTEST = 100.0, 2300.0  # K, of the states of a training
 STEPS, APART, CASES = 1600, 150.0, 3  # of the validation: steps of the slowest ignition; K

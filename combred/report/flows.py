@@ -11,12 +11,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from combred.experiments.premixed.flame import Flame
+from combred.experiments.stirred.reactor import FINISHED
 from combred.report.blocks import NBSP, Block, Note, Picture, Section, Table, Text, percent
 from combred.report.blocks import significant as digits
 from combred.report.folder import Folder
 from combred.report.style import WIDTH, literal, looks
-from combred.simulation.premixed.flame import Flame
-from combred.simulation.stirred.reactor import FINISHED
 
 COLUMNS = 3  # flames, or pressures, in a figure: those with the largest error
 SPECIES = 3  # in the figure of flames

@@ -9,12 +9,12 @@ from functools import cached_property
 from pathlib import Path
 
 from combred.chemistry.mechanism import Mechanism
+from combred.experiments.premixed.flame import Flame
+from combred.experiments.stirred.reactor import StirredRun
+from combred.experiments.storage import Run, read_runs
 from combred.files.hdf5 import opened
 from combred.files.records import digest, read_json
 from combred.report.style import looks
-from combred.simulation.premixed.flame import Flame
-from combred.simulation.stirred.reactor import StirredRun
-from combred.validation.storage import Run, read_runs
 
 
 class Folder:

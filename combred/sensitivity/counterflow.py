@@ -10,7 +10,7 @@ A^T psi = -dg/du. A solver that makes an error e of Y in each step dt and in eac
 
     (g' - g) / g = sum over the cells of  s . e / dt.
 
-The flow G(m) is that of the profile, as in `combred.simulation.counterflow.flame`.
+The flow G(m) is that of the profile, as in `combred.experiments.counterflow.flame`.
 """
 
 from collections.abc import Sequence
@@ -20,8 +20,8 @@ from scipy.sparse.linalg import splu
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.source_term import SourceTerm
+from combred.experiments.counterflow.grid import CounterflowGrid, CounterflowProfile
 from combred.sensitivity.flame_jacobian import H_SCALE, reaction_jacobian, transport_jacobian
-from combred.simulation.counterflow.grid import CounterflowGrid, CounterflowProfile
 
 
 def peak_sensitivities(

@@ -25,8 +25,8 @@ from scipy.sparse.linalg import splu
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError
+from combred.experiments.premixed.grid import MovingGrid, Profile
 from combred.sensitivity.flame_jacobian import H_SCALE, reaction_jacobian, transport_jacobian
-from combred.simulation.premixed.grid import MovingGrid, Profile
 
 SHIFT, ITERATIONS = 1.0, 8  # of inverse iteration: 1/s, far below the rates of a flame
 HALF = 0.5  # d ln S / d ln rate

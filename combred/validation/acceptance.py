@@ -14,15 +14,15 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.config import ReductionSettings, ValidationSettings
+from combred.experiments.ignition import cases as ignition_cases
+from combred.experiments.ignition import errors as ignition_errors
+from combred.experiments.ignition.rollout import Case, Rollout
+from combred.experiments.premixed import cases as flame_cases
+from combred.experiments.premixed import errors as flame_errors
+from combred.experiments.premixed.flame import Flame, FlameCase
 from combred.native.choice import fastest
 from combred.processes.threads import one_thread
-from combred.simulation.ignition import Case, Rollout
-from combred.simulation.premixed.flame import Flame, FlameCase
 from combred.surrogate.surrogate import Surrogate
-from combred.validation.ignition import cases as ignition_cases
-from combred.validation.ignition import errors as ignition_errors
-from combred.validation.premixed import cases as flame_cases
-from combred.validation.premixed import errors as flame_errors
 
 SEED = 1  # of the cases
 IGNITIONS, FLAMES = 12, 3  # by which a limit is judged

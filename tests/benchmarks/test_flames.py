@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks import flames
-from combred.simulation.premixed.grid import FlameCase, Profile
+from combred.experiments.premixed.grid import FlameCase, Profile
 
 
 @pytest.mark.parametrize("q", [1.0, 1.4, 2.0])

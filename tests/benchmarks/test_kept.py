@@ -16,7 +16,7 @@ CHANGES = {
     "combred/native/solver/reactions.py": {SOLVER, NETWORK, FLOW},
     "combred/native/state_only.py": {NETWORK},
     "combred/surrogate/transform.py": {NETWORK},
-    "combred/simulation/premixed/flame.py": {CVODE, SOLVER, NETWORK},
+    "combred/experiments/premixed/flame.py": {CVODE, SOLVER, NETWORK},
     "combred/chemistry/reactor.py": EVERY,
     "coupling/openfoam/combredChemistry.C": {FLOW},
     "benchmarks/flames.py": {CVODE, SOLVER, NETWORK},

@@ -12,9 +12,9 @@ import torch
 
 import combred
 from benchmarks import accuracy, flow_states, kernels, reduction, trust_states
+from combred.experiments.ignition.rollout import Case, Rollout
 from combred.files.records import digest, read_json, write_json
 from combred.kernels import group
-from combred.simulation.ignition import Case, Rollout
 
 FOLDER = Path(accuracy.__file__).parent
 MODULES = sorted(

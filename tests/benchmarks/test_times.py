@@ -7,8 +7,8 @@ import pytest
 import combred
 from benchmarks import kept
 from benchmarks.times import ANY_ERROR, BUSY, busy_states, states_of
+from combred.experiments.ignition.rollout import Case, Rollout
 from combred.native import NativeSurrogate, compile
-from combred.simulation.ignition import Case, Rollout
 from combred.validation.timing import share_solved
 
 

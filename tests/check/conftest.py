@@ -6,8 +6,8 @@ import shutil
 import pytest
 
 from combred.check import check_mechanism, checking, find_conditions, flows
-from combred.simulation.counterflow.flame import CounterflowMarch
-from combred.simulation.premixed.flame import FlameMarch
+from combred.experiments.counterflow.flame import CounterflowMarch
+from combred.experiments.premixed.flame import FlameMarch
 
 
 @pytest.fixture(scope="session")

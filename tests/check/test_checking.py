@@ -9,8 +9,8 @@ import pytest
 from combred.check import check_mechanism, checking, flows, states
 from combred.check.verdict import judge
 from combred.chemistry.mechanism import mechanism_of_text
+from combred.experiments.premixed.flame import FlameMarch
 from combred.native.solver import Solver
-from combred.simulation.premixed.flame import FlameMarch
 
 
 def test_the_solver_of_hydrogen_is_right(checked, tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 from combred.check.conditions import find_conditions
 from combred.chemistry.reactor import CVODE
-from combred.simulation.ignition import AT, TRIED, WITHIN
+from combred.experiments.ignition.rollout import AT, TRIED, WITHIN
 
 
 def test_the_lowest_temperature_is_the_first_that_ignites_by_cvode(h2o2, conditions):

@@ -7,7 +7,7 @@ import pytest
 
 from combred.check.ignitions import LONGEST, SHORTEST, delays, draw
 from combred.chemistry.reactor import CVODE, Reactor
-from combred.validation.ignition.delay import time_to
+from combred.experiments.ignition.delay import time_to
 
 DT = 1e-6  # s
 

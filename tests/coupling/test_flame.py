@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from combred.chemistry.thermo import Thermo
+from combred.experiments import diffusion
+from combred.experiments.premixed.flame import burn, start
+from combred.experiments.premixed.grid import FlameCase
 from combred.native.generator import SOURCE
-from combred.simulation import diffusion
-from combred.simulation.premixed.flame import burn, start
-from combred.simulation.premixed.grid import FlameCase
 
 COUPLING = Path(__file__).parents[2] / "coupling"
 

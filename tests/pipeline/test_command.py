@@ -12,13 +12,13 @@ from tiny import TINY
 
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import keys, resolve
+from combred.experiments.premixed import cases as flame_cases
+from combred.experiments.premixed import flame
+from combred.experiments.premixed.flame import FlameMarch
 from combred.pipeline import command as pipeline
 from combred.sampling.premixed.states import PremixedStates
-from combred.simulation.premixed import flame
-from combred.simulation.premixed.flame import FlameMarch
 from combred.surrogate.export import load_torchscript
 from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
-from combred.validation.premixed import cases as flame_cases
 
 
 def test_a_run_leaves_every_artefact_and_no_scraps(finished):

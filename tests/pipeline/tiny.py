@@ -13,12 +13,12 @@ import torch
 from compiled_program import ONE_STATE
 from PIL import Image
 
+from combred.experiments.stirred import cases as stirred_cases
 from combred.native import builder, choice, exporter
 from combred.pipeline.command import main
 from combred.pipeline.steps import export
 from combred.surrogate.advance import StateFunction
 from combred.validation import acceptance, timing
-from combred.validation.stirred import cases as stirred_cases
 
 # Two stages on premixed gas.
 TINY = (
@@ -40,7 +40,7 @@ def merged(*texts: str) -> list[str]:
 def cheap_steps(in_process) -> Iterator[None]:
     """What takes long and is tested elsewhere is left out: worker processes, the rendering of
     figures, the optimisation of TorchScript (tests/surrogate/test_export.py) and of C++, precise
-    times (tests/validation/test_timing.py), large stirred reactors (tests/simulation), and most of
+    times (tests/validation/test_timing.py), large stirred reactors (tests/experiments), and most of
     the ignitions of criteria. A quarter of the states is held out."""
     few = replace(stirred_cases.CASE, particles=8, steps=12)
     with in_process(), torch.jit.optimized_execution(False), pytest.MonkeyPatch.context() as patch:

@@ -17,9 +17,10 @@ import torch
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import REFERENCE
 from combred.config import ReductionSettings, resolve
+from combred.experiments.ignition import errors as ignition_errors
+from combred.experiments.ignition.rollout import Case, Rollout
 from combred.files.records import digest, write_json
 from combred.pipeline.stages import Stage, reduce_stage
-from combred.simulation.ignition import Case, Rollout
 from combred.surrogate.card import make_card
 from combred.surrogate.export import export_torchscript
 from combred.surrogate.forms import make_surrogate
@@ -27,7 +28,6 @@ from combred.surrogate.network import Network
 from combred.surrogate.storage import save_surrogate
 from combred.surrogate.surrogate import Surrogate
 from combred.surrogate.transform import StateTransform
-from combred.validation.ignition import errors as ignition_errors
 
 DT, STEPS = 1e-6, 400
 T0 = "sampling.T0=[900,2300]"

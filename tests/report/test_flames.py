@@ -9,14 +9,14 @@ import pytest
 from run_folder import AIR, number, read_page, text_of
 
 from combred.chemistry.mechanism import Mechanism
+from combred.experiments import outcome as flame_outcome
+from combred.experiments.premixed import errors as flame_errors
+from combred.experiments.premixed.flame import Flame
+from combred.experiments.premixed.grid import FlameCase, Profile
+from combred.experiments.storage import write_runs
 from combred.files.records import write_json
 from combred.report.folder import Folder
 from combred.report.writing import write_report
-from combred.simulation import outcome as flame_outcome
-from combred.simulation.premixed.flame import Flame
-from combred.simulation.premixed.grid import FlameCase, Profile
-from combred.validation.premixed import errors as flame_errors
-from combred.validation.storage import write_runs
 
 
 def planted_flame(mechanism: Mechanism, case: FlameCase, error: float) -> Flame:

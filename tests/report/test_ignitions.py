@@ -3,9 +3,9 @@
 import pytest
 from run_folder import ATM, make_run, number, numbers_of, numbers_of_solver, read_page
 
+from combred.experiments.ignition.rollout import Case
 from combred.report.folder import Folder
 from combred.report.ignitions import cases_in_words, draw_delays
-from combred.simulation.ignition import Case
 
 
 def test_case_table_is_validation_json(whole):

@@ -11,13 +11,13 @@ from run_folder import ATM, number, read_page, text_of
 
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
+from combred.experiments.stirred import cases as stirred_cases
+from combred.experiments.stirred.reactor import FINISHED, NOT_FINITE, StirredRun
+from combred.experiments.storage import read_runs, write_runs
 from combred.files.records import write_json
 from combred.report.flows import draw_stirred
 from combred.report.folder import Folder
 from combred.report.writing import write_report
-from combred.simulation.stirred.reactor import FINISHED, NOT_FINITE, StirredRun
-from combred.validation.stirred import cases as stirred_cases
-from combred.validation.storage import read_runs, write_runs
 
 
 def planted_stirred(mechanism: Mechanism, case, error: float) -> StirredRun:

@@ -151,7 +151,7 @@ STOPS = {
         ("stage1.safetensors", "stage2.safetensors", "stage1.jsonl", "stage2.jsonl"),
     ),
     "validation": Stop(
-        "combred.validation.ignition.cases.follow", 2, ("validation.*",), "validate",
+        "combred.experiments.ignition.cases.follow", 2, ("validation.*",), "validate",
         ("validation.h5",), ("validation.h5", "validation.json"),
     ),
     "export": Stop(

@@ -6,15 +6,15 @@ from hydrogen import AIR, FUEL
 from scipy.sparse.linalg import splu
 
 from combred.chemistry.source_term import SourceTerm
-from combred.sensitivity.counterflow import peak_sensitivities
-from combred.sensitivity.flame_jacobian import H_SCALE, reaction_jacobian, transport_jacobian
-from combred.simulation.counterflow.cantera_flame import (
+from combred.experiments.counterflow.cantera_flame import (
     COARSE,
     FINE,
     CounterflowCase,
     solve_counterflow,
 )
-from combred.simulation.counterflow.grid import CounterflowGrid, profile_of
+from combred.experiments.counterflow.grid import CounterflowGrid, profile_of
+from combred.sensitivity.counterflow import peak_sensitivities
+from combred.sensitivity.flame_jacobian import H_SCALE, reaction_jacobian, transport_jacobian
 
 CASE, STRAIN = CounterflowCase(fuel=f"{FUEL}, N2:1", oxidizer=AIR), 1000.0  # 1/s
 

@@ -6,8 +6,8 @@ import pytest
 from disturbed import moved_delay, random_change
 
 from combred.chemistry.reactor import Reactor
+from combred.experiments.ignition.rollout import Case
 from combred.sensitivity.delay import delay_sensitivity, ignite
-from combred.simulation.ignition import Case
 
 CASES = {
     "h2o2.yaml": (Case(1100.0, ct.one_atm, 1.0), "H2:1"),

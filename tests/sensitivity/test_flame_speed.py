@@ -5,10 +5,10 @@ import pytest
 from hydrogen import AIR, FLAME, FUEL
 
 from combred.chemistry.reactor import IntegrationError
+from combred.experiments.premixed.cantera_flame import COARSE, FINE, solve_free_flame
+from combred.experiments.premixed.grid import MovingGrid, profile_of
 from combred.sensitivity import flame_speed as module
 from combred.sensitivity.flame_speed import speed_sensitivity
-from combred.simulation.premixed.cantera_flame import COARSE, FINE, solve_free_flame
-from combred.simulation.premixed.grid import MovingGrid, profile_of
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,8 @@ import combred
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import ValidationSettings
+from combred.experiments.ignition import cases as ignition_cases
+from combred.experiments.ignition.delay import ignition_delay
 from combred.processes.workers import Processes
 from combred.surrogate import shipped
 from combred.surrogate.advance import StateFunction
@@ -19,8 +21,6 @@ from combred.surrogate.correction import make_transform
 from combred.surrogate.forms import make_surrogate
 from combred.surrogate.shipped import FOLDER
 from combred.surrogate.storage import load_surrogate, save_surrogate
-from combred.validation.ignition import cases as ignition_cases
-from combred.validation.ignition.delay import ignition_delay
 
 NAMES = list(combred.models())
 

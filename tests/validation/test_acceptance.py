@@ -11,6 +11,7 @@ import pytest
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.reactor import Tolerances
 from combred.config import ReductionSettings, ValidationSettings
+from combred.experiments.ignition import cases as ignition_cases
 from combred.processes.workers import Processes
 from combred.validation import acceptance as acceptance
 from combred.validation.acceptance import (
@@ -20,7 +21,6 @@ from combred.validation.acceptance import (
     draw_ignitions,
     judge,
 )
-from combred.validation.ignition import cases as ignition_cases
 
 VALIDATION = ValidationSettings(
     T0=[1700.0, 1800.0, 1900.0], phi=[0.7, 1.3], p=[1e5, 4e5], burnt_time=5e-5

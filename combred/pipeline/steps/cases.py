@@ -12,6 +12,13 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from combred.chemistry.reactor import Advance
+from combred.experiments.ignition import cases as ignition_cases
+from combred.experiments.ignition.rollout import Rollout
+from combred.experiments.premixed import cases as flame_cases
+from combred.experiments.premixed.flame import Flame
+from combred.experiments.stirred import cases as stirred_cases
+from combred.experiments.stirred.reactor import StirredRun
+from combred.experiments.storage import read_runs, write_runs
 from combred.native import fastest
 from combred.native.solver import Solver
 from combred.pipeline.artefacts import Artefact
@@ -20,14 +27,7 @@ from combred.pipeline.resolved import of_settings
 from combred.pipeline.run import Run
 from combred.processes.threads import one_thread
 from combred.processes.workers import Processes
-from combred.simulation.ignition import Rollout
-from combred.simulation.premixed.flame import Flame
-from combred.simulation.stirred.reactor import StirredRun
 from combred.surrogate.surrogate import Surrogate
-from combred.validation.ignition import cases as ignition_cases
-from combred.validation.premixed import cases as flame_cases
-from combred.validation.stirred import cases as stirred_cases
-from combred.validation.storage import read_runs, write_runs
 
 
 @dataclass(frozen=True)

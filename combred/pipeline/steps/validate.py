@@ -9,6 +9,11 @@ validation.json, and hands on the numbers.
 import numpy as np
 
 from combred.chemistry.agreement import largest_difference, spread
+from combred.experiments.ignition import errors as ignition_errors
+from combred.experiments.premixed import errors as flame_errors
+from combred.experiments.premixed.flame import Flame
+from combred.experiments.stirred import cases as stirred_cases
+from combred.experiments.stirred.reactor import StirredRun
 from combred.files.records import digest, read_record, write_record
 from combred.native.solver.library import PRECISE, Solver
 from combred.pipeline import artefacts
@@ -17,13 +22,8 @@ from combred.pipeline.run import Run
 from combred.pipeline.steps.cases import FLAMES, IGNITIONS, STIRRED, answers, holds
 from combred.pipeline.steps.sample import Data
 from combred.pipeline.tables import print_validation
-from combred.simulation.premixed.flame import Flame
-from combred.simulation.stirred.reactor import StirredRun
 from combred.surrogate.surrogate import Surrogate
 from combred.validation import timing
-from combred.validation.ignition import errors as ignition_errors
-from combred.validation.premixed import errors as flame_errors
-from combred.validation.stirred import cases as stirred_cases
 
 TIMED = 4096  # states that times are measured on
 SOLVER = "solver"  # its name in validation.json, and of its group in the other files

@@ -10,8 +10,8 @@ import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
+from combred.experiments.diffusion import Diffusion, Fluxes
 from combred.sampling.flow.streams import FRESH_T, Streams, normalized, within_range
-from combred.simulation.diffusion import Diffusion, Fluxes
 
 CELLS, STEPS, FIRST = 12, 20, 8  # the first steps, in which radicals appear, give no states
 CHOSEN = 6  # states of each step

@@ -1,7 +1,7 @@
 """States of a freely propagating premixed flame: between its grid points, and after a step of
 diffusion.
 
-Takes Cantera's flame (`combred.simulation.premixed.cantera_flame`); gives states without labels,
+Takes Cantera's flame (`combred.experiments.premixed.cantera_flame`); gives states without labels,
 for `combred.sampling.premixed.states`.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import Advance
 from combred.dataset.schema import States
-from combred.simulation.premixed.grid import MovingGrid, Profile
+from combred.experiments.premixed.grid import MovingGrid, Profile
 
 SPLIT_STEPS = 6  # steps dt of diffusion and chemistry in turn, before the states are taken
 

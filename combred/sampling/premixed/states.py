@@ -17,14 +17,14 @@ from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import Reactor
 from combred.config import SamplingSettings
 from combred.dataset.schema import SAMPLERS, Block
+from combred.experiments.ignition.rollout import Case, history
+from combred.experiments.premixed.cantera_flame import solve_free_flame
+from combred.experiments.premixed.grid import FlameCase, profile_of
 from combred.native.solver.library import Solver
 from combred.sampling import labels
 from combred.sampling.plan import Trajectory
 from combred.sampling.premixed.perturbation import perturb
 from combred.sampling.premixed.profiles import after_diffusion, between_grid_points
-from combred.simulation.ignition import Case, history
-from combred.simulation.premixed.cantera_flame import solve_free_flame
-from combred.simulation.premixed.grid import FlameCase, profile_of
 
 RELAXED_PER_STATE = 3  # relaxed states that begin with the same perturbed one
 MIN_CELLS, MAX_CELLS = 40, 400  # of a flame that diffusion and chemistry advance in turn

@@ -1,8 +1,8 @@
 """States of flame kernels, each with the sensitivity of the mass of a species at the end.
 
-Takes a `Mechanism`, settings and a random generator; gives `SensitiveStates`: the cells of a kernel
-(`combred.simulation.flame_kernel`) after a step of diffusion, where the chemistry of a split solver
-starts. Many of these kernels go out: their radicals decay, and one-step errors add up.
+Takes a `Mechanism`, settings and a random generator; gives `SensitiveStates`: the cells of a
+kernel (`combred.experiments.flame_kernel`) after a step of diffusion, where the chemistry of a
+split solver starts. Many of these kernels go out: their radicals decay, and one-step errors add up.
 """
 
 import cantera as ct
@@ -11,17 +11,17 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError
 from combred.config import SamplingSettings
-from combred.native.solver.library import Solver
-from combred.sampling.flow.streams import log_uniform
-from combred.sensitivity.rows import SensitiveStates
-from combred.sensitivity.sampling.flames import PHI, P, common_range, labelled
-from combred.simulation.flame_kernel import (
+from combred.experiments.flame_kernel import (
     FlameKernel,
     march,
     mass_sensitivities,
     new_kernel,
     reacted,
 )
+from combred.native.solver.library import Solver
+from combred.sampling.flow.streams import log_uniform
+from combred.sensitivity.rows import SensitiveStates
+from combred.sensitivity.sampling.flames import PHI, P, common_range, labelled
 
 T = 300.0, 700.0  # K, of the fresh gas
 CELLS, BURNT = 48, (6, 24)  # of a kernel; of its burnt gas

@@ -15,16 +15,16 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError
 from combred.config import SamplingSettings
+from combred.experiments.counterflow import flame as counterflow
+from combred.experiments.counterflow.cantera_flame import CounterflowCase
+from combred.experiments.counterflow.grid import CounterflowGrid, CounterflowProfile
+from combred.experiments.premixed.flame import start
+from combred.experiments.premixed.grid import FlameCase, MovingGrid
 from combred.native.solver.library import Solver
 from combred.sampling.flow.streams import log_uniform, normalized
 from combred.sensitivity.counterflow import peak_sensitivities
 from combred.sensitivity.flame_speed import speed_sensitivity
 from combred.sensitivity.rows import SensitiveStates
-from combred.simulation.counterflow import flame as counterflow
-from combred.simulation.counterflow.cantera_flame import CounterflowCase
-from combred.simulation.counterflow.grid import CounterflowGrid, CounterflowProfile
-from combred.simulation.premixed.flame import start
-from combred.simulation.premixed.grid import FlameCase, MovingGrid
 
 FLAME_STEPS = 3  # values of dt for each flame, log-uniform over two decades up to half the largest
 SETTLING = 12  # steps of a march with each dt

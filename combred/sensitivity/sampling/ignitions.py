@@ -8,10 +8,10 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError, Reactor, Tolerances
 from combred.config import SamplingSettings
+from combred.experiments.ignition.rollout import Case
 from combred.sampling.flow.streams import log_uniform
 from combred.sensitivity.delay import delay_sensitivity, ignite
 from combred.sensitivity.rows import SensitiveStates
-from combred.simulation.ignition import Case
 
 STATES = 80  # of an ignition
 LONGEST = 0.05  # s, longest delay; slower mixtures are drawn again

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from combred.chemistry.reactor import Reactor
-from combred.validation.ignition.delay import time_to
+from combred.experiments.ignition.delay import time_to
 
 P = 101325.0  # Pa
 RISE = 400.0  # K, at the delay

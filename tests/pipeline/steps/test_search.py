@@ -11,15 +11,15 @@ import torch
 from safetensors.torch import load_file
 from tiny import TINY, finished_run
 
+from combred.experiments.ignition import cases as ignition_cases
+from combred.experiments.ignition import errors as ignition_errors
+from combred.experiments.ignition.rollout import Rollout
+from combred.experiments.storage import read_runs
 from combred.files.trace import Trace
 from combred.native import scripted
-from combred.simulation.ignition import Rollout
 from combred.surrogate.storage import load_surrogate
 from combred.training import loop
 from combred.validation import acceptance
-from combred.validation.ignition import cases as ignition_cases
-from combred.validation.ignition import errors as ignition_errors
-from combred.validation.storage import read_runs
 
 # Delays of a network this small are half of CVODE's, or it does not ignite.
 CRITERIA = "reduction.criteria=ignition:300%"

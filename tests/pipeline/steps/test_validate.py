@@ -11,13 +11,13 @@ import torch
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE
 from combred.config import resolve
+from combred.experiments.stirred import cases as stirred_cases
+from combred.experiments.stirred.reactor import StirredRun
+from combred.experiments.storage import read_runs
 from combred.files.records import read_record, write_record
 from combred.pipeline.run import Run
 from combred.pipeline.steps import cases, validate
 from combred.pipeline.tables import stirred_in_words
-from combred.simulation.stirred.reactor import StirredRun
-from combred.validation.stirred import cases as stirred_cases
-from combred.validation.storage import read_runs
 
 ASKED = [
     "mechanism=h2o2.yaml", "sampling.fuel=H2:1", "stage=0", "workers=1", "validation.dt=4e-6",

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from combred.chemistry.transport import has_transport
+from combred.experiments.diffusion import Diffusion
 from combred.sampling.flow import flames as module
 from combred.sampling.flow.flames import CELLS, Cells, flames
-from combred.simulation.diffusion import Diffusion
 
 RADICAL = "H"
 N = 4  # flames

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import cantera as ct
 import numpy as np
 
+from combred.experiments.diffusion import Diffusion
+from combred.experiments.premixed.grid import FlameCase, MovingGrid, profile_of
 from combred.sampling.premixed.profiles import SPLIT_STEPS, after_diffusion, between_grid_points
-from combred.simulation.diffusion import Diffusion
-from combred.simulation.premixed.grid import FlameCase, MovingGrid, profile_of
 
 
 def test_flame_states_lie_on_the_profile_and_cover_it(linear_flame):

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from combred.chemistry.reactor import CVODE
+from combred.experiments.diffusion import Diffusion
+from combred.experiments.premixed.grid import FlameCase, MovingGrid, profile_of
 from combred.sampling.plan import Trajectory, plan_trajectories
 from combred.sampling.premixed import profiles as flame_profiles
 from combred.sampling.premixed import states as module
 from combred.sampling.premixed.profiles import between_grid_points
 from combred.sampling.premixed.states import RELAXED_PER_STATE, PremixedStates
-from combred.simulation.diffusion import Diffusion
-from combred.simulation.premixed.grid import FlameCase, MovingGrid, profile_of
 
 DT = 1e-6
 TOO_HOT = 1e5  # K: the solver refuses it

@@ -7,10 +7,10 @@ import pytest
 from hydrogen import AIR, SENSITIVE
 
 from combred.chemistry.reactor import IntegrationError
+from combred.experiments import flame_kernel
 from combred.native.solver.library import PRECISE, Solver
 from combred.sensitivity.sampling import flame_kernels as module
 from combred.sensitivity.sampling.flame_kernels import kernel_states
-from combred.simulation import flame_kernel
 
 SAMPLING = replace(SENSITIVE, oxidizer=AIR, dt=[1e-8, 1e-7])
 

@@ -8,9 +8,9 @@ from disturbed import moved_delay, random_change
 from hydrogen import AIR, SENSITIVE
 
 from combred.chemistry.reactor import REFERENCE, Reactor
+from combred.experiments.ignition.rollout import Case
 from combred.sensitivity.delay import ignite
 from combred.sensitivity.sampling.ignitions import STATES, ignition_states
-from combred.simulation.ignition import Case
 
 SHORT = replace(SENSITIVE, dt=[1e-9, 2e-9])
 HOT = replace(SENSITIVE, T0=[1100.0, 1100.0], p=[1e5, 1e5], phi=[1.0, 1.0])

@@ -1,0 +1,143 @@
+"""Counterflow diffusion flames with any `Advance` as chemistry.
+
+Takes a `CounterflowProfile` (`combred.experiments.counterflow.grid`), which starts from Cantera's
+flame, and an `Advance`; gives a `CounterflowFlame`, marched in time until it is steady or extinct.
+The references are marched in the same way with CVODE. `combred.experiments.counterflow.errors`
+compares.
+
+Transport and chemistry are split after Strang: half a step dt of convection and diffusion, a step
+of chemistry in every cell, half a step of convection and diffusion.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactor import Advance
+from combred.config.fields import require
+from combred.experiments.counterflow.cantera_flame import (
+    COARSE,
+    FINE,
+    CounterflowCase,
+    solve_counterflow,
+)
+from combred.experiments.counterflow.grid import CounterflowGrid, CounterflowProfile, profile_of
+from combred.experiments.outcome import NOT_FINITE, STEADY, UNSTEADY, WENT_OUT
+from combred.processes.threads import one_thread
+
+INTERVAL = 0.25  # inverse strain rates of the inlets between two judgements
+OUT = 0.75  # a flame is extinct below this share of its initial excess of peak T over its streams
+
+
+@dataclass(frozen=True)
+class CounterflowMarch:
+    """How a counterflow flame is marched.
+
+    cells: number of cells; tolerance [K]: a flame is steady when its peak temperature changes by
+    less, and its profile by less than three times as much, over `INTERVAL`; longest: end of the
+    march, in inverse strain rates of the inlets. Raises ValueError for values with which no flame
+    can be resolved or become steady.
+    """
+
+    cells: int = 80
+    tolerance: float = 0.3
+    longest: float = 25.0
+
+    def __post_init__(self):
+        require(self.cells >= 20, f"cells={self.cells}: a flame needs at least 20")
+        require(
+            self.tolerance > 0 and self.longest >= INTERVAL,
+            f"tolerance={self.tolerance} must be positive, and longest={self.longest} at least "
+            f"{INTERVAL}",
+        )
+
+
+MARCH = CounterflowMarch()
+
+
+@dataclass(frozen=True)
+class CounterflowFlame:
+    """A marched flame: its last profile, its history, and its outcome.
+
+    x (n,) [m]: centres of the cells of `profile`, from the stagnation plane on; t (steps,) [s];
+    peak_T (steps,) [K]: the highest temperature after the chemistry of each step; outcome: STEADY,
+    UNSTEADY, WENT_OUT or NOT_FINITE of `combred.experiments.outcome`.
+    """
+
+    profile: CounterflowProfile
+    x: np.ndarray
+    t: np.ndarray
+    peak_T: np.ndarray
+    outcome: str
+
+    @property
+    def T(self) -> np.ndarray:
+        """T (n,) [K] of the last profile."""
+        return self.profile.T
+
+    @property
+    def Y(self) -> np.ndarray:
+        """Y (n, n_species) of the last profile."""
+        return self.profile.Y
+
+    @property
+    def burns(self) -> bool:
+        """Whether it burns, steady or not."""
+        return self.outcome in (STEADY, UNSTEADY)
+
+
+def start(
+    mechanism: Mechanism, case: CounterflowCase, strain: float, cells: int = MARCH.cells
+) -> CounterflowProfile:
+    """Cantera's flame of a case at the strain rate `strain` [1/s] of the inlets, on `cells` cells.
+    Raises IntegrationError where it finds none, or the flame is extinct."""
+    flame = solve_counterflow(mechanism, case, strain, (COARSE, FINE))
+    return profile_of(mechanism, flame, case, cells)
+
+
+@one_thread()  # a hundred cells are too few for several threads
+def burn(
+    mechanism: Mechanism,
+    solver: Advance,
+    dt: float,
+    begin: CounterflowProfile,
+    how: CounterflowMarch = MARCH,
+    on_progress: Callable[[int, int], None] = lambda *_: None,
+) -> CounterflowFlame:
+    """March the flame `begin` with `solver` in steps of dt [s] until it is steady or extinct.
+
+    A flame that is neither after how.longest, or has values that are not finite, has this as its
+    `outcome`; no exception is raised. on_progress(steps done, most steps).
+    """
+    grid = CounterflowGrid(mechanism, begin)
+    every = max(round(INTERVAL / begin.strain / dt), 2)
+    limit = max(round(how.longest / INTERVAL), 1) * every
+    hottest = float(begin.stream_T.max())
+    extinct_T = hottest + OUT * (float(begin.T.max()) - hottest)
+    peaks, outcome, judged = [], UNSTEADY, begin.T
+    while len(peaks) < limit and outcome == UNSTEADY:
+        try:
+            # The half step of transport that ends a step is merged with the first of the next.
+            grid.transport(dt if peaks else 0.5 * dt)
+            grid.react(solver, dt)
+        except FloatingPointError:
+            outcome = NOT_FINITE
+            break
+        peaks.append(float(grid.T.max()))
+        if peaks[-1] < extinct_T:
+            outcome = WENT_OUT
+        elif len(peaks) % every == 0:
+            if (
+                abs(grid.T.max() - judged.max()) < how.tolerance
+                and np.abs(grid.T - judged).max() < 3 * how.tolerance
+            ):
+                outcome = STEADY
+            judged = grid.T.copy()
+            on_progress(len(peaks), limit)
+    if outcome != NOT_FINITE:
+        grid.transport(0.5 * dt)
+    profile = replace(begin, T=grid.T, Y=grid.Y)
+    t = dt * np.arange(1, len(peaks) + 1)
+    return CounterflowFlame(profile, grid.x, t, np.array(peaks), outcome)

@@ -1,0 +1,42 @@
+"""Cantera's freely propagating premixed flame, steady and one-dimensional.
+
+Takes a `Mechanism` and an unburnt state; gives a solved `cantera.FreeFlame`. Sampling takes states
+from it, and the flames of `combred.experiments.premixed.flame` start from it.
+"""
+
+import cantera as ct
+import numpy as np
+
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactor import IntegrationError
+from combred.chemistry.transport import solution_with_transport
+
+WIDTH = 0.03  # m, of the domain at first, at 1 atm: flames are thinner the higher p is
+# slope, curve: largest change between neighbouring grid points, relative to the whole profile.
+COARSE = {"ratio": 3, "slope": 0.07, "curve": 0.14}
+FINE = {"ratio": 2, "slope": 0.03, "curve": 0.05}
+
+
+def solve_free_flame(
+    mechanism: Mechanism,
+    T: float,
+    p: float,
+    Y: np.ndarray,
+    refinements: tuple[dict, ...] = (COARSE,),
+) -> ct.FreeFlame:
+    """The flame of the unburnt state T [K], p [Pa], Y (n_species,); transport is mixture-averaged.
+
+    refinements: Cantera's refine criteria, applied one after another. Raises ValueError where the
+    mechanism has no transport data, and IntegrationError where Cantera finds no flame.
+    """
+    gas = solution_with_transport(mechanism)
+    gas.TPY = T, p, Y
+    flame = ct.FreeFlame(gas, width=WIDTH * (ct.one_atm / p) ** 0.75)
+    try:
+        for i, criteria in enumerate(refinements):
+            flame.set_refine_criteria(**criteria)
+            flame.set_max_grid_points(flame.flame, 5000)
+            flame.solve(loglevel=0, auto=i == 0)
+    except ct.CanteraError as error:
+        raise IntegrationError(str(error).strip().splitlines()[-1]) from error
+    return flame

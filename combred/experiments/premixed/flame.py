@@ -1,0 +1,206 @@
+"""1D premixed flames, freely propagating, with any `Advance` as chemistry.
+
+Takes a case, an `Advance` and a step dt; gives a `Flame`, marched until its speed is steady
+(`combred.experiments.outcome`). `combred.experiments.premixed.cases` marches those of a
+validation.
+
+A flame is a set of cells that follow its front (`combred.experiments.premixed.grid`). Diffusion and
+chemistry are split after Strang (SIAM J. Numer. Anal. 5 (1968) 506): half a step dt of diffusion,
+a step of chemistry in every cell, half a step of diffusion.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactor import Advance, IntegrationError
+from combred.config.fields import require
+from combred.experiments.outcome import (
+    INTERVAL,
+    INTERVALS,
+    NOT_FINITE,
+    STEADY,
+    UNSTEADY,
+    judge,
+    slope,
+)
+from combred.experiments.premixed.cantera_flame import COARSE, FINE, solve_free_flame
+from combred.experiments.premixed.grid import FlameCase, MovingGrid, Profile, profile_of
+from combred.processes.threads import one_thread
+
+
+@dataclass(frozen=True)
+class FlameMarch:
+    """How a flame is marched.
+
+    cells: number of cells, over eight flame thicknesses; tolerance: the flame is steady when its
+    speed changes by less, a share; longest: end of the march, in flame times (thickness / speed).
+    Raises ValueError for values with which no flame can be resolved or become steady.
+    """
+
+    cells: int = 200
+    tolerance: float = 1e-3
+    longest: float = 6.0
+
+    def __post_init__(self):
+        require(
+            self.cells >= 40, f"cells={self.cells}: a flame needs at least 40, five a thickness"
+        )
+        require(
+            0 < self.tolerance < 0.1 and self.longest >= 1,
+            f"tolerance={self.tolerance} must lie in (0, 0.1), and longest={self.longest} be at "
+            "least 1 flame time",
+        )
+
+
+MARCH = FlameMarch()
+
+
+@dataclass(frozen=True)
+class Flame:
+    """A marched flame: its last profile, its history, and its outcome.
+
+    x (n,) [m]: centres of the cells of `profile`; t (steps,) [s]; speeds (steps,) [m/s]: from the
+    consumption of fuel; fronts (steps,) [kg/m^2]: mass that the front has passed. speed [m/s]: mean
+    of `speeds` over the last intervals; displacement_speed [m/s]: from the slope of `fronts` there;
+    thickness [m]: `MovingGrid.thickness`; all three are NaN where the flame failed. outcome: one of
+    the constants of `combred.experiments.outcome`.
+    """
+
+    profile: Profile
+    x: np.ndarray
+    t: np.ndarray
+    speeds: np.ndarray
+    fronts: np.ndarray
+    speed: float
+    displacement_speed: float
+    thickness: float
+    outcome: str
+
+    @property
+    def case(self) -> FlameCase:
+        """The parameters of the flame."""
+        return self.profile.case
+
+    @property
+    def T(self) -> np.ndarray:
+        """T (n,) [K] of the last profile."""
+        return self.profile.T
+
+    @property
+    def Y(self) -> np.ndarray:
+        """Y (n, n_species) of the last profile."""
+        return self.profile.Y
+
+    @property
+    def front_x(self) -> float:
+        """Position [m] of the front: where the cubic spline through T first reaches `front_T`; NaN
+        where it does not."""
+        at = CubicSpline(self.x, self.T).solve(self.profile.front_T, extrapolate=False)
+        return float(at[0]) if len(at) else np.nan
+
+    @property
+    def steady(self) -> bool:
+        """Whether its speed has become steady."""
+        return self.outcome == STEADY
+
+    @property
+    def burns(self) -> bool:
+        """Whether it has a speed, steady or not."""
+        return self.outcome in (STEADY, UNSTEADY)
+
+
+# -- the initial profile ---------------------------------------------------------------------------
+
+
+def start(mechanism: Mechanism, case: FlameCase, unburnt: np.ndarray, cells: int) -> Profile:
+    """Cantera's flame of a case on `cells` cells of equal mass; unburnt (n_species,): mass
+    fractions of the fresh mixture. Raises ValueError where Cantera finds no flame."""
+    try:
+        flame = solve_free_flame(mechanism, case.T, case.p, unburnt, refinements=(COARSE, FINE))
+    except IntegrationError as error:
+        raise ValueError(
+            f"Cantera finds no flame for the case {case} ({error}): choose another "
+            "equivalence ratio or unburnt temperature"
+        ) from error
+    return profile_of(mechanism, flame, case, unburnt, cells)
+
+
+def fuel_index(mechanism: Mechanism, profile: Profile) -> int:
+    """Index of the fuel: of the species with carbon or hydrogen, the one whose mass fraction drops
+    most through the flame."""
+    burning = [name in ("C", "H") for name in mechanism.element_names]
+    fuels = mechanism.elements[burning].any(axis=0) & ~mechanism.inert
+    return int(np.argmax(np.where(fuels, profile.unburnt - profile.Y[-1], -np.inf)))
+
+
+# -- marching --------------------------------------------------------------------------------------
+
+
+@one_thread()  # a few hundred cells are too few for several threads
+def burn(
+    mechanism: Mechanism,
+    solver: Advance,
+    dt: float,
+    begin: Profile,
+    how: FlameMarch = MARCH,
+    on_progress: Callable[[int, int], None] = lambda *_: None,
+) -> Flame:
+    """March the flame `begin` with `solver`, in steps of dt [s], until its speed is steady.
+
+    The speed is steady when (1) its means over the last `INTERVALS` intervals, each of `INTERVAL`
+    flame times (thickness / speed of `begin`), differ by at most how.tolerance
+    (relative), and (2) so do the speeds from consumption and from displacement. A flame that is not
+    steady after how.longest flame times, becomes extinct, leaves the grid or has values
+    that are not finite has this as its `outcome`; no exception is raised. on_progress(steps done,
+    most steps).
+    """
+    grid, fuel = MovingGrid(mechanism, begin), fuel_index(mechanism, begin)
+    every = max(round(INTERVAL * grid.thickness() / begin.speed / dt), 4)
+    limit = max(round(how.longest / INTERVAL), INTERVALS) * every
+    to_speed = begin.cell_mass / (dt * grid.unburnt_rho)
+    speeds, fronts, outcome = [], [], UNSTEADY
+    while len(speeds) < limit and outcome == UNSTEADY:
+        try:
+            # The half step of diffusion that ends a step is merged with the first of the next.
+            grid.transport(dt if speeds else 0.5 * dt)
+            change = grid.react(solver, dt)
+        except FloatingPointError:
+            outcome = NOT_FINITE
+            break
+        drop = max(begin.unburnt[fuel] - grid.Y[-1, fuel], 1e-3 * begin.unburnt[fuel])
+        speeds.append(-to_speed * change[:, fuel].sum() / drop)
+        fronts.append(grid.move())
+        if len(speeds) % every == 0:
+            displacement = np.array(fronts) / (dt * grid.unburnt_rho)
+            outcome = judge(grid, speeds, displacement, every, how.tolerance)
+            on_progress(len(speeds), limit)
+    if outcome in (STEADY, UNSTEADY):
+        grid.transport(0.5 * dt)
+    return _finish(grid, speeds, fronts, dt, every, outcome)
+
+
+def _finish(
+    grid: MovingGrid, speeds: list[float], fronts: list[float], dt: float, every: int, outcome: str
+) -> Flame:
+    """The `Flame` of a march that has ended."""
+    begin, span = grid.profile, INTERVALS * every
+    speed = displacement = thickness = np.nan
+    if outcome in (STEADY, UNSTEADY):
+        speed = float(np.mean(speeds[-span:]))
+        displacement = slope(np.array(fronts[-span:])) / (dt * grid.unburnt_rho)
+        thickness = grid.thickness()
+    return Flame(
+        replace(begin, T=grid.T, Y=grid.Y, speed=speed),
+        grid.diffusion.position(grid.T, grid.Y),
+        dt * np.arange(1, len(speeds) + 1),
+        np.array(speeds),
+        np.array(fronts),
+        speed,
+        displacement,
+        thickness,
+        outcome,
+    )

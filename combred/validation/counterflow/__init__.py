@@ -1,1 +1,0 @@
-"""Counterflow flames judged."""

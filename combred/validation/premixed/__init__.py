@@ -1,1 +1,0 @@
-"""Premixed flames judged: cases and errors."""

@@ -1,1 +1,0 @@
-"""Stirred reactors judged: cases and errors."""

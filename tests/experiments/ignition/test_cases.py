@@ -1,0 +1,67 @@
+"""The ignitions of a validation: CVODE's references, and CVODE as its own surrogate."""
+
+import numpy as np
+import pytest
+from hydrogen import AIR, FUEL, IGNITION_DT, IGNITIONS
+
+from combred.chemistry.reactor import CVODE
+from combred.config import ValidationSettings
+from combred.experiments.ignition import cases as ignition_cases
+from combred.experiments.ignition.cases import cases, follow, steps_to_equilibrium
+from combred.experiments.ignition.delay import ignition_delay
+from combred.experiments.ignition.rollout import Case
+
+DT = IGNITION_DT
+
+
+def test_cases_are_all_combinations():
+    settings = ValidationSettings(T0=[1e3, 2e3], p=[3e5], phi=[4.0, 5.0, 6.0])
+    got = cases(settings)
+    assert {(c.T0, c.p, c.phi) for c in got} == {(T, 3e5, f) for T in (1e3, 2e3) for f in (4, 5, 6)}
+    assert len(got) == 6
+
+
+def test_a_reference_lasts_until_the_burnt_time_after_ignition(ignitions):
+    for ref in ignitions:
+        assert np.isfinite(ref.T).all()
+        ignited = ref.t[np.argmax(ref.T > ref.case.T0 + 400.0)]
+        # 1.3 times the ignition on CVODE's own steps, rounded up to whole dt.
+        assert abs(ref.t[-1] - (1.3 * ignited + IGNITIONS.burnt_time)) < 3 * DT
+
+
+def test_a_reference_ends_at_equilibrium(h2o2, ignitions):
+    gas = h2o2.solution()
+    for ref in ignitions:
+        gas.TPY = ref.case.T0, ref.case.p, ref.Y[0]
+        gas.equilibrate("HP")
+        # 2 ms are some ten recombination times of hydrogen at 1 atm; CVODE's error is 1e-4 K.
+        assert ref.T[-1] == pytest.approx(gas.T, abs=0.05)
+        assert np.abs(ref.Y[-1] - gas.Y).max() < 1e-5
+
+
+def test_a_case_that_does_not_ignite_is_refused(h2o2, monkeypatch):
+    case = Case(700.0, 101325.0, 1.0)
+    Y0 = h2o2.mixture(FUEL, AIR, 1.0)
+    monkeypatch.setattr(ignition_cases, "LONGEST", 1e-3)
+    with pytest.raises(ValueError, match=r"700 K, phi 1, 1 atm does not ignite.*hotter T0"):
+        steps_to_equilibrium(h2o2, case, Y0, IGNITIONS)
+
+
+def test_a_case_that_cvode_cannot_integrate_is_refused(h2o2):
+    Y0 = h2o2.mixture(FUEL, AIR, 1.0)
+    with pytest.raises(
+        ValueError, match=r"CVODE cannot integrate the case 100000 K.*choose another T0"
+    ):
+        steps_to_equilibrium(h2o2, Case(1e5, 101325.0, 1.0), Y0, IGNITIONS)
+
+
+def test_cvode_with_a_cold_start_in_every_step_follows_its_reference(h2o2, ignitions):
+    rollouts = follow(CVODE(h2o2), DT, ignitions)
+    for rollout, ref in zip(rollouts, ignitions, strict=True):
+        assert rollout.case == ref.case
+        assert np.array_equal(rollout.t, ref.t)
+        # rtol 1e-8 in each of 500 steps; on the rise, 1e-6 of a delay of 50 us is 0.01 K.
+        delays = [ignition_delay(h2o2, one, ref.T[-1]) for one in (rollout, ref)]
+        assert delays[0] == pytest.approx(delays[1], rel=1e-5)
+        assert np.abs(rollout.T - ref.T).max() < 0.1
+        assert np.abs(rollout.Y - ref.Y).max() < 1e-5

@@ -1,0 +1,89 @@
+"""Errors of ignitions: those of equal rollouts vanish, planted ones are found, failures count."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from combred.experiments.ignition.delay import ignition_delay
+from combred.experiments.ignition.errors import compare
+from combred.experiments.ignition.rollout import Rollout
+
+
+def copy_of(ref: Rollout) -> Rollout:
+    """A rollout with its own T and Y."""
+    return replace(ref, T=ref.T.copy(), Y=ref.Y.copy())
+
+
+def test_equal_rollouts_have_no_error(h2o2, ignitions):
+    result = compare(h2o2, ignitions, ignitions)
+    assert result["all_ignite"]
+    none = {"median": 0.0, "mean": 0.0, "worst": 0.0}
+    assert result["delay_error"] == result["burnt_T_error"] == none
+    for row in result["cases"]:
+        assert row["largest_T_error"] == 0.0
+        assert row["equilibrium_T_error"] < 0.05  # K; see test_a_reference_ends_at_equilibrium
+        assert row["element_drift"] < 1e-10  # of CVODE, over 500 steps
+
+
+def test_a_shift_in_time_is_the_delay_error(h2o2, ignitions):
+    ref, steps = ignitions[0], 7
+    late = copy_of(ref)
+    for shifted, whole in ((late.T, ref.T), (late.Y, ref.Y)):
+        shifted[steps:], shifted[:steps] = whole[:-steps], whole[0]
+    row = compare(h2o2, [late], [ref])["cases"][0]
+    # The delay of a shifted curve is shifted by as much, to rounding.
+    exact = row["reference_delay"]
+    assert row["delay_error"] == pytest.approx(steps * ref.t[1] / exact, rel=1e-9)
+    assert row["delay"] - exact == pytest.approx(steps * ref.t[1], rel=1e-9)
+    assert exact == ignition_delay(h2o2, ref, ref.T[-1])
+
+
+def test_planted_errors_are_found(h2o2, ignitions):
+    ref = ignitions[1]
+    wrong = copy_of(ref)
+    wrong.T[-1] += 3.0
+    wrong.T[-20] -= 5.0
+    OH = h2o2.index("OH")
+    wrong.Y[ref.T > 2000.0, OH] *= 1.25  # where it burns: CVODE starts from colder states
+    row = compare(h2o2, [wrong], [ref])["cases"][0]
+    # Differences of numbers near 3000 in float64.
+    assert row["burnt_T_error"] == pytest.approx(3.0, abs=1e-9)
+    assert row["largest_T_error"] == pytest.approx(5.0, abs=1e-9)
+    assert row["equilibrium_T_error"] == pytest.approx(3.0, abs=0.05)  # K; CVODE is as near
+    assert row["delay_error"] == 0.0
+    drift = np.abs((wrong.Y - wrong.Y[0]) @ h2o2.elements.T).max()
+    assert row["element_drift"] == pytest.approx(drift, rel=1e-12) and drift > 1e-4
+
+
+def test_the_worst_case_is_named(h2o2, ignitions):
+    rollouts = [copy_of(ref) for ref in ignitions]
+    rollouts[2].T[3:], rollouts[2].Y[3:] = ignitions[2].T[:-3], ignitions[2].Y[:-3]
+    result = compare(h2o2, rollouts, ignitions)
+    assert result["worst_case"] == str(ignitions[2].case)
+    assert result["delay_error"]["worst"] == result["cases"][2]["delay_error"] > 0.0
+    assert result["delay_error"]["median"] == 0.0
+
+
+@pytest.mark.parametrize("first_nan", [1, 10, 200])
+def test_a_rollout_that_becomes_nan_has_infinite_errors(h2o2, ignitions, first_nan):
+    ref = ignitions[0]
+    broken = copy_of(ref)
+    broken.T[first_nan:], broken.Y[first_nan:] = np.nan, np.nan
+    result = compare(h2o2, [broken, ignitions[1]], [ref, ignitions[1]])
+    assert result["burnt_T_error"]["worst"] == np.inf
+    delay = ignition_delay(h2o2, ref, ref.T[-1])
+    assert result["all_ignite"] == (ref.t[first_nan] > delay)
+    if not result["all_ignite"]:
+        assert result["delay_error"]["worst"] == np.inf
+        assert result["worst_case"] == str(ref.case)
+
+
+def test_a_mixture_that_stays_cold_has_not_ignited(h2o2, ignitions):
+    ref = ignitions[0]
+    cold = copy_of(ref)
+    cold.T[:] = ref.T[0]
+    row = compare(h2o2, [cold], [ref])["cases"][0]
+    assert not row["ignited"] and np.isnan(row["delay_error"])
+    assert row["reference_delay"] == ignition_delay(h2o2, ref, ref.T[-1])
+    assert row["burnt_T_error"] > 1000.0

@@ -1,0 +1,56 @@
+"""The flames of a validation: their cases, the references, and those that start from them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hydrogen import FLAME, FLAME_DT, FLAME_MARCH, FLAME_TOLERANCES, FLAMES
+
+from combred.chemistry.reactor import CVODE
+from combred.config import ValidationSettings
+from combred.experiments.outcome import UNSTEADY
+from combred.experiments.premixed.cases import cases, follow, require_steady
+from combred.experiments.premixed.errors import compare
+
+
+def test_cases_are_all_combinations():
+    settings = ValidationSettings(p=[1e5, 2e5], flame_T=[300.0, 500.0], flame_phi=[1.0, 2.0, 3.0])
+    got = {(case.T, case.p, case.phi) for case in cases(settings)}
+    assert got == {(T, p, f) for T in (300, 500) for p in (1e5, 2e5) for f in (1, 2, 3)}
+    assert cases(ValidationSettings()) == []
+    assert str(FLAME) == "300 K, phi 1, 1 atm"
+
+
+def test_references_are_steady_by_both_speeds(flames):
+    for found, case in zip(flames, cases(FLAMES), strict=True):
+        assert found.case == case and found.steady and found.burns
+        assert found.displacement_speed == pytest.approx(found.speed, rel=0.005)
+        assert found.speeds[-50:].mean() == pytest.approx(found.speed, rel=0.01)
+        assert found.Y.min() > -1e-12 and np.allclose(found.Y.sum(1), 1.0, atol=1e-6)
+        assert np.all(np.diff(found.x) > 0)
+    assert 1.5 < flames[0].speed < flames[1].speed  # hydrogen burns fastest when rich
+
+
+def test_the_burnt_gas_has_the_elements_of_the_unburnt(h2o2, flames):
+    # In a steady flame the cells alone carry elements in and out.
+    for found in flames:
+        burnt, unburnt = found.Y[-1] @ h2o2.elements.T, found.profile.unburnt @ h2o2.elements.T
+        assert np.allclose(burnt, unburnt, rtol=0, atol=2e-3)  # 3 thicknesses behind the front
+
+
+def test_cvode_follows_the_references_of_the_solver(h2o2, flames):
+    calls, cvode = [], CVODE(h2o2, *FLAME_TOLERANCES)
+    found = follow(h2o2, cvode, FLAME_DT, flames, FLAME_MARCH, lambda *done: calls.append(done))
+    assert calls == [(1, 2), (2, 2)]
+    result = compare(h2o2, found, flames)
+    # A tenth of the tolerance, to which the references were marched.
+    assert result["speed_error"]["worst"] < 0.001
+    for row in result["cases"]:
+        assert row["steady"]
+        assert row["profile_T_error"] < 8.0  # K: the transient of the initial profile
+    assert result["cases"][0]["steps"] == len(found[0].t)
+
+
+def test_an_unsteady_reference_is_refused(flames):
+    with pytest.raises(ValueError, match=r"300 K, phi 0.9, 1 atm is not steady.*another phi or T"):
+        require_steady(replace(flames[0], outcome=UNSTEADY))

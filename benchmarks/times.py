@@ -28,15 +28,16 @@ from benchmarks.command_line import MECHANISM, states_and_models
 from benchmarks.flow_states import read
 from benchmarks.kept import stamp
 from combred import native
-from combred.chemistry.reactor import CVODE, REFERENCE, Advance
+from combred.chemistry.reactor import CVODE, REFERENCE
+from combred.chemistry.stepper import Advance
 from combred.experiments.ignition.rollout import Rollout
 from combred.files.records import write_json
 from combred.native import NativeSurrogate
-from combred.native.choice import ANY_ERROR
 from combred.native.solver import Solver
 from combred.native.solver.generator import TOLERANCE
 from combred.pipeline.console import progress
 from combred.processes.threads import one_thread
+from combred.surrogate.library.choice import ANY_ERROR
 from combred.surrogate.surrogate import Surrogate
 from combred.validation import timing
 

@@ -142,7 +142,7 @@ def refuse(given: argparse.Namespace, options: list[str]) -> None:
 def export(given: argparse.Namespace) -> int:
     """Write a library of a mechanism or of a model."""
     from combred import native
-    from combred.native.exporter import names_mechanism
+    from combred.libraries import names_mechanism
     from combred.pipeline.console import console, progress
     from combred.surrogate.shipped import network_of
 

@@ -36,7 +36,8 @@ exact = combred.CVODE(solver.mechanism).advance([1200.0], 101325.0, Y, 1e-3)[0]
 assert abs(T - exact) < 1.0
 assert len(combred.models()) >= 3
 for use in ('combred.load("drm19-38k")', "combred.Surrogate", "combred.reduce",
-            'combred.native.export("drm19-38k", "library")', "combred.native.compile_cuda"):
+            'combred.native.export("drm19-38k", "library")', "combred.native.compile",
+            "combred.native.compile_cuda(solver.mechanism)"):
     try:
         eval(use)
     except ImportError as error:

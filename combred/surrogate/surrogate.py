@@ -25,10 +25,11 @@ from combred.chemistry.states import (
     states_of,
     steps_of,
 )
-from combred.chemistry.stepper import FAR, NETWORK_TOLERANCE, Solution, Stepper
+from combred.chemistry.stepper import Solution, Stepper
 from combred.surrogate.calibration import gaussian_inputs, random_steps
 from combred.surrogate.closure import Closure
 from combred.surrogate.network import Network
+from combred.surrogate.tolerance import NETWORK_TOLERANCE, usual_p
 from combred.surrogate.training_range import damped_inverse, range_of_states, squared_distance
 from combred.surrogate.transform import StateTransform
 
@@ -260,7 +261,7 @@ class Surrogate(nn.Module, Stepper):
         low, high = self.transform.low[1].item(), self.transform.high[1].item()
         if self.kinetics:  # whose variable is ln p
             low, high = math.exp(low), math.exp(high)
-        return low / FAR, high * FAR
+        return usual_p(low, high)
 
     @torch.jit.ignore
     def attempt(

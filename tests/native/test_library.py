@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from combred.chemistry.reactor import CVODE
+from combred.libraries import load
 from combred.native import interface
-from combred.native.choice import ANY_ERROR, NetworkAlone
-from combred.native.library import NativeSurrogate, load
 from combred.native.solver.generator import TOLERANCE
 from combred.native.solver.library import Integrator, Solver
+from combred.surrogate.library.choice import ANY_ERROR, NetworkAlone
+from combred.surrogate.library.compiled import NativeSurrogate
 from combred.surrogate.surrogate import Surrogate
 
 pytestmark = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")

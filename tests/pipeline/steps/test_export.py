@@ -8,11 +8,12 @@ import torch
 from compiled_program import compile_quickly
 
 from combred.config import resolve
-from combred.native import NativeSurrogate, generator
+from combred.native import NativeSurrogate
 from combred.pipeline.run import Run
 from combred.pipeline.steps.export import export_native, require_agreement
 from combred.surrogate.card import make_card
 from combred.surrogate.forms import make_surrogate
+from combred.surrogate.library import generator
 from combred.surrogate.storage import content_digest
 from combred.surrogate.surrogate import Surrogate
 

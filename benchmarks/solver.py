@@ -52,7 +52,8 @@ from combred.chemistry.reactor import CVODE
 from combred.chemistry.stepper import Advance, advance_each
 from combred.files.records import write_json
 from combred.native.builder import build
-from combred.native.interface import Library, Options, Report
+from combred.native.interface import Options, Report
+from combred.native.library import Library
 from combred.native.solver import Solver, generate
 from combred.native.solver.layout import lay_out, pattern
 from combred.processes.threads import one_thread

@@ -13,8 +13,7 @@ from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.names import needing_train
 from combred.native import exporter
 from combred.native.extension import Extension
-from combred.native.interface import Library
-from combred.native.openfoam import case as openfoam
+from combred.native.library import Library
 from combred.native.solver.generator import TOLERANCE
 from combred.native.solver.library import Integrator
 
@@ -54,8 +53,10 @@ def export_case(
 ) -> tuple[list[Path], str]:
     """Make a case of OpenFOAM use a library of combred, of what `export` takes: as
     `combred.native.openfoam.case.export_case`."""
+    from combred.native.openfoam.case import export_case
+
     mechanism, extension = parts(what)
-    return openfoam.export_case(mechanism, case, extension)
+    return export_case(mechanism, case, extension)
 
 
 def compile_cuda(

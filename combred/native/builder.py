@@ -28,10 +28,10 @@ from combred.native.compilers import (
 )
 from combred.native.damage import require_whole, sealed
 from combred.native.identity import HAS_NETWORK
-from combred.native.single_file import MAIN
 
 log = logging.getLogger(__name__)
 PIECES = {"network": 8, "doubles": 4, "floats": 2, "calls": 1}  # COMBRED_PIECE of source/names.hpp
+MAIN = "library.cpp"  # of source/, which includes all others
 SOURCES = "sources"  # a folder
 # The pieces whose objects serve all networks of a mechanism, and files that these do not include.
 SHARED, OF_NETWORK = ("doubles", "floats"), ("network/", "identity.hpp")

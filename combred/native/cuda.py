@@ -144,7 +144,7 @@ class CudaLibrary(Stepper):
         state (n, 2 + n_species), float64, on the device: [T, p, Y]; dt [s]: a float or (n,);
         tolerance: None for that of `advance`; max_steps: the largest number of steps of a state, 0
         for the usual limit; volume: at constant volume. Returns states, error ratios
-        and numbers of steps, as `combred.native.interface.Library` does.
+        and numbers of steps, as `combred.native.library.Library` does.
         Raises ValueError for other shapes, for dt or a tolerance that is not positive and finite,
         and for a negative max_steps.
         """

@@ -8,10 +8,10 @@ import hashlib
 import re
 
 from combred.native.arrays import comment
+from combred.native.builder import MAIN
 from combred.native.compilers import FLAGS, LEVELS
 
 OWN = re.compile(r'^#include "([^"]+)"\s*$')
-MAIN = "library.cpp"
 LINE = "// " + "-" * 97
 ANY_STATE = "// It takes any state of its range of T (solver/thermo.hpp) and any time step."
 HEAD = """\

@@ -13,7 +13,7 @@ from rate_kinds import random_states
 from combred.libraries import LIBRARY, export
 from combred.native import NativeSurrogate, build, builder, generate
 from combred.native.builder import find_compiler
-from combred.native.interface import Library
+from combred.native.library import Library
 from combred.surrogate.card import make_card
 from combred.surrogate.correction import make_transform
 from combred.surrogate.forms import make_surrogate

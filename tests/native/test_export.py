@@ -105,7 +105,8 @@ def test_openmp_gives_the_same_answers_with_as_many_threads_as_have_room(
     one = native.integrate(*given)
     assert 0.02 < (one.steps > 0).mean() < 0.98
     own = native.library
-    own._own.workspace = np.empty(3 * own._workspace_size(), dtype=np.uint8)
+    room = np.empty(3 * own._workspace_size(), dtype=np.uint8)
+    own._own.place = room.ctypes.data, room.nbytes
     found = native.integrate(*given)
     for part in ("T", "Y", "error", "steps"):
         assert np.array_equal(getattr(found, part), getattr(one, part))

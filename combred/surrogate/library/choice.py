@@ -12,7 +12,7 @@ from torch import Tensor
 
 from combred.chemistry.stepper import Advance
 from combred.native.builder import build
-from combred.native.interface import load_built
+from combred.native.library import load_built
 from combred.native.solver.generator import LARGEST_TOLERANCE
 from combred.surrogate.advance import StateFunction
 from combred.surrogate.library.compiled import NativeSurrogate

@@ -6,7 +6,7 @@ in place of CVODE. Needs no torch.
 
 from pathlib import Path
 
-from combred.native.interface import Library
+from combred.native.library import Library
 from combred.native.solver.library import Integrator
 from combred.surrogate.tolerance import NETWORK_TOLERANCE, usual_p
 

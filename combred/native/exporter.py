@@ -4,6 +4,7 @@ Takes a mechanism, and what is added to its solver; writes solver.cpp, combred.h
 a compiler, libsolver.so.
 """
 
+import itertools
 import logging
 import os
 from pathlib import Path
@@ -28,8 +29,9 @@ def export(
     libsolver.so, or have the name of the extension.
 
     The files take the place of those of before when all are made. Without a C++ compiler no library
-    is written, the one of before is renamed to libsolver.so.old, and the log tells how to make it.
-    Raises ValueError, with the names of the reactions, for rates that are not known.
+    is written, the one of before is renamed to libsolver.so.old (.old1, ... where there is one),
+    and the log tells how to make it. Raises ValueError, with the names of the reactions, for rates
+    that are not known.
     """
     files = library_files(mechanism, extension)
     if extension is None:
@@ -51,7 +53,8 @@ def export(
         )  # fmt: skip
     write_files(written)
     if library not in written and os.path.lexists(library):
-        kept = library.with_name(f"{library.name}.old")
+        names = (f"{library.name}.old{i or ''}" for i in itertools.count())
+        kept = next(path for path in map(library.with_name, names) if not os.path.lexists(path))
         os.replace(library, kept)
         log.warning("%s, the library of an earlier export, is now %s.", library, kept.name)
     return list(written)

@@ -12,8 +12,8 @@ from pathlib import Path
 from rich.markup import escape
 
 from combred.pipeline import artefacts
-from combred.pipeline.artefacts import Artefact
 from combred.pipeline.console import console, progress
+from combred.pipeline.files import Artefact, stored_inputs
 from combred.pipeline.run import Run
 from combred.pipeline.stages import stage_table
 from combred.pipeline.start import starting_point
@@ -23,7 +23,6 @@ from combred.pipeline.steps import sample as sampling
 from combred.pipeline.steps import search as searching
 from combred.pipeline.steps import train as training
 from combred.pipeline.steps.cases import FLAMES, IGNITIONS, Kind, answers
-from combred.pipeline.steps.networks import stored_inputs
 from combred.pipeline.steps.sample import Data
 from combred.pipeline.stored import load_data, load_first, start_of
 from combred.pipeline.tables import shape
@@ -58,21 +57,22 @@ def train(run: Run, data: Data) -> Surrogate:
         return training.take_shipped(artefacts.shipped_network(run, name), data, name)
     if s.start == "shipped":
         console.print(f"  stage 0 is trained, none that comes with combred fits: {escape(why_not)}")
-    artefact = artefacts.trained_network(run)
-    return training.train_first(artefact, run.mechanism, data, s.network, s.training)
+    surrogate = training.untrained(run.mechanism, data, s.network)
+    training.Trainer(data, s.training).make(artefacts.trained_network(run), surrogate)
+    return surrogate
 
 
 def reduce(run: Run, data: Data, first: Surrogate) -> list[Surrogate]:
     """The surrogates of stages 0, 1, ... up to the one asked for."""
     s, surrogates = run.settings, [first]
-    how = s.reduction, s.retraining_settings
+    how = s.reduction, training.Trainer(data, s.retraining_settings)
     for stage in stage_table(s.reduction)[: s.stage]:
         artefact = artefacts.reduced_network(run, stage.index)
         if s.reduction.criteria:
             judge = judge_of(run, searching.search_folder(artefact))
-            made = searching.search_smallest(artefact, first, data, *how, judge)
+            made = searching.search_smallest(artefact, first, *how, judge)
         else:
-            made = reducing.make_stage(artefact, stage, surrogates, data, *how)
+            made = reducing.make_stage(artefact, stage, surrogates, *how)
         surrogates.append(made)
     return surrogates
 

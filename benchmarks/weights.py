@@ -45,9 +45,9 @@ from combred.experiments.storage import read_runs
 from combred.files.records import read_json, strict, write_json
 from combred.native import fastest
 from combred.native.solver import Solver
+from combred.pipeline.assembly import load_data, load_surrogates
 from combred.pipeline.command import execute, prepare
 from combred.pipeline.run import Run
-from combred.pipeline.stored import load_data, load_surrogates
 from combred.processes.threads import one_thread
 from combred.processes.workers import Processes
 from combred.surrogate.library.generator import is_compiled

@@ -33,7 +33,7 @@ def export(folder: Path, surrogate: Surrogate, card: dict, data: Data) -> None:
     write_record(folder / "export.json", {"stage": stage, **network, **numbers})
     console.print(
         f"export: {path}, {numbers['bytes'] / 1e6:.2f} MB, agrees with "
-        f"the eager model within {numbers['largest_difference']:.1e}",
+        f"the eager model within {numbers['largest_difference']:.1e}"
     )
     title = f"stage {stage} of the run {folder.name}"
     console.print(f"export: {export_native(folder, surrogate, card, title, check.state())}")

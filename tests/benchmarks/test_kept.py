@@ -13,7 +13,7 @@ EVERY = {CVODE, SOLVER, NETWORK, FLOW}
 CHANGES = {
     "combred/native/source/solver/step.hpp": {SOLVER, NETWORK, FLOW},
     "combred/native/source/network/step.hpp": {NETWORK},
-    "combred/native/solver/reactions.py": {SOLVER, NETWORK, FLOW},
+    "combred/native/solver/progress.py": {SOLVER, NETWORK, FLOW},
     "combred/native/state_only.py": {NETWORK},
     "combred/surrogate/transform.py": {NETWORK},
     "combred/experiments/premixed/flame.py": {CVODE, SOLVER, NETWORK},

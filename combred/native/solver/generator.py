@@ -15,18 +15,17 @@ from combred.chemistry.rate_forms import SCARCE
 from combred.chemistry.states import HIGHEST_P, HIGHEST_T, LOWEST_T, LOWEST_Y, OFF_SUM
 from combred.native.arrays import comment, constant
 from combred.native.identity import write_identity
-from combred.native.solver.layout import Layout, lay_out, pattern
+from combred.native.solver.layout import Derivatives, Layout, lay_out, pattern
 from combred.native.solver.matrix import places, write_elimination, write_factors, write_matrix
 from combred.native.solver.polynomials import T_RANGE, gibbs_terms, heat_terms
 from combred.native.solver.pressure_tables import Pressures
-from combred.native.solver.reactions import (
-    Derivatives,
+from combred.native.solver.production import (
     destruction,
     element_balance,
     production,
     third_bodies,
-    write_progress,
 )
+from combred.native.solver.progress import rates_of_progress
 from combred.native.solver.terms import LOG2_C0, LOG2_E, NEVER, TYPE, functions, real
 
 SOURCE = Path(__file__).parents[1] / "source"
@@ -49,8 +48,8 @@ def generate(mechanism: Mechanism) -> dict[str, str]:
         if file.is_file()
     }
     files["identity.hpp"] = _identity(mechanism)
-    pressures, derivatives = Pressures(), Derivatives()
-    progress = write_progress(layout, pressures, derivatives)
+    pressures, derivatives = Pressures(layout), Derivatives(layout)
+    reactions = rates_of_progress(layout, near=True)
     patterns = {"float": pattern(layout, False), "double": pattern(layout, True)}
     files["solver/mechanism.hpp"] = "\n".join(
         [
@@ -63,20 +62,21 @@ def generate(mechanism: Mechanism) -> dict[str, str]:
             "}  // namespace solver\n",
         ]
     )
-    gas, out = "const Gas<R> &g", "Progress<R> &q"
+    kinds = {"R": "class ", "D": "bool "}
     files["solver/reactions.hpp"] = "\n".join(
         [
             WRITTEN.format(name=comment(mechanism.name)),
             '#include "solver/elimination.hpp"\n#include "solver/rates.hpp"\n',
             "namespace solver {\n",
             functions(
-                "set_third_bodies", "template <class R, bool D, bool STAGE>", "Gas<R> &g",
-                [third_bodies(layout)], first=TYPE,
+                "set_third_bodies", {"g": "Gas<R> &"}, [third_bodies(layout)],
+                kinds | {"STAGE": "bool "}, first=(TYPE,),
             ),
             pressures.text(),
             functions(
-                "rates_of_progress", "template <class R, bool D>", f"{gas}, {out}",
-                progress, first=TYPE,
+                "rates_of_progress", {"g": "const Gas<R> &", "q": "Progress<R> &"},
+                [reaction.statements(layout, derivatives) for reaction in reactions],
+                kinds, first=(TYPE,),
             ),
             production(layout, "production", "q"),
             production(layout, "production_T", "qT"),

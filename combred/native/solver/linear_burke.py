@@ -34,7 +34,7 @@ def _of_log2_p(name: str, rate: Plog | Chebyshev | Falloff | None, order: float)
     elif isinstance(rate, Chebyshev):
         lines = ["V rate, d, of_p;", *chebyshev(rate, log2_p, order)]
     elif isinstance(rate, Falloff):
-        lines, call = falloff(rate, order, "log2_p + log2(g.per_T)")  # [M] = p / RT
+        lines, call = falloff(rate, order, "(log2_p + log2(g.per_T))")  # [M] = p / RT
         lines.append(f"const Falloff<R> own = {call};")
         found = "{own.log2_k + log2(own.r), own.d - own.of_M, own.of_M}"
     else:

@@ -4,7 +4,7 @@ Takes a `Layout`; gives the statements of each reaction. Two printers: `statemen
 derivatives, is that of the solver; `constants` and `of_constants`, without them, are those of a
 quasi-steady step, which keeps the rate constants. The expressions of both rate constants are made
 in one place, `_rate_constants`: a factor on a reaction, set at run time, belongs there. Rates of
-progress and all derivatives, which have it as they have the third body, then follow.
+progress and all derivatives are products with a rate constant: they then have it, too.
 """
 
 from dataclasses import dataclass
@@ -22,17 +22,21 @@ from combred.native.solver.terms import indented, real, total
 class Side:
     """The forward (F) or the reverse (B) rate of progress of a reaction.
 
-    value: the expression of `name`; slopes: that of `name`_k by species k, of which d `name` / dc_k
-    is the multiple in `multiples`; last: the species whose slope `value` takes, or None; order: the
-    sum of the orders where these are whole, else None.
+    k: the expression of the rate constant, without third body, set as `constant`, or in
+    k.`direction`; value: that of the rate, `name`; slopes: that of `name`_k by species k, of which
+    d `name` / dc_k is the multiple in `multiples`; last: the species whose slope `value` takes, or
+    None; order: the sum of the orders where these are whole, else None.
     """
 
-    name: str
+    k: str
     value: str
     slopes: dict[int, str]
     multiples: dict[int, int]
     last: int | None
     order: float | None
+    name: str
+    constant: str
+    direction: str
 
     def statements(self, derivatives: bool = True) -> list[str]:
         """Those that set the rate, and its slopes."""
@@ -50,84 +54,82 @@ class Side:
         return f"{real(multiple)} * " * (multiple > 1) + f"{self.name}_{k}"
 
 
-def _side(name: str, constant: str, orders: dict[int, float]) -> Side:
+FORWARD, REVERSE = ("F", "kf", "forward"), ("B", "kr", "reverse")
+
+
+def _side(k: str, orders: dict[int, float], names: tuple[str, str, str]) -> Side:
     """Each factor is taken by itself: a product of two small concentrations alone may underflow."""
+    name, constant, _ = names
+    products = {}
     if not all(order > 0.5 and abs(order - round(order)) < 1e-9 for order in orders.values()):
         powers = {k: f"power_of<R>(g.c[{k}], {real(order)})" for k, order in orders.items()}
-        slopes = {k: f"power_slope<R>(g.c[{k}], {real(order)})" for k, order in orders.items()}
-        products = {k: " * ".join([constant, *(powers | {k: slopes[k]}).values()]) for k in orders}
+        for i, order in orders.items():
+            slope = {i: f"power_slope<R>(g.c[{i}], {real(order)})"}
+            products[i] = " * ".join([constant, *(powers | slope).values()])
         value = " * ".join([constant, *powers.values()])
-        return Side(name, value, products, dict.fromkeys(orders, 1), None, None)
-    flat = [k for k, order in sorted(orders.items()) for _ in range(round(order))]
-    products = {}
-    for k in flat:
+        return Side(k, value, products, dict.fromkeys(orders, 1), None, None, *names)
+    flat = [i for i, order in sorted(orders.items()) for _ in range(round(order))]
+    for i in flat:
         rest = list(flat)
-        rest.remove(k)
-        products[k] = constant + "".join(f" * g.c[{other}]" for other in rest)
+        rest.remove(i)
+        products[i] = constant + "".join(f" * g.c[{other}]" for other in rest)
     last = flat[-1] if flat else None
     value = f"{name}_{last} * g.c[{last}]" if flat else constant
-    multiples = {k: flat.count(k) for k in flat}
-    return Side(name, value, products, multiples, last, sum(orders.values()))
+    multiples = {i: flat.count(i) for i in flat}
+    return Side(k, value, products, multiples, last, sum(orders.values()), *names)
 
 
 @dataclass(frozen=True, eq=False)
 class Progress:
-    """Reaction i. kf, kr: expressions of its rate constants without third body; body: the factor
-    [M] of both, or empty; reverse: None of an irreversible reaction."""
+    """Reaction i. sides: forward, and reverse of a reversible one; body: the factor [M] of their
+    rate constants, or empty."""
 
     i: int
     term: Terms
     rate: Rate
-    kf: str
-    kr: str
+    sides: list[Side]
     body: str
-    forward: Side
-    reverse: Side | None
 
     def constants(self) -> list[str]:
         """The statements that set the rate constants in Constants k."""
-        back = [f"k.reverse[{self.i}] = {self.kr};"] if self.reverse else []
-        lines = [*self.rate.setup, f"k.forward[{self.i}] = {self.kf};", *back]
-        return ["{", *indented(lines), "}"]
+        lines = [f"k.{side.direction}[{self.i}] = {side.k};" for side in self.sides]
+        return ["{", *indented([*self.rate.setup, *lines]), "}"]
 
     def of_constants(self) -> list[str]:
         """The statements that set the rates of progress, of Constants k."""
-        lines = [f"const V kf = k.forward[{self.i}]{self.body};", *self.forward.statements(False)]
-        if self.reverse:
-            lines.append(f"const V kr = k.reverse[{self.i}]{self.body};")
-            lines += self.reverse.statements(False)
-        lines += [self._net(), f"q.F[{self.i}] = F; q.B[{self.i}] = {self._B()};"]
-        return [self._title(), *indented(lines), "}"]
+        lines = []
+        for side in self.sides:
+            kept = f"k.{side.direction}[{self.i}]"
+            lines += [f"const V {side.constant} = {kept}{self.body};", *side.statements(False)]
+        return self._block([*lines, self._net(), self._rates()])
 
     def statements(self, layout: Layout, derivatives: Derivatives) -> list[str]:
         """The statements that set its places of Progress q."""
-        lines = [*self.rate.setup, f"const V kf = {self.kf}{self.body};"]
-        lines += [f"const V kr = {self.kr}{self.body};"] if self.reverse else []
-        lines += self.forward.statements()
-        lines += self.reverse.statements() if self.reverse else []
-        inner = self._derivatives(layout, derivatives)
-        lines += [self._net(), "if (D) {", *indented(inner), "}"]
-        return [self._title(), *indented(lines), "}"]
+        lines = [f"const V {side.constant} = {side.k}{self.body};" for side in self.sides]
+        lines += [line for side in self.sides for line in side.statements()]
+        inner = indented(self._derivatives(layout, derivatives))
+        return self._block([*self.rate.setup, *lines, self._net(), "if (D) {", *inner, "}"])
 
-    def _title(self) -> str:
-        return f"{{  // {self.term.reaction.index + 1}: {comment(self.term.reaction.equation)}"
+    def _block(self, lines: list[str]) -> list[str]:
+        reaction = self.term.reaction
+        head = f"{{  // {reaction.index + 1}: {comment(reaction.equation)}"
+        return [head, *indented(lines), "}"]
 
     def _net(self) -> str:
-        return f"q.q[{self.i}] = F{' - B' if self.reverse else ''};"
+        return f"q.q[{self.i}] = {' - '.join(side.name for side in self.sides)};"
 
-    def _B(self) -> str:
-        return "B" if self.reverse else "V{}"
+    def _rates(self) -> str:
+        return f"q.F[{self.i}] = F; q.B[{self.i}] = {'B' if len(self.sides) > 1 else 'V{}'};"
 
     def _derivatives(self, layout: Layout, derivatives: Derivatives) -> list[str]:
-        """The statements that set d, qT, F, B, E and P."""
+        """The statements that set F, B, d, E, qT and P."""
         i, term, rate = self.i, self.term, self.rate
-        sides = [side for side in (self.forward, self.reverse) if side]
-        lines = [f"if (Matrix<R>::EXACT) {{ q.F[{i}] = F; q.B[{i}] = {self._B()}; }}"]
-        for k in sorted({k for side in sides for k in side.slopes}):
-            found = " - ".join(side.derivative(k) for side in sides if k in side.slopes)
+        lines = [f"if (Matrix<R>::EXACT) {{ {self._rates()} }}"]
+        for k in sorted({k for side in self.sides for k in side.slopes}):
+            found = " - ".join(side.derivative(k) for side in self.sides if k in side.slopes)
             lines.append(f"q.d[{derivatives.places[i, k]}] = {found};")
         of_T = f"F * {rate.d}"
-        if self.reverse:
+        if len(self.sides) > 1:
             ratio = total([(nu, f"g.u[{k}]") for k, nu in term.net.items()])
             lines.append(f"const V of_ratio = {ratio};")
             of_T += f" - B * ({rate.d} - of_ratio)"
@@ -148,12 +150,11 @@ class Progress:
     def _of_density(self, derivatives: Derivatives) -> str:
         """sum_k c_k dq/dc_k - q without third bodies, by which T dq/dT is less at constant
         pressure, where the density falls with T; from the orders where these are whole."""
-        sides = [side for side in (self.forward, self.reverse) if side]
-        signs = {"F": 1.0, "B": -1.0}
-        whole = [(signs[s.name] * (s.order - 1.0), s.name) for s in sides if s.order is not None]
-        if len(whole) == len(sides):
+        signed = zip((1.0, -1.0), self.sides, strict=False)
+        whole = [(sign * (s.order - 1.0), s.name) for sign, s in signed if s.order is not None]
+        if len(whole) == len(self.sides):
             return total(whole)
-        own = sorted({k for side in sides for k in side.slopes})
+        own = sorted({k for side in self.sides for k in side.slopes})
         products = [(1.0, f"q.d[{derivatives.places[self.i, k]}] * g.c[{k}]") for k in own]
         return total([*products, (-1.0, f"q.q[{self.i}]")])
 
@@ -180,21 +181,22 @@ def rates_of_progress(layout: Layout, near: bool) -> list[Progress]:
     limits, pressures, found = RateLimits(layout), Pressures(layout), []
     for i, term in enumerate(layout.terms):
         rate = rate_constant(i, layout, pressures, near)
+        forward, reverse = _rate_constants(term, rate, limits)
+        sides = [_side(forward, term.forward, FORWARD)]
+        if term.reverse is not None:
+            sides.append(_side(reverse, term.reverse, REVERSE))
         body = "" if term.third_body is None else f" * g.M[{term.third_body}]"
-        reverse = None if term.reverse is None else _side("B", "kr", term.reverse)
-        kf, kr = _rate_constants(term, rate, limits)
-        forward = _side("F", "kf", term.forward)
-        found.append(Progress(i, term, rate, kf, kr, body, forward, reverse))
+        found.append(Progress(i, term, rate, sides, body))
     return found
 
 
 def _rate_constants(term: Terms, rate: Rate, limits: RateLimits) -> tuple[str, str]:
     """The forward and the reverse rate constant, without third body."""
-    forward, reverse = (
-        "exp2(V" if kept else "rate_constant<R>(V" for kept in limits.are_kept(term)
-    )
     ratio = total([(nu, f"g.gibbs[{k}]") for k, nu in term.net.items()])
+    logarithms = rate.log2_k, f"{rate.log2_k} + ({ratio})"
+    forward, reverse = (
+        f"exp2(V({log2_k}))" if kept else f"rate_constant<R>(V({log2_k}))"
+        for log2_k, kept in zip(logarithms, limits.are_kept(term), strict=True)
+    )
     sign, factor = "-" if term.sign < 0 else "", f" * {rate.r}" if rate.r else ""
-    kf = rate.k or f"{forward}({rate.log2_k}))"
-    kr = f"{reverse}({rate.log2_k} + ({ratio})))"
-    return f"{sign}{kf}{factor}", f"{sign}{kr}{factor}"
+    return f"{sign}{rate.k or forward}{factor}", f"{sign}{reverse}{factor}"

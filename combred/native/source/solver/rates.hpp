@@ -39,45 +39,34 @@ template <class R> INLINE Vector<R> power_slope(Vector<R> c, R order) {
   return factor * power_over<R>(c, order);
 }
 
-// The broadening factor F of a falloff: its log2, d log F / d log Pr, and d ln F / d ln T at fixed Pr. of_T of a
-// form is T times the derivative of its first number by T.
+// The broadening factor F of a falloff: its log2, d log F / d log Pr, and d ln F / d ln T at fixed Pr.
 template <class R> struct Broadening {
   Vector<R> log2_F, slope, of_T;
 };
-template <class R> struct Lindemann {};  // F = 1
-template <class R> struct Troe {
-  Vector<R> center, of_T;  // F at Pr = 1
-};
-template <class R> struct Sri {
-  Vector<R> bracket, of_T, log2_T;
-  double log2_d, e;
-};
 
-template <class R> INLINE Broadening<R> broadening(const Lindemann<R> &, Vector<R>) {
-  return {Vector<R>{}, Vector<R>{}, Vector<R>{}};
-}
-
-// Gilbert, Luther & Troe, Ber. Bunsenges. Phys. Chem. 87 (1983), as Chemkin has it,
+// That of Troe from F at Pr = 1 (`center`) and T times its derivative by T (`rise`): Gilbert, Luther & Troe, Ber.
+// Bunsenges. Phys. Chem. 87 (1983), as Chemkin has it,
 //     log F = log F_c / (1 + (C / (N - 0.14 C))^2), C = log Pr - 0.4 - 0.67 log F_c,
 //     N = 0.75 - 1.27 log F_c.
-template <class R> INLINE Broadening<R> broadening(const Troe<R> &form, Vector<R> log2_Pr) {
+template <class R> INLINE Broadening<R> troe(Vector<R> center, Vector<R> rise, Vector<R> log2_Pr) {
   typedef Vector<R> V;
   constexpr R LOG = R(0.30102999566398119521);
-  const V bounded = at_least(form.center, LEAST), log2_center = log2(bounded), l = log2_center * LOG;
+  const V bounded = at_least(center, LEAST), log2_center = log2(bounded), l = log2_center * LOG;
   const V C = log2_Pr * LOG - R(0.4) - R(0.67) * l, N0 = R(0.75) - R(1.27) * l;
   const V N = N0 - R(0.14) * C, N2 = N * N, per = reciprocal(V(N2 + C * C));
   const V of_l = N2 * per - R(2) * l * C * N * per * per * (R(-0.67) * N + R(1.27 - 0.14 * 0.67) * C);
-  return {log2_center * N2 * per, R(-2) * l * C * N0 * N * per * per, form.of_T * of_l * reciprocal(bounded)};
+  return {log2_center * N2 * per, R(-2) * l * C * N0 * N * per * per, rise * of_l * reciprocal(bounded)};
 }
 
-// F = d T^e bracket^x, x = 1 / (1 + log10(Pr)^2): Stewart, Larson & Golden, Combust. Flame 75 (1989).
-template <class R> INLINE Broadening<R> broadening(const Sri<R> &form, Vector<R> log2_Pr) {
+// That of SRI, F = d T^e bracket^x, x = 1 / (1 + log10(Pr)^2): Stewart, Larson & Golden, Combust. Flame 75 (1989).
+template <class R>
+INLINE Broadening<R> sri(const Gas<R> &g, double log2_d, double e, Vector<R> bracket, Vector<R> rise,
+                         Vector<R> log2_Pr) {
   typedef Vector<R> V;
   constexpr R LOG = R(0.30102999566398119521);
-  const V bounded = at_least(form.bracket, LEAST), log2_bracket = log2(bounded), l = log2_Pr * LOG;
-  const V x = reciprocal(V(R(1) + l * l)), slope = R(-2) * l * x * x * log2_bracket * LOG;
-  const V log2_F = R(form.log2_d) + log2_bracket * x + R(form.e) * form.log2_T;
-  return {log2_F, slope, form.of_T * x * reciprocal(bounded) + R(form.e)};
+  const V bounded = at_least(bracket, LEAST), log2_bracket = log2(bounded), l = log2_Pr * LOG;
+  const V x = reciprocal(V(R(1) + l * l)), log2_F = R(log2_d) + log2_bracket * x + R(e) * g.log2_T;
+  return {log2_F, R(-2) * l * x * x * log2_bracket * LOG, rise * x * reciprocal(bounded) + R(e)};
 }
 
 // The rate constant of a falloff: log2 of it over r, r, d ln k / d ln T, d ln k / d ln [M].
@@ -87,14 +76,12 @@ template <class R> struct Falloff {
 
 // k = k_high Pr / (1 + Pr) F, or ACTIVATED k_low / (1 + Pr) F, with Pr = k_low [M] / k_high. log2_limit: of k_high
 // or k_low, before the fraction; of_limit, of_ratio: d ln / d ln T of it and of k_low / k_high.
-template <class R, bool ACTIVATED, template <class> class Form>
-INLINE Falloff<R> falloff(Vector<R> log2_limit, Vector<R> log2_ratio, Vector<R> log2_M, Vector<R> of_limit,
-                          Vector<R> of_ratio, const Form<R> &form) {
+template <class R, bool ACTIVATED>
+INLINE Falloff<R> falloff(Vector<R> log2_limit, Vector<R> log2_Pr, Vector<R> of_limit, Vector<R> of_ratio,
+                          const Broadening<R> &F) {
   typedef Vector<R> V;
-  const V log2_Pr = log2_ratio + log2_M, one = all_of<R>(1.0);
-  const V z = exp2(V(-absolute(log2_Pr))), r = reciprocal(V(R(1) + z));
+  const V z = exp2(V(-absolute(log2_Pr))), r = reciprocal(V(R(1) + z)), one = all_of<R>(1.0);
   const Mask<R> more = log2_Pr > V{};
-  const Broadening<R> F = broadening(form, log2_Pr);
   const V fraction = ACTIVATED ? V(-at_least(log2_Pr, 0.0)) : at_most(log2_Pr, 0.0);  // over r
   const V of_M = F.slope + (ACTIVATED ? V(-r * select(more, one, z)) : V(r * select(more, z, one)));
   return {log2_limit + fraction + F.log2_F, r, of_limit + F.of_T + of_M * of_ratio, of_M};

@@ -13,8 +13,7 @@ from combred.native.arrays import comment
 from combred.native.solver.layout import Derivatives, Layout, Terms
 from combred.native.solver.polynomials import RateLimits
 from combred.native.solver.pressure_tables import Pressures
-from combred.native.solver.rate import Rate
-from combred.native.solver.rate_constants import rate_constant
+from combred.native.solver.rate_constants import Rate, rate_constant
 from combred.native.solver.terms import indented, real, total
 
 
@@ -23,15 +22,15 @@ class Side:
     """The forward (F) or the reverse (B) rate of progress of a reaction.
 
     k: the expression of the rate constant, without third body, set as `constant`, or in
-    k.`direction`; value: that of the rate, `name`; slopes: that of `name`_k by species k, of which
-    d `name` / dc_k is the multiple in `multiples`; last: the species whose slope `value` takes, or
-    None; order: the sum of the orders where these are whole, else None.
+    k.`direction`; value: that of the rate, `name`; slopes: that of `name`_k by species k;
+    derivatives: d `name` / dc_k, with these; last: the species whose slope `value` takes, or None;
+    order: the sum of the orders where these are whole, else None.
     """
 
     k: str
     value: str
     slopes: dict[int, str]
-    multiples: dict[int, int]
+    derivatives: dict[int, str]
     last: int | None
     order: float | None
     name: str
@@ -48,11 +47,6 @@ class Side:
         ]
         return [value, *slopes] if self.last is None else [*slopes, value]
 
-    def derivative(self, k: int) -> str:
-        """That by a concentration."""
-        multiple = self.multiples[k]
-        return f"{real(multiple)} * " * (multiple > 1) + f"{self.name}_{k}"
-
 
 FORWARD, REVERSE = ("F", "kf", "forward"), ("B", "kr", "reverse")
 
@@ -60,23 +54,23 @@ FORWARD, REVERSE = ("F", "kf", "forward"), ("B", "kr", "reverse")
 def _side(k: str, orders: dict[int, float], names: tuple[str, str, str]) -> Side:
     """Each factor is taken by itself: a product of two small concentrations alone may underflow."""
     name, constant, _ = names
-    products = {}
+    slopes, derivatives = {}, {i: f"{name}_{i}" for i in orders}
     if not all(order > 0.5 and abs(order - round(order)) < 1e-9 for order in orders.values()):
-        powers = {k: f"power_of<R>(g.c[{k}], {real(order)})" for k, order in orders.items()}
+        powers = {i: f"power_of<R>(g.c[{i}], {real(order)})" for i, order in orders.items()}
         for i, order in orders.items():
             slope = {i: f"power_slope<R>(g.c[{i}], {real(order)})"}
-            products[i] = " * ".join([constant, *(powers | slope).values()])
+            slopes[i] = " * ".join([constant, *(powers | slope).values()])
         value = " * ".join([constant, *powers.values()])
-        return Side(k, value, products, dict.fromkeys(orders, 1), None, None, *names)
+        return Side(k, value, slopes, derivatives, None, None, *names)
     flat = [i for i, order in sorted(orders.items()) for _ in range(round(order))]
-    for i in flat:
-        rest = list(flat)
-        rest.remove(i)
-        products[i] = constant + "".join(f" * g.c[{other}]" for other in rest)
+    for place, i in enumerate(flat):
+        rest = flat[:place] + flat[place + 1 :]
+        slopes[i] = constant + "".join(f" * g.c[{other}]" for other in rest)
+        if (times := flat.count(i)) > 1:
+            derivatives[i] = f"{real(times)} * {name}_{i}"
     last = flat[-1] if flat else None
     value = f"{name}_{last} * g.c[{last}]" if flat else constant
-    multiples = {i: flat.count(i) for i in flat}
-    return Side(k, value, products, multiples, last, sum(orders.values()), *names)
+    return Side(k, value, slopes, derivatives, last, sum(orders.values()), *names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +100,7 @@ class Progress:
     def statements(self, layout: Layout, derivatives: Derivatives) -> list[str]:
         """The statements that set its places of Progress q."""
         lines = [f"const V {side.constant} = {side.k}{self.body};" for side in self.sides]
-        lines += [line for side in self.sides for line in side.statements()]
+        lines += sum((side.statements() for side in self.sides), [])
         inner = indented(self._derivatives(layout, derivatives))
         return self._block([*self.rate.setup, *lines, self._net(), "if (D) {", *inner, "}"])
 
@@ -126,7 +120,7 @@ class Progress:
         i, term, rate = self.i, self.term, self.rate
         lines = [f"if (Matrix<R>::EXACT) {{ {self._rates()} }}"]
         for k in sorted({k for side in self.sides for k in side.slopes}):
-            found = " - ".join(side.derivative(k) for side in self.sides if k in side.slopes)
+            found = " - ".join(s.derivatives[k] for s in self.sides if k in s.slopes)
             lines.append(f"q.d[{derivatives.places[i, k]}] = {found};")
         of_T = f"F * {rate.d}"
         if len(self.sides) > 1:

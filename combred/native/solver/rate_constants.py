@@ -1,8 +1,10 @@
 """The rate constants of a mechanism as C++: a `Rate` for every type of rate.
 
-Takes a rate of `combred.chemistry.rate_forms`. A new type gets its function here, and a branch in
-`rate_constant`. The names that statements use are those of source/solver/rates.hpp.
+Takes the rates of `combred.chemistry.rate_forms`; `progress` prints what it gives. A new type is a
+branch of `rate_constant`. The names that statements use are those of source/solver/rates.hpp.
 """
+
+from dataclasses import dataclass, field
 
 from combred.chemistry.rate_forms import (
     Arrhenius,
@@ -16,8 +18,28 @@ from combred.native.solver.falloff import falloff
 from combred.native.solver.layout import Layout, Terms
 from combred.native.solver.linear_burke import linear_burke
 from combred.native.solver.pressure_tables import LOG2_RC0, Pressures, chebyshev, plog
-from combred.native.solver.rate import Rate
 from combred.native.solver.terms import LOG2_C0, LOG2_E, LOG2_T0, UNUSED, indented, real, total
+
+
+@dataclass(frozen=True, eq=False)
+class Rate:
+    """A forward rate constant k = r 2^log2_k for concentrations over C0, as C++.
+
+    setup: statements; the others are expressions with the names that these set, empty where a type
+    of rate has none. k: the rate constant itself, where it has no exponential; d: d ln k / d ln T
+    at fixed [M] and p; of_M: d ln k / d ln [M] of a falloff; of_p: d ln k / d ln p; of_C: d ln k /
+    dc of any species; of_c: by how much that of a collider is more, by species.
+    """
+
+    setup: list[str]
+    log2_k: str = "rate"
+    d: str = "d"
+    k: str = ""
+    r: str = ""
+    of_M: str = ""
+    of_p: str = ""
+    of_C: str = ""
+    of_c: dict[int, str] = field(default_factory=dict)
 
 
 def rate_constant(i: int, layout: Layout, pressures: Pressures, near: bool) -> Rate:
@@ -45,8 +67,8 @@ def rate_constant(i: int, layout: Layout, pressures: Pressures, near: bool) -> R
         log2_k="rate.log2_k",
         d="rate.d",
         of_p="rate.of_p",
-        of_C="rate.of_C",
-        of_c={k: f"rate.of_c[{j}]" for j, k in enumerate(term.named)},
+        of_C="rate.of_c[0]",
+        of_c={k: f"rate.of_c[{j}]" for j, k in enumerate(term.named, 1)},
     )
 
 

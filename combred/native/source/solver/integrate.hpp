@@ -348,19 +348,6 @@ template <class R, class Method> INLINE Vector<R> next_step(const Solver<R, Meth
   return select(remaining <= s.h, at_least(remaining, V(s.dt * R(0.1 * END<R>))), equal);
 }
 
-// Numbers for lanes without a state.
-template <class R, class Method> INLINE void clear(Solver<R, Method> &s, bool volume) {
-  const Vector<R> none{}, one = all_of<R>(1.0);
-  s.T = all_of<R>(1000.0);
-  for (int k = 0; k < SPECIES; k++) s.n[k] = all_of<R>(0.01);
-  s.h = s.dt = one;
-  s.t = s.worst = s.tried = s.ideal = s.total_T = none;
-  for (int k = 0; k < REACTIVE; k++) s.total[k] = none;
-  s.reactor = {all_of<R>(1e5), one, volume};
-  s.in.first = s.in.size = s.out.size = 0;
-  s.busy = 0;
-}
-
 template <class R, class Method>
 INLINE void integrate(Solver<R, Method> &s, const Request &call) {
   typedef Vector<R> V;
@@ -368,7 +355,15 @@ INLINE void integrate(Solver<R, Method> &s, const Request &call) {
   if (call.deferred && limit > MOST_IN_FLOATS) limit = MOST_IN_FLOATS;
   const int64_t countable = int64_t(1) << (sizeof(R) == 4 ? 24 : 53);
   const R most = R(limit < countable ? limit : countable);
-  clear(s, call.volume);
+  const V none{}, one = all_of<R>(1.0);
+  s.T = all_of<R>(1000.0);  // lanes without a state
+  for (int k = 0; k < SPECIES; k++) s.n[k] = all_of<R>(0.01);
+  s.h = s.dt = one;
+  s.t = s.worst = s.tried = s.ideal = s.total_T = none;
+  for (int k = 0; k < REACTIVE; k++) s.total[k] = none;
+  s.reactor = {all_of<R>(1e5), one, call.volume};
+  s.in.first = s.in.size = s.out.size = 0;
+  s.busy = 0;
   refill(s, call, ALL_LANES<R>);
   while (s.busy) {
     V cp;
@@ -385,7 +380,7 @@ INLINE void integrate(Solver<R, Method> &s, const Request &call) {
       s.s.change[k] = select(frozen, V(s.h * s.s.f0[k]), s.s.change[k]);
     const V T_next = s.T + s.s.change[UNKNOWNS<R> - 1];
     // T may leave the range of states in between, where it still is that of the rates.
-    const Mask<R> good = (error <= all_of<R>(1.0)) & (T_next >= all_of<R>(LOWEST_STAGE_T)) &
+    const Mask<R> good = (error <= one) & (T_next >= all_of<R>(LOWEST_STAGE_T)) &
         (T_next <= all_of<R>(HIGHEST_STAGE_T));
     s.tried = s.tried + R(1);
     accept(s, error, T_next, good);

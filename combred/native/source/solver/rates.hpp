@@ -106,8 +106,8 @@ template <class R> struct OfPressure {
   Vector<R> log2_k, d, of_p;
 };
 
-// A collider with a name: its concentration, log2 of its efficiency and d ln / d ln T of it, its sign (1; 0 of an
-// efficiency of zero), and its rate constant, a function of log2 p over R C0, or that of M.
+// A collider: its concentration, log2 of its efficiency and d ln / d ln T of it, its sign (1; 0 of an efficiency of
+// zero), and its rate constant, a function of log2 p over R C0, or that of the first collider, M.
 struct AsM {};
 template <class Rate> constexpr bool AS_M = false;
 template <> constexpr bool AS_M<AsM> = true;
@@ -117,57 +117,53 @@ template <class R, class Rate> struct Collider {
   Rate rate;
 };
 
-// of_C: d ln k / dc of a species without a name; of_c: by how much that of each collider is more.
+// of_c: d ln k / dc of a species without a name, and by how much that of each collider is more.
 template <class R, int N> struct LinearBurke {
-  Vector<R> log2_k, d, of_p, of_C, of_c[N + 1];
+  Vector<R> log2_k, d, of_p, of_c[N];
 };
 
 // The mixture rule of `LinearBurke` of chemistry/rate_forms.py, k = sum_i w_i k_i(T, p mix / eps_i) / mix with
-// w_i = eps_i X_i and mix = sum_i w_i; of M and of a collider as M, k_M(T, p mix).
-template <class R, class RateOfM, class... Rates>
-INLINE auto linear_burke(const Gas<R> &g, RateOfM rate_of_M, Collider<R, Rates>... named) {
+// w_i = eps_i X_i and mix = sum_i w_i; of a collider as M, k_M(T, p mix).
+template <class R, class... Rates> INLINE auto linear_burke(const Gas<R> &g, Collider<R, Rates>... colliders) {
   typedef Vector<R> V;
   constexpr int N = sizeof...(Rates);
-  const V one = all_of<R>(1.0), per_C = reciprocal(g.C), log2_p = log2(g.p);
-  V c_named{}, of_mix{}, sum{}, sum_p{}, rise{};  // sums of k_i over that of M
-  V eps[N + 1], w[N + 1], k[N + 1];
-  ((c_named = c_named + named.c), ...);
-  const V X_M = one - c_named * per_C;
-  V mix = X_M;
+  const V per_C = reciprocal(g.C), log2_p = log2(g.p);
+  V eps[N], w[N], k[N], mix{}, of_mix{}, sum{}, sum_p{}, rise{};  // sums of k_i over that of M
   int i = 0;
-  const auto weigh = [&](const auto &own) {
-    eps[i] = own.sign * exp2(own.log2_eps);
-    w[i] = eps[i] * own.c * per_C;
+  const auto weigh = [&](const auto &one) {
+    eps[i] = one.sign * exp2(one.log2_eps);
+    w[i] = eps[i] * one.c * per_C;
     mix = mix + w[i];
-    of_mix = of_mix + w[i++] * own.slope;
+    of_mix = of_mix + w[i++] * one.slope;
   };
-  (weigh(named), ...);
+  (weigh(colliders), ...);
   mix = at_least(mix, LEAST);
   const V log2_mix = log2(mix), per_mix = reciprocal(mix), m = of_mix * per_mix;
-  const OfPressure<R> M = rate_of_M(V(log2_p + log2_mix));
-  const auto add = [&](V share, const OfPressure<R> &own, V slope, V of_log2_p) {
+  OfPressure<R> M, own;
+  i = 0;
+  const auto add = [&](const auto &one) {
+    V rise_p = m;  // d ln p_i / d ln T
+    if constexpr (AS_M<decltype(one.rate)>) own = M;
+    else {
+      own = one.rate(V(log2_p + (log2_mix - one.log2_eps)));
+      rise_p = m - one.slope;
+    }
+    if (i == 0) M = own;
+    k[i] = exp2(V(own.log2_k - M.log2_k));
+    const V share = w[i] * per_mix * k[i];
     sum = sum + share;
     sum_p = sum_p + share * own.of_p;
-    rise = rise + share * (own.d + slope - m + of_log2_p * own.of_p);
-  };
-  add(V(X_M * per_mix), M, V{}, m);
-  i = 0;
-  const auto add_named = [&](const auto &own) {
-    k[i] = one;
-    if constexpr (AS_M<decltype(own.rate)>) add(V(w[i] * per_mix), M, own.slope, m);
-    else {
-      const OfPressure<R> found = own.rate(V(log2_p + (log2_mix - own.log2_eps)));
-      k[i] = exp2(V(found.log2_k - M.log2_k));
-      add(V(w[i] * per_mix * k[i]), found, own.slope, V(m - own.slope));
-    }
+    rise = rise + share * (own.d + one.slope - m + rise_p * own.of_p);
     i++;
   };
-  (add_named(named), ...);
+  (add(colliders), ...);
   sum = at_least(sum, LEAST);
   const V per_sum = reciprocal(sum), scale = per_sum * per_mix * per_C;
-  const V of_C = (one - sum + sum_p) * scale;  // p is proportional to C T
-  LinearBurke<R, N> found = {M.log2_k + log2(sum), rise * per_sum, sum_p * per_sum, of_C, {}};
-  for (int j = 0; j < N; j++) found.of_c[j] = eps[j] * (k[j] - sum + sum_p) * scale - of_C;
+  LinearBurke<R, N> found = {M.log2_k + log2(sum), rise * per_sum, sum_p * per_sum, {}};
+  for (int j = 0; j < N; j++) {  // p is proportional to C T
+    const V of_c = eps[j] * (k[j] - sum + sum_p) * scale;
+    found.of_c[j] = j ? V(of_c - found.of_c[0]) : of_c;
+  }
   return found;
 }
 

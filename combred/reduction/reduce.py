@@ -5,10 +5,11 @@ given or chosen (`allocation`), and the layers reduced one after another (`layer
 """
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from combred.reduction.allocation import allocate
 from combred.reduction.arguments import (
@@ -32,7 +33,7 @@ from combred.reduction.network.widths import problem_of_widths
 
 
 def reduce(
-    network: nn.Module,
+    network: Any,
     example_input: Tensor | None = None,
     *,
     method: str | Callable[..., Merge] = "condensation",
@@ -81,8 +82,11 @@ def reduce(
         raise ValueError(f"say how far to reduce by one of {', '.join(f'{k}=' for k in how_far)}")
     if hasattr(network, "network_inputs"):  # a model
         inputs = network.network_inputs(calibration)
-        how = dict(method=method, layers=layers, multiple=multiple, compensation=compensation)
-        found = reduce(network.network, inputs[:1], calibration=inputs, **how, **given)
+        found = reduce(
+            network.network, inputs[:1], calibration=inputs, method=method, layers=layers,
+            multiple=multiple, compensation=compensation, threshold=threshold, ratio=ratio,
+            parameters=parameters, flops=flops, error=error,
+        )  # fmt: skip
         reduced = copy.deepcopy(network)
         reduced.network = found.network
         return replace(found, network=reduced)
@@ -90,7 +94,7 @@ def reduce(
     require_sizes(kind, amount)
     chosen = resolve_method(method)
     require_method(chosen, kind, calibration)
-    require_inputs(network, example_input, calibration)
+    example_input = require_inputs(network, example_input, calibration)
     compensation = resolve_compensation(compensation, calibration)
     survey = find_layers(network, example_input)
     example_input = batch_of(network, example_input)
@@ -98,7 +102,7 @@ def reduce(
     fitted, held_out = (None, None) if calibration is None else split(calibration)
     reducer = LayerwiseReducer(network, example_input, fitted, held_out, chosen, compensation)
     targets.sort(key=survey.layers.index)  # front to back, in whatever order they are named
-    if kind in ("threshold", "ratio"):
+    if kind in ("threshold", "ratio") or isinstance(amount, Mapping):
         found = reducer.reduce(targets, sizes_by_layer(kind, amount, targets))
     else:
         found = allocate(reducer, targets, kind, amount, multiple)

@@ -57,8 +57,8 @@ def export_torchscript(path: Path, surrogate: Surrogate, card: dict, states: np.
 def largest_difference(one: Surrogate, other: Any, state: torch.Tensor, dt: torch.Tensor) -> float:
     """Largest relative difference between a surrogate and a loaded one in `forward` and `source`,
     on batches of 0, 1 and all of `state` (n, 2 + n_species) with the time steps dt (n,) [s]; 1 if
-    `trust` differs, NaN if a result is not finite. Trust is not compared where the error estimate is within
-    1 % of its limit, 1, since rounding decides there."""
+    `trust` differs, NaN if a result is not finite. Trust is not compared where the error estimate
+    is within 1 % of its limit, 1, since rounding decides there."""
     differences = [torch.zeros(())]
     for n in {0, 1, len(state)}:
         rows = state[:n], dt[:n]

@@ -43,11 +43,13 @@ class Surrogate(nn.Module, Stepper):
     """
 
     __jit_unused_properties__ = ["dt_range"]
-    kinetics: bool  # whether the network corrects QSS steps
+    kinetics = False  # whether the network corrects QSS steps
+    inverse_covariance: Tensor
+    max_mahalanobis: Tensor
     remedy = ""  # of states that the network is not trusted with
     refused = ""  # the same, in words
     # TorchScript does not inherit annotations.
-    __constants__ = ("TOLERANCE", "LOWEST_T", "HIGHEST_T")
+    __constants__ = ("TOLERANCE", "LOWEST_T", "HIGHEST_T", "kinetics")
 
     # The default tolerance: the largest error estimate of a step that is trusted, relative to its
     # change. Chosen by ignitions and states of flows (docs/findings.md, 2026-11-25).

@@ -4,6 +4,7 @@ Takes a `Mechanism`; gives a `Solver`, which simulations take in place of CVODE.
 what a compiled surrogate has, too.
 """
 
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,12 @@ def solver(mechanism: Mechanism | str, phase: str = "", volume: bool = False) ->
     if not isinstance(mechanism, Mechanism):
         mechanism = load_mechanism(mechanism, phase)
     return Solver(mechanism, volume=volume)
+
+
+@lru_cache(maxsize=8)
+def files_of(mechanism: Mechanism) -> dict[str, str]:
+    """The files of `generate`, written once: a run makes several solvers of a mechanism."""
+    return generate(mechanism)
 
 
 class Integrator(Stepper):
@@ -80,6 +87,6 @@ class Solver(Integrator):
         volume: bool = False,
         folder: Path | None = None,
     ):
-        library = load_built(lambda: build(generate(mechanism), folder))
+        library = load_built(lambda: build(files_of(mechanism), folder))
         super().__init__(library, tolerance, volume)
         self.mechanism = mechanism

@@ -25,12 +25,13 @@ from scipy.optimize import least_squares
 import combred
 from benchmarks.command_line import MECHANISM, words
 from benchmarks.kept import CACHE, code_of, is_current, stamp
+from combred.chemistry.fuel import Mixture
 from combred.chemistry.reactor import CVODE
-from combred.experiments.premixed import cases as flame_cases
 from combred.experiments.premixed import errors as flame_errors
 from combred.experiments.premixed import flame
 from combred.experiments.premixed import grid as moving_grid
 from combred.experiments.premixed.cantera_flame import COARSE, FINE, solve_free_flame
+from combred.experiments.premixed.experiment import PremixedFlames
 from combred.experiments.premixed.flame import Flame
 from combred.experiments.premixed.grid import FlameCase, Profile
 from combred.experiments.storage import read_runs, write_runs
@@ -199,12 +200,17 @@ def reference_flame(case: FlameCase) -> tuple[flame.Flame, dict]:
     cvode = CVODE(mechanism(), **TOLERANCES)
     profile = begin(case, MODEL_CELLS)
     made = stamp(__file__)
-    found, numbers = burn(profile, cvode, 1e-6, flame.MARCH, flame_cases.settle)
+    found, numbers = burn(profile, cvode, 1e-6, flame.MARCH, settle)
     numbers |= made
     keep("models", str(case), stored()["models"].get(str(case), {}) | {"CVODE": numbers})
     CACHE.mkdir(exist_ok=True)
     write_runs(path, {"reference": [found]}, mechanism(), inputs)
     return found, numbers
+
+
+def settle(mechanism: combred.Mechanism, solver, dt: float, begin: Profile, how) -> Flame:
+    """A reference flame (`PremixedFlames.settle`)."""
+    return PremixedFlames(mechanism, Mixture(FUEL, OXIDIZER), [], dt, how).settle(solver, begin)
 
 
 def order(x: list[float], speeds: list[float]) -> tuple[float, float]:

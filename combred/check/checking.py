@@ -105,10 +105,11 @@ def check_mechanism(
     waiting = [name for name in todo if name not in record["parts"]]
     count, done = len(todo) + 1, len(todo) - len(waiting)
     if waiting:
-        start = mechanism, of, size
-        with open_pool(workers or len(os.sched_getaffinity(0)), _start, *start) as pool:
+        start = ct.suppress_thermo_warnings
+        with open_pool(workers or len(os.sched_getaffinity(0)), start) as pool:
             on_progress(done, count, ", ".join(waiting[:2]))
-            for future in as_completed([pool.submit(_work, name) for name in waiting]):
+            tasks = [pool.submit(_work, name, mechanism, of, size) for name in waiting]
+            for future in as_completed(tasks):
                 name, found, seconds = future.result()
                 record["parts"][name], record["seconds"][name] = strict(found), seconds
                 write_record(folder / RECORD, record)
@@ -141,21 +142,11 @@ def about(mechanism: Mechanism, built: float) -> dict:
     }
 
 
-_work_of: dict[str, Callable[[], object]] = {}  # in a process: the parts that it can do
-
-
-def _start(mechanism: Mechanism, of: Conditions, size: float) -> None:
-    """Prepare a process."""
-    ct.suppress_thermo_warnings()
-    solver = Solver(mechanism)
-    _work_of.update(
-        {name: partial(part, mechanism, solver, of) for name, part in parts(size).items()}
-    )
-
-
-def _work(name: str) -> tuple[str, object, float]:
+def _work(
+    name: str, mechanism: Mechanism, of: Conditions, size: float
+) -> tuple[str, object, float]:
     """A part with its name and its time [s]."""
-    begun = time.perf_counter()
+    solver, begun = Solver(mechanism), time.perf_counter()
     with one_thread():
-        found = _work_of[name]()
+        found = parts(size)[name](mechanism, solver, of)
     return name, found, time.perf_counter() - begun

@@ -11,7 +11,8 @@ from run_folder import ATM, number, read_page, text_of
 
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
-from combred.experiments.stirred import cases as stirred_cases
+from combred.experiments.stirred.errors import compare_all
+from combred.experiments.stirred.experiment import cases
 from combred.experiments.stirred.reactor import FINISHED, NOT_FINITE, StirredRun
 from combred.experiments.storage import read_runs, write_runs
 from combred.files.records import write_json
@@ -40,7 +41,7 @@ def plant_stirred(
 ) -> None:
     """Stirred reactors at the pressures p [Pa] in a run folder; `errors`: of each stage and
     pressure, the largest relative error of mean T and CO; that of the solver is 1e-4."""
-    todo = stirred_cases.cases(p)
+    todo = cases(p)
     groups = {"reference": [planted_stirred(mechanism, case, 0.0) for case in todo]}
     validation = json.loads((folder / "validation.json").read_text())
     validation["stirred_inputs"] = {"cases": [asdict(case) for case in todo]}
@@ -49,7 +50,7 @@ def plant_stirred(
     for (name, result), its_errors in zip(results.items(), [[1e-4] * len(p), *errors], strict=True):
         pairs = zip(todo, its_errors, strict=True)
         groups[name] = [planted_stirred(mechanism, *pair) for pair in pairs]
-        result["stirred"] = stirred_cases.compare_all(
+        result["stirred"] = compare_all(
             mechanism, groups[name], groups["reference"], Mixture("CH4:1", "O2:1, N2:3.76")
         )
     write_json(folder / "validation.json", validation)

@@ -1,6 +1,6 @@
 """Errors of flames against references: speed, thickness, temperatures, peaks of radicals.
 
-Takes flames, and references of the same cases (`combred.experiments.premixed.cases`);
+Takes flames, and references of the same cases (`combred.experiments.premixed.experiment`);
 gives plain numbers for validation.json.
 """
 

@@ -1,8 +1,8 @@
 """1D premixed flames, freely propagating, with any `Advance` as chemistry.
 
 Takes a case, an `Advance` and a step dt; gives a `Flame`, marched until its speed is steady
-(`combred.experiments.outcome`). `combred.experiments.premixed.cases` marches those of a
-validation.
+(`combred.experiments.outcome`). `combred.experiments.premixed.experiment` marches
+those of a validation.
 
 A flame is a set of cells that follow its front (`combred.experiments.premixed.grid`). Diffusion and
 chemistry are split after Strang (SIAM J. Numer. Anal. 5 (1968) 506): half a step dt of diffusion,

@@ -7,6 +7,7 @@ validation.json.
 
 import numpy as np
 
+from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
 from combred.config.fields import require
 from combred.experiments.stirred.reactor import StirredRun
@@ -24,7 +25,7 @@ def compare(
     that is more. A run that became not finite has infinite differences. Raises ValueError where the
     runs are not of the same case.
     """
-    require(run.case == reference.case, f"{run.case} and {reference.case} cannot be compared")
+    require(run.case == reference.case, f"{run.case!r} and {reference.case!r} cannot be compared")
     found = {}
     for name in ("T", *species):
         column = None if name == "T" else mechanism.index(name)
@@ -37,3 +38,38 @@ def compare(
             "at": float(reference.t[off.argmax()]),
         }
     return found
+
+
+def compare_all(
+    mechanism: Mechanism,
+    runs: list[StirredRun],
+    references: list[StirredRun],
+    mixture: Mixture,
+) -> list[dict]:
+    """The errors of `runs` against the `references`, a row for each case: its pressure ("case"
+    in words, "p" [Pa]), its outcome, and "errors", the result of `compare` for the mean T
+    and the mean mass fraction of `intermediate`."""
+    species = intermediate(mechanism, references, mixture)
+    return [
+        {
+            "case": str(reference.case),
+            "p": reference.case.p,
+            "outcome": run.outcome,
+            "errors": compare(mechanism, run, reference, species),
+        }
+        for run, reference in zip(runs, references, strict=True)
+    ]
+
+
+def intermediate(
+    mechanism: Mechanism, references: list[StirredRun], mixture: Mixture
+) -> tuple[str, ...]:
+    """The species, not of fuel and oxidizer, whose mean exceeds that of the
+    burnt gas by most moles, as CO for methane; () where there is none."""
+    excess = np.mean([run.Y.max(axis=0) - run.Y[0] for run in references], axis=0)
+    gas = mechanism.solution(transport=False)
+    for composition in (mixture.fuel, mixture.oxidizer):
+        gas.X = composition
+        excess[gas.X > 0.0] = 0.0
+    most = int(np.argmax(excess / mechanism.molecular_weights))
+    return (mechanism.species_names[most],) if excess[most] > 0.0 else ()

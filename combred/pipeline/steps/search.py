@@ -12,16 +12,19 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from combred.experiments.answers import Answers
+from combred.experiments.judges import SEED, AcceptanceCriteria, References, judge
 from combred.files.records import ANOTHER_RUN, require_same, write_record
+from combred.native import fastest
 from combred.pipeline import artefacts
 from combred.pipeline.artefacts import Artefact
 from combred.pipeline.console import console, progress
 from combred.pipeline.run import Run
 from combred.pipeline.stages import Stage, reduce_stage
-from combred.pipeline.steps.cases import FLAMES, IGNITIONS, Kind, answers
 from combred.pipeline.steps.networks import load_reduced, read_entry
 from combred.pipeline.steps.sample import Data
 from combred.pipeline.steps.train import train_network
+from combred.pipeline.steps.validate import complete
 from combred.pipeline.tables import shape
 from combred.reduction import AttemptFolder, shrink_until
 from combred.reduction.network.size import count_parameters
@@ -30,7 +33,6 @@ from combred.reduction.search.shrink import FACTOR, MAX_KEEP_RATIO
 from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
 from combred.surrogate.surrogate import Surrogate
 from combred.training.loop import forget_checkpoint
-from combred.validation.acceptance import SEED, AcceptanceCriteria, References, judge
 
 
 def search_smallest(run: Run, data: Data, first: Surrogate) -> Surrogate:
@@ -120,21 +122,21 @@ class _Search:
         return train_network(self.run, self.data, surrogate, settings, self.metrics(number), what)
 
     @cached_property
-    def references(self) -> References:
+    def references(self) -> list[References]:
         """The references of the cases, computed once and kept in search/."""
-        inputs, of = artefacts.criteria(self.run), self.criteria
-
-        def answered(kind: Kind, file: str, cases: list) -> list:
-            artefact = Artefact(self.folder / file, inputs)
-            return answers(self.run, kind, artefact, {}, {}, cases)["reference"] if cases else []
-
-        ignitions = answered(IGNITIONS, "ignitions.h5", of.ignitions)
-        return References(ignitions, answered(FLAMES, "flames.h5", of.flames))
+        run, inputs = self.run, artefacts.criteria(self.run)
+        of = run.mechanism, run.mixture, run.settings.validation
+        return [
+            References(one, complete(run, Answers(self.folder / f"{one.name}.h5", one, inputs, {})))
+            for one in self.criteria.experiments(*of)
+        ]
 
     def judge(self, surrogate: Surrogate) -> dict[str, float]:
-        """The errors of a surrogate in the cases of the criteria, by kind."""
-        dt, mechanism = self.run.settings.validation.dt, self.run.mechanism
-        return judge(mechanism, surrogate, self.criteria, self.references, dt, progress)
+        """The errors of a surrogate's network alone, without the solver behind it, in the cases of
+        the criteria, by kind."""
+        return judge(
+            fastest(surrogate, alone=True), self.settings.limits, self.references, progress
+        )
 
     def print(self, attempt: Attempt) -> None:
         """Print an attempt, after its cut and after its judgement; its checkpoint is of no more

@@ -1,34 +1,32 @@
-"""The acceptance criteria of a reduction: error limits in ignitions and flames that are drawn
-for them.
+"""Judges with limits: the errors of an `Advance` in experiments, and the cases drawn for them.
 
-Takes the settings of the validation; gives cases drawn inside its range, and the errors of a
-surrogate in them, by which `combred.reduction.shrink_until` accepts a network. The cases differ
-from those of the validation, so that the errors in a report are not those that chose the network.
+Takes the settings of the validation; gives cases drawn inside its range, and the errors of an
+`Advance` in them, by which a search accepts it. The cases differ from those of the validation, so
+that the errors in a report are not those that chose.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactor import Advance
 from combred.config import ReductionSettings, ValidationSettings
-from combred.experiments.ignition import cases as ignition_cases
-from combred.experiments.ignition import errors as ignition_errors
-from combred.experiments.ignition.rollout import Case, Rollout
-from combred.experiments.premixed import cases as flame_cases
-from combred.experiments.premixed import errors as flame_errors
-from combred.experiments.premixed.flame import Flame, FlameCase
-from combred.native.choice import fastest
+from combred.experiments.experiment import Experiment, OnProgress
+from combred.experiments.ignition.experiment import Ignitions
+from combred.experiments.ignition.rollout import Case
+from combred.experiments.premixed.experiment import PremixedFlames
+from combred.experiments.premixed.grid import FlameCase
 from combred.processes.threads import one_thread
-from combred.surrogate.surrogate import Surrogate
 
 SEED = 1  # of the cases
 IGNITIONS, FLAMES = 12, 3  # by which a limit is judged
 
 # A title -> a context manager that gives a function of (done, total).
-Progress = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
+Progress = Callable[[str], AbstractContextManager[OnProgress]]
 
 
 def draw_ignitions(validation: ValidationSettings, count: int, seed: int) -> list[Case]:
@@ -81,7 +79,7 @@ def _draw(ranges: list[tuple[float, float]], count: int, seed: list[int]) -> lis
 
 @dataclass(frozen=True)
 class AcceptanceCriteria:
-    """Error limits that a network has to keep, and the cases in which it has to keep them.
+    """Error limits that a search has to keep, and the cases in which it has to keep them.
 
     limits: kind of error, of `config.CRITERIA` -> largest relative error [-].
     """
@@ -95,13 +93,13 @@ class AcceptanceCriteria:
         cls, reduction: ReductionSettings, validation: ValidationSettings
     ) -> "AcceptanceCriteria":
         """The criteria of the settings. Cases of a kind are drawn only if a limit needs them."""
-        limits, seed = reduction.limits, SEED
-        ignitions, flames = [], []
-        if limits.keys() & {"ignition", "ignition_mean"}:
-            ignitions = draw_ignitions(validation, IGNITIONS, seed)
-        if "flame" in limits:
-            flames = draw_flames(validation, FLAMES, seed)
-        return cls(limits, ignitions, flames)
+        limits = reduction.limits
+        ignitions, flames = limits.keys() & Ignitions.limits, limits.keys() & PremixedFlames.limits
+        return cls(
+            limits,
+            draw_ignitions(validation, IGNITIONS, SEED) if ignitions else [],
+            draw_flames(validation, FLAMES, SEED) if flames else [],
+        )
 
     def cases(self) -> dict[str, list[dict]]:
         """The cases as plain numbers, to be stored."""
@@ -110,42 +108,39 @@ class AcceptanceCriteria:
             "flames": [dict(vars(case)) for case in self.flames],
         }
 
+    def experiments(
+        self, mechanism: Mechanism, mixture: Mixture, validation: ValidationSettings
+    ) -> list[Experiment]:
+        """The experiments that have cases, those that take longest last."""
+        given = mechanism, mixture, validation
+        ignitions = replace(Ignitions.of(*given), cases=self.ignitions)
+        flames = replace(PremixedFlames.of(*given), cases=self.flames)
+        return [one for one in (ignitions, flames) if one.cases]
+
 
 @dataclass(frozen=True)
 class References:
-    """The reference solutions of the cases of the acceptance criteria."""
+    """An experiment, and the reference of each of its cases."""
 
-    rollouts: list[Rollout]
-    flames: list[Flame]
+    experiment: Experiment
+    runs: list
 
 
 def judge(
-    mechanism: Mechanism,
-    surrogate: Surrogate,
-    criteria: AcceptanceCriteria,
-    references: References,
-    dt: float,
+    advance: Advance,
+    limits: dict[str, float],
+    references: Sequence[References],
     progress: Progress,
 ) -> dict[str, float]:
-    """Errors of a surrogate's network alone, without the solver behind it, by kind of limit [-],
-    infinite if a case does not ignite or a flame does not burn, marched in steps dt [s]. Flames are
-    costly: if an ignition limit is not kept, they are not computed, and the result has no
-    "flame"."""
-    limits, errors = criteria.limits, {}
-    with one_thread():
-        solver = fastest(surrogate, alone=True)
-        if references.rollouts:
-            with progress("ignitions of the acceptance criteria") as bar:
-                rollouts = ignition_cases.follow(solver, dt, references.rollouts, bar)
-            delay = ignition_errors.compare(mechanism, rollouts, references.rollouts)["delay_error"]
-            found = {"ignition": delay["worst"], "ignition_mean": delay["mean"]}
-            errors = {kind: found[kind] for kind in limits if kind in found}
-        if references.flames and all(errors[kind] <= limits[kind] for kind in errors):
-            with progress("flames of the acceptance criteria") as bar:
-                burnt = flame_cases.follow(
-                    mechanism, solver, dt, references.flames, on_progress=bar
-                )
-            errors["flame"] = flame_errors.compare(mechanism, burnt, references.flames)[
-                "speed_error"
-            ]["worst"]
+    """Errors of an `Advance` by kind of limit [-], infinite if a case does not ignite or a flame
+    does not burn. Experiments are costly: after one whose limits are not kept, no other is done,
+    and the result has no errors of these."""
+    errors: dict[str, float] = {}
+    for one in references:
+        experiment = one.experiment
+        if all(errors[kind] <= limits[kind] for kind in errors):
+            with progress(f"{experiment.name} of the acceptance criteria") as bar, one_thread():
+                found = experiment.compare(experiment.follow(advance, one.runs, bar), one.runs)
+            where = {kind: experiment.limits[kind] for kind in limits if kind in experiment.limits}
+            errors |= {kind: found[error][which] for kind, (error, which) in where.items()}
     return errors

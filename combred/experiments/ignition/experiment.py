@@ -1,0 +1,92 @@
+"""Ignitions, compared along the whole way to burnt gas.
+
+Takes cases and an `Advance`; gives a `Rollout` of each case, and errors for validation.json
+(`combred.experiments.ignition.errors`). CVODE integrates the references.
+"""
+
+from dataclasses import dataclass
+from itertools import product
+from typing import ClassVar, Self
+
+import numpy as np
+
+from combred.chemistry.fuel import Mixture
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactor import REFERENCE, Advance, IntegrationError, Reactor, Tolerances
+from combred.config import ValidationSettings
+from combred.experiments.experiment import ALONE, Experiment, OnProgress, silent
+from combred.experiments.ignition.errors import compare
+from combred.experiments.ignition.rollout import IGNITED, Case, Rollout, integrate, march, mixtures
+from combred.processes.workers import Processes
+
+MOST_STEPS = 1_000_000  # of a rollout, whose states are stored: 180 bytes each, 21 species
+LONGEST = 0.1  # s, longest ignition delay that is waited for
+
+
+@dataclass(frozen=True)
+class Ignitions(Experiment[Rollout]):
+    """Ignitions of the `Case`s in steps dt [s], over 1.3 ignition delays and then burnt_time [s];
+    tolerances: of CVODE."""
+
+    dt: float
+    burnt_time: float
+    tolerances: Tolerances = REFERENCE
+
+    name: ClassVar = "ignitions"
+    kind: ClassVar = Rollout
+    limits: ClassVar = {
+        "ignition": ("delay_error", "worst"),
+        "ignition_mean": ("delay_error", "mean"),
+    }
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, mixture: Mixture, settings: ValidationSettings) -> Self:
+        """All combinations of the temperatures, pressures and equivalence ratios of `settings`."""
+        cases = [Case(*values) for values in product(settings.T0, settings.p, settings.phi)]
+        return cls(mechanism, mixture, cases, settings.dt, settings.burnt_time)
+
+    def reference(self, processes: Processes = ALONE) -> list[Rollout]:
+        """CVODE's rollouts, with states in intervals of dt. Raises ValueError where a case does not
+        ignite."""
+        Y0 = mixtures(self.mechanism, self.cases, self.mixture.fuel, self.mixture.oxidizer)
+        return processes.results(self._integrate, list(zip(self.cases, Y0, strict=True)))
+
+    def _integrate(self, case: Case, Y0: np.ndarray) -> Rollout:
+        steps = self.steps_to_equilibrium(case, Y0)
+        return integrate(self.mechanism, case, Y0, self.dt, steps, self.tolerances)
+
+    def steps_to_equilibrium(self, case: Case, Y0: np.ndarray) -> int:
+        """The number of steps of a rollout; Y0 (n_species,): initial mass fractions. Raises
+        ValueError where CVODE fails, where the case does not ignite within `LONGEST`, or where it
+        takes more than `MOST_STEPS` steps."""
+        reactor = Reactor(self.mechanism, *self.tolerances)
+        reactor.start(case.T0, case.p, Y0)
+        t, T = 0.0, case.T0
+        while t < LONGEST:
+            try:
+                t, T = reactor.step()
+            except IntegrationError as error:
+                raise ValueError(
+                    f"CVODE cannot integrate the case {case} ({error}): choose another T0, p or phi"
+                ) from error
+            if T > case.T0 + IGNITED:
+                steps = int(np.ceil((1.3 * t + self.burnt_time) / self.dt))
+                if steps > MOST_STEPS:
+                    raise ValueError(
+                        f"the case {case} takes {steps:.2g} steps of dt = {self.dt:g} s, and at "
+                        f"most {MOST_STEPS:,} are stored: give a larger dt, a shorter time "
+                        "of burnt gas or a hotter T0"
+                    )
+                return steps
+        raise ValueError(f"the case {case} does not ignite within {LONGEST} s: choose a hotter T0")
+
+    def follow(
+        self, advance: Advance, references: list[Rollout], on_progress: OnProgress = silent
+    ) -> list[Rollout]:
+        """The rollouts of `advance`, as long as the `references`."""
+        cases, Y0 = [r.case for r in references], np.array([r.Y[0] for r in references])
+        return march(advance, self.dt, cases, Y0, [len(r.t) - 1 for r in references], on_progress)
+
+    def compare(self, found: list[Rollout], references: list[Rollout]) -> dict:
+        """As `combred.experiments.ignition.errors.compare`."""
+        return compare(self.mechanism, found, references)

@@ -17,11 +17,11 @@ from combred.check.conditions import Conditions
 from combred.chemistry.agreement import largest
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.transport import lacking
+from combred.experiments.cells import WENT_OUT
 from combred.experiments.counterflow.cantera_flame import CounterflowCase
 from combred.experiments.counterflow.experiment import CounterflowFlames
 from combred.experiments.counterflow.flame import CounterflowMarch
 from combred.experiments.flames import MarchedFlames
-from combred.experiments.outcome import WENT_OUT
 from combred.experiments.premixed.experiment import PremixedFlames
 from combred.experiments.premixed.flame import FlameMarch, MovingGrid
 from combred.experiments.premixed.grid import FlameCase

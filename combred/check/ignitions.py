@@ -2,7 +2,7 @@
 
 Takes a `Mechanism` and `Conditions`; gives plain numbers for check.json. The ignitions are drawn at
 random: T0 uniform, p and phi log-uniform, for each time step dt those with a delay that dt suits
-(`combred.experiments.ignition.delays`).
+(`combred.experiments.ignition.delay`).
 """
 
 import copy
@@ -12,7 +12,7 @@ import numpy as np
 from combred.check.conditions import Conditions
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import advance_each
-from combred.experiments.ignition.delays import IgnitionDelays
+from combred.experiments.ignition.delay import IgnitionDelays
 from combred.experiments.ignition.rollout import Case
 from combred.native.solver import Solver
 

@@ -7,6 +7,7 @@ validation of networks and by the search of a reduction (`combred.experiments.ju
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -21,6 +22,7 @@ from combred.processes.workers import Processes
 
 Run = TypeVar("Run")
 OnProgress = Callable[[int, int], None]  # (done, all)
+Progress = Callable[[str], AbstractContextManager[OnProgress]]  # of a title
 ALONE = Processes()  # one process
 State = tuple[np.ndarray, float, np.ndarray, float]  # T (n,) [K], p [Pa], Y (n, n_species), dt [s]
 

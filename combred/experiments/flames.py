@@ -6,13 +6,14 @@ chemistry differs.
 """
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from combred.chemistry.reactor import Advance
+from combred.experiments.cells import STEADY
 from combred.experiments.counterflow.flame import CounterflowFlame
 from combred.experiments.experiment import ALONE, Experiment, OnProgress, State, silent
-from combred.experiments.outcome import STEADY
 from combred.experiments.premixed.flame import Flame
 from combred.native.solver.library import PRECISE, Solver
 from combred.processes.workers import Processes
@@ -22,18 +23,21 @@ FlameRun = TypeVar("FlameRun", bound=Flame | CounterflowFlame)
 
 @dataclass(frozen=True)
 class MarchedFlames(Experiment[FlameRun]):
-    """Flames in steps dt [s] of the splitting; march: how they are marched."""
+    """Flames in steps dt [s] of the splitting; march: how they are marched; marched: the function
+    that does it."""
 
     dt: float
     march: Any
+
+    marched: ClassVar[Callable[..., Any]]
 
     @abstractmethod
     def begin(self, case: Any) -> Any:
         """The profile that a case begins with. Raises ValueError where Cantera finds none."""
 
-    @abstractmethod
     def burn(self, advance: Advance, begin: Any, march: Any = None) -> FlameRun:
         """The flame `begin`, marched with `advance`; march: another one than that of the cases."""
+        return self.marched(self.mechanism, advance, self.dt, begin, march or self.march)
 
     def settle(self, advance: Advance, begin: Any) -> FlameRun:
         """A reference flame: `burn`, and then marched on, to a tenth of the tolerance.

@@ -5,8 +5,7 @@ Takes the settings of the validation; gives cases drawn inside its range, and th
 that the errors in a report are not those that chose.
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +14,7 @@ from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import Advance
 from combred.config import ReductionSettings, ValidationSettings
-from combred.experiments.experiment import Experiment, OnProgress
+from combred.experiments.experiment import Experiment, Progress
 from combred.experiments.ignition.experiment import Ignitions
 from combred.experiments.ignition.rollout import Case
 from combred.experiments.premixed.experiment import PremixedFlames
@@ -25,9 +24,6 @@ from combred.processes.threads import one_thread
 SEED = 1  # of the cases
 IGNITIONS, FLAMES = 12, 3  # by which a limit is judged
 
-# A title -> a context manager that gives a function of (done, total).
-Progress = Callable[[str], AbstractContextManager[OnProgress]]
-
 
 def draw_ignitions(validation: ValidationSettings, count: int, seed: int) -> list[Case]:
     """`count` ignitions inside the range of the validation's T0 [K], p [Pa] and phi, drawn as a
@@ -36,45 +32,33 @@ def draw_ignitions(validation: ValidationSettings, count: int, seed: int) -> lis
     Raises ValueError if the validation has a single temperature, pressure and equivalence ratio:
     the drawn case would be that of the validation.
     """
-    ranges = {name: _span(getattr(validation, name)) for name in ("T0", "p", "phi")}
-    _require_room(ranges, "T0")
-    T0, p, phi = _draw(list(ranges.values()), count, [seed, 0])
-    return [Case(*row) for row in zip(T0, p, phi, strict=True)]
+    values = {"T0": validation.T0, "p": validation.p, "phi": validation.phi}
+    return [Case(*row) for row in _draw(values, "T0", count, [seed, 0])]
 
 
 def draw_flames(validation: ValidationSettings, count: int, seed: int) -> list[FlameCase]:
     """`count` flames inside the range of the validation's flame_T [K], p [Pa] and flame_phi (phi if
-    that is empty), drawn as in `draw_ignitions`, with the same
-    ValueError."""
+    that is empty), drawn as in `draw_ignitions`, with the same ValueError."""
     phi = validation.flame_phi or validation.phi
-    ranges = {"flame_T": _span(validation.flame_T), "p": _span(validation.p), "phi": _span(phi)}
-    _require_room(ranges, "flame_phi")
-    T, p, phi = _draw(list(ranges.values()), count, [seed, 1])
-    return [FlameCase(*row) for row in zip(T, p, phi, strict=True)]
+    values = {"flame_T": validation.flame_T, "p": validation.p, "phi": phi}
+    return [FlameCase(*row) for row in _draw(values, "flame_phi", count, [seed, 1])]
 
 
-def _span(values: list[float]) -> tuple[float, float]:
-    return min(values), max(values)
-
-
-def _require_room(ranges: dict[str, tuple[float, float]], key: str) -> None:
-    if all(low == high for low, high in ranges.values()):
+def _draw(values: dict[str, list[float]], key: str, count: int, seed: list[int]) -> Iterable[tuple]:
+    """`count` rows with a value of each quantity, log-uniform in the range of its `values`, as a
+    Latin hypercube: one in each of `count` equal parts of the range. key: of the setting that is
+    named where there is no range."""
+    if all(min(of) == max(of) for of in values.values()):
         raise ValueError(
-            "cases are drawn inside the range of the validation, which is a "
-            f"single point: {', '.join(f'{name} {low:g}' for name, (low, _) in ranges.items())}. "
-            f"Give {key} two values at least"
+            "cases are drawn inside the range of the validation, which is a single point: "
+            f"{', '.join(f'{name} {min(of):g}' for name, of in values.items())}. Give {key} two "
+            "values at least"
         )
-
-
-def _draw(ranges: list[tuple[float, float]], count: int, seed: list[int]) -> list[list[float]]:
-    """`count` values of each quantity, log-uniform in its range, as a Latin hypercube: one value in
-    each of `count` equal parts of the range."""
-    rng = np.random.default_rng(seed)
-    columns = []
-    for low, high in ranges:
+    rng, columns = np.random.default_rng(seed), []
+    for of in values.values():
         share = (rng.permutation(count) + rng.random(count)) / count
-        columns.append((low * (high / low) ** share).tolist())
-    return columns
+        columns.append((min(of) * (max(of) / min(of)) ** share).tolist())
+    return zip(*columns, strict=True)
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from pathlib import Path
 from rich.markup import escape
 
 from combred.experiments import judges
-from combred.experiments.answers import Answers
 from combred.experiments.judges import AcceptanceCriteria, References
+from combred.experiments.storage import Answers
 from combred.native import fastest
 from combred.pipeline import artefacts
 from combred.pipeline.console import console, progress
@@ -27,7 +27,7 @@ from combred.pipeline.steps import search as searching
 from combred.pipeline.steps import train as training
 from combred.pipeline.steps.networks import stored_inputs
 from combred.pipeline.steps.sample import Data
-from combred.pipeline.steps.validate import complete
+from combred.pipeline.steps.validate import refer
 from combred.pipeline.stored import load_data, load_first, start_of
 from combred.pipeline.tables import shape
 from combred.surrogate.card import describe_accuracy, describe_training, make_card
@@ -89,7 +89,7 @@ def judge_of(run: Run, folder: Path) -> Callable[[Surrogate], dict[str, float]]:
     def references() -> list[References]:
         every = criteria.experiments(run.mechanism, run.mixture, s.validation)
         kept = [Answers(folder / f"{one.name}.h5", one, inputs, {}) for one in every]
-        return [References(one.experiment, complete(run, one)) for one in kept]
+        return [References(one.experiment, refer(run, one)) for one in kept]
 
     def judge(surrogate: Surrogate) -> dict[str, float]:
         alone = fastest(surrogate, alone=True)

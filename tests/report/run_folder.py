@@ -14,10 +14,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import REFERENCE
 from combred.config import ReductionSettings, resolve
-from combred.experiments.ignition import errors as ignition_errors
+from combred.experiments.ignition.experiment import Ignitions
 from combred.experiments.ignition.rollout import Case, Rollout
 from combred.files.records import digest, write_json
 from combred.pipeline.stages import Stage, reduce_stage
@@ -87,6 +88,7 @@ def make_run(
     settings = resolve(asked)
     inputs = {"validation": asdict(settings.validation), "chemistry": REFERENCE._asdict()}
     inputs |= {"dt": DT, "fuel": FUELS[mechanism.name], "oxidizer": AIR}
+    ignitions = Ignitions(mechanism, Mixture("", ""), cases, DT, 0.0)
     groups = {"reference": [rollout(mechanism, case, 0.0) for case in cases]}
     results, networks, records = {}, {}, []
     for stage, late in enumerate(lateness):
@@ -103,12 +105,12 @@ def make_run(
         save_surrogate(weights, surrogate, mechanism)
         pairs = zip(cases, late, strict=True)
         groups[name] = [rollout(mechanism, case, error) for case, error in pairs]
-        results[name] = ignition_errors.compare(mechanism, groups[name], groups["reference"])
+        results[name] = ignitions.compare(groups[name], groups["reference"])
         network = surrogate.network
         results[name] |= {"weights": network.n_weights, "widths": network.widths}
         networks[name] = digest(weights)
     groups["solver"] = [rollout(mechanism, case, 1e-4) for case in cases]
-    solver = ignition_errors.compare(mechanism, groups["solver"], groups["reference"])
+    solver = ignitions.compare(groups["solver"], groups["reference"])
     medians = (
         TIMES
         | {"solver, tolerance 0.01": 2e-6}

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from run_folder import AIR, number, read_page, text_of
 
+from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
-from combred.experiments import outcome as flame_outcome
-from combred.experiments.premixed import errors as flame_errors
+from combred.experiments import cells
+from combred.experiments.premixed.experiment import PremixedFlames
 from combred.experiments.premixed.flame import Flame
 from combred.experiments.premixed.grid import FlameCase, Profile
 from combred.experiments.storage import write_runs
@@ -28,7 +29,7 @@ def planted_flame(mechanism: Mechanism, case: FlameCase, error: float) -> Flame:
     s = 0.5 * (1 + np.tanh((x - 2e-3) / 2e-4 * (1 + np.nan_to_num(error))))
     T, Y = case.T + s * (gas.T - case.T), unburnt + s[:, None] * (gas.Y - unburnt)
     profile = Profile(case, 1e-5, unburnt, gas.T, T, Y, 0.4)
-    out = flame_outcome.WENT_OUT if np.isnan(error) else flame_outcome.STEADY
+    out = cells.WENT_OUT if np.isnan(error) else cells.STEADY
     numbers = (0.4 * (1 + error), 0.4 * (1 + error), 4e-4 / (1 + error), out)
     return Flame(profile, x, *(np.ones(10) for _ in range(3)), *numbers)
 
@@ -37,6 +38,7 @@ def plant_flames(folder: Path, mechanism: Mechanism, errors: list[list[float]]) 
     """Flames in a run folder; `errors`: of the solver and of each stage, the relative error of each
     speed."""
     cases = [FlameCase(300.0, 101325.0, phi) for phi in (0.6, 0.8, 1.0, 1.4)]
+    flames = PremixedFlames(mechanism, Mixture("", ""), cases, 1e-6)
     groups = {"reference": [planted_flame(mechanism, case, 0.0) for case in cases]}
     validation = json.loads((folder / "validation.json").read_text())
     validation["flame_inputs"] = {"validation": {"flame_phi": [0.6, 0.8, 1.0, 1.4]}}
@@ -45,7 +47,7 @@ def plant_flames(folder: Path, mechanism: Mechanism, errors: list[list[float]]) 
     for (name, result), its_errors in zip(results.items(), errors, strict=True):
         pairs = zip(cases, its_errors, strict=True)
         groups[name] = [planted_flame(mechanism, *pair) for pair in pairs]
-        result["flame"] = flame_errors.compare(mechanism, groups[name], groups["reference"])
+        result["flame"] = flames.compare(groups[name], groups["reference"])
     write_json(folder / "validation.json", validation)
     inputs = {"cases": validation["flame_inputs"], "networks": {}}
     write_runs(folder / "flames.h5", groups, mechanism, inputs)
@@ -78,7 +80,7 @@ def test_flames_head_the_report_where_there_are_flames(whole, drm19, tmp_path, r
     assert names[:4] == ["300 K, phi 0.6, 1 atm: 0.400\u00a0m/s, 0.400 mm", *lines]
     at_phi_1 = [row[1] for row in table[10:13]]
     assert at_phi_1 == ["+0.02\u00a0%", "−3.00\u00a0%", "−5.20\u00a0%"]
-    assert table[8][1:] == [flame_outcome.WENT_OUT, "–", "–", "–"]
+    assert table[8][1:] == [cells.WENT_OUT, "–", "–", "–"]
     assert "over one more step it differs from CVODE by 0.0002 % of the change" in text_of(folder)
     assert number(table[3][2]) == pytest.approx(100 * (1 - 1 / 1.01), abs=0.01)
     shown = Folder(folder, drm19)

@@ -11,8 +11,7 @@ from run_folder import ATM, number, read_page, text_of
 
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
-from combred.experiments.stirred.errors import compare_all
-from combred.experiments.stirred.experiment import cases
+from combred.experiments.stirred.experiment import StirredReactors, cases
 from combred.experiments.stirred.reactor import FINISHED, NOT_FINITE, StirredRun
 from combred.experiments.storage import read_runs, write_runs
 from combred.files.records import write_json
@@ -50,9 +49,8 @@ def plant_stirred(
     for (name, result), its_errors in zip(results.items(), [[1e-4] * len(p), *errors], strict=True):
         pairs = zip(todo, its_errors, strict=True)
         groups[name] = [planted_stirred(mechanism, *pair) for pair in pairs]
-        result["stirred"] = compare_all(
-            mechanism, groups[name], groups["reference"], Mixture("CH4:1", "O2:1, N2:3.76")
-        )
+        reactors = StirredReactors(mechanism, Mixture("CH4:1", "O2:1, N2:3.76"), todo)
+        result["stirred"] = reactors.compare(groups[name], groups["reference"])
     write_json(folder / "validation.json", validation)
     inputs = {"cases": validation["stirred_inputs"], "networks": {}}
     write_runs(folder / "stirred.h5", groups, mechanism, inputs)

@@ -1,7 +1,7 @@
 """Ignitions, compared along the whole way to burnt gas.
 
-Takes cases and an `Advance`; gives a `Rollout` of each case, and errors for validation.json
-(`combred.experiments.ignition.errors`). CVODE integrates the references.
+Takes cases and an `Advance`; gives a `Rollout` of each case, and errors for validation.json. CVODE
+integrates the references.
 """
 
 from dataclasses import dataclass
@@ -15,8 +15,9 @@ from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import REFERENCE, Advance, IntegrationError, Reactor, Tolerances
 from combred.config import ValidationSettings
 from combred.experiments.experiment import ALONE, Experiment, OnProgress, silent
-from combred.experiments.ignition.errors import compare
+from combred.experiments.ignition.delay import ignition_delay
 from combred.experiments.ignition.rollout import IGNITED, Case, Rollout, integrate, march, mixtures
+from combred.experiments.metrics import relative_error, summarize, worst
 from combred.processes.workers import Processes
 
 MOST_STEPS = 1_000_000  # of a rollout, whose states are stored: 180 bytes each, 21 species
@@ -88,5 +89,51 @@ class Ignitions(Experiment[Rollout]):
         return march(advance, self.dt, cases, Y0, [len(r.t) - 1 for r in references], on_progress)
 
     def compare(self, found: list[Rollout], references: list[Rollout]) -> dict:
-        """As `combred.experiments.ignition.errors.compare`."""
-        return compare(self.mechanism, found, references)
+        """The errors of each case ("cases"), and their median, mean and worst
+        (`combred.experiments.metrics.summarize`).
+
+        delay_error (`combred.experiments.ignition.delay`): relative; burnt_T_error [K]: of the last
+        state; largest_T_error [K]: after 1.1 ignition delays (the larger of the two), NaN where no
+        state is later; equilibrium_T_error [K]: of the last state against Cantera's equilibrium at
+        constant enthalpy and pressure; element_drift: largest change of an element's mass fraction
+        along the rollout.
+        """
+        both = zip(found, references, strict=True)
+        rows = [_case_errors(self.mechanism, rollout, reference) for rollout, reference in both]
+        delays = [row["delay_error"] for row in rows]
+        return {
+            "cases": rows,
+            "all_ignite": all(row["ignited"] for row in rows),
+            "delay_error": summarize(delays),
+            "worst_case": rows[worst(delays)]["case"],
+            "burnt_T_error": summarize([row["burnt_T_error"] for row in rows]),
+        }
+
+
+def _case_errors(mechanism: Mechanism, rollout: Rollout, reference: Rollout) -> dict:
+    """The errors of one case."""
+    case = reference.case
+    burnt_T = float(reference.T[-1])
+    delay = ignition_delay(mechanism, rollout, burnt_T)
+    reference_delay = ignition_delay(mechanism, reference, burnt_T)
+    late = reference.t > max(np.nan_to_num(delay), reference_delay) * 1.1
+    gas = mechanism.solution(transport=False)
+    gas.TPY = case.T0, case.p, reference.Y[0]
+    gas.equilibrate("HP")
+    elements = (rollout.Y - rollout.Y[0]) @ mechanism.elements.T
+    T_errors = np.abs(rollout.T - reference.T)
+    return {
+        "case": str(case),
+        "T0": case.T0,
+        "p": case.p,
+        "phi": case.phi,
+        "steps": len(reference.t) - 1,
+        "ignited": bool(np.isfinite(delay)),
+        "delay": delay,
+        "reference_delay": reference_delay,
+        "delay_error": relative_error(delay, reference_delay),
+        "burnt_T_error": float(T_errors[-1]),
+        "largest_T_error": float(np.max(T_errors[late])) if late.any() else np.nan,
+        "equilibrium_T_error": abs(float(rollout.T[-1] - gas.T)),
+        "element_drift": float(np.max(np.abs(elements))),
+    }

@@ -6,16 +6,16 @@ Takes `Data` and the surrogates of all stages; writes validation.h5, flames.h5, 
 validation.json, and hands on the numbers.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 
 from combred.chemistry.agreement import require_small
 from combred.chemistry.reactor import Advance
-from combred.experiments.answers import Answers
 from combred.experiments.experiment import Experiment
 from combred.experiments.ignition.experiment import Ignitions
 from combred.experiments.premixed.experiment import PremixedFlames
 from combred.experiments.stirred.experiment import StirredReactors
+from combred.experiments.storage import Answers
 from combred.files.records import digest, read_record, write_record
 from combred.native import fastest
 from combred.native.solver.library import Solver
@@ -26,14 +26,13 @@ from combred.pipeline.resolved import of_settings
 from combred.pipeline.run import Run
 from combred.pipeline.steps.sample import Data
 from combred.pipeline.tables import print_validation
-from combred.processes.threads import one_thread
-from combred.processes.workers import Processes
 from combred.surrogate.surrogate import Surrogate
 from combred.validation import timing
 
 TIMED = 4096  # states that times are measured on
 SOLVER = "solver"  # its name in validation.json, and of its group in the other files
-# The settings of the cases of each experiment.
+# By the key of the errors of an experiment: the key of its inputs.
+FIELDS = {"ignition": "inputs", "flame": "flame_inputs", "stirred": "stirred_inputs"}
 SETTINGS: dict[type[Experiment], str] = {
     Ignitions: "validation.T0, .p, .phi, .dt, .burnt_time",
     PremixedFlames: "validation.flame_phi ([]: no flames), .flame_T, .p",
@@ -46,16 +45,12 @@ def validate(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
     their times."""
     networks, behind = digests(run), f"tolerance {Surrogate.TOLERANCE:g}"
     every = answers(run, {SOLVER: behind, **networks})
-    inputs = {"inputs": artefacts.ignitions(run).inputs}
-    others = {
-        "flame_inputs": artefacts.flames(run).inputs,
-        "stirred_inputs": artefacts.stirred(run).inputs,
-    }
+    inputs = {FIELDS[key]: every[key].inputs if key in every else {} for key in FIELDS}
     numbers = read_record(run.path("validation.json"))
     known = numbers.get("inputs") == inputs["inputs"] and numbers.get("networks") == networks
     same = known and numbers.get("solver_inputs") == behind
-    same = same and all(numbers.get(key, {}) == value for key, value in others.items())
-    if same and not any(one.missing for one in every.values()):
+    same = same and all(numbers.get(key, {}) == value for key, value in inputs.items())
+    if same and all(one.complete for one in every.values()):
         console.print("validation: reused")
         print_validation(numbers)
         return numbers
@@ -64,14 +59,14 @@ def validate(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
     }
     solvers |= {f"stage{i}": partial(fastest, one) for i, one in enumerate(surrogates)}
     for one in every.values():
-        complete(run, one, solvers)
+        refer(run, one)
+        one.ask(solvers, progress)
     results = {name: errors(every, name) for name in solvers}
     for i, surrogate in enumerate(surrogates):
         network = surrogate.network
         results[f"stage{i}"] |= {"weights": network.n_weights, "widths": network.widths}
     numbers = {
         **inputs,
-        **others,
         "reference_difference": reference_difference(every),
         "networks": networks,
         "solver_inputs": behind,
@@ -103,19 +98,10 @@ def answers(run: Run, solvers: dict[str, str]) -> dict[str, Answers]:
     }
 
 
-def complete(run: Run, one: Answers, solvers: Mapping[str, Callable[[], Advance]] = {}) -> list:
-    """Compute what is missing of the reference and of the answers of `solvers`, which are made
-    where they are asked, by name. Returns the reference."""
-    name, missing = one.experiment.name, one.missing
-    keys = SETTINGS[type(one.experiment)]
-    if "reference" in missing:
-        with progress(f"references of {name}") as bar, of_settings(keys):
-            one.refer(Processes(run.workers, bar))
-    for solver, make in solvers.items():
-        if solver in missing:
-            with progress(f"{name} of {solver}") as bar, one_thread():
-                one.ask(solver, make(), bar)
-    return one.runs["reference"]
+def refer(run: Run, one: Answers) -> list:
+    """The reference of an experiment. Raises ValueError, with its settings, where there is none."""
+    with of_settings(SETTINGS[type(one.experiment)]):
+        return one.refer(run.workers, progress)
 
 
 def errors(every: dict[str, Answers], name: str) -> dict:

@@ -8,7 +8,7 @@ from hydrogen import FLAME, FLAME_TOLERANCES, FLAMES, premixed_flames
 
 from combred.chemistry.reactor import CVODE
 from combred.config import ValidationSettings
-from combred.experiments.outcome import UNSTEADY
+from combred.experiments.cells import UNSTEADY
 from combred.experiments.premixed.experiment import PremixedFlames
 
 

@@ -9,8 +9,7 @@ from hydrogen import AIR, MIXTURE
 
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.reactor import CVODE
-from combred.experiments.stirred.errors import intermediate
-from combred.experiments.stirred.experiment import CASE, StirredReactors, cases
+from combred.experiments.stirred.experiment import CASE, StirredReactors, cases, intermediate
 from combred.experiments.stirred.reactor import NOT_FINITE, StirredRun
 
 ATM = 101325.0

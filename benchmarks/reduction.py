@@ -33,10 +33,10 @@ from combred.config import TrainingSettings, ValidationSettings
 from combred.experiments.ignition.experiment import Ignitions
 from combred.files.records import digest, read_json, strict, write_json
 from combred.native import fastest
+from combred.pipeline.assembly import load_data, load_first
 from combred.pipeline.command import prepare
 from combred.pipeline.console import progress
 from combred.pipeline.run import Run
-from combred.pipeline.stored import load_data, load_first
 from combred.processes.threads import one_thread
 from combred.processes.workers import Processes
 from combred.reduction import Merge, Units

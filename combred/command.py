@@ -142,14 +142,15 @@ def refuse(given: argparse.Namespace, options: list[str]) -> None:
 def export(given: argparse.Namespace) -> int:
     """Write a library of a mechanism or of a model."""
     from combred import native
-    from combred.native.exporter import names_mechanism
+    from combred.libraries import names_mechanism
     from combred.pipeline.console import console, progress
-    from combred.surrogate.shipped import network_of
 
     what, entries = given.what, ""
     if names_mechanism(what):
         what = combred.load_mechanism(what, given.phase)
     else:
+        from combred.surrogate.shipped import network_of
+
         refuse(given, ["phase"] * bool(given.phase))
         network_of(what)  # before it is said that something is compiled
     with console.heard(), progress(f"compiling for each kind of CPU: {given.what}"):

@@ -116,7 +116,7 @@ def test_only_a_command_that_keeps_its_work_goes_on(words, goes_on, monkeypatch,
     def stop(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("combred.native.exporter.names_mechanism", stop)
+    monkeypatch.setattr("combred.libraries.names_mechanism", stop)
     monkeypatch.setattr("combred.check.description.describe", stop)
     assert command.main(words) == 130
     said = " ".join(capsys.readouterr().out.split())

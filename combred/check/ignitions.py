@@ -11,7 +11,7 @@ import numpy as np
 
 from combred.check.conditions import Conditions
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import advance_each
+from combred.chemistry.stepper import advance_each
 from combred.experiments.ignition.delay import IgnitionDelays
 from combred.experiments.ignition.rollout import Case
 from combred.native.solver import Solver

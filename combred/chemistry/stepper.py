@@ -1,20 +1,34 @@
-"""What all that advances states has in common: `Stepper`.
+"""Chemistry over a time step: the interface `Advance`, and the base class `Stepper`.
 
-Takes states as a user gives them; gives those dt later, or a ValueError that names the rows that
-are no states, or that could not be advanced.
+`Advance` stands between chemistry and all that tests or uses it: CVODE, solvers, compiled libraries
+and surrogates are each one, the last three as a `Stepper`. It takes states as a user gives them,
+and gives those dt later, or a ValueError that names the rows that are no states, or that could not
+be advanced.
 """
 
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from combred.chemistry.states import HIGHEST_T, LOWEST_T, Real, first_of, steps_of, wrong_with
 
 USUAL_P = 100.0, 1e8  # Pa: outside it a unit was probably another
-NETWORK_TOLERANCE = 0.01  # the default of surrogates
-FAR = 10.0  # times below or above the pressures of a training
+
+
+class Advance(Protocol):
+    """Chemistry over a time step dt, at constant pressure and enthalpy."""
+
+    def advance(
+        self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """T (n,) [K] and Y (n, n_species) of the states T (n,) [K], p (n,) [Pa], Y (n, n_species),
+        dt [s] later: one positive time step for all, or one for each state (n,). Raises ValueError
+        for other arrays (`states_of`), another dt (`steps_of`), and where rows are no states or
+        cannot be advanced (`require_advanced`)."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -36,8 +50,7 @@ class Solution:
 
 
 class Stepper:
-    """Whatever advances states by a method `attempt`: its checks, and the interface `Advance`
-    (`combred.chemistry.reactor`)."""
+    """Whatever advances states by a method `attempt`: its checks, and the interface `Advance`."""
 
     def advance(
         self, T: np.ndarray, p: Real, Y: np.ndarray, dt: Real, tolerance: float | None = None
@@ -101,6 +114,15 @@ class Stepper:
             f"after {found.steps[i]} steps it had not reached dt = {dt:g} s, or T had left "
             f"{LOWEST_T:g} to {HIGHEST_T:g} K: take a shorter dt, or a larger tolerance"
         )
+
+
+def advance_each(
+    solver: Advance, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: Real
+) -> tuple[np.ndarray, np.ndarray]:
+    """As `Advance.advance`; a row that cannot be advanced is NaN where the solver tells which it
+    is (`Stepper.attempt`): one that fails does not stop the others."""
+    attempt = getattr(solver, "attempt", None)
+    return attempt(T, p, Y, dt).or_nan() if attempt else solver.advance(T, p, Y, dt)
 
 
 def require_advanced(found: Solution, why: Callable[[int], str]) -> None:

@@ -13,9 +13,12 @@ import h5py
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.states import OFF_SUM
 from combred.config.fields import shown
 from combred.dataset.schema import CHUNK, FLAMES, FORMAT, UNITS, USUAL, Block, StateFileError
 from combred.files.hdf5 import UNREADABLE, opened
+
+AGAIN = "Move it away and run `python -m combred.pipeline only=sample`."
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ class StateTable:
 
     def read(self, start: int, stop: int) -> Block:
         """The rows [start, stop). Raises StateFileError where the file is damaged, or where a value
-        is not physical: not finite, T, p or dt <= 0, Y < -1e-9 or > 1 + 1e-6."""
+        is not physical: not finite, T, p or dt <= 0, Y < -1e-9, or the sum of Y off 1 by 1e-3."""
         try:
             with opened(self.path) as file:
                 block = Block(**{name: file[name][start:stop] for name in UNITS})
@@ -80,15 +83,15 @@ class StateTable:
         for name, column in block.columns().items():
             bad = ~np.isfinite(column)
             if name.startswith("Y"):
-                bad |= (column < -1e-9) | (column > 1.0 + 1e-6)
+                bad |= (column < -1e-9) | (np.abs(column.sum(1, keepdims=True) - 1.0) >= OFF_SUM)
             elif name[0] in "Tpd":
                 bad |= column <= 0
             if bad.any():
                 row = start + int(np.argwhere(bad)[0, 0])
                 raise StateFileError(
                     f"{self.path}: {name} of row {row} is not physical (not finite, below zero, or "
-                    f"a mass fraction above 1), one of {int(bad.sum())} such values in rows "
-                    f"{start} to {stop}. Remove these rows, or move the file away, and the "
+                    f"mass fractions whose sum is not 1), one of {int(bad.sum())} such values in "
+                    f"rows {start} to {stop}. Remove these rows, or move the file away, and the "
                     "pipeline makes it again."
                 )
         return block
@@ -140,7 +143,6 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
         raise FileNotFoundError(
             f"no states at {path}: run `python -m combred.pipeline only=sample`"
         )
-    again = "Move it away and run `python -m combred.pipeline only=sample`."
     try:
         with opened(path) as file:
             attributes = dict(file.attrs)
@@ -149,7 +151,7 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
             if not missing:
                 sources, samplers = file["source"][...], file["sampler"][...]
     except UNREADABLE as error:
-        raise StateFileError(f"{path} cannot be read ({shown(error, 200)}). {again}") from error
+        raise StateFileError(f"{path} cannot be read ({shown(error, 200)}). {AGAIN}") from error
     if not np.array_equal(attributes.get("format", 0), FORMAT) or missing:
         raise StateFileError(
             f"{path} is an HDF5 file, but not a combred state file of format {FORMAT} (its "
@@ -158,20 +160,43 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
             "run=NAME, and the states are made anew. States of your own follow the schema in "
             "combred/dataset/schema.py."
         )
+    _require_whole(path, attributes, shapes)
+    _require_mechanism(path, attributes, shapes, mechanism)
+    kinds, whole = attributes["samplers"], samplers.dtype.kind in "biu"
+    if np.ndim(kinds) != 1 or not whole or not 0 <= samplers.min() <= samplers.max() < len(kinds):
+        raise StateFileError(
+            f"{path} has rows of a kind that its attribute `samplers` does not name. {AGAIN}"
+        )
+    table = StateTable(path, int(attributes["rows"]), attributes, sources, samplers)
+    try:
+        _ = table.numbers(), table.provenance
+    except UNREADABLE as error:
+        raise StateFileError(f"{path} has attributes that cannot be read. {AGAIN}") from error
+    return table
+
+
+def _require_whole(path: Path, attributes: dict, shapes: dict[str, tuple[int, ...]]) -> None:
+    """StateFileError where a file is not finished, or has not the rows that it should have."""
     for name in ("mechanism", "mechanism_sha256", "samplers", "rows"):  # the last is written last
         if name not in attributes:
-            raise StateFileError(f"{path} is not finished: it has no attribute {name}. {again}")
-    rows, kinds = attributes["rows"], attributes["samplers"]
+            raise StateFileError(f"{path} is not finished: it has no attribute {name}. {AGAIN}")
+    rows = attributes["rows"]
     if not isinstance(rows, np.integer) or any(shape[:1] != (rows,) for shape in shapes.values()):
         raise StateFileError(
             f"{path} should have {shown(rows)} rows, but its datasets have the shapes {shapes}. "
-            f"{again}"
+            f"{AGAIN}"
         )
     if rows == 0:
         raise StateFileError(
             f"{path} has no labelled rows: none of its states could be integrated. Choose other "
             "ranges of sampling.T0, sampling.p, sampling.phi or sampling.dt, and run=NAME."
         )
+
+
+def _require_mechanism(
+    path: Path, attributes: dict, shapes: dict[str, tuple[int, ...]], mechanism: Mechanism
+) -> None:
+    """StateFileError where the states are of another mechanism."""
     if str(attributes["mechanism_sha256"]) != mechanism.sha256:
         raise StateFileError(
             f"{path} holds states of {attributes['mechanism']} "
@@ -183,16 +208,5 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
     if any(shape[1:] != wide[name] for name, shape in shapes.items()):
         raise StateFileError(
             f"{path} has datasets of the shapes {shapes}, and {mechanism.name} has "
-            f"{mechanism.n_species} species. {again}"
+            f"{mechanism.n_species} species. {AGAIN}"
         )
-    whole = samplers.dtype.kind in "biu"
-    if np.ndim(kinds) != 1 or not whole or not 0 <= samplers.min() <= samplers.max() < len(kinds):
-        raise StateFileError(
-            f"{path} has rows of a kind that its attribute `samplers` does not name. {again}"
-        )
-    table = StateTable(path, int(rows), attributes, sources, samplers)
-    try:
-        _ = table.numbers(), table.provenance
-    except UNREADABLE as error:
-        raise StateFileError(f"{path} has attributes that cannot be read. {again}") from error
-    return table

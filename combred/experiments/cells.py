@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from combred.chemistry.reactor import Advance
+from combred.chemistry.stepper import Advance
 from combred.experiments.diffusion import Diffusion
 
 STEADY, UNSTEADY = "steady", "not steady"  # outcomes of a march

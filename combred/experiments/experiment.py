@@ -16,7 +16,7 @@ import numpy as np
 from combred.chemistry.agreement import difference_from_cvode, spread
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import Advance
+from combred.chemistry.stepper import Advance
 from combred.native.solver.library import PRECISE, Solver
 from combred.processes.workers import Processes
 

@@ -17,8 +17,8 @@ import numpy as np
 from scipy.linalg import expm
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import Advance
 from combred.chemistry.source_term import SourceTerm
+from combred.chemistry.stepper import Advance
 from combred.experiments.cells import react
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
-from combred.chemistry.reactor import Advance
+from combred.chemistry.stepper import Advance
 from combred.experiments.cells import STEADY
 from combred.experiments.counterflow.flame import CounterflowFlame
 from combred.experiments.experiment import ALONE, Experiment, OnProgress, State, silent

@@ -12,7 +12,7 @@ import numpy as np
 
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import Advance
+from combred.chemistry.stepper import Advance
 from combred.config import ReductionSettings, ValidationSettings
 from combred.experiments.experiment import Experiment, Progress
 from combred.experiments.ignition.experiment import Ignitions

@@ -17,7 +17,7 @@ import h5py
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import Advance
+from combred.chemistry.stepper import Advance
 from combred.config.fields import shown
 from combred.experiments.experiment import Experiment, Progress, Run
 from combred.files.hdf5 import UNREADABLE, new_file, opened, require_space

@@ -5,61 +5,22 @@ else. Whether a file that is there may be used is asked of its `Artefact`.
 """
 
 import json
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any
 
 from combred import data
 from combred.chemistry.reactor import REFERENCE
 from combred.experiments.judges import AcceptanceCriteria
 from combred.experiments.stirred import experiment as stirred_reactors
-from combred.files.records import ANOTHER_RUN, digest, require_same
+from combred.files.records import digest
 from combred.native.solver.library import PRECISE
+from combred.pipeline.files import Artefact, NetworkArtefact
 from combred.pipeline.resolved import of_settings
 from combred.pipeline.run import Run
 from combred.pipeline.stages import stage_table
 from combred.sampling.sample import provenance
 from combred.sensitivity.file import sensitive_provenance
 from combred.sensitivity.sampling.sample import plan
-
-
-@dataclass(frozen=True)
-class Artefact:
-    """A file of a run at `path`; `inputs`: all that its content depends on, as plain JSON."""
-
-    path: Path
-    inputs: dict
-
-    def require(self, stored: dict | None) -> None:
-        """ValueError, with what differs, if the file was made with other inputs.
-
-        stored: the inputs that the file, or the record beside it, was written with; None where
-        they are unknown, as of states that were not made by the pipeline.
-        """
-        if stored is not None:
-            require_same(self.path, stored, self.inputs, ANOTHER_RUN)
-
-
-@dataclass(frozen=True)
-class NetworkArtefact(Artefact):
-    """The network of a `stage`, and the files beside it."""
-
-    stage: int
-
-    @property
-    def merged(self) -> Path:
-        """The network between its reduction and the end of its retraining."""
-        return self.path.with_suffix(".merged.safetensors")
-
-    @property
-    def metrics(self) -> Path:
-        """The training metrics, JSON lines; a checkpoint lies beside."""
-        return self.path.with_suffix(".jsonl")
-
-    @property
-    def record(self) -> Path:
-        """The numbers of the training, or of all reductions."""
-        return self.path.with_name("reduce.json" if self.stage else "train.json")
 
 
 def plain(inputs: dict) -> dict:

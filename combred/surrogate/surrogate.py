@@ -24,10 +24,11 @@ from combred.chemistry.states import (
     states_of,
     steps_of,
 )
-from combred.chemistry.stepper import FAR, NETWORK_TOLERANCE, Solution, Stepper
+from combred.chemistry.stepper import Solution, Stepper
 from combred.surrogate.calibration import gaussian_inputs, random_steps
 from combred.surrogate.closure import Closure
 from combred.surrogate.network import Network
+from combred.surrogate.tolerance import NETWORK_TOLERANCE, usual_p
 from combred.surrogate.training_range import damped_inverse, range_of_states, squared_distance
 from combred.surrogate.transform import StateTransform
 
@@ -259,8 +260,7 @@ class Surrogate(nn.Module, Stepper):
     def usual_p(self) -> tuple[float, float]:
         """As of `Stepper`: `FAR` times below and above those of the training."""
         t = self.transform
-        low, high = t.pressure(torch.stack([t.low[1], t.high[1]])).tolist()
-        return low / FAR, high * FAR
+        return usual_p(*t.pressure(torch.stack([t.low[1], t.high[1]])).tolist())
 
     @torch.jit.ignore
     def attempt(

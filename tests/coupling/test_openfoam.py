@@ -16,7 +16,10 @@ import pytest
 
 from benchmarks import openfoam
 from combred.native import NativeSurrogate
-from combred.native.openfoam import OWN, reactions, thermo, write_dictionaries
+from combred.native.openfoam.case import write_dictionaries
+from combred.native.openfoam.files import OWN
+from combred.native.openfoam.reactions import reactions
+from combred.native.openfoam.thermo import thermo
 
 COUPLING = Path(__file__).parents[2] / "coupling"
 DT = 1e-6  # s

@@ -204,7 +204,7 @@ def test_a_file_in_which_every_row_failed_is_refused(tmp_path, attributes, h2o2)
         ("T", np.nan), ("T", -300.0), ("p", 0.0), ("p", np.inf), ("Y", np.nan), ("Y", -1e-3),
         ("dt", 0.0), ("dt", -1e-6), ("dt", np.inf),
         ("T_next", np.nan), ("T_next", 0.0), ("Y_next", np.nan), ("Y_next", -1e-3),
-        ("Y", 5.0), ("Y_next", 1.01),
+        ("Y", 0.5), ("Y_next", 0.1002),  # of ten species each
     ],
 )  # fmt: skip
 def test_a_value_that_is_not_physical_is_named_with_its_row(file, h2o2, name, value):

@@ -15,10 +15,11 @@ from PIL import Image
 
 from combred.experiments import judges
 from combred.experiments.stirred import experiment as stirred
-from combred.native import builder, choice, exporter
+from combred.native import builder, exporter
 from combred.pipeline.command import main
 from combred.pipeline.steps import export
 from combred.surrogate.advance import StateFunction
+from combred.surrogate.library import choice
 from combred.validation import timing
 
 # Two stages on premixed gas.

@@ -15,7 +15,8 @@ import numpy as np
 
 from combred.chemistry.equilibrium import equilibrium
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import FIRST, Advance, IntegrationError, Reactor
+from combred.chemistry.reactor import FIRST, IntegrationError, Reactor
+from combred.chemistry.stepper import Advance
 from combred.experiments.experiment import ALONE, Experiment, OnProgress, silent
 from combred.experiments.ignition.rollout import Rollout, advance_until, mixtures
 from combred.processes.workers import Processes

@@ -13,7 +13,7 @@ import numpy as np
 
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import Advance
+from combred.chemistry.stepper import Advance
 from combred.config import ValidationSettings
 from combred.config.fields import require
 from combred.experiments.experiment import ALONE, Experiment, OnProgress, State, silent

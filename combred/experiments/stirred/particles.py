@@ -12,7 +12,7 @@ import numpy as np
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.mixture_thermo import MixtureThermo
-from combred.chemistry.reactor import Advance
+from combred.chemistry.stepper import Advance
 from combred.experiments.cells import react
 
 NEWTON = 8  # iterations from the mean T of a mixture to its T, up to 500 K away

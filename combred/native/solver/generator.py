@@ -14,7 +14,7 @@ from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.rate_forms import SCARCE
 from combred.chemistry.states import HIGHEST_P, HIGHEST_T, LOWEST_T, LOWEST_Y, OFF_SUM
 from combred.native.arrays import comment, constant
-from combred.native.identity import write_identity
+from combred.native.identity import Identity, write_identity
 from combred.native.solver.layout import Layout, lay_out, pattern
 from combred.native.solver.matrix import places, write_elimination, write_factors, write_matrix
 from combred.native.solver.polynomials import T_RANGE, gibbs_terms, heat_terms
@@ -209,4 +209,4 @@ def _identity(mechanism: Mechanism) -> str:
         "mechanism_sha256": mechanism.sha256,
         "species": list(mechanism.species_names),
     }
-    return write_identity(mechanism, TOLERANCE, card)
+    return write_identity(mechanism, Identity(TOLERANCE, card))

@@ -12,7 +12,7 @@ from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.states import Real, require_rates, states_of
 from combred.chemistry.stepper import Solution, Stepper
 from combred.native.builder import build
-from combred.native.interface import Library, load_built
+from combred.native.library import Library, load_built
 from combred.native.solver.generator import TOLERANCE, generate
 
 PRECISE = 1e-6  # tolerance of labels and of references, in doubles

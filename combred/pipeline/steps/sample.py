@@ -16,8 +16,8 @@ from combred.config import SamplingSettings, SensitivitySettings
 from combred.dataset.table import StateTable, open_states
 from combred.files.parts import forget_parts
 from combred.files.records import write_record
-from combred.pipeline.artefacts import Artefact
 from combred.pipeline.console import console, progress
+from combred.pipeline.files import Artefact
 from combred.pipeline.resolved import of_settings
 from combred.processes.workers import Processes
 from combred.sampling.sample import sample as sample_dataset

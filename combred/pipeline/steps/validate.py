@@ -10,14 +10,13 @@ from collections.abc import Callable
 from functools import partial
 
 from combred.chemistry.agreement import require_small
-from combred.chemistry.reactor import Advance
+from combred.chemistry.stepper import Advance
 from combred.experiments.experiment import Experiment
 from combred.experiments.ignition.experiment import Ignitions
 from combred.experiments.premixed.experiment import PremixedFlames
 from combred.experiments.stirred.experiment import StirredReactors
 from combred.experiments.storage import Answers
 from combred.files.records import digest, read_record, write_record
-from combred.native import fastest
 from combred.native.solver.library import Solver
 from combred.pipeline import artefacts
 from combred.pipeline.artefacts import Artefact
@@ -26,6 +25,7 @@ from combred.pipeline.resolved import of_settings
 from combred.pipeline.run import Run
 from combred.pipeline.steps.sample import Data
 from combred.pipeline.tables import print_validation
+from combred.surrogate.library.choice import fastest
 from combred.surrogate.surrogate import Surrogate
 from combred.validation import timing
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from combred.reduction.complexity.structure import Structure
+from combred.reduction.complexity.structure import Removal, Structure, shrink
 
 DECIDED = 0.5  # when theta is rounded, units and blocks with at least this theta stay
 
@@ -25,13 +25,22 @@ class BernoulliMasks:
 
     def __init__(self, structure: Structure, theta: Tensor):
         self.handles: list = []
-        self.resize(structure, theta)
+        self._resize(structure, theta)
 
-    def resize(self, structure: Structure, theta: Tensor) -> None:
-        """Make the masks those of a smaller structure, with its theta (n,)."""
+    def _resize(self, structure: Structure, theta: Tensor) -> None:
         self.sizes = structure.sizes
         self.theta, self.floor = nn.Parameter(theta.detach().clone()), torch.zeros_like(theta)
         self.round()
+
+    def narrow(self, left: Structure, removal: Removal, optimizer: torch.optim.Optimizer) -> None:
+        """Make the masks, and the optimiser of theta, those of the structure that a removal has
+        left."""
+        stays, old = torch.zeros_like(self.theta, dtype=torch.bool), self.theta
+        for name in left.sizes:
+            self.by_name(stays)[name][removal.units.get(name, slice(None))] = True
+        stay = stays.nonzero()[:, 0]
+        self._resize(left, old[stay])
+        follow(optimizer, {old: (self.theta, stay)})
 
     def by_name(self, values: Tensor) -> dict[str, Tensor]:
         """Views of a tensor (n,) by the name of the layer or block."""
@@ -76,14 +85,25 @@ class BernoulliMasks:
         self.handles.clear()
 
 
-def index_network(network: nn.Module) -> nn.Module:
-    """A copy of a network in which each parameter entry is its own flat index (float64 holds those
-    up to 2^53): after the same surgery as the network, it says which entries are left."""
+def narrow_network(
+    network: nn.Module, structure: Structure, removal: Removal, optimizer: torch.optim.Optimizer
+) -> Structure:
+    """Apply a removal to a network and to the optimiser of its weights, in place; the structure
+    that is left."""
+    old = dict(network.named_parameters(remove_duplicate=False))
+    # After the same surgery, the network of flat indices says which entries are left (float64 holds
+    # indices up to 2^53).
     indices = copy.deepcopy(network).double()
-    with torch.no_grad():
-        for p in indices.parameters():
-            p.copy_(torch.arange(p.numel(), dtype=p.dtype, device=p.device).reshape(p.shape))
-    return indices
+    for p in indices.parameters():
+        p.copy_(torch.arange(p.numel(), dtype=p.dtype, device=p.device).reshape(p.shape))
+    shrink(indices, structure, removal)
+    left = shrink(network, structure, removal)
+    moved: dict[Tensor, tuple[Tensor, Tensor] | None] = dict.fromkeys(old.values())
+    entries = dict(indices.named_parameters(remove_duplicate=False))
+    for name, p in network.named_parameters(remove_duplicate=False):
+        moved[old[name]] = p, entries[name].detach().long()
+    follow(optimizer, moved)
+    return left
 
 
 def follow(

@@ -1,18 +1,19 @@
 """A network that corrects quasi-steady-state (QSS) steps as C++: its numbers, and the rates.
 
 Takes a `QuasiSteadySurrogate` and the layout of its solver; gives parts of the files that
-`combred.native.generator` writes.
+`combred.surrogate.library.generator` writes.
 """
 
 import numpy as np
 
-from combred.native.arrays import array, constant, of_tensor
+from combred.native.arrays import array, constant
 from combred.native.solver.layout import Layout
 from combred.native.solver.rate_constants import LOG2_RC0, Pressures
 from combred.native.solver.reactions import progress_of_constants, write_constants
 from combred.native.solver.terms import TYPE, UNUSED, functions
 from combred.surrogate.correction import CorrectionTransform
 from combred.surrogate.forms import QuasiSteadySurrogate
+from combred.surrogate.library.numbers import of_tensor
 
 FOLDER = "quasi_steady"  # of source/
 

@@ -34,8 +34,6 @@ from combred.dataset.writer import write_states as write_file
 from combred.experiments.ignition.experiment import Ignitions
 from combred.experiments.premixed import flame
 from combred.experiments.stirred.particles import piloted_streams
-from combred.native.solver import generate, matrix
-from combred.native.solver import library as solver_library
 from combred.native.solver.library import Solver
 from combred.processes import workers
 from combred.processes.workers import Processes
@@ -77,15 +75,6 @@ def pytest_collection_modifyitems(items):
 def one_thread():
     """torch on one thread: the same sums in the same order on every machine."""
     torch.set_num_threads(1)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def text_once():
-    """The text of a solver is written once: a run of the pipeline makes five of a mechanism."""
-    once = functools.cache(lambda mechanism, _: generate(mechanism))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solver_library, "generate", lambda m: once(m, matrix.LARGE))
-        yield
 
 
 # -- made once -------------------------------------------------------------------------------------

@@ -9,8 +9,7 @@ from combred.native.solver.layout import lay_out, pattern
 
 
 def run(blocks, A: np.ndarray) -> np.ndarray:
-    """The matrix after all operations on registers w, which read from `a` what was stored there:
-    NaN before."""
+    """The matrix after all operations on registers w; NaN where nothing was stored."""
     a = np.full(A.shape, np.nan)
     for parts in blocks:
         w = {}
@@ -39,5 +38,5 @@ def test_operations_are_an_LU_factorisation(name, exact):
     a = run(blocks, A)
     assert np.array_equal(np.argwhere(~np.isnan(a)), places)  # all entries, and no others
     L, U = np.tril(np.nan_to_num(a), -1), np.triu(np.nan_to_num(a), 1)
-    product = (L + np.eye(len(A))) @ (U + np.diag(1.0 / np.diag(a)))
+    product = (L + np.eye(found.size)) @ (U + np.diag(1.0 / np.diag(a)))
     assert np.allclose(product, A, rtol=0.0, atol=1e-13 * np.abs(A).max())

@@ -65,17 +65,12 @@ ODD = {
 @REACTORS
 @TOLERANCES
 def test_states_that_are_none_are_left_as_they_were(drm19, solver_of, burning, tolerance, volume):
-    rows = []
-    for name, values in ODD.items():
-        for value in values:
-            T, p, Y = (x[30].copy() for x in burning)
-            if name == "Y":
-                Y[5] = value
-            rows.append((value if name == "T" else T, value if name == "p" else p, Y))
-    for factor in (0.0, 0.5, 0.998, 1.002, 2.0):  # of the sum of Y
-        T, p, Y = (x[30] for x in burning)
-        rows.append((T, p, factor * Y))
-    T, p, Y = (np.array(x) for x in zip(*rows, strict=True))
+    odd = [(k, x) for k, name in ((0, "T"), (1, "p"), (7, "Y")) for x in ODD[name]]
+    states = np.tile(np.column_stack(burning)[30], (len(odd) + 5, 1))
+    for row, (column, value) in zip(states, odd, strict=False):
+        row[column] = value
+    states[-5:, 2:] *= np.array([0.0, 0.5, 0.998, 1.002, 2.0])[:, None]  # the sum of Y
+    T, p, Y = states[:, 0], states[:, 1], states[:, 2:]
     solver = solver_of(drm19, volume)
     found = solver.attempt(T, p, Y, DT, tolerance)
     assert not assert_advanced_or_told(drm19, T, p, Y, found).any()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from combred.native.arrays import comment
 from combred.native.solver.layout import Derivatives, Layout, Terms
-from combred.native.solver.polynomials import RateLimits
+from combred.native.solver.polynomials import within_float
 from combred.native.solver.pressure_tables import Pressures
 from combred.native.solver.rate_constants import Rate, rate_constant
 from combred.native.solver.terms import indented, real, total
@@ -172,10 +172,10 @@ class Progress:
 
 def rates_of_progress(layout: Layout, near: bool) -> list[Progress]:
     """The reactions of a mechanism, in their order; near: as of `rate_constant`."""
-    limits, pressures, found = RateLimits(layout), Pressures(layout), []
-    for i, term in enumerate(layout.terms):
+    pressures, found = Pressures(layout), []
+    for i, (term, within) in enumerate(zip(layout.terms, within_float(layout), strict=True)):
         rate = rate_constant(i, layout, pressures, near)
-        forward, reverse = _rate_constants(term, rate, limits)
+        forward, reverse = _rate_constants(term, rate, within)
         sides = [_side(forward, term.forward, FORWARD)]
         if term.reverse is not None:
             sides.append(_side(reverse, term.reverse, REVERSE))
@@ -184,13 +184,13 @@ def rates_of_progress(layout: Layout, near: bool) -> list[Progress]:
     return found
 
 
-def _rate_constants(term: Terms, rate: Rate, limits: RateLimits) -> tuple[str, str]:
-    """The forward and the reverse rate constant, without third body."""
+def _rate_constants(term: Terms, rate: Rate, within: tuple[bool, bool]) -> tuple[str, str]:
+    """The forward and the reverse rate constant, without third body; within: the range of float."""
     ratio = total([(nu, f"g.gibbs[{k}]") for k, nu in term.net.items()])
     logarithms = rate.log2_k, f"{rate.log2_k} + ({ratio})"
     forward, reverse = (
         f"exp2(V({log2_k}))" if kept else f"rate_constant<R>(V({log2_k}))"
-        for log2_k, kept in zip(logarithms, limits.are_kept(term), strict=True)
+        for log2_k, kept in zip(logarithms, within, strict=True)
     )
     sign, factor = "-" if term.sign < 0 else "", f" * {rate.r}" if rate.r else ""
     return f"{sign}{rate.k or forward}{factor}", f"{sign}{reverse}{factor}"

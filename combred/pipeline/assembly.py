@@ -38,8 +38,8 @@ def sample(run: Run) -> Data:
     s, sensitive = run.settings, artefacts.sensitive(run)
     made_with = s.sampling, s.seed, run.workers
     sampling.make_states(artefacts.states(run), run.mechanism, *made_with)
-    nothing_trains = s.stage == 0 and s.start == "shipped" and starting_point(s, run.mechanism)[0]
-    if sensitive.inputs and not nothing_trains:
+    trains = s.stage > 0 or not starting_point(s, run.mechanism)[0]
+    if sensitive.inputs and trains:
         sampling.make_sensitivities(sensitive, run.mechanism, s.sensitivity, *made_with)
     return load_data(run)
 
@@ -53,7 +53,7 @@ def train(run: Run, data: Data) -> Surrogate:
         came = f", {name}, which comes with combred" if name else ""
         console.print(f"stage 0: {shape(surrogate.network)}{came}, reused")
         return surrogate
-    name, why_not = start_of(run)
+    name, why_not = starting_point(run.settings, run.mechanism)
     if name:
         return training.take_shipped(artefacts.shipped_network(run, name), data, name)
     if s.start == "shipped":
@@ -151,7 +151,7 @@ def stored_first(run: Run) -> NetworkArtefact:
     stored = stored_inputs(run.weights(0))
     if "shipped" not in stored:
         return artefacts.trained_network(run)
-    name, why_not = start_of(run)
+    name, why_not = starting_point(run.settings, run.mechanism)
     then = stored["shipped"]
     if then == name and stored["digest"] == artefacts.shipped_digest(name):
         return artefacts.shipped_network(run, name)
@@ -164,13 +164,6 @@ def stored_first(run: Run) -> NetworkArtefact:
         "settings of before again, name another run with run=NAME, or move stage*.safetensors "
         f"(and search/, if there) in {run.folder} away: the states stay."
     )
-
-
-def start_of(run: Run) -> tuple[str, str]:
-    """The name of the shipped model that is stage 0, "" where it is trained here; and why."""
-    if run.settings.start == "scratch":
-        return "", "start=scratch"
-    return starting_point(run.settings, run.mechanism)
 
 
 def require_same_settings(run: Run) -> None:

@@ -45,7 +45,7 @@ from benchmarks.kept import KEY, code_of, stamp
 from combred import native
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import IntegrationError, Reactor
-from combred.config import SamplingSettings
+from combred.config.data import SamplingSettings
 from combred.experiments.counterflow.cantera_flame import CounterflowCase
 from combred.experiments.ignition.rollout import Case, history
 from combred.files.hdf5 import opened

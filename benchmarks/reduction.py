@@ -28,8 +28,9 @@ import torch
 import combred
 from benchmarks.command_line import words
 from benchmarks.kept import NETWORKS, is_current, stamp
-from combred import config
-from combred.config import TrainingSettings, ValidationSettings
+from combred.config.command import resolve
+from combred.config.learning import TrainingSettings
+from combred.config.validation import ValidationSettings
 from combred.experiments.ignition.experiment import Ignitions
 from combred.files.records import digest, read_json, strict, write_json
 from combred.native import fastest
@@ -245,7 +246,7 @@ def delay(judged: dict) -> str:
 
 def main(arguments: list[str]) -> None:
     errors_only = arguments[:1] == ["--errors"]
-    settings = replace(config.resolve(arguments[errors_only:]), stage=0)
+    settings = replace(resolve(arguments[errors_only:]), stage=0)
     table = Table(prepare(settings), errors_only)
     table.fill()
     table.print()

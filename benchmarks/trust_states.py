@@ -10,7 +10,7 @@ import numpy as np
 
 from combred.chemistry.element_projection import ElementProjection
 from combred.chemistry.mechanism import Mechanism
-from combred.config import SamplingSettings
+from combred.config.data import SamplingSettings
 from combred.native.solver import Solver
 from combred.sampling.plan import Trajectory
 from combred.sampling.premixed.perturbation import perturb

@@ -31,9 +31,9 @@ from torch import nn
 
 from benchmarks.command_line import MECHANISM, words
 from benchmarks.kept import NETWORKS, stamp
-from combred import config
 from combred.chemistry.reactor import CVODE
 from combred.chemistry.stepper import Advance
+from combred.config.command import resolve
 from combred.config.reduction import REDUCTIONS
 from combred.experiments.ignition.experiment import Ignitions
 from combred.experiments.ignition.rollout import Rollout
@@ -80,7 +80,7 @@ def run_of(form: str, method: str) -> Run:
     """The finished run of a form and a method."""
     arguments = [*FORMS[form], f"reduction.method={method}", f"run=weights-{form}-{method}"]
     run, first = (
-        prepare(config.resolve(arguments)),
+        prepare(resolve(arguments)),
         Path("runs") / f"weights-{form}-{METHODS[form][0]}",
     )
     for name in SHARED:

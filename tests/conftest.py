@@ -27,7 +27,7 @@ import pytest
 import torch
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.config import SamplingSettings
+from combred.config.data import SamplingSettings
 from combred.dataset.schema import Block, state_attributes
 from combred.dataset.table import open_states
 from combred.dataset.writer import write_states as write_file

@@ -7,7 +7,8 @@ import cantera as ct
 
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.reactor import Tolerances
-from combred.config import SamplingSettings, ValidationSettings
+from combred.config.data import SamplingSettings
+from combred.config.validation import ValidationSettings
 from combred.experiments.premixed.experiment import PremixedFlames
 from combred.experiments.premixed.flame import FlameMarch
 from combred.experiments.premixed.grid import FlameCase

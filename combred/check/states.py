@@ -19,7 +19,7 @@ from combred.chemistry.agreement import (
 )
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE
-from combred.config import SamplingSettings
+from combred.config.data import SamplingSettings
 from combred.dataset.schema import Block
 from combred.native.solver import Solver
 from combred.native.solver.generator import TOLERANCE

@@ -13,7 +13,8 @@ import numpy as np
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.stepper import Advance
-from combred.config import ReductionSettings, ValidationSettings
+from combred.config.reduction import ReductionSettings
+from combred.config.validation import ValidationSettings
 from combred.experiments.experiment import Experiment, Progress
 from combred.experiments.ignition.experiment import Ignitions
 from combred.experiments.ignition.rollout import Case

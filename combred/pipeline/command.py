@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from combred import config
 from combred.chemistry.kinetics import Kinetics
 from combred.chemistry.mechanism import load_mechanism
-from combred.config import Settings
+from combred.config.command import resolve
+from combred.config.settings import Settings
 from combred.files.records import read_record, write_record
 from combred.pipeline import assembly
 from combred.pipeline.console import console
@@ -55,9 +55,9 @@ def main(arguments: list[str]) -> int:
 def _main(arguments: list[str]) -> int:
     asks_help = {"-h", "--help", "help"} & set(arguments)
     if asks_help or not arguments:
-        print_help(config.resolve([a for a in arguments if a not in asks_help]))
+        print_help(resolve([a for a in arguments if a not in asks_help]))
         return 0
-    settings = config.resolve(arguments)
+    settings = resolve(arguments)
     console.begin("preparing")
     with console.heard():
         execute(prepare(settings))

@@ -9,7 +9,9 @@ from dataclasses import replace
 
 from combred.chemistry.fuel import spelled
 from combred.chemistry.mechanism import Mechanism
-from combred.config import SamplingSettings, Settings, ValidationSettings
+from combred.config.data import SamplingSettings
+from combred.config.settings import Settings
+from combred.config.validation import ValidationSettings
 from combred.experiments.ignition.rollout import coldest_ignition
 from combred.native.solver import Solver
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
-from combred.config import Settings
+from combred.config.settings import Settings
 
 
 @dataclass(frozen=True)

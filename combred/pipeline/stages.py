@@ -10,8 +10,7 @@ from typing import Any, cast
 
 from torch import Tensor
 
-from combred.config import ReductionSettings
-from combred.config.reduction import parse_method
+from combred.config.reduction import ReductionSettings, parse_method
 from combred.reduction.layerwise import Reduced
 from combred.reduction.methods import METHODS
 from combred.reduction.network.size import Unchanged, count_parameters

@@ -6,7 +6,8 @@ Takes settings and the cards of the shipped models; gives a name, or the reasons
 from dataclasses import asdict
 
 from combred.chemistry.mechanism import Mechanism
-from combred.config import Settings, resolve
+from combred.config.command import resolve
+from combred.config.settings import Settings
 from combred.surrogate.shipped import models
 
 

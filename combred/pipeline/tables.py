@@ -6,9 +6,10 @@ import torch
 from rich.markup import escape
 from rich.table import Table
 
-from combred import config
 from combred.chemistry.mechanism import Mechanism
-from combred.config import Settings
+from combred.config.command import keys, value_of
+from combred.config.profiles import PROFILES
+from combred.config.settings import Settings
 from combred.pipeline.console import console, marked, show
 from combred.pipeline.stages import stage_table
 from combred.report.verdict import comparison, further, sentence
@@ -58,9 +59,9 @@ def print_help(settings: Settings) -> None:
     console.print(f"  stage 0  hidden layers {hidden}, trained here or shipped (start)")
     for stage in stage_table(settings.reduction):
         console.print(f"  stage {stage.index}  {stage.what}, retrained")
-    console.print(f"\n  profiles: {', '.join(config.PROFILES)}; here: {profile}")
+    console.print(f"\n  profiles: {', '.join(PROFILES)}; here: {profile}")
     console.print("  `profile=NAME --help` prints the values of another\n")
-    items, usual = config.keys(), config.Settings()
+    items, usual = keys(), Settings()
     for section in dict.fromkeys(key.rpartition(".")[0] for key in items):
         title = section or "the run"
         table = Table(title=title, title_justify="left", title_style="bold", box=None)
@@ -69,9 +70,9 @@ def print_help(settings: Settings) -> None:
         for key, item in items.items():
             if key.rpartition(".")[0] != section:
                 continue
-            value = config.value_of(settings, key)
+            value = value_of(settings, key)
             shown = "(none)" if value == "" else escape(str(value))
-            if value != config.value_of(usual, key):
+            if value != value_of(usual, key):
                 shown = f"[bold]{shown}[/]"
             table.add_row(key, shown, item.metadata["unit"], escape(item.metadata["help"]))
         console.print(table)

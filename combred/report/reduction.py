@@ -1,7 +1,7 @@
 """The reductions of a run, and the search for the smallest network that meets the acceptance
 criteria: a section of a report, from the records of reduce.json."""
 
-from combred.config import CRITERIA
+from combred.config.reduction import CRITERIA
 from combred.report.blocks import Block, Note, Section, Table, Text
 from combred.report.folder import Folder
 from combred.report.formats import NO_FLAME, NO_IGNITION, duration, percent, shape

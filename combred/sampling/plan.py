@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from combred.config import SamplingSettings
+from combred.config.data import SamplingSettings
 
 # Rows of a block of a flow: many trajectories at once cost less, and a twentieth of the blocks is
 # held out.

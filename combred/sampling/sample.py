@@ -20,7 +20,7 @@ from combred.chemistry.agreement import CHECKED
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import REFERENCE, IntegrationError
 from combred.chemistry.transport import has_transport
-from combred.config import SamplingSettings
+from combred.config.data import SamplingSettings
 from combred.dataset.schema import FLOW, SAMPLERS, Block, StateFileError, state_attributes
 from combred.dataset.table import open_states
 from combred.dataset.writer import draw, write_states

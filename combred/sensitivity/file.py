@@ -12,7 +12,7 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import REFERENCE
-from combred.config import SamplingSettings, SensitivitySettings
+from combred.config.data import SamplingSettings, SensitivitySettings
 from combred.config.fields import shown
 from combred.dataset.schema import STATE_UNITS, StateFileError
 from combred.files.hdf5 import UNREADABLE, new_file, opened, require_space

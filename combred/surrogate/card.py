@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from combred.chemistry.mechanism import Mechanism
-from combred.config import resolve
+from combred.config.command import resolve
 from combred.files.records import read_json
 
 if TYPE_CHECKING:

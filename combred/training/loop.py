@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from combred.config import TrainingSettings
+from combred.config.learning import TrainingSettings
 from combred.files.records import ANOTHER_RUN
 from combred.files.trace import Trace, digest_of_tensors
 from combred.surrogate.network import Network

@@ -5,7 +5,7 @@ Takes `TrainingSettings`; gives numbers that depend on the step alone.
 
 import numpy as np
 
-from combred.config import TrainingSettings
+from combred.config.learning import TrainingSettings
 
 WARMUP = 0.02  # share of the steps over which the learning rate rises from 0
 LR_FINAL = 1e-6  # learning rate at the end of the cosine

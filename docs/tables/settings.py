@@ -2,8 +2,9 @@
 
 import dataclasses
 
-from combred import config
+from combred.config.command import keys, resolve, value_of
 from combred.config.fields import written
+from combred.config.profiles import PROFILES
 
 from .markdown import code, plain, table
 
@@ -13,17 +14,17 @@ GENERAL = "run"  # the heading of settings that belong to no section
 def sections() -> dict[str, dict[str, dataclasses.Field]]:
     """The keys and their fields, by section."""
     found: dict[str, dict[str, dataclasses.Field]] = {}
-    for key, item in config.keys().items():
+    for key, item in keys().items():
         found.setdefault(key.rpartition(".")[0] or GENERAL, {})[key] = item
     return found
 
 
 def settings_table() -> str:
     """Every key with its default, unit and help, a table for each section."""
-    defaults, text = config.resolve([]), ""
+    defaults, text = resolve([]), ""
     columns = {
         "key": lambda key, item: code(key),
-        "default": lambda key, item: code(written(config.value_of(defaults, key))),
+        "default": lambda key, item: code(written(value_of(defaults, key))),
         "unit": lambda key, item: plain(item.metadata["unit"]),
         "meaning": lambda key, item: plain(item.metadata["help"]),
     }
@@ -34,12 +35,12 @@ def settings_table() -> str:
 
 def profiles_table() -> str:
     """For each profile the keys whose values differ from the defaults."""
-    defaults, text = config.resolve([]), ""
-    for profile in config.PROFILES:
-        settings = config.resolve([f"profile={profile}"])
+    defaults, text = resolve([]), ""
+    for profile in PROFILES:
+        settings = resolve([f"profile={profile}"])
         values = [
-            (key, config.value_of(settings, key), config.value_of(defaults, key))
-            for key in config.keys()
+            (key, value_of(settings, key), value_of(defaults, key))
+            for key in keys()
             if key != "profile"
         ]
         rows = [(code(key), code(written(value)), code(written(default)))

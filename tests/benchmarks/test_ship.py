@@ -10,7 +10,7 @@ import pytest
 from benchmarks import ship as module
 from benchmarks.kept import stamp
 from benchmarks.ship import FOLDER, main, ship, tell_times
-from combred.config import resolve
+from combred.config.command import resolve
 from combred.files.records import digest, write_json
 from combred.surrogate.card import read_card
 from combred.surrogate.forms import make_surrogate

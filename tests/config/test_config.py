@@ -4,8 +4,10 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from combred import config
-from combred.config import PROFILES, ReductionSettings, Settings, keys, resolve
+from combred.config.command import keys, resolve
+from combred.config.profiles import PROFILES
+from combred.config.reduction import ReductionSettings
+from combred.config.settings import STEPS, Settings
 from combred.pipeline.stages import Stage, stage_table
 
 
@@ -221,7 +223,7 @@ def test_every_key_has_help_and_the_default_settings_make_sense():
 def test_the_keys_are_exactly_those_that_resolve_knows():
     assert "training.lr" in keys() and "chemistry" not in keys()
     assert len(keys()) == len(set(keys()))
-    assert set(config.STEPS) == {"sample", "train", "reduce", "validate", "export", "report"}
+    assert set(STEPS) == {"sample", "train", "reduce", "validate", "export", "report"}
 
 
 def test_stages_by_parameters_have_no_layers_of_their_own():

@@ -11,7 +11,8 @@ import pytest
 
 import combred
 from benchmarks import kept
-from combred import config
+from combred.config.command import keys, resolve
+from combred.config.profiles import PROFILES
 from docs import docstrings, tables
 
 ROOT = Path(__file__).parents[2]
@@ -75,20 +76,20 @@ def commands() -> list[str]:
 @pytest.mark.parametrize("arguments", commands())
 def test_shown_commands_are_understood(arguments):
     words = [word for word in shlex.split(arguments) if word != "--help"]
-    if any(word.partition("=")[0] not in config.keys() for word in words):
+    if any(word.partition("=")[0] not in keys() for word in words):
         others = r"(key|method|implementation|TRITON_INTERPRET)="
         assert re.match(others, words[0]), "no such setting"
     elif not re.search(r"=(NAME|N)\b", arguments):
         if words == ["network.kinetics=false"]:  # named in a sentence
             words.append("sampling.dt=[1e-6,1e-6]")
-        assert config.resolve(words)
+        assert resolve(words)
 
 
 @pytest.mark.parametrize("page", [*CURRENT, ROOT / "CONTRIBUTING.md"], ids=name_of)
 def test_settings_and_tolerances_named_in_the_text_are_those_of_the_code(page):
     sections = "|".join(tables.settings.sections().keys() - {tables.settings.GENERAL})
     named = re.findall(rf"(?<![\w./])((?:{sections})\.(?!json|h5|py|md|hpp)\w+)", page.read_text())
-    assert not {key for key in named if key not in config.keys()}
+    assert not {key for key in named if key not in keys()}
     named = re.findall(r"`Surrogate\.TOLERANCE`, (\d[\d.e-]*\d)", page.read_text())
     assert set(named) <= {f"{combred.Surrogate.TOLERANCE:g}"}
 
@@ -121,9 +122,9 @@ def test_tables_are_whole(printed):
 
 
 def test_every_setting_is_on_the_settings_page_and_every_model_in_its_table(printed):
-    assert all(f"| `{key}` |" in printed["settings"] for key in config.keys())
-    assert all(f"### profile={profile}\n" in printed["profiles"] for profile in config.PROFILES)
-    states = config.resolve(["profile=smoke"]).sampling.states
+    assert all(f"| `{key}` |" in printed["settings"] for key in keys())
+    assert all(f"### profile={profile}\n" in printed["profiles"] for profile in PROFILES)
+    states = resolve(["profile=smoke"]).sampling.states
     assert f"| `sampling.states` | `{states}` |" in printed["profiles"]
     assert all(f"| `{model}` |" in printed["models"] for model in combred.models())
 

@@ -11,7 +11,8 @@ from hydrogen import INERT
 
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.reactor import Tolerances
-from combred.config import ReductionSettings, ValidationSettings
+from combred.config.reduction import ReductionSettings
+from combred.config.validation import ValidationSettings
 from combred.experiments.ignition.experiment import Ignitions
 from combred.experiments.judges import (
     AcceptanceCriteria,

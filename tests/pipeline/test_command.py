@@ -11,7 +11,7 @@ import torch
 from tiny import TINY
 
 from combred.chemistry.mechanism import load_mechanism
-from combred.config import keys, resolve
+from combred.config.command import keys, resolve
 from combred.experiments.premixed import flame
 from combred.experiments.premixed.experiment import PremixedFlames
 from combred.experiments.premixed.flame import FlameMarch

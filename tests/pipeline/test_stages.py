@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 import torch
 
-from combred.config import ReductionSettings
+from combred.config.reduction import ReductionSettings
 from combred.pipeline.stages import Stage, reduce_stage, stage_table
 from combred.reduction import Unreachable, neuron_merging, reduce
 

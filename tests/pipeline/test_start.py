@@ -11,7 +11,8 @@ from tiny import finished_run, merged
 import combred
 from combred import data
 from combred.chemistry.mechanism import load_mechanism
-from combred.config import NetworkSettings, resolve
+from combred.config.command import resolve
+from combred.config.learning import NetworkSettings
 from combred.dataset.table import open_states
 from combred.files.records import read_json, write_json, write_record
 from combred.pipeline import artefacts

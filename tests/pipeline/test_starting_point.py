@@ -5,7 +5,11 @@ from dataclasses import fields, replace
 import pytest
 
 import combred
-from combred.config import NetworkSettings, SamplingSettings, Settings, ValidationSettings, resolve
+from combred.config.command import resolve
+from combred.config.data import SamplingSettings
+from combred.config.learning import NetworkSettings
+from combred.config.settings import Settings
+from combred.config.validation import ValidationSettings
 from combred.pipeline import start as module
 from combred.pipeline.resolved import resolved
 from combred.pipeline.start import starting_point

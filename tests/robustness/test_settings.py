@@ -1,6 +1,6 @@
 """Every setting refuses hostile values in one line that names it, or takes values in range.
 
-The settings are those of `combred.config.keys()`: a new one is attacked by being listed.
+The settings are those of `combred.config.command.keys()`: a new one is attacked by being listed.
 """
 
 import dataclasses
@@ -13,7 +13,8 @@ from typing import Any, get_origin
 import pytest
 from small_run import Answer, ask
 
-from combred import config
+from combred.config.command import keys
+from combred.config.settings import Settings
 from combred.pipeline import command
 
 DRAWN = 8  # of some 90 values for each key: a different eight for each
@@ -38,7 +39,7 @@ def test_hostile_values_of_every_setting(tmp_path, monkeypatch, profile):
     (tmp_path / "binary.yaml").write_bytes(bytes(range(256)))
     rng, refused, accepted = random.Random(len(profile)), 0, []
     monkeypatch.setattr(command, "execute", lambda run, only="": accepted.append(run.settings))
-    for key in config.keys():
+    for key in keys():
         for value in rng.sample(HOSTILE, DRAWN):
             accepted.clear()
             begun = time.monotonic()
@@ -49,10 +50,10 @@ def test_hostile_values_of_every_setting(tmp_path, monkeypatch, profile):
                 error.add_note(f"{key}={value[:40]!r}")
                 raise
             assert time.monotonic() - begun < SILENCE, (key, value)
-    assert refused > 0.8 * DRAWN * len(config.keys())
+    assert refused > 0.8 * DRAWN * len(keys())
 
 
-def is_refused(key: str, answer: Answer, accepted: list[config.Settings]) -> bool:
+def is_refused(key: str, answer: Answer, accepted: list[Settings]) -> bool:
     """Whether a hostile value of `key` is refused, in one short line that names it; what is
     accepted has to be in range."""
     if answer.status == 0:
@@ -63,7 +64,7 @@ def is_refused(key: str, answer: Answer, accepted: list[config.Settings]) -> boo
     return True
 
 
-def sections(settings: config.Settings) -> list[Any]:
+def sections(settings: Settings) -> list[Any]:
     """All settings objects."""
     parts = [getattr(settings, item.name) for item in dataclasses.fields(settings)]
     return [settings, *(part for part in parts if dataclasses.is_dataclass(part))]
@@ -90,7 +91,7 @@ def test_a_value_out_of_range_would_be_seen():
         is_refused("seed", Answer(2, "error: no\n"), [])  # it does not name the key
     with pytest.raises(AssertionError):
         is_refused("seed", Answer(0, ""), [])  # nothing was accepted
-    far = config.Settings()
+    far = Settings()
     object.__setattr__(far.training, "steps", -1)
     with pytest.raises(AssertionError):
         is_refused("training.steps", Answer(0, ""), [far])

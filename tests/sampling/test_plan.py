@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from combred.config import SamplingSettings
+from combred.config.data import SamplingSettings
 from combred.sampling.plan import (
     BLOCKS,
     FEWEST_ROWS,

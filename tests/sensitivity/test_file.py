@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 import pytest
 
-from combred.config import SamplingSettings, SensitivitySettings
+from combred.config.data import SamplingSettings, SensitivitySettings
 from combred.dataset.schema import StateFileError
 from combred.files.hdf5 import seal
 from combred.processes.workers import Processes

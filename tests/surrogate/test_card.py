@@ -8,7 +8,8 @@ from dataclasses import asdict, replace
 import pytest
 
 import combred
-from combred.config import Settings, resolve
+from combred.config.command import resolve
+from combred.config.settings import Settings
 from combred.surrogate.card import (
     command_of,
     describe_accuracy,

@@ -11,7 +11,7 @@ from time_steps import steps
 import combred
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import load_mechanism
-from combred.config import ValidationSettings
+from combred.config.validation import ValidationSettings
 from combred.experiments.ignition.delay import ignition_delay
 from combred.experiments.ignition.experiment import Ignitions
 from combred.surrogate import shipped

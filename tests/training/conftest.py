@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from combred.config import TrainingSettings
+from combred.config.learning import TrainingSettings
 from combred.dataset.table import StateTable
 from combred.surrogate.network import Network
 from combred.surrogate.transform import StateTransform

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from combred.config import TrainingSettings
+from combred.config.learning import TrainingSettings
 from combred.training.devices import fastest_precision, open_device
 from combred.training.schedules import LR_FINAL, WARMUP, batch_sizes, learning_rate
 

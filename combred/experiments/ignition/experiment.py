@@ -14,7 +14,7 @@ from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import REFERENCE, IntegrationError, Reactor, Tolerances
 from combred.chemistry.stepper import Advance
-from combred.config import ValidationSettings
+from combred.config.validation import ValidationSettings
 from combred.experiments.experiment import ALONE, Experiment, OnProgress, silent
 from combred.experiments.ignition.delay import ignition_delay
 from combred.experiments.ignition.rollout import IGNITED, Case, Rollout, integrate, march, mixtures

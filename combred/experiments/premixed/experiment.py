@@ -13,7 +13,7 @@ from scipy.interpolate import CubicSpline
 
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
-from combred.config import ValidationSettings
+from combred.config.validation import ValidationSettings
 from combred.experiments.flames import MarchedFlames
 from combred.experiments.metrics import (
     peak_errors,

@@ -14,8 +14,8 @@ import numpy as np
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.stepper import Advance
-from combred.config import ValidationSettings
 from combred.config.fields import require
+from combred.config.validation import ValidationSettings
 from combred.experiments.experiment import ALONE, Experiment, OnProgress, State, silent
 from combred.experiments.stirred.particles import piloted_streams
 from combred.experiments.stirred.reactor import FINISHED, StirredCase, StirredRun, stir

@@ -8,7 +8,7 @@ import copy
 
 import torch
 
-from combred.config import ReductionSettings
+from combred.config.reduction import ReductionSettings
 from combred.pipeline.console import console
 from combred.pipeline.files import NetworkArtefact
 from combred.pipeline.stages import Stage, reduce_stage

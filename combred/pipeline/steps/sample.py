@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.transport import has_transport
-from combred.config import SamplingSettings, SensitivitySettings
+from combred.config.data import SamplingSettings, SensitivitySettings
 from combred.dataset.table import StateTable, open_states
 from combred.files.parts import forget_parts
 from combred.files.records import write_record

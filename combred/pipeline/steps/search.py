@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from combred.config import ReductionSettings
+from combred.config.reduction import ReductionSettings
 from combred.experiments.judges import SEED
 from combred.pipeline.console import console, progress
 from combred.pipeline.files import NetworkArtefact

@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from combred.chemistry.mechanism import Mechanism
-from combred.config import NetworkSettings, TrainingSettings
+from combred.config.learning import NetworkSettings, TrainingSettings
 from combred.files.records import digest
 from combred.pipeline.console import console, progress
 from combred.pipeline.files import NetworkArtefact

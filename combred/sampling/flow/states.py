@@ -20,7 +20,7 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError
 from combred.chemistry.transport import has_transport
-from combred.config import SamplingSettings
+from combred.config.data import SamplingSettings
 from combred.dataset.schema import FLOW, Block
 from combred.native.solver.library import Solver
 from combred.sampling.flow.flames import Cells, flames

@@ -11,7 +11,7 @@ import numpy as np
 from combred.chemistry.equilibrium import equilibrium
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.polynomials import GAS_CONSTANT, evaluate
-from combred.config import SamplingSettings
+from combred.config.data import SamplingSettings
 from combred.native.solver.library import Solver
 
 # Probability of each kind of stream.

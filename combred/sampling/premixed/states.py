@@ -15,7 +15,7 @@ import numpy as np
 from combred.chemistry.element_projection import ElementProjection
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import Reactor
-from combred.config import SamplingSettings
+from combred.config.data import SamplingSettings
 from combred.dataset.schema import SAMPLERS, Block
 from combred.experiments.ignition.rollout import Case, history
 from combred.experiments.premixed.cantera_flame import solve_free_flame

@@ -10,7 +10,7 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError
-from combred.config import SamplingSettings
+from combred.config.data import SamplingSettings
 from combred.experiments.flame_kernel import (
     FlameKernel,
     march,

@@ -14,7 +14,7 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError
-from combred.config import SamplingSettings
+from combred.config.data import SamplingSettings
 from combred.experiments.counterflow import flame as counterflow
 from combred.experiments.counterflow.cantera_flame import CounterflowCase
 from combred.experiments.counterflow.grid import CounterflowGrid, CounterflowProfile

@@ -7,7 +7,7 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError, Reactor, Tolerances
-from combred.config import SamplingSettings
+from combred.config.data import SamplingSettings
 from combred.experiments.ignition.rollout import Case
 from combred.sampling.flow.streams import log_uniform
 from combred.sensitivity.delay import delay_sensitivity, ignite

@@ -12,7 +12,7 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import REFERENCE, IntegrationError
 from combred.chemistry.transport import has_transport
-from combred.config import SamplingSettings, SensitivitySettings
+from combred.config.data import SamplingSettings, SensitivitySettings
 from combred.native.solver.library import PRECISE, Solver
 from combred.sensitivity.rows import SensitiveStates
 from combred.sensitivity.sampling.flame_kernels import kernel_states

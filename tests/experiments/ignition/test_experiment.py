@@ -5,7 +5,7 @@ import pytest
 from hydrogen import AIR, FUEL, IGNITION_DT, IGNITIONS, MIXTURE
 
 from combred.chemistry.reactor import CVODE
-from combred.config import ValidationSettings
+from combred.config.validation import ValidationSettings
 from combred.experiments.ignition import experiment
 from combred.experiments.ignition.delay import ignition_delay
 from combred.experiments.ignition.experiment import Ignitions

@@ -7,7 +7,7 @@ import pytest
 from hydrogen import FLAME, FLAME_TOLERANCES, FLAMES, premixed_flames
 
 from combred.chemistry.reactor import CVODE
-from combred.config import ValidationSettings
+from combred.config.validation import ValidationSettings
 from combred.experiments.cells import UNSTEADY
 from combred.experiments.premixed.experiment import PremixedFlames
 

@@ -9,7 +9,7 @@ import pytest
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE
-from combred.config import resolve
+from combred.config.command import resolve
 from combred.experiments.stirred import experiment as stirred
 from combred.experiments.stirred.reactor import StirredRun
 from combred.experiments.storage import read_runs

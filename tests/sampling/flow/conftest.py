@@ -2,7 +2,7 @@
 
 import pytest
 
-from combred.config import SamplingSettings
+from combred.config.data import SamplingSettings
 from combred.sampling.flow.streams import Streams
 
 FUELS = {"drm19.yaml": "CH4:1", "h2o2.yaml": "H2:1"}

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from combred.config import SamplingSettings
+from combred.config.data import SamplingSettings
 from combred.dataset.schema import SAMPLERS, UNITS
 from combred.dataset.table import open_states
 from combred.native.solver.library import Solver

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from combred.chemistry.reactor import CVODE, IntegrationError
-from combred.config import SamplingSettings
+from combred.config.data import SamplingSettings
 from combred.dataset.schema import FLOW, UNITS, Block
 from combred.sampling.flow import FlowStates
 from combred.sampling.flow.states import KINDS, SHARES

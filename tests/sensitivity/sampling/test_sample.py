@@ -7,7 +7,7 @@ import pytest
 from hydrogen import SENSITIVE
 
 from combred.chemistry.reactor import IntegrationError
-from combred.config import SensitivitySettings
+from combred.config.data import SensitivitySettings
 from combred.sensitivity.sampling.sample import SensitiveSampler, SensitiveTrajectory, plan
 
 

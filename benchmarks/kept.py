@@ -48,7 +48,7 @@ OF_SOLVER = "combred.native.solver", "combred.native.arrays", CHEMISTRY
 STEP = tuple(
     f"combred.surrogate.{name}" for name in (
         "forms", "surrogate", "network", "transform", "correction", "closure", "quasi_steady",
-        "training_range",
+        "training_range", "thermo", "kinetics", "rate_numbers",
     )
 )  # fmt: skip
 OF_NETWORK = tuple(f"combred.native.{name}" for name in ("generator", "quasi_steady", "state_only"))

@@ -131,8 +131,6 @@ def where_possible(
     part: Callable[..., dict], mechanism: Mechanism, solver: Solver, of: Conditions
 ) -> dict:
     """The numbers of a part; {"skipped": reason} where the mechanism lacks data that it needs."""
-    if not mechanism.has_nasa7:
-        return {"skipped": f"{mechanism.name} has other polynomials than NASA-7 of two ranges"}
     if part is not stirred and (lacks := lacking(mechanism.solution())):
         return {"skipped": f"{mechanism.name} has {lacks}"}
     return part(mechanism, solver, of)

@@ -28,7 +28,7 @@ from combred.chemistry.mechanism_file import (
     require_harmless,
     stand_alone,
 )
-from combred.chemistry.polynomials import nasa7, read_polynomials
+from combred.chemistry.polynomials import read_polynomials
 from combred.chemistry.states import require_real
 from combred.config.fields import require, shown
 
@@ -68,19 +68,6 @@ class Mechanism:
     def n_species(self) -> int:
         """The number of species."""
         return len(self.species_names)
-
-    @property
-    def has_nasa7(self) -> bool:
-        """Whether all species have NASA-7 polynomials of at most two ranges."""
-        try:
-            return bool(self.nasa7())
-        except ValueError:
-            return False
-
-    def nasa7(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """NASA-7 coefficients (n_species, 7) below and above T_mid, and T_mid (n_species,) [K].
-        Raises ValueError, with their names, where species have other thermodynamic data."""
-        return nasa7(self.thermo, self.T_breaks, self.species_names)
 
     def solution(self, transport: bool = True) -> ct.Solution:
         """A new Cantera phase of this mechanism; with its model of transport where the mechanism

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from combred.chemistry.element_projection import ElementProjection
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.thermo import Thermo
+from combred.surrogate.thermo import Thermo
 
 
 class Closure(nn.Module):

@@ -37,8 +37,7 @@ from combred.native import fastest
 from combred.pipeline.command import prepare
 from combred.pipeline.console import progress
 from combred.pipeline.run import Run
-from combred.pipeline.steps.networks import load_first
-from combred.pipeline.steps.sample import load_data
+from combred.pipeline.stored import load_data, load_first
 from combred.processes.threads import one_thread
 from combred.processes.workers import Processes
 from combred.reduction import Merge, Units
@@ -49,6 +48,7 @@ from combred.surrogate.network import Network, initialize
 from combred.surrogate.surrogate import Surrogate
 from combred.training import loop as training
 from combred.training.batches import TrainingData
+from combred.training.devices import open_device
 from combred.training.validation_loss import ValidationLoss
 from combred.validation import timing
 
@@ -153,7 +153,7 @@ class Table:
         with tempfile.TemporaryDirectory() as folder:
             rows = TrainingData(self.table, self.surrogate.transform, self.held_out, s.seed)
             metrics = Path(folder) / "metrics.jsonl"
-            training.train(network, rows, RETRAINING, metrics, self.run.device)
+            training.train(network, rows, RETRAINING, metrics, open_device())
         entry["error_retrained"] = relative_error(self.network, network, None, self.test)
         entry["after"] = self.judge(network)
         return entry

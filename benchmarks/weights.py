@@ -47,8 +47,7 @@ from combred.native.generator import is_compiled
 from combred.native.solver import Solver
 from combred.pipeline.command import execute, prepare
 from combred.pipeline.run import Run
-from combred.pipeline.steps.networks import load_surrogates
-from combred.pipeline.steps.sample import load_data
+from combred.pipeline.stored import load_data, load_surrogates
 from combred.processes.threads import one_thread
 from combred.processes.workers import Processes
 from combred.surrogate.network import Network

@@ -117,7 +117,7 @@ def require_multipliers(phase: ct.Solution) -> None:
         i = many[0]
         raise ValueError(
             f"reaction {i + 1} of the phase {phase.name}, {phase.reaction(i).equation}, has the "
-            f"multiplier {phase.multiplier(i):g}, which solvers do not know: set it "
+            f"multiplier {phase.multiplier(i)}, which solvers do not know: set it "
             "to 1 (gas.set_multiplier(1.0)), and change the rate in the mechanism's file"
         )
 

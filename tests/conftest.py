@@ -26,8 +26,6 @@ import numpy as np
 import pytest
 import torch
 
-import combred.processes.workers
-from combred.check import checking
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.config import SamplingSettings
 from combred.dataset.schema import Block, state_attributes
@@ -40,9 +38,9 @@ from combred.experiments.stirred.particles import piloted_streams
 from combred.native.solver import generate, matrix
 from combred.native.solver import library as solver_library
 from combred.native.solver.library import Solver
+from combred.processes import workers
 from combred.processes.workers import Processes
-from combred.sampling import sample as sampling
-from combred.sensitivity import file as sensitive_file
+from combred.sampling.sample import sample
 from combred.surrogate.correction import CorrectionTransform, make_transform
 from combred.surrogate.forms import make_surrogate
 from combred.surrogate.network import Network, initialize
@@ -120,8 +118,12 @@ class InProcessPool(Executor):
     """A pool whose tasks run in this process, each as soon as it is submitted. Tasks and results
     are pickled, as they are on their way to a process and back."""
 
-    def __init__(self, workers: int, start, *arguments):
+    def __init__(self, workers: int, context, begin, given: tuple):
+        start, arguments = given
         start(*arguments)
+
+    def abandon(self) -> None:
+        """Nothing runs any more."""
 
     def submit(self, work, /, *task) -> Future:
         future = Future()
@@ -137,8 +139,7 @@ class InProcessPool(Executor):
 def run_in_process() -> Iterator[None]:
     """Tasks of worker pools run in this process: new processes take seconds to start."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (combred.processes.workers, sampling, sensitive_file, checking):
-            patch.setattr(module, "open_pool", InProcessPool)
+        patch.setattr(workers, "Pool", InProcessPool)
         yield
 
 
@@ -366,7 +367,7 @@ def sampled(made_once, drm19, sampling_settings):
         file, record = folder / "states.h5", folder / "record"
         if not record.exists():
             with run_in_process():
-                made = sampling.sample(file, drm19, sampling_settings, 0, Processes())
+                made = sample(file, drm19, sampling_settings, 0, Processes())
             record.write_bytes(pickle.dumps(made))
         return file, pickle.loads(record.read_bytes())
 

@@ -108,8 +108,8 @@ def test_upward_imports_are_found(tmp_path):
         file.write_text(source)
     assert violations(tmp_path) == [
         "chemistry/reactor imports combred.experiments.cells",
+        "experiments/flame imports combred.pipeline.run",
         "files/records imports combred.chemistry.thermo",
         "reduction/merge imports combred.surrogate.network.Network",
-        "experiments/flame imports combred.pipeline.run",
         "surrogate/storage imports combred.reduce",
     ]

@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.solvers.build import build
 from combred.chemistry.mechanism import Mechanism
 
-METHODS = ("rosenbrock34", "rosenbrock34_l_stable", "seulex")
+METHODS = ("rosenbrock34", "seulex")
 
 
 class Counts(ctypes.Structure):
@@ -25,7 +25,7 @@ class Counts(ctypes.Structure):
 
 
 class Chemistry:
-    """dy/dt and its Jacobian matrix at constant pressure, y = [T, Y] (n), n = 1 + n_species."""
+    """dy/dt at constant pressure, y = [T, Y] (n), n = 1 + n_species."""
 
     def __init__(self, mechanism: Mechanism):
         self._calls = ctypes.CDLL(str(build(mechanism, "implicit")))
@@ -36,15 +36,6 @@ class Chemistry:
         y, dydt = np.ascontiguousarray(y, dtype=np.float64), np.empty(self.n)
         self._calls.evaluate(ctypes.c_double(p), _pointer(y), _pointer(dydt))
         return dydt
-
-    def jacobian(self, p: float, y: np.ndarray) -> np.ndarray:
-        """d(dydt_i) / dy_j (n, n) at p [Pa] and y (n)."""
-        y, dydt = np.ascontiguousarray(y, dtype=np.float64), np.empty(self.n)
-        columns = np.empty((self.n, self.n))
-        self._calls.evaluate_jacobian(
-            ctypes.c_double(p), _pointer(y), _pointer(dydt), _pointer(columns)
-        )
-        return columns.T
 
 
 class CVODE:
@@ -81,8 +72,7 @@ class Implicit:
     """A linearly implicit method with an exact Jacobian matrix and generated rates.
 
     method: one of `METHODS`; rtol, atol: its tolerances, the same for T [K] and Y. `counts` is of
-    the last call; `steps` (n) [s]: the steps that would follow in each state of it. Raises
-    MissingError where something is not installed.
+    the last call. Raises MissingError where something is not installed.
     """
 
     def __init__(self, mechanism: Mechanism, method: str, rtol: float, atol: float):
@@ -90,25 +80,18 @@ class Implicit:
             raise ValueError(f"there is no method {method!r}: give one of {', '.join(METHODS)}")
         self._call = getattr(ctypes.CDLL(str(build(mechanism, "implicit"))), method)
         self._tolerances = rtol, atol
-        self.counts, self.steps = Counts(), np.empty(0)
+        self.counts = Counts()
 
     def advance(
-        self,
-        T: np.ndarray,
-        p: np.ndarray,
-        Y: np.ndarray,
-        dt: float,
-        first: np.ndarray | None = None,
+        self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """As `Advance` says, for one dt [s]; NaN where the method fails. first (n) [s]: the step to
-        try first in each state; None: dt."""
+        """As `Advance` says, for one dt [s]; NaN where the method fails."""
         states, self.counts = np.column_stack([T, p, Y]), Counts()
-        self.steps = np.full(len(states), dt) if first is None else np.array(first)
         rtol, atol = map(ctypes.c_double, self._tolerances)
         self._call.restype = None
         self._call(
             ctypes.c_long(len(states)), _pointer(states), ctypes.c_double(dt), rtol, atol,
-            _pointer(self.steps), ctypes.byref(self.counts),
+            ctypes.byref(self.counts),
         )  # fmt: skip
         return states[:, 0], states[:, 2:]
 

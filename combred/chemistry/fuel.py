@@ -124,11 +124,15 @@ def nitrogen(mechanism: Mechanism) -> str:
 
 
 def _of_air(mechanism: Mechanism, molecule: dict[str, int]) -> str:
-    found = [name for name, atoms in _atoms(mechanism).items() if atoms == molecule]
+    atoms = _atoms(mechanism)
+    found = [name for name in atoms if atoms[name] == molecule]
     if not found:
+        burnt = {"C", "H"}  # which an oxidizer does not hold
+        rest = [name for name, of in atoms.items() if "O" in of and not of.keys() & burnt]
+        rest = sorted(rest, key=lambda name: atoms[name] != OXYGEN)
         raise ValueError(
-            f"{mechanism.name} has no {'O2' if molecule == OXYGEN else 'N2'}: name an "
-            "oxidizer, as in 'O2:1, AR:3.76'"
+            f"{mechanism.name} has no {'O2' if molecule == OXYGEN else 'N2'}: name an oxidizer"
+            + f", as in {rest[0]}:1" * bool(rest)
         )
     return found[0]
 

@@ -136,7 +136,9 @@ def require_real(name: str, values: Any) -> np.ndarray:
             f"{name} cannot be read as an array ({one_line(error)}): give "
             f"{name}.detach().cpu().double().numpy()"
         ) from error
-    truth = any(isinstance(one, bool | np.bool_) for one in parts) or found.dtype == bool
+    truth = found.dtype == bool
+    if isinstance(values, list | tuple):  # in which a truth value would become a number
+        truth |= any(isinstance(one, bool | np.bool_) for one in np.asarray(values, object).flat)
     if truth or not np.can_cast(found.dtype, np.float64, "same_kind"):
         kind = "bool" if truth else found.dtype
         raise ValueError(f"{name} has to be real numbers; this is of type {kind}")

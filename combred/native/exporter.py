@@ -4,6 +4,7 @@ Takes a mechanism, or a `Surrogate` or the name of one that comes with combred; 
 surrogate.cpp, combred.h and, where there is a compiler, libsolver.so or libsurrogate.so.
 """
 
+import itertools
 import logging
 import os
 from pathlib import Path
@@ -33,8 +34,8 @@ def export_solver(
 
     mechanism: a loaded one, or what `load_mechanism` takes, with `phase`. The files take the place
     of those of before when all are made. Without a C++ compiler libsolver.so is not written, the
-    one of before is renamed to libsolver.so.old, and the log tells how to make it. Raises
-    ValueError, with the names of the reactions, for rates that are not known.
+    one of before is renamed to libsolver.so.old (.old1, ... where there is one), and the log tells
+    how to make it. Raises ValueError, with the names of the reactions, for unknown rates.
     """
     if not isinstance(mechanism, Mechanism):
         mechanism = load_mechanism(mechanism, phase)
@@ -96,7 +97,8 @@ def _write(folder: Path, source: str, text: str, name: str) -> list[Path]:
         )  # fmt: skip
     write_files(written)
     if library not in written and os.path.lexists(library):
-        kept = library.with_name(f"{name}.old")
+        names = (f"{name}.old{i or ''}" for i in itertools.count())
+        kept = next(path for path in map(library.with_name, names) if not os.path.lexists(path))
         os.replace(library, kept)
         log.warning("%s, the library of an earlier export, is now %s.", library, kept.name)
     return list(written)

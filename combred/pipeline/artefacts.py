@@ -40,6 +40,28 @@ class Artefact:
             require_same(self.path, stored, self.inputs, ANOTHER_RUN)
 
 
+@dataclass(frozen=True)
+class NetworkArtefact(Artefact):
+    """The network of a `stage`, and the files beside it."""
+
+    stage: int
+
+    @property
+    def merged(self) -> Path:
+        """The network between its reduction and the end of its retraining."""
+        return self.path.with_suffix(".merged.safetensors")
+
+    @property
+    def metrics(self) -> Path:
+        """The training metrics, JSON lines; a checkpoint lies beside."""
+        return self.path.with_suffix(".jsonl")
+
+    @property
+    def record(self) -> Path:
+        """The numbers of the training, or of all reductions."""
+        return self.path.with_name("reduce.json" if self.stage else "train.json")
+
+
 def plain(inputs: dict) -> dict:
     """The same as JSON gives it back: tuples as lists, keys as text."""
     return json.loads(json.dumps(inputs))
@@ -62,18 +84,18 @@ def sensitive(run: Run) -> Artefact:
     return Artefact(path, plain(sensitive_provenance(run.mechanism, *made_with)))
 
 
-def trained_network(run: Run) -> Artefact:
+def trained_network(run: Run) -> NetworkArtefact:
     """stage0.safetensors where it is trained here."""
     s = run.settings
     data = {"states": states(run).inputs, **_sensitive(run)}
     inputs = {"network": asdict(s.network), "training": s.training.outcome}
-    return Artefact(run.weights(0), plain({**data, **inputs}))
+    return NetworkArtefact(run.weights(0), plain({**data, **inputs}), 0)
 
 
-def shipped_network(run: Run, name: str) -> Artefact:
+def shipped_network(run: Run, name: str) -> NetworkArtefact:
     """stage0.safetensors where it is the model `name` that comes with combred."""
     made = {"shipped": name, "digest": shipped_digest(name), "states": states(run).inputs}
-    return Artefact(run.weights(0), plain(made))
+    return NetworkArtefact(run.weights(0), plain(made), 0)
 
 
 def shipped_digest(name: str) -> str:
@@ -81,7 +103,7 @@ def shipped_digest(name: str) -> str:
     return digest(data.FOLDER / "models" / f"{name}.safetensors")
 
 
-def reduced_network(run: Run, stage: int) -> Artefact:
+def reduced_network(run: Run, stage: int) -> NetworkArtefact:
     """stageN.safetensors of a stage after stage 0; stage N - 1 has to be there."""
     s, r = run.settings, run.settings.reduction
     row = stage_table(r)[stage - 1]
@@ -98,7 +120,7 @@ def reduced_network(run: Run, stage: int) -> Artefact:
         "compensation": r.compensation,
         "retraining": s.retraining_settings.outcome,
     }
-    return Artefact(run.weights(stage), plain({**_sensitive(run), **inputs}))
+    return NetworkArtefact(run.weights(stage), plain({**_sensitive(run), **inputs}), stage)
 
 
 def _sensitive(run: Run) -> dict:

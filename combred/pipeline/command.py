@@ -1,7 +1,7 @@
 """The command: `python -m combred.pipeline stage=2 key=value`.
 
 Does the steps that are missing and reuses the files that are there: sample, train (stage 0),
-reduce (stages 1 to N), validate, export, report (`combred.pipeline.steps`).
+reduce (stages 1 to N), validate, export, report (`combred.pipeline.assembly`).
 """
 
 import time
@@ -14,22 +14,14 @@ from combred import config
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import Settings
 from combred.files.records import read_record, write_record
+from combred.pipeline import assembly, stored
 from combred.pipeline.console import console
 from combred.pipeline.guard import guarded
 from combred.pipeline.resolved import of_settings, resolved
 from combred.pipeline.run import Run, locked
-from combred.pipeline.steps import (
-    export,
-    networks,
-    reduce,
-    report,
-    sample,
-    train,
-    validate,
-)
+from combred.pipeline.steps import validate
 from combred.pipeline.tables import print_help, print_resolved
 from combred.surrogate.rate_numbers import readable
-from combred.training.devices import open_device
 
 
 @dataclass(frozen=True)
@@ -43,19 +35,19 @@ class Step:
 
 
 STEPS = {
-    "sample": Step(sample.sample, (), "data"),
-    "train": Step(train.train, ("data",), "first"),
-    "reduce": Step(reduce.reduce, ("data", "first"), "surrogates"),
+    "sample": Step(assembly.sample, (), "data"),
+    "train": Step(assembly.train, ("data",), "first"),
+    "reduce": Step(assembly.reduce, ("data", "first"), "surrogates"),
     "validate": Step(validate.validate, ("data", "surrogates"), "validation"),
-    "export": Step(export.export, ("data", "surrogates", "validation")),
-    "report": Step(report.report, ("surrogates",)),
+    "export": Step(assembly.export, ("data", "surrogates", "validation")),
+    "report": Step(assembly.report, ("surrogates",)),
 }
 # How a result is read from the run folder where no step of this command has made it. Each refuses
 # files that were made with other settings.
 LOADERS: dict[str, Callable[[Run], Any]] = {
-    "data": sample.load_data,
-    "first": networks.load_first,
-    "surrogates": networks.load_surrogates,
+    "data": stored.load_data,
+    "first": stored.load_first,
+    "surrogates": stored.load_surrogates,
     "validation": validate.load_validation,
 }
 
@@ -82,12 +74,12 @@ def prepare(settings: Settings) -> Run:
     with of_settings("mechanism"):
         mechanism = load_mechanism(settings.mechanism)
     settings = resolved(settings, mechanism)
-    run = Run(settings, mechanism, Path("runs") / settings.run_name, open_device())
+    run = Run(settings, mechanism, Path("runs") / settings.run_name)
     if settings.network.kinetics:
         with of_settings("network.kinetics=true"):
             readable(mechanism)  # refuses unknown kinds of rates, before anything is sampled
     run.folder.mkdir(parents=True, exist_ok=True)
-    print_resolved(run)
+    print_resolved(settings, mechanism, run.folder, run.workers)
     return run
 
 
@@ -96,7 +88,7 @@ def execute(run: Run) -> None:
     results: dict[str, Any] = {}
     started, only = time.monotonic(), run.settings.only
     with locked(run.folder):
-        networks.require_same_settings(run)
+        stored.require_same_settings(run)
         write_record(run.path("settings.json"), asdict(run.settings))
         for name, step in STEPS.items():
             if only not in ("", name):

@@ -1,4 +1,7 @@
-"""A run: its settings, its mechanism, its folder with a lock, and the device that it trains on."""
+"""A run: its settings, its mechanism, and its folder with a lock.
+
+What puts the steps together knows it; a step takes its own settings and artefacts.
+"""
 
 import errno
 import fcntl
@@ -8,8 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-
-import torch
 
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
@@ -23,7 +24,6 @@ class Run:
     settings: Settings
     mechanism: Mechanism
     folder: Path
-    device: torch.device
 
     def path(self, name: str) -> Path:
         """A file of the run folder."""
@@ -32,14 +32,6 @@ class Run:
     def weights(self, stage: int) -> Path:
         """The trained network of a stage."""
         return self.path(f"stage{stage}.safetensors")
-
-    def merged(self, stage: int) -> Path:
-        """The network of a stage between its reduction and the end of its retraining."""
-        return self.path(f"stage{stage}.merged.safetensors")
-
-    def metrics(self, stage: int) -> Path:
-        """The training metrics of a stage, JSON lines; its checkpoint lies beside."""
-        return self.path(f"stage{stage}.jsonl")
 
     @property
     def workers(self) -> int:

@@ -1,16 +1,18 @@
 """What the pipeline shows of a run: its settings, the table of its stages, the help."""
 
+from pathlib import Path
+
 import torch
 from rich.markup import escape
 from rich.table import Table
 
 from combred import config
+from combred.chemistry.mechanism import Mechanism
 from combred.config import Settings
 from combred.pipeline.console import console
-from combred.pipeline.run import Run
 from combred.pipeline.stages import stage_table
 from combred.surrogate.network import Network
-from combred.training.devices import fastest_precision
+from combred.training.devices import fastest_precision, open_device
 
 
 def shape(network: Network) -> str:
@@ -18,26 +20,26 @@ def shape(network: Network) -> str:
     return f"{'-'.join(map(str, network.widths))} ({network.n_weights:,} weights)"
 
 
-def print_resolved(run: Run) -> None:
+def print_resolved(s: Settings, m: Mechanism, folder: Path, workers: int) -> None:
     """The settings that depend on mechanism and machine, as resolved, with the reason."""
-    s, m = run.settings, run.mechanism
-    precision, reason = fastest_precision(run.device)
+    device = open_device()
+    precision, reason = fastest_precision(device)
     hidden = "-".join(map(str, s.network.hidden))
     does = "sees the state alone"
     if s.network.kinetics:
         does = "corrects quasi-steady-state (QSS) steps"
     low, high = s.sampling.dt
     dt = f"{low:g} s" if low == high else f"{low:g} to {high:g} s"
-    console.print(f"[bold]combred[/] run {run.folder}, profile {s.profile}, stage {s.stage}")
+    console.print(f"[bold]combred[/] run {folder}, profile {s.profile}, stage {s.stage}")
     console.print(
         f"  {m.name}: {m.n_species} species, fuel {s.sampling.fuel}, oxidizer "
         f"{s.sampling.oxidizer}, dt {dt}"
     )
     console.print(
-        f"  network of {hidden} hidden units, which {does}, on {run.device}, "
+        f"  network of {hidden} hidden units, which {does}, on {device}, "
         f"{torch.get_num_threads()} threads, precision {precision}: {reason}"
     )
-    console.print(f"  {run.workers} processes, seed {s.seed}")
+    console.print(f"  {workers} processes, seed {s.seed}")
 
 
 def print_validation(numbers: dict) -> None:

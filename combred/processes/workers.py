@@ -7,10 +7,11 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import cantera as ct
 
@@ -139,3 +140,24 @@ class Processes:
                 results.append(future.result())
                 self.on_progress(i + 1, len(tasks))
         return results
+
+    @contextmanager
+    def completed(
+        self, make: Callable, arguments: tuple, work: Callable, tasks: Iterable
+    ) -> Iterator[Iterator[tuple]]:
+        """A context with the pairs (task, work(own, task)) of all tasks, as they are completed.
+        own: make(*arguments), which each process makes once and keeps."""
+        with open_pool(self.workers, _make_own, make, arguments) as pool:
+            futures = {pool.submit(_work_with_own, work, task): task for task in tasks}
+            yield ((futures[future], future.result()) for future in as_completed(futures))
+
+
+def _make_own(make: Callable, arguments: tuple) -> None:
+    ct.suppress_thermo_warnings()
+    process: Any = multiprocessing.current_process()
+    process.own = make(*arguments)
+
+
+def _work_with_own(work: Callable, task: Any) -> Any:
+    process: Any = multiprocessing.current_process()
+    return work(process.own, task)

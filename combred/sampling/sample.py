@@ -10,14 +10,11 @@ compared with CVODE (`combred.sampling.labels`).
 """
 
 from collections.abc import Iterator
-from concurrent.futures import as_completed
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import cantera as ct
 import h5py
 import numpy as np
-import torch
 
 from combred.chemistry.agreement import CHECKED
 from combred.chemistry.mechanism import Mechanism
@@ -30,7 +27,7 @@ from combred.dataset.writer import draw, write_states
 from combred.files.hdf5 import require_space
 from combred.files.parts import Parts, forget_parts
 from combred.native.solver.library import PRECISE, Solver
-from combred.processes.workers import Processes, open_pool
+from combred.processes.workers import Processes
 from combred.sampling import labels
 from combred.sampling.flow import FlowStates
 from combred.sampling.plan import Trajectory, plan_trajectories
@@ -51,27 +48,19 @@ def states_of(
     return PremixedStates(mechanism, settings, solver, seed)
 
 
-_states: FlowStates | PremixedStates  # one per worker process
-
-
-def _start_worker(mechanism, settings, seed) -> None:
-    global _states
-    torch.set_num_threads(1)
-    ct.suppress_thermo_warnings()
-    _states = states_of(mechanism, settings, seed)
-
-
-def _work(trajectory: Trajectory) -> tuple[Trajectory, Block | None, str]:
-    """A trajectory with its block, or with None and the reason."""
+def _attempt(
+    states: FlowStates | PremixedStates, trajectory: Trajectory
+) -> tuple[Block | None, str]:
+    """The block of a trajectory, or None and the reason."""
     error = ""
     for _ in range(2):  # after a failure the reactor is a new one: the same states are tried again
         try:
-            block = _states.block(trajectory)
+            block = states.block(trajectory)
             block.source[:] = trajectory.index
-            return trajectory, block, ""
+            return block, ""
         except IntegrationError as failure:
             error = str(failure)
-    return trajectory, None, error
+    return None, error
 
 
 def provenance(settings: SamplingSettings, seed: int) -> dict:
@@ -111,9 +100,8 @@ def sample(
     processes.on_progress(finished, total)
     lost = []
     start = mechanism, settings, seed
-    with open_pool(processes.workers, _start_worker, *start) as pool:
-        for future in as_completed([pool.submit(_work, t) for t in missing]):
-            trajectory, block, error = future.result()
+    with processes.completed(states_of, start, _attempt, missing) as results:
+        for trajectory, (block, error) in results:
             if block is None:
                 lost.append(f"{trajectory.name}: {error}")
                 block = _unlabelled(trajectory, mechanism, settings)

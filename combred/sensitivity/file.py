@@ -5,7 +5,6 @@ are there; the folder's name tells the settings.
 """
 
 import json
-from concurrent.futures import as_completed
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -19,10 +18,9 @@ from combred.dataset.schema import STATE_UNITS, StateFileError
 from combred.files.hdf5 import UNREADABLE, new_file, opened, require_space
 from combred.files.parts import Parts, forget_parts
 from combred.native.solver.library import PRECISE, Solver
-from combred.processes.workers import Processes, open_pool
+from combred.processes.workers import Processes
 from combred.sensitivity.rows import SensitiveStates
-from combred.sensitivity.sampling import sample as sensitive_sampling
-from combred.sensitivity.sampling.sample import plan
+from combred.sensitivity.sampling.sample import SensitiveSampler, plan
 
 RANGES = "fuel", "oxidizer", "p", "phi", "T0", "dt"  # of SamplingSettings, which the rows depend on
 UNITS = STATE_UNITS | {"sensitivity": "s", "trajectory": "1"}
@@ -62,17 +60,16 @@ def make_sensitive(
     done = len(todo) - len(waiting)
     processes.on_progress(done, len(todo))
     sampling = replace(sampling, fuel=provenance["fuel"])
-    start = mechanism, sampling, seed
     if waiting:
         Solver(mechanism)  # compiled here, before the processes ask for it
-        with open_pool(processes.workers, sensitive_sampling.start_worker, *start) as pool:
-            for future in as_completed([pool.submit(sensitive_sampling.work, t) for t in waiting]):
-                index, rows, reason = future.result()
-                found[index], done = rows, done + 1
+        how = SensitiveSampler, (mechanism, sampling, seed), SensitiveSampler.attempt
+        with processes.completed(*how, waiting) as results:
+            for trajectory, (rows, reason) in results:
+                found[trajectory.index], done = rows, done + 1
                 if rows is None:
                     lost.append(reason)
                 else:
-                    parts.write(index, rows.columns().values())
+                    parts.write(trajectory.index, rows.columns().values())
                 processes.on_progress(done, len(todo))
     kept = [rows for _, rows in sorted(found.items()) if rows is not None]
     if not kept:

@@ -79,9 +79,8 @@ def _methods(surrogate: "Surrogate") -> dict[str, str]:
     dt (n,) [s], float64."""
     infinite = (
         f"a state that is not valid (T from {surrogate.LOWEST_T:g} to {surrogate.HIGHEST_T:g} K, "
-        "p > 0, Y >= 0, sum Y = 1), or "
+        f"p > 0, Y >= 0, sum Y = 1), or {surrogate.refused}"
     )
-    infinite += "dt out of its range" if surrogate.kinetics else "not in_training_range"
     return {
         "forward(state, dt)": "(n, 2 + n_species) [T, p, Y] -> the same, dt later",
         "next_state_and_error(state, dt)": "the same, and an error estimate over the tolerance (n,)"
@@ -101,8 +100,7 @@ def training_range(surrogate: "Surrogate") -> dict:
         Y = inverse(v[2:])
         # A mass fraction at the floor means an absent species.
         Y = Y.where(Y > 1.001 * transform.boxcox.floor, 0.0)
-        p = v[1].exp() if surrogate.kinetics else v[1]
-        ends.append([float(v[0]), float(p), *Y.tolist()])
+        ends.append([float(v[0]), float(transform.pressure(v[1])), *Y.tolist()])
     T, p, *Y = (list(pair) for pair in zip(*ends, strict=True))
     return {"T": T, "p": p, "Y": dict(zip(surrogate.species, Y, strict=True))}
 

@@ -56,6 +56,10 @@ class CorrectionTransform(StateTransform):
         T, p = state[:, :1], state[:, 1:2]
         return torch.cat([T, torch.log(p), self.boxcox(state[:, 2:])], dim=1)
 
+    def pressure(self, variable: Tensor) -> Tensor:
+        """As `StateTransform.pressure`."""
+        return variable.exp()
+
     def prepared(
         self, state: Tensor, variables: Tensor, dt: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:

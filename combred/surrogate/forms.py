@@ -24,6 +24,7 @@ class StateSurrogate(Surrogate):
     """
 
     kinetics: Final[bool] = False
+    refused = "not in_training_range"
     remedy = "combred.solver(surrogate.mechanism) advances any valid state"
     SHARE: Final[float] = 0.07
     FLOOR_T: Final[float] = 0.7  # K
@@ -64,6 +65,7 @@ class QuasiSteadySurrogate(Surrogate):
     """
 
     kinetics: Final[bool] = True
+    refused = "dt out of its range"
     remedy = "combred.native.compile(surrogate) advances any valid state, by the solver behind it"
     FLOOR: Final[float] = 0.4  # of [T, F(Y)] over its scale, root mean square
     FLOOR_Y: Final[float] = 5e-4

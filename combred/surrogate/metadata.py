@@ -73,7 +73,6 @@ REQUIRED: Mapping[str, Check] = {
 OPTIONAL: Mapping[str, Check] = {
     "kinetics": (lambda value: isinstance(value, bool), "true or false"),
     "species": (_are_names, "a list of names"),
-    "dt": (_is_number(1e-300, 1e300), "a time step in seconds"),
     "inputs": (lambda value: value is None or isinstance(value, dict), "a table of keys"),
     "digest": (_is_text, "a text"),
     CARRIED: (_is_carried, "a table of the texts `text` and `phase`"),

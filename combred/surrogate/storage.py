@@ -23,16 +23,6 @@ from combred.surrogate.metadata import CARRIED, wrong_with
 from combred.surrogate.network import Network
 from combred.surrogate.surrogate import Surrogate
 
-# drm19-full is of version 0.1: tensor names in its file -> names now.
-FIRST_VERSION = {
-    "precision": "inverse_covariance",
-    "farthest": "max_mahalanobis",
-    "thermo.": "closure.thermo.",
-    "projection.": "closure.projection.",
-    "inert": "closure.inert",
-}
-
-
 # Tensors that the mechanism has, too; and the one that may be infinite.
 OF_MECHANISM = ("closure.", "transform.qss.")
 LIMIT = "max_mahalanobis"
@@ -214,8 +204,6 @@ def mechanism_of(path: Path) -> Mechanism:
 def _read(path: Path) -> tuple[dict, dict[str, torch.Tensor]]:
     """Metadata and tensors of a surrogate's file, which is not damaged."""
     identity, tensors = _open(path)
-    if "dt" in identity and not {"inputs", "digest"} & identity.keys():
-        return identity, _of_first_version(tensors, identity["dt"])
     if identity.get("digest") != digest_of(identity, tensors):
         raise ValueError(
             f"{path} is damaged: its content differs from what was written. If it is of a "
@@ -244,13 +232,3 @@ def _open(path: Path, tensors: bool = True) -> tuple[dict, dict[str, torch.Tenso
             "the same command makes it again."
         ) from error
     return identity, found
-
-
-def _of_first_version(tensors: dict[str, torch.Tensor], dt: float) -> dict[str, torch.Tensor]:
-    """The tensors of drm19-full by their present names, and its one time step dt [s], which was no
-    tensor. SHA256SUMS has the digest of the file."""
-    found = {"transform.dt_range": torch.full((2,), dt, dtype=torch.float64)}
-    for name, tensor in tensors.items():
-        old = next((old for old in FIRST_VERSION if name.startswith(old)), "")
-        found[FIRST_VERSION.get(old, "") + name[len(old) :]] = tensor
-    return found

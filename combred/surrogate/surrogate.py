@@ -8,7 +8,6 @@ network. The network computes in float32, all else in float64. T, p and Y are tr
 nowhere else. `combred.surrogate.forms` has the two kinds of surrogates.
 """
 
-import math
 from collections.abc import Iterable
 from typing import Final
 
@@ -41,7 +40,9 @@ class Surrogate(nn.Module, Stepper):
     """
 
     __jit_unused_properties__ = ["dt_range"]
+    kinetics: bool  # whether the network corrects QSS steps
     remedy = ""  # of states that the network is not trusted with
+    refused = ""  # the same, in words
     # TorchScript does not inherit annotations.
     __constants__ = ("TOLERANCE", "LOWEST_T", "HIGHEST_T")
 
@@ -257,9 +258,8 @@ class Surrogate(nn.Module, Stepper):
     @torch.jit.ignore
     def usual_p(self) -> tuple[float, float]:
         """As of `Stepper`: `FAR` times below and above those of the training."""
-        low, high = self.transform.low[1].item(), self.transform.high[1].item()
-        if self.kinetics:  # whose variable is ln p
-            low, high = math.exp(low), math.exp(high)
+        t = self.transform
+        low, high = t.pressure(torch.stack([t.low[1], t.high[1]])).tolist()
         return low / FAR, high * FAR
 
     @torch.jit.ignore

@@ -95,6 +95,10 @@ class StateTransform(nn.Module):
         """[T, p, F(Y)] (n, 2 + n_species) of states [T, p, Y]."""
         return torch.cat([state[:, :2], self.boxcox(state[:, 2:])], dim=1)
 
+    def pressure(self, variable: Tensor) -> Tensor:
+        """p [Pa] of its variable, of any shape."""
+        return variable
+
     def features(self, variables: Tensor) -> Tensor:
         """Standardised `variables`, (n, 2 + n_species)."""
         return (variables - self.mean) / self.std

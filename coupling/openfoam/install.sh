@@ -6,7 +6,7 @@
 #
 # FOLDER receives the sources of OpenFOAM (260 MB; the package has neither headers nor wmake),
 # libcombredChemistry.so and the file `environment`. A second call compiles the chemistry solver
-# alone.
+# alone. Ends with status 69 where the packages cannot be had, with another where it fails.
 set -euo pipefail
 [ $# = 1 ] || { echo "usage: bash $0 FOLDER" >&2; exit 2; }
 here=$(realpath "$(dirname "$0")")
@@ -21,17 +21,19 @@ fetch_sources() {
     local options=(-o Dir::Etc::SourceList="$folder/sources.list"
         -o Dir::Etc::SourceParts=/dev/null
         -o Dir::State::Lists="$folder/lists" -o APT::Sandbox::User=root)
-    apt-get "${options[@]}" update -qq
-    (cd "$folder" && apt-get "${options[@]}" source -qq openfoam)
+    apt-get "${options[@]}" update -qq && cd "$folder" && apt-get "${options[@]}" source -qq openfoam
+}
+unavailable() {
+    echo "Debian's packages of OpenFOAM cannot be had: call this as root, with a network" >&2
+    exit 69
 }
 
 has() { command -v "$1" >/dev/null; }
 if ! { has reactingFoam && has dpkg-source && has g++ && has make; }; then
-    apt-get update -qq
-    apt-get install -y -qq openfoam g++ make dpkg-dev >/dev/null
+    apt-get update -qq && apt-get install -y -qq openfoam g++ make dpkg-dev >/dev/null || unavailable
 fi
 find_tree() { find "$folder" -maxdepth 1 -type d -name 'openfoam-1912*' | head -n 1; }
-[ -n "$(find_tree)" ] || fetch_sources
+[ -n "$(find_tree)" ] || (fetch_sources) || unavailable
 tree=$(find_tree)
 
 cat > "$folder/environment" <<END_OF_FILE

@@ -1,14 +1,22 @@
 """Cells and tables of Markdown."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+
+Columns = dict[str, Callable[..., object]]  # the cell of a row, by heading
 
 
-def table(head: Iterable[str], rows: Iterable[Iterable[str]], left: int = 1) -> str:
-    """A Markdown table; the first `left` columns are left-aligned, the others right-aligned."""
-    head = list(head)
-    rule = ["---"] * left + ["---:"] * (len(head) - left)
-    return "".join(f"| {' | '.join(row)} |\n" for row in (head, rule, *rows)) + "\n"
+def table(columns: Columns | list[str], rows: Iterable[tuple], left: int = 1) -> str:
+    """A Markdown table. columns: headings with functions of the items of a row, or headings alone
+    where a row has its cells; None is "-". The first `left` columns are left-aligned, the others
+    right-aligned."""
+    if isinstance(columns, dict):
+        rows = [tuple(cell(*row) for cell in columns.values()) for row in rows]
+    rule = ["---"] * left + ["---:"] * (len(columns) - left)
+    lines = [
+        " | ".join("-" if c is None else str(c) for c in row) for row in (columns, rule, *rows)
+    ]
+    return "".join(f"| {line} |\n" for line in lines) + "\n"
 
 
 def plain(text: object) -> str:
@@ -25,16 +33,16 @@ def code(value: object) -> str:
     return f"`{text}`" if text else "(empty)"
 
 
-def factor(ratio: float) -> str:
-    """How many times faster, two digits or more."""
-    return f"{ratio:.0f}" if ratio >= 10.0 else f"{ratio:.1f}"
-
-
 def percent(*shares: float | None, digits: int = 2) -> str:
     """Shares as percent, separated by slashes; None and NaN are "-", infinity is "fails"."""
     if all(share is None for share in shares):
         return "-"
     return " / ".join(number(None if s is None else 100 * s, digits) for s in shares) + " %"
+
+
+def both(found: dict | None, *names: str, digits: int = 2) -> str | None:
+    """Two numbers of a result as percent, by default its mean and worst; None without a result."""
+    return found and percent(*(found[name] for name in names or ("mean", "worst")), digits=digits)
 
 
 def number(value: float | None, digits: int) -> str:
@@ -48,6 +56,11 @@ def digits(value: float, count: int) -> float:
     """A value rounded to a number of digits, for a cell."""
     found = float(f"{value:.{count}g}")
     return int(found) if abs(found) >= 1.0 and found == int(found) else found
+
+
+def us(microseconds: float, count: int = 2) -> str:
+    """A time in microseconds, rounded to a number of digits."""
+    return f"{digits(microseconds, count)} us"
 
 
 def seconds(dt: str | float) -> str:

@@ -1,6 +1,6 @@
 """The table of the methods of reduction (reduction.md)."""
 
-from .markdown import percent, table
+from .markdown import both, table
 from .results import read
 
 CHOSEN = {
@@ -15,34 +15,35 @@ def reduction_table(ratio: float = 0.4) -> str:
     """Every method at one share of the units kept, of reduction-default.json."""
     rows = [r for r in read("reduction-default.json", "rows") if r["ratio"] == ratio]
     rows.sort(key=lambda row: row["error"], reverse=True)
-    body = []
-    for row in rows:
-        scratch = row["method"] == "scratch"
-        mixing = "" if scratch else MIXING[row["compensation"]]
-        if row["method"] == "condensation" and not mixing:
-            mixing = ", norm ratios"
-        name = CHOSEN.get(row["method"], row["method"].replace("_", " ") + mixing)
-        if row["method"] == "random":
-            name += mixing
-        body.append(
-            [
-                name,
-                row["data"],
-                "-" if scratch else f"{row['error']:.2f}",
-                "-" if scratch else _delays(row["before"]),
-                _delays(row["after"]),
-            ]
-        )
-    head = ["method", "calibration on", "output error", "delay error", "delay error, retrained"]
-    return table(head, body, left=2)
+    columns = {
+        "method": _name,
+        "calibration on": lambda row: row["data"],
+        "output error": lambda row: None if _scratch(row) else f"{row['error']:.2f}",
+        "delay error": lambda row: None if _scratch(row) else _delays(row["before"]),
+        "delay error, retrained": lambda row: _delays(row["after"]),
+    }
+    return table(columns, [(row,) for row in rows], left=2)
 
 
-def _delays(found: dict) -> str:
+def _scratch(row: dict) -> bool:
+    return row["method"] == "scratch"
+
+
+def _name(row: dict) -> str:
+    """The method of a row, and how it mixes the weights of units that it merges."""
+    method, mixing = row["method"], "" if _scratch(row) else MIXING[row["compensation"]]
+    if method in CHOSEN:
+        return CHOSEN[method] + mixing * (method == "random")
+    if method == "condensation" and not mixing:
+        mixing = ", norm ratios"
+    return method.replace("_", " ") + mixing
+
+
+def _delays(found: dict) -> str | None:
     """Median and worst delay error of a cut network, or how many cases do not ignite."""
-    cases, failed = found["cases"], found["not_ignited"]
-    if failed:
-        return f"{failed} of {cases} do not ignite"
-    return percent(found["delay_median"], found["delay_worst"], digits=1)
+    if found["not_ignited"]:
+        return f"{found['not_ignited']} of {found['cases']} do not ignite"
+    return both(found, "delay_median", "delay_worst", digits=1)
 
 
 TABLES = {

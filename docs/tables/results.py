@@ -1,9 +1,7 @@
 """The files of measured results, the shipped models that they tell of, and their stale parts."""
 
 import json
-import math
 from collections.abc import Callable, Iterable
-from functools import cache
 from pathlib import Path
 
 import combred
@@ -23,20 +21,23 @@ def read(name: str, part: str = "") -> dict:
     """A file of measured results, or one part of it, without stamps; a table that takes it is
     marked where they are stale (`marked`)."""
     _read.add((name, part))
-    results = _load(RESULTS / name)
-    return _bare(results.get(part, {}) if part else results)
+    results = _bare(_load(name))
+    return results[part] if part else results
 
 
 def marked(make: Callable[[], str]) -> Callable[[], str]:
     """A table with a last line that names the numbers in it that other code has measured than is
-    there: no table shows them without it."""
+    there: no table shows them without it. `MISSING` where a file of results is missing."""
 
     def whole() -> str:
         _read.clear()
-        text = make()
+        try:
+            text = make()
+        except FileNotFoundError:
+            return MISSING
         stale = dict.fromkeys(told_stale(*one) for one in sorted(_read))
         told = "; ".join(filter(None, stale))
-        return f"{text.rstrip()}\n\n**{STALE}:** {told}.\n" if told and text.strip() else text
+        return f"{text.rstrip()}\n\n**{STALE}:** {told}.\n" if told else text
 
     return whole
 
@@ -44,9 +45,9 @@ def marked(make: Callable[[], str]) -> Callable[[], str]:
 def told_stale(name: str, part: str = "") -> str:
     """The stale numbers of a file of results, or of one part of it, in words; "" if there are none.
     Models that do not ship have no row, and so are left out."""
-    results = _load(RESULTS / name)
+    results = _load(name)
     if part and kept.KEY not in results:
-        results = {part: results[part]} if part in results else {}
+        results = {part: results[part]}
     found = list(kept.parts(results))
     stale = [(place, one) for place, one in found if not kept.is_current(one) and not _gone(one)]
     if not stale:
@@ -67,13 +68,8 @@ def _gone(part: dict) -> bool:
     return any(name not in combred.models() for name in of if kept.is_network(name))
 
 
-@cache
-def _parsed(path: Path, _changed: int) -> dict:
-    return json.loads(path.read_text())
-
-
-def _load(path: Path) -> dict:
-    return _parsed(path, path.stat().st_mtime_ns) if path.is_file() else {}
+def _load(name: str) -> dict:
+    return json.loads((RESULTS / name).read_text())
 
 
 def _bare(content):
@@ -86,50 +82,37 @@ def _bare(content):
 def source(name: str, command: str, machine: str = "") -> str:
     """The last line below a table: the file of its numbers, the command that measures them, and the
     machine, by default that of the file."""
-    machine = machine or _load(RESULTS / name).get("machine", "")
+    machine = machine or _load(name).get("machine", "")
     link = f"[{name}](../benchmarks/results/{name})"
     return f"Source: {link}, `python -m benchmarks.{command}`{machine and f'; {machine}'}.\n"
 
 
-def models_with_rates() -> dict[str, list[str]]:
-    """Names of the shipped models, largest first: those that correct QSS steps, the others."""
-    groups: dict[str, list[str]] = {"with": [], "without": []}
-    for name, card in combred.models().items():
-        groups["with" if card["network"].get("kinetics") else "without"].append(name)
-    return groups
-
-
 def in_order(names: Iterable[str]) -> list[str]:
     """Names of shipped models that results have, those that correct QSS steps first."""
-    names = set(names)
-    return [name for group in models_with_rates().values() for name in group if name in names]
+    cards = combred.models()
+    ordered = sorted(cards, key=lambda name: not cards[name]["network"].get("kinetics"))
+    return [name for name in ordered if name in names]
 
 
-def rows_of(results: dict) -> dict[str, dict]:
-    """The rows of a file of results, by model, in the order of the tables."""
-    rows = {row["model"]: row for row in results.get("rows", [])}
-    return {name: rows[name] for name in in_order(rows)}
+def by_model(name: str, part: str = "models") -> dict[str, dict]:
+    """The entries of shipped models in a file of results, in the order of the tables."""
+    models = read(name, part)
+    return {model: models[model] for model in in_order(models)}
 
 
-def general(name: str) -> tuple[dict, dict]:
-    """The entries by model in a file of results of surrogates of any dt: all, and in the order of
-    the tables."""
-    models = read(name, "models")
-    return models, {model: models[model] for model in in_order(models)}
-
-
-def speeds() -> dict[str, dict[str, float | None]]:
-    """Relative error of the flame speed of each model in each case, of flames.json."""
-    found: dict[str, dict[str, float | None]] = {}
+def speeds() -> dict[str, dict[str, float]]:
+    """Relative error of the flame speed of each model in each case, of flames.json; inf: none."""
+    found: dict[str, dict[str, float]] = {}
     for case, entries in read("flames.json", "models").items():
         for name in in_order(entries):
-            found.setdefault(name, {})[case] = entries[name].get("speed_error")
+            error = entries[name].get("speed_error")
+            found.setdefault(name, {})[case] = float("inf") if error is None else error
     return {name: found[name] for name in in_order(found)}
 
 
-def not_at_half(found: dict) -> int:
+def not_ignited(found: dict) -> int:
     """In how many cases of ignitions.json the surrogate's T does not reach half of its rise."""
-    return sum(error is None or math.isnan(error) for error in found["delay_errors"])
+    return sum(error is None or error != error for error in found["delay_errors"])
 
 
 def mechanisms() -> dict[str, dict]:

@@ -14,26 +14,21 @@ def sections() -> dict[str, dict[str, dataclasses.Field]]:
     """The keys and their fields, by section."""
     found: dict[str, dict[str, dataclasses.Field]] = {}
     for key, item in config.keys().items():
-        section = key.rpartition(".")[0] or GENERAL
-        found.setdefault(section, {})[key] = item
+        found.setdefault(key.rpartition(".")[0] or GENERAL, {})[key] = item
     return found
 
 
 def settings_table() -> str:
     """Every key with its default, unit and help, a table for each section."""
     defaults, text = config.resolve([]), ""
+    columns = {
+        "key": lambda key, item: code(key),
+        "default": lambda key, item: code(written(config.value_of(defaults, key))),
+        "unit": lambda key, item: plain(item.metadata["unit"]),
+        "meaning": lambda key, item: plain(item.metadata["help"]),
+    }
     for section, items in sections().items():
-        rows = [
-            [
-                code(key),
-                code(written(config.value_of(defaults, key))),
-                plain(item.metadata["unit"]) or "",
-                plain(item.metadata["help"]),
-            ]
-            for key, item in items.items()
-        ]
-        text += f"## {section.capitalize()}\n\n"
-        text += table(["key", "default", "unit", "meaning"], rows, left=4)
+        text += f"## {section.capitalize()}\n\n{table(columns, items.items(), left=4)}"
     return text
 
 
@@ -42,17 +37,15 @@ def profiles_table() -> str:
     defaults, text = config.resolve([]), ""
     for profile in config.PROFILES:
         settings = config.resolve([f"profile={profile}"])
-        rows = [
-            [code(key), code(written(value)), code(written(config.value_of(defaults, key)))]
+        values = [
+            (key, config.value_of(settings, key), config.value_of(defaults, key))
             for key in config.keys()
-            if (value := config.value_of(settings, key)) != config.value_of(defaults, key)
-            and key != "profile"
+            if key != "profile"
         ]
-        text += f"### profile={profile}\n\n"
-        if rows:
-            text += table(["key", "value", "default"], rows, left=3)
-        else:
-            text += "All defaults.\n\n"
+        rows = [(code(key), code(written(value)), code(written(default)))
+                for key, value, default in values if value != default]  # fmt: skip
+        shown = table(["key", "value", "default"], rows, left=3) if rows else "All defaults.\n\n"
+        text += f"### profile={profile}\n\n{shown}"
     return text
 
 

@@ -2,57 +2,71 @@
 
 from combred.native.solver.generator import TOLERANCE
 
-from .markdown import digits, percent, seconds, short, table
-from .results import MISSING, mechanisms, read, source
+from .markdown import both, digits, percent, seconds, short, table
+from .results import mechanisms, read, source
+
+SOURCE = "solver.json", "solver"
 
 
 def mechanisms_table() -> str:
     """What the solver costs and how right it is in each mechanism, of solver.json."""
-    body = []
-    for name, found in mechanisms().items():
-        check = found["check"]
-        default = [row for row in check["delays"] if row["tolerance"] == TOLERANCE]
-        first, second = check["times"]
-        body.append([
-            f"{name}: {found['species']} species, {found['reactions']} reactions",
-            f"{found['compile_s']:.0f} / {check['seconds']:.0f} s",
-            f"{1e6 * first['seconds']:.2g} / {1e6 * second['seconds']:.2g} us",
-            percent(max(row["worst"] for row in default), digits=3),
-            f"{float(format(first['cvode_seconds'] / first['seconds'], '.2g')):.0f}",
-        ])  # fmt: skip
-    head = ["mechanism", "compiled in / check", "time a state", "delay error, worst",
-            "faster than CVODE"]  # fmt: skip
-    return table(head, body) + told_solver() if body else MISSING
+    columns = {
+        "mechanism": lambda name, of, check: (
+            f"{name}: {of['species']} species, {of['reactions']} reactions"
+        ),
+        "compiled in / check": lambda name, of, check: (
+            f"{of['compile_s']:.0f} / {check['seconds']:.0f} s"
+        ),
+        "time a state": lambda name, of, check: (
+            " / ".join(f"{1e6 * row['seconds']:.2g}" for row in check["times"]) + " us"
+        ),
+        "delay error, worst": lambda name, of, check: percent(worst_delay(check), digits=3),
+        "faster than CVODE": lambda name, of, check: f"{over_cvode(check):.0f}",
+    }
+    rows = [(name, of, of["check"]) for name, of in mechanisms().items()]
+    return table(columns, rows) + source(*SOURCE)
 
 
-def told_solver() -> str:
-    """The source of the tables of solver.json."""
-    return source("solver.json", "solver")
+def delays(check: dict) -> list[dict]:
+    """The delays of a check at the default tolerance, by dt."""
+    return [row for row in check["delays"] if row["tolerance"] == TOLERANCE]
+
+
+def worst_delay(check: dict) -> float:
+    """The worst relative error of a delay at the default tolerance."""
+    return max(row["worst"] for row in delays(check))
+
+
+def over_cvode(check: dict) -> float:
+    """How many times faster than CVODE the solver is at the first dt of a check."""
+    first = check["times"][0]
+    return digits(first["cvode_seconds"] / first["seconds"], 2)
 
 
 def solver_table() -> str:
     """Rate types, time of a step and result of the check of each mechanism, of solver.json."""
-    body = []
-    for name, found in mechanisms().items():
-        step, check = found["step_us"], found["check"]
-        rates = ", ".join(f"{count} {kind}" for kind, count in check["rates"].items())
-        made = [row["right"] for row in check["verdict"] if not row["skipped"]]
-        left = len(check["verdict"]) - len(made)
-        verdict = f"{sum(made)} of {len(made)}" + (f", {left} not compared" if left else "")
-        body.append([
-            f"{name}: {rates}",
-            f"{step['float']:.2f} / {step['double']:.1f} us",
-            verdict,
-        ])  # fmt: skip
-    head = ["mechanism, rates", "a step, floats / doubles", "within limits"]
-    return table(head, body) + told_solver() if body else MISSING
+
+    def verdict(rows: list[dict]) -> str:
+        made = [row["right"] for row in rows if not row["skipped"]]
+        left = len(rows) - len(made)
+        return f"{sum(made)} of {len(made)}" + (f", {left} not compared" if left else "")
+
+    columns = {
+        "mechanism, rates": lambda name, step, check: (
+            f"{name}: {', '.join(f'{count} {kind}' for kind, count in check['rates'].items())}"
+        ),
+        "a step, floats / doubles": lambda name, step, check: (
+            f"{step['float']:.2f} / {step['double']:.1f} us"
+        ),
+        "within limits": lambda name, step, check: verdict(check["verdict"]),
+    }
+    rows = [(name, of["step_us"], of["check"]) for name, of in mechanisms().items()]
+    return table(columns, rows) + source(*SOURCE)
 
 
 def large_text() -> str:
     """What a mechanism of 1268 species costs, of large.json."""
     found = read("large.json")
-    if not found:
-        return MISSING
     steps = {key: row for key, row in found.items() if key.endswith(" s")}
     own, cvode = (
         " and ".join(f"{digits(row[key] / 1e3, 2)} ms" for row in steps.values())
@@ -75,13 +89,12 @@ def solver_precision_table() -> str:
         rows: dict[tuple[str, float], dict[float, dict]] = {}
         for row in one["work_precision"]:
             rows.setdefault((row["solver"], row["tolerance"]), {})[row["dt"]] = row
-        dts = sorted({row["dt"] for row in one["work_precision"]})
-        body = [
-            [solver, f"{tolerance:g}", *(_time_and_error(of_dt[dt]) for dt in dts)]
-            for (solver, tolerance), of_dt in rows.items()
-        ]
-        text += table([name, "tolerance", *(f"dt = {seconds(dt)}" for dt in dts)], body)
-    return text + told_solver() if text else MISSING
+        columns = {name: lambda way, of: way[0], "tolerance": lambda way, of: f"{way[1]:g}"} | {
+            f"dt = {seconds(dt)}": lambda way, of, dt=dt: _time_and_error(of[dt])
+            for dt in sorted({row["dt"] for row in one["work_precision"]})
+        }
+        text += table(columns, rows.items())
+    return text + source(*SOURCE)
 
 
 def _time_and_error(row: dict) -> str:
@@ -92,13 +105,12 @@ def _time_and_error(row: dict) -> str:
 
 def solver_delays_table() -> str:
     """Errors of ignition delays in each mechanism at the default tolerance, of solver.json."""
-    body, dts = [], list[float]()
-    for name, found in mechanisms().items():
-        rows = [row for row in found["check"]["delays"] if row["tolerance"] == TOLERANCE]
-        dts = [row["dt"] for row in rows]
-        body.append([name, *(percent(row["mean"], row["worst"], digits=4) for row in rows)])
-    head = ["error of the delay, mean / worst", *(f"dt = {seconds(dt)}" for dt in dts)]
-    return table(head, body) + told_solver() if body else MISSING
+    rows = {name: delays(found["check"]) for name, found in mechanisms().items()}
+    columns = {"error of the delay, mean / worst": lambda name, of: name} | {
+        f"dt = {seconds(row['dt'])}": lambda name, of, i=i: both(of[i], digits=4)
+        for i, row in enumerate(list(rows.values())[-1])
+    }
+    return table(columns, rows.items()) + source(*SOURCE)
 
 
 TABLES = {

@@ -23,77 +23,69 @@ ERROR = {"median": 0.01, "worst": 0.02}
 @pytest.fixture
 def run(tmp_path, drm19, make_network):
     """The folder of a validated run, with an untrained network of stage 1."""
-    folder = tmp_path / "runs/mine"
+    folder, n = tmp_path / "runs/mine", 2 + drm19.n_species
     folder.mkdir(parents=True)
-    n = 2 + drm19.n_species
     transform = StateTransform(drm19.n_species, 0.1, 1e-13, 1 / 3)
     transform.dt_range.fill_(1e-6)
     surrogate = make_surrogate(drm19, transform, make_network([n, 8, n]))
     save_surrogate(folder / "stage1.safetensors", surrogate, drm19)
-    settings = resolve(["profile=condensed", "run=mine", "stage=2"])
     measured = {"weights": 2 * 8 * n, "all_ignite": True, "delay_error": ERROR, "worst_case": "x"}
     measured |= {"burnt_T_error": ERROR}
     networks = {"stage1": digest(folder / "stage1.safetensors")}
     validation = {"stages": {"stage1": measured}, "networks": networks, "inputs": {"dt": 1e-6}}
+    settings = resolve(["profile=condensed", "run=mine", "stage=2"])
     write_json(folder / "settings.json", asdict(settings))
     write_json(folder / "sample.json", {"rows": 480})
     write_json(folder / "validation.json", validation)
     return folder
 
 
-def test_a_network_is_copied_with_its_card(run, tmp_path):
-    told = ship(run, 1, "small", tmp_path / "models")
-    assert told.startswith("small: 368 weights, delay error 1.00 / 2.00 %")
-    file, card = (tmp_path / f"models/small.{end}" for end in ("safetensors", "json"))
-    assert file.read_bytes() == (run / "stage1.safetensors").read_bytes()
-    card = read_card(card)
-    assert card["format"] == 3 and "trust" not in card
-    assert card["accuracy"]["delay_error"] == ERROR and card["network"]["weights"] == 368
-    made = card["training"]
-    assert (made["states"], made["stage"], made["start"]) == (480, 1, "scratch")
-    assert made["command"] == "python -m combred.pipeline profile=condensed run=mine stage=1"
-
-
-def test_a_network_that_was_not_validated_is_refused(run, tmp_path):
-    with pytest.raises(ValueError, match="stage2.* has not been validated .* only=validate"):
-        ship(run, 2, "small", tmp_path / "models")
-    with (run / "stage1.safetensors").open("ab") as file:
-        file.write(b" ")  # another file than the validated one
-    with pytest.raises(ValueError, match="has not been validated"):
-        ship(run, 1, "small", tmp_path / "models")
-    assert not (tmp_path / "models").exists()
-
-
-def test_the_command_ships_and_renews_the_checksums(run, tmp_path, monkeypatch, capsys):
+def test_the_command_ships_what_was_validated_and_renews_the_checksums(
+    run, tmp_path, monkeypatch, capsys
+):
     data = tmp_path / "data"
     (data / "mechanisms").mkdir(parents=True)
     (data / "mechanisms/a.yaml").write_text("a")
     monkeypatch.setattr(module, "FOLDER", data / "models")
     main([str(run), "1:small", "1:same"])
     told = capsys.readouterr().out.splitlines()
-    assert [line.split(":")[0] for line in told] == ["small", "same"]
+    assert told[0].startswith("small: 368 weights, delay error 1.00 / 2.00 %") and len(told) == 2
     sums = dict(line.split("  ")[::-1] for line in (data / "SHA256SUMS").read_text().splitlines())
-    files = ["mechanisms/a.yaml", *(f"models/{n}.{e}" for n in ("same", "small")
-                                    for e in ("json", "safetensors"))]  # fmt: skip
-    assert list(sums) == files
-    for name in files:
+    written = [f"models/{name}.{end}" for name in ("same", "small")
+               for end in ("json", "safetensors")]  # fmt: skip
+    assert list(sums) == ["mechanisms/a.yaml", *written]
+    for name in sums:
         assert sums[name] == hashlib.sha256((data / name).read_bytes()).hexdigest()
-    assert json.loads((data / "models/small.json").read_text())["dt"] == [1e-6, 1e-6]
+    small = data / "models/small.safetensors"
+    assert small.read_bytes() == (run / "stage1.safetensors").read_bytes()
+    card = read_card(small.with_suffix(".json"))
+    assert card["format"] == 3 and card["dt"] == [1e-6, 1e-6]
+    assert card["accuracy"]["delay_error"] == ERROR and card["network"]["weights"] == 368
+    made = card["training"]
+    assert (made["states"], made["stage"], made["start"]) == (480, 1, "scratch")
+    assert made["command"] == "python -m combred.pipeline profile=condensed run=mine stage=1"
     with pytest.raises(SystemExit, match="STAGE:MODEL"):
         main([str(run)])
+    with pytest.raises(ValueError, match="stage2.* has not been validated .* only=validate"):
+        ship(run, 2, "other", tmp_path / "models")
+    with (run / "stage1.safetensors").open("ab") as file:
+        file.write(b" ")  # another file than the validated one
+    with pytest.raises(ValueError, match="has not been validated"):
+        ship(run, 1, "other", tmp_path / "models")
+    assert not (tmp_path / "models").exists()
 
 
 def test_times_are_told_by_the_cards(tmp_path):
-    models, results = tmp_path / "models", tmp_path / "times.json"
+    models, results = tmp_path / "models", tmp_path / "ignition_work.json"
     models.mkdir()
     for name in ("drm19-full", "drm19-11k"):
         shutil.copy(FOLDER / f"{name}.json", models)
-    row = {"median": 5e-7, "fastest": 4e-7}
-    times = {"grid": {"drm19-11k, C++": row, "drm19-full": row}}
-    write_json(results, {"machine": "M", "times": times})
+    rows = [{"tolerance": 0.1, "seconds": 4e-7}, {"tolerance": 0.01, "seconds": 5e-7}]
+    measured = {"machine": "M", "dt": {"1e-06": {"drm19-11k": rows}}}
+    results.write_text(json.dumps(measured))
     with pytest.raises(ValueError, match="other code than is there"):
         tell_times(results, models)
-    write_json(results, {"machine": "M", "times": times} | stamp("times.py", "drm19-11k"))
+    results.write_text(json.dumps(measured | stamp("ignition_work.py", "drm19-11k")))
     assert tell_times(results, models) == ["drm19-11k: 0.50 us a state"]
     card = read_card(models / "drm19-11k.json")
     assert card["time"] == {"seconds": 5e-7, "machine": "M"}

@@ -68,11 +68,18 @@ def test_no_mixture_is_an_error_with_a_remedy(drm19, fuel, oxidizer, reason):
         mixtures(drm19, fuel, oxidizer, [1.0])
 
 
-def test_a_mechanism_without_nitrogen_has_no_air(tmp_path):
+@pytest.mark.parametrize(
+    ("species", "told"),
+    [
+        ("[H2, H, O, O2, OH, H2O]", "no N2: name an oxidizer, as in O2:1"),
+        ("[H2, H, O, OH, H2O, N2, N2O]", "no O2: name an oxidizer, as in O:1"),
+    ],
+)
+def test_a_mechanism_without_air_is_told_an_oxidizer_that_it_has(tmp_path, species, told):
     (tmp_path / "h2.yaml").write_text(
-        "phases:\n- {name: gas, thermo: ideal-gas, elements: [H, O], kinetics: gas,\n"
-        "   species: [{gri30.yaml/species: [H2, H, O, O2, OH, H2O]}]}\n"
+        "phases:\n- {name: gas, thermo: ideal-gas, elements: [H, O, N], kinetics: gas,\n"
+        f"   species: [{{gri30.yaml/species: {species}}}]}}\n"
         "reactions:\n- {equation: O + H2 <=> H + OH, rate-constant: {A: 1e+10, b: 0, Ea: 0}}\n"
     )
-    with pytest.raises(ValueError, match="no N2.*oxidizer"):
+    with pytest.raises(ValueError, match=f"{told}$"):
         air(load_mechanism(str(tmp_path / "h2.yaml")))

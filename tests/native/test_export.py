@@ -168,14 +168,16 @@ def test_the_library_tells_card_digest_and_ranges(exported, correcting, mechanis
 
 @hydrogen
 def test_without_a_compiler_the_sources_are_written(correcting, tmp_path, monkeypatch, caplog):
-    (tmp_path / "libsurrogate.so").write_text("of another surrogate")
     monkeypatch.setenv("CXX", "no-such-compiler")
-    with caplog.at_level(logging.WARNING):
-        files = export(correcting, tmp_path)
-    assert [file.name for file in files] == ["surrogate.cpp", "combred.h"]
-    assert not (tmp_path / "libsurrogate.so").exists()
-    assert (tmp_path / "libsurrogate.so.old").read_text() == "of another surrogate"
-    assert "is now libsurrogate.so.old" in caplog.text
+    for name in ("libsurrogate.so.old", "libsurrogate.so.old1"):
+        (tmp_path / "libsurrogate.so").write_text(f"to be {name}")
+        with caplog.at_level(logging.WARNING):
+            files = export(correcting, tmp_path)
+        assert [file.name for file in files] == ["surrogate.cpp", "combred.h"]
+        assert not (tmp_path / "libsurrogate.so").exists()
+        assert f"is now {name}." in caplog.text
+    for name in ("libsurrogate.so.old", "libsurrogate.so.old1"):  # the first is kept
+        assert (tmp_path / name).read_text() == f"to be {name}"
     assert "no-such-compiler" in caplog.text and "the command in its first lines" in caplog.text
 
 

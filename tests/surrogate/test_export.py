@@ -74,7 +74,6 @@ WRONG = {
     "power": (0, -1, 1e9, math.inf, None),
     "kinetics": ("x", 1, None, []),
     "species": (["A"], "x", None, [5], {}),
-    "dt": ("x", 0, None, math.nan),
     "inputs": (5, "x", []),
     "digest": (5, None),
     "carried_mechanism": (

@@ -1,4 +1,4 @@
-// The equations of chemistry.hpp, and functions that tests call.
+// The equations of chemistry.hpp, and a function that tests call.
 
 #include "chemistry.hpp"
 
@@ -43,9 +43,5 @@ void jacobian(double p, const double* y, double* dydt, double* J)
     }
 }
 
-// Of one state: y (n), dydt (n), J (n, n) by columns.
+// Of one state: y (n), dydt (n).
 extern "C" void evaluate(double p, const double* y, double* dydt) { derivative(p, y, dydt); }
-extern "C" void evaluate_jacobian(double p, const double* y, double* dydt, double* J)
-{
-    jacobian(p, y, dydt, J);
-}

@@ -5,11 +5,9 @@
 
 #include <algorithm>
 
-// Advances states (count, 2 + n_species) [T, p, Y] in place by dt [s]. first (count): the first step
-// to try in each, and on return the step that would follow. A failed state becomes NaN.
+// Advances states (count, 2 + n_species) [T, p, Y] in place by dt [s]. A failed state becomes NaN.
 template <class Solver>
-static void advance(long count, double* states, double dt, double rtol, double atol, double* first,
-                    Counts* counts)
+static void advance(long count, double* states, double dt, double rtol, double atol, Counts* counts)
 {
     Solver solver(rtol, atol, *counts);
     for (long s = 0; s < count; ++s) {
@@ -18,7 +16,7 @@ static void advance(long count, double* states, double dt, double rtol, double a
         y[0] = state[0];
         std::copy(state + 2, state + 1 + n, y + 1);
         solver.p = state[1];
-        if (!solver.advance(y, dt, first[s])) {
+        if (!solver.advance(y, dt)) {
             std::fill(y, y + n, NAN);
             ++counts->failed;
         }
@@ -29,11 +27,10 @@ static void advance(long count, double* states, double dt, double rtol, double a
 
 #define METHOD(name, Solver)                                                                      \
     extern "C" void name(long count, double* states, double dt, double rtol, double atol,         \
-                         double* first, Counts* counts)                                           \
+                         Counts* counts)                                                          \
     {                                                                                             \
-        advance<Solver>(count, states, dt, rtol, atol, first, counts);                            \
+        advance<Solver>(count, states, dt, rtol, atol, counts);                                   \
     }
 
-METHOD(rosenbrock34, Rosenbrock34<Shampine>)
-METHOD(rosenbrock34_l_stable, Rosenbrock34<LStable>)
+METHOD(rosenbrock34, Rosenbrock34)
 METHOD(seulex, Seulex)

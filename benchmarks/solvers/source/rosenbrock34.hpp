@@ -5,9 +5,9 @@
 //
 // Hairer & Wanner, Solving Ordinary Differential Equations II (1996), equation (IV.7.25); stage 4
 // reuses f of stage 3. Coefficients: Shampine, ACM Trans. Math. Softw. 8 (1982) 93, which are the
-// defaults of OpenFOAM's Rosenbrock34, and the L-stable ones of Hairer & Wanner, table IV.7.2 and
-// code ROS4. Control of the step as in OpenFOAM's adaptiveSolver: largest norm, safety 0.9,
-// exponents 1/4 and 1/5, factors between 0.2 and 10. A rejected step keeps the Jacobian matrix.
+// defaults of OpenFOAM's Rosenbrock34. Control of the step as in OpenFOAM's adaptiveSolver: largest
+// norm, safety 0.9, exponents 1/4 and 1/5, factors between 0.2 and 10. A rejected step keeps the
+// Jacobian matrix.
 #pragma once
 
 #include <algorithm>
@@ -25,29 +25,16 @@ struct Shampine {
     static constexpr double e[4] = {17.0 / 54.0, 7.0 / 36.0, 0.0, 125.0 / 108.0};
 };
 
-struct LStable {
-    static constexpr double gamma = 0.57282;
-    static constexpr double a21 = 2.0, a31 = 1.867943637803922, a32 = 0.2344449711399156;
-    static constexpr double c21 = -7.137615036412310;
-    static constexpr double c31 = 2.580708087951457, c32 = 0.6515950076447975;
-    static constexpr double c41 = -2.137148994382534, c42 = -0.3214669691237626;
-    static constexpr double c43 = -0.6949742501781779;
-    static constexpr double m[4] = {2.255570073418735, 0.2870493262186792, 0.4353179431840180,
-                                    1.093502252409163};
-    static constexpr double e[4] = {-0.2815431932141155, -0.07276199124934920,
-                                    -0.1082196201495311, -1.093502252409163};
-};
-
-template <class Method>
 struct Rosenbrock34 {
     double p = 0.0, rtol, atol;
     Counts& count;
 
     Rosenbrock34(double rtol, double atol, Counts& count) : rtol(rtol), atol(atol), count(count) {}
 
-    // Advances y (n) by dt [s]. h: the first step to try, and on return the step that would follow.
-    bool advance(double* y, double dt, double& h)
+    // Advances y (n) by dt [s], which is the first step that it tries.
+    bool advance(double* y, double dt)
     {
+        double h = dt;
         double J[n * n], f[n], next[n], t = 0.0;
         for (int tried = 0; t < dt * (1.0 - 1e-14); ++count.steps) {
             jacobian(p, y, f, J);
@@ -75,7 +62,7 @@ struct Rosenbrock34 {
     // One step from y with f and J there: y_next, and the estimated error over the tolerance.
     double attempt(const double* y, const double* f, const double* J, double h, double* next)
     {
-        using M = Method;
+        using M = Shampine;
         double u[4][n], at[n], g[n];
         ++count.factorisations;
         if (!matrix.factorise(J, M::gamma * h)) return HUGE_VAL;

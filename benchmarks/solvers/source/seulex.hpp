@@ -21,9 +21,10 @@ struct Seulex {
 
     Seulex(double rtol, double atol, Counts& count) : rtol(rtol), atol(atol), count(count) {}
 
-    // Advances y (n) by dt [s]. h: the first step to try, and on return the step that would follow.
-    bool advance(double* y, double dt, double& h)
+    // Advances y (n) by dt [s], which is the first step that it tries.
+    bool advance(double* y, double dt)
     {
+        double h = dt;
         work[0] = jacobian_cost + factorisation_cost + lengths[0] * stage_cost;
         for (int j = 1; j < most; ++j)
             work[j] = work[j - 1] + factorisation_cost + (lengths[j] - 1) * stage_cost;

@@ -1,12 +1,12 @@
 """The step `export`: the files for a CFD code, and the card.
 
-Takes `Data`, the surrogates of all stages and the numbers of their validation; writes surrogate.pt,
-surrogate.json (its card), export.json and, if the network is not too large for C++, surrogate.cpp,
+Takes the surrogate of the last stage, its card and `Data`; writes surrogate.pt, surrogate.json (the
+card), export.json and, if the network is not too large for C++, surrogate.cpp,
 combred.h and libsurrogate.so.
 """
 
 import math
-from dataclasses import asdict
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -16,46 +16,40 @@ from combred.files.records import write_record
 from combred.native import NativeSurrogate
 from combred.native.generator import MOST_WEIGHTS, is_compiled
 from combred.pipeline.console import console
-from combred.pipeline.run import Run
-from combred.pipeline.steps.networks import stored_inputs
 from combred.pipeline.steps.sample import Data
-from combred.surrogate.card import describe_accuracy, describe_training, make_card
 from combred.surrogate.export import export_torchscript
 from combred.surrogate.surrogate import Surrogate
 
 CHECKED = 512  # held-out states on which the exported file has to agree with the surrogate
 
 
-def export(run: Run, data: Data, surrogates: list[Surrogate], validation: dict) -> None:
-    """Write the surrogate of the last stage for a CFD code."""
-    s, surrogate = run.settings, surrogates[-1]
-    measured = validation["stages"][f"stage{s.stage}"]
-    start = stored_inputs(run, 0).get("shipped", "scratch")
-    training = describe_training(asdict(s), run.mechanism, s.stage, data.table.rows, start)
-    accuracy = describe_accuracy(measured, validation["inputs"])
-    card = make_card(surrogate, run.mechanism, accuracy, training)
-    check = data.table.draw(data.held_out, CHECKED, s.seed).state()
-    numbers = export_torchscript(run.path("surrogate.pt"), surrogate, card, check)
+def export(folder: Path, surrogate: Surrogate, card: dict, data: Data) -> None:
+    """Write a surrogate with its card for a CFD code."""
+    path, check = folder / "surrogate.pt", data.table.draw(data.held_out, CHECKED, data.seed)
+    numbers = export_torchscript(path, surrogate, card, check.state())
     network = {"widths": surrogate.network.widths, "weights": surrogate.network.n_weights}
-    network["all_ignite"] = measured["all_ignite"]
-    write_record(run.path("export.json"), {"stage": s.stage, **network, **numbers})
+    network["all_ignite"] = card["accuracy"]["all_ignite"]
+    stage = card["training"]["stage"]
+    write_record(folder / "export.json", {"stage": stage, **network, **numbers})
     console.print(
-        f"export: {run.path('surrogate.pt')}, {numbers['bytes'] / 1e6:.2f} MB, agrees with "
+        f"export: {path}, {numbers['bytes'] / 1e6:.2f} MB, agrees with "
         f"the eager model within {numbers['largest_difference']:.1e}",
     )
-    console.print(f"export: {export_native(run, surrogate, card, check)}")
+    title = f"stage {stage} of the run {folder.name}"
+    console.print(f"export: {export_native(folder, surrogate, card, title, check.state())}")
 
 
-def export_native(run: Run, surrogate: Surrogate, card: dict, states: np.ndarray) -> str:
+def export_native(
+    folder: Path, surrogate: Surrogate, card: dict, title: str, states: np.ndarray
+) -> str:
     """Write the C++ file and its library, if the surrogate has them; what was written, in words.
     Raises RuntimeError as `require_agreement`, of the states (n, 2 + n_species)."""
-    source, library = run.path("surrogate.cpp"), run.path(native.LIBRARY)
+    source, library = folder / "surrogate.cpp", folder / native.LIBRARY
     if not is_compiled(surrogate):
-        for path in (source, library, run.path("combred.h")):
+        for path in (source, library, folder / "combred.h"):
             path.unlink(missing_ok=True)  # of a network that this run had before
         return f"no surrogate.cpp, since it is for networks of at most {MOST_WEIGHTS:,} weights"
-    title = f"stage {run.settings.stage} of the run {run.folder.name}"
-    if library not in native.export(surrogate, run.folder, card, title):
+    if library not in native.export(surrogate, folder, card, title):
         return (
             f"{source}, not compiled, since there is no C++ compiler: compile it where there is "
             "one, with the command in its first lines"

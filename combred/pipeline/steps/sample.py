@@ -1,6 +1,6 @@
 """The step `sample`: the labelled states, and those with sensitivities.
 
-Takes the settings; writes states.h5, sensitive.h5 and sample.json, and hands on `Data`.
+Takes settings of the sampling; writes states.h5, sensitive.h5 and sample.json, and reads `Data`.
 """
 
 import time
@@ -10,15 +10,15 @@ import numpy as np
 import torch
 from rich.markup import escape
 
+from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.transport import has_transport
+from combred.config import SamplingSettings, SensitivitySettings
 from combred.dataset.table import StateTable, open_states
 from combred.files.parts import forget_parts
 from combred.files.records import write_record
-from combred.pipeline import artefacts
+from combred.pipeline.artefacts import Artefact
 from combred.pipeline.console import console, progress
 from combred.pipeline.resolved import of_settings
-from combred.pipeline.run import Run
-from combred.pipeline.start import starting_point
 from combred.processes.workers import Processes
 from combred.sampling.sample import sample as sample_dataset
 from combred.sensitivity.file import make_sensitive, read_sensitive
@@ -31,40 +31,33 @@ CALIBRATION = 20_000  # training states that least squares and errors of a reduc
 
 @dataclass(frozen=True)
 class Data:
-    """The data of a run: the states, the rows (n,) bool that no training sees, and the states with
-    sensitivities, if any are asked for."""
+    """The data of a run: the states, the rows (n,) bool that no training sees, the states with
+    sensitivities, if they are there, and the artefact that these are; the seed of all draws."""
 
-    run: Run
     table: StateTable
     held_out: np.ndarray
     sensitive: SensitiveStates | None
+    sensitive_file: Artefact
+    seed: int
 
     def calibration_inputs(self, surrogate: Surrogate) -> torch.Tensor:
         """Network inputs (n, n_inputs) of training states, by which a reduction is calibrated."""
-        rows = self.table.draw(~self.held_out, CALIBRATION, self.run.settings.seed)
+        rows = self.table.draw(~self.held_out, CALIBRATION, self.seed)
         state, dt = torch.from_numpy(rows.state()), torch.from_numpy(rows.dt)
         return surrogate.transform.inputs(state, dt)
 
 
-def sample(run: Run) -> Data:
-    """Make states.h5 and sensitive.h5, where they are not there yet."""
-    make_states(run)
-    make_sensitivities(run)
-    return load_data(run)
+def read_data(states: Artefact, sensitive: Artefact, mechanism: Mechanism, seed: int) -> Data:
+    """The data in two files. Raises ValueError where they were made with other settings."""
+    table = open_states(states.path, mechanism)
+    states.require(table.provenance)
+    rows = read_sensitive_states(sensitive)
+    return Data(table, table.held_out(HELD_OUT, seed), rows, sensitive, seed)
 
 
-def load_data(run: Run) -> Data:
-    """The data of a run. Raises ValueError where they were made with other settings."""
-    s, artefact = run.settings, artefacts.states(run)
-    table = open_states(artefact.path, run.mechanism)
-    artefact.require(table.provenance)
-    return Data(run, table, table.held_out(HELD_OUT, s.seed), load_sensitive(run))
-
-
-def load_sensitive(run: Run) -> SensitiveStates | None:
+def read_sensitive_states(artefact: Artefact) -> SensitiveStates | None:
     """The states with sensitivities, None where none are asked for or there are none yet. Raises
     ValueError where they were made with other settings."""
-    artefact = artefacts.sensitive(run)
     if not artefact.inputs or not artefact.path.exists():
         return None
     rows, made_with = read_sensitive(artefact.path)
@@ -72,13 +65,16 @@ def load_sensitive(run: Run) -> SensitiveStates | None:
     return rows
 
 
-def make_states(run: Run) -> None:
+def make_states(
+    artefact: Artefact, mechanism: Mechanism, sampling: SamplingSettings, seed: int, workers: int
+) -> None:
     """states.h5 and sample.json, unless states of these settings are there."""
-    s, path, record = run.settings, artefacts.states(run).path, run.path("sample.json")
+    path, record = artefact.path, artefact.path.with_name("sample.json")
     if path.exists():
-        table = load_data(run).table
+        table = open_states(path, mechanism)
+        artefact.require(table.provenance)
         if not record.exists():
-            known = {"inputs": artefacts.states(run).inputs, "lost_trajectories": []}
+            known = {"inputs": artefact.inputs, "lost_trajectories": []}
             write_record(record, known | table.numbers())
         forget_parts(path)
         console.print(f"states: {table.rows:,} rows, reused")
@@ -86,16 +82,14 @@ def make_states(run: Run) -> None:
     begun = time.monotonic()
     ranges = "sampling.T0, .p, .phi, .dt"
     with progress("labelling states") as bar, of_settings(ranges):
-        numbers = sample_dataset(
-            path, run.mechanism, s.sampling, s.seed, Processes(run.workers, bar)
-        )
+        numbers = sample_dataset(path, mechanism, sampling, seed, Processes(workers, bar))
     numbers["seconds"] = time.monotonic() - begun
-    write_record(record, {"inputs": artefacts.states(run).inputs, **numbers})
+    write_record(record, {"inputs": artefact.inputs, **numbers})
     console.print(
         f"states: {numbers['rows']:,} rows; {numbers['failed_rows']} could not be labelled"
     )
-    if s.sampling.sampler == "premixed" and not has_transport(run.mechanism):
-        console.print(f"  none of flames: {run.mechanism.name} has no transport data")
+    if sampling.sampler == "premixed" and not has_transport(mechanism):
+        console.print(f"  none of flames: {mechanism.name} has no transport data")
     checked = f"{numbers['largest_difference']:.1g} of the change ({numbers['checked_rows']} rows)"
     console.print(f"  their labels differ from CVODE's by at most {checked}")
     for lost in numbers["lost_trajectories"][:5]:
@@ -104,22 +98,23 @@ def make_states(run: Run) -> None:
         console.print(f"  [yellow]more than 2 % failed: see {record}[/]")
 
 
-def make_sensitivities(run: Run) -> None:
-    """sensitive.h5, where sensitivities are asked for and are not there."""
-    s, artefact = run.settings, artefacts.sensitive(run)
-    nothing_trains = s.stage == 0 and s.start == "shipped" and starting_point(s, run.mechanism)[0]
-    if not artefact.inputs or nothing_trains:
-        return
-    if load_sensitive(run) is not None:
+def make_sensitivities(
+    artefact: Artefact,
+    mechanism: Mechanism,
+    sensitivity: SensitivitySettings,
+    sampling: SamplingSettings,
+    seed: int,
+    workers: int,
+) -> None:
+    """sensitive.h5, unless sensitivities of these settings are there."""
+    if read_sensitive_states(artefact) is not None:
         forget_parts(artefact.path)
         console.print("states with sensitivities, reused")
         return
+    made_with = artefact.path, mechanism, sensitivity, sampling, seed
     numbers_of = "sensitivity.ignitions, .flames, .counterflows, .kernels (0: none), sampling"
     with progress("ignitions and flames with sensitivities") as bar, of_settings(numbers_of):
-        made_with = s.sensitivity, s.sampling, s.seed
-        numbers = make_sensitive(
-            artefact.path, run.mechanism, *made_with, Processes(run.workers, bar)
-        )
+        numbers = make_sensitive(*made_with, Processes(workers, bar))
     made = numbers["trajectories"] - len(numbers["lost"])
     console.print(
         f"states of {made} ignitions and flames with sensitivities: {numbers['rows']:,} rows"

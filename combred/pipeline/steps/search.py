@@ -1,10 +1,11 @@
 """The search for the smallest network that meets the acceptance criteria: stage 1 of such a run.
 
-Gives `combred.reduction.shrink_until` the cut, the training and the judge of the run, and the
-folder search/ as its memory; writes stage1.safetensors and reduce.json.
+Gives `combred.reduction.shrink_until` the cut, the training and a judge, and the folder search/ as
+its memory; writes stage1.safetensors and reduce.json.
 """
 
 import copy
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -12,14 +13,12 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from combred.config import ReductionSettings, TrainingSettings
 from combred.files.records import ANOTHER_RUN, require_same, write_record
-from combred.pipeline import artefacts
-from combred.pipeline.artefacts import Artefact
+from combred.pipeline.artefacts import NetworkArtefact
 from combred.pipeline.console import console, progress
-from combred.pipeline.run import Run
 from combred.pipeline.stages import Stage, reduce_stage
-from combred.pipeline.steps.cases import FLAMES, IGNITIONS, Kind, answers
-from combred.pipeline.steps.networks import load_reduced, read_entry
+from combred.pipeline.steps.networks import load_network, read_entry
 from combred.pipeline.steps.sample import Data
 from combred.pipeline.steps.train import train_network
 from combred.pipeline.tables import shape
@@ -30,32 +29,39 @@ from combred.reduction.search.shrink import FACTOR, MAX_KEEP_RATIO
 from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
 from combred.surrogate.surrogate import Surrogate
 from combred.training.loop import forget_checkpoint
-from combred.validation.acceptance import SEED, AcceptanceCriteria, References, judge
+from combred.validation.acceptance import SEED
 
 
-def search_smallest(run: Run, data: Data, first: Surrogate) -> Surrogate:
+def search_smallest(
+    artefact: NetworkArtefact,
+    first: Surrogate,
+    data: Data,
+    reduction: ReductionSettings,
+    retraining: TrainingSettings,
+    judge: Callable[[Surrogate], dict[str, float]],
+) -> Surrogate:
     """The smallest network found that meets the criteria, as the surrogate of stage 1.
 
-    Raises ValueError where stage 0 does not meet them itself, and where search/ holds a search with
-    other settings.
+    judge: the errors of a surrogate by kind. Raises ValueError where stage 0 does not meet the
+    criteria itself, and where search/ holds a search with other settings.
     """
-    r = run.settings.reduction
-    if run.weights(1).exists():
-        surrogate, done = load_reduced(run, 1), read_entry(run, 1).get("criteria")
+    if artefact.path.exists():
+        surrogate = load_network(artefact, first.mechanism)
+        done = read_entry(artefact).get("criteria")
         # Without its record the network stays as it is.
-        if not done or done["reason"] != "attempts" or len(done["trace"]) > r.attempts:
+        if not done or done["reason"] != "attempts" or len(done["trace"]) > reduction.attempts:
             console.print(f"stage 1: {shape(surrogate.network)}, reused")
             return surrogate
-    search = _Search(run, data, first)
+    search = _Search(artefact, first, data, reduction, retraining)
     try:
         found = shrink_until(
             first,
-            r.limits,
+            reduction.limits,
             search.cut,
             search.train,
-            search.judge,
-            r.attempts,
-            memory=AttemptFolder(search.folder, search.artefact.inputs, search.save, search.load),
+            judge,
+            reduction.attempts,
+            memory=AttemptFolder(search.folder, artefact.inputs, search.save, search.load),
             describe=lambda s: {"widths": s.network.widths, "weights": s.network.n_weights},
             on_attempt=search.print,
         )
@@ -65,19 +71,24 @@ def search_smallest(run: Run, data: Data, first: Surrogate) -> Surrogate:
             f"itself: {error}. No smaller one is looked for. Loosen the criteria, or train a "
             "better stage 0 (training.steps, sampling.states, network.hidden)"
         ) from error
-    finish(run, search.artefact, first, found)
+    finish(artefact, reduction, first, found)
     return found.network
 
 
 class _Search:
     """What `shrink_until` calls, for the networks of a run; the folder search/ is its memory."""
 
-    def __init__(self, run: Run, data: Data, first: Surrogate):
-        self.run, self.data, self.first = run, data, first
-        self.settings, self.folder = run.settings.reduction, run.path("search")
-        self.artefact = artefacts.reduced_network(run, 1)
-        self.criteria = AcceptanceCriteria.of(self.settings, run.settings.validation)
-        self.full = count_parameters(first.network)
+    def __init__(
+        self,
+        artefact: NetworkArtefact,
+        first: Surrogate,
+        data: Data,
+        reduction: ReductionSettings,
+        retraining: TrainingSettings,
+    ):
+        self.artefact, self.first, self.data = artefact, first, data
+        self.settings, self.retraining = reduction, retraining
+        self.folder, self.full = search_folder(artefact), count_parameters(first.network)
 
     def made_from(self, file: Path) -> dict:
         """What the network of an attempt is made from: the inputs of the search, and its name."""
@@ -85,11 +96,11 @@ class _Search:
 
     def save(self, file: Path, surrogate: Surrogate) -> None:
         """Write the surrogate of an attempt."""
-        save_surrogate(file, surrogate, self.run.mechanism, inputs=self.made_from(file))
+        save_surrogate(file, surrogate, self.first.mechanism, inputs=self.made_from(file))
 
     def load(self, file: Path) -> Surrogate:
         """The surrogate of an attempt. Raises ValueError where it is of another search."""
-        surrogate = load_surrogate(file, self.run.mechanism)
+        surrogate = load_surrogate(file, self.first.mechanism)
         require_same(file, made_from(file) or {}, self.made_from(file), ANOTHER_RUN)
         return surrogate
 
@@ -116,25 +127,8 @@ class _Search:
 
     def train(self, surrogate: Surrogate, number: int) -> dict:
         """Retrain the surrogate of an attempt; from its checkpoint, if there is one."""
-        settings, what = self.run.settings.retraining_settings, f"attempt {number}"
-        return train_network(self.run, self.data, surrogate, settings, self.metrics(number), what)
-
-    @cached_property
-    def references(self) -> References:
-        """The references of the cases, computed once and kept in search/."""
-        inputs, of = artefacts.criteria(self.run), self.criteria
-
-        def answered(kind: Kind, file: str, cases: list) -> list:
-            artefact = Artefact(self.folder / file, inputs)
-            return answers(self.run, kind, artefact, {}, {}, cases)["reference"] if cases else []
-
-        ignitions = answered(IGNITIONS, "ignitions.h5", of.ignitions)
-        return References(ignitions, answered(FLAMES, "flames.h5", of.flames))
-
-    def judge(self, surrogate: Surrogate) -> dict[str, float]:
-        """The errors of a surrogate in the cases of the criteria, by kind."""
-        dt, mechanism = self.run.settings.validation.dt, self.run.mechanism
-        return judge(mechanism, surrogate, self.criteria, self.references, dt, progress)
+        metrics, what = self.metrics(number), f"attempt {number}"
+        return train_network(surrogate, self.data, self.retraining, metrics, what)
 
     def print(self, attempt: Attempt) -> None:
         """Print an attempt, after its cut and after its judgement; its checkpoint is of no more
@@ -155,12 +149,19 @@ class _Search:
         console.print(f"criteria: {said}")
 
 
-def finish(run: Run, artefact: Artefact, first: Surrogate, found: Shrunk) -> None:
+def search_folder(artefact: NetworkArtefact) -> Path:
+    """The memory of the search for a network."""
+    return artefact.path.with_name("search")
+
+
+def finish(
+    artefact: NetworkArtefact, reduction: ReductionSettings, first: Surrogate, found: Shrunk
+) -> None:
     """Store the network found as that of stage 1, after its record."""
-    smallest, r = found.smallest, run.settings.reduction
+    smallest = found.smallest
     criteria = {
-        "limits": r.limits,
-        "cases": AcceptanceCriteria.of(r, run.settings.validation).cases(),
+        "limits": reduction.limits,
+        "cases": artefact.inputs["criteria"]["cases"],
         "seed": SEED,
         "factor": FACTOR,
         "max_keep_ratio": MAX_KEEP_RATIO,
@@ -171,9 +172,9 @@ def finish(run: Run, artefact: Artefact, first: Surrogate, found: Shrunk) -> Non
     record = {
         "inputs": artefact.inputs,
         "stage": 1,
-        "method": r.method,
+        "method": reduction.method,
         "parameters": smallest.share,
-        "compensation": r.compensation,
+        "compensation": reduction.compensation,
         "widths_before": first.network.widths,
         "widths_after": found.network.network.widths,
         "weights_before": first.network.n_weights,
@@ -181,13 +182,13 @@ def finish(run: Run, artefact: Artefact, first: Surrogate, found: Shrunk) -> Non
         "retraining": smallest.training,
         "criteria": criteria,
     }
-    write_record(run.path("reduce.json"), {"stages": [record]})
-    save_surrogate(run.weights(1), found.network, run.mechanism, inputs=artefact.inputs)
-    for scrap in run.path("search").glob("*.checkpoint"):
+    write_record(artefact.record, {"stages": [record]})
+    save_surrogate(artefact.path, found.network, first.mechanism, inputs=artefact.inputs)
+    for scrap in search_folder(artefact).glob("*.checkpoint"):
         scrap.unlink()
     why = {
         "max_keep_ratio": "no gentler cut is tried",
-        "attempts": f"all {r.attempts} attempts are used up (reduction.attempts)",
+        "attempts": f"all {reduction.attempts} attempts are used up (reduction.attempts)",
     }
     console.print(
         f"stage 1: {shape(found.network.network)}, the smallest that meets the criteria: "

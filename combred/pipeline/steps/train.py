@@ -7,14 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from rich.markup import escape
 
-from combred.config import TrainingSettings
+from combred.chemistry.mechanism import Mechanism
+from combred.config import NetworkSettings, TrainingSettings
 from combred.files.records import digest, write_record
-from combred.pipeline import artefacts
+from combred.pipeline.artefacts import NetworkArtefact
 from combred.pipeline.console import console, progress
-from combred.pipeline.run import Run
-from combred.pipeline.steps.networks import load_first, start_of, stored_inputs
 from combred.pipeline.steps.sample import Data
 from combred.pipeline.tables import shape
 from combred.surrogate import shipped
@@ -26,51 +24,42 @@ from combred.surrogate.surrogate import Surrogate
 from combred.surrogate.transform import BOXCOX, FLOOR, POWER
 from combred.training import loop
 from combred.training.batches import TrainingData, fit_transform
+from combred.training.devices import open_device
 from combred.training.loop import forget_checkpoint
 from combred.training.sensitivity_loss import SensitivityLoss
 from combred.training.validation_loss import ValidationLoss
 
 
-def train(run: Run, data: Data) -> Surrogate:
-    """The network of stage 0: reused, taken from the models that come with combred, or trained."""
-    if run.weights(0).exists():
-        surrogate = load_first(run)
-        name = stored_inputs(run, 0).get("shipped")
-        came = f", {name}, which comes with combred" if name else ""
-        console.print(f"stage 0: {shape(surrogate.network)}{came}, reused")
-        return surrogate
-    name, why_not = start_of(run)
-    if name:
-        take_shipped(run, data, name)
-        return load_first(run)
-    if run.settings.start == "shipped":
-        console.print(f"  stage 0 is trained, none that comes with combred fits: {escape(why_not)}")
-    surrogate, inputs = untrained(run, data), artefacts.trained_network(run).inputs
-    record = run.path("train.json")
-    train_stage(
-        run,
-        data,
-        0,
-        surrogate,
-        lambda numbers: write_record(record, {"inputs": inputs, **numbers}),
-        inputs,
-    )
+def train_first(
+    artefact: NetworkArtefact,
+    mechanism: Mechanism,
+    data: Data,
+    network: NetworkSettings,
+    training: TrainingSettings,
+) -> Surrogate:
+    """Train the network of stage 0."""
+    surrogate = untrained(mechanism, data, network)
+
+    def record(numbers: dict) -> None:
+        write_record(artefact.record, {"inputs": artefact.inputs, **numbers})
+
+    train_stage(artefact, surrogate, data, training, record)
     return surrogate
 
 
-def untrained(run: Run, data: Data) -> Surrogate:
+def untrained(mechanism: Mechanism, data: Data, settings: NetworkSettings) -> Surrogate:
     """A surrogate with transforms fitted to the states, and a network that is initialised."""
-    s, table, held_out = run.settings, data.table, data.held_out
-    transform = make_transform(run.mechanism, BOXCOX, FLOOR, POWER, s.network.kinetics)
+    table, held_out = data.table, data.held_out
+    transform = make_transform(mechanism, BOXCOX, FLOOR, POWER, settings.kinetics)
     fit_transform(transform, table, held_out)
-    network = Network([transform.n_inputs, *s.network.hidden, transform.n_outputs])
-    initialize(network, s.network.layer_scales, torch.Generator().manual_seed(s.seed))
-    surrogate = make_surrogate(run.mechanism, transform, network)
+    network = Network([transform.n_inputs, *settings.hidden, transform.n_outputs])
+    initialize(network, settings.layer_scales, torch.Generator().manual_seed(data.seed))
+    surrogate = make_surrogate(mechanism, transform, network)
     surrogate.fit_trust(torch.from_numpy(b.state()) for b in table.chunks(keep=~held_out))
     return surrogate
 
 
-def take_shipped(run: Run, data: Data, name: str) -> None:
+def take_shipped(artefact: NetworkArtefact, data: Data, name: str) -> Surrogate:
     """Write a model that comes with combred as the network of stage 0.
 
     Its range of training is cut to the range of these states, on which its reductions are trained.
@@ -78,71 +67,67 @@ def take_shipped(run: Run, data: Data, name: str) -> None:
     surrogate, table, held_out = shipped.load(name), data.table, data.held_out
     surrogate.narrow_trust(torch.from_numpy(b.state()) for b in table.chunks(keep=~held_out))
     loss = ValidationLoss(table, surrogate.transform, held_out, torch.device("cpu"))
-    inputs = artefacts.shipped_network(run, name).inputs
-    write_record(
-        run.path("train.json"), {"inputs": inputs, "shipped": name, **loss(surrogate.network)}
-    )
-    forget_checkpoint(run.metrics(0))  # of a training that was not finished
-    run.metrics(0).unlink(missing_ok=True)
-    save_surrogate(run.weights(0), surrogate, run.mechanism, inputs=inputs)
+    made = {"inputs": artefact.inputs, "shipped": name}
+    write_record(artefact.record, made | loss(surrogate.network))
+    forget_checkpoint(artefact.metrics)  # of a training that was not finished
+    artefact.metrics.unlink(missing_ok=True)
+    save_surrogate(artefact.path, surrogate, surrogate.mechanism, inputs=artefact.inputs)
     shown = shape(surrogate.network)
     console.print(f"stage 0: {shown}, {name}, which comes with combred; start=scratch trains one")
+    return surrogate
 
 
 def train_stage(
-    run: Run,
-    data: Data,
-    stage: int,
+    artefact: NetworkArtefact,
     surrogate: Surrogate,
+    data: Data,
+    settings: TrainingSettings,
     record: Callable[[dict], None],
-    inputs: dict,
 ) -> None:
     """Train a surrogate's network in place, and save it as the network of a stage.
 
-    inputs: what the network is made from. record: stores the numbers of the training. It is called
-    before the network is saved, so that a network on disk always has its numbers.
+    record: stores the numbers of the training. It is called before the network is saved, so that a
+    network on disk always has its numbers.
     """
-    settings = run.settings.retraining_settings if stage else run.settings.training
-    numbers = train_network(run, data, surrogate, settings, run.metrics(stage), f"stage {stage}")
-    record(numbers | {"metrics": digest(run.metrics(stage))})
-    save_surrogate(run.weights(stage), surrogate, run.mechanism, inputs=inputs)
-    forget_checkpoint(run.metrics(stage))
+    what = f"stage {artefact.stage}"
+    numbers = train_network(surrogate, data, settings, artefact.metrics, what)
+    record(numbers | {"metrics": digest(artefact.metrics)})
+    save_surrogate(artefact.path, surrogate, surrogate.mechanism, inputs=artefact.inputs)
+    forget_checkpoint(artefact.metrics)
     console.print(
-        f"stage {stage}: {shape(surrogate.network)}, validation loss "
+        f"{what}: {shape(surrogate.network)}, validation loss "
         f"{numbers['validation']:.4f}, {numbers['samples_per_second']:,.0f} samples/s",
     )
 
 
 def train_network(
-    run: Run, data: Data, surrogate: Surrogate, settings: TrainingSettings, metrics: Path, what: str
+    surrogate: Surrogate, data: Data, settings: TrainingSettings, metrics: Path, what: str
 ) -> dict:
-    """Train a surrogate's network in place on the run's data, with a progress bar; its numbers.
+    """Train a surrogate's network in place, with a progress bar; the numbers of the training.
 
     metrics: the file of training metrics; a checkpoint beside it is resumed.
     """
+    device = open_device()
+    loss = sensitivity_loss(surrogate, data, device)
+    rows = TrainingData(data.table, surrogate.transform, data.held_out, data.seed, loss)
     with progress(f"training {what}") as bar:
-        rows = TrainingData(
-            data.table,
-            surrogate.transform,
-            data.held_out,
-            run.settings.seed,
-            sensitivity_loss(run, data, surrogate),
-        )
-        numbers = loop.train(surrogate.network, rows, settings, metrics, run.device, bar)
+        numbers = loop.train(surrogate.network, rows, settings, metrics, device, bar)
     surrogate.cpu().eval()
     return numbers
 
 
-def sensitivity_loss(run: Run, data: Data, surrogate: Surrogate) -> SensitivityLoss | None:
+def sensitivity_loss(
+    surrogate: Surrogate, data: Data, device: torch.device
+) -> SensitivityLoss | None:
     """The loss of delays, speeds, peaks and masses, where sensitivities are asked for. Raises
     FileNotFoundError where they are, and are not there."""
-    transform, artefact = surrogate.transform, artefacts.sensitive(run)
-    if not artefact.inputs or not isinstance(transform, CorrectionTransform):
+    transform, file = surrogate.transform, data.sensitive_file
+    if not file.inputs or not isinstance(transform, CorrectionTransform):
         return None
     if data.sensitive is None:
         raise FileNotFoundError(
-            f"no sensitivities at {artefact.path}: run `python -m combred.pipeline only=sample` "
+            f"no sensitivities at {file.path}: run `python -m combred.pipeline only=sample` "
             "with these settings, or give sensitivity.ignitions=0 sensitivity.flames=0 "
             "sensitivity.counterflows=0 sensitivity.kernels=0"
         )
-    return SensitivityLoss(data.sensitive, transform, run.mechanism, run.device, run.settings.seed)
+    return SensitivityLoss(data.sensitive, transform, surrogate.mechanism, device, data.seed)

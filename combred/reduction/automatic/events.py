@@ -102,8 +102,8 @@ class Record:
     """The events so far and, where there is a folder, the networks from which to go on.
 
     The events are the state: a loop that goes on takes its steps again with the stored events in
-    place of training and tests, and then loads the networks that it holds. given: the network and
-    its hidden layers by name. inputs: JSON of all that decides the outcome.
+    place of cuts, training and tests (`replaying`), and then loads the networks that it holds.
+    given: the network and its hidden layers by name. inputs: JSON of all that decides the outcome.
     """
 
     def __init__(
@@ -125,6 +125,15 @@ class Record:
     def next(self) -> Event | None:
         """The stored event that comes next; None where it has yet to happen."""
         return self.stored[len(self.events)] if len(self.events) < len(self.stored) else None
+
+    def replaying(self, work: Callable, known: Callable) -> Callable:
+        """A function that does `work`, or gives known(event, *arguments) of the stored event that
+        comes next, where there is one."""
+
+        def replayed(*arguments):
+            return known(self.next, *arguments) if self.next else work(*arguments)
+
+        return replayed
 
     def add(self, event: Event, held: Iterable[Found]) -> None:
         """Add an event that has happened, after which the loop holds these networks."""

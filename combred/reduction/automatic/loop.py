@@ -16,17 +16,29 @@ from combred.reduction.network.size import count_parameters
 
 Train = Callable[[nn.Module, float], float | None]
 Metric = Callable[[nn.Module], float]
+Cut = Callable[[Found, HiddenLayer, float], Found | None]
+
+
+def cut_layer(before: Found, layer: HiddenLayer, threshold: float) -> Found | None:
+    """A network with a layer condensed at a threshold; None where nothing merges."""
+    merge = condense(describe_units(before.network, layer), threshold=threshold)
+    if not merge.changes:
+        return None
+    reduced = apply_merge(before.network, layer, merge)
+    units = before.units | {layer.name: len(merge.kept)}
+    return Found(reduced, units, count_parameters(reduced))
 
 
 @dataclass
 class Loop:
     """Figure 1, and where it stands.
 
-    layers: of a main reduction, in order; final: of the final cut, or None. current: the network in
-    training. saved: the save point while a condensed layer is being judged, else None. best: the
-    networks that come out, by role: "smallest" and "main". standard: the criterion under which the
-    present shape was accepted. phase: "train", "layer" or "final". attempt, trained, threshold: as
-    in `Event`.
+    layers: of a main reduction, in order; final: of the final cut, or None. train, metric: of the
+    caller; cut: `cut_layer`; all give what is stored where the loop goes on (`Record.replaying`).
+    current: the network in training. saved: the save point while a condensed layer is being judged,
+    else None. best: the networks that come out, by role: "smallest" and "main". standard: the
+    criterion under which the present shape was accepted. phase: "train", "layer" or "final".
+    attempt, trained, threshold: as in `Event`.
     """
 
     settings: AutomaticSettings
@@ -34,6 +46,7 @@ class Loop:
     final: HiddenLayer | None
     train: Train
     metric: Metric
+    cut: Cut
     record: Record
     current: Found
     saved: Found | None = None
@@ -54,8 +67,7 @@ class Loop:
 
     def run(self) -> None:
         """The left side of figure 1, from the beginning to the end."""
-        stored, current = self.record.next, self.current
-        current.metric = stored.metric if stored else float(self.metric(current.network))
+        self.test(self.current)
         self.keep_best()
         self.commit("test")
         stalled, unchanged = 0, False
@@ -106,34 +118,19 @@ class Loop:
     def condense(self, layer: HiddenLayer) -> bool:
         """Condense a layer at its threshold; the network before it is the save point. False where
         nothing merges."""
-        settings, stored = self.settings, self.record.next
-        self.threshold = settings.final_threshold
+        self.threshold = self.settings.final_threshold
         if self.phase == "layer":
-            self.threshold = settings.threshold(self.t_fail[layer.name])
-        cut = self.cut(layer) if stored is None else None
-        if stored and stored.kind == "cut":
-            size = stored.units, stored.parameters
-            cut = Found(self.current.network, *size, stored.metric, self.step)
+            self.threshold = self.settings.threshold(self.t_fail[layer.name])
+        cut = self.cut(self.current, layer, self.threshold)
         if cut is None:
             self.commit("unchanged")
             if self.phase == "layer":
                 self.t_fail[layer.name] -= 1
             return False
-        cut.number = len(self.record.events)
+        self.test(cut)
         self.saved, self.current = self.current, cut
         self.commit("cut")
         return True
-
-    def cut(self, layer: HiddenLayer) -> Found | None:
-        """The network with a layer condensed, tested; None where nothing merges."""
-        current = self.current
-        merge = condense(describe_units(current.network, layer), threshold=self.threshold)
-        if not merge.changes:
-            return None
-        reduced = apply_merge(current.network, layer, merge)
-        units = current.units | {layer.name: len(merge.kept)}
-        metric = float(self.metric(reduced))
-        return Found(reduced, units, count_parameters(reduced), metric, self.step)
 
     def retrain(self) -> bool:
         """Train the condensed network and test it after each step: True where it stays, False where
@@ -170,15 +167,15 @@ class Loop:
 
     def train_step(self) -> float | None:
         """Train a step, and test; the training loss, if the caller's `train` gives one."""
-        current, stored = self.current, self.record.next
-        if stored:
-            loss, metric = stored.loss, stored.metric
-        else:
-            loss = self.train(current.network, self.settings.rate(self.reductions))
-            metric = float(self.metric(current.network))
+        loss = self.train(self.current.network, self.settings.rate(self.reductions))
         self.step += 1
-        current.metric, current.step, current.number = metric, self.step, len(self.record.events)
+        self.test(self.current)
         return None if loss is None else float(loss)
+
+    def test(self, found: Found) -> None:
+        """Measure the metric of a network, as the next event has it."""
+        found.metric, found.step = float(self.metric(found.network)), self.step
+        found.number = len(self.record.events)
 
     def out_of_steps(self) -> bool:
         """Whether all training steps are used up, which is then the reason to end."""

@@ -11,7 +11,7 @@ from combred.files.trace import digest_of_tensors
 from combred.reduction.arguments import choose_layers
 from combred.reduction.automatic.criteria import AutomaticSettings
 from combred.reduction.automatic.events import AutomaticReduction, Event, Found, Record
-from combred.reduction.automatic.loop import Loop, Metric, Train
+from combred.reduction.automatic.loop import Loop, Metric, Train, cut_layer
 from combred.reduction.methods import refusal, resolve_method
 from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.layers import Survey, find_layers
@@ -63,10 +63,21 @@ def reduce_automatically(
     record = Record(network, known, folder, inputs, on_event)
     units = {name: layer.units for name, layer in known.items()}
     given = Found(copy.deepcopy(network), units, size)
-    loop = Loop(settings, layers, final, train, metric, record, given)
+    steps = (
+        record.replaying(train, lambda event, *_: event.loss),
+        record.replaying(metric, lambda event, *_: event.metric),
+        record.replaying(cut_layer, _cut_again),
+    )
+    loop = Loop(settings, layers, final, *steps, record, given)
     loop.run()
     best = loop.best["smallest"], loop.best.get("main")
     return AutomaticReduction(*best, loop.reason, record.events, untouched)
+
+
+def _cut_again(event: Event, before: Found, *_) -> Found | None:
+    """What `cut_layer` gave; its network is loaded when all events are replayed."""
+    again = Found(before.network, event.units, event.parameters)
+    return again if event.kind == "cut" else None
 
 
 def _layer_before_output(survey: Survey, threshold: float) -> HiddenLayer:

@@ -1,4 +1,4 @@
-"""The trajectories with sensitivities: their plan, and their computation in worker processes.
+"""The trajectories with sensitivities: their plan, and their computation.
 
 Takes a `Mechanism` and settings; gives `SensitiveStates` of each trajectory: an ignition, a flame
 or a flame kernel (`ignitions`, `flames` and `flame_kernels` beside this module).
@@ -7,9 +7,7 @@ or a flame kernel (`ignitions`, `flames` and `flame_kernels` beside this module)
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import cantera as ct
 import numpy as np
-import torch
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import REFERENCE, IntegrationError
@@ -73,21 +71,9 @@ class SensitiveSampler:
             return found
         raise IntegrationError(reason)
 
-
-_sampler: SensitiveSampler  # one per worker process
-
-
-def start_worker(mechanism: Mechanism, sampling, seed: int) -> None:
-    """Make the sampler of a worker process."""
-    global _sampler
-    torch.set_num_threads(1)
-    ct.suppress_thermo_warnings()
-    _sampler = SensitiveSampler(mechanism, sampling, seed)
-
-
-def work(trajectory: SensitiveTrajectory) -> tuple[int, SensitiveStates | None, str]:
-    """The index of a trajectory, and its rows, or None and the reason, in a worker process."""
-    try:
-        return trajectory.index, _sampler.states(trajectory), ""
-    except IntegrationError as error:
-        return trajectory.index, None, str(error)
+    def attempt(self, trajectory: SensitiveTrajectory) -> tuple[SensitiveStates | None, str]:
+        """The rows of a trajectory, or None and the reason."""
+        try:
+            return self.states(trajectory), ""
+        except IntegrationError as error:
+            return None, str(error)

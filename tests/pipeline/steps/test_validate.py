@@ -6,7 +6,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import torch
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE
@@ -52,7 +51,7 @@ class CountingCVODE(CVODE):
 
 def open_run(folder: Path, mechanism: Mechanism, *arguments: str) -> Run:
     """A run in `folder` whose network of stage 0 is a file of a few bytes."""
-    run = Run(resolve([*ASKED, *arguments]), mechanism, folder, torch.device("cpu"))
+    run = Run(resolve([*ASKED, *arguments]), mechanism, folder)
     if not run.weights(0).exists():
         run.weights(0).write_bytes(b"a network")
     return run

@@ -10,7 +10,8 @@ from typing import Any
 import cantera as ct
 import numpy as np
 
-from combred.chemistry.mechanism import Mechanism, content_hash
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.phase import content_hash
 from combred.chemistry.reactor import Advance
 from combred.chemistry.states import require_real
 

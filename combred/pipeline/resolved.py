@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from combred.chemistry.fuel import spelled
+from combred.chemistry.fuel import resolve_fuel
 from combred.chemistry.mechanism import Mechanism
 from combred.config import SamplingSettings, Settings, ValidationSettings
 from combred.experiments.ignition.rollout import coldest_ignition
@@ -35,8 +35,8 @@ def resolved(settings: Settings, mechanism: Mechanism) -> Settings:
     oxidizer cannot be mixed or do not ignite, or where the fuel is not plain."""
     sampling, validation = settings.sampling, settings.validation
     with of_settings("sampling.fuel, sampling.oxidizer"):
-        fuel = mechanism.resolve_fuel(sampling.fuel)
-        oxidizer = spelled(mechanism, sampling.oxidizer)
+        fuel = resolve_fuel(mechanism, sampling.fuel)
+        oxidizer = mechanism.spelled(sampling.oxidizer)
         mechanism.mixture(fuel, oxidizer, 1.0)
         sampling = replace(sampling, fuel=fuel, oxidizer=oxidizer)
         sampling, validation = _temperatures(sampling, validation, mechanism)

@@ -17,6 +17,7 @@ import h5py
 import numpy as np
 
 from combred.chemistry.agreement import CHECKED
+from combred.chemistry.fuel import resolve_fuel
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import REFERENCE, IntegrationError
 from combred.chemistry.transport import has_transport
@@ -87,7 +88,7 @@ def sample(
     rates that the solver does not know; StateFileError where labels differ from CVODE's;
     RuntimeError without a C++ compiler; OSError where the disk is too full.
     """
-    settings = replace(settings, fuel=mechanism.resolve_fuel(settings.fuel))
+    settings = replace(settings, fuel=resolve_fuel(mechanism, settings.fuel))
     Solver(mechanism)  # compiled here, before the worker processes ask for it
     plan = plan_trajectories(settings, seed, has_transport(mechanism))
     attributes = state_attributes(mechanism, provenance(settings, seed))

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from combred.chemistry.fuel import resolve_fuel
 from combred.chemistry.reactor import CVODE, IntegrationError
 from combred.config import SamplingSettings
 from combred.dataset.schema import FLOW, UNITS, Block
@@ -22,7 +23,7 @@ def states_of(solver_of):
     """A function that gives the `FlowStates` of a mechanism."""
 
     def make(mechanism, seed: int = 0, **changes) -> FlowStates:
-        settings = replace(SETTINGS, **{"fuel": mechanism.resolve_fuel("auto"), **changes})
+        settings = replace(SETTINGS, **{"fuel": resolve_fuel(mechanism, "auto"), **changes})
         return FlowStates(mechanism, settings, solver_of(mechanism), seed)
 
     return make

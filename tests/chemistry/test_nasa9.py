@@ -15,7 +15,7 @@ from combred.experiments.premixed import flame
 from combred.experiments.stirred import cases as stirred
 from combred.native.solver import generate
 from combred.sampling.flow import FlowStates
-from combred.sampling.plan import Trajectory
+from combred.sampling.plan import FlowBlock
 from combred.surrogate.closure import Closure
 from combred.surrogate.quasi_steady import QuasiSteadyState
 
@@ -51,7 +51,7 @@ def stirred_reactor(mechanism, solver):
 def states_of_flows(mechanism, solver):
     """Labelled states: of ignitions, mixtures, layers and flames."""
     settings = SamplingSettings(states=256, fuel=FUEL, T0=[1000.0, 2300.0], dt=[1e-8, 1e-5])
-    block = FlowStates(mechanism, settings, solver, 0).block(Trajectory(0, "flow", 0, 0, 0, 256))
+    block = FlowStates(mechanism, settings, solver, 0).block(FlowBlock(0, 256))
     assert np.unique(block.sampler).size == 4
     return [getattr(block, one.name) for one in fields(block)]
 

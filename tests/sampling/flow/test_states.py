@@ -12,7 +12,7 @@ from combred.dataset.schema import FLOW, UNITS, Block
 from combred.sampling.flow import FlowStates
 from combred.sampling.flow.states import KINDS, SHARES
 from combred.sampling.flow.streams import T_RANGE
-from combred.sampling.plan import Trajectory
+from combred.sampling.plan import FlowBlock
 
 ROWS = 512
 SETTINGS = SamplingSettings(sampler="flow", T0=[900.0, 2300.0], dt=[1e-8, 1e-5], p=[3e4, 6e6])
@@ -30,7 +30,7 @@ def states_of(solver_of):
 
 
 def block_of(states: FlowStates, index: int, rows: int = ROWS) -> Block:
-    return states.block(Trajectory(index, "flow", 900.0, 1e5, 1.0, rows))
+    return states.block(FlowBlock(index, rows))
 
 
 def same(a: Block, b: Block) -> bool:

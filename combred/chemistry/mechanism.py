@@ -100,10 +100,10 @@ class Mechanism:
         """The remedy, as text, for a file that was made for the mechanism named `other`."""
         if other == self.name:
             return (
-                f"Both are called {other}, but species or rates have changed since. Restore the "
-                "old mechanism file, or start a new run=NAME."
+                f"Both are called {other}, but species or rates have changed since: restore the "
+                "old mechanism file."
             )
-        return f"Give mechanism={other}, or another run=NAME."
+        return f"Give the mechanism {other}, or another file."
 
     def spelled(self, composition: Composition) -> str:
         """A composition in moles, as "CH4:1", "O2:1, N2:3.76" or {"CH4": 1}, with the names of the

@@ -17,6 +17,8 @@ from combred.config.fields import shown
 from combred.dataset.schema import CHUNK, FLAMES, FORMAT, UNITS, USUAL, Block, StateFileError
 from combred.files.hdf5 import UNREADABLE, opened
 
+AGAIN = "Move it away and sample its states again."
+
 
 @dataclass(frozen=True)
 class StateTable:
@@ -74,8 +76,7 @@ class StateTable:
         except UNREADABLE as error:
             raise StateFileError(
                 f"{self.path}, rows {start} to {stop}, cannot be read "
-                f"({shown(error, 200)}): the file is truncated or damaged. Move it away, and the "
-                "pipeline makes it again."
+                f"({shown(error, 200)}): the file is truncated or damaged. {AGAIN}"
             ) from error
         for name, column in block.columns().items():
             bad = ~np.isfinite(column)
@@ -88,8 +89,8 @@ class StateTable:
                 raise StateFileError(
                     f"{self.path}: {name} of row {row} is not physical (not finite, below zero, or "
                     f"a mass fraction above 1), one of {int(bad.sum())} such values in rows "
-                    f"{start} to {stop}. Remove these rows, or move the file away, and the "
-                    "pipeline makes it again."
+                    f"{start} to {stop}. Remove these rows, or move the file away and sample its "
+                    "states again."
                 )
         return block
 
@@ -137,10 +138,7 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
     """
     path = Path(path)
     if not path.exists():
-        raise FileNotFoundError(
-            f"no states at {path}: run `python -m combred.pipeline only=sample`"
-        )
-    again = "Move it away and run `python -m combred.pipeline only=sample`."
+        raise FileNotFoundError(f"there are no states at {path}: sample them first.")
     try:
         with opened(path) as file:
             attributes = dict(file.attrs)
@@ -149,50 +147,54 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
             if not missing:
                 sources, samplers = file["source"][...], file["sampler"][...]
     except UNREADABLE as error:
-        raise StateFileError(f"{path} cannot be read ({shown(error, 200)}). {again}") from error
+        raise StateFileError(f"{path} cannot be read ({shown(error, 200)}). {AGAIN}") from error
     if not np.array_equal(attributes.get("format", 0), FORMAT) or missing:
         raise StateFileError(
             f"{path} is an HDF5 file, but not a combred state file of format {FORMAT} (its "
             f"format: {attributes.get('format')}; datasets missing: {', '.join(missing) or 'none'})"
-            ". Formats 1 and 2 are of combred 0.1 and 0.2, with one dt for all rows: give "
-            "run=NAME, and the states are made anew. States of your own follow the schema in "
-            "combred/dataset/schema.py."
+            f". Formats 1 and 2 are of combred 0.1 and 0.2, with one dt for all rows. {AGAIN} "
+            "States of your own follow the schema in combred/dataset/schema.py."
         )
+    _require_of(mechanism, path, attributes, shapes)
+    kinds, whole = attributes["samplers"], samplers.dtype.kind in "biu"
+    if np.ndim(kinds) != 1 or not whole or not 0 <= samplers.min() <= samplers.max() < len(kinds):
+        raise StateFileError(
+            f"{path} has rows of a kind that its attribute `samplers` does not name. {AGAIN}"
+        )
+    table = StateTable(path, int(attributes["rows"]), attributes, sources, samplers)
+    try:
+        _ = table.numbers(), table.provenance
+    except UNREADABLE as error:
+        raise StateFileError(f"{path} has attributes that cannot be read. {AGAIN}") from error
+    return table
+
+
+def _require_of(mechanism: Mechanism, path: Path, attributes: dict, shapes: dict) -> None:
+    """StateFileError unless a file has rows, all of them, of a mechanism; shapes: of its
+    datasets."""
     for name in ("mechanism", "mechanism_sha256", "samplers", "rows"):  # the last is written last
         if name not in attributes:
-            raise StateFileError(f"{path} is not finished: it has no attribute {name}. {again}")
-    rows, kinds = attributes["rows"], attributes["samplers"]
+            raise StateFileError(f"{path} is not finished: it has no attribute {name}. {AGAIN}")
+    rows, known = attributes["rows"], str(attributes["mechanism_sha256"])
     if not isinstance(rows, np.integer) or any(shape[:1] != (rows,) for shape in shapes.values()):
         raise StateFileError(
             f"{path} should have {shown(rows)} rows, but its datasets have the shapes {shapes}. "
-            f"{again}"
+            f"{AGAIN}"
         )
     if rows == 0:
         raise StateFileError(
-            f"{path} has no labelled rows: none of its states could be integrated. Choose other "
-            "ranges of sampling.T0, sampling.p, sampling.phi or sampling.dt, and run=NAME."
+            f"{path} has no labelled rows: none of its states could be integrated. Sample other "
+            "ranges of T0, p, phi or dt."
         )
-    if str(attributes["mechanism_sha256"]) != mechanism.sha256:
+    if known != mechanism.sha256:
         raise StateFileError(
-            f"{path} holds states of {attributes['mechanism']} "
-            f"(sha256 {str(attributes['mechanism_sha256'])[:12]}), but this run has the mechanism "
-            f"{mechanism.name} ({mechanism.sha256[:12]}). "
+            f"{path} holds states of {attributes['mechanism']} (sha256 {known[:12]}), but the "
+            f"mechanism given is {mechanism.name} ({mechanism.sha256[:12]}). "
             + mechanism.mend_mismatch(str(attributes["mechanism"]))
         )
     wide = {name: (mechanism.n_species,) if name.startswith("Y") else () for name in UNITS}
     if any(shape[1:] != wide[name] for name, shape in shapes.items()):
         raise StateFileError(
             f"{path} has datasets of the shapes {shapes}, and {mechanism.name} has "
-            f"{mechanism.n_species} species. {again}"
+            f"{mechanism.n_species} species. {AGAIN}"
         )
-    whole = samplers.dtype.kind in "biu"
-    if np.ndim(kinds) != 1 or not whole or not 0 <= samplers.min() <= samplers.max() < len(kinds):
-        raise StateFileError(
-            f"{path} has rows of a kind that its attribute `samplers` does not name. {again}"
-        )
-    table = StateTable(path, int(rows), attributes, sources, samplers)
-    try:
-        _ = table.numbers(), table.provenance
-    except UNREADABLE as error:
-        raise StateFileError(f"{path} has attributes that cannot be read. {again}") from error
-    return table

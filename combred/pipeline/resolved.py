@@ -10,6 +10,7 @@ from dataclasses import replace
 from combred.chemistry.fuel import resolve_fuel
 from combred.chemistry.mechanism import Mechanism
 from combred.config import SamplingSettings, Settings, ValidationSettings
+from combred.dataset.schema import StateFileError
 from combred.experiments.ignition.rollout import coldest_ignition
 from combred.native.solver import Solver
 
@@ -27,6 +28,17 @@ def of_settings(keys: str) -> Iterator[None]:
         if type(error) not in (ValueError, FileNotFoundError):
             raise
         raise type(error)(f"{keys}: {error}") from error
+
+
+@contextmanager
+def of_run(remedy: str) -> Iterator[None]:
+    """A context in which an error about a file gets what the pipeline does about it."""
+    try:
+        yield
+    except (ValueError, FileNotFoundError) as error:
+        if type(error) not in (ValueError, FileNotFoundError, StateFileError):
+            raise
+        raise type(error)(f"{str(error).rstrip('.')}. {remedy}") from error
 
 
 def resolved(settings: Settings, mechanism: Mechanism) -> Settings:

@@ -10,9 +10,8 @@ from combred.pipeline import artefacts
 from combred.pipeline.artefacts import NetworkArtefact
 from combred.pipeline.run import Run
 from combred.pipeline.start import starting_point
-from combred.pipeline.steps.networks import load_network, read_entry, stored_inputs
+from combred.pipeline.steps.networks import load, load_network, read_entry, stored_inputs
 from combred.pipeline.steps.sample import Data, read_data
-from combred.surrogate.storage import load_surrogate
 from combred.surrogate.surrogate import Surrogate
 
 
@@ -40,7 +39,7 @@ def load_first(run: Run) -> Surrogate:
     A network that was trained here, with these settings, is also what start=shipped accepts.
     """
     path = run.weights(0)
-    surrogate, stored = load_surrogate(path, run.mechanism), stored_inputs(path)
+    surrogate, stored = load(path, run.mechanism), stored_inputs(path)
     if "shipped" not in stored:
         artefacts.trained_network(run).require(stored)
         return surrogate

@@ -127,7 +127,7 @@ def cut(path):
         # Other settings are not mixed with those of the run.
         ("network.hidden=[24,10]", None, "", ["network.hidden: [24, 12] then, [24, 10] now",
                                               "run=NAME"]),
-        ("mechanism=h2o2.yaml run=tiny", None, "", ["mechanism=drm19.yaml"]),
+        ("mechanism=h2o2.yaml run=tiny", None, "", ["Give the mechanism drm19.yaml", "run=NAME"]),
         # A network that was trained on other states, or reduced from another one.
         ("sampling.states=260", remove, "states.h5",
          ["stage0.safetensors was made with other settings",

@@ -6,15 +6,22 @@ from pathlib import Path
 from combred.chemistry.mechanism import Mechanism
 from combred.files.records import read_record, write_record
 from combred.pipeline.artefacts import NetworkArtefact
+from combred.pipeline.resolved import of_run
 from combred.surrogate.storage import load_surrogate, made_from
 from combred.surrogate.surrogate import Surrogate
 
 
 def load_network(artefact: NetworkArtefact, mechanism: Mechanism) -> Surrogate:
     """The surrogate of a stage. Raises ValueError where it was made with other settings."""
-    surrogate = load_surrogate(artefact.path, mechanism)
+    surrogate = load(artefact.path, mechanism)
     artefact.require(stored_inputs(artefact.path))
     return surrogate
+
+
+def load(path: Path, mechanism: Mechanism) -> Surrogate:
+    """The surrogate of a file of a run. Raises as `load_surrogate`."""
+    with of_run("`python -m combred.pipeline stage=N` makes it; run=NAME names another run."):
+        return load_surrogate(path, mechanism)
 
 
 def stored_inputs(path: Path) -> dict:
